@@ -115,8 +115,10 @@ TEST_P(SpillTest, ChildrenHaveTheContentOfTheirTime) {
   EXPECT_TRUE(is(random, k_chunks, 7));
 }
 
-// How a child ended that checks whether all has its content, after the parent has written something else.
-int check_by_child(Spilled& memory, std::uint64_t* data, std::size_t chunks) {
+// How a child ended that checks whether all has its content, after the parent has changed it. `begins` is what the
+// child does first: whether that went well.
+template <class Begins, class Change>
+int check_by_child(Spilled& memory, const std::uint64_t* data, std::size_t chunks, Begins begins, Change change) {
   const TimeLimit limit;
   const pid_t parent = getpid();
   int begin[2];
@@ -127,23 +129,30 @@ int check_by_child(Spilled& memory, std::uint64_t* data, std::size_t chunks) {
     end_with(parent);
     memory.spill().in_child();
     char byte = 0;
-    bool right = read(begin[0], &byte, 1) == 1 && mprotect(data, chunks * k_chunk, PROT_READ | PROT_WRITE) == 0;
+    bool right = read(begin[0], &byte, 1) == 1 && begins();
     for (std::size_t i = 0; i < chunks * k_words; i += 512) right = right && data[i] == value(i, 0);
     _exit(right ? 0 : 1);
   }
   memory.spill().after_fork();
-  mprotect(data, chunks * k_chunk, PROT_READ | PROT_WRITE);
-  for (std::size_t i = 0; i < chunks * k_words; i += 512) {
-    EXPECT_EQ(data[i], value(i, 0));
-    data[i] = value(i, 1);
-  }
+  change();
   EXPECT_EQ(write(begin[1], "x", 1), 1);
   int status = -1;
   EXPECT_EQ(waitpid(child, &status, 0), child);
-  for (std::size_t i = 0; i < chunks * k_words; i += 512)
-    EXPECT_EQ(std::exchange(data[i], value(i, 0)), value(i, 1));
   close(begin[0]);
   close(begin[1]);
+  return status;
+}
+
+// The same where the parent writes all of it, whatever its rights were; it is as before in the end.
+int check_by_child(Spilled& memory, std::uint64_t* data, std::size_t chunks) {
+  const auto open = [=] { return mprotect(data, chunks * k_chunk, PROT_READ | PROT_WRITE) == 0; };
+  const int status = check_by_child(memory, data, chunks, open, [&] {
+    open();
+    for (std::size_t i = 0; i < chunks * k_words; i += 512)
+      EXPECT_EQ(std::exchange(data[i], value(i, 1)), value(i, 0));
+  });
+  for (std::size_t i = 0; i < chunks * k_words; i += 512)
+    EXPECT_EQ(std::exchange(data[i], value(i, 0)), value(i, 1));
   return status;
 }
 
@@ -227,8 +236,6 @@ TEST_P(SpillTest, AChildSharesWhatIsInMemory) {
 // A child has the content of its time also where the kernel pages a block to a part of which the program has other
 // rights.
 TEST_P(SpillTest, RightsOfAGivenBlockMayChange) {
-  const TimeLimit limit;
-  const pid_t parent = getpid();
   constexpr std::size_t k_chunks = 60;
   Spilled memory(2 * k_chunks, GetParam());
   auto* const data = memory.allocate(k_chunks);
@@ -242,31 +249,17 @@ TEST_P(SpillTest, RightsOfAGivenBlockMayChange) {
   const auto first = reinterpret_cast<std::uint64_t>(data + 9 * k_words);
   memory.spill().change_rights(first, k_chunk, false);
   ASSERT_EQ(mprotect(data + 9 * k_words, k_chunk / 2, PROT_READ), 0);
-  int begin[2];
-  ASSERT_EQ(pipe(begin), 0);
-  memory.spill().before_fork({});
-  const pid_t child = fork();
-  if (child == 0) {
-    end_with(parent);
-    memory.spill().in_child();
-    char byte = 0;
-    bool right = read(begin[0], &byte, 1) == 1;
-    for (std::size_t i = 0; i < k_chunks * k_words; i += 512) right = right && data[i] == value(i, 0);
-    _exit(right ? 0 : 1);
-  }
-  memory.spill().after_fork();
-  for (std::size_t i = 0; i < k_chunks * k_words; i += 512)
-    if (i < 9 * k_words || i >= 9 * k_words + k_words / 2) data[i] = value(i, 1);
-  ASSERT_EQ(write(begin[1], "x", 1), 1);
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
+  const auto is_written = [](std::size_t i) { return i < 9 * k_words || i >= 9 * k_words + k_words / 2; };
+  const auto write_rest = [&] {
+    for (std::size_t i = 0; i < k_chunks * k_words; i += 512)
+      if (is_written(i)) data[i] = value(i, 1);
+  };
+  EXPECT_EQ(check_by_child(
+                memory, data, k_chunks, [] { return true; }, write_rest),
+            0);
   ASSERT_EQ(mprotect(data + 9 * k_words, k_chunk / 2, PROT_READ | PROT_WRITE), 0);
   memory.spill().change_rights(first, k_chunk, true);
-  for (std::size_t i = 0; i < k_chunks * k_words; i += 512)
-    ASSERT_EQ(data[i], value(i, i < 9 * k_words || i >= 9 * k_words + k_words / 2 ? 1 : 0));
-  close(begin[0]);
-  close(begin[1]);
+  for (std::size_t i = 0; i < k_chunks * k_words; i += 512) ASSERT_EQ(data[i], value(i, is_written(i) ? 1 : 0));
 }
 
 }  // namespace

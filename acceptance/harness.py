@@ -20,6 +20,7 @@ import functools
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -185,6 +186,7 @@ def main(
         for line in chosen:
             print(f"{line.item}: {line.goal}")
         return 0
+    signal.signal(signal.SIGTERM, _ended)
     quick = [name for name, value in vars(own.parse_args([])).items() if getattr(arguments, name) != value]
     try:
         before = _begin(name, quick)
@@ -211,6 +213,11 @@ def main(
         _print(rows[line.item])
         _write(name, rows)
     return _close(name, [rows[line.item] for line in chosen])
+
+
+def _ended(number: int, _: object) -> None:
+    """What lines have set up (swap, limits, file systems) is taken down as after an interrupt."""
+    raise SystemExit(128 + number)
 
 
 def _begin(name: str, quick: Sequence[str]) -> dict[str, Document]:

@@ -84,6 +84,10 @@ def run_limited(
             _kill_all(group / kind.members)
             output, _ = process.communicate()
             status = None
+        except BaseException:  # the program is ended: nobody waits for it any more
+            _kill_all(group / kind.members)
+            process.wait()
+            raise
         took = time.monotonic() - begun
         disk = moved(device).since(before) if device and before else None
         peak = int((group / kind.peak).read_text()) if (group / kind.peak).exists() else 0

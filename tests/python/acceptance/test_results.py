@@ -32,6 +32,15 @@ def test_an_interrupted_program_goes_on_with_the_line_that_it_did_not_finish(tre
     assert [line["verdict"] for line in tree.document()["lines"]] == ["holds", "falls short", "holds"]
 
 
+def test_a_program_that_is_ended_takes_down_what_its_line_has_set_up(tree):
+    tree.order("end second")
+    assert tree.toy().returncode == 143
+    assert tree.measured() == ["first", "second", "cleared"]
+    tree.order("")
+    assert tree.toy().returncode == 1  # a line falls short
+    assert tree.measured() == ["second", "part0", "part1", "part2"]
+
+
 def test_an_interrupted_line_goes_on_with_the_part_that_it_did_not_finish(tree):
     tree.order("die part1")
     assert tree.toy().returncode == 9

@@ -5,7 +5,6 @@
 #include <linux/falloc.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -53,6 +52,18 @@ int SpillFile::reserve(std::uint64_t offset, std::uint64_t size) noexcept {
   }
 }
 
+// By a last byte: ftruncate(2) would cut off what is written behind `end` by the time that it is carried out.
+int SpillFile::reach(std::uint64_t end) noexcept {
+  if (lseek(file_, 0, SEEK_END) >= static_cast<off_t>(end)) return 0;  // nobody uses the position
+  while (fallocate(file_, 0, static_cast<off_t>(end - 1), 1) != 0) {
+    if (errno == EINTR) continue;
+    if (errno != EOPNOTSUPP) return errno;
+    // A file system that takes no room gives none back: the range is to be mapped, and nobody else writes there.
+    return cached_ >= 0 && pwrite(cached_, "", 1, static_cast<off_t>(end - 1)) == 1 ? 0 : errno;
+  }
+  return 0;
+}
+
 int SpillFile::map(std::uint64_t address, std::uint64_t offset, std::uint64_t size) noexcept {
   if (cached_ < 0) {
     char name[64];
@@ -60,9 +71,7 @@ int SpillFile::map(std::uint64_t address, std::uint64_t offset, std::uint64_t si
     cached_ = static_cast<int>(syscall(SYS_openat, AT_FDCWD, name, O_RDWR | O_CLOEXEC));
     if (cached_ < 0) return errno;
   }
-  struct stat now {};
-  const auto end = static_cast<off_t>(offset + size);
-  if (fstat(cached_, &now) != 0 || (now.st_size < end && ftruncate(cached_, end) != 0)) return errno;
+  if (const int error = reach(offset + size); error != 0) return error;
   const auto got =
       syscall(SYS_mmap, address, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, cached_, offset);
   return got == -1 ? errno : 0;
@@ -96,10 +105,7 @@ void SpillFile::drop_cached(std::uint64_t offset, std::uint64_t size) noexcept {
 
 // ext4 gives nothing back that lies behind the end of the file, where reserve() may have taken room.
 void SpillFile::release(std::uint64_t offset, std::uint64_t size) noexcept {
-  const auto end = static_cast<off_t>(offset + size);
-  if (lseek(file_, 0, SEEK_END) < end) {  // nobody uses the position
-    [[maybe_unused]] const int ignored = ftruncate(file_, end);
-  }
+  reach(offset + size);
   fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
             static_cast<off_t>(size));
 }

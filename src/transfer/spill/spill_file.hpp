@@ -37,6 +37,9 @@ class SpillFile {
   void release(std::uint64_t offset, std::uint64_t size) noexcept;
 
  private:
+  // The file is as long as that, or longer. 0, or an errno value.
+  int reach(std::uint64_t end) noexcept;
+
   std::string folder_;
   int file_ = -1;
   int cached_ = -1;  // the same, by the kernel's cache

@@ -7,11 +7,14 @@
 #include <linux/falloc.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -29,29 +32,32 @@
 namespace terrace::transfer {
 namespace {
 
-// This thread can make no files without a name from now on: a file system that lacks them. False where the system
-// has no filters of calls.
-bool deny_unnamed_files() {
+// A file system that lacks something, as this thread sees it from now on: a call ends in EOPNOTSUPP, where its
+// third argument has one of these bits, or in any case where there are none. False where the system has no filters
+// of calls.
+bool deny(std::uint32_t call, std::uint32_t bits = 0) {
 #if defined(__x86_64__)
   constexpr std::uint32_t k_machine = AUDIT_ARCH_X86_64;
 #else
   constexpr std::uint32_t k_machine = AUDIT_ARCH_AARCH64;
 #endif
-  constexpr std::uint32_t k_unnamed = O_TMPFILE & ~O_DIRECTORY;
-  constexpr std::uint32_t k_flags = offsetof(seccomp_data, args) + 2 * sizeof(std::uint64_t);
+  constexpr std::uint32_t k_third = offsetof(seccomp_data, args) + 2 * sizeof(std::uint64_t);
+  const std::uint16_t condition = bits == 0 ? BPF_JGE : BPF_JSET;
   sock_filter program[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch)),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, k_machine, 0, 5),
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 3),
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, k_flags),
-      BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, k_unnamed, 0, 1),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, k_third),
+      BPF_JUMP(static_cast<std::uint16_t>(BPF_JMP | condition | BPF_K), bits, 0, 1),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EOPNOTSUPP),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
   };
   const sock_fprog filter{std::size(program), program};
   return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
 }
+
+bool deny_unnamed_files() { return deny(SYS_openat, O_TMPFILE & ~O_DIRECTORY); }
 
 std::string new_folder() {
   auto folder = testing::TempDir() + "spill-file-XXXXXX";
@@ -102,6 +108,65 @@ TEST(SpillFile, IsThisUsersAloneWhereFilesNeedNames) {
     expect_private(folder);
   }).join();
   EXPECT_TRUE(std::filesystem::remove(folder));
+  if (!denied) GTEST_SKIP() << "no filters of calls here";
+}
+
+// What is written behind them stays: the file is made longer for a range that is released or mapped, and by writes
+// of others at the same time.
+TEST(SpillFile, IsNeverMadeShorter) {
+  constexpr std::uint64_t k_range = 64 << 10;
+  constexpr int k_rounds = 3000;
+  SpillFile file("/var/tmp");
+  auto* const here = mmap(nullptr, k_range, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(here, MAP_FAILED);
+  alignas(4096) static std::array<char, 4096> page;
+  page.fill('x');
+  std::atomic<int> begun{0}, written{0};
+  std::thread writer([&] {
+    for (int round = 1; round <= k_rounds; ++round) {
+      while (begun < round) {
+      }
+      for (int wait = round % 64; wait > 0; --wait) __asm__ volatile("");
+      const auto behind = static_cast<off_t>(2 * static_cast<std::uint64_t>(round) * k_range + k_range);
+      EXPECT_EQ(pwrite(file.file(), page.data(), page.size(), behind), static_cast<ssize_t>(page.size()));
+      written = round;
+    }
+  });
+  int lost = 0;
+  for (int round = 1; round <= k_rounds; ++round) {
+    const auto at = 2 * static_cast<std::uint64_t>(round) * k_range;
+    begun = round;
+    if (round % 2 == 0)
+      file.release(at, k_range);
+    else
+      EXPECT_EQ(file.map(reinterpret_cast<std::uint64_t>(here), at, k_range), 0);
+    while (written < round) {
+    }
+    lost += lseek(file.file(), 0, SEEK_END) < static_cast<off_t>(at + k_range + page.size()) ? 1 : 0;
+  }
+  writer.join();
+  munmap(here, k_range);
+  EXPECT_EQ(lost, 0);
+}
+
+// Also where the file system cannot say whether there is room.
+TEST(SpillFile, IsMappedWhereNoRoomCanBeTaken) {
+  constexpr std::uint64_t k_range = 64 << 10;
+  bool denied = false;
+  std::thread([&] {
+    SpillFile file("/var/tmp");
+    auto* const here = static_cast<char*>(mmap(nullptr, k_range, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    ASSERT_NE(here, MAP_FAILED);
+    denied = deny(SYS_fallocate);
+    if (denied) {
+      EXPECT_EQ(file.reserve(0, k_range), EOPNOTSUPP);
+      EXPECT_EQ(file.map(reinterpret_cast<std::uint64_t>(here), k_range, k_range), 0);
+      here[0] = here[k_range - 1] = 'x';
+      file.release(0, 4 * k_range);
+      EXPECT_EQ(lseek(file.file(), 0, SEEK_END), static_cast<off_t>(4 * k_range));
+    }
+    munmap(here, k_range);
+  }).join();
   if (!denied) GTEST_SKIP() << "no filters of calls here";
 }
 

@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -17,6 +18,17 @@ from terrace.lab.surroundings import AS_HERE, Surroundings
 from terrace.solve.calibration import Sample, Start, median_interval
 
 _RUNS = 9  # of the program that does nothing
+_PATIENCE = 10.0  # seconds that a program has to end when it is told to
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a program wrote, and its times."""
+
+    said: str  # to standard output
+    complained: str  # to standard error
+    status: int  # of exit; below 0: the signal that ended it
+    sample: Sample
 
 
 def run(
@@ -25,26 +37,48 @@ def run(
     around: Surroundings = AS_HERE,
 ) -> tuple[str, Sample]:
     """What it wrote to standard output, and its times. Raises TerraceError when it cannot be started or fails."""
+    done = run_whole(words, environment, around)
+    if done.status != around.status:
+        tail = " | ".join((done.said + done.complained).strip().splitlines()[-3:])
+        raise TerraceError(f"{' '.join(map(str, words))} ended with {done.status}: {tail}")
+    return done.said, done.sample
+
+
+def run_whole(
+    words: Sequence[str | os.PathLike[str]],
+    environment: Mapping[str, str] | None = None,
+    around: Surroundings = AS_HERE,
+) -> Run:
+    """The same of a program that may fail. Raises TerraceError when it cannot be started."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors, around.entered() as (stdin, folder):
         variables = {**os.environ, **(environment or {})}
         begun = time.perf_counter()
-        child = subprocess.Popen(words, stdin=stdin, stdout=out, stderr=errors, env=variables, cwd=folder)
+        try:
+            child = subprocess.Popen(words, stdin=stdin, stdout=out, stderr=errors, env=variables, cwd=folder)
+        except OSError as error:
+            raise TerraceError(f"cannot start {words[0]}: {error.strerror}") from error
         try:
             os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
         except BaseException:
-            child.kill()
-            child.wait()
+            _end(child)
             raise
         wall = time.perf_counter() - begun
         delayed = _delayed(child.pid)  # the system still knows a process that nobody waited for
         _, ended, used = os.wait4(child.pid, 0)
         status = child.returncode = os.waitstatus_to_exitcode(ended)
         said, complained = _content(out), _content(errors)
-    if status != around.status:
-        tail = " | ".join((said + complained).strip().splitlines()[-3:])
-        raise TerraceError(f"{' '.join(map(str, words))} ended with {status}: {tail}")
     processor = used.ru_utime + used.ru_stime
-    return said, Sample(wall, processor, used.ru_utime, delayed, used.ru_nvcsw)
+    return Run(said, complained, status, Sample(wall, processor, used.ru_utime, delayed, used.ru_nvcsw))
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """A launcher that is killed cannot take the program with it: it is told first."""
+    child.terminate()
+    try:
+        child.wait(_PATIENCE)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()
 
 
 def start_up() -> Start:

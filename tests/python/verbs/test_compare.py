@@ -1,0 +1,143 @@
+"""`terrace compare`: which programs are run, how often, and what is said of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+SLOWER_WITH = 'sleep 0.3; test -z "$TERRACE_SESSION" || sleep 0.6'
+SLOWER_WITHOUT = 'sleep 0.3; test -n "$TERRACE_SESSION" || sleep 0.6'
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path, monkeypatch):
+    """Nothing is left in it by any of these."""
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    yield
+    assert list((tmp_path / "here").iterdir()) == []
+
+
+def _compared(terrace, *words: object) -> dict[str, object]:
+    done = terrace("compare", "--json", *words)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_a_program_that_waits_under_terrace_has_lost_and_one_that_waits_without_has_gained(terrace):
+    """Known at the first look, whose chance of being wrong is half of all."""
+    lost = _compared(terrace, "--", "sh", "-c", SLOWER_WITH)
+    assert (lost["pairs"], lost["known"], lost["beyond_noise"]) == (7, True, True)
+    assert lost["gain"] < lost["high"] < 0
+    gained = _compared(terrace, "--", "sh", "-c", SLOWER_WITHOUT)
+    assert gained["beyond_noise"]
+    assert 0 < gained["low"] <= gained["gain"] <= gained["high"] < 1
+    assert len(gained["with"]["times_s"]) == len(gained["without"]["times_s"]) == gained["pairs"]
+
+
+def test_what_is_said_agrees_with_the_document(terrace):
+    done = terrace("compare", "--pairs", 6, "--", "sh", "-c", SLOWER_WITH)
+    assert done.returncode == 0, done.stderr
+    rows = {line.split()[0]: line.split()[1:] for line in done.stdout.splitlines()[1:3]}
+    assert float(rows["with"][0]) > float(rows["without"][0]) + 0.3
+    assert done.stdout.splitlines()[-1].startswith("lost ")
+    assert "with 95 % certainty, 6 pairs of runs" in done.stdout
+
+
+def test_as_many_pairs_as_are_asked_for(terrace, tmp_path):
+    """By turns, and the first of a pair changes."""
+    log = tmp_path / "log"
+    program = f'test -n "$TERRACE_SESSION" && echo with >> {log} || echo without >> {log}'
+    found = _compared(terrace, "--pairs", 3, "--", "sh", "-c", program)
+    assert found["low"] is found["high"] is found["known"] is None
+    assert log.read_text().split() == ["with", "without", "without", "with", "with", "without"]
+    done = terrace("compare", "--pairs", 1, "--", "true")
+    assert "in 1 pair of runs: too few to say" in done.stdout
+
+
+def test_the_time_that_is_given_is_kept(terrace):
+    found = _compared(terrace, "--minutes", 0, "--", "true")
+    assert found["pairs"] == 1
+    assert found["known"] is False
+
+
+def test_options_of_run_reach_it_and_the_program_keeps_its_own(terrace):
+    """Also those that both have, behind the program's name."""
+    found = _compared(
+        terrace, "--pairs", 1, "--memory", "64MiB", "--", "sh", "-c", "exit $1", "--", 0, "--pairs", 9
+    )
+    assert found["pairs"] == 1
+    assert found["with"]["accounts"][0]["over_file"]["limited"]
+
+
+def test_outputs_are_compared(terrace):
+    """Where the program's own does not change from run to run."""
+    assert _compared(terrace, "--pairs", 2, "--", "echo", "same")["same_output"] is True
+    other = ("--pairs", 2, "--", "sh", "-c", 'echo "${TERRACE_SESSION:+other}"')
+    assert _compared(terrace, *other)["same_output"] is False
+    assert "differs with Terrace" in terrace("compare", *other).stderr
+    assert _compared(terrace, "--pairs", 2, "--", "sh", "-c", "echo $$")["same_output"] is None
+
+
+def test_each_run_finds_its_input_and_files_anew(terrace, tmp_path):
+    files, text = tmp_path / "files", tmp_path / "text"
+    files.mkdir()
+    (files / "data").write_text("data")
+    text.write_text("text")
+    program = 'test "$(cat)$(cat data)" = textdata && rm data'
+    _compared(terrace, "--pairs", 2, "--stdin", text, "--in", files, "--", "sh", "-c", program)
+    assert (files / "data").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "says"),
+    [
+        (("true",), 2, "put -- before the program"),
+        (("--pairs", "2", "--"), 2, "Missing argument"),
+        (("--pairs", "0", "--", "true"), 2, "'--pairs'"),
+        (("-o", "x", "--", "true"), 2, "-o is for terrace run"),
+        (("--output=x", "--", "true"), 2, "--output=x is for terrace run"),
+        (("--nonsense", "--", "true"), 2, "unknown option --nonsense"),
+        (("--memory", "1MiB", "--", "true"), 2, "--memory 1MiB"),
+        (("--", "./nothing"), 1, "cannot start ./nothing"),
+        (("--", "sh", "-c", "echo why >&2; exit 3"), 1, "ended with 3: why"),
+        (("--", "sh", "-c", 'test -n "$TERRACE_SESSION" || kill -9 $$'), 1, "ended by signal 9"),
+        (("--stdin", "nowhere", "--", "true"), 1, "nowhere"),
+    ],
+)
+def test_what_cannot_be_compared_is_said_in_one_line(terrace, words, status, says):
+    done = terrace("compare", *words)
+    assert done.returncode == status
+    assert done.stdout == ""
+    assert done.stderr.startswith("terrace: ")
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert says in done.stderr
+
+
+def test_a_status_that_is_expected_is_no_failure(terrace):
+    assert _compared(terrace, "--pairs", 1, "--status", 3, "--", "sh", "-c", "exit 3")["pairs"] == 1
+
+
+def test_who_interrupts_it_gets_what_is_known_and_leaves_nobody_behind(tmp_path):
+    """In the third run, of which no pair comes."""
+    count, child = tmp_path / "count", tmp_path / "child"
+    program = f"echo >> {count}; test $(wc -l < {count}) -lt 3 || {{ echo $$ > {child}; exec sleep 100; }}"
+    command = [sys.executable, "-P", "-m", "terrace", "compare", "--json", "--", "sh", "-c", program]
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    while not (child.exists() and child.read_text().strip()):
+        assert running.poll() is None
+        time.sleep(0.01)
+    running.send_signal(signal.SIGINT)
+    out, _ = running.communicate(timeout=30)
+    assert running.returncode == 130
+    assert json.loads(out)["pairs"] == 1
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(child.read_text()), 0)
+    assert not list(Path(os.environ.get("TMPDIR", "/tmp")).glob(f"terrace-compare-*/{child.name}"))

@@ -14,7 +14,6 @@ namespace terrace::observe {
 namespace {
 
 constexpr double k_scans = 0.05;  // of the time, at most
-constexpr std::uint64_t k_lines_told_apart = 65536;
 
 bool is_demanded(MissKind kind) { return kind == MissKind::independent || kind == MissKind::dependent; }
 

@@ -14,6 +14,7 @@ namespace terrace::observe {
 
 inline constexpr std::uint64_t k_small_page = 4096;
 inline constexpr std::uint64_t k_huge_page = 2 << 20;
+inline constexpr std::uint64_t k_lines_told_apart = 65536;  // by a miss
 
 inline std::uint64_t page_of(std::uint64_t chunk_size) {
   return chunk_size < k_huge_page ? k_small_page : k_huge_page;

@@ -1,0 +1,79 @@
+// See referenced_phases.hpp.
+#include "observe/collecting/referenced_phases.hpp"
+
+namespace terrace::observe {
+
+void ReferencedPhases::Used::add(const Used& other) {
+  time += other.time;
+  for (const auto& [object, count] : other.bytes) bytes[object] += count;
+  for (const auto& [object, count] : other.squares) squares[object] += count;
+}
+
+ReferencedPhases::ReferencedPhases(const machine::Machine& machine, InitiatorId initiator, double cores,
+                                   const memory::ChunkTable& chunks, double window)
+    : view_(machine, initiator),
+      chunks_(chunks),
+      window_(window),
+      streamed_(machine::prefetched_exposure(machine.initiators()[initiator], cores)),
+      line_(static_cast<double>(machine.parts().line.value)) {}
+
+void ReferencedPhases::add(std::span<const Overlap> overlaps, const ByObject& used) {
+  double all = 0;
+  for (const auto& part : overlaps) all += part.time;
+  for (const auto& part : overlaps) {
+    auto& of_phase = known_[part.phase];
+    of_phase.time += part.time;
+    for (const auto& [object, bytes] : used) {
+      const auto share = bytes * part.time / all;
+      of_phase.bytes[object] += share;
+      of_phase.squares[object] += share * share;
+    }
+  }
+}
+
+const ReferencedPhases::Used* ReferencedPhases::find(std::string_view phase) const {
+  const auto found = known_.find(phase);
+  return found != known_.end() && found->second.time > 0 ? &found->second : nullptr;
+}
+
+ReferencedPhases::Used ReferencedPhases::of_all() const {
+  Used all;
+  for (const auto& [phase, used] : known_) all.add(used);
+  return all;
+}
+
+void ReferencedPhases::write(double time, Phase& phase) const {
+  phase.core = {time};
+  phase.samples = time / window_;
+  const auto* const found = find(phase.name);
+  const auto used = found ? *found : of_all();
+  if (used.time <= 0 || time <= 0) return;
+  std::map<ObjectId, double> sizes;
+  for (const auto& chunk : chunks_)
+    if (chunk.live && used.bytes.contains(chunk.object)) sizes[chunk.object] += chunk.size;
+  const auto lines_of_byte = time / used.time / line_;
+  double stalled = 0;
+  for (ChunkId id = 0; id < chunks_.size(); ++id) {
+    const auto& chunk = chunks_[id];
+    const auto bytes = chunk.live ? used.bytes.find(chunk.object) : used.bytes.end();
+    if (bytes == used.bytes.end() || bytes->second <= 0) continue;
+    const auto share = chunk.size / sizes[chunk.object];
+    Cell cell{id, bytes->second * lines_of_byte * share, 0, 0};
+    cell.streamed_lines = cell.read_lines;
+    cell.exposure = cell.read_lines * streamed_;
+    cell.line_squares = used.squares.at(chunk.object) * lines_of_byte * lines_of_byte * share * share;
+    stalled += cell.exposure * view_.path(view_.place_of(chunk)).latency.value;
+    phase.cells.push_back(cell);
+  }
+  // No phase waits longer than it takes.
+  const auto scale = stalled > time ? time / stalled : 1;
+  for (auto& cell : phase.cells) {
+    cell.exposure *= scale;
+    cell.streamed_exposure = cell.exposure;
+    cell.samples = cell.exposure * view_.path(view_.place_of(chunks_[cell.chunk])).latency.value / window_;
+  }
+  phase.core = {time - stalled * scale};
+  phase.samples_with_access = stalled * scale / window_;
+}
+
+}  // namespace terrace::observe

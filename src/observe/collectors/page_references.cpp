@@ -1,0 +1,25 @@
+// What any system delivers to anybody: which pages were used, by object, in short windows.
+#include "observe/collecting/page_references_collector.hpp"
+#include "observe/collector_variant.hpp"
+
+namespace terrace::observe {
+namespace {
+
+class PageReferences final : public CollectorVariant {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "page-references"; }
+  [[nodiscard]] double sample_cycles() const override { return k_reference_window_cycles; }
+  [[nodiscard]] std::unique_ptr<Collector> make(const CollectorParts& parts) const override {
+    return std::make_unique<PageReferencesCollector>(parts.machine, parts.initiator, parts.cores, parts.chunks,
+                                                     parts.sample_interval);
+  }
+};
+
+}  // namespace
+
+const CollectorVariant& page_references_collector() {
+  static const PageReferences variant;
+  return variant;
+}
+
+}  // namespace terrace::observe

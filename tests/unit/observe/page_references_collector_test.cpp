@@ -1,0 +1,172 @@
+// What windows of page references say of sweeps whose bytes are known.
+#include "observe/collecting/page_references_collector.hpp"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "collected_program.hpp"
+#include "core/error.hpp"
+
+namespace terrace::observe {
+namespace {
+
+constexpr std::uint32_t k_chunk = 65536;
+constexpr std::uint32_t k_lines = k_chunk / 64;
+constexpr std::uint32_t k_chunks = 8;  // of an object
+// A prefetched line exposes a twentieth of 300 ns.
+constexpr double k_line_time = 15e-9;
+constexpr Seconds k_window{20e-6};  // less than two chunks
+
+struct PageReferences : testing::Test {
+  PageReferences() {
+    for (ObjectId object = 0; object < 3; ++object)
+      for (std::uint32_t i = 0; i < k_chunks; ++i)
+        chunks.add((std::uint64_t{object} << 32) + std::uint64_t{i} * k_chunk, k_chunk, object, 0, 1);
+  }
+  void start(Seconds window = k_window) {
+    collector.emplace(machine, 0, 1, chunks, window);
+    collector->begin_iteration(0);
+  }
+  void sweep(ObjectId object) {
+    for (ChunkId chunk = object * k_chunks; chunk < (object + 1) * k_chunks; ++chunk) {
+      std::vector<Miss> misses;
+      for (std::uint32_t line = 0; line < k_lines; ++line) {
+        misses.push_back({chunk, static_cast<std::uint16_t>(line), 0, MissKind::prefetched});
+        if (misses.size() < 64) continue;
+        collector->quantum({0, 0, 0, {}, misses});
+        misses.clear();
+      }
+    }
+    swept += k_chunks * k_lines * k_line_time;
+  }
+  void phase(const std::string& name, const std::vector<ObjectId>& objects, int times) {
+    collector->begin_phase(name);
+    for (int i = 0; i < times; ++i)
+      for (const auto object : objects) sweep(object);
+    collector->end_phase({1});
+  }
+  static double lines_of(const Phase& phase, ObjectId object) {
+    double lines = 0;
+    for (const auto& cell : phase.cells)
+      if (cell.chunk / k_chunks == object) lines += cell.read_lines;
+    return lines;
+  }
+
+  machine::Machine machine = example_machine();
+  memory::ChunkTable chunks;
+  std::optional<PageReferencesCollector> collector;
+  double swept = 0;  // seconds
+};
+
+TEST_F(PageReferences, SweepsThatAreLongerThanWindowsCountByTheirBytes) {
+  start();
+  phase("p", {0, 1, 0, 0, 0, 2}, 400);
+  const auto seen = collector->take_iteration().phases.at(0);
+  EXPECT_GT(collector->windows(), 300U);
+  constexpr double k_swept = 400.0 * k_chunks * k_lines;
+  EXPECT_NEAR(lines_of(seen, 0) / (4 * k_swept), 1, 0.1);
+  EXPECT_NEAR(lines_of(seen, 1) / k_swept, 1, 0.2);
+  EXPECT_NEAR(lines_of(seen, 2) / k_swept, 1, 0.2);
+  // Nobody knows more than the object, and that it was used.
+  EXPECT_EQ(seen.cells.size(), 3 * k_chunks);
+  for (const auto& cell : seen.cells) {
+    EXPECT_NEAR(cell.read_lines, lines_of(seen, cell.chunk / k_chunks) / k_chunks, 1e-6);
+    EXPECT_EQ(cell.streamed_lines, cell.read_lines);
+    EXPECT_EQ(cell.write_lines, 0);
+    EXPECT_GT(cell.line_squares, 0);
+  }
+  EXPECT_GE(seen.core.value, 0);
+  EXPECT_LE(seen.samples_with_access, seen.samples * (1 + 1e-9));
+  EXPECT_NEAR(seen.samples * k_window.value, swept, 1e-9);
+}
+
+TEST_F(PageReferences, WhatAWindowUsesManyTimesCountsOnce) {
+  start({10 * k_chunks * k_lines * k_line_time});
+  phase("p", {0}, 1000);
+  const auto seen = collector->take_iteration().phases.at(0);
+  EXPECT_NEAR(lines_of(seen, 0) / (100.0 * k_chunks * k_lines), 1, 0.02);
+}
+
+TEST_F(PageReferences, PhasesAreToldApartWhereTheyAreLongerThanWindows) {
+  start();
+  for (int i = 0; i < 20; ++i) {
+    phase("a", {0}, 20);
+    phase("b", {1}, 20);
+  }
+  const auto seen = collector->take_iteration();
+  ASSERT_EQ(seen.phases.size(), 40U);
+  for (const auto& one : seen.phases) {
+    const ObjectId own = one.name == "a" ? 0 : 1;
+    EXPECT_NEAR(lines_of(one, own) / (20.0 * k_chunks * k_lines), 1, 0.15) << one.name;
+    EXPECT_LT(lines_of(one, 1 - own), lines_of(one, own) / 20) << one.name;
+  }
+}
+
+TEST_F(PageReferences, ShorterOnesHaveWhatIsUsedAroundThem) {
+  start({8 * k_chunks * k_lines * k_line_time});
+  for (int i = 0; i < 2000; ++i) {
+    phase("a", {0}, 1);
+    phase("b", {1}, 1);
+  }
+  const auto seen = collector->take_iteration();
+  const auto& last = seen.phases.back();
+  EXPECT_NEAR(lines_of(last, 0) / lines_of(last, 1), 1, 0.1);
+}
+
+// From one iteration to the next, too.
+TEST_F(PageReferences, WhatIsKnownOfAPhaseIsKept) {
+  start();
+  phase("a", {0}, 100);
+  phase("b", {1}, 100);
+  static_cast<void>(collector->take_iteration());
+  collector->begin_iteration(1);
+  phase("b", {1}, 1);
+  phase("new", {2}, 0);
+  const auto seen = collector->take_iteration();
+  EXPECT_GT(lines_of(seen.phases.at(0), 1), 10 * lines_of(seen.phases.at(0), 0));
+  EXPECT_TRUE(seen.phases.at(1).cells.empty()) << "it took no time";
+}
+
+TEST_F(PageReferences, APhaseThatNoWindowMetCountsAsTheOthersDo) {
+  start();
+  phase("a", {0}, 100);
+  collector->begin_phase("short");
+  std::vector<Miss> misses;
+  for (std::uint16_t line = 0; line < 8; ++line) misses.push_back({k_chunks, line, 0, MissKind::prefetched});
+  collector->quantum({0, 0, 0, {}, misses});
+  collector->end_phase({1});
+  const auto seen = collector->take_iteration().phases.back();
+  EXPECT_EQ(seen.name, "short");
+  EXPECT_GT(lines_of(seen, 0), 0);
+}
+
+TEST_F(PageReferences, TakesTwoPerCentOfTheTime) {
+  start();
+  Seconds cost;
+  for (int i = 0; i < 50; ++i) {
+    phase("p", {0, 1, 2}, 40);
+    cost = cost + collector->take_cost();
+  }
+  EXPECT_LE(cost.value / swept, 0.02);
+  EXPECT_GE(cost.value / swept, 0.005) << "it looks as often as it may";
+}
+
+TEST_F(PageReferences, FreedChunksHaveNoLines) {
+  start();
+  phase("p", {0, 1}, 100);
+  for (ChunkId chunk = 0; chunk < k_chunks; ++chunk) chunks[chunk].live = false;
+  const auto seen = collector->take_iteration().phases.at(0);
+  EXPECT_EQ(lines_of(seen, 0), 0);
+  EXPECT_GT(lines_of(seen, 1), 0);
+}
+
+TEST_F(PageReferences, AWindowTakesTime) {
+  EXPECT_THROW(start({0}), Error);
+  EXPECT_THROW(start({-1}), Error);
+}
+
+}  // namespace
+}  // namespace terrace::observe

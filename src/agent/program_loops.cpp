@@ -8,6 +8,7 @@
 #include "agent/lifecycle/modules.hpp"
 #include "agent/lifecycle/process.hpp"
 #include "observe/loops/follow_loops.hpp"
+#include "profile/records.hpp"
 #include "runtime/runtime.hpp"
 
 namespace terrace::agent {
@@ -55,7 +56,8 @@ void ProgramLoops::finish() {
 void finish_loops(Process& process) noexcept {
   try {
     if (process.map && !process.has_hooks)
-      process.runtime->note("warning", "no access was seen: build it with terrace-cc, terrace-c++ or terrace-fc");
+      process.runtime->note(
+          "warning", std::string(profile::k_no_access) + ": build it with terrace-cc, terrace-c++ or terrace-fc");
     else if (process.loops)
       process.loops->finish();
   } catch (const std::exception&) {

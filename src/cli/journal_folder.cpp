@@ -9,9 +9,11 @@
 
 #include "cli/journals.hpp"
 #include "cli/summary.hpp"
+#include "core/blob.hpp"
 #include "core/error.hpp"
+#include "core/journal.hpp"
+#include "profile/records.hpp"
 #include "profile/store/store.hpp"
-#include "profile/store/store_database.hpp"
 
 namespace terrace::cli {
 
@@ -24,6 +26,35 @@ std::string job_id() {
   for (const char* name : {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"})
     if (auto id = environment(name); !id.empty()) return id;
   return std::to_string(getpid());
+}
+
+// Whether any process's journal has such a record.
+template <class Is>
+bool any_record_in(const fs::path& folder, Is is) {
+  Journals journals;
+  add_journals_in(journals, folder);
+  bool any = false;
+  for (const auto& [label, files] : journals)
+    for (const auto& file : files)
+      profile::visit_journal(file, [&](const JournalRecord& record) { any = any || is(record); });
+  return any;
+}
+
+bool is_of(const JournalRecord& record, profile::RecordType type) {
+  return static_cast<profile::RecordType>(record.type) == type;
+}
+
+bool is_of_loops(const JournalRecord& record) {
+  return is_of(record, profile::RecordType::loop) || is_of(record, profile::RecordType::iteration);
+}
+
+// But for the note that a program without hooks has.
+bool is_note(const JournalRecord& record) {
+  if (!is_of(record, profile::RecordType::note)) return false;
+  profile::NoteRecord note;
+  BlobReader reader(record.payload);
+  profile::decode(reader, note);
+  return !note.text.starts_with(profile::k_no_access);
 }
 
 fs::path make_folder() {
@@ -51,20 +82,10 @@ JournalFolder::~JournalFolder() {
     fs::remove_all(path_, ignored);
 }
 
-bool JournalFolder::has_content() const {
-  Journals journals;
-  add_journals_in(journals, path_);
-  for (const auto& [label, files] : journals) {
-    const auto merged = profile::merge_journals(files, (path_ / ("content" + label)).string());
-    profile::Database database(merged.path, profile::Database::Mode::read);
-    fs::remove(merged.path);
-    profile::Statement query(database,
-                             "SELECT EXISTS(SELECT 1 FROM iteration) OR EXISTS(SELECT 1 FROM loop)"
-                             " OR EXISTS(SELECT 1 FROM loop_time)");
-    query.bind_all();
-    if (query.step() && query.integer(0) != 0) return true;
-  }
-  return false;
+bool JournalFolder::has_content() const { return any_record_in(path_, is_of_loops); }
+
+bool JournalFolder::saw_something() const {
+  return any_record_in(path_, [](const JournalRecord& record) { return is_of_loops(record) || is_note(record); });
 }
 
 void JournalFolder::merge(const LaunchOptions& options, const fs::path& job, const std::string& advice,

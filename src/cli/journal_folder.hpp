@@ -23,6 +23,8 @@ class JournalFolder {
 
   // Whether there is more in the journals than who ran and what was allocated: iterations or loops. Throws Error.
   [[nodiscard]] bool has_content() const;
+  // Whether any program had hooks, a loop, or something to be told of.
+  [[nodiscard]] bool saw_something() const;
   // Merges the journals into a profile for each configuration and prints the summaries, as the options say;
   // without --output the profile is called after `job`. `advice`: what to do where no main loop was seen;
   // `account`: of Closing. Throws Error when a profile cannot be written; the journals stay then.

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "profile/records.hpp"
 #include "profile/store/store_database.hpp"
 
 namespace terrace::cli {
@@ -112,8 +113,8 @@ std::string small_loop(const std::string& path, std::int64_t run) {
 // named, or the process did not end, a line of its own says so.
 std::string what_was_seen(const LoopSummary& loop, const std::string& path, bool is_whole,
                           const std::string& advice, bool wants_accesses) {
-  const std::string k_no_access = "no access was seen";
-  if (auto hooks = noted(path, loop.run, k_no_access); !hooks.empty()) return wants_accesses ? hooks : k_no_access;
+  const std::string no_access(profile::k_no_access);
+  if (auto hooks = noted(path, loop.run, no_access); !hooks.empty()) return wants_accesses ? hooks : no_access;
   const std::string k_none = "no main loop was seen";
   const std::string k_found = "no main loop was found";
   if (const auto seen = noted(path, loop.run, k_found); !seen.empty()) return k_none + seen.substr(k_found.size());
@@ -196,7 +197,7 @@ void print_core_time(const LoopSummary& loop, const std::string& name) {
 void print_what_went_wrong(const LoopSummary& loop, const std::string& path) {
   if (loop.iterations == 0) return;
   const bool obeyed = loop.planner == "plan";
-  if (const auto hooks = noted(path, loop.run, "no access was seen"); !hooks.empty() && !obeyed)
+  if (const auto hooks = noted(path, loop.run, std::string(profile::k_no_access)); !hooks.empty() && !obeyed)
     fmt::print(stderr, "terrace: warning: {}\n", hooks);
   if (!obeyed || loop.backend != "real") return;
   profile::Database database(path, profile::Database::Mode::read);
@@ -278,8 +279,8 @@ void print_summary(const profile::MergeSummary& merged, const Closing& closing) 
 }  // namespace
 
 void print_account(const std::string& account) {
-  nlohmann::ordered_json document = {{"schema", 1}};
-  document.update(nlohmann::ordered_json::parse(account));
+  nlohmann::ordered_json document = {{"schema", 1}, {"file", nullptr}};
+  if (!account.empty()) document.update(nlohmann::ordered_json::parse(account));
   fmt::print(stderr, "{}\n", document.dump());
 }
 

@@ -20,7 +20,7 @@ struct Closing {
 };
 void print_closing(const profile::MergeSummary& merged, const Closing& closing);
 
-// The document where there is no profile.
+// The document where there is no profile. `account`: a JSON object; "": nothing.
 void print_account(const std::string& account);
 
 }  // namespace terrace::cli

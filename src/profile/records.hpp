@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/blob.hpp"
@@ -128,6 +129,9 @@ struct PlanRecord {
   Seconds at;
   std::string why;
 };
+// How the note of a program without hooks begins.
+inline constexpr std::string_view k_no_access = "no access was seen";
+
 struct NoteRecord {
   std::string severity;
   std::string text;

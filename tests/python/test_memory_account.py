@@ -153,7 +153,7 @@ def test_warnings_are_in_the_json(big, disk, tmp_path):
 def test_json_has_what_is_where_by_intent(big, tmp_path):
     said = json.loads(run("--intent", "capacity", "--json", "--", big, "heap", 32, cwd=tmp_path).stderr)
     of = said.pop("by_intent")
-    assert said == {"schema": 1}
+    assert said == {"schema": 1, "file": None}
     assert of["processes"] == 1
     placed = of["intents"]["capacity"]
     assert sum(placed["bytes_by_place"].values()) + placed["kernel_bytes"] == 32 << 20
@@ -173,7 +173,7 @@ def test_calls_of_the_program_are_in_the_json(tmp_path):
     done = run("--json", "--", tmp_path / "calls", cwd=tmp_path)
     assert done.returncode == 0
     said = json.loads(done.stderr)
-    assert said["file"].startswith("calls.")
+    assert said["file"] is None
     assert sum(said["by_intent"]["intents"]["latency"]["bytes_by_place"].values()) == 16 << 20
     told = run("--", tmp_path / "calls", cwd=tmp_path).stderr
     assert told.startswith("terrace: 16MiB of data by latency: ")

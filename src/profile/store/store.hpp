@@ -4,10 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "core/journal.hpp"
 #include "core/plan.hpp"
 #include "machine/machine.hpp"
 #include "profile/profile.hpp"
@@ -30,6 +32,9 @@ struct MergeSummary {
 // and noted; one that cannot be read at all is noted. Throws Error{not_found} when no journal could be read,
 // Error{failed} with path and reason when the file cannot be written.
 MergeSummary merge_journals(const std::vector<std::string>& journals, const std::string& out);
+
+// Calls `visit` for every whole record of a journal; a file that cannot be read has none.
+void visit_journal(const std::string& path, const std::function<void(const JournalRecord&)>& visit);
 
 struct StoredRun {
   std::int64_t id = 0;

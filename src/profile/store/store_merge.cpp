@@ -211,6 +211,15 @@ void merge_one(Database& database, const std::string& journal, MergeSummary& sum
 
 }  // namespace
 
+void visit_journal(const std::string& path, const std::function<void(const JournalRecord&)>& visit) {
+  try {
+    const auto bytes = load_file(path);
+    read_journal(bytes, visit);
+  } catch (const Error&) {
+    // The merger says why.
+  }
+}
+
 MergeSummary merge_journals(const std::vector<std::string>& journals, const std::string& out) {
   MergeSummary summary;
   Draft draft(out);

@@ -1,0 +1,68 @@
+"""`terrace run` on programs of which nothing is seen: no word, no file, and the program's own end."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from conftest import run
+
+
+@pytest.mark.parametrize(
+    ("program", "status"),
+    [
+        (("true",), 0),
+        (("sh", "-c", "exit 3"), 3),
+        (("sh", "-c", "sh -c : & wait; exec python3 -c 'bytearray(64 << 20)'"), 0),
+        (("sh", "-c", "kill -9 $$"), -9),
+    ],
+)
+def test_a_program_without_hooks_leaves_nothing(tmp_path, program, status):
+    """Also one of several processes, and one that is killed."""
+    done = run("--", *program, cwd=tmp_path)
+    assert done.returncode == status
+    assert done.stdout == done.stderr == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_where_the_folder_cannot_be_written_it_is_no_trouble(tmp_path):
+    """There is nothing to write."""
+    done = run("--", "sh", "-c", f"rmdir {tmp_path}/here", cwd=_folder(tmp_path))
+    assert done.returncode == 0
+    assert done.stderr == ""
+
+
+def _folder(tmp_path):
+    (tmp_path / "here").mkdir()
+    return tmp_path / "here"
+
+
+def test_a_document_is_a_document(tmp_path):
+    """Without a file."""
+    done = run("--json", "--", "true", cwd=tmp_path)
+    assert json.loads(done.stderr)["file"] is None
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "options", [("-o", "app.terrace"), ("--phases", "f"), ("--loop", "f"), ("--planner", "first-touch")]
+)
+def test_who_asks_for_something_hears_what_is_missing(tmp_path, options):
+    done = run(*options, "--", "true", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "no access was seen" in done.stderr
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_program_with_hooks_has_a_profile(tmp_path, folders):
+    done = run("--", folders[1] / "adds", 10000, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "25 iterations" in done.stderr
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_so_has_one_without_that_marks_its_loop(tmp_path, folders):
+    """What its phases took can be seen."""
+    done = run("--", folders[0] / "adds", 10000, cwd=tmp_path)
+    assert "25 iterations" in done.stderr
+    assert len(list(tmp_path.iterdir())) == 1

@@ -22,7 +22,12 @@ def histories() -> Measured:
     wanted = {**os.environ, "TERRACE_HISTORIES": str(HISTORIES)}
     done = run([TEST, "--gtest_filter=LedgerHistories.*"], check=False, timeout=3600, env=wanted)
     said = re.findall(r"^((\d+) histories.*)$", done.stdout, re.MULTILINE)
-    text = "; ".join(line for line, _ in said) or done.stdout[-200:]
+    # What a check that failed says, with the history's number.
+    failed = re.findall(r": Failure\n((?:.+\n)+?)(?=\n|\[)", done.stdout)
+    problems = [" ".join(text.split()) for text in failed] or (
+        [] if done.returncode == 0 else [done.stdout[-200:]]
+    )
+    text = "; ".join([*(line for line, _ in said), *problems])
     return Measured(text, done.returncode == 0 and sum(int(count) for _, count in said) >= HISTORIES)
 
 

@@ -151,17 +151,22 @@ bool free_dead_slots(LedgerPage& page, const ProcessIdentity& asker, bool thorou
       known[count++] = owner.who.process;
       elsewhere = elsewhere || owner.who.space != asker.space;
     } else if (owner.first_whole) {
-      vacate(page, slot, owner);  // of a vacant one the other copy
+      if (owner.kind == SlotOwner::Kind::owned) vacate(page, slot, owner);
     } else {
       damaged[damages] = owner;
       damaged_slots[damages++] = slot;
     }
   }
+  // Who claims or repairs one from now on is noticed.
+  std::array<bool, k_ledger_slots> marked;
+  if (thorough)
+    for (std::size_t i = 0; i < damages; ++i) marked[i] = mark(page, damaged_slots[i], damaged[i], asker);
   if (damages == 0 || !thorough || elsewhere ||
       others_can_write(&page, asker.process, std::span(known).first(count), std::max(since(page), known_since)))
     return unknown;
   // A slot that was destroyed since then may be that of a process that is known.
-  for (std::size_t i = 0; i < damages; ++i) vacate(page, damaged_slots[i], damaged[i]);
+  for (std::size_t i = 0; i < damages; ++i)
+    if (marked[i]) vacate(page, damaged_slots[i], damaged[i]);
   return false;
 }
 

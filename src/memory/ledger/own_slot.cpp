@@ -22,6 +22,7 @@ namespace terrace::memory {
 namespace {
 
 constexpr LedgerDemand k_no_demand{.weight = 0};
+constexpr int k_repairs = 16;  // to have the own slot back
 
 }  // namespace
 
@@ -118,10 +119,13 @@ OwnSlot::State OwnSlot::prepare(PlaceId place) noexcept {
 OwnSlot::State OwnSlot::repair_owner() noexcept {
   if (is_owned_by(page_, index_, who_, tag_)) [[likely]]
     return State::whole;
-  const auto owner = read_owner(page_, index_);
-  const bool is_ours = owner.kind == SlotOwner::Kind::owned && owner.who == who_;
-  if ((is_ours || owner.kind == SlotOwner::Kind::unknown) && claim(page_, index_, owner, who_))
-    return State::repaired;
+  // It may change between a look and the claim: by another stray write, or by who looks for the dead.
+  for (int tries = 0; tries < k_repairs; ++tries) {
+    const auto owner = read_owner(page_, index_);
+    const bool is_ours = owner.kind == SlotOwner::Kind::owned && owner.who == who_;
+    if (!is_ours && owner.kind != SlotOwner::Kind::unknown) break;
+    if (claim(page_, index_, owner, who_)) return State::repaired;
+  }
   return join() ? State::repaired : State::none;  // it was given to another: what is held is held on
 }
 

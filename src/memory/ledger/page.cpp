@@ -1,6 +1,10 @@
 // See page.hpp.
 #include "memory/ledger/page.hpp"
 
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -130,9 +134,23 @@ bool claim(LedgerPage& page, std::size_t slot, const SlotOwner& found, const Pro
   return true;
 }
 
+// What is left of a damaged second copy stays: it says nothing, and the same may be written there again later,
+// over somebody's tag.
 void vacate(LedgerPage& page, std::size_t slot, const SlotOwner& found) noexcept {
   if (!replace(page.first.owners[slot].tag, found.tags[0], vacant_tag(slot))) return;
-  replace(page.second.owners[slot].tag, found.tags[1], vacant_tag(slot));
+  if (found.kind == SlotOwner::Kind::owned && found.tags[1] == tag_of(found.who, slot))
+    replace(page.second.owners[slot].tag, found.tags[1], vacant_tag(slot));
+}
+
+bool mark(LedgerPage& page, std::size_t slot, SlotOwner& found, const ProcessIdentity& by) noexcept {
+  struct timespec now {};
+  ::syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+  const auto when =
+      static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+  const auto tag = mixed(mixed(mixed(0x6d61726b, slot), tag_of(by, slot)), when);
+  if (!replace(page.first.owners[slot].tag, found.tags[0], tag)) return false;
+  found.tags[0] = tag;
+  return true;
 }
 
 bool is_owned_by(const LedgerPage& page, std::size_t slot, const ProcessIdentity& who,

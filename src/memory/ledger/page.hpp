@@ -119,7 +119,12 @@ struct SlotOwner {
 SlotOwner read_owner(const LedgerPage& page, std::size_t slot) noexcept;
 // The slot is this process's from now on if nobody has changed it since `found` was read.
 bool claim(LedgerPage& page, std::size_t slot, const SlotOwner& found, const ProcessIdentity& who) noexcept;
+// Nothing happens where somebody has changed the slot since `found` was read.
 void vacate(LedgerPage& page, std::size_t slot, const SlotOwner& found) noexcept;
+// A slot of which the first copy is damaged gets a tag that says nothing and that nobody else gives: whatever is
+// written there from now on differs from it, also where a stray write destroys the slot in the same way again.
+// False where somebody has changed it since `found` was read.
+bool mark(LedgerPage& page, std::size_t slot, SlotOwner& found, const ProcessIdentity& by) noexcept;
 bool is_owned_by(const LedgerPage& page, std::size_t slot, const ProcessIdentity& who, std::uint64_t tag) noexcept;
 std::uint64_t tag_of(const ProcessIdentity& who, std::size_t slot) noexcept;
 

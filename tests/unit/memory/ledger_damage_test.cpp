@@ -172,6 +172,52 @@ TEST(LedgerDamage, ASlotIsItsProcessesWhateverHappensToItDuringALook) {
   EXPECT_NE(kind, SlotOwner::Kind::vacant);
 }
 
+// Who looks for the dead finds a slot of zeroes. Before he frees it another has freed it, a process has claimed
+// it, and a stray write has made its owner zeroes once more.
+TEST(LedgerDamage, ASlotThatIsDestroyedTwiceInTheSameWayIsNotFreedAfterOneLook) {
+  const SharedPage shared;
+  auto& page = *shared.page;
+  constexpr std::size_t k_slot = 3;
+  const auto zeroes = [&] {
+    for (std::size_t which = 0; which < 2; ++which) store(page.copy(which).owners[k_slot].tag, std::uint64_t{0});
+  };
+  const auto looked = [&] {
+    auto found = read_owner(page, k_slot);
+    EXPECT_EQ(found.kind, SlotOwner::Kind::unknown);
+    EXPECT_TRUE(mark(page, k_slot, found, this_process()));
+    return found;
+  };
+  zeroes();
+  const auto late = looked();
+  vacate(page, k_slot, looked());
+  ASSERT_TRUE(claim(page, k_slot, read_owner(page, k_slot), this_process()));
+  write_amount(page, k_slot, 0, {60, 0});
+  zeroes();
+  vacate(page, k_slot, late);
+  EXPECT_EQ(read_owner(page, k_slot).kind, SlotOwner::Kind::unknown);
+}
+
+// Nor does what is left of the second copy become a vacant slot's.
+TEST(LedgerDamage, ADamagedSecondCopyStaysDamaged) {
+  const SharedPage shared;
+  auto& page = *shared.page;
+  ASSERT_TRUE(claim(page, 3, read_owner(page, 3), this_process()));
+  store(page.second.owners[3].tag, std::uint64_t{0});
+  vacate(page, 3, read_owner(page, 3));
+  EXPECT_EQ(read_owner(page, 3).kind, SlotOwner::Kind::vacant);
+  EXPECT_EQ(load(page.second.owners[3].tag), 0U);
+}
+
+TEST(LedgerDamage, WhatHasChangedSinceIsNotMarked) {
+  const SharedPage shared;
+  auto& page = *shared.page;
+  store(page.first.owners[3].tag, std::uint64_t{1});
+  auto found = read_owner(page, 3);
+  store(page.first.owners[3].tag, std::uint64_t{2});
+  EXPECT_FALSE(mark(page, 3, found, this_process()));
+  EXPECT_EQ(load(page.first.owners[3].tag), 2U);
+}
+
 TEST(LedgerDamage, ItsProcessWritesItAgain) {
   static int said = 0;
   said = 0;

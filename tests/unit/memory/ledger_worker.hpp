@@ -115,8 +115,9 @@ class Worker {
     auto& mine = *std::array{&plain_, &waiting_, &populated_}[random_() % 3];
     const auto count = std::min(most, mine[place_]);
     if (count == 0) return;
-    if (&mine == &populated_) Account::subtract(account_.pages[place_], number_, count);
+    // Pages are free for others as soon as they leave the account: by then they must not count as reserved.
     if (&mine != &plain_) Account::subtract(account_.reserved[place_], number_, count);
+    if (&mine == &populated_) Account::subtract(account_.pages[place_], number_, count);
     Account::subtract(account_.units[place_], number_, count);
     if (&mine == &waiting_) ledger_.populated(place_, {count * k_unit});  // nor will be
     ledger_.give(place_, {count * k_unit});

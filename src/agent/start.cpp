@@ -100,7 +100,14 @@ struct Everything {
   memory::RegionSpace regions{reserve()};
   observe::PipelineConfig pipelines;
   std::optional<observe::CodeWork> work;
+  // Megabytes: on a real machine it is made when the first thread's accesses are wanted.
   std::unique_ptr<observe::SharedCache, void (*)(observe::SharedCache*)> shared{nullptr, nullptr};
+  std::mutex making_shared;
+  observe::SharedCache& shared_cache() {
+    const std::lock_guard lock(making_shared);
+    if (!shared) shared = observe::make_shared_cache(pipelines);
+    return *shared;
+  }
   std::unique_ptr<sim::RecordingWriter> recorder;  // null where nothing is recorded
   std::unique_ptr<runtime::Runtime> runtime;
   observe::FunctionObserver observer;
@@ -190,7 +197,7 @@ void make_runtime(Everything& all) {
       built.parts.totals = [of_configuration = std::move(built.parts.totals), &all] {
         auto totals = of_configuration();
         totals.unseen = observe::unseen_accesses();
-        totals.dropped = observe::unknown_accesses(*all.shared);
+        totals.dropped = observe::unknown_accesses(all.shared_cache());
         if (all.recorder) all.recorder->unobserved(totals.unseen, totals.dropped);
         return totals;
       };
@@ -210,7 +217,7 @@ void make_runtime(Everything& all) {
     const auto found = find_work(all.process, site);
     return observe::SiteWork(found.instructions, found.loops.turns != 0 || found.loops.enters != 0);
   });
-  all.shared = observe::make_shared_cache(all.pipelines);
+  if (all.session.backend == runtime::Backend::virtual_time) all.shared_cache();
   parts.map = all.session.hooks ? &all.map : nullptr;
   parts.chunk_rule = all.session.chunk_rule;
   parts.phases = all.session.phases;
@@ -347,7 +354,7 @@ void attach_thread() noexcept {
   try {
     // A thread's pipeline outlives it: what its caches hold is still to be written back.
     thread.set_pipeline(new observe::Pipeline(
-        all->pipelines, *all->shared, all->map, all->sink, thread.number,
+        all->pipelines, all->shared_cache(), all->map, all->sink, thread.number,
         [](std::uint64_t address) { return make_known(address); }, next_turn));
     observe::set_listening(true);
   } catch (const std::exception&) {

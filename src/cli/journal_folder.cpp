@@ -28,16 +28,18 @@ std::string job_id() {
   return std::to_string(getpid());
 }
 
-// Whether any process's journal has such a record.
+// Whether any process's journal has such a record, or cannot be read: who merges it says why.
 template <class Is>
 bool any_record_in(const fs::path& folder, Is is) {
   Journals journals;
   add_journals_in(journals, folder);
-  bool any = false;
   for (const auto& [label, files] : journals)
-    for (const auto& file : files)
-      profile::visit_journal(file, [&](const JournalRecord& record) { any = any || is(record); });
-  return any;
+    for (const auto& file : files) {
+      bool any = false;
+      if (!profile::visit_journal(file, [&](const JournalRecord& record) { any = any || is(record); }) || any)
+        return true;
+    }
+  return false;
 }
 
 bool is_of(const JournalRecord& record, profile::RecordType type) {
@@ -90,8 +92,10 @@ bool JournalFolder::saw_something() const {
 
 void JournalFolder::merge(const LaunchOptions& options, const fs::path& job, const std::string& advice,
                           const std::string& account) {
-  const auto output =
-      options.output.empty() ? job.filename().string() + "." + job_id() + ".terrace" : options.output;
+  // Where no name is given, in this folder, or the one that the environment names.
+  const auto usual =
+      fs::path(environment("TERRACE_PROFILES")) / (job.filename().string() + "." + job_id() + ".terrace");
+  const auto output = options.output.empty() ? usual.string() : options.output;
   const bool over_file = options.verb == "run" && !options.configuration.memory.empty();
   Journals journals;
   add_journals_in(journals, path_);

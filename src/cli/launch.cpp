@@ -98,22 +98,17 @@ std::string account_of(const runtime::Session& session, const fs::path& folder,
   return account.is_null() ? "" : account.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-// Whether the profile, or what is in it, was asked for.
-bool asks_for_profile(const LaunchOptions& options) {
-  const auto& asked = options.configuration;
-  return options.verb != "run" || !options.output.empty() || !options.phases.empty() || !options.loop.empty() ||
-         !options.lets.empty() || !options.configurations.empty() || !asked.plan.empty() || !asked.hints.empty() ||
-         !asked.planner.empty() || options.keep_journals;
+// Whether the journals have something for a file.
+bool has_profile(const LaunchOptions& options, const runtime::Session& session, const JournalFolder& folder) {
+  if (session.intent.is_wanted()) return false;
+  if (session.spill.is_wanted()) return !options.output.empty() || folder.has_content();
+  // Of a program of which nothing is seen nothing is said, unless something was asked for.
+  return options.verb != "run" || options.asks || folder.saw_something();
 }
 
-// None by intent; none beside memory over a file, where nobody asked for it and there is nothing in it; and none,
-// nor a line, of programs of which nothing is seen: there was nothing to place.
 void keep_profile(const LaunchOptions& options, const runtime::Session& session, JournalFolder& folder,
                   const std::string& account) {
-  const bool is_asked = asks_for_profile(options);
-  const bool is_empty = session.spill.is_wanted() ? options.output.empty() && !folder.has_content()
-                                                  : !is_asked && !folder.saw_something();
-  if (session.intent.is_wanted() || is_empty) {
+  if (!has_profile(options, session, folder)) {
     if (options.json && !options.quiet) print_account(account);
     if (options.keep_journals) folder.tell_where();
     return;

@@ -319,6 +319,9 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
   app.add_flag("--keep-journals", options.keep_journals, "leave the journals beside the profile");
   if (!parse_words(app, verb, argc, argv)) return std::nullopt;
   check_pairs(app, verb);
+  for (const auto* option : app.get_options())
+    options.asks =
+        options.asks || (option->count() > 0 && option->get_name() != "--json" && option->get_name() != "--quiet");
   for (const auto& one : configurations) options.configurations.push_back(parse_configuration(one, configuration));
   if (simulated) {
     if (configurations.empty()) check_over_file(configuration);

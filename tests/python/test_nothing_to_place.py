@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 from conftest import run
@@ -45,7 +46,15 @@ def test_a_document_is_a_document(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "options", [("-o", "app.terrace"), ("--phases", "f"), ("--loop", "f"), ("--planner", "first-touch")]
+    "options",
+    [
+        ("-o", "app.terrace"),
+        ("--phases", "f"),
+        ("--loop", "f"),
+        ("--planner", "first-touch"),
+        ("--fast", "1GiB"),
+        ("--collector", "exact"),
+    ],
 )
 def test_who_asks_for_something_hears_what_is_missing(tmp_path, options):
     done = run(*options, "--", "true", cwd=tmp_path)
@@ -66,3 +75,11 @@ def test_so_has_one_without_that_marks_its_loop(tmp_path, folders):
     done = run("--", folders[0] / "adds", 10000, cwd=tmp_path)
     assert "25 iterations" in done.stderr
     assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_profiles_without_a_name_go_where_the_environment_says(tmp_path, folders):
+    (tmp_path / "here").mkdir()
+    where = {**os.environ, "TERRACE_PROFILES": str(tmp_path)}
+    run("--", folders[1] / "adds", 10000, cwd=tmp_path / "here", env=where)
+    assert list((tmp_path / "here").iterdir()) == []
+    assert [one.suffix for one in tmp_path.iterdir() if one.is_file()] == [".terrace"]

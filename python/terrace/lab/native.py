@@ -3,6 +3,7 @@ system's, and how long it was ready while others had the processor."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import subprocess
@@ -26,6 +27,7 @@ class Run:
     """What a program wrote, and its times."""
 
     said: str  # to standard output
+    digest: str  # of the bytes that it wrote there
     complained: str  # to standard error
     status: int  # of exit; below 0: the signal that ended it
     sample: Sample
@@ -48,8 +50,10 @@ def run_whole(
     words: Sequence[str | os.PathLike[str]],
     environment: Mapping[str, str] | None = None,
     around: Surroundings = AS_HERE,
+    most: int = -1,
 ) -> Run:
-    """The same of a program that may fail. Raises TerraceError when it cannot be started."""
+    """The same of a program that may fail; of what it wrote the last `most` bytes, below 0 all. Raises TerraceError
+    when it cannot be started."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors, around.entered() as (stdin, folder):
         variables = {**os.environ, **(environment or {})}
         begun = time.perf_counter()
@@ -66,9 +70,11 @@ def run_whole(
         delayed = _delayed(child.pid)  # the system still knows a process that nobody waited for
         _, ended, used = os.wait4(child.pid, 0)
         status = child.returncode = os.waitstatus_to_exitcode(ended)
-        said, complained = _content(out), _content(errors)
+        said, complained = _content(out, most), _content(errors, most)
+        out.seek(0)
+        digest = hashlib.file_digest(out, "sha256").hexdigest()
     processor = used.ru_utime + used.ru_stime
-    return Run(said, complained, status, Sample(wall, processor, used.ru_utime, delayed, used.ru_nvcsw))
+    return Run(said, digest, complained, status, Sample(wall, processor, used.ru_utime, delayed, used.ru_nvcsw))
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
@@ -99,6 +105,7 @@ def _delayed(process: int) -> float:
         return 0.0
 
 
-def _content(file: IO[bytes]) -> str:
-    file.seek(0)
+def _content(file: IO[bytes], most: int) -> str:
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0 if most < 0 else max(size - most, 0))
     return file.read().decode(errors="replace")

@@ -1,9 +1,9 @@
 """What pairs of runs, one with something and one without, say about the share of time that it saves.
 
-The estimate is Hodges and Lehmann's (Annals of Mathematical Statistics 34, 1963, equation 2.5): the median of the
-means of all two differences. Its interval is the one of Wilcoxon's signed ranks, exact for any number of pairs; it
-asks that differences lie as often above their middle as below it, and nothing else. Differences are those of the
-times' logarithms, so what is estimated is a ratio.
+The estimate is Hodges and Lehmann's (Annals of Mathematical Statistics 34, 1963): the median of the Walsh
+averages, the means of all two differences. Its interval is that of Wilcoxon's signed ranks, exact for any number
+of pairs; it asks that differences are spread alike above and below their middle, and nothing else. SciPy has
+neither. Differences are those of the times' logarithms, so what is estimated is a ratio.
 
 Who looks several times and ends when an interval suits him is wrong more often than one interval says. So each
 look has half of the chance to be wrong of the look before, and all together have no more than what was asked.
@@ -19,6 +19,8 @@ from dataclasses import dataclass
 
 CONFIDENCE = 0.95
 LOOKS = (7, 10, 14, 20, 28, 40)  # pairs: the first at which half of the chance is enough for an interval, and on
+MOST = 200  # pairs that anybody wants
+_WHOLE = 2**52
 _OF_THE_GAIN = 0.25  # an interval that is as narrow as this part of the gain says enough
 
 
@@ -62,6 +64,11 @@ def gain(pairs: Sequence[Pair], wrong: float = 1 - CONFIDENCE) -> Gain:
     return Gain(middle, _saved(means[-1 - left_out]), _saved(means[left_out]))
 
 
+def fewest(wrong: float = 1 - CONFIDENCE) -> int:
+    """How many pairs an interval takes."""
+    return next(pairs for pairs in itertools.count(1) if _left_out(pairs, wrong) is not None)
+
+
 def chance_at(look: int, wrong: float = 1 - CONFIDENCE) -> float:
     """Of being wrong, what the look of this number may use, from 0."""
     return wrong * 0.5 ** (look + 1)
@@ -79,8 +86,9 @@ def _left_out(pairs: int, wrong: float) -> int | None:
             (ways[total] if total < len(ways) else 0) + (ways[total - rank] if total >= rank else 0)
             for total in range(len(ways) + rank)
         ]
-    allowed = wrong / 2 * 2.0**pairs
-    below = 0.0
+    # Whole numbers: there are more ways than a float can count.
+    allowed = round(wrong / 2 * _WHOLE) * 2**pairs // _WHOLE
+    below = 0
     for total, number in enumerate(ways):
         below += number
         if below > allowed:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import json as json_text
+import os
+import signal
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -28,11 +30,12 @@ Examples:
   terrace compare --memory 4GiB --spill /scratch -- ./app
   terrace compare --plan app.toml --pairs 6 --json -- mpirun -n 4 ./app
 """
-_INTERRUPTED = 130  # exit status
-# Of `terrace run`: what it writes beside the program is not looked at here, and what it says is.
-_REFUSED = ("-o", "--output", "-q", "--quiet", "--json", "--keep-journals", "--help", "-h")
-_DOCUMENT = '{"schema":'  # how the line begins
-_OVER_FILE = ("--memory",)  # without -o such a run writes no profile
+# Of `terrace run`, with their short names: what they are for, compare has itself or has no use for.
+_REFUSED = ("--output", "--quiet", "--json", "--keep-journals", "--help")
+_REFUSED_LETTERS = "oqh"
+_DOCUMENT = '{"schema":'  # how Terrace's last line begins
+_PROFILES = "TERRACE_PROFILES"  # the folder for profiles without a name
+_KEPT = 1 << 16  # bytes of what a run writes that are looked at; all are compared
 
 
 @dataclass
@@ -40,20 +43,22 @@ class _Way:
     """What became of the runs of one way."""
 
     command: list[str]
+    environment: dict[str, str]
+    is_terrace: bool
     times: list[float] = field(default_factory=list)  # seconds, from start to end
     processor: list[float] = field(default_factory=list)  # seconds of all processes
-    outputs: list[str] = field(default_factory=list)  # their hashes
+    outputs: list[str] = field(default_factory=list)  # digests
     accounts: list[dict[str, Any]] = field(default_factory=list)  # what Terrace says at the end
 
     def run(self, around: Surroundings) -> None:
-        """Once more."""
-        done = native.run_whole(self.command, around=around)
-        account = _account(done.complained)
-        if done.status != around.status:
-            raise _failed(done, self.command, account)
+        """Once more. Raises TerraceError where it does not end well."""
+        done = native.run_whole(self.command, self.environment, around, most=_KEPT)
+        account = _account(done.complained) if self.is_terrace else None
+        if done.status != around.status or (self.is_terrace and account is None):
+            raise _FailedError(done, account, self.is_terrace)
         self.times.append(done.sample.wall)
         self.processor.append(done.sample.processor)
-        self.outputs.append(hashlib.sha256(done.said.encode()).hexdigest())
+        self.outputs.append(done.digest)
         if account is not None:
             self.accounts.append(account)
 
@@ -66,6 +71,23 @@ class _Way:
     def seconds(self) -> float:
         """The median of its runs."""
         return statistics.median(self.times)
+
+
+class _FailedError(TerraceError):
+    """A run that did not end well: what its last line says."""
+
+    def __init__(self, done: native.Run, account: dict[str, Any] | None, is_terrace: bool) -> None:
+        """Of a run under Terrace, or without."""
+        lines = [line for line in done.complained.splitlines() if not line.startswith(_DOCUMENT)]
+        last = lines[-1] if lines else "it said nothing on standard error"
+        how = f"by signal {-done.status}" if done.status < 0 else f"with {done.status}"
+        # Terrace itself failed: the program was not run, or nobody knows what became of it.
+        own = is_terrace and account is None and last.startswith("terrace: ")
+        super().__init__(last.removeprefix("terrace: ") if own else f"the program ended {how}: {last}")
+        self.is_own = own
+        self.is_terrace = is_terrace
+        if own and done.status == WrongCallError.status:
+            self.status = WrongCallError.status
 
 
 @dataclass(frozen=True)
@@ -83,9 +105,21 @@ class _Compared:
 
     @property
     def is_output_the_same(self) -> bool | None:
-        """None where the program's output differs from run to run without Terrace, too."""
+        """None where the program's output differs from run to run without Terrace, too, or nobody knows whether it
+        does."""
         plain = set(self.without.outputs)
-        return None if len(plain) > 1 else set(self.with_it.outputs) == plain
+        return None if len(plain) > 1 or self.pairs < 2 else set(self.with_it.outputs) == plain
+
+    @property
+    def others(self) -> int:
+        """Runs with Terrace that wrote something else than those without."""
+        return sum(output not in self.without.outputs for output in self.with_it.outputs)
+
+    @property
+    def has_nothing(self) -> bool:
+        """Whether Terrace saw nothing to place in any run."""
+        keys = ("file", "over_file", "by_intent")
+        return not any(account.get(key) for account in self.with_it.accounts for key in keys)
 
     @property
     def notes(self) -> list[str]:
@@ -102,44 +136,58 @@ def register(app: typer.Typer) -> None:
 
 def compare(
     words: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(metavar="[OPTIONS of terrace run] -- PROGRAM...", help="What is run, and how."),
-    ],
+    ] = None,
     pairs: Annotated[
-        int | None, typer.Option(min=1, help="Runs of each way; default: until the gain is known, 7 to 40.")
+        int | None,
+        typer.Option(min=1, max=paired.MOST, help="Runs of each way; default: until the gain is known, 7 to 40."),
     ] = None,
     precision: Annotated[
-        float, typer.Option(min=0.01, help="Per cent: a gain is known when it is so, or a quarter, certain.")
+        float,
+        typer.Option(min=0.01, help="Per cent: the gain is known when it is certain to so much, or to a quarter."),
     ] = 1.0,
     minutes: Annotated[float | None, typer.Option(min=0, help="Begin no pair after so many.")] = None,
     stdin: Annotated[
-        Path | None, typer.Option(help="What the program reads from standard input; default: nothing.")
+        Path | None,
+        typer.Option(exists=True, dir_okay=False, help="What each run reads as its input; default: nothing."),
     ] = None,
     inside: Annotated[
         Path | None,
-        typer.Option("--in", help="Each run gets a folder with a copy of these files; default: the current one."),
+        typer.Option(
+            "--in",
+            exists=True,
+            file_okay=False,
+            help="Each run gets a folder with a copy of these files; default: the current one.",
+        ),
     ] = None,
-    status: Annotated[int, typer.Option(help="The exit status of a run that ended well.")] = 0,
+    status: Annotated[
+        int, typer.Option(min=-64, max=255, help="The exit status with which runs are to end; below 0: a signal.")
+    ] = 0,
     json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
 ) -> None:
     """Measure a program with and without Terrace, by turns: medians, the gain and how certain it is.
 
     The runs' standard output is compared and not shown. The time is that of the whole run, start and end included.
     """
-    options, program = _divided(words, sys.argv)
+    options, program = _divided(words or [], sys.argv)
+    for name in ("TERRACE", "TERRACE_SESSION"):
+        if os.environ.get(name):
+            raise WrongCallError(
+                f"compare: {name} is set: there would be no difference; unset it, or run this outside"
+            )
     around = Surroundings(stdin, inside, status)
-    with tempfile.TemporaryDirectory(prefix="terrace-compare-") as folder:
-        profile = [] if any(word.split("=")[0] in _OVER_FILE for word in options) else ["-o", f"{folder}/profile"]
-        under = [terrace_program(), "run", *options, "--json", *profile, "--", *program]
-        found, interrupted = _measured(_Way(program), _Way(under), around, pairs, precision / 100, minutes)
-    if found is None:
-        raise typer.Exit(_INTERRUPTED)
-    if json:
-        print_json(_document(found))
-    else:
-        _print(found)
-    if interrupted:
-        raise typer.Exit(_INTERRUPTED)
+    with tempfile.TemporaryDirectory(prefix="terrace-compare-") as folder, _terminated():
+        with_it = _Way([terrace_program(), "run", "--json", *options, "--", *program], {_PROFILES: folder}, True)
+        ended = _measured(_Way(program, {}, False), with_it, around, pairs, precision / 100, minutes)
+    if ended.found is not None and json:
+        print_json(_document(ended.found))
+    elif ended.found is not None:
+        _print(ended.found, precision)
+    if ended.failure is not None:
+        raise ended.failure
+    if ended.signal is not None:
+        raise typer.Exit(128 + ended.signal)
 
 
 def _divided(words: Sequence[str], given: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -151,10 +199,41 @@ def _divided(words: Sequence[str], given: Sequence[str]) -> tuple[list[str], lis
     if count == 0:
         raise WrongCallError("compare: there is no program behind --")
     options, program = list(words[:-count]), list(words[-count:])
+    if options and not options[0].startswith("-"):
+        raise WrongCallError(f"compare: '{options[0]}' stands before --, where options of terrace run do")
     for word in options:
-        if word.split("=")[0] in _REFUSED:
-            raise WrongCallError(f"compare: {word} is for terrace run, not for its runs here; compare has --json")
+        short = word[1:2] if not word.startswith("--") else ""
+        if word.split("=")[0] in _REFUSED or (word.startswith("-") and short and short in _REFUSED_LETTERS):
+            raise WrongCallError(f"compare: {word} is for terrace run alone: no run here leaves a profile")
     return options, program
+
+
+class _Terminated(KeyboardInterrupt):
+    """Asked to end by a signal that is no interrupt from the keyboard."""
+
+
+@contextmanager
+def _terminated() -> Iterator[None]:
+    """What batch systems send ends the runs as an interrupt does."""
+
+    def end(number: int, _: object) -> NoReturn:
+        raise _Terminated(number)
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@dataclass(frozen=True)
+class _Ended:
+    """How the measurement ended."""
+
+    found: _Compared | None  # None: before the first pair
+    signal: int | None = None  # that interrupted it
+    failure: TerraceError | None = None
 
 
 def _measured(
@@ -164,11 +243,11 @@ def _measured(
     pairs: int | None,
     precision: float,
     minutes: float | None,
-) -> tuple[_Compared | None, bool]:
-    """Runs pairs until it knows, or may no longer; and whether it was interrupted. None: before the first pair."""
+) -> _Ended:
+    """Runs pairs until it knows, or may no longer."""
     begun = time.monotonic()
     most = paired.LOOKS[-1] if pairs is None else pairs
-    done, interrupted = 0, False
+    done, by, failure = 0, None, None
     try:
         with progress("pairs of runs", most) as steps:
             while done < most and (done == 0 or minutes is None or time.monotonic() - begun < 60 * minutes):
@@ -179,11 +258,30 @@ def _measured(
                 steps.done()
                 if pairs is None and done in paired.LOOKS and _looked(without, with_it, done, precision).is_known:
                     break
+    except _Terminated as ended:
+        by = int(ended.args[0])
     except KeyboardInterrupt:
-        interrupted = True
+        by = signal.SIGINT
+    except _FailedError as error:
+        failure = _whose(error, without, around, done)
     if done == 0:
-        return None, interrupted
-    return _looked(without, with_it, done, precision if pairs is None else None), interrupted
+        return _Ended(None, by, failure)
+    return _Ended(_looked(without, with_it, done, precision if pairs is None else None), by, failure)
+
+
+def _whose(error: _FailedError, without: _Way, around: Surroundings, done: int) -> TerraceError:
+    """The failure, with the run that it was and whether it happens without Terrace, too."""
+    if error.is_own:
+        return error
+    number = f"run {done + 1}"
+    if not error.is_terrace:
+        return TerraceError(f"without Terrace, {error} ({number})")
+    if not without.times:
+        try:
+            without.run(around)
+        except _FailedError as same:
+            return TerraceError(f"{same} ({number}, without Terrace as well as with it)")
+    return TerraceError(f"with Terrace, {error} ({number}; without it a run ended well)")
 
 
 def _looked(without: _Way, with_it: _Way, done: int, precision: float | None) -> _Compared:
@@ -198,30 +296,20 @@ def _looked(without: _Way, with_it: _Way, done: int, precision: float | None) ->
     return _Compared(without, with_it, gain, gain.is_known(precision))
 
 
-def _failed(done: native.Run, command: Sequence[str], account: dict[str, Any] | None) -> TerraceError:
-    """Of a run that did not end well: what its last line says. Where Terrace refused its options, that line."""
-    lines = [line for line in done.complained.splitlines() if not line.startswith(_DOCUMENT)]
-    last = lines[-1] if lines else "it said nothing on standard error"
-    how = f"by signal {-done.status}" if done.status < 0 else f"with {done.status}"
-    if command[0] != terrace_program():
-        return TerraceError(f"{' '.join(command)} ended {how}: {last}")
-    if account is None and done.status == WrongCallError.status and last.startswith("terrace: "):
-        return WrongCallError(last.removeprefix("terrace: "))
-    return TerraceError(f"with Terrace, the program ended {how}: {last}")
-
-
 def _account(complained: str) -> dict[str, Any] | None:
-    """The document that Terrace writes at the end, behind what the program wrote to standard error."""
-    for line in reversed(complained.splitlines()):
-        if line.startswith(_DOCUMENT):
-            return dict(json_text.loads(line))
-    return None
+    """The document that Terrace writes at the end of standard error, where the program may have left a line open."""
+    line = complained.rstrip("\n").rpartition("\n")[2]
+    try:
+        document = json_text.loads(line[line.index(_DOCUMENT) :])
+    except ValueError:
+        return None
+    return document if isinstance(document, dict) and "file" in document else None
 
 
 # --- what is said -----------------------------------------------------------------------------------------------
 
 
-def _print(found: _Compared) -> None:
+def _print(found: _Compared, precision: float) -> None:
     rows = table("", "seconds", "least", "most", "processor", title=None)
     for name, way in (("without", found.without), ("with", found.with_it)):
         rows.add_row(
@@ -231,24 +319,48 @@ def _print(found: _Compared) -> None:
         )
     console().print(rows)
     console().print(_sentence(found))
+    if found.is_known is False and found.gain.low is not None:
+        console().print(
+            f"that is less certain than was asked for (--precision {precision:g}, or a quarter of the gain)"
+        )
     for note in found.notes:
         warn(note)
+    if found.has_nothing:
+        warn("Terrace saw nothing to place in this program: what differs is what its own start takes")
     if found.is_output_the_same is False:
-        warn("warning: what the program writes to standard output differs with Terrace")
+        warn(
+            f"warning: standard output differs in {found.others} of {found.pairs} runs with Terrace, and in none of "
+            f"{found.pairs} without"
+        )
 
 
 def _sentence(found: _Compared) -> str:
     """The gain in words."""
     gain, many = found.gain, "1 pair" if found.pairs == 1 else f"{found.pairs} pairs"
-    word, sign = ("gained", 100) if gain.share >= 0 else ("lost", -100)
-    amount = f"{word} {sign * gain.share:.1f} %"
+    amount = _gained(gain.share)
     if gain.low is None or gain.high is None:
-        return f"{amount} in {many} of runs: too few to say how certain that is, which takes 6"
+        wrong = 1 - paired.CONFIDENCE if found.is_known is None else paired.chance_at(0)
+        return (
+            f"{amount} in {many} of runs: too few to say how certain that is, which takes {paired.fewest(wrong)}"
+        )
     if not gain.is_beyond_noise:
         between = f"between {_signed(gain.low)} and {_signed(gain.high)}"
         return f"no gain or loss beyond noise: {between} with 95 % certainty, {many} of runs"
-    least, most = sorted((sign * gain.low, sign * gain.high))
-    return f"{amount} ({least:.1f} to {most:.1f} % with 95 % certainty, {many} of runs)"
+    ends = (gain.low, gain.high) if gain.share >= 0 else (gain.high, gain.low)
+    return (
+        f"{amount} ({' to '.join(_unsigned(end, gain.share) for end in ends)} with 95 % certainty, {many} of runs)"
+    )
+
+
+def _gained(share: float) -> str:
+    if share < -1:
+        return f"took {_unsigned(share, share)} as long"
+    return f"{'gained' if share >= 0 else 'lost'} {_unsigned(share, share)}"
+
+
+def _unsigned(share: float, of: float) -> str:
+    """A share as that of the whole gain, `of`, is said: times where it is a loss of more than everything."""
+    return f"{1 - share:.1f} times" if of < -1 else f"{100 * abs(share):.1f} %"
 
 
 def _signed(share: float) -> str:

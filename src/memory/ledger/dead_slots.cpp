@@ -157,14 +157,17 @@ bool free_dead_slots(LedgerPage& page, const ProcessIdentity& asker, bool thorou
       damaged_slots[damages++] = slot;
     }
   }
-  // Who claims or repairs one from now on is noticed.
+  if (damages == 0 || !thorough || elsewhere) return unknown;
+  const auto others_live = [&] {
+    return others_can_write(&page, asker.process, std::span(known).first(count),
+                            std::max(since(page), known_since));
+  };
+  if (others_live()) return unknown;
+  // One of them may have been freed, claimed and destroyed again since it was read. From its mark on that is
+  // noticed; that it was so before then, by another look at who lives.
   std::array<bool, k_ledger_slots> marked;
-  if (thorough)
-    for (std::size_t i = 0; i < damages; ++i) marked[i] = mark(page, damaged_slots[i], damaged[i], asker);
-  if (damages == 0 || !thorough || elsewhere ||
-      others_can_write(&page, asker.process, std::span(known).first(count), std::max(since(page), known_since)))
-    return unknown;
-  // A slot that was destroyed since then may be that of a process that is known.
+  for (std::size_t i = 0; i < damages; ++i) marked[i] = mark(page, damaged_slots[i], damaged[i], asker);
+  if (others_live()) return unknown;
   for (std::size_t i = 0; i < damages; ++i)
     if (marked[i]) vacate(page, damaged_slots[i], damaged[i]);
   return false;

@@ -143,7 +143,7 @@ void vacate(LedgerPage& page, std::size_t slot, const SlotOwner& found) noexcept
 }
 
 bool mark(LedgerPage& page, std::size_t slot, SlotOwner& found, const ProcessIdentity& by) noexcept {
-  struct timespec now {};
+  struct timespec now {};  // past every interposer
   ::syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
   const auto when =
       static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);

@@ -174,9 +174,7 @@ bool LoadSamplingCollector::scan_is_due() {
 
 void LoadSamplingCollector::count_pages() {
   chunks_then_ = chunks_.size();
-  pages_ = 0;
-  for (const auto& chunk : chunks_)
-    if (chunk.live) pages_ += pages_of(chunk.size);
+  pages_ = pages_of(chunks_);
 }
 
 // Phases since the last one have prefetched lines that are not in their cells.

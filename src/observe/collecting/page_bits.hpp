@@ -10,6 +10,8 @@
 #include <bit>
 #include <cstdint>
 
+#include "memory/chunk_table.hpp"
+
 namespace terrace::observe {
 
 inline constexpr std::uint64_t k_small_page = 4096;
@@ -22,6 +24,14 @@ inline std::uint64_t page_of(std::uint64_t chunk_size) {
 inline std::uint64_t pages_of(std::uint64_t chunk_size) {
   const auto page = page_of(chunk_size);
   return (chunk_size + page - 1) / page;
+}
+
+// Of all chunks that live.
+inline std::uint64_t pages_of(const memory::ChunkTable& chunks) {
+  std::uint64_t pages = 0;
+  for (const auto& chunk : chunks)
+    if (chunk.live) pages += pages_of(chunk.size);
+  return pages;
 }
 
 class PageBits {

@@ -60,7 +60,7 @@ void PageReferencesCollector::close() {
   if (!phases().empty()) overlap(phases().back().name);
   in_window_ = false;
   ++windows_;
-  const auto pages = all_pages();
+  const auto pages = pages_of(chunks_);
   bill_.add_references(pages);
   next_window_ = now_ + static_cast<double>(pages) * k_reference_cost.value / k_share_of_references;
   known_.add(overlaps_, used_by_object());
@@ -73,15 +73,9 @@ ReferencedPhases::ByObject PageReferencesCollector::used_by_object() const {
   return used;
 }
 
-std::uint64_t PageReferencesCollector::all_pages() const {
-  std::uint64_t pages = 0;
-  for (const auto& chunk : chunks_)
-    if (chunk.live) pages += pages_of(chunk.size);
-  return pages;
-}
-
 void PageReferencesCollector::complete(Iteration& iteration) {
-  for (auto& phase : iteration.phases) known_.write(phase.samples * window_, phase);
+  const auto live = known_.live();
+  for (auto& phase : iteration.phases) known_.write(phase.samples * window_, live, phase);
   threads_.share(iteration);
 }
 

@@ -49,7 +49,6 @@ class PageReferencesCollector final : public Collector {
   void close();
   void overlap(const std::string& phase);
   [[nodiscard]] ReferencedPhases::ByObject used_by_object() const;
-  [[nodiscard]] std::uint64_t all_pages() const;
 
   CoreCost cost_;
   PlaceView view_;

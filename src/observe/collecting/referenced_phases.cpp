@@ -1,6 +1,8 @@
 // See referenced_phases.hpp.
 #include "observe/collecting/referenced_phases.hpp"
 
+#include <algorithm>
+
 namespace terrace::observe {
 
 void ReferencedPhases::Used::add(const Used& other) {
@@ -42,29 +44,41 @@ ReferencedPhases::Used ReferencedPhases::of_all() const {
   return all;
 }
 
-void ReferencedPhases::write(double time, Phase& phase) const {
+ReferencedPhases::LiveByObject ReferencedPhases::live() const {
+  LiveByObject live;
+  for (ChunkId id = 0; id < chunks_.size(); ++id) {
+    const auto& chunk = chunks_[id];
+    if (!chunk.live) continue;
+    auto& of_object = live[chunk.object];
+    of_object.size += chunk.size;
+    of_object.chunks.push_back(id);
+  }
+  return live;
+}
+
+void ReferencedPhases::write(double time, const LiveByObject& live, Phase& phase) const {
   phase.core = {time};
   phase.samples = time / window_;
   const auto* const found = find(phase.name);
   const auto used = found ? *found : of_all();
   if (used.time <= 0 || time <= 0) return;
-  std::map<ObjectId, double> sizes;
-  for (const auto& chunk : chunks_)
-    if (chunk.live && used.bytes.contains(chunk.object)) sizes[chunk.object] += chunk.size;
   const auto lines_of_byte = time / used.time / line_;
   double stalled = 0;
-  for (ChunkId id = 0; id < chunks_.size(); ++id) {
-    const auto& chunk = chunks_[id];
-    const auto bytes = chunk.live ? used.bytes.find(chunk.object) : used.bytes.end();
-    if (bytes == used.bytes.end() || bytes->second <= 0) continue;
-    const auto share = chunk.size / sizes[chunk.object];
-    Cell cell{id, bytes->second * lines_of_byte * share, 0, 0};
-    cell.streamed_lines = cell.read_lines;
-    cell.exposure = cell.read_lines * streamed_;
-    cell.line_squares = used.squares.at(chunk.object) * lines_of_byte * lines_of_byte * share * share;
-    stalled += cell.exposure * view_.path(view_.place_of(chunk)).latency.value;
-    phase.cells.push_back(cell);
+  for (const auto& [object, bytes] : used.bytes) {
+    const auto its = live.find(object);
+    if (its == live.end() || bytes <= 0) continue;
+    for (const auto id : its->second.chunks) {
+      const auto& chunk = chunks_[id];
+      const auto share = chunk.size / its->second.size;
+      Cell cell{id, bytes * lines_of_byte * share, 0, 0};
+      cell.streamed_lines = cell.read_lines;
+      cell.exposure = cell.read_lines * streamed_;
+      cell.line_squares = used.squares.at(object) * lines_of_byte * lines_of_byte * share * share;
+      stalled += cell.exposure * view_.path(view_.place_of(chunk)).latency.value;
+      phase.cells.push_back(cell);
+    }
   }
+  std::ranges::sort(phase.cells, {}, &Cell::chunk);
   // No phase waits longer than it takes.
   const auto scale = stalled > time ? time / stalled : 1;
   for (auto& cell : phase.cells) {

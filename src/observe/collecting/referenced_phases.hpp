@@ -31,10 +31,17 @@ class ReferencedPhases {
 
   // What was used in a window, and the phases in which that was.
   void add(std::span<const Overlap> overlaps, const ByObject& used);
+  // The chunks of each object that live now.
+  struct Live {
+    double size = 0;  // bytes
+    std::vector<ChunkId> chunks;
+  };
+  using LiveByObject = std::map<ObjectId, Live>;
+  [[nodiscard]] LiveByObject live() const;
   // Cells and core time of a phase that took so many seconds, as fast as it was used in windows: lines of an
   // object are shared evenly by its chunks. A phase that no window met counts as the average of those that were.
   // Nobody knows how pages were used: all lines count as prefetched, none as written.
-  void write(double time, Phase& phase) const;
+  void write(double time, const LiveByObject& live, Phase& phase) const;
 
  private:
   struct Used {  // of all windows that met a phase

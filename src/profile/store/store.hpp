@@ -33,8 +33,8 @@ struct MergeSummary {
 // Error{failed} with path and reason when the file cannot be written.
 MergeSummary merge_journals(const std::vector<std::string>& journals, const std::string& out);
 
-// Calls `visit` for every whole record of a journal; a file that cannot be read has none.
-void visit_journal(const std::string& path, const std::function<void(const JournalRecord&)>& visit);
+// Calls `visit` for every whole record of a journal. False where it cannot be read.
+bool visit_journal(const std::string& path, const std::function<void(const JournalRecord&)>& visit);
 
 struct StoredRun {
   std::int64_t id = 0;

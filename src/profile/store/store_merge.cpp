@@ -211,12 +211,13 @@ void merge_one(Database& database, const std::string& journal, MergeSummary& sum
 
 }  // namespace
 
-void visit_journal(const std::string& path, const std::function<void(const JournalRecord&)>& visit) {
+bool visit_journal(const std::string& path, const std::function<void(const JournalRecord&)>& visit) {
   try {
     const auto bytes = load_file(path);
     read_journal(bytes, visit);
+    return true;
   } catch (const Error&) {
-    // The merger says why.
+    return false;
   }
 }
 

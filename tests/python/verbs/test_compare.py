@@ -47,7 +47,8 @@ def test_what_is_said_agrees_with_the_document(terrace):
     assert done.returncode == 0, done.stderr
     rows = {line.split()[0]: line.split()[1:] for line in done.stdout.splitlines()[1:3]}
     assert float(rows["with"][0]) > float(rows["without"][0]) + 0.3
-    assert done.stdout.splitlines()[-1].startswith("lost ")
+    assert done.stdout.splitlines()[-1].startswith("took ")
+    assert " times as long (" in done.stdout
     assert "with 95 % certainty, 6 pairs of runs" in done.stdout
 
 
@@ -82,8 +83,50 @@ def test_outputs_are_compared(terrace):
     assert _compared(terrace, "--pairs", 2, "--", "echo", "same")["same_output"] is True
     other = ("--pairs", 2, "--", "sh", "-c", 'echo "${TERRACE_SESSION:+other}"')
     assert _compared(terrace, *other)["same_output"] is False
-    assert "differs with Terrace" in terrace("compare", *other).stderr
+    said = terrace("compare", *other).stderr
+    assert "standard output differs in 2 of 2 runs with Terrace, and in none of 2 without" in said
     assert _compared(terrace, "--pairs", 2, "--", "sh", "-c", "echo $$")["same_output"] is None
+    # One run without cannot tell, and bytes that are no text count.
+    assert _compared(terrace, "--pairs", 1, *other[2:])["same_output"] is None
+    octets = 'test -n "$TERRACE_SESSION" && printf "\\200" || printf "\\201"'
+    assert _compared(terrace, "--pairs", 2, "--", "sh", "-c", octets)["same_output"] is False
+
+
+@pytest.mark.parametrize("option", [("--memory", "64MiB"), ("--intent", "capacity"), ("--fast", "1GiB"), ()])
+def test_each_way_of_running_with_terrace_can_be_compared(terrace, option):
+    found = _compared(terrace, "--pairs", 1, *option, "--", "true")
+    assert len(found["with"]["accounts"]) == 1
+
+
+def test_what_a_program_writes_to_standard_error_is_not_taken_for_terraces(terrace):
+    """Also where it looks like that, or leaves its line open."""
+    for program in ("echo '{\"schema\": oops' >&2", "printf open >&2", 'echo "{"schema": 1}" >&2; printf x >&2'):
+        found = _compared(terrace, "--pairs", 1, "--", "sh", "-c", program)
+        assert found["with"]["accounts"][0]["file"] is None
+        assert found["notes"] == []
+
+
+def test_a_failure_in_the_middle_leaves_what_is_known(terrace, tmp_path):
+    count = tmp_path / "count"
+    done = terrace("compare", "--", "sh", "-c", f"echo >> {count}; test $(wc -l < {count}) -lt 4")
+    assert done.returncode == 1
+    assert "in 1 pair of runs" in done.stdout
+    assert "(run 2" in done.stderr
+
+
+def test_nothing_is_compared_where_both_ways_would_be_alike(terrace, monkeypatch):
+    for name in ("TERRACE", "TERRACE_SESSION"):
+        with monkeypatch.context() as patch:
+            patch.setenv(name, "off")
+            done = terrace("compare", "--pairs", 1, "--", "true")
+            assert done.returncode == 2
+            assert f"{name} is set" in done.stderr
+
+
+def test_it_says_where_terrace_saw_nothing(terrace):
+    assert "Terrace saw nothing to place" in terrace("compare", "--pairs", 1, "--", "true").stderr
+    memory = ("--pairs", 1, "--memory", "64MiB", "--", "true")
+    assert "Terrace saw nothing to place" not in terrace("compare", *memory).stderr
 
 
 def test_each_run_finds_its_input_and_files_anew(terrace, tmp_path):
@@ -100,16 +143,30 @@ def test_each_run_finds_its_input_and_files_anew(terrace, tmp_path):
     ("words", "status", "says"),
     [
         (("true",), 2, "put -- before the program"),
-        (("--pairs", "2", "--"), 2, "Missing argument"),
+        (("--",), 2, "there is no program behind --"),
+        (("sh", "--", "true"), 2, "'sh' stands before --"),
         (("--pairs", "0", "--", "true"), 2, "'--pairs'"),
+        (("--pairs", "1024", "--", "true"), 2, "'--pairs'"),
+        (("--status", "256", "--", "true"), 2, "'--status'"),
+        (("-ox", "--", "true"), 2, "-ox is for terrace run"),
+        (("--memory", "--", "true"), 2, "--memory"),
+        (("--intent", "nonsense", "--", "true"), 2, "nonsense"),
+        (("--in", "nowhere", "--", "true"), 2, "'--in'"),
         (("-o", "x", "--", "true"), 2, "-o is for terrace run"),
         (("--output=x", "--", "true"), 2, "--output=x is for terrace run"),
         (("--nonsense", "--", "true"), 2, "unknown option --nonsense"),
         (("--memory", "1MiB", "--", "true"), 2, "--memory 1MiB"),
+        # The program itself ends with what refused options end with.
+        (("--status", "2", "--nonsense", "--", "sh", "-c", "exit 2"), 2, "unknown option --nonsense"),
         (("--", "./nothing"), 1, "cannot start ./nothing"),
-        (("--", "sh", "-c", "echo why >&2; exit 3"), 1, "ended with 3: why"),
-        (("--", "sh", "-c", 'test -n "$TERRACE_SESSION" || kill -9 $$'), 1, "ended by signal 9"),
-        (("--stdin", "nowhere", "--", "true"), 1, "nowhere"),
+        (("--", "sh", "-c", "echo why >&2; exit 3"), 1, "ended with 3: why (run 1, without Terrace as well as"),
+        (("--", "sh", "-c", 'test -z "$TERRACE_SESSION"'), 1, "with Terrace, the program ended with 1"),
+        (
+            ("--", "sh", "-c", 'test -n "$TERRACE_SESSION" || kill -9 $$'),
+            1,
+            "without Terrace, the program ended by",
+        ),
+        (("--stdin", "nowhere", "--", "true"), 2, "'--stdin'"),
     ],
 )
 def test_what_cannot_be_compared_is_said_in_one_line(terrace, words, status, says):
@@ -125,7 +182,8 @@ def test_a_status_that_is_expected_is_no_failure(terrace):
     assert _compared(terrace, "--pairs", 1, "--status", 3, "--", "sh", "-c", "exit 3")["pairs"] == 1
 
 
-def test_who_interrupts_it_gets_what_is_known_and_leaves_nobody_behind(tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_who_interrupts_it_gets_what_is_known_and_leaves_nobody_behind(tmp_path, number):
     """In the third run, of which no pair comes."""
     count, child = tmp_path / "count", tmp_path / "child"
     program = f"echo >> {count}; test $(wc -l < {count}) -lt 3 || {{ echo $$ > {child}; exec sleep 100; }}"
@@ -134,9 +192,9 @@ def test_who_interrupts_it_gets_what_is_known_and_leaves_nobody_behind(tmp_path)
     while not (child.exists() and child.read_text().strip()):
         assert running.poll() is None
         time.sleep(0.01)
-    running.send_signal(signal.SIGINT)
+    running.send_signal(number)
     out, _ = running.communicate(timeout=30)
-    assert running.returncode == 130
+    assert running.returncode == 128 + number
     assert json.loads(out)["pairs"] == 1
     with pytest.raises(ProcessLookupError):
         os.kill(int(child.read_text()), 0)

@@ -5,10 +5,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <filesystem>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "cli/calibration.hpp"
@@ -121,7 +123,7 @@ void keep_profile(const LaunchOptions& options, const runtime::Session& session,
 }
 
 void print(const std::vector<std::string>& sentences) {
-  for (const auto& sentence : sentences) fmt::print(stderr, "terrace: {}\n", sentence);
+  for (const auto& sentence : sentences) std::fputs(("terrace: " + sentence + "\n").c_str(), stderr);
 }
 
 // What belongs to the launch is removed when this returns, however the program ended.
@@ -152,7 +154,9 @@ Ending run_program(const LaunchOptions& given) {
   } catch (const Error& error) {
     // Where the profile is what the program was run for the launch has failed.
     if (options.verb != "run" && ending.status == 0) throw;
-    fmt::print(stderr, "terrace: {}\n", error.what());
+    print({error.what()});
+  } catch (const std::system_error&) {
+    // Standard error takes no more: nobody can be told, and the program's end is its own.
   }
   return ending;
 }

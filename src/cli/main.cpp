@@ -47,6 +47,13 @@ void print_usage(std::FILE* to) {
   fmt::print(to, "\nterrace VERB --help says more and has an example. TERRACE=off makes terrace vanish.\n");
 }
 
+// Never throws: standard error may be a full disk.
+void complain(const char* what) {
+  std::fputs("terrace: ", stderr);
+  std::fputs(what, stderr);
+  std::fputs("\n", stderr);
+}
+
 int dispatch(int argc, char** argv) {
   if (argc < 2) {
     print_usage(stderr);
@@ -83,13 +90,13 @@ int main(int argc, char** argv) {
   try {
     return dispatch(argc, argv);
   } catch (const terrace::cli::NotStarted& error) {
-    fmt::print(stderr, "terrace: {}\n", error.what());
+    complain(error.what());
     return error.status();
   } catch (const terrace::Error& error) {
-    fmt::print(stderr, "terrace: {}\n", error.what());
+    complain(error.what());
     return error.code() == terrace::Code::invalid ? 2 : 1;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "terrace: {}\n", error.what());
+    complain(error.what());
     return 1;
   }
 }

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+from pathlib import Path
 
 import pytest
-from conftest import run
+from conftest import TERRACE, run
 
 
 @pytest.mark.parametrize(
@@ -83,3 +85,12 @@ def test_profiles_without_a_name_go_where_the_environment_says(tmp_path, folders
     run("--", folders[1] / "adds", 10000, cwd=tmp_path / "here", env=where)
     assert list((tmp_path / "here").iterdir()) == []
     assert [one.suffix for one in tmp_path.iterdir() if one.is_file()] == [".terrace"]
+
+
+@pytest.mark.parametrize("options", [("--json",), ("-o", "app.terrace"), ("--memory", "9T"), ("--fast", "1GiB")])
+def test_a_full_log_is_no_end_of_the_program(tmp_path, options):
+    """Nobody can be told; the program's status is its own."""
+    with Path("/dev/full").open("w") as full:
+        command = [TERRACE, "run", *options, "--", "sh", "-c", "exit 3"]
+        done = subprocess.run(command, stderr=full, stdout=subprocess.PIPE, cwd=tmp_path)
+    assert done.returncode == 3

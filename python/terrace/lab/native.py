@@ -52,8 +52,8 @@ def run_whole(
     around: Surroundings = AS_HERE,
     most: int = -1,
 ) -> Run:
-    """The same of a program that may fail; of what it wrote the last `most` bytes, below 0 all. Raises TerraceError
-    when it cannot be started."""
+    """The same of a program that may fail; of what it wrote the last `most` bytes, below 0 all. Raises
+    TerraceError when it cannot be started."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors, around.entered() as (stdin, folder):
         variables = {**os.environ, **(environment or {})}
         begun = time.perf_counter()

@@ -297,7 +297,7 @@ def _looked(without: _Way, with_it: _Way, done: int, precision: float | None) ->
 
 
 def _account(complained: str) -> dict[str, Any] | None:
-    """The document that Terrace writes at the end of standard error, where the program may have left a line open."""
+    """Terrace's document at the end of standard error, where the program may have left a line open."""
     line = complained.rstrip("\n").rpartition("\n")[2]
     try:
         document = json_text.loads(line[line.index(_DOCUMENT) :])
@@ -329,8 +329,8 @@ def _print(found: _Compared, precision: float) -> None:
         warn("Terrace saw nothing to place in this program: what differs is what its own start takes")
     if found.is_output_the_same is False:
         warn(
-            f"warning: standard output differs in {found.others} of {found.pairs} runs with Terrace, and in none of "
-            f"{found.pairs} without"
+            f"warning: standard output differs in {found.others} of {found.pairs} runs with Terrace, "
+            f"and in none of {found.pairs} without"
         )
 
 

@@ -110,6 +110,43 @@ bool may_be_of_this_user(std::uint32_t process) noexcept {
   return !line || std::strtoul(line + 5, nullptr, 10) == ::getuid();
 }
 
+// Who is known to live, and slots of which nobody knows whose they are. Frees those whose process is dead.
+struct Look {
+  Look(LedgerPage& of_page, const ProcessIdentity& who, bool thorough) noexcept : page(of_page), asker(who) {
+    const auto used = used_slots(page);
+    for (std::size_t slot = 0; slot < used; ++slot) {
+      const auto owner = read_owner(page, slot);
+      unknown = unknown || owner.kind == SlotOwner::Kind::unknown;
+      if (owner.kind == SlotOwner::Kind::owned &&
+          (thorough ? is_alive(owner.who, asker) : may_be_alive(owner.who, asker))) {
+        known[count++] = owner.who.process;
+        elsewhere = elsewhere || owner.who.space != asker.space;
+      } else if (!owner.first_whole) {
+        damaged[damages] = owner;
+        damaged_slots[damages++] = slot;
+      } else if (owner.kind == SlotOwner::Kind::owned) {
+        vacate(page, slot, owner);
+      }
+    }
+  }
+  // Whether a process may live that is not known.
+  [[nodiscard]] bool others_live(std::uint64_t known_since) const noexcept {
+    return elsewhere || others_can_write(&page, asker.process, std::span(known).first(count),
+                                         std::max(since(page), known_since));
+  }
+
+  LedgerPage& page;
+  const ProcessIdentity& asker;
+  std::array<std::uint32_t, k_ledger_slots> known;
+  std::size_t count = 0;
+  // Their processes are dead if everybody alive is known; as they were found.
+  std::array<SlotOwner, k_ledger_slots> damaged;
+  std::array<std::size_t, k_ledger_slots> damaged_slots;
+  std::size_t damages = 0;
+  bool unknown = false;
+  bool elsewhere = false;
+};
+
 }  // namespace
 
 bool others_can_write(const void* shared, std::uint32_t asker, std::span<const std::uint32_t> known,
@@ -134,42 +171,17 @@ bool others_can_write(const void* shared, std::uint32_t asker, std::span<const s
 
 bool free_dead_slots(LedgerPage& page, const ProcessIdentity& asker, bool thorough,
                      std::uint64_t known_since) noexcept {
-  std::array<std::uint32_t, k_ledger_slots> known;
-  std::size_t count = 0;
-  // Slots whose processes are dead if everybody alive is known; as they were found.
-  std::array<SlotOwner, k_ledger_slots> damaged;
-  std::array<std::size_t, k_ledger_slots> damaged_slots;
-  std::size_t damages = 0;
-  bool unknown = false;
-  bool elsewhere = false;
-  const auto used = used_slots(page);
-  for (std::size_t slot = 0; slot < used; ++slot) {
-    const auto owner = read_owner(page, slot);
-    unknown = unknown || owner.kind == SlotOwner::Kind::unknown;
-    if (owner.kind == SlotOwner::Kind::owned &&
-        (thorough ? is_alive(owner.who, asker) : may_be_alive(owner.who, asker))) {
-      known[count++] = owner.who.process;
-      elsewhere = elsewhere || owner.who.space != asker.space;
-    } else if (owner.first_whole) {
-      if (owner.kind == SlotOwner::Kind::owned) vacate(page, slot, owner);
-    } else {
-      damaged[damages] = owner;
-      damaged_slots[damages++] = slot;
-    }
-  }
-  if (damages == 0 || !thorough || elsewhere) return unknown;
-  const auto others_live = [&] {
-    return others_can_write(&page, asker.process, std::span(known).first(count),
-                            std::max(since(page), known_since));
-  };
-  if (others_live()) return unknown;
-  // One of them may have been freed, claimed and destroyed again since it was read. From its mark on that is
-  // noticed; that it was so before then, by another look at who lives.
+  Look first(page, asker, thorough);
+  if (first.damages == 0 || !thorough || first.others_live(known_since)) return first.unknown;
+  // One of them may be freed, claimed by a process that was known by another slot, and destroyed again in the same
+  // way at any time. From its mark on that is noticed; and that it was so before then by a second look.
   std::array<bool, k_ledger_slots> marked;
-  for (std::size_t i = 0; i < damages; ++i) marked[i] = mark(page, damaged_slots[i], damaged[i], asker);
-  if (others_live()) return unknown;
-  for (std::size_t i = 0; i < damages; ++i)
-    if (marked[i]) vacate(page, damaged_slots[i], damaged[i]);
+  for (std::size_t i = 0; i < first.damages; ++i)
+    marked[i] = mark(page, first.damaged_slots[i], first.damaged[i], asker);
+  const Look second(page, asker, thorough);
+  if (second.others_live(known_since)) return second.unknown;
+  for (std::size_t i = 0; i < first.damages; ++i)
+    if (marked[i]) vacate(page, first.damaged_slots[i], first.damaged[i]);
   return false;
 }
 

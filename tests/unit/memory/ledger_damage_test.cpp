@@ -197,6 +197,44 @@ TEST(LedgerDamage, ASlotThatIsDestroyedTwiceInTheSameWayIsNotFreedAfterOneLook) 
   EXPECT_EQ(read_owner(page, k_slot).kind, SlotOwner::Kind::unknown);
 }
 
+// The same with somebody who looks all the time: a process is known by one slot while another, of a dead process,
+// is zeroes; then it has that other slot alone, which is made zeroes once more.
+TEST(LedgerDamage, AProcessThatChangesItsSlotDuringALookKeepsTheNewOne) {
+  const SharedPage shared;
+  auto& page = *shared.page;
+  Ledger ledger(page, {{100}});
+  const Child child([&] { ledger.take(0, {60}); });
+  std::size_t slot = 0;
+  const auto who = owner_of(page, child.process(), slot).who;
+  const auto other = used_slots(page);
+  raise_used_slots(page, other + 1);
+  std::atomic<bool> ends = false;
+  std::thread looks([&] {
+    while (!ends) free_dead_slots(page, this_process(), true);
+  });
+  const auto zeroes = [&](std::size_t at) {
+    for (std::size_t which = 0; which < 2; ++which) store(page.copy(which).owners[at].tag, std::uint64_t{0});
+  };
+  const auto give = [&](std::size_t at) {
+    while (!claim(page, at, read_owner(page, at), who)) {
+    }
+  };
+  int lost = 0;
+  for (int round = 0; round < 300; ++round) {
+    zeroes(other);
+    ::usleep(static_cast<unsigned>(round * 37 % 3000));
+    give(other);
+    zeroes(slot);
+    zeroes(other);
+    ::usleep(4000);
+    lost += read_owner(page, other).kind == SlotOwner::Kind::vacant ? 1 : 0;
+    give(slot);
+  }
+  ends = true;
+  looks.join();
+  EXPECT_EQ(lost, 0);
+}
+
 // Nor does what is left of the second copy become a vacant slot's.
 TEST(LedgerDamage, ADamagedSecondCopyStaysDamaged) {
   const SharedPage shared;

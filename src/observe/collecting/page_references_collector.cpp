@@ -60,9 +60,7 @@ void PageReferencesCollector::close() {
   if (!phases().empty()) overlap(phases().back().name);
   in_window_ = false;
   ++windows_;
-  const auto pages = pages_of(chunks_);
-  bill_.add_references(pages);
-  next_window_ = now_ + static_cast<double>(pages) * k_reference_cost.value / k_share_of_references;
+  next_window_ = now_ + bill_.add_smaps(pages_of(chunks_)).value / k_share_of_references;
   known_.add(overlaps_, used_by_object());
 }
 

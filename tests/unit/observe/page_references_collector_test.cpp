@@ -63,10 +63,10 @@ struct PageReferences : testing::Test {
 
 TEST_F(PageReferences, SweepsThatAreLongerThanWindowsCountByTheirBytes) {
   start();
-  phase("p", {0, 1, 0, 0, 0, 2}, 400);
+  phase("p", {0, 1, 0, 0, 0, 2}, 7500);
   const auto seen = collector->take_iteration().phases.at(0);
   EXPECT_GT(collector->windows(), 300U);
-  constexpr double k_swept = 400.0 * k_chunks * k_lines;
+  constexpr double k_swept = 7500.0 * k_chunks * k_lines;
   EXPECT_NEAR(lines_of(seen, 0) / (4 * k_swept), 1, 0.1);
   EXPECT_NEAR(lines_of(seen, 1) / k_swept, 1, 0.2);
   EXPECT_NEAR(lines_of(seen, 2) / k_swept, 1, 0.2);
@@ -85,29 +85,29 @@ TEST_F(PageReferences, SweepsThatAreLongerThanWindowsCountByTheirBytes) {
 
 TEST_F(PageReferences, WhatAWindowUsesManyTimesCountsOnce) {
   start({10 * k_chunks * k_lines * k_line_time});
-  phase("p", {0}, 1000);
+  phase("p", {0}, 2000);
   const auto seen = collector->take_iteration().phases.at(0);
-  EXPECT_NEAR(lines_of(seen, 0) / (100.0 * k_chunks * k_lines), 1, 0.02);
+  EXPECT_NEAR(lines_of(seen, 0) / (200.0 * k_chunks * k_lines), 1, 0.02);
 }
 
 TEST_F(PageReferences, PhasesAreToldApartWhereTheyAreLongerThanWindows) {
   start();
   for (int i = 0; i < 20; ++i) {
-    phase("a", {0}, 20);
-    phase("b", {1}, 20);
+    phase("a", {0}, 600);
+    phase("b", {1}, 600);
   }
   const auto seen = collector->take_iteration();
   ASSERT_EQ(seen.phases.size(), 40U);
   for (const auto& one : seen.phases) {
     const ObjectId own = one.name == "a" ? 0 : 1;
-    EXPECT_NEAR(lines_of(one, own) / (20.0 * k_chunks * k_lines), 1, 0.15) << one.name;
+    EXPECT_NEAR(lines_of(one, own) / (600.0 * k_chunks * k_lines), 1, 0.15) << one.name;
     EXPECT_LT(lines_of(one, 1 - own), lines_of(one, own) / 20) << one.name;
   }
 }
 
 TEST_F(PageReferences, ShorterOnesHaveWhatIsUsedAroundThem) {
   start({8 * k_chunks * k_lines * k_line_time});
-  for (int i = 0; i < 2000; ++i) {
+  for (int i = 0; i < 6000; ++i) {
     phase("a", {0}, 1);
     phase("b", {1}, 1);
   }
@@ -119,8 +119,8 @@ TEST_F(PageReferences, ShorterOnesHaveWhatIsUsedAroundThem) {
 // From one iteration to the next, too.
 TEST_F(PageReferences, WhatIsKnownOfAPhaseIsKept) {
   start();
-  phase("a", {0}, 100);
-  phase("b", {1}, 100);
+  phase("a", {0}, 1000);
+  phase("b", {1}, 1000);
   static_cast<void>(collector->take_iteration());
   collector->begin_iteration(1);
   phase("b", {1}, 1);
@@ -147,7 +147,7 @@ TEST_F(PageReferences, TakesTwoPerCentOfTheTime) {
   start();
   Seconds cost;
   for (int i = 0; i < 50; ++i) {
-    phase("p", {0, 1, 2}, 40);
+    phase("p", {0, 1, 2}, 400);
     cost = cost + collector->take_cost();
   }
   EXPECT_LE(cost.value / swept, 0.02);
@@ -215,7 +215,7 @@ TEST_F(PageReferences, NoPhaseWaitsLongerThanItTakes) {
 
 TEST_F(PageReferences, FreedChunksHaveNoLines) {
   start();
-  phase("p", {0, 1}, 100);
+  phase("p", {0, 1}, 1000);
   for (ChunkId chunk = 0; chunk < k_chunks; ++chunk) chunks[chunk].live = false;
   const auto seen = collector->take_iteration().phases.at(0);
   EXPECT_EQ(lines_of(seen, 0), 0);

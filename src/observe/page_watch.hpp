@@ -1,6 +1,6 @@
 // Which of a running program's pages are used, as the kernel tells it: each way to ask is one file in
-// page_watches/; the build makes the table of them (cmake/Variants.cmake). For one process, the own one; used by one
-// thread at a time, which is one of Terrace's.
+// page_watches/; the build makes the table of them (cmake/Variants.cmake). For one process, the own one; used by
+// one thread at a time, which is one of Terrace's.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,7 @@ struct WatchedRange {
   std::uint64_t low = 0, high = 0;
 };
 
+// Belongs to the process that made it: after a fork the child's copy does nothing, and knows nothing.
 class PageWatch {
  public:
   virtual ~PageWatch() = default;
@@ -36,10 +37,13 @@ class PageWatchVariant {
   virtual ~PageWatchVariant() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
   // Why it cannot be had here, in one line that names the file or call that was refused; "" where it can. Tries it
-  // on a page of its own; leaves nothing behind.
+  // on a page of its own; leaves nothing behind. Not inside a window: what it tries may end the window's marks.
   [[nodiscard]] virtual std::string lacks() const = 0;
   // What it does not see, for the user: "loads", "which threads"; "" for nothing beyond what pages cannot tell.
   [[nodiscard]] virtual std::string_view misses() const { return {}; }
+  // Whether it tells apart ranges that share a mapping; where not, each gets its share of the mapping's figure,
+  // and who wants to know of an object gives it a mapping of its own.
+  [[nodiscard]] virtual bool tells_pages() const { return true; }
   // The better, the lower: which is taken where several can be had.
   [[nodiscard]] virtual int rank() const = 0;
   // Throws Error{failed} where it cannot be had.

@@ -15,8 +15,8 @@
 
 #include "agent/heap/ordered_heap.hpp"
 #include "agent/heap/spilled_heap.hpp"
-#include "agent/interpose/maps_reader.hpp"
 #include "agent/lifecycle/in_process.hpp"
+#include "core/maps_reader.hpp"
 #include "observe/coverage/time_samples.hpp"
 #include "observe/threads/thread.hpp"
 #include "transfer/exchange/holding.hpp"

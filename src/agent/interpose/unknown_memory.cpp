@@ -14,9 +14,9 @@
 #include <utility>
 
 #include "agent/heap/object_registry.hpp"
-#include "agent/interpose/maps_reader.hpp"
 #include "agent/lifecycle/in_process.hpp"
 #include "agent/lifecycle/modules.hpp"
+#include "core/maps_reader.hpp"
 #include "core/rounding.hpp"
 #include "observe/coverage/time_samples.hpp"
 #include "observe/objects/address_map.hpp"

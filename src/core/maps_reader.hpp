@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace terrace::agent {
+namespace terrace {
 
 // Lines of a file, through a small buffer and bare system calls: this runs in the middle of anything.
 class MapsReader {
@@ -63,4 +63,4 @@ inline std::uint64_t read_hexadecimal(const char*& text) {
   }
 }
 
-}  // namespace terrace::agent
+}  // namespace terrace

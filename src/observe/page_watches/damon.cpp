@@ -1,0 +1,28 @@
+// The kernel's data access monitor on ranges of the process's addresses (CONFIG_DAMON_VADDR). Needs root. Cheap
+// and coarse: one page stands for its region, and the kernel finds the regions.
+#include "core/error.hpp"
+#include "observe/page_watch.hpp"
+#include "observe/pages/kernel_monitor.hpp"
+
+namespace terrace::observe {
+namespace {
+
+class Variant final : public PageWatchVariant {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "damon"; }
+  [[nodiscard]] std::string lacks() const override { return KernelMonitor::lacks(); }
+  [[nodiscard]] std::string_view misses() const override {
+    return "single pages: one stands for its region; what was used before the last 0.1 s of a window";
+  }
+  [[nodiscard]] int rank() const override { return 3; }
+  [[nodiscard]] std::unique_ptr<PageWatch> make() const override { return std::make_unique<KernelMonitor>(); }
+};
+
+}  // namespace
+
+const PageWatchVariant& damon_page_watch() {
+  static const Variant variant;
+  return variant;
+}
+
+}  // namespace terrace::observe

@@ -1,0 +1,27 @@
+// userfaultfd's asynchronous protection from reading and writing: exact for every page, at the price of a fault
+// for each page that is used in a window.
+#include "core/error.hpp"
+#include "observe/page_watch.hpp"
+#include "observe/pages/protected_pages.hpp"
+
+namespace terrace::observe {
+namespace {
+
+class Variant final : public PageWatchVariant {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "read-write-protect"; }
+  [[nodiscard]] std::string lacks() const override { return ProtectedPages::lacks(k_access_protection); }
+  [[nodiscard]] int rank() const override { return 2; }
+  [[nodiscard]] std::unique_ptr<PageWatch> make() const override {
+    return std::make_unique<ProtectedPages>(k_access_protection);
+  }
+};
+
+}  // namespace
+
+const PageWatchVariant& read_write_protect_page_watch() {
+  static const Variant variant;
+  return variant;
+}
+
+}  // namespace terrace::observe

@@ -1,0 +1,29 @@
+// userfaultfd's asynchronous write protection: sees stores alone. Each page's first store in a window is a fault.
+#include "core/error.hpp"
+#include "observe/page_watch.hpp"
+#include "observe/pages/protected_pages.hpp"
+
+namespace terrace::observe {
+namespace {
+
+class Variant final : public PageWatchVariant {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "write-protect"; }
+  [[nodiscard]] std::string lacks() const override { return ProtectedPages::lacks(k_write_protection); }
+  [[nodiscard]] std::string_view misses() const override {
+    return "loads; a huge page becomes small ones at its first store";
+  }
+  [[nodiscard]] int rank() const override { return 5; }
+  [[nodiscard]] std::unique_ptr<PageWatch> make() const override {
+    return std::make_unique<ProtectedPages>(k_write_protection);
+  }
+};
+
+}  // namespace
+
+const PageWatchVariant& write_protect_page_watch() {
+  static const Variant variant;
+  return variant;
+}
+
+}  // namespace terrace::observe

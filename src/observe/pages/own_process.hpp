@@ -1,0 +1,82 @@
+// Parts that the ways to watch pages share: whose process it is, and pages to try things on.
+#pragma once
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "observe/page_watch.hpp"
+
+namespace terrace::observe {
+
+inline std::uint64_t page_size() noexcept { return static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)); }
+
+// Whether this is still the process in which it was made, and not a child of it.
+class OwnProcess {
+ public:
+  [[nodiscard]] bool still() const noexcept { return syscall(SYS_getpid) == pid_; }
+  [[nodiscard]] long pid() const noexcept { return pid_; }
+
+ private:
+  long pid_ = syscall(SYS_getpid);
+};
+
+// Small pages in a mapping of their own, written once. From the kernel itself: the program's mmap may be
+// Terrace's.
+class TrialPages {
+ public:
+  explicit TrialPages(std::uint64_t pages) noexcept : page_(page_size()), whole_((pages + 2) * page_) {
+    const auto map = syscall(SYS_mmap, nullptr, whole_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0L);
+    if (map == -1) return;
+    map_ = reinterpret_cast<char*>(map);  // NOLINT(performance-no-int-to-ptr)
+    syscall(SYS_madvise, map_, whole_, MADV_NOHUGEPAGE);
+    if (syscall(SYS_mprotect, map_ + page_, pages * page_, PROT_READ | PROT_WRITE) != 0) {
+      syscall(SYS_munmap, map_, whole_);
+      map_ = nullptr;
+      return;
+    }
+    std::memset(map_ + page_, 1, pages * page_);
+  }
+  ~TrialPages() {
+    if (map_) syscall(SYS_munmap, map_, whole_);
+  }
+  TrialPages(const TrialPages&) = delete;
+  TrialPages& operator=(const TrialPages&) = delete;
+
+  [[nodiscard]] bool there() const noexcept { return map_ != nullptr; }
+  [[nodiscard]] volatile char* page(std::uint64_t number) const noexcept { return map_ + (1 + number) * page_; }
+  [[nodiscard]] WatchedRange range() const noexcept {
+    const auto begin = reinterpret_cast<std::uint64_t>(map_);
+    return {begin + page_, begin + whole_ - page_};
+  }
+
+ private:
+  std::uint64_t page_, whole_;
+  char* map_ = nullptr;
+};
+
+// Tries a watch on two pages: nothing is used, then one page is written. Says what it told instead, "" where it
+// told that.
+inline std::string try_watch(PageWatch& watch, const char* how) {
+  const TrialPages pages(2);
+  if (!pages.there()) return std::string(how) + ": no memory to try it on";
+  const WatchedRange ranges[] = {pages.range()};
+  std::uint64_t before[1] = {}, after[1] = {};
+  watch.begin(ranges);
+  watch.read(ranges, before);
+  *pages.page(1) = 2;
+  watch.read(ranges, after);
+  if (before[0] == 0 && after[0] == page_size()) return {};
+  const auto said = [](std::uint64_t bytes) {
+    return bytes == PageWatch::k_unknown ? std::string("nothing") : std::to_string(bytes) + " bytes";
+  };
+  return std::string(how) + " says " + said(before[0]) + " of untouched pages and " + said(after[0]) +
+         " of one written page";
+}
+
+}  // namespace terrace::observe

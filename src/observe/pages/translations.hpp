@@ -1,0 +1,27 @@
+// The translations of addresses that processors keep. A page's "used" mark is set when a processor looks the page
+// up; one that still knows the page sets none. The kernel's ways to clear marks do not make processors forget, so
+// who wants to see every page does that.
+#pragma once
+
+#include <cstdint>
+
+namespace terrace::observe {
+
+class Translations {
+ public:
+  Translations() noexcept;
+  ~Translations();
+  Translations(const Translations&) = delete;
+  Translations& operator=(const Translations&) = delete;
+
+  // All processors that run this process forget its translations: one interrupt of each, some microseconds. Does
+  // nothing where the memory for it was refused. Not on processors whose kernel forgets page by page however many
+  // they are (some of Arm's): there pages may be missed.
+  void drop() noexcept;
+
+ private:
+  char* map_ = nullptr;
+  std::uint64_t page_;
+};
+
+}  // namespace terrace::observe

@@ -1,0 +1,192 @@
+// See event_ring.hpp.
+#include "observe/perf/event_ring.hpp"
+
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "observe/perf/perf_records.hpp"
+
+namespace terrace::observe {
+
+namespace {
+
+// Data pages of a ring, less where a user may not lock so much memory: some hundred samples.
+constexpr std::size_t k_most_pages = 16;
+// The buffer beside it: some thousand accesses of Arm's.
+constexpr std::size_t k_most_beside = 1U << 20U, k_least_beside = 1U << 16U;
+
+std::size_t page_of_system() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
+
+// The kernel itself: the program's mmap may be Terrace's.
+std::span<std::byte> map(int file, std::size_t size, std::size_t offset) noexcept {
+  const auto at =
+      syscall(SYS_mmap, nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, static_cast<long>(offset));
+  if (at == -1) return {};
+  return {reinterpret_cast<std::byte*>(at), size};  // NOLINT(performance-no-int-to-ptr)
+}
+
+class File {
+ public:
+  explicit File(int file) noexcept : file_(file) {}
+  ~File() {
+    const int saved = errno;
+    if (file_ >= 0) syscall(SYS_close, file_);
+    errno = saved;
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  File(File&& other) noexcept : file_(std::exchange(other.file_, -1)) {}
+  [[nodiscard]] int number() const noexcept { return file_; }
+
+ private:
+  int file_;
+};
+
+perf_event_attr attributes(const PerfEvent& event, std::uint64_t period) noexcept {
+  perf_event_attr wanted{};
+  wanted.size = sizeof wanted;
+  wanted.type = event.type;
+  wanted.config = event.config;
+  wanted.config1 = event.config1;
+  wanted.config2 = event.config2;
+  wanted.sample_period = period;
+  wanted.sample_type = event.sample_type;
+  wanted.disabled = 1;  // until its ring is there
+  wanted.exclude_kernel = 1;
+  wanted.exclude_hv = 1;
+  wanted.sample_id_all = 1;
+  wanted.use_clockid = 1;
+  wanted.clockid = CLOCK_MONOTONIC;
+  return wanted;
+}
+
+// Opens by what the kernel can: less exact addresses of instructions, older kernels' AMD events only with the
+// kernel in them.
+File open_event(const PerfEvent& event, std::uint64_t period, int tid, int processor, int leader,
+                bool& kernel_too) noexcept {
+  for (const bool with_kernel : {false, true}) {
+    for (unsigned precise = event.precise;; --precise) {
+      auto wanted = attributes(event, period);
+      wanted.precise_ip = precise & 3U;
+      wanted.exclude_kernel = with_kernel ? 0 : 1;
+      if (with_kernel) wanted.exclude_hv = 0;
+      const auto file = syscall(SYS_perf_event_open, &wanted, tid, processor, leader, PERF_FLAG_FD_CLOEXEC);
+      kernel_too = with_kernel;
+      if (file >= 0) return File(static_cast<int>(file));
+      // Loads are sampled exactly or not at all.
+      if (precise <= 1 || (errno != EINVAL && errno != EOPNOTSUPP)) break;
+    }
+    if (errno != EINVAL) break;
+  }
+  return File(-1);
+}
+
+}  // namespace
+
+std::optional<EventRing> EventRing::open(const PerfEvent& event, std::uint64_t period, int tid, int processor,
+                                         int& error, const char*& call) noexcept {
+  const auto refused = [&](const char* what) {
+    error = errno;
+    call = what;
+    return std::nullopt;
+  };
+  if ((event.sample_type & ~k_readable_fields) != 0) {
+    errno = EINVAL;
+    return refused("a field of samples that is not read");
+  }
+  EventRing opened(tid, processor, period);
+  const auto page = page_of_system();
+  std::optional<File> leader;
+  int leader_number = -1;
+  if (event.has_leader) {
+    auto wanted = attributes(event, 0);
+    wanted.config = event.leader_config;
+    wanted.config1 = wanted.config2 = 0;
+    wanted.sample_type = 0;
+    const auto file = syscall(SYS_perf_event_open, &wanted, tid, processor, -1, PERF_FLAG_FD_CLOEXEC);
+    leader.emplace(static_cast<int>(file));
+    leader_number = leader->number();
+    if (leader_number < 0) return refused("perf_event_open of the leader");
+    // Mapped, so that it lives on without its file.
+    const auto mapped = map(leader_number, page, 0);
+    if (mapped.empty()) return refused("mmap of the leader");
+    opened.mappings_[opened.mapped_++] = mapped;
+  }
+  const File file = open_event(event, period, tid, processor, leader_number, opened.kernel_too_);
+  if (file.number() < 0) return refused("perf_event_open");
+  std::span<std::byte> ring;
+  for (auto pages = k_most_pages; pages > 0 && ring.empty(); pages /= 2)
+    ring = map(file.number(), (1 + pages) * page, 0);
+  if (ring.empty()) return refused("mmap of the ring (perf_event_mlock_kb, RLIMIT_MEMLOCK)");
+  opened.mappings_[opened.mapped_++] = ring;
+  auto* const head = reinterpret_cast<perf_event_mmap_page*>(ring.data());
+  std::span<std::byte> beside;
+  if (event.format == AccessFormat::spe) {
+    for (auto size = k_most_beside; size >= k_least_beside && beside.empty(); size /= 2) {
+      head->aux_offset = ring.size();
+      head->aux_size = size;
+      beside = map(file.number(), size, ring.size());
+    }
+    if (beside.empty()) return refused("mmap of the buffer (perf_event_mlock_kb, RLIMIT_MEMLOCK)");
+    opened.mappings_[opened.mapped_++] = beside;
+  }
+  opened.ring_ = PerfRing(head, ring.subspan(page), beside);
+  if (ioctl(leader ? leader_number : file.number(), PERF_EVENT_IOC_ENABLE, 0) != 0 ||
+      ioctl(file.number(), PERF_EVENT_IOC_ENABLE, 0) != 0)
+    return refused("ioctl(PERF_EVENT_IOC_ENABLE)");
+  return opened;
+}
+
+void EventRing::close() noexcept {
+  // The buffer beside first: the ring is what it belongs to.
+  for (auto i = mappings_.size(); i-- > 0;)
+    if (i < mapped_) syscall(SYS_munmap, mappings_[i].data(), mappings_[i].size());
+  mapped_ = 0;
+}
+
+EventRing::~EventRing() { close(); }
+
+EventRing::EventRing(EventRing&& other) noexcept
+    : packets(std::move(other.packets)),
+      tid_(other.tid_),
+      processor_(other.processor_),
+      period_(other.period_),
+      kernel_too_(other.kernel_too_),
+      ring_(std::exchange(other.ring_, PerfRing())),
+      last_(other.last_),
+      mappings_(other.mappings_),
+      mapped_(std::exchange(other.mapped_, 0)) {}
+
+EventRing& EventRing::operator=(EventRing&& other) noexcept {
+  if (this == &other) return *this;
+  close();
+  packets = other.packets;
+  tid_ = other.tid_;
+  processor_ = other.processor_;
+  period_ = other.period_;
+  kernel_too_ = other.kernel_too_;
+  ring_ = std::exchange(other.ring_, PerfRing());
+  last_ = other.last_;
+  mappings_ = other.mappings_;
+  mapped_ = std::exchange(other.mapped_, 0);
+  return *this;
+}
+
+double EventRing::share_of_time() noexcept {
+  const auto now = ring_.time();
+  const auto enabled = now.enabled - last_.enabled, running = now.running - last_.running;
+  last_ = now;
+  return enabled == 0 || running == 0 || running > enabled
+             ? 1.0
+             : static_cast<double>(running) / static_cast<double>(enabled);
+}
+
+}  // namespace terrace::observe

@@ -1,0 +1,71 @@
+// See access_formats.hpp. Bits by the Processor Programming References of families 17h and 19h: IbsOpData2 (where
+// the data came from), IbsOpData3 (the access), IbsDcLinAd (its address).
+#include <cstring>
+
+#include "observe/perf/access_formats.hpp"
+
+namespace terrace::observe {
+
+namespace {
+
+// Behind the word of capabilities.
+constexpr std::size_t k_data2 = 3, k_data3 = 4, k_address = 5, k_registers = 6;
+constexpr std::uint32_t k_more_sources = 1U << 11U;  // since Zen 4: five bits for the source
+
+constexpr bool bit(std::uint64_t word, unsigned number) { return (word >> number & 1) != 0; }
+
+MemoryLevel source(std::uint64_t data2, bool more_sources) {
+  const auto number = (data2 & 7) | (more_sources ? data2 >> 3 & 0x18 : 0);
+  const bool remote = bit(data2, 4);
+  switch (number) {
+    case 1:
+      return MemoryLevel::l3;
+    case 2:  // the cache of a neighbouring complex, or before Zen 4 of another node
+      return more_sources ? MemoryLevel::l3 : MemoryLevel::remote_cache;
+    case 3:
+      return remote ? MemoryLevel::remote_dram : MemoryLevel::local_dram;
+    case 5:
+      return more_sources ? MemoryLevel::remote_cache : MemoryLevel::unknown;
+    case 6:  // non-volatile memory
+    case 8:  // memory behind CXL
+      return more_sources ? MemoryLevel::far : MemoryLevel::unknown;
+    default:  // 7: devices; 12: another processor's memory that is coherent
+      return MemoryLevel::unknown;
+  }
+}
+
+}  // namespace
+
+bool read_ibs_op(std::span<const std::byte> raw, MemorySample& sample) noexcept {
+  std::uint32_t capabilities = 0;
+  std::uint64_t registers[k_registers];
+  if (raw.size() < sizeof capabilities + sizeof registers) return false;
+  std::memcpy(&capabilities, raw.data(), sizeof capabilities);
+  std::memcpy(registers, raw.data() + sizeof capabilities, sizeof registers);
+  const auto data3 = registers[k_data3];
+  const bool load = bit(data3, 0), store = bit(data3, 1);
+  if ((!load && !store) || !bit(data3, 17)) return false;
+  sample.is_load = load;
+  sample.is_store = store;
+  sample.address = registers[k_address];
+  sample.tlb_miss = bit(data3, 2) && bit(data3, 3);  // missed in both levels of translations
+  const bool missed = bit(data3, 7), missed_l2 = bit(data3, 20), uncached = bit(data3, 14);
+  // The latency is counted for loads that miss, from the miss to the data.
+  sample.latency_cycles = load && missed ? data3 >> 32 & 0xffff : 0;
+  // Prefetches and lines that were already asked for say nothing of the second cache.
+  const bool asked_before = bit(data3, 16) || bit(data3, 21);
+  sample.level = MemoryLevel::unknown;
+  if (uncached) return true;
+  if (!missed) {
+    sample.level = MemoryLevel::l1;
+  } else if (!missed_l2 && !asked_before) {
+    sample.level = MemoryLevel::l2;
+  } else {
+    // The source is of loads alone.
+    if (load) sample.level = source(registers[k_data2], (capabilities & k_more_sources) != 0);
+    if (sample.level == MemoryLevel::unknown && bit(data3, 16)) sample.level = MemoryLevel::fill_buffer;
+  }
+  return true;
+}
+
+}  // namespace terrace::observe

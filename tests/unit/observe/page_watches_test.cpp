@@ -1,0 +1,258 @@
+// Every way to ask which pages are used, on real memory, against what the test touched. Those that the kernel does
+// not have are skipped, with the line in which they say so.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <random>
+#include <thread>
+
+#include "observe/page_watch.hpp"
+
+namespace {
+
+using namespace terrace::observe;
+
+constexpr std::size_t k_pages = 512;
+
+// Small pages in a mapping that joins no other, all written once.
+class Memory {
+ public:
+  explicit Memory(std::size_t pages = k_pages) : whole_((pages + 2) * page_) {
+    map_ = static_cast<char*>(mmap(nullptr, whole_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    madvise(map_, whole_, MADV_NOHUGEPAGE);
+    mprotect(map_ + page_, pages * page_, PROT_READ | PROT_WRITE);
+    for (std::size_t i = 0; i < pages; ++i) *at(i) = 1;
+  }
+  ~Memory() { munmap(map_, whole_); }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  [[nodiscard]] volatile char* at(std::size_t page) const { return map_ + (1 + page) * page_; }
+  [[nodiscard]] WatchedRange range(std::size_t first, std::size_t pages) const {
+    const auto low = reinterpret_cast<std::uint64_t>(at(first));
+    return {low, low + pages * page_};
+  }
+  [[nodiscard]] WatchedRange range() const { return range(0, whole_ / page_ - 2); }
+
+  const std::size_t page_ = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+
+ private:
+  std::size_t whole_;
+  char* map_;
+};
+
+class PageWatches : public testing::TestWithParam<const PageWatchVariant*> {
+ protected:
+  void SetUp() override {
+    if (const auto lacks = GetParam()->lacks(); !lacks.empty()) GTEST_SKIP() << lacks;
+    watch_ = GetParam()->make();
+  }
+  [[nodiscard]] static bool sees_loads() { return GetParam()->misses().find("loads") == std::string_view::npos; }
+  // As the watch can see it.
+  static void touch(const Memory& memory, std::size_t page) {
+    if (sees_loads() && page % 2 == 0)
+      static_cast<void>(*memory.at(page));
+    else
+      *memory.at(page) = 2;
+  }
+  std::vector<std::uint64_t> used(const std::vector<WatchedRange>& ranges) {
+    std::vector<std::uint64_t> bytes(ranges.size(), 7);
+    watch_->read(ranges, bytes);
+    return bytes;
+  }
+
+  std::unique_ptr<PageWatch> watch_;
+};
+
+TEST_P(PageWatches, CountsThePagesThatWereTouchedInTheWindow) {
+  const Memory memory;
+  std::mt19937 random(1);
+  for (int window = 0; window < 60; ++window) {
+    // The processor knows all of them when the window begins.
+    for (std::size_t i = 0; i < k_pages; ++i) touch(memory, i);
+    const std::vector<WatchedRange> ranges = {memory.range()};
+    watch_->begin(ranges);
+    std::vector<bool> touched(k_pages);
+    const auto count = random() % 200;
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto page = random() % k_pages;
+      touch(memory, page);
+      touched[page] = true;
+    }
+    const auto pages = static_cast<std::size_t>(std::ranges::count(touched, true));
+    ASSERT_EQ(used(ranges).front(), pages * memory.page_) << "window " << window;
+    // The window goes on.
+    touch(memory, 0);
+    ASSERT_EQ(used(ranges).front(), (pages + (touched[0] ? 0 : 1)) * memory.page_);
+  }
+}
+
+TEST_P(PageWatches, SeesAThreadThatNeverStops) {
+  const Memory memory;
+  constexpr std::size_t k_hot = 16;  // few enough for the processor to know them all the time
+  std::atomic<bool> stop{false};
+  std::atomic<std::uint64_t> rounds{0};
+  std::thread thread([&] {
+    while (!stop) {
+      for (std::size_t i = 0; i < k_hot; ++i) touch(memory, 3 * i);
+      ++rounds;
+    }
+  });
+  const auto await_round = [&] {
+    for (const auto seen = rounds.load(); rounds < seen + 2;) std::this_thread::yield();
+  };
+  await_round();
+  const std::vector<WatchedRange> ranges = {memory.range()};
+  std::vector<std::uint64_t> told;
+  for (int window = 0; window < 20; ++window) {
+    watch_->begin(ranges);
+    await_round();
+    told.push_back(used(ranges).front());
+  }
+  stop = true;
+  thread.join();
+  for (const auto bytes : told) EXPECT_EQ(bytes, k_hot * memory.page_);
+}
+
+TEST_P(PageWatches, TellsRangesOfOneMappingApartOrSharesItsFigure) {
+  const Memory memory;
+  const std::vector<WatchedRange> ranges = {memory.range(0, 100), memory.range(100, 28), memory.range(300, 84)};
+  watch_->begin(ranges);
+  for (const std::size_t page : {0, 1, 99, 100, 383, 384, 200}) touch(memory, page);
+  const auto bytes = used(ranges);
+  const auto page = memory.page_;
+  if (GetParam()->tells_pages()) {
+    EXPECT_EQ(bytes, (std::vector<std::uint64_t>{3 * page, 1 * page, 1 * page}));
+  } else {
+    const auto all = 7 * page;
+    EXPECT_EQ(bytes, (std::vector<std::uint64_t>{all * 100 / k_pages, all * 28 / k_pages, all * 84 / k_pages}));
+  }
+}
+
+TEST_P(PageWatches, NewPagesOfTheWindowCount) {
+  const Memory memory;
+  madvise(const_cast<char*>(memory.at(64)), 64 * memory.page_, MADV_DONTNEED);
+  const std::vector<WatchedRange> ranges = {memory.range()};
+  watch_->begin(ranges);
+  for (std::size_t i = 70; i < 80; ++i) *memory.at(i) = 3;
+  EXPECT_EQ(used(ranges).front(), 10 * memory.page_);
+}
+
+TEST_P(PageWatches, KnowsNothingOfWhatIsNotMapped) {
+  WatchedRange gone{};
+  const Memory memory;
+  {
+    const Memory other;
+    gone = other.range();
+  }
+  std::vector<WatchedRange> ranges = {memory.range(), gone};
+  if (gone.low < memory.range().low) std::swap(ranges[0], ranges[1]);
+  watch_->begin(ranges);
+  *memory.at(5) = 2;
+  const auto bytes = used(ranges);
+  const auto at = ranges[0].low == gone.low ? 0 : 1;
+  EXPECT_TRUE(bytes[at] == PageWatch::k_unknown || bytes[at] == 0) << bytes[at];
+  EXPECT_EQ(bytes[1 - at], memory.page_);
+}
+
+TEST_P(PageWatches, AChildKnowsNothingAndHarmsNothing) {
+  const Memory memory;
+  const std::vector<WatchedRange> ranges = {memory.range()};
+  watch_->begin(ranges);
+  *memory.at(1) = 2;
+  const auto child = fork();
+  if (child == 0) {
+    *memory.at(7) = 2;
+    watch_->begin(ranges);
+    const bool nothing = used(ranges).front() == PageWatch::k_unknown;
+    watch_.reset();
+    _exit(nothing ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  // A fork makes pages shared, and what is written then is a new page. The window after it is sound again.
+  watch_->begin(ranges);
+  *memory.at(2) = 2;
+  EXPECT_EQ(used(ranges).front(), memory.page_);
+}
+
+TEST_P(PageWatches, LeavesNoFileOpen) {
+  const auto files = [] {
+    const auto all = std::filesystem::directory_iterator("/proc/self/fd");
+    return std::distance(begin(all), end(all));
+  };
+  watch_.reset();
+  const auto before = files();
+  {
+    const Memory memory;
+    const std::vector<WatchedRange> ranges = {memory.range()};
+    const auto watch = GetParam()->make();
+    watch->begin(ranges);
+    std::vector<std::uint64_t> bytes(1);
+    watch->read(ranges, bytes);
+  }
+  static_cast<void>(GetParam()->lacks());
+  EXPECT_EQ(files(), before);
+}
+
+// All that tell pages: the monitor tells regions.
+std::vector<const PageWatchVariant*> all_but_the_monitor() {
+  auto all = page_watches();
+  std::erase_if(all, [](const auto* variant) { return variant->name() == "damon"; });
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(, PageWatches, testing::ValuesIn(all_but_the_monitor()), [](const auto& tested) {
+  std::string name(tested.param->name());
+  std::erase(name, '-');
+  return name;
+});
+
+TEST(KernelMonitor, TellsHotFromColdRanges) {
+  const auto damon = std::ranges::find(page_watches(), "damon", &PageWatchVariant::name);
+  ASSERT_NE(damon, page_watches().end());
+  if (const auto lacks = (*damon)->lacks(); !lacks.empty()) GTEST_SKIP() << lacks;
+  const auto watch = (*damon)->make();
+  const Memory hot(4096), cold(4096);
+  std::vector<WatchedRange> ranges = {hot.range(), cold.range()};
+  const bool swapped = ranges[1].low < ranges[0].low;
+  if (swapped) std::swap(ranges[0], ranges[1]);
+  std::atomic<bool> stop{false};
+  std::thread thread([&] {
+    while (!stop)
+      for (std::size_t i = 0; i < 4096; ++i) *hot.at(i) = 2;
+  });
+  watch->begin(ranges);
+  std::uint64_t of_hot = 0, of_cold = 0;
+  for (int window = 0; window < 5; ++window) {
+    std::vector<std::uint64_t> bytes(2);
+    watch->read(ranges, bytes);
+    of_hot = bytes[swapped ? 1 : 0];
+    of_cold = bytes[swapped ? 0 : 1];
+  }
+  stop = true;
+  thread.join();
+  EXPECT_NE(of_hot, PageWatch::k_unknown);
+  EXPECT_GE(of_hot, 4096 * hot.page_ / 2);
+  EXPECT_LE(of_cold, 4096 * hot.page_ / 10);
+}
+
+TEST(PageWatchTable, EachHasANameARankAndSomethingToSayWhereItLacks) {
+  std::vector<int> ranks;
+  for (const auto* variant : page_watches()) {
+    EXPECT_FALSE(variant->name().empty());
+    EXPECT_EQ(variant->lacks().find('\n'), std::string::npos) << variant->lacks();
+    if (!variant->lacks().empty()) {
+      EXPECT_ANY_THROW(static_cast<void>(variant->make()));
+    }
+    ranks.push_back(variant->rank());
+  }
+  std::ranges::sort(ranks);
+  EXPECT_EQ(std::ranges::adjacent_find(ranks), ranks.end());
+}
+
+}  // namespace

@@ -15,7 +15,10 @@ class Variant final : public PageWatchVariant {
     return "single pages: one stands for its region; what was used before the last 0.1 s of a window";
   }
   [[nodiscard]] int rank() const override { return 3; }
-  [[nodiscard]] std::unique_ptr<PageWatch> make() const override { return std::make_unique<KernelMonitor>(); }
+  [[nodiscard]] std::unique_ptr<PageWatch> make() const override {
+    if (const auto why = lacks(); !why.empty()) throw Error(Code::failed, why);
+    return std::make_unique<KernelMonitor>();
+  }
 };
 
 }  // namespace

@@ -164,8 +164,16 @@ void KernelMonitor::read(std::span<const WatchedRange> ranges, std::span<std::ui
 
 std::string KernelMonitor::lacks() {
   try {
-    const KernelMonitor monitor;
-    return {};
+    KernelMonitor monitor;
+    const TrialPages pages(64);
+    const WatchedRange ranges[] = {pages.range()};
+    auto refused = monitor.watch(ranges);
+    char others[4];
+    // Some kernels begin with a monitor of their own, which suffers no other.
+    constexpr const char* k_own = "/sys/module/damon_stat/parameters/enabled";
+    if (!refused.empty() && read_small_file(k_own, others, sizeof others) && others[0] == 'Y')
+      refused += std::string(" (") + k_own + " is Y)";
+    return refused;
   } catch (const Error& error) {
     return error.what();
   }

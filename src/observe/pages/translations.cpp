@@ -9,9 +9,13 @@ namespace terrace::observe {
 
 namespace {
 
-// So many pages at once that kernels drop everything instead of page by page: more than 33 on x86, more than 512
-// on Arm.
+// So many pages at once that kernels drop everything instead of these alone: more than 33 on x86; on Arm's
+// processors that can drop a range by one instruction, more than 2^21.
+#ifdef __aarch64__
+constexpr std::uint64_t k_pages = (1ULL << 21U) + 1;
+#else
 constexpr std::uint64_t k_pages = 1024;
+#endif
 
 }  // namespace
 

@@ -15,8 +15,7 @@ class Translations {
   Translations& operator=(const Translations&) = delete;
 
   // All processors that run this process forget its translations: one interrupt of each, some microseconds. Does
-  // nothing where the memory for it was refused. Not on processors whose kernel forgets page by page however many
-  // they are (some of Arm's): there pages may be missed.
+  // nothing where the addresses for it were refused: then pages may be missed.
   void drop() noexcept;
 
  private:

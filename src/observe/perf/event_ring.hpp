@@ -20,6 +20,9 @@ class EventRing {
   // file that it has closed for its own, finds none of ours. A child of fork has neither file nor mapping.
   static std::optional<EventRing> open(const PerfEvent& event, std::uint64_t period, int tid, int processor,
                                        int& error, const char*& call) noexcept;
+  // Of a ring that somebody else owns: a recorded one, or a test's.
+  EventRing(const PerfRing& ring, int tid, int processor, std::uint64_t period) noexcept
+      : tid_(tid), processor_(processor), period_(period), ring_(ring) {}
   ~EventRing();
   EventRing(EventRing&& other) noexcept;
   EventRing& operator=(EventRing&& other) noexcept;

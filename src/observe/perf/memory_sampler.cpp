@@ -23,6 +23,7 @@ namespace {
 // Each has rings, which are memory that cannot be paged out.
 constexpr std::size_t k_most_threads = 1024;
 constexpr std::size_t k_batch = 256;
+constexpr const char* k_no_event = "no event that samples accesses to memory";
 constexpr std::uint64_t k_longest_period = 1ULL << 40U;
 
 SpeSources sources_here() {
@@ -48,6 +49,9 @@ struct Source {
 }  // namespace
 
 struct MemorySampler::Parts {
+  explicit Parts(Open how) : open_ring(std::move(how)) { batch.reserve(k_batch); }
+
+  Open open_ring;
   long pid = syscall(SYS_getpid);
   std::vector<Source> sources;
   std::vector<int> skipped, threads;
@@ -81,7 +85,9 @@ struct MemorySampler::Parts {
   void raise(Source& source, const Take& take);
 };
 
-MemorySampler::MemorySampler() : parts_(std::make_unique<Parts>()) { parts_->batch.reserve(k_batch); }
+MemorySampler::MemorySampler() : MemorySampler(EventRing::open) {}
+
+MemorySampler::MemorySampler(Open open) : parts_(std::make_unique<Parts>(std::move(open))) {}
 
 MemorySampler::~MemorySampler() { stop(); }
 
@@ -90,7 +96,7 @@ void MemorySampler::skip(int tid) { parts_->skipped.push_back(tid); }
 bool MemorySampler::Parts::open(Source& source, int tid, int processor) {
   int error = 0;
   const char* call = nullptr;
-  auto ring = EventRing::open(source.event, source.period, tid, processor, error, call);
+  auto ring = open_ring(source.event, source.period, tid, processor, error, call);
   if (!ring) return false;
   ring->packets = SpeReader(spe_sources);
   source.rings.push_back(std::move(*ring));
@@ -100,14 +106,14 @@ bool MemorySampler::Parts::open(Source& source, int tid, int processor) {
 namespace {
 
 // Whether the event can be had, of threads or else of processors; why not.
-std::string try_event(const PerfEvent& event, bool& by_processor) {
+std::string try_event(const MemorySampler::Open& open, const PerfEvent& event, bool& by_processor) {
   int error = 0;
   const char* call = "";
   by_processor = false;
-  if (EventRing::open(event, event.period, 0, -1, error, call)) return {};
+  if (open(event, event.period, 0, -1, error, call)) return {};
   if (error == EINVAL) {
     by_processor = true;
-    if (EventRing::open(event, event.period, -1, 0, error, call)) return {};
+    if (open(event, event.period, -1, 0, error, call)) return {};
   }
   return std::string(call) + " (" + event.name + "): " + std::strerror(error);
 }
@@ -115,11 +121,11 @@ std::string try_event(const PerfEvent& event, bool& by_processor) {
 }  // namespace
 
 std::string MemorySampler::lacks(std::span<const PerfEvent> events) {
-  std::string first = "no event that samples accesses to memory";
+  std::string first = k_no_event;
   bool any = false;
   for (const auto& event : events) {
     bool by_processor = false;
-    auto why = try_event(event, by_processor);
+    auto why = try_event(EventRing::open, event, by_processor);
     if (why.empty()) return {};
     if (!any) first = std::move(why);
     any = true;
@@ -134,15 +140,19 @@ void MemorySampler::start(std::span<const PerfEvent> events) {
   parts.spe_sources = sources_here();
   parts.counts = {};
   parts.ended = {};
+  std::string refused;
   for (const auto& event : events) {
     Source source{event, event.period, false, {}};
-    if (!try_event(event, source.by_processor).empty()) continue;
+    if (auto why = try_event(parts.open_ring, event, source.by_processor); !why.empty()) {
+      if (refused.empty()) refused = std::move(why);
+      continue;
+    }
     if (source.by_processor)
       for (long cpu = 0, all = sysconf(_SC_NPROCESSORS_CONF); cpu < all; ++cpu)
         parts.open(source, -1, static_cast<int>(cpu));
     parts.sources.push_back(std::move(source));
   }
-  if (parts.sources.empty()) throw Error(Code::failed, lacks(events));
+  if (parts.sources.empty()) throw Error(Code::failed, events.empty() ? k_no_event : refused);
   parts.look_for_threads(nullptr);
 }
 
@@ -198,7 +208,7 @@ void MemorySampler::Parts::raise(Source& source, const Take& take) {
   for (auto& old : source.rings) {
     int error = 0;
     const char* call = nullptr;
-    auto ring = EventRing::open(source.event, source.period, old.tid(), old.processor(), error, call);
+    auto ring = open_ring(source.event, source.period, old.tid(), old.processor(), error, call);
     if (!ring) continue;  // the thread has ended, or the old period stays
     ring->packets = SpeReader(spe_sources);
     read(source, old, take);

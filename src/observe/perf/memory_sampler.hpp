@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -31,11 +32,18 @@ struct SamplerCounts {
   double running = 1;           // of the time in which events were wanted, the share in which they had a counter
 };
 
+class EventRing;
+
 class MemorySampler {
  public:
   using Take = std::function<void(std::span<const MemorySample>)>;
+  // Opens an event of a thread or of a processor, as EventRing::open does.
+  using Open = std::function<std::optional<EventRing>(const PerfEvent& event, std::uint64_t period, int tid,
+                                                      int processor, int& error, const char*& call)>;
 
   MemorySampler();
+  // With rings from elsewhere than the kernel.
+  explicit MemorySampler(Open open);
   ~MemorySampler();
   MemorySampler(const MemorySampler&) = delete;
   MemorySampler& operator=(const MemorySampler&) = delete;

@@ -67,8 +67,9 @@ void place_bits(std::string_view format, std::uint64_t value, Encoding& encoding
   auto left = value;
   while (!rest.empty()) {
     auto range = cut(rest, ',');
+    const bool several = range.find('-') != std::string_view::npos;
     const auto low = number(cut(range, '-'));
-    const auto high = range.empty() ? low : number(range);
+    const auto high = several ? number(range) : low;
     if (!low || !high || *low > *high || *high > 63) refuse("not a format of an event", format);
     for (auto bit = *low; bit <= *high; ++bit, left >>= 1U)
       *target = (*target & ~(1ULL << bit)) | (left & 1U) << bit;

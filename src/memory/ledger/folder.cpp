@@ -80,7 +80,7 @@ std::vector<std::string> ledger_paths() {
     if (name.ends_with(k_ending)) paths.push_back(folder + "/" + std::string(name));
   });
   std::ranges::sort(paths);
-  paths.erase(std::ranges::unique(paths).begin(), paths.end());
+  paths.erase(std::unique(paths.begin(), paths.end()), paths.end());  // clang 14 has no ranges::unique
   return paths;
 }
 

@@ -38,8 +38,14 @@ void SpeReader::forget() noexcept {
 }
 
 void SpeReader::cut() noexcept {
-  kept_size_ = 0;
+  kept_size_ = passed_over_ = 0;
   forget();
+}
+
+std::size_t SpeReader::pass_over(std::size_t available) noexcept {
+  const auto now = std::min(passed_over_, available);
+  passed_over_ -= now;
+  return now;
 }
 
 void SpeReader::keep(std::span<const std::byte> bytes) noexcept {
@@ -77,10 +83,11 @@ std::size_t SpeReader::whole_packet(std::span<const std::byte> bytes, std::uint6
   if (is_extended(header)) {
     if (bytes.size() < 2) return 0;
     if (at(1) == 0) {
-      // Up to the next multiple of 2, 4, 8 or 16 bytes, which follow.
+      // What follows up to the next multiple of 2, 4, 8 or 16 bytes says nothing.
       const std::uint64_t step = 2ULL << (header & 3);
-      const auto skip = static_cast<std::size_t>(step - offset % step);
-      return skip <= bytes.size() ? std::max<std::size_t>(skip, 2) : bytes.size();
+      passed_over_ = static_cast<std::size_t>(step - offset % step);
+      passed_over_ -= std::min<std::size_t>(passed_over_, 2);
+      return 2;
     }
     index = (header & 3) << 3U | (at(1) & 7);
     header = at(1);

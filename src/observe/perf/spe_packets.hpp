@@ -32,7 +32,7 @@ class SpeReader {
   template <class Each>
   void take(std::span<const std::byte> bytes, std::uint64_t offset, Each each) {
     while (!bytes.empty()) {
-      const auto used = packet(bytes, offset);
+      const auto used = passed_over_ > 0 ? pass_over(bytes.size()) : packet(bytes, offset);
       if (used == 0) {
         keep(bytes);
         return;
@@ -54,6 +54,7 @@ class SpeReader {
  private:
   static constexpr std::size_t k_longest = 16;
 
+  std::size_t pass_over(std::size_t available) noexcept;
   std::size_t packet(std::span<const std::byte> bytes, std::uint64_t offset) noexcept;
   std::size_t whole_packet(std::span<const std::byte> bytes, std::uint64_t offset) noexcept;
   void payload(unsigned header, unsigned index, std::uint64_t value) noexcept;
@@ -67,6 +68,7 @@ class SpeReader {
   bool ended_ = false, skipping_ = false, has_source_ = false;
   std::byte kept_[k_longest] = {};
   std::size_t kept_size_ = 0;
+  std::size_t passed_over_ = 0;  // bytes up to an alignment, which may be among the next ones
   std::uint64_t malformed_ = 0;
 };
 

@@ -158,8 +158,8 @@ TEST(EventDevice, BitsGoWhereTheFormatSays) {
   place_bits("config2:5", 1, encoding);
   EXPECT_EQ(encoding.config2, 32U);
   EXPECT_THROW(place_bits("config:0-3", 16, encoding), terrace::Error);
-  for (const char* wrong :
-       {"", "config", "config:", "config:64", "config:7-0", "config:a-b", "config3:0", "config:1-"})
+  for (const char* wrong : {"", "config", "config:", "config:64", "config:7-0", "config:a-b", "config3:0",
+                            "config:1-", "config:1,9,1", "config:0-4,3"})
     EXPECT_THROW(place_bits(wrong, 0, encoding), terrace::Error) << wrong;
 }
 

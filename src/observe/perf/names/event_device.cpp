@@ -65,14 +65,18 @@ void place_bits(std::string_view format, std::uint64_t value, Encoding& encoding
                                            : nullptr;
   if (!target || rest.empty()) refuse("not a format of an event", format);
   auto left = value;
+  std::uint64_t placed = 0;
   while (!rest.empty()) {
     auto range = cut(rest, ',');
     const bool several = range.find('-') != std::string_view::npos;
     const auto low = number(cut(range, '-'));
     const auto high = several ? number(range) : low;
     if (!low || !high || *low > *high || *high > 63) refuse("not a format of an event", format);
-    for (auto bit = *low; bit <= *high; ++bit, left >>= 1U)
+    for (auto bit = *low; bit <= *high; ++bit, left >>= 1U) {
+      if ((placed >> bit & 1) != 0) refuse("a bit twice in the format of an event", format);
+      placed |= 1ULL << bit;
       *target = (*target & ~(1ULL << bit)) | (left & 1U) << bit;
+    }
   }
   if (left != 0) refuse("too large for the format " + std::string(format), std::to_string(value));
 }

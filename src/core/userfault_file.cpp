@@ -15,8 +15,10 @@ namespace {
 
 constexpr unsigned long k_new_file = _IO(0xAA, 0x00);  // USERFAULTFD_IOC_NEW, which older headers lack
 
-int open_any() noexcept {
-  const int flags = O_CLOEXEC | O_NONBLOCK;
+constexpr int k_user_faults_alone = 1;  // UFFD_USER_MODE_ONLY
+
+int open_any(bool user_faults_alone) noexcept {
+  const int flags = O_CLOEXEC | O_NONBLOCK | (user_faults_alone ? k_user_faults_alone : 0);
   if (const auto file = static_cast<int>(syscall(SYS_userfaultfd, flags)); file >= 0) return file;
   const auto device = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/dev/userfaultfd", O_RDWR | O_CLOEXEC));
   if (device < 0) return -errno;
@@ -28,8 +30,8 @@ int open_any() noexcept {
 
 }  // namespace
 
-int open_userfault(std::uint64_t features) noexcept {
-  const int file = open_any();
+int open_userfault(std::uint64_t features, bool user_faults_alone) noexcept {
+  const int file = open_any(user_faults_alone);
   if (file < 0) return file;
   uffdio_api api{};
   api.api = UFFD_API;

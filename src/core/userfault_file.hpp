@@ -11,7 +11,9 @@ inline constexpr std::uint64_t k_userfault_thread = 1U << 8U;  // UFFD_FEATURE_T
 
 // A file that the kernel has agreed to these features for, closed in programs that are begun; or -errno: EINVAL
 // where the kernel lacks one, EPERM or EACCES where this process may not. By the call, or by the device, which
-// serves whoever may open it. Nothing here allocates.
-int open_userfault(std::uint64_t features) noexcept;
+// serves whoever may open it. Nothing here allocates. Everybody may have one that traps nothing inside system
+// calls
+// (`user_faults_alone`, since Linux 5.11): it serves where the kernel resolves such faults itself.
+int open_userfault(std::uint64_t features, bool user_faults_alone = false) noexcept;
 
 }  // namespace terrace

@@ -5,6 +5,7 @@
 #include <sys/ioctl.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 #include "core/error.hpp"
@@ -23,6 +24,13 @@ struct ProtectRange {
 };
 constexpr unsigned long k_protect_accesses = _IOWR(0xAA, 0x09, ProtectRange);
 
+// The kernel resolves all faults of these modes itself, also those inside system calls: who may not have a file
+// that traps those can do without.
+int open_for(const Protection& protection) {
+  const int file = open_userfault(protection.features);
+  return file == -EPERM || file == -EACCES ? open_userfault(protection.features, true) : file;
+}
+
 bool same(const WatchedRange& one, const WatchedRange& other) {
   return one.low == other.low && one.high == other.high;
 }
@@ -30,7 +38,7 @@ bool same(const WatchedRange& one, const WatchedRange& other) {
 }  // namespace
 
 ProtectedPages::ProtectedPages(const Protection& protection)
-    : protection_(protection), file_(open_userfault(protection.features)) {
+    : protection_(protection), file_(open_for(protection)) {
   if (file_ < 0)
     throw Error(Code::failed, std::string("userfaultfd with ") + protection.name + ": " + std::strerror(-file_));
 }

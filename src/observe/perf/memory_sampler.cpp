@@ -55,6 +55,7 @@ struct MemorySampler::Parts {
   long pid = syscall(SYS_getpid);
   std::vector<Source> sources;
   std::vector<int> skipped, threads;
+  std::vector<int> refused;  // threads of which nothing could be opened: not tried again
   SpeSources spe_sources = SpeSources::unknown;
   std::vector<std::byte> longest = std::vector<std::byte>(PerfRing::k_longest);
   std::vector<MemorySample> batch;
@@ -66,7 +67,7 @@ struct MemorySampler::Parts {
   void look_for_threads(const Take* take);
   void read(Source& source, EventRing& ring, const Take& take);
   void sample(Source& source, const EventRing& ring, const SampleFields& fields, double weight, const Take& take);
-  void beside(EventRing& ring, const PerfRecord& record, double weight, const Take& take);
+  void beside(const Source& source, EventRing& ring, const PerfRecord& record, double weight, const Take& take);
   void add(const MemorySample& sample, const Take& take) {
     ++counts.samples;
     batch.push_back(sample);
@@ -172,20 +173,20 @@ void MemorySampler::Parts::look_for_threads(const Take* take) {
       return true;
     });
   }
-  std::vector<int> sampled;
+  std::vector<int> sampled, without;
   sampled.reserve(now.size());
   for (const int tid : now) {
     bool had = std::ranges::binary_search(threads, tid);
-    if (!had && sampled.size() < k_most_threads)
+    const bool tried = had || std::ranges::binary_search(refused, tid);
+    if (!tried && sampled.size() < k_most_threads)
       for (auto& source : sources)
         if (source.by_processor || open(source, tid, -1)) had = true;
-    if (had)
-      sampled.push_back(tid);
-    else
-      ++counts.refused;
+    (had ? sampled : without).push_back(tid);
   }
   threads = std::move(sampled);
+  refused = std::move(without);
   counts.threads = threads.size();
+  counts.refused = refused.size();
 }
 
 void MemorySampler::poll(const Take& take) {
@@ -228,7 +229,7 @@ void MemorySampler::Parts::read(Source& source, EventRing& ring, const Take& tak
       else
         ++counts.malformed;
     } else if (record.type == PERF_RECORD_AUX) {
-      beside(ring, record, weight, take);
+      beside(source, ring, record, weight, take);
     } else if (record.type == PERF_RECORD_THROTTLE) {
       ++counts.throttled;
     } else {
@@ -256,8 +257,9 @@ void MemorySampler::Parts::sample(Source& source, const EventRing& ring, const S
   add(sample, take);
 }
 
-void MemorySampler::Parts::beside(EventRing& ring, const PerfRecord& record, double weight, const Take& take) {
-  const auto written = read_beside(record, PERF_SAMPLE_TID | PERF_SAMPLE_TIME);
+void MemorySampler::Parts::beside(const Source& source, EventRing& ring, const PerfRecord& record, double weight,
+                                  const Take& take) {
+  const auto written = read_beside(record, source.event.sample_type);
   if (!written) {
     ++counts.malformed;
     return;
@@ -292,6 +294,7 @@ void MemorySampler::stop() {
     }
   parts.sources.clear();
   parts.threads.clear();
+  parts.refused.clear();
 }
 
 SamplerCounts MemorySampler::counts() const {

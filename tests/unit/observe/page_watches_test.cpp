@@ -1,5 +1,6 @@
 // Every way to ask which pages are used, on real memory, against what the test touched. Those that the kernel does
 // not have are skipped, with the line in which they say so.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -130,6 +131,17 @@ TEST_P(PageWatches, TellsRangesOfOneMappingApartOrSharesItsFigure) {
     const auto all = 7 * page;
     EXPECT_EQ(bytes, (std::vector<std::uint64_t>{all * 100 / k_pages, all * 28 / k_pages, all * 84 / k_pages}));
   }
+}
+
+// What the kernel writes for the program is used by it.
+TEST_P(PageWatches, SystemCallsThatWriteCount) {
+  const Memory memory;
+  const std::vector<WatchedRange> ranges = {memory.range()};
+  const int zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+  watch_->begin(ranges);
+  EXPECT_EQ(::read(zero, const_cast<char*>(memory.at(20)), 3 * memory.page_), static_cast<long>(3 * memory.page_));
+  EXPECT_EQ(used(ranges).front(), 3 * memory.page_);
+  close(zero);
 }
 
 TEST_P(PageWatches, NewPagesOfTheWindowCount) {

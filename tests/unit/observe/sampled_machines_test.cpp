@@ -5,8 +5,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <list>
+#include <thread>
 
 #include "core/error.hpp"
 #include "observe/perf/event_ring.hpp"
@@ -257,6 +259,33 @@ TEST(SampledMachines, ArmsPacketsBesideTheRing) {
   ASSERT_EQ(samples.size(), 1U);
   EXPECT_EQ(samples[0].address, 0x77U);
   EXPECT_EQ(sampler.counts().lost, 1U);
+}
+
+// A kernel that opens one event in all: the second thread is left out, is said to be, and is not asked for again.
+TEST(SampledMachines, ThreadsWithoutAnEventAreCounted) {
+  Machine machine;
+  int asked = 0;
+  MemorySampler sampler([&, open = machine.opener()](const PerfEvent& event, std::uint64_t period, int tid,
+                                                     int processor, int& error, const char*& call) {
+    if (++asked > 2) {  // the first one is a trial
+      error = EMFILE;
+      return std::optional<EventRing>();
+    }
+    return open(event, period, tid, processor, error, call);
+  });
+  std::atomic<bool> stop{false};
+  std::thread other([&] {
+    while (!stop) std::this_thread::yield();
+  });
+  const PerfEvent events[] = {event_of(AccessFormat::record, k_intel)};
+  sampler.start(events);
+  for (int i = 0; i < 5; ++i) poll(sampler);
+  EXPECT_EQ(sampler.counts().threads, 1U);
+  EXPECT_EQ(sampler.counts().refused, 1U);
+  EXPECT_EQ(asked, 3);
+  EXPECT_NE(sampler.misses().find("threads for which the kernel opened no event"), std::string::npos);
+  stop = true;
+  other.join();
 }
 
 TEST(SampledMachines, RefusedEventsAreNamed) {

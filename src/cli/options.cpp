@@ -250,6 +250,11 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
         ->allow_extra_args(false);
   }
   if (verb == "run") {
+    options.undo = true;
+    app.add_flag("--profile", options.profile,
+                 "profile the program on this machine and plan nothing; without hooks its pages are watched");
+    app.add_flag("--keep-plan{false}", options.undo,
+                 "keep to the plan also where it makes the program slower; without, such a plan is undone");
     app.add_option("--memory", configuration.memory,
                    fmt::format("memory that each process may have, 4GiB, at least {}: what does not fit is in a "
                                "file of --spill, and comes in before it is needed",
@@ -289,6 +294,11 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
     if (!replayed) add_calibration(app, options);
     app.add_option("--cores", configuration.cores, "cores that the program's thread stands for, or all")
         ->capture_default_str();
+    if (verb == "simulate")
+      app.add_flag(
+          "--undo", options.undo,
+          "as a real run does: begin with all data in slow memory, and undo a plan that makes the program "
+          "slower");
     app.add_flag("--exact", options.exact, "keep the exact counters of every iteration, too");
   }
   if (simulated && !replayed)

@@ -42,6 +42,7 @@ struct LaunchOptions {
   std::string loop;                 // the name of the main loop, or of its function; "": found
   std::vector<std::string> lets;    // "niter=75"
   bool exact = false;
+  bool undo = false;                    // plans that make the program slower are undone
   std::uint32_t every = 1;              // of the loop's iterations are followed, after the first two
   std::optional<double> sample_cycles;  // none: the collector's own
   std::string progress;                 // "" for the plan's, or else the default

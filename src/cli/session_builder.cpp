@@ -164,6 +164,7 @@ runtime::SessionConfiguration build_configuration(const ConfigurationOptions& op
   configuration.core_time_from = options.core_time_from;
   configuration.core_times = core_times.phases;
   configuration.record_only = launch.verb == "record" || launch.profile;
+  configuration.proves = launch.undo;
   configuration.keep_exact = launch.exact;
   configuration.free_moves = options.free_moves;
   if (launch.verb != "run")
@@ -316,11 +317,28 @@ void place_by_intent(const LaunchOptions& options, runtime::Session& session) {
   session.big_block = Bytes{~std::uint64_t{0}};
 }
 
+// Recording a program without hooks makes no virtual time: its pages are watched on the machine that it runs on.
+// What may load code with hooks, or begin a program that has it, is left to say so.
+bool records_pages(const LaunchOptions& options, const std::vector<std::string>& symbol_files) {
+  const auto& configuration = options.configuration;
+  if (options.verb != "record" || !options.configurations.empty() || !options.misses.empty() || options.exact)
+    return false;
+  if (!configuration.machine.empty() || !configuration.caches.empty() || !configuration.core_times.empty())
+    return false;
+  observe::SymbolTable table;
+  for (const auto& file : symbol_files) table.add_file(file.c_str());
+  return !symbol_files.empty() && !table.has_hooks() && !table.loads_more();
+}
+
 runtime::Session session_of(const LaunchOptions& options, const std::string& directory,
                             std::vector<std::string>& sentences) {
   runtime::Session session;
   session.mode = options.verb;
-  session.backend = options.verb == "run" ? runtime::Backend::real : runtime::Backend::virtual_time;
+  if (options.verb != "replay")
+    session.symbol_files = observe::write_symbol_files(options.command, observe::symbol_cache());
+  session.backend = options.verb == "run" || records_pages(options, session.symbol_files)
+                        ? runtime::Backend::real
+                        : runtime::Backend::virtual_time;
   session.directory = directory;
   if (options.configurations.empty())
     session.configurations.push_back(build_configuration(options.configuration, options, sentences));
@@ -345,6 +363,9 @@ runtime::Session session_of(const LaunchOptions& options, const std::string& dir
   const auto& collector = observe::find_collector(options.collector);
   session.collector = collector.name();
   session.sample_interval = Seconds{options.sample_cycles.value_or(collector.sample_cycles()) / frequency};
+  session.page_window = collector.name() == observe::k_default_collector || !options.sample_cycles
+                            ? observe::k_page_window
+                            : session.sample_interval;
   session.progress = progress_of(options, session, sentences);
   // A recording has its names and phases.
   if (options.verb == "replay") return session;
@@ -363,7 +384,6 @@ runtime::Session session_of(const LaunchOptions& options, const std::string& dir
     const auto largest = sim::k_most_lines_of_a_cached_chunk * first.machine.parts().line.value;
     session.chunk_rule.largest = std::min(session.chunk_rule.largest, Bytes{largest});
   }
-  session.symbol_files = observe::write_symbol_files(options.command, observe::symbol_cache());
   session.phases = phases_of(options, session.symbol_files, sentences);
   learn_from_plans(session, session.phases);
   if (!options.misses.empty()) session.recording = create_recording(options.misses);

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/proof_summary.hpp"
 #include "profile/records.hpp"
 #include "profile/store/store_database.hpp"
 
@@ -194,12 +195,12 @@ void print_core_time(const LoopSummary& loop, const std::string& name) {
 }
 
 // A loop of which nothing can be learned; a plan under which it took longer than the plan has without it.
-void print_what_went_wrong(const LoopSummary& loop, const std::string& path) {
+void print_what_went_wrong(const LoopSummary& loop, const std::string& path, bool is_proven) {
   if (loop.iterations == 0) return;
   const bool obeyed = loop.planner == "plan";
   if (const auto hooks = noted(path, loop.run, std::string(profile::k_no_access)); !hooks.empty() && !obeyed)
     fmt::print(stderr, "terrace: warning: {}\n", hooks);
-  if (!obeyed || loop.backend != "real") return;
+  if (!obeyed || loop.backend != "real" || is_proven) return;
   profile::Database database(path, profile::Database::Mode::read);
   profile::Statement query(
       database, "SELECT predicted, predicted_slow FROM plan WHERE run = ? AND predicted > 0 ORDER BY id LIMIT 1");
@@ -216,6 +217,7 @@ void print_what_went_wrong(const LoopSummary& loop, const std::string& path) {
 void print_summary(const profile::MergeSummary& merged, const Closing& closing) {
   const auto loop = longest_loop(merged.path);
   const auto spilled = in_file(merged.path, loop.run);
+  const auto proof = proof_of(merged.path, loop.run);
   if (closing.json) {
     nlohmann::ordered_json line = {{"schema", 1},
                                    {"file", merged.path},
@@ -238,6 +240,7 @@ void print_summary(const profile::MergeSummary& merged, const Closing& closing) 
       if (!loop.core_time_from.empty()) core_time["from"] = loop.core_time_from;
       for (const auto& [phase, time] : loop.core_times) core_time["phases"][phase] = time;
     }
+    if (proof) line["proof"] = nlohmann::ordered_json::parse(json_of(*proof));
     if (spilled)
       line["over_file"] = {{"limited", true},
                            {"data_bytes", spilled->most},
@@ -265,8 +268,9 @@ void print_summary(const profile::MergeSummary& merged, const Closing& closing) 
     fmt::print(stderr, "terrace: {}{}; profile in {}\n", name,
                what_was_seen(loop, merged.path, merged.incomplete == 0, closing.advice, !closing.over_file),
                merged.path);
+  if (proof) fmt::print(stderr, "terrace: {}{}\n", name, sentence_of(*proof));
   if (spilled) print_in_file(*spilled, name);
-  if (!closing.over_file) print_what_went_wrong(loop, merged.path);
+  if (!closing.over_file) print_what_went_wrong(loop, merged.path, proof && proof->gained().has_value());
   if (loop.observed < loop.iterations)
     fmt::print(stderr, "terrace: observed {} of {} iterations; the others count as the last one observed\n",
                loop.observed, loop.iterations);

@@ -134,6 +134,7 @@ void Plan::to_blob(BlobWriter& out) const {
   }
   put(out, predicted);
   put(out, predicted_slow);
+  put(out, predicted_before);
   put(out, lower_bound);
   out.put(gap);
   out.put(draws);
@@ -191,6 +192,7 @@ Plan Plan::from_blob(BlobReader& in) {
   }
   plan.predicted = get_seconds(in);
   plan.predicted_slow = get_seconds(in);
+  plan.predicted_before = get_seconds(in);
   plan.lower_bound = get_seconds(in);
   plan.gap = in.get<double>();
   plan.draws = in.get<std::uint32_t>();

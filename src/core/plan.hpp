@@ -82,6 +82,7 @@ struct Plan {
   std::vector<PlanMove> moves;          // in the order in which they are asked for
   Seconds predicted;                    // an iteration
   Seconds predicted_slow;               // an iteration with nothing in fast memory
+  Seconds predicted_before;             // with everything where it was when it was profiled; 0: not known
   Seconds lower_bound;                  // an iteration; 0 when it was not computed
   double gap = 0;                       // of the search itself, where it was not exact: share of the objective
   // What sampling error costs, predicted, an iteration: its mean and 90 % interval over `draws` problems that the

@@ -66,6 +66,10 @@ template <class Io, IsOne<PhaseRecord> R>
 void fields(Io& io, R& r) {
   io(r.iteration, r.index, r.name, r.begun, r.ended, r.waited, r.observed);
 }
+template <class Io, IsOne<ProofRecord> R>
+void fields(Io& io, R& r) {
+  io(r.at, r.without, r.with, r.iterations_without, r.iterations_with, r.predicted_unplaced, r.predicted, r.undone);
+}
 template <class Io, IsOne<CoreTimeRecord> R>
 void fields(Io& io, R& r) {
   io(r.phase, r.instruction);
@@ -232,6 +236,7 @@ void encode(BlobWriter& out, const ObjectEndRecord& record) { write(out, record)
 void encode(BlobWriter& out, const LoopRecord& record) { write(out, record); }
 void encode(BlobWriter& out, const LoopEndRecord& record) { write(out, record); }
 void encode(BlobWriter& out, const PhaseRecord& record) { write(out, record); }
+void encode(BlobWriter& out, const ProofRecord& record) { write(out, record); }
 void encode(BlobWriter& out, const CoreTimeRecord& record) { write(out, record); }
 void encode(BlobWriter& out, const IterationRecord& record) { write(out, record); }
 void encode(BlobWriter& out, const MovesRecord& record) { write(out, record); }
@@ -249,6 +254,7 @@ void decode(BlobReader& in, ObjectEndRecord& record) { read(in, record); }
 void decode(BlobReader& in, LoopRecord& record) { read(in, record); }
 void decode(BlobReader& in, LoopEndRecord& record) { read(in, record); }
 void decode(BlobReader& in, PhaseRecord& record) { read(in, record); }
+void decode(BlobReader& in, ProofRecord& record) { read(in, record); }
 void decode(BlobReader& in, CoreTimeRecord& record) { read(in, record); }
 void decode(BlobReader& in, IterationRecord& record) { read(in, record); }
 void decode(BlobReader& in, MovesRecord& record) { read(in, record); }

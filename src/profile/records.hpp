@@ -35,7 +35,8 @@ enum class RecordType : std::uint16_t {
   transfers = 15,
   coverage = 16,
   core_time = 17,
-  spill = 18
+  spill = 18,
+  proof = 19
 };
 
 struct RunRecord {  // first in every journal
@@ -129,6 +130,14 @@ struct PlanRecord {
   Seconds at;
   std::string why;
 };
+// What a plan was worth, when its loop is over: medians of whole iterations without and with it, and how many
+// there were; what was predicted (0: unknown).
+struct ProofRecord {
+  Seconds at, without, with;
+  std::uint32_t iterations_without = 0, iterations_with = 0;
+  Seconds predicted_unplaced, predicted;
+  bool undone = false;  // it was slower, and everything is at home again
+};
 // How the note of a program without hooks begins.
 inline constexpr std::string_view k_no_access = "no access was seen";
 
@@ -200,6 +209,7 @@ void encode(BlobWriter& out, const LoopRecord& record);
 void encode(BlobWriter& out, const LoopEndRecord& record);
 void encode(BlobWriter& out, const PhaseRecord& record);
 void encode(BlobWriter& out, const CoreTimeRecord& record);
+void encode(BlobWriter& out, const ProofRecord& record);
 void encode(BlobWriter& out, const IterationRecord& record);
 void encode(BlobWriter& out, const MovesRecord& record);
 void encode(BlobWriter& out, const TransfersRecord& record);
@@ -218,6 +228,7 @@ void decode(BlobReader& in, LoopRecord& record);
 void decode(BlobReader& in, LoopEndRecord& record);
 void decode(BlobReader& in, PhaseRecord& record);
 void decode(BlobReader& in, CoreTimeRecord& record);
+void decode(BlobReader& in, ProofRecord& record);
 void decode(BlobReader& in, IterationRecord& record);
 void decode(BlobReader& in, MovesRecord& record);
 void decode(BlobReader& in, TransfersRecord& record);
@@ -242,6 +253,8 @@ template <>
 inline constexpr RecordType k_record_type<LoopEndRecord> = RecordType::loop_end;
 template <>
 inline constexpr RecordType k_record_type<PhaseRecord> = RecordType::phase;
+template <>
+inline constexpr RecordType k_record_type<ProofRecord> = RecordType::proof;
 template <>
 inline constexpr RecordType k_record_type<CoreTimeRecord> = RecordType::core_time;
 template <>

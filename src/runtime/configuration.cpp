@@ -6,6 +6,7 @@
 #include "model/costs.hpp"
 #include "strategy/fixed_placement.hpp"
 #include "strategy/planner.hpp"
+#include "strategy/proof/guarded.hpp"
 
 namespace terrace::runtime {
 
@@ -44,18 +45,28 @@ std::unique_ptr<strategy::Strategy> Configuration::start(DomainId domain,
   context.progress = parts_.progress;
   context.segments_start = observe::find_progress(parts_.progress).starts();
   context.profiles = parts_.sampled != nullptr;
+  if (auto* const collector = parts_.sampled)
+    context.knows_enough = [collector] { return collector->knows_enough(); };
   context.learn_iterations = parts_.steering.learn_iterations;
+  context.compares = parts_.steering.proves;
   context.learn_at_home = parts_.steering.learn_at_home;
   const auto& steering = parts_.steering;
-  if (steering.plan) {
+  const auto proven = [&](std::unique_ptr<strategy::Strategy> strategy, const strategy::Predicted& predicted) {
+    if (!steering.proves) return strategy;
+    return std::unique_ptr<strategy::Strategy>(std::make_unique<strategy::Guarded>(
+        context, std::move(strategy), steering.learning_slows, steering.plan.has_value(), predicted));
+  };
+  if (const auto& plan = steering.plan) {
     const auto* better = steering.better_plan ? &strategy::find_planner(steering.planner) : nullptr;
-    return strategy::follow_plan(context, *steering.plan, better);
+    return proven(strategy::follow_plan(context, *plan, better), {plan->predicted_before, plan->predicted});
   }
   const auto& variant = strategy::find_variant(steering.planner);
   const auto* planner = variant.planner();
+  const bool learns = planner && planner->needs_profile();
   // Who only records plans nothing.
-  if (steering.record_only && planner && planner->needs_profile()) return strategy::stay_at_home(context);
-  return variant.start(context);
+  if (steering.record_only && learns)
+    return steering.first_touch ? strategy::stay_at_first_fit(context) : strategy::stay_at_home(context);
+  return learns ? proven(variant.start(context), {}) : variant.start(context);
 }
 
 void Configuration::hinted(const observe::ProgramHint& hint) {
@@ -76,7 +87,7 @@ void Configuration::loop_begin(const observe::NewLoop& loop) {
                                           : "the planner '" + parts_.steering.planner + "'";
     note("note", "hints: " + who + " places data its own way; reference counts and directives take no part");
   }
-  strategy_->observe(strategy::LoopBegun{std::string(loop.name), new_hints}, migrations_);
+  strategy_->observe(strategy::LoopBegun{std::string(loop.name), new_hints, loop.by_time}, migrations_);
 }
 
 void Configuration::phase_begin(const PhaseTracker& tracker, bool begins_iteration, bool observed) {

@@ -114,6 +114,12 @@ void Migrations::adopted(const Plan& plan, std::string_view why) {
   journal_.write(profile::PlanRecord{plan, parts_.clock->now(), std::string(why)});
 }
 
+void Migrations::proved(const strategy::Proof& proof) {
+  journal_.write(profile::ProofRecord{parts_.clock->now(), proof.without, proof.with, proof.iterations_without,
+                                      proof.iterations_with, proof.predicted.before, proof.predicted.planned,
+                                      proof.undone});
+}
+
 void Migrations::forget(ChunkId first, std::uint32_t count) {
   parts_.mover->forget(first, count);
   collect();

@@ -37,6 +37,7 @@ class Migrations final : public strategy::Requests {
   void limit_rate(double share) override;
   void note(std::string_view severity, std::string_view text) override;
   void adopted(const Plan& plan, std::string_view why) override;
+  void proved(const strategy::Proof& proof) override;
 
   // The object at these chunks is about to be freed.
   void forget(ChunkId first, std::uint32_t count);

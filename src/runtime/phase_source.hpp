@@ -21,6 +21,7 @@ struct Boundary {
   std::string why;          // it is taken for the main loop
   std::uint32_t turns_before = 0;
   std::string phase;       // the name of one that begins; empty: none
+  bool by_time = false;    // the loop's iterations are intervals of time
   bool is_unsure = false;  // the loop may turn out to be a part of the main loop
 
   [[nodiscard]] bool any() const { return ends_loop || !begins_loop.empty() || !phase.empty(); }

@@ -21,6 +21,7 @@ void Profiling::set_active(bool sampled, bool exact) {
 void Profiling::begin_loop() {
   segmenter_.forget();
   was_wanted_ = false;
+  with_collectors([](observe::Collector& collector) { collector.loop_begun(); });
 }
 
 void Profiling::end_loop() { set_active(false, false); }

@@ -42,6 +42,9 @@ class Program {
   void several_threads();
 
   [[nodiscard]] Seconds now() { return configurations_.front().now(); }
+  [[nodiscard]] std::string object_name(ObjectId id) const {
+    return id < objects_.size() ? objects_[id].name : std::string();
+  }
   [[nodiscard]] const char* where(std::uint64_t address) const;
   void note(std::string_view severity, std::string_view text);
   // In the configurations' journals alone: it is no part of what the program did.

@@ -56,7 +56,8 @@ struct Runtime::State {
   }
   void pass(const Boundary& boundary) {
     if (boundary.ends_loop) end_loop();
-    if (!boundary.begins_loop.empty()) begin_loop({boundary.begins_loop, boundary.why, boundary.turns_before});
+    if (!boundary.begins_loop.empty())
+      begin_loop({boundary.begins_loop, boundary.why, boundary.turns_before, boundary.by_time});
     program.hold_sampling(boundary.is_unsure);
     if (!boundary.phase.empty()) begin_phase(boundary.phase);
   }
@@ -195,6 +196,8 @@ Seconds Runtime::now() noexcept {
   });
   return result;
 }
+
+std::string Runtime::object_name(ObjectId id) noexcept { return state_->program.object_name(id); }
 
 const char* Runtime::where(const void* address) noexcept {
   const char* name = nullptr;

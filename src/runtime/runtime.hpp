@@ -58,6 +58,8 @@ class Runtime {
   void several_threads() noexcept;
 
   [[nodiscard]] Seconds now() noexcept;
+  // "" where there is none of that number. The caller holds the program's lock.
+  [[nodiscard]] std::string object_name(ObjectId id) noexcept;
   // The place's name where the byte is, nullptr when it is not known.
   [[nodiscard]] const char* where(const void* address) noexcept;
   void note(std::string_view severity, std::string_view text) noexcept;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "strategy/planner.hpp"
+#include "strategy/tiering/first_fit.hpp"
 
 namespace terrace::strategy {
 
@@ -31,6 +32,13 @@ class FixedStrategy final : public Strategy {
 inline std::unique_ptr<Strategy> stay_at_home(const Context& context) {
   return std::make_unique<FixedStrategy>([home = context.home()](const observe::Object&, std::uint32_t left) {
     return Stretch{home, left};
+  });
+}
+
+// Where the kernel would put it. What the context points to outlives it.
+inline std::unique_ptr<Strategy> stay_at_first_fit(const Context& context) {
+  return std::make_unique<FixedStrategy>([context](const observe::Object& object, std::uint32_t left) {
+    return first_fit(context, object, left).value_or(Stretch{context.home(), left});
   });
 }
 

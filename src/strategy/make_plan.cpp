@@ -221,6 +221,7 @@ Plan make_plan(const model::Problem& problem, const Decision& decision, std::str
   plan.rate_limits = model::rate_limits(problem, decision.schedule, loads, list);
   plan.predicted = decision.prediction.total;
   plan.predicted_slow = stay(problem, at_home(problem)).prediction.total;
+  plan.predicted_before = stay(problem, problem.measured_at).prediction.total;
   plan.lower_bound = Seconds{decision.lower_bound > 0 ? decision.lower_bound : bound_of(problem, plan.predicted)};
   plan.gap = decision.gap;
   return plan;

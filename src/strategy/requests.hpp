@@ -14,6 +14,20 @@
 
 namespace terrace::strategy {
 
+// What an iteration takes, as a plan predicts it; 0 where it does not say.
+struct Predicted {
+  Seconds before;  // with everything where it was before the plan
+  Seconds planned;
+};
+
+// What a plan was worth, measured: medians of whole iterations, and how many of them.
+struct Proof {
+  Seconds without, with;
+  std::uint32_t iterations_without = 0, iterations_with = 0;
+  Predicted predicted;
+  bool undone = false;
+};
+
 class Requests {
  public:
   virtual ~Requests() = default;
@@ -52,6 +66,8 @@ class Requests {
   virtual void note(std::string_view severity, std::string_view text) = 0;
   // A plan is in force from now on, and why.
   virtual void adopted(const Plan& plan, std::string_view why) = 0;
+  // For the journal.
+  virtual void proved(const Proof& proof) = 0;
 };
 
 }  // namespace terrace::strategy

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -43,8 +44,10 @@ struct Context {
   std::string progress;                                                 // what segments are cut by
   observe::SegmentStart segments_start = observe::SegmentStart::count;  // of plans
   bool profiles = false;                                                // a collector can fill a profile
-  std::uint32_t learn_iterations = 1;                                   // profiled before planning
-  bool learn_at_home = true;  // false: with data where first touch puts it, fast memory first
+  std::uint32_t learn_iterations = 1;  // profiled before planning, and more until the collector knows enough
+  std::function<bool()> knows_enough;  // of this loop, to plan by; empty: an iteration suffices
+  bool learn_at_home = false;          // else with data where first touch puts it, fast memory first
+  bool compares = false;               // with iterations before the plan: nothing moves until it is made
 
   [[nodiscard]] const std::vector<PlaceId>& places() const { return machine->fastest_first(domain); }
   [[nodiscard]] PlaceId home() const { return machine->home(domain); }
@@ -62,6 +65,7 @@ struct ObjectAdded {
 struct LoopBegun {
   std::string_view name;
   bool new_hints = false;  // since the last loop began
+  bool by_time = false;    // its iterations are cut by time: they take as long as they are cut
 };
 struct LoopEnded {};
 // A phase that was profiled, or a segment of one, is over.

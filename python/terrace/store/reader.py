@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound="DataclassInstance")
 APPLICATION = 0x54455252
-VERSION = 15
+VERSION = 16
 _SHARES = (
     "WITH mean(iteration, share) AS (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') "
     "FROM json_each(?))"

@@ -17,7 +17,7 @@
 namespace terrace::profile {
 
 // PRAGMA user_version. A change that old readers cannot read raises it.
-inline constexpr int k_store_version = 15;
+inline constexpr int k_store_version = 16;
 
 struct MergeSummary {
   std::string path;  // of the file written: `out`, or the next free name after it

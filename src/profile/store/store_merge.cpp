@@ -115,6 +115,9 @@ bool add_record(RunRows& rows, const JournalRecord& record) {
     case RecordType::phase:
       add_decoded<PhaseRecord>(rows, record.payload);
       return true;
+    case RecordType::proof:
+      add_decoded<ProofRecord>(rows, record.payload);
+      return true;
     case RecordType::core_time:
       add_decoded<CoreTimeRecord>(rows, record.payload);
       return true;

@@ -189,6 +189,12 @@ void RunRows::add(const PlanRecord& r) {
   }
 }
 
+void RunRows::add(const ProofRecord& r) {
+  Statement insert(database_, "INSERT OR REPLACE INTO proof VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  insert.run(id_, loop_, r.at, r.without, r.with, r.iterations_without, r.iterations_with, r.predicted_unplaced,
+             r.predicted, r.undone);
+}
+
 void RunRows::add(const NoteRecord& r) {
   Statement insert(database_, "INSERT INTO note VALUES(?, ?, ?, ?)");
   insert.run(id_, r.at, r.severity, r.text);

@@ -24,6 +24,7 @@ class RunRows {
   void add(const LoopEndRecord& record);
   void add(const PhaseRecord& record);
   void add(const CoreTimeRecord& record);
+  void add(const ProofRecord& record);
   void add(const IterationRecord& record);
   void add(const MovesRecord& record);
   void add(const TransfersRecord& record);  // Error{corrupt} for a move that no record has named

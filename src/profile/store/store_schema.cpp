@@ -85,6 +85,11 @@ CREATE TABLE phase_instance(
   phase INTEGER NOT NULL, name TEXT NOT NULL, begun REAL NOT NULL, ended REAL NOT NULL, waited REAL NOT NULL,
   observed INTEGER NOT NULL);
 CREATE INDEX phase_instance_by_run ON phase_instance(run, loop, iteration, phase);
+CREATE TABLE proof(
+  run INTEGER NOT NULL REFERENCES run(id), loop INTEGER NOT NULL, at REAL NOT NULL, unplaced REAL NOT NULL,
+  placed REAL NOT NULL, iterations_unplaced INTEGER NOT NULL, iterations_placed INTEGER NOT NULL,
+  predicted_unplaced REAL NOT NULL, predicted REAL NOT NULL, undone INTEGER NOT NULL,
+  PRIMARY KEY(run, loop)) WITHOUT ROWID;
 CREATE TABLE core_time(
   run INTEGER NOT NULL REFERENCES run(id), phase TEXT NOT NULL, instruction_time REAL NOT NULL,
   PRIMARY KEY(run, phase)) WITHOUT ROWID;

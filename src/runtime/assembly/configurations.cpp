@@ -164,7 +164,7 @@ sim::ProgramIdentity this_program() {
 }
 
 BuiltConfiguration build_configuration(const Session& session, const SessionConfiguration& configuration,
-                                       bool accesses_observed, const sim::ProgramIdentity& program) {
+                                       Observed observed, const sim::ProgramIdentity& program) {
   auto parts = std::make_shared<Parts>(session, configuration, journal_path(session, configuration));
   const auto initiator = parts->machine.domains()[configuration.domain].initiator;
   BlobWriter blob;
@@ -192,9 +192,9 @@ BuiltConfiguration build_configuration(const Session& session, const SessionConf
   given.steering.hints = configuration.hints;
   given.steering.learn_iterations = configuration.learn_iterations;
   given.steering.record_only = configuration.record_only;
-  // On a real machine nothing is touched before it is known what for: the iteration that is learned from is what
-  // the run is compared with.
-  given.steering.learn_at_home = parts->simulated == nullptr;
+  given.steering.first_touch = parts->simulated == nullptr;
+  given.steering.proves = configuration.proves;
+  given.steering.learning_slows = parts->simulated == nullptr && observed == Observed::hooks;
   given.steering.keep_exact = configuration.keep_exact;
   given.calibration = configuration.calibration;
   given.sample_interval = session.sample_interval;
@@ -202,12 +202,18 @@ BuiltConfiguration build_configuration(const Session& session, const SessionConf
   given.chunks = &parts->chunks;
   given.ledger = &parts->ledger;
   given.journal = &parts->journal;
-  if (accesses_observed) {
+  if (observed == Observed::hooks) {
     parts->sampled =
         observe::find_collector(session.collector)
             .make({parts->machine, initiator, configuration.cores, parts->chunks, session.sample_interval});
     given.sampled = parts->sampled.get();
     built.sinks.push_back(parts->sampled.get());
+  }
+  if (observed == Observed::pages) {
+    auto collector = std::make_unique<observe::WatchedPagesCollector>(
+        parts->machine, initiator, configuration.cores, parts->chunks, *parts->clock, session.page_window);
+    given.sampled = built.watched_pages = collector.get();
+    parts->sampled = std::move(collector);
   }
   if (auto* machine = parts->simulated.get()) {
     if (configuration.free_moves) machine->make_copies_free();

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "observe/collecting/watched_pages_collector.hpp"
 #include "observe/tally.hpp"
 #include "runtime/runtime_parts.hpp"
 #include "runtime/session/session.hpp"
@@ -13,17 +14,25 @@
 
 namespace terrace::runtime {
 
+// By what the profile is filled.
+enum class Observed : std::uint8_t {
+  nothing,  // no collector is made
+  hooks,    // accesses that hooks report
+  pages     // of a real process: pages, as the kernel tells it
+};
+
 // A configuration and the sinks that must hear of the program's misses for it, in order.
 struct BuiltConfiguration {
   ConfigurationParts parts;
   std::vector<observe::TallySink*> sinks;
-  sim::ThreadClocks* thread_clocks = nullptr;  // in virtual time
+  sim::ThreadClocks* thread_clocks = nullptr;               // in virtual time
+  observe::WatchedPagesCollector* watched_pages = nullptr;  // where pages are watched
 };
 
-// Collectors are made only where accesses are observed. Throws Error when the journal or the ledger cannot be
+// Throws Error when the journal or the ledger cannot be
 // made.
 BuiltConfiguration build_configuration(const Session& session, const SessionConfiguration& configuration,
-                                       bool accesses_observed, const sim::ProgramIdentity& program);
+                                       Observed observed, const sim::ProgramIdentity& program);
 
 // The process that asks.
 sim::ProgramIdentity this_program();

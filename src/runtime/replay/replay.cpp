@@ -42,7 +42,8 @@ class Replay final : public sim::ReplaySink {
     RuntimeParts parts;
     granule_ = parts.granule;
     for (const auto& configuration : session.configurations) {
-      auto built = build_configuration(session, configuration, session.hooks, recorded.header.identity);
+      auto built = build_configuration(session, configuration, session.hooks ? Observed::hooks : Observed::nothing,
+                                       recorded.header.identity);
       for (auto* sink : built.sinks) sinks_.add(*sink);
       clocks_.push_back(built.parts.clock);
       if (built.thread_clocks) thread_clocks_.push_back(built.thread_clocks);

@@ -46,6 +46,7 @@ void put_configuration(BlobWriter& out, const SessionConfiguration& configuratio
   configuration.core_times.to_blob(out);
   out.put(configuration.learn_iterations);
   out.put(configuration.record_only);
+  out.put(configuration.proves);
   out.put(configuration.keep_exact);
   out.put(configuration.free_moves);
   out.put(configuration.memory.value);
@@ -70,6 +71,7 @@ SessionConfiguration get_configuration(BlobReader& in) {
   configuration.core_times = observe::CoreTimes::from_blob(in);
   configuration.learn_iterations = in.get<std::uint32_t>();
   configuration.record_only = in.get<bool>();
+  configuration.proves = in.get<bool>();
   configuration.keep_exact = in.get<bool>();
   configuration.free_moves = in.get<bool>();
   configuration.memory = Bytes{in.get<std::uint64_t>()};
@@ -100,6 +102,7 @@ void Session::to_blob(BlobWriter& out) const {
   out.put(big_block.value);
   out.put(quantum_accesses);
   out.put(sample_interval.value);
+  out.put(page_window.value);
   out.put(collector);
   out.put(progress);
   out.put(recording);
@@ -130,6 +133,7 @@ Session Session::from_blob(BlobReader& in) {
   session.big_block.value = in.get<std::uint64_t>();
   session.quantum_accesses = in.get<std::uint64_t>();
   session.sample_interval.value = in.get<double>();
+  session.page_window.value = in.get<double>();
   session.collector = in.get_string();
   session.progress = in.get_string();
   session.recording = in.get_string();

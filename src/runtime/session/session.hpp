@@ -19,7 +19,7 @@
 
 namespace terrace::runtime {
 
-inline constexpr std::uint32_t k_session_version = 10;
+inline constexpr std::uint32_t k_session_version = 11;
 inline constexpr const char* k_session_variable = "TERRACE_SESSION";  // path of the session file
 
 enum class Backend : std::uint8_t { real, virtual_time };
@@ -43,6 +43,7 @@ struct SessionConfiguration {
   observe::CoreTimes core_times{};
   std::uint32_t learn_iterations = 1;
   bool record_only = false;
+  bool proves = false;  // plans that lose are undone
   bool keep_exact = false;
   Bytes memory{};           // for all data, the rest is in the machine's file; 0: all of it; in virtual time only
   bool free_moves = false;  // transfers take no time and no bandwidth; in virtual time only
@@ -83,6 +84,7 @@ struct Session {
   Bytes big_block{16384};  // blocks from this size on are objects of their own
   std::uint64_t quantum_accesses = 16384;
   Seconds sample_interval;                              // 0: 1,000 cycles of the initiator
+  Seconds page_window{};                                // where pages are watched
   std::string collector{observe::k_default_collector};  // who fills the profile
   std::string progress{observe::k_default_progress};    // what phases are cut into segments by
   std::string recording;                                // where to write down what happens; "" for nowhere

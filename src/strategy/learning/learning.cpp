@@ -27,15 +27,23 @@ Learning::Learning(const Context& context, const Planner* planner, const std::op
 }
 
 bool Learning::learns(std::uint32_t iteration) const {
-  return context_.profiles && planner_ != nullptr && !gave_up_ && !misses_nowhere_ && !plan_ &&
-         iteration < context_.learn_iterations;
+  return context_.profiles && planner_ != nullptr && !gave_up_ && !misses_nowhere_ && !plan_ && !is_learned_ &&
+         (iteration < context_.learn_iterations || !knows_enough());
 }
+
+// Once in a loop.
+bool Learning::has_learned(std::uint32_t iterations) const {
+  return planner_ != nullptr && !gave_up_ && !misses_nowhere_ && !plan_ && !is_learned_ && !learned_.empty() &&
+         iterations >= context_.learn_iterations && knows_enough();
+}
+
+bool Learning::knows_enough() const { return !context_.knows_enough || context_.knows_enough(); }
 
 // Who corrects placement while the program runs may begin as the kernel does: learning then costs less.
 Stretch Learning::initial(const observe::Object& object, std::uint32_t ordinal, std::uint32_t left) {
   if (plan_ && !let_go_) return plan_->initial(object, ordinal, left);
   if (places_by_counts() && !gave_up_) return counted_.initial(object, left);
-  if (!context_.learn_at_home && context_.profiles && planner_ != nullptr)
+  if (!context_.learn_at_home && planner_ != nullptr)
     if (const auto fit = first_fit(context_, object, left)) return *fit;
   return {context_.home(), left};
 }
@@ -49,7 +57,7 @@ void Learning::observe(const LoopBegun& event, Requests& requests) {
   learned_.clear();
   coming_.clear();
   variation_.forget();
-  again_ = moved_early_ = misses_nowhere_ = over_ = let_go_ = false;
+  again_ = is_learned_ = moved_early_ = misses_nowhere_ = over_ = let_go_ = false;
   last_arrival_.reset();
   early_.reset();
   iteration_ = 0;
@@ -65,13 +73,13 @@ void Learning::observe(const LoopBegun& event, Requests& requests) {
 void Learning::observe(const LoopEnded&, Requests&) { over_ = true; }
 
 void Learning::observe(const IterationProfiled& event, Requests&) {
+  if (!knows_enough()) learned_.clear();  // the last one says all that is known so far
   learned_.push_back(event.iteration);
   places_at_start_ = event.places;
 }
 
 void Learning::observe(const IterationBegins& event, Requests& requests) {
-  const bool learned = event.iteration == context_.learn_iterations && learns(event.iteration - 1);
-  if (again_ || learned) learn(event.loop, requests);
+  if (again_ || has_learned(event.iteration)) learn(event.loop, requests);
   again_ = false;
   iteration_ = event.iteration;
   if (plan_ && given_) plan_->iteration_begins(event, requests);
@@ -102,6 +110,7 @@ void Learning::watch(std::uint32_t iteration, Requests& requests) {
 }
 
 void Learning::learn(std::string_view loop, Requests& requests) {
+  is_learned_ = true;
   profile::Profile profile;
   profile.loop = loop;
   profile.progress = context_.progress;
@@ -210,7 +219,7 @@ void Learning::observe(const PhaseEnded& event, Requests& requests) {
 // beginning of an iteration.
 bool Learning::moves_early() const {
   return planner_ && !gave_up_ && !places_by_counts() && !again_ && !plan_ && !context_.learn_at_home &&
-         planner_->meanwhile() != nullptr;
+         !context_.compares && planner_->meanwhile() != nullptr;
 }
 
 void Learning::observe(const StretchProfiled& event, Requests& requests) {

@@ -43,6 +43,8 @@ class Learning final : public Strategy {
 
  private:
   [[nodiscard]] bool learns(std::uint32_t iteration) const;
+  [[nodiscard]] bool knows_enough() const;
+  [[nodiscard]] bool has_learned(std::uint32_t iterations) const;
   [[nodiscard]] bool moves_early() const;
   // A plan that was made here holds for its loop.
   [[nodiscard]] bool is_plan_over() const { return over_ && (!given_ || bettered_); }
@@ -64,6 +66,7 @@ class Learning final : public Strategy {
   bool misses_nowhere_ = false;       // the first iteration of this loop: there is nothing to plan
   bool said_ = false;                 // that no plan was made
   bool said_others_ = false;          // that the plan has other phases
+  bool is_learned_ = false;           // what a plan of this loop is made of
   bool has_looped_ = false;           // a loop began
   std::deque<ComingPlan> coming_;     // in the order in which they will be done
   std::string why_;                   // a plan is made

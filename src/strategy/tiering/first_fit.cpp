@@ -13,4 +13,19 @@ std::optional<Stretch> first_fit(const Context& context, const observe::Object& 
   return std::nullopt;
 }
 
+std::vector<PlaceId> first_fit_of_all(const Context& context) {
+  auto room = context.budget;
+  std::vector<PlaceId> places;
+  places.reserve(context.chunks->size());
+  for (const auto& chunk : *context.chunks) {
+    auto& place = places.emplace_back(k_no_place);
+    if (!chunk.live) continue;
+    const auto fits = [&](PlaceId one) { return room[one].value >= chunk.size; };
+    const auto found = std::ranges::find_if(context.places(), fits);
+    place = found != context.places().end() ? *found : context.home();
+    if (fits(place)) room[place] -= Bytes{chunk.size};
+  }
+  return places;
+}
+
 }  // namespace terrace::strategy

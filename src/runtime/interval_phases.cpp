@@ -1,0 +1,70 @@
+// See interval_phases.hpp.
+#include "runtime/interval_phases.hpp"
+
+#include <algorithm>
+
+namespace terrace::runtime {
+
+namespace {
+
+constexpr const char* k_interval = "(interval)";
+
+double sum(const IntervalPhases::Interval& interval) {
+  double bytes = 0;
+  for (const auto& [name, used] : interval.used) bytes += used;
+  return bytes;
+}
+
+std::string percent(double share) { return std::to_string(static_cast<int>(share * 100 + 0.5)) + " %"; }
+
+}  // namespace
+
+double IntervalPhases::likeness(const Interval& one, const Interval& other) {
+  const auto of_one = sum(one);
+  const auto of_other = sum(other);
+  if (of_one <= 0 || of_other <= 0) return 0;
+  double common = 0;
+  for (const auto& [name, used] : one.used)
+    if (const auto found = other.used.find(name); found != other.used.end())
+      common += std::min(used / of_one, found->second / of_other);
+  return common;
+}
+
+Boundary IntervalPhases::ended(const Interval& interval) {
+  Boundary boundary;
+  if (!in_loop_) ++intervals_;
+  if (sum(interval) <= 0) {
+    if (in_loop_) boundary.phase = k_interval;
+    return boundary;
+  }
+  if (in_loop_) {
+    others_ = likeness(interval, typical_) < k_other ? others_ + 1 : 0;
+    if (others_ < k_others) {
+      boundary.phase = k_interval;
+      return boundary;
+    }
+    boundary.ends_loop = true;
+    in_loop_ = false;
+    intervals_ = 0;
+    before_ = interval;
+    return boundary;
+  }
+  const auto alike = before_ ? likeness(*before_, interval) : 0;
+  if (alike < k_alike) {
+    before_ = interval;
+    return boundary;
+  }
+  typical_ = interval;
+  for (const auto& [name, used] : before_->used) typical_.used[name] += used;
+  before_.reset();
+  in_loop_ = true;
+  others_ = 0;
+  boundary.begins_loop = "(intervals)";
+  boundary.why = "no calls or loops are seen; two intervals running used the same data by " + percent(alike);
+  boundary.turns_before = intervals_;
+  boundary.by_time = true;
+  boundary.phase = k_interval;
+  return boundary;
+}
+
+}  // namespace terrace::runtime

@@ -1,0 +1,223 @@
+// See guarded.hpp.
+#include "strategy/proof/guarded.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "strategy/tiering/first_fit.hpp"
+#include "transfer/mover.hpp"
+
+namespace terrace::strategy {
+
+namespace {
+
+constexpr std::uint64_t k_judged = 2;  // iterations under a learned plan
+
+std::string percent(double share) {
+  const auto tenths = static_cast<std::int64_t>(share * 1000 + (share < 0 ? -0.5 : 0.5));
+  const auto size = tenths < 0 ? -tenths : tenths;
+  return (tenths < 0 ? "-" : "") + std::to_string(size / 10) + "." + std::to_string(size % 10) + " %";
+}
+
+}  // namespace
+
+Guarded::Guarded(const Context& context, std::unique_ptr<Strategy> inner, bool learning_slows, bool is_given,
+                 const Predicted& predicted)
+    : context_(context),
+      inner_(std::move(inner)),
+      learning_slows_(learning_slows),
+      is_given_(is_given),
+      predicted_(predicted) {}
+
+template <class Event>
+void Guarded::forward(const Event& event, Requests& requests) {
+  MutedRequests muted(requests, is_off(), *context_.chunks);
+  inner_->observe(event, muted);
+  const auto& plan = muted.adopted();
+  if (!plan || is_off()) return;
+  if (!is_given_ && state_ == State::unplaced) unplaced_at_ = muted.places_before();
+  predicted_ = *plan;
+  placed_.forget();
+  planned_in_ = iteration_;
+  if (!is_given_ && state_ != State::settled) state_ = State::arriving;
+}
+
+Stretch Guarded::initial(const observe::Object& object, std::uint32_t ordinal, std::uint32_t left) {
+  if (!is_off()) return inner_->initial(object, ordinal, left);
+  return first_fit(context_, object, left).value_or(Stretch{context_.home(), left});
+}
+
+void Guarded::observe(const ObjectAdded& event, Requests& requests) { forward(event, requests); }
+
+void Guarded::observe(const LoopBegun& event, Requests& requests) {
+  before_.forget();
+  placed_.forget();
+  after_.forget();
+  is_over_ = was_back_ = false;
+  is_judged_ = !event.by_time;
+  in_loop_ = true;
+  iteration_ = planned_in_ = 0;
+  time_ = {};
+  state_ = is_given_ ? State::judging : State::unplaced;
+  is_clean_ = true;
+  forward(event, requests);
+}
+
+void Guarded::observe(const LoopEnded& event, Requests& requests) {
+  if (in_loop_) prove(requests);
+  in_loop_ = false;
+  forward(event, requests);
+}
+
+void Guarded::observe(const StretchProfiled& event, Requests& requests) { forward(event, requests); }
+
+void Guarded::observe(const IterationProfiled& event, Requests& requests) { forward(event, requests); }
+
+void Guarded::observe(const IterationBegins& event, Requests& requests) {
+  if (event.iteration > 0) ended(requests);
+  iteration_ = event.iteration;
+  time_ = {};
+  forward(event, requests);
+  is_learning_ = inner_->wants_profile();
+  if (state_ == State::arriving && planned_in_ < iteration_ && requests.all_done()) state_ = State::judging;
+  is_clean_ = state_ == State::judging || requests.all_done();
+}
+
+void Guarded::observe(const PhaseBegins& event, Requests& requests) {
+  if (!holds()) forward(event, requests);
+}
+
+void Guarded::observe(const PhaseBegun& event, Requests& requests) { forward(event, requests); }
+
+void Guarded::observe(const Progressed& event, Requests& requests) { forward(event, requests); }
+
+void Guarded::observe(const PhaseEnded& event, Requests& requests) {
+  time_ += event.time;
+  forward(event, requests);
+}
+
+bool Guarded::wants_profile() const { return !is_off() && inner_->wants_profile(); }
+
+// An iteration is over: it counts for what was in force when it began, if nothing was under way then.
+void Guarded::ended(Requests& requests) {
+  if (!is_judged_ || is_over_) return;
+  switch (state_) {
+    case State::unplaced:
+      // The first one makes much anew: pages, caches.
+      if (iteration_ > 0 && !(learning_slows_ && is_learning_)) before_.add(time_);
+      break;
+    case State::arriving:
+      break;
+    case State::settled:
+      placed_.add(time_);
+      break;
+    case State::judging:
+      if (iteration_ == 0) break;
+      placed_.add(time_);
+      judge(requests);
+      break;
+    case State::suspended:
+      if (!is_clean_) break;
+      before_.add(time_);
+      if (takes_longer(before_, placed_)) {
+        undo(requests);
+      } else {
+        go_back(requests);
+      }
+      break;
+    case State::undone:
+      if (!is_clean_) break;
+      after_.add(time_);
+      if (takes_longer(after_, placed_)) {
+        undo(requests);
+      } else {
+        was_back_ = true;
+        go_back(requests);
+        requests.note("note", "the plan is in force again: without it iterations took as long");
+      }
+      break;
+  }
+}
+
+void Guarded::judge(Requests& requests) {
+  if (is_given_) {
+    const bool as_predicted =
+        predicted_.planned.value > 0 && placed_.median() <= (1 + 2 * k_noise) * predicted_.planned;
+    if (as_predicted || before_.count() > 0) {
+      state_ = State::settled;
+      return;
+    }
+    go_unplaced(requests);
+    state_ = State::suspended;
+    return;
+  }
+  if (placed_.count() < k_judged) return;
+  if (was_back_ || !takes_longer(before_, placed_)) {
+    state_ = State::settled;
+    return;
+  }
+  go_unplaced(requests);
+  state_ = State::undone;
+}
+
+std::vector<PlaceId> Guarded::places_now() const {
+  std::vector<PlaceId> places;
+  places.reserve(context_.chunks->size());
+  for (const auto& chunk : *context_.chunks) places.push_back(chunk.place.load(std::memory_order_relaxed));
+  return places;
+}
+
+// First what goes to slower places: it makes room.
+void Guarded::move_to(const std::vector<PlaceId>& places, Requests& requests) {
+  const auto& order = context_.places();
+  const auto rank = [&](PlaceId place) { return std::ranges::find(order, place) - order.begin(); };
+  std::vector<transfer::TransferRequest> out, in;
+  for (ChunkId id = 0; id < places.size(); ++id) {
+    const auto& chunk = (*context_.chunks)[id];
+    const auto now = chunk.place.load(std::memory_order_relaxed);
+    if (!chunk.live || now == k_no_place || places[id] == k_no_place || now == places[id]) continue;
+    (rank(places[id]) > rank(now) ? out : in).push_back({id, places[id]});
+  }
+  requests.limit_rate(1);
+  requests.forget_needs();
+  if (!out.empty()) requests.ask(out, 0, iteration_ + 1);
+  if (!in.empty()) requests.ask(in, 0, iteration_ + 1);
+}
+
+// The program waits: what is measured is an iteration in which nothing is on its way.
+void Guarded::go_unplaced(Requests& requests) {
+  requests.hasten();
+  requests.wait_for_all();
+  placed_at_ = places_now();
+  auto places = is_given_ ? first_fit_of_all(context_) : unplaced_at_;
+  places.resize(context_.chunks->size(), k_no_place);
+  move_to(places, requests);
+  requests.wait_for_all();
+}
+
+void Guarded::go_back(Requests& requests) {
+  auto places = placed_at_;
+  places.resize(context_.chunks->size(), k_no_place);
+  state_ = State::settled;
+  move_to(places, requests);
+  requests.wait_for_all();
+}
+
+void Guarded::undo(Requests& requests) {
+  is_over_ = true;
+  const auto& without = after_.count() > 0 ? after_ : before_;
+  const auto loss = -gain(without.median(), placed_.median());
+  requests.note("warning", "the plan is undone: iterations took " + percent(loss) +
+                               " longer with it than without; everything is where it was without it, and stays");
+}
+
+// What was gained, as far as it is known.
+void Guarded::prove(Requests& requests) {
+  if (!is_judged_) return;
+  const auto& without = after_.count() > 0 ? after_ : before_;
+  if (placed_.count() == 0) return;
+  requests.proved({without.median(), placed_.median(), static_cast<std::uint32_t>(without.count()),
+                   static_cast<std::uint32_t>(placed_.count()), predicted_, is_over_});
+}
+
+}  // namespace terrace::strategy

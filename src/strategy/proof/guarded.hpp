@@ -1,0 +1,99 @@
+// A strategy whose placements have to prove themselves: iterations under a plan are compared with iterations
+// without one, and a plan that makes them slower beyond noise is undone: everything goes to where it would be
+// without, and nothing moves any more in this loop.
+//
+//   learned   The iterations before the plan is in force are what it is compared with, but for the first, which
+//             makes much anew, and for those that learning slows down. There has to be one: the plan waits for it.
+//   given     A plan that was given holds from the first iteration on. If that takes no longer than predicted,
+//             that is all. Else the plan is suspended in the next one, with everything where the kernel would have
+//             put it, which is what it is compared with.
+//
+// Judged are iterations that begin when the plan's first moves are done; a learned plan by two of them, as a
+// single one may be slow for reasons of its own. When a plan is undone the next iteration is watched: where it is
+// no faster, the program has slowed down by itself, and the plan is in force again, for good.
+//
+// Loops that are cut by time are not judged: their iterations take as long as they are cut.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "strategy/proof/judge.hpp"
+#include "strategy/proof/muted_requests.hpp"
+#include "strategy/strategy.hpp"
+
+namespace terrace::strategy {
+
+class Guarded final : public Strategy {
+ public:
+  // `learning_slows`: the program, so that iterations that are learned from prove nothing. `is_given`: a plan
+  // holds from the start; `predicted`: of that plan.
+  Guarded(const Context& context, std::unique_ptr<Strategy> inner, bool learning_slows, bool is_given,
+          const Predicted& predicted);
+
+  [[nodiscard]] Stretch initial(const observe::Object& object, std::uint32_t ordinal, std::uint32_t left) override;
+  using Strategy::observe;
+  void observe(const ObjectAdded& event, Requests& requests) override;
+  void observe(const LoopBegun& event, Requests& requests) override;
+  void observe(const LoopEnded& event, Requests& requests) override;
+  void observe(const StretchProfiled& event, Requests& requests) override;
+  void observe(const IterationProfiled& event, Requests& requests) override;
+  void observe(const IterationBegins& event, Requests& requests) override;
+  void observe(const PhaseBegins& event, Requests& requests) override;
+  void observe(const PhaseBegun& event, Requests& requests) override;
+  void observe(const Progressed& event, Requests& requests) override;
+  void observe(const PhaseEnded& event, Requests& requests) override;
+
+  [[nodiscard]] bool wants_profile() const override;
+  [[nodiscard]] bool moved_while_profiled() const override { return inner_->moved_while_profiled(); }
+  [[nodiscard]] std::vector<std::string> unfollowed() const override { return inner_->unfollowed(); }
+  [[nodiscard]] bool takes_hints() const override { return inner_->takes_hints(); }
+
+ private:
+  enum class State : std::uint8_t {
+    unplaced,   // no plan is in force
+    arriving,   // the moves to where the plan has everything are not done
+    judging,    // iterations under the plan are compared
+    suspended,  // what a plan that was given is compared with: everything is where it would be without one
+    undone,     // the same, and whether it helps is watched
+    settled     // nothing is judged any more
+  };
+  [[nodiscard]] bool is_off() const { return state_ == State::suspended || state_ == State::undone || is_over_; }
+  // A plan that is there waits until there is an iteration to compare with.
+  [[nodiscard]] bool holds() const {
+    return is_judged_ && !is_given_ && state_ == State::unplaced && before_.count() == 0;
+  }
+  void ended(Requests& requests);
+  void judge(Requests& requests);
+  void go_unplaced(Requests& requests);
+  void go_back(Requests& requests);
+  void prove(Requests& requests);
+  void undo(Requests& requests);
+  void move_to(const std::vector<PlaceId>& places, Requests& requests);
+  [[nodiscard]] std::vector<PlaceId> places_now() const;
+  template <class Event>
+  void forward(const Event& event, Requests& requests);
+
+  Context context_;
+  std::unique_ptr<Strategy> inner_;
+  bool learning_slows_;
+  bool is_given_;
+  Predicted predicted_;  // of the plan in force
+
+  State state_ = State::unplaced;
+  bool is_judged_ = true;  // this loop
+  bool is_over_ = false;   // undone for good
+  bool was_back_ = false;  // undone once, and not by its fault
+  bool in_loop_ = false;
+  bool is_learning_ = false;  // in this iteration
+  bool is_clean_ = false;     // no moves of ours are under way in this iteration
+  std::uint32_t iteration_ = 0;
+  std::uint32_t planned_in_ = 0;  // the plan in force was adopted in this iteration
+  Seconds time_;                  // of this iteration so far
+  IterationTimes before_, placed_, after_;
+  std::vector<PlaceId> unplaced_at_;  // by chunk, when a learned plan came
+  std::vector<PlaceId> placed_at_;    // the same when it was suspended
+};
+
+}  // namespace terrace::strategy

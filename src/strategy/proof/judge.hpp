@@ -1,0 +1,40 @@
+// Whether a placement made iterations faster or slower than they were without it, beyond noise.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/units.hpp"
+
+namespace terrace::strategy {
+
+// Times of iterations under one placement. The last few are kept: what a program does may change slowly.
+class IterationTimes {
+ public:
+  static constexpr std::size_t k_kept = 64;
+
+  void add(Seconds time);
+  void forget() { *this = {}; }
+  // Of the program, however many are kept.
+  [[nodiscard]] std::uint64_t count() const { return count_; }
+  // Of those kept; 0 where there are none.
+  [[nodiscard]] Seconds median() const;
+  [[nodiscard]] Seconds least() const;
+  [[nodiscard]] Seconds most() const;
+
+ private:
+  std::vector<Seconds> times_;  // the oldest is at count_ % k_kept once so many are there
+  std::uint64_t count_ = 0;
+};
+
+// Iterations that differ by less are taken for alike.
+inline constexpr double k_noise = 0.05;
+
+// Whether the second takes longer: each of its times than each of the first, and the medians by more than noise.
+[[nodiscard]] bool takes_longer(const IterationTimes& first, const IterationTimes& second);
+
+// What an iteration takes less than before, as a share of that; negative where it takes longer. 0 where one is
+// unknown.
+[[nodiscard]] double gain(Seconds before, Seconds after);
+
+}  // namespace terrace::strategy

@@ -1,0 +1,200 @@
+// Plans that have to prove themselves: a strategy that moves one chunk, in a program whose iterations take what
+// the place of that chunk says.
+#include "strategy/proof/guarded.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/plan.hpp"
+#include "two_places.hpp"
+
+namespace terrace::strategy {
+namespace {
+
+// Moves are done at once.
+class Doing final : public Requests {
+ public:
+  explicit Doing(memory::ChunkTable& chunks) : chunks_(chunks) {}
+  using Requests::ask;
+  void ask(std::span<ActiveMove* const>, std::uint32_t, const transfer::Start&) override { FAIL(); }
+  void ask(std::span<const transfer::TransferRequest> moves, PhaseIndex, std::uint32_t) override {
+    for (const auto& move : moves) {
+      chunks_.put(chunks_[move.chunk], move.to);
+      ++moves_;
+    }
+  }
+  bool all_done() override { return true; }
+  std::vector<std::pair<ChunkId, PlaceId>> under_way() override { return {}; }
+  transfer::Ticket last_asked() const override { return 0; }
+  bool done(transfer::Ticket) override { return true; }
+  void wait_for(PhaseIndex) override {}
+  void stop_waiting_for(PhaseIndex) override {}
+  bool late() override { return false; }
+  void forget_needs() override {}
+  void wait_for_all() override {}
+  void hasten() override {}
+  void limit_rate(double) override {}
+  void note(std::string_view severity, std::string_view text) override {
+    notes.push_back(std::string(severity) + ": " + std::string(text));
+  }
+  void adopted(const Plan&, std::string_view) override { ++plans; }
+  void proved(const Proof& proof) override { proofs.push_back(proof); }
+
+  std::vector<std::string> notes;
+  std::vector<Proof> proofs;
+  int plans = 0;
+  int moves_ = 0;
+
+ private:
+  memory::ChunkTable& chunks_;
+};
+
+// Learns in the first iteration, and then has a plan that puts the chunk into `to`. A plan that was given has it
+// there from the start.
+class OneMove final : public Strategy {
+ public:
+  OneMove(PlaceId to, bool is_given) : to_(to), is_given_(is_given) {}
+  Stretch initial(const observe::Object&, std::uint32_t, std::uint32_t left) override { return {to_, left}; }
+  using Strategy::observe;
+  void observe(const LoopBegun&, Requests&) override { is_planned_ = is_given_; }
+  void observe(const IterationBegins& event, Requests&) override { iteration_ = event.iteration; }
+  void observe(const PhaseBegins& event, Requests& requests) override {
+    if (event.iteration == 0 || is_planned_) return;
+    is_planned_ = true;
+    Plan plan;
+    plan.predicted = Seconds{1};
+    plan.predicted_before = Seconds{2};
+    requests.adopted(plan, "");
+    requests.ask(std::vector<transfer::TransferRequest>{{0, to_}}, 0, event.iteration);
+  }
+  // Every phase asks for it again, as plans do.
+  void observe(const PhaseBegun& event, Requests& requests) override {
+    if (is_planned_) requests.ask(std::vector<transfer::TransferRequest>{{0, to_}}, 0, event.iteration);
+  }
+  bool wants_profile() const override { return !is_given_ && iteration_ == 0; }
+
+ private:
+  PlaceId to_;
+  bool is_given_;
+  bool is_planned_ = false;
+  std::uint32_t iteration_ = 0;
+};
+
+struct Program {
+  Program(PlaceId unplaced, PlaceId planned, bool is_given, double predicted = 0) {
+    context.machine = &machine;
+    context.chunks = &chunks;
+    context.budget = {Bytes{1 << 20}, Bytes{1 << 20}};
+    chunks.add(0, 4096, 0, 0, is_given ? planned : unplaced);
+    guarded.emplace(context, std::make_unique<OneMove>(planned, is_given), true, is_given,
+                    Predicted{Seconds{}, Seconds{predicted}});
+  }
+  [[nodiscard]] PlaceId place() const { return chunks[0].place.load(); }
+  // Where the chunk was in each iteration.
+  std::vector<PlaceId> run(int iterations, const std::function<double(int, PlaceId)>& takes,
+                           bool by_time = false) {
+    std::vector<PlaceId> places;
+    const std::string phase = "all";
+    guarded->observe(LoopBegun{"loop", false, by_time}, requests);
+    for (int i = 0; i < iterations; ++i) {
+      const auto number = static_cast<std::uint32_t>(i);
+      guarded->observe(IterationBegins{"loop", number}, requests);
+      guarded->observe(PhaseBegins{0, phase, number}, requests);
+      guarded->observe(PhaseBegun{0, phase, number}, requests);
+      places.push_back(place());
+      guarded->observe(PhaseEnded{0, phase, number, 0, Seconds{takes(i, place())}}, requests);
+    }
+    guarded->observe(LoopEnded{}, requests);
+    return places;
+  }
+  [[nodiscard]] const Proof& proof() const { return requests.proofs.at(0); }
+
+  machine::Machine machine = two_latencies();
+  memory::ChunkTable chunks;
+  Context context;
+  Doing requests{chunks};
+  std::optional<Guarded> guarded;
+};
+
+double slow_takes_longer(int, PlaceId place) { return place == k_fast ? 1 : 2; }
+// Half as much again from the iteration on in which a plan is first in force.
+double slows_down(int i, PlaceId) { return i < 2 ? 1 : 1.5; }
+
+using Places = std::vector<PlaceId>;
+
+TEST(Guarded, APlanThatGainsStaysAndIsComparedWithTheIterationBeforeIt) {
+  Program program(k_slow, k_fast, false);
+  // Learned in the first; the second is what the plan is compared with.
+  EXPECT_EQ(program.run(6, slow_takes_longer), (Places{k_slow, k_slow, k_fast, k_fast, k_fast, k_fast}));
+  EXPECT_EQ(program.proof().without.value, 2);
+  EXPECT_EQ(program.proof().with.value, 1);
+  EXPECT_EQ(program.proof().iterations_without, 1);
+  EXPECT_EQ(program.proof().predicted.before.value, 2);
+  EXPECT_FALSE(program.proof().undone);
+  EXPECT_TRUE(program.requests.notes.empty());
+}
+
+TEST(Guarded, APlanThatLosesIsUndoneAfterTwoIterationsAndNothingMovesAnyMore) {
+  Program program(k_fast, k_slow, false);
+  EXPECT_EQ(program.run(9, slow_takes_longer),
+            (Places{k_fast, k_fast, k_slow, k_slow, k_slow, k_fast, k_fast, k_fast, k_fast}));
+  EXPECT_TRUE(program.proof().undone);
+  EXPECT_EQ(gain(program.proof().without, program.proof().with), -1);
+  ASSERT_EQ(program.requests.notes.size(), 1);
+  EXPECT_NE(program.requests.notes[0].find("100.0 % longer"), std::string::npos) << program.requests.notes[0];
+}
+
+TEST(Guarded, AProgramThatSlowsDownByItselfKeepsItsPlan) {
+  Program program(k_slow, k_fast, false);
+  const auto places = program.run(12, slows_down);
+  EXPECT_EQ(places.back(), k_fast);
+  // Away from the plan for one iteration, and never again.
+  EXPECT_EQ(std::count(places.begin() + 2, places.end(), k_slow), 1);
+  EXPECT_FALSE(program.proof().undone);
+}
+
+TEST(Guarded, AGivenPlanThatTakesAsLongAsPredictedIsNotTouched) {
+  Program program(k_slow, k_slow, true, 2);
+  EXPECT_EQ(program.run(8, slow_takes_longer), Places(8, k_slow));
+  EXPECT_EQ(program.proof().iterations_without, 0);
+}
+
+TEST(Guarded, AGivenPlanThatIsWrongIsUndoneAfterTwoIterations) {
+  for (const double predicted : {0.0, 1.0}) {
+    Program program(k_fast, k_slow, true, predicted);
+    EXPECT_EQ(program.run(8, slow_takes_longer),
+              (Places{k_slow, k_slow, k_fast, k_fast, k_fast, k_fast, k_fast, k_fast}));
+    EXPECT_TRUE(program.proof().undone);
+  }
+}
+
+TEST(Guarded, AGivenPlanThatIsSlowerThanPredictedAndBetterThanNoneIsInForceAgain) {
+  Program program(k_fast, k_fast, true, 0.5);
+  program.context.budget[k_fast] = Bytes{0};  // without a plan it would be in slow memory
+  program.guarded.emplace(program.context, std::make_unique<OneMove>(k_fast, true), true, true,
+                          Predicted{Seconds{}, Seconds{0.5}});
+  EXPECT_EQ(program.run(6, slow_takes_longer), (Places{k_fast, k_fast, k_slow, k_fast, k_fast, k_fast}));
+  EXPECT_FALSE(program.proof().undone);
+  EXPECT_EQ(program.proof().without.value, 2);
+}
+
+TEST(Guarded, IntervalsOfTimeProveNothing) {
+  Program program(k_fast, k_slow, false);
+  EXPECT_EQ(program.run(6, slow_takes_longer, true).back(), k_slow);
+  EXPECT_TRUE(program.requests.proofs.empty());
+}
+
+TEST(Guarded, NoiseIsNoLoss) {
+  Program program(k_slow, k_fast, false);
+  // Each iteration with the plan is slower, by less than noise.
+  const auto places = program.run(20, [](int i, PlaceId place) { return place == k_slow ? 1 : 1.02 + 0.001 * i; });
+  EXPECT_EQ(std::count(places.begin() + 2, places.end(), k_slow), 0);
+}
+
+}  // namespace
+}  // namespace terrace::strategy

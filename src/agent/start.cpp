@@ -26,6 +26,7 @@
 #include "agent/program_coverage.hpp"
 #include "agent/program_loops.hpp"
 #include "agent/spilled_data.hpp"
+#include "agent/watched_program.hpp"
 #include "core/address_space.hpp"
 #include "core/big_block.hpp"
 #include "core/clock.hpp"
@@ -114,7 +115,9 @@ struct Everything {
   FunctionNames names;
   std::optional<ProgramLoops> loops;  // where the main loop is looked for
   bool observing = true;              // accesses are wanted
-  memory::Ledger* ledger = nullptr;   // of the first configuration
+  bool watches_pages = false;         // the program has no hooks, and pages say what it uses
+  std::optional<WatchedProgram> watched;
+  memory::Ledger* ledger = nullptr;  // of the first configuration
   Process process;
 };
 
@@ -189,7 +192,12 @@ void make_runtime(Everything& all) {
   runtime::RuntimeParts parts;
   parts.events = all.recorder.get();
   for (const auto& configuration : all.session.configurations) {
-    auto built = runtime::build_configuration(all.session, configuration, all.session.hooks, program);
+    const auto observed = all.watches_pages   ? runtime::Observed::pages
+                          : all.session.hooks ? runtime::Observed::hooks
+                                              : runtime::Observed::nothing;
+    auto built = runtime::build_configuration(all.session, configuration, observed, program);
+    if (auto* const collector = built.watched_pages)
+      all.watched.emplace(*collector, all.mutex, *built.parts.clock);
     for (auto* sink : built.sinks) all.sink.add(*sink);
     all.clock.add(*built.parts.clock);
     if (built.thread_clocks) all.thread_clocks.add(*built.thread_clocks);
@@ -230,7 +238,9 @@ void make_runtime(Everything& all) {
   };
   // In virtual time every access counts, but for iterations that are left out; on the real machine only those that
   // somebody learns from.
-  if (all.session.backend == runtime::Backend::real) {
+  if (all.watches_pages) {
+    all.observing = false;
+  } else if (all.session.backend == runtime::Backend::real) {
     all.observing = false;
     parts.observe = [](bool wanted) {
       listen(g_everything->process, g_everything->observing = wanted);
@@ -244,6 +254,7 @@ void make_runtime(Everything& all) {
   parts.coverage = all.coverage ? &*all.coverage : nullptr;
   all.ledger = parts.configurations.front().ledger;
   all.runtime = std::make_unique<runtime::Runtime>(std::move(parts));
+  if (all.watched) all.watched->report_to(*all.runtime);
   all.sink.report_to(*all.runtime);
   for (const auto& note : all.session.notes) all.runtime->note("note", note);
 }
@@ -281,6 +292,7 @@ Process* build(const char* session_path) {
   auto* all = new Everything(runtime::read_session(session_path));
   g_everything = all;
   for (const auto& file : all->session.symbol_files) all->symbols.add_file(file.c_str());
+  all->watches_pages = watch_instead_of_hooks(all->session);
   make_runtime(*all);
   if (all->session.phases.source == runtime::PhaseSource::functions) {
     all->observer = {wants_function, function_entered, nullptr};
@@ -304,6 +316,10 @@ Process* build(const char* session_path) {
   // What is too small to lie over a file stays with the next allocator, as fast as that is.
   if (process.make_spilled) process.big_block = std::max<std::uint64_t>(process.big_block, k_big_block);
   if (!all->session.spill.is_wanted()) say_limited(*all);
+  if (all->watched) {
+    process.begin_watching = [] { g_everything->watched->begin(); };
+    process.end_watching = [] { g_everything->watched->end(); };
+  }
   process.ordered = make_ordered(all->session, *all->ledger, say);
   if (all->session.hooks && all->session.phases.follows_loops()) {
     process.loops = &all->loops.emplace(process, all->session.phases);

@@ -13,6 +13,11 @@ namespace terrace::observe {
 
 class Collector : public TallySink {
  public:
+  // Another main loop: what was seen of the one before says nothing of it.
+  virtual void loop_begun() {}
+  // Whether what was seen of this loop suffices to plan by it. Who is not heard of every access may need more than
+  // an iteration.
+  [[nodiscard]] virtual bool knows_enough() const { return true; }
   // An iteration begins: phases are numbered from 0 again. What was not taken of the one before is dropped.
   void begin_iteration(std::uint32_t number);
   void begin_phase(std::string_view name);

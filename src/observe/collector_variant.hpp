@@ -26,8 +26,13 @@ class CollectorVariant {
   [[nodiscard]] virtual std::string_view name() const = 0;
   // Between two samples of a core, in cycles, where the user names no interval: Unimem's 1,000.
   [[nodiscard]] virtual double sample_cycles() const { return 1000; }
+  // Whether pages that the kernel watches stand in for it where a real program has no hooks (page_watch.hpp).
+  [[nodiscard]] virtual bool watches_pages() const { return false; }
   [[nodiscard]] virtual std::unique_ptr<Collector> make(const CollectorParts& parts) const = 0;
 };
+
+// Of real time, where nothing is said: pages whose translation the processor still holds are met by then.
+inline constexpr Seconds k_page_window{0.01};
 
 inline constexpr std::string_view k_default_collector = "load-sampling";
 

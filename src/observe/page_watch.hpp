@@ -51,5 +51,7 @@ class PageWatchVariant {
 };
 
 const std::vector<const PageWatchVariant*>& page_watches();
+// The best that can be had here; null where none can. Tries them.
+[[nodiscard]] const PageWatchVariant* best_page_watch();
 
 }  // namespace terrace::observe

@@ -41,6 +41,7 @@ struct NewLoop {
   std::string_view name;
   std::string_view why{};          // it was taken for the main loop, where nobody said so
   std::uint32_t turns_before = 0;  // that it had made when it was
+  bool by_time = false;            // its iterations are intervals of time
 };
 
 class ProgramEvents {

@@ -6,8 +6,8 @@
 #include <cerrno>
 
 #include "core/error.hpp"
+#include "core/quiet_thread.hpp"
 #include "memory/numa_node.hpp"
-#include "transfer/exchange/quiet_thread.hpp"
 
 namespace terrace::transfer {
 

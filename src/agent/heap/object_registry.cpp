@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <utility>
 
 #include "core/rounding.hpp"
 #include "observe/threads/thread.hpp"
@@ -62,6 +63,7 @@ void ObjectRegistry::insert(std::string name, observe::ObjectKind kind, std::uin
                             std::uint64_t true_low, std::uint64_t true_high) {
   const auto* const address = reinterpret_cast<const void*>(low);  // NOLINT(performance-no-int-to-ptr)
   const auto id = runtime_.add_object(name, kind, address, Bytes{high - low});
+  added_.fetch_add(high - low, std::memory_order_relaxed);
   objects_.insert_or_assign(low, Object{high, true_low, true_high, id, kind, std::move(name)});
 }
 
@@ -79,8 +81,23 @@ void ObjectRegistry::carve(std::uint64_t low, std::uint64_t high) {
   }
 }
 
+void ObjectRegistry::tell_grown() noexcept {
+  if (!grown_ || added_.load(std::memory_order_relaxed) < k_grown) return;
+  lock_.lock();
+  auto* const grown = std::exchange(grown_, nullptr);
+  lock_.unlock();
+  if (grown) grown();
+}
+
 bool ObjectRegistry::add(std::string_view name, observe::ObjectKind kind, std::uint64_t low,
                          std::uint64_t high) noexcept {
+  const bool done = add_own(name, kind, low, high);
+  if (done) tell_grown();
+  return done;
+}
+
+bool ObjectRegistry::add_own(std::string_view name, observe::ObjectKind kind, std::uint64_t low,
+                             std::uint64_t high) noexcept {
   Entry entry(*this);
   if (!entry.open() || high <= low) return false;
   try {
@@ -99,6 +116,13 @@ bool ObjectRegistry::add(std::string_view name, observe::ObjectKind kind, std::u
 }
 
 bool ObjectRegistry::add_pages(std::string_view name, observe::ObjectKind kind, std::uint64_t first,
+                               std::uint64_t last, std::uint64_t low, std::uint64_t high) noexcept {
+  const bool done = add_given(name, kind, first, last, low, high);
+  if (done) tell_grown();
+  return done;
+}
+
+bool ObjectRegistry::add_given(std::string_view name, observe::ObjectKind kind, std::uint64_t first,
                                std::uint64_t last, std::uint64_t low, std::uint64_t high) noexcept {
   Entry entry(*this);
   if (!entry.open() || last <= first) return false;

@@ -23,8 +23,8 @@
 #include <string_view>
 
 #include "agent/lifecycle/in_process.hpp"
+#include "core/quiet_thread.hpp"
 #include "observe/threads/thread.hpp"
-#include "transfer/exchange/quiet_thread.hpp"
 
 namespace terrace::agent {
 
@@ -69,7 +69,7 @@ bool read_task(int tasks, const char* number, Task& task) noexcept {
   const auto end = line.rfind(')');  // a name may have parentheses
   if (end == line.npos || begin >= end || end + 2 >= line.size()) return false;
   const auto name = line.substr(begin + 1, end - begin - 1);
-  task.is_ours = name.starts_with(transfer::k_thread_names);
+  task.is_ours = name.starts_with(k_thread_names);
   for (const auto prefix : k_of_the_kernel) task.is_ours = task.is_ours || name.starts_with(prefix);
   task.has_ended = line[end + 2] == 'Z' || line[end + 2] == 'X';
   return true;
@@ -145,7 +145,7 @@ void* call_exit(void*) {
 
 bool start(const char* name, void* (*body)(void*)) noexcept {
   pthread_t thread{};
-  if (!transfer::start_quietly(thread, name, body, nullptr)) return false;
+  if (!start_quietly(thread, name, body, nullptr)) return false;
   pthread_detach(thread);
   return true;
 }

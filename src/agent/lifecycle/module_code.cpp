@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 
+#include "agent/lifecycle/in_process.hpp"
 #include "observe/hooks/hook_names.hpp"
 
 namespace terrace::agent {
@@ -193,15 +195,33 @@ std::vector<Range> find_code_without(const dl_phdr_info&, const std::vector<std:
 
 }  // namespace
 
-HookedCode find_hooks(const dl_phdr_info& info) {
+namespace {
+
+std::vector<std::uint64_t> hook_slots(const dl_phdr_info& info) {
   const ElfW(Dyn)* dynamic = nullptr;
   for (int i = 0; i < info.dlpi_phnum; ++i)
     if (info.dlpi_phdr[i].p_type == PT_DYNAMIC)
       dynamic = reinterpret_cast<const ElfW(Dyn)*>(at(info.dlpi_addr + info.dlpi_phdr[i].p_vaddr));
-  if (!dynamic) return {};
-  const auto slots = find_hook_slots(info, read_tables(info, dynamic));
+  return dynamic ? find_hook_slots(info, read_tables(info, dynamic)) : std::vector<std::uint64_t>();
+}
+
+}  // namespace
+
+HookedCode find_hooks(const dl_phdr_info& info) {
+  const auto slots = hook_slots(info);
   if (slots.empty()) return {};
   return {true, find_code_without(info, slots)};
+}
+
+bool has_hooked_code() noexcept {
+  const auto look = [](dl_phdr_info* info, std::size_t, void*) noexcept {
+    try {
+      return is_in_terrace(info->dlpi_addr) || hook_slots(*info).empty() ? 0 : 1;
+    } catch (const std::exception&) {
+      return 1;  // no memory to know it: as if it had
+    }
+  };
+  return dl_iterate_phdr(look, nullptr) != 0;
 }
 
 }  // namespace terrace::agent

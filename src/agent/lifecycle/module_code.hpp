@@ -22,6 +22,8 @@ struct HookedCode {
   std::vector<Range> without;
 };
 
+// Whether any file that is loaded now calls the hooks.
+bool has_hooked_code() noexcept;
 // Allocates. Where the file has no table of its functions (.eh_frame_hdr), all of it counts as having hooks.
 HookedCode find_hooks(const dl_phdr_info& info);
 

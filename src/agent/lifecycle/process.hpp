@@ -48,11 +48,13 @@ struct Process {
   OrderedHeap* ordered = nullptr;              // null where nothing is placed by intent
   ProgramLoops* loops = nullptr;               // null where nobody looks for the main loop
   SpilledHeap* (*make_spilled)() = nullptr;    // null where memory is not over a file; called at most once
-  void (*end_spilled)() = nullptr;             // the same; called when the process ends
-  bool simulated = false;                      // the program's clocks show virtual time
-  bool has_hooks = false;                      // some code that was loaded calls them
-  std::uint64_t big_block = 16384;             // blocks from this size on are objects of their own
-  std::int64_t started_unix_ns = 0;            // what the program's real-time clock showed when it began
+  void (*begin_watching)() = nullptr;  // null where nobody watches pages; called at most once, with large data
+  void (*end_watching)() = nullptr;    // the same; called when the process ends
+  void (*end_spilled)() = nullptr;     // the same; called when the process ends
+  bool simulated = false;              // the program's clocks show virtual time
+  bool has_hooks = false;              // some code that was loaded calls them
+  std::uint64_t big_block = 16384;     // blocks from this size on are objects of their own
+  std::int64_t started_unix_ns = 0;    // what the program's real-time clock showed when it began
 };
 
 // This process's, or nullptr when it is inert: no session, TERRACE=off, or something went wrong at the start.

@@ -57,7 +57,7 @@ const char* variable(char** environment, const char* name) {
 
 void adopt(Process* made) {
   if (made) {
-    made->objects = new ObjectRegistry(*made->runtime);
+    made->objects = new ObjectRegistry(*made->runtime, made->begin_watching);
     g_regions.store(made->regions);
     g_ordered.store(made->ordered);
   }
@@ -228,6 +228,7 @@ void finish(const char* how) noexcept {
   detach_thread();
   note_modules(*here);  // time may have been spent in what was loaded lately
   finish_loops(*here);
+  if (here->end_watching) here->end_watching();
   if (here->end_spilled) here->end_spilled();
   here->runtime->finish(how);
 }

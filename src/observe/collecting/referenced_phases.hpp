@@ -31,6 +31,7 @@ class ReferencedPhases {
 
   // What was used in a window, and the phases in which that was.
   void add(std::span<const Overlap> overlaps, const ByObject& used);
+  void forget() { known_.clear(); }
   // The chunks of each object that live now.
   struct Live {
     double size = 0;  // bytes

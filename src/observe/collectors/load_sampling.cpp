@@ -9,6 +9,7 @@ class LoadSampling final : public CollectorVariant {
  public:
   [[nodiscard]] std::string_view name() const override { return "load-sampling"; }
   [[nodiscard]] double sample_cycles() const override { return k_load_sample_cycles; }
+  [[nodiscard]] bool watches_pages() const override { return true; }
   [[nodiscard]] std::unique_ptr<Collector> make(const CollectorParts& parts) const override {
     return std::make_unique<LoadSamplingCollector>(parts.machine, parts.initiator, parts.cores, parts.chunks,
                                                    parts.sample_interval);

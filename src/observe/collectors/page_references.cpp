@@ -9,6 +9,7 @@ class PageReferences final : public CollectorVariant {
  public:
   [[nodiscard]] std::string_view name() const override { return "page-references"; }
   [[nodiscard]] double sample_cycles() const override { return k_reference_window_cycles; }
+  [[nodiscard]] bool watches_pages() const override { return true; }
   [[nodiscard]] std::unique_ptr<Collector> make(const CollectorParts& parts) const override {
     return std::make_unique<PageReferencesCollector>(parts.machine, parts.initiator, parts.cores, parts.chunks,
                                                      parts.sample_interval);

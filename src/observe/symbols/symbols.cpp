@@ -104,6 +104,7 @@ struct SymbolTable::State {
   };
   [[nodiscard]] const File* file_for(const Module& module) const;
   [[nodiscard]] bool any_has(std::uint64_t flag) const;
+  [[nodiscard]] bool any_hooks() const;
   // The module that the address is in; null: none that a symbol file describes.
   [[nodiscard]] const Module* described(std::uint64_t address) const;
   [[nodiscard]] LoopId loop_id(const Module& module, std::uint32_t loop) const;
@@ -126,6 +127,10 @@ const File* SymbolTable::State::file_for(const Module& module) const {
 
 bool SymbolTable::State::any_has(std::uint64_t flag) const {
   return std::ranges::any_of(files, [flag](const File& file) { return (file.header->flags & flag) != 0; });
+}
+
+bool SymbolTable::State::any_hooks() const {
+  return std::ranges::any_of(files, [](const File& file) { return file.header->hooks > 0; });
 }
 
 const SymbolTable::State::Module* SymbolTable::State::described(std::uint64_t address) const {
@@ -256,6 +261,7 @@ std::span<const SymbolVariable> SymbolTable::variables(std::size_t index) const 
   return file ? file->variables : std::span<const SymbolVariable>{};
 }
 
+bool SymbolTable::has_hooks() const noexcept { return state_->any_hooks(); }
 bool SymbolTable::has_markers() const noexcept { return state_->any_has(k_symbol_markers); }
 
 bool SymbolTable::loads_more() const noexcept { return state_->any_has(k_symbol_loads_more); }

@@ -77,6 +77,8 @@ class SymbolTable {
   [[nodiscard]] std::vector<LoopName> loop_names() const;
   // Whether one of the files is of a program that marks its main loop itself.
   [[nodiscard]] bool has_markers() const noexcept;
+  // Whether the code of any of them calls hooks.
+  [[nodiscard]] bool has_hooks() const noexcept;
   // Whether one of them calls what loads libraries or begins other programs: there is code that no file describes.
   [[nodiscard]] bool loads_more() const noexcept;
 

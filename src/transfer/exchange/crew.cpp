@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "transfer/exchange/quiet_thread.hpp"
+#include "core/quiet_thread.hpp"
 
 namespace terrace::transfer {
 

@@ -13,9 +13,9 @@
 #include <cerrno>
 
 #include "core/error.hpp"
+#include "core/quiet_thread.hpp"
 #include "core/rounding.hpp"
 #include "memory/numa_node.hpp"
-#include "transfer/exchange/quiet_thread.hpp"
 
 namespace terrace::transfer {
 

@@ -9,7 +9,7 @@
 #include <array>
 #include <cerrno>
 
-#include "transfer/exchange/quiet_thread.hpp"
+#include "core/quiet_thread.hpp"
 
 namespace terrace::transfer {
 

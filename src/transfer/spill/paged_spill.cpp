@@ -11,8 +11,8 @@
 #include <exception>
 
 #include "core/error.hpp"
+#include "core/quiet_thread.hpp"
 #include "core/rounding.hpp"
-#include "transfer/exchange/quiet_thread.hpp"
 #include "transfer/spill/spill_system.hpp"
 
 namespace terrace::transfer {

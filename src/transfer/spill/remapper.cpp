@@ -9,7 +9,7 @@
 #include <cerrno>
 
 #include "core/error.hpp"
-#include "transfer/exchange/quiet_thread.hpp"
+#include "core/quiet_thread.hpp"
 
 namespace terrace::transfer {
 

@@ -17,7 +17,7 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "transfer/exchange/quiet_thread.hpp"
+#include "core/quiet_thread.hpp"
 #include "transfer/spill/spill_limits.hpp"
 #include "transfer/spill/spill_system.hpp"
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "transfer/exchange/quiet_thread.hpp"
+#include "core/quiet_thread.hpp"
 #include "transfer/spill/disk_queue.hpp"
 
 namespace terrace::transfer {

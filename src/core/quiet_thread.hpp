@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-namespace terrace::transfer {
+namespace terrace {
 
 // How the names of all of them begin: no program's threads are called so at first, as no file's name has a slash.
 inline constexpr const char* k_thread_names = "terrace/";
@@ -39,4 +39,4 @@ inline void keep_files(int one, int other) noexcept {
   syscall(SYS_close_range, high + 1, ~0U, 0U);
 }
 
-}  // namespace terrace::transfer
+}  // namespace terrace

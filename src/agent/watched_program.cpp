@@ -1,0 +1,243 @@
+// See watched_program.hpp.
+#include "agent/watched_program.hpp"
+
+#include <pthread.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <utility>
+#include <vector>
+
+#include "agent/lifecycle/module_code.hpp"
+#include "core/big_block.hpp"
+#include "core/quiet_thread.hpp"
+#include "core/rounding.hpp"
+#include "observe/collecting/watched_pages_collector.hpp"
+#include "observe/collector_variant.hpp"
+#include "observe/page_watch.hpp"
+#include "observe/threads/thread.hpp"
+#include "runtime/interval_phases.hpp"
+#include "runtime/runtime.hpp"
+#include "runtime/session/session.hpp"
+#include "strategy/planner.hpp"
+
+namespace terrace::agent {
+
+namespace {
+
+using Lying = observe::WatchedPagesCollector::Lying;
+
+// Of the calling thread.
+double processor_seconds() {
+  struct timespec now {};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+// Where the kernel counts by mapping, neighbours have to be mappings of their own: one of the two is said to be
+// read at random, which for memory without a file changes nothing but that. Few, as a process may have 65,530
+// mappings.
+class ToldApart {
+ public:
+  ToldApart() = default;
+  ToldApart(const ToldApart&) = delete;
+  ToldApart& operator=(const ToldApart&) = delete;
+
+  void tell_apart(const std::vector<Lying>& lying) {
+    std::uint64_t end = 0;
+    bool before = false;
+    for (const auto& one : lying) {
+      const auto& range = one.range;
+      const bool odd = range.low == end && !before;
+      end = range.high;
+      before = odd;
+      if (!odd || !is_worth_it(range) || marked_.size() >= k_most || is_marked(range)) continue;
+      if (madvise(pointer(range), range.high - range.low, MADV_RANDOM) == 0) marked_.push_back(range);
+    }
+  }
+  void undo() {
+    for (const auto& range : marked_) madvise(pointer(range), range.high - range.low, MADV_NORMAL);
+    marked_.clear();
+  }
+
+ private:
+  static constexpr std::size_t k_most = 2048;
+  static constexpr std::uint64_t k_least = 64 << 10;  // bytes
+  static bool is_worth_it(const observe::WatchedRange& range) { return range.high - range.low >= k_least; }
+  [[nodiscard]] bool is_marked(const observe::WatchedRange& range) const {
+    return std::ranges::any_of(marked_,
+                               [&](const auto& one) { return one.low == range.low && one.high == range.high; });
+  }
+  static void* pointer(const observe::WatchedRange& range) {
+    return reinterpret_cast<void*>(range.low);  // NOLINT(performance-no-int-to-ptr)
+  }
+
+  std::vector<observe::WatchedRange> marked_;
+};
+
+}  // namespace
+
+namespace {
+
+// There is something to decide, nobody reports accesses, and nobody else watches the pages.
+bool wants_pages(const runtime::Session& session) {
+  const auto& configuration = session.configurations.front();
+  if (session.backend != runtime::Backend::real || !session.hooks || session.spill.is_wanted()) return false;
+  if (!observe::find_collector(session.collector).watches_pages() || has_hooked_code()) return false;
+  if (configuration.record_only) return true;
+  if (configuration.plan && !configuration.better_plan) return false;
+  const auto* const planner = strategy::find_variant(configuration.planner).planner();
+  return planner && planner->needs_profile() &&
+         configuration.machine.fastest_first(configuration.domain).size() > 1;
+}
+
+}  // namespace
+
+bool watch_instead_of_hooks(runtime::Session& session) {
+  if (!wants_pages(session)) return false;
+  session.hooks = false;
+  session.big_block = Bytes{std::max(session.big_block.value, k_big_block)};
+  return true;
+}
+
+struct WatchedProgram::State {
+  State(observe::WatchedPagesCollector& of, std::mutex& programs, Clock& runs)
+      : collector(of), mutex(programs), clock(runs) {}
+
+  static void* thread_body(void* self) {
+    observe::t_thread.go_inside();
+    try {
+      static_cast<State*>(self)->run();
+    } catch (const std::exception& error) {
+      static_cast<State*>(self)->runtime->note(
+          "warning", std::string("the program is not watched any more: ") + error.what());
+    }
+    return nullptr;
+  }
+
+  void run() {
+    const auto* const variant = observe::best_page_watch();
+    if (!variant) return;
+    watch = variant->make();
+    runtime->note("note", watching(*variant));
+    while (sleep(pause())) {
+      if (const auto window = take_window()) {
+        const std::lock_guard lock(mutex);
+        collector.add(*window);
+        ++windows;
+        for (const auto& [object, bytes] : window->bytes)
+          interval.used[base_name(runtime->object_name(object))] += bytes;
+      }
+      end_interval();
+    }
+    apart.undo();
+  }
+
+  // False where the thread is to end.
+  bool sleep(double seconds) {
+    std::unique_lock lock(own);
+    return !changed.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return is_over; });
+  }
+
+  // So that windows take no more than their share.
+  [[nodiscard]] double pause() const {
+    constexpr double k_idle = 0.05;  // while there is nothing to watch
+    return cost > 0 ? std::max(cost / (is_learning ? k_share_learning : k_share_later), 0.0) : k_idle;
+  }
+
+  [[nodiscard]] std::vector<Lying> lying() {
+    const std::lock_guard lock(mutex);
+    is_learning = collector.active() || !phases.in_loop();
+    return collector.lying();
+  }
+
+  std::optional<observe::UseWindow> take_window() {
+    const auto objects = lying();
+    std::vector<observe::WatchedRange> ranges;
+    ranges.reserve(objects.size());
+    for (const auto& one : objects) ranges.push_back(one.range);
+    cost = 0;
+    if (ranges.empty()) return {};
+    const auto begun = processor_seconds();
+    apart.tell_apart(objects);
+    watch->begin(ranges);
+    observe::UseWindow window;
+    window.begin = now();
+    if (!sleep(collector.window().value)) return {};
+    std::vector<std::uint64_t> used(ranges.size());
+    watch->read(ranges, used);
+    window.end = now();
+    cost = processor_seconds() - begun;
+    for (std::size_t i = 0; i < used.size(); ++i)
+      if (used[i] != observe::PageWatch::k_unknown && used[i] > 0)
+        window.bytes[objects[i].object] += static_cast<double>(used[i]);
+    return window;
+  }
+
+  void end_interval() {
+    const auto time = now();
+    if (windows < k_windows || time - interval_begun < k_least_interval.value) return;
+    interval.seconds = time - interval_begun;
+    const auto boundary = phases.ended(interval);
+    interval = {};
+    interval_begun = time;
+    windows = 0;
+    if (boundary.any()) runtime->pass(boundary);
+  }
+
+  [[nodiscard]] double now() const { return clock.now().value; }
+  static std::string base_name(const std::string& name) { return name.substr(0, name.rfind('#')); }
+  [[nodiscard]] std::string watching(const observe::PageWatchVariant& variant) const {
+    auto text = "no hooks: objects are watched by " + std::string(variant.name());
+    if (!variant.misses().empty()) text += ", which does not see " + std::string(variant.misses());
+    return text;
+  }
+
+  runtime::Runtime* runtime = nullptr;
+  observe::WatchedPagesCollector& collector;
+  std::mutex& mutex;
+  Clock& clock;
+  std::unique_ptr<observe::PageWatch> watch;
+  ToldApart apart;
+  runtime::IntervalPhases phases;
+  runtime::IntervalPhases::Interval interval;
+  double interval_begun = 0;
+  std::uint32_t windows = 0;  // in this interval
+  double cost = 0;            // of the last window, seconds of a processor
+  bool is_learning = true;
+
+  std::mutex own;
+  std::condition_variable changed;
+  bool is_over = false;
+  std::atomic<bool> is_begun{false};
+  pthread_t thread{};
+  bool is_running = false;
+};
+
+WatchedProgram::WatchedProgram(observe::WatchedPagesCollector& collector, std::mutex& mutex, Clock& clock)
+    : state_(std::make_unique<State>(collector, mutex, clock)) {}
+WatchedProgram::~WatchedProgram() { end(); }
+
+void WatchedProgram::report_to(runtime::Runtime& runtime) noexcept { state_->runtime = &runtime; }
+
+void WatchedProgram::begin() noexcept {
+  if (state_->is_begun.exchange(true)) return;
+  state_->is_running = start_quietly(state_->thread, "terrace/watch", State::thread_body, state_.get());
+}
+
+void WatchedProgram::end() noexcept {
+  if (!std::exchange(state_->is_running, false)) return;
+  {
+    const std::lock_guard lock(state_->own);
+    state_->is_over = true;
+  }
+  state_->changed.notify_all();
+  pthread_join(state_->thread, nullptr);
+}
+
+}  // namespace terrace::agent

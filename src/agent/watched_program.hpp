@@ -1,0 +1,54 @@
+// A program without hooks, watched from beside it: a thread of Terrace's asks the kernel in short windows which
+// pages were used, tells the collector, and cuts the run into intervals where the program marks no phases.
+#pragma once
+
+#include <memory>
+#include <mutex>
+
+#include "core/clock.hpp"
+#include "core/units.hpp"
+
+namespace terrace::observe {
+class PageWatch;
+class WatchedPagesCollector;
+}  // namespace terrace::observe
+
+namespace terrace::runtime {
+class Runtime;
+struct Session;
+}  // namespace terrace::runtime
+
+namespace terrace::agent {
+
+// Whether the program is to be watched: somebody wants to learn of it on the real machine, has something to choose
+// between, and nothing reports accesses or faults. Then the session says so from now on.
+bool watch_instead_of_hooks(runtime::Session& session);
+
+class WatchedProgram {
+ public:
+  // Of the processor beside the program: what clearing and reading may take while somebody learns, and afterwards.
+  static constexpr double k_share_learning = 0.02;
+  static constexpr double k_share_later = 0.002;
+  // An interval has this many windows, and is at least this long.
+  static constexpr std::uint32_t k_windows = 8;
+  static constexpr Seconds k_least_interval{0.5};
+
+  // All outlive it. `mutex`: the program's, under which the collector is used; `clock`: the run's.
+  WatchedProgram(observe::WatchedPagesCollector& collector, std::mutex& mutex, Clock& clock);
+  ~WatchedProgram();
+  WatchedProgram(const WatchedProgram&) = delete;
+  WatchedProgram& operator=(const WatchedProgram&) = delete;
+
+  // Before it begins.
+  void report_to(runtime::Runtime& runtime) noexcept;
+  // The thread begins; later calls do nothing. Whoever allocates calls it, once there is enough to watch.
+  void begin() noexcept;
+  // The thread ends, at the latest after the window that is open.
+  void end() noexcept;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace terrace::agent

@@ -1,0 +1,12 @@
+#include "observe/page_watch.hpp"
+
+namespace terrace::observe {
+
+const PageWatchVariant* best_page_watch() {
+  const PageWatchVariant* best = nullptr;
+  for (const auto* variant : page_watches())
+    if ((!best || variant->rank() < best->rank()) && variant->lacks().empty()) best = variant;
+  return best;
+}
+
+}  // namespace terrace::observe

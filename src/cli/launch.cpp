@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <iterator>
@@ -30,7 +31,22 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::vector<std::string> program_environment(const fs::path& session, runtime::Backend backend) {
+// Where libraries that tell tools of the program's regions look for one. Who has named a tool keeps it; a Kokkos
+// whose command line names one takes another one here for a mistake.
+void add_tool(std::vector<std::string>& variables, const std::string& library,
+              const std::vector<std::string>& command) {
+  const auto is_free = [](const char* name) { return environment(name).empty(); };
+  const auto names_tool = [](const std::string& word) { return word.starts_with("--kokkos-tools-lib"); };
+  if (is_free("NVTX_INJECTION64_PATH")) variables.push_back("NVTX_INJECTION64_PATH=" + library);
+  // The second name is that of Kokkos before 3.7.
+  if (is_free("KOKKOS_TOOLS_LIBS") && is_free("KOKKOS_PROFILE_LIBRARY") &&
+      std::none_of(command.begin(), command.end(), names_tool))
+    for (const char* const name : {"KOKKOS_TOOLS_LIBS=", "KOKKOS_PROFILE_LIBRARY="})
+      variables.push_back(name + library);
+}
+
+std::vector<std::string> program_environment(const fs::path& session, runtime::Backend backend,
+                                             const std::vector<std::string>& command) {
   const auto library = library_path();
   const auto preload = environment("LD_PRELOAD");
   std::vector<std::string> variables{
@@ -38,6 +54,7 @@ std::vector<std::string> program_environment(const fs::path& session, runtime::B
       fmt::format("LD_PRELOAD={}{}{}", library, preload.empty() ? "" : ":", preload),
       // UCX's memory hooks replace mmap and would hide the program's mappings from an interposer.
       "UCX_MEM_MMAP_HOOK_MODE=none"};
+  add_tool(variables, library, command);
   // In virtual time one thread runs at a time: idle workers that spin would take the core from it.
   if (backend == runtime::Backend::virtual_time && environment("OMP_WAIT_POLICY").empty())
     variables.emplace_back("OMP_WAIT_POLICY=passive");
@@ -143,7 +160,7 @@ Ending run_program(const LaunchOptions& given) {
     const Gauges gauges(options.gauges, [&] { return ledgers.views(); });
     const SpillReports reports(folder.path(), session.spill,
                                session.spill.is_wanted() ? report_period(options) : 0);
-    return run_child(options.command, program_environment(session_file, session.backend));
+    return run_child(options.command, program_environment(session_file, session.backend, options.command));
   }();
   const auto found = found_of_memory(options, session, folder.path(), ending);
   if (tells) print(found);

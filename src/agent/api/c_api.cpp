@@ -10,6 +10,7 @@
 #include <cstring>
 #include <exception>
 
+#include "agent/doors/regions.hpp"
 #include "agent/heap/object_registry.hpp"
 #include "agent/heap/ordered_heap.hpp"
 #include "agent/heap/spilled_heap.hpp"
@@ -129,7 +130,10 @@ const char* terrace_last_error(void) { return agent::t_error; }
 int terrace_active(void) { return agent::process() != nullptr; }
 
 void terrace_loop_begin(const char* name) {
-  if (auto* const here = agent::process()) here->runtime->loop_begin(name ? name : "");
+  auto* const here = agent::process();
+  if (!here) return;
+  agent::program_marks();
+  here->runtime->loop_begin(name ? name : "");
 }
 
 void terrace_loop_end(void) {
@@ -138,7 +142,9 @@ void terrace_loop_end(void) {
 
 void terrace_phase(const char* name) {
   auto* const here = agent::process();
-  if (here && name) here->runtime->phase(name);
+  if (!here || !name) return;
+  agent::program_marks();
+  here->runtime->phase(name);
 }
 
 void* terrace_malloc(const char* name, size_t size) {

@@ -1,0 +1,131 @@
+// Caliper: its annotations, by the names of its C interface and of the C++ classes behind its macros
+// (caliper/cali.h, cali_macros.h, Annotation.h). Each goes on to Caliper's own function; a program that has
+// Caliper linked into itself does not come by here. Regions, functions, loops and their iterations become phases.
+#include <cstdint>
+#include <string_view>
+
+#include "agent/doors/regions.hpp"
+#include "agent/interpose/next.hpp"
+#include "agent/lifecycle/in_process.hpp"
+
+namespace terrace::agent {
+
+namespace {
+
+constexpr RegionDoor k_caliper{"Caliper regions"};
+
+// What Caliper's functions call of one another is no second region.
+thread_local int t_within __attribute__((tls_model("initial-exec"))) = 0;
+
+class Within {
+ public:
+  Within() { ++t_within; }
+  ~Within() { --t_within; }
+  Within(const Within&) = delete;
+  Within& operator=(const Within&) = delete;
+};
+
+// Regions of an attribute end in the order in which they begin, so by the attribute the innermost one ends. Those
+// of a name, of an attribute's name and of an object do not meet.
+enum class Of : std::uint64_t { name = 1, attribute, attribute_name, object };
+
+std::uint64_t key_of(Of what, std::uint64_t which) { return which * 4 + static_cast<std::uint64_t>(what) - 1; }
+
+std::uint64_t key_of(Of what, const char* text) {
+  std::uint64_t hash = 0xcbf29ce484222325U;  // FNV-1a
+  for (; text && *text; ++text) hash = (hash ^ static_cast<unsigned char>(*text)) * 0x100000001b3U;
+  return key_of(what, hash);
+}
+
+void begin_region(std::uint64_t key, const char* name) {
+  if (t_within == 0 && name) k_caliper.begin(key, name);
+}
+void end_region(std::uint64_t key) {
+  if (t_within == 0) k_caliper.end(key);
+}
+
+// Caliper's own name for an attribute; null where it has none.
+const char* attribute_name(std::uint64_t attribute) {
+  static constinit Next<const char* (*)(std::uint64_t)> next{"cali_attribute_name"};
+  if (!RegionDoor::listens() || !*next) return nullptr;
+  return (*next)(attribute);
+}
+
+}  // namespace
+
+}  // namespace terrace::agent
+
+namespace agent = terrace::agent;
+using agent::Next;
+using agent::Of;
+
+// Functions of Caliper's. Those of its first version return an error, others nothing: what the register has is
+// passed on.
+#define CALIPER_BEGIN(name, parameters, arguments, key, text)       \
+  TERRACE_EXPORT std::intptr_t name parameters {                    \
+    static constinit Next<std::intptr_t(*) parameters> next{#name}; \
+    std::intptr_t result = 0;                                       \
+    {                                                               \
+      const agent::Within within;                                   \
+      if (*next) result = (*next)arguments;                         \
+    }                                                               \
+    agent::begin_region(key, text);                                 \
+    return result;                                                  \
+  }
+#define CALIPER_END(name, parameters, arguments, key)               \
+  TERRACE_EXPORT std::intptr_t name parameters {                    \
+    static constinit Next<std::intptr_t(*) parameters> next{#name}; \
+    agent::end_region(key);                                         \
+    const agent::Within within;                                     \
+    return *next ? (*next)arguments : 0;                            \
+  }
+
+extern "C" {
+
+CALIPER_BEGIN(cali_begin_region, (const char* name), (name), agent::key_of(Of::name, name), name)
+CALIPER_END(cali_end_region, (const char* name), (name), agent::key_of(Of::name, name))
+CALIPER_BEGIN(cali_begin_phase, (const char* name), (name), agent::key_of(Of::name, name), name)
+CALIPER_END(cali_end_phase, (const char* name), (name), agent::key_of(Of::name, name))
+CALIPER_BEGIN(cali_begin_comm_region, (const char* name), (name), agent::key_of(Of::name, name), name)
+CALIPER_END(cali_end_comm_region, (const char* name), (name), agent::key_of(Of::name, name))
+
+// By an attribute's number: functions and loops by their name, an iteration by the attribute's.
+CALIPER_BEGIN(cali_begin, (std::uint64_t attribute), (attribute), agent::key_of(Of::attribute, attribute),
+              agent::attribute_name(attribute))
+CALIPER_BEGIN(cali_begin_int, (std::uint64_t attribute, int value), (attribute, value),
+              agent::key_of(Of::attribute, attribute), agent::attribute_name(attribute))
+CALIPER_BEGIN(cali_begin_double, (std::uint64_t attribute, double value), (attribute, value),
+              agent::key_of(Of::attribute, attribute), agent::attribute_name(attribute))
+CALIPER_BEGIN(cali_begin_string, (std::uint64_t attribute, const char* value), (attribute, value),
+              agent::key_of(Of::attribute, attribute), value)
+CALIPER_END(cali_end, (std::uint64_t attribute), (attribute), agent::key_of(Of::attribute, attribute))
+CALIPER_END(cali_safe_end_string, (std::uint64_t attribute, const char* value), (attribute, value),
+            agent::key_of(Of::attribute, attribute))
+
+CALIPER_BEGIN(cali_begin_byname, (const char* attribute), (attribute),
+              agent::key_of(Of::attribute_name, attribute), attribute)
+CALIPER_BEGIN(cali_begin_int_byname, (const char* attribute, int value), (attribute, value),
+              agent::key_of(Of::attribute_name, attribute), attribute)
+CALIPER_BEGIN(cali_begin_double_byname, (const char* attribute, double value), (attribute, value),
+              agent::key_of(Of::attribute_name, attribute), attribute)
+CALIPER_BEGIN(cali_begin_string_byname, (const char* attribute, const char* value), (attribute, value),
+              agent::key_of(Of::attribute_name, attribute), value)
+CALIPER_END(cali_end_byname, (const char* attribute), (attribute), agent::key_of(Of::attribute_name, attribute))
+
+// cali::Function, cali::ScopeAnnotation, cali::Loop and cali::Loop::Iteration: constructors and destructors, by
+// the names that the C++ ABI gives them.
+#define CALIPER_SCOPE(constructor, destructor)                                          \
+  CALIPER_BEGIN(constructor, (void* self, const char* name), (self, name),              \
+                agent::key_of(Of::object, reinterpret_cast<std::uint64_t>(self)), name) \
+  CALIPER_END(destructor, (void* self), (self), agent::key_of(Of::object, reinterpret_cast<std::uint64_t>(self)))
+CALIPER_SCOPE(_ZN4cali8FunctionC1EPKc, _ZN4cali8FunctionD1Ev)
+CALIPER_SCOPE(_ZN4cali15ScopeAnnotationC1EPKc, _ZN4cali15ScopeAnnotationD1Ev)
+CALIPER_SCOPE(_ZN4cali4LoopC1EPKc, _ZN4cali4LoopD1Ev)
+CALIPER_END(_ZN4cali4Loop3endEv, (void* self), (self),
+            agent::key_of(Of::object, reinterpret_cast<std::uint64_t>(self)))
+CALIPER_BEGIN(_ZN4cali4Loop9IterationC1EPKNS0_4ImplEi, (void* self, const void* loop, int number),
+              (self, loop, number), agent::key_of(Of::object, reinterpret_cast<std::uint64_t>(self)), "iteration")
+CALIPER_END(_ZN4cali4Loop9IterationD1Ev, (void* self), (self),
+            agent::key_of(Of::object, reinterpret_cast<std::uint64_t>(self)))
+
+}  // extern "C"

@@ -1,0 +1,116 @@
+// See regions.hpp.
+#include "agent/doors/regions.hpp"
+
+#include <time.h>
+
+#include <atomic>
+#include <exception>
+#include <string>
+
+#include "agent/interpose/next.hpp"
+#include "agent/lifecycle/in_process.hpp"
+#include "observe/program_events.hpp"
+#include "observe/threads/thread.hpp"
+#include "runtime/runtime.hpp"
+
+namespace terrace::agent {
+
+namespace {
+
+constinit void* g_main_thread = nullptr;
+constinit std::atomic<bool> g_program_marks{false};
+constinit std::atomic<bool> g_in_loop{false};          // that regions have begun
+constinit runtime::RegionPhases* g_regions = nullptr;  // the main thread's
+
+// The library is loaded by the thread that will be the program's main one.
+__attribute__((constructor)) void note_main() { g_main_thread = __builtin_thread_pointer(); }
+
+// The program's time: what is short would be something else in virtual time.
+Seconds region_time() noexcept {
+  auto* const here = process();
+  if (here && here->simulated) return here->runtime->now();
+  static constinit Next<int (*)(clockid_t, timespec*)> next{"clock_gettime"};
+  timespec now{};
+  (*next)(CLOCK_MONOTONIC, &now);
+  return Seconds{static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9};
+}
+
+void say_where_phases_come_from(Process& here, const std::string& kinds) {
+  static std::string said;
+  if (said == kinds) return;
+  said = kinds;
+  here.runtime->note("note", "phases: " + kinds);
+}
+
+void pass_region(const runtime::Boundary& boundary) {
+  auto* const here = process();
+  if (!here || g_program_marks.load()) return;
+  auto& to = *here->runtime;
+  if (boundary.ends_loop) {
+    g_in_loop.store(false);
+    to.loop_end();
+  }
+  if (!boundary.begins_loop.empty()) {
+    say_where_phases_come_from(*here, g_regions->kinds());
+    g_in_loop.store(true);
+    to.loop_begin(observe::NewLoop{boundary.begins_loop, boundary.why, boundary.turns_before});
+  }
+  if (!boundary.phase.empty()) to.phase(boundary.phase);
+}
+
+// For the main thread, while it is inside Terrace. Throws std::bad_alloc.
+runtime::RegionPhases& region_phases() {
+  if (!g_regions) g_regions = new runtime::RegionPhases(region_time, pass_region);
+  return *g_regions;
+}
+
+// Whatever goes wrong stays in here: the region is not noted.
+template <class Work>
+void with_regions(Work work) noexcept {
+  const observe::Inside inside;
+  try {
+    work(region_phases());
+  } catch (const std::exception&) {
+    return;
+  }
+}
+
+}  // namespace
+
+bool RegionDoor::listens() noexcept {
+  return process() && __builtin_thread_pointer() == g_main_thread &&
+         !g_program_marks.load(std::memory_order_relaxed);
+}
+
+std::uint64_t RegionDoor::own(std::uint64_t key) const {
+  return key ^ (reinterpret_cast<std::uint64_t>(kind_) * 0x9e3779b97f4a7c15U);
+}
+
+RegionDoor::Name RegionDoor::name(std::string_view text) const {
+  const observe::Inside inside;
+  constexpr std::size_t k_longest = 200;  // names of templates have no end
+  return region_phases().name(kind_, text.substr(0, k_longest));
+}
+
+void RegionDoor::begin(std::uint64_t key, std::string_view text) const noexcept {
+  if (!listens()) return;
+  with_regions([&](runtime::RegionPhases& phases) { phases.begin(own(key), name(text)); });
+}
+
+void RegionDoor::begin_known(std::uint64_t key, Name name) const noexcept {
+  if (!listens()) return;
+  with_regions([&](runtime::RegionPhases& phases) { phases.begin(own(key), name); });
+}
+
+void RegionDoor::end(std::uint64_t key) const noexcept {
+  if (!listens()) return;
+  with_regions([&](runtime::RegionPhases& phases) { phases.end(own(key)); });
+}
+
+void program_marks() noexcept {
+  if (g_program_marks.exchange(true)) return;
+  auto* const here = process();
+  if (here && g_in_loop.exchange(false)) here->runtime->loop_end();
+}
+
+}  // namespace terrace::agent

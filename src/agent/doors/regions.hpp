@@ -1,0 +1,38 @@
+// What the doors share by which regions come in that a program tells tools of (Kokkos kernels, NVTX ranges, OpenMP
+// parallel regions, Caliper annotations): the main thread's become phases (runtime/region_phases.hpp), unless the
+// program marks its phases itself. Without a session nothing is listened to.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "runtime/region_phases.hpp"
+
+namespace terrace::agent {
+
+class RegionDoor {
+ public:
+  using Name = runtime::RegionPhases::Name;
+
+  // What its regions are called in messages: "Kokkos kernels".
+  constexpr explicit RegionDoor(const char* kind) : kind_(kind) {}
+
+  // Whether regions of the calling thread are of use to anybody.
+  [[nodiscard]] static bool listens() noexcept;
+  // A region ends by the key that it began with. Keys of different doors do not meet.
+  void begin(std::uint64_t key, std::string_view name) const noexcept;
+  void begin_known(std::uint64_t key, Name name) const noexcept;
+  void end(std::uint64_t key) const noexcept;
+  // The number of a name, for regions that come often. Throws std::bad_alloc; for a thread that listens.
+  [[nodiscard]] Name name(std::string_view text) const;
+
+ private:
+  [[nodiscard]] std::uint64_t own(std::uint64_t key) const;
+
+  const char* kind_;
+};
+
+// The program has marked a loop or a phase itself: from now on regions are none.
+void program_marks() noexcept;
+
+}  // namespace terrace::agent

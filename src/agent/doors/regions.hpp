@@ -1,12 +1,12 @@
 // What the doors share by which regions come in that a program tells tools of (Kokkos kernels, NVTX ranges, OpenMP
-// parallel regions, Caliper annotations): the main thread's become phases (runtime/region_phases.hpp), unless the
-// program marks its phases itself. Without a session nothing is listened to.
+// parallel regions, Caliper annotations): the main thread's become phases (runtime/regions/region_phases.hpp),
+// unless the program marks its phases itself. Without a session nothing is listened to.
 #pragma once
 
 #include <cstdint>
 #include <string_view>
 
-#include "runtime/region_phases.hpp"
+#include "runtime/regions/region_phases.hpp"
 
 namespace terrace::agent {
 

@@ -1,6 +1,6 @@
 // Loops and phases out of nested regions: programs of which it is known what they do again and again, and random
 // ones, whose regions are written down as they come and looked at as a whole.
-#include "runtime/region_phases.hpp"
+#include "runtime/regions/region_phases.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "runtime/region_phases.hpp"
+#include "runtime/regions/region_phases.hpp"
 
 #include <algorithm>
 #include <cstddef>

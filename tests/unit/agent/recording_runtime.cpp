@@ -55,6 +55,7 @@ std::string Runtime::hinted(const observe::ProgramHint& hint) noexcept {
   return hint.of == "wrong" ? "it is wrong" : "";
 }
 void Runtime::loop_begin(std::string_view name) noexcept { state_->event("loop_begin " + std::string(name)); }
+void Runtime::loop_begin(const observe::NewLoop& loop) noexcept { loop_begin(loop.name); }
 void Runtime::loop_end() noexcept { state_->event("loop_end"); }
 void Runtime::phase(std::string_view name) noexcept { state_->event("phase " + std::string(name)); }
 void Runtime::function_entered(std::uint64_t, std::uint64_t) noexcept {}

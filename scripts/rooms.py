@@ -2,7 +2,7 @@
 
 A room is a folder, or a module beside the folders. It may use those before it in the declared order:
 
-    Python  the line with arrows (`a -> b -> c`) in the docstring of python/terrace/__init__.py
+    Python  the lines with arrows (`a -> b -> c`) in the docstring of python/terrace/__init__.py
     C++     the list of rooms in src/CMakeLists.txt
 
 Wrong is: an arrow to a later room; a circle, between rooms or between files; a file of over 400 lines; a file of
@@ -36,7 +36,7 @@ def python_house(root: Path) -> House:
     """The package `terrace`. Imports inside functions and for type checkers count as all others."""
     package = root / "python" / "terrace"
     about = ast.get_docstring(ast.parse((package / "__init__.py").read_text())) or ""
-    order = next((line.split("->") for line in about.splitlines() if "->" in line), [])
+    order = "".join(line for line in about.splitlines() if "->" in line).split("->")
     house = House([room.strip() for room in order])
     modules = {_module(file, package.parent): file for file in sorted(package.rglob("*.py"))}
     for module, file in modules.items():

@@ -38,4 +38,5 @@ NB_MODULE(_core, module) {
   terrace::python::bind_confidence(module);
   terrace::python::bind_trace(module);
   terrace::python::bind_pim(module);
+  terrace::python::bind_profile_writer(module);
 }

@@ -1,0 +1,209 @@
+// The module terrace._arrays: NumPy's array data by intent. NumPy asks a handler for the data of each array (NEP
+// 49): here is one for each intent, over the C interface of Terrace's library, which is in the process where the
+// program runs under `terrace run`; elsewhere its memory is malloc's.
+//
+// Plain Python C API, and NumPy's structure and the numbers of its functions as NumPy's ABI has fixed them:
+// building needs no NumPy, and one build serves every NumPy from 1.22 on.
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <dlfcn.h>
+#include <malloc.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <string>
+
+namespace {
+
+// --- NumPy's side
+// ---------------------------------------------------------------------------------------------------------
+
+struct Allocator {
+  void* context;
+  void* (*malloc)(void* context, std::size_t size);
+  void* (*calloc)(void* context, std::size_t count, std::size_t size);
+  void* (*realloc)(void* context, void* block, std::size_t size);
+  void (*free)(void* context, void* block, std::size_t size);
+};
+struct Handler {
+  char name[127];
+  std::uint8_t version;
+  Allocator allocator;
+};
+constexpr std::size_t k_feature_version = 211, k_set_handler = 304, k_get_handler = 305;
+constexpr unsigned k_with_handlers = 0xf;  // of features: 1.22
+constexpr const char* k_capsule = "mem_handler";
+
+using SetHandler = PyObject* (*)(PyObject*);
+using GetHandler = PyObject* (*)();
+using FeatureVersion = unsigned (*)();
+
+// NumPy's table of functions; null with a Python exception.
+void** numpy_functions() {
+  static void** functions = nullptr;
+  if (functions) return functions;
+  PyObject* module = PyImport_ImportModule("numpy._core._multiarray_umath");
+  if (!module && PyErr_ExceptionMatches(PyExc_ImportError)) {
+    PyErr_Clear();
+    module = PyImport_ImportModule("numpy.core._multiarray_umath");
+  }
+  if (!module) return nullptr;
+  PyObject* const capsule = PyObject_GetAttrString(module, "_ARRAY_API");
+  Py_DECREF(module);
+  if (!capsule) return nullptr;
+  auto** const found = static_cast<void**>(PyCapsule_GetPointer(capsule, nullptr));
+  Py_DECREF(capsule);
+  if (!found) return nullptr;
+  if (reinterpret_cast<FeatureVersion>(found[k_feature_version])() < k_with_handlers) {
+    PyErr_SetString(PyExc_RuntimeError, "this NumPy has no handlers of array data: it takes 1.22 or later");
+    return nullptr;
+  }
+  return functions = found;
+}
+
+// --- Terrace's side
+// ---------------------------------------------------------------------------------------------------------
+
+struct Library {
+  int (*active)() = nullptr;
+  void* (*alloc)(std::size_t size, const char* intent) = nullptr;
+  int (*object)(const char* name, void* address, std::size_t size) = nullptr;
+  const char* (*last_error)() = nullptr;
+};
+
+const Library& library() {
+  static const Library found = [] {
+    Library all;
+    const auto find = [](auto& function, const char* name) {
+      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(RTLD_DEFAULT, name));
+    };
+    find(all.active, "terrace_active");
+    find(all.alloc, "terrace_alloc");
+    find(all.object, "terrace_object");
+    find(all.last_error, "terrace_last_error");
+    return all;
+  }();
+  return found;
+}
+
+bool is_active() { return library().active && library().active() != 0; }
+
+// What is smaller shares pages with others, and stays where malloc puts it.
+constexpr std::size_t k_least = 64 << 10;
+
+// Zeros where it is by intent. The context is the intent's name.
+void* by_intent(void* context, std::size_t size) {
+  if (size < k_least || !is_active() || !library().alloc) return nullptr;
+  return library().alloc(size, static_cast<const char*>(context));
+}
+
+void* handler_malloc(void* context, std::size_t size) {
+  void* const block = by_intent(context, size);
+  return block ? block : std::malloc(size);
+}
+
+void* handler_calloc(void* context, std::size_t count, std::size_t size) {
+  std::size_t bytes = 0;
+  if (__builtin_mul_overflow(count, size, &bytes)) return nullptr;
+  void* const block = by_intent(context, bytes);
+  return block ? block : std::calloc(count, size);
+}
+
+// Terrace's library takes the place of free: it knows its blocks.
+void handler_free(void*, void* block, std::size_t) { std::free(block); }
+
+void* handler_realloc(void* context, void* block, std::size_t size) {
+  const std::size_t before = block ? malloc_usable_size(block) : 0;
+  if (!is_active() || (before < k_least && size < k_least)) return std::realloc(block, size);
+  void* const moved = handler_malloc(context, size);
+  if (!moved) return nullptr;
+  if (block) std::memcpy(moved, block, before < size ? before : size);
+  std::free(block);
+  return moved;
+}
+
+// --- what Python calls
+// ---------------------------------------------------------------------------------------------------------
+
+// The handler of an intent, made once: arrays keep it as long as they live.
+PyObject* handler(PyObject*, PyObject* argument) {
+  static auto& capsules = *new std::map<std::string, PyObject*>;
+  const char* const text = PyUnicode_AsUTF8(argument);
+  if (!text) return nullptr;
+  auto& capsule = capsules[text];
+  if (!capsule) {
+    auto* const made = new Handler{};
+    std::snprintf(made->name, sizeof made->name, "terrace_%s", text);
+    made->version = 1;
+    made->allocator = {strdup(text), handler_malloc, handler_calloc, handler_realloc, handler_free};
+    capsule = PyCapsule_New(made, k_capsule, nullptr);
+    if (!capsule) return nullptr;
+  }
+  return Py_NewRef(capsule);
+}
+
+// Of this context (contextvars); None is NumPy's own. Returns the one before.
+PyObject* set_handler(PyObject*, PyObject* argument) {
+  auto** const numpy = numpy_functions();
+  if (!numpy) return nullptr;
+  return reinterpret_cast<SetHandler>(numpy[k_set_handler])(argument == Py_None ? nullptr : argument);
+}
+
+PyObject* get_handler(PyObject*, PyObject*) {
+  auto** const numpy = numpy_functions();
+  return numpy ? reinterpret_cast<GetHandler>(numpy[k_get_handler])() : nullptr;
+}
+
+PyObject* active(PyObject*, PyObject*) { return PyBool_FromLong(is_active() ? 1 : 0); }
+
+PyObject* complaint_or_none(bool is_well) {
+  if (is_well) Py_RETURN_NONE;
+  return PyUnicode_DecodeUTF8(library().last_error(), static_cast<Py_ssize_t>(strlen(library().last_error())),
+                              "replace");
+}
+
+// None where data can be allocated by it; else why not. Whatever it is, where there is no Terrace.
+PyObject* complaint_of_intent(PyObject*, PyObject* argument) {
+  const char* const text = PyUnicode_AsUTF8(argument);
+  if (!text) return nullptr;
+  if (!is_active() || !library().alloc || !library().last_error) Py_RETURN_NONE;
+  void* const page = library().alloc(1, text);
+  std::free(page);
+  return complaint_or_none(page != nullptr);
+}
+
+PyObject* name_object(PyObject*, PyObject* arguments) {
+  const char* name = nullptr;
+  Py_ssize_t address = 0, size = 0;
+  if (!PyArg_ParseTuple(arguments, "snn", &name, &address, &size)) return nullptr;
+  if (!is_active() || !library().object || !library().last_error) Py_RETURN_NONE;
+  return complaint_or_none(
+      library().object(name, reinterpret_cast<void*>(address), static_cast<std::size_t>(size)) == 0);
+}
+
+PyMethodDef k_functions[] = {
+    {"active", active, METH_NOARGS, "Whether the program runs under `terrace run` or another verb of its kind."},
+    {"handler", handler, METH_O, "The handler of an intent, as NumPy takes it."},
+    {"set_handler", set_handler, METH_O, "Sets this context's handler; returns the one before."},
+    {"get_handler", get_handler, METH_NOARGS, "This context's handler."},
+    {"complaint_of_intent", complaint_of_intent, METH_O, "Why nothing can be allocated by an intent, or None."},
+    {"name_object", name_object, METH_VARARGS, "Names [address, address + size); why it cannot be, or None."},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyModuleDef k_module = {PyModuleDef_HEAD_INIT,
+                        "_arrays",
+                        "NumPy's array data by intent.",
+                        -1,
+                        k_functions,
+                        nullptr,
+                        nullptr,
+                        nullptr,
+                        nullptr};
+
+}  // namespace
+
+PyMODINIT_FUNC PyInit__arrays() { return PyModule_Create(&k_module); }

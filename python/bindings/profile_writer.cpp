@@ -1,0 +1,161 @@
+// Profiles that no run of Terrace's wrote: what another tool measured, as a journal, which is merged as any other.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <utility>
+
+#include "bindings.hpp"
+#include "core/blob.hpp"
+#include "core/error.hpp"
+#include "core/journal.hpp"
+#include "machine/discover/discovery.hpp"
+#include "machine/machine.hpp"
+#include "profile/records.hpp"
+#include "profile/store/store.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace terrace::python {
+namespace {
+
+observe::ObjectKind kind_named(const std::string& name) {
+  using observe::ObjectKind;
+  constexpr std::pair<const char*, ObjectKind> k_kinds[] = {
+      {"heap", ObjectKind::heap},     {"mapping", ObjectKind::mapping}, {"fixed", ObjectKind::fixed},
+      {"common", ObjectKind::common}, {"stack", ObjectKind::stack},     {"small", ObjectKind::small},
+      {"named", ObjectKind::named}};
+  for (const auto& [text, kind] : k_kinds)
+    if (name == text) return kind;
+  throw Error(Code::invalid, "there is no kind of object '" + name + "'");
+}
+
+class ProfileWriter {
+ public:
+  explicit ProfileWriter(const std::string& path) : journal_(path) {}
+
+  void run(std::uint32_t process, const std::string& program, std::vector<std::string> arguments,
+           const machine::Machine& machine) {
+    profile::RunRecord record;
+    record.process = process;
+    record.program = program;
+    record.arguments = std::move(arguments);
+    record.backend = "real";
+    record.mode = "import";
+    record.progress = "timer";
+    profile::append(journal_, record);
+    BlobWriter blob;
+    machine.to_blob(blob);
+    const auto bytes = blob.bytes();
+    profile::append(journal_, profile::MachineRecord{{reinterpret_cast<const char*>(bytes.data()), bytes.size()}});
+    home_ = machine.domains().front().places.empty() ? PlaceId{0} : machine.home(0);
+  }
+
+  // Its chunks follow those of the objects before it. Returns the first one's number.
+  ChunkId object(const std::string& name, const std::string& kind, std::uint64_t size, std::uint64_t chunk_size,
+                 std::uint64_t address) {
+    if (size == 0 || chunk_size == 0) throw Error(Code::invalid, "object '" + name + "' has no size");
+    profile::ObjectRecord record;
+    record.object = {objects_++,
+                     name,
+                     kind_named(kind),
+                     Bytes{size},
+                     Bytes{chunk_size},
+                     next_chunk_,
+                     static_cast<std::uint32_t>((size + chunk_size - 1) / chunk_size),
+                     true};
+    record.places.assign(record.object.chunks, home_);
+    record.address = address;
+    profile::append(journal_, record);
+    const auto first = next_chunk_;
+    next_chunk_ += record.object.chunks;
+    return first;
+  }
+
+  void loop(const std::string& name, double at, const std::string& why) {
+    profile::append(journal_, profile::LoopRecord{name, {at}, why});
+  }
+
+  // Cells: chunks in ascending order, and as many of each of the others.
+  void phase(const std::string& name, double begun, double ended, double core, double samples,
+             double samples_with_access, double unowned_lines, const std::vector<ChunkId>& chunks,
+             const std::vector<double>& reads, const std::vector<double>& writes,
+             const std::vector<double>& exposures, const std::vector<double>& cell_samples,
+             const std::vector<double>& squares) {
+    for (const auto* column : {&reads, &writes, &exposures, &cell_samples, &squares})
+      if (column->size() != chunks.size()) throw Error(Code::invalid, "the columns of cells differ in length");
+    observe::Phase phase;
+    phase.name = name;
+    phase.time = {ended - begun};
+    phase.core = {core};
+    phase.samples = samples;
+    phase.samples_with_access = samples_with_access;
+    phase.unowned_lines = unowned_lines;
+    for (std::size_t i = 0; i < chunks.size(); ++i) {
+      if (chunks[i] >= next_chunk_ || (i > 0 && chunks[i] <= chunks[i - 1]))
+        throw Error(Code::invalid, "cells are not in the order of their chunks");
+      phase.cells.push_back({chunks[i], reads[i], writes[i], exposures[i], cell_samples[i], squares[i]});
+    }
+    const auto index = static_cast<PhaseIndex>(iteration_.phases.size());
+    profile::append(journal_, profile::PhaseRecord{0, index, name, {begun}, {ended}, {}});
+    iteration_.phases.push_back(std::move(phase));
+  }
+
+  void note(const std::string& severity, const std::string& text) {
+    profile::append(journal_, profile::NoteRecord{severity, text, {}});
+  }
+
+  void end(double at) {
+    profile::append(journal_, profile::IterationRecord{false, std::move(iteration_),
+                                                       std::vector<PlaceId>(next_chunk_, home_)});
+    profile::append(journal_, profile::LoopEndRecord{{at}, 1, 1});
+    profile::append(journal_, profile::EndRecord{{at}, "exit"});
+    if (journal_.lost() > 0) throw Error(Code::failed, journal_.path() + ": there is no room for the profile");
+  }
+
+ private:
+  Journal journal_;
+  PlaceId home_ = 0;
+  ObjectId objects_ = 0;
+  ChunkId next_chunk_ = 0;
+  observe::Iteration iteration_;
+};
+
+}  // namespace
+
+void bind_profile_writer(nb::module_& module) {
+  nb::class_<ProfileWriter>(module, "ProfileWriter",
+                            "A journal of what another tool measured: one loop, one turn.")
+      .def(nb::init<const std::string&>(), "path"_a)
+      .def("run", &ProfileWriter::run, "process"_a, "program"_a, "arguments"_a, "machine"_a)
+      .def("object", &ProfileWriter::object, "name"_a, "kind"_a, "size"_a, "chunk_size"_a, "address"_a,
+           "The number of its first chunk.")
+      .def("loop", &ProfileWriter::loop, "name"_a, "at"_a, "why"_a)
+      .def("phase", &ProfileWriter::phase, "name"_a, "begun"_a, "ended"_a, "core"_a, "samples"_a,
+           "samples_with_access"_a, "unowned_lines"_a, "chunks"_a, "reads"_a, "writes"_a, "exposures"_a,
+           "cell_samples"_a, "squares"_a)
+      .def("note", &ProfileWriter::note, "severity"_a, "text"_a)
+      .def("end", &ProfileWriter::end, "at"_a);
+  module.def(
+      "merge_journals",
+      [](const std::vector<std::string>& journals, const std::string& out) {
+        return profile::merge_journals(journals, out).path;
+      },
+      "journals"_a, "out"_a, "The profile's name: `out`, or the next free one after it.");
+  module.def(
+      "memory_at_home",
+      [](const machine::Machine& self) {
+        const auto home = self.home(0);
+        const auto initiator = self.domains().front().initiator;
+        const auto& path = self.path(initiator, home);
+        const auto& cores = self.initiators()[initiator];
+        return nb::make_tuple(self.parts().line.value, path.latency.value, path.read.value, cores.frequency_hz,
+                              cores.instruction_time.value);
+      },
+      "machine"_a,
+      "Of the first domain's home and its initiator: bytes of a line, latency, bandwidth, Hz, time of an instruction.");
+  module.def("this_machine", &machine::discover, "The machine that this runs on.");
+}
+
+}  // namespace terrace::python

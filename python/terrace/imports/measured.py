@@ -1,0 +1,144 @@
+"""What was measured, whoever measured it: objects, and what was accessed of them in each phase.
+
+Written as a profile through the library's own journal, so that every verb reads it.
+"""
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from terrace import _core
+from terrace.errors import TerraceError
+
+PAGE = 4096
+MOST_CHUNKS = 64  # of an object
+_LEAST_CHUNK = 64 << 10
+
+
+class DamagedError(TerraceError):
+    """A file that cannot be read as what it claims to be."""
+
+
+@dataclass
+class Object:
+    """A piece of the program's data."""
+
+    name: str
+    kind: str
+    size: int
+    address: int = 0
+
+    @property
+    def chunk_size(self) -> int:
+        """In whole pages; so many chunks that a part of the object can be placed."""
+        wanted = max(-(-self.size // MOST_CHUNKS), _LEAST_CHUNK)
+        return -(-wanted // PAGE) * PAGE
+
+    @property
+    def chunks(self) -> int:
+        """How many there are."""
+        return -(-self.size // self.chunk_size)
+
+
+@dataclass
+class Cell:
+    """What a phase did to a chunk: lines, exposed latencies, samples, squares of what each stands for."""
+
+    reads: float = 0
+    writes: float = 0
+    exposure: float = 0
+    samples: float = 0
+    squares: float = 0
+
+
+@dataclass
+class Phase:
+    """A stretch of the run. Cells by object's position and its chunk; times in seconds since it began."""
+
+    name: str
+    begun: float
+    ended: float
+    core: float
+    samples: float = 0
+    unowned_lines: float = 0
+    cells: dict[tuple[int, int], Cell] = field(default_factory=dict)
+
+    def cell(self, which: int, chunk: int) -> Cell:
+        """That of a chunk; a new one where it has none."""
+        return self.cells.setdefault((which, chunk), Cell())
+
+
+@dataclass
+class Measured:
+    """One process."""
+
+    process: int
+    program: str
+    arguments: Sequence[str]
+    objects: list[Object]
+    phases: list[Phase]
+    loop: str
+    why: str
+    notes: list[str]
+
+
+def unique(names: Sequence[str]) -> list[str]:
+    """As in every profile: the second of a name becomes "name#2"."""
+    taken: set[str] = set()
+    counts: dict[str, int] = {}
+    result = []
+    for name in names:
+        text = name
+        while text in taken:
+            counts[name] = counts.get(name, 1) + 1
+            text = f"{name}#{counts[name]}"
+        taken.add(text)
+        result.append(text)
+    return result
+
+
+def write(measured: Measured, machine: _core.Machine, out: Path) -> str:
+    """Writes the profile; returns the name that it got: nothing is overwritten."""
+    with tempfile.TemporaryDirectory(prefix="terrace-import-") as folder:
+        journal = str(Path(folder) / "journal")
+        _journal(measured, machine, journal)
+        return _core.merge_journals([journal], str(out))
+
+
+def _journal(measured: Measured, machine: _core.Machine, path: str) -> None:
+    writer = _core.ProfileWriter(path)
+    writer.run(measured.process, measured.program, list(measured.arguments), machine)
+    for note in measured.notes:
+        writer.note("note", note)
+    names = unique([one.name for one in measured.objects])
+    first = [
+        writer.object(name, one.kind, one.size, one.chunk_size, one.address)
+        for name, one in zip(names, measured.objects, strict=True)
+    ]
+    writer.loop(measured.loop, measured.phases[0].begun, measured.why)
+    for phase in measured.phases:
+        cells = dict(_by_chunk(phase.cells, first))
+        with_access = min(sum(cell.samples for cell in cells.values()), phase.samples)
+        writer.phase(
+            phase.name,
+            phase.begun,
+            phase.ended,
+            phase.core,
+            phase.samples,
+            with_access,
+            phase.unowned_lines,
+            list(cells),
+            [cell.reads for cell in cells.values()],
+            [cell.writes for cell in cells.values()],
+            [cell.exposure for cell in cells.values()],
+            [cell.samples for cell in cells.values()],
+            [cell.squares for cell in cells.values()],
+        )
+    writer.end(measured.phases[-1].ended)
+
+
+def _by_chunk(cells: Mapping[tuple[int, int], Cell], first: Sequence[int]) -> Iterator[tuple[int, Cell]]:
+    yield from sorted(
+        ((first[which] + chunk, cell) for (which, chunk), cell in cells.items()), key=lambda one: one[0]
+    )

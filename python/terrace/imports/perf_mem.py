@@ -1,0 +1,283 @@
+"""Samples of memory accesses (`perf mem record`, or any event with `perf record -d`) as a profile: mappings and
+variables are the objects, equal intervals of time the phases.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from terrace.errors import WrongCallError
+from terrace.imports.address_ranges import Ranges
+from terrace.imports.data_symbols import ElfData, elf_data
+from terrace.imports.measured import PAGE, Measured, Object, Phase
+from terrace.imports.perf_data import Begun, Mapping, Recorded, Sample
+
+USUAL_PHASES = 20
+MOST_PHASES = 1000
+_KERNEL = 1 << 63
+
+# perf_mem_data_src, as the kernel's perf_event.h has it.
+_STORE = 4
+_LEVEL_NA, _LEVEL_HIT, _LEVEL_MISS, _LEVEL_L3 = 1 << 5, 2 << 5, 4 << 5, 0x40 << 5
+_LEVEL_RAM = (0x80 | 0x100 | 0x200) << 5
+_NUMBER_SHIFT, _NUMBER_NA = 33, 0xF
+_NUMBERS_OF_MEMORY = (0x9, 0xD, 0xE)  # CXL, RAM, PMEM
+
+
+def level_is_known(source: int) -> bool:
+    """Whether the sample says which level of memory served it."""
+    number = source >> _NUMBER_SHIFT & 0xF
+    levels = source & (_LEVEL_HIT | _LEVEL_MISS)
+    return number not in (0, _NUMBER_NA) or (levels != 0 and not source & _LEVEL_NA)
+
+
+def is_of_memory(source: int) -> bool:
+    """Whether memory served it, and no cache."""
+    if source >> _NUMBER_SHIFT & 0xF in _NUMBERS_OF_MEMORY:
+        return True
+    if source & _LEVEL_MISS and source & _LEVEL_L3:
+        return True
+    return bool(source & _LEVEL_HIT and source & _LEVEL_RAM)
+
+
+@dataclass
+class Memory:
+    """Of the machine that the profile is made for."""
+
+    line: int
+    latency: float
+    frequency: float
+
+
+class _Process:
+    """The objects of a process, and which an address belongs to as time goes on."""
+
+    def __init__(self, read_elf: Callable[[str], ElfData]) -> None:
+        self.read_elf = read_elf
+        self.objects: list[Object] = []
+        self.lows: list[int] = []
+        self.ranges = Ranges()
+        self.static = Ranges()  # what a file's own headers say, whatever is mapped there
+        self.by_key: dict[tuple[str, int, int], int] = {}
+        self.files: set[tuple[str, int]] = set()
+
+    def begin_program(self) -> None:
+        self.ranges, self.static = Ranges(), Ranges()
+
+    def _object(self, name: str, kind: str, low: int, high: int) -> int:
+        key = (name, low, high) if name not in ("(heap)", "(stack)") else (name, 0, 0)
+        if key not in self.by_key:
+            self.by_key[key] = len(self.objects)
+            self.objects.append(Object(name, kind, high - low, low))
+        one = self.objects[self.by_key[key]]
+        # The heap and the stack grow.
+        top = max(one.address + one.size, high)
+        one.address = min(one.address, low)
+        one.size = top - one.address
+        return self.by_key[key]
+
+    def map(self, mapping: Mapping) -> None:
+        name = mapping.name
+        if name == "[heap]":
+            number = self._object("(heap)", "small", mapping.low, mapping.high)
+        elif name.startswith("[stack"):
+            number = self._object("(stack)", "stack", mapping.low, mapping.high)
+        elif name.startswith("["):
+            return  # the kernel's: vdso and the like
+        elif name.startswith("/") and not name.startswith(
+            ("//", "/dev/zero", "/memfd:", "/SYSV", "/anon_hugepage")
+        ):
+            self._map_file(mapping)
+            return
+        else:
+            inside = self.ranges.find(mapping.low)
+            if inside is not None and self._covers(inside, mapping):
+                return  # a part of one got another protection
+            number = self._object("mapping", "mapping", mapping.low, mapping.high)
+        self.ranges.add(mapping.low, mapping.high, number)
+
+    def _covers(self, number: int, mapping: Mapping) -> bool:
+        one = self.objects[number]
+        return one.kind == "mapping" and one.address <= mapping.low and mapping.high <= one.address + one.size
+
+    def _map_file(self, mapping: Mapping) -> None:
+        data = self.read_elf(mapping.name)
+        base = Path(mapping.name).name
+        segment = next(
+            (
+                one
+                for one in data.segments
+                if one.offset <= mapping.offset + PAGE - 1 < one.offset + one.in_file + PAGE
+            ),
+            None,
+        )
+        if segment is None:
+            self.ranges.add(
+                mapping.low, mapping.high, self._object(f"({base})", "mapping", mapping.low, mapping.high)
+            )
+            return
+        bias = mapping.low - mapping.offset + segment.offset - segment.address
+        if (mapping.name, bias) in self.files:
+            return
+        self.files.add((mapping.name, bias))
+        for one in data.segments:
+            if one.writable and one.in_memory > 0:
+                low, high = bias + one.address, bias + one.address + one.in_memory
+                self.static.add(low, high, self._object(f"(globals {base})", "fixed", low, high))
+        for variable in data.variables:
+            low, high = bias + variable.address, bias + variable.address + variable.size
+            if self.static.find(low) is not None:
+                self.static.add(low, high, self._object(variable.name, "fixed", low, high))
+
+    def find(self, address: int) -> int | None:
+        found = self.static.find(address)
+        return found if found is not None else self.ranges.find(address)
+
+
+def measured(
+    recorded: Recorded,
+    memory: Memory,
+    process: int | None = None,
+    interval: float | None = None,
+    read_elf: Callable[[str], ElfData] = lambda name: elf_data(Path(name), PAGE),
+) -> Measured:
+    """One process: that which was sampled most, unless one is named.
+
+    `interval`: seconds of a phase; by default a twentieth of the time between the first sample and the last.
+    """
+    samples = [one for one in recorded.samples if 0 < one.address < _KERNEL]
+    counts = Counter(one.process for one in samples)
+    if not counts:
+        raise WrongCallError("no sample has an address: record with `perf mem record`, or with `perf record -d`")
+    chosen = counts.most_common(1)[0][0] if process is None else process
+    if chosen not in counts:
+        others = ", ".join(str(number) for number, _ in counts.most_common(10))
+        raise WrongCallError(f"no sample is of process {chosen}; there are some of {others}")
+    samples = sorted((one for one in samples if one.process == chosen), key=lambda one: one.time)
+    first, last = samples[0].time, samples[-1].time
+    length = max(last - first, 1) * 1e-9
+    step = interval if interval is not None else length / USUAL_PHASES
+    count = max(1, int(length / step + 0.999999)) if step > 0 else 0
+    if not 1 <= count <= MOST_PHASES:
+        raise WrongCallError(
+            f"intervals of {step:g} s would be {count} phases of {length:g} s; {MOST_PHASES} at most"
+        )
+    phases = [Phase(f"interval {n}", n * step, (n + 1) * step, 0) for n in range(count)]
+    objects, name = _attribute(recorded, samples, phases, chosen, first, step, memory, read_elf)
+    known = sum(1 for one in samples if level_is_known(one.source))
+    return Measured(
+        process=chosen,
+        program=name,
+        arguments=[name] if name else [],
+        objects=objects,
+        phases=phases,
+        loop="(intervals)",
+        why=f"perf knows no phases: intervals of {step:.3g} s",
+        notes=_notes(recorded, len(samples), known, len(counts)),
+    )
+
+
+def _attribute(
+    recorded: Recorded,
+    samples: list[Sample],
+    phases: list[Phase],
+    chosen: int,
+    first: int,
+    step: float,
+    memory: Memory,
+    read_elf: Callable[[str], ElfData],
+) -> tuple[list[Object], str]:
+    space = _Process(read_elf)
+    all_known = any(level_is_known(one.source) for one in samples)
+    name = ""
+    # At one time: a program begins, then it maps, then it accesses.
+    events: list[tuple[int, int, Begun | Mapping | Sample]] = [
+        *((one.time, 0, one) for one in recorded.begun if one.process == chosen),
+        *((one.time, 1, one) for one in recorded.mappings if one.process in _ancestry(recorded, chosen)),
+        *((one.time, 2, one) for one in samples),
+    ]
+    placed: list[tuple[Sample, int | None]] = []
+    for _, _, event in sorted(events, key=lambda one: one[:2]):
+        if isinstance(event, Begun):
+            if event.parent is None:
+                space.begin_program()
+            name = event.name or name
+        elif isinstance(event, Mapping):
+            space.map(event)
+        else:
+            placed.append((event, space.find(event.address)))
+    for sample, which in placed:
+        at = min(int((sample.time - first) * 1e-9 / step), len(phases) - 1)
+        _count(phases[at], sample, which, space.objects, memory, all_known)
+    for phase in phases:
+        _limit(phase, memory)
+    used = sorted({which for phase in phases for which, _ in phase.cells})
+    renumbered = {which: number for number, which in enumerate(used)}
+    for phase in phases:
+        phase.cells = {(renumbered[which], chunk): cell for (which, chunk), cell in phase.cells.items()}
+    return [space.objects[which] for which in used], name
+
+
+def _ancestry(recorded: Recorded, process: int) -> set[int]:
+    """The process, and those that it was forked from: what they had mapped it has, until it runs a program."""
+    parents = {one.process: one.parent for one in recorded.begun if one.parent not in (None, one.process)}
+    known = {process}
+    while (parent := parents.get(process)) is not None and parent not in known:
+        known.add(parent)
+        process = parent
+    return known
+
+
+def _count(
+    phase: Phase, sample: Sample, which: int | None, objects: list[Object], memory: Memory, all_known: bool
+) -> None:
+    phase.samples += 1
+    if all_known and not is_of_memory(sample.source):
+        return
+    if which is None:
+        phase.unowned_lines += sample.period
+        return
+    one = objects[which]
+    cell = phase.cell(which, min((sample.address - one.address) // one.chunk_size, one.chunks - 1))
+    cell.samples += 1
+    cell.squares += sample.period**2
+    if sample.source & 0x1F == _STORE:
+        cell.writes += sample.period
+        return
+    cell.reads += sample.period
+    waited = sample.weight / memory.frequency if sample.weight and memory.frequency > 0 else memory.latency
+    cell.exposure += sample.period * waited / memory.latency
+
+
+def _limit(phase: Phase, memory: Memory) -> None:
+    """Latencies overlap: together they take no more than the phase did."""
+    most = 0.95 * (phase.ended - phase.begun)
+    exposed = sum(cell.exposure for cell in phase.cells.values()) * memory.latency
+    if exposed > most:
+        for cell in phase.cells.values():
+            cell.exposure *= most / exposed
+        exposed = most
+    phase.core = phase.ended - phase.begun - exposed
+
+
+def _notes(recorded: Recorded, samples: int, known: int, processes: int) -> list[str]:
+    notes = [
+        f"imported from perf: {samples} samples with addresses; mappings, the heap as a whole and variables of "
+        "a page or more are the objects, equal intervals of time the phases"
+    ]
+    if processes > 1:
+        notes.append(f"{processes} processes were sampled, and this is one of them: --process names another")
+    if recorded.lost:
+        notes.append(f"perf lost {recorded.lost} samples or records")
+    if known == 0:
+        notes.append("samples do not say which level of memory served them: each counts as an access to memory")
+    else:
+        notes.append(f"{known} of {samples} samples say which level of memory served them; only memory's count")
+    if recorded.has_weight:
+        notes.append("latencies are as sampled; how far they overlapped is not known: at most 95 % of a phase")
+    else:
+        notes.append(
+            "no latency was sampled: each access exposes that of this machine's memory, at most 95 % of a phase"
+        )
+    return notes

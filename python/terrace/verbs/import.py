@@ -1,0 +1,63 @@
+"""`terrace import`: make a profile of what perf mem or valgrind's DHAT measured."""
+
+# ruff: noqa: N999  (the verb's name is Python's word, and nobody imports this by its name)
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from terrace import _core
+from terrace.errors import WrongCallError
+from terrace.imports import dhat, measured, perf_data, perf_mem
+
+_EPILOG = """\b
+Examples:
+  perf mem record -o app.perf -- ./app;  terrace import app.perf -o app.terrace
+  valgrind --tool=dhat --dhat-out-file=app.dhat ./app;  terrace import app.dhat -o app.terrace
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verb."""
+    app.command("import", epilog=_EPILOG)(import_file)
+
+
+def import_file(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Of `perf mem record`, or of DHAT.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE.terrace", help="Profile; default: FILE.terrace."),
+    ] = None,
+    machine: Annotated[
+        str | None,
+        typer.Option(
+            "--machine",
+            "-m",
+            help="Machine file or shipped machine that the program ran on; default: this machine.",
+        ),
+    ] = None,
+    process: Annotated[
+        int | None, typer.Option(help="perf: which process; default: that with the most samples.")
+    ] = None,
+    interval: Annotated[
+        float | None,
+        typer.Option(min=1e-6, help="perf: seconds of a phase; default: a twentieth of the sampled time."),
+    ] = None,
+) -> None:
+    """Make a profile of what perf mem or valgrind's DHAT measured."""
+    if not file.is_file():
+        raise WrongCallError(f"{file}: there is no such file")
+    on = _core.Machine.read(machine) if machine else _core.this_machine()
+    line, latency, bandwidth, frequency, instruction_time = _core.memory_at_home(on)
+    with file.open("rb") as opened:
+        is_json = opened.read(64).lstrip()[:1] == b"{"
+    if is_json:
+        if process is not None or interval is not None:
+            raise WrongCallError("--process and --interval are for perf's files: DHAT has one process and no time")
+        found = dhat.measured(dhat.read(file), line, instruction_time, bandwidth)
+    else:
+        memory = perf_mem.Memory(line, latency, frequency)
+        found = perf_mem.measured(perf_data.read(file), memory, process, interval)
+    path = measured.write(found, on, output or file.with_name(f"{file.name}.terrace"))
+    typer.echo(f"terrace: {len(found.objects)} objects, {len(found.phases)} phases; profile in {path}", err=True)

@@ -39,6 +39,7 @@ class ProfileWriter {
            const machine::Machine& machine) {
     profile::RunRecord record;
     record.process = process;
+    record.host = "(imported)";
     record.program = program;
     record.arguments = std::move(arguments);
     record.backend = "real";
@@ -73,9 +74,7 @@ class ProfileWriter {
     return first;
   }
 
-  void loop(const std::string& name, double at, const std::string& why) {
-    profile::append(journal_, profile::LoopRecord{name, {at}, why});
-  }
+  void loop(const std::string& name, double at) { profile::append(journal_, profile::LoopRecord{name, {at}}); }
 
   // Cells: chunks in ascending order, and as many of each of the others.
   void phase(const std::string& name, double begun, double ended, double core, double samples,
@@ -131,7 +130,7 @@ void bind_profile_writer(nb::module_& module) {
       .def("run", &ProfileWriter::run, "process"_a, "program"_a, "arguments"_a, "machine"_a)
       .def("object", &ProfileWriter::object, "name"_a, "kind"_a, "size"_a, "chunk_size"_a, "address"_a,
            "The number of its first chunk.")
-      .def("loop", &ProfileWriter::loop, "name"_a, "at"_a, "why"_a)
+      .def("loop", &ProfileWriter::loop, "name"_a, "at"_a)
       .def("phase", &ProfileWriter::phase, "name"_a, "begun"_a, "ended"_a, "core"_a, "samples"_a,
            "samples_with_access"_a, "unowned_lines"_a, "chunks"_a, "reads"_a, "writes"_a, "exposures"_a,
            "cell_samples"_a, "squares"_a)
@@ -150,11 +149,9 @@ void bind_profile_writer(nb::module_& module) {
         const auto initiator = self.domains().front().initiator;
         const auto& path = self.path(initiator, home);
         const auto& cores = self.initiators()[initiator];
-        return nb::make_tuple(self.parts().line.value, path.latency.value, path.read.value, cores.frequency_hz,
-                              cores.instruction_time.value);
+        return nb::make_tuple(self.parts().line.value, path.latency.value, path.read.value, cores.frequency_hz);
       },
-      "machine"_a,
-      "Of the first domain's home and its initiator: bytes of a line, latency, bandwidth, Hz, time of an instruction.");
+      "machine"_a, "Of the first domain's home and its initiator: bytes of a line, latency, bandwidth, Hz.");
   module.def("this_machine", &machine::discover, "The machine that this runs on.");
 }
 

@@ -115,7 +115,7 @@ def _name(stack: list[str]) -> str:
     return fallback or "(unknown)"
 
 
-def measured(counted: Counted, line: int, instruction_time: float, bandwidth: float) -> Measured:
+def measured(counted: Counted, line: int, bandwidth: float) -> Measured:
     """One phase, of which the order and the time of accesses are not known.
 
     `line`: bytes of a cache line; `bandwidth`: of the memory that the data is taken to be in, bytes a second.
@@ -129,9 +129,8 @@ def measured(counted: Counted, line: int, instruction_time: float, bandwidth: fl
     blocks = sorted((block for block in together.values() if block.size > 0), key=lambda one: -one.size)
     if not blocks:
         raise DamagedError("DHAT saw no block of the heap")
-    core = counted.instructions * instruction_time
     moved = sum(block.reads + block.writes for block in blocks)
-    phase = Phase("(whole run)", 0, max(core, moved / bandwidth, 1e-9), core)
+    phase = Phase("(whole run)", 0, max(moved / bandwidth, 1e-9), 0)
     for which, block in enumerate(blocks):
         chunks = Object(block.name, "heap", block.size).chunks
         for chunk in range(chunks):
@@ -146,14 +145,13 @@ def measured(counted: Counted, line: int, instruction_time: float, bandwidth: fl
         objects=[Object(block.name, "heap", block.size) for block in blocks],
         phases=[phase],
         loop="(whole run)",
-        why="DHAT knows no phases",
         notes=[
             "imported from valgrind's DHAT: accesses of heap blocks, by the stack that allocated them; static "
             "data, stacks and mappings are not in it",
-            "DHAT knows no time: the run is one phase, its time is that of its instructions on this machine, or "
-            "of its accesses at the memory's bandwidth",
-            "DHAT knows no cache: every byte that was accessed counts as fetched; objects that caches hold are "
-            "overrated, and latencies are not in it",
+            "DHAT knows no time and no phases: the run is one phase, which takes as long as its accesses at the "
+            "bandwidth of this machine's memory",
+            "DHAT knows no cache: every byte that was accessed counts as fetched, latencies are not in it; plans "
+            "go by accesses for each byte, and what they predict is a bound",
             "within an object accesses are taken to be even; its size is the most that its blocks had at a time",
         ],
     )

@@ -79,7 +79,6 @@ class Measured:
     objects: list[Object]
     phases: list[Phase]
     loop: str
-    why: str
     notes: list[str]
 
 
@@ -116,7 +115,7 @@ def _journal(measured: Measured, machine: _core.Machine, path: str) -> None:
         writer.object(name, one.kind, one.size, one.chunk_size, one.address)
         for name, one in zip(names, measured.objects, strict=True)
     ]
-    writer.loop(measured.loop, measured.phases[0].begun, measured.why)
+    writer.loop(measured.loop, measured.phases[0].begun)
     for phase in measured.phases:
         cells = dict(_by_chunk(phase.cells, first))
         with_access = min(sum(cell.samples for cell in cells.values()), phase.samples)

@@ -173,8 +173,7 @@ def measured(
         objects=objects,
         phases=phases,
         loop="(intervals)",
-        why=f"perf knows no phases: intervals of {step:.3g} s",
-        notes=_notes(recorded, len(samples), known, len(counts)),
+        notes=_notes(recorded, len(samples), known, len(counts), step),
     )
 
 
@@ -261,10 +260,11 @@ def _limit(phase: Phase, memory: Memory) -> None:
     phase.core = phase.ended - phase.begun - exposed
 
 
-def _notes(recorded: Recorded, samples: int, known: int, processes: int) -> list[str]:
+def _notes(recorded: Recorded, samples: int, known: int, processes: int, step: float) -> list[str]:
     notes = [
         f"imported from perf: {samples} samples with addresses; mappings, the heap as a whole and variables of "
-        "a page or more are the objects, equal intervals of time the phases"
+        "a page or more are the objects, intervals of "
+        f"{step:.3g} s the phases"
     ]
     if processes > 1:
         notes.append(f"{processes} processes were sampled, and this is one of them: --process names another")

@@ -49,13 +49,13 @@ def import_file(
     if not file.is_file():
         raise WrongCallError(f"{file}: there is no such file")
     on = _core.Machine.read(machine) if machine else _core.this_machine()
-    line, latency, bandwidth, frequency, instruction_time = _core.memory_at_home(on)
+    line, latency, bandwidth, frequency = _core.memory_at_home(on)
     with file.open("rb") as opened:
         is_json = opened.read(64).lstrip()[:1] == b"{"
     if is_json:
         if process is not None or interval is not None:
             raise WrongCallError("--process and --interval are for perf's files: DHAT has one process and no time")
-        found = dhat.measured(dhat.read(file), line, instruction_time, bandwidth)
+        found = dhat.measured(dhat.read(file), line, bandwidth)
     else:
         memory = perf_mem.Memory(line, latency, frequency)
         found = perf_mem.measured(perf_data.read(file), memory, process, interval)

@@ -15,7 +15,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <mutex>
+#include <set>
 #include <string>
+#include <type_traits>
 
 namespace {
 
@@ -72,6 +75,7 @@ struct Library {
   int (*active)() = nullptr;
   void* (*alloc)(std::size_t size, const char* intent) = nullptr;
   int (*object)(const char* name, void* address, std::size_t size) = nullptr;
+  int (*forget)(void* address) = nullptr;
   const char* (*last_error)() = nullptr;
 };
 
@@ -84,6 +88,7 @@ const Library& library() {
     find(all.active, "terrace_active");
     find(all.alloc, "terrace_alloc");
     find(all.object, "terrace_object");
+    find(all.forget, "terrace_forget");
     find(all.last_error, "terrace_last_error");
     return all;
   }();
@@ -113,8 +118,37 @@ void* handler_calloc(void* context, std::size_t count, std::size_t size) {
   return block ? block : std::calloc(count, size);
 }
 
+// Where named objects begin. Terrace keeps the objects of a program whose blocks it was asked to place for as long
+// as nobody says that they are gone.
+class Named {
+ public:
+  void add(std::uint64_t address) {
+    const std::lock_guard lock(mutex_);
+    addresses_.insert(address);
+  }
+  void forget_within(std::uint64_t low, std::uint64_t size) {
+    const std::lock_guard lock(mutex_);
+    for (auto at = addresses_.lower_bound(low); at != addresses_.end() && *at - low < size;) {
+      if (is_active()) library().forget(reinterpret_cast<void*>(*at));
+      at = addresses_.erase(at);
+    }
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<std::uint64_t> addresses_;
+};
+
+Named& named() {
+  static auto& all = *new Named;
+  return all;
+}
+
 // Terrace's library takes the place of free: it knows its blocks.
-void handler_free(void*, void* block, std::size_t) { std::free(block); }
+void handler_free(void*, void* block, std::size_t size) {
+  if (size >= k_least) named().forget_within(reinterpret_cast<std::uint64_t>(block), size);
+  std::free(block);
+}
 
 void* handler_realloc(void* context, void* block, std::size_t size) {
   const std::size_t before = block ? malloc_usable_size(block) : 0;
@@ -122,7 +156,7 @@ void* handler_realloc(void* context, void* block, std::size_t size) {
   void* const moved = handler_malloc(context, size);
   if (!moved) return nullptr;
   if (block) std::memcpy(moved, block, before < size ? before : size);
-  std::free(block);
+  handler_free(context, block, before);
   return moved;
 }
 
@@ -180,9 +214,11 @@ PyObject* name_object(PyObject*, PyObject* arguments) {
   const char* name = nullptr;
   Py_ssize_t address = 0, size = 0;
   if (!PyArg_ParseTuple(arguments, "snn", &name, &address, &size)) return nullptr;
-  if (!is_active() || !library().object || !library().last_error) Py_RETURN_NONE;
-  return complaint_or_none(
-      library().object(name, reinterpret_cast<void*>(address), static_cast<std::size_t>(size)) == 0);
+  if (!is_active() || !library().object || !library().forget || !library().last_error) Py_RETURN_NONE;
+  const bool is_done =
+      library().object(name, reinterpret_cast<void*>(address), static_cast<std::size_t>(size)) == 0;
+  if (is_done) named().add(static_cast<std::uint64_t>(address));
+  return complaint_or_none(is_done);
 }
 
 PyMethodDef k_functions[] = {

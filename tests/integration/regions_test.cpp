@@ -44,7 +44,7 @@ class Regions : public ProgramTest {
 TEST_F(Regions, OfCaliper) {
   record(TERRACE_CALIPER_REGIONS);
   EXPECT_EQ(loops(), "iteration#main");
-  EXPECT_EQ(phases(), "iteration#main advance exchange reduce");
+  EXPECT_EQ(phases(), "iteration#main advance exchange re-duce");
   EXPECT_EQ(notes(), "phases: Caliper regions");
   // Of eight turns it takes two to know them.
   EXPECT_EQ(text("SELECT iterations || ' ' || turns_before FROM loop"), "6 2");
@@ -126,7 +126,7 @@ TEST_F(Regions, OfOpenMP) {
   setenv("OMP_NUM_THREADS", "2", 1);
   record(TERRACE_OPENMP_REGIONS);
   EXPECT_EQ(loops(), "(regions)");
-  EXPECT_EQ(phases(), "parallel@smooth:8 parallel@reduce:14");
+  EXPECT_EQ(phases(), "parallel smooth:8 parallel reduce:14");
   EXPECT_EQ(notes(), "phases: OpenMP parallel regions");
 }
 

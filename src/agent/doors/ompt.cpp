@@ -1,6 +1,6 @@
 // OMPT: an OpenMP runtime that has it (LLVM's and its relatives; GNU's has not) calls ompt_start_tool when it
 // begins, and then what is registered there. Parallel regions become phases by the code that they are in:
-// "parallel@smooth:42". Without a session, or where the program brings a tool or names one (OMP_TOOL_LIBRARIES),
+// "parallel smooth:42". Without a session, or where the program brings a tool or names one (OMP_TOOL_LIBRARIES),
 // nothing is registered.
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -51,25 +51,23 @@ constinit std::uint64_t g_parallel = 0;  // of the main thread, so far
 std::string name_of_code(Process& process, std::uint64_t code) {
   const auto function = function_name(process, code);
   const auto found = find_symbol(process, code);
-  if (found.site.function) return "parallel@" + observe::name_of_loop(function, found.site).text();
-  if (!function.empty()) return "parallel@" + function;
+  if (found.site.function) return "parallel " + observe::name_of_loop(function, found.site).text();
+  if (!function.empty()) return "parallel " + function;
   Dl_info known{};
   const auto* const address = reinterpret_cast<const void*>(code);  // NOLINT(performance-no-int-to-ptr)
   char text[64];
   const bool is_loaded = dladdr(address, &known) != 0;
   const auto offset = code - reinterpret_cast<std::uint64_t>(is_loaded ? known.dli_fbase : nullptr);
-  std::snprintf(text, sizeof text, "parallel@+0x%llx", static_cast<unsigned long long>(offset));
+  std::snprintf(text, sizeof text, "parallel +0x%llx", static_cast<unsigned long long>(offset));
   return text;
 }
 
 // Of the main thread. Throws std::bad_alloc.
-RegionDoor::Name name_of_region(const void* code) {
-  static auto& names = *new std::unordered_map<const void*, RegionDoor::Name>;
+const std::string& name_of_region(const void* code) {
+  static auto& names = *new std::unordered_map<const void*, std::string>;
   const auto known = names.find(code);
   if (known != names.end()) return known->second;
-  const auto name = k_openmp.name(name_of_code(*process(), reinterpret_cast<std::uint64_t>(code) - 1));
-  names.emplace(code, name);
-  return name;
+  return names[code] = name_of_code(*process(), reinterpret_cast<std::uint64_t>(code) - 1);
 }
 
 void parallel_begin(OmptData*, const void*, OmptData* region, unsigned, int, const void* code) noexcept {
@@ -77,9 +75,9 @@ void parallel_begin(OmptData*, const void*, OmptData* region, unsigned, int, con
   if (!RegionDoor::listens()) return;
   const observe::Inside inside;
   try {
-    const auto name = name_of_region(code);
+    const auto& name = name_of_region(code);
     region->value = ++g_parallel;
-    k_openmp.begin_known(region->value, name);
+    k_openmp.begin(region->value, name);
   } catch (const std::exception&) {
     return;  // no memory: the region is not noted
   }

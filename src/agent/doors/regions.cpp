@@ -3,7 +3,9 @@
 
 #include <time.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <exception>
 #include <string>
 
@@ -11,6 +13,7 @@
 #include "agent/lifecycle/in_process.hpp"
 #include "observe/program_events.hpp"
 #include "observe/threads/thread.hpp"
+#include "runtime/regions/region_phases.hpp"
 #include "runtime/runtime.hpp"
 
 namespace terrace::agent {
@@ -24,6 +27,18 @@ constinit runtime::RegionPhases* g_regions = nullptr;  // the main thread's
 
 // The library is loaded by the thread that will be the program's main one.
 __attribute__((constructor)) void note_main() { g_main_thread = __builtin_thread_pointer(); }
+
+// As much of a name as a phase may have (those of templates have no end), without what divides a phase's name from
+// that of its segment (core/segment_name.hpp).
+struct PhaseName {
+  char text[201];
+};
+PhaseName phase_name(std::string_view name) {
+  PhaseName result{};
+  std::replace_copy(name.begin(), name.begin() + std::min<std::ptrdiff_t>(name.size(), sizeof result.text - 1),
+                    result.text, '@', '-');
+  return result;
+}
 
 // The program's time: what is short would be something else in virtual time.
 Seconds region_time() noexcept {
@@ -64,15 +79,19 @@ runtime::RegionPhases& region_phases() {
   return *g_regions;
 }
 
-// Whatever goes wrong stays in here: the region is not noted.
+// Whatever goes wrong stays in here: the region is not noted. Nor is one that a signal handler begins or ends
+// while another is being noted.
 template <class Work>
 void with_regions(Work work) noexcept {
+  static constinit volatile bool is_busy = false;
+  if (is_busy) return;
   const observe::Inside inside;
+  is_busy = true;
   try {
     work(region_phases());
-  } catch (const std::exception&) {
-    return;
+  } catch (const std::exception&) {  // no memory
   }
+  is_busy = false;
 }
 
 }  // namespace
@@ -86,20 +105,10 @@ std::uint64_t RegionDoor::own(std::uint64_t key) const {
   return key ^ (reinterpret_cast<std::uint64_t>(kind_) * 0x9e3779b97f4a7c15U);
 }
 
-RegionDoor::Name RegionDoor::name(std::string_view text) const {
-  const observe::Inside inside;
-  constexpr std::size_t k_longest = 200;  // names of templates have no end
-  return region_phases().name(kind_, text.substr(0, k_longest));
-}
-
 void RegionDoor::begin(std::uint64_t key, std::string_view text) const noexcept {
   if (!listens()) return;
-  with_regions([&](runtime::RegionPhases& phases) { phases.begin(own(key), name(text)); });
-}
-
-void RegionDoor::begin_known(std::uint64_t key, Name name) const noexcept {
-  if (!listens()) return;
-  with_regions([&](runtime::RegionPhases& phases) { phases.begin(own(key), name); });
+  with_regions(
+      [&](runtime::RegionPhases& phases) { phases.begin(own(key), phases.name(kind_, phase_name(text).text)); });
 }
 
 void RegionDoor::end(std::uint64_t key) const noexcept {

@@ -6,14 +6,10 @@
 #include <cstdint>
 #include <string_view>
 
-#include "runtime/regions/region_phases.hpp"
-
 namespace terrace::agent {
 
 class RegionDoor {
  public:
-  using Name = runtime::RegionPhases::Name;
-
   // What its regions are called in messages: "Kokkos kernels".
   constexpr explicit RegionDoor(const char* kind) : kind_(kind) {}
 
@@ -21,10 +17,7 @@ class RegionDoor {
   [[nodiscard]] static bool listens() noexcept;
   // A region ends by the key that it began with. Keys of different doors do not meet.
   void begin(std::uint64_t key, std::string_view name) const noexcept;
-  void begin_known(std::uint64_t key, Name name) const noexcept;
   void end(std::uint64_t key) const noexcept;
-  // The number of a name, for regions that come often. Throws std::bad_alloc; for a thread that listens.
-  [[nodiscard]] Name name(std::string_view text) const;
 
  private:
   [[nodiscard]] std::uint64_t own(std::uint64_t key) const;

@@ -57,7 +57,7 @@ int main(int count, char**) {
     cali_begin_string(cali_function_attr_id, "exchange");
     work(g_data, k_count);
     cali_end(cali_function_attr_id);
-    cali_begin_string_byname("stage", "reduce");
+    cali_begin_string_byname("stage", "re@duce");
     work(g_data, k_count);
     cali_end_byname("stage");
     cali_end(k_iteration);

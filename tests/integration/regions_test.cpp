@@ -105,6 +105,16 @@ TEST_F(Regions, OfNvtx) {
   EXPECT_EQ(phases(), "step exchange solver/smooth r\u00e9duction");
   EXPECT_EQ(notes(), "phases: NVTX ranges");
 }
+
+TEST_F(Regions, OfOtherThreadsAndOfChildrenAreNone) {
+  for (int i = 0; i < 3; ++i) {
+    std::filesystem::remove(root_ + "/o.terrace");
+    record(TERRACE_NVTX_REGIONS " more");
+    EXPECT_EQ(phases(), "step exchange solver/smooth r\u00e9duction");
+    EXPECT_EQ(text("SELECT count(*) || '' FROM phase_instance WHERE name LIKE '%elsewhere%' OR name = 'child'"),
+              "0");
+  }
+}
 #endif
 
 #ifdef TERRACE_KOKKOS_REGIONS

@@ -13,8 +13,10 @@ from terrace.imports import dhat, measured, perf_data, perf_mem
 
 _EPILOG = """\b
 Examples:
-  perf mem record -o app.perf -- ./app;  terrace import app.perf -o app.terrace
-  valgrind --tool=dhat --dhat-out-file=app.dhat ./app;  terrace import app.dhat -o app.terrace
+  perf mem record -o app.perf -- ./app
+  terrace import app.perf -o app.terrace
+  valgrind --tool=dhat --dhat-out-file=app.dhat ./app
+  terrace import app.dhat -o app.terrace
 """
 
 

@@ -1,8 +1,14 @@
-/* A main loop in NVTX ranges of every sort: nested, started, in a domain, registered, wide. */
+/* A main loop in NVTX ranges of every sort: nested, started, in a domain, registered, wide. With a word on its
+   command line another thread has ranges of its own all the while, and processes that are forked within a range go
+   on with theirs. */
 #include <nvtx3/nvToolsExt.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "work.h"
 
@@ -16,7 +22,36 @@ static nvtxEventAttributes_t named(int type, nvtxMessageValue_t message) {
   return what;
 }
 
-int main(void) {
+static atomic_int g_over;
+
+static void* elsewhere(void* unused) {
+  while (!g_over) {
+    nvtxRangePushA("elsewhere");
+    nvtxRangeEnd(nvtxRangeStartA("started elsewhere"));
+    nvtxRangePop();
+    nvtxRangePop();
+    usleep(50);
+  }
+  return unused;
+}
+
+/* The child's ranges, and its exit status: how many levels were wrong. */
+static int of_child(void) {
+  const pid_t child = fork();
+  if (child == 0) {
+    for (int i = 0; i < 100; ++i) {
+      nvtxRangePushA("child");
+      nvtxRangePop();
+    }
+    _exit(0);
+  }
+  int status = 1;
+  waitpid(child, &status, 0);
+  return status;
+}
+
+int main(int argc, char** argv) {
+  (void)argv;
   const long count = 1 << 16;
   double* const data = calloc(count, sizeof *data);
   const nvtxDomainHandle_t domain = nvtxDomainCreateA("solver");
@@ -28,8 +63,12 @@ int main(void) {
   nvtxRangePushA("setup");
   work(data, count);
   nvtxRangePop();
+  pthread_t thread;
+  int wrong = 0;
+  if (argc > 1) pthread_create(&thread, NULL, elsewhere, NULL);
   for (int step = 0; step < 6; ++step) {
     nvtxRangePushA("step");
+    if (argc > 1) wrong += of_child();
     const nvtxRangeId_t exchange = nvtxRangeStartA("exchange");
     work(data, count);
     nvtxRangeEnd(exchange);
@@ -43,7 +82,9 @@ int main(void) {
     nvtxRangePop();
   }
   nvtxDomainDestroy(domain);
-  printf("%g\n", data[0] > 0 ? 1.0 : 0.0);
+  g_over = 1;
+  if (argc > 1) pthread_join(thread, NULL);
+  printf("%d %d\n", data[0] > 0, wrong);
   free(data);
   return 0;
 }

@@ -154,3 +154,25 @@ def test_off_means_off():
     assert json.loads(done.stdout) == [False, 1_000_000]
     assert _arrays.active() is False
     assert not hasattr(ctypes.CDLL(None), "terrace_alloc")
+
+
+def test_numpys_own_tests_pass_by_intent(tmp_path):
+    """A part of them: docs/front-doors-python.md has the command for all."""
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "terrace.numpy_plugin"]
+    command += [
+        "-W",
+        "ignore",
+        "--pyargs",
+        "numpy._core.tests.test_indexing",
+        "numpy._core.tests.test_item_selection",
+    ]
+    done = subprocess.run(
+        [TERRACE, "run", "-o", tmp_path / "o.terrace", "--", *command],
+        capture_output=True,
+        text=True,
+        timeout=200,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert "arrays by intent, under terrace" in done.stdout
+    assert "of data by bandwidth" in done.stderr

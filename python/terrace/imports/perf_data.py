@@ -23,6 +23,7 @@ MOST_EVENTS = 4096
 IP, TID, TIME, ADDR, READ, CALLCHAIN, ID, CPU, PERIOD, STREAM_ID, RAW = (1 << bit for bit in range(11))
 BRANCH_STACK, REGS_USER, STACK_USER, WEIGHT, DATA_SRC, IDENTIFIER = (1 << bit for bit in range(11, 17))
 WEIGHT_STRUCT = 1 << 24
+_VARIABLE = READ | CALLCHAIN | RAW | BRANCH_STACK | REGS_USER | STACK_USER
 _FREQUENCY, _SAMPLE_ID_ALL = 1 << 10, 1 << 18
 _HARDWARE_INDEX = 1 << 17  # of branch stacks
 _FORMAT_TOTALS, _FORMAT_ID, _FORMAT_GROUP, _FORMAT_LOST = 0b11, 1 << 2, 1 << 3, 1 << 4
@@ -47,7 +48,7 @@ class Attribute:
     ids: list[int] = field(default_factory=list)
 
 
-@dataclass
+@dataclass(slots=True)
 class Sample:
     """One access, or what else was sampled. What was not recorded is 0."""
 
@@ -116,6 +117,7 @@ class _Reader:
         self.data = data
         self.by_id: dict[int, Attribute] = {}
         self.attributes: list[Attribute] = []
+        self.leading: dict[int, tuple[list[int], struct.Struct]] = {}
         self.result = Recorded([], [], [], 0, False, False)
 
     def read(self) -> Recorded:
@@ -216,11 +218,9 @@ class _Reader:
     def _sample(self, at: int, end: int) -> None:
         one = self._attribute_of(at, end)
         kind = one.sample_type
-        values = dict.fromkeys((IP, TID, TIME, ADDR, PERIOD), 0)
-        for bit in (IDENTIFIER, IP, TID, TIME, ADDR, ID, STREAM_ID, CPU, PERIOD):
-            if kind & bit:
-                values[bit] = struct.unpack_from("<Q", self._within(at, end, 8))[0]
-                at += 8
+        fields, layout = self._leading(kind)
+        values = dict(zip(fields, layout.unpack(self._within(at, end, layout.size)), strict=True))
+        at += layout.size
         weight = source = 0
         if kind & (WEIGHT | WEIGHT_STRUCT | DATA_SRC):
             at = self._behind_variable_parts(one, at, end)
@@ -230,15 +230,27 @@ class _Reader:
                 at += 8
             if kind & DATA_SRC:
                 source = struct.unpack_from("<Q", self._within(at, end, 8))[0]
-        period = values[PERIOD] if kind & PERIOD else one.period
-        process = values[TID] & 0xFFFFFFFF
-        self.result.samples.append(Sample(process, values[TIME], values[ADDR], max(period, 1), weight, source))
+        period = max(values.get(PERIOD, one.period), 1)
+        process = values.get(TID, 0) & 0xFFFFFFFF
+        self.result.samples.append(
+            Sample(process, values.get(TIME, 0), values.get(ADDR, 0), period, weight, source)
+        )
+
+    def _leading(self, kind: int) -> tuple[list[int], struct.Struct]:
+        """The fields of 8 bytes that samples of that type begin with."""
+        known = self.leading.get(kind)
+        if known is None:
+            fields = [bit for bit in (IDENTIFIER, IP, TID, TIME, ADDR, ID, STREAM_ID, CPU, PERIOD) if kind & bit]
+            known = self.leading[kind] = (fields, struct.Struct(f"<{len(fields)}Q"))
+        return known
 
     def _behind_variable_parts(self, one: Attribute, at: int, end: int) -> int:
         def number() -> int:
             return int(struct.unpack_from("<Q", self._within(at, end, 8))[0])
 
         kind = one.sample_type
+        if not kind & _VARIABLE:
+            return at
         if kind & READ:
             each = 1 + bool(one.read_format & _FORMAT_ID) + bool(one.read_format & _FORMAT_LOST)
             totals = (one.read_format & _FORMAT_TOTALS).bit_count()

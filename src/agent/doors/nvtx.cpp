@@ -76,7 +76,7 @@ constexpr int k_not_tracked = -2;  // what pushing and popping return where leve
 std::string in_utf8(const wchar_t* text) {
   std::string result;
   for (; text && *text; ++text) {
-    const auto code = static_cast<std::uint32_t>(*text);
+    const std::uint32_t code = static_cast<char32_t>(*text);
     const auto byte = [&](std::uint32_t value) { result.push_back(static_cast<char>(value)); };
     const auto rest = [&](int shift) { byte(0x80 | ((code >> shift) & 0x3f)); };
     if (code < 0x80) {

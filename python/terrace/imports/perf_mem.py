@@ -10,12 +10,13 @@ from pathlib import Path
 from terrace.errors import WrongCallError
 from terrace.imports.address_ranges import Ranges
 from terrace.imports.data_symbols import ElfData, elf_data
-from terrace.imports.measured import PAGE, Measured, Object, Phase
+from terrace.imports.measured import PAGE, Cell, Measured, Object, Phase
 from terrace.imports.perf_data import Begun, Mapping, Recorded, Sample
 
 USUAL_PHASES = 20
 MOST_PHASES = 1000
 _KERNEL = 1 << 63
+_FOR_EVER = 1 << 64
 
 # perf_mem_data_src, as the kernel's perf_event.h has it.
 _STORE = 4
@@ -190,10 +191,11 @@ def _attribute(
     space = _Process(read_elf)
     all_known = any(level_is_known(one.source) for one in samples)
     name = ""
+    until = _lineage(recorded, chosen)
     # At one time: a program begins, then it maps, then it accesses.
     events: list[tuple[int, int, Begun | Mapping | Sample]] = [
-        *((one.time, 0, one) for one in recorded.begun if one.process == chosen),
-        *((one.time, 1, one) for one in recorded.mappings if one.process in _ancestry(recorded, chosen)),
+        *((one.time, 0, one) for one in recorded.begun if one.time <= until.get(one.process, -1)),
+        *((one.time, 1, one) for one in recorded.mappings if one.time <= until.get(one.process, -1)),
         *((one.time, 2, one) for one in samples),
     ]
     placed: list[tuple[Sample, int | None]] = []
@@ -201,14 +203,22 @@ def _attribute(
         if isinstance(event, Begun):
             if event.parent is None:
                 space.begin_program()
-            name = event.name or name
+            name = event.name if event.process == chosen and event.name else name
         elif isinstance(event, Mapping):
             space.map(event)
         else:
             placed.append((event, space.find(event.address)))
+    cut = [(one.address, one.chunk_size, one.chunks - 1) for one in space.objects]
     for sample, which in placed:
         at = min(int((sample.time - first) * 1e-9 / step), len(phases) - 1)
-        _count(phases[at], sample, which, space.objects, memory, all_known)
+        phases[at].samples += 1
+        if all_known and not is_of_memory(sample.source):
+            continue
+        if which is None:
+            phases[at].unowned_lines += sample.period
+            continue
+        low, size, last = cut[which]
+        _count(phases[at].cell(which, min((sample.address - low) // size, last)), sample, memory)
     for phase in phases:
         _limit(phase, memory)
     used = sorted({which for phase in phases for which, _ in phase.cells})
@@ -218,27 +228,17 @@ def _attribute(
     return [space.objects[which] for which in used], name
 
 
-def _ancestry(recorded: Recorded, process: int) -> set[int]:
-    """The process, and those that it was forked from: what they had mapped it has, until it runs a program."""
-    parents = {one.process: one.parent for one in recorded.begun if one.parent not in (None, one.process)}
-    known = {process}
-    while (parent := parents.get(process)) is not None and parent not in known:
-        known.add(parent)
-        process = parent
-    return known
+def _lineage(recorded: Recorded, process: int) -> dict[int, int]:
+    """The process and those that it was forked from, and until when what they did was its own past, too."""
+    forks = {one.process: one for one in recorded.begun if one.parent not in (None, one.process)}
+    until = {process: _FOR_EVER}
+    while (fork := forks.get(process)) is not None and fork.parent is not None and fork.parent not in until:
+        until[fork.parent] = min(until[process], fork.time)
+        process = fork.parent
+    return until
 
 
-def _count(
-    phase: Phase, sample: Sample, which: int | None, objects: list[Object], memory: Memory, all_known: bool
-) -> None:
-    phase.samples += 1
-    if all_known and not is_of_memory(sample.source):
-        return
-    if which is None:
-        phase.unowned_lines += sample.period
-        return
-    one = objects[which]
-    cell = phase.cell(which, min((sample.address - one.address) // one.chunk_size, one.chunks - 1))
+def _count(cell: Cell, sample: Sample, memory: Memory) -> None:
     cell.samples += 1
     cell.squares += sample.period**2
     if sample.source & 0x1F == _STORE:

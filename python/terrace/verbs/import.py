@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from terrace import _core
-from terrace.errors import WrongCallError
+from terrace.errors import TerraceError, WrongCallError
 from terrace.imports import dhat, measured, perf_data, perf_mem
 
 _EPILOG = """\b
@@ -61,5 +61,10 @@ def import_file(
     else:
         memory = perf_mem.Memory(line, latency, frequency)
         found = perf_mem.measured(perf_data.read(file), memory, process, interval)
+    if not found.objects:
+        raise TerraceError(
+            f"{file}: no sample is of memory that perf saw being mapped: record with `perf mem record` or "
+            "`perf record -d`, from the program's start"
+        )
     path = measured.write(found, on, output or file.with_name(f"{file.name}.terrace"))
     typer.echo(f"terrace: {len(found.objects)} objects, {len(found.phases)} phases; profile in {path}", err=True)

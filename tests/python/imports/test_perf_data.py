@@ -230,8 +230,20 @@ def test_a_process_has_what_it_was_forked_with_until_it_runs_another_program():
     found = perf_mem.measured(perf_data.parse(file.bytes()), MEMORY, process=2, interval=1)
     assert sum(cell.samples for phase in found.phases for cell in phase.cells.values()) == 1
     assert found.phases[0].unowned_lines == 1000
+    # What the parent maps later is its own.
+    file = File(ALWAYS).fork(2, 1, 2).mmap2(0x10000, 0x1000, "//anon", process=1, time=3).sample(0, 2, 5, 0x10010)
+    later = perf_mem.measured(perf_data.parse(file.bytes()), MEMORY, interval=1)
+    assert (later.objects, later.phases[0].unowned_lines) == ([], 1000)
     with pytest.raises(WrongCallError, match="process 9"):
         perf_mem.measured(perf_data.parse(file.bytes()), MEMORY, process=9)
+
+
+def test_a_file_of_which_nothing_is_known_makes_no_profile(terrace, tmp_path):
+    (tmp_path / "x.perf").write_bytes(File(ALWAYS).sample(0, 2, 3, 0x10010).bytes())
+    done = terrace("import", tmp_path / "x.perf", "-o", tmp_path / "x.terrace", "--machine", "knl-7210-flat")
+    assert done.returncode == 1
+    assert "being mapped" in done.stderr
+    assert not (tmp_path / "x.terrace").exists()
 
 
 def test_samples_without_addresses_are_none():

@@ -103,6 +103,11 @@ TERRACE_PUBLIC const char* terrace_where(const void* address);
  * whatever the intent. Free with terrace_free or free. */
 TERRACE_PUBLIC void* terrace_alloc(size_t size, const char* intent);
 
+/* The same, at a multiple of `alignment`, a power of two; any content; for many small blocks as well: those of up to
+ * 1 MiB share pages with others of their intent. NULL where `alignment` is no power of two, too. terrace_free, free
+ * and realloc take it; realloc keeps a small block's intent. */
+TERRACE_PUBLIC void* terrace_aligned_alloc(size_t size, size_t alignment, const char* intent);
+
 /* The whole pages in [address, address+length), private memory: pages that are there are moved, the others come at
  * once. What is in the range is no longer of any object, and stays where it is put; what is unmapped is on no
  * account any more, and what mremap moves goes along. TERRACE_INVALID: the intent is unknown, no whole page is in
@@ -111,9 +116,9 @@ TERRACE_PUBLIC void* terrace_alloc(size_t size, const char* intent);
  * system does not let all of it be placed. */
 TERRACE_PUBLIC terrace_status terrace_apply(void* address, size_t length, const char* intent);
 
-/* What the calling thread allocates from now on (malloc and its sisters, new, Fortran's allocate; blocks of 4 MiB
- * and more) is placed by the intent, with the first touch of each chunk: 2 MiB, of large blocks up to 32. NULL: by
- * the run's intent (`terrace run --intent`), if it has one. */
+/* What the calling thread allocates from now on (malloc and its sisters, new, Fortran's allocate) is placed by the
+ * intent, with the first touch of each chunk: 2 MiB, of large blocks up to 32. Blocks of up to 1 MiB lie together in
+ * chunks that are there at once. NULL: by the run's intent (`terrace run --intent`), if it has one. */
 TERRACE_PUBLIC terrace_status terrace_intent(const char* intent);
 
 /* --- hints ------------------------------------------------------------------------------------------- */

@@ -5,7 +5,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <bit>
 #include <cerrno>
+#include <cstddef>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -116,6 +119,31 @@ terrace_status status_of(const char* call, int error) {
   }
 }
 
+void* allocate_by_intent(const char* call, std::size_t size, std::size_t alignment, const char* intent,
+                         bool zeros) {
+  if (!intent || size == 0) {
+    std::snprintf(t_error, sizeof t_error, "%s: the %s", call, intent ? "size is 0" : "intent is null");
+    return nullptr;
+  }
+  t_error[0] = '\0';  // a block without a text is where it should be
+  void* block = nullptr;
+  if (auto* const heap = ordered_heap()) {
+    const observe::Inside inside;
+    const int number = intent_named(call, intent);
+    if (number < 0) return nullptr;
+    if (SmallBlocks::fits(size, alignment)) block = heap->small().allocate(size, alignment, number, zeros);
+    if (!block) {
+      int error = 0;
+      block = heap->allocate(size, alignment, number, OrderedHeap::When::at_once, zeros, &error);
+      if (block) status_of(call, error);
+    }
+  }
+  if (!block && zeros) block = allocate_zeros(size);
+  if (!block && !zeros && posix_memalign(&block, alignment, size) != 0) block = nullptr;
+  if (!block) std::snprintf(t_error, sizeof t_error, "%s: no memory for %zu bytes", call, size);
+  return block;
+}
+
 }  // namespace
 
 }  // namespace terrace::agent
@@ -165,24 +193,16 @@ void* terrace_malloc(const char* name, size_t size) {
 void terrace_free(void* address) { free(address); }
 
 void* terrace_alloc(size_t size, const char* intent) {
-  constexpr const char* k_call = "terrace_alloc";
-  if (!intent || size == 0) {
-    agent::refuse(TERRACE_INVALID, intent ? "terrace_alloc: the size is 0" : "terrace_alloc: the intent is null");
+  return agent::allocate_by_intent("terrace_alloc", size, terrace::k_page, intent, true);
+}
+
+void* terrace_aligned_alloc(size_t size, size_t alignment, const char* intent) {
+  constexpr const char* k_call = "terrace_aligned_alloc";
+  if (!std::has_single_bit(alignment)) {
+    agent::refuse(TERRACE_INVALID, "terrace_aligned_alloc: the alignment is not a power of two");
     return nullptr;
   }
-  agent::t_error[0] = '\0';  // a block without a text is where it should be
-  void* block = nullptr;
-  if (auto* const heap = agent::ordered_heap()) {
-    const terrace::observe::Inside inside;
-    const int number = agent::intent_named(k_call, intent);
-    if (number < 0) return nullptr;
-    int error = 0;
-    block = heap->allocate(size, 1, number, agent::OrderedHeap::When::at_once, true, &error);
-    if (block) agent::status_of(k_call, error);
-  }
-  if (!block) block = agent::allocate_zeros(size);
-  if (!block) std::snprintf(agent::t_error, sizeof agent::t_error, "%s: no memory for %zu bytes", k_call, size);
-  return block;
+  return agent::allocate_by_intent(k_call, size, std::max(alignment, alignof(std::max_align_t)), intent, false);
 }
 
 terrace_status terrace_apply(void* address, size_t length, const char* intent) {

@@ -82,19 +82,25 @@ class OrderedHeap::Filling final : public memory::OrderedFill::Progress {
   OrderedHeap::Ranges left_;  // to the kernel
 };
 
-OrderedHeap::OrderedHeap(Parts parts) : parts_(std::move(parts)), intents_(machine::intents(*parts_.machine)) {
-  for (const auto& intent : intents_) {
-    auto& order = orders_.emplace_back();
+OrderedHeap::OrderedHeap(Parts parts) : parts_(std::move(parts)) {
+  for (const auto& intent : machine::intents(*parts_.machine)) {
+    auto& order = orders_.emplace_back(intent);
     for (const auto& one : machine::standings(*parts_.machine, parts_.initiator, intent))
-      order.push_back(one.place);
+      order.places.push_back(one.place);
   }
 }
 
 int OrderedHeap::find_intent(std::string_view name) const {
-  const auto found = std::ranges::find(intents_, name);
-  if (found != intents_.end()) return static_cast<int>(found - intents_.begin());
+  const auto found = std::ranges::find(orders_, name, &Order::name);
+  if (found != orders_.end()) return static_cast<int>(found - orders_.begin());
   machine::standings(*parts_.machine, parts_.initiator, name);  // says what is wrong with it
   throw Error(Code::not_found, "there is no intent '" + std::string(name) + "'");
+}
+
+int OrderedHeap::add_order(std::string name, std::vector<PlaceId> places, bool strict) {
+  if (more_count_ == more_.size()) return -1;
+  more_[more_count_] = {std::move(name), std::move(places), strict};
+  return static_cast<int>(orders_.size() + more_count_++);
 }
 
 OrderedHeap::Working* OrderedHeap::working() noexcept {
@@ -114,7 +120,7 @@ memory::OrderedFill::Outcome OrderedHeap::fill(std::uint64_t address, std::uint6
                                                memory::OrderedFill::Content content, std::size_t left) noexcept {
   auto& here = *working_.load(std::memory_order_acquire);
   Filling filling(*this, here.traps.load(), intent, content);
-  const auto& order = orders_[static_cast<std::size_t>(intent)];
+  const auto& order = order_of(intent).places;
   auto outcome = here.fill.fill(address, size, order, content, filling, left);
   for (std::size_t pass = 1; outcome.again && pass < order.size(); ++pass) {
     forget(address, size);
@@ -131,7 +137,7 @@ memory::OrderedFill::Outcome OrderedHeap::fill(std::uint64_t address, std::uint6
 // The policy serves where nobody is told of touches: in a forked child, and where the system does not tell.
 void OrderedHeap::await_touches(std::uint64_t address, std::uint64_t size, int intent) noexcept {
   auto& here = *working_.load(std::memory_order_acquire);
-  const auto place = here.fill.preferred(size, orders_[static_cast<std::size_t>(intent)]);
+  const auto place = here.fill.preferred(size, order_of(intent).places);
   if (place != k_no_place) here.system.prefer(address, size, place);
   bool refused = false;
   {
@@ -215,22 +221,25 @@ bool OrderedHeap::claim(std::uint64_t address, std::uint64_t size) {
 }
 
 void OrderedHeap::lock() const {
+  small_.lock();
   mutex_.lock();
   if (const auto* const here = working_.load()) here->space.lock();
 }
 
-void OrderedHeap::unlock() const {
+void OrderedHeap::unlock(bool in_child) const {
   if (const auto* const here = working_.load()) here->space.unlock();
   mutex_.unlock();
+  small_.unlock(in_child);
 }
 
 void OrderedHeap::count(const memory::PlacedRanges::Range& range, bool more) noexcept {
   auto* const counts = working_.load(std::memory_order_acquire)->counts;
   if (!counts || range.intent >= counts->intents.size()) return;
   auto& intent = counts->intents[range.intent];
-  if (intent.name.front() == '\0')
-    std::memcpy(intent.name.data(), intents_[range.intent].data(),
-                std::min(intents_[range.intent].size(), intent.name.size() - 1));
+  if (intent.name.front() == '\0') {
+    const auto& name = order_of(static_cast<int>(range.intent)).name;
+    std::memcpy(intent.name.data(), name.data(), std::min(name.size(), intent.name.size() - 1));
+  }
   auto& now = intent.now[std::min<std::size_t>(range.place, memory::k_counted_places)];
   now.store(more ? now + range.size : now - range.size);
   std::uint64_t sum = 0;

@@ -3,6 +3,7 @@
 // are told (transfer/ordered/touch_traps.hpp).
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "agent/heap/kept_blocks.hpp"
+#include "agent/heap/small_blocks.hpp"
 #include "core/big_block.hpp"
 #include "machine/machine.hpp"
 #include "memory/ledger.hpp"
@@ -51,11 +53,20 @@ class OrderedHeap final : private transfer::TouchTraps::Handler {
   [[nodiscard]] int run_intent() const noexcept { return run_intent_; }
   void set_run_intent(int intent) noexcept { run_intent_ = intent; }
   [[nodiscard]] When run_when() const noexcept { return parts_.run_when; }
+  // One more ordering, for a front door of its own: places, best first. `strict`: a block is in these, or there is
+  // none. Its number serves as an intent's does; -1 where there are too many. Of one thread at a time.
+  int add_order(std::string name, std::vector<PlaceId> places, bool strict);
 
   // nullptr where there is no room. Without `zeros` it may have what was in it when it was freed. `error`: an
   // errno value where not all of it is as the ordering says.
   void* allocate(std::size_t size, std::size_t alignment, int intent, When when, bool zeros = true,
                  int* error = nullptr) noexcept;
+  // Small ones (SmallBlocks::fits) come from arenas, whose pages are there.
+  [[nodiscard]] SmallBlocks& small() noexcept { return small_; }
+  [[nodiscard]] const SmallBlocks& small() const noexcept { return small_; }
+  // Whole untouched pages of somebody's, at once. False, and nothing is left of it, where a strict ordering has no
+  // room.
+  bool place(std::uint64_t address, std::uint64_t size, int intent) noexcept;
   // False, and nothing happened, where it is none of these blocks.
   bool release(void* block) noexcept;
   // Whole pages of private memory, there or not yet: eagerly. 0 or an errno value.
@@ -85,7 +96,7 @@ class OrderedHeap final : private transfer::TouchTraps::Handler {
 
   // Around fork. In a child nobody waits for touches: what is allocated there lazily is preferred in a place.
   void lock() const;
-  void unlock() const;
+  void unlock(bool in_child = false) const;
   void in_child() noexcept;
 
  private:
@@ -98,7 +109,18 @@ class OrderedHeap final : private transfer::TouchTraps::Handler {
     std::size_t left = 0;   // places of the ordering that it has left
   };
   class Filling;
+  struct Order {
+    std::string name;
+    std::vector<PlaceId> places;
+    bool strict = false;
+  };
 
+  [[nodiscard]] const Order& order_of(int intent) const noexcept {
+    const auto at = static_cast<std::size_t>(intent);
+    return at < orders_.size() ? orders_[at] : more_[at - orders_.size()];
+  }
+  [[nodiscard]] bool may_have_room(std::uint64_t size, const Order& order) noexcept;
+  [[nodiscard]] bool is_within(std::uint64_t address, std::uint64_t size, const Order& order) noexcept;
   Working* working() noexcept;
   memory::OrderedFill::Outcome fill(std::uint64_t address, std::uint64_t size, int intent,
                                     memory::OrderedFill::Content content, std::size_t left = 0) noexcept;
@@ -121,8 +143,10 @@ class OrderedHeap final : private transfer::TouchTraps::Handler {
 
   Parts parts_;
   int run_intent_ = -1;
-  std::vector<std::string> intents_;
-  std::vector<std::vector<PlaceId>> orders_;  // by intent
+  std::vector<Order> orders_;  // by intent
+  std::array<Order, 4> more_;  // behind them: those that were added
+  std::size_t more_count_ = 0;
+  SmallBlocks small_{*this};
   mutable std::mutex mutex_;
   std::atomic<Working*> working_{nullptr};  // made with the first block or range
   std::map<std::uint64_t, Block> blocks_;   // by address

@@ -1,5 +1,5 @@
 // The allocator's functions as the program calls them. Big blocks get pages of their own and are objects; small
-// ones, and everything that Terrace itself causes, go on to the next allocator.
+// ones that have no intent, and everything that Terrace itself causes, go on to the next allocator.
 #include <malloc.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -61,17 +61,36 @@ void* allocate_big(Process& here, std::size_t size, std::size_t alignment, bool 
   return block;
 }
 
+// Of the run's intent, what a thread allocates of small blocks before they are placed: extents cost a process that
+// has hardly any more than they can win.
+constexpr std::size_t k_small_at_first = std::size_t{16} << 20;
+
+bool is_worth_placing(std::size_t size) {
+  static constinit thread_local std::size_t at_first __attribute__((tls_model("initial-exec"))) = 0;
+  if (size >= OrderedHeap::k_least || at_first >= k_small_at_first) return true;
+  at_first += size;
+  return false;
+}
+
+void* allocate_by(OrderedHeap& heap, std::size_t size, std::size_t alignment, int intent, bool zeros) {
+  if (SmallBlocks::fits(size, alignment)) return heap.small().allocate(size, alignment, intent, zeros);
+  return size == 0 || exceeds_memory(size) ? nullptr
+                                           : heap.allocate(size, alignment, intent, heap.run_when(), zeros);
+}
+
 // Placed by the thread's intent, or the run's; nullptr where there is none. Serves forked children, too.
 void* allocate_ordered(std::size_t size, std::size_t alignment, bool zeros) {
-  if (size < OrderedHeap::k_least || observe::t_thread.inside != 0 || exceeds_memory(size)) return nullptr;
   auto* const heap = ordered_heap();
-  if (!heap) return nullptr;
-  const auto intent = thread_intent() >= 0 ? thread_intent() : heap->run_intent();
-  if (intent < 0) return nullptr;
+  if (!heap || observe::t_thread.inside != 0) return nullptr;
+  auto intent = thread_intent();
+  if (intent < 0) {
+    intent = heap->run_intent();
+    if (intent < 0 || !is_worth_placing(size)) return nullptr;
+  }
   const observe::OwnTime own;
   const observe::Inside inside;
   const auto saved = errno;
-  void* const block = heap->allocate(size, alignment, intent, heap->run_when(), zeros);
+  void* const block = allocate_by(*heap, size, alignment, intent, zeros);
   errno = saved;
   return block;
 }
@@ -82,6 +101,22 @@ void* take_over(std::size_t size, std::size_t alignment = 1, bool zeros = false)
   if (void* const block = allocate_ordered(size, alignment, zeros)) return block;
   auto* const here = wants(size);
   return here ? allocate_big(*here, size, alignment, zeros) : nullptr;
+}
+
+// The ordering of a small block by intent, or -1.
+int small_order(const void* block) {
+  const auto* const heap = ordered_heap();
+  return heap ? heap->small().order_of(block) : -1;
+}
+
+bool release_small(void* block) {
+  const int order = small_order(block);
+  if (order < 0) return false;
+  const observe::Inside inside;
+  const auto saved = errno;
+  SmallBlocks::release(order, block);
+  errno = saved;
+  return true;
 }
 
 bool is_ordered(const void* block) {
@@ -130,7 +165,7 @@ bool resize_spilled(void* block, std::size_t old_size, std::size_t size) {
 
 // Whether it was one of ours, which then is free.
 bool release_big(void* block) {
-  if (release_spilled(block) || release_ordered(block)) return true;
+  if (release_spilled(block) || release_small(block) || release_ordered(block)) return true;
   auto* const space = regions();
   if (!space || !space->contains(block)) return false;
   const observe::OwnTime own;
@@ -147,6 +182,7 @@ bool release_big(void* block) {
 
 std::size_t size_of_big(void* block) {
   if (is_spilled(block)) return spilled_heap()->size_of(block);
+  if (small_order(block) >= 0) return SmallBlocks::size_of(block);
   if (is_ordered(block)) return ordered_heap()->size_of(block);
   auto* const space = regions();
   return space && space->contains(block) ? space->find(block).size : 0;
@@ -169,8 +205,24 @@ void* move_block(void* from, std::size_t old_size, void* to, std::size_t size) {
   return to;
 }
 
+// Stays by its intent, whatever the thread's is now.
+void* reallocate_small(void* block, std::size_t size, int order) {
+  const auto old_size = SmallBlocks::size_of(block);
+  if (size <= old_size && size >= old_size / 2) return block;
+  void* moved = nullptr;
+  {
+    const observe::Inside inside;
+    moved = allocate_by(*ordered_heap(), size, 1, order, false);
+  }
+  if (!moved) return size <= old_size ? block : no_memory();
+  move_block(block, old_size, moved, size);
+  release_small(block);
+  return moved;
+}
+
 // Other sizes for blocks that are ours, or shall be.
 void* reallocate(void* block, std::size_t size) {
+  if (const int order = small_order(block); order >= 0) return reallocate_small(block, size, order);
   const auto* const next = next_allocator();
   const bool from_startup = arena_contains(block);
   const auto old_size = from_startup ? arena_size(block) : size_of_big(block);

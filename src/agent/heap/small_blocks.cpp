@@ -1,0 +1,97 @@
+// Where the extents of small blocks come from. See small_blocks.hpp.
+//
+// What is only partly free keeps its pages, so that where a block lies is what the ledger says of its extent.
+#include "agent/heap/small_blocks.hpp"
+
+#include <linux/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent/heap/ordered_heap.hpp"
+
+namespace terrace::agent {
+
+namespace {
+
+// Of address space; the more memory a machine has, the larger are its blocks.
+constexpr Bytes k_reserve{256ULL << 30};
+
+}  // namespace
+
+bool SmallBlocks::reserve() noexcept {
+  if (reserved_) return reserved_->reserved().value > 0;
+  reserved_.emplace(k_reserve, Bytes{k_extent});
+  const auto extents = reserved_->reserved().value / k_extent;
+  if (extents == 0) return false;
+  // Not mmap(): that is the program's, interposed.
+  const auto table = ::syscall(SYS_mmap, 0L, extents, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
+  if (table == -1) return false;
+  orders_ = reinterpret_cast<std::atomic<std::uint8_t>*>(table);  // NOLINT(performance-no-int-to-ptr)
+  space_.store(&*reserved_, std::memory_order_release);
+  return true;
+}
+
+bool SmallBlocks::begin(int order) noexcept {
+  const std::lock_guard guard(mutex_);
+  const auto at = static_cast<std::size_t>(order);
+  if (const auto known = begun_[at].load(std::memory_order_relaxed)) return known > 0;
+  auto& source = sources_[at];
+  source.all = this;
+  source.order = order;
+  const bool done = (space_.load() || reserve()) && memory::BlockArena::make(static_cast<unsigned>(order), source);
+  begun_[at].store(done ? 1 : -1, std::memory_order_release);
+  return done;
+}
+
+void* SmallBlocks::allocate(std::size_t size, std::size_t alignment, int order, bool zeros) noexcept {
+  if (order < 0 || static_cast<std::size_t>(order) >= begun_.size()) return nullptr;
+  const auto known = begun_[static_cast<std::size_t>(order)].load(std::memory_order_acquire);
+  if (known < 0 || (known == 0 && !begin(order))) return nullptr;
+  return memory::BlockArena::allocate(static_cast<unsigned>(order), size, alignment, zeros);
+}
+
+void SmallBlocks::purge(int order) noexcept {
+  if (order >= 0 && static_cast<std::size_t>(order) < begun_.size() &&
+      begun_[static_cast<std::size_t>(order)].load(std::memory_order_acquire) > 0)
+    memory::BlockArena::purge(static_cast<unsigned>(order));
+}
+
+void* SmallBlocks::obtain(std::size_t size, int order) noexcept {
+  void* const got = reserved_->allocate(size, k_extent);
+  if (!got) return nullptr;
+  const auto address = reinterpret_cast<std::uint64_t>(got);
+  if (!heap_.place(address, size, order)) {
+    reserved_->release(got);
+    return nullptr;
+  }
+  orders_[(address - reserved_->base()) / k_extent].store(static_cast<std::uint8_t>(order + 1),
+                                                          std::memory_order_relaxed);
+  return got;
+}
+
+void SmallBlocks::give_back(void* address, std::size_t size) noexcept {
+  const auto begin = reinterpret_cast<std::uint64_t>(address);
+  for (auto at = begin; at < begin + size; at += k_extent)
+    orders_[(at - reserved_->base()) / k_extent].store(0, std::memory_order_relaxed);
+  heap_.unmapped(begin, size);
+  reserved_->release_part(begin, size);
+}
+
+// jemalloc asks for extents with locks of its own held: those come before the heap's.
+void SmallBlocks::lock() const noexcept {
+  mutex_.lock();
+  memory::BlockArena::lock();
+  if (reserved_) reserved_->lock();
+}
+
+void SmallBlocks::unlock(bool in_child) const noexcept {
+  if (reserved_) reserved_->unlock();
+  if (in_child)
+    memory::BlockArena::unlock_in_child();
+  else
+    memory::BlockArena::unlock();
+  mutex_.unlock();
+}
+
+}  // namespace terrace::agent

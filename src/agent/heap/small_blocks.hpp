@@ -1,0 +1,79 @@
+// Small blocks by intent: one arena (memory/arenas/block_arena.hpp) for each ordering of an ordered heap, whose
+// extents the heap places at once. Whose a block is, and of which ordering, is found from its address in one step.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+
+#include "memory/arenas/block_arena.hpp"
+#include "memory/region_space.hpp"
+
+namespace terrace::agent {
+
+class OrderedHeap;
+
+class SmallBlocks {
+ public:
+  // Larger ones have pages of their own.
+  static constexpr std::size_t k_largest = memory::BlockArena::k_largest;
+
+  explicit SmallBlocks(OrderedHeap& heap) : heap_(heap) {}
+  SmallBlocks(const SmallBlocks&) = delete;
+  SmallBlocks& operator=(const SmallBlocks&) = delete;
+
+  // Whether a block of this size and alignment can be one of these.
+  [[nodiscard]] static bool fits(std::size_t size, std::size_t alignment) noexcept {
+    return size > 0 && size <= k_largest && alignment <= k_largest;
+  }
+  // Of a size that fits. Null where there is no memory, or the ordering has no arena.
+  void* allocate(std::size_t size, std::size_t alignment, int order, bool zeros) noexcept;
+  // The ordering of the block; -1: it is none of these.
+  [[nodiscard]] int order_of(const void* block) const noexcept {
+    const auto* const here = space_.load(std::memory_order_acquire);
+    return here && here->contains(block) ? of(here->base(), block) : -1;
+  }
+  // Of a block of that ordering.
+  static void release(int order, void* block) noexcept {
+    memory::BlockArena::release(static_cast<unsigned>(order), block);
+  }
+  static std::size_t size_of(const void* block) noexcept { return memory::BlockArena::size_of(block); }
+
+  // What is free of the ordering's extents is nobody's any more.
+  void purge(int order) noexcept;
+
+  // Around fork.
+  void lock() const noexcept;
+  void unlock(bool in_child) const noexcept;
+
+ private:
+  static constexpr std::size_t k_extent = memory::BlockArena::k_extent;
+  struct Source final : memory::BlockArena::Extents {
+    void* obtain(std::size_t size) noexcept override { return all->obtain(size, order); }
+    void give_back(void* address, std::size_t size) noexcept override { all->give_back(address, size); }
+    SmallBlocks* all = nullptr;
+    int order = 0;
+  };
+
+  [[nodiscard]] int of(std::uint64_t base, const void* block) const noexcept {
+    const auto extent = (reinterpret_cast<std::uint64_t>(block) - base) / k_extent;
+    return static_cast<int>(orders_[extent].load(std::memory_order_relaxed)) - 1;
+  }
+  bool begin(int order) noexcept;
+  bool reserve() noexcept;
+  void* obtain(std::size_t size, int order) noexcept;
+  void give_back(void* address, std::size_t size) noexcept;
+
+  OrderedHeap& heap_;
+  mutable std::mutex mutex_;                                                  // of beginning
+  std::array<std::atomic<std::int8_t>, memory::BlockArena::k_most> begun_{};  // 1: yes, -1: in vain
+  std::array<Source, memory::BlockArena::k_most> sources_;
+  std::optional<memory::RegionSpace> reserved_;
+  std::atomic<const memory::RegionSpace*> space_{nullptr};  // it, once there is some
+  std::atomic<std::uint8_t>* orders_ = nullptr;             // of each extent, plus 1
+};
+
+}  // namespace terrace::agent

@@ -1,0 +1,50 @@
+// Small blocks out of memory that somebody else places: jemalloc's arenas and thread caches over extents from a
+// source. Which place an extent comes from is the source's business.
+//
+// jemalloc is linked in under names of its own (jemalloc_names.txt), so a program may bring its own; its calls of
+// the system are those of jemalloc_system.cpp. Each arena has a number; each thread has a cache for each arena, so
+// blocks of two arenas never mix. An arena lives as long as the process. Safe from several threads.
+#pragma once
+
+#include <cstddef>
+
+namespace terrace::memory {
+
+class BlockArena {
+ public:
+  static constexpr unsigned k_most = 16;                         // arenas of a process
+  static constexpr std::size_t k_extent = std::size_t{2} << 20;  // what the source is asked for at a time
+  static constexpr std::size_t k_largest = k_extent / 2;         // block, and alignment
+
+  class Extents {
+   public:
+    virtual ~Extents() = default;
+    // Zeros, at a multiple of k_extent: `size` is k_extent. Null: there is none.
+    virtual void* obtain(std::size_t size) noexcept = 0;
+    // Whole extents, no longer used.
+    virtual void give_back(void* address, std::size_t size) noexcept = 0;
+  };
+
+  // The arena of that number (below k_most), once in a process; `extents` lives as long as it does. False: there
+  // is no memory for it.
+  static bool make(unsigned number, Extents& extents) noexcept;
+
+  // `size` from 1 to k_largest; `alignment` a power of two up to k_largest. Null: there is no memory.
+  static void* allocate(unsigned number, std::size_t size, std::size_t alignment, bool zeros) noexcept;
+  // A block of this arena.
+  static void release(unsigned number, void* block) noexcept;
+  // Bytes that the block has.
+  static std::size_t size_of(const void* block) noexcept;
+  // Extents of the arena's that are wholly free go back to their source at once, not when they have been so for
+  // ten seconds.
+  static void purge(unsigned number) noexcept;
+  // What the calling thread has in caches goes back to the arenas; later it is served without.
+  static void end_thread() noexcept;
+
+  // Around fork(2): nobody else is inside while the process is copied.
+  static void lock() noexcept;
+  static void unlock() noexcept;
+  static void unlock_in_child() noexcept;
+};
+
+}  // namespace terrace::memory

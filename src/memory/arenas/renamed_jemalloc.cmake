@@ -1,0 +1,22 @@
+# One object of jemalloc's archive: all but its operator new, under the names of jemalloc_names.txt, with everything
+# else local to it, and without the function that runs when a program begins.
+file(STRINGS ${NAMES} lines)
+set(kept "")
+foreach(line IN LISTS lines)
+  string(REGEX REPLACE "^[^ ]+ " "" name "${line}")
+  list(APPEND kept --keep-global-symbol=${name})
+endforeach()
+set(folder ${OUTPUT}.parts)
+file(REMOVE_RECURSE ${folder})
+file(MAKE_DIRECTORY ${folder})
+function(step)
+  execute_process(COMMAND ${ARGN} WORKING_DIRECTORY ${folder} COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+step(${AR} x ${ARCHIVE})
+file(GLOB parts ${folder}/*.o)
+list(FILTER parts EXCLUDE REGEX jemalloc_cpp)
+step(${LD} -r -o ${folder}/whole.o ${parts})
+step(${OBJCOPY} --redefine-syms=${NAMES} --remove-section=.init_array --remove-section=.rela.init_array
+  ${folder}/whole.o ${folder}/renamed.o)
+step(${OBJCOPY} ${kept} ${folder}/renamed.o ${OUTPUT})
+file(REMOVE_RECURSE ${folder})

@@ -121,6 +121,10 @@ TERRACE_PUBLIC terrace_status terrace_apply(void* address, size_t length, const 
  * chunks that are there at once. NULL: by the run's intent (`terrace run --intent`), if it has one. */
 TERRACE_PUBLIC terrace_status terrace_intent(const char* intent);
 
+/* The calling thread's own intent, as terrace_intent set it; NULL when it has none. The string lives as long as the
+ * program. */
+TERRACE_PUBLIC const char* terrace_current_intent(void);
+
 /* --- hints ------------------------------------------------------------------------------------------- */
 
 /* What is known before anything was learned. Where the user gives hints of the same, in a file or by --let, these

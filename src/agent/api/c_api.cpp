@@ -234,6 +234,12 @@ terrace_status terrace_intent(const char* intent) {
   return TERRACE_OK;
 }
 
+const char* terrace_current_intent(void) {
+  const auto* const heap = agent::ordered_heap();
+  const int intent = agent::thread_intent();
+  return heap && intent >= 0 ? heap->name_of(intent) : nullptr;
+}
+
 terrace_status terrace_object(const char* name, void* address, size_t size) {
   if (!name || !address || size == 0)
     return agent::refuse(TERRACE_INVALID, "terrace_object: the name or the address is null, or the size is 0");

@@ -49,6 +49,7 @@ class OrderedHeap final : private transfer::TouchTraps::Handler {
 
   // The number of an intent of the machine's; throws Error{not_found}, naming those that there are.
   [[nodiscard]] int find_intent(std::string_view name) const;
+  [[nodiscard]] const char* name_of(int intent) const noexcept { return order_of(intent).name.c_str(); }
   // Of the threads that have none of their own; -1: none.
   [[nodiscard]] int run_intent() const noexcept { return run_intent_; }
   void set_run_intent(int intent) noexcept { run_intent_ = intent; }

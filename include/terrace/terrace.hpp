@@ -1,0 +1,247 @@
+// terrace.hpp: the C++ side of terrace.h, C++20. Memory by intent for the standard containers, and scopes for what
+// terrace.h has in pairs of calls.
+//
+//     #include <terrace/terrace.hpp>
+//     #include <memory_resource>
+//     #include <numeric>
+//     #include <unordered_map>
+//     #include <vector>
+//
+//     int main() {
+//       std::vector<double, terrace::allocator<double>> field(1000000, terrace::allocator<double>("bandwidth"));
+//       terrace::memory_resource near("latency");
+//       std::pmr::unordered_map<int, int> index(&near);
+//       terrace::loop loop("main");
+//       for (int it = 0; it < 3; ++it) {
+//         loop.phase("fill");
+//         std::iota(field.begin(), field.end(), it);
+//         loop.phase("count");
+//         for (double value : field) ++index[static_cast<int>(value) % 1000];
+//       }
+//       return index.size() == 1000 ? 0 : 1;
+//     }
+//
+// There is nothing to link: the calls are looked for in the process when the first is needed. Where the program
+// was not started by `terrace`, memory comes from operator new and the scopes do nothing. (A statically linked
+// program finds none of the calls.) An intent is "bandwidth", "latency", "capacity", "normal", or a name of the
+// machine file's own; the string is not copied and lives as long as what was made with it. Everything here may be
+// used from any thread.
+#pragma once
+
+#include <dlfcn.h>
+#include <terrace/terrace.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <limits>
+#include <memory_resource>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+namespace terrace {
+
+namespace detail {
+
+// The calls of terrace.h that are in this process; null where they are not.
+struct Calls {
+  decltype(&::terrace_aligned_alloc) aligned_alloc =
+      find<decltype(&::terrace_aligned_alloc)>("terrace_aligned_alloc");
+  decltype(&::terrace_free) free = find<decltype(&::terrace_free)>("terrace_free");
+  decltype(&::terrace_active) active = find<decltype(&::terrace_active)>("terrace_active");
+  decltype(&::terrace_where) where = find<decltype(&::terrace_where)>("terrace_where");
+  decltype(&::terrace_last_error) last_error = find<decltype(&::terrace_last_error)>("terrace_last_error");
+  decltype(&::terrace_loop_begin) loop_begin = find<decltype(&::terrace_loop_begin)>("terrace_loop_begin");
+  decltype(&::terrace_loop_end) loop_end = find<decltype(&::terrace_loop_end)>("terrace_loop_end");
+  decltype(&::terrace_phase) phase = find<decltype(&::terrace_phase)>("terrace_phase");
+  decltype(&::terrace_object) object = find<decltype(&::terrace_object)>("terrace_object");
+  decltype(&::terrace_forget) forget = find<decltype(&::terrace_forget)>("terrace_forget");
+  decltype(&::terrace_intent) intent = find<decltype(&::terrace_intent)>("terrace_intent");
+  decltype(&::terrace_current_intent) current_intent =
+      find<decltype(&::terrace_current_intent)>("terrace_current_intent");
+
+  template <class Function>
+  static Function find(const char* name) noexcept {
+    return reinterpret_cast<Function>(::dlsym(RTLD_DEFAULT, name));
+  }
+};
+
+inline const Calls& calls() noexcept {
+  static const Calls found;
+  return found;
+}
+
+}  // namespace detail
+
+// Whether the program runs under terrace.
+inline bool active() noexcept { return detail::calls().active && detail::calls().active() != 0; }
+
+// The name of the place where the byte lies; null where Terrace does not know.
+inline const char* where(const void* address) noexcept {
+  return detail::calls().where ? detail::calls().where(address) : nullptr;
+}
+
+// No memory by that intent: there is none left, or the machine has no such intent. what() says which.
+class bad_alloc : public std::bad_alloc {
+ public:
+  bad_alloc() noexcept {
+    const char* const text = detail::calls().last_error ? detail::calls().last_error() : "no memory";
+    std::strncpy(text_, text, sizeof text_ - 1);
+  }
+  [[nodiscard]] const char* what() const noexcept override { return text_; }
+
+ private:
+  char text_[256] = {};
+};
+
+// `bytes` bytes by the intent, never null; throws terrace::bad_alloc. 0 bytes are one.
+inline void* allocate(std::size_t bytes, std::size_t alignment, const char* intent) {
+  const auto& calls = detail::calls();
+  if (!calls.aligned_alloc) return ::operator new (bytes, std::align_val_t{alignment});
+  void* const block = calls.aligned_alloc(std::max<std::size_t>(bytes, 1), alignment, intent);
+  if (!block) throw bad_alloc();
+  return block;
+}
+
+// What allocate() gave, with the same alignment.
+inline void deallocate(void* block, std::size_t alignment) noexcept {
+  const auto& calls = detail::calls();
+  if (calls.aligned_alloc)
+    calls.free(block);
+  else
+    ::operator delete (block, std::align_val_t{alignment});
+}
+
+// For std::pmr: blocks by an intent. Small ones share pages with others of the intent. Resources of one intent are
+// equal: what one allocates another may free.
+class memory_resource final : public std::pmr::memory_resource {
+ public:
+  explicit memory_resource(const char* intent) noexcept : intent_(intent) {}
+  [[nodiscard]] const char* intent() const noexcept { return intent_; }
+
+ private:
+  void* do_allocate(std::size_t bytes, std::size_t alignment) override {
+    return terrace::allocate(bytes, alignment, intent_);
+  }
+  void do_deallocate(void* block, std::size_t, std::size_t alignment) override {
+    terrace::deallocate(block, alignment);
+  }
+  [[nodiscard]] bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override {
+    const auto* const same = dynamic_cast<const memory_resource*>(&other);
+    return same && std::strcmp(intent_, same->intent_) == 0;
+  }
+
+  const char* intent_;
+};
+
+// For the standard containers: `std::vector<double, terrace::allocator<double>>
+// v(terrace::allocator<double>("latency"))`. A container that is moved or swapped takes its data along, with their
+// intent; one that is assigned a copy keeps its own intent.
+template <class T>
+class allocator {
+ public:
+  using value_type = T;
+  using propagate_on_container_copy_assignment = std::false_type;
+  using propagate_on_container_move_assignment = std::true_type;
+  using propagate_on_container_swap = std::true_type;
+  using is_always_equal = std::false_type;
+
+  explicit allocator(const char* intent) noexcept : intent_(intent) {}
+  template <class U>
+  allocator(const allocator<U>& other) noexcept
+      : intent_(other.intent()) {}  // NOLINT(google-explicit-constructor)
+
+  [[nodiscard]] T* allocate(std::size_t count) {
+    if (count > std::numeric_limits<std::size_t>::max() / sizeof(T)) throw std::bad_array_new_length();
+    return static_cast<T*>(terrace::allocate(count * sizeof(T), alignof(T), intent_));
+  }
+  void deallocate(T* block, std::size_t) noexcept { terrace::deallocate(block, alignof(T)); }
+  [[nodiscard]] const char* intent() const noexcept { return intent_; }
+
+  template <class U>
+  friend bool operator==(const allocator& one, const allocator<U>& other) noexcept {
+    return std::strcmp(one.intent(), other.intent()) == 0;
+  }
+
+ private:
+  const char* intent_;
+};
+
+// The main loop: from here to the end of the scope.
+class loop {
+ public:
+  explicit loop(const char* name = nullptr) {
+    if (detail::calls().loop_begin) detail::calls().loop_begin(name);
+  }
+  ~loop() {
+    if (detail::calls().loop_end) detail::calls().loop_end();
+  }
+  loop(const loop&) = delete;
+  loop& operator=(const loop&) = delete;
+
+  // The phase `name` begins, and the one before it ends.
+  void phase(const char* name) const {
+    if (detail::calls().phase) detail::calls().phase(name);
+  }
+};
+
+// The phase begins. It lasts until the next one begins, or the loop ends: phases follow each other and have no
+// gaps, so the end of the scope is no marker.
+class phase {
+ public:
+  explicit phase(const char* name) {
+    if (detail::calls().phase) detail::calls().phase(name);
+  }
+  phase(const phase&) = delete;
+  phase& operator=(const phase&) = delete;
+};
+
+// What this thread allocates in the scope is placed by the intent; behind it by what held before.
+class intent_scope {
+ public:
+  explicit intent_scope(const char* intent) {
+    const auto& calls = detail::calls();
+    if (!calls.intent) return;
+    before_ = calls.current_intent();
+    status_ = calls.intent(intent);
+  }
+  ~intent_scope() {
+    if (status_ == TERRACE_OK) detail::calls().intent(before_);
+  }
+  intent_scope(const intent_scope&) = delete;
+  intent_scope& operator=(const intent_scope&) = delete;
+
+  // TERRACE_INVALID: the machine has no such intent, and nothing was changed.
+  [[nodiscard]] terrace_status status() const noexcept { return status_; }
+
+ private:
+  const char* before_ = nullptr;
+  terrace_status status_ = TERRACE_NOT_ACTIVE;
+};
+
+// Memory that exists is an object of that name, as long as the scope lasts.
+class object {
+ public:
+  object(const char* name, void* address, std::size_t bytes) : address_(address) {
+    if (detail::calls().object) status_ = detail::calls().object(name, address, bytes);
+  }
+  // A container whose elements lie one behind another, or an array.
+  template <class Range>
+  requires requires(Range& range) { std::data(range), std::size(range); }
+  object(const char* name, Range& range)
+      : object(name, std::data(range), std::size(range) * sizeof(*std::data(range))) {}
+  ~object() {
+    if (status_ == TERRACE_OK) detail::calls().forget(address_);
+  }
+  object(const object&) = delete;
+  object& operator=(const object&) = delete;
+
+  [[nodiscard]] terrace_status status() const noexcept { return status_; }
+
+ private:
+  void* address_;
+  terrace_status status_ = TERRACE_NOT_ACTIVE;
+};
+
+}  // namespace terrace

@@ -26,6 +26,7 @@ namespace {
 
 constexpr unsigned k_mpol_default = 0;  // <linux/mempolicy.h>
 constexpr unsigned k_mpol_preferred = 1;
+constexpr unsigned k_mpol_interleave = 3;
 constexpr unsigned k_mpol_mf_move = 2;
 constexpr std::size_t k_node_bits = 1024;
 constexpr int k_rounds = 4;  // of moving what stayed behind
@@ -58,6 +59,17 @@ int prefer_node(std::uint64_t address, std::size_t size, int node, bool bring) n
   std::array<std::uint64_t, k_node_bits / 64> mask{};
   mask[static_cast<std::size_t>(node) / 64] = 1ULL << (node % 64);
   return set_policy(address, size, k_mpol_preferred, mask.data(), bring ? k_mpol_mf_move : 0);
+}
+
+int interleave_nodes(std::uint64_t address, std::size_t size, std::span<const int> nodes) noexcept {
+  std::array<std::uint64_t, k_node_bits / 64> mask{};
+  for (const int node : nodes) {
+    if (node < 0 || static_cast<std::size_t>(node) >= k_node_bits) return EINVAL;
+    mask[static_cast<std::size_t>(node) / 64] |= 1ULL << (node % 64);
+  }
+  // A kernel without huge pages refuses what it does not need.
+  syscall(SYS_madvise, address, size, MADV_NOHUGEPAGE);
+  return set_policy(address, size, k_mpol_interleave, mask.data(), 0);
 }
 
 int forget_preference(std::uint64_t address, std::size_t size) noexcept {

@@ -21,6 +21,8 @@ bool is_absent(int status) noexcept;
 // balancing away from the range. Pages that are there stay where they are, unless `bring`: then those that can be
 // moved are.
 int prefer_node(std::uint64_t address, std::size_t size, int node, bool bring = false) noexcept;
+// New pages shall come from the nodes in turn, page by page, and be small ones.
+int interleave_nodes(std::uint64_t address, std::size_t size, std::span<const int> nodes) noexcept;
 // Back to the thread's policy.
 int forget_preference(std::uint64_t address, std::size_t size) noexcept;
 

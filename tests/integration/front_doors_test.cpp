@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 #include "program_fixture.hpp"
 
@@ -25,6 +26,36 @@ TEST_F(FrontDoors, ContainersByIntentArePlainWithoutTerrace) {
   const auto alone = run(TERRACE_CONTAINERS);
   EXPECT_EQ(alone.output, "alone, all right\n");
   EXPECT_EQ(alone.status, 0);
+}
+
+// Without a machine that has fast memory, with node 0 named to be it, and with a list that is none; by the library
+// alone, by the injected one, and where a program was linked with memkind.
+TEST_F(FrontDoors, HighBandwidthMemoryByMemkindsNames) {
+  const std::string through_memkind = "env LD_LIBRARY_PATH=" TERRACE_MEMKIND_FOLDER " ";
+  for (const std::string& program :
+       {std::string(TERRACE_HBW_CALLS), std::string(TERRACE_RUN TERRACE_HBW_CALLS),
+        through_memkind + TERRACE_HBW_CALLS_MEMKIND, through_memkind + TERRACE_RUN TERRACE_HBW_CALLS_MEMKIND})
+    for (const char* policy : {" bind", " bind_all", " preferred", " interleave"})
+      for (const auto& [nodes, fast] : {std::pair{"", " -"},
+                                        {"MEMKIND_HBW_NODES=0 ", " 0"},
+                                        {"MEMKIND_HBW_NODES=0-99 ", " -"},
+                                        {"MEMKIND_HBW_NODES= ", " -"}}) {
+        std::filesystem::remove(root_ + "/profile.terrace");
+        const auto done = run("env " + std::string(nodes) + program + policy + fast);
+        EXPECT_EQ(done.status, 0) << nodes << program << policy << fast << ": " << done.output;
+        EXPECT_NE(done.output.find("all right\n"), std::string::npos) << done.output;
+      }
+}
+
+TEST_F(FrontDoors, WithoutTerraceAProgramOfMemkindsHasNoLibrary) {
+  EXPECT_EQ(run(TERRACE_HBW_CALLS_MEMKIND " preferred -").status, 127);
+}
+
+TEST_F(FrontDoors, ContainersInHighBandwidthMemory) {
+  for (const char* nodes : {"", "MEMKIND_HBW_NODES=0 "}) {
+    const auto done = run("env " + std::string(nodes) + TERRACE_HBW_CONTAINERS);
+    EXPECT_EQ(done.output, "all right\n");
+  }
 }
 
 }  // namespace

@@ -1,8 +1,5 @@
 // Blocks by intent: how they are allocated, kept when they are freed, and given back. See ordered_heap.hpp.
-#include <algorithm>
-#include <array>
 #include <new>
-#include <span>
 #include <utility>
 
 #include "agent/heap/ordered_heap.hpp"
@@ -73,7 +70,7 @@ void* OrderedHeap::obtain(std::size_t size, std::size_t alignment, Block block, 
   auto& here = *working();
   if (!has_room(block.intent)) keep_at_most(0);
   const auto& order = order_of(block.intent);
-  if (order.strict && !may_have_room(size, order)) return nullptr;
+  if (order.rule != Rule::spill && !may_have_room(size, order)) return nullptr;
   void* const got = here.space.allocate(size, alignment);
   if (!got) return nullptr;
   const auto found = here.space.find(got);
@@ -82,14 +79,9 @@ void* OrderedHeap::obtain(std::size_t size, std::size_t alignment, Block block, 
   // It is watched before it is known: what is told of a block that was there before begins nothing in this one.
   if (block.when == When::at_touch) {
     await_touches(found.address, found.size, block.intent);
-  } else {
-    const auto outcome = fill(found.address, found.size, block.intent, memory::OrderedFill::Content::none);
-    block.left = outcome.left;
-    problem = outcome.error;
-    if (order.strict && (problem != 0 || !is_within(found.address, found.size, order))) {
-      discard(found.address, found.size);
-      return nullptr;
-    }
+  } else if (!fill_by(order, found.address, found.size, block.intent, &block.left, &problem)) {
+    here.space.release(got);
+    return nullptr;
   }
   if (error) *error = problem;
   try {
@@ -100,39 +92,6 @@ void* OrderedHeap::obtain(std::size_t size, std::size_t alignment, Block block, 
     return nullptr;
   }
   return got;
-}
-
-// What is free by the kernel's account: nothing is begun in vain.
-bool OrderedHeap::may_have_room(std::uint64_t size, const Order& order) noexcept {
-  std::uint64_t free = 0;
-  for (const auto place : order.places) free += working()->system.free(place);
-  return size <= free;
-}
-
-bool OrderedHeap::is_within(std::uint64_t address, std::uint64_t size, const Order& order) noexcept {
-  std::array<PlaceId, 512> where;
-  for (std::uint64_t at = 0; at < size; at += where.size() * k_page) {
-    const auto some = std::span(where).first(std::min<std::uint64_t>(where.size(), (size - at) / k_page));
-    if (working()->system.where(address + at, some) != 0) return false;
-    const auto is_one = [&](PlaceId place) {
-      const auto node = [&](PlaceId of) { return of == k_no_place ? -1 : parts_.machine->place(of).numa_node; };
-      return std::ranges::find(order.places, node(place), node) != order.places.end();
-    };
-    if (!std::ranges::all_of(some, is_one)) return false;
-  }
-  return true;
-}
-
-bool OrderedHeap::place(std::uint64_t address, std::uint64_t size, int intent) noexcept {
-  auto* const here = working();
-  if (!here) return false;
-  const auto& order = order_of(intent);
-  if (order.strict && !may_have_room(size, order)) return false;
-  const auto error = fill(address, size, intent, memory::OrderedFill::Content::none).error;
-  if (!order.strict || (error == 0 && is_within(address, size, order))) return true;
-  forget(address, size);
-  here->system.forget(address, size);
-  return false;
 }
 
 bool OrderedHeap::release(void* block) noexcept {

@@ -97,9 +97,9 @@ int OrderedHeap::find_intent(std::string_view name) const {
   throw Error(Code::not_found, "there is no intent '" + std::string(name) + "'");
 }
 
-int OrderedHeap::add_order(std::string name, std::vector<PlaceId> places, bool strict) {
+int OrderedHeap::add_order(std::string name, std::vector<PlaceId> places, Rule rule) {
   if (more_count_ == more_.size()) return -1;
-  more_[more_count_] = {std::move(name), std::move(places), strict};
+  more_[more_count_] = {std::move(name), std::move(places), rule};
   return static_cast<int>(orders_.size() + more_count_++);
 }
 

@@ -54,9 +54,16 @@ class OrderedHeap final : private transfer::TouchTraps::Handler {
   [[nodiscard]] int run_intent() const noexcept { return run_intent_; }
   void set_run_intent(int intent) noexcept { run_intent_ = intent; }
   [[nodiscard]] When run_when() const noexcept { return parts_.run_when; }
-  // One more ordering, for a front door of its own: places, best first. `strict`: a block is in these, or there is
-  // none. Its number serves as an intent's does; -1 where there are too many. Of one thread at a time.
-  int add_order(std::string name, std::vector<PlaceId> places, bool strict);
+  // One more ordering, for a front door of its own: places, best first. Its number serves as an intent's does; -1
+  // where there are too many. Of one thread at a time.
+  enum class Rule : std::uint8_t {
+    spill,       // as an intent: what has no room anywhere is left to the kernel
+    strict,      // it is in these places, one after another, or there is no block
+    interleave,  // it is in these places in turn, page by page, or there is no block; at once
+  };
+  int add_order(std::string name, std::vector<PlaceId> places, Rule rule);
+  [[nodiscard]] const machine::Machine& machine() const noexcept { return *parts_.machine; }
+  [[nodiscard]] InitiatorId initiator() const noexcept { return parts_.initiator; }
 
   // nullptr where there is no room. Without `zeros` it may have what was in it when it was freed. `error`: an
   // errno value where not all of it is as the ordering says.
@@ -113,7 +120,7 @@ class OrderedHeap final : private transfer::TouchTraps::Handler {
   struct Order {
     std::string name;
     std::vector<PlaceId> places;
-    bool strict = false;
+    Rule rule = Rule::spill;
   };
 
   [[nodiscard]] const Order& order_of(int intent) const noexcept {
@@ -122,6 +129,9 @@ class OrderedHeap final : private transfer::TouchTraps::Handler {
   }
   [[nodiscard]] bool may_have_room(std::uint64_t size, const Order& order) noexcept;
   [[nodiscard]] bool is_within(std::uint64_t address, std::uint64_t size, const Order& order) noexcept;
+  bool fill_by(const Order& order, std::uint64_t address, std::uint64_t size, int intent, std::size_t* left,
+               int* error) noexcept;
+  int interleave(const Order& order, std::uint64_t address, std::uint64_t size, int intent) noexcept;
   Working* working() noexcept;
   memory::OrderedFill::Outcome fill(std::uint64_t address, std::uint64_t size, int intent,
                                     memory::OrderedFill::Content content, std::size_t left = 0) noexcept;

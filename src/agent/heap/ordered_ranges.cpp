@@ -33,6 +33,10 @@ const char* OrderedHeap::where(const void* address) const noexcept {
     range = placed_.find(at);
   }
   if (range.size == 0 || range.place == k_no_place) return nullptr;
+  if (order_of(static_cast<int>(range.intent)).rule == Rule::interleave) {
+    const auto error = working_.load(std::memory_order_acquire)->system.where(page_down(at), {&range.place, 1});
+    return error != 0 || range.place == k_no_place ? nullptr : parts_.machine->place(range.place).name.c_str();
+  }
   if (!contains(address) && !is_there(at, range.place)) return nullptr;
   return parts_.machine->place(range.place).name.c_str();
 }

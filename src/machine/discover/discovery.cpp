@@ -15,7 +15,7 @@
 #include "core/userfault_file.hpp"
 #include "machine/discover/hwloc_topology.hpp"
 #include "machine/discover/path_figures.hpp"
-#include "machine/discover/place_kind.hpp"
+#include "machine/place_kind.hpp"
 
 namespace terrace::machine {
 namespace {

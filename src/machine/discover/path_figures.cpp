@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "machine/discover/place_kind.hpp"
+#include "machine/place_kind.hpp"
 
 namespace terrace::machine {
 namespace {

@@ -35,7 +35,7 @@ struct Living {
     parts.enter = [] {};
     parts.say = [](const char*) {};
     heap.emplace(parts);
-    strict = heap->add_order("second place alone", {1}, true);
+    strict = heap->add_order("second place alone", {1}, OrderedHeap::Rule::strict);
   }
   machine::Machine machine;
   std::unique_ptr<memory::LedgerPage> page = std::make_unique<memory::LedgerPage>();

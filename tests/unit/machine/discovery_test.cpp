@@ -9,7 +9,7 @@
 #include <functional>
 
 #include "core/error.hpp"
-#include "machine/discover/place_kind.hpp"
+#include "machine/place_kind.hpp"
 #include "machine/file/machine_file.hpp"
 
 namespace terrace::machine {

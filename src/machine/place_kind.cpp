@@ -1,5 +1,5 @@
 // A node's technology from what is known of it: names first, figures where there are no names.
-#include "machine/discover/place_kind.hpp"
+#include "machine/place_kind.hpp"
 
 namespace terrace::machine {
 

@@ -1,0 +1,286 @@
+// terrace/hbwmalloc.h: thin, over a heap of high bandwidth memory. In the injected library it is the session's
+// ordered heap; without a session, and in libterrace-hbw.so, one of this process's own, on the machine as the
+// kernel describes it.
+#include <malloc.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <terrace/hbwmalloc.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <exception>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "agent/heap/hbw_heap.hpp"
+#include "agent/heap/ordered_heap.hpp"
+#include "agent/lifecycle/in_process.hpp"
+#include "core/rounding.hpp"
+#include "machine/nodes/node_files.hpp"
+#include "observe/threads/thread.hpp"
+
+namespace terrace::agent {
+
+namespace {
+
+using Policy = HbwHeap::Policy;
+
+constexpr std::size_t k_natural = alignof(std::max_align_t);
+
+// What a process has of its own where there is no session.
+struct OwnHeap {
+  explicit OwnHeap(machine::Machine found) : machine(std::move(found)), ledger(page, budget_of(machine)) {
+    OrderedHeap::Parts parts;
+    parts.machine = &machine;
+    parts.initiator = initiator_here(machine);
+    parts.ledger = &ledger;
+    parts.run_when = OrderedHeap::When::at_once;  // so there are no threads of ours
+    parts.enter = [] {};
+    parts.say = [](const char*) {};
+    heap.emplace(parts);
+  }
+  static machine::Budget budget_of(const machine::Machine& machine) {
+    machine::Budget budget;
+    for (const auto& place : machine.places()) budget.push_back(place.capacity);
+    return budget;
+  }
+  // That of the processor that this thread runs on.
+  static InitiatorId initiator_here(const machine::Machine& machine) {
+    unsigned processor = 0;
+    unsigned node = 0;
+    if (getcpu(&processor, &node) != 0) return 0;
+    const auto name = "cores" + std::to_string(node);
+    for (std::size_t i = 0; i < machine.initiators().size(); ++i)
+      if (machine.initiators()[i].name == name) return static_cast<InitiatorId>(i);
+    return 0;
+  }
+
+  machine::Machine machine;
+  memory::LedgerPage page;
+  memory::Ledger ledger;
+  std::optional<OrderedHeap> heap;
+};
+
+constinit std::atomic<HbwHeap*> g_hbw{nullptr};
+constinit OrderedHeap* g_hbw_own = nullptr;  // to be locked around forks
+pthread_once_t g_hbw_once = PTHREAD_ONCE_INIT;
+constinit std::atomic<int> g_hbw_policy{0};  // hbw_policy_t; 0: not yet asked for nor set
+
+// What all of them use beneath, the internal heap, others lock behind these.
+void lock_hbw() {
+  const observe::Inside inside;
+  if (auto* const heap = g_hbw.load()) heap->lock();
+  if (g_hbw_own) g_hbw_own->lock();
+}
+
+void unlock_hbw(bool in_child) {
+  const observe::Inside inside;
+  if (g_hbw_own) g_hbw_own->unlock(in_child);
+  if (g_hbw_own && in_child) g_hbw_own->in_child();
+  if (auto* const heap = g_hbw.load()) heap->unlock();
+}
+
+// The nodes that the user names. False: what is named is no list of this machine's nodes, so there are none.
+bool named_nodes(const machine::Machine& machine, std::optional<std::vector<int>>& nodes) {
+  const char* const text = secure_getenv("MEMKIND_HBW_NODES");
+  if (!text) return true;
+  std::vector<int> all;
+  for (const auto& place : machine.places())
+    if (place.numa_node >= 0) all.push_back(place.numa_node);
+  nodes = machine::parse_node_list(text, all);
+  return nodes.has_value();
+}
+
+void begin_hbw() {
+  const observe::Inside inside;
+  try {
+    auto* ordered = ordered_heap();
+    // In virtual time and over a file nothing is placed by orderings.
+    if (!ordered && process()) return;
+    if (!ordered) {
+      auto machine = machine::machine_of_nodes();
+      if (!machine) return;
+      ordered = &*(new OwnHeap(std::move(*machine)))->heap;
+      g_hbw_own = ordered;
+    }
+    std::optional<std::vector<int>> nodes;
+    if (!named_nodes(ordered->machine(), nodes)) return;
+    g_hbw.store(new HbwHeap(*ordered, nodes), std::memory_order_release);
+    pthread_atfork(
+        lock_hbw, [] { unlock_hbw(false); }, [] { unlock_hbw(true); });
+  } catch (const std::exception&) {  // no memory: as on a machine that has none
+  }
+}
+
+HbwHeap* hbw() {
+  if (auto* const made = g_hbw.load(std::memory_order_acquire)) return made;
+  pthread_once(&g_hbw_once, begin_hbw);
+  return g_hbw.load(std::memory_order_acquire);
+}
+
+// From the first allocation on it holds.
+Policy policy_now() {
+  int none = 0;
+  g_hbw_policy.compare_exchange_strong(none, HBW_POLICY_PREFERRED);
+  switch (g_hbw_policy.load()) {
+    case HBW_POLICY_BIND:
+      return Policy::bind;
+    case HBW_POLICY_BIND_ALL:
+      return Policy::bind_all;
+    case HBW_POLICY_INTERLEAVE:
+      return Policy::interleave;
+    default:
+      return Policy::preferred;
+  }
+}
+
+// Null, without errno, where there is no memory by the policy.
+void* allocate_hbw(std::size_t size, std::size_t alignment, bool zeros) {
+  const auto by = policy_now();
+  if (auto* const heap = hbw()) {
+    const observe::Inside inside;
+    const auto saved = errno;
+    void* const block = size <= PTRDIFF_MAX ? heap->allocate(by, size, alignment, zeros) : nullptr;
+    errno = saved;
+    if (block) return block;
+  }
+  if (by != Policy::preferred) return nullptr;
+  if (zeros) return calloc(1, size);
+  void* block = nullptr;
+  return posix_memalign(&block, alignment, size) == 0 ? block : nullptr;
+}
+
+void* or_no_memory(void* block) {
+  if (!block) errno = ENOMEM;
+  return block;
+}
+
+std::size_t size_of_hbw(void* block) {
+  if (auto* const heap = hbw()) {
+    const observe::Inside inside;
+    if (const auto size = heap->size_of(block)) return size;
+  }
+  return malloc_usable_size(block);
+}
+
+int allocate_hbw_aligned(void** to, std::size_t alignment, std::size_t size, hbw_pagesize_t pagesize) {
+  constexpr std::size_t k_huge = std::size_t{2} << 20;
+  constexpr std::size_t k_giant = std::size_t{1} << 30;
+  if (!std::has_single_bit(alignment) || alignment % sizeof(void*) != 0) return EINVAL;
+  if (pagesize < HBW_PAGESIZE_4KB || pagesize >= HBW_PAGESIZE_MAX_VALUE) return EINVAL;
+  const auto by = policy_now();
+  if (pagesize != HBW_PAGESIZE_4KB && by == Policy::interleave) return EINVAL;
+  if (pagesize == HBW_PAGESIZE_1GB_STRICT && size % k_giant != 0) return EINVAL;
+  void* block = nullptr;
+  if (size > 0) {
+    if (pagesize == HBW_PAGESIZE_4KB) {
+      block = allocate_hbw(size, std::max(alignment, k_natural), false);
+    } else if (auto* const heap = hbw()) {
+      const observe::Inside inside;
+      block = heap->allocate_pages(by, size, alignment, pagesize == HBW_PAGESIZE_2MB ? k_huge : k_giant);
+    }
+    if (!block) return ENOMEM;
+  }
+  *to = block;
+  return 0;
+}
+
+}  // namespace
+
+}  // namespace terrace::agent
+
+namespace agent = terrace::agent;
+
+extern "C" {
+
+int hbw_check_available(void) {
+  const auto* const heap = agent::hbw();
+  return heap && !heap->fast().empty() ? 0 : ENODEV;
+}
+
+hbw_policy_t hbw_get_policy(void) {
+  const int policy = agent::g_hbw_policy.load();
+  return policy == 0 ? HBW_POLICY_PREFERRED : static_cast<hbw_policy_t>(policy);
+}
+
+int hbw_set_policy(hbw_policy_t mode) {
+  if (mode < HBW_POLICY_BIND || mode > HBW_POLICY_BIND_ALL) return EINVAL;
+  int none = 0;
+  return agent::g_hbw_policy.compare_exchange_strong(none, mode) ? 0 : EPERM;
+}
+
+void* hbw_malloc(size_t size) {
+  return size == 0 ? nullptr : agent::or_no_memory(agent::allocate_hbw(size, agent::k_natural, false));
+}
+
+void* hbw_calloc(size_t nmemb, size_t size) {
+  size_t total = 0;
+  if (__builtin_mul_overflow(nmemb, size, &total)) return agent::or_no_memory(nullptr);
+  return total == 0 ? nullptr : agent::or_no_memory(agent::allocate_hbw(total, agent::k_natural, true));
+}
+
+void* hbw_realloc(void* ptr, size_t size) {
+  if (!ptr) return hbw_malloc(size);
+  if (size == 0) {
+    hbw_free(ptr);
+    return nullptr;
+  }
+  const auto had = agent::size_of_hbw(ptr);
+  if (size <= had && size >= had / 2) return ptr;
+  void* const block = hbw_malloc(size);
+  if (!block) return nullptr;
+  memcpy(block, ptr, std::min(had, size));
+  hbw_free(ptr);
+  return block;
+}
+
+void hbw_free(void* ptr) {
+  if (!ptr) return;
+  if (auto* const heap = agent::hbw()) {
+    const terrace::observe::Inside inside;
+    const auto saved = errno;
+    const bool done = heap->release(ptr);
+    errno = saved;
+    if (done) return;
+  }
+  free(ptr);
+}
+
+size_t hbw_malloc_usable_size(void* ptr) { return ptr ? agent::size_of_hbw(ptr) : 0; }
+
+int hbw_posix_memalign(void** memptr, size_t alignment, size_t size) {
+  return agent::allocate_hbw_aligned(memptr, alignment, size, HBW_PAGESIZE_4KB);
+}
+
+int hbw_posix_memalign_psize(void** memptr, size_t alignment, size_t size, hbw_pagesize_t pagesize) {
+  return agent::allocate_hbw_aligned(memptr, alignment, size, pagesize);
+}
+
+int hbw_verify_memory_region(void* addr, size_t size, int flags) {
+  if (!addr || size == 0 || (flags & ~HBW_TOUCH_PAGES) != 0) return EINVAL;
+  const auto address = reinterpret_cast<std::uint64_t>(addr);
+  if (address + size < address) return EFAULT;
+  const auto* const heap = agent::hbw();
+  const terrace::observe::Inside inside;
+  switch (agent::verify_pages(address, size, (flags & HBW_TOUCH_PAGES) != 0,
+                              heap ? heap->fast_nodes() : std::span<const int>{})) {
+    case agent::Verdict::fast:
+      return 0;
+    case agent::Verdict::not_mapped:
+      return EFAULT;
+    default:
+      return -1;
+  }
+}
+
+}  // extern "C"

@@ -1,0 +1,22 @@
+// What libterrace-hbw.so has in place of the injected library: no session, and nothing that it interposes.
+#include <pthread.h>
+
+#include "agent/heap/internal_heap.hpp"
+#include "agent/lifecycle/in_process.hpp"
+
+namespace terrace::agent {
+
+namespace {
+
+// The first, so that it is the last that is locked before a fork.
+__attribute__((constructor)) void lock_around_forks() {
+  const auto unlock = [] { internal_heap().unlock(); };
+  pthread_atfork([] { internal_heap().lock(); }, unlock, unlock);
+}
+
+}  // namespace
+
+Process* process() noexcept { return nullptr; }
+OrderedHeap* ordered_heap() noexcept { return nullptr; }
+
+}  // namespace terrace::agent

@@ -1,0 +1,97 @@
+// Orderings that are kept strictly, and interleaving. See ordered_heap.hpp.
+//
+// Never MPOL_BIND: a node that is exhausted would be answered by the out-of-memory killer. What is populated under
+// a preference is looked at, and given back where a page came from elsewhere.
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <new>
+#include <span>
+#include <vector>
+
+#include "agent/heap/ordered_heap.hpp"
+#include "agent/heap/ordered_working.hpp"
+#include "core/rounding.hpp"
+#include "memory/numa_node.hpp"
+
+namespace terrace::agent {
+
+// What is free by the kernel's account: nothing is begun in vain.
+bool OrderedHeap::may_have_room(std::uint64_t size, const Order& order) noexcept {
+  auto* const here = working();
+  std::uint64_t free = 0;
+  for (const auto place : order.places) free += here->system.free(place);
+  return size <= free;
+}
+
+bool OrderedHeap::is_within(std::uint64_t address, std::uint64_t size, const Order& order) noexcept {
+  std::array<PlaceId, 512> where;
+  const auto node = [&](PlaceId of) { return of == k_no_place ? -1 : parts_.machine->place(of).numa_node; };
+  for (std::uint64_t at = 0; at < size; at += where.size() * k_page) {
+    const auto some = std::span(where).first(std::min<std::uint64_t>(where.size(), (size - at) / k_page));
+    if (working()->system.where(address + at, some) != 0) return false;
+    const auto is_one = [&](PlaceId place) {
+      return std::ranges::find(order.places, node(place), node) != order.places.end();
+    };
+    if (!std::ranges::all_of(some, is_one)) return false;
+  }
+  return true;
+}
+
+// The account has a part of the range for each place, as large as its share, whichever pages are on it: where()
+// asks the kernel.
+int OrderedHeap::interleave(const Order& order, std::uint64_t address, std::uint64_t size, int intent) noexcept {
+  auto& here = *working();
+  const auto places = order.places.size();
+  const auto share = [&](std::size_t i) { return (size / k_page + places - 1 - i) / places * k_page; };
+  for (std::size_t i = 0; i < places; ++i)
+    if (const auto place = order.places[i];
+        here.system.free(place) < share(i) + here.system.reserve(place) + parts_.ledger->outstanding(place).value)
+      return ENOMEM;
+  try {
+    std::vector<int> nodes;
+    for (const auto place : order.places) nodes.push_back(parts_.machine->place(place).numa_node);
+    if (const int error = memory::interleave_nodes(address, size, nodes); error != 0) return error;
+    auto at = address;
+    for (std::size_t i = 0; i < places; ++i) {
+      if (share(i) == 0) continue;
+      if (!parts_.ledger->take(order.places[i], {share(i)})) return ENOMEM;
+      const std::lock_guard guard(mutex_);
+      const memory::PlacedRanges::Range range{at, share(i), order.places[i], share(i),
+                                              static_cast<std::uint32_t>(intent)};
+      placed_.add(range);
+      count(range, true);
+      at += share(i);
+    }
+  } catch (const std::bad_alloc&) {
+    return ENOMEM;
+  }
+  return here.system.populate(address, size);
+}
+
+// At once. False: the rule cannot be kept, and nothing is left of the range.
+bool OrderedHeap::fill_by(const Order& order, std::uint64_t address, std::uint64_t size, int intent,
+                          std::size_t* left, int* error) noexcept {
+  int problem = 0;
+  if (order.rule == Rule::interleave && order.places.size() > 1) {
+    problem = interleave(order, address, size, intent);
+  } else {
+    const auto outcome = fill(address, size, intent, memory::OrderedFill::Content::none);
+    problem = outcome.error;
+    if (left) *left = outcome.left;
+  }
+  if (error) *error = problem;
+  if (order.rule == Rule::spill || (problem == 0 && is_within(address, size, order))) return true;
+  forget(address, size);
+  working()->system.forget(address, size);
+  return false;
+}
+
+bool OrderedHeap::place(std::uint64_t address, std::uint64_t size, int intent) noexcept {
+  if (!working()) return false;
+  const auto& order = order_of(intent);
+  if (order.rule != Rule::spill && !may_have_room(size, order)) return false;
+  return fill_by(order, address, size, intent, nullptr, nullptr);
+}
+
+}  // namespace terrace::agent

@@ -1,0 +1,218 @@
+// See node_files.hpp.
+#include "machine/nodes/node_files.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <exception>
+#include <tuple>
+#include <utility>
+
+#include "machine/place_kind.hpp"
+
+namespace terrace::machine {
+
+namespace {
+
+constexpr int k_local = 10;  // what the kernel calls the distance of a node to itself
+
+// What a node's files say.
+struct NodeFiles {
+  int number = 0;
+  Bytes memory;
+  std::uint32_t processors = 0;
+  std::vector<int> distances;                  // to the nodes with files, in their order
+  std::vector<int> initiators;                 // nearest, of access0
+  double read = 0, write = 0, latency_ns = 0;  // from those: MiB/s; 0: not stated
+};
+
+std::string text_of(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return {};
+  std::string text;
+  std::array<char, 4096> some;
+  for (ssize_t got = 0; (got = ::read(file, some.data(), some.size())) > 0;)
+    text.append(some.data(), static_cast<std::size_t>(got));
+  ::close(file);
+  return text;
+}
+
+// All numbers in the text.
+std::vector<std::uint64_t> numbers_in(std::string_view text) {
+  std::vector<std::uint64_t> numbers;
+  for (std::size_t at = 0; at < text.size();) {
+    std::uint64_t number = 0;
+    const auto [end, problem] = std::from_chars(text.data() + at, text.data() + text.size(), number);
+    if (problem == std::errc{}) numbers.push_back(number);
+    at = problem == std::errc{} ? static_cast<std::size_t>(end - text.data()) : at + 1;
+  }
+  return numbers;
+}
+
+// "0-2,5": each number of a set as the kernel writes it.
+std::vector<int> set_in(std::string_view text) {
+  std::vector<int> set;
+  while (!text.empty()) {
+    const auto comma = std::min(text.find(','), text.size());
+    const auto ends = numbers_in(text.substr(0, comma));
+    if (!ends.empty())
+      for (auto i = ends.front(); i <= ends.back(); ++i) set.push_back(static_cast<int>(i));
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
+  return set;
+}
+
+double first_number(const std::string& path) {
+  const auto numbers = numbers_in(text_of(path));
+  return numbers.empty() ? 0 : static_cast<double>(numbers.front());
+}
+
+Bytes memory_of(const std::string& meminfo) {
+  const auto at = meminfo.find("MemTotal:");
+  if (at == std::string::npos) return {};
+  const auto numbers = numbers_in(std::string_view(meminfo).substr(at, meminfo.find('\n', at) - at));
+  return {numbers.empty() ? 0 : numbers.front() << 10};
+}
+
+std::vector<NodeFiles> read_nodes(const std::string& folder) {
+  const auto numbers = set_in(text_of(folder + "/online"));
+  std::vector<NodeFiles> nodes;
+  for (const int number : numbers) {
+    const auto files = folder + "/node" + std::to_string(number);
+    NodeFiles node;
+    node.number = number;
+    node.memory = memory_of(text_of(files + "/meminfo"));
+    node.processors = static_cast<std::uint32_t>(set_in(text_of(files + "/cpulist")).size());
+    for (const auto distance : numbers_in(text_of(files + "/distance")))
+      node.distances.push_back(static_cast<int>(std::min<std::uint64_t>(distance, 255)));
+    const auto near = files + "/access0/initiators";
+    for (const int other : numbers)
+      if (::access((near + "/node" + std::to_string(other)).c_str(), F_OK) == 0) node.initiators.push_back(other);
+    node.read = first_number(near + "/read_bandwidth");
+    node.write = first_number(near + "/write_bandwidth");
+    node.latency_ns = first_number(near + "/read_latency");
+    nodes.push_back(std::move(node));
+  }
+  return nodes;
+}
+
+class Builder {
+ public:
+  explicit Builder(std::vector<NodeFiles> nodes) : nodes_(std::move(nodes)) {}
+
+  MachineParts build() {
+    parts_.name = "this-machine";
+    parts_.nodes.push_back({"board", std::nullopt, std::nullopt});
+    for (std::size_t i = 0; i < nodes_.size(); ++i)
+      if (nodes_[i].processors > 0) add_initiator(i);
+    for (std::size_t i = 0; i < nodes_.size(); ++i)
+      if (nodes_[i].memory.value > 0) add_place(i);
+    for (std::size_t d = 0; d < initiators_.size(); ++d)
+      for (std::size_t p = 0; p < places_.size(); ++p) add_path(d, p);
+    return std::move(parts_);
+  }
+
+ private:
+  void add_initiator(std::size_t node) {
+    Initiator initiator;
+    const auto number = std::to_string(nodes_[node].number);
+    initiator.name = "cores" + number;
+    initiator.cores = nodes_[node].processors;
+    initiator.domain = static_cast<DomainId>(initiators_.size());
+    parts_.initiators.push_back(initiator);
+    parts_.domains.push_back({"domain" + number, static_cast<InitiatorId>(initiators_.size()), {}});
+    initiators_.push_back(node);
+  }
+
+  [[nodiscard]] int distance(std::size_t from, std::size_t to) const {
+    const auto& row = nodes_[from].distances;
+    if (to < row.size()) return row[to];
+    return from == to ? k_local : 2 * k_local;
+  }
+  [[nodiscard]] bool is_nearest(std::size_t from, std::size_t to) const {
+    return std::ranges::find(nodes_[to].initiators, nodes_[from].number) != nodes_[to].initiators.end();
+  }
+
+  // Its own processors', else the nearest: as the firmware says, then by distance.
+  [[nodiscard]] std::size_t domain_of(std::size_t node) const {
+    std::size_t best = 0;
+    const auto cost = [&](std::size_t d) {
+      const auto from = initiators_[d];
+      return std::tuple(from == node ? 0 : 1, is_nearest(from, node) ? 0 : 1, distance(from, node));
+    };
+    for (std::size_t d = 1; d < initiators_.size(); ++d)
+      if (cost(d) < cost(best)) best = d;
+    return best;
+  }
+
+  [[nodiscard]] std::string kind_of_node(std::size_t node, std::size_t domain) const {
+    NodeEvidence evidence;
+    evidence.has_cores = nodes_[node].processors > 0;
+    const auto& home = nodes_[initiators_[domain]];
+    if (nodes_[node].read > 0 && home.read > 0) evidence.relative_bandwidth = nodes_[node].read / home.read;
+    if (nodes_[node].latency_ns > 0 && home.latency_ns > 0)
+      evidence.relative_latency = nodes_[node].latency_ns / home.latency_ns;
+    return kind_of(evidence).kind;
+  }
+
+  void add_place(std::size_t node) {
+    Place place;
+    const auto domain = domain_of(node);
+    place.name = "node" + std::to_string(nodes_[node].number);
+    place.kind = kind_of_node(node, domain);
+    place.capacity = nodes_[node].memory;
+    if (const long page = ::sysconf(_SC_PAGESIZE); page > 0) place.granule = {static_cast<std::uint64_t>(page)};
+    place.domain = static_cast<DomainId>(domain);
+    place.numa_node = nodes_[node].number;
+    parts_.nodes.push_back({place.name, 0, static_cast<PlaceId>(places_.size())});
+    parts_.places.push_back(place);
+    places_.push_back(node);
+  }
+
+  void add_path(std::size_t domain, std::size_t place) {
+    const auto node = places_[place];
+    const auto& files = nodes_[node];
+    const auto from = initiators_[domain];
+    const auto own = parts_.places[place].domain;
+    const auto standard = defaults_of(parts_.places[place].kind);
+    const bool stated = is_nearest(from, node);
+    // Farther than from the place's own domain.
+    const double far =
+        stated || own == domain
+            ? 1
+            : std::max(1.0, static_cast<double>(distance(from, node)) / distance(initiators_[own], node));
+    constexpr double k_mib = 1024.0 * 1024;
+    Path path;
+    path.initiator = static_cast<InitiatorId>(domain);
+    path.place = static_cast<PlaceId>(place);
+    path.read = {(files.read > 0 ? files.read * k_mib : standard.read.value) / far};
+    path.write = {(files.write > 0 ? files.write * k_mib : standard.write.value) / far};
+    path.latency = {(files.latency_ns > 0 ? files.latency_ns * 1e-9 : standard.latency.value) * far};
+    if (const auto known = distance(from, node); known <= k_most_distance) path.distance = known;
+    path.bandwidth_source = files.read <= 0 ? Source::kind : stated ? Source::firmware : Source::distance;
+    path.latency_source = files.latency_ns <= 0 ? Source::kind : stated ? Source::firmware : Source::distance;
+    parts_.paths.push_back(path);
+  }
+
+  std::vector<NodeFiles> nodes_;
+  std::vector<std::size_t> initiators_;  // the node of each domain's
+  std::vector<std::size_t> places_;      // the node of each place
+  MachineParts parts_;
+};
+
+}  // namespace
+
+std::optional<Machine> machine_of_nodes(const std::string& folder) {
+  try {
+    auto parts = Builder(read_nodes(folder)).build();
+    if (parts.places.empty() || parts.initiators.empty()) return std::nullopt;
+    return Machine(std::move(parts));
+  } catch (const std::exception&) {  // what is there makes no machine
+    return std::nullopt;
+  }
+}
+
+}  // namespace terrace::machine

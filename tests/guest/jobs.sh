@@ -75,6 +75,30 @@ by_intent fork --intent bandwidth -- "$program" fork 16
 by_intent alloc --quiet -o "$out/alloc.terrace" -- "$program" alloc 160 latency
 by_intent apply --quiet -o "$out/apply.terrace" -- "$program" apply 160 bandwidth
 by_intent mine --machine "$here/own_order.toml" --intent mine -- "$program" malloc 160
+# Small blocks: by the run's intent, and by the thread's own.
+by_intent small_run --intent capacity -- "$program" small 48
+by_intent small_thread --quiet -o "$out/small.terrace" -- "$program" small 160 bandwidth
+# Under memkind's names: each policy, also until there is no more; with nodes that the user names; with huge pages.
+hbw() {
+  echo 1 >/proc/sys/vm/drop_caches
+  job "hbw_$1" env "${@:2}"
+}
+calls=$build/tests/integration/hbw_calls
+hbw bind "$calls" bind 0 fill
+hbw bind_all "$calls" bind_all 0
+hbw preferred "$calls" preferred 0 fill
+hbw interleave "$calls" interleave 0
+hbw run_bind terrace run -o "$out/hbw_bind.terrace" -- "$calls" bind 0 fill
+hbw run_preferred terrace run --quiet -o "$out/hbw_preferred.terrace" -- "$calls" preferred 0 fill
+hbw both_interleave MEMKIND_HBW_NODES=0-1 "$calls" interleave 0,1 fill
+hbw both_bind_all MEMKIND_HBW_NODES=0,1 "$calls" bind_all 0,1
+hbw far_bind MEMKIND_HBW_NODES=1 "$calls" bind 1
+hbw far_preferred "MEMKIND_HBW_NODES=!0" "$calls" preferred 1
+pool=/sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages
+echo 10 >$pool
+hbw huge_bind "$calls" bind 0
+hbw huge_preferred "$calls" preferred 0
+echo 0 >$pool
 learn &
 obey s
 obey w

@@ -113,6 +113,53 @@ def test_a_forked_child_goes_on_in_the_first_place(guest):
     assert {node for node, _ in runs_of(guest.text("intent_fork"))} == {NEAR}
 
 
+def small_on(text: str) -> dict[int, int]:
+    """Small blocks by node."""
+    return {
+        int(node): int(blocks) for node, blocks in re.findall(r"^small on node (\d+): (\d+)$", text, re.MULTILINE)
+    }
+
+
+def test_small_blocks_by_the_runs_intent_follow_the_first_16_mib(guest):
+    text = guest.text("intent_small_run")
+    assert guest.status("intent_small_run") == 0, text
+    blocks = small_on(text)
+    assert blocks[NEAR] / sum(blocks.values()) == pytest.approx(16 / 48, rel=0.1)
+    assert f"unknown: {blocks[NEAR]}\n" in text
+
+
+def test_small_blocks_by_a_threads_intent_fill_one_place_after_another(guest):
+    text = guest.text("intent_small_thread")
+    assert guest.status("intent_small_thread") == 0, text
+    blocks = small_on(text)
+    assert set(blocks) == {NEAR, FAR}
+    assert blocks[NEAR] / sum(blocks.values()) > 0.3
+    assert "unknown: 0\n" in text
+
+
+# --- memkind's names ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "job",
+    [
+        *("bind", "bind_all", "preferred", "interleave", "run_bind", "run_preferred"),
+        *("both_interleave", "both_bind_all", "far_bind", "far_preferred", "huge_bind", "huge_preferred"),
+    ],
+)
+def test_high_bandwidth_memory_page_by_page(guest, job):
+    job = f"hbw_{job}"
+    assert guest.status(job) == 0, guest.text(job)
+    assert guest.text(job).endswith("all right\n")
+    if job.startswith("hbw_huge"):
+        assert "huge pages: 10\n" in guest.text(job)
+
+
+def test_what_memkinds_names_place_is_on_the_runs_account(guest):
+    (line,) = [line for line in guest.errors("hbw_run_bind").splitlines() if "hbw bind" in line]
+    assert "MiB of data by hbw bind: " in line
+
+
 # --- CG obeys its plan -------------------------------------------------------------------------------------------
 
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <fstream>
 #include <string>
 
@@ -90,6 +91,21 @@ TEST_F(Intent, TheCallsPlaceWhatTheyAreTold) {
   EXPECT_FALSE(has(thread, "unknown")) << thread.output;
   EXPECT_TRUE(has(thread, "none: 0\n")) << thread.output;
   EXPECT_EQ(with("", std::string(k_program) + "again 32 bandwidth").status, 0);
+}
+
+// By the thread's intent all of them, by the run's those behind the first 16 MiB.
+TEST_F(Intent, SmallBlocksArePlaced) {
+  const auto thread = with("", std::string(k_program) + "small 40 latency");
+  EXPECT_EQ(thread.status, 0) << thread.output;
+  EXPECT_TRUE(has(thread, "unknown: 0\n")) << thread.output;
+  const auto whole = with("--intent bandwidth", std::string(k_program) + "small 40");
+  EXPECT_EQ(whole.status, 0) << whole.output;
+  long unknown = -1;
+  std::sscanf(whole.output.c_str() + whole.output.find("unknown: "), "unknown: %ld", &unknown);
+  constexpr double k_mean = 16 + 1984 / 2.0;  // bytes of a block
+  EXPECT_NEAR(static_cast<double>(unknown), (16 << 20) / k_mean, 0.05 * (16 << 20) / k_mean) << whole.output;
+  EXPECT_TRUE(has(whole, "MiB of data by bandwidth: ")) << whole.output;
+  EXPECT_FALSE(has(run(TERRACE_BY_INTENT " small 40"), "unknown: 0\n"));
 }
 
 TEST_F(Intent, WithoutTerraceMemoryIsPlain) {

@@ -94,7 +94,7 @@ void* HbwHeap::allocate(Policy policy, std::size_t size, std::size_t alignment, 
     if (!block) block = heap_.allocate(size, alignment, order, OrderedHeap::When::at_once, zeros);
     if (block) return block;
     // What small blocks have left of the places serves others.
-    for (const int one : orders_) heap_.small().purge(one);
+    heap_.small().purge();
   }
   return nullptr;
 }

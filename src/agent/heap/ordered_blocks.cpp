@@ -68,7 +68,10 @@ void* OrderedHeap::allocate(std::size_t size, std::size_t alignment, int intent,
 
 void* OrderedHeap::obtain(std::size_t size, std::size_t alignment, Block block, int* error) noexcept {
   auto& here = *working();
-  if (!has_room(block.intent)) keep_at_most(0);
+  if (!has_room(block.intent)) {
+    keep_at_most(0);
+    small_.purge();
+  }
   const auto& order = order_of(block.intent);
   if (order.rule != Rule::spill && !may_have_room(size, order)) return nullptr;
   void* const got = here.space.allocate(size, alignment);

@@ -51,10 +51,9 @@ void* SmallBlocks::allocate(std::size_t size, std::size_t alignment, int order, 
   return memory::BlockArena::allocate(static_cast<unsigned>(order), size, alignment, zeros);
 }
 
-void SmallBlocks::purge(int order) noexcept {
-  if (order >= 0 && static_cast<std::size_t>(order) < begun_.size() &&
-      begun_[static_cast<std::size_t>(order)].load(std::memory_order_acquire) > 0)
-    memory::BlockArena::purge(static_cast<unsigned>(order));
+void SmallBlocks::purge() noexcept {
+  for (std::size_t i = 0; i < begun_.size(); ++i)
+    if (begun_[i].load(std::memory_order_acquire) > 0) memory::BlockArena::purge(static_cast<unsigned>(i));
 }
 
 void* SmallBlocks::obtain(std::size_t size, int order) noexcept {

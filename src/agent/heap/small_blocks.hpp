@@ -42,8 +42,8 @@ class SmallBlocks {
   }
   static std::size_t size_of(const void* block) noexcept { return memory::BlockArena::size_of(block); }
 
-  // What is free of the ordering's extents is nobody's any more.
-  void purge(int order) noexcept;
+  // Extents that are free are nobody's any more.
+  void purge() noexcept;
 
   // Around fork.
   void lock() const noexcept;

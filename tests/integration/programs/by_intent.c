@@ -10,6 +10,8 @@
  *   by_intent apply MIB INTENT      terrace_apply to a mapping of which the first half is there
  *   by_intent thread MIB INTENT     terrace_intent, then malloc
  *   by_intent again MIB INTENT      terrace_alloc and terrace_free, ten times
+ *   by_intent small MIB [INTENT]    blocks of 16 to 2,000 bytes, by the intent or the run's; for each node a line
+ *                                   "small on node N: BLOCKS"
  *
  * It prints lines "node N: PAGES" for pages that follow each other, what the calls answer, and what
  * terrace_where() says. */
@@ -73,12 +75,54 @@ static void* block_of_a_thread(void* size) {
   return block;
 }
 
+/* Blocks that lie in one page; a list, so that nothing else is allocated. */
+static int small(size_t bytes, const char* intent) {
+  enum { k_nodes = 8 };
+  struct Link {
+    struct Link* next;
+    unsigned size;
+  }* list = NULL;
+  if (intent && terrace_intent(intent) != 0) return 6;
+  unsigned random = 1;
+  for (size_t sum = 0; sum < bytes; sum += list->size) {
+    random = random * 1103515245 + 12345;
+    const unsigned size = 16 + random / 65536 % 1985;
+    struct Link* const link = malloc(size);
+    if (!link) return 7;
+    memset(link, 0x5a, size);
+    link->size = size;
+    link->next = list;
+    list = link;
+  }
+  long on[k_nodes] = {0};
+  long unknown = 0;
+  for (struct Link* link = list; link; link = link->next) {
+    void* page = (void*)((size_t)link & ~(size_t)(k_page - 1));
+    int node = -1;
+    if (syscall(SYS_move_pages, 0, 1L, &page, NULL, &node, 0) != 0 || node < 0 || node >= k_nodes) return 8;
+    ++on[node];
+    unknown += terrace_where(link) == NULL;
+  }
+  for (int node = 0; node < k_nodes; ++node)
+    if (on[node] > 0) printf("small on node %d: %ld\n", node, on[node]);
+  printf("unknown: %ld\n", unknown);
+  while (list) {
+    struct Link* const next = list->next;
+    for (unsigned at = sizeof *list; at < list->size; ++at)
+      if (((unsigned char*)list)[at] != 0x5a) return 9;
+    free(list);
+    list = next;
+  }
+  return 0;
+}
+
 int main(int count, char** words) {
   if (count < 3) return 2;
   const char* const mode = words[1];
   size_t size = (size_t)atol(words[2]) << 20;
   const char* const intent = count > 3 ? words[3] : NULL;
   char* block = NULL;
+  if (strcmp(mode, "small") == 0) return small(size, intent);
   if (strcmp(mode, "malloc") == 0) {
     block = malloc(size);
     touch(block, size);

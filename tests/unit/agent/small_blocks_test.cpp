@@ -115,7 +115,7 @@ TEST_F(SmallBlocksTest, AreWhatAListOfThemSays) {
 
 // 24 MiB of small blocks are in 2 MiB pieces that the ledger knows; all of them go when none is used.
 TEST_F(SmallBlocksTest, AreOnTheAccountsAsLongAsTheyAreThere) {
-  small_.purge(bandwidth_);
+  small_.purge();
   const auto before = living().ledger.held(0).value;
   std::vector<void*> blocks;
   for (std::size_t bytes = 0; bytes < 24 * k_mib; bytes += 1024)
@@ -128,7 +128,7 @@ TEST_F(SmallBlocksTest, AreOnTheAccountsAsLongAsTheyAreThere) {
     ASSERT_STREQ(heap_.where(block), "p0");
     SmallBlocks::release(bandwidth_, block);
   }
-  small_.purge(bandwidth_);
+  small_.purge();
   EXPECT_EQ(living().ledger.held(0).value, before);
   EXPECT_EQ(small_.order_of(blocks.back()), -1);
   EXPECT_EQ(heap_.where(blocks.back()), nullptr);
@@ -153,7 +153,7 @@ TEST_F(SmallBlocksTest, OfAStrictOrderingEndWithItsPlace) {
   EXPECT_GE(blocks.size(), 6 * k_mib / 100000);
   EXPECT_EQ(living().ledger.held(1).value, 8 * k_mib);
   for (void* block : blocks) SmallBlocks::release(strict, block);
-  small_.purge(strict);
+  small_.purge();
   EXPECT_EQ(living().ledger.held(1).value, 0U);
   EXPECT_EQ(heap_.allocate(9 * k_mib, 1, strict, OrderedHeap::When::at_once), nullptr);
   EXPECT_EQ(living().ledger.held(1).value, 0U);

@@ -25,4 +25,18 @@ if(TARGET terrace_cli AND NOT TERRACE_SANITIZE)
     TERRACE_CONTAINERS="$<TARGET_FILE:containers>" TERRACE_HBW_CALLS="$<TARGET_FILE:hbw_calls>"
     TERRACE_HBW_CALLS_MEMKIND="$<TARGET_FILE:hbw_calls_memkind>" TERRACE_HBW_CONTAINERS="$<TARGET_FILE:hbw_containers>"
     TERRACE_MEMKIND_FOLDER="$<TARGET_FILE_DIR:terrace_hbw>/memkind")
+  if(TERRACE_GFORTRAN)
+    set(program ${CMAKE_CURRENT_BINARY_DIR}/arrays_by_intent)
+    set(headers ${PROJECT_SOURCE_DIR}/include/terrace)
+    set(sources ${headers}/terrace.f90 ${headers}/terrace_arrays.F90
+      ${CMAKE_CURRENT_SOURCE_DIR}/programs/arrays_by_intent.f90)
+    add_custom_command(OUTPUT ${program}
+      COMMAND ${CMAKE_COMMAND} -E make_directory ${program}.modules
+      COMMAND ${TERRACE_GFORTRAN} -std=f2018 -O1 -J${program}.modules -o ${program} ${sources}
+        $<TARGET_FILE:terrace> -Wl,-rpath,$<TARGET_FILE_DIR:terrace>
+      DEPENDS ${sources} ${headers}/terrace_arrays.inc terrace VERBATIM)
+    add_custom_target(arrays_by_intent_in_fortran DEPENDS ${program})
+    add_dependencies(front_doors_test arrays_by_intent_in_fortran)
+    target_compile_definitions(front_doors_test PRIVATE TERRACE_ARRAYS_BY_INTENT="${program}")
+  endif()
 endif()

@@ -58,5 +58,15 @@ TEST_F(FrontDoors, ContainersInHighBandwidthMemory) {
   }
 }
 
+#ifdef TERRACE_ARRAYS_BY_INTENT
+TEST_F(FrontDoors, FortranArraysByIntentOfEachTypeAndRank) {
+  for (const char* before : {"", TERRACE_RUN}) {
+    const auto done = run(std::string(before) + TERRACE_ARRAYS_BY_INTENT);
+    EXPECT_EQ(done.status, 0);
+    EXPECT_EQ(done.output.substr(0, 10), "all right\n") << before << done.output;
+  }
+}
+#endif
+
 }  // namespace
 }  // namespace terrace::test

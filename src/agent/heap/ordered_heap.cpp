@@ -49,6 +49,8 @@ class OrderedHeap::Filling final : public memory::OrderedFill::Progress {
     if (traps_) traps_->forget(address, size);
   }
   void placed(const memory::OrderedFill::Part& part) noexcept override {
+    // Where that is refused nothing of it stays.
+    if (part.place == k_no_place && heap_.order_of(intent_).rule == Rule::strict) return;
     const memory::PlacedRanges::Range range{part.address, part.size, part.place, part.held,
                                             static_cast<std::uint32_t>(intent_)};
     try {
@@ -129,6 +131,7 @@ memory::OrderedFill::Outcome OrderedHeap::fill(std::uint64_t address, std::uint6
   }
   if (outcome.error == EFAULT) return outcome;  // the caller's mistake: nobody was to place what is not there
   filling.end();
+  if (order_of(intent).rule == Rule::strict) return outcome;  // who asked is told
   if (std::int32_t none = 0; outcome.error != 0 && here.counts)
     here.counts->error.compare_exchange_strong(none, outcome.error);
   return outcome;

@@ -17,7 +17,8 @@ namespace terrace::machine {
 
 namespace {
 
-constexpr int k_local = 10;  // what the kernel calls the distance of a node to itself
+constexpr std::uint64_t k_most = 1 << 16;  // number of a node or processor
+constexpr int k_local = 10;                // what the kernel calls the distance of a node to itself
 
 // What a node's files say.
 struct NodeFiles {
@@ -59,7 +60,7 @@ std::vector<int> set_in(std::string_view text) {
     const auto comma = std::min(text.find(','), text.size());
     const auto ends = numbers_in(text.substr(0, comma));
     if (!ends.empty())
-      for (auto i = ends.front(); i <= ends.back(); ++i) set.push_back(static_cast<int>(i));
+      for (auto i = ends.front(); i <= std::min(ends.back(), k_most); ++i) set.push_back(static_cast<int>(i));
     text.remove_prefix(std::min(comma + 1, text.size()));
   }
   return set;
@@ -108,6 +109,7 @@ class Builder {
     parts_.nodes.push_back({"board", std::nullopt, std::nullopt});
     for (std::size_t i = 0; i < nodes_.size(); ++i)
       if (nodes_[i].processors > 0) add_initiator(i);
+    if (initiators_.empty()) return std::move(parts_);
     for (std::size_t i = 0; i < nodes_.size(); ++i)
       if (nodes_[i].memory.value > 0) add_place(i);
     for (std::size_t d = 0; d < initiators_.size(); ++d)

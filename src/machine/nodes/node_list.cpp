@@ -33,6 +33,7 @@ std::optional<std::pair<int, int>> take_range(std::string_view& text) {
 std::optional<std::vector<int>> parse_node_list(std::string_view text, const std::vector<int>& all) {
   const bool others = text.starts_with('!');
   if (others) text.remove_prefix(1);
+  if (text.empty()) return std::nullopt;
   std::vector<int> named;
   if (text == "all") {
     named = all;

@@ -1,0 +1,136 @@
+// Which places are high bandwidth memory, on machine files of published machines; and interleaving and strictness
+// on this machine's first node, which stands for several places.
+#include "agent/heap/hbw_heap.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "machine/file/machine_file.hpp"
+#include "support/real_memory.hpp"
+
+namespace terrace::agent {
+namespace {
+
+using Names = std::set<std::string>;
+
+Names fast_of(const machine::Machine& machine, DomainId domain) {
+  Names names;
+  for (const auto place : faster_than_home(machine, domain)) names.insert(machine.place(place).name);
+  return names;
+}
+
+// Their places have no node of this machine's: they get one.
+machine::Machine shipped(const std::string& name) {
+  auto parts = machine::read_machine_file(std::string(TERRACE_SOURCE_DIR) + "/machines/" + name + ".toml").parts();
+  for (std::size_t i = 0; i < parts.places.size(); ++i) parts.places[i].numa_node = static_cast<int>(i);
+  return machine::Machine(parts);
+}
+
+TEST(FastPlaces, OfPublishedMachines) {
+  const auto knl = shipped("knl-7210-flat");
+  for (DomainId domain = 0; domain < knl.domains().size(); ++domain)
+    for (const auto& name : fast_of(knl, domain)) EXPECT_EQ(knl.place(*knl.find_place(name)).kind, "hbm");
+  EXPECT_FALSE(fast_of(knl, 0).empty());
+  const auto xeon = shipped("xeon-max-9480-snc4");
+  for (DomainId domain = 0; domain < xeon.domains().size(); ++domain) {
+    const auto faster = faster_than_home(xeon, domain);
+    ASSERT_FALSE(faster.empty());
+    EXPECT_EQ(xeon.place(faster.front()).kind, "hbm");
+    EXPECT_EQ(xeon.place(faster.front()).domain, domain);
+  }
+}
+
+struct Living {
+  Living() : machine(tests::machine_on({0, 0, 0})), ledger(*page, {{16 << 20}, {32 << 20}, {1 << 30}}) {
+    OrderedHeap::Parts parts;
+    parts.machine = &machine;
+    parts.ledger = &ledger;
+    parts.mark = 0;
+    parts.counts = [this] { return &counts; };
+    parts.enter = [] {};
+    parts.say = [](const char*) {};
+    heap.emplace(parts);
+    hbw.emplace(*heap, std::nullopt);
+  }
+  machine::Machine machine;
+  std::unique_ptr<memory::LedgerPage> page = std::make_unique<memory::LedgerPage>();
+  memory::Ledger ledger;
+  memory::OrderedCounts counts;
+  std::optional<OrderedHeap> heap;
+  std::optional<HbwHeap> hbw;
+};
+
+Living& living() {
+  static auto& all = *new Living;
+  return all;
+}
+
+using Policy = HbwHeap::Policy;
+constexpr std::size_t k_mib = std::size_t{1} << 20;
+
+class HbwHeapTest : public ::testing::Test {
+ protected:
+  [[nodiscard]] std::vector<std::uint64_t> held() const {
+    std::vector<std::uint64_t> mib;
+    for (PlaceId place = 0; place < 3; ++place) mib.push_back(living().ledger.held(place).value / k_mib);
+    return mib;
+  }
+  HbwHeap& heap_ = *living().hbw;
+};
+
+using Held = std::vector<std::uint64_t>;
+
+// p0 and p1 are faster than p2, the home. All are as near.
+TEST_F(HbwHeapTest, EachPolicyHasItsPlaces) {
+  EXPECT_EQ(heap_.fast(), (std::vector<PlaceId>{0, 1}));
+  void* block = heap_.allocate(Policy::bind_all, 20 * k_mib, 16, false);
+  EXPECT_EQ(held(), (Held{16, 4, 0}));
+  EXPECT_EQ(heap_.size_of(block), 20 * k_mib);
+  EXPECT_TRUE(heap_.release(block));
+  EXPECT_EQ(heap_.allocate(Policy::bind_all, 49 * k_mib, 16, false), nullptr);
+  EXPECT_EQ(held(), (Held{0, 0, 0}));
+  block = heap_.allocate(Policy::preferred, 50 * k_mib, 16, false);
+  EXPECT_EQ(held(), (Held{16, 32, 2}));
+  EXPECT_TRUE(heap_.release(block));
+  // Half of it each, also where the number of pages is odd.
+  block = heap_.allocate(Policy::interleave, 20 * k_mib, 16, true);
+  EXPECT_EQ(held(), (Held{10, 10, 0}));
+  EXPECT_STREQ(living().heap->where(block), "p0");  // by the node, which all of them have
+  EXPECT_TRUE(heap_.release(block));
+  block = heap_.allocate(Policy::interleave, 5 * k_page + k_mib, 16, false);
+  EXPECT_EQ(living().ledger.held(0).value - living().ledger.held(1).value, k_page);
+  EXPECT_TRUE(heap_.release(block));
+  EXPECT_EQ(held(), (Held{0, 0, 0}));
+  // A share that a place has no room for is no block.
+  EXPECT_EQ(heap_.allocate(Policy::interleave, 40 * k_mib, 16, false), nullptr);
+  EXPECT_EQ(held(), (Held{0, 0, 0}));
+  int other = 0;
+  EXPECT_FALSE(heap_.release(&other));
+  EXPECT_EQ(heap_.size_of(&other), 0U);
+}
+
+TEST_F(HbwHeapTest, RegionsAreLookedAtPageByPage) {
+  const tests::Mapping mapping(4 * k_page);
+  const int here[] = {0};
+  const int elsewhere[] = {1};
+  EXPECT_EQ(verify_pages(mapping.address(), 4 * k_page, false, here), Verdict::other);
+  std::memset(mapping.page(1), 7, k_page);
+  EXPECT_EQ(verify_pages(mapping.address() + k_page + 3, k_page - 3, false, here), Verdict::fast);
+  EXPECT_EQ(verify_pages(mapping.address() + k_page + 3, k_page, false, here), Verdict::other);
+  EXPECT_EQ(verify_pages(mapping.address(), 4 * k_page, true, elsewhere), Verdict::other);
+  EXPECT_EQ(verify_pages(mapping.address(), 4 * k_page, false, here), Verdict::fast);
+  EXPECT_EQ(*mapping.page(1), 7);
+  ::munmap(mapping.page(2), k_page);
+  EXPECT_EQ(verify_pages(mapping.address(), 4 * k_page, true, here), Verdict::not_mapped);
+  EXPECT_EQ(verify_pages(mapping.address(), 2 * k_page, false, here), Verdict::fast);
+}
+
+}  // namespace
+}  // namespace terrace::agent

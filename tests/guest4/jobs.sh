@@ -66,6 +66,13 @@ balance() {
 
 views four
 job ordered "$build/tests/guest/ordered_spill_test"  # alone: it fills all nodes
+# Under memkind's names, from either socket.
+calls=$build/tests/integration/hbw_calls
+job hbw_bind_0 taskset -c 0 "$calls" bind 2
+job hbw_bind_1 taskset -c 1 "$calls" bind 3
+job hbw_preferred_1 taskset -c 1 "$calls" preferred 3
+job hbw_bind_all_1 taskset -c 1 "$calls" bind_all 3,2
+job hbw_interleave_0 taskset -c 0 "$calls" interleave 2,3 fill
 limited
 balance
 job balancing "$guest/balancing_test"

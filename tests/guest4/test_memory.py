@@ -51,6 +51,12 @@ def test_data_by_intent_fills_the_places_in_order(guest):
 LIMIT = 120 * MIB
 
 
+@pytest.mark.parametrize("job", ["bind_0", "bind_1", "preferred_1", "bind_all_1", "interleave_0"])
+def test_high_bandwidth_memory_is_the_nearest_sockets(guest, job):
+    assert guest.status(f"hbw_{job}") == 0, guest.text(f"hbw_{job}")
+    assert guest.text(f"hbw_{job}").endswith("all right\n")
+
+
 def test_discovery_says_the_groups_limit(guest):
     limit = guest.json("limited_machine")["memory_limit"]
     assert (limit["limit"], limit["version"]) == (LIMIT, 2)

@@ -94,13 +94,11 @@ int main(int count, char** words) {
 """
 
 
-def test_the_libraries_are_opened_by_a_program_with_room_for_their_thread_local_data(tmp_path):
+@pytest.mark.parametrize("library", ["libterrace-hbw.so", "libterrace.so"])
+def test_the_libraries_are_opened_by_a_program_that_runs(tmp_path, library):
+    """So their thread-local data are few: such a program has little room left for them."""
     (tmp_path / "loads.c").write_text(LOADS)
     subprocess.run(["cc", "-O1", "loads.c", "-o", "loads"], cwd=tmp_path, check=True)
-    tunables = {"GLIBC_TUNABLES": "glibc.rtld.optional_static_tls=8192"}
-    for library, call in (("libterrace-hbw.so", "hbw_malloc"), ("libterrace.so", "hbw_malloc")):
-        path = PREFIX / "lib" / "terrace" / library
-        done = subprocess.run(
-            [tmp_path / "loads", path, call], env=os.environ | tunables, capture_output=True, text=True
-        )
-        assert done.returncode == 0, done.stdout
+    path = PREFIX / "lib" / "terrace" / library
+    done = subprocess.run([tmp_path / "loads", path, "hbw_malloc"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout

@@ -85,7 +85,7 @@ void lock_hbw() {
 
 void unlock_hbw(bool in_child) {
   const observe::Inside inside;
-  if (g_hbw_own) g_hbw_own->unlock(in_child);
+  if (g_hbw_own) g_hbw_own->unlock();
   if (g_hbw_own && in_child) g_hbw_own->in_child();
   if (auto* const heap = g_hbw.load()) heap->unlock();
 }

@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "core/rounding.hpp"
+#include "memory/arenas/size_classes.hpp"
 
 namespace terrace::agent {
 
@@ -29,20 +30,8 @@ struct Header {
 };
 static_assert(sizeof(Header) <= k_header);
 
-// 16, 32, 48, 64, 80, 96, 112, 128, then four to each doubling: at most a quarter is wasted.
-constexpr std::size_t class_of(std::size_t size) {
-  if (size <= 128) return (std::max<std::size_t>(size, 1) - 1) / 16;
-  const auto doubling =
-      static_cast<std::size_t>(std::bit_width(size - 1)) - 1;  // size in (2^doubling, 2^(doubling+1)]
-  return 8 + (doubling - 7) * 4 + (size - 1 - (std::size_t{1} << doubling)) / (std::size_t{1} << (doubling - 2));
-}
-constexpr std::size_t size_of(std::size_t size_class) {
-  if (size_class < 8) return (size_class + 1) * 16;
-  const auto doubling = 7 + (size_class - 8) / 4;
-  return (std::size_t{1} << doubling) + ((size_class - 8) % 4 + 1) * (std::size_t{1} << (doubling - 2));
-}
-static_assert(size_of(class_of(128)) == 128 && size_of(class_of(129)) == 160 && size_of(class_of(256)) == 256);
-static_assert(size_of(class_of(k_biggest_class)) == k_biggest_class && class_of(k_biggest_class) < 40);
+using memory::size_class_of;
+static_assert(memory::size_of_class(size_class_of(k_biggest_class)) == k_biggest_class);
 
 std::byte* map(std::size_t size) {
   // Not mmap(): in the injected library that is the program's, interposed.
@@ -97,8 +86,8 @@ void* InternalHeap::allocate(std::size_t size, std::size_t alignment) noexcept {
     const std::lock_guard guard(lock_);
     return allocate_big(size, alignment);
   }
-  const auto index = class_of(size);
-  const auto block = size_of(index);
+  const auto index = size_class_of(size);
+  const auto block = memory::size_of_class(index);
   const std::lock_guard guard(lock_);
   auto& size_class = classes_[index];
   if (auto* const free = size_class.free) {

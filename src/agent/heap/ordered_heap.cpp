@@ -229,10 +229,10 @@ void OrderedHeap::lock() const {
   if (const auto* const here = working_.load()) here->space.lock();
 }
 
-void OrderedHeap::unlock(bool in_child) const {
+void OrderedHeap::unlock() const {
   if (const auto* const here = working_.load()) here->space.unlock();
   mutex_.unlock();
-  small_.unlock(in_child);
+  small_.unlock();
 }
 
 void OrderedHeap::count(const memory::PlacedRanges::Range& range, bool more) noexcept {

@@ -104,7 +104,7 @@ class OrderedHeap final : private transfer::TouchTraps::Handler {
 
   // Around fork. In a child nobody waits for touches: what is allocated there lazily is preferred in a place.
   void lock() const;
-  void unlock(bool in_child = false) const;
+  void unlock() const;
   void in_child() noexcept;
 
  private:

@@ -77,19 +77,16 @@ void SmallBlocks::give_back(void* address, std::size_t size) noexcept {
   reserved_->release_part(begin, size);
 }
 
-// jemalloc asks for extents with locks of its own held: those come before the heap's.
+// Arenas ask for extents with locks of their own held: those come before the heap's.
 void SmallBlocks::lock() const noexcept {
   mutex_.lock();
   memory::BlockArena::lock();
   if (reserved_) reserved_->lock();
 }
 
-void SmallBlocks::unlock(bool in_child) const noexcept {
+void SmallBlocks::unlock() const noexcept {
   if (reserved_) reserved_->unlock();
-  if (in_child)
-    memory::BlockArena::unlock_in_child();
-  else
-    memory::BlockArena::unlock();
+  memory::BlockArena::unlock();
   mutex_.unlock();
 }
 

@@ -47,7 +47,7 @@ class SmallBlocks {
 
   // Around fork.
   void lock() const noexcept;
-  void unlock(bool in_child) const noexcept;
+  void unlock() const noexcept;
 
  private:
   static constexpr std::size_t k_extent = memory::BlockArena::k_extent;

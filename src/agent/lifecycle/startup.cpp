@@ -123,9 +123,9 @@ void before_fork() {
   transfer::hold_exchanges();
 }
 
-void release_after_fork(void (SpilledHeap::*release_spilled)() noexcept, bool in_child = false) {
+void release_after_fork(void (SpilledHeap::*release_spilled)() noexcept) {
   internal_heap().unlock();
-  if (const auto* const ordered = ordered_heap()) ordered->unlock(in_child);
+  if (const auto* const ordered = ordered_heap()) ordered->unlock();
   if (auto* const here = process()) {
     if (auto* const spilled = spilled_heap()) (spilled->*release_spilled)();
     here->regions->unlock();
@@ -144,7 +144,7 @@ void in_parent() {
 
 void in_child() {
   transfer::release_exchanges_in_child();
-  release_after_fork(&SpilledHeap::in_child, true);
+  release_after_fork(&SpilledHeap::in_child);
   if (auto* const ordered = ordered_heap()) ordered->in_child();  // needs the internal heap
   if (process()) {
     Process* const made = after_fork();

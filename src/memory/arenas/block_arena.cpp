@@ -1,158 +1,165 @@
-// Arenas, thread caches and extent hooks. See block_arena.hpp.
+// The process's arenas, and the caches of its threads: blocks of each class that a thread takes and gives back
+// without a lock. See block_arena.hpp.
 #include "memory/arenas/block_arena.hpp"
 
-#include <jemalloc/jemalloc.h>
 #include <pthread.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>
-#include <cstddef>
-#include <cstdio>
+#include <cstdint>
 #include <cstring>
 #include <new>
 
-#include "memory/arenas/extent_pages.hpp"
-#include "memory/arenas/jemalloc_system.hpp"
-
-extern "C" {
-void* terrace_arena_mallocx(std::size_t size, int flags);
-void terrace_arena_dallocx(void* block, int flags);
-std::size_t terrace_arena_sallocx(const void* block, int flags);
-int terrace_arena_mallctl(const char* name, void* old, std::size_t* old_size, void* to, std::size_t size);
-}
+#include "memory/arenas/arena.hpp"
 
 namespace terrace::memory {
 
 namespace {
 
-struct Arena {
-  extent_hooks_t hooks{};  // the first: jemalloc hands out its address
-  ExtentPages* pages = nullptr;
-  unsigned index = 0;  // jemalloc's
-};
-constinit std::array<Arena, BlockArena::k_most> g_arenas{};
+constinit std::array<std::atomic<Arena*>, BlockArena::k_most> g_arenas{};
 
-// What jemalloc 5.3's experimental.arenas_create_ext takes.
-struct Config {
-  extent_hooks_t* hooks;
-  bool metadata_use_hooks;
+struct Kept {
+  void* list = nullptr;  // linked by their first words
+  std::uint32_t count = 0;
 };
-
+struct Cache {
+  std::array<Kept, Arena::k_classes> kept;
+};
 struct Caches {
-  std::array<unsigned, BlockArena::k_most> number{};  // of jemalloc, plus 1; 0: none yet
-  bool is_over = false;                               // the thread ends
+  std::array<Cache*, BlockArena::k_most> of{};
 };
-constinit thread_local Caches t_caches __attribute__((tls_model("initial-exec"))){};
+// A pointer alone: a library that a program opens while it runs gets little thread-local memory.
+constinit thread_local Caches* t_caches __attribute__((tls_model("initial-exec"))) = nullptr;
+constinit thread_local bool t_ends __attribute__((tls_model("initial-exec"))) = false;
+
 pthread_key_t g_key;
 constinit std::atomic<int> g_has_key{0};  // 1: yes, -1: the system has none left
 
-void* take(extent_hooks_t* hooks, void* address, std::size_t size, std::size_t alignment, bool* zero, bool* commit,
-           unsigned) {
-  if (address) return nullptr;
-  void* const got = reinterpret_cast<Arena*>(hooks)->pages->take(size, alignment);
-  if (!got) return nullptr;
-  if (*zero) std::memset(got, 0, size);
-  *commit = true;
-  return got;
+// Of a class in one thread's cache: 32 KiB, from 4 blocks to 64.
+constexpr std::uint32_t most_of(std::size_t block) {
+  return static_cast<std::uint32_t>(std::clamp<std::size_t>(Arena::k_largest_class / block, 4, 64));
+}
+constexpr auto k_most_of = [] {
+  std::array<std::uint32_t, Arena::k_classes> most{};
+  for (std::size_t i = 0; i < most.size(); ++i) most[i] = most_of(size_of_class(i));
+  return most;
+}();
+
+// Null where there is no memory for it, or the thread ends.
+Cache* cache_of(unsigned number) noexcept {
+  if (t_caches && t_caches->of[number]) return t_caches->of[number];
+  if (t_ends) return nullptr;
+  if (!t_caches) {
+    t_caches = new (std::nothrow) Caches;
+    // Without a key what a thread has kept stays so when it ends.
+    if (t_caches && g_has_key.load(std::memory_order_acquire) > 0) pthread_setspecific(g_key, t_caches);
+  }
+  return t_caches ? t_caches->of[number] = new (std::nothrow) Cache : nullptr;
 }
 
-bool give(extent_hooks_t* hooks, void* address, std::size_t size, bool, unsigned) {
-  reinterpret_cast<Arena*>(hooks)->pages->give(address, size);
-  return false;
+void give_all(Arena& arena, Cache& cache) noexcept {
+  for (auto& kept : cache.kept) {
+    arena.give(kept.list);
+    kept = {};
+  }
 }
 
-bool split(extent_hooks_t*, void*, std::size_t, std::size_t, std::size_t, bool, unsigned) { return false; }
-bool merge(extent_hooks_t*, void*, std::size_t, void*, std::size_t, bool, unsigned) { return false; }
+Arena& arena_of(unsigned number) noexcept { return *g_arenas[number].load(std::memory_order_acquire); }
 
-// A program may have used up the keys: then blocks of threads that have ended stay in their caches.
-bool has_key() noexcept {
-  if (const auto known = g_has_key.load(std::memory_order_acquire)) return known > 0;
-  const bool made = pthread_key_create(&g_key, [](void*) { BlockArena::end_thread(); }) == 0;
-  g_has_key.store(made ? 1 : -1, std::memory_order_release);
-  return made;
+void* take(unsigned number, std::size_t size_class) noexcept {
+  auto* const cache = cache_of(number);
+  if (!cache) {
+    void* block = nullptr;
+    arena_of(number).take(size_class, 1, &block);
+    return block;
+  }
+  auto& kept = cache->kept[size_class];
+  if (kept.count == 0)
+    kept.count =
+        static_cast<std::uint32_t>(arena_of(number).take(size_class, (k_most_of[size_class] + 1) / 2, &kept.list));
+  if (kept.count == 0) return nullptr;
+  void* const block = kept.list;
+  kept.list = *static_cast<void**>(block);
+  --kept.count;
+  return block;
 }
 
-int cache_flag(unsigned number) noexcept {
-  auto& caches = t_caches;
-  if (const auto known = caches.number[number]) return MALLOCX_TCACHE(known - 1);
-  if (caches.is_over) return MALLOCX_TCACHE_NONE;
-  unsigned made = 0;
-  std::size_t size = sizeof made;
-  if (terrace_arena_mallctl("tcache.create", &made, &size, nullptr, 0) != 0) return MALLOCX_TCACHE_NONE;
-  caches.number[number] = made + 1;
-  if (g_has_key.load(std::memory_order_acquire) > 0) pthread_setspecific(g_key, &caches);
-  return MALLOCX_TCACHE(made);
+// The longest unused half goes back.
+void give_half(Arena& arena, Kept& kept) noexcept {
+  const auto stay = kept.count / 2;
+  auto* last = kept.list;
+  for (std::uint32_t i = 1; i < stay; ++i) last = *static_cast<void**>(last);
+  void* const others = *static_cast<void**>(last);
+  *static_cast<void**>(last) = nullptr;
+  kept.count = stay;
+  arena.give(others);
 }
 
 }  // namespace
 
 bool BlockArena::make(unsigned number, Extents& extents) noexcept {
-  auto& arena = g_arenas[number];
-  arena.hooks.alloc = take;
-  arena.hooks.dalloc = give;
-  arena.hooks.split = split;
-  arena.hooks.merge = merge;
-  arena.pages = new (std::nothrow) ExtentPages(extents);
-  if (!arena.pages) return false;
-  has_key();
-  // Its own data do not come from the extents: those are the blocks' alone.
-  Config config{&arena.hooks, false};
-  std::size_t size = sizeof arena.index;
-  return terrace_arena_mallctl("experimental.arenas_create_ext", &arena.index, &size, &config, sizeof config) == 0;
+  if (g_has_key.load(std::memory_order_acquire) == 0)
+    g_has_key.store(pthread_key_create(&g_key, [](void*) { end_thread(); }) == 0 ? 1 : -1,
+                    std::memory_order_release);
+  auto* const arena = new (std::nothrow) Arena(extents);
+  g_arenas[number].store(arena, std::memory_order_release);
+  return arena != nullptr;
 }
 
 void* BlockArena::allocate(unsigned number, std::size_t size, std::size_t alignment, bool zeros) noexcept {
-  int flags = MALLOCX_ARENA(g_arenas[number].index) | cache_flag(number);
-  if (alignment > 16) flags |= MALLOCX_LG_ALIGN(std::countr_zero(alignment));
-  if (zeros) flags |= MALLOCX_ZERO;
-  // Blocks of its least class would be aligned to 8 bytes alone.
-  return terrace_arena_mallocx(std::max(size, alignof(std::max_align_t)), flags);
+  // A class whose size is a power of two has its blocks at multiples of it.
+  const auto wanted = alignment > 16 ? std::bit_ceil(std::max(size, alignment)) : size;
+  void* const block = wanted <= Arena::k_largest_class ? take(number, size_class_of(wanted))
+                                                       : arena_of(number).take_large(size, alignment);
+  if (block && zeros) std::memset(block, 0, size);
+  return block;
 }
 
 void BlockArena::release(unsigned number, void* block) noexcept {
-  terrace_arena_dallocx(block, cache_flag(number));
+  auto* const run = ExtentPages::run_of(block);
+  if (run->size_class == Arena::k_classes) return arena_of(number).give_large(run);
+  auto* const cache = cache_of(number);
+  if (!cache) {
+    *static_cast<void**>(block) = nullptr;
+    return arena_of(number).give(block);
+  }
+  auto& kept = cache->kept[run->size_class];
+  if (kept.count >= k_most_of[run->size_class]) give_half(arena_of(number), kept);
+  *static_cast<void**>(block) = kept.list;
+  kept.list = block;
+  ++kept.count;
 }
 
-std::size_t BlockArena::size_of(const void* block) noexcept { return terrace_arena_sallocx(block, 0); }
+std::size_t BlockArena::size_of(const void* block) noexcept { return ExtentPages::run_of(block)->block; }
 
 void BlockArena::purge(unsigned number) noexcept {
-  for (auto cache : t_caches.number) {
-    if (cache == 0) continue;
-    --cache;
-    terrace_arena_mallctl("tcache.flush", nullptr, nullptr, &cache, sizeof cache);
-  }
-  char name[64];
-  std::snprintf(name, sizeof name, "arena.%u.purge", g_arenas[number].index);
-  terrace_arena_mallctl(name, nullptr, nullptr, nullptr, 0);
+  if (t_caches && t_caches->of[number]) give_all(arena_of(number), *t_caches->of[number]);
+  arena_of(number).purge();
 }
 
 void BlockArena::end_thread() noexcept {
-  auto& caches = t_caches;
-  caches.is_over = true;
-  for (auto& number : caches.number) {
-    if (number == 0) continue;
-    auto cache = number - 1;
-    number = 0;
-    terrace_arena_mallctl("tcache.destroy", nullptr, nullptr, &cache, sizeof cache);
+  t_ends = true;
+  auto* const caches = t_caches;
+  t_caches = nullptr;
+  if (!caches) return;
+  for (unsigned i = 0; i < k_most; ++i) {
+    if (!caches->of[i]) continue;
+    give_all(arena_of(i), *caches->of[i]);
+    delete caches->of[i];
   }
+  delete caches;
 }
 
 void BlockArena::lock() noexcept {
-  if (g_arena_fork.before) g_arena_fork.before();
   for (auto& arena : g_arenas)
-    if (arena.pages) arena.pages->lock();
+    if (auto* const one = arena.load()) one->lock();
 }
+
 void BlockArena::unlock() noexcept {
   for (auto& arena : g_arenas)
-    if (arena.pages) arena.pages->unlock();
-  if (g_arena_fork.in_parent) g_arena_fork.in_parent();
-}
-void BlockArena::unlock_in_child() noexcept {
-  for (auto& arena : g_arenas)
-    if (arena.pages) arena.pages->unlock();
-  if (g_arena_fork.in_child) g_arena_fork.in_child();
+    if (auto* const one = arena.load()) one->unlock();
 }
 
 }  // namespace terrace::memory

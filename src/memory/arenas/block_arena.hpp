@@ -1,9 +1,11 @@
-// Small blocks out of memory that somebody else places: jemalloc's arenas and thread caches over extents from a
+// Small blocks out of memory that somebody else places: arenas with caches for threads, over extents from a
 // source. Which place an extent comes from is the source's business.
 //
-// jemalloc is linked in under names of its own (jemalloc_names.txt), so a program may bring its own; its calls of
-// the system are those of jemalloc_system.cpp. Each arena has a number; each thread has a cache for each arena, so
-// blocks of two arenas never mix. An arena lives as long as the process. Safe from several threads.
+// Each arena has a number, and each thread a cache for each arena, so blocks of two arenas never mix. An arena
+// lives as long as the process. Safe from several threads.
+//
+// Not jemalloc: its thread-local data of 2.6 KB do not fit into what a running program has left for a library that
+// it opens, so programs could no longer open one that is linked with Terrace.
 #pragma once
 
 #include <cstddef>
@@ -35,8 +37,8 @@ class BlockArena {
   static void release(unsigned number, void* block) noexcept;
   // Bytes that the block has.
   static std::size_t size_of(const void* block) noexcept;
-  // Extents of the arena's that are wholly free go back to their source at once, not when they have been so for
-  // ten seconds.
+  // What is kept for the next block goes back to the source at once: what the calling thread has in its caches,
+  // and an extent of which no page is in use, else kept.
   static void purge(unsigned number) noexcept;
   // What the calling thread has in caches goes back to the arenas; later it is served without.
   static void end_thread() noexcept;
@@ -44,7 +46,6 @@ class BlockArena {
   // Around fork(2): nobody else is inside while the process is copied.
   static void lock() noexcept;
   static void unlock() noexcept;
-  static void unlock_in_child() noexcept;
 };
 
 }  // namespace terrace::memory

@@ -4,17 +4,15 @@
 #include <algorithm>
 #include <new>
 
-#include "core/rounding.hpp"
-
 namespace terrace::memory {
 
 namespace {
 
 constexpr std::uint64_t k_pages = BlockArena::k_extent / k_page;
+static_assert(k_pages * sizeof(Run*) == k_page);
 
-// The part of [page, page + pages) that is in the extent of its first page.
-std::uint64_t in_extent(std::uint64_t page, std::uint64_t pages) {
-  return std::min(pages, (page / k_pages + 1) * k_pages - page);
+Run** table_at(std::uint64_t page) {
+  return reinterpret_cast<Run**>(page / k_pages * BlockArena::k_extent);  // NOLINT(performance-no-int-to-ptr)
 }
 
 }  // namespace
@@ -25,7 +23,7 @@ bool ExtentPages::add_extent() {
   const auto page = reinterpret_cast<std::uint64_t>(got) / k_page;
   try {
     used_.emplace(page / k_pages, 0);
-    free_.give(page, k_pages);
+    free_.give(page + 1, k_pages - 1);
     return true;
   } catch (const std::bad_alloc&) {
     used_.erase(page / k_pages);
@@ -34,48 +32,51 @@ bool ExtentPages::add_extent() {
   }
 }
 
-void ExtentPages::use(std::uint64_t page, std::uint64_t pages) {
-  for (std::uint64_t some = 0; pages > 0; page += some, pages -= some) {
-    some = in_extent(page, pages);
-    used_.find(page / k_pages)->second += some;
-  }
-}
-
-void* ExtentPages::take(std::uint64_t size, std::uint64_t alignment) noexcept {
-  const auto pages = size / k_page;
-  const auto boundary = std::max<std::uint64_t>(alignment / k_page, 1);
-  if (pages > k_pages || boundary > k_pages) return nullptr;
-  const std::lock_guard guard(mutex_);
+std::uint64_t ExtentPages::take(std::uint64_t pages, std::uint64_t alignment, Run* run) noexcept {
   try {
-    auto found = free_.take(pages, boundary);
-    if (!found && add_extent()) found = free_.take(pages, boundary);
-    if (!found) return nullptr;
-    use(*found, pages);
-    return reinterpret_cast<void*>(*found * k_page);  // NOLINT(performance-no-int-to-ptr)
+    auto found = free_.take(pages, alignment);
+    if (!found && add_extent()) found = free_.take(pages, alignment);
+    if (!found) return 0;
+    const auto extent = *found / k_pages;
+    used_.find(extent)->second += pages;
+    if (empty_ == extent) empty_ = 0;
+    std::fill_n(table_at(*found) + *found % k_pages, pages, run);
+    return *found * k_page;
   } catch (const std::bad_alloc&) {
-    return nullptr;
+    return 0;
   }
 }
 
-void ExtentPages::give(void* address, std::uint64_t size) noexcept {
-  auto page = reinterpret_cast<std::uint64_t>(address) / k_page;
-  auto pages = size / k_page;
-  const std::lock_guard guard(mutex_);
-  for (std::uint64_t some = 0; pages > 0; page += some, pages -= some) {
-    some = in_extent(page, pages);
-    const auto extent = used_.find(page / k_pages);
-    try {
-      free_.give(page, some);
-      extent->second -= some;
-      if (extent->second > 0 || !free_.take_at(extent->first * k_pages, k_pages)) continue;
-    } catch (const std::bad_alloc&) {
-      continue;  // the pages stay as they are, and are not handed out again
-    }
-    const auto begin = extent->first * BlockArena::k_extent;
-    used_.erase(extent);
-    source_.give_back(reinterpret_cast<void*>(begin),  // NOLINT(performance-no-int-to-ptr)
-                      BlockArena::k_extent);
+void ExtentPages::give(std::uint64_t address, std::uint64_t pages) noexcept {
+  const auto page = address / k_page;
+  const auto extent = page / k_pages;
+  std::fill_n(table_at(page) + page % k_pages, pages, nullptr);
+  try {
+    free_.give(page, pages);
+  } catch (const std::bad_alloc&) {
+    return;  // they are not handed out again
   }
+  const auto used = used_.find(extent);
+  used->second -= pages;
+  if (used->second > 0) return;
+  if (empty_ != 0) give_back(empty_);
+  empty_ = extent;
+}
+
+void ExtentPages::give_back_empty() noexcept {
+  if (empty_ != 0) give_back(empty_);
+  empty_ = 0;
+}
+
+void ExtentPages::give_back(std::uint64_t extent) noexcept {
+  try {
+    if (!free_.take_at(extent * k_pages + 1, k_pages - 1)) return;
+  } catch (const std::bad_alloc&) {
+    return;
+  }
+  used_.erase(extent);
+  source_.give_back(reinterpret_cast<void*>(extent * BlockArena::k_extent),  // NOLINT(performance-no-int-to-ptr)
+                    BlockArena::k_extent);
 }
 
 }  // namespace terrace::memory

@@ -28,7 +28,7 @@ Names fast_of(const machine::Machine& machine, DomainId domain) {
 
 // Their places have no node of this machine's: they get one.
 machine::Machine shipped(const std::string& name) {
-  auto parts = machine::read_machine_file(std::string(TERRACE_SOURCE_DIR) + "/machines/" + name + ".toml").parts();
+  auto parts = machine::read_machine_file(TERRACE_SOURCE_DIR "/machines/" + name + ".toml").parts();
   for (std::size_t i = 0; i < parts.places.size(); ++i) parts.places[i].numa_node = static_cast<int>(i);
   return machine::Machine(parts);
 }

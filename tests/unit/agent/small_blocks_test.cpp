@@ -212,7 +212,7 @@ TEST_F(SmallBlocksTest, AForkedChildGoesOn) {
   for (int i = 0; i < 50; ++i) {
     heap_.lock();
     const pid_t child = ::fork();
-    heap_.unlock(child == 0);
+    heap_.unlock();
     if (child == 0) {
       ::alarm(20);
       heap_.in_child();

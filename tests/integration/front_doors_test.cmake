@@ -8,6 +8,9 @@ if(TARGET terrace_cli AND NOT TERRACE_SANITIZE)
   target_link_libraries(containers PRIVATE Threads::Threads)
   set_target_properties(containers PROPERTIES POSITION_INDEPENDENT_CODE OFF)
   target_link_options(containers PRIVATE -no-pie)
+  add_executable(every_small programs/every_small.c)
+  target_link_libraries(every_small PRIVATE terrace)
+  target_compile_options(every_small PRIVATE -fno-builtin)
   add_executable(hbw_calls programs/hbw_calls.c)
   target_link_libraries(hbw_calls PRIVATE terrace_hbw Threads::Threads)
   # As linked with memkind, by which nothing but the name is meant.
@@ -20,9 +23,10 @@ if(TARGET terrace_cli AND NOT TERRACE_SANITIZE)
   add_executable(hbw_containers programs/hbw_containers.cpp)
   target_link_libraries(hbw_containers PRIVATE terrace_hbw)
   terrace_test(front_doors_test SOURCES front_doors_test.cpp DEPENDS SQLite::SQLite3 LABELS integration TIMEOUT 300)
-  add_dependencies(front_doors_test terrace_cli terrace containers hbw_calls hbw_calls_memkind hbw_containers)
+  add_dependencies(front_doors_test terrace_cli terrace containers every_small hbw_calls hbw_calls_memkind hbw_containers)
   target_compile_definitions(front_doors_test PRIVATE TERRACE_LAUNCHER="$<TARGET_FILE:terrace_cli>"
-    TERRACE_CONTAINERS="$<TARGET_FILE:containers>" TERRACE_HBW_CALLS="$<TARGET_FILE:hbw_calls>"
+    TERRACE_CONTAINERS="$<TARGET_FILE:containers>" TERRACE_EVERY_SMALL="$<TARGET_FILE:every_small>"
+    TERRACE_HBW_CALLS="$<TARGET_FILE:hbw_calls>"
     TERRACE_HBW_CALLS_MEMKIND="$<TARGET_FILE:hbw_calls_memkind>" TERRACE_HBW_CONTAINERS="$<TARGET_FILE:hbw_containers>"
     TERRACE_MEMKIND_FOLDER="$<TARGET_FILE_DIR:terrace_hbw>/memkind")
   if(TERRACE_GFORTRAN)

@@ -28,6 +28,16 @@ TEST_F(FrontDoors, ContainersByIntentArePlainWithoutTerrace) {
   EXPECT_EQ(alone.status, 0);
 }
 
+TEST_F(FrontDoors, TheWholeAllocationFamilyTakesSmallBlocks) {
+  for (const char* before : {"", TERRACE_RUN, TERRACE_LAUNCHER " run --intent bandwidth -- ",
+                             TERRACE_LAUNCHER " simulate -q -o simulated.terrace -- "}) {
+    const bool by_run = std::string(before).find("--intent") != std::string::npos;
+    const auto done = run(std::string(before) + TERRACE_EVERY_SMALL + (by_run ? " intent" : ""));
+    EXPECT_EQ(done.status, 0);
+    EXPECT_EQ(done.output.substr(0, 10), "all right\n") << before << done.output;
+  }
+}
+
 // Without a machine that has fast memory, with node 0 named to be it, and with a list that is none; by the library
 // alone, by the injected one, and where a program was linked with memkind.
 TEST_F(FrontDoors, HighBandwidthMemoryByMemkindsNames) {

@@ -315,13 +315,13 @@ TERRACE_EXPORT void* memalign(size_t alignment, size_t size) noexcept {
 }
 
 TERRACE_EXPORT void* valloc(size_t size) noexcept {
-  if (void* const block = agent::take_over(size)) return block;
+  if (void* const block = agent::take_over(size, terrace::k_page)) return block;
   const auto* const next = agent::next_allocator();
   return next ? next->valloc(size) : agent::from_arena(size, terrace::k_page);
 }
 
 TERRACE_EXPORT void* pvalloc(size_t size) noexcept {
-  if (void* const block = agent::take_over(size)) return block;
+  if (void* const block = agent::take_over(terrace::page_up(size), terrace::k_page)) return block;
   const auto* const next = agent::next_allocator();
   return next ? next->pvalloc(size) : agent::from_arena(size, terrace::k_page);
 }

@@ -1,0 +1,14 @@
+// The version and the commit, which the build writes into commit.hpp (cmake/Commit.cmake). See version.hpp.
+#include "cli/version.hpp"
+
+#include "commit.hpp"
+
+namespace terrace::cli {
+
+std::string version() {
+  const std::string commit = TERRACE_COMMIT;
+  return "terrace " TERRACE_VERSION + (commit.empty() ? "" : " (commit " + commit + ")") +
+         "\nTo report a fault, send this with what `terrace machine check` prints.\n";
+}
+
+}  // namespace terrace::cli

@@ -17,4 +17,6 @@ set(TERRACE_LIBDIR "${TERRACE_ROOT_PREFIX}lib/terrace")
 set(TERRACE_DATADIR "${TERRACE_ROOT_PREFIX}share/terrace")
 set(TERRACE_INCLUDEDIR "${TERRACE_ROOT_PREFIX}include")
 set(TERRACE_CONFIGDIR "${TERRACE_ROOT_PREFIX}lib/cmake/Terrace")
+set(TERRACE_ZSHDIR "${TERRACE_ROOT_PREFIX}share/zsh/site-functions"
+  CACHE STRING "Where zsh looks for completion, relative to the prefix")
 set(TERRACE_PKGCONFIGDIR "${TERRACE_ROOT_PREFIX}lib/pkgconfig")

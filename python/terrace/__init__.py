@@ -3,7 +3,7 @@
 Numerics live in the C++ module `terrace._core`; here is what reads stores, arranges and draws. Each room uses only
 those before it (scripts/rooms.py checks that):
 
-    arrays -> numpy_plugin -> errors -> units -> output -> imports
+    arrays -> numpy_plugin -> errors -> units -> output -> describe -> imports
     -> store -> solve -> report -> lab -> verbs -> cli -> __main__
 
 arrays  for programs: NumPy arrays by intent, `terrace.intent` and `terrace.array`

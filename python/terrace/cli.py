@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from terrace import verbs
+from terrace import describe, verbs
 from terrace.errors import TerraceError, core_error, core_status
 
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -64,7 +64,11 @@ class _Group(TyperGroup):
     def format_commands(self, ctx: object, formatter: Any) -> None:  # noqa: ANN401  (Click's class has no public name)
         """Their names and first lines."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, first_line(file)) for name, file in self._listed.files.items()])
+            formatter.write_dl(list(self.first_lines().items()))
+
+    def first_lines(self) -> dict[str, str]:
+        """What each is for, without importing them."""
+        return {name: first_line(file) for name, file in self._listed.files.items()}
 
 
 def _is_verb(file: Path) -> bool:
@@ -84,11 +88,29 @@ def application() -> TyperGroup:
     return _Group(_Verbs(verbs.__name__, folder), "terrace", "Puts a program's data where it runs fastest")
 
 
+def _description(words: list[str]) -> str | None:
+    """Of `VERB... --describe`; None where that is not what was asked."""
+    if not words or words[-1] != describe.ASKED:
+        return None
+    command: Any = application()
+    context = command.make_context("terrace", [], resilient_parsing=True)
+    for word in words[:-1]:
+        command = command.get_command(context, word) if hasattr(command, "list_commands") else None
+        if command is None:
+            return None
+        context = command.context_class(command, parent=context, info_name=word, **command.context_settings)
+    return describe.describe(" ".join(["terrace", *words[:-1]]), command, context)
+
+
 def main() -> None:
     """Runs a verb. A wrong call exits with 2, a failed one with 1, each with one line on standard error."""
     # As any filter: a reader that has seen enough (`| head`) ends us without a word.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
+        description = _description(sys.argv[1:])
+        if description is not None:
+            print(description)
+            return
         status = application().main(prog_name="terrace", standalone_mode=False)
     except TerraceError as error:
         _fail(str(error), error.status)

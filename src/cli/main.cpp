@@ -10,26 +10,34 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/describe.hpp"
 #include "cli/launch.hpp"
 #include "cli/machine_verb.hpp"
 #include "cli/merge_verb.hpp"
+#include "cli/names.hpp"
 #include "cli/replay_verb.hpp"
+#include "cli/version.hpp"
 #include "core/error.hpp"
 
 namespace {
 
 constexpr std::string_view k_usage =
-    R"(terrace: put a program's data where it runs fastest
+    "terrace: put a program's data where it runs fastest\n\n"
+    "Usage: terrace VERB [options] [-- PROGRAM [arguments]]\n\n";
 
-Usage: terrace VERB [options] [-- PROGRAM [arguments]]
+struct NativeVerb {
+  std::string_view name;
+  std::string_view about;
+};
 
-  machine    show this machine or a machine file (measure, check, orderings)
-  record     run a program and write its profile
-  run        run with data placed: automatic, or by --plan
-  simulate   run in virtual time on a machine file
-  replay     price a recording of a program's misses on other machines, budgets, planners
-  merge      write the profile of a run whose launcher was killed
-)";
+constexpr std::array<NativeVerb, 6> k_native = {{
+    {"machine", "show this machine or a machine file (measure, check, orderings)"},
+    {"record", "run a program and write its profile"},
+    {"run", "run with data placed: automatic, or by --plan"},
+    {"simulate", "run in virtual time on a machine file"},
+    {"replay", "price a recording of a program's misses on other machines, budgets, planners"},
+    {"merge", "write the profile of a run whose launcher was killed"},
+}};
 
 constexpr std::array<std::string_view, 3> k_launching = {"record", "run", "simulate"};
 
@@ -40,11 +48,21 @@ bool among(std::string_view verb, const std::array<std::string_view, N>& verbs) 
 
 void print_usage(std::FILE* to) {
   fmt::print(to, "{}", k_usage);
+  for (const auto& [name, about] : k_native) fmt::print(to, "  {:<10} {}\n", name, about);
   if (const auto analysing = terrace::cli::python_verbs())
     for (const auto& [name, about] : *analysing) fmt::print(to, "  {:<10} {}\n", name, about);
   else
     fmt::print(to, "  more       verbs that analyse: python3 -m terrace --help lists them\n");
   fmt::print(to, "\nterrace VERB --help says more and has an example. TERRACE=off makes terrace vanish.\n");
+}
+
+// For scripts/command_line_page.py: man pages and completion are made of this, and of each verb's --describe.
+void describe_verbs() {
+  std::vector<terrace::cli::Verb> verbs;
+  for (const auto& [name, about] : k_native) verbs.push_back({std::string(name), std::string(about)});
+  if (const auto analysing = terrace::cli::python_verbs())
+    verbs.insert(verbs.end(), analysing->begin(), analysing->end());
+  fmt::print("{}\n", terrace::cli::description(verbs));
 }
 
 // Never throws: standard error may be a full disk.
@@ -65,9 +83,14 @@ int dispatch(int argc, char** argv) {
     return 0;
   }
   if (verb == "--version") {
-    fmt::print("terrace {}\n", TERRACE_VERSION);
+    fmt::print("{}", terrace::cli::version());
     return 0;
   }
+  if (verb == "--describe") {
+    describe_verbs();
+    return 0;
+  }
+  if (verb == "--names") return terrace::cli::print_names(argc > 2 ? argv[2] : "");
   if (among(verb, k_launching)) {
     const auto options = terrace::cli::parse_launch(std::string(verb), argc - 1, argv + 1);
     return options ? terrace::cli::launch(*options) : 0;

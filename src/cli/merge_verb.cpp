@@ -54,7 +54,7 @@ int merge_verb(int argc, char** argv) {
   app.add_option("journals", given, "a folder with journals, or journals")
       ->required()
       ->type_name("FOLDER|JOURNAL");
-  app.add_option("--output,-o", output, "profile to write")->required();
+  app.add_option("--output,-o", output, "profile to write")->required()->type_name("FILE");
   app.add_flag("--json", json, "print the summary as JSON on standard error");
   app.add_flag("--quiet,-q", quiet, "print no summary");
   if (!parse_words(app, "merge", argc, argv)) return 0;

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "cli/describe.hpp"
 #include "core/error.hpp"
 
 namespace terrace::cli {
@@ -46,8 +47,12 @@ inline std::string problem_with_words(const CLI::App& app, const CLI::ParseError
   return text.substr(0, text.find(':')) + " has no value";
 }
 
-// False when help was asked for, and printed. Throws Error{invalid} that names the verb's --help.
+// False when help or a description was asked for, and printed. Throws Error{invalid} that names the verb's --help.
 inline bool parse_words(CLI::App& app, const std::string& verb, int argc, char** argv) {
+  if (argc == 2 && std::string_view(argv[1]) == k_describe) {
+    fmt::print("{}\n", description(app));
+    return false;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {

@@ -1,0 +1,61 @@
+"""A verb's options as JSON, as the launcher says it of its own (src/cli/describe.hpp): `terrace VERB --describe`.
+
+The page of the command line, man pages and completion are written from it.
+"""
+
+import json
+from textwrap import dedent
+from typing import Any
+
+ASKED = "--describe"
+_SCHEMA = 1
+
+
+def describe(name: str, command: Any, context: Any) -> str:  # noqa: ANN401  (Click's classes have no public names)
+    """One verb, or a verb with verbs of its own; `context` is Click's for it."""
+    document: dict[str, Any] = {"schema": _SCHEMA, "name": name}
+    if hasattr(command, "list_commands"):
+        document["about"] = _text(command.help)
+        document["verbs"] = [{"name": below, "about": about} for below, about in command.first_lines().items()]
+        return json.dumps(document, indent=2)
+    parameters = [_parameter(parameter, context) for parameter in command.get_params(context)]
+    words = [parameter["value"] for parameter in parameters if parameter["argument"]]
+    document |= {
+        "about": _text(command.help),
+        "more": _text(command.epilog),
+        "program": any("PROGRAM" in word or "[ARGUMENTS]" in word for word in words),
+        # Options that this verb does not know are passed on to that one.
+        "passed_on_to": "run" if context.ignore_unknown_options else "",
+        "options": parameters,
+    }
+    return json.dumps(document, indent=2)
+
+
+def _text(text: str | None) -> str:
+    return dedent((text or "").replace("\b\n", "")).strip()
+
+
+def _parameter(parameter: Any, context: Any) -> dict[str, Any]:  # noqa: ANN401
+    is_argument = parameter.param_type_name == "argument"
+    has_value = is_argument or not parameter.is_flag
+    default = parameter.get_default(context) if getattr(parameter, "show_default", True) else None
+    return {
+        "names": [] if is_argument else sorted([*parameter.opts, *parameter.secondary_opts], key=len),
+        "argument": parameter.name if is_argument else "",
+        "value": _value(parameter, context) if has_value else "",
+        "default": "" if default is None or not has_value else str(default),
+        "about": getattr(parameter, "help", None) or "",
+        "required": parameter.required,
+        "repeats": bool(parameter.multiple if not is_argument else parameter.nargs == -1),
+        "needs": [],
+        "excludes": [],
+    }
+
+
+def _value(parameter: Any, context: Any) -> str:  # noqa: ANN401
+    """What stands for its value in the help: FILE, path, int range."""
+    if parameter.metavar:
+        return str(parameter.metavar)
+    # Typer has types of its own since it does without Click.
+    own = getattr(parameter, "display_type", None)
+    return str(own(context)).strip("<>") if own is not None else str(parameter.type.name)

@@ -1,0 +1,73 @@
+// The names that options take, from the same tables that read them. See names.hpp.
+#include "cli/names.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "core/error.hpp"
+#include "machine/discover/discovery.hpp"
+#include "machine/file/machine_file.hpp"
+#include "machine/ordering.hpp"
+#include "observe/collector_variant.hpp"
+#include "observe/progress_variant.hpp"
+#include "strategy/variant.hpp"
+
+namespace terrace::cli {
+
+namespace {
+
+using Names = std::vector<std::string>;
+
+template <class Variants>
+Names of_variants(const Variants& variants) {
+  Names names;
+  for (const auto* const variant : variants) names.emplace_back(variant->name());
+  std::ranges::sort(names);
+  return names;
+}
+
+// Of the source tree that the studies are called in.
+Names workloads() {
+  Names names;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("workloads", ignored))
+    if (std::filesystem::exists(entry.path() / "workload.toml", ignored))
+      names.push_back(entry.path().filename().string());
+  std::ranges::sort(names);
+  return names;
+}
+
+struct Kind {
+  std::string_view name;
+  Names (*list)();
+};
+
+constexpr std::array<Kind, 6> k_kinds = {{
+    {"machines", machine::shipped_machines},
+    {"planners", [] { return of_variants(strategy::variants()); }},
+    {"collectors", [] { return of_variants(observe::collectors()); }},
+    {"progress", [] { return of_variants(observe::progresses()); }},
+    {"intents", [] { return machine::intents(machine::discover()); }},
+    {"workloads", workloads},
+}};
+
+}  // namespace
+
+int print_names(std::string_view kind) {
+  const auto found = std::ranges::find(k_kinds, kind, &Kind::name);
+  if (found == k_kinds.end()) {
+    std::string all;
+    for (const auto& known : k_kinds) all += (all.empty() ? "" : ", ") + std::string(known.name);
+    throw Error(Code::invalid, "there are no names of the kind '" + std::string(kind) + "'; there are " + all);
+  }
+  for (const auto& name : found->list()) fmt::print("{}\n", name);
+  return 0;
+}
+
+}  // namespace terrace::cli

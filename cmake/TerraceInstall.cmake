@@ -1,5 +1,6 @@
 # What an installed copy consists of, by component:
-#   core    what a program links with or is run with: libterrace.so, the headers, the launcher, the package files
+#   core    what a program links with or is run with: libterrace.so, the headers, the launcher with its man pages and
+#           completion, the package files
 #   sim     what makes programs run in virtual time: the compiler wrappers with their stand-ins, the machine files
 #   pim     allocation for memories that compute: libbmem.so and its headers
 #   python  the analysis verbs
@@ -24,6 +25,11 @@ endif()
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/machines DESTINATION ${TERRACE_DATADIR} COMPONENT sim
   FILES_MATCHING PATTERN "*.toml")
+
+# Man pages and completion, which scripts/command_line_page.py writes.
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/share/man ${PROJECT_SOURCE_DIR}/share/bash-completion
+  ${PROJECT_SOURCE_DIR}/share/fish DESTINATION ${TERRACE_ROOT_PREFIX}share COMPONENT core)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/share/zsh/site-functions/ DESTINATION ${TERRACE_ZSHDIR} COMPONENT core)
 
 if(TERRACE_PYTHON AND TARGET terrace_core_module)
   install(TARGETS terrace_core_module terrace_arrays_module LIBRARY DESTINATION ${TERRACE_PYTHONDIR} COMPONENT python)

@@ -1,0 +1,266 @@
+"""Completion in the shells themselves, against what --help lists and what the launcher accepts."""
+
+import fcntl
+import os
+import pty
+import re
+import select
+import shutil
+import struct
+import subprocess
+import sys
+import termios
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+SHARE = ROOT / "share"
+TERRACE = Path(sys.executable).with_name("terrace")
+VERBS = ["run", "record", "simulate", "replay", "merge", "machine", "show", "plan", "compare", "lab sweep"]
+SHELLS = ["bash", "zsh", "fish"]
+
+
+def needs(shell):
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
+
+
+def environment(folder):
+    return {
+        "PATH": f"{TERRACE.parent}:/usr/bin:/bin",
+        "HOME": str(folder),
+        "TERM": "dumb",
+        "LANG": "C.UTF-8",
+        "PS1": "",
+        "XDG_CONFIG_HOME": str(folder),
+    }
+
+
+class Terminal:
+    """An interactive shell, as a person has it."""
+
+    def __init__(self, command, folder):
+        self.process, self.terminal = pty.fork()
+        if self.process == 0:
+            os.chdir(folder)
+            os.execvpe(command[0], command, environment(folder))
+        fcntl.ioctl(self.terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 200, 200, 0, 0))
+
+    def type(self, text):
+        os.write(self.terminal, text.encode())
+
+    def read(self, until):
+        """What it writes up to that pattern; the test fails where it never does."""
+        text, end = "", time.monotonic() + 60
+        while not re.search(until, text):
+            ready, _, _ = select.select([self.terminal], [], [], max(0, end - time.monotonic()))
+            assert ready, f"no {until!r} in {text!r}"
+            text += os.read(self.terminal, 1 << 16).decode(errors="replace")
+        return text
+
+    def close(self):
+        os.close(self.terminal)
+        os.waitpid(self.process, 0)
+
+
+BASH = r"""
+source "$1"
+shift
+COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+_terrace
+printf '%s\n' "${COMPREPLY[@]}"
+"""
+# What compadd is given, instead of what the terminal shows of it.
+ZSH = r"""
+autoload -Uz compinit; compinit -u -D
+capture() {
+  compadd() {
+    if [[ ${@[1,(i)(-|--)]} == *-(O|A|D)\ * ]]; then builtin compadd "$@"; return; fi
+    local -a hits
+    builtin compadd -A hits "$@"
+    print -rl -- "<"$^hits">"
+    builtin compadd "$@"
+  }
+  compstate[insert]=
+  compstate[list]=
+  _main_complete
+  print "EN""D"
+}
+zle -C capture complete-word capture; bindkey '^T' capture; print REA""DY
+"""
+
+
+def bash(line, folder):
+    words = line.split(" ")
+    done = subprocess.run(
+        ["bash", "--norc", "-c", BASH, "-", SHARE / "bash-completion/completions/terrace", *words],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env=environment(folder),
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return {word for word in done.stdout.split("\n") if word}
+
+
+def zsh(line, folder):
+    shell = Terminal(["zsh", "-f", "-i"], folder)
+    try:
+        shell.type(f"fpath=({SHARE}/zsh/site-functions $fpath)\n")
+        shell.type(ZSH.strip() + "\n")
+        shell.read("READY\r")
+        shell.type(line + "\x14")
+        return set(re.findall(r"<([^<>\r\n]+)>", shell.read("END\r")))
+    finally:
+        shell.type("\x03\x04")
+        shell.close()
+
+
+def fish(line, folder):
+    script = f"source {SHARE}/fish/vendor_completions.d/terrace.fish; complete -C '{line}'"
+    done = subprocess.run(
+        ["fish", "--no-config", "-c", script],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env=environment(folder),
+        timeout=60,
+    )
+    assert done.stderr == ""
+    return {offer.partition("\t")[0] for offer in done.stdout.splitlines()}
+
+
+COMPLETE = {"bash": bash, "zsh": zsh, "fish": fish}
+
+
+@pytest.fixture(params=SHELLS)
+def complete(request, tmp_path):
+    """Offers for a line in a folder with a few files, one shell after the other."""
+    needs(request.param)
+    (tmp_path / "app.terrace").touch()
+    (tmp_path / "app.c").touch()
+    (tmp_path / "scratch").mkdir()
+    return lambda line: COMPLETE[request.param](line, tmp_path)
+
+
+def helped(*words):
+    done = subprocess.run(
+        [TERRACE, *words, "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+        env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"},
+    )
+    return done.stdout
+
+
+def verbs_of(*words):
+    return set(re.findall(r"^  ([a-z][a-z-]*)  ", helped(*words), re.MULTILINE))
+
+
+@pytest.mark.parametrize("words", [(), ("lab",), ("lab", "experiment")])
+def test_verbs_are_those_of_help(complete, words):
+    known = verbs_of(*words)
+    assert known
+    assert complete(" ".join(["terrace", *words, ""])) - {"--help", "--version", "-h"} == known
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_options_are_those_of_help(complete, verb):
+    text = helped(*verb.split())
+    # Lines of options begin with their names; what follows two spaces is said of them.
+    lines = re.findall(r"^  ((?:-|--)[a-z].*)$", text, re.MULTILINE)
+    known = {name for line in lines for name in re.findall(r"--[a-z][a-z-]*", line.split("  ")[0])}
+    assert "--help" in known
+    if verb == "compare":  # which passes on what it does not know
+        known |= complete("terrace run --")
+    assert {offer for offer in complete(f"terrace {verb} --") if offer != "--"} == known
+
+
+@pytest.mark.parametrize(
+    ("line", "offers"),
+    [
+        ("terrace run --machine unimem-bw", {"unimem-bw2", "unimem-bw4", "unimem-bw8"}),
+        ("terrace plan -p slo", {"slow-only"}),
+        ("terrace record --collector page", {"page-references"}),
+        ("terrace run --progress sent", {"sentinel"}),
+        ("terrace run --intent band", {"bandwidth"}),
+        ("terrace machine mea", {"measure"}),
+        ("terrace export --format per", {"perfetto"}),
+        ("terrace show app", {"app.terrace"}),
+        ("terrace run --plan app", {"app.terrace", "app.c"}),
+        ("terrace compare --memory 4GiB --intent lat", {"latency"}),
+        ("terrace run --fast 1GiB -- tru", {"true", "truncate"}),
+        ("terrace run -- cat app", {"app.terrace", "app.c"}),
+    ],
+)
+def test_values(complete, line, offers):
+    assert complete(line) == offers
+
+
+def test_folders_alone_where_a_folder_is_wanted(complete):
+    assert {offer.rstrip("/") for offer in complete("terrace run --spill s")} == {"scratch"}
+    assert complete("terrace run --spill app") == set()
+
+
+def test_names_behind_a_comma(complete):
+    line = "terrace lab sweep --machines unimem-bw2,unimem-ed"
+    assert {offer.removeprefix("unimem-bw2,") for offer in complete(line)} == {"unimem-edison"}
+
+
+def test_a_machine_of_the_user_is_offered(complete, tmp_path, monkeypatch):
+    """The names are asked for when they are wanted, not written into the file."""
+    folder = tmp_path / "machines"
+    folder.mkdir()
+    shutil.copy(ROOT / "machines/unimem-bw2.toml", folder / "our-cluster.toml")
+    monkeypatch.setattr(
+        sys.modules[__name__],
+        "environment",
+        lambda home, given=environment: {**given(home), "TERRACE_MACHINES": str(folder)},
+    )
+    assert complete("terrace run -m our-cl") == {"our-cluster"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "option"),
+    [
+        ("machines", ["--machine"]),
+        ("planners", ["--machine", "unimem-bw2", "--fast", "1MiB", "--planner"]),
+        ("collectors", ["--machine", "unimem-bw2", "--collector"]),
+    ],
+)
+def test_what_names_lists_is_taken(kind, option):
+    """Each name, by simulate; and a name that is not listed is not."""
+    names = subprocess.run([TERRACE, "--names", kind], capture_output=True, text=True, check=True).stdout.split()
+    assert len(names) > 3
+
+    def status(name):
+        command = [TERRACE, "simulate", "-q", *option, name, "-o", "/dev/null/none", "--", "/nonexistent"]
+        return subprocess.run(command, capture_output=True, text=True, timeout=60).returncode
+
+    # 127: the call was right, and there is no such program.
+    assert {name: status(name) for name in names if status(name) != 127} == {}
+    assert status("no-such-name") == 2
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_a_tab_completes(shell, tmp_path):
+    needs(shell)
+    loads = {
+        "bash": f"bind 'set enable-bracketed-paste off'; source {SHARE}/bash-completion/completions/terrace",
+        "zsh": f"fpath=({SHARE}/zsh/site-functions $fpath); autoload -Uz compinit; compinit -u -D",
+    }
+    terminal = Terminal([shell, *({"bash": ["--norc", "-i"], "zsh": ["-f", "-i"]}[shell])], tmp_path)
+    try:
+        terminal.type(loads[shell] + "; echo REA''DY\n")
+        terminal.read("READY\r")
+        terminal.type("echo 'begin'; terrace run --machine unimem-ed\t")
+        assert "unimem-edison " in terminal.read("unimem-edison ")
+    finally:
+        terminal.type("\x03\x04")
+        terminal.close()

@@ -1,5 +1,6 @@
 // Finds the other parts of this installation from where the executable is: PREFIX/bin/terrace,
-// PREFIX/lib/terrace/libterrace.so, PREFIX/bin/python; in a build tree the paths that CMake knew.
+// PREFIX/lib/terrace/libterrace.so, PREFIX/bin/python or PREFIX/lib/terrace/python; in a build tree the paths that
+// CMake knew.
 #include <unistd.h>
 
 #include <array>
@@ -20,6 +21,8 @@ fs::path executable_folder() { return fs::read_symlink("/proc/self/exe").parent_
 
 }  // namespace
 
+std::string prefix_path() { return executable_folder().parent_path().string(); }
+
 std::string library_path() {
   const auto here = executable_folder();
   const std::array candidates = {here / ".." / TERRACE_LIBRARY_FOLDER / "libterrace.so",
@@ -31,9 +34,12 @@ std::string library_path() {
 
 std::string python_command() {
   if (const char* given = std::getenv("TERRACE_PYTHON")) return given;
-  const auto beside = executable_folder() / "python";
+  // Of a virtual environment, or of a distribution's package, which keeps what its own Python lacks to itself.
+  const auto here = executable_folder();
   std::error_code ignored;
-  return fs::exists(beside, ignored) ? beside.string() : "python3";
+  for (const auto& interpreter : {here / "python", here / ".." / TERRACE_LIBRARY_FOLDER / "python/bin/python"})
+    if (fs::exists(interpreter, ignored)) return interpreter.lexically_normal().string();
+  return "python3";
 }
 
 }  // namespace terrace::cli

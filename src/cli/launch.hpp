@@ -45,6 +45,7 @@ void take_size_limits_as_errors();
 int end_like(const Ending& ending);
 
 // Where the parts of this installation are, relative to the executable (or the build tree).
+std::string prefix_path();     // above the executable's folder
 std::string library_path();    // libterrace.so
 std::string python_command();  // the interpreter that has the package
 

@@ -19,11 +19,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// PREFIX/lib/python3.N/site-packages/terrace/verbs, where PREFIX/bin has the interpreter; empty where that is not.
+// PREFIX/lib/python3.N/site-packages/terrace/verbs, where PREFIX/bin has the interpreter, or the launcher
+// where the interpreter is the PATH's; empty where that is not.
 fs::path verbs_folder() {
-  const auto prefix = fs::path(python_command()).parent_path().parent_path();
-  if (prefix.empty()) return {};
   std::error_code ignored;
+  const auto python = fs::path(python_command()).parent_path().parent_path();
+  const auto prefix = python.empty() ? fs::path(prefix_path()) : python;
   for (const auto* lib : {"lib", "lib64"})
     for (const auto& version : fs::directory_iterator(prefix / lib, ignored))
       for (const auto* packages : {"site-packages", "dist-packages"}) {

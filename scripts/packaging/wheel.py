@@ -111,15 +111,14 @@ def places(path: Path, tree: Path, libraries: str) -> list[str]:
     parts = path.relative_to(tree).parts
     if not parts[0].endswith(".data"):
         return ["$ORIGIN/" + "../" * (len(parts) - 1) + libraries]
-    # bin/ and lib/terrace/ of a prefix; who lays it out decides on the packages' folder: venv, Debian, --target.
+    # bin/ and lib/terrace/ of a prefix; the packages' folder is another one in an environment and on Debian.
     up = "$ORIGIN/" + "../" * (1 if parts[1] == "scripts" else len(parts) - 3)
     python = f"python{sysconfig.get_python_version()}"
-    folders = [
-        f"{lib}/{python}/{packages}/"
+    return [
+        f"{up}{lib}/{python}/{packages}/{libraries}"
         for lib in ("lib", "lib64")
         for packages in ("site-packages", "dist-packages")
     ]
-    return [up + folder + libraries for folder in [*folders, ""]]
 
 
 def bundle(tree: Path, version: str) -> str:

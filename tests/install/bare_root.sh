@@ -1,0 +1,40 @@
+# A system with nothing of ours in it, for tests of packages; sourced after common.sh. Gives: bare_root [PACKAGES], which
+# makes $root with these of the distribution's packages; in_root COMMAND, a line of shell run there as root. Where no
+# such system can be made the test is skipped: it takes root, debootstrap, and the distribution's mirror, once; then it
+# is kept in the build folder.
+skip() { echo "skipped: $*"; exit 77; }
+
+[[ $(id -u) == 0 ]] || skip "a bare system can be made by root alone"
+command -v debootstrap >/dev/null || skip "debootstrap is not installed"
+# What is mounted is gone when the test ends, however it ends.
+if [[ -z ${TERRACE_OWN_MOUNTS:-} ]]; then
+  unshare -m true 2>/dev/null || skip "no mount namespace of its own can be had here"
+  TERRACE_OWN_MOUNTS=1 exec unshare -m bash "$0" "$@"
+fi
+
+readonly root=$work/root
+bare_root() {
+  local archive
+  mkdir -p "$root"
+  mount -t tmpfs -o mode=755 terrace-test "$root"
+  archive=$TERRACE_BUILD/bare-root$(printf -- '-%s' "$@").tar
+  if [[ ! -e $archive ]]; then
+    suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
+    debootstrap --variant=minbase "$suite" "$root" http://deb.debian.org/debian >"$work/debootstrap.log" 2>&1 ||
+      skip "debootstrap could not make a system; its words are in $work/debootstrap.log"
+    cp -L /etc/resolv.conf "$root/etc/resolv.conf"
+    in_root "apt-get -qq update && apt-get -qq install -y --no-install-recommends $*" >"$work/packages.log" 2>&1 ||
+      skip "the packages cannot be fetched; the words of apt are in $work/packages.log"
+    # Two tests may make the same one: each writes its own, and the last stays.
+    tar -C "$root" -cf "$archive.$$" . && mv "$archive.$$" "$archive"
+  else
+    tar -C "$root" -xf "$archive"
+    cp -L /etc/resolv.conf "$root/etc/resolv.conf"
+  fi
+}
+
+in_root() {
+  unshare -m bash -c 'mount -t proc proc "$1/proc" && mount --rbind /sys "$1/sys" && mount --rbind /dev "$1/dev" &&
+    exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
+      chroot "$1" bash -euo pipefail -c "$2"' - "$root" "$1"
+}

@@ -26,7 +26,7 @@
 #include "agent/program_coverage.hpp"
 #include "agent/program_loops.hpp"
 #include "agent/spilled_data.hpp"
-#include "agent/watched_program.hpp"
+#include "agent/watching.hpp"
 #include "core/address_space.hpp"
 #include "core/big_block.hpp"
 #include "core/clock.hpp"
@@ -116,7 +116,7 @@ struct Everything {
   std::optional<ProgramLoops> loops;  // where the main loop is looked for
   bool observing = true;              // accesses are wanted
   bool watches_pages = false;         // the program has no hooks, and pages say what it uses
-  std::optional<WatchedProgram> watched;
+  std::optional<Watching> watching;
   memory::Ledger* ledger = nullptr;  // of the first configuration
   Process process;
 };
@@ -197,7 +197,7 @@ void make_runtime(Everything& all) {
                                               : runtime::Observed::nothing;
     auto built = runtime::build_configuration(all.session, configuration, observed, program);
     if (auto* const collector = built.watched_pages)
-      all.watched.emplace(*collector, all.mutex, *built.parts.clock);
+      all.watching.emplace(*collector, all.mutex, *built.parts.clock, all.process, all.session.phases);
     for (auto* sink : built.sinks) all.sink.add(*sink);
     all.clock.add(*built.parts.clock);
     if (built.thread_clocks) all.thread_clocks.add(*built.thread_clocks);
@@ -254,7 +254,7 @@ void make_runtime(Everything& all) {
   parts.coverage = all.coverage ? &*all.coverage : nullptr;
   all.ledger = parts.configurations.front().ledger;
   all.runtime = std::make_unique<runtime::Runtime>(std::move(parts));
-  if (all.watched) all.watched->report_to(*all.runtime);
+  if (all.watching) all.watching->report_to(*all.runtime);
   all.sink.report_to(*all.runtime);
   for (const auto& note : all.session.notes) all.runtime->note("note", note);
 }
@@ -316,9 +316,9 @@ Process* build(const char* session_path) {
   // What is too small to lie over a file stays with the next allocator, as fast as that is.
   if (process.make_spilled) process.big_block = std::max<std::uint64_t>(process.big_block, k_big_block);
   if (!all->session.spill.is_wanted()) say_limited(*all);
-  if (all->watched) {
-    process.begin_watching = [] { g_everything->watched->begin(); };
-    process.end_watching = [] { g_everything->watched->end(); };
+  if (all->watching) {
+    process.begin_watching = [] { g_everything->watching->begin(); };
+    process.end_watching = [] { g_everything->watching->end(); };
   }
   process.ordered = make_ordered(all->session, *all->ledger, say);
   if (all->session.hooks && all->session.phases.follows_loops()) {

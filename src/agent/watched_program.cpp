@@ -183,11 +183,14 @@ struct WatchedProgram::State {
     const auto time = now();
     if (windows < k_windows || time - interval_begun < k_least_interval.value) return;
     interval.seconds = time - interval_begun;
-    const auto boundary = phases.ended(interval);
+    if (has_loop && has_loop()) {
+      phases = {};
+    } else if (const auto boundary = phases.ended(interval); boundary.any()) {
+      runtime->pass(boundary);
+    }
     interval = {};
     interval_begun = time;
     windows = 0;
-    if (boundary.any()) runtime->pass(boundary);
   }
 
   [[nodiscard]] double now() const { return clock.now().value; }
@@ -207,8 +210,9 @@ struct WatchedProgram::State {
   runtime::IntervalPhases phases;
   runtime::IntervalPhases::Interval interval;
   double interval_begun = 0;
-  std::uint32_t windows = 0;  // in this interval
-  double cost = 0;            // of the last window, seconds of a processor
+  std::uint32_t windows = 0;       // in this interval
+  std::function<bool()> has_loop;  // somebody else has one
+  double cost = 0;                 // of the last window, seconds of a processor
   bool is_learning = true;
 
   std::mutex own;
@@ -224,6 +228,8 @@ WatchedProgram::WatchedProgram(observe::WatchedPagesCollector& collector, std::m
 WatchedProgram::~WatchedProgram() { end(); }
 
 void WatchedProgram::report_to(runtime::Runtime& runtime) noexcept { state_->runtime = &runtime; }
+
+void WatchedProgram::yield_to(std::function<bool()> has_loop) { state_->has_loop = std::move(has_loop); }
 
 void WatchedProgram::begin() noexcept {
   if (state_->is_begun.exchange(true)) return;

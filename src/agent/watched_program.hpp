@@ -2,6 +2,7 @@
 // pages were used, tells the collector, and cuts the run into intervals where the program marks no phases.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 
@@ -41,6 +42,8 @@ class WatchedProgram {
 
   // Before it begins.
   void report_to(runtime::Runtime& runtime) noexcept;
+  // While somebody else has found a loop no intervals are cut. Before it begins.
+  void yield_to(std::function<bool()> has_loop);
   // The thread begins; later calls do nothing. Whoever allocates calls it, once there is enough to watch.
   void begin() noexcept;
   // The thread ends, at the latest after the window that is open.

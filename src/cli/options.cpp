@@ -251,6 +251,7 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
   }
   if (verb == "run") {
     options.undo = true;
+    app.add_flag("--dry-run", options.dry_run, "say what the run would do, and run nothing");
     app.add_flag("--profile", options.profile,
                  "profile the program on this machine and plan nothing; without hooks its pages are watched");
     app.add_flag("--keep-plan{false}", options.undo,

@@ -266,6 +266,16 @@ bool SymbolTable::has_markers() const noexcept { return state_->any_has(k_symbol
 
 bool SymbolTable::loads_more() const noexcept { return state_->any_has(k_symbol_loads_more); }
 
+namespace {
+
+// What runs at its first address: the innermost of what was inlined there.
+std::string_view name_at_entry(const File& file, const SymbolFunction& function) {
+  const auto* const row = last_before(file.sites, function.low);
+  return file.text(row && !(row->flags & k_symbol_no_code) ? row->function : function.name);
+}
+
+}  // namespace
+
 std::vector<LoopName> SymbolTable::loop_names() const {
   std::vector<LoopName> names;
   for (const auto& file : state_->files)
@@ -280,12 +290,20 @@ std::vector<LoopName> SymbolTable::loop_names() const {
 std::set<std::string> SymbolTable::function_names() const {
   std::set<std::string> names;
   for (const auto& file : state_->files)
-    for (const auto& function : file.functions) {
-      if ((function.flags & k_symbol_unhooked) != 0) continue;
-      const auto* const row = last_before(file.sites, function.low);
-      names.insert(file.text(row && !(row->flags & k_symbol_no_code) ? row->function : function.name));
-    }
+    for (const auto& function : file.functions)
+      if ((function.flags & k_symbol_unhooked) == 0) names.emplace(name_at_entry(file, function));
   return names;
+}
+
+std::vector<std::uint64_t> SymbolTable::begins_of(std::string_view name) const {
+  std::vector<std::uint64_t> begins;
+  for (const auto& module : state_->modules) {
+    if (!module.file || module.loaded.high == 0) continue;
+    for (const auto& function : module.file->functions)
+      if ((function.flags & k_symbol_unhooked) == 0 && name_at_entry(*module.file, function) == name)
+        begins.push_back(function.low + module.loaded.bias);
+  }
+  return begins;
 }
 
 const char* SymbolTable::text(std::size_t index, std::uint32_t name) const noexcept {

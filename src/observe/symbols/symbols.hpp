@@ -73,6 +73,9 @@ class SymbolTable {
   [[nodiscard]] const char* text(std::size_t index, std::uint32_t name) const noexcept;
   // What find() calls the functions of all files that were added, at their first address. Allocates.
   [[nodiscard]] std::set<std::string> function_names() const;
+  // Where the functions of that name begin in this process, as function_names() has it, without their versions
+  // without hooks. Allocates.
+  [[nodiscard]] std::vector<std::uint64_t> begins_of(std::string_view name) const;
   // The loops of all files that were added. Allocates.
   [[nodiscard]] std::vector<LoopName> loop_names() const;
   // Whether one of the files is of a program that marks its main loop itself.

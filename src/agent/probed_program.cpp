@@ -1,0 +1,222 @@
+// See probed_program.hpp.
+#include "agent/probed_program.hpp"
+
+#include <link.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "agent/heap/callers.hpp"
+#include "agent/lifecycle/modules.hpp"
+#include "agent/lifecycle/process.hpp"
+#include "core/quiet_thread.hpp"
+#include "observe/perf/function_probes.hpp"
+#include "observe/symbols/symbols.hpp"
+#include "observe/threads/thread.hpp"
+#include "runtime/probe_choice.hpp"
+#include "runtime/regions/region_phases.hpp"
+#include "runtime/runtime.hpp"
+
+namespace terrace::agent {
+
+namespace {
+
+constexpr double k_sampling = 0.5;       // seconds of looking where the time goes
+constexpr double k_sample_every = 1e-3;  // of the thread's processor time
+constexpr double k_trial = 0.3;          // of counting calls
+constexpr double k_patience = 5;        // for a loop to come; then the time goes elsewhere, and is looked at again
+constexpr double k_longest_pause = 60;  // between two looks that found nothing
+constexpr double k_poll = 2e-3;         // between two looks at what was called
+constexpr const char* k_kind = "function entries, probed by the kernel";
+
+struct InFile {
+  std::uint64_t address;
+  observe::ProbedFunction found;
+};
+
+// The file and the offset in it that the address was loaded from.
+int find_in_file(dl_phdr_info* info, std::size_t, void* context) {
+  auto& in = *static_cast<InFile*>(context);
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const auto& header = info->dlpi_phdr[i];
+    const auto low = info->dlpi_addr + header.p_vaddr;
+    if (header.p_type != PT_LOAD || in.address < low || in.address - low >= header.p_filesz) continue;
+    in.found.file = info->dlpi_name && *info->dlpi_name ? info->dlpi_name : "/proc/self/exe";
+    in.found.offset = in.address - low + header.p_offset;
+    return 1;
+  }
+  return 0;
+}
+
+}  // namespace
+
+struct ProbedProgram::State {
+  State(Process& of, const runtime::PhaseSpec& given) : process(of), spec(given) {}
+
+  static void* thread_body(void* self) {
+    observe::t_thread.go_inside();
+    auto& state = *static_cast<State*>(self);
+    try {
+      state.run();
+    } catch (const std::exception& error) {
+      try {
+        state.note(error.what());
+      } catch (const std::exception&) {  // no memory to say it with
+      }
+    }
+    state.is_found = false;
+    return nullptr;
+  }
+
+  void note(const std::string& why) {
+    process.runtime->note("note", "phases: functions' entries cannot be seen: " + why);
+  }
+
+  void run() {
+    if (const auto why = observe::FunctionProbes::lacks(); !why.empty()) return note(why);
+    if (spec.source == runtime::PhaseSource::functions)
+      follow_named();
+    else
+      look_and_follow();
+  }
+
+  // False where the thread is to end.
+  bool sleep(double seconds) {
+    std::unique_lock lock(own);
+    return !changed.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return is_over; });
+  }
+
+  static observe::ProbedFunction place_of(std::uint64_t address) {
+    InFile in{address, {}};
+    dl_iterate_phdr(find_in_file, &in);
+    return in.found;
+  }
+
+  // Those that the user named, where their entries are.
+  void follow_named() {
+    std::vector<std::uint64_t> begins;
+    for (const auto& name : spec.functions)
+      for (const auto address : process.symbols->begins_of(name)) begins.push_back(address);
+    if (begins.empty()) return;
+    auto probes = probe(begins, false);
+    while (sleep(k_poll))
+      for (const auto& event : probes->take()) process.runtime->function_entered(begins[event.function], 0);
+  }
+
+  void look_and_follow() {
+    double pause = k_sampling;
+    while (sleep(pause)) {
+      pause = std::min(2 * pause, k_longest_pause);
+      const auto hot = look();
+      if (hot.empty()) continue;
+      auto probes = probe(hot, true);
+      if (!try_out(*probes, hot.size())) continue;
+      if (follow(*probes, hot)) pause = k_sampling;
+    }
+  }
+
+  std::vector<std::uint64_t> look() {
+    observe::TimeSampler sampler(getpid(), k_sample_every);
+    std::map<std::uint64_t, std::uint64_t> samples;
+    const auto take = [&] {
+      for (const auto address : sampler.take()) ++samples[find_place(process, address).function];
+    };
+    for (int i = 0; i < 10; ++i) {
+      if (!sleep(k_sampling / 10)) return {};
+      take();
+    }
+    return runtime::hot_functions(samples);
+  }
+
+  std::unique_ptr<observe::FunctionProbes> probe(const std::vector<std::uint64_t>& begins, bool returns) {
+    std::vector<observe::ProbedFunction> functions;
+    for (const auto address : begins) functions.push_back(place_of(address));
+    return std::make_unique<observe::FunctionProbes>(functions, getpid(), returns);
+  }
+
+  // Drops those that are called too often; false where none is left.
+  bool try_out(observe::FunctionProbes& probes, std::size_t functions) {
+    std::vector<std::uint64_t> calls(functions);
+    for (double waited = 0; waited < k_trial; waited += k_poll) {
+      if (!sleep(k_poll)) return false;
+      for (const auto& event : probes.take()) calls[event.function] += event.is_return ? 0 : 1;
+      // Long before the end it may be clear.
+      for (std::uint32_t i = 0; i < functions; ++i)
+        if (static_cast<double>(calls[i]) > k_trial * runtime::k_calls_of_a_function) probes.drop(i);
+    }
+    const auto often = runtime::called_too_often(calls, k_trial);
+    for (const auto function : often) probes.drop(function);
+    return often.size() < functions;
+  }
+
+  // Until the program ends, or no loop is there for a while. Whether there was one.
+  bool follow(observe::FunctionProbes& probes, const std::vector<std::uint64_t>& begins) {
+    Seconds at;
+    bool any = false;
+    runtime::RegionPhases regions([&] { return at; },
+                                  [&](const runtime::Boundary& boundary) {
+                                    if (boundary.ends_loop) is_found = false;
+                                    if (!boundary.begins_loop.empty()) is_found = any = true;
+                                    process.runtime->pass(boundary);
+                                  });
+    std::vector<runtime::RegionPhases::Name> names;
+    for (const auto address : begins) names.push_back(regions.name(k_kind, function_name(process, address)));
+    double idle = 0;
+    bool is_said = false;
+    while (idle < k_patience && sleep(k_poll)) {
+      for (const auto& event : probes.take()) {
+        at = Seconds{static_cast<double>(event.time_ns) * 1e-9};
+        if (event.is_return)
+          regions.end(event.function);
+        else
+          regions.begin(event.function, names[event.function]);
+      }
+      if (regions.in_loop() && !std::exchange(is_said, true))
+        process.runtime->note("note", "phases: " + regions.kinds());
+      idle = regions.in_loop() ? 0 : idle + k_poll;
+    }
+    return any;
+  }
+
+  Process& process;
+  const runtime::PhaseSpec& spec;
+  std::atomic<bool> is_found{false};
+  std::mutex own;
+  std::condition_variable changed;
+  bool is_over = false;
+  pthread_t thread{};
+  bool is_running = false;
+};
+
+ProbedProgram::ProbedProgram(Process& process, const runtime::PhaseSpec& phases)
+    : state_(std::make_unique<State>(process, phases)) {}
+ProbedProgram::~ProbedProgram() { end(); }
+
+bool ProbedProgram::in_loop() const noexcept { return state_->is_found; }
+
+void ProbedProgram::begin() noexcept {
+  if (state_->is_running || state_->spec.source == runtime::PhaseSource::markers) return;
+  state_->is_running = start_quietly(state_->thread, "terrace/entries", State::thread_body, state_.get());
+}
+
+void ProbedProgram::end() noexcept {
+  if (!std::exchange(state_->is_running, false)) return;
+  {
+    const std::lock_guard lock(state_->own);
+    state_->is_over = true;
+  }
+  state_->changed.notify_all();
+  pthread_join(state_->thread, nullptr);
+}
+
+}  // namespace terrace::agent

@@ -1,0 +1,34 @@
+// Both who watch a program without hooks: its pages, and where they may its functions. One loop at a time: that of
+// functions goes before intervals.
+#pragma once
+
+#include <mutex>
+
+#include "agent/probed_program.hpp"
+#include "agent/watched_program.hpp"
+
+namespace terrace::agent {
+
+class Watching {
+ public:
+  Watching(observe::WatchedPagesCollector& collector, std::mutex& mutex, Clock& clock, Process& process,
+           const runtime::PhaseSpec& phases)
+      : pages_(collector, mutex, clock), functions_(process, phases) {
+    pages_.yield_to([this] { return functions_.in_loop(); });
+  }
+  void report_to(runtime::Runtime& runtime) noexcept { pages_.report_to(runtime); }
+  void begin() noexcept {
+    pages_.begin();
+    functions_.begin();
+  }
+  void end() noexcept {
+    functions_.end();
+    pages_.end();
+  }
+
+ private:
+  WatchedProgram pages_;
+  ProbedProgram functions_;
+};
+
+}  // namespace terrace::agent

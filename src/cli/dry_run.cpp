@@ -1,0 +1,109 @@
+// See dry_run.hpp.
+#include "cli/dry_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "observe/collector_variant.hpp"
+#include "observe/page_watch.hpp"
+#include "observe/perf/function_probes.hpp"
+#include "observe/symbols/symbols.hpp"
+#include "strategy/planner.hpp"
+
+namespace terrace::cli {
+
+namespace {
+
+using runtime::PhaseSource;
+
+std::string join(const std::vector<std::string>& words, const char* by = ", ") {
+  return fmt::format("{}", fmt::join(words, by));
+}
+
+std::string memories(const runtime::SessionConfiguration& configuration) {
+  std::vector<std::string> words;
+  for (const auto place : configuration.machine.fastest_first(configuration.domain)) {
+    const auto& one = configuration.machine.place(place);
+    const auto budget = std::min(configuration.budget[place], one.capacity);
+    words.push_back(fmt::format("{} ({}, {} of {})", one.name, one.kind, format(budget), format(one.capacity)));
+  }
+  return join(words);
+}
+
+std::string who_decides(const runtime::Session& session) {
+  const auto& configuration = session.configurations.front();
+  if (session.intent.is_wanted())
+    return fmt::format("data of 4 MiB and more by the ordering '{}'", session.intent.name);
+  if (session.spill.is_wanted())
+    return fmt::format("what is used next stays in {} of memory, the rest is in a file in {}",
+                       format(session.spill.memory), session.spill.folder);
+  if (configuration.record_only) return "nobody: the program is profiled, and its data stays where it is";
+  const auto undone = configuration.proves ? "; undone where iterations get slower" : "; kept to in any case";
+  if (configuration.plan)
+    return (configuration.better_plan ? "the given plan, bettered by " + configuration.planner
+                                      : "the given plan") +
+           undone;
+  const auto* const planner = strategy::find_variant(configuration.planner).planner();
+  if (!planner || !planner->needs_profile()) return configuration.planner + ", when memory is allocated";
+  if (configuration.machine.fastest_first(configuration.domain).size() < 2)
+    return "nobody: there is one kind of memory, and nothing to choose";
+  return fmt::format("a plan by '{}' of the first iterations{}", configuration.planner, undone);
+}
+
+bool is_watched(const runtime::Session& session, const observe::SymbolTable& table) {
+  return session.hooks && !session.spill.is_wanted() && !table.has_hooks() &&
+         observe::find_collector(session.collector).watches_pages();
+}
+
+std::string known_by(const runtime::Session& session, const observe::SymbolTable& table) {
+  if (session.spill.is_wanted()) return "the touches that page faults tell of";
+  if (!session.hooks) return "nothing, and nothing is needed";
+  if (table.has_hooks()) return "its hooks: every access of an iteration that is learned from";
+  if (!is_watched(session, table)) return "nothing: it has no hooks";
+  const auto* const watch = observe::best_page_watch();
+  if (!watch) {
+    std::vector<std::string> reasons;
+    for (const auto* variant : observe::page_watches())
+      reasons.push_back(fmt::format("{}: {}", variant->name(), variant->lacks()));
+    return "nothing: it has no hooks, and no way to watch pages can be had (" + join(reasons, "; ") + ")";
+  }
+  auto text = fmt::format("the pages that it uses ({}), as it has no hooks", watch->name());
+  if (!watch->misses().empty()) text += fmt::format("; not seen: {}", watch->misses());
+  if (table.loads_more()) text += "; what it loads later may have hooks";
+  return text;
+}
+
+std::string phases(const runtime::Session& session, const observe::SymbolTable& table) {
+  if (!session.hooks) return "none";
+  const bool watched = is_watched(session, table);
+  const auto probes = watched ? observe::FunctionProbes::lacks() : std::string();
+  const auto cannot = probes.empty() ? std::string() : "; functions' entries cannot be seen: " + probes;
+  switch (session.phases.source) {
+    case PhaseSource::markers:
+      return "the program's own markers";
+    case PhaseSource::functions:
+      return "entries of " + join(session.phases.functions) + cannot;
+    case PhaseSource::automatic:
+    case PhaseSource::either:
+      break;
+  }
+  if (!watched) return "found in its calls and loops, unless it marks them";
+  return (probes.empty() ? "calls that repeat, else intervals of time, unless it marks them"
+                         : "intervals of time, unless it marks phases") +
+         cannot;
+}
+
+}  // namespace
+
+std::vector<std::string> describe_run(const LaunchOptions& options, const runtime::Session& session) {
+  const auto& configuration = session.configurations.front();
+  observe::SymbolTable table;
+  for (const auto& file : session.symbol_files) table.add_file(file.c_str());
+  return {fmt::format("would run: {}", join(options.command, " ")),
+          fmt::format("memory: {}, of {}", memories(configuration), configuration.machine.name()),
+          fmt::format("decides: {}", who_decides(session)), fmt::format("known by: {}", known_by(session, table)),
+          fmt::format("phases: {}", phases(session, table))};
+}
+
+}  // namespace terrace::cli

@@ -1,0 +1,104 @@
+// What windows of real time make of phases, by a clock that the test winds.
+#include "observe/collecting/watched_pages_collector.hpp"
+
+#include <gtest/gtest.h>
+
+#include "collected_program.hpp"
+
+namespace terrace::observe {
+namespace {
+
+class WoundClock final : public Clock {
+ public:
+  Seconds now() override { return time; }
+  void charge(Seconds) override {}
+  Seconds time;
+};
+
+constexpr std::uint32_t k_chunk = 1 << 20;
+
+struct WatchedPages : testing::Test {
+  WatchedPages() {
+    for (ObjectId object = 0; object < 2; ++object)
+      for (std::uint32_t i = 0; i < 4; ++i)
+        chunks.add((std::uint64_t{object + 1} << 32) + std::uint64_t{i} * k_chunk, k_chunk, object, 0, 1);
+    collector.loop_begun();
+    collector.begin_iteration(0);
+  }
+  void phase(const char* name, double seconds) {
+    collector.begin_phase(name);
+    clock.time += Seconds{seconds};
+    collector.end_phase(Seconds{seconds});
+  }
+  static double bytes_of(const Phase& phase, ObjectId object) {
+    double bytes = 0;
+    for (const auto& cell : phase.cells)
+      if (cell.chunk / 4 == object) bytes += 64 * cell.read_lines;
+    return bytes;
+  }
+
+  machine::Machine machine = example_machine();
+  memory::ChunkTable chunks;
+  WoundClock clock;
+  WatchedPagesCollector collector{machine, 0, 1, chunks, clock, Seconds{0.01}};
+};
+
+TEST_F(WatchedPages, AWindowCountsForThePhasesInWhichItLiesByTheirShareOfIt) {
+  phase("a", 1);
+  phase("b", 3);
+  // From the middle of the first to the middle of the second: a quarter of it in "a".
+  collector.add({0.5, 2.5, {{0, 8e6}}});
+  const auto phases = collector.take_iteration().phases;
+  // 8 MB in 2 s, in each as fast: so in phases of 1 and 3 s.
+  EXPECT_NEAR(bytes_of(phases.at(0), 0), 4e6, 1);
+  EXPECT_NEAR(bytes_of(phases.at(1), 0), 12e6, 1);
+  EXPECT_EQ(bytes_of(phases.at(0), 1), 0);
+  EXPECT_EQ(phases.at(0).time.value, 1);
+}
+
+TEST_F(WatchedPages, ThePhaseThatIsUnderWayHearsOfAWindowThatIsOver) {
+  collector.begin_phase("a");
+  clock.time = Seconds{2};
+  collector.add({1, 2, {{1, 5e6}}});
+  collector.end_phase(Seconds{2});
+  EXPECT_NEAR(bytes_of(collector.take_iteration().phases.at(0), 1), 10e6, 1);
+}
+
+TEST_F(WatchedPages, KnowsEnoughAfterSomeWindowsOfThisLoop) {
+  collector.begin_phase("a");
+  for (std::uint32_t i = 0; i < WatchedPagesCollector::k_windows; ++i) {
+    EXPECT_FALSE(collector.knows_enough());
+    clock.time += Seconds{1};
+    collector.add({clock.time.value - 0.5, clock.time.value, {{0, 1e6}}});
+  }
+  EXPECT_TRUE(collector.knows_enough());
+  // Another loop, of which nothing is known.
+  collector.loop_begun();
+  EXPECT_FALSE(collector.knows_enough());
+  collector.end_phase(Seconds{8});
+  EXPECT_TRUE(collector.take_iteration().phases.at(0).cells.empty());
+}
+
+TEST_F(WatchedPages, WindowsWhileNobodyLearnsDoNotCount) {
+  collector.begin_phase("a");
+  collector.set_active(false);
+  clock.time = Seconds{1};
+  collector.add({0, 1, {{0, 1e6}}});
+  collector.set_active(true);
+  collector.end_phase(Seconds{1});
+  EXPECT_TRUE(collector.take_iteration().phases.at(0).cells.empty());
+}
+
+TEST_F(WatchedPages, ObjectsLieWhereTheirChunksAre) {
+  chunks[5].live = false;
+  const auto lying = collector.lying();
+  ASSERT_EQ(lying.size(), 3U);
+  EXPECT_EQ(lying[0].range.low, std::uint64_t{1} << 32);
+  EXPECT_EQ(lying[0].range.high, (std::uint64_t{1} << 32) + 4 * k_chunk);
+  EXPECT_EQ(lying[1].range.high - lying[1].range.low, k_chunk);
+  EXPECT_EQ(lying[2].range.high - lying[2].range.low, 2 * k_chunk);
+  EXPECT_EQ(lying[2].object, 1U);
+}
+
+}  // namespace
+}  // namespace terrace::observe

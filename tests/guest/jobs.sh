@@ -21,7 +21,7 @@ audited=(env "LD_PRELOAD=$guest/phase_audit.so:$library")
 
 # CG obeys plans: the official runs of class S, and of class W with vectors of its own.
 obey() {
-  job "cg_$1" terrace run --plan "$guest/cg_$1.toml" -o "$out/cg_$1.terrace" -- \
+  job "cg_$1" terrace run --keep-plan --plan "$guest/cg_$1.toml" -o "$out/cg_$1.terrace" -- \
     "${audited[@]}" "$build/workloads/cg" --class "${1^^}"
 }
 # Programs without hooks follow plans that move data inside phases. The kernel is asked inside phases, too. The
@@ -30,7 +30,7 @@ stream() {
   local name=stream_$1_$2 program=$1 budget=$3
   export PHASE_AUDIT_EVERY=$4  # microseconds
   shift 4
-  job "$name" terrace run --plan "$guest/$name.toml" --budget "ddr=$budget" -o "$out/$name.terrace" -- \
+  job "$name" terrace run --keep-plan --plan "$guest/$name.toml" --budget "ddr=$budget" -o "$out/$name.terrace" -- \
     "${audited[@]}" "$build/workloads/$program" "$@"
   unset PHASE_AUDIT_EVERY
 }
@@ -41,7 +41,7 @@ learn() {
 }
 # Forks, sudden death, a node that may not be used, all while data moves.
 victim() {
-  job "$1" terrace run --plan "$here/victim.toml" --machine "$here/guest.toml" -o "$out/$1.terrace" -- \
+  job "$1" terrace run --keep-plan --plan "$here/victim.toml" --machine "$here/guest.toml" -o "$out/$1.terrace" -- \
     "${audited[@]}" "$guest/victim" "${@:2}"
 }
 # As a batch system does for a job that gets one node's memory only.
@@ -99,6 +99,8 @@ echo 10 >$pool
 hbw huge_bind "$calls" bind 0
 hbw huge_preferred "$calls" preferred 0
 echo 0 >$pool
+# A program without hooks, markers or a plan: its pages are watched. Alone: it goes by the clock.
+job watched terrace run --machine "$here/guest.toml" --fast 28MiB -o "$out/watched.terrace" -- "$guest/watched" 24 0 150
 learn &
 obey s
 obey w

@@ -60,6 +60,8 @@ restricted() {
 cat /sys/kernel/mm/transparent_hugepage/enabled >"$out/huge_pages.txt"
 job machine terrace machine --json
 job two_nodes "$guest/two_nodes_test"  # alone: it fills a node
+# On this kernel, not the host's.
+job page_watches "$build/tests/unit/observe/page_watches_test"
 # By intent: alone, too.
 job ordered "$guest/ordered_spill_test"
 by_intent() {

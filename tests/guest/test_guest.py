@@ -49,6 +49,14 @@ def test_the_kernel_gives_huge_pages(guest):
     assert "[always]" in guest.text("huge_pages")
 
 
+def test_used_pages_are_told_by_this_kernel_too(guest):
+    """Its marks of written pages are not in every kernel; those of used ones are."""
+    said = guest.text("page_watches")
+    assert guest.status("page_watches") == 0, said
+    for watch in ("clearrefs", "softdirty"):
+        assert f"[       OK ] PageWatches.CountsThePagesThatWereTouchedInTheWindow/{watch}" in said
+
+
 # --- data by intent ----------------------------------------------------------------------------------------------
 
 

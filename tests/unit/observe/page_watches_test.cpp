@@ -2,12 +2,14 @@
 // not have are skipped, with the line in which they say so.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <filesystem>
+#include <fstream>
 #include <random>
 #include <thread>
 
@@ -224,11 +226,11 @@ INSTANTIATE_TEST_SUITE_P(, PageWatches, testing::ValuesIn(all_but_the_monitor())
   return name;
 });
 
+const PageWatchVariant& damon() { return **std::ranges::find(page_watches(), "damon", &PageWatchVariant::name); }
+
 TEST(KernelMonitor, TellsHotFromColdRanges) {
-  const auto damon = std::ranges::find(page_watches(), "damon", &PageWatchVariant::name);
-  ASSERT_NE(damon, page_watches().end());
-  if (const auto lacks = (*damon)->lacks(); !lacks.empty()) GTEST_SKIP() << lacks;
-  const auto watch = (*damon)->make();
+  if (const auto lacks = damon().lacks(); !lacks.empty()) GTEST_SKIP() << lacks;
+  const auto watch = damon().make();
   const Memory hot(4096), cold(4096);
   std::vector<WatchedRange> ranges = {hot.range(), cold.range()};
   const bool swapped = ranges[1].low < ranges[0].low;
@@ -251,6 +253,38 @@ TEST(KernelMonitor, TellsHotFromColdRanges) {
   EXPECT_NE(of_hot, PageWatch::k_unknown);
   EXPECT_GE(of_hot, 4096 * hot.page_ / 2);
   EXPECT_LE(of_cold, 4096 * hot.page_ / 10);
+}
+
+TEST(KernelMonitor, AKilledProgramLeavesNothingRunningAndNothingInUse) {
+  if (const auto lacks = damon().lacks(); !lacks.empty()) GTEST_SKIP() << lacks;
+  int ready[2] = {};
+  ASSERT_EQ(pipe(ready), 0);
+  const auto child = fork();
+  if (child == 0) {
+    const Memory memory;
+    const auto watch = damon().make();
+    const std::vector<WatchedRange> ranges = {memory.range()};
+    watch->begin(ranges);
+    if (write(ready[1], "x", 1) == 1) pause();
+    _exit(1);
+  }
+  char go = 0;
+  ASSERT_EQ(::read(ready[0], &go, 1), 1);
+  const auto state = [] {
+    std::ifstream file("/sys/kernel/mm/damon/admin/kdamonds/0/state");
+    std::string text;
+    file >> text;
+    return text;
+  };
+  EXPECT_EQ(state(), "on");
+  EXPECT_NE(damon().lacks(), "");  // in use
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  // The kernel's thread sees it when it next looks.
+  while (state() == "on") std::this_thread::yield();
+  EXPECT_EQ(damon().lacks(), "");
+  close(ready[0]);
+  close(ready[1]);
 }
 
 TEST(PageWatchTable, EachHasANameARankAndSomethingToSayWhereItLacks) {

@@ -69,7 +69,7 @@ std::string make_ledger_folder() {
     auto problem = ::mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST ? "" : std::string(std::strerror(errno));
     if (problem.empty()) problem = problem_with(folder);
     if (problem.empty()) return folder;
-    problems += (problems.empty() ? "" : "; ") + folder + ": " + problem;
+    problems.append(problems.empty() ? "" : "; ").append(folder).append(": ").append(problem);
   }
   throw Error(Code::failed, "no folder for a ledger that launchers share: " + problems);
 }

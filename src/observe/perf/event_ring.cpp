@@ -65,6 +65,8 @@ perf_event_attr attributes(const PerfEvent& event, std::uint64_t period) noexcep
   wanted.sample_id_all = 1;
   wanted.use_clockid = 1;
   wanted.clockid = CLOCK_MONOTONIC;
+  // The kernel tells of the buffer beside when so much is in it; else not before it is half full.
+  if (event.format == AccessFormat::spe) wanted.aux_watermark = k_least_beside / 2;
   return wanted;
 }
 
@@ -155,7 +157,7 @@ void EventRing::close() noexcept {
 EventRing::~EventRing() { close(); }
 
 EventRing::EventRing(EventRing&& other) noexcept
-    : packets(std::move(other.packets)),
+    : packets(other.packets),
       tid_(other.tid_),
       processor_(other.processor_),
       period_(other.period_),

@@ -142,7 +142,10 @@ void MemorySampler::start(std::span<const PerfEvent> events) {
   parts.counts = {};
   parts.ended = {};
   std::string refused;
-  for (const auto& event : events) {
+  std::vector<PerfEvent> by_choice(events.begin(), events.end());
+  std::ranges::stable_sort(by_choice, {}, &PerfEvent::choice);
+  for (const auto& event : by_choice) {
+    if (!parts.sources.empty() && parts.sources.front().event.choice != event.choice) break;
     Source source{event, event.period, false, {}};
     if (auto why = try_event(parts.open_ring, event, source.by_processor); !why.empty()) {
       if (refused.empty()) refused = std::move(why);

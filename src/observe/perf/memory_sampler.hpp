@@ -50,8 +50,8 @@ class MemorySampler {
 
   // Threads of Terrace's own, to be left out; before `start`.
   void skip(int tid);
-  // Samples all threads of the process by those of the events that can be had. Throws Error{failed} where none
-  // can.
+  // Samples all threads of the process by the events of the first choice of which one can be had, as far as they
+  // can. Throws Error{failed} where none can.
   void start(std::span<const PerfEvent> events);
   // Hands over what was sampled since the last time, in the order of rings, some at a time; looks for new threads.
   // Every sample has the weight of the period in force, times the share of time in which its event had a counter.

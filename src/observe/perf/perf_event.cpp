@@ -14,6 +14,7 @@ void PerfEvent::to_blob(BlobWriter& blob) const {
   blob.put(format);
   blob.put(static_cast<std::uint8_t>(has_leader));
   blob.put(leader_config);
+  blob.put(choice);
   blob.put(std::string_view(name));
   blob.put(std::string_view(misses));
 }
@@ -31,6 +32,7 @@ PerfEvent PerfEvent::from_blob(BlobReader& blob) {
   if (event.format > AccessFormat::spe) throw Error(Code::corrupt, "an event with an unknown format of accesses");
   event.has_leader = blob.get<std::uint8_t>() != 0;
   event.leader_config = blob.get<std::uint64_t>();
+  event.choice = blob.get<std::uint8_t>();
   event.name = blob.get_string();
   event.misses = blob.get_string();
   return event;

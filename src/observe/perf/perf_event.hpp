@@ -25,6 +25,9 @@ struct PerfEvent {
   AccessFormat format = AccessFormat::record;
   bool has_leader = false;  // Intel's loads since Sapphire Rapids count in a group behind this event
   std::uint64_t leader_config = 0;
+  // Events of one choice complement each other, loads and stores; those of the next are for where none of it can
+  // be had, and count the same accesses again.
+  std::uint8_t choice = 0;
   std::string name;
   std::string misses;  // what it does not see, for the user
 

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <fstream>
@@ -24,23 +25,23 @@ constexpr std::size_t k_pages = 512;
 // Small pages in a mapping that joins no other, all written once.
 class Memory {
  public:
-  explicit Memory(std::size_t pages = k_pages) : whole_((pages + 2) * page_) {
+  explicit Memory(std::size_t pages = k_pages) : whole_((pages + 2) * page_bytes) {
     map_ = static_cast<char*>(mmap(nullptr, whole_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     madvise(map_, whole_, MADV_NOHUGEPAGE);
-    mprotect(map_ + page_, pages * page_, PROT_READ | PROT_WRITE);
+    mprotect(map_ + page_bytes, pages * page_bytes, PROT_READ | PROT_WRITE);
     for (std::size_t i = 0; i < pages; ++i) *at(i) = 1;
   }
   ~Memory() { munmap(map_, whole_); }
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
-  [[nodiscard]] volatile char* at(std::size_t page) const { return map_ + (1 + page) * page_; }
+  [[nodiscard]] volatile char* at(std::size_t page) const { return map_ + (1 + page) * page_bytes; }
   [[nodiscard]] WatchedRange range(std::size_t first, std::size_t pages) const {
     const auto low = reinterpret_cast<std::uint64_t>(at(first));
-    return {low, low + pages * page_};
+    return {low, low + pages * page_bytes};
   }
-  [[nodiscard]] WatchedRange range() const { return range(0, whole_ / page_ - 2); }
+  [[nodiscard]] WatchedRange range() const { return range(0, whole_ / page_bytes - 2); }
 
-  const std::size_t page_ = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const std::size_t page_bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 
  private:
   std::size_t whole_;
@@ -86,10 +87,10 @@ TEST_P(PageWatches, CountsThePagesThatWereTouchedInTheWindow) {
       touched[page] = true;
     }
     const auto pages = static_cast<std::size_t>(std::ranges::count(touched, true));
-    ASSERT_EQ(used(ranges).front(), pages * memory.page_) << "window " << window;
+    ASSERT_EQ(used(ranges).front(), pages * memory.page_bytes) << "window " << window;
     // The window goes on.
     touch(memory, 0);
-    ASSERT_EQ(used(ranges).front(), (pages + (touched[0] ? 0 : 1)) * memory.page_);
+    ASSERT_EQ(used(ranges).front(), (pages + (touched[0] ? 0 : 1)) * memory.page_bytes);
   }
 }
 
@@ -117,7 +118,7 @@ TEST_P(PageWatches, SeesAThreadThatNeverStops) {
   }
   stop = true;
   thread.join();
-  for (const auto bytes : told) EXPECT_EQ(bytes, k_hot * memory.page_);
+  for (const auto bytes : told) EXPECT_EQ(bytes, k_hot * memory.page_bytes);
 }
 
 TEST_P(PageWatches, TellsRangesOfOneMappingApartOrSharesItsFigure) {
@@ -126,7 +127,7 @@ TEST_P(PageWatches, TellsRangesOfOneMappingApartOrSharesItsFigure) {
   watch_->begin(ranges);
   for (const std::size_t page : {0, 1, 99, 100, 383, 384, 200}) touch(memory, page);
   const auto bytes = used(ranges);
-  const auto page = memory.page_;
+  const auto page = memory.page_bytes;
   if (GetParam()->tells_pages()) {
     EXPECT_EQ(bytes, (std::vector<std::uint64_t>{3 * page, 1 * page, 1 * page}));
   } else {
@@ -141,18 +142,19 @@ TEST_P(PageWatches, SystemCallsThatWriteCount) {
   const std::vector<WatchedRange> ranges = {memory.range()};
   const int zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
   watch_->begin(ranges);
-  EXPECT_EQ(::read(zero, const_cast<char*>(memory.at(20)), 3 * memory.page_), static_cast<long>(3 * memory.page_));
-  EXPECT_EQ(used(ranges).front(), 3 * memory.page_);
+  EXPECT_EQ(::read(zero, const_cast<char*>(memory.at(20)), 3 * memory.page_bytes),
+            static_cast<long>(3 * memory.page_bytes));
+  EXPECT_EQ(used(ranges).front(), 3 * memory.page_bytes);
   close(zero);
 }
 
 TEST_P(PageWatches, NewPagesOfTheWindowCount) {
   const Memory memory;
-  madvise(const_cast<char*>(memory.at(64)), 64 * memory.page_, MADV_DONTNEED);
+  madvise(const_cast<char*>(memory.at(64)), 64 * memory.page_bytes, MADV_DONTNEED);
   const std::vector<WatchedRange> ranges = {memory.range()};
   watch_->begin(ranges);
   for (std::size_t i = 70; i < 80; ++i) *memory.at(i) = 3;
-  EXPECT_EQ(used(ranges).front(), 10 * memory.page_);
+  EXPECT_EQ(used(ranges).front(), 10 * memory.page_bytes);
 }
 
 TEST_P(PageWatches, KnowsNothingOfWhatIsNotMapped) {
@@ -169,7 +171,7 @@ TEST_P(PageWatches, KnowsNothingOfWhatIsNotMapped) {
   const auto bytes = used(ranges);
   const auto at = ranges[0].low == gone.low ? 0 : 1;
   EXPECT_TRUE(bytes[at] == PageWatch::k_unknown || bytes[at] == 0) << bytes[at];
-  EXPECT_EQ(bytes[1 - at], memory.page_);
+  EXPECT_EQ(bytes[1 - at], memory.page_bytes);
 }
 
 TEST_P(PageWatches, AChildKnowsNothingAndHarmsNothing) {
@@ -191,7 +193,7 @@ TEST_P(PageWatches, AChildKnowsNothingAndHarmsNothing) {
   // A fork makes pages shared, and what is written then is a new page. The window after it is sound again.
   watch_->begin(ranges);
   *memory.at(2) = 2;
-  EXPECT_EQ(used(ranges).front(), memory.page_);
+  EXPECT_EQ(used(ranges).front(), memory.page_bytes);
 }
 
 TEST_P(PageWatches, LeavesNoFileOpen) {
@@ -251,8 +253,8 @@ TEST(KernelMonitor, TellsHotFromColdRanges) {
   stop = true;
   thread.join();
   EXPECT_NE(of_hot, PageWatch::k_unknown);
-  EXPECT_GE(of_hot, 4096 * hot.page_ / 2);
-  EXPECT_LE(of_cold, 4096 * hot.page_ / 10);
+  EXPECT_GE(of_hot, 4096 * hot.page_bytes / 2);
+  EXPECT_LE(of_cold, 4096 * hot.page_bytes / 10);
 }
 
 TEST(KernelMonitor, AKilledProgramLeavesNothingRunningAndNothingInUse) {

@@ -34,8 +34,10 @@ class Files {
     std::ofstream(root_ / name) << text << '\n';
     return *this;
   }
-  [[nodiscard]] MemoryEvents events() const {
-    return memory_events({(root_ / "devices").string(), (root_ / "paranoid").string()});
+  // On a machine for which libpfm4 knows no names, or one.
+  [[nodiscard]] MemoryEvents events(const std::optional<PerfEvent>& named = {}) const {
+    return memory_events({(root_ / "devices").string(), (root_ / "paranoid").string()},
+                         [&](const std::string&, std::string&) { return named; });
   }
   [[nodiscard]] EventDevice device(const std::string& name) const { return EventDevice(root_ / "devices" / name); }
   [[nodiscard]] std::string root() const { return root_.string(); }
@@ -73,6 +75,18 @@ TEST(MemoryEvents, OfAnIntelServer) {
   EXPECT_TRUE(loads.sample_type & PERF_SAMPLE_ADDR);
   EXPECT_TRUE(loads.sample_type & PERF_SAMPLE_WEIGHT);
   EXPECT_EQ(found.events[1].config, 0x82d0U);
+  EXPECT_EQ(found.events[1].choice, loads.choice);
+  // Loads that miss go behind them, if they are this device's.
+  PerfEvent missed;
+  missed.type = 4;
+  missed.config = 0x20d1;
+  const auto more = files.events(missed);
+  ASSERT_EQ(more.events.size(), 3U);
+  EXPECT_EQ(more.events[2].config, 0x20d1U);
+  EXPECT_GT(more.events[2].choice, loads.choice);
+  EXPECT_NE(more.events[2].sample_type & PERF_SAMPLE_ADDR, 0U);
+  missed.type = 5;
+  EXPECT_EQ(files.events(missed).events.size(), 2U);
 }
 
 // Alder Lake: two kinds of core, and loads behind an auxiliary event (r8203) on the large ones.
@@ -240,6 +254,7 @@ TEST(PerfEvents, ComeOutOfABlobAsTheyWentIn) {
                     static_cast<AccessFormat>(random() % 3),
                     random() % 2 == 0,
                     random(),
+                    static_cast<std::uint8_t>(random()),
                     std::string(random() % 30, 'n'),
                     std::string(random() % 30, 'm')};
     event.to_blob(blob);

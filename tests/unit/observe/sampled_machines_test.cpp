@@ -288,6 +288,30 @@ TEST(SampledMachines, ThreadsWithoutAnEventAreCounted) {
   other.join();
 }
 
+TEST(SampledMachines, TheFirstChoiceThatCanBeHadIsTakenAlone) {
+  auto loads = event_of(AccessFormat::record, k_intel), stores = loads, missed = loads;
+  loads.name = loads.misses = "loads";
+  stores.name = stores.misses = "stores";
+  missed.name = missed.misses = "missed";
+  missed.choice = 1;
+  const PerfEvent events[] = {missed, loads, stores};
+  const auto taken_without = [&](const std::string& refused) {
+    Machine machine;
+    MemorySampler sampler([&, open = machine.opener()](const PerfEvent& event, std::uint64_t period, int tid,
+                                                       int processor, int& error, const char*& call) {
+      if (refused.find(event.name) == std::string::npos) return open(event, period, tid, processor, error, call);
+      error = ENOENT;
+      call = "perf_event_open";
+      return std::optional<EventRing>();
+    });
+    sampler.start(events);
+    return sampler.misses();
+  };
+  EXPECT_EQ(taken_without(""), "loads; stores");
+  EXPECT_EQ(taken_without("loads"), "stores");
+  EXPECT_EQ(taken_without("loads stores"), "missed");
+}
+
 TEST(SampledMachines, RefusedEventsAreNamed) {
   MemorySampler sampler([](const PerfEvent&, std::uint64_t, int, int, int& error, const char*& call) {
     error = EACCES;

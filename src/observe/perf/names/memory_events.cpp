@@ -58,13 +58,15 @@ void add_intel(const EventDevice& device, const std::string& called, std::vector
 }
 
 // Loads that went to memory, by name: the kernel has no file for them. For processors that cannot tell latencies.
-void add_missed_loads(const EventDevice& device, const std::string& called, std::vector<PerfEvent>& events) {
+void add_missed_loads(const EventDevice& device, const std::string& called, const EventByName& by_name,
+                      std::vector<PerfEvent>& events) {
   for (const char* const name : {"MEM_LOAD_RETIRED:L3_MISS", "MEM_LOAD_UOPS_RETIRED:L3_MISS"}) {
     std::string why;
-    auto event = event_by_name(name, why);
+    auto event = by_name(name, why);
     if (!event || event->type != device.type()) continue;
     event->sample_type = k_fields;
     event->precise = 2;
+    event->choice = 1;
     event->period = k_misses_period;
     event->name = called + "/" + name + "/";
     event->misses = "loads that a cache served; stores";
@@ -102,7 +104,7 @@ std::string why_refused(const EventFiles& files) {
 
 }  // namespace
 
-MemoryEvents memory_events(const EventFiles& files) {
+MemoryEvents memory_events(const EventFiles& files, const EventByName& by_name) {
   MemoryEvents found;
   std::vector<std::string> names;
   std::error_code none;
@@ -115,9 +117,8 @@ MemoryEvents memory_events(const EventFiles& files) {
     if (!device.there()) continue;
     try {
       if (name == "cpu" || name == "cpu_core" || name == "cpu_atom") {
-        const auto before = found.events.size();
         add_intel(device, name, found.events);
-        if (found.events.size() == before) add_missed_loads(device, name, found.events);
+        add_missed_loads(device, name, by_name, found.events);
       } else if (name == "ibs_op") {
         add_amd(device, found.events);
       } else if (name.starts_with("arm_spe_")) {

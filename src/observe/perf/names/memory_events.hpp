@@ -3,6 +3,7 @@
 // not have.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,12 +24,14 @@ struct MemoryEvents {
   std::string lacks;
 };
 
-// Intel's loads by latency and stores (`cpu`, `cpu_core`, `cpu_atom`), loads that missed the last cache, AMD's
-// operations (`ibs_op`), Arm's (`arm_spe_0`). Whether they can be opened, MemorySampler::lacks tells.
-MemoryEvents memory_events(const EventFiles& files = {});
-
 // An event by its name in libpfm4's tables ("MEM_LOAD_RETIRED:L3_MISS", "skl::..."): its type and configuration.
-// Nothing where no processor of this machine has it, and then `why` says so. Thread-safe after the first call.
+// Nothing where no processor of this machine has it, and then `why` says so.
 std::optional<PerfEvent> event_by_name(const std::string& name, std::string& why);
+using EventByName = std::function<std::optional<PerfEvent>(const std::string& name, std::string& why)>;
+
+// Intel's loads by latency and stores (`cpu`, `cpu_core`, `cpu_atom`), and for where those are not to be had loads
+// that missed the last cache, by name; AMD's operations (`ibs_op`), Arm's (`arm_spe_0`). Whether they can be
+// opened, MemorySampler::lacks tells.
+MemoryEvents memory_events(const EventFiles& files = {}, const EventByName& by_name = event_by_name);
 
 }  // namespace terrace::observe

@@ -1,6 +1,6 @@
 // Pages that trap once when they are used, and which the kernel then lets go by itself (userfaultfd's asynchronous
-// modes): what has not trapped was not used. Who uses a page waits for one fault in a window, no thread of ours has to
-// answer. A range can be in one userfaultfd alone: while it is watched, nobody moves its pages by another one.
+// modes): what has not trapped was not used. Who uses a page waits for one fault in a window, no thread of ours
+// has to answer. A range can be in one userfaultfd alone: while it is watched, nobody moves its pages by another.
 #pragma once
 
 #include <cstdint>

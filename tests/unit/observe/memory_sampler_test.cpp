@@ -3,14 +3,19 @@
 #include "observe/perf/memory_sampler.hpp"
 
 #include <gtest/gtest.h>
+#include <linux/filter.h>
 #include <linux/perf_event.h>
+#include <linux/seccomp.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -305,6 +310,29 @@ TEST(MemorySampler, SaysWhatTheKernelRefuses) {
   const PerfEvent some[] = {events[0], page_faults()};
   const PerfEvent alone[] = {page_faults()};
   EXPECT_EQ(MemorySampler::lacks(some).empty(), MemorySampler::lacks(alone).empty());
+}
+
+// As containers do it.
+TEST(MemorySampler, SaysThatACallIsFilteredOut) {
+  const auto child = fork();
+  if (child == 0) {
+    sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const sock_fprog program{std::size(filter), filter};
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) _exit(2);
+    const PerfEvent events[] = {page_faults()};
+    _exit(MemorySampler::lacks(events) == "perf_event_open (page-faults): Operation not permitted" ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == 2) GTEST_SKIP() << "no filters of system calls here";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 // What this machine has of its own: loads of a buffer are sampled in it.

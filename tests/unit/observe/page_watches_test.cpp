@@ -157,6 +157,53 @@ TEST_P(PageWatches, NewPagesOfTheWindowCount) {
   EXPECT_EQ(used(ranges).front(), 10 * memory.page_bytes);
 }
 
+// Where the kernel gives huge pages, one counts as a whole, or as its parts after it was split; others do not
+// count.
+TEST_P(PageWatches, HugePagesThatAreNotTouchedDoNotCount) {
+  constexpr std::size_t k_huge = 2 << 20, k_count = 8;
+  auto* const map = static_cast<char*>(
+      mmap(nullptr, (k_count + 2) * k_huge, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+  auto* const begin = map + k_huge - reinterpret_cast<std::uint64_t>(map) % k_huge;
+  mprotect(begin, k_count * k_huge, PROT_READ | PROT_WRITE);
+  madvise(begin, k_count * k_huge, MADV_HUGEPAGE);
+  std::fill_n(begin, k_count * k_huge, 1);
+  const auto low = reinterpret_cast<std::uint64_t>(begin);
+  const std::vector<WatchedRange> ranges = {{low, low + k_count * k_huge}};
+  for (std::size_t count = 0; count <= k_count; ++count) {
+    watch_->begin(ranges);
+    for (std::size_t i = 0; i < count; ++i) *static_cast<volatile char*>(begin + i * k_huge + 12345) = 2;
+    const auto bytes = used(ranges).front();
+    EXPECT_GE(bytes, count * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)));
+    EXPECT_LE(bytes, count * k_huge);
+  }
+  munmap(map, (k_count + 2) * k_huge);
+}
+
+TEST_P(PageWatches, TheProgramMapsAndUnmapsMeanwhile) {
+  const Memory memory;
+  std::atomic<bool> stop{false};
+  std::thread thread([&] {
+    std::mt19937 random(7);
+    while (!stop) {
+      const auto size = (1 + random() % 30) * 4096;
+      void* const some = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      *static_cast<volatile char*>(some) = 1;
+      mprotect(some, 4096, PROT_READ);
+      munmap(some, size);
+    }
+  });
+  const std::vector<WatchedRange> ranges = {memory.range()};
+  std::vector<std::uint64_t> told;
+  for (std::size_t window = 0; window < 100; ++window) {
+    watch_->begin(ranges);
+    for (std::size_t i = 0; i < window; ++i) touch(memory, 4 * i);
+    told.push_back(used(ranges).front());
+  }
+  stop = true;
+  thread.join();
+  for (std::size_t window = 0; window < told.size(); ++window) EXPECT_EQ(told[window], window * memory.page_bytes);
+}
+
 TEST_P(PageWatches, KnowsNothingOfWhatIsNotMapped) {
   WatchedRange gone{};
   const Memory memory;

@@ -8,7 +8,7 @@ namespace terrace::observe {
 
 namespace {
 
-constexpr std::uint64_t bits(std::uint64_t word, unsigned shift, unsigned count) {
+constexpr std::uint64_t word_bits(std::uint64_t word, unsigned shift, unsigned count) {
   return word >> shift & ((1ULL << count) - 1);
 }
 
@@ -20,9 +20,9 @@ constexpr std::uint64_t k_hops_core = 1;  // another core of the same node
 constexpr unsigned k_hops_shift = 43;
 
 MemoryLevel by_number(std::uint64_t word) {
-  const auto hops = bits(word, k_hops_shift, 3);
-  const bool remote = bits(word, PERF_MEM_REMOTE_SHIFT, 1) != 0 || hops > k_hops_core;
-  switch (bits(word, PERF_MEM_LVLNUM_SHIFT, 4)) {
+  const auto hops = word_bits(word, k_hops_shift, 3);
+  const bool remote = word_bits(word, PERF_MEM_REMOTE_SHIFT, 1) != 0 || hops > k_hops_core;
+  switch (word_bits(word, PERF_MEM_LVLNUM_SHIFT, 4)) {
     case PERF_MEM_LVLNUM_L1:
       return MemoryLevel::l1;
     case PERF_MEM_LVLNUM_LFB:
@@ -46,7 +46,7 @@ MemoryLevel by_number(std::uint64_t word) {
 }
 
 MemoryLevel by_bits(std::uint64_t word) {
-  const auto levels = bits(word, PERF_MEM_LVL_SHIFT, 14);
+  const auto levels = word_bits(word, PERF_MEM_LVL_SHIFT, 14);
   if ((levels & PERF_MEM_LVL_NA) != 0) return MemoryLevel::unknown;
   // Some kernels set two: the farther one is where the data were.
   if ((levels & (PERF_MEM_LVL_REM_RAM1 | PERF_MEM_LVL_REM_RAM2)) != 0) return MemoryLevel::remote_dram;
@@ -64,20 +64,20 @@ MemoryLevel by_bits(std::uint64_t word) {
 }  // namespace
 
 bool read_data_source(std::uint64_t word, MemorySample& sample) noexcept {
-  const auto kind = bits(word, PERF_MEM_OP_SHIFT, 5);
+  const auto kind = word_bits(word, PERF_MEM_OP_SHIFT, 5);
   const bool load = (kind & (PERF_MEM_OP_LOAD | PERF_MEM_OP_PFETCH)) != 0;
   const bool store = (kind & PERF_MEM_OP_STORE) != 0;
   if (!load && !store) return false;
   sample.is_load = load;
   sample.is_store = store;
-  const auto levels = bits(word, PERF_MEM_LVL_SHIFT, 14);
+  const auto levels = word_bits(word, PERF_MEM_LVL_SHIFT, 14);
   const bool missed = (levels & PERF_MEM_LVL_MISS) != 0 && (levels & PERF_MEM_LVL_HIT) == 0;
   auto number = by_number(word);
   // "Missed there" does not say where the data were.
   if (missed && (number == MemoryLevel::l1 || number == MemoryLevel::l2 || number == MemoryLevel::l3))
     number = MemoryLevel::unknown;
   sample.level = number != MemoryLevel::unknown ? number : by_bits(word);
-  sample.tlb_miss = (bits(word, PERF_MEM_TLB_SHIFT, 7) & PERF_MEM_TLB_MISS) != 0;
+  sample.tlb_miss = (word_bits(word, PERF_MEM_TLB_SHIFT, 7) & PERF_MEM_TLB_MISS) != 0;
   return true;
 }
 

@@ -19,38 +19,38 @@ namespace terrace::observe {
 namespace {
 
 // Data pages of a ring, less where a user may not lock so much memory: some hundred samples.
-constexpr std::size_t k_most_pages = 16;
+constexpr std::size_t k_most_ring_pages = 16;
 // The buffer beside it: some thousand accesses of Arm's.
 constexpr std::size_t k_most_beside = 1U << 20U, k_least_beside = 1U << 16U;
 
 std::size_t page_of_system() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
 
 // The kernel itself: the program's mmap may be Terrace's.
-std::span<std::byte> map(int file, std::size_t size, std::size_t offset) noexcept {
+std::span<std::byte> map_event(int file, std::size_t size, std::size_t offset) noexcept {
   const auto at =
       syscall(SYS_mmap, nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, static_cast<long>(offset));
   if (at == -1) return {};
   return {reinterpret_cast<std::byte*>(at), size};  // NOLINT(performance-no-int-to-ptr)
 }
 
-class File {
+class EventFile {
  public:
-  explicit File(int file) noexcept : file_(file) {}
-  ~File() {
+  explicit EventFile(int file) noexcept : file_(file) {}
+  ~EventFile() {
     const int saved = errno;
     if (file_ >= 0) syscall(SYS_close, file_);
     errno = saved;
   }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  File(File&& other) noexcept : file_(std::exchange(other.file_, -1)) {}
+  EventFile(const EventFile&) = delete;
+  EventFile& operator=(const EventFile&) = delete;
+  EventFile(EventFile&& other) noexcept : file_(std::exchange(other.file_, -1)) {}
   [[nodiscard]] int number() const noexcept { return file_; }
 
  private:
   int file_;
 };
 
-perf_event_attr attributes(const PerfEvent& event, std::uint64_t period) noexcept {
+perf_event_attr event_attributes(const PerfEvent& event, std::uint64_t period) noexcept {
   perf_event_attr wanted{};
   wanted.size = sizeof wanted;
   wanted.type = event.type;
@@ -72,23 +72,23 @@ perf_event_attr attributes(const PerfEvent& event, std::uint64_t period) noexcep
 
 // Opens by what the kernel can: less exact addresses of instructions, older kernels' AMD events only with the
 // kernel in them.
-File open_event(const PerfEvent& event, std::uint64_t period, int tid, int processor, int leader,
-                bool& kernel_too) noexcept {
+EventFile open_event(const PerfEvent& event, std::uint64_t period, int tid, int processor, int leader,
+                     bool& kernel_too) noexcept {
   for (const bool with_kernel : {false, true}) {
     for (unsigned precise = event.precise;; --precise) {
-      auto wanted = attributes(event, period);
+      auto wanted = event_attributes(event, period);
       wanted.precise_ip = precise & 3U;
       wanted.exclude_kernel = with_kernel ? 0 : 1;
       if (with_kernel) wanted.exclude_hv = 0;
       const auto file = syscall(SYS_perf_event_open, &wanted, tid, processor, leader, PERF_FLAG_FD_CLOEXEC);
       kernel_too = with_kernel;
-      if (file >= 0) return File(static_cast<int>(file));
+      if (file >= 0) return EventFile(static_cast<int>(file));
       // Loads are sampled exactly or not at all.
       if (precise <= 1 || (errno != EINVAL && errno != EOPNOTSUPP)) break;
     }
     if (errno != EINVAL) break;
   }
-  return File(-1);
+  return EventFile(-1);
 }
 
 }  // namespace
@@ -106,10 +106,10 @@ std::optional<EventRing> EventRing::open(const PerfEvent& event, std::uint64_t p
   }
   EventRing opened(tid, processor, period);
   const auto page = page_of_system();
-  std::optional<File> leader;
+  std::optional<EventFile> leader;
   int leader_number = -1;
   if (event.has_leader) {
-    auto wanted = attributes(event, 0);
+    auto wanted = event_attributes(event, 0);
     wanted.config = event.leader_config;
     wanted.config1 = wanted.config2 = 0;
     wanted.sample_type = 0;
@@ -118,15 +118,15 @@ std::optional<EventRing> EventRing::open(const PerfEvent& event, std::uint64_t p
     leader_number = leader->number();
     if (leader_number < 0) return refused("perf_event_open of the leader");
     // Mapped, so that it lives on without its file.
-    const auto mapped = map(leader_number, page, 0);
+    const auto mapped = map_event(leader_number, page, 0);
     if (mapped.empty()) return refused("mmap of the leader");
     opened.mappings_[opened.mapped_++] = mapped;
   }
-  const File file = open_event(event, period, tid, processor, leader_number, opened.kernel_too_);
+  const EventFile file = open_event(event, period, tid, processor, leader_number, opened.kernel_too_);
   if (file.number() < 0) return refused("perf_event_open");
   std::span<std::byte> ring;
-  for (auto pages = k_most_pages; pages > 0 && ring.empty(); pages /= 2)
-    ring = map(file.number(), (1 + pages) * page, 0);
+  for (auto pages = k_most_ring_pages; pages > 0 && ring.empty(); pages /= 2)
+    ring = map_event(file.number(), (1 + pages) * page, 0);
   if (ring.empty()) return refused("mmap of the ring (perf_event_mlock_kb, RLIMIT_MEMLOCK)");
   opened.mappings_[opened.mapped_++] = ring;
   auto* const head = reinterpret_cast<perf_event_mmap_page*>(ring.data());
@@ -135,7 +135,7 @@ std::optional<EventRing> EventRing::open(const PerfEvent& event, std::uint64_t p
     for (auto size = k_most_beside; size >= k_least_beside && beside.empty(); size /= 2) {
       head->aux_offset = ring.size();
       head->aux_size = size;
-      beside = map(file.number(), size, ring.size());
+      beside = map_event(file.number(), size, ring.size());
     }
     if (beside.empty()) return refused("mmap of the buffer (perf_event_mlock_kb, RLIMIT_MEMLOCK)");
     opened.mappings_[opened.mapped_++] = beside;

@@ -12,11 +12,11 @@ namespace {
 constexpr std::size_t k_data2 = 3, k_data3 = 4, k_address = 5, k_registers = 6;
 constexpr std::uint32_t k_more_sources = 1U << 11U;  // since Zen 4: five bits for the source
 
-constexpr bool bit(std::uint64_t word, unsigned number) { return (word >> number & 1) != 0; }
+constexpr bool ibs_bit(std::uint64_t word, unsigned number) { return (word >> number & 1) != 0; }
 
-MemoryLevel source(std::uint64_t data2, bool more_sources) {
+MemoryLevel ibs_source(std::uint64_t data2, bool more_sources) {
   const auto number = (data2 & 7) | (more_sources ? data2 >> 3 & 0x18 : 0);
-  const bool remote = bit(data2, 4);
+  const bool remote = ibs_bit(data2, 4);
   switch (number) {
     case 1:
       return MemoryLevel::l3;
@@ -43,17 +43,17 @@ bool read_ibs_op(std::span<const std::byte> raw, MemorySample& sample) noexcept 
   std::memcpy(&capabilities, raw.data(), sizeof capabilities);
   std::memcpy(registers, raw.data() + sizeof capabilities, sizeof registers);
   const auto data3 = registers[k_data3];
-  const bool load = bit(data3, 0), store = bit(data3, 1);
-  if ((!load && !store) || !bit(data3, 17)) return false;
+  const bool load = ibs_bit(data3, 0), store = ibs_bit(data3, 1);
+  if ((!load && !store) || !ibs_bit(data3, 17)) return false;
   sample.is_load = load;
   sample.is_store = store;
   sample.address = registers[k_address];
-  sample.tlb_miss = bit(data3, 2) && bit(data3, 3);  // missed in both levels of translations
-  const bool missed = bit(data3, 7), missed_l2 = bit(data3, 20), uncached = bit(data3, 14);
+  sample.tlb_miss = ibs_bit(data3, 2) && ibs_bit(data3, 3);  // missed in both levels of translations
+  const bool missed = ibs_bit(data3, 7), missed_l2 = ibs_bit(data3, 20), uncached = ibs_bit(data3, 14);
   // The latency is counted for loads that miss, from the miss to the data.
   sample.latency_cycles = load && missed ? data3 >> 32 & 0xffff : 0;
   // Prefetches and lines that were already asked for say nothing of the second cache.
-  const bool asked_before = bit(data3, 16) || bit(data3, 21);
+  const bool asked_before = ibs_bit(data3, 16) || ibs_bit(data3, 21);
   sample.level = MemoryLevel::unknown;
   if (uncached) return true;
   if (!missed) {
@@ -62,8 +62,8 @@ bool read_ibs_op(std::span<const std::byte> raw, MemorySample& sample) noexcept 
     sample.level = MemoryLevel::l2;
   } else {
     // The source is of loads alone.
-    if (load) sample.level = source(registers[k_data2], (capabilities & k_more_sources) != 0);
-    if (sample.level == MemoryLevel::unknown && bit(data3, 16)) sample.level = MemoryLevel::fill_buffer;
+    if (load) sample.level = ibs_source(registers[k_data2], (capabilities & k_more_sources) != 0);
+    if (sample.level == MemoryLevel::unknown && ibs_bit(data3, 16)) sample.level = MemoryLevel::fill_buffer;
   }
   return true;
 }

@@ -22,7 +22,7 @@ namespace {
 
 // Each has rings, which are memory that cannot be paged out.
 constexpr std::size_t k_most_threads = 1024;
-constexpr std::size_t k_batch = 256;
+constexpr std::size_t k_sample_batch = 256;
 constexpr const char* k_no_event = "no event that samples accesses to memory";
 constexpr std::uint64_t k_longest_period = 1ULL << 40U;
 
@@ -39,7 +39,7 @@ SpeSources sources_here() {
 }
 
 // One event, wherever it is opened.
-struct Source {
+struct SampledEvent {
   PerfEvent event;
   std::uint64_t period;
   bool by_processor = false;  // the kernel has it for whole processors only
@@ -49,11 +49,11 @@ struct Source {
 }  // namespace
 
 struct MemorySampler::Parts {
-  explicit Parts(Open how) : open_ring(std::move(how)) { batch.reserve(k_batch); }
+  explicit Parts(Open how) : open_ring(std::move(how)) { batch.reserve(k_sample_batch); }
 
   Open open_ring;
   long pid = syscall(SYS_getpid);
-  std::vector<Source> sources;
+  std::vector<SampledEvent> sources;
   std::vector<int> skipped, threads;
   std::vector<int> refused;  // threads of which nothing could be opened: not tried again
   SpeSources spe_sources = SpeSources::unknown;
@@ -63,15 +63,17 @@ struct MemorySampler::Parts {
   CounterTime ended;  // of rings that are closed
 
   [[nodiscard]] bool own() const { return syscall(SYS_getpid) == pid; }
-  bool open(Source& source, int tid, int processor);
+  bool open(SampledEvent& source, int tid, int processor);
   void look_for_threads(const Take* take);
-  void read(Source& source, EventRing& ring, const Take& take);
-  void sample(Source& source, const EventRing& ring, const SampleFields& fields, double weight, const Take& take);
-  void beside(const Source& source, EventRing& ring, const PerfRecord& record, double weight, const Take& take);
+  void read(SampledEvent& source, EventRing& ring, const Take& take);
+  void sample(SampledEvent& source, const EventRing& ring, const SampleFields& fields, double weight,
+              const Take& take);
+  void beside(const SampledEvent& source, EventRing& ring, const PerfRecord& record, double weight,
+              const Take& take);
   void add(const MemorySample& sample, const Take& take) {
     ++counts.samples;
     batch.push_back(sample);
-    if (batch.size() == k_batch) hand_over(take);
+    if (batch.size() == k_sample_batch) hand_over(take);
   }
   void hand_over(const Take& take) {
     if (!batch.empty()) take(batch);
@@ -83,7 +85,7 @@ struct MemorySampler::Parts {
     ended.running += time.running;
     counts.malformed += ring.ring().malformed() + ring.packets.malformed();
   }
-  void raise(Source& source, const Take& take);
+  void raise(SampledEvent& source, const Take& take);
 };
 
 MemorySampler::MemorySampler() : MemorySampler(EventRing::open) {}
@@ -94,7 +96,7 @@ MemorySampler::~MemorySampler() { stop(); }
 
 void MemorySampler::skip(int tid) { parts_->skipped.push_back(tid); }
 
-bool MemorySampler::Parts::open(Source& source, int tid, int processor) {
+bool MemorySampler::Parts::open(SampledEvent& source, int tid, int processor) {
   int error = 0;
   const char* call = nullptr;
   auto ring = open_ring(source.event, source.period, tid, processor, error, call);
@@ -146,7 +148,7 @@ void MemorySampler::start(std::span<const PerfEvent> events) {
   std::ranges::stable_sort(by_choice, {}, &PerfEvent::choice);
   for (const auto& event : by_choice) {
     if (!parts.sources.empty() && parts.sources.front().event.choice != event.choice) break;
-    Source source{event, event.period, false, {}};
+    SampledEvent source{event, event.period, false, {}};
     if (auto why = try_event(parts.open_ring, event, source.by_processor); !why.empty()) {
       if (refused.empty()) refused = std::move(why);
       continue;
@@ -205,7 +207,7 @@ void MemorySampler::poll(const Take& take) {
 }
 
 // The period of an open event can be changed by its file alone, which is closed: all are opened again.
-void MemorySampler::Parts::raise(Source& source, const Take& take) {
+void MemorySampler::Parts::raise(SampledEvent& source, const Take& take) {
   if (source.period >= k_longest_period) return;
   source.period *= 2;
   ++counts.raised;
@@ -221,7 +223,7 @@ void MemorySampler::Parts::raise(Source& source, const Take& take) {
   }
 }
 
-void MemorySampler::Parts::read(Source& source, EventRing& ring, const Take& take) {
+void MemorySampler::Parts::read(SampledEvent& source, EventRing& ring, const Take& take) {
   const auto weight = 1 / ring.share_of_time();
   ring.ring().read(std::span<std::byte, PerfRing::k_longest>(longest), [&](const PerfRecord& record) {
     if (record.type == PERF_RECORD_SAMPLE) {
@@ -241,8 +243,8 @@ void MemorySampler::Parts::read(Source& source, EventRing& ring, const Take& tak
   });
 }
 
-void MemorySampler::Parts::sample(Source& source, const EventRing& ring, const SampleFields& fields, double weight,
-                                  const Take& take) {
+void MemorySampler::Parts::sample(SampledEvent& source, const EventRing& ring, const SampleFields& fields,
+                                  double weight, const Take& take) {
   if (ring.tid() < 0 && (fields.pid != static_cast<std::uint32_t>(pid) ||
                          std::ranges::find(skipped, static_cast<int>(fields.tid)) != skipped.end()))
     return;
@@ -260,8 +262,8 @@ void MemorySampler::Parts::sample(Source& source, const EventRing& ring, const S
   add(sample, take);
 }
 
-void MemorySampler::Parts::beside(const Source& source, EventRing& ring, const PerfRecord& record, double weight,
-                                  const Take& take) {
+void MemorySampler::Parts::beside(const SampledEvent& source, EventRing& ring, const PerfRecord& record,
+                                  double weight, const Take& take) {
   const auto written = read_beside(record, source.event.sample_type);
   if (!written) {
     ++counts.malformed;

@@ -13,9 +13,9 @@ constexpr std::uint64_t k_weights = 1ULL << 24U;     // PERF_SAMPLE_WEIGHT_STRUC
 constexpr std::uint64_t k_aux_collision = 1U << 3U;  // PERF_AUX_FLAG_COLLISION
 
 // The fields in their order, each eight bytes long.
-class Fields {
+class FieldReader {
  public:
-  explicit Fields(std::span<const std::byte> bytes) noexcept : bytes_(bytes) {}
+  explicit FieldReader(std::span<const std::byte> bytes) noexcept : bytes_(bytes) {}
 
   std::uint64_t next() noexcept {
     std::uint64_t value = 0;
@@ -57,7 +57,7 @@ std::uint32_t high_half(std::uint64_t word) {
 std::optional<SampleFields> read_sample(std::span<const std::byte> body, std::uint64_t sample_type) noexcept {
   if ((sample_type & ~k_readable_fields) != 0) return std::nullopt;
   const auto asked = [&](std::uint64_t field) { return (sample_type & field) != 0; };
-  Fields fields(body);
+  FieldReader fields(body);
   SampleFields sample;
   if (asked(PERF_SAMPLE_IDENTIFIER)) fields.next();
   if (asked(PERF_SAMPLE_IP)) sample.ip = fields.next();
@@ -98,7 +98,7 @@ std::optional<SampleFields> read_sample(std::span<const std::byte> body, std::ui
 }
 
 std::uint64_t lost_samples(const PerfRecord& record) noexcept {
-  Fields fields(record.body);
+  FieldReader fields(record.body);
   if (record.type == PERF_RECORD_LOST) fields.next();  // which event's: the ring has one
   if (record.type != PERF_RECORD_LOST && record.type != k_lost_samples) return 0;
   return fields.next();
@@ -107,7 +107,7 @@ std::uint64_t lost_samples(const PerfRecord& record) noexcept {
 std::optional<BesideRecord> read_beside(const PerfRecord& record, std::uint64_t sample_type) noexcept {
   if (record.type != PERF_RECORD_AUX || (sample_type & ~k_readable_fields) != 0) return std::nullopt;
   const auto asked = [&](std::uint64_t field) { return (sample_type & field) != 0; };
-  Fields fields(record.body);
+  FieldReader fields(record.body);
   BesideRecord beside;
   beside.offset = fields.next();
   beside.size = fields.next();

@@ -9,7 +9,7 @@ namespace terrace::observe {
 namespace {
 
 // Headers of a byte; `x` in the manual's tables is a size, an index or a class.
-constexpr unsigned k_padding = 0x00, k_end = 0x01, k_timestamp = 0x71;
+constexpr unsigned k_spe_padding = 0x00, k_spe_end = 0x01, k_spe_timestamp = 0x71;
 constexpr bool is_events(unsigned header) { return (header & 0xcf) == 0x42; }
 constexpr bool is_source(unsigned header) { return (header & 0xcf) == 0x43; }
 constexpr bool is_context(unsigned header) { return (header & 0xfc) == 0x64; }
@@ -25,7 +25,7 @@ constexpr unsigned k_of_memory = 1;                      // the class of operati
 constexpr std::uint64_t k_address_bits = (1ULL << 56U) - 1;  // above them a tag, or the level of privilege
 
 // The upper byte follows bit 55, as in every address of the architecture.
-std::uint64_t address_of(std::uint64_t value) {
+std::uint64_t spe_address(std::uint64_t value) {
   const auto low = value & k_address_bits;
   return (low >> 55U & 1) != 0 ? low | ~k_address_bits : low;
 }
@@ -75,8 +75,8 @@ std::size_t SpeReader::whole_packet(std::span<const std::byte> bytes, std::uint6
   auto header = at(0);
   std::size_t size = 1;
   unsigned index = header & 7;
-  if (header == k_padding) return 1;
-  if (header == k_end) {
+  if (header == k_spe_padding) return 1;
+  if (header == k_spe_end) {
     ended_ = true;
     return 1;
   }
@@ -93,7 +93,7 @@ std::size_t SpeReader::whole_packet(std::span<const std::byte> bytes, std::uint6
     header = at(1);
     size = 2;
   }
-  const bool known = header == k_timestamp || is_events(header) || is_source(header) || is_context(header) ||
+  const bool known = header == k_spe_timestamp || is_events(header) || is_source(header) || is_context(header) ||
                      is_operation(header) || is_address(header) || is_counter(header);
   if (!known) {
     ++malformed_;
@@ -110,7 +110,7 @@ std::size_t SpeReader::whole_packet(std::span<const std::byte> bytes, std::uint6
 
 void SpeReader::payload(unsigned header, unsigned index, std::uint64_t value) noexcept {
   auto& sample = access_.sample;
-  if (header == k_timestamp) {
+  if (header == k_spe_timestamp) {
     access_.timestamp = value;
     ended_ = true;
     // After bytes that are no packet, what follows may be anything: wait for an end.
@@ -129,9 +129,9 @@ void SpeReader::payload(unsigned header, unsigned index, std::uint64_t value) no
     sample.is_load = !sample.is_store;
     if ((value & 0xe2) == 0x02 && (value & 4) != 0) sample.is_load = sample.is_store = true;
   } else if (is_address(header)) {
-    if (index == k_of_instruction) sample.ip = address_of(value);
+    if (index == k_of_instruction) sample.ip = spe_address(value);
     if (index == k_of_data) {
-      sample.address = address_of(value);
+      sample.address = spe_address(value);
       access_.has_address = true;
     }
   } else if (index == k_total_latency) {

@@ -186,20 +186,22 @@ TEST_F(MemorySamplerHere, ThreadsThatAreThereAndThreadsThatComeAreSampled) {
   while (step < 1) std::this_thread::yield();
   const PerfEvent events[] = {page_faults()};
   sampler_.start(events);
-  EXPECT_EQ(sampler_.counts().threads, 2U);
+  // A sanitizer may have threads of its own.
+  const auto others = sampler_.counts().threads;
+  EXPECT_GE(others, 2U);
   step = 2;
   while (step < 3) std::this_thread::yield();
   std::thread second(body, 1, std::cref(late), 5);
   while (step < 4) std::this_thread::yield();
   poll();  // sees it
-  EXPECT_EQ(sampler_.counts().threads, 3U);
+  EXPECT_EQ(sampler_.counts().threads, others + 1);
   step = 5;
   while (step < 6) std::this_thread::yield();
   step = 100;
   first.join();
   second.join();
   poll();  // what they left is read although they are no more
-  EXPECT_EQ(sampler_.counts().threads, 1U);
+  EXPECT_EQ(sampler_.counts().threads, others - 1);
   EXPECT_EQ(pages(early).size(), k_few);
   EXPECT_EQ(pages(late).size(), k_few);
   for (const auto& sample : samples_) {

@@ -18,6 +18,7 @@ namespace terrace::observe {
 
 namespace {
 
+constexpr const char* k_lock = "/sys/kernel/mm/damon/admin/kdamonds/nr_kdamonds";
 constexpr std::uint64_t k_any_size = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t k_any_count = std::numeric_limits<std::uint32_t>::max();
 // Regions are split where use differs, up to so many more than there are ranges. The monitor's work goes with
@@ -48,7 +49,7 @@ std::uint64_t KernelMonitor::number_in(const std::string& file) const {
 }
 
 std::string KernelMonitor::set_up() {
-  const auto files = monitor_file("nr_kdamonds");
+  const std::string files = k_lock;
   lock_ = static_cast<int>(syscall(SYS_openat, AT_FDCWD, files.c_str(), O_RDWR | O_CLOEXEC));
   if (lock_ < 0) return files + ": " + std::strerror(errno);
   if (syscall(SYS_flock, lock_, LOCK_EX | LOCK_NB) != 0) return files + ": locked by another run of Terrace";
@@ -97,7 +98,7 @@ KernelMonitor::~KernelMonitor() {
   if (process_.still()) {
     give_back();
   } else if (lock_ >= 0) {
-    syscall(SYS_close, lock_);
+    close_if_called(lock_, k_lock);
   }
 }
 
@@ -107,7 +108,7 @@ void KernelMonitor::give_back() noexcept {
     put("nr_kdamonds", "0");
   }
   ours_ = running_ = false;
-  if (lock_ >= 0) syscall(SYS_close, lock_);
+  if (lock_ >= 0) close_if_called(lock_, k_lock);
   lock_ = -1;
 }
 

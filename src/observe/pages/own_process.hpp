@@ -1,11 +1,13 @@
 // Parts that the ways to watch pages share: whose process it is, and pages to try things on.
 #pragma once
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -25,6 +27,17 @@ class OwnProcess {
  private:
   long pid_ = syscall(SYS_getpid);
 };
+
+// Closes a file that /proc calls by this name, and no other: a program may have closed ours with all that it did
+// not know, and have its own by that number now.
+inline void close_if_called(int file, const char* name) noexcept {
+  char link[32], called[64];
+  std::snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+  const auto size = syscall(SYS_readlinkat, AT_FDCWD, link, called, sizeof called - 1);
+  if (size > 0 && std::strlen(name) == static_cast<std::size_t>(size) &&
+      std::memcmp(called, name, static_cast<std::size_t>(size)) == 0)
+    syscall(SYS_close, file);
+}
 
 // Small pages in a mapping of their own, written once. From the kernel itself: the program's mmap may be
 // Terrace's.

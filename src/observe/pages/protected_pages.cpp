@@ -45,7 +45,7 @@ ProtectedPages::ProtectedPages(const Protection& protection)
 
 // Closed, the kernel unregisters all ranges and lifts their protection. A child's copy of the file is of its
 // parent's memory: it closes it and touches nothing.
-ProtectedPages::~ProtectedPages() { syscall(SYS_close, file_); }
+ProtectedPages::~ProtectedPages() { close_if_called(file_, "anon_inode:[userfaultfd]"); }
 
 void ProtectedPages::forget_others(std::span<const WatchedRange> ranges) noexcept {
   std::size_t next = 0;

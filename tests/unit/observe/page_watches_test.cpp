@@ -243,6 +243,24 @@ TEST_P(PageWatches, AChildKnowsNothingAndHarmsNothing) {
   EXPECT_EQ(used(ranges).front(), memory.page_bytes);
 }
 
+// As daemons do.
+TEST_P(PageWatches, AProgramThatClosesAllFilesKeepsItsNext) {
+  const auto child = fork();
+  if (child == 0) {
+    auto watch = GetParam()->make();
+    for (int file = 3; file < 1000; ++file) close(file);
+    std::vector<int> mine;
+    while (mine.empty() || mine.back() < 20) mine.push_back(open("/dev/null", O_RDONLY));
+    watch.reset();
+    for (const int file : mine)
+      if (fcntl(file, F_GETFD) < 0) _exit(1);
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
 TEST_P(PageWatches, LeavesNoFileOpen) {
   const auto files = [] {
     const auto all = std::filesystem::directory_iterator("/proc/self/fd");

@@ -11,10 +11,18 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <ostream>
 #include <random>
 #include <thread>
 
 #include "observe/page_watch.hpp"
+
+namespace terrace::observe {
+
+// What ctest calls a parameter: the name, not an address that differs from run to run.
+static void PrintTo(const PageWatchVariant* variant, std::ostream* out) { *out << variant->name(); }
+
+}  // namespace terrace::observe
 
 namespace {
 

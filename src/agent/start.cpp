@@ -197,7 +197,7 @@ void make_runtime(Everything& all) {
                                               : runtime::Observed::nothing;
     auto built = runtime::build_configuration(all.session, configuration, observed, program);
     if (auto* const collector = built.watched_pages)
-      all.watching.emplace(*collector, all.mutex, *built.parts.clock, all.process, all.session.phases);
+      all.watching.emplace(*collector, all.mutex, *built.parts.clock, all.process, all.session);
     for (auto* sink : built.sinks) all.sink.add(*sink);
     all.clock.add(*built.parts.clock);
     if (built.thread_clocks) all.thread_clocks.add(*built.thread_clocks);

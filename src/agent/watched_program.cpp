@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -20,6 +21,7 @@
 #include "observe/collecting/watched_pages_collector.hpp"
 #include "observe/collector_variant.hpp"
 #include "observe/page_watch.hpp"
+#include "observe/perf/sampled_use.hpp"
 #include "observe/threads/thread.hpp"
 #include "runtime/interval_phases.hpp"
 #include "runtime/runtime.hpp"
@@ -106,8 +108,9 @@ bool watch_instead_of_hooks(runtime::Session& session) {
 }
 
 struct WatchedProgram::State {
-  State(observe::WatchedPagesCollector& of, std::mutex& programs, Clock& runs)
-      : collector(of), mutex(programs), clock(runs) {}
+  State(observe::WatchedPagesCollector& of, std::mutex& programs, Clock& runs,
+        const std::vector<observe::PerfEvent>& given)
+      : collector(of), mutex(programs), clock(runs), events(given) {}
 
   static void* thread_body(void* self) {
     observe::t_thread.go_inside();
@@ -121,10 +124,7 @@ struct WatchedProgram::State {
   }
 
   void run() {
-    const auto* const variant = observe::best_page_watch();
-    if (!variant) return;
-    watch = variant->make();
-    runtime->note("note", watching(*variant));
+    if (!begin_watch()) return;
     while (sleep(pause())) {
       if (const auto window = take_window()) {
         const std::lock_guard lock(mutex);
@@ -195,16 +195,31 @@ struct WatchedProgram::State {
 
   [[nodiscard]] double now() const { return clock.now().value; }
   static std::string base_name(const std::string& name) { return name.substr(0, name.rfind('#')); }
-  [[nodiscard]] std::string watching(const observe::PageWatchVariant& variant) const {
-    auto text = "no hooks: objects are watched by " + std::string(variant.name());
-    if (!variant.misses().empty()) text += ", which does not see " + std::string(variant.misses());
-    return text;
+  // The best that there is: the processor's counters, else the kernel's marks on pages.
+  bool begin_watch() {
+    if (!events.empty() && observe::MemorySampler::lacks(events).empty()) {
+      auto sampled = std::make_unique<observe::SampledUse>(events, static_cast<int>(gettid()));
+      note("the processor's samples of accesses", sampled->misses());
+      watch = std::move(sampled);
+      return true;
+    }
+    const auto* const variant = observe::best_page_watch();
+    if (!variant) return false;
+    watch = variant->make();
+    note(variant->name(), variant->misses());
+    return true;
+  }
+  void note(std::string_view by, std::string_view misses) const {
+    auto text = "no hooks: objects are watched by " + std::string(by);
+    if (!misses.empty()) text += ", which does not see " + std::string(misses);
+    runtime->note("note", text);
   }
 
   runtime::Runtime* runtime = nullptr;
   observe::WatchedPagesCollector& collector;
   std::mutex& mutex;
   Clock& clock;
+  const std::vector<observe::PerfEvent>& events;
   std::unique_ptr<observe::PageWatch> watch;
   ToldApart apart;
   runtime::IntervalPhases phases;
@@ -223,8 +238,9 @@ struct WatchedProgram::State {
   bool is_running = false;
 };
 
-WatchedProgram::WatchedProgram(observe::WatchedPagesCollector& collector, std::mutex& mutex, Clock& clock)
-    : state_(std::make_unique<State>(collector, mutex, clock)) {}
+WatchedProgram::WatchedProgram(observe::WatchedPagesCollector& collector, std::mutex& mutex, Clock& clock,
+                               const std::vector<observe::PerfEvent>& events)
+    : state_(std::make_unique<State>(collector, mutex, clock, events)) {}
 WatchedProgram::~WatchedProgram() { end(); }
 
 void WatchedProgram::report_to(runtime::Runtime& runtime) noexcept { state_->runtime = &runtime; }

@@ -5,12 +5,14 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "core/clock.hpp"
 #include "core/units.hpp"
 
 namespace terrace::observe {
 class PageWatch;
+struct PerfEvent;
 class WatchedPagesCollector;
 }  // namespace terrace::observe
 
@@ -35,7 +37,9 @@ class WatchedProgram {
   static constexpr Seconds k_least_interval{0.5};
 
   // All outlive it. `mutex`: the program's, under which the collector is used; `clock`: the run's.
-  WatchedProgram(observe::WatchedPagesCollector& collector, std::mutex& mutex, Clock& clock);
+  // `events`: that sample accesses to memory, where the machine has such.
+  WatchedProgram(observe::WatchedPagesCollector& collector, std::mutex& mutex, Clock& clock,
+                 const std::vector<observe::PerfEvent>& events);
   ~WatchedProgram();
   WatchedProgram(const WatchedProgram&) = delete;
   WatchedProgram& operator=(const WatchedProgram&) = delete;

@@ -6,14 +6,15 @@
 
 #include "agent/probed_program.hpp"
 #include "agent/watched_program.hpp"
+#include "runtime/session/session.hpp"
 
 namespace terrace::agent {
 
 class Watching {
  public:
   Watching(observe::WatchedPagesCollector& collector, std::mutex& mutex, Clock& clock, Process& process,
-           const runtime::PhaseSpec& phases)
-      : pages_(collector, mutex, clock), functions_(process, phases) {
+           const runtime::Session& session)
+      : pages_(collector, mutex, clock, session.events), functions_(process, session.phases) {
     pages_.yield_to([this] { return functions_.in_loop(); });
   }
   void report_to(runtime::Runtime& runtime) noexcept { pages_.report_to(runtime); }

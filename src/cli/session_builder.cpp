@@ -23,6 +23,7 @@
 #include "machine/discover/system_files.hpp"
 #include "machine/file/machine_file.hpp"
 #include "machine/ordering.hpp"
+#include "observe/perf/names/memory_events.hpp"
 #include "observe/symbols/files/symbols_writer.hpp"
 #include "observe/symbols/symbols.hpp"
 #include "sim/engine/calibrate.hpp"
@@ -366,6 +367,8 @@ runtime::Session session_of(const LaunchOptions& options, const std::string& dir
   session.page_window = collector.name() == observe::k_default_collector || !options.sample_cycles
                             ? observe::k_page_window
                             : session.sample_interval;
+  if (session.backend == runtime::Backend::real && collector.name() == observe::k_default_collector)
+    session.events = observe::memory_events().events;
   session.progress = progress_of(options, session, sentences);
   // A recording has its names and phases.
   if (options.verb == "replay") return session;

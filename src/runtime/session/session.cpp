@@ -103,6 +103,8 @@ void Session::to_blob(BlobWriter& out) const {
   out.put(quantum_accesses);
   out.put(sample_interval.value);
   out.put(page_window.value);
+  out.put(static_cast<std::uint32_t>(events.size()));
+  for (const auto& event : events) event.to_blob(out);
   out.put(collector);
   out.put(progress);
   out.put(recording);
@@ -134,6 +136,8 @@ Session Session::from_blob(BlobReader& in) {
   session.quantum_accesses = in.get<std::uint64_t>();
   session.sample_interval.value = in.get<double>();
   session.page_window.value = in.get<double>();
+  for (auto left = in.get<std::uint32_t>(); left > 0; --left)
+    session.events.push_back(observe::PerfEvent::from_blob(in));
   session.collector = in.get_string();
   session.progress = in.get_string();
   session.recording = in.get_string();

@@ -14,6 +14,7 @@
 #include "model/calibration.hpp"
 #include "observe/collector_variant.hpp"
 #include "observe/core_times.hpp"
+#include "observe/perf/perf_event.hpp"
 #include "observe/progress_variant.hpp"
 #include "runtime/runtime_parts.hpp"
 
@@ -85,6 +86,7 @@ struct Session {
   std::uint64_t quantum_accesses = 16384;
   Seconds sample_interval;                              // 0: 1,000 cycles of the initiator
   Seconds page_window{};                                // where pages are watched
+  std::vector<observe::PerfEvent> events{};             // that sample accesses here, for programs without hooks
   std::string collector{observe::k_default_collector};  // who fills the profile
   std::string progress{observe::k_default_progress};    // what phases are cut into segments by
   std::string recording;                                // where to write down what happens; "" for nowhere

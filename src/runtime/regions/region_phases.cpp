@@ -137,7 +137,8 @@ void RegionPhases::keep_square(Index of, const Word& word) {
 // In which inner loop each part of the path is: of all its squares, or of those within `whole`, the longest.
 void RegionPhases::mark_repeated(Index of, const Word* whole) {
   const auto& squares = paths_[of].squares;
-  for (const auto& [name, index] : paths_[of].parts) paths_[index].repeated_in = k_not_repeated;
+  for (const auto& square : squares)
+    for (const auto index : square) paths_[index].repeated_in = k_not_repeated;
   for (std::uint32_t i = 0; i < squares.size(); ++i) {
     if (whole && (squares[i].size() >= whole->size() || !is_within(squares[i], *whole))) continue;
     for (const auto index : squares[i]) {
@@ -199,7 +200,7 @@ bool RegionPhases::is_looked_into(Index path, Seconds turns) const {
     ++count;
     goes_on = goes_on || is_looked_into(index, turns);
   }
-  return in_parts.value * 2 >= one.total.value && (count > 1 || goes_on);
+  return in_parts.value * 4 >= one.total.value && (count > 1 || goes_on);
 }
 
 void RegionPhases::mark_phases(Index path, Seconds turns) {

@@ -11,8 +11,8 @@
 // Other words are inner loops. A turn begins with the word's first name that comes once in it, one that is in no
 // inner loop where there is such. The phases of a turn are the regions of the word, and of those that are looked
 // into their parts as well: a region is looked into that takes a quarter of the turn or more, if its parts take
-// half of its time or more, and are several (or one that is looked into). Regions of one inner loop that follow
-// one another are one phase, by the name of the first. What has a name that was in this turn already gets a
+// a quarter of its time or more, and are several (or one that is looked into). Regions of one inner loop that
+// follow one another are one phase, by the name of the first. What has a name that was in this turn already gets a
 // number: "exchange (2)".
 //
 // The loop ends with the visit that it was found in, or when another one is taken. One thread calls it. Nothing

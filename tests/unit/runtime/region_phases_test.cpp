@@ -165,6 +165,20 @@ TEST(RegionPhases, OneRegionWithinAKernelAddsNothing) {
   EXPECT_EQ(run.kinds(), "regions");
 }
 
+TEST(RegionPhases, ARegionThatDoesMostByItselfIsOnePhase) {
+  for (const double own : {2e-3, 8e-3}) {
+    Regions run;
+    for (int step = 0; step < 3; ++step) {
+      run.open("step");
+      run.work(own);
+      run.regions({"a", "b"});
+      run.close();
+    }
+    // Of 4 ms its parts take half, of 10 ms a fifth.
+    EXPECT_EQ(run.take(), own < 5e-3 ? (Texts{"+step", "step", "a", "b"}) : (Texts{"+step", "step"}));
+  }
+}
+
 TEST(RegionPhases, ARegionEndsWithTheOneAroundIt) {
   Regions run;
   for (int step = 0; step < 3; ++step) {

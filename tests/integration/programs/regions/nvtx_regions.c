@@ -68,7 +68,7 @@ int main(int argc, char** argv) {
   if (argc > 1) pthread_create(&thread, NULL, elsewhere, NULL);
   for (int step = 0; step < 6; ++step) {
     nvtxRangePushA("step");
-    if (argc > 1) wrong += of_child();
+    if (argc > 1 && step > 1) wrong += of_child(); /* which regions are phases is known then */
     const nvtxRangeId_t exchange = nvtxRangeStartA("exchange");
     work(data, count);
     nvtxRangeEnd(exchange);

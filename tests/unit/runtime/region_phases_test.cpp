@@ -179,6 +179,22 @@ TEST(RegionPhases, ARegionThatDoesMostByItselfIsOnePhase) {
   }
 }
 
+TEST(RegionPhases, NamesWithoutEndAreNotKept) {
+  Regions run;
+  run.regions({"a", "b"});
+  for (std::size_t i = 0; i < 2 * RegionPhases::k_most_paths; ++i) run.region("step " + std::to_string(i));
+  EXPECT_EQ(run.take(), Texts{});
+  // What has a name already is found still, and what is in the others is in none.
+  for (int step = 0; step < 3; ++step) {
+    run.region("a");
+    run.open("another");
+    run.region("b");
+    run.close();
+    run.region("b");
+  }
+  EXPECT_EQ(run.take(), (Texts{"+(regions)", "a", "b"}));
+}
+
 TEST(RegionPhases, ARegionEndsWithTheOneAroundIt) {
   Regions run;
   for (int step = 0; step < 3; ++step) {

@@ -87,6 +87,32 @@ TEST_F(Regions, AreNobodysWithoutTerrace) {
   EXPECT_NE(off.output.find("open 0 wrong 0"), std::string::npos) << off.output;
 }
 
+// The library is named, and is in the process or is loaded by the tools' interface, and nobody launched the
+// program.
+TEST_F(Regions, AreNobodysWhereTheLibraryIsLoadedAndNobodyListens) {
+  const std::string named = "env KOKKOS_TOOLS_LIBS=" TERRACE_LIBRARY " KOKKOS_PROFILE_LIBRARY=" TERRACE_LIBRARY
+                            " NVTX_INJECTION64_PATH=" TERRACE_LIBRARY " ";
+  const char* const programs[] = {
+#ifdef TERRACE_NVTX_REGIONS
+      TERRACE_NVTX_REGIONS,
+#endif
+#ifdef TERRACE_KOKKOS_REGIONS
+      TERRACE_KOKKOS_REGIONS,
+#endif
+#ifdef TERRACE_OPENMP_REGIONS
+      TERRACE_OPENMP_REGIONS,
+#endif
+      TERRACE_CALIPER_REGIONS};
+  for (const std::string program : programs) {
+    const auto alone = run(program);
+    for (const std::string how : {"", "TERRACE=off ", "LD_PRELOAD=" TERRACE_LIBRARY " "}) {
+      const auto done = run(named + how + program);
+      EXPECT_EQ(done.status, 0) << how << program;
+      EXPECT_EQ(done.output, alone.output) << how << program;
+    }
+  }
+}
+
 TEST_F(Regions, ToolsThatSomebodyNamedStay) {
   const std::string show = " -- sh -c 'echo $NVTX_INJECTION64_PATH,$KOKKOS_TOOLS_LIBS,$KOKKOS_PROFILE_LIBRARY'";
   const std::string ours = TERRACE_LIBRARY;

@@ -11,6 +11,7 @@ mv "$work/first" "$work/moved"
 "$CMAKE" -S consumer -B "$work/build" -DCMAKE_PREFIX_PATH="$work/moved" >"$work/configure.log"
 "$CMAKE" --build "$work/build" >"$work/build.log"
 run_alone "$work/build/consumer"
+run_alone "$work/build/consumer_hbw"
 
 expect_refusal "$CMAKE" -S consumer -B "$work/build-sim" -DCMAKE_PREFIX_PATH="$work/moved" -DWANT=sim
 grep -q sim "$work/refusal.log"

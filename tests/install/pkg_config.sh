@@ -1,4 +1,4 @@
-# A C program built with nothing but what pkg-config says, from a copy that was moved after its installation.
+# Programs in C and C++ built with nothing but what pkg-config says, from a copy that was moved after its installation.
 source "$(dirname "$0")/common.sh"
 install_to "$work/first" core
 mv "$work/first" "$work/moved"
@@ -10,3 +10,12 @@ export PKG_CONFIG_PATH=$work/moved/lib/pkgconfig
 "$CC" -std=c99 -Wall -Werror $(pkg-config --cflags terrace) consumer/consumer.c $(pkg-config --libs terrace) \
   -o "$work/consumer"
 run_alone "$work/consumer"
+
+# shellcheck disable=SC2046
+"$CC" -std=c99 -Wall -Werror $(pkg-config --cflags terrace-hbw) consumer/consumer_hbw.c \
+  $(pkg-config --libs terrace-hbw) -o "$work/consumer_hbw"
+run_alone "$work/consumer_hbw"
+MEMKIND_HBW_NODES=0 "$work/consumer_hbw"
+# shellcheck disable=SC2046
+"$CXX" -std=c++20 -Wall -Wextra -Werror $(pkg-config --cflags terrace) consumer/containers.cpp -o "$work/containers"
+run_alone "$work/containers"

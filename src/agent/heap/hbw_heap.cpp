@@ -72,6 +72,7 @@ HbwHeap::HbwHeap(OrderedHeap& heap, const std::optional<std::vector<int>>& nodes
     if (nearness(machine, initiator, place) == nearness(machine, initiator, fast_.front()))
       nearest_.push_back(place);
   if (fast_.empty()) return;
+  for (const auto& place : machine.places()) most_ += place.capacity.value;
   auto preferred = nearest_;
   for (const auto& one : machine::standings(machine, initiator, "normal"))
     if (std::ranges::find(fast_, one.place) == fast_.end()) preferred.push_back(one.place);
@@ -87,7 +88,9 @@ HbwHeap::HbwHeap(OrderedHeap& heap, const std::optional<std::vector<int>>& nodes
 
 void* HbwHeap::allocate(Policy policy, std::size_t size, std::size_t alignment, bool zeros) noexcept {
   const int order = order_of(policy);
-  if (order < 0) return nullptr;
+  // More than there ever is would be populated as far as it goes: that is left to plain memory, which comes with
+  // the first touch.
+  if (order < 0 || size > most_) return nullptr;
   for (int attempt = 0; attempt < 2; ++attempt) {
     void* block = nullptr;
     if (SmallBlocks::fits(size, alignment)) block = heap_.small().allocate(size, alignment, order, zeros);

@@ -67,6 +67,7 @@ class HbwHeap {
   std::vector<int> fast_nodes_;
   std::vector<PlaceId> nearest_;
   int orders_[4] = {-1, -1, -1, -1};
+  std::uint64_t most_ = 0;  // bytes of all places
   mutable std::mutex mutex_;
   std::map<std::uint64_t, Pages> pages_;  // of pools, by the block's address
   std::atomic<std::size_t> pages_count_{0};

@@ -91,8 +91,8 @@ hbw bind_all "$calls" bind_all 0
 hbw preferred "$calls" preferred 0 fill
 hbw interleave "$calls" interleave 0
 hbw run_bind terrace run -o "$out/hbw_bind.terrace" -- "$calls" bind 0 fill
-hbw run_preferred terrace run --quiet -o "$out/hbw_preferred.terrace" -- "$calls" preferred 0 fill
-hbw both_interleave MEMKIND_HBW_NODES=0-1 "$calls" interleave 0,1 fill
+hbw run_preferred terrace run --quiet -o "$out/hbw_preferred.terrace" -- "$calls" preferred 0
+hbw both_interleave MEMKIND_HBW_NODES=0-1 "$calls" interleave 0,1
 hbw both_bind_all MEMKIND_HBW_NODES=0,1 "$calls" bind_all 0,1
 hbw far_bind MEMKIND_HBW_NODES=1 "$calls" bind 1
 hbw far_preferred "MEMKIND_HBW_NODES=!0" "$calls" preferred 1

@@ -23,7 +23,7 @@ bare_root() {
     debootstrap --variant=minbase "$suite" "$root" http://deb.debian.org/debian >"$work/debootstrap.log" 2>&1 ||
       skip "debootstrap could not make a system; its words are in $work/debootstrap.log"
     cp -L /etc/resolv.conf "$root/etc/resolv.conf"
-    in_root "apt-get -qq update && apt-get -qq install -y --no-install-recommends $*" >"$work/packages.log" 2>&1 ||
+    in_root "apt-get -qq update && apt-get -qq install -y --no-install-recommends $* && apt-get clean" >"$work/packages.log" 2>&1 ||
       skip "the packages cannot be fetched; the words of apt are in $work/packages.log"
     # Two tests may make the same one: each writes its own, and the last stays.
     tar -C "$root" -cf "$archive.$$" . && mv "$archive.$$" "$archive"

@@ -1,7 +1,7 @@
 """The pages for kinds of users: each command on them is run, in their order, and shows what the page shows.
 
-A line of a `console` block that begins with `$ ` is run in a folder that has the pages' program. A line below it has
-to begin a line of what it prints, numbers apart.
+A line of a `console` block that begins with `$ ` is run in a folder that has the pages' program. A line below it
+has to begin a line of what it prints, numbers apart.
 """
 
 import os

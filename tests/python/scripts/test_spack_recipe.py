@@ -1,4 +1,4 @@
-"""The Spack recipe against what CMake and pip know; its directives are recorded, as Spack itself is not at hand."""
+"""The Spack recipe against what CMake and pip know; its directives are recorded, as Spack is not at hand."""
 
 import re
 import runpy

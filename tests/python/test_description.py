@@ -1,0 +1,120 @@
+"""What the command says of itself as data: --version, --names, --describe of each verb."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+TERRACE = Path(sys.executable).with_name("terrace")
+KEYS = {"names", "argument", "value", "default", "about", "required", "repeats", "needs", "excludes"}
+
+
+def said(*words):
+    done = subprocess.run([TERRACE, *words], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def described(*words):
+    return json.loads(said(*words, "--describe"))
+
+
+def all_verbs(*words):
+    for verb in described(*words).get("verbs", []):
+        below = (*words, verb["name"])
+        yield below
+        yield from all_verbs(*below)
+
+
+def test_version_and_commit():
+    version = re.findall(
+        r"^project\(Terrace VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text(), re.MULTILINE
+    )
+    first, second = said("--version").splitlines()
+    commit = re.fullmatch(rf"terrace {re.escape(version[0])} \(commit ([0-9a-f]{{12}})\+?\)", first)
+    assert commit
+    known = subprocess.run(["git", "-C", ROOT, "cat-file", "-t", commit[1]], capture_output=True, text=True)
+    assert known.stdout == "commit\n"
+    assert "terrace machine check" in second
+
+
+def test_each_verb_describes_its_options():
+    verbs = list(all_verbs())
+    assert {("run",), ("machine",), ("show",), ("lab", "experiment", "moves")} <= set(verbs)
+    for words in verbs:
+        document = described(*words)
+        assert document["schema"] == 1
+        assert document["name"] == " ".join(["terrace", *words])
+        for option in document.get("options", []):
+            assert set(option) == KEYS, words
+            assert option["names"] or option["argument"], words
+            assert option["about"], (words, option["names"])
+            assert all(re.fullmatch("-[a-zA-Z]|--[a-z][a-z-]*", name) for name in option["names"])
+        if "verbs" not in document:
+            assert any("--help" in option["names"] for option in document["options"]), words
+
+
+@pytest.mark.parametrize(
+    ("option", "facts"),
+    [
+        ("--machine", {"names": ["-m", "--machine"], "value": "FILE|NAME", "required": False}),
+        ("--quiet", {"value": ""}),
+        ("--mark", {"default": "0.1"}),
+    ],
+)
+def test_an_option_of_a_native_verb(option, facts):
+    (found,) = [known for known in described("run")["options"] if option in known["names"]]
+    assert {key: found[key] for key in facts} == facts
+
+
+@pytest.mark.parametrize(
+    ("option", "facts"),
+    [
+        ("--format", {"names": ["-F", "--format"], "value": "perfetto|csv|json", "default": "perfetto"}),
+        ("--table", {"value": "str", "default": ""}),
+    ],
+)
+def test_an_option_of_a_python_verb(option, facts):
+    (found,) = [known for known in described("export")["options"] if option in known["names"]]
+    assert {key: found[key] for key in facts} == facts
+
+
+def test_names_are_those_of_the_tables():
+    files = {file.stem for file in (ROOT / "machines").glob("*.toml")}
+    assert files <= set(said("--names", "machines").split())
+    folder = ROOT / "src" / "observe" / "collectors"
+    assert len(said("--names", "collectors").split()) == len(list(folder.glob("*.cpp")))
+    assert {"bandwidth", "latency", "capacity", "normal"} <= set(said("--names", "intents").split())
+
+
+def test_a_kind_that_is_none():
+    done = subprocess.run([TERRACE, "--names", "chairs"], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("terrace: there are no names of the kind 'chairs'; there are machines, ")
+
+
+def test_workloads_are_those_of_the_folder(tmp_path):
+    def names():
+        done = subprocess.run([TERRACE, "--names", "workloads"], capture_output=True, text=True, cwd=tmp_path)
+        return done.stdout.split()
+
+    assert names() == []
+    for name in ("mine", "other", "none"):
+        (tmp_path / "workloads" / name).mkdir(parents=True)
+    for name in ("other", "mine"):
+        (tmp_path / "workloads" / name / "workload.toml").touch()
+    assert names() == ["mine", "other"]
+
+
+def test_describe_is_a_word_like_any_other_elsewhere(tmp_path):
+    """Behind other words it is the program's, or an option that is none."""
+    done = subprocess.run(
+        [TERRACE, "run", "-q", "--", "echo", "--describe"], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert (done.returncode, done.stdout) == (0, "--describe\n")
+    done = subprocess.run([TERRACE, "run", "-q", "--describe"], capture_output=True, text=True)
+    assert done.returncode == 2

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/launch.hpp"
+#include "cli/parse.hpp"
 
 namespace terrace::cli {
 

@@ -59,6 +59,7 @@ void print_usage(std::FILE* to) {
 // For scripts/command_line_page.py: man pages and completion are made of this, and of each verb's --describe.
 void describe_verbs() {
   std::vector<terrace::cli::Verb> verbs;
+  verbs.reserve(k_native.size());
   for (const auto& [name, about] : k_native) verbs.push_back({std::string(name), std::string(about)});
   if (const auto analysing = terrace::cli::python_verbs())
     verbs.insert(verbs.end(), analysing->begin(), analysing->end());

@@ -47,6 +47,9 @@ inline std::string problem_with_words(const CLI::App& app, const CLI::ParseError
   return text.substr(0, text.find(':')) + " has no value";
 }
 
+// The verb's options as JSON (cli/describe.hpp).
+std::string description(const CLI::App& app);
+
 // False when help or a description was asked for, and printed. Throws Error{invalid} that names the verb's --help.
 inline bool parse_words(CLI::App& app, const std::string& verb, int argc, char** argv) {
   if (argc == 2 && std::string_view(argv[1]) == k_describe) {

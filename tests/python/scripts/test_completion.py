@@ -22,8 +22,12 @@ VERBS = ["run", "record", "simulate", "replay", "merge", "machine", "show", "pla
 SHELLS = ["bash", "zsh", "fish"]
 
 
+# Succeeds where the shell has the functions that it comes with, which it lacks where it was only unpacked.
+WHOLE = {"bash": "true", "zsh": "autoload +X -Uz compinit", "fish": "type -q __fish_complete_suffix"}
+
+
 def needs(shell):
-    if shutil.which(shell) is None:
+    if shutil.which(shell) is None or subprocess.run([shell, "-c", WHOLE[shell]], capture_output=True).returncode:
         pytest.skip(f"{shell} is not installed")
 
 

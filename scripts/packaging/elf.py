@@ -9,7 +9,7 @@ def is_elf(path: Path) -> bool:
     """A program or a shared library; object files and archives need nothing."""
     with path.open("rb") as file:
         head = file.read(18)
-    return head[:4] == b"\x7fELF" and head[16] in (2, 3)
+    return len(head) == 18 and head[:4] == b"\x7fELF" and head[16] in (2, 3)
 
 
 def needed(path: Path) -> list[str]:

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import termios
 import time
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -151,6 +152,7 @@ def complete(request, tmp_path):
     return lambda line: COMPLETE[request.param](line, tmp_path)
 
 
+@cache
 def helped(*words):
     done = subprocess.run(
         [TERRACE, *words, "--help"],

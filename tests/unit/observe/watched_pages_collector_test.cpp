@@ -15,13 +15,13 @@ class WoundClock final : public Clock {
   Seconds time;
 };
 
-constexpr std::uint32_t k_chunk = 1 << 20;
+constexpr std::uint32_t k_mib = 1 << 20;
 
 struct WatchedPages : testing::Test {
   WatchedPages() {
     for (ObjectId object = 0; object < 2; ++object)
       for (std::uint32_t i = 0; i < 4; ++i)
-        chunks.add((std::uint64_t{object + 1} << 32) + std::uint64_t{i} * k_chunk, k_chunk, object, 0, 1);
+        chunks.add((std::uint64_t{object + 1} << 32) + std::uint64_t{i} * k_mib, k_mib, object, 0, 1);
     collector.loop_begun();
     collector.begin_iteration(0);
   }
@@ -94,9 +94,9 @@ TEST_F(WatchedPages, ObjectsLieWhereTheirChunksAre) {
   const auto lying = collector.lying();
   ASSERT_EQ(lying.size(), 3U);
   EXPECT_EQ(lying[0].range.low, std::uint64_t{1} << 32);
-  EXPECT_EQ(lying[0].range.high, (std::uint64_t{1} << 32) + 4 * k_chunk);
-  EXPECT_EQ(lying[1].range.high - lying[1].range.low, k_chunk);
-  EXPECT_EQ(lying[2].range.high - lying[2].range.low, 2 * k_chunk);
+  EXPECT_EQ(lying[0].range.high, (std::uint64_t{1} << 32) + 4 * k_mib);
+  EXPECT_EQ(lying[1].range.high - lying[1].range.low, k_mib);
+  EXPECT_EQ(lying[2].range.high - lying[2].range.low, 2 * k_mib);
   EXPECT_EQ(lying[2].object, 1U);
 }
 

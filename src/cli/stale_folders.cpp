@@ -58,12 +58,14 @@ bool is_stale(const fs::path& folder, std::time_t now) {
   struct stat status {};
   if (lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != geteuid()) return false;
   auto changed = status.st_mtime;
+  const auto is_old = [&] { return now - changed > std::chrono::seconds(k_stale_after).count(); };
+  if (!is_old()) return false;  // most of them: nobody has to look into it
   for (const auto& entry : fs::directory_iterator(folder)) {
     if (entry.is_directory()) return false;  // not ours: a launcher makes none
     if (is_alive(process_of(entry.path().filename().string()))) return false;
     if (lstat(entry.path().c_str(), &status) == 0) changed = std::max(changed, status.st_mtime);
   }
-  return now - changed > std::chrono::seconds(k_stale_after).count() && is_abandoned(folder);
+  return is_old() && is_abandoned(folder);
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // The questions to hwloc, with its conventions (return codes, object depths, memory kept aside) kept in here.
 #include "machine/discover/hwloc_topology.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 
@@ -8,14 +10,41 @@
 
 namespace terrace::machine {
 
+namespace {
+
+// A variable of the environment while this lives, unless the user has set it.
+class While {
+ public:
+  While(const char* name, const char* value)
+      : name_(name), is_ours_(std::getenv(name) == nullptr && setenv(name, value, 0) == 0) {}
+  ~While() {
+    if (is_ours_) unsetenv(name_);
+  }
+  While(const While&) = delete;
+  While& operator=(const While&) = delete;
+
+ private:
+  const char* name_;
+  bool is_ours_;
+};
+
+}  // namespace
+
 HwlocTopology::Handle HwlocTopology::make() {
+  // hwloc's plugins look for graphics cards, devices on buses and libxml; nothing here asks for those, and loading
+  // the libraries behind them takes as long as all else that it does.
+  const While without_plugins("HWLOC_PLUGINS_PATH", "/dev/null");
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0) throw Error(Code::unsupported, "hwloc cannot be initialised");
   return Handle(raw);
 }
 
 HwlocTopology HwlocTopology::of_this_machine() {
+  const While silent("HWLOC_HIDE_ERRORS", "2");  // what it does not find it does without
   auto topology = make();
+  // Where the kernel tells of caches nothing is left to ask each processor for, one after the other.
+  if (access("/sys/devices/system/cpu/cpu0/cache/index0/size", R_OK) == 0)
+    hwloc_topology_set_components(topology.get(), HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
   if (hwloc_topology_load(topology.get()) != 0) {
     throw Error(Code::unsupported, "hwloc cannot see this machine; name a machine file instead");
   }

@@ -24,26 +24,33 @@ void* memory_at(std::uint64_t address) {
 
 PageExchange::PageExchange(SlotAccount& account, std::size_t threads, std::size_t keep, std::size_t copiers,
                            void (*enter)())
-    : staging_(faults_, account, 2 * threads + keep, keep),
-      kernel_(&copy_kernels().front()),
-      crew_(copiers, enter) {
-  choose_kernel();
+    : staging_(faults_, account, 2 * threads + keep, keep), crew_(copiers, enter) {}
+
+// Who comes while another thread chooses copies in the plain way.
+const CopyKernel& PageExchange::kernel() noexcept {
+  if (const auto* const known = kernel_.load(std::memory_order_acquire)) return *known;
+  if (choosing_.exchange(true)) return copy_kernels().front();
+  const auto& chosen = choose_kernel();
+  kernel_.store(&chosen, std::memory_order_release);
+  return chosen;
 }
 
 // Between pages of the node at hand: how stores pass by caches is the processor's business more than the memory's.
-void PageExchange::choose_kernel() noexcept {
+const CopyKernel& PageExchange::choose_kernel() noexcept {
+  const auto* chosen = &copy_kernels().front();
   unsigned cpu = 0;
   unsigned node = 0;
-  if (syscall(SYS_getcpu, &cpu, &node, nullptr) != 0) return;
+  if (syscall(SYS_getcpu, &cpu, &node, nullptr) != 0) return *chosen;
   for (const bool huge : {true, false}) {
     int error = 0;
     auto* const from = staging_.take_filled(k_piece, huge, static_cast<int>(node), error);
     auto* const to = from ? staging_.take_filled(k_piece, huge, static_cast<int>(node), error) : nullptr;
-    if (from && to) kernel_ = &fastest_copy_kernel(memory_at(to->address), memory_at(from->address), k_piece);
+    if (from && to) chosen = &fastest_copy_kernel(memory_at(to->address), memory_at(from->address), k_piece);
     if (from) staging_.give(*from);
     if (to) staging_.give(*to);
-    if (to) return;
+    if (to) break;
   }
+  return *chosen;
 }
 
 // What is watched as one costs two calls less a piece, and who touches a page in it that was never touched waits
@@ -71,6 +78,7 @@ int PageExchange::bring(std::uint64_t address, std::size_t size, int node) noexc
 
 // Piece after piece, until one cannot go; `done` bytes were tried.
 int PageExchange::bring_stretch(std::uint64_t address, std::size_t size, int node, std::size_t& done) noexcept {
+  kernel();  // it needs slots of its own, which are free now
   const Underway underway;
   int error = faults_.watch(address, size);
   if (error != 0) {

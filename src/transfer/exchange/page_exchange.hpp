@@ -7,6 +7,7 @@
 // slots. Needs Linux 6.8 (UFFDIO_MOVE).
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -37,20 +38,22 @@ class PageExchange {
   // Gives back the node's pages that are kept for the chunks to come; false where there are none.
   bool spare(int node) noexcept { return staging_.spare(node); }
 
-  [[nodiscard]] const CopyKernel& kernel() const noexcept { return *kernel_; }
+  // Chosen when the first piece is copied, or when somebody asks: most processes never move anything.
+  [[nodiscard]] const CopyKernel& kernel() noexcept;
   [[nodiscard]] std::size_t copiers() const noexcept { return crew_.threads(); }
   // As it copies what it exchanges.
-  void copy(void* to, const void* from, std::size_t size) noexcept { crew_.copy(*kernel_, to, from, size); }
+  void copy(void* to, const void* from, std::size_t size) noexcept { crew_.copy(kernel(), to, from, size); }
 
  private:
   int bring_stretch(std::uint64_t address, std::size_t size, int node, std::size_t& done) noexcept;
   int bring_piece(std::uint64_t address, std::size_t size, int node) noexcept;
   int swap(std::uint64_t address, std::size_t size, Staging::Slot& old_pages, Staging::Slot& new_pages) noexcept;
-  void choose_kernel() noexcept;
+  const CopyKernel& choose_kernel() noexcept;
 
   Userfault faults_;
   Staging staging_;
-  const CopyKernel* kernel_;
+  std::atomic<bool> choosing_{false};
+  std::atomic<const CopyKernel*> kernel_{nullptr};
   Crew crew_;
 };
 

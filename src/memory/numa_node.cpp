@@ -88,14 +88,23 @@ int populate(std::uint64_t address, std::size_t size) noexcept {
   return syscall(SYS_madvise, address, size, MADV_POPULATE_WRITE) == 0 ? 0 : errno;
 }
 
-bool any_present(std::uint64_t address, std::size_t size) noexcept {
+bool any_elsewhere(std::uint64_t address, std::size_t size, int node) noexcept {
   std::array<unsigned char, k_page_batch> resident;
+  std::array<int, k_page_batch> where;
   const auto pages = divided_up(size, k_page);
-  for (std::size_t at = 0; at < pages; at += resident.size()) {
-    const auto n = std::min(resident.size(), pages - at);
-    if (syscall(SYS_mincore, address + at * k_page, n * k_page, resident.data()) != 0) return true;
-    if (std::any_of(resident.begin(), resident.begin() + n, [](unsigned char page) { return (page & 1) != 0; }))
-      return true;
+  for (std::size_t at = 0; at < pages; at += where.size()) {
+    const auto n = std::min(where.size(), pages - at);
+    const auto from = address + at * k_page;
+    const bool is_mapped = syscall(SYS_mincore, from, n * k_page, resident.data()) == 0;
+    const auto is_in_memory = [](unsigned char page) { return (page & 1) != 0; };
+    if (is_mapped && std::none_of(resident.begin(), resident.begin() + n, is_in_memory)) continue;
+    const auto asked = std::span(where).first(n);
+    if (query_pages(from, asked) != 0) return true;
+    for (std::size_t i = 0; i < n; ++i) {
+      // Of one that is in memory and said to be absent (is_waiting) nobody knows where it is.
+      const bool is_there = is_mapped ? is_in_memory(resident[i]) : !is_absent(where[i]);
+      if (is_there && where[i] != node) return true;
+    }
   }
   return false;
 }

@@ -33,8 +33,8 @@ void part_from_neighbours(std::uint64_t address, std::size_t size) noexcept;
 // All pages of the range are there and this process's own afterwards, and may be written (Linux 5.14).
 int populate(std::uint64_t address, std::size_t size) noexcept;
 
-// Whether some page of the range is in memory.
-bool any_present(std::uint64_t address, std::size_t size) noexcept;
+// Whether some page of the range is in memory, and not known to be the node's. Parts may be unmapped.
+bool any_elsewhere(std::uint64_t address, std::size_t size, int node) noexcept;
 
 // The node of each page, or a negative errno value (is_absent).
 int query_pages(std::span<void* const> pages, std::span<int> nodes) noexcept;

@@ -12,11 +12,12 @@ namespace terrace::memory {
 
 namespace {
 
-// Bringing pages along stops all processors for a moment, even where there is none: so the kernel is asked first.
+// Bringing pages along makes the kernel wait for all processors, even where no page is to go: so it is asked
+// first.
 int bind_range(std::uint64_t low, std::uint64_t high, int node) {
-  const bool touched = any_present(low, high - low);
-  if (touched) part_from_neighbours(low, high - low);
-  return prefer_node(low, high - low, node, touched);
+  const bool bring = any_elsewhere(low, high - low, node);
+  if (bring) part_from_neighbours(low, high - low);
+  return prefer_node(low, high - low, node, bring);
 }
 
 }  // namespace

@@ -65,18 +65,30 @@ TEST(NumaNode, SaysWhatIsThereAndWhatIsNot) {
   for (const std::size_t absent : {2, 3, 4, 7})
     EXPECT_TRUE(is_absent(nodes[absent])) << absent << ": " << nodes[absent];
   EXPECT_EQ(nodes, tests::kernel_nodes(map.address(), 8));
-  EXPECT_TRUE(any_present(map.address(), 8 * k_page));
-  EXPECT_TRUE(any_present(map.address(1), k_page));
-  EXPECT_FALSE(any_present(map.address(4), 4 * k_page));
+}
+
+TEST(NumaNode, SaysWhetherAPageIsElsewhere) {
+  const Mapping map(8 * k_page);
+  map.touch(0, 2);
+  const auto here = tests::kernel_nodes(map.address(), 1).front();
+  EXPECT_FALSE(any_elsewhere(map.address(), 8 * k_page, here));
+  EXPECT_TRUE(any_elsewhere(map.address(), 8 * k_page, here + 1));
+  EXPECT_TRUE(any_elsewhere(map.address(1), k_page, here + 1));
+  EXPECT_FALSE(any_elsewhere(map.address(4), 4 * k_page, here + 1));  // never touched
+  // A part is not mapped, as with a stack that has not grown yet.
+  ASSERT_EQ(munmap(map.page(4), 4 * k_page), 0);
+  EXPECT_FALSE(any_elsewhere(map.address(), 8 * k_page, here));
+  EXPECT_TRUE(any_elsewhere(map.address(), 8 * k_page, here + 1));
 }
 
 TEST(NumaNode, LooksThroughBigRanges) {
   constexpr std::size_t k_pages = 3 * k_page_batch + 17;
   const Mapping map(k_pages * k_page);
-  EXPECT_FALSE(any_present(map.address(), k_pages * k_page));
+  constexpr int k_no_node = 1023;
+  EXPECT_FALSE(any_elsewhere(map.address(), k_pages * k_page, k_no_node));
   map.touch(k_pages - 1, 1);
-  EXPECT_TRUE(any_present(map.address(), k_pages * k_page));
-  EXPECT_FALSE(any_present(map.address(), (k_pages - 1) * k_page));
+  EXPECT_TRUE(any_elsewhere(map.address(), k_pages * k_page, k_no_node));
+  EXPECT_FALSE(any_elsewhere(map.address(), (k_pages - 1) * k_page, k_no_node));
   std::vector<int> nodes(k_pages, 99);
   ASSERT_EQ(query_pages(map.address(), nodes), 0);
   EXPECT_EQ(std::count_if(nodes.begin(), nodes.end(), [](int node) { return node >= 0; }), 1);

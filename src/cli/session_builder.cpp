@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "cli/core_time_option.hpp"
+#include "cli/kept_calibration.hpp"
 #include "cli/loop_names.hpp"
 #include "cli/named.hpp"
 #include "cli/phase_names.hpp"
@@ -26,7 +27,6 @@
 #include "observe/perf/names/memory_events.hpp"
 #include "observe/symbols/files/symbols_writer.hpp"
 #include "observe/symbols/symbols.hpp"
-#include "sim/engine/calibrate.hpp"
 #include "sim/engine/memory_cache.hpp"
 #include "sim/engine/virtual_machine.hpp"
 #include "sim/recording/recording_format.hpp"
@@ -160,7 +160,7 @@ runtime::SessionConfiguration build_configuration(const ConfigurationOptions& op
     configuration.budget = machine::whole_budget(machine);
   else
     configuration.budget = machine::parse_budget(machine, configuration.budget_text);
-  configuration.calibration = sim::measure_calibration(machine, initiator, configuration.cores);
+  configuration.calibration = kept_calibration(observe::symbol_cache(), machine, initiator, configuration.cores);
   configuration.core_time_fitted = !options.core_times.empty();
   configuration.core_time_from = options.core_time_from;
   configuration.core_times = core_times.phases;

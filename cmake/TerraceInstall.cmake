@@ -9,7 +9,7 @@
 include(CMakePackageConfigHelpers)
 
 if(TARGET terrace)
-  install(TARGETS terrace LIBRARY DESTINATION ${TERRACE_LIBDIR} COMPONENT core)
+  install(TARGETS terrace terrace_unfollowed LIBRARY DESTINATION ${TERRACE_LIBDIR} COMPONENT core)
 endif()
 if(TARGET terrace_cli)
   install(TARGETS terrace_cli RUNTIME DESTINATION ${TERRACE_BINDIR} COMPONENT core)

@@ -7,7 +7,10 @@
 
 #include <cerrno>
 #include <cstring>
+#include <fstream>
+#include <sstream>
 
+#include "cli/journal_folder.hpp"
 #include "cli/launch.hpp"
 
 namespace terrace::cli {
@@ -61,6 +64,26 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
   return result;
 }
 
+// Whether the kernel may have refused a file because no interpreter is named in its first line: then a shell reads
+// it (POSIX, "Command Search and Execution"). One with a zero byte in its first line is a program of another
+// machine.
+bool is_script(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::string first(256, '\0');
+  if (!in.read(first.data(), static_cast<std::streamsize>(first.size())) && !in.eof()) return false;
+  first.resize(static_cast<std::size_t>(in.gcount()));
+  return first.substr(0, first.find('\n')).find('\0') == std::string::npos;
+}
+
+// Where execvp(3) would find it.
+std::string found_in_path(const std::string& program) {
+  if (program.find('/') != std::string::npos) return program;
+  std::istringstream folders(environment("PATH"));
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (auto path = (folder.empty() ? "." : folder) + "/" + program; access(path.c_str(), X_OK) == 0) return path;
+  return program;
+}
+
 // Throws NotStarted. The child has the signals as this process was given them: what is ignored stays ignored, as
 // in a job of a script that runs in the background.
 pid_t spawn(const std::string& program, char** arguments, char** environment) {
@@ -74,7 +97,14 @@ pid_t spawn(const std::string& program, char** arguments, char** environment) {
   posix_spawnattr_setsigmask(&attributes, &wait.before());
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
   pid_t child = 0;
-  const int problem = posix_spawnp(&child, program.c_str(), nullptr, &attributes, arguments, environment);
+  int problem = posix_spawnp(&child, program.c_str(), nullptr, &attributes, arguments, environment);
+  const auto path = problem == ENOEXEC ? found_in_path(program) : program;
+  if (problem == ENOEXEC && is_script(path)) {
+    std::vector<char*> words{const_cast<char*>("/bin/sh"), const_cast<char*>(path.c_str())};
+    for (auto* const* word = arguments + 1; *word; ++word) words.push_back(*word);
+    words.push_back(nullptr);
+    problem = posix_spawn(&child, words.front(), nullptr, &attributes, words.data(), environment);
+  }
   posix_spawnattr_destroy(&attributes);
   if (problem != 0) throw NotStarted("cannot start " + program + ": " + std::strerror(problem), problem != ENOENT);
   g_child = child;

@@ -1,6 +1,7 @@
 // Finds the other parts of this installation from where the executable is: PREFIX/bin/terrace,
 // PREFIX/lib/terrace/libterrace.so, PREFIX/bin/python or PREFIX/lib/terrace/python; in a build tree the paths that
 // CMake knew.
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <array>
@@ -17,19 +18,25 @@ namespace fs = std::filesystem;
 
 namespace {
 
-fs::path executable_folder() { return fs::read_symlink("/proc/self/exe").parent_path(); }
+// Without /proc as it was called; the kernel says that, too.
+fs::path executable_folder() {
+  std::error_code failed;
+  auto path = fs::read_symlink("/proc/self/exe", failed);
+  if (failed) path = fs::canonical(reinterpret_cast<const char*>(getauxval(AT_EXECFN)));
+  return path.parent_path();
+}
 
 }  // namespace
 
 std::string prefix_path() { return executable_folder().parent_path().string(); }
 
-std::string library_path() {
+std::string library_path(bool is_followed) {
   const auto here = executable_folder();
-  const std::array candidates = {here / ".." / TERRACE_LIBRARY_FOLDER / "libterrace.so",
-                                 here / ".." / "agent" / "libterrace.so"};
+  const std::string name = is_followed ? "libterrace.so" : "libterrace_unfollowed.so";
+  const std::array candidates = {here / ".." / TERRACE_LIBRARY_FOLDER / name, here / ".." / "agent" / name};
   for (const auto& candidate : candidates)
     if (fs::exists(candidate)) return fs::canonical(candidate).string();
-  throw Error(Code::not_found, "libterrace.so is not beside " + (here / "terrace").string() + "; install again");
+  throw Error(Code::not_found, name + " is not beside " + (here / "terrace").string() + "; install again");
 }
 
 std::string python_command() {

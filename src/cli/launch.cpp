@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <exception>
 #include <filesystem>
 #include <iterator>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <system_error>
@@ -24,6 +26,7 @@
 #include "cli/spill_summary.hpp"
 #include "cli/summary.hpp"
 #include "core/error.hpp"
+#include "observe/symbols/files/symbols_writer.hpp"
 
 namespace terrace::cli {
 
@@ -47,18 +50,29 @@ void add_tool(std::vector<std::string>& variables, const std::string& library,
 
 std::vector<std::string> program_environment(const fs::path& session, runtime::Backend backend,
                                              const std::vector<std::string>& command) {
-  const auto library = library_path();
+  // Where a process may begin late nobody follows its accesses; one that was made for that changes the library.
+  const auto library = library_path(session.extension() != runtime::k_late_session);
   const auto preload = environment("LD_PRELOAD");
+  const auto checks = environment("ASAN_OPTIONS");
   std::vector<std::string> variables{
       fmt::format("{}={}", runtime::k_session_variable, session.string()),
       fmt::format("LD_PRELOAD={}{}{}", library, preload.empty() ? "" : ":", preload),
       // UCX's memory hooks replace mmap and would hide the program's mappings from an interposer.
-      "UCX_MEM_MMAP_HOOK_MODE=none"};
+      "UCX_MEM_MMAP_HOOK_MODE=none",
+      // Else a program with the address sanitizer that this one starts ends at once: its library wants to be
+      // first.
+      fmt::format("ASAN_OPTIONS={}{}verify_asan_link_order=0", checks, checks.empty() ? "" : ":")};
   add_tool(variables, library, command);
   // In virtual time one thread runs at a time: idle workers that spin would take the core from it.
   if (backend == runtime::Backend::virtual_time && environment("OMP_WAIT_POLICY").empty())
     variables.emplace_back("OMP_WAIT_POLICY=passive");
   return variables;
+}
+
+// Where nothing was asked for, a process without anything to place need not begin: nobody misses what it would
+// say.
+bool may_begin_late(const LaunchOptions& options, const runtime::Session& session) {
+  return session.backend == runtime::Backend::real && !options.asks && !options.keep_journals;
 }
 
 // In seconds; 0: never. Who looks at a terminal wants to know.
@@ -143,24 +157,72 @@ void print(const std::vector<std::string>& sentences) {
   for (const auto& sentence : sentences) std::fputs(("terrace: " + sentence + "\n").c_str(), stderr);
 }
 
+// A sanitizer and Terrace cannot both have the program's memory. Says so.
+bool runs_checked(const LaunchOptions& options) {
+  if (options.verb != "run") return false;
+  const auto library = observe::sanitizer_of(options.command.front());
+  if (!library.empty() && !options.quiet)
+    print({fmt::format("{} is checked by a sanitizer ({}): it runs without Terrace", options.command.front(),
+                       library)});
+  return !library.empty();
+}
+
+// What is set up for a program, and removed when this is.
+struct Prepared {
+  explicit Prepared(const LaunchOptions& options)
+      : folder(options.keep_journals),
+        session(build_session(options, folder.path().string(), sentences)),
+        ledgers(session, folder.path(), sentences),
+        session_file(folder.path() / (std::string("session") +
+                                      (may_begin_late(options, session) ? runtime::k_late_session : ""))) {
+    runtime::write_session(session, session_file.string());
+    environment = program_environment(session_file, session.backend, options.command);
+  }
+
+  std::vector<std::string> sentences;
+  JournalFolder folder;
+  runtime::Session session;
+  const JobLedgers ledgers;
+  const fs::path session_file;
+  std::vector<std::string> environment;
+};
+
+// Null where the system lacks what that takes and the program can do without: nothing was asked for.
+std::unique_ptr<Prepared> prepare(const LaunchOptions& options) {
+  const bool can_do_without = options.verb == "run" && !options.asks;
+  const auto do_without = [&](const char* why) {
+    if (!options.quiet) print({fmt::format("{}: the program runs without Terrace", why)});
+    return nullptr;
+  };
+  try {
+    return std::make_unique<Prepared>(options);
+  } catch (const Error& error) {
+    if (!can_do_without || error.code() == Code::invalid) throw;
+    return do_without(error.what());
+  } catch (const std::exception& error) {
+    if (!can_do_without) throw;
+    return do_without(error.what());
+  }
+}
+
 // What belongs to the launch is removed when this returns, however the program ended.
 Ending run_program(const LaunchOptions& given) {
   if (environment("TERRACE") == "off") return run_child(given.command, {});
   const auto options = given.calibrate ? calibrated(given) : given;
-  JournalFolder folder(options.keep_journals);
-  const auto session_file = folder.path() / "session";
-  std::vector<std::string> sentences;
-  auto session = build_session(options, folder.path().string(), sentences);
-  const JobLedgers ledgers(session, folder.path(), sentences);
-  runtime::write_session(session, session_file.string());
+  if (runs_checked(options)) return run_child(options.command, {});
+  const auto prepared = prepare(options);
+  if (!prepared) return run_child(options.command, {});
+  auto& sentences = prepared->sentences;
+  auto& folder = prepared->folder;
+  const auto& session = prepared->session;
   // With --json all of it is one document, at the end.
   const bool tells = !options.quiet && !options.json;
   if (tells) print(sentences);
   const auto ending = [&] {
-    const Gauges gauges(options.gauges, [&] { return ledgers.views(); });
+    const Gauges gauges(options.gauges, [&] { return prepared->ledgers.views(); });
     const SpillReports reports(folder.path(), session.spill,
                                session.spill.is_wanted() ? report_period(options) : 0);
-    return run_child(options.command, program_environment(session_file, session.backend, options.command));
+    return run_child(options.command, prepared->environment);
   }();
   const auto found = found_of_memory(options, session, folder.path(), ending);
   if (tells) print(found);

@@ -45,8 +45,9 @@ void take_size_limits_as_errors();
 int end_like(const Ending& ending);
 
 // Where the parts of this installation are, relative to the executable (or the build tree).
-std::string prefix_path();     // above the executable's folder
-std::string library_path();    // libterrace.so
+std::string prefix_path();  // above the executable's folder
+// What enters the program: libterrace.so, or the one for programs whose accesses nobody follows.
+std::string library_path(bool is_followed);
 std::string python_command();  // the interpreter that has the package
 
 // A verb of the Python package, and what it is for.

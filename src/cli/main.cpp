@@ -1,9 +1,11 @@
 // terrace: the command. Launching verbs are done here, in a few milliseconds; verbs that analyse are handed to the
 // Python package of the same installation.
+#include <fcntl.h>
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -73,6 +75,14 @@ void complain(const char* what) {
   std::fputs("\n", stderr);
 }
 
+// Files that are opened later do not take the place of standard streams that are closed: messages would go there.
+// The program gets them as this process was given them.
+void keep_standard_streams_apart() {
+  for (int stream = 0; stream <= 2; ++stream)
+    if (fcntl(stream, F_GETFD) < 0 && errno == EBADF) [[maybe_unused]]
+      const int taken = open("/dev/null", O_RDWR | O_CLOEXEC);
+}
+
 int dispatch(int argc, char** argv) {
   if (argc < 2) {
     print_usage(stderr);
@@ -110,6 +120,7 @@ int dispatch(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  keep_standard_streams_apart();
   terrace::cli::take_size_limits_as_errors();
   try {
     return dispatch(argc, argv);

@@ -175,29 +175,49 @@ TEST_F(Programs, PhasesMayBeNamedByTheEndsOfNames) {
   objects();
 }
 
-TEST(Library, ShowsTheNamesOfItsMapAndNoOthers) {
+std::set<std::string> promised_by(const char* path) {
   std::set<std::string> promised;
-  std::ifstream map(TERRACE_MAP);
+  std::ifstream map(path);
   for (std::string line; std::getline(map, line);) {
     const auto from = line.find_first_not_of(' ');
     if (from == 4 && line.ends_with(";") && line.find('*') == std::string::npos)
       promised.insert(line.substr(4, line.size() - 5));
   }
+  return promised;
+}
+
+std::set<std::string> shown_by(const std::string& library) {
   std::set<std::string> shown;
-  std::istringstream names(run_program("nm -D --defined-only --format=just-symbols '" TERRACE_LIBRARY "'").output);
+  std::istringstream names(run_program("nm -D --defined-only --format=just-symbols '" + library + "'").output);
   for (std::string name; names >> name;) shown.insert(name.substr(0, name.find('@')));
-  EXPECT_EQ(shown, promised);
+  return shown;
+}
+
+TEST(Library, ShowsTheNamesOfItsMapAndNoOthers) {
+  const auto shown = shown_by(TERRACE_LIBRARY);
+  EXPECT_EQ(shown, promised_by(TERRACE_MAP));
   EXPECT_TRUE(shown.contains("terrace_phase") && shown.contains("malloc") && shown.contains("__tsan_read8"));
 }
 
+TEST(Library, ShowsFewerNamesToProgramsThatNobodyFollows) {
+  const auto shown = shown_by(TERRACE_UNFOLLOWED);
+  EXPECT_EQ(shown, promised_by(TERRACE_UNFOLLOWED_MAP));
+  for (const char* name : {"terrace_phase", "malloc", "mmap", "execve", "pthread_create"})
+    EXPECT_TRUE(shown.contains(name)) << name;
+  for (const char* name : {"__tsan_read8", "memcpy", "pthread_mutex_lock", "sin", "clock_gettime", "GOMP_parallel"})
+    EXPECT_FALSE(shown.contains(name)) << name;
+}
+
 TEST(Library, NeedsTheCLibraryAlone) {
-  std::istringstream lines(run_program("readelf -d '" TERRACE_LIBRARY "' | grep NEEDED").output);
-  std::set<std::string> needed;
-  for (std::string line; std::getline(lines, line);)
-    needed.insert(line.substr(line.find('[') + 1, line.rfind(']') - line.find('[') - 1));
-  EXPECT_TRUE(needed.erase("libc.so.6") == 1);
-  // The C library's other half: where thread-local storage comes from.
-  for (const auto& name : needed) EXPECT_TRUE(name.starts_with("ld-linux")) << name;
+  for (const std::string library : {TERRACE_LIBRARY, TERRACE_UNFOLLOWED}) {
+    std::istringstream lines(run_program("readelf -d '" + library + "' | grep NEEDED").output);
+    std::set<std::string> needed;
+    for (std::string line; std::getline(lines, line);)
+      needed.insert(line.substr(line.find('[') + 1, line.rfind(']') - line.find('[') - 1));
+    EXPECT_TRUE(needed.erase("libc.so.6") == 1) << library;
+    // The C library's other half: where thread-local storage comes from.
+    for (const auto& name : needed) EXPECT_TRUE(name.starts_with("ld-linux")) << library << ": " << name;
+  }
 }
 
 }  // namespace

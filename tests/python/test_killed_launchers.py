@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -20,8 +21,9 @@ def age(folder: Path, seconds: int) -> None:
 
 
 def begun(folder: Path) -> subprocess.Popen[str]:
-    """A launcher whose program has begun; the program's number is on its output."""
-    words = [TERRACE, "run", "-q", "--", "sh", "-c", "echo $$; exec sleep 600"]
+    """A launcher whose program holds data; the program's number is on its output."""
+    held = "import os, time; held = bytearray(64 << 20); print(os.getpid(), flush=True); time.sleep(600)"
+    words = [TERRACE, "run", "-q", "--", sys.executable, "-c", held]
     environment = {**os.environ, "TMPDIR": str(folder)}
     return subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=environment)
 

@@ -37,8 +37,9 @@ bool exceeds_memory(std::size_t size) {
 
 // The process, if a block of this size is to be an object.
 Process* wants(std::size_t size) {
-  Process* const here = process();
-  return here && size >= here->big_block && observe::t_thread.inside == 0 ? here : nullptr;
+  if (observe::t_thread.inside != 0) return nullptr;
+  Process* const here = started_for(size);
+  return here && size >= here->big_block ? here : nullptr;
 }
 
 // A block of its own pages; nullptr when there is no room: the caller asks the next allocator. Leaves errno alone.
@@ -97,7 +98,9 @@ void* allocate_ordered(std::size_t size, std::size_t alignment, bool zeros) {
 
 // A block that this library gives out; nullptr: the caller asks the next allocator. Without `zeros` it may have
 // what was in it when it was freed.
-void* take_over(std::size_t size, std::size_t alignment = 1, bool zeros = false) {
+inline void* take_over(std::size_t size, std::size_t alignment = 1, bool zeros = false) {
+  if (size < k_page) [[likely]]
+    return nullptr;
   if (void* const block = allocate_ordered(size, alignment, zeros)) return block;
   auto* const here = wants(size);
   return here ? allocate_big(*here, size, alignment, zeros) : nullptr;
@@ -165,15 +168,19 @@ bool resize_spilled(void* block, std::size_t old_size, std::size_t size) {
 
 // Whether it was one of ours, which then is free.
 bool release_big(void* block) {
-  if (release_spilled(block) || release_small(block) || release_ordered(block)) return true;
+  if (spilled_heap() && release_spilled(block)) return true;
+  if (release_small(block)) return true;
+  if (ordered_heap() && release_ordered(block)) return true;
   auto* const space = regions();
-  if (!space || !space->contains(block)) return false;
+  if (!space || !space->contains(block)) [[likely]]
+    return false;
   const observe::OwnTime own;
   const observe::Inside inside;
   const auto saved = errno;
   if (auto* const here = process()) {
     const auto found = space->find(block);
     if (found.size > 0) here->objects->remove(found.address, found.address + found.size);
+    grow_big_block(*here, found.size);
   }
   space->release(block);
   errno = saved;

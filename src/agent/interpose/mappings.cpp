@@ -111,7 +111,9 @@ void* map_for_program(void* address, std::size_t length, int protection, int fla
       if (mapped) forget_intent(address, length);
       return mapped ? address : MAP_FAILED;
     }
-  Process* const here = following();
+  const bool is_data =
+      (flags & MAP_ANONYMOUS) != 0 && (flags & MAP_TYPE) == MAP_PRIVATE && (protection & PROT_WRITE) != 0;
+  Process* const here = is_data && observe::t_thread.inside == 0 ? started_for(length) : following();
   if (here && here->make_spilled && SpilledHeap::takes(length, protection, flags)) {
     const observe::OwnTime own;
     const observe::Inside inside;
@@ -125,11 +127,8 @@ void* map_for_program(void* address, std::size_t length, int protection, int fla
   if (got != MAP_FAILED) forget_intent(got, length);
   if (!here || got == MAP_FAILED) return got;
   if ((flags & MAP_FIXED) != 0) forget(*here, got, length);  // what was there before is gone
-  const bool private_memory = (flags & MAP_ANONYMOUS) != 0 && (flags & MAP_TYPE) == MAP_PRIVATE;
   // What is only reserved becomes an object when it is used.
-  if (private_memory && (protection & PROT_WRITE) != 0 && length >= here->big_block &&
-      (flags & (MAP_STACK | MAP_GROWSDOWN)) == 0)
-    note(*here, got, length);
+  if (is_data && length >= here->big_block && (flags & (MAP_STACK | MAP_GROWSDOWN)) == 0) note(*here, got, length);
   return got;
 }
 

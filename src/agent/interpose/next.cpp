@@ -11,15 +11,13 @@
 
 namespace terrace::agent {
 
+constinit FoundAllocator g_next{};
+alignas(4096) constinit std::array<std::byte, k_arena> g_arena{};
+
 namespace {
 
-constinit NextAllocator g_next{};
-constinit std::atomic<bool> g_found{false};
 thread_local bool t_finding __attribute__((tls_model("initial-exec"))) = false;
 
-// dlsym asks for a few hundred bytes at most; a program's own allocator may do some work of its own in there.
-constexpr std::size_t k_arena = 65536;
-alignas(4096) constinit std::array<std::byte, k_arena> g_arena{};
 constinit std::atomic<std::size_t> g_arena_used{0};
 
 struct Known {
@@ -47,8 +45,7 @@ void find(Function& function, const char* name) {
 
 }  // namespace
 
-const NextAllocator* next_allocator() noexcept {
-  if (g_found.load(std::memory_order_acquire)) return &g_next;
+const NextAllocator* find_next_allocator() noexcept {
   if (t_finding) return nullptr;
   t_finding = true;
   const auto saved = errno;
@@ -63,11 +60,11 @@ const NextAllocator* next_allocator() noexcept {
   find(found.valloc, "valloc");
   find(found.pvalloc, "pvalloc");
   find(found.malloc_usable_size, "malloc_usable_size");
-  g_next = found;  // racing threads store the same values
-  g_found.store(true, std::memory_order_release);
+  g_next.allocator = found;  // racing threads store the same values
+  g_next.found.store(true, std::memory_order_release);
   errno = saved;
   t_finding = false;
-  return &g_next;
+  return &g_next.allocator;
 }
 
 void* arena_allocate(std::size_t size, std::size_t alignment) noexcept {
@@ -83,11 +80,6 @@ void* arena_allocate(std::size_t size, std::size_t alignment) noexcept {
     *(reinterpret_cast<std::size_t*>(block) - 1) = size;
     return block;
   }
-}
-
-bool arena_contains(const void* address) noexcept {
-  const auto* const byte = static_cast<const std::byte*>(address);
-  return byte >= g_arena.data() && byte < g_arena.data() + k_arena;
 }
 
 std::size_t arena_size(const void* address) noexcept { return *(static_cast<const std::size_t*>(address) - 1); }

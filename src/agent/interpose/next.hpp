@@ -3,8 +3,10 @@
 // Finding one may itself allocate; what is asked for meanwhile comes from a small arena that is never given back.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 
 namespace terrace::agent {
 
@@ -21,11 +23,25 @@ struct NextAllocator {
   std::size_t (*malloc_usable_size)(void*);
 };
 
-// nullptr while this very thread is finding them: use the arena.
-const NextAllocator* next_allocator() noexcept;
+struct FoundAllocator {
+  NextAllocator allocator;
+  std::atomic<bool> found;
+};
+extern constinit FoundAllocator g_next __attribute__((visibility("hidden")));
+const NextAllocator* find_next_allocator() noexcept;
 
+// nullptr while this very thread is finding them: use the arena.
+inline const NextAllocator* next_allocator() noexcept {
+  return g_next.found.load(std::memory_order_acquire) ? &g_next.allocator : find_next_allocator();
+}
+
+// dlsym asks for a few hundred bytes at most; a program's own allocator may do some work of its own in there.
+inline constexpr std::size_t k_arena = 65536;
+extern constinit std::array<std::byte, k_arena> g_arena __attribute__((visibility("hidden")));
 void* arena_allocate(std::size_t size, std::size_t alignment = 16) noexcept;
-bool arena_contains(const void* address) noexcept;
+inline bool arena_contains(const void* address) noexcept {
+  return reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(g_arena.data()) < k_arena;
+}
 // The size that was asked for.
 std::size_t arena_size(const void* address) noexcept;
 
@@ -46,16 +62,18 @@ class Next {
  public:
   constexpr explicit Next(const char* name, const char* version = nullptr) : name_(name), version_(version) {}
   Function operator*() noexcept {
-    auto function = function_.load(std::memory_order_relaxed);
-    if (!function) {
-      void* const found = version_ ? find_next_version(name_, version_) : nullptr;
-      function = reinterpret_cast<Function>(found ? found : find_next(name_));
-      function_.store(function, std::memory_order_relaxed);
-    }
-    return function;
+    const auto function = function_.load(std::memory_order_relaxed);
+    return function ? function : find();
   }
 
  private:
+  [[gnu::noinline, gnu::cold]] Function find() noexcept {
+    void* const found = version_ ? find_next_version(name_, version_) : nullptr;
+    const auto function = reinterpret_cast<Function>(found ? found : find_next(name_));
+    function_.store(function, std::memory_order_relaxed);
+    return function;
+  }
+
   const char* name_;
   const char* version_;                      // of several, where the C library has them
   std::atomic<Function> function_{nullptr};  // racing threads store the same value

@@ -77,10 +77,10 @@ bool in_virtual_time() noexcept {
   return here && here->scheduler && observe::t_thread.inside == 0;
 }
 
-bool taking_turns() noexcept {
+bool takes_turns_now() noexcept {
   const auto* const here = process();
-  return here && here->scheduler && observe::t_thread.inside == 0 && observe::t_thread.is_scheduled &&
-         !here->scheduler->alone() && !here->scheduler->stopped();
+  return observe::t_thread.inside == 0 && observe::t_thread.is_scheduled && !here->scheduler->alone() &&
+         !here->scheduler->stopped();
 }
 
 std::uint32_t this_thread() noexcept { return observe::t_thread.number; }

@@ -6,10 +6,16 @@
 #include <cstdint>
 #include <span>
 
+#include "agent/lifecycle/process.hpp"
+
 namespace terrace::agent {
 
 // Whether this thread takes turns with others, so that it must not wait in the C library. False inside Terrace.
-[[nodiscard]] bool taking_turns() noexcept;
+[[nodiscard]] bool takes_turns_now() noexcept;
+[[nodiscard]] inline bool taking_turns() noexcept {
+  const auto* const here = process();
+  return here && here->scheduler && takes_turns_now();
+}
 // Whether the process's threads would take turns if there were several.
 [[nodiscard]] bool in_virtual_time() noexcept;
 

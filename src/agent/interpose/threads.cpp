@@ -158,7 +158,7 @@ extern "C" TERRACE_EXPORT int pthread_create(pthread_t* thread, const pthread_at
   namespace agent = terrace::agent;
   static constinit agent::Next<int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)> next{
       "pthread_create"};
-  if (!agent::process()) return (*next)(thread, attributes, function, argument);
+  if (!agent::started()) return (*next)(thread, attributes, function, argument);
   if (terrace::observe::t_thread.inside > 0) {  // one of ours
     agent::note_own_thread();
     const int error = (*next)(thread, attributes, function, argument);

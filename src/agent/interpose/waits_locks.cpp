@@ -74,12 +74,12 @@ constinit Next<int (*)(pthread_rwlock_t*)> next_rwlock_tryrdlock{"pthread_rwlock
 constinit Next<int (*)(pthread_rwlock_t*)> next_rwlock_trywrlock{"pthread_rwlock_trywrlock"};
 constinit Next<int (*)(pthread_spinlock_t*)> next_spin_trylock{"pthread_spin_trylock"};
 
-int lock_mutex(pthread_mutex_t* mutex) {
+[[gnu::noinline]] int lock_mutex(pthread_mutex_t* mutex) {
   if (is_own(mutex)) return (*next_mutex_lock)(mutex);
   return lock_in_turn(mutex, EBUSY, *next_mutex_trylock);
 }
 
-int unlock_mutex(pthread_mutex_t* mutex) { return unlock_in_turn(mutex, 1, *next_mutex_unlock); }
+[[gnu::noinline]] int unlock_mutex(pthread_mutex_t* mutex) { return unlock_in_turn(mutex, 1, *next_mutex_unlock); }
 
 }  // namespace
 

@@ -9,13 +9,13 @@
 
 #include "agent/heap/spilled_heap.hpp"
 #include "agent/lifecycle/in_process.hpp"
+#include "agent/lifecycle/low_files.hpp"
 #include "observe/threads/thread.hpp"
 
 namespace terrace::agent {
 
 namespace {
 
-constinit std::atomic<SpilledHeap*> g_spilled{nullptr};
 constinit std::atomic<bool> g_refused{false};  // the system lacks what it takes
 constinit std::mutex g_beginning;
 
@@ -42,8 +42,6 @@ class Undisturbed {
 
 }  // namespace
 
-SpilledHeap* spilled_heap() noexcept { return g_spilled.load(std::memory_order_acquire); }
-
 SpilledHeap* begin_spilled(const Process& here) noexcept {
   if (!here.make_spilled) return nullptr;
   if (auto* const made = spilled_heap()) return made;
@@ -54,8 +52,9 @@ SpilledHeap* begin_spilled(const Process& here) noexcept {
   const std::lock_guard guard(g_beginning);
   if (auto* const made = spilled_heap()) return made;
   if (g_refused.load(std::memory_order_relaxed)) return nullptr;
+  const LowFilesTaken taken;
   auto* const made = here.make_spilled();
-  g_spilled.store(made, std::memory_order_release);
+  g_standing.spilled.store(made, std::memory_order_release);
   g_refused.store(!made, std::memory_order_relaxed);
   return made;
 }

@@ -1,6 +1,7 @@
 // What the front doors inside a program share and nobody else needs.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -13,16 +14,16 @@
 namespace terrace::agent {
 
 // Where big blocks come from; stays when the process has become inert, because they are still to be freed.
-memory::RegionSpace* regions() noexcept;
+inline memory::RegionSpace* regions() noexcept { return g_standing.regions.load(std::memory_order_acquire); }
 // Memory over a file, where there is some already; stays, too.
-SpilledHeap* spilled_heap() noexcept;
+inline SpilledHeap* spilled_heap() noexcept { return g_standing.spilled.load(std::memory_order_acquire); }
 // The same; it begins with the first call. Null where there is to be none.
 SpilledHeap* begin_spilled(const Process& here) noexcept;
 // Around fork: it is not in the middle of beginning.
 void lock_beginning() noexcept;
 void unlock_beginning() noexcept;
 // Memory that is placed by intent, where there is some; stays in forked children, too, and serves there.
-OrderedHeap* ordered_heap() noexcept;
+inline OrderedHeap* ordered_heap() noexcept { return g_standing.ordered.load(std::memory_order_acquire); }
 // The calling thread's own intent (OrderedHeap::find_intent), or -1.
 int& thread_intent() noexcept;
 
@@ -30,6 +31,11 @@ int& thread_intent() noexcept;
 // `count` arguments, with the environment behind them; `stack_top` is where the stack of what the program will run
 // begins; it grows down from there.
 void begin(int count, char** words, std::uint64_t stack_top) noexcept;
+// This process's, which begins now where it waited for something that could be placed (late_start.hpp). errno
+// stays.
+Process* started() noexcept;
+// The same for a block or mapping of so many bytes, if it is worth it.
+Process* started_for(std::size_t size) noexcept;
 // The process ends or becomes another program. Does nothing in a child of vfork, which is still its parent.
 void finish(const char* how) noexcept;
 
@@ -41,6 +47,8 @@ bool is_in_terrace(std::uint64_t address) noexcept;
 
 // Remembers what a child's environment must have, so that it is under Terrace, too.
 void keep_for_children(char** environment) noexcept;
+// What was kept, as an environment.
+char** kept_environment() noexcept;
 
 // The system's view of a part of the address space (a line of /proc/self/maps).
 struct Mapping {

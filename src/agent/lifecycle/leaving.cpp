@@ -87,6 +87,15 @@ void keep_for_children(char** environment) noexcept {
   }
 }
 
+char** kept_environment() noexcept {
+  static constinit char* all[k_passed + 1]{};
+  std::size_t n = 0;
+  for (auto& text : g_kept)
+    if (text[0] != '\0') all[n++] = text;
+  all[n] = nullptr;
+  return all;
+}
+
 }  // namespace terrace::agent
 
 namespace agent = terrace::agent;

@@ -50,10 +50,11 @@ Tables read_tables(const dl_phdr_info& info, const ElfW(Dyn) * entry) {
   return tables;
 }
 
-// Where the file keeps the addresses of hooks, ascending.
-std::vector<std::uint64_t> find_hook_slots(const dl_phdr_info& info, const Tables& tables) {
-  std::vector<std::uint64_t> slots;
-  if (tables.symbols == 0 || tables.names == 0) return slots;
+// Calls `wanted` with the name of each symbol that the file asks others for, and where it keeps its address, until
+// that returns true; whether it did.
+template <class Wanted>
+bool ask_for_undefined(const dl_phdr_info& info, const Tables& tables, Wanted wanted) {
+  if (tables.symbols == 0 || tables.names == 0) return false;
   for (const auto& table : tables.relocations)
     for (auto entry = table.low; entry + sizeof(ElfW(Rela)) <= table.high; entry += sizeof(ElfW(Rela))) {
       const auto relocation = read<ElfW(Rela)>(entry);
@@ -61,11 +62,29 @@ std::vector<std::uint64_t> find_hook_slots(const dl_phdr_info& info, const Table
       if (number == 0) continue;
       const auto symbol = read<ElfW(Sym)>(tables.symbols + number * sizeof(ElfW(Sym)));
       if (symbol.st_shndx == SHN_UNDEF &&
-          observe::hook_of(at(tables.names + symbol.st_name)) != observe::Hook::none)
-        slots.push_back(info.dlpi_addr + relocation.r_offset);
+          wanted(at(tables.names + symbol.st_name), info.dlpi_addr + relocation.r_offset))
+        return true;
     }
+  return false;
+}
+
+// Where the file keeps the addresses of hooks, ascending.
+std::vector<std::uint64_t> find_hook_slots(const dl_phdr_info& info, const Tables& tables) {
+  std::vector<std::uint64_t> slots;
+  ask_for_undefined(info, tables, [&](const char* name, std::uint64_t slot) {
+    if (observe::hook_of(name) != observe::Hook::none) slots.push_back(slot);
+    return false;
+  });
   std::sort(slots.begin(), slots.end());
   return slots;
+}
+
+const ElfW(Dyn) * dynamic_section(const dl_phdr_info& info) {
+  const ElfW(Dyn)* dynamic = nullptr;
+  for (int i = 0; i < info.dlpi_phnum; ++i)
+    if (info.dlpi_phdr[i].p_type == PT_DYNAMIC)
+      dynamic = reinterpret_cast<const ElfW(Dyn)*>(at(info.dlpi_addr + info.dlpi_phdr[i].p_vaddr));
+  return dynamic;
 }
 
 #if defined(__x86_64__)
@@ -198,10 +217,7 @@ std::vector<Range> find_code_without(const dl_phdr_info&, const std::vector<std:
 namespace {
 
 std::vector<std::uint64_t> hook_slots(const dl_phdr_info& info) {
-  const ElfW(Dyn)* dynamic = nullptr;
-  for (int i = 0; i < info.dlpi_phnum; ++i)
-    if (info.dlpi_phdr[i].p_type == PT_DYNAMIC)
-      dynamic = reinterpret_cast<const ElfW(Dyn)*>(at(info.dlpi_addr + info.dlpi_phdr[i].p_vaddr));
+  const auto* const dynamic = dynamic_section(info);
   return dynamic ? find_hook_slots(info, read_tables(info, dynamic)) : std::vector<std::uint64_t>();
 }
 
@@ -222,6 +238,14 @@ bool has_hooked_code() noexcept {
     }
   };
   return dl_iterate_phdr(look, nullptr) != 0;
+}
+
+bool asks_for_terrace(const dl_phdr_info& info) noexcept {
+  const auto* const dynamic = dynamic_section(info);
+  return dynamic && ask_for_undefined(info, read_tables(info, dynamic), [](const char* name, std::uint64_t) {
+           return std::strncmp(name, "terrace_", std::strlen("terrace_")) == 0 ||
+                  observe::hook_of(name) != observe::Hook::none;
+         });
 }
 
 }  // namespace terrace::agent

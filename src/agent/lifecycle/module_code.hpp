@@ -27,4 +27,7 @@ bool has_hooked_code() noexcept;
 // Allocates. Where the file has no table of its functions (.eh_frame_hdr), all of it counts as having hooks.
 HookedCode find_hooks(const dl_phdr_info& info);
 
+// Whether the file was made for Terrace: it calls hooks, or functions of terrace.h. Allocates nothing.
+bool asks_for_terrace(const dl_phdr_info& info) noexcept;
+
 }  // namespace terrace::agent

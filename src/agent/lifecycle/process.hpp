@@ -4,6 +4,7 @@
 // Without a session there is no Process: allocation passes through and markers do nothing.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 namespace terrace::observe {
@@ -39,26 +40,46 @@ struct Process {
   observe::AddressMap* map = nullptr;  // null when accesses are not followed
   memory::RegionSpace* regions = nullptr;
   observe::SymbolTable* symbols = nullptr;
-  observe::CodeWork* work = nullptr;           // null: no accesses are followed
-  Clock* clock = nullptr;                      // the program's
-  ObjectRegistry* objects = nullptr;           // made by the front doors when start() has returned
-  sim::Scheduler* scheduler = nullptr;         // null on the real machine, where threads run as the system wants
-  sim::ThreadClocks* thread_clocks = nullptr;  // of all configurations
-  observe::CodeMap* code = nullptr;            // null where the program's time is not sampled
-  OrderedHeap* ordered = nullptr;              // null where nothing is placed by intent
-  ProgramLoops* loops = nullptr;               // null where nobody looks for the main loop
-  SpilledHeap* (*make_spilled)() = nullptr;    // null where memory is not over a file; called at most once
-  void (*begin_watching)() = nullptr;  // null where nobody watches pages; called at most once, with large data
-  void (*end_watching)() = nullptr;    // the same; called when the process ends
-  void (*end_spilled)() = nullptr;     // the same; called when the process ends
-  bool simulated = false;              // the program's clocks show virtual time
-  bool has_hooks = false;              // some code that was loaded calls them
-  std::uint64_t big_block = 16384;     // blocks from this size on are objects of their own
-  std::int64_t started_unix_ns = 0;    // what the program's real-time clock showed when it began
+  observe::CodeWork* work = nullptr;             // null: no accesses are followed
+  Clock* clock = nullptr;                        // the program's
+  ObjectRegistry* objects = nullptr;             // made by the front doors when start() has returned
+  sim::Scheduler* scheduler = nullptr;           // null on the real machine, where threads run as the system wants
+  sim::ThreadClocks* thread_clocks = nullptr;    // of all configurations
+  observe::CodeMap* code = nullptr;              // null where the program's time is not sampled
+  OrderedHeap* ordered = nullptr;                // null where nothing is placed by intent
+  ProgramLoops* loops = nullptr;                 // null where nobody looks for the main loop
+  SpilledHeap* (*make_spilled)() = nullptr;      // null where memory is not over a file; called at most once
+  void (*begin_watching)() = nullptr;            // null where nobody watches; called once, with large data
+  void (*end_watching)() = nullptr;              // the same; called when the process ends
+  void (*end_spilled)() = nullptr;               // the same; called when the process ends
+  bool simulated = false;                        // the program's clocks show virtual time
+  bool has_hooks = false;                        // some code that was loaded calls them
+  std::atomic<std::uint64_t> big_block = 16384;  // blocks from this size on are objects of their own
+  std::uint64_t largest_big_block = 0;           // as far as that may grow (grow_big_block); 0: it stays
+  std::int64_t started_unix_ns = 0;              // what the program's real-time clock showed when it began
 };
 
+// A block of this size was freed: where nothing was asked for, such blocks are left to the next allocator from now
+// on. A size that a program frees is one that it allocates again, and pages that come and go each time cost more
+// than where they reside can win. The C library keeps such blocks for the same reason, and by the same rule
+// (mallopt(3), M_MMAP_THRESHOLD).
+inline void grow_big_block(Process& process, std::uint64_t size) noexcept {
+  if (size < process.largest_big_block && size >= process.big_block.load(std::memory_order_relaxed))
+    process.big_block.store(size + 1, std::memory_order_relaxed);
+}
+
+// What every call of the allocator asks for, together.
+struct Standing {
+  std::atomic<Process*> process{nullptr};
+  std::atomic<memory::RegionSpace*> regions{nullptr};
+  std::atomic<OrderedHeap*> ordered{nullptr};
+  std::atomic<SpilledHeap*> spilled{nullptr};
+  std::atomic<bool> waits{false};  // it begins when there is something that could be placed
+};
+extern constinit Standing g_standing __attribute__((visibility("hidden")));
+
 // This process's, or nullptr when it is inert: no session, TERRACE=off, or something went wrong at the start.
-Process* process() noexcept;
+inline Process* process() noexcept { return g_standing.process.load(std::memory_order_acquire); }
 
 // --- implemented in start.cpp ----------------------------------------------------------------------------
 

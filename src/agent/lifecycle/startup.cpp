@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <cstdio>
 #include <exception>
 #include <utility>
+#include <vector>
 
 #include "agent/heap/internal_heap.hpp"
 #include "agent/heap/object_registry.hpp"
@@ -20,6 +22,8 @@
 #include "agent/interpose/threads.hpp"
 #include "agent/lifecycle/in_process.hpp"
 #include "agent/lifecycle/last_thread.hpp"
+#include "agent/lifecycle/late_start.hpp"
+#include "agent/lifecycle/low_files.hpp"
 #include "agent/lifecycle/modules.hpp"
 #include "core/rounding.hpp"
 #include "memory/region_space.hpp"
@@ -41,11 +45,11 @@ extern "C" __attribute__((visibility("hidden"))) void* __dso_handle;  // of this
 
 namespace terrace::agent {
 
+constinit Standing g_standing;
+
 namespace {
 
-constinit std::atomic<Process*> g_process{nullptr};
-constinit std::atomic<memory::RegionSpace*> g_regions{nullptr};
-constinit std::atomic<OrderedHeap*> g_ordered{nullptr};
+constinit std::uint64_t g_top_of_stack = 0;
 constinit std::atomic<pid_t> g_pid{0};  // whose process it is: a child of vfork runs in its parent's memory
 
 const char* variable(char** environment, const char* name) {
@@ -58,11 +62,11 @@ const char* variable(char** environment, const char* name) {
 void adopt(Process* made) {
   if (made) {
     made->objects = new ObjectRegistry(*made->runtime, made->begin_watching);
-    g_regions.store(made->regions);
-    g_ordered.store(made->ordered);
+    g_standing.regions.store(made->regions);
+    g_standing.ordered.store(made->ordered);
   }
   g_pid.store(getpid());
-  g_process.store(made, std::memory_order_release);
+  g_standing.process.store(made, std::memory_order_release);
 }
 
 constexpr std::uint64_t k_near = 64 << 10;
@@ -145,6 +149,8 @@ void in_parent() {
 void in_child() {
   transfer::release_exchanges_in_child();
   release_after_fork(&SpilledHeap::in_child);
+  g_standing.waits.store(
+      false);  // a child is left alone, whether there was something to place in its parent or not
   if (auto* const ordered = ordered_heap()) ordered->in_child();  // needs the internal heap
   if (process()) {
     Process* const made = after_fork();
@@ -153,7 +159,7 @@ void in_child() {
     } else {
       g_pid.store(getpid());
       if (!made) {
-        g_process.store(nullptr);
+        g_standing.process.store(nullptr);
         observe::t_thread.set_pipeline(nullptr);
       }
     }
@@ -176,14 +182,29 @@ RegisterAtFork register_ours_first() noexcept {
 
 void finish_quickly() { finish("quick"); }
 
+void begin_now(char** environment, bool is_asked_for, std::uint64_t stack_top, std::vector<StackPiece> above) {
+  const LowFilesTaken taken;
+  Process* const made = start(environment);
+  if (!made) return;
+  if (!made->simulated) find_for_own_threads();
+  if (!is_asked_for) {
+    made->big_block = std::max<std::uint64_t>(made->big_block, k_large);
+    made->largest_big_block = k_always_mapped;
+  }
+  adopt(made);
+  note_main_stack(*made, stack_top, std::move(above));
+  note_modules(*made);
+  note_small_blocks(*made);
+  register_ours_first();
+  at_quick_exit(finish_quickly);
+  if (!made->simulated) note_main_thread();
+  attach_thread();
+}
+
 // Runs after the program's own exit handlers and destructors.
 __attribute__((destructor)) void finish_at_exit() { finish("exit"); }
 
 }  // namespace
-
-Process* process() noexcept { return g_process.load(std::memory_order_acquire); }
-memory::RegionSpace* regions() noexcept { return g_regions.load(std::memory_order_acquire); }
-OrderedHeap* ordered_heap() noexcept { return g_ordered.load(std::memory_order_acquire); }
 
 int& thread_intent() noexcept {
   static constinit thread_local int intent __attribute__((tls_model("initial-exec"))) = -1;
@@ -199,23 +220,43 @@ void begin(int count, char** words, std::uint64_t stack_top) noexcept {
   if (!session || !*session || process()) return;
   next_allocator();
   keep_for_children(environment);
+  if (is_checked()) return;
   observe::enter_thread();
   note_cores();
-  Process* const made = start(environment);
-  if (!made) return;
-  if (!made->simulated) find_for_own_threads();
-  adopt(made);
-  try {
-    note_main_stack(*made, stack_top, lay_out_stack(count, words));
-  } catch (const std::exception&) {
-    note_main_stack(*made, stack_top, {});  // no memory: where arguments are shows in virtual time
+  const auto beginning = beginning_of(session);
+  if (beginning.is_asked_for) begin_again_followed(words, environment);
+  if (!beginning.is_asked_for && !beginning.has_large_data) {
+    g_top_of_stack = stack_top;
+    g_pid.store(getpid());
+    register_ours_first();
+    g_standing.waits.store(true);
+    return;
   }
-  note_modules(*made);
-  note_small_blocks(*made);
-  register_ours_first();
-  at_quick_exit(finish_quickly);
-  if (!made->simulated) note_main_thread();
-  attach_thread();
+  std::vector<StackPiece> above;
+  try {
+    above = lay_out_stack(count, words);
+  } catch (const std::exception&) {  // no memory: where arguments are shows in virtual time
+  }
+  begin_now(environment, beginning.is_asked_for, stack_top, std::move(above));
+}
+
+Process* started() noexcept {
+  auto* const here = process();
+  if (here || !g_standing.waits.load(std::memory_order_relaxed)) return here;
+  if (!is_own_process() || observe::t_thread.inside > 0) return nullptr;
+  // The first thread is what it waits for at the latest, so another one was made behind the C library's back.
+  if (!g_standing.waits.exchange(false) || syscall(SYS_gettid) != g_pid.load()) return process();
+  const observe::Inside inside;
+  const auto saved = errno;
+  begin_now(kept_environment(), false, g_top_of_stack, {});
+  errno = saved;
+  return process();
+}
+
+Process* started_for(std::size_t size) noexcept {
+  auto* const here = process();
+  if (here || !g_standing.waits.load(std::memory_order_relaxed)) return here;
+  return size >= k_large ? started() : nullptr;
 }
 
 bool is_own_process() noexcept { return g_pid.load() == getpid(); }
@@ -223,7 +264,7 @@ bool is_own_process() noexcept { return g_pid.load() == getpid(); }
 void finish(const char* how) noexcept {
   if (!process() || !is_own_process()) return;
   const observe::Inside inside;
-  Process* const here = g_process.exchange(nullptr);
+  Process* const here = g_standing.process.exchange(nullptr);
   if (!here) return;  // another thread was faster
   detach_thread();
   note_modules(*here);  // time may have been spent in what was loaded lately

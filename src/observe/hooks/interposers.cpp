@@ -65,9 +65,11 @@ void resolve(std::atomic<Function>& pointer, const char* name) {
 // Terrace's own copies come through here, too: they are nobody's accesses, not even unseen ones.
 [[gnu::always_inline]] inline bool is_programs(std::size_t size) { return size != 0 && t_thread.inside == 0; }
 
-[[gnu::always_inline]] inline void* copy(const std::atomic<Copy>& real, void* to, const void* from,
-                                         std::size_t size, std::uint64_t site) {
-  const auto next = real.load(std::memory_order_relaxed);
+// Most programs are not followed: a jump to the C library is all that they pay.
+[[gnu::always_inline]] inline bool is_followed() { return t_thread.pipeline || t_thread.samples; }
+
+[[gnu::noinline]] void* copy_followed(Copy next, void* to, const void* from, std::size_t size,
+                                      std::uint64_t site) {
   if (!is_programs(size)) return next(to, from, size);
   follow_range(from, size, false, site);
   follow_range(to, size, true, site);
@@ -77,14 +79,28 @@ void resolve(std::atomic<Function>& pointer, const char* name) {
   return result;
 }
 
-[[gnu::always_inline]] inline void* set(void* to, int value, std::size_t size, std::uint64_t site) {
-  const auto next = real_memset.load(std::memory_order_relaxed);
+[[gnu::noinline]] void* set_followed(Fill next, void* to, int value, std::size_t size, std::uint64_t site) {
   if (!is_programs(size)) return next(to, value, size);
   follow_range(to, size, true, site);
   before_reported();
   void* const result = next(to, value, size);
   after_reported();
   return result;
+}
+
+[[gnu::always_inline]] inline void* copy(const std::atomic<Copy>& real, void* to, const void* from,
+                                         std::size_t size, std::uint64_t site) {
+  const auto next = real.load(std::memory_order_relaxed);
+  if (!is_followed()) [[likely]]
+    return next(to, from, size);
+  return copy_followed(next, to, from, size, site);
+}
+
+[[gnu::always_inline]] inline void* set(void* to, int value, std::size_t size, std::uint64_t site) {
+  const auto next = real_memset.load(std::memory_order_relaxed);
+  if (!is_followed()) [[likely]]
+    return next(to, value, size);
+  return set_followed(next, to, value, size, site);
 }
 
 // Until then (other libraries' constructors may copy before ours run) simple loops do the work.

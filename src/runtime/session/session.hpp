@@ -22,6 +22,8 @@ namespace terrace::runtime {
 
 inline constexpr std::uint32_t k_session_version = 11;
 inline constexpr const char* k_session_variable = "TERRACE_SESSION";  // path of the session file
+// How its name ends where processes may wait until there is something that could be placed.
+inline constexpr const char* k_late_session = ".late";
 
 enum class Backend : std::uint8_t { real, virtual_time };
 

@@ -129,11 +129,14 @@ void split(std::string_view list, std::vector<std::string>& out) {
   }
 }
 
-// The libraries that a module names, found where the dynamic linker would look first; what it finds in the
-// system's own folders is the system's.
-std::vector<std::string> needed_libraries(Elf* elf, const std::string& module) {
-  std::vector<std::string> needed;
+// What a module's dynamic section says: the names of libraries, and folders in which to look for them first.
+struct Linked {
+  std::vector<std::string> libraries;
   std::vector<std::string> folders;
+};
+
+Linked linked_with(Elf* elf) {
+  Linked linked;
   for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
     GElf_Shdr header;
     if (!gelf_getshdr(section, &header) || header.sh_type != SHT_DYNAMIC || header.sh_entsize == 0) continue;
@@ -143,10 +146,17 @@ std::vector<std::string> needed_libraries(Elf* elf, const std::string& module) {
       if (!gelf_getdyn(data, i, &entry)) break;
       const char* const text = elf_strptr(elf, header.sh_link, entry.d_un.d_val);
       if (!text) continue;
-      if (entry.d_tag == DT_NEEDED) needed.emplace_back(text);
-      if (entry.d_tag == DT_RUNPATH || entry.d_tag == DT_RPATH) split(text, folders);
+      if (entry.d_tag == DT_NEEDED) linked.libraries.emplace_back(text);
+      if (entry.d_tag == DT_RUNPATH || entry.d_tag == DT_RPATH) split(text, linked.folders);
     }
   }
+  return linked;
+}
+
+// The libraries that a module names, found where the dynamic linker would look first; what it finds in the
+// system's own folders is the system's.
+std::vector<std::string> needed_libraries(Elf* elf, const std::string& module) {
+  auto [needed, folders] = linked_with(elf);
   const auto origin = fs::path(module).parent_path().string();
   for (auto& folder : folders)
     for (const std::string name : {"$ORIGIN", "${ORIGIN}"})
@@ -236,6 +246,17 @@ std::vector<std::string> write_symbol_files(const std::vector<std::string>& word
     if (const auto path = find_executable(words[i], i == 0); !path.empty())
       visit_module(path, cache, seen, written);
   return written;
+}
+
+std::string sanitizer_of(const std::string& program) {
+  const auto path = find_executable(program, true);
+  const CloseFile file{path.empty() ? -1 : open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  const auto elf = file.file < 0 ? nullptr : open_elf(file.file);
+  if (!elf) return {};
+  for (const auto& library : linked_with(elf.get()).libraries)
+    for (const char* runtime : {"libasan.so", "libhwasan.so", "liblsan.so", "libtsan.so"})
+      if (library.starts_with(runtime)) return library;
+  return {};
 }
 
 }  // namespace terrace::observe

@@ -19,4 +19,8 @@ std::string write_symbol_file(const std::string& module, const std::string& cach
 // libraries that they are linked with, system libraries excepted.
 std::vector<std::string> write_symbol_files(const std::vector<std::string>& words, const std::string& cache);
 
+// The library of a sanitizer that a program is linked with, which has the program's memory and threads to itself;
+// "" where there is none. The program is a command's first word.
+std::string sanitizer_of(const std::string& program);
+
 }  // namespace terrace::observe

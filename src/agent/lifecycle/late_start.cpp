@@ -1,0 +1,97 @@
+// What is worth beginning for. See late_start.hpp.
+#include "agent/lifecycle/late_start.hpp"
+
+#include <alloca.h>
+#include <link.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+
+#include "agent/lifecycle/in_process.hpp"
+#include "agent/lifecycle/module_code.hpp"
+#include "runtime/session/session.hpp"
+
+namespace terrace::agent {
+
+namespace {
+
+struct Found {
+  std::size_t size = 0;  // of static data
+  bool asks = false;
+};
+
+int look_at(dl_phdr_info* info, std::size_t, void* context) noexcept {
+  auto& found = *static_cast<Found*>(context);
+  std::size_t size = 0;
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const auto& part = info->dlpi_phdr[i];
+    if (part.p_type != PT_LOAD) continue;
+    if (is_in_terrace(info->dlpi_addr + part.p_vaddr)) return 0;
+    if ((part.p_flags & PF_W) != 0) size += part.p_memsz;
+  }
+  found.size += size;
+  found.asks = asks_for_terrace(*info);
+  return found.asks ? 1 : 0;
+}
+
+int find_sanitizer(dl_phdr_info* info, std::size_t, void*) noexcept {
+  const std::string_view path(info->dlpi_name ? info->dlpi_name : "");
+  const auto name = path.substr(path.rfind('/') + 1);
+  for (const std::string_view runtime : {"libasan.so", "libhwasan.so", "liblsan.so", "libtsan.so"})
+    if (name.starts_with(runtime)) return 1;
+  return 0;
+}
+
+constexpr const char* k_unfollowed = "_unfollowed";  // what the one library's name has and the other's has not
+
+// The program's own file, as it was called: its name is what others see of the process. Null where a dynamic
+// linker was called to run it.
+const char* own_file() noexcept {
+  const auto* const called =
+      reinterpret_cast<const char*>(getauxval(AT_EXECFN));  // NOLINT(performance-no-int-to-ptr)
+  struct stat by_name {
+  }, by_kernel{};
+  const bool is_same = called && stat(called, &by_name) == 0 && stat("/proc/self/exe", &by_kernel) == 0 &&
+                       by_name.st_dev == by_kernel.st_dev && by_name.st_ino == by_kernel.st_ino;
+  return is_same && getauxval(AT_BASE) != 0 ? called : nullptr;
+}
+
+}  // namespace
+
+void begin_again_followed(char** words, char** environment) noexcept {
+  constexpr std::string_view k_preload = "LD_PRELOAD=";
+  std::size_t count = 0;
+  char** found = nullptr;
+  for (; environment[count]; ++count)
+    if (std::string_view(environment[count]).starts_with(k_preload)) found = environment + count;
+  const char* const at = found ? std::strstr(*found, k_unfollowed) : nullptr;
+  const char* const file = at ? own_file() : nullptr;
+  if (!file) return;
+  auto** const changed = static_cast<char**>(alloca((count + 1) * sizeof(char*)));
+  std::copy_n(environment, count + 1, changed);
+  auto* const preload = static_cast<char*>(alloca(std::strlen(*found) + 1));
+  const auto before = static_cast<std::size_t>(at - *found);
+  std::memcpy(preload, *found, before);
+  std::strcpy(preload + before, at + std::strlen(k_unfollowed));
+  changed[found - environment] = preload;
+  const auto saved = errno;
+  syscall(SYS_execve, file, words, changed);
+  errno = saved;
+}
+
+bool is_checked() noexcept { return dl_iterate_phdr(find_sanitizer, nullptr) != 0; }
+
+Beginning beginning_of(const char* session) noexcept {
+  if (!std::string_view(session).ends_with(runtime::k_late_session)) return {};
+  Found found;
+  dl_iterate_phdr(look_at, &found);
+  return {found.asks, found.size >= k_large};
+}
+
+}  // namespace terrace::agent

@@ -1,0 +1,32 @@
+// Programs that hold nothing that could be placed are most of what a script or a build runs. In such a process
+// Terrace does not begin: it waits for the first large block or mapping, the first thread, or the first call of
+// its interface. Blocks that came before are the next allocator's, as small ones are.
+#pragma once
+
+#include <cstddef>
+
+namespace terrace::agent {
+
+// A block, or all static data. Where nothing was asked for a smaller block is left to the next allocator: pages of
+// its own, which come and go with it, cost a program that allocates often more than where they reside can win.
+inline constexpr std::size_t k_large = std::size_t{1} << 20;
+// The C library maps and unmaps larger blocks each time (DEFAULT_MMAP_THRESHOLD_MAX), so Terrace costs nothing
+// there.
+inline constexpr std::size_t k_always_mapped = std::size_t{32} << 20;
+
+// What the loaded files say: whether anybody asked for something, by an option of the run or by code that was made
+// for Terrace; and whether there is something to place from the start.
+struct Beginning {
+  bool is_asked_for = true;
+  bool has_large_data = true;
+};
+Beginning beginning_of(const char* session) noexcept;
+
+// A program that was made for Terrace has been given the library for all others: it begins again with the one that
+// has hooks, before any of its own code but constructors of libraries has run. Returns where that cannot be.
+void begin_again_followed(char** words, char** environment) noexcept;
+
+// Whether the library of a sanitizer is loaded, which has the program's memory and threads to itself.
+bool is_checked() noexcept;
+
+}  // namespace terrace::agent

@@ -1,0 +1,39 @@
+// Files of ours never become the program's standard streams: where the program was started without one, the number
+// is taken while ours are opened.
+#pragma once
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+namespace terrace::agent {
+
+class LowFilesTaken {
+ public:
+  LowFilesTaken() noexcept {
+    const auto saved = errno;
+    for (int number = 0; number < k_streams; ++number)
+      if (fcntl(number, F_GETFD) < 0 && errno == EBADF) take();
+    errno = saved;
+  }
+  ~LowFilesTaken() {
+    for (int i = 0; i < count_; ++i) syscall(SYS_close, taken_[static_cast<std::size_t>(i)]);
+  }
+  LowFilesTaken(const LowFilesTaken&) = delete;
+  LowFilesTaken& operator=(const LowFilesTaken&) = delete;
+
+ private:
+  static constexpr int k_streams = 3;
+  void take() noexcept {
+    const auto file = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/", O_PATH | O_CLOEXEC));
+    if (file >= 0) taken_[static_cast<std::size_t>(count_++)] = file;
+  }
+
+  std::array<int, k_streams> taken_{};
+  int count_ = 0;
+};
+
+}  // namespace terrace::agent

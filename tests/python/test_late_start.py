@@ -1,0 +1,172 @@
+"""Where nothing was asked for a process without anything to place does not begin: no journal of it is there. One
+that comes to hold something does, at that moment, and with all that was promised from then on."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import TERRACE, run
+
+# Does what its words say, one after the other, and prints how many journals this run's folder has after each.
+STEPS = r"""
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <libgen.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void* nothing(void* given) { return given; }
+static int journals(void) {
+  char path[4096];
+  snprintf(path, sizeof path, "%s", getenv("TERRACE_SESSION"));
+  DIR* const folder = opendir(dirname(path));
+  int found = 0;
+  for (const struct dirent* entry; (entry = readdir(folder));) found += strstr(entry->d_name, ".journal") != NULL;
+  closedir(folder);
+  return found;
+}
+#ifdef STATIC
+static volatile char data[STATIC];
+#endif
+int main(int count, char** words) {
+#ifdef STATIC
+  data[count] = 1;
+#endif
+  printf("%d", journals());
+  for (int i = 1; i < count; ++i) {
+    errno = 77;
+    if (!strcmp(words[i], "small"))
+      for (int k = 0; k < 200; ++k) free(malloc(8000));
+    if (!strcmp(words[i], "large")) free(malloc(1 << 20));
+    if (!strcmp(words[i], "zeros")) free(calloc(2, 1 << 20));
+    if (!strcmp(words[i], "many"))
+      for (int k = 0; k < 70; ++k) free(malloc(64 << 10));
+    if (!strcmp(words[i], "map")) mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (!strcmp(words[i], "reserve")) mmap(NULL, 1 << 30, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (!strcmp(words[i], "thread")) {
+      pthread_t thread;
+      pthread_create(&thread, NULL, nothing, NULL);
+      pthread_join(thread, NULL);
+    }
+    if (!strcmp(words[i], "call")) {
+      int (*const active)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, "terrace_active");
+      if (!active || !active()) return 99;
+    }
+    if (!strcmp(words[i], "fork")) {
+      const pid_t child = fork();
+      if (child == 0) {
+        free(malloc(8 << 20));
+        _exit(journals());
+      }
+      int status = 0;
+      waitpid(child, &status, 0);
+      printf(" child:%d", WEXITSTATUS(status));
+    }
+    if (!strcmp(words[i], "vfork")) {
+      const pid_t child = vfork();
+      if (child == 0) {
+        free(malloc(8 << 20));
+        _exit(0);
+      }
+      waitpid(child, NULL, 0);
+    }
+    if (errno != 77 && strcmp(words[i], "fork")) printf(" errno:%d", errno);
+    printf(" %d", journals());
+  }
+  puts("");
+  return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def steps(tmp_path_factory):
+    """The program, and the same with static data."""
+    folder = tmp_path_factory.mktemp("steps")
+    (folder / "steps.c").write_text(STEPS)
+    for name, more in (("steps", []), ("static", ["-DSTATIC=2097152"]), ("little", ["-DSTATIC=65536"])):
+        subprocess.run(
+            ["gcc", "-O1", "-fno-builtin", *more, folder / "steps.c", "-o", folder / name, "-pthread", "-ldl"],
+            check=True,
+        )
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("words", "journals"),
+    [
+        ((), "0"),
+        (("small",), "0 0"),
+        (("reserve",), "0 0"),
+        (("large",), "0 1"),
+        (("zeros",), "0 1"),
+        (("map",), "0 1"),
+        (("many",), "0 0"),
+        (("thread",), "0 1"),
+        (("call",), "0 1"),
+        (("small", "large", "large", "thread"), "0 0 1 1 1"),
+        # A child of fork is left alone, whatever it does; its parent is as it was.
+        (("fork", "large"), "0 child:0 0 1"),
+        (("large", "fork"), "0 1 child:1 1"),
+        # One of vfork is in its parent's memory, which begins when the parent itself holds something.
+        (("vfork", "large"), "0 0 1"),
+    ],
+)
+def test_it_begins_with_what_could_be_placed(words, journals, steps):
+    done = run("--", steps / "steps", *words)
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, journals, "")
+
+
+def test_large_static_data_are_there_from_the_start(steps):
+    assert run("--", steps / "static").stdout.strip() == "1"
+    assert run("--", steps / "little").stdout.strip() == "0"
+
+
+@pytest.mark.parametrize("program", ["native", "hooked"])
+def test_so_is_what_was_made_for_terrace(program, folders):
+    """Marked by hand, or with hooks: what they say of the first turn is not missed."""
+    where = folders[0 if program == "native" else 1]
+    assert "25 iterations" in run("--", where / "adds", 10000).stderr
+
+
+def test_a_program_with_hooks_within_a_script_has_them(folders):
+    """Nobody could see at the launch what the script would run; its name, arguments and files are its own."""
+    script = f"exec 5</dev/null; cd {folders[1]}; exec -a another ./adds 10000"
+    done = run("--", "bash", "-c", script)
+    assert done.returncode == 0
+    assert "25 iterations" in done.stderr
+
+
+def test_others_are_not_in_the_way_of_what_nobody_follows(steps):
+    """What such a program has of its own is what it calls."""
+    maps = run("--", "sh", "-c", "cat /proc/self/maps").stdout
+    assert "libterrace_unfollowed.so" in maps
+    assert "libterrace.so" not in maps
+    asked = run("--fast", "1GiB", "-o", "/dev/null/none", "--", "sh", "-c", "cat /proc/self/maps").stdout
+    assert "libterrace.so" in asked
+
+
+@pytest.mark.parametrize("option", [("--planner", "first-touch"), ("--memory", "1GiB"), ("--intent", "bandwidth")])
+def test_who_asks_for_something_has_it_from_the_start(option, steps, tmp_path):
+    assert run(*option, "--", steps / "steps", cwd=tmp_path).stdout.strip() == "1"
+
+
+def test_off_leaves_all_out(steps):
+    where = {**os.environ, "TERRACE": "off", "TERRACE_SESSION": str(Path("/tmp/none/session"))}
+    done = subprocess.run(
+        [TERRACE, "run", "--", "sh", "-c", "grep -c libterrace /proc/self/maps"],
+        env=where,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.stdout.strip() == "0"

@@ -1,10 +1,27 @@
-"""`scripts/others`: fetches, builds and runs public programs (others_tool/command.py)."""
+"""Acceptance of unmodified programs: output, cost, memory over a file, systems that lack something."""
 
 from __future__ import annotations
 
+import argparse
 import sys
 
-from others_tool.command import main
+from harness import main
+from programs_lines import cost, lacking, launch, over_file, small
+from programs_lines.cases import remove_inputs
+
+# In the order of what was promised.
+LINES = [*cost.LINES, *over_file.LINES, *lacking.LINES, *small.LINES, *launch.LINES]
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--disk-folder", default="/var/tmp", help="where files, swap and data are (/var/tmp)")
+    parser.add_argument("--turns", type=int, default=7, help="runs of each way, interleaved; medians count (7)")
+    parser.add_argument("--program", default="", help="only programs whose name contains this")
+    parser.add_argument("--size", type=float, default=1.0, help="of the programs' inputs, as a share (1)")
+
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main("programs", LINES, options))
+    finally:
+        remove_inputs()

@@ -1,0 +1,159 @@
+"""Programs of the distribution, plain and under `terrace run` with its default options: output, time, memory."""
+
+from __future__ import annotations
+
+import functools
+import statistics
+from typing import Any
+
+from harness import SETTINGS, Line, Measured, keep_part
+
+from programs_lines.cases import CASES, Case, chosen
+from programs_lines.runs import ENVIRONMENTS, OFF, OURS, PLAIN, PREFIXES, Ran, forget
+
+MIB = 1 << 20
+TIME = 0.03  # of a program's own
+MEMORY, MORE_MEMORY = 0.05, 64 * MIB
+WAYS = (PLAIN, OURS, OFF)
+
+Row = dict[str, Any]
+
+
+def order(turn: int) -> tuple[str, ...]:
+    """By turns, and back: what the machine does slowly meanwhile is of all ways alike."""
+    return WAYS if turn % 2 == 0 else tuple(reversed(WAYS))
+
+
+def _once(case: Case, way: str) -> tuple[Ran, str]:
+    done = case.run(PREFIXES[way], ENVIRONMENTS[way])
+    try:
+        return done, case.outcome(done)
+    finally:
+        forget(done)
+
+
+def _difference(truth: str, other: str) -> str:
+    """The first lines that differ."""
+    for left, right in zip(truth.splitlines(), other.splitlines(), strict=False):
+        if left != right:
+            return f"'{left[:80]}' became '{right[:80]}'"
+    return f"{len(truth.splitlines())} lines became {len(other.splitlines())}"
+
+
+def measured(case: Case) -> Row:
+    """All turns of a program. Its first run is plain, and counts for its output alone: it reads from the disk."""
+    _, truth = _once(case, PLAIN)
+    seconds: dict[str, list[float]] = {way: [] for way in WAYS}
+    cpu: dict[str, list[float]] = {way: [] for way in WAYS}
+    peak: dict[str, list[int]] = {way: [] for way in WAYS}
+    wrong, said = [], []
+    for turn in range(SETTINGS.turns if case.is_timed else 1):
+        for way in order(turn):
+            done, outcome = _once(case, way)
+            seconds[way].append(done.seconds)
+            cpu[way].append(done.cpu)
+            peak[way].append(done.peak)
+            if outcome != truth:
+                wrong.append(f"{way}: {_difference(truth, outcome)}")
+            if way != PLAIN:
+                said += [f"{way}: {line}" for line in done.err.splitlines() if line.startswith("terrace: ")]
+    return {
+        "program": case.name,
+        "is_timed": case.is_timed,
+        "ended": truth.splitlines()[0],
+        "seconds": seconds,
+        "cpu": cpu,
+        "peak": peak,
+        "wrong": wrong,
+        "said": said,
+    }
+
+
+def rows() -> list[Row]:
+    return [_kept(case) for case in chosen(CASES)]
+
+
+@functools.cache
+def _kept(case: Case) -> Row:
+    row: Row = keep_part(f"cost-{case.name}", lambda: measured(case), timed=True)
+    return row
+
+
+def over(row: Row, what: str, way: str) -> float:
+    """The median over the plain one's, less 1."""
+    return float(statistics.median(row[what][way]) / statistics.median(row[what][PLAIN]) - 1)
+
+
+def more_memory(row: Row, way: str) -> int:
+    return int(statistics.median(row["peak"][way]) - statistics.median(row["peak"][PLAIN]))
+
+
+def _is_within(row: Row, way: str) -> bool:
+    plain = float(statistics.median(row["peak"][PLAIN]))
+    return more_memory(row, way) <= MEMORY * plain + MORE_MEMORY
+
+
+def _same_output(way: str) -> Measured:
+    found = rows()
+    wrong = [f"{row['program']}: {one}" for row in found for one in row["wrong"] if one.startswith(f"{way}: ")]
+    unstable = [f"{row['program']}: {one}" for row in found for one in row["wrong"] if one.startswith(PLAIN)]
+    said = [f"{row['program']}: {one}" for row in found for one in row["said"] if one.startswith(f"{way}: ")]
+    runs = sum(len(row["seconds"][way]) for row in found)
+    text = [f"{runs} runs of {len(found)} programs, {len(wrong)} other than plain", *wrong[:6]]
+    if unstable:
+        text += [f"plain runs that differ among themselves: {len(unstable)}", *unstable[:3]]
+    text += [f"Terrace said {len(said)} lines", *said[:3]] if said else []
+    return Measured("\n".join(text), not wrong and not unstable)
+
+
+def _time(way: str) -> Measured:
+    found = [row for row in rows() if row["is_timed"]]
+    losses = {row["program"]: over(row, "seconds", way) for row in found}
+    slow = {name: loss for name, loss in losses.items() if loss > TIME}
+    worst = max(losses, key=lambda name: losses[name])
+    text = f"{len(losses) - len(slow)} of {len(losses)} within {TIME:.0%}; the worst {losses[worst]:+.1%}, {worst}"
+    if slow:
+        text += "\n" + ", ".join(f"{name} {loss:+.1%}" for name, loss in slow.items())
+    return Measured(text, not slow, [_shown(row) for row in found] if way == OURS else ())
+
+
+def _memory() -> Measured:
+    found = rows()
+    more = {row["program"]: more_memory(row, OURS) for row in found}
+    beyond = [row["program"] for row in found if not _is_within(row, OURS)]
+    worst = max(more, key=lambda name: more[name])
+    text = f"{len(found) - len(beyond)} of {len(found)} within; at most {more[worst] / MIB:+.0f} MiB, {worst}"
+    return Measured(text + (f"\nbeyond: {', '.join(beyond)}" if beyond else ""), not beyond)
+
+
+def _shown(row: Row) -> Row:
+    def median(what: str, way: str) -> float:
+        return float(statistics.median(row[what][way]))
+
+    return {
+        "program": row["program"],
+        "ended": row["ended"],
+        **{f"{way}_s": f"{median('seconds', way):.2f}" for way in WAYS},
+        "loss": f"{over(row, 'seconds', OURS):+.1%}",
+        "loss_of_cpu": f"{over(row, 'cpu', OURS):+.1%}",
+        "loss_off": f"{over(row, 'seconds', OFF):+.1%}",
+        **{f"{way}_mib": f"{median('peak', way) / MIB:.0f}" for way in (PLAIN, OURS)},
+        "same": "no" if any(one.startswith(OURS) for one in row["wrong"]) else "yes",
+    }
+
+
+LINES = [
+    Line(
+        "unmodified programs: output",
+        "`terrace run` gives what the program gives without: output but for times, files, exit status",
+        functools.partial(_same_output, OURS),
+    ),
+    Line("unmodified programs: time", "within 3 %, medians of interleaved runs", functools.partial(_time, OURS)),
+    Line(
+        "unmodified programs: memory",
+        "the control group's largest use, page cache included, within 5 % and 64 MiB of plain; medians",
+        _memory,
+    ),
+    Line("TERRACE=off: output", "as without `terrace run`", functools.partial(_same_output, OFF)),
+    Line("TERRACE=off: time", "within 3 %, medians of interleaved runs", functools.partial(_time, OFF)),
+]

@@ -1,0 +1,135 @@
+"""The acceptance of unmodified programs: what counts as the same output, and what has to be installed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "acceptance"))
+
+from programs_lines import cases, cost, filters, needed, over_file  # noqa: E402
+
+LMP = """Step Temp E_pair
+       0         1.44   -6.7733681
+Loop time of {time} on 1 procs for 15 steps with 364500 atoms
+{share}% CPU use with 1 MPI tasks x 1 OpenMP threads
+Pair    | {time}     | 1.7343     | 1.7343     |   0.0 | 94.70
+  create_atoms CPU = {time} seconds
+Nlocal:        364500.0 ave      364500 max      364500 min
+Total wall time: 0:00:0{digit}"""
+
+HPCC = """||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)=        0.0084552 ...... PASSED
+Found {errors} errors in 1048576 locations (passed).
+StarDGEMM_Gflops={speed}
+PTRANS_residual={errors}
+CPU time used = {speed} seconds"""
+
+PYTHON = """0:00:0{n} load avg: {n}.15 [1/2] test_os
+0:00:0{n} load avg: {n}.95 [2/2] test_re -- test_os passed in 1{n}.2 sec
+All 2 tests {word}.
+Total duration: {n} min 12 sec"""
+
+
+def test_times_do_not_count():
+    one, other = (
+        filters.filtered("lmp", LMP.format(time=t, share=s, digit=d))
+        for t, s, d in ((1.8, 59.6, 2), (2.25, 99, 3))
+    )
+    assert one == other
+    assert "Nlocal" in one
+    assert filters.filtered("hpcc", HPCC.format(errors=0, speed=6.5)) == filters.filtered(
+        "hpcc", HPCC.format(errors=0, speed=7)
+    )
+    assert filters.filtered("python", PYTHON.format(n=1, word="OK")) == filters.filtered(
+        "python", PYTHON.format(n=2, word="OK")
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "changed"),
+    [
+        ("lmp", LMP.format(time=1, share=1, digit=1), ("-6.7733681", "-6.7733682")),
+        ("hpcc", HPCC.format(errors=0, speed=1), ("Found 0", "Found 1")),
+        ("hpcc", HPCC.format(errors=0, speed=1), ("PASSED", "FAILED")),
+        ("hpcc", HPCC.format(errors=0, speed=1), ("residual=0", "residual=1")),
+        ("python", PYTHON.format(n=1, word="OK"), ("OK", "failed")),
+        ("stress-ng", "stress-ng: info: [12] failed: 0: skipped: 0", ("failed: 0", "failed: 1")),
+        ("sqlite3", "847058|4223511", ("4223511", "4223512")),
+        ("unknown", "0.5 seconds", ("0.5", "0.6")),
+    ],
+)
+def test_results_do(kind, text, changed):
+    assert filters.filtered(kind, text) != filters.filtered(kind, text.replace(*changed))
+
+
+def test_all_that_is_run_has_a_package():
+    listed = needed.packages()
+    assert {name for case in cases.CASES for name in case.needs} <= set(listed)
+    with pytest.raises(KeyError):
+        needed.require(["no-such-program-anywhere"])
+    with pytest.raises(needed.Unavailable, match="apt-get install package-of-it"):
+        _require_from({"no-such-program-anywhere": "package-of-it"})
+
+
+def _require_from(listed):
+    before = needed.packages
+    needed.packages = lambda: listed
+    try:
+        needed.require(listed)
+    finally:
+        needed.packages = before
+
+
+def row(plain, ours, *, wrong=()):
+    """Of a program whose runs took so long."""
+    seconds = {cost.PLAIN: plain, cost.OURS: ours, cost.OFF: plain}
+    return {
+        "program": "one",
+        "is_timed": True,
+        "ended": "status 0",
+        "seconds": seconds,
+        "cpu": seconds,
+        "peak": {way: [1 << 30] for way in cost.WAYS},
+        "wrong": list(wrong),
+        "said": [],
+    }
+
+
+@pytest.mark.parametrize(("ours", "holds"), [([1.0, 1.02, 9.0], True), ([1.0, 1.04, 1.05], False)])
+def test_the_median_is_what_counts(ours, holds, monkeypatch):
+    monkeypatch.setattr(cost, "rows", lambda: [row([1.0, 1.0, 1.0], ours)])
+    assert cost._time(cost.OURS).holds is holds
+
+
+def test_a_run_with_other_output_is_told(monkeypatch):
+    monkeypatch.setattr(cost, "rows", lambda: [row([1.0], [1.0], wrong=["terrace: 'a' became 'b'"])])
+    assert not cost._same_output(cost.OURS).holds
+    assert cost._same_output(cost.OFF).holds
+
+
+def test_more_memory_is_told(monkeypatch):
+    much = row([1.0], [1.0])
+    much["peak"][cost.OURS] = [(1 << 30) + (1 << 30) // 20 + (65 << 20)]
+    monkeypatch.setattr(cost, "rows", lambda: [much])
+    assert not cost._memory().holds
+
+
+def test_a_killed_run_is_no_level_run(monkeypatch):
+    each = {
+        "program": "one",
+        "peak": 1 << 30,
+        "memory": 1 << 29,
+        "in_memory": 1.0,
+        "seconds": {way: [2.0] for way in over_file.WAYS},
+        "wrong": ["terrace: status -9"],
+    }
+    monkeypatch.setattr(over_file, "rows", lambda: [each])
+    assert not over_file._level().holds
+    assert not over_file._same().holds
+    each["wrong"] = []
+    assert over_file._level().holds
+    each["seconds"][over_file.SWAP] = [1.9]
+    assert not over_file._level().holds

@@ -204,7 +204,8 @@ TEST(Library, ShowsFewerNamesToProgramsThatNobodyFollows) {
   EXPECT_EQ(shown, promised_by(TERRACE_UNFOLLOWED_MAP));
   for (const char* name : {"terrace_phase", "malloc", "mmap", "execve", "pthread_create"})
     EXPECT_TRUE(shown.contains(name)) << name;
-  for (const char* name : {"__tsan_read8", "memcpy", "pthread_mutex_lock", "sin", "clock_gettime", "GOMP_parallel"})
+  for (const char* name :
+       {"__tsan_read8", "memcpy", "pthread_mutex_lock", "sin", "clock_gettime", "GOMP_parallel"})
     EXPECT_FALSE(shown.contains(name)) << name;
 }
 

@@ -11,6 +11,7 @@
 
 namespace hbw {
 
+// NOLINTBEGIN(readability-identifier-naming): the name is memkind's.
 template <class T>
 class allocator {
  public:
@@ -26,9 +27,9 @@ class allocator {
     typedef hbw::allocator<U> other;
   };
 
-  allocator() noexcept {}
+  allocator() noexcept = default;
   template <class U>
-  allocator(const allocator<U>&) noexcept {}
+  allocator(const allocator<U>&) noexcept {}  // NOLINT(google-explicit-constructor)
 
   pointer address(reference x) const { return &x; }
   const_pointer address(const_reference x) const { return &x; }
@@ -65,6 +66,8 @@ template <class T, class U>
 bool operator!=(const allocator<T>&, const allocator<U>&) {
   return false;
 }
+
+// NOLINTEND(readability-identifier-naming)
 
 }  // namespace hbw
 

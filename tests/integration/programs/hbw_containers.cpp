@@ -22,7 +22,8 @@ int main() {
     expect(hbw_verify_memory_region(const_cast<void*>(block), 1, 0) == (has ? 0 : -1), "where a block is");
   };
   std::vector<double, hbw::allocator<double>> values;
-  for (int i = 0; i < 1000000; ++i) values.push_back(i);
+  for (int i = 0; i < 1000000; ++i)
+    values.push_back(i);  // NOLINT(performance-inefficient-vector-operation): it grows
   expect(values[999999] == 999999, "a vector");
   expect_fast(&values[500000]);
   std::map<int, std::string, std::less<int>, hbw::allocator<std::pair<const int, std::string>>> map;

@@ -35,11 +35,12 @@ machine::Machine shipped(const std::string& name) {
 
 TEST(FastPlaces, OfPublishedMachines) {
   const auto knl = shipped("knl-7210-flat");
-  for (DomainId domain = 0; domain < knl.domains().size(); ++domain)
-    for (const auto& name : fast_of(knl, domain)) EXPECT_EQ(knl.place(*knl.find_place(name)).kind, "hbm");
+  for (const auto& place : knl.places())
+    for (const auto& name : fast_of(knl, place.domain)) EXPECT_EQ(knl.place(*knl.find_place(name)).kind, "hbm");
   EXPECT_FALSE(fast_of(knl, 0).empty());
   const auto xeon = shipped("xeon-max-9480-snc4");
-  for (DomainId domain = 0; domain < xeon.domains().size(); ++domain) {
+  for (const auto& one : xeon.places()) {
+    const auto domain = one.domain;
     const auto faster = faster_than_home(xeon, domain);
     ASSERT_FALSE(faster.empty());
     EXPECT_EQ(xeon.place(faster.front()).kind, "hbm");

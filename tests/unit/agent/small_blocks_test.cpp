@@ -201,6 +201,7 @@ TEST_F(SmallBlocksTest, ThreadsFreeWhatOthersHaveAllocated) {
 TEST_F(SmallBlocksTest, AForkedChildGoesOn) {
   std::atomic<bool> over{false};
   std::vector<std::thread> threads;
+  threads.reserve(2);
   for (int i = 0; i < 2; ++i)
     threads.emplace_back([&] {
       while (!over)

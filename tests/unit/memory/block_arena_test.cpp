@@ -86,7 +86,8 @@ TEST(BlockArena, BlocksDoNotOverlapAndExtentsComeBack) {
     if (blocks.size() > 1500 || (!blocks.empty() && random() % 5 < 2)) {
       auto at = blocks.begin();
       std::advance(at, random() % std::min<std::size_t>(blocks.size(), 40));
-      const auto [size, mark] = at->second;
+      const auto size = at->second.first;
+      const auto mark = at->second.second;
       ASSERT_TRUE(std::all_of(at->first, at->first + size, [=](unsigned char byte) { return byte == mark; }));
       BlockArena::release(0, at->first);
       blocks.erase(at);

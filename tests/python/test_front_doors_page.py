@@ -80,6 +80,19 @@ def test_a_binary_of_memkinds_runs_with_the_library_of_that_name(tmp_path):
         assert done.stdout.endswith(f"sum 4000000, in high bandwidth memory: {answer}\n")
 
 
+def test_the_headers_example_is_a_program(tmp_path):
+    """The one in terrace.hpp's first lines."""
+    lines = (PREFIX / "include" / "terrace" / "terrace.hpp").read_text().splitlines()
+    shown = [line[7:] for line in lines if line.startswith("//     ")]
+    (tmp_path / "example.cpp").write_text("\n".join([*shown, ""]))
+    include = f"-I{PREFIX / 'include'}"
+    subprocess.run(["c++", "-std=c++20", "-O1", include, "example.cpp", "-o", "example"], cwd=tmp_path, check=True)
+    assert "int main() {" in shown
+    for before in ((), (PREFIX / "bin" / "terrace", "run", "--quiet", "-o", "example.terrace", "--")):
+        done = subprocess.run([*before, "./example"], cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+
+
 LOADS = r"""
 #include <dlfcn.h>
 #include <stdio.h>

@@ -43,9 +43,12 @@ def man_pages(verbs: list[Verb], version: str) -> dict[str, str]:
 
 def escaped(text: str) -> str:
     """Text in which nothing is taken for a request; `words` in backquotes are bold."""
-    text = text.replace("\\", "\\e").replace("-", "\\-")
+    text = text.replace("\\", "\\e")
     text = re.sub(r"`([^`\n]+)`", r"\\fB\1\\fR", text)
-    return "\n".join("\\&" + line if line.startswith((".", "'")) else line for line in text.split("\n"))
+    # Some of roff's devices have typographic forms for these, which a shell does not take.
+    for sign, name in (("-", "\\-"), ("'", "\\(aq"), ("`", "\\(ga"), ("^", "\\(ha"), ("~", "\\(ti")):
+        text = text.replace(sign, name)
+    return "\n".join("\\&" + line if line.startswith(".") else line for line in text.split("\n"))
 
 
 def _title(name: str, version: str) -> str:

@@ -19,6 +19,12 @@ import pytest
 ROOT = Path(__file__).resolve().parents[3]
 SHARE = ROOT / "share"
 TERRACE = Path(sys.executable).with_name("terrace")
+sys.path.insert(0, str(ROOT / "scripts"))
+from command_line import bash as bash_script  # noqa: E402
+from command_line import fish as fish_script  # noqa: E402
+from command_line import zsh as zsh_script  # noqa: E402
+from command_line.description import Option, Verb  # noqa: E402
+
 VERBS = ["run", "record", "simulate", "replay", "merge", "machine", "show", "plan", "compare", "lab sweep"]
 SHELLS = ["bash", "zsh", "fish"]
 
@@ -252,6 +258,42 @@ def test_what_names_lists_is_taken(kind, option):
     # 127: the call was right, and there is no such program.
     assert {name: status(name) for name in names if status(name) != 127} == {}
     assert status("no-such-name") == 2
+
+
+ODD = [
+    "it's 'quoted' and \"quoted\"",
+    "[in brackets]: and (these), {those}",
+    r"a\back\slash \n \'",
+    "$HOME `id` $(id) * ? ~ # ! % & ; | < >",
+    "one\ntwo",
+    "ends in a backslash \\",
+]
+
+
+@pytest.mark.parametrize("about", ODD)
+def test_help_texts_are_text(complete, about, tmp_path, monkeypatch):
+    """Whatever an option's help holds, the option and its neighbours are offered and nothing is run."""
+
+    def option(name, value):
+        facts = {"argument": "", "default": "", "required": False, "repeats": False, "needs": [], "excludes": []}
+        return Option(names=[name], value=value, about=about, **facts)
+
+    options = [option("--odd", ""), option("--file", "FILE"), option("--what", about), option("--end", "")]
+    line = " ".join(about.split())
+    verbs = [Verb([], "", verbs=[("show", line), ("next", line)]), Verb(["show"], about, options=options)]
+    verbs.append(Verb(["next"], about, options=options[:1]))
+    for path, shell in (
+        ("bash-completion/completions/terrace", bash_script),
+        ("zsh/site-functions/_terrace", zsh_script),
+        ("fish/vendor_completions.d/terrace.fish", fish_script),
+    ):
+        file = tmp_path / "share" / path
+        file.parent.mkdir(parents=True)
+        file.write_text(shell.completion(verbs))
+    monkeypatch.setattr(sys.modules[__name__], "SHARE", tmp_path / "share")
+    assert complete("terrace n") == {"next"}
+    assert complete("terrace show --") - {"--"} == {"--odd", "--file", "--what", "--end"}
+    assert complete("terrace show --file app.t") == {"app.terrace"}
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh"])

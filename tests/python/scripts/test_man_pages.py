@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 ROOT = Path(__file__).resolve().parents[3]
 MAN = ROOT / "share" / "man" / "man1"
@@ -38,7 +40,7 @@ def verbs(*words):
 def shown(page, width=500):
     """The page as a reader has it."""
     done = subprocess.run(
-        ["man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", str(page)],
+        ["man", "--warnings", "--nh", "--nj", "-E", "UTF-8", "-l", "-Tutf8", str(page)],
         capture_output=True,
         text=True,
         timeout=60,
@@ -103,3 +105,20 @@ def test_text_is_text_in_a_page(tmp_path, text):
     page.write_text(f'.TH ANY 1 "" "" ""\n.SH NAME\nany \\- any\n.SH DESCRIPTION\n{escaped(text)}\n')
     body = shown(page).partition("DESCRIPTION\n")[2].strip().splitlines()[0].strip()
     assert body == " ".join(text.replace("`", "").split("\n"))
+
+
+# Words that fit into a line: a reader's terminal breaks longer ones.
+WORDS = st.text(st.characters(codec="ascii", categories=["L", "N", "P", "S"], exclude_characters="`"), max_size=30)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.lists(WORDS.filter(bool), min_size=1, max_size=8).map(" ".join), min_size=1, max_size=20))
+def test_any_text_is_text_in_a_page(tmp_path_factory, paragraphs):
+    """Whatever a help text holds: requests, escapes, quotes."""
+    if shutil.which("man") is None:
+        pytest.skip("man is not installed")
+    page = tmp_path_factory.mktemp("page") / "any.1"
+    text = "".join(f".PP\n{escaped(paragraph)}\n" for paragraph in paragraphs)
+    page.write_text(f'.TH ANY 1 "" "" ""\n.SH NAME\nany \\- any\n.SH DESCRIPTION\n{text}.SH END\n')
+    body = shown(page).partition("DESCRIPTION\n")[2].partition("\nEND\n")[0]
+    assert body.split() == " ".join(paragraphs).split()

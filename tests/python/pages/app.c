@@ -1,4 +1,5 @@
-/* The program of the pages for users: ./app MIB smooths a field of that size and looks values of it up, in turns. */
+/* The program of the pages for users: ./app MIB smooths a field of that size and looks values of it up, in turns.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "cli/calibration.hpp"
+#include "cli/dry_run.hpp"
 #include "cli/gauges.hpp"
 #include "cli/intent_summary.hpp"
 #include "cli/job_ledgers.hpp"
@@ -205,10 +206,19 @@ std::unique_ptr<Prepared> prepare(const LaunchOptions& options) {
   }
 }
 
+// On standard output: it is what was asked for.
+Ending described(const LaunchOptions& options) {
+  const Prepared prepared(options);
+  for (const auto& line : describe_run(options, prepared.session)) fmt::print("{}\n", line);
+  for (const auto& sentence : prepared.sentences) fmt::print("note: {}\n", sentence);
+  return {};
+}
+
 // What belongs to the launch is removed when this returns, however the program ended.
 Ending run_program(const LaunchOptions& given) {
   if (environment("TERRACE") == "off") return run_child(given.command, {});
   const auto options = given.calibrate ? calibrated(given) : given;
+  if (options.dry_run) return described(options);
   if (runs_checked(options)) return run_child(options.command, {});
   const auto prepared = prepare(options);
   if (!prepared) return run_child(options.command, {});

@@ -3,6 +3,7 @@
 
 #include "agent/heap/internal_heap.hpp"
 #include "agent/lifecycle/in_process.hpp"
+#include "agent/lifecycle/process.hpp"
 
 namespace terrace::agent {
 
@@ -16,7 +17,7 @@ __attribute__((constructor)) void lock_around_forks() {
 
 }  // namespace
 
-Process* process() noexcept { return nullptr; }
-OrderedHeap* ordered_heap() noexcept { return nullptr; }
+constinit Standing g_standing;
+Process* started() noexcept { return nullptr; }
 
 }  // namespace terrace::agent

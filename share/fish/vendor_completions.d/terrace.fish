@@ -7,7 +7,7 @@ function __terrace_verb
     contains -- -- $words; and return 1
     set -l verb
     for word in $words[2..-1]
-        contains -- "$verb $word" ' machine' ' record' ' run' ' simulate' ' replay' ' merge' ' bounds' ' compare' ' export' ' lab' ' lab calibrate' ' lab coverage' ' lab demo' ' lab experiment' ' lab experiment ablation' ' lab experiment baselines' ' lab experiment memory-size' ' lab experiment moves' ' lab experiment two-level' ' lab experiment unimem' ' lab misses' ' lab pim' ' lab sweep' ' lab trace' ' lab validate' ' plan' ' report' ' show'; or break
+        contains -- "$verb $word" ' machine' ' record' ' run' ' simulate' ' replay' ' merge' ' bounds' ' compare' ' export' ' import' ' lab' ' lab calibrate' ' lab coverage' ' lab demo' ' lab experiment' ' lab experiment ablation' ' lab experiment baselines' ' lab experiment memory-size' ' lab experiment moves' ' lab experiment two-level' ' lab experiment unimem' ' lab misses' ' lab pim' ' lab sweep' ' lab trace' ' lab validate' ' plan' ' report' ' show'; or break
         set verb "$verb $word"
     end
     string trim -- "$verb"
@@ -56,6 +56,7 @@ complete -c terrace -n '__terrace_at ""' -a merge -d 'write the profile of a run
 complete -c terrace -n '__terrace_at ""' -a bounds -d 'what any placement could win, at best; overall and by phase'
 complete -c terrace -n '__terrace_at ""' -a compare -d 'measure a program with and without Terrace, by turns'
 complete -c terrace -n '__terrace_at ""' -a export -d 'write Perfetto, CSV, JSON'
+complete -c terrace -n '__terrace_at ""' -a import -d 'make a profile of what perf mem or valgrind\'s DHAT measured'
 complete -c terrace -n '__terrace_at ""' -a lab -d 'for researchers and developers'
 complete -c terrace -n '__terrace_at ""' -a plan -d 'choose placements for a machine and a budget; predict the gain'
 complete -c terrace -n '__terrace_at ""' -a report -d 'write one HTML page with the pictures'
@@ -110,6 +111,9 @@ complete -c terrace -n '__terrace_at "run"' -l plan -r -F -d 'obey this plan as 
 complete -c terrace -n '__terrace_at "run"' -l better-plan -d 'let the planner (--planner, default auto) better the plan of --plan while the program runs'
 complete -c terrace -n '__terrace_at "run"' -l hints -r -F -d 'file that says how often objects are referred to, for where they are at first, and which phases use them'
 complete -c terrace -n '__terrace_at "run"' -l let -r -f -d 'value of a name in the hints\' expressions: niter=75; goes before the file\'s'
+complete -c terrace -n '__terrace_at "run"' -l dry-run -d 'say what the run would do, and run nothing'
+complete -c terrace -n '__terrace_at "run"' -l profile -d 'profile the program on this machine and plan nothing; without hooks its pages are watched'
+complete -c terrace -n '__terrace_at "run"' -l keep-plan -d 'keep to the plan also where it makes the program slower; without, such a plan is undone'
 complete -c terrace -n '__terrace_at "run"' -l memory -r -f -d 'memory that each process may have, 4GiB, at least 64MiB: what does not fit is in a file of --spill, and comes in before it is needed'
 complete -c terrace -n '__terrace_at "run"' -l spill -r -f -a '(__fish_complete_directories (commandline -ct))' -d 'folder of that file'
 complete -c terrace -n '__terrace_at "run"' -l report-every -r -f -d 'with --memory, say every so many seconds how it goes; 0: never'
@@ -145,6 +149,7 @@ complete -c terrace -n '__terrace_at "simulate"' -l calibrate-stdin -r -F -d '--
 complete -c terrace -n '__terrace_at "simulate"' -l calibrate-in -r -f -a '(__fish_complete_directories (commandline -ct))' -d '--calibrate: each of its runs gets a folder of its own with a copy of these files; default: they run in the current folder'
 complete -c terrace -n '__terrace_at "simulate"' -l calibrate-status -r -f -d '--calibrate: the exit status of a run that ended well; default 0'
 complete -c terrace -n '__terrace_at "simulate"' -l cores -r -f -d 'cores that the program\'s thread stands for, or all'
+complete -c terrace -n '__terrace_at "simulate"' -l undo -d 'as a real run does: begin with all data in slow memory, and undo a plan that makes the program slower'
 complete -c terrace -n '__terrace_at "simulate"' -l exact -d 'keep the exact counters of every iteration, too'
 complete -c terrace -n '__terrace_at "simulate"' -l misses -r -F -d 'also record the classified misses there, for terrace replay'
 complete -c terrace -n '__terrace_at "simulate"' -l memory -r -f -d 'memory that the program\'s data may have, 4GiB, at least 16MiB: what does not fit is in the machine\'s file ([[file]]), and comes in before it is needed'
@@ -221,6 +226,9 @@ complete -c terrace -n '__terrace_at "compare"' -l plan -r -F -d 'obey this plan
 complete -c terrace -n '__terrace_at "compare"' -l better-plan -d 'let the planner (--planner, default auto) better the plan of --plan while the program runs'
 complete -c terrace -n '__terrace_at "compare"' -l hints -r -F -d 'file that says how often objects are referred to, for where they are at first, and which phases use them'
 complete -c terrace -n '__terrace_at "compare"' -l let -r -f -d 'value of a name in the hints\' expressions: niter=75; goes before the file\'s'
+complete -c terrace -n '__terrace_at "compare"' -l dry-run -d 'say what the run would do, and run nothing'
+complete -c terrace -n '__terrace_at "compare"' -l profile -d 'profile the program on this machine and plan nothing; without hooks its pages are watched'
+complete -c terrace -n '__terrace_at "compare"' -l keep-plan -d 'keep to the plan also where it makes the program slower; without, such a plan is undone'
 complete -c terrace -n '__terrace_at "compare"' -l memory -r -f -d 'memory that each process may have, 4GiB, at least 64MiB: what does not fit is in a file of --spill, and comes in before it is needed'
 complete -c terrace -n '__terrace_at "compare"' -l spill -r -f -a '(__fish_complete_directories (commandline -ct))' -d 'folder of that file'
 complete -c terrace -n '__terrace_at "compare"' -l report-every -r -f -d 'with --memory, say every so many seconds how it goes; 0: never'
@@ -236,6 +244,12 @@ complete -c terrace -n '__terrace_at "export"' -l table -r -f -d 'csv: a table o
 complete -c terrace -n '__terrace_at "export"' -l process -r -f -d 'perfetto: one process; default: all.'
 complete -c terrace -n '__terrace_at "export"' -s h -l help -d 'Show this message and exit.'
 complete -c terrace -n '__terrace_at "export"' -f -a '(__terrace_files .terrace)'
+complete -c terrace -n '__terrace_at "import"' -s o -l output -r -f -a '(__terrace_files .terrace)' -d 'Profile; default: FILE.terrace.'
+complete -c terrace -n '__terrace_at "import"' -s m -l machine -r -F -a '(__terrace_names machines)' -d 'Machine file or shipped machine that the program ran on; default: this machine.'
+complete -c terrace -n '__terrace_at "import"' -l process -r -f -d 'perf: which process; default: that with the most samples.'
+complete -c terrace -n '__terrace_at "import"' -l interval -r -f -d 'perf: seconds of a phase; default: a twentieth of the sampled time.'
+complete -c terrace -n '__terrace_at "import"' -s h -l help -d 'Show this message and exit.'
+complete -c terrace -n '__terrace_at "import"' -F
 complete -c terrace -n '__terrace_at "lab"' -a calibrate -d 'what an instruction takes in a program, fitted at a small size on this machine'
 complete -c terrace -n '__terrace_at "lab"' -a coverage -d 'how many of a program\'s last-level misses the hooks see'
 complete -c terrace -n '__terrace_at "lab"' -a demo -d 'the main job on CG and MG, from the profile to the report, in virtual time'

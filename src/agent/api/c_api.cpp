@@ -133,7 +133,7 @@ void* allocate_by_intent(const char* call, std::size_t size, std::size_t alignme
   }
   t_error[0] = '\0';  // a block without a text is where it should be
   void* block = nullptr;
-  if (auto* const heap = ordered_heap()) {
+  if (auto* const heap = by_intent()) {
     const observe::Inside inside;
     const int number = intent_named(call, intent);
     if (number < 0) return nullptr;

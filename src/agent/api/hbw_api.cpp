@@ -104,9 +104,10 @@ bool named_nodes(const machine::Machine& machine, std::optional<std::vector<int>
 void begin_hbw() {
   const observe::Inside inside;
   try {
+    const bool is_active = started() != nullptr;
     auto* ordered = ordered_heap();
     // In virtual time and over a file nothing is placed by orderings.
-    if (!ordered && process()) return;
+    if (!ordered && is_active) return;
     if (!ordered) {
       auto machine = machine::machine_of_nodes();
       if (!machine) return;

@@ -62,7 +62,7 @@ struct KokkosSettings {
   bool padding[255];
 };
 
-TERRACE_EXPORT void kokkosp_init_library(int, std::uint64_t, std::uint32_t, void*) {}
+TERRACE_EXPORT void kokkosp_init_library(int, std::uint64_t, std::uint32_t, void*) { terrace::agent::started(); }
 TERRACE_EXPORT void kokkosp_finalize_library() {}
 
 // Kernels of devices run beside the host, and fences for our sake would slow the program down.

@@ -250,7 +250,7 @@ bool fill(const ExportTable& from, Module module, const Entry (&entries)[N]) {
 
 extern "C" TERRACE_EXPORT int InitializeInjectionNvtx2(terrace::agent::FindTable find_table) {
   using namespace terrace::agent;
-  if (!process() || !find_table) return 0;
+  if (!started() || !find_table) return 0;
   const auto* const callbacks = static_cast<const ExportTable*>(find_table(k_callbacks));
   if (!callbacks || callbacks->size < sizeof(ExportTable) || !callbacks->functions_of) return 0;
   const Entry in_core[] = {entry(range_start_ex, start_ex),     entry(range_start_ascii, start_ascii),

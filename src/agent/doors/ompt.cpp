@@ -107,7 +107,7 @@ extern "C" TERRACE_EXPORT terrace::agent::OmptTool* ompt_start_tool(unsigned ver
   if (const auto others = *next)
     if (auto* const tool = others(version, runtime)) return tool;
   const char* const wanted = getenv("OMP_TOOL_LIBRARIES");
-  if (!process() || (wanted && *wanted)) return nullptr;
+  if (!started() || (wanted && *wanted)) return nullptr;
   static constinit OmptTool tool{initialize, finalize, {0}};
   return &tool;
 }

@@ -160,6 +160,15 @@ def test_who_asks_for_something_has_it_from_the_start(option, steps, tmp_path):
     assert run(*option, "--", steps / "steps", cwd=tmp_path).stdout.strip() == "1"
 
 
+def test_a_process_of_another_user_runs_without_a_word(steps):
+    """It may not read the run's folder, and nobody asked for anything."""
+    if os.geteuid() != 0:
+        pytest.skip("another user takes the superuser's rights")
+    done = run("--", "setpriv", "--reuid", "65534", "--clear-groups", "cat", "/proc/version")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout
+
+
 def test_off_leaves_all_out(steps):
     where = {**os.environ, "TERRACE": "off", "TERRACE_SESSION": str(Path("/tmp/none/session"))}
     done = subprocess.run(

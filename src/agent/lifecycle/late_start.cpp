@@ -89,9 +89,10 @@ bool is_checked() noexcept { return dl_iterate_phdr(find_sanitizer, nullptr) != 
 
 Beginning beginning_of(const char* session) noexcept {
   if (!std::string_view(session).ends_with(runtime::k_late_session)) return {};
+  if (access(session, R_OK) != 0) return {.is_wanted = false};
   Found found;
   dl_iterate_phdr(look_at, &found);
-  return {found.asks, found.size >= k_large};
+  return {true, found.asks, found.size >= k_large};
 }
 
 }  // namespace terrace::agent

@@ -17,6 +17,7 @@ inline constexpr std::size_t k_always_mapped = std::size_t{32} << 20;
 // What the loaded files say: whether anybody asked for something, by an option of the run or by code that was made
 // for Terrace; and whether there is something to place from the start.
 struct Beginning {
+  bool is_wanted = true;  // false: another user's process, who may not read the run's folder; nobody asked for it
   bool is_asked_for = true;
   bool has_large_data = true;
 };

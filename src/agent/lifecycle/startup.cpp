@@ -224,6 +224,7 @@ void begin(int count, char** words, std::uint64_t stack_top) noexcept {
   observe::enter_thread();
   note_cores();
   const auto beginning = beginning_of(session);
+  if (!beginning.is_wanted) return;
   if (beginning.is_asked_for) begin_again_followed(words, environment);
   if (!beginning.is_asked_for && !beginning.has_large_data) {
     g_top_of_stack = stack_top;

@@ -2,6 +2,7 @@
 #include "runtime/migrations.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <system_error>
 
 #include "model/costs.hpp"
@@ -134,7 +135,8 @@ void Migrations::note_refusal(const std::string& what) {
 void Migrations::collect() {
   for (const auto& result : parts_.mover->completions()) {
     if (result.ticket < first_pending_ || result.ticket - first_pending_ >= pending_.size()) continue;
-    if (result.error != 0)
+    // What is not mapped, a stack that has not grown yet, is no refusal of the system's.
+    if (result.error != 0 && result.error != EFAULT)
       note_refusal("refused to move memory to " + parts_.machine->place(result.to).name + " (" +
                    std::generic_category().message(result.error) + ")");
     auto& pending = pending_[result.ticket - first_pending_];

@@ -2,7 +2,6 @@
 #include "transfer/numa_copier.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -63,8 +62,6 @@ bool NumaCopier::set_out(Load& load, PlaceId to) noexcept {
   part(chunk);
   load.error = memory::prefer_node(chunk.address, range_of(chunk), node_of(to));
   if (load.error == 0) return true;
-  // A part of it is not mapped: a stack that has not grown yet. That is no refusal of the system's.
-  if (load.error == EFAULT) load.error = 0;
   load.refused = true;
   prefer(chunk, place_of(chunk));
   keep_on(load, held);

@@ -99,7 +99,7 @@ void* allocate_ordered(std::size_t size, std::size_t alignment, bool zeros) {
 // A block that this library gives out; nullptr: the caller asks the next allocator. Without `zeros` it may have
 // what was in it when it was freed.
 inline void* take_over(std::size_t size, std::size_t alignment = 1, bool zeros = false) {
-  if (size < k_page) [[likely]]
+  if (size < k_page && !ordered_heap()) [[likely]]
     return nullptr;
   if (void* const block = allocate_ordered(size, alignment, zeros)) return block;
   auto* const here = wants(size);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <string_view>
@@ -62,24 +63,38 @@ const char* own_file() noexcept {
   return is_same && getauxval(AT_BASE) != 0 ? called : nullptr;
 }
 
+// What names the library: the dynamic linker's variable, and those of regions (cli/launch.cpp).
+constexpr std::string_view k_preload = "LD_PRELOAD=";
+constexpr std::array<std::string_view, 4> k_names_of_library{
+    k_preload, "NVTX_INJECTION64_PATH=", "KOKKOS_TOOLS_LIBS=", "KOKKOS_PROFILE_LIBRARY="};
+
+// Where the variable has what only the one library's name has; null where it has not.
+const char* unfollowed_in(const char* variable) noexcept {
+  const auto is_of = [variable](std::string_view name) { return std::string_view(variable).starts_with(name); };
+  return std::ranges::any_of(k_names_of_library, is_of) ? std::strstr(variable, k_unfollowed) : nullptr;
+}
+
 }  // namespace
 
 void begin_again_followed(char** words, char** environment) noexcept {
-  constexpr std::string_view k_preload = "LD_PRELOAD=";
   std::size_t count = 0;
-  char** found = nullptr;
+  bool is_preloaded = false;
   for (; environment[count]; ++count)
-    if (std::string_view(environment[count]).starts_with(k_preload)) found = environment + count;
-  const char* const at = found ? std::strstr(*found, k_unfollowed) : nullptr;
-  const char* const file = at ? own_file() : nullptr;
+    is_preloaded = is_preloaded || (std::string_view(environment[count]).starts_with(k_preload) &&
+                                    unfollowed_in(environment[count]));
+  const char* const file = is_preloaded ? own_file() : nullptr;
   if (!file) return;
   auto** const changed = static_cast<char**>(alloca((count + 1) * sizeof(char*)));
   std::copy_n(environment, count + 1, changed);
-  auto* const preload = static_cast<char*>(alloca(std::strlen(*found) + 1));
-  const auto before = static_cast<std::size_t>(at - *found);
-  std::memcpy(preload, *found, before);
-  std::strcpy(preload + before, at + std::strlen(k_unfollowed));
-  changed[found - environment] = preload;
+  for (std::size_t i = 0; i < count; ++i) {
+    const char* const at = unfollowed_in(environment[i]);
+    if (!at) continue;
+    auto* const variable = static_cast<char*>(alloca(std::strlen(environment[i]) + 1));
+    const auto before = static_cast<std::size_t>(at - environment[i]);
+    std::memcpy(variable, environment[i], before);
+    std::strcpy(variable + before, at + std::strlen(k_unfollowed));
+    changed[i] = variable;
+  }
   const auto saved = errno;
   syscall(SYS_execve, file, words, changed);
   errno = saved;

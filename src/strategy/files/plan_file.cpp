@@ -262,10 +262,11 @@ class Moves {
 };
 
 void get_internals(const TomlTable& table, Plan& plan) {
-  table.allow_only({"predicted", "predicted_slow", "lower_bound", "gap", "draws", "regret", "regret_low",
-                    "regret_high", "phase", "object", "segment"});
+  table.allow_only({"predicted", "predicted_slow", "predicted_before", "lower_bound", "gap", "draws", "regret",
+                    "regret_low", "regret_high", "phase", "object", "segment"});
   plan.predicted = Seconds{get_number(table, "predicted", 0)};
   plan.predicted_slow = Seconds{get_number(table, "predicted_slow", 0)};
+  plan.predicted_before = Seconds{get_number(table, "predicted_before", 0)};
   plan.lower_bound = Seconds{get_number(table, "lower_bound", 0)};
   plan.gap = get_number(table, "gap", 0);
   get_regret(table, plan);

@@ -288,6 +288,7 @@ class Format {
     const auto begin = out_.size();
     time("predicted", plan_.predicted.value);
     time("predicted_slow", plan_.predicted_slow.value);
+    time("predicted_before", plan_.predicted_before.value);
     time("lower_bound", plan_.lower_bound.value);
     time("gap", plan_.gap);
     if (plan_.draws > 0) line("draws = " + std::to_string(plan_.draws));

@@ -23,6 +23,7 @@
 #include "observe/perf/function_probes.hpp"
 #include "observe/symbols/symbols.hpp"
 #include "observe/threads/thread.hpp"
+#include "profile/records.hpp"
 #include "runtime/probe_choice.hpp"
 #include "runtime/regions/region_phases.hpp"
 #include "runtime/runtime.hpp"
@@ -79,7 +80,8 @@ struct ProbedProgram::State {
   }
 
   void note(const std::string& why) {
-    process.runtime->note("note", "phases: functions' entries cannot be seen: " + why);
+    process.runtime->note("note",
+                          std::string(profile::k_phases_from) + "functions' entries cannot be seen: " + why);
   }
 
   void run() {
@@ -182,7 +184,7 @@ struct ProbedProgram::State {
           regions.begin(event.function, names[event.function]);
       }
       if (regions.in_loop() && !std::exchange(is_said, true))
-        process.runtime->note("note", "phases: " + regions.kinds());
+        process.runtime->note("note", std::string(profile::k_phases_from) + regions.kinds());
       idle = regions.in_loop() ? 0 : idle + k_poll;
     }
     return any;

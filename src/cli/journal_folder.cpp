@@ -50,13 +50,19 @@ bool is_of_loops(const JournalRecord& record) {
   return is_of(record, profile::RecordType::loop) || is_of(record, profile::RecordType::iteration);
 }
 
-// But for the note that a program without hooks has.
+// What was learned of the program, and done with its data. Loops alone are nothing to place.
+bool is_of_placing(const JournalRecord& record) {
+  return is_of(record, profile::RecordType::iteration) || is_of(record, profile::RecordType::plan) ||
+         is_of(record, profile::RecordType::transfers);
+}
+
+// But for the notes that a program without hooks has, and one with regions.
 bool is_note(const JournalRecord& record) {
   if (!is_of(record, profile::RecordType::note)) return false;
   profile::NoteRecord note;
   BlobReader reader(record.payload);
   profile::decode(reader, note);
-  return !note.text.starts_with(profile::k_no_access);
+  return !note.text.starts_with(profile::k_no_access) && !note.text.starts_with(profile::k_phases_from);
 }
 
 fs::path make_folder() {
@@ -87,7 +93,8 @@ JournalFolder::~JournalFolder() {
 bool JournalFolder::has_content() const { return any_record_in(path_, is_of_loops); }
 
 bool JournalFolder::saw_something() const {
-  return any_record_in(path_, [](const JournalRecord& record) { return is_of_loops(record) || is_note(record); });
+  return any_record_in(path_,
+                       [](const JournalRecord& record) { return is_of_placing(record) || is_note(record); });
 }
 
 void JournalFolder::merge(const LaunchOptions& options, const fs::path& job, const std::string& advice,

@@ -23,7 +23,8 @@ class JournalFolder {
 
   // Whether there is more in the journals than who ran and what was allocated: iterations or loops. Throws Error.
   [[nodiscard]] bool has_content() const;
-  // Whether any program had hooks, a loop, or something to be told of; a journal that cannot be read may have.
+  // Whether anything was learned of any program, moved, or is to be told of; a journal that cannot be read may
+  // have that.
   [[nodiscard]] bool saw_something() const;
   // Merges the journals into a profile for each configuration and prints the summaries, as the options say;
   // without --output the profile is called after `job`. `advice`: what to do where no main loop was seen;

@@ -13,6 +13,7 @@
 #include "agent/lifecycle/in_process.hpp"
 #include "observe/program_events.hpp"
 #include "observe/threads/thread.hpp"
+#include "profile/records.hpp"
 #include "runtime/regions/region_phases.hpp"
 #include "runtime/runtime.hpp"
 
@@ -54,7 +55,7 @@ void say_where_phases_come_from(Process& here, const std::string& kinds) {
   static std::string said;
   if (said == kinds) return;
   said = kinds;
-  here.runtime->note("note", "phases: " + kinds);
+  here.runtime->note("note", std::string(profile::k_phases_from) + kinds);
 }
 
 void pass_region(const runtime::Boundary& boundary) {

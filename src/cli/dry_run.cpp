@@ -75,7 +75,7 @@ std::string known_by(const runtime::Session& session, const observe::SymbolTable
 }
 
 std::string phases(const runtime::Session& session, const observe::SymbolTable& table) {
-  if (!session.hooks) return "none";
+  if (!session.hooks || session.spill.is_wanted()) return "none, and none are needed";
   const bool watched = is_watched(session, table);
   const auto probes = watched ? observe::FunctionProbes::lacks() : std::string();
   const auto cannot = probes.empty() ? std::string() : "; functions' entries cannot be seen: " + probes;

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -113,16 +112,15 @@ struct Everything {
   std::unique_ptr<runtime::Runtime> runtime;
   observe::FunctionObserver observer;
   FunctionNames names;
-  std::optional<ProgramLoops> loops;  // where the main loop is looked for
-  bool observing = true;              // accesses are wanted
-  bool watches_pages = false;         // the program has no hooks, and pages say what it uses
+  std::optional<ProgramLoops> loops;                        // where the main loop is looked for
+  bool observing = true;                                    // accesses are wanted
+  runtime::Observed observed = runtime::Observed::nothing;  // pages say what a program without hooks uses
   std::optional<Watching> watching;
   memory::Ledger* ledger = nullptr;  // of the first configuration
   Process process;
 };
 
 Everything* g_everything = nullptr;
-
 void say(const char* text) {
   // Straight to the kernel: the program's own streams may not be there yet.
   [[maybe_unused]] const auto ignored = syscall(SYS_write, STDERR_FILENO, text, std::strlen(text));
@@ -192,10 +190,7 @@ void make_runtime(Everything& all) {
   runtime::RuntimeParts parts;
   parts.events = all.recorder.get();
   for (const auto& configuration : all.session.configurations) {
-    const auto observed = all.watches_pages   ? runtime::Observed::pages
-                          : all.session.hooks ? runtime::Observed::hooks
-                                              : runtime::Observed::nothing;
-    auto built = runtime::build_configuration(all.session, configuration, observed, program);
+    auto built = runtime::build_configuration(all.session, configuration, all.observed, program);
     if (auto* const collector = built.watched_pages)
       all.watching.emplace(*collector, all.mutex, *built.parts.clock, all.process, all.session);
     for (auto* sink : built.sinks) all.sink.add(*sink);
@@ -238,7 +233,7 @@ void make_runtime(Everything& all) {
   };
   // In virtual time every access counts, but for iterations that are left out; on the real machine only those that
   // somebody learns from.
-  if (all.watches_pages) {
+  if (all.observed == runtime::Observed::pages) {
     all.observing = false;
   } else if (all.session.backend == runtime::Backend::real) {
     all.observing = false;
@@ -292,7 +287,8 @@ Process* build(const char* session_path) {
   auto* all = new Everything(runtime::read_session(session_path));
   g_everything = all;
   for (const auto& file : all->session.symbol_files) all->symbols.add_file(file.c_str());
-  all->watches_pages = watch_instead_of_hooks(all->session);
+  const bool watches = watch_instead_of_hooks(all->session);
+  if (watches || all->session.hooks) all->observed = watches ? runtime::Observed::pages : runtime::Observed::hooks;
   make_runtime(*all);
   if (all->session.phases.source == runtime::PhaseSource::functions) {
     all->observer = {wants_function, function_entered, nullptr};
@@ -313,7 +309,7 @@ Process* build(const char* session_path) {
     process.make_spilled = make_spilled;
     process.end_spilled = end_spilled;
   }
-  // What is too small to lie over a file stays with the next allocator, as fast as that is.
+  // What is too small to lie over a file stays with the next allocator.
   if (process.make_spilled) process.big_block = std::max<std::uint64_t>(process.big_block, k_big_block);
   if (!all->session.spill.is_wanted()) say_limited(*all);
   if (all->watching) {
@@ -325,9 +321,7 @@ Process* build(const char* session_path) {
     process.loops = &all->loops.emplace(process, all->session.phases);
     process.loops->follow(process.simulated, all->session.sample_every);
   }
-  struct timespec now {};
-  syscall(SYS_clock_gettime, CLOCK_REALTIME, &now);
-  process.started_unix_ns = std::int64_t{now.tv_sec} * 1000000000 + now.tv_nsec;
+  process.started_unix_ns = runtime::real_time_ns();
   return &process;
 }
 

@@ -57,8 +57,8 @@ struct LaunchOptions {
   std::string gauges;                    // run: file for Prometheus' textfile collector; "" for none
   bool json = false;
   bool quiet = false;
-  bool dry_run = false;                  // run: say what it would do
-  bool asks = false;  // has an option that is not about what is said
+  bool dry_run = false;  // run: say what it would do
+  bool asks = false;     // has an option that is not about what is said
   bool keep_journals = false;
   std::vector<std::string> command;      // the program and its arguments
   std::optional<std::string> calibrate;  // arguments of a small size: core times are fitted there first

@@ -95,7 +95,8 @@ Journal::Journal(const std::string& path) : path_(path), process_(getpid()) {
     }
     throw Error(Code::failed, "journal " + path + ": " + what + ": " + std::strerror(error));
   };
-  file_ = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  file_ = with_high_number(open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
+  identity_ = FileIdentity(file_);
   if (file_ < 0) fail("cannot create it");
   // Address space only; under a limit (ulimit -v) a smaller journal is better than none.
   const auto left = address_space_left();
@@ -120,7 +121,8 @@ Journal::~Journal() {
   const bool mine = getpid() == process_;
   munmap(map_, reserved_);
   // Where truncation fails, zeros stay behind, which readers take for the end.
-  [[maybe_unused]] const bool trimmed = mine && ftruncate(file_, static_cast<off_t>(at_)) == 0;
+  if (!mine || !identity_.is_still(file_)) return;
+  [[maybe_unused]] const bool trimmed = ftruncate(file_, static_cast<off_t>(at_)) == 0;
   close(file_);
 }
 
@@ -160,7 +162,8 @@ bool Journal::write(std::uint16_t type, std::span<const std::byte> payload) noex
 
 bool Journal::grow(std::size_t end) noexcept {
   if (end <= backed_) return true;
-  if (end > reserved_) return false;
+  // The program may have closed the file, or have another by its number.
+  if (end > reserved_ || !identity_.is_still(file_)) return false;
   // In steps that grow with the file: few calls for a long journal, little space for a short one.
   const std::size_t step = std::clamp(backed_, k_first_step, k_largest_step);
   const std::size_t wanted = std::min(reserved_, std::max(end, backed_ + step));

@@ -16,6 +16,8 @@
 #include <span>
 #include <string>
 
+#include "core/high_file.hpp"
+
 namespace terrace {
 
 inline constexpr std::uint32_t k_journal_version = 5;
@@ -43,6 +45,7 @@ class Journal {
   std::string path_;
   int process_ = 0;
   int file_ = -1;
+  FileIdentity identity_;  // of that file
   std::byte* map_ = nullptr;
   std::size_t reserved_ = 0;  // address space; grows never, so that the mapping never moves
   std::size_t backed_ = 0;    // bytes of it that the file has

@@ -9,6 +9,8 @@
 
 #include <cerrno>
 
+#include "core/high_file.hpp"
+
 namespace terrace {
 
 namespace {
@@ -36,7 +38,7 @@ int open_userfault(std::uint64_t features, bool user_faults_alone) noexcept {
   uffdio_api api{};
   api.api = UFFD_API;
   api.features = features;
-  if (ioctl(file, UFFDIO_API, &api) == 0) return file;
+  if (ioctl(file, UFFDIO_API, &api) == 0) return with_high_number(file);
   const int error = errno;
   syscall(SYS_close, file);
   return -error;

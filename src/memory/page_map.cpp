@@ -8,6 +8,7 @@
 
 #include <array>
 
+#include "core/high_file.hpp"
 #include "memory/numa_node.hpp"
 
 namespace terrace::memory {
@@ -57,7 +58,8 @@ int find(int file, std::uint64_t begin, std::uint64_t end, std::uint64_t kinds, 
 }  // namespace
 
 PageMap::PageMap() noexcept
-    : file_(static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/self/pagemap", O_RDONLY | O_CLOEXEC))) {}
+    : file_(with_high_number(
+          static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/self/pagemap", O_RDONLY | O_CLOEXEC)))) {}
 
 PageMap::~PageMap() {
   if (file_ >= 0) syscall(SYS_close, file_);

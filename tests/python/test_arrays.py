@@ -120,8 +120,8 @@ def test_under_terrace_run_they_are_placed_and_named(tmp_path):
     is_placed, offset, total, text = json.loads(done.stdout)
     assert (is_placed, offset, total) == (True, 0, 1_000_000)
     assert "no intent 'nonsense'" in text
-    # 8 MB by bandwidth, in whole pages.
-    assert "7816KiB of data by bandwidth" in done.stderr
+    # 8 MB by bandwidth, in whole pages, and an extent of 2 MiB that small arrays come from.
+    assert "9864KiB of data by bandwidth" in done.stderr
 
 
 def test_they_are_objects_by_their_names(tmp_path, terrace):

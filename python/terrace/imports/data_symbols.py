@@ -55,7 +55,7 @@ def elf_data(path: Path, least: int) -> ElfData:
         if not data.startswith(_IDENT):
             return ElfData([], [])
         return ElfData(*_read(data, least))
-    except (OSError, ValueError, struct.error):
+    except (OSError, ValueError, OverflowError, struct.error):
         return ElfData([], [])
 
 

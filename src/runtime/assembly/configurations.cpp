@@ -147,13 +147,17 @@ profile::RunRecord run_record(const Session& session, const SessionConfiguration
 
 }  // namespace
 
+std::int64_t real_time_ns() {
+  struct timespec now {};
+  syscall(SYS_clock_gettime, CLOCK_REALTIME, &now);
+  return std::int64_t{now.tv_sec} * 1000000000 + now.tv_nsec;
+}
+
 sim::ProgramIdentity this_program() {
   sim::ProgramIdentity identity;
   identity.process = static_cast<std::uint32_t>(getpid());
   identity.parent = static_cast<std::uint32_t>(getppid());
-  struct timespec now {};
-  syscall(SYS_clock_gettime, CLOCK_REALTIME, &now);
-  identity.started_unix_ns = std::int64_t{now.tv_sec} * 1000000000 + now.tv_nsec;
+  identity.started_unix_ns = real_time_ns();
   char host[256] = "";
   gethostname(host, sizeof host - 1);
   identity.host = host;

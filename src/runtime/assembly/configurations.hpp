@@ -34,6 +34,8 @@ struct BuiltConfiguration {
 BuiltConfiguration build_configuration(const Session& session, const SessionConfiguration& configuration,
                                        Observed observed, const sim::ProgramIdentity& program);
 
+// Since 1970, by the kernel's clock.
+std::int64_t real_time_ns();
 // The process that asks.
 sim::ProgramIdentity this_program();
 

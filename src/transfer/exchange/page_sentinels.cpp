@@ -13,6 +13,7 @@
 #include <cerrno>
 
 #include "core/error.hpp"
+#include "core/high_file.hpp"
 #include "core/quiet_thread.hpp"
 #include "core/rounding.hpp"
 #include "memory/numa_node.hpp"
@@ -43,7 +44,7 @@ PageSentinels::PageSentinels(Touched touched, void* whom, void (*enter)())
   if (kernel_moves_pages()) staging_.emplace(faults_, account_, k_most, 0);
   posts_.reserve(k_most);
   sem_init(&ready_, 0, 0);
-  stop_ = eventfd(0, EFD_CLOEXEC);
+  stop_ = with_high_number(eventfd(0, EFD_CLOEXEC));
   if (stop_ < 0) throw Error(Code::failed, "the system gives no file for watching pages");
   if (!start_quietly(thread_, "terrace/touch", thread_body, this)) {
     syscall(SYS_close, stop_);

@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 
+#include "core/high_file.hpp"
 #include "core/quiet_thread.hpp"
 
 namespace terrace::transfer {
@@ -31,7 +32,7 @@ void* thread_body(void* given) {
 }  // namespace
 
 TouchTraps::TouchTraps(Handler& handler, unsigned threads) noexcept
-    : handler_(handler), userfault_(0), stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    : handler_(handler), userfault_(0), stop_(with_high_number(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))) {
   if (!userfault_.is_there() || stop_ < 0) return;
   try {
     threads_.reserve(threads);

@@ -9,11 +9,13 @@
 #include <cerrno>
 
 #include "core/error.hpp"
+#include "core/high_file.hpp"
 #include "core/quiet_thread.hpp"
 
 namespace terrace::transfer {
 
-Remapper::Remapper(void (*enter)()) : enter_(enter), event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+Remapper::Remapper(void (*enter)())
+    : enter_(enter), event_(with_high_number(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))) {
   if (event_ >= 0 && start_quietly(thread_, "terrace/remap", body, this)) return;
   if (event_ >= 0) syscall(SYS_close, event_);
   throw Error(Code::failed, "no thread for memory over a file");

@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 
+#include "core/high_file.hpp"
 #include "transfer/spill/disk_queue.hpp"
 
 namespace terrace::transfer {
@@ -24,7 +25,7 @@ class RingQueue final : public DiskQueue {
   RingQueue& operator=(const RingQueue&) = delete;
 
   bool make() noexcept {
-    event_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    event_ = with_high_number(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     made_ = event_ >= 0 && io_uring_queue_init(k_disk_requests, &ring_, 0) == 0;
     for (std::size_t i = 0; i < k_disk_requests; ++i) free_[i] = static_cast<std::uint8_t>(i);
     free_count_ = k_disk_requests;

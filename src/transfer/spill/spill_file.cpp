@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "core/error.hpp"
+#include "core/high_file.hpp"
 
 namespace terrace::transfer {
 
@@ -21,12 +22,12 @@ namespace {
 int open_unnamed(const std::string& folder, int more) noexcept {
   const auto file =
       static_cast<int>(syscall(SYS_openat, AT_FDCWD, folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC | more, 0600));
-  if (file >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT)) return file;
+  if (file >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT)) return with_high_number(file);
   // A file system without such files: a name that is gone at once.
   auto name = folder + "/.terrace-XXXXXX";
   const int named = mkostemp(name.data(), O_CLOEXEC | more);
   if (named >= 0) unlink(name.c_str());
-  return named;
+  return with_high_number(named);
 }
 
 }  // namespace
@@ -68,7 +69,7 @@ int SpillFile::map(std::uint64_t address, std::uint64_t offset, std::uint64_t si
   if (cached_ < 0) {
     char name[64];
     std::snprintf(name, sizeof name, "/proc/thread-self/fd/%d", file_);  // the thread may have files of its own
-    cached_ = static_cast<int>(syscall(SYS_openat, AT_FDCWD, name, O_RDWR | O_CLOEXEC));
+    cached_ = with_high_number(static_cast<int>(syscall(SYS_openat, AT_FDCWD, name, O_RDWR | O_CLOEXEC)));
     if (cached_ < 0) return errno;
   }
   if (const int error = reach(offset + size); error != 0) return error;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/high_file.hpp"
 #include "core/quiet_thread.hpp"
 #include "transfer/spill/disk_queue.hpp"
 
@@ -39,7 +40,8 @@ class Line {
 
 class ThreadQueue final : public DiskQueue {
  public:
-  ThreadQueue(int file, std::size_t threads) : file_(file), event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  ThreadQueue(int file, std::size_t threads)
+      : file_(file), event_(with_high_number(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))) {
     threads_.resize(threads);
     for (auto& thread : threads_)
       if (event_ < 0 || !start_quietly(thread, "terrace/disk", body, this)) {

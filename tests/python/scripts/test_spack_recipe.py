@@ -20,6 +20,8 @@ LIBRARIES = {
     "TERRACE_HWLOC": "hwloc",
     "TERRACE_DW": "elfutils",
     "TERRACE_CAPSTONE": "capstone",
+    "TERRACE_PFM": "libpfm4",
+    "TERRACE_PFM_INCLUDE": "libpfm4",
     "TERRACE_ZSTD": "zstd",
     "TERRACE_ZSTD_INCLUDE": "zstd",
     "TERRACE_URING": "liburing",

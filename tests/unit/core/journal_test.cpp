@@ -15,6 +15,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <new>
@@ -201,6 +202,37 @@ TEST_F(JournalTest, WorksUnderAnAddressSpaceLimit) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
   EXPECT_EQ(read(load_file(file)).records.at(0).second, "small world");
+}
+
+// A shell's `exec 3<file` takes whatever number it likes.
+TEST_F(JournalTest, AFileThatTheProgramHasByItsNumberIsLeftAlone) {
+  const auto file = path();
+  const auto other = path("others");
+  std::ofstream(other) << "the program's";
+  {
+    Journal journal(file);
+    journal.append(1, bytes_of("before"));
+    int number = -1;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd"))
+      if (std::error_code gone; std::filesystem::read_symlink(entry.path(), gone) == file)
+        number = std::stoi(entry.path().filename());
+    ASSERT_GE(number, 64) << "a number that programs choose";
+    const int own = open(other.c_str(), O_RDWR | O_CLOEXEC);
+    ASSERT_EQ(dup2(own, number), number);
+    // Far past what is there already.
+    const std::string much(1 << 20, 'x');
+    for (int i = 0; i < 64; ++i) journal.append(1, bytes_of(much));
+    EXPECT_GT(journal.lost(), 0U);
+    close(own);
+  }
+  EXPECT_EQ(std::filesystem::file_size(other), 13U);
+  std::ifstream in(other);
+  std::string text;
+  std::getline(in, text);
+  EXPECT_EQ(text, "the program's");
+  const auto all = read(load_file(file));
+  ASSERT_FALSE(all.records.empty());
+  EXPECT_EQ(all.records.front().second, "before");
 }
 
 TEST_F(JournalTest, AForkedChildLeavesItsParentsJournalAlone) {

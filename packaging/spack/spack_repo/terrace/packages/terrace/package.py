@@ -32,6 +32,7 @@ class Terrace(CMakePackage):
     depends_on("sqlite@3.8.7:")
     depends_on("elfutils@0.161:")
     depends_on("capstone@4:")
+    depends_on("libpfm4@4.11:")
     depends_on("cli11@2:", type="build")
     depends_on("nlohmann-json@3:", type="build")
     depends_on("tomlplusplus@3:", type="build")

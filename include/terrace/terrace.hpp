@@ -33,6 +33,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <memory_resource>
@@ -85,7 +86,7 @@ inline const char* where(const void* address) noexcept {
 // Named as what they stand beside in std.
 // NOLINTBEGIN(readability-identifier-naming)
 
-// No memory by that intent: there is none left, or the machine has no such intent. what() says which.
+// No memory is left. what() says what was asked for.
 class bad_alloc : public std::bad_alloc {
  public:
   bad_alloc() noexcept {
@@ -103,8 +104,11 @@ inline void* allocate(std::size_t bytes, std::size_t alignment, const char* inte
   const auto& calls = detail::calls();
   if (!calls.aligned_alloc) return ::operator new (bytes, std::align_val_t{alignment});
   void* const block = calls.aligned_alloc(std::max<std::size_t>(bytes, 1), alignment, intent);
-  if (!block) throw bad_alloc();
-  return block;
+  if (block) return block;
+  // A machine that has no such intent gives memory as it gives any: the program runs there, too.
+  const auto whole = (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
+  if (void* const plain = std::aligned_alloc(alignment, whole)) return plain;
+  throw bad_alloc();
 }
 
 // What allocate() gave, with the same alignment.

@@ -127,7 +127,7 @@ def bundle(tree: Path, version: str) -> str:
     libraries = Bundle(tree / "terrace.libs")
     for path in files:
         outside = [name for name in elf.needed(path) if not SYSTEM.fullmatch(name)]
-        if path.name.startswith(("libterrace.so", "libbmem.so")) and outside:
+        if path.name.startswith(("libterrace", "libbmem.so")) and outside:
             raise SystemExit(
                 f"{path.name} enters programs and must need libc alone; it needs {', '.join(outside)}"
             )

@@ -8,19 +8,24 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <cstdio>
 #include <exception>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "agent/heap/callers.hpp"
 #include "agent/lifecycle/modules.hpp"
 #include "agent/lifecycle/process.hpp"
+#include "core/error.hpp"
 #include "core/quiet_thread.hpp"
+#include "core/small_file.hpp"
 #include "observe/perf/function_probes.hpp"
+#include "observe/perf/thread_list.hpp"
 #include "observe/symbols/symbols.hpp"
 #include "observe/threads/thread.hpp"
 #include "profile/records.hpp"
@@ -38,6 +43,10 @@ constexpr double k_trial = 0.3;          // of counting calls
 constexpr double k_patience = 5;        // for a loop to come; then the time goes elsewhere, and is looked at again
 constexpr double k_longest_pause = 60;  // between two looks that found nothing
 constexpr double k_poll = 2e-3;         // between two looks at what was called
+constexpr double k_recheck = 1;          // between two looks at how often all threads call
+constexpr double k_look = 0.02;          // of these, how long each is
+constexpr std::size_t k_most_threads = 32;
+constexpr Seconds k_least_phase{0.01};  // the runtime hears of a phase up to k_poll late
 constexpr const char* k_kind = "function entries, probed by the kernel";
 
 struct InFile {
@@ -59,10 +68,24 @@ int find_in_file(dl_phdr_info* info, std::size_t, void* context) {
   return 0;
 }
 
+// All of this process but Terrace's own.
+std::vector<int> program_threads() {
+  std::vector<int> threads;
+  observe::for_each_thread([&](int tid) {
+    char path[64];
+    char name[32] = "";
+    std::snprintf(path, sizeof path, "/proc/self/task/%d/comm", tid);
+    if (read_small_file(path, name, sizeof name) && std::string_view(name).starts_with(k_thread_names)) return;
+    threads.push_back(tid);
+  });
+  return threads;
+}
+
 }  // namespace
 
 struct ProbedProgram::State {
-  State(Process& of, const runtime::PhaseSpec& given) : process(of), spec(given) {}
+  State(Process& of, const runtime::PhaseSpec& given, void (*learns)(std::uint64_t))
+      : process(of), spec(given), learn(learns) {}
 
   static void* thread_body(void* self) {
     observe::t_thread.go_inside();
@@ -110,9 +133,16 @@ struct ProbedProgram::State {
     for (const auto& name : spec.functions)
       for (const auto address : process.symbols->begins_of(name)) begins.push_back(address);
     if (begins.empty()) return;
-    auto probes = probe(begins, false);
-    while (sleep(k_poll))
-      for (const auto& event : probes->take()) process.runtime->function_entered(begins[event.function], 0);
+    for (const auto address : begins) learn(address);
+    auto probes = probe(begins, getpid());
+    CallRate rate;
+    while (sleep(k_poll)) {
+      for (const auto& event : probes->take()) {
+        process.runtime->function_entered(begins[event.function], 0);
+        rate.called();
+      }
+      if (!is_seldom(rate, *probes, begins)) return;
+    }
   }
 
   void look_and_follow() {
@@ -121,8 +151,8 @@ struct ProbedProgram::State {
       pause = std::min(2 * pause, k_longest_pause);
       const auto hot = look();
       if (hot.empty()) continue;
-      auto probes = probe(hot, true);
-      if (!try_out(*probes, hot.size())) continue;
+      auto probes = probe(hot, getpid());
+      if (!try_out(*probes, hot)) continue;
       if (follow(*probes, hot)) pause = k_sampling;
     }
   }
@@ -140,25 +170,89 @@ struct ProbedProgram::State {
     return runtime::hot_functions(samples);
   }
 
-  std::unique_ptr<observe::FunctionProbes> probe(const std::vector<std::uint64_t>& begins, bool returns) {
+  static std::unique_ptr<observe::FunctionProbes> probe(const std::vector<std::uint64_t>& begins, int tid) {
     std::vector<observe::ProbedFunction> functions;
     for (const auto address : begins) functions.push_back(place_of(address));
-    return std::make_unique<observe::FunctionProbes>(functions, getpid(), returns);
+    return std::make_unique<observe::FunctionProbes>(functions, tid);
   }
 
-  // Drops those that are called too often; false where none is left.
-  bool try_out(observe::FunctionProbes& probes, std::size_t functions) {
-    std::vector<std::uint64_t> calls(functions);
+  // Calls of each function by the program's other threads, in so many seconds. Nothing where there are too many
+  // threads to look at, or so many calls that some were lost.
+  std::optional<std::vector<std::uint64_t>> calls_of_others(const std::vector<std::uint64_t>& begins,
+                                                            double seconds) {
+    std::vector<std::unique_ptr<observe::FunctionProbes>> others;
+    for (const auto tid : program_threads()) {
+      if (tid == getpid()) continue;
+      if (others.size() == k_most_threads) return std::nullopt;
+      try {
+        others.push_back(probe(begins, tid));
+      } catch (const Error&) {  // it has ended
+      }
+    }
+    std::vector<std::uint64_t> calls(begins.size());
+    if (others.empty()) return calls;
+    sleep(seconds);
+    for (const auto& one : others) {
+      for (const auto& event : one->take()) ++calls[event.function];
+      if (one->lost() > 0) return std::nullopt;
+    }
+    return calls;
+  }
+
+  // Drops those that are called too often, by whichever thread; false where none is left.
+  bool try_out(observe::FunctionProbes& probes, const std::vector<std::uint64_t>& begins) {
+    // A moment first: where a thread calls all the time, each call of it pays.
+    const auto at_once = calls_of_others(begins, k_poll);
+    if (!at_once) return false;
+    for (const auto count : *at_once)
+      if (static_cast<double>(count) > 4 * k_poll * runtime::k_calls_of_a_function + 1) return false;
+    auto calls = calls_of_others(begins, k_trial / 10);
+    if (!calls) return false;
+    for (auto& count : *calls) count *= 10;
     for (double waited = 0; waited < k_trial; waited += k_poll) {
       if (!sleep(k_poll)) return false;
-      for (const auto& event : probes.take()) calls[event.function] += event.is_return ? 0 : 1;
+      for (const auto& event : probes.take()) ++(*calls)[event.function];
       // Long before the end it may be clear.
-      for (std::uint32_t i = 0; i < functions; ++i)
-        if (static_cast<double>(calls[i]) > k_trial * runtime::k_calls_of_a_function) probes.drop(i);
+      for (std::uint32_t i = 0; i < begins.size(); ++i)
+        if (static_cast<double>((*calls)[i]) > k_trial * runtime::k_calls_of_a_function) probes.drop(i);
     }
-    const auto often = runtime::called_too_often(calls, k_trial);
+    const auto often = runtime::called_too_often(*calls, k_trial);
     for (const auto function : often) probes.drop(function);
-    return often.size() < functions;
+    return often.size() < begins.size();
+  }
+
+  // How often the probed functions are called, by the main thread as it goes and by the others now and then.
+  class CallRate {
+   public:
+    void called() { ++calls_; }
+    // Seconds since the last call of this; true where it is time to look at the others.
+    bool pass(double seconds) {
+      passed_ += seconds;
+      return passed_ >= k_recheck;
+    }
+    [[nodiscard]] double of_main() const { return static_cast<double>(calls_) / passed_; }
+    void begin_again() { *this = {}; }
+
+   private:
+    std::uint64_t calls_ = 0;
+    double passed_ = 0;
+  };
+
+  // False where the probes cost too much by now: said once.
+  bool is_seldom(CallRate& rate, const observe::FunctionProbes& probes, const std::vector<std::uint64_t>& begins) {
+    if (!rate.pass(k_poll)) return true;
+    bool is_often = probes.lost() > 0 || rate.of_main() > runtime::k_calls_of_all;
+    if (!is_often) {
+      const auto calls = calls_of_others(begins, k_look);
+      is_often = !calls;
+      for (std::size_t i = 0; calls && i < calls->size(); ++i)
+        is_often = is_often || static_cast<double>((*calls)[i]) > k_look * runtime::k_calls_of_all + 2;
+    }
+    rate.begin_again();
+    if (is_often && !std::exchange(is_often_said, true))
+      note("they are entered more than " + std::to_string(static_cast<int>(runtime::k_calls_of_all)) +
+           " times a second, and each entry costs the program some microseconds");
+    return !is_often;
   }
 
   // Until the program ends, or no loop is there for a while. Whether there was one.
@@ -170,19 +264,24 @@ struct ProbedProgram::State {
                                     if (boundary.ends_loop) is_found = false;
                                     if (!boundary.begins_loop.empty()) is_found = any = true;
                                     process.runtime->pass(boundary);
-                                  });
+                                  },
+                                  k_least_phase);
     std::vector<runtime::RegionPhases::Name> names;
     for (const auto address : begins) names.push_back(regions.name(k_kind, function_name(process, address)));
     double idle = 0;
     bool is_said = false;
+    std::optional<std::uint32_t> open;
+    CallRate rate;
     while (idle < k_patience && sleep(k_poll)) {
       for (const auto& event : probes.take()) {
         at = Seconds{static_cast<double>(event.time_ns) * 1e-9};
-        if (event.is_return)
-          regions.end(event.function);
-        else
-          regions.begin(event.function, names[event.function]);
+        // What was entered before lasts until now: returns are not seen.
+        if (open) regions.end(*open);
+        regions.begin(event.function, names[event.function]);
+        open = event.function;
+        rate.called();
       }
+      if (!is_seldom(rate, probes, begins)) break;
       if (regions.in_loop() && !std::exchange(is_said, true))
         process.runtime->note("note", std::string(profile::k_phases_from) + regions.kinds());
       idle = regions.in_loop() ? 0 : idle + k_poll;
@@ -192,16 +291,18 @@ struct ProbedProgram::State {
 
   Process& process;
   const runtime::PhaseSpec& spec;
+  void (*learn)(std::uint64_t);
   std::atomic<bool> is_found{false};
   std::mutex own;
   std::condition_variable changed;
   bool is_over = false;
+  bool is_often_said = false;
   pthread_t thread{};
   bool is_running = false;
 };
 
-ProbedProgram::ProbedProgram(Process& process, const runtime::PhaseSpec& phases)
-    : state_(std::make_unique<State>(process, phases)) {}
+ProbedProgram::ProbedProgram(Process& process, const runtime::PhaseSpec& phases, void (*learn)(std::uint64_t))
+    : state_(std::make_unique<State>(process, phases, learn)) {}
 ProbedProgram::~ProbedProgram() { end(); }
 
 bool ProbedProgram::in_loop() const noexcept { return state_->is_found; }

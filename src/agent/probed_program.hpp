@@ -18,8 +18,8 @@ struct Process;
 
 class ProbedProgram {
  public:
-  // Both outlive it.
-  ProbedProgram(Process& process, const runtime::PhaseSpec& phases);
+  // Both outlive it. `learn`: makes the name of the function there known to the runtime.
+  ProbedProgram(Process& process, const runtime::PhaseSpec& phases, void (*learn)(std::uint64_t function));
   ~ProbedProgram();
   ProbedProgram(const ProbedProgram&) = delete;
   ProbedProgram& operator=(const ProbedProgram&) = delete;

@@ -192,7 +192,9 @@ void make_runtime(Everything& all) {
   for (const auto& configuration : all.session.configurations) {
     auto built = runtime::build_configuration(all.session, configuration, all.observed, program);
     if (auto* const collector = built.watched_pages)
-      all.watching.emplace(*collector, all.mutex, *built.parts.clock, all.process, all.session);
+      all.watching.emplace(
+          *collector, all.mutex, *built.parts.clock, all.process, all.session,
+          [](std::uint64_t function) { g_everything->names.learn(g_everything->process, function); });
     for (auto* sink : built.sinks) all.sink.add(*sink);
     all.clock.add(*built.parts.clock);
     if (built.thread_clocks) all.thread_clocks.add(*built.thread_clocks);

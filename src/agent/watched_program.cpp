@@ -50,15 +50,29 @@ class ToldApart {
   ToldApart(const ToldApart&) = delete;
   ToldApart& operator=(const ToldApart&) = delete;
 
+  // Under the program's lock: what is there cannot be unmapped meanwhile.
   void tell_apart(const std::vector<Lying>& lying) {
+    const auto is_same = [](const Lying& one, const Lying& other) {
+      return one.range.low == other.range.low && one.range.high == other.range.high;
+    };
+    if (std::ranges::equal(lying, before_, is_same)) return;
+    // What was marked may be another's by now, where its own mark would be missed or a wrong one found.
+    for (const auto& range : marked_) {
+      const auto is_of = [&](const Lying& one) {
+        return one.range.low == range.low && one.range.high == range.high;
+      };
+      if (std::ranges::any_of(lying, is_of)) madvise(pointer(range), range.high - range.low, MADV_NORMAL);
+    }
+    marked_.clear();
+    before_ = lying;
     std::uint64_t end = 0;
-    bool before = false;
+    bool is_odd_before = false;
     for (const auto& one : lying) {
       const auto& range = one.range;
-      const bool odd = range.low == end && !before;
+      const bool odd = range.low == end && !is_odd_before && one.may_be_marked;
       end = range.high;
-      before = odd;
-      if (!odd || !is_worth_it(range) || marked_.size() >= k_most || is_marked(range)) continue;
+      is_odd_before = odd;
+      if (!odd || !is_worth_it(range) || marked_.size() >= k_most) continue;
       if (madvise(pointer(range), range.high - range.low, MADV_RANDOM) == 0) marked_.push_back(range);
     }
   }
@@ -71,15 +85,12 @@ class ToldApart {
   static constexpr std::size_t k_most = 2048;
   static constexpr std::uint64_t k_least = 64 << 10;  // bytes
   static bool is_worth_it(const observe::WatchedRange& range) { return range.high - range.low >= k_least; }
-  [[nodiscard]] bool is_marked(const observe::WatchedRange& range) const {
-    return std::ranges::any_of(marked_,
-                               [&](const auto& one) { return one.low == range.low && one.high == range.high; });
-  }
   static void* pointer(const observe::WatchedRange& range) {
     return reinterpret_cast<void*>(range.low);  // NOLINT(performance-no-int-to-ptr)
   }
 
   std::vector<observe::WatchedRange> marked_;
+  std::vector<Lying> before_;
 };
 
 }  // namespace
@@ -92,18 +103,33 @@ bool wants_pages(const runtime::Session& session) {
   if (session.backend != runtime::Backend::real || !session.hooks || session.spill.is_wanted()) return false;
   if (!observe::find_collector(session.collector).watches_pages() || has_hooked_code()) return false;
   if (configuration.record_only) return true;
-  if (configuration.plan && !configuration.better_plan) return false;
+  if (configuration.plan && !configuration.better_plan)
+    return session.phases.source != runtime::PhaseSource::markers &&
+           configuration.machine.fastest_first(configuration.domain).size() > 1;
   const auto* const planner = strategy::find_variant(configuration.planner).planner();
   return planner && planner->needs_profile() &&
          configuration.machine.fastest_first(configuration.domain).size() > 1;
 }
 
+// One kind of memory, and a program that reports no accesses: nothing can be learned for a choice that there is
+// not.
+bool has_nothing_to_choose(const runtime::Session& session) {
+  const auto& configuration = session.configurations.front();
+  return session.backend == runtime::Backend::real && !configuration.record_only && !configuration.plan &&
+         configuration.machine.fastest_first(configuration.domain).size() < 2 && !has_hooked_code();
+}
+
 }  // namespace
 
 bool watch_instead_of_hooks(runtime::Session& session) {
-  if (!wants_pages(session)) return false;
+  if (!wants_pages(session)) {
+    if (has_nothing_to_choose(session)) session.hooks = false;
+    return false;
+  }
   session.hooks = false;
-  session.big_block = Bytes{std::max(session.big_block.value, k_big_block)};
+  // A plan names small objects, too.
+  if (!session.configurations.front().plan)
+    session.big_block = Bytes{std::max(session.big_block.value, k_big_block)};
   return true;
 }
 
@@ -153,18 +179,21 @@ struct WatchedProgram::State {
   [[nodiscard]] std::vector<Lying> lying() {
     const std::lock_guard lock(mutex);
     is_learning = collector.active() || !phases.in_loop();
-    return collector.lying();
+    auto all = collector.lying();
+    // What the program has mapped itself it may remap, which has to be of one piece.
+    for (auto& one : all) one.may_be_marked = !runtime->is_own_mapping(one.object);
+    apart.tell_apart(all);
+    return all;
   }
 
   std::optional<observe::UseWindow> take_window() {
+    const auto begun = processor_seconds();
     const auto objects = lying();
     std::vector<observe::WatchedRange> ranges;
     ranges.reserve(objects.size());
     for (const auto& one : objects) ranges.push_back(one.range);
     cost = 0;
     if (ranges.empty()) return {};
-    const auto begun = processor_seconds();
-    apart.tell_apart(objects);
     watch->begin(ranges);
     observe::UseWindow window;
     window.begin = now();

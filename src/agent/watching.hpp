@@ -13,8 +13,8 @@ namespace terrace::agent {
 class Watching {
  public:
   Watching(observe::WatchedPagesCollector& collector, std::mutex& mutex, Clock& clock, Process& process,
-           const runtime::Session& session)
-      : pages_(collector, mutex, clock, session.events), functions_(process, session.phases) {
+           const runtime::Session& session, void (*learn)(std::uint64_t function))
+      : pages_(collector, mutex, clock, session.events), functions_(process, session.phases, learn) {
     pages_.yield_to([this] { return functions_.in_loop(); });
   }
   void report_to(runtime::Runtime& runtime) noexcept { pages_.report_to(runtime); }

@@ -8,6 +8,7 @@
 #include "observe/collector_variant.hpp"
 #include "observe/page_watch.hpp"
 #include "observe/perf/function_probes.hpp"
+#include "observe/perf/memory_sampler.hpp"
 #include "observe/symbols/symbols.hpp"
 #include "strategy/planner.hpp"
 
@@ -52,15 +53,19 @@ std::string who_decides(const runtime::Session& session) {
 }
 
 bool is_watched(const runtime::Session& session, const observe::SymbolTable& table) {
-  return session.hooks && !session.spill.is_wanted() && !table.has_hooks() &&
-         observe::find_collector(session.collector).watches_pages();
+  const auto& configuration = session.configurations.front();
+  const bool is_choice = configuration.machine.fastest_first(configuration.domain).size() > 1;
+  return (is_choice || configuration.record_only) && session.hooks && !session.spill.is_wanted() &&
+         !table.has_hooks() && observe::find_collector(session.collector).watches_pages();
 }
 
 std::string known_by(const runtime::Session& session, const observe::SymbolTable& table) {
   if (session.spill.is_wanted()) return "the touches that page faults tell of";
   if (!session.hooks) return "nothing, and nothing is needed";
   if (table.has_hooks()) return "its hooks: every access of an iteration that is learned from";
-  if (!is_watched(session, table)) return "nothing: it has no hooks";
+  if (!is_watched(session, table)) return "nothing: it has no hooks, and nothing of it has to be known";
+  if (!session.events.empty() && observe::MemorySampler::lacks(session.events).empty())
+    return "samples of its accesses by the processor, as it has no hooks";
   const auto* const watch = observe::best_page_watch();
   if (!watch) {
     std::vector<std::string> reasons;
@@ -88,6 +93,7 @@ std::string phases(const runtime::Session& session, const observe::SymbolTable& 
     case PhaseSource::either:
       break;
   }
+  if (!watched && !table.has_hooks()) return "none, unless it marks them";
   if (!watched) return "found in its calls and loops, unless it marks them";
   return (probes.empty() ? "calls that repeat, else intervals of time, unless it marks them"
                          : "intervals of time, unless it marks phases") +

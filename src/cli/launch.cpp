@@ -28,6 +28,7 @@
 #include "cli/summary.hpp"
 #include "core/error.hpp"
 #include "observe/symbols/files/symbols_writer.hpp"
+#include "observe/symbols/symbols.hpp"
 
 namespace terrace::cli {
 
@@ -73,7 +74,11 @@ std::vector<std::string> program_environment(const fs::path& session, runtime::B
 // Where nothing was asked for, a process without anything to place need not begin: nobody misses what it would
 // say.
 bool may_begin_late(const LaunchOptions& options, const runtime::Session& session) {
-  return session.backend == runtime::Backend::real && !options.asks && !options.keep_journals;
+  if (session.backend != runtime::Backend::real || options.asks || options.keep_journals) return false;
+  // Made for Terrace: it has the library with hooks at once. One that another program starts begins again with it.
+  observe::SymbolTable table;
+  for (const auto& file : session.symbol_files) table.add_file(file.c_str());
+  return !table.has_hooks() && !table.has_markers();
 }
 
 // In seconds; 0: never. Who looks at a terminal wants to know.
@@ -95,9 +100,10 @@ std::vector<std::string> found_of_memory(const LaunchOptions& options, const run
                                          const fs::path& folder, const Ending& ending) {
   std::vector<std::string> lines;
   if (session.backend != runtime::Backend::real) return lines;
-  const char* const wanted = session.spill.is_wanted()    ? "--memory"
-                             : session.intent.is_wanted() ? "--intent"
-                                                          : nullptr;
+  const char* const wanted = session.spill.is_wanted()               ? "--memory"
+                             : session.intent.is_wanted()            ? "--intent"
+                             : options.asks || options.verb != "run" ? "what was asked for"
+                                                                     : nullptr;
   if (wanted && !has_journal_of(folder, ending.process)) {
     lines.push_back(
         fmt::format("{} never loaded Terrace: it is statically linked or set-uid, and {} does nothing to it",

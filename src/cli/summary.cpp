@@ -194,6 +194,13 @@ void print_core_time(const LoopSummary& loop, const std::string& name) {
       loop.core_time_from.empty() ? "; --calibrate fits it, --core-time takes it" : "");
 }
 
+bool is_cut_by_time(const std::string& path, std::int64_t run) {
+  profile::Database database(path, profile::Database::Mode::read);
+  profile::Statement query(database, "SELECT 1 FROM loop WHERE run = ? AND name = '(intervals)' LIMIT 1");
+  query.bind_all(run);
+  return query.step();
+}
+
 // A loop of which nothing can be learned; a plan under which it took longer than the plan has without it.
 void print_what_went_wrong(const LoopSummary& loop, const std::string& path, bool is_proven) {
   if (loop.iterations == 0) return;
@@ -268,7 +275,13 @@ void print_summary(const profile::MergeSummary& merged, const Closing& closing) 
     fmt::print(stderr, "terrace: {}{}; profile in {}\n", name,
                what_was_seen(loop, merged.path, merged.incomplete == 0, closing.advice, !closing.over_file),
                merged.path);
-  if (proof) fmt::print(stderr, "terrace: {}{}\n", name, sentence_of(*proof));
+  if (proof)
+    fmt::print(stderr, "terrace: {}{}\n", name, sentence_of(*proof));
+  else if (loop.backend == "real" && loop.moves > 0 && is_cut_by_time(merged.path, loop.run))
+    fmt::print(stderr,
+               "terrace: {}whether that gained is not known: its loop is intervals of time, as neither marks nor "
+               "functions' entries were seen; terrace compare measures it\n",
+               name);
   if (spilled) print_in_file(*spilled, name);
   if (!closing.over_file) print_what_went_wrong(loop, merged.path, proof && proof->gained().has_value());
   if (loop.observed < loop.iterations)

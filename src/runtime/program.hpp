@@ -45,6 +45,9 @@ class Program {
   [[nodiscard]] std::string object_name(ObjectId id) const {
     return id < objects_.size() ? objects_[id].name : std::string();
   }
+  [[nodiscard]] bool is_own_mapping(ObjectId id) const {
+    return id < objects_.size() && objects_[id].kind == observe::ObjectKind::mapping;
+  }
   [[nodiscard]] const char* where(std::uint64_t address) const;
   void note(std::string_view severity, std::string_view text);
   // In the configurations' journals alone: it is no part of what the program did.

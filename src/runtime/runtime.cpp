@@ -199,6 +199,8 @@ Seconds Runtime::now() noexcept {
 
 std::string Runtime::object_name(ObjectId id) noexcept { return state_->program.object_name(id); }
 
+bool Runtime::is_own_mapping(ObjectId id) noexcept { return state_->program.is_own_mapping(id); }
+
 const char* Runtime::where(const void* address) noexcept {
   const char* name = nullptr;
   state_->event(

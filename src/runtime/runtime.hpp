@@ -60,6 +60,8 @@ class Runtime {
   [[nodiscard]] Seconds now() noexcept;
   // "" where there is none of that number. The caller holds the program's lock.
   [[nodiscard]] std::string object_name(ObjectId id) noexcept;
+  // A mapping that the program has made itself. The caller holds the program's lock.
+  [[nodiscard]] bool is_own_mapping(ObjectId id) noexcept;
   // The place's name where the byte is, nullptr when it is not known.
   [[nodiscard]] const char* where(const void* address) noexcept;
   void note(std::string_view severity, std::string_view text) noexcept;

@@ -5,7 +5,7 @@ source "$(dirname "$0")/common.sh"
 source "$(dirname "$0")/bare_root.sh"
 command -v dpkg-shlibdeps >/dev/null || skip "dpkg-dev is not installed"
 # What apt takes for it, so that it is fetched once.
-bare_root man-db bash-completion python3-numpy python3-scipy python3-tomli-w gcc libc6-dev pkg-config libfmt9 libhwloc15 \
+bare_root man-db bash-completion python3-numpy python3-scipy python3-tomli-w gcc libc6-dev pkg-config libfmt9 libpfm4 libhwloc15 \
   libdw1 libcapstone4 libsqlite3-0 libzstd1
 
 package=$("$TERRACE_SOURCE/scripts/deb" --build "$TERRACE_BUILD" --output "$work" 2>"$work/deb.log") ||
@@ -29,7 +29,7 @@ in_root 'cd /tmp
   [[ $(which terrace) == /usr/bin/terrace ]]
   terrace run -q -- /bin/true
   status=0; terrace run -q -- sh -c "exit 3" || status=$?; [[ $status == 3 ]]
-  terrace run -q -- cat /proc/self/maps | grep /usr/lib/terrace/libterrace.so >/dev/null
+  terrace run -q -- cat /proc/self/maps | grep /usr/lib/terrace/libterrace_unfollowed.so >/dev/null
   terrace machine >/dev/null 2>&1
   terrace machine unimem-bw2 >/dev/null
   terrace --help | grep "^  report " >/dev/null

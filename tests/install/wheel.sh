@@ -39,7 +39,7 @@ in_root 'cd /tmp; export PATH=/venv/bin:$PATH
   terrace --version | grep "^terrace [0-9.]* " >/dev/null
   terrace run -q -- /bin/true
   status=0; terrace run -q -- sh -c "exit 3" || status=$?; [[ $status == 3 ]]
-  terrace run -q -- cat /proc/self/maps | grep /venv/lib/terrace/libterrace.so >/dev/null
+  terrace run -q -- cat /proc/self/maps | grep /venv/lib/terrace/libterrace_unfollowed.so >/dev/null
   terrace machine --json 2>/dev/null | python3 -c "import json, sys; assert json.load(sys.stdin)[\"schema\"] >= 1"
   terrace machine check >/dev/null
   terrace machine unimem-bw2 >/dev/null

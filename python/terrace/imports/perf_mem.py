@@ -65,6 +65,7 @@ class _Process:
 
     def begin_program(self) -> None:
         self.ranges, self.static = Ranges(), Ranges()
+        self.files.clear()
 
     def _object(self, name: str, kind: str, low: int, high: int) -> int:
         key = (name, low, high) if name not in ("(heap)", "(stack)") else (name, 0, 0)

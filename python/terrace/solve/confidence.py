@@ -56,6 +56,8 @@ class Regret:
     @property
     def sentence(self) -> str:
         """For people."""
+        if self.predicted <= 0:
+            return "Sampling error says nothing: nothing is predicted."
         share = [units.percent(value / self.predicted) for value in (self.seconds, self.low, self.high)]
         return f"Sampling error costs {share[0]} (90 %: {share[1]} to {share[2]})."
 

@@ -46,7 +46,7 @@ void end_region(std::uint64_t key) {
 
 // Caliper's own name for an attribute; null where it has none.
 const char* attribute_name(std::uint64_t attribute) {
-  static constinit Next<const char* (*)(std::uint64_t)> next{"cali_attribute_name"};
+  static constinit NextLoaded<const char* (*)(std::uint64_t)> next{"cali_attribute_name"};
   if (!RegionDoor::listens() || !*next) return nullptr;
   return (*next)(attribute);
 }
@@ -56,28 +56,28 @@ const char* attribute_name(std::uint64_t attribute) {
 }  // namespace terrace::agent
 
 namespace agent = terrace::agent;
-using agent::Next;
+using agent::NextLoaded;
 using agent::Of;
 
 // Functions of Caliper's. Those of its first version return an error, others nothing: what the register has is
 // passed on.
-#define CALIPER_BEGIN(name, parameters, arguments, key, text)       \
-  TERRACE_EXPORT std::intptr_t name parameters {                    \
-    static constinit Next<std::intptr_t(*) parameters> next{#name}; \
-    std::intptr_t result = 0;                                       \
-    {                                                               \
-      const agent::Within within;                                   \
-      if (*next) result = (*next)arguments;                         \
-    }                                                               \
-    agent::begin_region(key, text);                                 \
-    return result;                                                  \
+#define CALIPER_BEGIN(name, parameters, arguments, key, text)             \
+  TERRACE_EXPORT std::intptr_t name parameters {                          \
+    static constinit NextLoaded<std::intptr_t(*) parameters> next{#name}; \
+    std::intptr_t result = 0;                                             \
+    {                                                                     \
+      const agent::Within within;                                         \
+      if (*next) result = (*next)arguments;                               \
+    }                                                                     \
+    agent::begin_region(key, text);                                       \
+    return result;                                                        \
   }
-#define CALIPER_END(name, parameters, arguments, key)               \
-  TERRACE_EXPORT std::intptr_t name parameters {                    \
-    static constinit Next<std::intptr_t(*) parameters> next{#name}; \
-    agent::end_region(key);                                         \
-    const agent::Within within;                                     \
-    return *next ? (*next)arguments : 0;                            \
+#define CALIPER_END(name, parameters, arguments, key)                     \
+  TERRACE_EXPORT std::intptr_t name parameters {                          \
+    static constinit NextLoaded<std::intptr_t(*) parameters> next{#name}; \
+    agent::end_region(key);                                               \
+    const agent::Within within;                                           \
+    return *next ? (*next)arguments : 0;                                  \
   }
 
 extern "C" {

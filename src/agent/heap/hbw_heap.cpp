@@ -180,6 +180,7 @@ std::size_t HbwHeap::size_of(const void* block) const noexcept {
 }
 
 Verdict verify_pages(std::uint64_t address, std::size_t size, bool touch, std::span<const int> fast) noexcept {
+  if (address + size < address || page_up(address + size) < address) return Verdict::not_mapped;
   const auto end = page_up(address + size);
   std::array<int, 512> nodes;
   std::array<unsigned char, nodes.size()> resident;

@@ -264,6 +264,9 @@ bool is_own_process() noexcept { return g_pid.load() == getpid(); }
 
 void finish(const char* how) noexcept {
   if (!process() || !is_own_process()) return;
+  // In a signal handler that has interrupted Terrace: what this thread has locked it waits for in vain. The
+  // journal is whole as it is.
+  if (observe::t_thread.inside > 0) return;
   const observe::Inside inside;
   Process* const here = g_standing.process.exchange(nullptr);
   if (!here) return;  // another thread was faster

@@ -34,6 +34,7 @@ class WatchedPagesCollector final : public Collector {
   struct Lying {
     WatchedRange range;
     ObjectId object = 0;
+    bool may_be_marked = true;  // by who tells mappings apart
   };
   [[nodiscard]] std::vector<Lying> lying() const;
   // A window is over. It counts for the phases in which it lies, while somebody learns from them.

@@ -19,7 +19,6 @@ namespace terrace::observe {
 namespace {
 
 constexpr const char* k_type = "/sys/bus/event_source/devices/uprobe/type";
-constexpr const char* k_return = "/sys/bus/event_source/devices/uprobe/format/retprobe";
 constexpr std::uint64_t k_call_fields = PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
 constexpr std::uint64_t k_place_fields = PERF_SAMPLE_IP | PERF_SAMPLE_TID;
 
@@ -35,10 +34,9 @@ std::optional<std::uint64_t> number_in(const char* path) {
 }
 
 // uprobe's "config1" is where the path is, "config2" the offset (perf_event_open(2), "uprobe").
-PerfEvent probe_event(const ProbedFunction& function, std::uint32_t type, std::uint64_t bit) {
+PerfEvent probe_event(const ProbedFunction& function, std::uint32_t type) {
   PerfEvent event;
   event.type = type;
-  event.config = bit;
   event.config1 = reinterpret_cast<std::uint64_t>(function.file.c_str());
   event.config2 = function.offset;
   event.sample_type = k_call_fields;
@@ -62,22 +60,17 @@ std::span<std::byte, PerfRing::k_longest> room(const std::unique_ptr<std::byte[]
 
 struct FunctionProbes::Probe {
   std::uint32_t function;
-  bool is_return;
   EventRing ring;
 };
 
-FunctionProbes::FunctionProbes(std::span<const ProbedFunction> functions, int tid, bool returns)
+FunctionProbes::FunctionProbes(std::span<const ProbedFunction> functions, int tid)
     : longest_(std::make_unique<std::byte[]>(PerfRing::k_longest)) {
   const auto type = number_in(k_type);
-  const auto bit = number_in(k_return);
-  if (!type || !bit) throw Error(Code::failed, std::string(type ? k_return : k_type) + ": not there");
-  for (std::uint32_t i = 0; i < functions.size(); ++i)
-    for (const bool is_return : {false, true}) {
-      if (is_return && !returns) continue;
-      const auto event =
-          probe_event(functions[i], static_cast<std::uint32_t>(*type), is_return ? std::uint64_t{1} << *bit : 0);
-      probes_.push_back({i, is_return, open_ring(event, tid, "a probe of " + functions[i].file)});
-    }
+  if (!type) throw Error(Code::failed, std::string(k_type) + ": not there");
+  for (std::uint32_t i = 0; i < functions.size(); ++i) {
+    const auto event = probe_event(functions[i], static_cast<std::uint32_t>(*type));
+    probes_.push_back({i, open_ring(event, tid, "a probe of " + functions[i].file)});
+  }
 }
 
 FunctionProbes::~FunctionProbes() = default;
@@ -89,7 +82,7 @@ std::vector<ProbeEvent> FunctionProbes::take() {
       lost_ += lost_samples(record);
       if (record.type != PERF_RECORD_SAMPLE) return;
       if (const auto sample = read_sample(record.body, k_call_fields))
-        events.push_back({sample->time_ns, probe.function, probe.is_return});
+        events.push_back({sample->time_ns, probe.function});
     });
   std::ranges::stable_sort(events, {}, &ProbeEvent::time_ns);
   return events;
@@ -100,10 +93,9 @@ void FunctionProbes::drop(std::uint32_t function) {
 }
 
 std::string FunctionProbes::lacks() {
-  for (const char* path : {k_type, k_return})
-    if (!number_in(path)) return std::string(path) + ": not there";
+  if (!number_in(k_type)) return std::string(k_type) + ": not there";
   // The right to trace is asked for before anything else is looked at; a probe of nothing is refused afterwards.
-  PerfEvent event = probe_event({"/", 0}, static_cast<std::uint32_t>(*number_in(k_type)), 0);
+  PerfEvent event = probe_event({"/", 0}, static_cast<std::uint32_t>(*number_in(k_type)));
   const std::string path = "/";
   event.config1 = reinterpret_cast<std::uint64_t>(path.c_str());
   int error = 0;

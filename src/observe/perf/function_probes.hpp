@@ -1,6 +1,10 @@
-// Calls of a program's functions, as the kernel sees them: a probe on each function's entry and one on its return
-// (uprobes), for one thread. The kernel puts a breakpoint into the function and steps over it, whatever signals
-// the program blocks; a call costs it 2 to 4 us. Needs the right to trace (root, or CAP_PERFMON).
+// Calls of a program's functions, as the kernel sees them: a probe on each function's entry (uprobes), for one
+// thread. The kernel puts a breakpoint into the function and steps over it, whatever signals the program blocks.
+// Needs the right to trace (root, or CAP_PERFMON).
+//
+// The breakpoint is there for all threads of the process, and each of their calls costs some microseconds, whoever
+// hears of them: who probes has to know how often all of them call. Returns are not probed: the kernel would
+// change return addresses, and exceptions and coroutines could not find their way any more.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +24,12 @@ struct ProbedFunction {
 struct ProbeEvent {
   std::uint64_t time_ns = 0;   // CLOCK_MONOTONIC
   std::uint32_t function = 0;  // position in what was probed
-  bool is_return = false;
 };
 
 class FunctionProbes {
  public:
-  // Throws Error{failed} where one cannot be had. `returns`: these are wanted, too.
-  FunctionProbes(std::span<const ProbedFunction> functions, int tid, bool returns);
+  // Throws Error{failed} where one cannot be had.
+  FunctionProbes(std::span<const ProbedFunction> functions, int tid);
   ~FunctionProbes();
   FunctionProbes(const FunctionProbes&) = delete;
   FunctionProbes& operator=(const FunctionProbes&) = delete;

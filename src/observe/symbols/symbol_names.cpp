@@ -11,7 +11,10 @@ namespace terrace::observe {
 
 std::string readable_name(const char* symbol) {
   int status = 0;
-  char* const demangled = abi::__cxa_demangle(symbol, nullptr, nullptr, &status);
+  // A name of one letter is that of a type to the demangler.
+  const bool is_mangled = symbol[0] == '_' && (symbol[1] == 'Z' || (symbol[1] == '_' && symbol[2] == 'Z'));
+  char* const demangled = is_mangled ? abi::__cxa_demangle(symbol, nullptr, nullptr, &status) : nullptr;
+  if (!is_mangled) status = -1;
   std::string name = status == 0 && demangled ? demangled : symbol;
   std::free(demangled);
   if (status == 0) {

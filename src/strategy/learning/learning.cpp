@@ -43,7 +43,8 @@ bool Learning::knows_enough() const { return !context_.knows_enough || context_.
 Stretch Learning::initial(const observe::Object& object, std::uint32_t ordinal, std::uint32_t left) {
   if (plan_ && !let_go_) return plan_->initial(object, ordinal, left);
   if (places_by_counts() && !gave_up_) return counted_.initial(object, left);
-  if (!context_.learn_at_home && planner_ != nullptr)
+  const bool is_stack = context_.compares && object.kind == observe::ObjectKind::stack;
+  if (!context_.learn_at_home && planner_ != nullptr && !is_stack)
     if (const auto fit = first_fit(context_, object, left)) return *fit;
   return {context_.home(), left};
 }

@@ -12,6 +12,8 @@ namespace terrace::strategy {
 namespace {
 
 constexpr std::uint64_t k_judged = 2;  // iterations under a learned plan
+constexpr std::uint64_t k_again = 16;  // so many more until it is judged again
+constexpr double k_small_loss = 0.03;  // by their median
 
 std::string percent(double share) {
   const auto tenths = static_cast<std::int64_t>(share * 1000 + (share < 0 ? -0.5 : 0.5));
@@ -33,6 +35,7 @@ template <class Event>
 void Guarded::forward(const Event& event, Requests& requests) {
   MutedRequests muted(requests, is_off(), *context_.chunks);
   inner_->observe(event, muted);
+  has_moved_ = has_moved_ || muted.has_asked();
   const auto& plan = muted.adopted();
   if (!plan || is_off()) return;
   if (!is_given_ && state_ == State::unplaced) unplaced_at_ = muted.places_before();
@@ -53,7 +56,7 @@ void Guarded::observe(const LoopBegun& event, Requests& requests) {
   before_.forget();
   placed_.forget();
   after_.forget();
-  is_over_ = was_back_ = false;
+  is_over_ = was_back_ = has_moved_ = false;
   is_judged_ = !event.by_time;
   in_loop_ = true;
   iteration_ = planned_in_ = 0;
@@ -110,6 +113,11 @@ void Guarded::ended(Requests& requests) {
       break;
     case State::settled:
       placed_.add(time_);
+      // A small loss is seen in many iterations, where two of them are noise.
+      if (is_given_ || was_back_ || !has_moved_ || before_.count() == 0 || placed_.count() % k_again != 0) break;
+      if (placed_.median() <= (1 + k_small_loss) * before_.median()) break;
+      go_unplaced(requests);
+      state_ = State::undone;
       break;
     case State::judging:
       if (iteration_ == 0) break;
@@ -128,7 +136,8 @@ void Guarded::ended(Requests& requests) {
     case State::undone:
       if (!is_clean_) break;
       after_.add(time_);
-      if (takes_longer(after_, placed_)) {
+      if (takes_longer(after_, placed_) ||
+          (placed_.count() >= k_again && placed_.median() > (1 + k_small_loss) * after_.median())) {
         undo(requests);
       } else {
         was_back_ = true;
@@ -141,9 +150,7 @@ void Guarded::ended(Requests& requests) {
 
 void Guarded::judge(Requests& requests) {
   if (is_given_) {
-    const bool as_predicted =
-        predicted_.planned.value > 0 && placed_.median() <= (1 + 2 * k_noise) * predicted_.planned;
-    if (as_predicted || before_.count() > 0) {
+    if (before_.count() > 0) {
       state_ = State::settled;
       return;
     }
@@ -152,7 +159,7 @@ void Guarded::judge(Requests& requests) {
     return;
   }
   if (placed_.count() < k_judged) return;
-  if (was_back_ || !takes_longer(before_, placed_)) {
+  if (was_back_ || !has_moved_ || !takes_longer(before_, placed_)) {
     state_ = State::settled;
     return;
   }
@@ -215,7 +222,8 @@ void Guarded::undo(Requests& requests) {
 void Guarded::prove(Requests& requests) {
   if (!is_judged_) return;
   const auto& without = after_.count() > 0 ? after_ : before_;
-  if (placed_.count() == 0) return;
+  // Where nothing has moved nothing was won or lost.
+  if (placed_.count() == 0 || (!is_given_ && !has_moved_)) return;
   requests.proved({without.median(), placed_.median(), static_cast<std::uint32_t>(without.count()),
                    static_cast<std::uint32_t>(placed_.count()), predicted_, is_over_});
 }

@@ -4,13 +4,14 @@
 //
 //   learned   The iterations before the plan is in force are what it is compared with, but for the first, which
 //             makes much anew, and for those that learning slows down. There has to be one: the plan waits for it.
-//   given     A plan that was given holds from the first iteration on. If that takes no longer than predicted,
-//             that is all. Else the plan is suspended in the next one, with everything where the kernel would have
-//             put it, which is what it is compared with.
+//   given     A plan that was given holds from the first iteration on. After the second it is suspended for one,
+//             with everything where the kernel would have put it, which is what it is compared with.
 //
 // Judged are iterations that begin when the plan's first moves are done; a learned plan by two of them, as a
 // single one may be slow for reasons of its own. When a plan is undone the next iteration is watched: where it is
 // no faster, the program has slowed down by itself, and the plan is in force again, for good.
+//
+// Every 16 iterations a learned plan is looked at again, by medians.
 //
 // Loops that are cut by time are not judged: their iterations take as long as they are cut.
 #pragma once
@@ -86,6 +87,7 @@ class Guarded final : public Strategy {
   bool is_over_ = false;   // undone for good
   bool was_back_ = false;  // undone once, and not by its fault
   bool in_loop_ = false;
+  bool has_moved_ = false;    // data, for a plan of this loop
   bool is_learning_ = false;  // in this iteration
   bool is_clean_ = false;     // no moves of ours are under way in this iteration
   std::uint32_t iteration_ = 0;

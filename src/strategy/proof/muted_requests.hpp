@@ -19,10 +19,14 @@ class MutedRequests final : public Requests {
 
   using Requests::ask;
   void ask(std::span<ActiveMove* const> moves, std::uint32_t iteration, const transfer::Start& start) override {
-    if (!is_muted_) to_.ask(moves, iteration, start);
+    if (is_muted_) return;
+    has_asked_ = has_asked_ || !moves.empty();
+    to_.ask(moves, iteration, start);
   }
   void ask(std::span<const transfer::TransferRequest> moves, PhaseIndex phase, std::uint32_t iteration) override {
-    if (!is_muted_) to_.ask(moves, phase, iteration);
+    if (is_muted_) return;
+    has_asked_ = has_asked_ || !moves.empty();
+    to_.ask(moves, phase, iteration);
   }
   [[nodiscard]] bool all_done() override { return is_muted_ || to_.all_done(); }
   [[nodiscard]] std::vector<std::pair<ChunkId, PlaceId>> under_way() override { return to_.under_way(); }
@@ -49,12 +53,15 @@ class MutedRequests final : public Requests {
   void proved(const Proof& proof) override { to_.proved(proof); }
 
   [[nodiscard]] const std::optional<Predicted>& adopted() const { return adopted_; }
+  // For any move.
+  [[nodiscard]] bool has_asked() const { return has_asked_; }
   // By chunk, when it was adopted: before anything moved for it.
   [[nodiscard]] const std::vector<PlaceId>& places_before() const { return places_before_; }
 
  private:
   Requests& to_;
   bool is_muted_;
+  bool has_asked_ = false;
   const memory::ChunkTable& chunks_;
   std::optional<Predicted> adopted_;
   std::vector<PlaceId> places_before_;

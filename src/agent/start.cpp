@@ -269,8 +269,7 @@ void make_turns(Everything& all) {
   observe::t_thread.is_scheduled = true;
 }
 
-// Once in a job.
-void say_limited(const Everything& all) {
+void say_limited(const Everything& all) {  // once in a job
   const auto limit = address_space_limit();
   if (!limit || all.regions.reserved().value > 0) return;
   const auto path = all.session.directory + "/" + runtime::k_limit_said;
@@ -289,8 +288,8 @@ Process* build(const char* session_path) {
   auto* all = new Everything(runtime::read_session(session_path));
   g_everything = all;
   for (const auto& file : all->session.symbol_files) all->symbols.add_file(file.c_str());
-  const bool watches = watch_instead_of_hooks(all->session);
-  if (watches || all->session.hooks) all->observed = watches ? runtime::Observed::pages : runtime::Observed::hooks;
+  if (watch_instead_of_hooks(all->session)) all->observed = runtime::Observed::pages;
+  if (all->session.hooks) all->observed = runtime::Observed::hooks;
   make_runtime(*all);
   if (all->session.phases.source == runtime::PhaseSource::functions) {
     all->observer = {wants_function, function_entered, nullptr};
@@ -326,7 +325,6 @@ Process* build(const char* session_path) {
   process.started_unix_ns = runtime::real_time_ns();
   return &process;
 }
-
 }  // namespace
 
 Process* start(char** environment) noexcept {

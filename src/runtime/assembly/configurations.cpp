@@ -196,7 +196,7 @@ BuiltConfiguration build_configuration(const Session& session, const SessionConf
   given.steering.hints = configuration.hints;
   given.steering.learn_iterations = configuration.learn_iterations;
   given.steering.record_only = configuration.record_only;
-  given.steering.first_touch = parts->simulated == nullptr;
+  given.steering.first_touch = parts->simulated == nullptr && !session.intent.is_wanted();
   given.steering.proves = configuration.proves;
   given.steering.learning_slows = parts->simulated == nullptr && observed == Observed::hooks;
   given.steering.keep_exact = configuration.keep_exact;

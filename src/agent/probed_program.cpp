@@ -43,8 +43,8 @@ constexpr double k_trial = 0.3;          // of counting calls
 constexpr double k_patience = 5;        // for a loop to come; then the time goes elsewhere, and is looked at again
 constexpr double k_longest_pause = 60;  // between two looks that found nothing
 constexpr double k_poll = 2e-3;         // between two looks at what was called
-constexpr double k_recheck = 1;          // between two looks at how often all threads call
-constexpr double k_look = 0.02;          // of these, how long each is
+constexpr double k_recheck = 1;         // between two looks at how often all threads call
+constexpr double k_look = 0.02;         // of these, how long each is
 constexpr std::size_t k_most_threads = 32;
 constexpr Seconds k_least_phase{0.01};  // the runtime hears of a phase up to k_poll late
 constexpr const char* k_kind = "function entries, probed by the kernel";
@@ -209,7 +209,7 @@ struct ProbedProgram::State {
     auto calls = calls_of_others(begins, k_trial / 10);
     if (!calls) return false;
     for (auto& count : *calls) count *= 10;
-    for (double waited = 0; waited < k_trial; waited += k_poll) {
+    for (const CallRate trial; trial.passed() < k_trial;) {
       if (!sleep(k_poll)) return false;
       for (const auto& event : probes.take()) ++(*calls)[event.function];
       // Long before the end it may be clear.
@@ -225,22 +225,20 @@ struct ProbedProgram::State {
   class CallRate {
    public:
     void called() { ++calls_; }
-    // Seconds since the last call of this; true where it is time to look at the others.
-    bool pass(double seconds) {
-      passed_ += seconds;
-      return passed_ >= k_recheck;
-    }
-    [[nodiscard]] double of_main() const { return static_cast<double>(calls_) / passed_; }
+    // Seconds since it began; waits are longer than they are asked for.
+    [[nodiscard]] double passed() const { return std::chrono::duration<double>(Clock::now() - begun_).count(); }
+    [[nodiscard]] double of_main() const { return static_cast<double>(calls_) / passed(); }
     void begin_again() { *this = {}; }
 
    private:
+    using Clock = std::chrono::steady_clock;
     std::uint64_t calls_ = 0;
-    double passed_ = 0;
+    Clock::time_point begun_ = Clock::now();
   };
 
   // False where the probes cost too much by now: said once.
   bool is_seldom(CallRate& rate, const observe::FunctionProbes& probes, const std::vector<std::uint64_t>& begins) {
-    if (!rate.pass(k_poll)) return true;
+    if (rate.passed() < k_recheck) return true;
     bool is_often = probes.lost() > 0 || rate.of_main() > runtime::k_calls_of_all;
     if (!is_often) {
       const auto calls = calls_of_others(begins, k_look);

@@ -80,7 +80,8 @@ void Learning::observe(const IterationProfiled& event, Requests&) {
 }
 
 void Learning::observe(const IterationBegins& event, Requests& requests) {
-  if (again_ || has_learned(event.iteration)) learn(event.loop, requests);
+  // What was to be profiled again is not heard of while the plan is suspended.
+  if ((again_ && !learned_.empty()) || has_learned(event.iteration)) learn(event.loop, requests);
   again_ = false;
   iteration_ = event.iteration;
   if (plan_ && given_) plan_->iteration_begins(event, requests);

@@ -127,6 +127,7 @@ void Guarded::ended(Requests& requests) {
     case State::suspended:
       if (!is_clean_) break;
       before_.add(time_);
+      if (!before_.is_enough()) break;
       if (takes_longer(before_, placed_)) {
         undo(requests);
       } else {
@@ -136,6 +137,7 @@ void Guarded::ended(Requests& requests) {
     case State::undone:
       if (!is_clean_) break;
       after_.add(time_);
+      if (!after_.is_enough()) break;
       if (takes_longer(after_, placed_) ||
           (placed_.count() >= k_again && placed_.median() > (1 + k_small_loss) * after_.median())) {
         undo(requests);
@@ -149,6 +151,7 @@ void Guarded::ended(Requests& requests) {
 }
 
 void Guarded::judge(Requests& requests) {
+  if (!placed_.is_enough()) return;
   if (is_given_) {
     if (before_.count() > 0) {
       state_ = State::settled;

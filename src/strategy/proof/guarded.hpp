@@ -63,7 +63,7 @@ class Guarded final : public Strategy {
   [[nodiscard]] bool is_off() const { return state_ == State::suspended || state_ == State::undone || is_over_; }
   // A plan that is there waits until there is an iteration to compare with.
   [[nodiscard]] bool holds() const {
-    return is_judged_ && !is_given_ && state_ == State::unplaced && before_.count() == 0;
+    return is_judged_ && !is_given_ && state_ == State::unplaced && !before_.is_enough();
   }
   void ended(Requests& requests);
   void judge(Requests& requests);

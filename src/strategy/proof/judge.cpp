@@ -11,6 +11,7 @@ void IterationTimes::add(Seconds time) {
   else
     times_[count_ % k_kept] = time;
   ++count_;
+  total_ += time;
 }
 
 Seconds IterationTimes::median() const {

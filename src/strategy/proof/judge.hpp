@@ -17,6 +17,10 @@ class IterationTimes {
   void forget() { *this = {}; }
   // Of the program, however many are kept.
   [[nodiscard]] std::uint64_t count() const { return count_; }
+  // Enough to compare by: single short ones are told by clocks, and by who reads them, more than by what they do.
+  [[nodiscard]] bool is_enough() const { return count_ >= k_many || (count_ > 0 && total_ >= k_long); }
+  static constexpr std::uint64_t k_many = 16;
+  static constexpr Seconds k_long{0.1};
   // Of those kept; 0 where there are none.
   [[nodiscard]] Seconds median() const;
   [[nodiscard]] Seconds least() const;
@@ -25,6 +29,7 @@ class IterationTimes {
  private:
   std::vector<Seconds> times_;  // the oldest is at count_ % k_kept once so many are there
   std::uint64_t count_ = 0;
+  Seconds total_;  // of all
 };
 
 // Iterations that differ by less are taken for alike.

@@ -3,6 +3,7 @@
 
 #include <link.h>
 #include <pthread.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -46,6 +47,7 @@ constexpr double k_poll = 2e-3;         // between two looks at what was called
 constexpr double k_recheck = 1;         // between two looks at how often all threads call
 constexpr double k_look = 0.02;         // of these, how long each is
 constexpr std::size_t k_most_threads = 32;
+constexpr double k_late = 5e-3;         // an entry that is heard of so much later says nothing of time
 constexpr Seconds k_least_phase{0.01};  // the runtime hears of a phase up to k_poll late
 constexpr const char* k_kind = "function entries, probed by the kernel";
 
@@ -66,6 +68,13 @@ int find_in_file(dl_phdr_info* info, std::size_t, void* context) {
     return 1;
   }
   return 0;
+}
+
+// The clock of the kernel's events.
+Seconds monotonic() {
+  struct timespec now {};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return Seconds{static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec)};
 }
 
 // All of this process but Terrace's own.
@@ -257,13 +266,14 @@ struct ProbedProgram::State {
   bool follow(observe::FunctionProbes& probes, const std::vector<std::uint64_t>& begins) {
     Seconds at;
     bool any = false;
-    runtime::RegionPhases regions([&] { return at; },
-                                  [&](const runtime::Boundary& boundary) {
-                                    if (boundary.ends_loop) is_found = false;
-                                    if (!boundary.begins_loop.empty()) is_found = any = true;
-                                    process.runtime->pass(boundary);
-                                  },
-                                  k_least_phase);
+    const auto pass = [&](const runtime::Boundary& boundary) {
+      if (boundary.ends_loop) is_found = false;
+      if (!boundary.begins_loop.empty()) is_found = any = true;
+      auto passed = boundary;
+      passed.is_late = (monotonic() - at).value > k_late;
+      process.runtime->pass(passed);
+    };
+    runtime::RegionPhases regions([&] { return at; }, pass, k_least_phase);
     std::vector<runtime::RegionPhases::Name> names;
     for (const auto address : begins) names.push_back(regions.name(k_kind, function_name(process, address)));
     double idle = 0;

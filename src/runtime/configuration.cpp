@@ -118,11 +118,11 @@ void Configuration::progressed(const PhaseTracker& tracker, std::uint32_t thread
   strategy_->observe(strategy::Progressed{accesses, in_stride, tracker.index(), tracker.iteration()}, migrations_);
 }
 
-void Configuration::phase_end(const PhaseTracker& tracker, bool observed) {
+void Configuration::phase_end(const PhaseTracker& tracker, bool observed, bool is_late) {
   const auto at = now();
-  strategy_->observe(
-      strategy::PhaseEnded{tracker.index(), tracker.phase(), tracker.iteration(), progress_, at - phase_begun_},
-      migrations_);
+  strategy_->observe(strategy::PhaseEnded{tracker.index(), tracker.phase(), tracker.iteration(), progress_,
+                                          at - phase_begun_, is_late},
+                     migrations_);
   profiling_.end_phase(tracker, at);
   journal_.write(profile::PhaseRecord{tracker.iteration(), tracker.index(), tracker.phase(), phase_begun_, at,
                                       migrations_.take_waited(), observed});
@@ -175,6 +175,13 @@ void Configuration::note_unused_hints() {
     note("warning", sentence);
 }
 
+// What a program that replaces itself has is gone with it; its successor counts its own.
+void Configuration::give_all_back() {
+  for (const auto& chunk : *parts_.chunks)
+    if (const auto place = chunk.place.load(std::memory_order_relaxed); chunk.live && place != k_no_place)
+      parts_.ledger->give(place, Bytes{chunk.size});
+}
+
 void Configuration::finish(std::string_view how) {
   migrations_.write();
   note_unused_hints();
@@ -182,6 +189,7 @@ void Configuration::finish(std::string_view how) {
   write_counters();
   write_spilled(profile::SpillRecord::k_none);
   journal_.write(profile::EndRecord{now(), std::string(how)});
+  if (how == "exec") give_all_back();
 }
 
 const char* Configuration::place_name(ChunkId chunk) const {

@@ -39,7 +39,8 @@ class Configuration {
   // `observed`: iterations of the loop that were observed whole.
   void loop_end(const PhaseTracker& tracker, std::uint32_t observed);
   // `observed`: its accesses were, from the first to the last.
-  void phase_end(const PhaseTracker& tracker, bool observed);
+  // `is_late`: it did not begin or end when that was heard of.
+  void phase_end(const PhaseTracker& tracker, bool observed, bool is_late);
   // The program has made that many accesses more, and they have been priced. `in_stride`: it goes on, so that a
   // segment may begin here.
   void progressed(const PhaseTracker& tracker, std::uint32_t thread, std::uint64_t accesses, bool in_stride);
@@ -58,6 +59,7 @@ class Configuration {
  private:
   [[nodiscard]] std::unique_ptr<strategy::Strategy> start(DomainId domain,
                                                           const std::vector<observe::Object>& objects);
+  void give_all_back();
   void note_unused_hints();
   void price(std::string_view phase);
   void write_counters();

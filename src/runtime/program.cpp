@@ -104,9 +104,10 @@ void Program::loop_ended() {
   if (parts_.events) parts_.events->loop_ended();
 }
 
-void Program::phase_begun(std::string_view name) {
+void Program::phase_begun(std::string_view name, bool is_late) {
   if (!in_loop()) return;
-  if (tracker_.in_phase()) end_phase();
+  if (tracker_.in_phase()) end_phase(is_late);
+  phase_is_late_ = is_late;
   const bool begins_iteration = tracker_.marker(name) == PhaseTracker::Step::iteration;
   const bool paused = !sampling_.now();
   phase_observed_ = sampling_.phase(tracker_, begins_iteration);
@@ -120,11 +121,11 @@ void Program::phase_begun(std::string_view name) {
   if (parts_.events) parts_.events->phase_begun(name);
 }
 
-void Program::end_phase() {
+void Program::end_phase(bool is_late) {
   for (auto& configuration : configurations_) {
     if (sampling_.samples() && phase_observed_) configuration.left_out().keep_measured(tracker_);
     if (!sampling_.now()) configuration.left_out().count(tracker_);
-    configuration.phase_end(tracker_, phase_observed_);
+    configuration.phase_end(tracker_, phase_observed_, is_late || phase_is_late_);
   }
 }
 

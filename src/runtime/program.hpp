@@ -34,7 +34,8 @@ class Program {
   void loop_begun(const observe::NewLoop& loop);
   void hold_sampling(bool held) { sampling_.hold(held); }
   void loop_ended();
-  void phase_begun(std::string_view name);
+  // `is_late`: it began, and the one before it ended, earlier than now.
+  void phase_begun(std::string_view name, bool is_late = false);
   [[nodiscard]] bool in_loop() const { return tracker_.in_loop(); }
   // The configurations have priced a quantum of that many accesses.
   void progressed(std::uint32_t thread, std::uint64_t accesses, bool in_stride);
@@ -57,7 +58,7 @@ class Program {
   void finish(std::string_view how);
 
  private:
-  void end_phase();
+  void end_phase(bool is_late = false);
   void observe(bool wanted);
   void observe_everything();
   std::string unique_name(std::string_view name);
@@ -74,6 +75,7 @@ class Program {
   ChunkId next_chunk_ = 0;
   PhaseTracker tracker_;
   IterationSampling sampling_;
+  bool phase_is_late_ = false;  // it began earlier than was heard of
   bool phase_observed_ = true;  // this phase, from its first access on
 };
 

@@ -45,10 +45,10 @@ struct Runtime::State {
     bring();
     tell([&](Program& to) { to.loop_begun(loop); });
   }
-  void begin_phase(std::string_view name) {
+  void begin_phase(std::string_view name, bool is_late = false) {
     if (!program.in_loop()) return;
     bring();
-    tell([&](Program& to) { to.phase_begun(name); });
+    tell([&](Program& to) { to.phase_begun(name, is_late); });
   }
   // A loop that was found before the program spoke for itself is none.
   void mark() {
@@ -59,7 +59,7 @@ struct Runtime::State {
     if (!boundary.begins_loop.empty())
       begin_loop({boundary.begins_loop, boundary.why, boundary.turns_before, boundary.by_time});
     program.hold_sampling(boundary.is_unsure);
-    if (!boundary.phase.empty()) begin_phase(boundary.phase);
+    if (!boundary.phase.empty()) begin_phase(boundary.phase, boundary.is_late);
   }
 
   std::mutex events_mutex;  // one event at a time; what it protects is read with it alone

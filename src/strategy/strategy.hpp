@@ -105,6 +105,7 @@ struct PhaseEnded {
   std::uint32_t iteration = 0;
   std::uint64_t accesses = 0;
   Seconds time;
+  bool is_late = false;  // the time is that of who heard of it, not the program's
 };
 
 class Strategy {

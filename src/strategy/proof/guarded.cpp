@@ -96,6 +96,7 @@ void Guarded::observe(const Progressed& event, Requests& requests) { forward(eve
 
 void Guarded::observe(const PhaseEnded& event, Requests& requests) {
   time_ += event.time;
+  is_late_ = is_late_ || event.is_late;
   forward(event, requests);
 }
 
@@ -103,7 +104,7 @@ bool Guarded::wants_profile() const { return !is_off() && inner_->wants_profile(
 
 // An iteration is over: it counts for what was in force when it began, if nothing was under way then.
 void Guarded::ended(Requests& requests) {
-  if (!is_judged_ || is_over_) return;
+  if (!is_judged_ || is_over_ || std::exchange(is_late_, false)) return;
   switch (state_) {
     case State::unplaced:
       // The first one makes much anew: pages, caches.

@@ -87,6 +87,7 @@ class Guarded final : public Strategy {
   bool is_over_ = false;   // undone for good
   bool was_back_ = false;  // undone once, and not by its fault
   bool in_loop_ = false;
+  bool is_late_ = false;      // a phase of this iteration was heard of late
   bool has_moved_ = false;    // data, for a plan of this loop
   bool is_learning_ = false;  // in this iteration
   bool is_clean_ = false;     // no moves of ours are under way in this iteration

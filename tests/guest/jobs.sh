@@ -102,7 +102,7 @@ hbw huge_bind "$calls" bind 0
 hbw huge_preferred "$calls" preferred 0
 echo 0 >$pool
 # A program without hooks, markers or a plan: its pages are watched. Alone: it goes by the clock.
-job watched terrace run --machine "$here/guest.toml" --fast 28MiB -o "$out/watched.terrace" -- "$guest/watched" 24 0 150
+job watched terrace run --keep-plan --machine "$here/guest.toml" --fast 28MiB -o "$out/watched.terrace" -- "$guest/watched" 24 0 150
 learn &
 obey s
 obey w

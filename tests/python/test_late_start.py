@@ -131,11 +131,11 @@ def test_large_static_data_are_there_from_the_start(steps):
     assert run("--", steps / "little").stdout.strip() == "0"
 
 
-@pytest.mark.parametrize("program", ["native", "hooked"])
-def test_so_is_what_was_made_for_terrace(program, folders):
-    """Marked by hand, or with hooks: what they say of the first turn is not missed."""
-    where = folders[0 if program == "native" else 1]
-    assert "25 iterations" in run("--", where / "adds", 10000).stderr
+def test_so_is_what_was_made_for_terrace(folders):
+    """With hooks: what they say of the first turn is not missed. Marks alone are nothing to say anything of."""
+    native, hooked = (run("--", where / "adds", 10000).stderr for where in folders[:2])
+    assert "25 iterations" in hooked
+    assert native == ""
 
 
 def test_a_program_with_hooks_within_a_script_has_them(folders):

@@ -12,7 +12,7 @@
 #include <stdexcept>
 #include <thread>
 static double* a;
-static const size_t n = 4 << 20;
+static const size_t n = 16 << 20;
 static volatile double total;
 static ucontext_t outer, inner;
 static double seconds() {
@@ -48,7 +48,7 @@ int main(int, char** words) {
   memset(a, 1, n * sizeof *a);
   int thrown = 0, turns = 0;
   if (!strcmp(what, "throws"))
-    for (; turns < 60 || seconds() < ends; ++turns) {
+    for (; turns < 20 || seconds() < ends; ++turns) {
       try {
         sweep(turns);
       } catch (const std::exception&) {
@@ -62,7 +62,7 @@ int main(int, char** words) {
     inner.uc_stack.ss_size = 1 << 20;
     inner.uc_link = nullptr;
     makecontext(&inner, body, 0);
-    for (; turns < 60 || seconds() < ends; ++turns) {
+    for (; turns < 20 || seconds() < ends; ++turns) {
       swapcontext(&outer, &inner);
       scale(turns);
     }
@@ -79,7 +79,7 @@ int main(int, char** words) {
       perror("mremap");
       return 1;
     }
-    turns = 60;
+    turns = 20;
   }
   if (!strcmp(what, "leaves")) {
     signal(SIGTERM, leave);
@@ -92,7 +92,7 @@ int main(int, char** words) {
       for (char* one : p) free(one);
     }
   }
-  printf("%s %d\n", what, turns >= 60);
+  printf("%s %d\n", what, turns >= 20);
   (void)thrown;
   return 0;
 }

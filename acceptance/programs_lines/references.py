@@ -31,6 +31,7 @@ def _folder() -> Iterator[Path]:
 
 
 def _command(name: str) -> list[str | Path]:
+    """The workload with its hooks."""
     return [workload(name, True), *workloads()[name].words(SIZE)]
 
 
@@ -47,15 +48,27 @@ def _stalls(store: Store, exact: bool) -> dict[str, float]:
 def _ranked(name: str) -> dict[str, Any]:
     with _folder() as folder:
         output = folder / "both.terrace"
-        options = ["--machine", MACHINE, "--collector", "page-references", "--exact", "--quiet", "-o", output]
+        options: list[str | Path] = [
+            "--machine",
+            MACHINE,
+            "--collector",
+            "page-references",
+            "--exact",
+            "--quiet",
+            "-o",
+            output,
+        ]
         run([TERRACE, "record", *options, "--", *_command(name)], timeout=3600)
         store = Store(output)
         exact, seen = (_stalls(store, way) for way in (True, False))
     all_of_it = sum(exact.values())
     objects = [one for one in exact if exact[one] >= LEAST_SHARE * all_of_it]
-    pairs = [(exact[one], seen.get(one, 0.0)) for one in objects]
-    rank = float(spearmanr(*zip(*pairs, strict=True)).statistic) if len(pairs) > 2 else None
-    return {"program": name, "objects": len(objects), "spearman": None if rank is None or np.isnan(rank) else rank}
+    if len(objects) < 3:  # the caches hold all that the program uses, or it has fewer
+        return {"program": name, "objects": len(objects), "spearman": None}
+    truth = np.array([exact[one] for one in objects])
+    found = np.array([seen.get(one, 0.0) for one in objects])
+    rank = float(spearmanr(truth, found).statistic)
+    return {"program": name, "objects": len(objects), "spearman": 0.0 if np.isnan(rank) else rank}
 
 
 def _ranking() -> Measured:
@@ -66,7 +79,9 @@ def _ranking() -> Measured:
         {
             "program": row["program"],
             "objects": row["objects"],
-            "spearman": "fewer than three objects" if row["spearman"] is None else f"{row['spearman']:.2f}",
+            "spearman": "fewer than three that cost anything"
+            if row["spearman"] is None
+            else f"{row['spearman']:.2f}",
         }
         for row in found
     ]
@@ -88,7 +103,7 @@ def _worth(name: str) -> dict[str, Any]:
         seconds = {"slow-only": 0.0}
         for collector in ("load-sampling", "page-references"):
             profile, plan = folder / f"{collector}.terrace", folder / f"{collector}.toml"
-            record = ["--machine", MACHINE, "--collector", collector, "--quiet", "-o", profile]
+            record: list[str | Path] = ["--machine", MACHINE, "--collector", collector, "--quiet", "-o", profile]
             run([TERRACE, "record", *record, "--", *_command(name)], timeout=3600)
             if not fast:
                 store = Store(profile)

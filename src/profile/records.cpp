@@ -68,7 +68,8 @@ void fields(Io& io, R& r) {
 }
 template <class Io, IsOne<ProofRecord> R>
 void fields(Io& io, R& r) {
-  io(r.at, r.without, r.with, r.iterations_without, r.iterations_with, r.predicted_unplaced, r.predicted, r.undone);
+  io(r.at, r.without, r.with, r.iterations_without, r.iterations_with, r.predicted_unplaced, r.predicted,
+     r.undone);
 }
 template <class Io, IsOne<CoreTimeRecord> R>
 void fields(Io& io, R& r) {

@@ -9,8 +9,8 @@
 #include <functional>
 
 #include "core/error.hpp"
-#include "machine/place_kind.hpp"
 #include "machine/file/machine_file.hpp"
+#include "machine/place_kind.hpp"
 
 namespace terrace::machine {
 namespace {

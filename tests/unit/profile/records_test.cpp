@@ -266,8 +266,8 @@ TEST(Records, TheSmallOnesReadBack) {
   EXPECT_EQ(counters.dropped, 5U);
   EXPECT_EQ(counters.stalled, Seconds{9});
   EXPECT_EQ(counters.charged, Seconds{11});
-  const auto spilled = decoded<SpillRecord>(
-      encoded(SpillRecord{7, {1}, {{2}, {3}, 4, 5, 6, 7, 8, {9}, {10}, {11}, {12}, {13}, {14}, {15}, {16}, {17}, {18}}}));
+  const auto spilled = decoded<SpillRecord>(encoded(
+      SpillRecord{7, {1}, {{2}, {3}, 4, 5, 6, 7, 8, {9}, {10}, {11}, {12}, {13}, {14}, {15}, {16}, {17}, {18}}}));
   EXPECT_EQ(spilled.iteration, 7U);
   EXPECT_EQ(spilled.account.written, Bytes{3});
   EXPECT_EQ(spilled.account.touches, 8U);

@@ -288,8 +288,7 @@ Process* build(const char* session_path) {
   auto* all = new Everything(runtime::read_session(session_path));
   g_everything = all;
   for (const auto& file : all->session.symbol_files) all->symbols.add_file(file.c_str());
-  if (watch_instead_of_hooks(all->session)) all->observed = runtime::Observed::pages;
-  if (all->session.hooks) all->observed = runtime::Observed::hooks;
+  all->observed = what_is_observed(all->session);
   make_runtime(*all);
   if (all->session.phases.source == runtime::PhaseSource::functions) {
     all->observer = {wants_function, function_entered, nullptr};

@@ -121,16 +121,15 @@ bool has_nothing_to_choose(const runtime::Session& session) {
 
 }  // namespace
 
-bool watch_instead_of_hooks(runtime::Session& session) {
-  if (!wants_pages(session)) {
-    if (has_nothing_to_choose(session)) session.hooks = false;
-    return false;
-  }
+runtime::Observed what_is_observed(runtime::Session& session) {
+  if (!session.hooks || (!wants_pages(session) && has_nothing_to_choose(session)))
+    return runtime::Observed::nothing;
+  if (!wants_pages(session)) return runtime::Observed::hooks;
   session.hooks = false;
   // A plan names small objects, too.
   if (!session.configurations.front().plan)
     session.big_block = Bytes{std::max(session.big_block.value, k_big_block)};
-  return true;
+  return runtime::Observed::pages;
 }
 
 struct WatchedProgram::State {

@@ -9,6 +9,7 @@
 
 #include "core/clock.hpp"
 #include "core/units.hpp"
+#include "runtime/assembly/configurations.hpp"
 
 namespace terrace::observe {
 class PageWatch;
@@ -23,9 +24,10 @@ struct Session;
 
 namespace terrace::agent {
 
-// Whether the program is to be watched: somebody wants to learn of it on the real machine, has something to choose
-// between, and nothing reports accesses or faults. Then the session says so from now on.
-bool watch_instead_of_hooks(runtime::Session& session);
+// By what the program is known: its hooks; or its pages, where somebody wants to learn of it on the real machine,
+// has something to choose between, and nothing reports accesses or faults: then the session wants no hooks from
+// now on.
+runtime::Observed what_is_observed(runtime::Session& session);
 
 class WatchedProgram {
  public:

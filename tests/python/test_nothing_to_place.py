@@ -72,10 +72,11 @@ def test_a_program_with_hooks_has_a_profile(tmp_path, folders):
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_so_has_one_without_that_marks_its_loop(tmp_path, folders):
-    """What its phases took can be seen."""
+def test_one_without_that_marks_its_loop_has_one_where_it_is_asked_for(tmp_path, folders):
+    """What its phases took can be seen; by itself that is nothing to place."""
     done = run("--", folders[0] / "adds", 10000, cwd=tmp_path)
-    assert "25 iterations" in done.stderr
+    assert (done.stderr, list(tmp_path.iterdir())) == ("", [])
+    assert "25 iterations" in run("-o", "a.terrace", "--", folders[0] / "adds", 10000, cwd=tmp_path).stderr
     assert len(list(tmp_path.iterdir())) == 1
 
 

@@ -25,6 +25,8 @@ import elf
 ROOT = Path(__file__).resolve().parents[2]
 # What a system with that glibc has: the libraries of glibc, and those of gcc, as PEP 600 has it.
 SYSTEM = re.compile(r"(lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+)\.so|ld-linux).*")
+# Libraries that enter users' processes.
+ENTERS_PROGRAMS = ("libterrace.so", "libterrace_unfollowed.so", "libterrace-hbw.so", "libbmem.so", "libmemkind.so")
 # The newest symbols of libstdc++ that such a system has (auditwheel's table of policies).
 LIBSTDCXX = {(2, 34): (3, 4, 29), (2, 35): (3, 4, 30), (2, 39): (3, 4, 33)}
 
@@ -127,7 +129,7 @@ def bundle(tree: Path, version: str) -> str:
     libraries = Bundle(tree / "terrace.libs")
     for path in files:
         outside = [name for name in elf.needed(path) if not SYSTEM.fullmatch(name)]
-        if path.name.startswith(("libterrace", "libbmem.so")) and outside:
+        if path.name.startswith(ENTERS_PROGRAMS) and outside:
             raise SystemExit(
                 f"{path.name} enters programs and must need libc alone; it needs {', '.join(outside)}"
             )

@@ -2,17 +2,14 @@
 #include "agent/probed_program.hpp"
 
 #include <link.h>
-#include <pthread.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <cstdio>
 #include <exception>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +17,7 @@
 #include <vector>
 
 #include "agent/heap/callers.hpp"
+#include "agent/helper_thread.hpp"
 #include "agent/lifecycle/modules.hpp"
 #include "agent/lifecycle/process.hpp"
 #include "core/error.hpp"
@@ -28,7 +26,6 @@
 #include "observe/perf/function_probes.hpp"
 #include "observe/perf/thread_list.hpp"
 #include "observe/symbols/symbols.hpp"
-#include "observe/threads/thread.hpp"
 #include "profile/records.hpp"
 #include "runtime/probe_choice.hpp"
 #include "runtime/regions/region_phases.hpp"
@@ -96,19 +93,16 @@ struct ProbedProgram::State {
   State(Process& of, const runtime::PhaseSpec& given, void (*learns)(std::uint64_t))
       : process(of), spec(given), learn(learns) {}
 
-  static void* thread_body(void* self) {
-    observe::t_thread.go_inside();
-    auto& state = *static_cast<State*>(self);
+  void run() noexcept {
     try {
-      state.run();
+      probe_program();
     } catch (const std::exception& error) {
       try {
-        state.note(error.what());
+        note(error.what());
       } catch (const std::exception&) {  // no memory to say it with
       }
     }
-    state.is_found = false;
-    return nullptr;
+    is_found = false;
   }
 
   void note(const std::string& why) {
@@ -116,18 +110,12 @@ struct ProbedProgram::State {
                           std::string(profile::k_phases_from) + "functions' entries cannot be seen: " + why);
   }
 
-  void run() {
+  void probe_program() {
     if (const auto why = observe::FunctionProbes::lacks(); !why.empty()) return note(why);
     if (spec.source == runtime::PhaseSource::functions)
       follow_named();
     else
       look_and_follow();
-  }
-
-  // False where the thread is to end.
-  bool sleep(double seconds) {
-    std::unique_lock lock(own);
-    return !changed.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return is_over; });
   }
 
   static observe::ProbedFunction place_of(std::uint64_t address) {
@@ -145,7 +133,7 @@ struct ProbedProgram::State {
     for (const auto address : begins) learn(address);
     auto probes = probe(begins, getpid());
     CallRate rate;
-    while (sleep(k_poll)) {
+    while (thread.sleep(k_poll)) {
       for (const auto& event : probes->take()) {
         process.runtime->function_entered(begins[event.function], 0);
         rate.called();
@@ -156,7 +144,7 @@ struct ProbedProgram::State {
 
   void look_and_follow() {
     double pause = k_sampling;
-    while (sleep(pause)) {
+    while (thread.sleep(pause)) {
       pause = std::min(2 * pause, k_longest_pause);
       const auto hot = look();
       if (hot.empty()) continue;
@@ -173,7 +161,7 @@ struct ProbedProgram::State {
       for (const auto address : sampler.take()) ++samples[find_place(process, address).function];
     };
     for (int i = 0; i < 10; ++i) {
-      if (!sleep(k_sampling / 10)) return {};
+      if (!thread.sleep(k_sampling / 10)) return {};
       take();
     }
     return runtime::hot_functions(samples);
@@ -200,7 +188,7 @@ struct ProbedProgram::State {
     }
     std::vector<std::uint64_t> calls(begins.size());
     if (others.empty()) return calls;
-    sleep(seconds);
+    thread.sleep(seconds);
     for (const auto& one : others) {
       for (const auto& event : one->take()) ++calls[event.function];
       if (one->lost() > 0) return std::nullopt;
@@ -219,7 +207,7 @@ struct ProbedProgram::State {
     if (!calls) return false;
     for (auto& count : *calls) count *= 10;
     for (const CallRate trial; trial.passed() < k_trial;) {
-      if (!sleep(k_poll)) return false;
+      if (!thread.sleep(k_poll)) return false;
       for (const auto& event : probes.take()) ++(*calls)[event.function];
       // Long before the end it may be clear.
       for (std::uint32_t i = 0; i < begins.size(); ++i)
@@ -280,7 +268,7 @@ struct ProbedProgram::State {
     bool is_said = false;
     std::optional<std::uint32_t> open;
     CallRate rate;
-    while (idle < k_patience && sleep(k_poll)) {
+    while (idle < k_patience && thread.sleep(k_poll)) {
       for (const auto& event : probes.take()) {
         at = Seconds{static_cast<double>(event.time_ns) * 1e-9};
         // What was entered before lasts until now: returns are not seen.
@@ -301,12 +289,8 @@ struct ProbedProgram::State {
   const runtime::PhaseSpec& spec;
   void (*learn)(std::uint64_t);
   std::atomic<bool> is_found{false};
-  std::mutex own;
-  std::condition_variable changed;
-  bool is_over = false;
   bool is_often_said = false;
-  pthread_t thread{};
-  bool is_running = false;
+  HelperThread thread;  // the last: it uses the others
 };
 
 ProbedProgram::ProbedProgram(Process& process, const runtime::PhaseSpec& phases, void (*learn)(std::uint64_t))
@@ -316,18 +300,10 @@ ProbedProgram::~ProbedProgram() { end(); }
 bool ProbedProgram::in_loop() const noexcept { return state_->is_found; }
 
 void ProbedProgram::begin() noexcept {
-  if (state_->is_running || state_->spec.source == runtime::PhaseSource::markers) return;
-  state_->is_running = start_quietly(state_->thread, "terrace/entries", State::thread_body, state_.get());
+  if (state_->spec.source == runtime::PhaseSource::markers) return;
+  state_->thread.begin("terrace/entries", [state = state_.get()] { state->run(); });
 }
 
-void ProbedProgram::end() noexcept {
-  if (!std::exchange(state_->is_running, false)) return;
-  {
-    const std::lock_guard lock(state_->own);
-    state_->is_over = true;
-  }
-  state_->changed.notify_all();
-  pthread_join(state_->thread, nullptr);
-}
+void ProbedProgram::end() noexcept { state_->thread.end(); }
 
 }  // namespace terrace::agent

@@ -1,28 +1,23 @@
 // See watched_program.hpp.
 #include "agent/watched_program.hpp"
 
-#include <pthread.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <condition_variable>
 #include <exception>
 #include <utility>
 #include <vector>
 
+#include "agent/helper_thread.hpp"
 #include "agent/lifecycle/module_code.hpp"
 #include "core/big_block.hpp"
-#include "core/quiet_thread.hpp"
 #include "core/rounding.hpp"
 #include "observe/collecting/watched_pages_collector.hpp"
 #include "observe/collector_variant.hpp"
 #include "observe/page_watch.hpp"
 #include "observe/perf/sampled_use.hpp"
-#include "observe/threads/thread.hpp"
 #include "runtime/interval_phases.hpp"
 #include "runtime/runtime.hpp"
 #include "runtime/session/session.hpp"
@@ -75,10 +70,6 @@ class ToldApart {
       if (!odd || !is_worth_it(range) || marked_.size() >= k_most) continue;
       if (madvise(pointer(range), range.high - range.low, MADV_RANDOM) == 0) marked_.push_back(range);
     }
-  }
-  void undo() {
-    for (const auto& range : marked_) madvise(pointer(range), range.high - range.low, MADV_NORMAL);
-    marked_.clear();
   }
 
  private:
@@ -137,20 +128,20 @@ struct WatchedProgram::State {
         const std::vector<observe::PerfEvent>& given)
       : collector(of), mutex(programs), clock(runs), events(given) {}
 
-  static void* thread_body(void* self) {
-    observe::t_thread.go_inside();
+  void run() noexcept {
     try {
-      static_cast<State*>(self)->run();
+      watch_program();
     } catch (const std::exception& error) {
-      static_cast<State*>(self)->runtime->note(
-          "warning", std::string("the program is not watched any more: ") + error.what());
+      try {
+        runtime->note("warning", std::string("the program is not watched any more: ") + error.what());
+      } catch (const std::exception&) {  // no memory to say it with
+      }
     }
-    return nullptr;
   }
 
-  void run() {
-    if (!begin_watch()) return;
-    while (sleep(pause())) {
+  void watch_program() {
+    begin_watch();
+    while (watch && thread.sleep(pause())) {
       if (const auto window = take_window()) {
         const std::lock_guard lock(mutex);
         collector.add(*window);
@@ -160,13 +151,7 @@ struct WatchedProgram::State {
       }
       end_interval();
     }
-    apart.undo();
-  }
-
-  // False where the thread is to end.
-  bool sleep(double seconds) {
-    std::unique_lock lock(own);
-    return !changed.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return is_over; });
+    tell_lost();
   }
 
   // So that windows take no more than their share.
@@ -196,7 +181,7 @@ struct WatchedProgram::State {
     watch->begin(ranges);
     observe::UseWindow window;
     window.begin = now();
-    if (!sleep(collector.window().value)) return {};
+    if (!thread.sleep(collector.window().value)) return {};
     std::vector<std::uint64_t> used(ranges.size());
     watch->read(ranges, used);
     window.end = now();
@@ -224,18 +209,27 @@ struct WatchedProgram::State {
   [[nodiscard]] double now() const { return clock.now().value; }
   static std::string base_name(const std::string& name) { return name.substr(0, name.rfind('#')); }
   // The best that there is: the processor's counters, else the kernel's marks on pages.
-  bool begin_watch() {
+  void begin_watch() {
     if (!events.empty() && observe::MemorySampler::lacks(events).empty()) {
-      auto sampled = std::make_unique<observe::SampledUse>(events, static_cast<int>(gettid()));
-      note("the processor's samples of accesses", sampled->misses());
-      watch = std::move(sampled);
-      return true;
+      auto made = std::make_unique<observe::SampledUse>(events, static_cast<int>(gettid()));
+      note("the processor's samples of accesses", made->misses());
+      sampled = made.get();
+      watch = std::move(made);
+    } else if (const auto* const variant = observe::best_page_watch()) {
+      watch = variant->make();
+      note(variant->name(), variant->misses());
+    } else {
+      runtime->note("warning",
+                    "no hooks, and no way to watch pages can be had here; terrace run --dry-run says why");
     }
-    const auto* const variant = observe::best_page_watch();
-    if (!variant) return false;
-    watch = variant->make();
-    note(variant->name(), variant->misses());
-    return true;
+  }
+  void tell_lost() const {
+    const auto counts = sampled ? sampled->counts() : observe::SamplerCounts{};
+    if (counts.lost + counts.throttled + counts.refused == 0) return;
+    runtime->note("note", "of the samples of accesses " + std::to_string(counts.lost) + " were lost beside " +
+                              std::to_string(counts.samples) + "; the kernel held events back " +
+                              std::to_string(counts.throttled) + " times and refused them for " +
+                              std::to_string(counts.refused) + " threads");
   }
   void note(std::string_view by, std::string_view misses) const {
     auto text = "no hooks: objects are watched by " + std::string(by);
@@ -249,6 +243,7 @@ struct WatchedProgram::State {
   Clock& clock;
   const std::vector<observe::PerfEvent>& events;
   std::unique_ptr<observe::PageWatch> watch;
+  const observe::SampledUse* sampled = nullptr;  // the watch, where it is of samples
   ToldApart apart;
   runtime::IntervalPhases phases;
   runtime::IntervalPhases::Interval interval;
@@ -257,13 +252,7 @@ struct WatchedProgram::State {
   std::function<bool()> has_loop;  // somebody else has one
   double cost = 0;                 // of the last window, seconds of a processor
   bool is_learning = true;
-
-  std::mutex own;
-  std::condition_variable changed;
-  bool is_over = false;
-  std::atomic<bool> is_begun{false};
-  pthread_t thread{};
-  bool is_running = false;
+  HelperThread thread;  // the last: it uses the others
 };
 
 WatchedProgram::WatchedProgram(observe::WatchedPagesCollector& collector, std::mutex& mutex, Clock& clock,
@@ -276,18 +265,9 @@ void WatchedProgram::report_to(runtime::Runtime& runtime) noexcept { state_->run
 void WatchedProgram::yield_to(std::function<bool()> has_loop) { state_->has_loop = std::move(has_loop); }
 
 void WatchedProgram::begin() noexcept {
-  if (state_->is_begun.exchange(true)) return;
-  state_->is_running = start_quietly(state_->thread, "terrace/watch", State::thread_body, state_.get());
+  state_->thread.begin("terrace/watch", [state = state_.get()] { state->run(); });
 }
 
-void WatchedProgram::end() noexcept {
-  if (!std::exchange(state_->is_running, false)) return;
-  {
-    const std::lock_guard lock(state_->own);
-    state_->is_over = true;
-  }
-  state_->changed.notify_all();
-  pthread_join(state_->thread, nullptr);
-}
+void WatchedProgram::end() noexcept { state_->thread.end(); }
 
 }  // namespace terrace::agent

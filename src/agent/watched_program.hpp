@@ -50,7 +50,7 @@ class WatchedProgram {
   void report_to(runtime::Runtime& runtime) noexcept;
   // While somebody else has found a loop no intervals are cut. Before it begins.
   void yield_to(std::function<bool()> has_loop);
-  // The thread begins; later calls do nothing. Whoever allocates calls it, once there is enough to watch.
+  // The thread begins. Whoever allocates calls it once, when there is enough to watch.
   void begin() noexcept;
   // The thread ends, at the latest after the window that is open.
   void end() noexcept;

@@ -102,14 +102,18 @@ hbw huge_bind "$calls" bind 0
 hbw huge_preferred "$calls" preferred 0
 echo 0 >$pool
 # A program without hooks, markers or a plan: its pages are watched. Alone: it goes by the clock.
-job watched terrace run --keep-plan --machine "$here/guest.toml" --fast 28MiB -o "$out/watched.terrace" -- "$guest/watched" 24 0 150
+watch() {
+  job "$1" terrace run --machine "$here/guest.toml" --fast 28MiB -o "$out/$1.terrace" "${@:3}" -- "$guest/watched" 24 0 "$2"
+}
+watch watched 150 --keep-plan
+watch proved 60
 learn &
 obey s
 obey w
 stream cg accesses 4160KiB 200000 --class W --iterations 3
 stream cg timer 4160KiB 200000 --class W --iterations 3
 for progress in timer sentinel; do
-  stream mg $progress 12352KiB 200000 --class W --iterations 3
+  stream mg $progress 12352KiB 100000 --class W --iterations 3
   stream hydro $progress 8256KiB 30000 --side 256 --steps 3
 done
 victim forks fork 6

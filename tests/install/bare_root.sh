@@ -20,7 +20,7 @@ bare_root() {
   archive=$TERRACE_BUILD/bare-root$(printf -- '-%s' "$@").tar
   if [[ ! -e $archive ]]; then
     suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
-    debootstrap --variant=minbase "$suite" "$root" http://deb.debian.org/debian >"$work/debootstrap.log" 2>&1 ||
+    debootstrap --variant=minbase "$suite" "$root" >"$work/debootstrap.log" 2>&1 ||
       skip "debootstrap could not make a system; its words are in $work/debootstrap.log"
     cp -L /etc/resolv.conf "$root/etc/resolv.conf"
     in_root "apt-get -qq update && apt-get -qq install -y --no-install-recommends $* && apt-get clean" >"$work/packages.log" 2>&1 ||

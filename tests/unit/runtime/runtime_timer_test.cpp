@@ -28,13 +28,13 @@ Plan plan_of_segments() {
   return plan;
 }
 
-struct Went {
+struct WentByTime {
   std::vector<profile::PhaseRecord> solves;
   std::vector<profile::Transfer> transfers;
 };
 
 // "solve" takes so many milliseconds, iteration by iteration; nothing counts its accesses.
-Went run(const Plan& plan, const std::vector<int>& milliseconds) {
+WentByTime run(const Plan& plan, const std::vector<int>& milliseconds) {
   TestRun of({.plan = plan, .progress = "timer"});
   of.runtime.loop_begin("main");
   for (const auto each : milliseconds) {
@@ -45,7 +45,7 @@ Went run(const Plan& plan, const std::vector<int>& milliseconds) {
   }
   of.runtime.loop_end();
   of.runtime.finish("exit");
-  Went went;
+  WentByTime went;
   for (const auto& phase : of.records<profile::PhaseRecord>())
     if (phase.name == "solve") went.solves.push_back(phase);
   for (const auto& record : of.records<profile::TransfersRecord>())

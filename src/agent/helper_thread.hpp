@@ -1,0 +1,60 @@
+// A thread of Terrace's beside the program that sleeps most of the time, and can be told to end.
+#pragma once
+
+#include <pthread.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <utility>
+
+#include "core/quiet_thread.hpp"
+#include "observe/threads/thread.hpp"
+
+namespace terrace::agent {
+
+class HelperThread {
+ public:
+  HelperThread() = default;
+  ~HelperThread() { end(); }
+  HelperThread(const HelperThread&) = delete;
+  HelperThread& operator=(const HelperThread&) = delete;
+
+  // `body` runs in the thread, throws nothing, and returns when sleep() is false. Called at most once.
+  void begin(const char* name, std::function<void()> body) noexcept {
+    body_ = std::move(body);
+    is_running_ = start_quietly(thread_, name, run, this);
+  }
+  // By the thread itself; false where it is to end.
+  bool sleep(double seconds) {
+    std::unique_lock lock(mutex_);
+    return !changed_.wait_for(lock, std::chrono::duration<double>(seconds), [this] { return is_over_; });
+  }
+  // Returns when the body has.
+  void end() noexcept {
+    if (!std::exchange(is_running_, false)) return;
+    {
+      const std::lock_guard lock(mutex_);
+      is_over_ = true;
+    }
+    changed_.notify_all();
+    pthread_join(thread_, nullptr);
+  }
+
+ private:
+  static void* run(void* self) {
+    observe::t_thread.go_inside();
+    static_cast<HelperThread*>(self)->body_();
+    return nullptr;
+  }
+
+  std::function<void()> body_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_over_ = false;
+  bool is_running_ = false;
+  pthread_t thread_{};
+};
+
+}  // namespace terrace::agent

@@ -113,9 +113,9 @@ bool has_nothing_to_choose(const runtime::Session& session) {
 }  // namespace
 
 runtime::Observed what_is_observed(runtime::Session& session) {
-  if (!session.hooks || (!wants_pages(session) && has_nothing_to_choose(session)))
-    return runtime::Observed::nothing;
-  if (!wants_pages(session)) return runtime::Observed::hooks;
+  if (!session.hooks) return runtime::Observed::nothing;
+  if (!wants_pages(session))
+    return has_nothing_to_choose(session) ? runtime::Observed::nothing : runtime::Observed::hooks;
   session.hooks = false;
   // A plan names small objects, too.
   if (!session.configurations.front().plan)

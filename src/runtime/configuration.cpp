@@ -49,7 +49,6 @@ std::unique_ptr<strategy::Strategy> Configuration::start(DomainId domain,
     context.knows_enough = [collector] { return collector->knows_enough(); };
   context.learn_iterations = parts_.steering.learn_iterations;
   context.compares = parts_.steering.proves;
-  context.learn_at_home = parts_.steering.learn_at_home;
   const auto& steering = parts_.steering;
   const auto proven = [&](std::unique_ptr<strategy::Strategy> strategy, const strategy::Predicted& predicted) {
     if (!steering.proves) return strategy;

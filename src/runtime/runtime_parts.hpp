@@ -58,7 +58,6 @@ struct Steering {
   bool better_plan = false;            // it is, until the planner has made one of the first iteration; else always
   strategy::Hints hints;               // given by the user
   std::uint32_t learn_iterations = 1;  // profiled before planning
-  bool learn_at_home = false;          // else with data where first touch puts it, fast memory first
   bool first_touch = false;            // what nobody plans for is placed as the kernel would
   bool proves = false;                 // what a plan makes slower is undone (strategy/proof/guarded.hpp)
   bool learning_slows = false;         // the program, so that iterations that are learned from prove nothing

@@ -46,7 +46,6 @@ struct Context {
   bool profiles = false;                                                // a collector can fill a profile
   std::uint32_t learn_iterations = 1;  // profiled before planning, and more until the collector knows enough
   std::function<bool()> knows_enough;  // of this loop, to plan by; empty: an iteration suffices
-  bool learn_at_home = false;          // else with data where first touch puts it, fast memory first
   bool compares = false;               // with iterations before the plan: nothing moves until it is made
 
   [[nodiscard]] const std::vector<PlaceId>& places() const { return machine->fastest_first(domain); }

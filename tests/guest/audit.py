@@ -221,8 +221,10 @@ def history(samples: list[Sample], run: Run, at: int, object_id: int, chunk: int
     return lines
 
 
-def most_on_node(samples: list[Sample], run: Run, node: int) -> int:
+def most_on_node(samples: list[Sample], run: Run, node: int, only: set[tuple[int, int]] | None = None) -> int:
     """The most bytes of living heap objects that the kernel ever had on a node at one time.
+
+    `only`: of these chunks (object, chunk) alone.
 
     The kernel is asked page by page: a chunk that moves meanwhile could be met on both sides or on neither, and is
     left out. So nothing is counted that was not there when the first page was asked for.
@@ -240,7 +242,7 @@ def most_on_node(samples: list[Sample], run: Run, node: int) -> int:
             for one in run.living(run.phases[sample.iteration, sample.position])
             if one.kind == "heap"
             for chunk in range(one.chunks)
-            if (one.id, chunk) not in moving
+            if (one.id, chunk) not in moving and (only is None or (one.id, chunk) in only)
         )
         most = max(most, pages * PAGE)
     return most

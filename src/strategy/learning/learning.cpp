@@ -39,19 +39,20 @@ bool Learning::has_learned(std::uint32_t iterations) const {
 
 bool Learning::knows_enough() const { return !context_.knows_enough || context_.knows_enough(); }
 
-// Who corrects placement while the program runs may begin as the kernel does: learning then costs less.
+// Before there is a plan, data begins where the kernel would put it: learning then costs less than with all of it
+// in slow memory.
 Stretch Learning::initial(const observe::Object& object, std::uint32_t ordinal, std::uint32_t left) {
   if (plan_ && !let_go_) return plan_->initial(object, ordinal, left);
   if (places_by_counts() && !gave_up_) return counted_.initial(object, left);
   const bool is_stack = context_.compares && object.kind == observe::ObjectKind::stack;
-  if (!context_.learn_at_home && planner_ != nullptr && !is_stack)
+  if (planner_ != nullptr && !is_stack)
     if (const auto fit = first_fit(context_, object, left)) return *fit;
   return {context_.home(), left};
 }
 
 void Learning::observe(const ObjectAdded& event, Requests& requests) {
   if (plan_) plan_->bind(event.object, requests);
-  let_go_ = !context_.learn_at_home && is_plan_over() && requests.all_done();
+  let_go_ = is_plan_over() && requests.all_done();
 }
 
 void Learning::observe(const LoopBegun& event, Requests& requests) {
@@ -172,7 +173,7 @@ bool Learning::adopt(const ComingPlan& coming, const PhaseBegins& at, Requests& 
     return true;
   }
   FollowedPlan adopted(coming.plan, context_, false);
-  if (!context_.learn_at_home) adopted.keep({coming.plan, context_, reached()});
+  adopted.keep({coming.plan, context_, reached()});
   const auto phase = adopted.find(at);
   if (!phase) return false;
   requests.adopted(coming.plan, coming.why);
@@ -220,8 +221,8 @@ void Learning::observe(const PhaseEnded& event, Requests& requests) {
 // moves as soon as what was seen of it says so. Where reference counts have placed it, they know more than the
 // beginning of an iteration.
 bool Learning::moves_early() const {
-  return planner_ && !gave_up_ && !places_by_counts() && !again_ && !plan_ && !context_.learn_at_home &&
-         !context_.compares && planner_->meanwhile() != nullptr;
+  return planner_ && !gave_up_ && !places_by_counts() && !again_ && !plan_ && !context_.compares &&
+         planner_->meanwhile() != nullptr;
 }
 
 void Learning::observe(const StretchProfiled& event, Requests& requests) {

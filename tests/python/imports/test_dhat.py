@@ -5,6 +5,7 @@ import shutil
 import subprocess
 
 import pytest
+from damage import damaged
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from terrace import _core
@@ -153,14 +154,9 @@ def test_the_verb_refuses_in_one_line(terrace, tmp_path):
 @settings(max_examples=400, deadline=None)
 @given(st.data())
 def test_damage_never_gets_past(data):
-    text = bytearray(json.dumps(SMALL).encode())
-    if data.draw(st.booleans()):
-        del text[data.draw(st.integers(0, len(text))) :]
-    for _ in range(data.draw(st.integers(1, 4))):
-        if text:
-            text[data.draw(st.integers(0, len(text) - 1))] = data.draw(st.integers(0, 255))
+    text = damaged(data, json.dumps(SMALL).encode(), 4)
     try:
-        counted = dhat.parse(bytes(text))
+        counted = dhat.parse(text)
         if any(block.size for block in counted.blocks):
             measured = dhat.measured(counted, 64, 1e9)
             assert all(one.chunks >= 1 for one in measured.objects)

@@ -5,6 +5,7 @@ import struct
 import subprocess
 
 import pytest
+from damage import damaged
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from terrace.errors import WrongCallError
@@ -273,14 +274,9 @@ def test_what_cannot_be_read_is_refused(data, words):
 @settings(max_examples=600, deadline=None)
 @given(st.data())
 def test_damage_never_gets_past(data):
-    text = bytearray(ordinary().bytes())
-    if data.draw(st.booleans()):
-        del text[data.draw(st.integers(0, len(text))) :]
-    for _ in range(data.draw(st.integers(1, 6))):
-        if text:
-            text[data.draw(st.integers(0, len(text) - 1))] = data.draw(st.integers(0, 255))
+    text = damaged(data, ordinary().bytes(), 6)
     try:
-        recorded = perf_data.parse(bytes(text))
+        recorded = perf_data.parse(text)
         perf_mem.measured(recorded, MEMORY, read_elf=lambda name: ElfData([], []))
     except (DamagedError, WrongCallError) as error:
         assert "\n" not in str(error)

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "machine/file/machine_file.hpp"
+#include "quiet_heap.hpp"
 #include "support/real_memory.hpp"
 
 namespace terrace::agent {
@@ -50,14 +51,7 @@ TEST(FastPlaces, OfPublishedMachines) {
 
 struct Living {
   Living() : machine(tests::machine_on({0, 0, 0})), ledger(*page, {{16 << 20}, {32 << 20}, {1 << 30}}) {
-    OrderedHeap::Parts parts;
-    parts.machine = &machine;
-    parts.ledger = &ledger;
-    parts.mark = 0;
-    parts.counts = [this] { return &counts; };
-    parts.enter = [] {};
-    parts.say = [](const char*) {};
-    heap.emplace(parts);
+    heap.emplace(quiet_parts(machine, ledger, counts));
     hbw.emplace(*heap, std::nullopt);
   }
   machine::Machine machine;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "agent/heap/ordered_heap.hpp"
+#include "quiet_heap.hpp"
 #include "support/real_memory.hpp"
 
 namespace terrace::agent {
@@ -27,14 +28,7 @@ constexpr std::size_t k_extent = memory::BlockArena::k_extent;
 // Arenas are the process's: all tests have one heap. Of the second place 8 MiB may be used, of the first 512.
 struct Living {
   Living() : machine(tests::machine_on({0, 0, 0})), ledger(*page, {{512 * k_mib}, {8 * k_mib}, {1 << 30}}) {
-    OrderedHeap::Parts parts;
-    parts.machine = &machine;
-    parts.ledger = &ledger;
-    parts.mark = 0;
-    parts.counts = [this] { return &counts; };
-    parts.enter = [] {};
-    parts.say = [](const char*) {};
-    heap.emplace(parts);
+    heap.emplace(quiet_parts(machine, ledger, counts));
     strict = heap->add_order("second place alone", {1}, OrderedHeap::Rule::strict);
   }
   machine::Machine machine;

@@ -42,10 +42,9 @@ struct Early {
 
 TEST(EarlyMoves, ComeInTheIterationThatIsLearned) {
   constexpr Seconds k_seldom{8320e-9};  // 20,000 cycles: what samples cost shifts little
-  Early early({.learn_at_home = false, .sample_interval = k_seldom, .segments = true});
+  Early early({.sample_interval = k_seldom, .segments = true});
   early.iterate(12);
   Early waits({.planner = "unimem",
-               .learn_at_home = false,
                .sample_interval = k_seldom,
                .segments = true});  // it has no first plan, and learns as published
   waits.iterate(12);
@@ -59,14 +58,15 @@ TEST(EarlyMoves, ComeInTheIterationThatIsLearned) {
   EXPECT_TRUE(learned[0].anew);
   EXPECT_FALSE(waits.run.records<profile::IterationRecord>().at(0).anew);
   // The plan that follows is as good as that of an iteration in which nothing moved.
-  Early home({.sample_interval = k_seldom, .segments = true});
+  Early home({.proves = true, .sample_interval = k_seldom, .segments = true});
   home.iterate(12);
   EXPECT_NEAR((early.begun[11] - early.begun[10]) / (home.begun[11] - home.begun[10]), 1, 0.02);
 }
 
 TEST(EarlyMoves, LeaveTheIterationAloneThatARunIsComparedWith) {
-  for (const RunChoice& choice : {RunChoice{}, RunChoice{.every = 1, .learn_at_home = false, .segments = true},
-                                  RunChoice{.planner = "slow-only", .learn_at_home = false, .segments = true}}) {
+  for (const RunChoice& choice :
+       {RunChoice{.proves = true, .segments = true}, RunChoice{.every = 1, .segments = true},
+        RunChoice{.planner = "slow-only", .segments = true}}) {
     Early early(choice);
     early.iterate(3);
     EXPECT_EQ(early.transfers_in(0), 0U);
@@ -74,7 +74,7 @@ TEST(EarlyMoves, LeaveTheIterationAloneThatARunIsComparedWith) {
 }
 
 TEST(EarlyMoves, AreTheSameInEveryRun) {
-  Early one({.learn_at_home = false, .segments = true}), other({.learn_at_home = false, .segments = true});
+  Early one({.segments = true}), other({.segments = true});
   one.iterate(4);
   other.iterate(4);
   EXPECT_EQ(one.run.vm.now(), other.run.vm.now());

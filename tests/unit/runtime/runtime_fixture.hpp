@@ -63,7 +63,7 @@ struct RunChoice {
   std::uint32_t every = 0;   // above 0: a recording that follows each so many iterations
   observe::CoreTimes core_times = {};
   strategy::Hints hints = {};
-  bool learn_at_home = true;
+  bool proves = false;  // plans are undone that make a run slower than it was
   Seconds sample_interval = k_sample_interval;
   std::string progress{observe::k_default_progress};
   bool segments = false;  // progress is reported chunk by chunk, as it always is to policies
@@ -216,7 +216,7 @@ class TestRun {
     configuration.steering.plan = choice.plan;
     configuration.steering.better_plan = choice.better_plan;
     configuration.steering.hints = choice.hints;
-    configuration.steering.learn_at_home = choice.learn_at_home;
+    configuration.steering.proves = choice.proves;
     configuration.steering.record_only = choice.every > 0;
     configuration.steering.keep_exact = choice.keep_exact;
     configuration.calibration = sim::measure_calibration(machine, 0, 1);

@@ -108,9 +108,7 @@ TEST(RuntimeHints, TheProgramMayTellWhenEverythingIsMade) {
 
 // Where data lies by first touch before the program says anything, what has no count makes room.
 TEST(RuntimeHints, WhatHasNoCountMakesRoomAndNoMoreThanIsNeeded) {
-  RunChoice at_first_touch;
-  at_first_touch.learn_at_home = false;
-  TestRun run(at_first_touch);
+  TestRun run;
   EXPECT_EQ(in_fast(run, run.hot), 4 * k_mib);
   EXPECT_EQ(in_fast(run, run.cold), k_mib);
   const auto late = run.add_late();

@@ -24,7 +24,7 @@ struct Leftovers {
     return run.runtime.add_object("new", observe::ObjectKind::heap, TestRun::address(n), size);
   }
 
-  TestRun run{{.planner = "unimem", .fast = Bytes{10 * k_mib}, .learn_at_home = false, .segments = true}};
+  TestRun run{{.planner = "unimem", .fast = Bytes{10 * k_mib}, .segments = true}};
   ObjectId late = run.add_late();
 };
 

@@ -331,6 +331,7 @@ def test_live_it_learns_in_the_first_iteration_and_moves_afterwards(guest):
     # An emulated machine's phases take any time, so that it may learn again; not every segment has a sentinel.
     usual = (
         "learned again",
+        "the new plan is the old one",
         "plan: segments with which no chunk is touched for the first time begin by time",
         "the plan is ",  # undone, in force again: the same
     )

@@ -41,14 +41,16 @@ def _difference(truth: str, other: str) -> str:
 
 
 def measured(case: Case) -> Row:
-    """All turns of a program. Its first run is plain, and counts for its output alone: it reads from the disk."""
-    _, truth = _once(case, PLAIN)
-    seconds: dict[str, list[float]] = {way: [] for way in WAYS}
-    cpu: dict[str, list[float]] = {way: [] for way in WAYS}
-    peak: dict[str, list[int]] = {way: [] for way in WAYS}
+    """All turns of a program. Its first run is plain. Where it is timed that counts for its output alone: it reads
+    from the disk."""
+    first, truth = _once(case, PLAIN)
+    once = not case.is_timed
+    seconds: dict[str, list[float]] = {way: [first.seconds] * (once and way == PLAIN) for way in WAYS}
+    cpu: dict[str, list[float]] = {way: [first.cpu] * (once and way == PLAIN) for way in WAYS}
+    peak: dict[str, list[int]] = {way: [first.peak] * (once and way == PLAIN) for way in WAYS}
     wrong, said = [], []
-    for turn in range(SETTINGS.turns if case.is_timed else 1):
-        for way in order(turn):
+    for turn in range(1 if once else SETTINGS.turns):
+        for way in (OURS, OFF) if once else order(turn):
             done, outcome = _once(case, way)
             seconds[way].append(done.seconds)
             cpu[way].append(done.cpu)

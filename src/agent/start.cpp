@@ -307,9 +307,9 @@ Process* build(const char* session_path) {
   process.big_block = all->session.big_block.value;
   if (prepare_spilled(all->session, say)) {
     process.make_spilled = make_spilled;
+    process.spilled_memory = all->session.spill.memory.value;
     process.end_spilled = end_spilled;
   }
-  // What is too small to lie over a file stays with the next allocator.
   if (process.make_spilled) process.big_block = std::max<std::uint64_t>(process.big_block, k_big_block);
   if (!all->session.spill.is_wanted()) say_limited(*all);
   if (all->watching) {

@@ -64,7 +64,7 @@ std::string line_of(const SpilledProcess& one, const runtime::SpillSpec& spec) {
   // Nearly all of what it has in memory is not Terrace's to move.
   if (beside(one) > 0 && one.most < spec.memory.value / 4)
     return fmt::format(
-        "its data are in blocks below {}, which stay in memory, or in what is not taken over (static data, "
+        "its data are in mappings below {}, which stay in memory, or in what else is not taken over (static data, "
         "stacks, and mappings that are shared, of files, or without rights at first): {} beyond the limit{}{}",
         format(Bytes{k_big_block}), bytes(beside(one)),
         one.most > 0 ? fmt::format("; {} could be in the file", bytes(one.most)) : "", of_blocks(one));
@@ -81,9 +81,9 @@ std::string line_of(const SpilledProcess& one, const runtime::SpillSpec& spec) {
                         seconds(one.predicted));
   line += of_blocks(one);
   if (beside(one) > 0)
-    line += fmt::format(
-        "; {} beyond the limit are in small blocks and in what else has to be in memory: give at least {}",
-        bytes(beside(one)), format(transfer::spill_limits::least_memory(Bytes{spec.memory.value + beside(one)})));
+    line +=
+        fmt::format("; {} beyond the limit are in what has to be in memory: give at least {}", bytes(beside(one)),
+                    format(transfer::spill_limits::least_memory(Bytes{spec.memory.value + beside(one)})));
   if (one.over > 0)
     line += fmt::format("; {} beyond the limit stayed in memory{}", bytes(one.over), why_over(one.over_reasons));
   return line;
@@ -112,8 +112,8 @@ std::string line_of_all(const std::vector<SpilledProcess>& processes, const runt
       seconds(least->waited), of_blocks(sum));
   const auto worst = std::ranges::max_element(processes, {}, beside);
   if (beside(*worst) > 0)
-    line += fmt::format("; {} beyond the limit are in small blocks and in what else has to be in memory, of {}",
-                        bytes(beside(*worst)), name_of(*worst));
+    line += fmt::format("; {} beyond the limit are in what has to be in memory, of {}", bytes(beside(*worst)),
+                        name_of(*worst));
   return line;
 }
 
@@ -125,8 +125,8 @@ std::string line_of_none(const std::vector<SpilledProcess>& processes, const run
     return fmt::format("a process had {} in memory, more than {}: little of its data was taken over, {} at most",
                        format(peak), format(spec.memory), bytes(most));
   if (most == 0)
-    return fmt::format("no block of {} or more was seen, so nothing was put over a file",
-                       format(Bytes{k_big_block}));
+    return fmt::format("nothing was put over a file: no process had a block of {} or more, or {} in memory",
+                       format(Bytes{k_big_block}), format(Bytes{spec.memory.value / 4}));
   if (processes.size() == 1)
     return fmt::format("all of its data fitted into {} of memory: {}", format(spec.memory), bytes(most));
   return fmt::format("all of its data fitted: {} processes, {} of memory each, {} of data at most",

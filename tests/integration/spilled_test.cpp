@@ -94,12 +94,39 @@ TEST_F(Spilled, SaysHowItGoes) {
   EXPECT_NE(done.output.find("of data in 96MiB of memory; reading "), std::string::npos) << done.output;
 }
 
-TEST_F(Spilled, SaysWhatIsBeyondTheLimitInSmallBlocks) {
-  const auto done =
-      with("64MiB", "python3 -c 'import time; x = [b\"x\" * 100000 for _ in range(2000)]; time.sleep(1)'");
+// As Python maps the arenas that its numbers lie in.
+TEST_F(Spilled, SaysWhatIsBeyondTheLimitInSmallMappings) {
+  const auto done = with("64MiB",
+                         "python3 -c 'import mmap, time\n"
+                         "kind = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS\n"
+                         "x = [mmap.mmap(-1, 1 << 20, flags=kind) for _ in range(200)]\n"
+                         "for one in x: one.write(b\"x\" * (1 << 20))\n"
+                         "time.sleep(1)'");
   EXPECT_EQ(done.status, 0) << done.output;
-  EXPECT_NE(done.output.find("its data are in blocks below 4MiB, which stay in memory"), std::string::npos)
+  EXPECT_NE(done.output.find("its data are in mappings below 4MiB, which stay in memory"), std::string::npos)
       << done.output;
+}
+
+// The sizes of all classes, of blocks with pages of their own, and of those that have chunks of their own.
+TEST_F(Spilled, SmallBlocksLieOverTheFile) {
+  const std::string program =
+      "python3 -c '\n"
+      "import random\n"
+      "random.seed(7)\n"
+      "def block(i, size): return bytes([i % 251]) * size\n"
+      "sizes = [random.choice((600, 5000, 40000, 300000, 1500000)) for _ in range(700)]\n"
+      "x = [block(i, size) for i, size in enumerate(sizes)]\n"
+      "for _ in range(4):\n"
+      "    for i in range(0, len(x), 3): sizes[i] = random.randrange(600, 900000); x[i] = block(i, sizes[i])\n"
+      "    assert all(one == block(i, sizes[i]) for i, one in enumerate(x))\n"
+      "print(next(l for l in open(\"/proc/self/status\") if \"VmHWM\" in l).split()[1])'";
+  const auto alone = run(program);
+  ASSERT_EQ(alone.status, 0) << alone.output;
+  ASSERT_GT(std::stol(alone.output), 150 * 1024) << "KiB";
+  const auto done = with("64MiB", program);
+  EXPECT_EQ(done.status, 0) << done.output;
+  EXPECT_NE(done.output.find("of data in 64MiB of memory"), std::string::npos) << done.output;
+  EXPECT_LT(std::stol(done.output), 96 * 1024) << "KiB";
 }
 
 // Python's arenas of 1 MiB are no data for a file: each would have a chunk of its own. What is asked for beyond

@@ -61,7 +61,7 @@ def test_a_program_of_another_user_is_told_of():
     assert done.returncode == 0
     first, last = done.stderr.splitlines()
     assert first.startswith("terrace: a process of another user, who may not read this run's folder, runs without")
-    assert last == "terrace: no block of 4MiB or more was seen, so nothing was put over a file"
+    assert last == "terrace: nothing was put over a file: no process had a block of 4MiB or more, or 16MiB in memory"
 
 
 def test_of_a_program_that_nobody_saw_nothing_is_claimed(tmp_path):
@@ -74,4 +74,4 @@ def test_of_a_program_that_nobody_saw_nothing_is_claimed(tmp_path):
     if made.returncode != 0:
         pytest.skip("no static C library")
     done = run(*MEMORY, "--", "bash", "-c", f"exec {tmp_path / 'big'}")
-    assert done.stderr == "terrace: no block of 4MiB or more was seen, so nothing was put over a file\n"
+    assert done.stderr == "terrace: nothing was put over a file: no process had a block of 4MiB or more, or 16MiB in memory\n"

@@ -240,12 +240,12 @@ def test_what_is_not_taken_over_is_told(big, disk):
     first, last = done.stderr.splitlines()
     assert "what has to stay in memory" in first and "give at least" in first
     assert last.startswith(
-        "terrace: its data are in blocks below 4MiB, which stay in memory, or in what is not taken"
+        "terrace: its data are in mappings below 4MiB, which stay in memory, or in what else is not taken"
     )
     assert last.endswith("MiB beyond the limit")
     some = run("--memory", "256MiB", "--spill", disk, "--", big, "both", 300).stderr.splitlines()[-1]
     assert some.startswith(
-        "terrace: its data are in blocks below 4MiB, which stay in memory, or in what is not taken"
+        "terrace: its data are in mappings below 4MiB, which stay in memory, or in what else is not taken"
     )
     assert some.endswith("MiB beyond the limit; 8MiB could be in the file")
 

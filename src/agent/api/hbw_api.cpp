@@ -80,12 +80,14 @@ constinit std::atomic<int> g_hbw_policy{0};  // hbw_policy_t; 0: not yet asked f
 void lock_hbw() {
   const observe::Inside inside;
   if (auto* const heap = g_hbw.load()) heap->lock();
+  memory::BlockArena::lock();
   if (g_hbw_own) g_hbw_own->lock();
 }
 
 void unlock_hbw(bool in_child) {
   const observe::Inside inside;
   if (g_hbw_own) g_hbw_own->unlock();
+  memory::BlockArena::unlock();
   if (g_hbw_own && in_child) g_hbw_own->in_child();
   if (auto* const heap = g_hbw.load()) heap->unlock();
 }

@@ -33,13 +33,17 @@ bool SmallBlocks::reserve() noexcept {
 }
 
 bool SmallBlocks::begin(int order) noexcept {
-  const std::lock_guard guard(mutex_);
   const auto at = static_cast<std::size_t>(order);
-  if (const auto known = begun_[at].load(std::memory_order_relaxed)) return known > 0;
   auto& source = sources_[at];
-  source.all = this;
-  source.order = order;
-  const bool done = (space_.load() || reserve()) && memory::BlockArena::make(static_cast<unsigned>(order), source);
+  bool done = false;
+  {
+    const std::lock_guard guard(mutex_);
+    if (const auto known = begun_[at].load(std::memory_order_relaxed)) return known > 0;
+    source.all = this;
+    source.order = order;
+    done = space_.load() || reserve();
+  }
+  done = done && memory::BlockArena::make(static_cast<unsigned>(order), source);
   begun_[at].store(done ? 1 : -1, std::memory_order_release);
   return done;
 }
@@ -77,16 +81,14 @@ void SmallBlocks::give_back(void* address, std::size_t size) noexcept {
   reserved_->release_part(begin, size);
 }
 
-// Arenas ask for extents with locks of their own held: those come before the heap's.
+// Arenas ask for extents with locks of their own held: those come before these.
 void SmallBlocks::lock() const noexcept {
   mutex_.lock();
-  memory::BlockArena::lock();
   if (reserved_) reserved_->lock();
 }
 
 void SmallBlocks::unlock() const noexcept {
   if (reserved_) reserved_->unlock();
-  memory::BlockArena::unlock();
   mutex_.unlock();
 }
 

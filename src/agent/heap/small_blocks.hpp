@@ -45,12 +45,13 @@ class SmallBlocks {
   // Extents that are free are nobody's any more.
   void purge() noexcept;
 
-  // Around fork.
+  // Around fork, behind the arenas.
   void lock() const noexcept;
   void unlock() const noexcept;
 
  private:
   static constexpr std::size_t k_extent = memory::BlockArena::k_extent;
+  static constexpr std::size_t k_orders = memory::BlockArena::k_most - 1;  // the last is memory over a file
   struct Source final : memory::BlockArena::Extents {
     void* obtain(std::size_t size) noexcept override { return all->obtain(size, order); }
     void give_back(void* address, std::size_t size) noexcept override { all->give_back(address, size); }
@@ -68,9 +69,9 @@ class SmallBlocks {
   void give_back(void* address, std::size_t size) noexcept;
 
   OrderedHeap& heap_;
-  mutable std::mutex mutex_;                                                  // of beginning
-  std::array<std::atomic<std::int8_t>, memory::BlockArena::k_most> begun_{};  // 1: yes, -1: in vain
-  std::array<Source, memory::BlockArena::k_most> sources_;
+  mutable std::mutex mutex_;                                // of beginning
+  std::array<std::atomic<std::int8_t>, k_orders> begun_{};  // 1: yes, -1: in vain
+  std::array<Source, k_orders> sources_;
   std::optional<memory::RegionSpace> reserved_;
   std::atomic<const memory::RegionSpace*> space_{nullptr};  // it, once there is some
   std::atomic<std::uint8_t>* orders_ = nullptr;             // of each extent, plus 1

@@ -46,6 +46,10 @@ class SpilledHeap {
   // Zeros, or what a block had that was freed lately; nullptr where there is no room: the caller asks the next
   // allocator.
   void* allocate(std::size_t size, std::size_t alignment, bool zeros = true) noexcept;
+  // Zeros in any case, for blocks within it.
+  void* allocate_pool(std::size_t size) noexcept {
+    return obtain(size, k_granule, MappedRanges::Kind::block, size);
+  }
   // The block becomes longer where it is. False, and nothing happened, where something is behind it.
   bool grow(void* block, std::size_t size) noexcept;
   // What lies behind its new end is free. False, and nothing happened, where that would be no block of this size.
@@ -64,6 +68,8 @@ class SpilledHeap {
   // The program locks some of it.
   void note_locked() noexcept { locks_.store(true, std::memory_order_relaxed); }
 
+  [[nodiscard]] std::uint64_t base() const noexcept { return space_.base(); }
+  [[nodiscard]] Bytes reserved() const noexcept { return space_.reserved(); }
   // In a child of fork(2) it is not: what is mapped there is the kernel's business.
   [[nodiscard]] bool is_here() const noexcept;
   // Whether some of the range may be ours.

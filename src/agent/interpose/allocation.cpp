@@ -14,6 +14,7 @@
 #include "agent/heap/object_registry.hpp"
 #include "agent/heap/ordered_heap.hpp"
 #include "agent/heap/spilled_heap.hpp"
+#include "agent/heap/spilled_small.hpp"
 #include "agent/interpose/next.hpp"
 #include "agent/lifecycle/in_process.hpp"
 #include "agent/lifecycle/process.hpp"
@@ -96,12 +97,30 @@ void* allocate_ordered(std::size_t size, std::size_t alignment, bool zeros) {
   return block;
 }
 
+// A block below SpilledHeap::k_least over a file, once the process is large.
+void* allocate_small_spilled(std::size_t size, std::size_t alignment, bool zeros) {
+  if (size >= SpilledHeap::k_least || observe::t_thread.inside != 0) return nullptr;
+  auto* const here = process();
+  if (!here || !here->make_spilled) return nullptr;
+  const observe::OwnTime own;
+  const observe::Inside inside;
+  const auto saved = errno;
+  void* block = nullptr;
+  if (auto* const small = begin_small(*here, size))
+    block = SpilledSmall::fits(size, alignment) ? small->allocate(size, alignment, zeros)
+            : size > SpilledSmall::k_largest    ? spilled_heap()->allocate(size, alignment, zeros)
+                                                : nullptr;
+  errno = saved;
+  return block;
+}
+
 // A block that this library gives out; nullptr: the caller asks the next allocator. Without `zeros` it may have
 // what was in it when it was freed.
 inline void* take_over(std::size_t size, std::size_t alignment = 1, bool zeros = false) {
-  if (size < k_page && !ordered_heap()) [[likely]]
+  if (size < k_page && !g_standing.looks_at_small.load(std::memory_order_relaxed)) [[likely]]
     return nullptr;
   if (void* const block = allocate_ordered(size, alignment, zeros)) return block;
+  if (void* const block = allocate_small_spilled(size, alignment, zeros)) return block;
   auto* const here = wants(size);
   return here ? allocate_big(*here, size, alignment, zeros) : nullptr;
 }
@@ -118,6 +137,21 @@ bool release_small(void* block) {
   const observe::Inside inside;
   const auto saved = errno;
   SmallBlocks::release(order, block);
+  errno = saved;
+  return true;
+}
+
+bool is_small_spilled(const void* block) {
+  const auto* const small = spilled_small();
+  return small && small->contains(block);
+}
+
+bool release_small_spilled(void* block) {
+  if (!is_small_spilled(block)) return false;
+  const observe::OwnTime own;
+  const observe::Inside inside;
+  const auto saved = errno;
+  SpilledSmall::release(block);
   errno = saved;
   return true;
 }
@@ -168,6 +202,7 @@ bool resize_spilled(void* block, std::size_t old_size, std::size_t size) {
 
 // Whether it was one of ours, which then is free.
 bool release_big(void* block) {
+  if (spilled_small() && release_small_spilled(block)) return true;
   if (spilled_heap() && release_spilled(block)) return true;
   if (release_small(block)) return true;
   if (ordered_heap() && release_ordered(block)) return true;
@@ -188,6 +223,7 @@ bool release_big(void* block) {
 }
 
 std::size_t size_of_big(void* block) {
+  if (is_small_spilled(block)) return SpilledSmall::size_of(block);
   if (is_spilled(block)) return spilled_heap()->size_of(block);
   if (small_order(block) >= 0) return SmallBlocks::size_of(block);
   if (is_ordered(block)) return ordered_heap()->size_of(block);
@@ -227,8 +263,21 @@ void* reallocate_small(void* block, std::size_t size, int order) {
   return moved;
 }
 
+// Larger, or much smaller: a block of another size class.
+void* reallocate_small_spilled(void* block, std::size_t size) {
+  const auto old_size = SpilledSmall::size_of(block);
+  if (size <= old_size && size >= old_size / 2) return block;
+  void* moved = take_over(size);
+  if (!moved) moved = next_allocator()->malloc(size);
+  if (!moved) return size <= old_size ? block : nullptr;
+  move_block(block, old_size, moved, size);
+  release_small_spilled(block);
+  return moved;
+}
+
 // Other sizes for blocks that are ours, or shall be.
 void* reallocate(void* block, std::size_t size) {
+  if (is_small_spilled(block)) return reallocate_small_spilled(block, size);
   if (const int order = small_order(block); order >= 0) return reallocate_small(block, size, order);
   const auto* const next = next_allocator();
   const bool from_startup = arena_contains(block);

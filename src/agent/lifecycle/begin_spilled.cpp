@@ -2,14 +2,21 @@
 // of its address space. Whoever asks for that block may be any thread, in any place.
 #include <pthread.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <mutex>
+#include <new>
 
 #include "agent/heap/spilled_heap.hpp"
+#include "agent/heap/spilled_small.hpp"
 #include "agent/lifecycle/in_process.hpp"
 #include "agent/lifecycle/low_files.hpp"
+#include "core/rounding.hpp"
+#include "core/small_file.hpp"
 #include "observe/threads/thread.hpp"
 
 namespace terrace::agent {
@@ -56,6 +63,41 @@ SpilledHeap* begin_spilled(const Process& here) noexcept {
   auto* const made = here.make_spilled();
   g_standing.spilled.store(made, std::memory_order_release);
   g_refused.store(!made, std::memory_order_relaxed);
+  return made;
+}
+
+namespace {
+
+// What a thread allocates of small blocks before somebody looks how large the process is: such a part of its
+// memory, and at most so much.
+constexpr std::uint64_t k_step_share = 16;
+constexpr std::size_t k_most_step = std::size_t{16} << 20;
+
+// Of what it has in memory now. Without a file of /proc where the system says that it never had so much.
+bool is_large(std::uint64_t bytes) noexcept {
+  rusage use{};
+  if (getrusage(RUSAGE_SELF, &use) == 0 && static_cast<std::uint64_t>(use.ru_maxrss) << 10 < bytes) return false;
+  char text[128];
+  unsigned long long all = 0, resident = 0;
+  return read_small_file("/proc/self/statm", text, sizeof text) &&
+         std::sscanf(text, "%llu %llu", &all, &resident) == 2 && resident * k_page >= bytes;
+}
+
+}  // namespace
+
+SpilledSmall* begin_small(const Process& here, std::size_t size) noexcept {
+  if (auto* const made = spilled_small()) return made;
+  static constinit thread_local std::size_t since __attribute__((tls_model("initial-exec"))) = 0;
+  since += size;
+  if (since < std::min<std::uint64_t>(here.spilled_memory / k_step_share, k_most_step)) return nullptr;
+  since = 0;
+  if (!is_large(here.spilled_memory / SpilledSmall::k_from)) return nullptr;
+  auto* const heap = begin_spilled(here);
+  if (!heap) return nullptr;
+  const std::lock_guard guard(g_beginning);
+  if (auto* const made = spilled_small()) return made;
+  auto* const made = new (std::nothrow) SpilledSmall(*heap);
+  g_standing.small.store(made, std::memory_order_release);
   return made;
 }
 

@@ -34,6 +34,7 @@ class ObjectRegistry;
 class OrderedHeap;
 class ProgramLoops;
 class SpilledHeap;
+class SpilledSmall;
 
 struct Process {
   runtime::Runtime* runtime = nullptr;
@@ -49,6 +50,7 @@ struct Process {
   OrderedHeap* ordered = nullptr;                // null where nothing is placed by intent
   ProgramLoops* loops = nullptr;                 // null where nobody looks for the main loop
   SpilledHeap* (*make_spilled)() = nullptr;      // null where memory is not over a file; called at most once
+  std::uint64_t spilled_memory = 0;              // bytes that it may have then
   void (*begin_watching)() = nullptr;            // null where nobody watches; called once, with large data
   void (*end_watching)() = nullptr;              // the same; called when the process ends
   void (*end_spilled)() = nullptr;               // the same; called when the process ends
@@ -74,6 +76,8 @@ struct Standing {
   std::atomic<memory::RegionSpace*> regions{nullptr};
   std::atomic<OrderedHeap*> ordered{nullptr};
   std::atomic<SpilledHeap*> spilled{nullptr};
+  std::atomic<SpilledSmall*> small{nullptr};
+  std::atomic<bool> looks_at_small{false};  // blocks of less than a page may be placed, too
   std::atomic<bool> waits{false};  // it begins when there is something that could be placed
 };
 extern constinit Standing g_standing __attribute__((visibility("hidden")));

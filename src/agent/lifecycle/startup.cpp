@@ -18,6 +18,7 @@
 #include "agent/heap/object_registry.hpp"
 #include "agent/heap/ordered_heap.hpp"
 #include "agent/heap/spilled_heap.hpp"
+#include "agent/heap/spilled_small.hpp"
 #include "agent/interpose/next.hpp"
 #include "agent/interpose/threads.hpp"
 #include "agent/lifecycle/in_process.hpp"
@@ -26,6 +27,7 @@
 #include "agent/lifecycle/low_files.hpp"
 #include "agent/lifecycle/modules.hpp"
 #include "core/rounding.hpp"
+#include "memory/arenas/block_arena.hpp"
 #include "memory/region_space.hpp"
 #include "observe/threads/thread.hpp"
 #include "runtime/runtime.hpp"
@@ -64,6 +66,7 @@ void adopt(Process* made) {
     made->objects = new ObjectRegistry(*made->runtime, made->begin_watching);
     g_standing.regions.store(made->regions);
     g_standing.ordered.store(made->ordered);
+    g_standing.looks_at_small.store(made->ordered || made->make_spilled);
   }
   g_pid.store(getpid());
   g_standing.process.store(made, std::memory_order_release);
@@ -112,6 +115,8 @@ void before_fork() {
   observe::t_thread.go_inside();
   lock_beginning();
   lock_modules();
+  memory::BlockArena::lock();
+  if (const auto* const small = spilled_small()) small->lock();
   if (auto* const here = process()) {
     here->objects->lock();
     here->regions->lock();
@@ -135,6 +140,8 @@ void release_after_fork(void (SpilledHeap::*release_spilled)() noexcept) {
     here->regions->unlock();
     here->objects->unlock();
   }
+  if (const auto* const small = spilled_small()) small->unlock();
+  memory::BlockArena::unlock();
   unlock_modules();
   unlock_beginning();
 }

@@ -10,6 +10,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <mutex>
 #include <new>
 
 #include "memory/arenas/arena.hpp"
@@ -18,6 +19,7 @@ namespace terrace::memory {
 
 namespace {
 
+constinit std::mutex g_making;
 constinit std::array<std::atomic<Arena*>, BlockArena::k_most> g_arenas{};
 
 struct Kept {
@@ -33,6 +35,9 @@ struct Caches {
 // A pointer alone: a library that a program opens while it runs gets little thread-local memory.
 constinit thread_local Caches* t_caches __attribute__((tls_model("initial-exec"))) = nullptr;
 constinit thread_local bool t_ends __attribute__((tls_model("initial-exec"))) = false;
+
+constinit std::atomic<const void*> g_locked_by{nullptr};  // around a fork: a thread's own t_caches
+constinit int g_locks = 0;                                // by that thread
 
 pthread_key_t g_key;
 constinit std::atomic<int> g_has_key{0};  // 1: yes, -1: the system has none left
@@ -100,6 +105,8 @@ void give_half(Arena& arena, Kept& kept) noexcept {
 }  // namespace
 
 bool BlockArena::make(unsigned number, Extents& extents) noexcept {
+  const std::lock_guard guard(g_making);
+  if (g_arenas[number].load(std::memory_order_relaxed)) return true;
   if (g_has_key.load(std::memory_order_acquire) == 0)
     g_has_key.store(pthread_key_create(&g_key, [](void*) { end_thread(); }) == 0 ? 1 : -1,
                     std::memory_order_release);
@@ -153,13 +160,23 @@ void BlockArena::end_thread() noexcept {
 }
 
 void BlockArena::lock() noexcept {
+  if (g_locked_by.load(std::memory_order_relaxed) == &t_caches) {
+    ++g_locks;
+    return;
+  }
+  g_making.lock();
   for (auto& arena : g_arenas)
     if (auto* const one = arena.load()) one->lock();
+  g_locked_by.store(&t_caches, std::memory_order_relaxed);
+  g_locks = 1;
 }
 
 void BlockArena::unlock() noexcept {
+  if (--g_locks > 0) return;
+  g_locked_by.store(nullptr, std::memory_order_relaxed);
   for (auto& arena : g_arenas)
     if (auto* const one = arena.load()) one->unlock();
+  g_making.unlock();
 }
 
 }  // namespace terrace::memory

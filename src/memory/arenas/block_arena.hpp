@@ -14,7 +14,7 @@ namespace terrace::memory {
 
 class BlockArena {
  public:
-  static constexpr unsigned k_most = 16;                         // arenas of a process
+  static constexpr unsigned k_most = 17;                         // arenas of a process
   static constexpr std::size_t k_extent = std::size_t{2} << 20;  // what the source is asked for at a time
   static constexpr std::size_t k_largest = k_extent / 2;         // block, and alignment
 
@@ -27,8 +27,8 @@ class BlockArena {
     virtual void give_back(void* address, std::size_t size) noexcept = 0;
   };
 
-  // The arena of that number (below k_most), once in a process; `extents` lives as long as it does. False: there
-  // is no memory for it.
+  // The arena of that number (below k_most), which has the first call's `extents`; they live as long as it does.
+  // False: there is no memory for it.
   static bool make(unsigned number, Extents& extents) noexcept;
 
   // `size` from 1 to k_largest; `alignment` a power of two up to k_largest. Null: there is no memory.
@@ -43,7 +43,7 @@ class BlockArena {
   // What the calling thread has in caches goes back to the arenas; later it is served without.
   static void end_thread() noexcept;
 
-  // Around fork(2): nobody else is inside while the process is copied.
+  // Around fork(2): nobody else is inside while the process is copied. A thread may lock it several times.
   static void lock() noexcept;
   static void unlock() noexcept;
 };

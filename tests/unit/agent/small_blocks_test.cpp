@@ -205,9 +205,11 @@ TEST_F(SmallBlocksTest, AForkedChildGoesOn) {
   auto* const kept = static_cast<char*>(small_.allocate(100, 16, latency_, false));
   std::strcpy(kept, "kept");
   for (int i = 0; i < 50; ++i) {
+    memory::BlockArena::lock();
     heap_.lock();
     const pid_t child = ::fork();
     heap_.unlock();
+    memory::BlockArena::unlock();
     if (child == 0) {
       ::alarm(20);
       heap_.in_child();

@@ -1,0 +1,75 @@
+// Where the extents come from. See spilled_small.hpp.
+#include "agent/heap/spilled_small.hpp"
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <functional>
+#include <new>
+
+namespace terrace::agent {
+
+namespace {
+
+// Of extents: what the kernel gets at once. Less where the heap has little address space.
+constexpr std::size_t k_pool = std::size_t{64} << 20;
+constexpr std::size_t k_share = 16;
+
+}  // namespace
+
+SpilledSmall::SpilledSmall(SpilledHeap& heap) noexcept : heap_(heap) {
+  // Not mmap(): that is the program's, interposed.
+  const auto table = ::syscall(SYS_mmap, 0L, heap_.reserved().value / k_extent + 1, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
+  if (table != -1 && memory::BlockArena::make(k_number, *this))
+    table_ = reinterpret_cast<std::atomic<bool>*>(table);  // NOLINT(performance-no-int-to-ptr)
+}
+
+void* SpilledSmall::allocate(std::size_t size, std::size_t alignment, bool zeros) noexcept {
+  return table_ ? memory::BlockArena::allocate(k_number, size, alignment, zeros) : nullptr;
+}
+
+// With the mutex.
+bool SpilledSmall::add_pool() noexcept {
+  const auto size = std::clamp(heap_.reserved().value / k_share / k_extent * k_extent, k_extent, k_pool);
+  void* const got = heap_.allocate_pool(size);
+  if (!got) return false;
+  const auto base = reinterpret_cast<std::uint64_t>(got);
+  try {
+    free_.reserve(free_.size() + size / k_extent);
+  } catch (const std::bad_alloc&) {
+    heap_.release(got);
+    return false;
+  }
+  for (auto at = base + size; at > base; at -= k_extent) free_.push_back(at - k_extent);
+  return true;
+}
+
+void* SpilledSmall::obtain(std::size_t) noexcept {
+  if (!heap_.is_here()) return nullptr;
+  const std::lock_guard guard(mutex_);
+  if (free_.empty() && !add_pool()) return nullptr;
+  const auto extent = free_.back();
+  free_.pop_back();
+  entry(extent).store(true, std::memory_order_relaxed);
+  return reinterpret_cast<void*>(extent);  // NOLINT(performance-no-int-to-ptr)
+}
+
+// Zeros from now on. The pool keeps its place, so nothing else comes in between.
+void SpilledSmall::give_back(void* address, std::size_t size) noexcept {
+  if (!heap_.is_here()) return;  // a child of fork ends with all of it
+  const std::lock_guard guard(mutex_);
+  heap_.advise(address, size, MADV_DONTNEED);
+  const auto begin = reinterpret_cast<std::uint64_t>(address);
+  try {
+    for (auto at = begin; at < begin + size; at += k_extent) {
+      entry(at).store(false, std::memory_order_relaxed);
+      free_.insert(std::ranges::lower_bound(free_, at, std::greater<>()), at);
+    }
+  } catch (const std::bad_alloc&) {  // it is not handed out again
+  }
+}
+
+}  // namespace terrace::agent

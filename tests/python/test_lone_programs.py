@@ -8,6 +8,7 @@ import pytest
 from conftest import TERRACE, run
 
 MEMORY = ("--memory", "64MiB", "--spill", "/var/tmp")
+NOTHING = "terrace: nothing was put over a file: no process had a block of 4MiB or more, or 16MiB in memory"
 
 TRIES = """
 import os, subprocess, sys, time
@@ -61,7 +62,7 @@ def test_a_program_of_another_user_is_told_of():
     assert done.returncode == 0
     first, last = done.stderr.splitlines()
     assert first.startswith("terrace: a process of another user, who may not read this run's folder, runs without")
-    assert last == "terrace: nothing was put over a file: no process had a block of 4MiB or more, or 16MiB in memory"
+    assert last == NOTHING
 
 
 def test_of_a_program_that_nobody_saw_nothing_is_claimed(tmp_path):
@@ -74,4 +75,4 @@ def test_of_a_program_that_nobody_saw_nothing_is_claimed(tmp_path):
     if made.returncode != 0:
         pytest.skip("no static C library")
     done = run(*MEMORY, "--", "bash", "-c", f"exec {tmp_path / 'big'}")
-    assert done.stderr == "terrace: nothing was put over a file: no process had a block of 4MiB or more, or 16MiB in memory\n"
+    assert done.stderr == f"{NOTHING}\n"

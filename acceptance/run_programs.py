@@ -6,11 +6,20 @@ import argparse
 import sys
 
 from harness import main
-from programs_lines import cost, lacking, launch, over_file, references, small
+from programs_lines import cost, lacking, launch, over_file, predicted, references, small, wrong_plan
 from programs_lines.cases import remove_inputs
 
 # In the order of what was promised.
-LINES = [*cost.LINES, *over_file.LINES, *lacking.LINES, *references.LINES, *small.LINES, *launch.LINES]
+LINES = [
+    *cost.LINES,
+    *over_file.LINES,
+    *predicted.LINES,
+    *wrong_plan.LINES,
+    *lacking.LINES,
+    *references.LINES,
+    *small.LINES,
+    *launch.LINES,
+]
 
 
 def options(parser: argparse.ArgumentParser) -> None:

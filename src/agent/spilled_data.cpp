@@ -10,6 +10,8 @@
 #include <cstring>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "agent/heap/spilled_heap.hpp"
 #include "agent/shared_counts.hpp"
@@ -17,8 +19,10 @@
 #include "core/error.hpp"
 #include "core/rounding.hpp"
 #include "core/small_file.hpp"
+#include "model/directives.hpp"
 #include "observe/threads/thread.hpp"
 #include "strategy/spill/next_use.hpp"
+#include "strategy/spill/steered.hpp"
 #include "transfer/spill/spill.hpp"
 #include "transfer/spill/spill_system.hpp"
 
@@ -139,6 +143,17 @@ bool prepare_spilled(const runtime::Session& session, void (*say)(const char* li
   }
 }
 
+transfer::Preference preference_of(std::string_view object) noexcept {
+  try {
+    const std::string name(object);
+    for (const auto& rule : g_spec.plan)
+      if (model::names(rule.object, name))
+        return rule.stays ? transfer::Preference::stay : transfer::Preference::leave;
+  } catch (const std::bad_alloc&) {  // no memory to know it by
+  }
+  return transfer::Preference::none;
+}
+
 SpilledHeap* make_spilled() noexcept {
   try {
     check_address_space();
@@ -147,7 +162,9 @@ SpilledHeap* make_spilled() noexcept {
     parts.folder = g_spec.folder;
     parts.counts = g_counts;
     parts.foresight = []() -> std::unique_ptr<transfer::Foresight> {
-      return std::make_unique<strategy::NextUse>();
+      auto use = std::make_unique<strategy::NextUse>();
+      if (g_spec.plan.empty()) return use;
+      return std::make_unique<strategy::Steered>(std::move(use));
     };
     parts.enter = [] { observe::t_thread.go_inside(); };
     parts.say = say_sentence;

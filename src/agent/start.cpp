@@ -307,6 +307,7 @@ Process* build(const char* session_path) {
   process.big_block = all->session.big_block.value;
   if (prepare_spilled(all->session, say)) {
     process.make_spilled = make_spilled;
+    if (!all->session.spill.plan.empty()) process.preference_of = preference_of;
     process.spilled_memory = all->session.spill.memory.value;
     process.end_spilled = end_spilled;
   }

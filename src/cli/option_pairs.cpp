@@ -33,7 +33,7 @@ const Apart k_apart[] = {
      "data are placed by an intent alone; leave one of them out"},
     {"run",
      "--memory",
-     {"--machine", "--budget", "--fast", "--planner", "--plan", "--better-plan", "--hints", "--let"},
+     {"--machine", "--budget", "--fast", "--planner", "--better-plan", "--hints", "--let"},
      k_by_touches},
     {"run", "--memory", {"--mark", "--eager"}, k_nothing_placed},
 };

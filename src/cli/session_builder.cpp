@@ -134,7 +134,8 @@ runtime::SessionConfiguration build_configuration(const ConfigurationOptions& op
   const auto name = options.planner.empty() ? std::string(strategy::k_default_variant) : options.planner;
   const auto& variant = variant_for(name, launch.verb);
   configuration.planner = variant.name();
-  if (!options.plan.empty()) {
+  const bool is_of_file = launch.verb == "run" && !options.memory.empty();  // the plan is (spill_option.hpp)
+  if (!options.plan.empty() && !is_of_file) {
     configuration.plan = strategy::read_plan_file(options.plan);
     strategy::check_places(*configuration.plan, machine, options.plan);
     configuration.better_plan = options.better_plan;

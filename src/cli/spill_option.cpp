@@ -16,6 +16,7 @@
 #include "cli/named.hpp"
 #include "core/error.hpp"
 #include "machine/discover/system_files.hpp"
+#include "strategy/files/plan_file.hpp"
 #include "transfer/spill/spill.hpp"
 #include "transfer/spill/spill_file.hpp"
 #include "transfer/spill/spill_limits.hpp"
@@ -23,6 +24,9 @@
 namespace terrace::cli {
 
 namespace {
+
+constexpr const char* k_in_memory = "memory";  // places of a plan
+constexpr const char* k_in_file = "file";
 
 // "MemTotal: 24683520 kB"
 std::optional<Bytes> memory_of_machine(const machine::SystemFiles& files) {
@@ -89,6 +93,31 @@ Bytes memory_of(const ConfigurationOptions& options, const std::string& verb) {
                           is_bare ? "; a unit follows the number without a space: 4GiB" : ""));
 }
 
+namespace {
+
+// What a plan says of whole objects.
+std::vector<runtime::SpillSpec::Rule> rules_of(const std::string& path) {
+  if (path.empty()) return {};
+  const auto plan = strategy::read_plan_file(path);
+  if (!plan.moves.empty())
+    throw Error(Code::invalid,
+                path + ": beside --memory touches decide when data come and go: leave the moves out");
+  std::vector<runtime::SpillSpec::Rule> rules;
+  for (const auto& object : plan.objects) {
+    if (object.parts.empty()) continue;
+    const auto& place = object.parts.front().place;
+    const bool is_whole = object.parts.size() == 1 && object.parts.front().chunks == Span{0, object.chunks};
+    if (!is_whole || (place != k_in_memory && place != k_in_file))
+      throw Error(Code::invalid,
+                  fmt::format("{}: {}: beside --memory a whole object has the place \"{}\" or \"{}\"", path,
+                              object.name, k_in_memory, k_in_file));
+    rules.push_back({object.name, place == k_in_memory});
+  }
+  return rules;
+}
+
+}  // namespace
+
 runtime::SpillSpec spill_of(const LaunchOptions& options, std::vector<std::string>& sentences) {
   if (options.verb != "run" || options.configuration.memory.empty()) return {};
   const auto* const temporary = std::getenv("TMPDIR");
@@ -96,7 +125,7 @@ runtime::SpillSpec spill_of(const LaunchOptions& options, std::vector<std::strin
                              : temporary && *temporary ? temporary
                                                        : "/var/tmp";
   runtime::SpillSpec spec{std::filesystem::absolute(folder).string(),
-                          memory_of(options.configuration, options.verb)};
+                          memory_of(options.configuration, options.verb), rules_of(options.configuration.plan)};
   std::error_code ignored;
   if (!std::filesystem::is_directory(folder, ignored) || access(folder.c_str(), W_OK) != 0)
     throw Error(Code::invalid, "--spill " + folder + ": it is no folder that can be written to");

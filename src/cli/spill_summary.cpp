@@ -23,6 +23,7 @@ namespace terrace::cli {
 namespace {
 
 constexpr std::size_t k_single = 4;  // more processes have one line
+constexpr Seconds k_told{0.01};
 
 std::string bytes(std::uint64_t value) { return format(Bytes{value}); }
 double seconds(std::uint64_t nanoseconds) { return static_cast<double>(nanoseconds) * 1e-9; }
@@ -79,6 +80,14 @@ std::string line_of(const SpilledProcess& one, const runtime::SpillSpec& spec) {
   if (one.measured > 0)
     line += fmt::format("; {:.3g} s of its time were predicted to take {:.3g} s", seconds(one.measured),
                         seconds(one.predicted));
+  if (one.plan_tried)
+    line += fmt::format("; the plan {}{} {:.0f} % against what touches say",
+                        one.plan_undone ? "is undone, as it " : "", one.plan_gain < 0 ? "lost" : "gained",
+                        100 * std::abs(one.plan_gain));
+  else if (!spec.plan.empty())
+    line += "; the plan was in force for too short a time to be tried";
+  if (one.longer() >= k_told)
+    line += fmt::format("; with all data in memory it would have taken about {:.3g} s less", one.longer().value);
   line += of_blocks(one);
   if (beside(one) > 0)
     line +=
@@ -146,6 +155,10 @@ std::string rate(std::uint64_t bytes, double seconds) {
 
 }  // namespace
 
+Seconds SpilledProcess::longer() const {
+  return Seconds{seconds(waited_most)} + static_cast<double>(paged_reads) * transfer::spill_limits::k_page_read;
+}
+
 std::vector<SpilledProcess> spilled_processes(const std::filesystem::path& folder) {
   std::vector<SpilledProcess> all;
   for_each_process<transfer::SpillCounts>(folder, runtime::k_spill_counts,
@@ -169,6 +182,11 @@ std::vector<SpilledProcess> spilled_processes(const std::filesystem::path& folde
                                                            .over_reasons = counts.over_reasons,
                                                            .predicted = counts.predicted,
                                                            .measured = counts.measured,
+                                                           .waited_most = counts.waited_most,
+                                                           .paged_reads = counts.paged_reads,
+                                                           .plan_tried = counts.plan_tried,
+                                                           .plan_undone = counts.plan_undone,
+                                                           .plan_gain = counts.plan_gain,
                                                            .paged = counts.paged && counts.most > counts.limit});
                                           });
   std::ranges::sort(all, {}, &SpilledProcess::process);
@@ -190,6 +208,10 @@ std::vector<std::string> lines_of(const std::vector<SpilledProcess>& processes, 
 
 std::string spill_json(const std::vector<SpilledProcess>& processes, const runtime::SpillSpec& spec) {
   const auto sum = sum_of(processes);
+  const auto plans_tried = std::ranges::count(processes, true, &SpilledProcess::plan_tried);
+  const auto plans_undone = std::ranges::count(processes, true, &SpilledProcess::plan_undone);
+  Seconds longer{};  // processes of a job wait for one another
+  for (const auto& one : processes) longer = std::max(longer, one.longer());
   return nlohmann::ordered_json{{"processes", processes.size()},
                                 {"limited", !processes.empty()},
                                 {"memory_bytes", spec.memory.value},
@@ -201,8 +223,11 @@ std::string spill_json(const std::vector<SpilledProcess>& processes, const runti
                                 {"wasted_chunks", sum.wasted},
                                 {"busy_s", seconds(sum.busy)},
                                 {"threads_waited_s", seconds(sum.waited)},
+                                {"longer_s", longer.value},
                                 {"predicted_s", seconds(sum.predicted)},
                                 {"measured_s", seconds(sum.measured)},
+                                {"plans_tried", plans_tried},
+                                {"plans_undone", plans_undone},
                                 {"given_bytes", sum.given},
                                 {"refused_bytes", sum.refused},
                                 {"beyond_bytes", sum.beside + sum.over}}

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/periodic.hpp"
+#include "core/units.hpp"
 #include "runtime/session/session.hpp"
 
 namespace terrace::cli {
@@ -20,8 +21,15 @@ struct SpilledProcess {
                 given = 0, refused = 0, beside = 0, over = 0;
   std::uint32_t over_reasons = 0;             // as transfer::OverReason
   std::uint64_t predicted = 0, measured = 0;  // nanoseconds of the same stretches of its time
+  std::uint64_t waited_most = 0;              // nanoseconds; by the thread that waited most
+  std::uint64_t paged_reads = 0;              // pages that the kernel read of data
+  bool plan_tried = false;                    // against what touches say
+  bool plan_undone = false;                   // as it lost
+  double plan_gain = 0;                       // share of the time that it saved then
   bool paged = false;                         // by the kernel, as its data were more than the memory
 
+  // How much longer it ran than with all data in memory, as far as it waited for the file.
+  [[nodiscard]] Seconds longer() const;
   // Not all of its data were in memory, or not all of that within the limit.
   [[nodiscard]] bool had_too_little() const {
     return written > 0 || read > 0 || over > 0 || beside > 0 || refused > 0 || paged;

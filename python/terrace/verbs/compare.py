@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_text
 import os
 import signal
 import statistics
@@ -18,7 +17,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from terrace.errors import TerraceError, WrongCallError
-from terrace.lab import native
+from terrace.lab import accounts, native
 from terrace.lab.study import terrace_program
 from terrace.lab.surroundings import Surroundings
 from terrace.output import console, print_json, progress, table, warn
@@ -33,7 +32,6 @@ Examples:
 # Of `terrace run`, with their short names: what they are for, compare has itself or has no use for.
 _REFUSED = ("--output", "--quiet", "--json", "--keep-journals", "--help")
 _REFUSED_LETTERS = "oqh"
-_DOCUMENT = '{"schema":'  # how Terrace's last line begins
 _PROFILES = "TERRACE_PROFILES"  # the folder for profiles without a name
 _KEPT = 1 << 16  # bytes of what a run writes that are looked at; all are compared
 
@@ -53,7 +51,7 @@ class _Way:
     def run(self, around: Surroundings) -> None:
         """Once more. Raises TerraceError where it does not end well."""
         done = native.run_whole(self.command, self.environment, around, most=_KEPT)
-        account = _account(done.complained) if self.is_terrace else None
+        account = accounts.of(done.complained) if self.is_terrace else None
         if done.status != around.status or (self.is_terrace and account is None):
             raise _FailedError(done, account, self.is_terrace)
         self.times.append(done.sample.wall)
@@ -78,7 +76,7 @@ class _FailedError(TerraceError):
 
     def __init__(self, done: native.Run, account: dict[str, Any] | None, is_terrace: bool) -> None:
         """Of a run under Terrace, or without."""
-        lines = [line for line in done.complained.splitlines() if not line.startswith(_DOCUMENT)]
+        lines = [line for line in done.complained.splitlines() if not line.startswith(accounts.DOCUMENT)]
         last = lines[-1] if lines else "it said nothing on standard error"
         how = f"by signal {-done.status}" if done.status < 0 else f"with {done.status}"
         # Terrace itself failed: the program was not run, or nobody knows what became of it.
@@ -120,6 +118,16 @@ class _Compared:
         """Whether Terrace saw nothing to place in any run."""
         keys = ("file", "over_file", "by_intent")
         return not any(account.get(key) for account in self.with_it.accounts for key in keys)
+
+    @property
+    def predicted(self) -> float | None:
+        """The gain that the runs with Terrace themselves tell of; None where they do not."""
+        shares = [
+            share
+            for account, seconds in zip(self.with_it.accounts, self.with_it.times, strict=True)
+            if (share := accounts.predicted_gain(account, seconds)) is not None
+        ]
+        return statistics.median(shares) if shares else None
 
     @property
     def notes(self) -> list[str]:
@@ -296,16 +304,6 @@ def _looked(without: _Way, with_it: _Way, done: int, precision: float | None) ->
     return _Compared(without, with_it, gain, gain.is_known(precision))
 
 
-def _account(complained: str) -> dict[str, Any] | None:
-    """Terrace's document at the end of standard error, where the program may have left a line open."""
-    line = complained.rstrip("\n").rpartition("\n")[2]
-    try:
-        document = json_text.loads(line[line.index(_DOCUMENT) :])
-    except ValueError:
-        return None
-    return document if isinstance(document, dict) and "file" in document else None
-
-
 # --- what is said -----------------------------------------------------------------------------------------------
 
 
@@ -319,6 +317,8 @@ def _print(found: _Compared, precision: float) -> None:
         )
     console().print(rows)
     console().print(_sentence(found))
+    if found.predicted is not None:
+        console().print(f"by what its runs say themselves it {_gained(found.predicted)}")
     if found.is_known is False and found.gain.low is not None:
         console().print(
             f"that is less certain than was asked for (--precision {precision:g}, or a quarter of the gain)"
@@ -374,6 +374,7 @@ def _document(found: _Compared) -> dict[str, Any]:
     return {
         "pairs": found.pairs,
         "gain": found.gain.share,
+        "predicted_gain": found.predicted,
         "low": found.gain.low,
         "high": found.gain.high,
         "confidence": paired.CONFIDENCE,

@@ -113,6 +113,11 @@ void* SpilledHeap::allocate(std::size_t size, std::size_t alignment, bool zeros)
   return kept;
 }
 
+void SpilledHeap::prefer(const void* block, transfer::Preference preference) noexcept {
+  const auto found = space_.find(block);
+  if (found.size > 0) spill_->prefer(found.address, found.size, preference);
+}
+
 void SpilledHeap::before_fork(std::span<const std::uint64_t> at_once) noexcept {
   lock();
   spill_->before_fork(at_once);

@@ -50,6 +50,8 @@ class SpilledHeap {
   void* allocate_pool(std::size_t size) noexcept {
     return obtain(size, k_granule, MappedRanges::Kind::block, size);
   }
+  // What a plan says of the block, until it is released; not of what it grows by.
+  void prefer(const void* block, transfer::Preference preference) noexcept;
   // The block becomes longer where it is. False, and nothing happened, where something is behind it.
   bool grow(void* block, std::size_t size) noexcept;
   // What lies behind its new end is free. False, and nothing happened, where that would be no block of this size.

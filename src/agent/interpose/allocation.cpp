@@ -50,6 +50,7 @@ void* allocate_big(Process& here, std::size_t size, std::size_t alignment, bool 
   const auto saved = errno;
   auto* const spilled = size >= SpilledHeap::k_least ? begin_spilled(here) : nullptr;
   if (void* const block = spilled ? spilled->allocate(size, alignment, zeros) : nullptr) {
+    prefer_by_plan(here, *spilled, block);
     errno = saved;
     return block;
   }

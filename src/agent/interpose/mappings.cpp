@@ -120,6 +120,7 @@ void* map_for_program(void* address, std::size_t length, int protection, int fla
     const auto saved = errno;
     auto* const spilled = begin_spilled(*here);
     void* const taken = spilled ? spilled->map(length) : nullptr;
+    if (taken) prefer_by_plan(*here, *spilled, taken);
     errno = saved;
     if (taken) return taken;
   }

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <new>
 
+#include "agent/heap/callers.hpp"
 #include "agent/heap/spilled_heap.hpp"
 #include "agent/heap/spilled_small.hpp"
 #include "agent/lifecycle/in_process.hpp"
@@ -99,6 +100,12 @@ SpilledSmall* begin_small(const Process& here, std::size_t size) noexcept {
   auto* const made = new (std::nothrow) SpilledSmall(*heap);
   g_standing.small.store(made, std::memory_order_release);
   return made;
+}
+
+void prefer_by_plan(Process& here, SpilledHeap& heap, const void* block) noexcept {
+  if (!here.preference_of) return;
+  char name[k_name_room];
+  heap.prefer(block, here.preference_of(name_caller(here, name)));
 }
 
 void lock_beginning() noexcept { g_beginning.lock(); }

@@ -19,9 +19,12 @@ inline memory::RegionSpace* regions() noexcept { return g_standing.regions.load(
 inline SpilledHeap* spilled_heap() noexcept { return g_standing.spilled.load(std::memory_order_acquire); }
 // The same; it begins with the first call. Null where there is to be none.
 SpilledHeap* begin_spilled(const Process& here) noexcept;
+// What a plan says of a new block or mapping in it, which the calling code names.
+void prefer_by_plan(Process& here, SpilledHeap& heap, const void* block) noexcept;
 // Small blocks over a file, where there are some already; stays, too.
 inline SpilledSmall* spilled_small() noexcept { return g_standing.small.load(std::memory_order_acquire); }
-// The same; it begins with the first call once the process is large enough. `size` is of a block that is asked for.
+// The same; it begins with the first call once the process is large enough. `size` is of a block that is asked
+// for.
 SpilledSmall* begin_small(const Process& here, std::size_t size) noexcept;
 // Around fork: it is not in the middle of beginning.
 void lock_beginning() noexcept;

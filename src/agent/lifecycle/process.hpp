@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <string_view>
 
 namespace terrace::observe {
 class AddressMap;
@@ -26,6 +27,9 @@ namespace terrace::sim {
 class ThreadClocks;
 class Scheduler;
 }  // namespace terrace::sim
+namespace terrace::transfer {
+enum class Preference : std::uint8_t;
+}
 
 namespace terrace::agent {
 
@@ -41,15 +45,17 @@ struct Process {
   observe::AddressMap* map = nullptr;  // null when accesses are not followed
   memory::RegionSpace* regions = nullptr;
   observe::SymbolTable* symbols = nullptr;
-  observe::CodeWork* work = nullptr;             // null: no accesses are followed
-  Clock* clock = nullptr;                        // the program's
-  ObjectRegistry* objects = nullptr;             // made by the front doors when start() has returned
-  sim::Scheduler* scheduler = nullptr;           // null on the real machine, where threads run as the system wants
-  sim::ThreadClocks* thread_clocks = nullptr;    // of all configurations
-  observe::CodeMap* code = nullptr;              // null where the program's time is not sampled
-  OrderedHeap* ordered = nullptr;                // null where nothing is placed by intent
-  ProgramLoops* loops = nullptr;                 // null where nobody looks for the main loop
-  SpilledHeap* (*make_spilled)() = nullptr;      // null where memory is not over a file; called at most once
+  observe::CodeWork* work = nullptr;           // null: no accesses are followed
+  Clock* clock = nullptr;                      // the program's
+  ObjectRegistry* objects = nullptr;           // made by the front doors when start() has returned
+  sim::Scheduler* scheduler = nullptr;         // null on the real machine, where threads run as the system wants
+  sim::ThreadClocks* thread_clocks = nullptr;  // of all configurations
+  observe::CodeMap* code = nullptr;            // null where the program's time is not sampled
+  OrderedHeap* ordered = nullptr;              // null where nothing is placed by intent
+  ProgramLoops* loops = nullptr;               // null where nobody looks for the main loop
+  SpilledHeap* (*make_spilled)() = nullptr;    // null where memory is not over a file; called at most once
+  transfer::Preference (*preference_of)(std::string_view object) noexcept =
+      nullptr;                                   // null: no plan says what stays
   std::uint64_t spilled_memory = 0;              // bytes that it may have then
   void (*begin_watching)() = nullptr;            // null where nobody watches; called once, with large data
   void (*end_watching)() = nullptr;              // the same; called when the process ends
@@ -78,7 +84,7 @@ struct Standing {
   std::atomic<SpilledHeap*> spilled{nullptr};
   std::atomic<SpilledSmall*> small{nullptr};
   std::atomic<bool> looks_at_small{false};  // blocks of less than a page may be placed, too
-  std::atomic<bool> waits{false};  // it begins when there is something that could be placed
+  std::atomic<bool> waits{false};           // it begins when there is something that could be placed
 };
 extern constinit Standing g_standing __attribute__((visibility("hidden")));
 

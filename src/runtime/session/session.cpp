@@ -112,6 +112,11 @@ void Session::to_blob(BlobWriter& out) const {
   out.put(hooks);
   out.put(spill.folder);
   out.put(spill.memory.value);
+  out.put(static_cast<std::uint32_t>(spill.plan.size()));
+  for (const auto& rule : spill.plan) {
+    out.put(rule.object);
+    out.put(rule.stays);
+  }
   out.put(intent.name);
   out.put(intent.mark);
   out.put(intent.eager);
@@ -145,6 +150,10 @@ Session Session::from_blob(BlobReader& in) {
   session.hooks = in.get<bool>();
   session.spill.folder = in.get_string();
   session.spill.memory = Bytes{in.get<std::uint64_t>()};
+  for (auto left = in.get<std::uint32_t>(); left > 0; --left) {
+    auto object = in.get_string();
+    session.spill.plan.push_back({std::move(object), in.get<bool>()});
+  }
   session.intent.name = in.get_string();
   session.intent.mark = in.get<double>();
   session.intent.eager = in.get<bool>();

@@ -20,7 +20,7 @@
 
 namespace terrace::runtime {
 
-inline constexpr std::uint32_t k_session_version = 11;
+inline constexpr std::uint32_t k_session_version = 12;
 inline constexpr const char* k_session_variable = "TERRACE_SESSION";  // path of the session file
 // How its name ends where processes may wait until there is something that could be placed.
 inline constexpr const char* k_late_session = ".late";
@@ -56,6 +56,11 @@ struct SessionConfiguration {
 struct SpillSpec {
   std::string folder;  // "": there is none
   Bytes memory{};      // for each process
+  struct Rule {
+    std::string object;  // name or pattern
+    bool stays = false;  // in memory; else it leaves before others
+  };
+  std::vector<Rule> plan;  // the first that names an object holds
 
   [[nodiscard]] bool is_wanted() const { return !folder.empty(); }
 };

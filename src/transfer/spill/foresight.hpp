@@ -33,12 +33,22 @@ struct SpillMeasured {
   std::uint64_t clean = 0;       // that left and had not to be written
   std::uint64_t served = 0;      // touches of what was in memory
   Seconds serving;               // for which those waited
+  Seconds worked;  // by the program's threads outside of the kernel, as of late; where a plan is tried
 };
 
 // Stretches of a thread: the seconds that were predicted when each began, and those that it took.
 struct Predicted {
   Seconds predicted, measured;
   std::uint64_t stretches = 0;
+};
+
+// What a plan says of a chunk: it stays in memory, or leaves it before others.
+enum class Preference : std::uint8_t { none, stay, leave };
+
+// What became of the plan: the share of time that it saved, once that was tried, and whether it is undone.
+struct Verdict {
+  std::optional<double> gain;
+  bool undone = false;
 };
 
 // Called by one thread.
@@ -63,6 +73,9 @@ class Foresight {
   virtual std::optional<ChunkId> next_mark() noexcept = 0;
   // The chunk in memory that can be missed best. Who is asked again without a move in between names another one.
   virtual std::optional<Choice> next_victim() noexcept = 0;
+  // Chunks from `first` on. Who knows of no plan does nothing.
+  virtual void prefer(ChunkId /*first*/, std::uint32_t /*count*/, Preference) noexcept {}
+  [[nodiscard]] virtual Verdict verdict() const noexcept { return {}; }
 };
 
 }  // namespace terrace::transfer

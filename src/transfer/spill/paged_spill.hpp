@@ -30,6 +30,7 @@ class PagedSpill final : public SpillEngine {
   void release(std::uint64_t address, std::size_t size) noexcept override;
   void discard(std::uint64_t address, std::size_t size) noexcept override;
   void leave(std::uint64_t address, std::size_t size) noexcept override;
+  void prefer(std::uint64_t, std::size_t, Preference) noexcept override {}  // the kernel decides
   void change_rights(std::uint64_t address, std::size_t size, bool usual) noexcept override;
   // What parent and child have is settled: both read the file, where it is not written any more, and what they
   // write to it stays in memory. New blocks have a new file.

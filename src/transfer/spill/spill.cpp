@@ -26,6 +26,7 @@ namespace terrace::transfer {
 namespace {
 
 constexpr std::uint64_t k_adapt = 10'000'000;  // ns between two looks at what the rest of the process takes
+constexpr std::uint64_t k_look = 20'000'000;   // ns between two looks at how much the program has worked
 constexpr int k_often = 10;                    // ms at most until then, while the kernel reads what it likes
 using spill_limits::k_wait;
 constexpr std::uint64_t k_needed = k_userfault_move | k_userfault_thread | k_userfault_remap;
@@ -216,10 +217,20 @@ void Spill::note_predicted(std::uint64_t time) noexcept {
   measured.clean = counts_->clean.load(std::memory_order_relaxed);
   measured.served = served_;
   measured.serving = seconds(serving_);
+  if (is_tried_ && time - looked_ > k_look) {
+    looked_ = time;
+    tried_work_ = seen_by_system().worked;
+  }
+  measured.worked = tried_work_;
   const auto told = foresight_->predicted(measured);
   counts_->predicted.store(nanoseconds(told.predicted), std::memory_order_relaxed);
   counts_->measured.store(nanoseconds(told.measured), std::memory_order_relaxed);
   counts_->stretches.store(told.stretches, std::memory_order_relaxed);
+  const auto verdict = foresight_->verdict();
+  if (!verdict.gain) return;
+  counts_->plan_gain.store(*verdict.gain, std::memory_order_relaxed);
+  counts_->plan_undone.store(verdict.undone, std::memory_order_relaxed);
+  counts_->plan_tried.store(true, std::memory_order_relaxed);
 }
 
 // --- what happens to chunks
@@ -306,10 +317,18 @@ void Spill::resume(ChunkId c) noexcept {
   const auto time = steady_ns();
   std::erase_if(waiting_, [&](const Waiting& one) {
     if (one.chunk != c) return false;
-    counts_->waited.fetch_add(time - one.since, std::memory_order_relaxed);
+    note_waited(one, time);
     worker(one.thread).resumed = time;
     return true;
   });
+}
+
+void Spill::note_waited(const Waiting& one, std::uint64_t until) noexcept {
+  counts_->waited.fetch_add(until - one.since, std::memory_order_relaxed);
+  auto& waited = worker(one.thread).waited;
+  waited += until - one.since;
+  if (waited > counts_->waited_most.load(std::memory_order_relaxed))
+    counts_->waited_most.store(waited, std::memory_order_relaxed);
 }
 
 void Spill::read_ended(ChunkId c, int error) noexcept {

@@ -51,6 +51,7 @@ class Spill final : public SpillEngine {
   void release(std::uint64_t address, std::size_t size) noexcept override;
   void discard(std::uint64_t address, std::size_t size) noexcept override;
   void leave(std::uint64_t address, std::size_t size) noexcept override;
+  void prefer(std::uint64_t address, std::size_t size, Preference preference) noexcept override;
   // No mapping of the file could keep them.
   void change_rights(std::uint64_t address, std::size_t size, bool usual) noexcept override;
   [[nodiscard]] const char* way() const noexcept { return way_; }
@@ -100,6 +101,7 @@ class Spill final : public SpillEngine {
     std::uint32_t number = 0;
     std::uint64_t resumed = 0;  // when it had last waited for a chunk; 0: never
     std::uint64_t worked = 0;   // of its own processor time, until it last touched one; nanoseconds
+    std::uint64_t waited = 0;   // for chunks, in all; nanoseconds
     VisitWork work{};
   };
   // What was reserved at once. Where nearly all touches of what is on disk come unexpected, or little of each
@@ -130,11 +132,12 @@ class Spill final : public SpillEngine {
     std::uint64_t mapped = 0;  // where the file is mapped for it; 0: nowhere
   };
   struct Call {
-    enum class What : std::uint8_t { stop, fork, reserve, release, discard, leave, change_rights };
+    enum class What : std::uint8_t { stop, fork, reserve, release, discard, leave, prefer, change_rights };
     What what = What::stop;
     std::uint64_t address = 0;
     std::size_t size = 0;
     bool usual = false;  // rights
+    Preference preference = Preference::none;
   };
 
   // As the foresight shall see it; it is told of every change.
@@ -211,6 +214,7 @@ class Spill final : public SpillEngine {
   void write_ended(ChunkId chunk, int error) noexcept;
   void map(ChunkId chunk) noexcept;
   void resume(ChunkId chunk) noexcept;
+  void note_waited(const Waiting& one, std::uint64_t until) noexcept;
 
   // Blocks that the kernel pages (spill_given.cpp).
   [[nodiscard]] Blocks::iterator block_of(ChunkId chunk) noexcept;
@@ -283,11 +287,12 @@ class Spill final : public SpillEngine {
   std::uint64_t giving_since_ = 0;  // a block is being given; nanoseconds
   Blocks::iterator retaken_{};      // on its way back, where one is: `is_retaking_`
   bool is_retaking_ = false;
-  std::uint64_t hand_ = 0;    // of given blocks, where pages were last given up
-  std::uint64_t mapped_ = 0;  // bytes of files that the process maps beside them
-  std::uint64_t beside_ = 0;  // bytes beyond the limit that are in no chunk
-  std::size_t rest_ = 0;      // chunks that the rest of the process leaves room for
-  std::size_t allowed_ = 0;   // those, or the least
+  std::uint64_t hand_ = 0;        // of given blocks, where pages were last given up
+  std::uint64_t paged_from_ = 0;  // pages that the process had read when the kernel first paged a block
+  std::uint64_t mapped_ = 0;      // bytes of files that the process maps beside them
+  std::uint64_t beside_ = 0;      // bytes beyond the limit that are in no chunk
+  std::size_t rest_ = 0;          // chunks that the rest of the process leaves room for
+  std::size_t allowed_ = 0;       // those, or the least
   std::size_t floor_ = spill_limits::k_least, most_floor_ = spill_limits::k_least;  // chunks in any case
   std::size_t refused_ = 0;                                                         // by the file
   std::uint64_t tried_ = 0;                      // when those were last tried, or refused; nanoseconds
@@ -299,6 +304,9 @@ class Spill final : public SpillEngine {
   std::uint64_t work_ = 0;        // processor time of the program from one touch to the next; nanoseconds
   std::uint64_t served_ = 0;      // touches of what was in memory
   std::uint64_t serving_ = 0;     // nanoseconds for which those waited
+  bool is_tried_ = false;         // a plan says what stays
+  std::uint64_t looked_ = 0;      // when it was last looked how much the program had worked; nanoseconds
+  Seconds tried_work_{};          // so much
   std::uint64_t adapted_ = 0;     // when the limit was; nanoseconds
   std::vector<bool> taken_;       // by chunk: a child maps what the file has at its own distance
   std::vector<ForChild> for_child_;

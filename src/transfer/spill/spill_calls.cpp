@@ -96,6 +96,10 @@ bool Spill::carry_out() noexcept {
       return discard_now(first, count);
     case Call::What::leave:
       return leave_now(first, count);
+    case Call::What::prefer:
+      foresight_->prefer(first, static_cast<std::uint32_t>(count), call_.preference);
+      is_tried_ = is_tried_ || call_.preference != Preference::none;
+      return true;
     case Call::What::change_rights:
       return change_rights_now(first, count, call_.usual);
   }
@@ -113,6 +117,9 @@ void Spill::discard(std::uint64_t address, std::size_t size) noexcept {
 }
 void Spill::leave(std::uint64_t address, std::size_t size) noexcept {
   call({.what = Call::What::leave, .address = address, .size = size});
+}
+void Spill::prefer(std::uint64_t address, std::size_t size, Preference preference) noexcept {
+  call({.what = Call::What::prefer, .address = address, .size = size, .preference = preference});
 }
 void Spill::change_rights(std::uint64_t address, std::size_t size, bool usual) noexcept {
   call({.what = Call::What::change_rights, .address = address, .size = size, .usual = usual});
@@ -176,6 +183,7 @@ bool Spill::release_now(ChunkId first, std::size_t count) noexcept {
   for (auto block = divide_blocks(first, end); block != blocks_.end() && block->first < end; ++block)
     if (block->second.given) take_block_back(block);
   if (is_busy(first, end)) return false;
+  foresight_->prefer(first, static_cast<std::uint32_t>(count), Preference::none);
   // Before it is on no account: it would count as what has to stay in memory until the caller has done it.
   for (auto c = first; c < end; ++c) {
     give_page_back(c);

@@ -22,6 +22,8 @@ struct SpillCounts {
   std::atomic<std::uint64_t> clean;                // chunks that left as the file has them
   std::atomic<std::uint64_t> touches;              // that were noticed
   std::atomic<std::uint64_t> waited;               // by threads of the program, in all: nanoseconds
+  std::atomic<std::uint64_t> waited_most;          // by the thread that waited most
+  std::atomic<std::uint64_t> paged_reads;          // pages that the kernel read while it paged some of the data
   std::atomic<std::uint64_t> content, most;        // bytes that have content, now and at most
   std::atomic<std::uint64_t> in_memory, limit;     // bytes
   std::atomic<std::uint64_t> given;                // bytes that the kernel pages: touched in no order
@@ -33,6 +35,9 @@ struct SpillCounts {
   std::atomic<std::uint32_t> over_reasons;
   std::atomic<std::uint64_t> most_given;  // of `given`
   std::atomic<std::uint64_t> refused;     // bytes of blocks that file and memory have no room for, in all
+  std::atomic<bool> plan_tried;           // a plan said what stays,
+  std::atomic<bool> plan_undone;          // and lost
+  std::atomic<double> plan_gain;          // share of the time that it saved when that was tried last
   std::atomic<bool> paged;                // all of it by the kernel
   std::atomic<bool> begun;                // else the process has its memory as without a file
   std::atomic<std::int32_t> process;      // its number

@@ -55,6 +55,9 @@ class SpillEngine {
   // the range.
   virtual void change_rights(std::uint64_t address, std::size_t size, bool usual) noexcept = 0;
 
+  // What a plan says of the range, until it is released.
+  virtual void prefer(std::uint64_t address, std::size_t size, Preference preference) noexcept = 0;
+
   // Around fork(2), in the thread that forks. The child gets the content as it is then; what is at the addresses,
   // of the range or not, it has from its first moment on. On both sides rights may be the usual ones.
   virtual void before_fork(std::span<const std::uint64_t> at_once) noexcept = 0;

@@ -125,12 +125,13 @@ void Spill::go_on_giving() noexcept {
     block.trial.end();
   else
     block.trial.begin(seen_by_system(), block.seen, seen_by_touches());
+  if (counts_->most_given.load(std::memory_order_relaxed) == 0) paged_from_ = pages_read();
   given_ += count;
   giving_since_ = 0;
   faults_->wake(place(first), count * k_chunk);
   std::erase_if(waiting_, [&](const Waiting& one) {
     if (one.chunk - first >= count) return false;
-    counts_->waited.fetch_add(steady_ns() - one.since, std::memory_order_relaxed);
+    note_waited(one, steady_ns());
     return true;
   });
 }

@@ -101,6 +101,7 @@ void Spill::keep_account() noexcept {
   set(counts_->given, given_ * k_chunk);
   grow(counts_->most_given, given_ * k_chunk);
   grow(counts_->beside, beside_);
+  if (given_ > 0) set(counts_->paged_reads, pages_read() - paged_from_);
   set(counts_->in_memory, pool_->pages() * k_chunk);
   set(counts_->limit, pool_->limit() * k_chunk);
   const auto within = std::min(pool_->pages(), pool_->limit());

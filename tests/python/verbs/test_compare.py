@@ -199,3 +199,17 @@ def test_who_interrupts_it_gets_what_is_known_and_leaves_nobody_behind(tmp_path,
     with pytest.raises(ProcessLookupError):
         os.kill(int(child.read_text()), 0)
     assert not list(Path(os.environ.get("TMPDIR", "/tmp")).glob(f"terrace-compare-*/{child.name}"))
+
+
+def test_what_its_runs_over_a_file_waited_is_what_it_predicts(terrace):
+    """Three sweeps over twice the memory: whole chunks come from the file, so they wait."""
+    sweep = "x = bytearray(128 << 20)\nfor _ in range(3):\n    x[::4096] = bytes(32768)"
+    words = ("--pairs", 2, "--memory", "64MiB", "--spill", "/var/tmp", "--", sys.executable, "-c", sweep)
+    found = _compared(terrace, *words)
+    shares = []
+    for seconds, account in zip(found["with"]["times_s"], found["with"]["accounts"], strict=True):
+        longer = account["over_file"]["longer_s"]
+        assert 0 < longer <= account["over_file"]["threads_waited_s"] + 1e-6
+        shares.append(seconds / (seconds - longer) - 1)
+    assert found["predicted_gain"] == pytest.approx(-sum(shares) / 2)
+    assert _compared(terrace, "--pairs", 1, "--", "true")["predicted_gain"] is None

@@ -1,0 +1,76 @@
+"""A plan that is wrong on purpose: the data used least are to stay in memory, those used most are to leave it."""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+from pathlib import Path
+
+from harness import SETTINGS, TERRACE, Line, Measured, run
+
+from programs_lines.runs import scratch
+
+SOURCE = Path(__file__).with_name("wrong_plan.c")
+HOT, COLD, ITERATIONS = "128", "256", "8"  # MiB, and how many
+MEMORY = "160MiB"
+WITHIN = 2  # iterations that may be slow
+AS_WITHOUT = 1.15  # times what an iteration takes without a plan
+PLAN = """schema = 2
+
+[[object]]
+name = "make_hot*"
+place = "file"
+
+[[object]]
+name = "make_cold*"
+place = "memory"
+"""
+
+
+def _times(words: list[str], folder: str) -> tuple[list[float], str, str]:
+    """Of each iteration; the sum, which no placement changes; what Terrace said."""
+    command = [str(TERRACE), "run", "--memory", MEMORY, "--spill", folder, *words, "--", f"{folder}/program"]
+    done = run([*command, HOT, COLD, ITERATIONS], timeout=600)
+    *times, total = done.stdout.split("\n")[:-1]
+    return [float(one) for one in times], total, done.stderr.strip().splitlines()[-1]
+
+
+def _slow(times: list[float], usual: float) -> int:
+    """Iterations until all that follow are as without a plan."""
+    slow = [number for number, seconds in enumerate(times) if seconds > AS_WITHOUT * usual]
+    return slow[-1] + 1 if slow else 0
+
+
+def _all() -> Measured:
+    with tempfile.TemporaryDirectory(dir=scratch(), prefix="terrace-programs-") as folder:
+        run(["cc", "-O2", "-g", SOURCE, "-o", f"{folder}/program"])
+        plan = Path(folder) / "wrong.toml"
+        plan.write_text(PLAN)
+        without, with_plan, sums, said, rows = [], [], set(), [], []
+        for _ in range(max(3, SETTINGS.turns // 2)):
+            times, total, _line = _times([], folder)
+            without += times[1:]  # the first fills the memory
+            sums.add(total)
+            times, total, line = _times(["--plan", str(plan)], folder)
+            with_plan.append(times)
+            sums.add(total)
+            said.append(line)
+        usual = statistics.median(without)
+        slow = [_slow(times, usual) for times in with_plan]
+        undone = sum("the plan is undone, as it lost" in line for line in said)
+        rows = [
+            {"run": number, "slow_iterations": count, "iterations_s": " ".join(f"{one:.2f}" for one in times)}
+            for number, (count, times) in enumerate(zip(slow, with_plan, strict=True))
+        ]
+    text = f"undone in {undone} of {len(said)} runs; iterations until all are within {AS_WITHOUT - 1:.0%} of "
+    text += f"{usual:.2f} s, as without a plan: {', '.join(map(str, slow))}"
+    return Measured(text, undone == len(said) and max(slow) <= WITHIN and len(sums) == 1, rows)
+
+
+LINES = [
+    Line(
+        "a wrong plan",
+        f"the coldest data in memory, the hottest in the file: undone, after {WITHIN} iterations as without",
+        _all,
+    )
+]

@@ -1,0 +1,54 @@
+// What a plan says of data over a file, over what their use says (next_use.hpp): some chunks leave memory only
+// when all others have, and some before all others. What comes in, and when, is the use's alone. A plan that loses
+// is undone (steering_trial.hpp).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "strategy/spill/steering_trial.hpp"
+#include "transfer/spill/foresight.hpp"
+
+namespace terrace::strategy {
+
+class Steered final : public transfer::Foresight {
+ public:
+  explicit Steered(std::unique_ptr<transfer::Foresight> use) : use_(std::move(use)) {}
+
+  bool touched(ChunkId chunk, std::uint32_t thread, Seconds worked) noexcept override;
+  transfer::Predicted predicted(const transfer::SpillMeasured& measured) noexcept override;
+  void moved(ChunkId chunk, transfer::Residence to) noexcept override;
+  std::optional<Choice> next_load() noexcept override { return use_->next_load(); }
+  std::optional<ChunkId> next_mark() noexcept override { return use_->next_mark(); }
+  std::optional<Choice> next_victim() noexcept override;
+  void prefer(ChunkId first, std::uint32_t count, transfer::Preference preference) noexcept override;
+  [[nodiscard]] transfer::Verdict verdict() const noexcept override;
+
+ private:
+  static constexpr std::uint64_t k_grace = 4;  // touches: what is used just now does not leave
+  static constexpr int k_tried = 256;          // of what the use names, until one that may leave is found
+
+  struct Known {
+    transfer::Preference preference = transfer::Preference::none;
+    transfer::Residence residence = transfer::Residence::none;
+    bool used = false;          // since it came in
+    std::uint64_t touched = 0;  // at which touch of all
+  };
+  [[nodiscard]] bool may_leave_first(const Known& known) const;
+  Known* known(ChunkId chunk) noexcept;
+  void place(ChunkId chunk);
+
+  std::unique_ptr<transfer::Foresight> use_;
+  std::vector<Known> known_;                           // by chunk
+  std::set<std::pair<std::uint64_t, ChunkId>> leave_;  // in memory, used, and preferred to leave: the oldest first
+  std::vector<ChunkId> named_;                         // of those, since the last move
+  SteeringTrial trial_;
+  std::uint64_t touches_ = 0;
+  bool is_spoken_of_ = false;  // a plan has said something
+  bool is_short_ = false;      // something has left memory: before, a plan makes no difference
+};
+
+}  // namespace terrace::strategy

@@ -1,0 +1,215 @@
+// Plans for data over a file: what leaves by them, and that a plan which loses is undone.
+#include "strategy/spill/steered.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "strategy/spill/next_use.hpp"
+#include "strategy/spill/steering_trial.hpp"
+
+namespace terrace::strategy {
+namespace {
+
+using transfer::Preference;
+using transfer::Residence;
+
+// A program that works such a share of each second, with the plan and without.
+struct Worker {
+  double with, without;
+  double now = 10, worked = 3;
+
+  // How long the plan was in force.
+  double run(SteeringTrial& trial, double seconds) {
+    constexpr double k_step = 1.0 / 256;
+    double in_force = 0;
+    for (const auto end = now + seconds; now < end; now += k_step) {
+      trial.note(Seconds{now}, Seconds{worked});
+      in_force += trial.is_in_force() ? k_step : 0;
+      worked += k_step * (trial.is_in_force() ? with : without);
+    }
+    return in_force;
+  }
+};
+
+constexpr double k_turn = SteeringTrial::k_turn.value;
+
+TEST(SteeringTrial, WhatClearlyLosesIsUndoneAfterATurnOfEach) {
+  SteeringTrial trial;
+  Worker worker{.with = 0.4, .without = 0.8};
+  EXPECT_TRUE(trial.is_in_force());
+  EXPECT_NEAR(worker.run(trial, (1 / 0.4 + 1 / 0.8) * k_turn + 0.1), k_turn / 0.4, 0.05);
+  EXPECT_TRUE(trial.is_undone());
+  EXPECT_FALSE(trial.is_in_force());
+  ASSERT_TRUE(trial.gain());
+  EXPECT_NEAR(*trial.gain(), 1 - 0.8 / 0.4, 0.1) << "twice as long is a loss of all the time";
+  EXPECT_EQ(worker.run(trial, 60), 0) << "for good";
+}
+
+TEST(SteeringTrial, ASmallerLossTakesTwoTurnsOfEach) {
+  SteeringTrial trial;
+  Worker worker{.with = 0.6, .without = 0.8};
+  worker.run(trial, (1 / 0.6 + 1 / 0.8) * k_turn + 0.1);
+  EXPECT_FALSE(trial.is_undone());
+  worker.run(trial, 2 * (1 / 0.6 + 1 / 0.8) * k_turn + 0.1);
+  EXPECT_TRUE(trial.is_undone());
+}
+
+TEST(SteeringTrial, WhatGainsStaysAndIsTriedMoreAndMoreSeldom) {
+  SteeringTrial trial;
+  Worker worker{.with = 0.8, .without = 0.4};
+  worker.run(trial, 15 * k_turn);
+  EXPECT_FALSE(trial.is_undone());
+  ASSERT_TRUE(trial.gain());
+  EXPECT_NEAR(*trial.gain(), 0.5, 0.05);
+  EXPECT_GT(worker.run(trial, 200 * k_turn), 170 * k_turn);
+  worker.with = 0.2;
+  worker.run(trial, 900 * k_turn);
+  EXPECT_TRUE(trial.is_undone()) << "programs do other things later";
+}
+
+TEST(SteeringTrial, ALossWithinTheNoiseIsNone) {
+  SteeringTrial trial;
+  Worker worker{.with = 0.75, .without = 0.8};
+  worker.run(trial, 100 * k_turn);
+  EXPECT_FALSE(trial.is_undone());
+  EXPECT_TRUE(trial.gain());
+}
+
+// A machine that was busy in one turn is not the plan's fault.
+TEST(SteeringTrial, OneBadTurnIsNoLoss) {
+  SteeringTrial trial;
+  Worker worker{.with = 0.6, .without = 0.8};
+  worker.run(trial, (1 / 0.6 + 1 / 0.8) * k_turn + 0.1);
+  worker.with = 0.8;
+  worker.run(trial, 100 * k_turn);
+  EXPECT_FALSE(trial.is_undone());
+}
+
+// Two halves of a program's data: one is swept eight times in each iteration, the other once. Room for one half
+// and a little; who waits for the disk waits as long as ten uses take.
+class Program {
+ public:
+  explicit Program(transfer::Foresight& foresight) : next_(foresight) {}
+
+  // Loads that somebody waited for.
+  std::size_t iterate() {
+    const auto before = waited_;
+    for (int sweep = 0; sweep < 8; ++sweep)
+      for (ChunkId chunk = 0; chunk < k_half; ++chunk) use(chunk);
+    for (ChunkId chunk = k_half; chunk < 2 * k_half; ++chunk) use(chunk);
+    return waited_ - before;
+  }
+
+  static constexpr ChunkId k_half = 24;
+
+ private:
+  static constexpr std::size_t k_room = k_half + 4;
+  static constexpr double k_use = 1e-3, k_load = 10e-3;
+
+  void use(ChunkId chunk) {
+    if (where_[chunk] != Residence::quiet) {
+      transfer::SpillMeasured measured;
+      next_.touched(chunk, 0, Seconds{worked_});
+      worked_ = 0;
+      if (where_[chunk] == Residence::disk) {
+        ++waited_;
+        now_ += k_load;
+      }
+      if (where_[chunk] != Residence::ready) make_room(chunk);
+      set(chunk, Residence::quiet);
+      measured.now = Seconds{now_};
+      measured.room = k_room;
+      measured.worked = Seconds{all_work_};
+      next_.predicted(measured);
+    }
+    while (const auto mark = next_.next_mark())
+      if (where_[*mark] == Residence::quiet) set(*mark, Residence::ready);
+    now_ += k_use;
+    worked_ += k_use;
+    all_work_ += k_use;
+    // The disk brings in one chunk while four are used.
+    if (++uses_ % 4 != 0) return;
+    if (const auto load = next_.next_load(); load && make_room(load->chunk, load->when))
+      set(load->chunk, Residence::ready);
+  }
+  bool make_room(ChunkId chunk, double when = -1) {
+    if (static_cast<std::size_t>(std::ranges::count_if(
+            where_, [](Residence one) { return one == Residence::quiet || one == Residence::ready; })) < k_room)
+      return true;
+    const auto victim = next_.next_victim();
+    if (!victim || victim->when <= when || victim->chunk == chunk) return false;
+    set(victim->chunk, Residence::disk);
+    return true;
+  }
+  void set(ChunkId chunk, Residence to) {
+    where_[chunk] = to;
+    next_.moved(chunk, to);
+  }
+
+  transfer::Foresight& next_;
+  std::vector<Residence> where_ = std::vector<Residence>(std::size_t{2} * k_half, Residence::none);
+  std::size_t waited_ = 0, uses_ = 0;
+  double now_ = 0, worked_ = 0, all_work_ = 0;
+};
+
+std::vector<std::size_t> waits(transfer::Foresight& foresight, int iterations) {
+  Program program(foresight);
+  std::vector<std::size_t> found;
+  for (int i = 0; i < iterations; ++i) found.push_back(program.iterate());
+  return found;
+}
+
+TEST(Steered, WithoutAWordOfThePlanItIsWhatItsUseSays) {
+  NextUse alone;
+  Steered steered(std::make_unique<NextUse>());
+  EXPECT_EQ(waits(alone, 12), waits(steered, 12));
+  EXPECT_FALSE(steered.verdict().gain) << "there is nothing to try";
+}
+
+TEST(Steered, AWrongPlanIsUndoneAndThenItIsWhatItsUseSays) {
+  NextUse alone;
+  const auto usual = waits(alone, 120);
+  Steered wrong(std::make_unique<NextUse>());
+  wrong.prefer(0, Program::k_half, Preference::leave);
+  wrong.prefer(Program::k_half, Program::k_half, Preference::stay);
+  const auto found = waits(wrong, 120);
+  EXPECT_TRUE(wrong.verdict().undone);
+  ASSERT_TRUE(wrong.verdict().gain);
+  EXPECT_LT(*wrong.verdict().gain, -SteeringTrial::k_noise);
+  EXPECT_GT(*std::max_element(found.begin(), found.end()), 2 * usual.back())
+      << "it did harm while it was in force";
+  EXPECT_LE(found.back(), usual.back() + 2);
+}
+
+TEST(Steered, ARightPlanKeepsWhatItSays) {
+  Steered right(std::make_unique<NextUse>());
+  right.prefer(0, Program::k_half, Preference::stay);
+  right.prefer(Program::k_half, Program::k_half, Preference::leave);
+  const auto found = waits(right, 120);
+  EXPECT_FALSE(right.verdict().undone);
+  EXPECT_LE(found.back(), std::size_t{Program::k_half}) << "the half that is swept eight times stays";
+}
+
+// Blocks come and go: what a plan said of the one before does not hold for the next at its place.
+TEST(Steered, ANewBlockIsOnlyWhatIsSaidOfIt) {
+  Steered steered(std::make_unique<NextUse>());
+  steered.prefer(0, 2, Preference::leave);
+  for (ChunkId chunk = 0; chunk < 8; ++chunk) {
+    steered.touched(chunk, 0, Seconds{1e-3});
+    steered.moved(chunk, Residence::quiet);
+  }
+  const auto first = steered.next_victim();
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->chunk, 0U);
+  steered.moved(0, Residence::quiet);
+  steered.prefer(0, 2, Preference::stay);
+  const auto next = steered.next_victim();
+  ASSERT_TRUE(next);
+  EXPECT_GT(next->chunk, 1U);
+}
+
+}  // namespace
+}  // namespace terrace::strategy

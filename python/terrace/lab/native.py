@@ -4,6 +4,7 @@ system's, and how long it was ready while others had the processor."""
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -12,7 +13,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from terrace.errors import TerraceError
 from terrace.lab.surroundings import AS_HERE, Surroundings
@@ -109,3 +110,27 @@ def _content(file: IO[bytes], most: int) -> str:
     size = file.seek(0, os.SEEK_END)
     file.seek(0 if most < 0 else max(size - most, 0))
     return file.read().decode(errors="replace")
+
+
+# --- what Terrace says at the end ----------------------------------------------------------------------------
+
+DOCUMENT = '{"schema":'  # how Terrace's last line begins
+
+
+def account_of(complained: str) -> dict[str, Any] | None:
+    """Terrace's document at the end of standard error, where the program may have left a line open."""
+    line = complained.rstrip("\n").rpartition("\n")[2]
+    try:
+        document = json.loads(line[line.index(DOCUMENT) :])
+    except ValueError:
+        return None
+    return document if isinstance(document, dict) and "file" in document else None
+
+
+def predicted_gain(account: dict[str, Any], seconds: float) -> float | None:
+    """What a run of so many seconds says of its own gain: by what it waited for a file, or by its plan."""
+    longer = (account.get("over_file") or {}).get("longer_s")
+    if longer is not None:
+        return -longer / (seconds - longer) if longer < seconds else None
+    gain = (account.get("proof") or {}).get("predicted_gain")
+    return None if gain is None else float(gain)

@@ -17,7 +17,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from terrace.errors import TerraceError, WrongCallError
-from terrace.lab import accounts, native
+from terrace.lab import native
 from terrace.lab.study import terrace_program
 from terrace.lab.surroundings import Surroundings
 from terrace.output import console, print_json, progress, table, warn
@@ -51,7 +51,7 @@ class _Way:
     def run(self, around: Surroundings) -> None:
         """Once more. Raises TerraceError where it does not end well."""
         done = native.run_whole(self.command, self.environment, around, most=_KEPT)
-        account = accounts.of(done.complained) if self.is_terrace else None
+        account = native.account_of(done.complained) if self.is_terrace else None
         if done.status != around.status or (self.is_terrace and account is None):
             raise _FailedError(done, account, self.is_terrace)
         self.times.append(done.sample.wall)
@@ -76,7 +76,7 @@ class _FailedError(TerraceError):
 
     def __init__(self, done: native.Run, account: dict[str, Any] | None, is_terrace: bool) -> None:
         """Of a run under Terrace, or without."""
-        lines = [line for line in done.complained.splitlines() if not line.startswith(accounts.DOCUMENT)]
+        lines = [line for line in done.complained.splitlines() if not line.startswith(native.DOCUMENT)]
         last = lines[-1] if lines else "it said nothing on standard error"
         how = f"by signal {-done.status}" if done.status < 0 else f"with {done.status}"
         # Terrace itself failed: the program was not run, or nobody knows what became of it.
@@ -125,7 +125,7 @@ class _Compared:
         shares = [
             share
             for account, seconds in zip(self.with_it.accounts, self.with_it.times, strict=True)
-            if (share := accounts.predicted_gain(account, seconds)) is not None
+            if (share := native.predicted_gain(account, seconds)) is not None
         ]
         return statistics.median(shares) if shares else None
 

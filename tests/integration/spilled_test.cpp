@@ -129,6 +129,37 @@ TEST_F(Spilled, SmallBlocksLieOverTheFile) {
   EXPECT_LT(std::stol(done.output), 96 * 1024) << "KiB";
 }
 
+// Threads, and children that find everything as it was while the parent goes on.
+TEST_F(Spilled, ChildrenHaveSmallBlocks) {
+  const std::string program =
+      "python3 -c '\n"
+      "import os, threading\n"
+      "def block(i, size): return bytes([i % 251]) * size\n"
+      "sizes = [500 + (i * 7919) % 400000 for i in range(700)]\n"
+      "x = [None] * len(sizes)\n"
+      "def fill(part):\n"
+      "    for i in range(part, len(x), 3): x[i] = block(i, sizes[i])\n"
+      "threads = [threading.Thread(target=fill, args=(part,)) for part in range(3)]\n"
+      "[one.start() for one in threads]; [one.join() for one in threads]\n"
+      "children = []\n"
+      "for n in range(3):\n"
+      "    child = os.fork()\n"
+      "    if child == 0:\n"
+      "        good = all(one == block(i, sizes[i]) for i, one in enumerate(x))\n"
+      "        y = [block(i, 3000) for i in range(3000)]\n"
+      "        x.clear()\n"
+      "        os._exit(0 if good and y[77] == block(77, 3000) else 1)\n"
+      "    children.append(child)\n"
+      "    for i in range(n, len(x), 2): sizes[i] = 700 + (sizes[i] * 3) % 300000; x[i] = block(i, sizes[i])\n"
+      "print([os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children])\n"
+      "print(all(one == block(i, sizes[i]) for i, one in enumerate(x)))'";
+  const auto alone = run(program);
+  ASSERT_EQ(alone.output, "[0, 0, 0]\nTrue\n");
+  const auto done = with("64MiB", program, "-q");
+  EXPECT_EQ(done.status, 0) << done.output;
+  EXPECT_NE(done.output.find(alone.output), std::string::npos) << done.output;
+}
+
 // Python's arenas of 1 MiB are no data for a file: each would have a chunk of its own. What is asked for beyond
 // all memory and disk is refused, as without Terrace.
 TEST_F(Spilled, TakesNoMoreMemoryThanTheProgramWould) {

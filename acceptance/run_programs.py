@@ -1,4 +1,4 @@
-"""Acceptance of unmodified programs: output, cost, memory over a file, systems that lack something."""
+"""Acceptance of unmodified programs: output, cost, memory over a file, systems that lack something, guests."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from harness import main
-from programs_lines import cost, lacking, launch, over_file, predicted, references, small, wrong_plan
+from programs_lines import cost, guests, lacking, launch, over_file, predicted, references, small, wrong_plan
 from programs_lines.cases import remove_inputs
 
 # In the order of what was promised.
@@ -19,6 +19,7 @@ LINES = [
     *references.LINES,
     *small.LINES,
     *launch.LINES,
+    *guests.LINES,
 ]
 
 

@@ -28,13 +28,13 @@ create_box 1 box
 create_atoms 1 box
 mass 1 1.0
 velocity all create 1.44 87287 loop geom
-pair_style lj/cut 2.5
-pair_coeff 1 1 1.0 1.0 2.5
+pair_style lj/cut {cutoff}
+pair_coeff 1 1 1.0 1.0 {cutoff}
 neighbor 0.3 bin
-neigh_modify delay 0 every 4 check no
+neigh_modify delay 0 every {every} check no
 fix 1 all nve
-thermo 2
-run 8
+thermo {thermo}
+run {steps}
 """
 
 _COPPER = """units metal
@@ -75,7 +75,15 @@ run 200
 
 
 def make_liquid(folder: Path) -> None:
-    (folder / "in.lj").write_text(_LIQUID.format(side=_side(64)))
+    text = _LIQUID.format(side=_side(64), cutoff=2.5, every=4, thermo=2, steps=8)
+    (folder / "in.lj").write_text(text)
+
+
+def make_short_range_liquid(folder: Path) -> None:
+    """For guests: atoms that only repel each other have few neighbours, so that many steps can be made, one like
+    the other; there are as many atoms as make arrays of 4 MiB and more."""
+    text = _LIQUID.format(side=36, cutoff=1.122, every=1, thermo=50, steps=100)
+    (folder / "in.lj").write_text(text)
 
 
 def make_copper(folder: Path) -> None:

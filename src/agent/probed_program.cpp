@@ -16,9 +16,9 @@
 #include <utility>
 #include <vector>
 
+#include "agent/function_starts.hpp"
 #include "agent/heap/callers.hpp"
 #include "agent/helper_thread.hpp"
-#include "agent/lifecycle/modules.hpp"
 #include "agent/lifecycle/process.hpp"
 #include "core/error.hpp"
 #include "core/quiet_thread.hpp"
@@ -158,7 +158,7 @@ struct ProbedProgram::State {
     observe::TimeSampler sampler(getpid(), k_sample_every);
     std::map<std::uint64_t, std::uint64_t> samples;
     const auto take = [&] {
-      for (const auto address : sampler.take()) ++samples[find_place(process, address).function];
+      for (const auto address : sampler.take()) ++samples[starts.find(address)];
     };
     for (int i = 0; i < 10; ++i) {
       if (!thread.sleep(k_sampling / 10)) return {};
@@ -288,6 +288,7 @@ struct ProbedProgram::State {
   Process& process;
   const runtime::PhaseSpec& spec;
   void (*learn)(std::uint64_t);
+  FunctionStarts starts{process};
   std::atomic<bool> is_found{false};
   bool is_often_said = false;
   HelperThread thread;  // the last: it uses the others

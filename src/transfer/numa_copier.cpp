@@ -2,6 +2,7 @@
 #include "transfer/numa_copier.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -61,7 +62,9 @@ bool NumaCopier::set_out(Load& load, PlaceId to) noexcept {
   load.further |= only(to) & ~only(place_of(chunk));
   part(chunk);
   load.error = memory::prefer_node(chunk.address, range_of(chunk), node_of(to));
-  if (load.error == 0) return true;
+  // Where a stack has not grown to so far nothing is mapped; what it grows by gets the policy of what is above it.
+  const bool is_to_come = load.error == EFAULT && place_of(chunk) < place_count() && places_with_pages(chunk) == 0;
+  if (load.error == 0 || is_to_come) return true;
   load.refused = true;
   prefer(chunk, place_of(chunk));
   keep_on(load, held);

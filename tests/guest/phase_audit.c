@@ -4,8 +4,7 @@
 //
 // Writes lines to $PHASE_AUDIT.PID:
 //   loop NAME
-//   pages ADDRESS COUNT NODE    in hexadecimal: neighbours on one node, -1 for those on their way to another one;
-//                               pages that are not there are left out
+//   pages ADDRESS COUNT NODE    as in page_lines.h
 //   phase ITERATION POSITION NAME BEFORE AFTER END    what the lines of pages before it are about; CLOCK_MONOTONIC
 //   in
 //                               ns: terrace_phase() was called, has returned, the kernel has answered
@@ -15,9 +14,7 @@
 // does not end while it does.
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,9 +23,10 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { k_page = 4096, k_batch = 4096, k_name = 128 };
+#include "page_lines.h"
 
-static int g_file = -1;
+enum { k_name = 128 };
+
 static int g_in_loop;
 static long g_iteration;
 static long g_position;
@@ -36,101 +34,8 @@ static char g_first[k_name];
 static char g_name[k_name];
 static pthread_mutex_t g_mutex = PTHREAD_MUTEX_INITIALIZER;  // of all of it, while a thread asks inside phases
 
-// All memory that it uses, so that it never allocates under the program.
-static char g_line[1 << 16];
-static size_t g_used;
-static char g_maps[1 << 20];
-static void* g_pages[k_batch];
-static int g_nodes[k_batch];
-static uint64_t g_present[k_batch];
-
-static void flush_lines(void) {
-  for (size_t at = 0; at < g_used;) {
-    const ssize_t n = write(g_file, g_line + at, g_used - at);
-    if (n <= 0) abort();
-    at += (size_t)n;
-  }
-  g_used = 0;
-}
-
-__attribute__((format(printf, 1, 2))) static void put(const char* format, ...) {
-  if (g_used + 512 > sizeof g_line) flush_lines();
-  __builtin_va_list values;
-  __builtin_va_start(values, format);
-  g_used += (size_t)vsnprintf(g_line + g_used, 512, format, values);
-  __builtin_va_end(values);
-}
-
-// Past every interposer: Terrace may show the program another time.
-static int64_t now_ns(void) {
-  struct timespec now;
-  syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-struct run {
-  uint64_t address;
-  uint64_t pages;
-  int node;
-};
-
-static void end_run(struct run* run) {
-  if (run->pages > 0) put("pages %" PRIx64 " %" PRIx64 " %d\n", run->address, run->pages, run->node);
-  run->pages = 0;
-}
-
-static void add_page(struct run* run, uint64_t page, int node) {
-  if (run->pages > 0 && run->node == node && run->address + run->pages * k_page == page) {
-    ++run->pages;
-    return;
-  }
-  end_run(run);
-  *run = (struct run){page, 1, node};
-}
-
-// Asking where a page lies costs much more than asking whether it is there: the page map says that first (present,
-// or swapped, which is how a page on its way to another node looks).
-static void audit_range(uint64_t low, uint64_t high, int page_map) {
-  struct run run = {0, 0, 0};
-  for (uint64_t at = low; at < high; at += (uint64_t)k_batch * k_page) {
-    const size_t wanted = high - at < (uint64_t)k_batch * k_page ? (high - at) / k_page : k_batch;
-    if (pread(page_map, g_present, wanted * 8, (off_t)(at / k_page * 8)) != (ssize_t)(wanted * 8)) abort();
-    size_t n = 0;
-    for (size_t i = 0; i < wanted; ++i)
-      if (g_present[i] >> 62) g_pages[n++] = (void*)(uintptr_t)(at + i * k_page);
-    if (n > 0 && syscall(SYS_move_pages, 0, n, g_pages, NULL, g_nodes, 0) != 0) abort();
-    for (size_t i = 0; i < n; ++i)
-      add_page(&run, (uint64_t)(uintptr_t)g_pages[i], g_nodes[i] >= 0 ? g_nodes[i] : -1);
-  }
-  end_run(&run);
-}
-
 static void audit_memory(void) {
-  const int page_map = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-  const int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-  size_t size = 0;
-  for (ssize_t n; size + 1 < sizeof g_maps && (n = read(file, g_maps + size, sizeof g_maps - 1 - size)) > 0;)
-    size += (size_t)n;
-  close(file);
-  if (size + 1 >= sizeof g_maps) abort();
-  g_maps[size] = '\0';
-  // Mappings are told in pieces: one that grew meanwhile, into one that was told before, comes once more as a
-  // whole.
-  unsigned long long told = 0;
-  for (char *line = g_maps, *next; *line; line = next) {
-    next = strchr(line, '\n');
-    if (!next) break;
-    *next++ = '\0';
-    unsigned long long low, high, offset, inode;
-    char rights[8], device[16];
-    if (sscanf(line, "%llx-%llx %7s %llx %15s %llu", &low, &high, rights, &offset, device, &inode) != 6) continue;
-    if (low < told) low = told;
-    if (high <= low) continue;
-    told = high;
-    if (rights[0] != 'r' || rights[1] != 'w' || rights[3] != 'p' || strstr(line, "[stack]")) continue;
-    audit_range(low, high, page_map);
-  }
-  close(page_map);
+  if (!audit_process(0)) abort();
 }
 
 static void* ask_inside(void* microseconds) {

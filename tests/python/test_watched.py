@@ -49,6 +49,53 @@ def test_phases_are_the_functions_that_are_named(program: Path, tmp_path: Path) 
     assert names == {"sweep", "scale"}
 
 
+# All of its code is in a library that the program loads itself, as if it were one of the system's: no symbol file
+# describes it.
+LIBRARY = """
+#include <stddef.h>
+double sweep(const double* a, size_t n) {
+  double sum = 0;
+  for (size_t k = 0; k < 8 * n; ++k) sum += a[k % n];
+  return sum;
+}
+void scale(double* a, size_t n) {
+  for (size_t k = 0; k < 8 * n; ++k) a[k % n] = a[k % n] * 0.5 + 1;
+}
+"""
+MAIN = """
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char** words) {
+  const size_t n = 4 << 20;
+  void* const library = dlopen(words[2], RTLD_NOW);
+  double (*sweep)(const double*, size_t) = (double (*)(const double*, size_t))dlsym(library, "sweep");
+  void (*scale)(double*, size_t) = (void (*)(double*, size_t))dlsym(library, "scale");
+  double* const a = calloc(n, sizeof *a);
+  volatile double sum = 0;
+  int turns = 0;
+  for (; turns < 60; ++turns) {
+    sum += sweep(a, n);
+    scale(a, n);
+  }
+  return printf("%s 1\\n", words[1]) < 0;
+}
+"""
+
+
+def test_phases_are_functions_of_a_library_that_nobody_described(tmp_path: Path) -> None:
+    for name, text, options in (("library", LIBRARY, ("-shared", "-fPIC")), ("main", MAIN, ())):
+        (tmp_path / f"{name}.c").write_text(text)
+        subprocess.run(["cc", "-O2", f"{name}.c", *options, "-o", name], cwd=tmp_path, check=True)
+    (tmp_path / "library").chmod(0o644)  # what a command names and may run is described
+    notes = watched(tmp_path / "main", tmp_path, "sweeps", str(tmp_path / "library"))
+    if any("cannot be seen" in note for note in notes):
+        pytest.skip("this user may not probe functions")
+    with sqlite3.connect(tmp_path / "p.terrace") as connection:
+        names = {row[0] for row in connection.execute("SELECT DISTINCT name FROM phase_instance WHERE loop >= 0")}
+    assert {"sweep", "scale"} <= names
+
+
 def test_a_handler_that_ends_the_process_ends_it(program: Path, tmp_path: Path) -> None:
     """Whatever Terrace was in the middle of when the signal came."""
     for turn in range(8):

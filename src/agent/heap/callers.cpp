@@ -27,18 +27,6 @@ namespace {
 
 constexpr int k_most_frames = 64;
 
-// Run-time libraries whose frames only pass on what somebody else asked for.
-bool is_runtime_library(const char* path) {
-  static constexpr std::array k_prefixes{"libc.so",     "libc-",       "libstdc++",   "libc++",     "libgfortran",
-                                         "libgomp",     "libomp",      "libm.so",     "libpthread", "ld-linux",
-                                         "libjemalloc", "libtcmalloc", "libmimalloc", "libgcc_s"};
-  const char* const slash = std::strrchr(path, '/');
-  const char* const name = slash ? slash + 1 : path;
-  for (const char* prefix : k_prefixes)
-    if (std::strncmp(name, prefix, std::strlen(prefix)) == 0) return true;
-  return false;
-}
-
 struct Walk {
   explicit Walk(Process& given) : process(given) {}
   Process& process;
@@ -80,6 +68,17 @@ _Unwind_Reason_Code step(_Unwind_Context* context, void* data) {
 bool is_in_terrace(std::uint64_t address) noexcept {
   return address >= reinterpret_cast<std::uint64_t>(&__ehdr_start) &&
          address < reinterpret_cast<std::uint64_t>(&_end);
+}
+
+bool is_runtime_library(const char* path) noexcept {
+  static constexpr std::array k_prefixes{"libc.so",     "libc-",       "libstdc++",   "libc++",     "libgfortran",
+                                         "libgomp",     "libomp",      "libm.so",     "libpthread", "ld-linux",
+                                         "libjemalloc", "libtcmalloc", "libmimalloc", "libgcc_s"};
+  const char* const slash = std::strrchr(path, '/');
+  const char* const name = slash ? slash + 1 : path;
+  for (const char* prefix : k_prefixes)
+    if (std::strncmp(name, prefix, std::strlen(prefix)) == 0) return true;
+  return false;
 }
 
 std::string_view name_caller(Process& process, char* buffer) noexcept {

@@ -15,6 +15,9 @@ inline constexpr std::size_t k_name_room = 512;
 // "makea cg.cpp:120" for the code that called into Terrace on this thread. `buffer` has k_name_room bytes.
 std::string_view name_caller(Process& process, char* buffer) noexcept;
 
+// Whether the file is a run-time library, which only does what somebody else asked for: libc and its like.
+bool is_runtime_library(const char* path) noexcept;
+
 // The function that runs at the address, without its parameters, as a user writes it; "" when it is not known.
 // Takes note of libraries that were loaded lately: their static data become objects, so no lock of the runtime's
 // may be held.

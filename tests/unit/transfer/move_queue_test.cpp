@@ -135,6 +135,20 @@ TEST_F(MoveQueueTest, RefusesMemoryThatNobodyMapped) {
   EXPECT_EQ(held(0), 0u);
 }
 
+TEST_F(MoveQueueTest, WhatHasNoMemoryYetGivesItsRoomBack) {
+  start(2, 2);
+  // As a stack that has not grown so far.
+  const auto chunk = chunks_.add(k_page, k_chunk_size, 0, 0, 1);
+  ASSERT_TRUE(ledger_->take(1, Bytes{k_chunk_size}));
+  mover_->wait(mover_->submit({chunk, 0}));
+  const auto results = mover_->completions();
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_FALSE(results[0].refused);
+  EXPECT_EQ(place(chunk), 0);
+  EXPECT_EQ(held(0), 1u);
+  EXPECT_EQ(held(1), 2u);
+}
+
 TEST_F(MoveQueueTest, AcceptsNoPlaceThatIsNot) {
   start(1, 1);
   EXPECT_THROW(mover_->submit({0, 3}), Error);

@@ -1,0 +1,270 @@
+"""Programs that nobody rebuilt on real memory of two kinds: in guests they are learned, planned, moved and proved,
+and the kernel says where their pages are.
+
+What an emulated machine's iterations take says nothing of its memory: a gain or a loss is told, not judged, and a
+plan may be undone. So each program runs twice: as a user has it, for the proof, and with --keep-plan, so that the
+plan is in force to the end. In both the journal has to say where pages are; in the second what the plan wants in
+near memory has to be there.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import sqlite3
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness import ROOT, SETTINGS, Line, Measured, Unavailable, keep_part, run, workloads
+
+from programs_lines import inputs
+from programs_lines.filters import filtered
+from programs_lines.residence import compare, read_account, without_moves
+from programs_lines.runs import scratch
+
+sys.path.insert(0, str(ROOT / "tests" / "guest_bed"))
+import vm
+
+BUILD = ROOT / "build" / "release"
+MACHINE = ROOT / "tests" / "guest" / "guest.toml"
+JOBS = Path(__file__).parent / "guests.sh"
+NODES = "256M:cpu:100ns:16384,1024M:400ns:2048"
+NEAR, FAR = 0, 1  # nodes
+NEAR_KIND = "ddr"  # of the machine file
+PATIENCE = 1200.0  # seconds for a program's three runs, which take 30 to 300
+PROVED, KEPT = "proved", "kept"
+LEAST_SAMPLES = 20  # with the plan in force, else nothing was seen
+LEAST_SHARE = 0.95  # of the pages that the plan wants in near memory: the others are absent
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Program:
+    """`near` is less than its arrays, all of which are of 4 MiB and more: smaller ones are not watched."""
+
+    name: str
+    near: str
+    words: tuple[str, ...]
+    make: Callable[[Path], None] | None = None  # its input
+
+    def command(self) -> list[str]:
+        own = BUILD / "workloads" / self.name
+        return [str(own) if self.name in workloads() else self.name, *self.words]
+
+    def outcome(self, text: str) -> str:
+        """What it said, without its times."""
+        if self.name not in workloads():
+            return filtered(self.name, text)
+        times = workloads()[self.name].time_lines
+        return "\n".join(line for line in text.splitlines() if not re.search(times, line))
+
+
+PROGRAMS = (
+    Program("cg", "12MiB", ("--class", "A", "--iterations", "30")),
+    Program("mg", "24MiB", ("--class", "W", "--iterations", "24")),
+    Program("hydro", "40MiB", ("--side", "640", "--steps", "24")),
+    Program("lmp", "12MiB", ("-in", "in.lj", "-log", "none"), inputs.make_short_range_liquid),
+)
+
+
+@contextmanager
+def _ran(program: Program) -> Iterator[Path]:
+    """What the guest left, for as long as it is needed."""
+    with tempfile.TemporaryDirectory(dir=scratch(), prefix="terrace-programs-") as name:
+        start, out = Path(name) / "start", Path(name) / "out"
+        start.mkdir()
+        if program.make:
+            program.make(start)
+        words = [str(JOBS), str(BUILD), str(MACHINE), program.name, program.near, *program.command()]
+        _, said = vm.run(words, vm.parse_nodes(NODES), cwd=start, out=out, timeout=PATIENCE)
+        if said:
+            print(said, file=sys.stderr)
+        yield out
+
+
+def _single(store: sqlite3.Connection, query: str) -> Any:
+    row = store.execute(query).fetchone()
+    return row[0] if row else None
+
+
+def _learned(store: sqlite3.Connection) -> Row:
+    """What the profile says of how it was made, of its plans and of its moves."""
+    notes = [text for (text,) in store.execute("SELECT text FROM note")]
+    watched = next(
+        iter(re.findall(r"^no hooks: objects are watched by (\S+?),?(?: |$)", "\n".join(notes), re.M)), ""
+    )
+    loop = store.execute("SELECT name, why, iterations FROM loop ORDER BY iterations DESC").fetchone()
+    name, why, iterations = loop or ("", "", 0)
+    moved = _single(
+        store,
+        "SELECT SUM(move.size) FROM move JOIN run ON run.id = move.run "
+        "JOIN place ON place.machine = run.machine AND place.id = move.target "
+        f"WHERE NOT refused AND move.source != move.target AND place.numa_node = {NEAR}",
+    )
+    entries = re.search(r"\((.*)\)$", why)
+    return {
+        "watched_by": watched,
+        "phases_from": ""
+        if not loop
+        else entries[1]
+        if entries
+        else "intervals"
+        if "interval" in name
+        else "markers",
+        "iterations": iterations,
+        "plans": _single(store, "SELECT COUNT(*) FROM plan"),
+        "to_near": moved or 0,
+    }
+
+
+def _proof(store: sqlite3.Connection) -> Row | None:
+    store.row_factory = sqlite3.Row
+    row = store.execute("SELECT * FROM proof ORDER BY iterations_placed DESC").fetchone()
+    return dict(row) if row else None
+
+
+def _resides(folder: Path, program: Program, way: str) -> Row:
+    """The kernel's account of a run against the journal's and the plan's."""
+    name = f"{program.name}.{way}"
+    account = read_account(folder / f"{name}.terrace", folder / f"{name}.audit", program.name, NEAR_KIND)
+    found = compare(account, NEAR)
+    return {
+        **{key: value for key, value in vars(found).items() if key not in ("nodes", "problems")},
+        "nodes": sorted(found.nodes),
+        "problems": found.problems[:4],
+        "without_moves": compare(without_moves(account), NEAR).elsewhere,
+    }
+
+
+def _measured(program: Program) -> Row:
+    with _ran(program) as folder:
+
+        def left(way: str, kind: str) -> str:
+            return (folder / f"{program.name}.{way}.{kind}").read_text(errors="replace")
+
+        ways = ("plain", PROVED, KEPT)
+        said = {way: program.outcome(left(way, "txt")) for way in ways}
+        row: Row = {
+            "program": program.name,
+            "status": {way: int(left(way, "status")) for way in ways},
+            "same": all(text == said["plain"] for text in said.values()) and bool(said["plain"].strip()),
+        }
+        for way in (PROVED, KEPT):
+            with sqlite3.connect(folder / f"{program.name}.{way}.terrace") as store:
+                row[way] = {**_learned(store), "proof": _proof(store)}
+            row[way]["residence"] = _resides(folder, program, way)
+            row[way]["said"] = [line for line in left(way, "errors").splitlines() if line.startswith("terrace: ")]
+        return row
+
+
+def _wrong(row: Row) -> Iterator[str]:
+    """What falls short in a program's row."""
+    if any(row["status"].values()):
+        yield f"ended with {row['status']}"
+    if not row["same"]:
+        yield "other output than without Terrace"
+    for way in (PROVED, KEPT):
+        for text in _wrong_way(row[way]):
+            yield f"{way}: {text}"
+    proof = row[PROVED]["proof"]
+    if not proof or min(proof["iterations_unplaced"], proof["iterations_placed"]) == 0:
+        yield "the plan was compared with nothing"
+    residence = row[KEPT]["residence"]
+    if residence["in_force"] < LEAST_SAMPLES:
+        yield f"only {residence['in_force']} samples with the plan in force"
+    elif residence["near"] + residence["far"] < LEAST_SHARE * residence["wanted"]:
+        yield f"of {residence['wanted']} pages that the plan wants in near memory most are nowhere"
+    elif residence["far"]:
+        yield (
+            f"of {residence['near'] + residence['far']} pages that the plan wants in near memory "
+            f"{residence['far']} are not there; {residence['refused']} of them were refused"
+        )
+
+
+def _wrong_way(way: Row) -> Iterator[str]:
+    if not way["watched_by"]:
+        yield "its pages were not watched"
+    if way["phases_from"] in ("", "intervals"):
+        yield f"phases: {way['phases_from'] or 'none'}"
+    if way["plans"] == 0:
+        yield "no plan"
+    if way["to_near"] == 0:
+        yield "nothing was moved to near memory"
+    residence = way["residence"]
+    if residence["elsewhere"]:
+        yield f"{residence['elsewhere']} pages are not where the journal says: {residence['problems'][0]}"
+    if residence["samples"] < LEAST_SAMPLES or residence["nodes"] != [NEAR, FAR]:
+        yield f"seen {residence['samples']} times, on the nodes {residence['nodes']}"
+    if residence["without_moves"] == 0:
+        yield "a journal without its moves would be as right"
+
+
+def _shown(row: Row) -> Row:
+    """For the result page."""
+    proof, kept = row[PROVED]["proof"] or {}, row[KEPT]["residence"]
+    both = [row[way]["residence"] for way in (PROVED, KEPT)]
+
+    def gain(without: str, planned: str) -> str:
+        return f"{100 * (1 - proof[planned] / proof[without]):+.1f} %" if proof else "-"
+
+    return {
+        "program": row["program"],
+        "same_output": "yes" if row["same"] else "no",
+        "watched_by": row[PROVED]["watched_by"],
+        "phases_from": row[PROVED]["phases_from"],
+        "to_near_mib": " / ".join(f"{row[way]['to_near'] / 2**20:.1f}" for way in (PROVED, KEPT)),
+        "predicted": gain("predicted_unplaced", "predicted"),
+        "measured": gain("unplaced", "placed"),
+        "iterations": f"{proof['iterations_placed']} / {proof['iterations_unplaced']}" if proof else "-",
+        "undone": ("yes" if proof["undone"] else "no") if proof else "-",
+        "samples": " / ".join(str(one["samples"]) for one in both),
+        "pages_compared": sum(one["compared"] for one in both),
+        "elsewhere": sum(one["elsewhere"] for one in both),
+        "elsewhere_without_moves": sum(one["without_moves"] for one in both),
+        "moving": sum(one["moving"] for one in both),
+        "absent": sum(one["absent"] for one in both),
+        "in_force": kept["in_force"],
+        "wanted_near": kept["wanted"],
+        "is_near": kept["near"],
+        "is_far": kept["far"],
+        "refused": kept["refused"],
+    }
+
+
+def _all() -> Measured:
+    if lacks := vm.missing():
+        raise Unavailable("no guest here, for want of " + "; ".join(lacks))
+    run(["cmake", "--build", "--preset", "release"], timeout=3600)
+    chosen = [program for program in PROGRAMS if SETTINGS.program in program.name]
+    rows: list[Row] = [
+        keep_part(f"guests-{program.name}", functools.partial(_measured, program)) for program in chosen
+    ]
+    lines = []
+    wrong = {row["program"]: list(_wrong(row)) for row in rows}
+    for row in rows:
+        shown = _shown(row)
+        lines.append(
+            f"{row['program']}: pages by {shown['watched_by']}, phases by {shown['phases_from']}, "
+            f"{shown['to_near_mib']} MiB moved to near memory; measured {shown['measured']}, predicted "
+            f"{shown['predicted']}, undone {shown['undone']}; {shown['pages_compared']} pages compared in "
+            f"{shown['samples']} samples, {shown['elsewhere']} elsewhere; plan in force in {shown['in_force']}, "
+            f"{shown['is_near']} of {shown['is_near'] + shown['is_far']} pages near"
+        )
+        lines += [f"  {text}" for text in wrong[row["program"]]]
+    return Measured("\n".join(lines), bool(rows) and not any(wrong.values()), [_shown(row) for row in rows])
+
+
+LINES = [
+    Line(
+        "guests",
+        "unhooked cg, mg, hydro and lmp on two nodes: same output; learned, planned, moved, proved; each page is "
+        "where the journal has it, and what the plan wants in near memory is there, by the kernel's account",
+        _all,
+    )
+]

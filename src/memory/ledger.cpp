@@ -193,6 +193,11 @@ Bytes Ledger::held(PlaceId place) const {
   return {others.unknown ? std::max(known, budget_.at(place).value) : known};
 }
 
+Bytes Ledger::held_by_others(PlaceId place) const {
+  const auto others = of_others(place, Look::closely);
+  return {others.unknown ? std::max(others.amount.held, budget_.at(place).value) : others.amount.held};
+}
+
 Bytes Ledger::outstanding(PlaceId place) const {
   const auto mine = slot_.is_inherited() ? 0 : slot_.amount(place).outstanding;
   return {sum_of(of_others(place, Look::closely).amount.outstanding, mine)};

@@ -55,6 +55,7 @@ class Ledger {
   [[nodiscard]] Bytes share(PlaceId place) const;
 
   [[nodiscard]] Bytes held(PlaceId place) const;         // by all processes of the job
+  [[nodiscard]] Bytes held_by_others(PlaceId place) const;
   [[nodiscard]] Bytes outstanding(PlaceId place) const;  // of all: reserved, not yet populated
   [[nodiscard]] Bytes budget(PlaceId place) const { return budget_.at(place); }
   [[nodiscard]] Bytes available(PlaceId place) const;  // to this process

@@ -72,10 +72,12 @@ TEST(Ledger, ProcessesOfAJobShareOneAccount) {
   ASSERT_EQ(::read(ready[0], &right, 1), 1);
   EXPECT_EQ(right, 1);
   EXPECT_EQ(ours.held(0), Bytes{80});
+  EXPECT_EQ(ours.held_by_others(0), Bytes{50});
   EXPECT_FALSE(ours.take(0, {21}));
   ASSERT_EQ(::write(finish[1], &right, 1), 1);
   ::waitpid(child, nullptr, 0);
   EXPECT_EQ(ours.held(0), Bytes{30}) << "what a dead process held counts for nothing";
+  EXPECT_EQ(ours.held_by_others(0), Bytes{0});
 }
 
 TEST(Ledger, AForkedChildBeginsAnAccountOfItsOwn) {

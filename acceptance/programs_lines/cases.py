@@ -152,9 +152,9 @@ _COMPUTING = (
 )
 _PROCESSES = (
     "test_os test_posix test_subprocess test_threading test_thread test_threadsignals test_mmap "
-    "test_multiprocessing_fork test_signal test_fork1 "
+    "test_multiprocessing_fork test_multiprocessing_spawn test_multiprocessing_forkserver test_signal test_fork1 "
     "test_wait3 test_wait4 test_popen test_pty test_faulthandler test_resource test_ctypes test_atexit "
-    "test_queue test_sched test_sqlite3 test_tempfile test_io test_memoryview"
+    "test_concurrent_futures test_queue test_sched test_sqlite3 test_tempfile test_io test_memoryview"
 )
 
 CASES = (

@@ -1,6 +1,7 @@
 // See spilled_data.hpp.
 #include "agent/spilled_data.hpp"
 
+#include <locale.h>
 #include <sys/prctl.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -147,8 +148,10 @@ transfer::Preference preference_of(std::string_view object) noexcept {
   try {
     const std::string name(object);
     for (const auto& rule : g_spec.plan)
-      if (model::names(rule.object, name))
+      if (model::names(rule.object, name)) {
+        g_counts->plan_names.store(true, std::memory_order_relaxed);
         return rule.stays ? transfer::Preference::stay : transfer::Preference::leave;
+      }
   } catch (const std::bad_alloc&) {  // no memory to know it by
   }
   return transfer::Preference::none;
@@ -166,7 +169,11 @@ SpilledHeap* make_spilled() noexcept {
       if (g_spec.plan.empty()) return use;
       return std::make_unique<strategy::Steered>(std::move(use));
     };
-    parts.enter = [] { observe::t_thread.go_inside(); };
+    // The program's locale may lie over the file: what these threads print and parse goes by the C library's own.
+    parts.enter = [] {
+      observe::t_thread.go_inside();
+      uselocale(newlocale(LC_ALL_MASK, "C", nullptr));
+    };
     parts.say = say_sentence;
     parts.paged = !transfer::Spill::is_possible();
     if (parts.paged && make_once(g_said))

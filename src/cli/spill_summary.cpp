@@ -71,8 +71,9 @@ std::string line_of(const SpilledProcess& one, const runtime::SpillSpec& spec) {
         one.most > 0 ? fmt::format("; {} could be in the file", bytes(one.most)) : "", of_blocks(one));
   if (one.paged)
     return fmt::format(
-        "{} of data in {} of memory: paged by the kernel in {}, what it read and wrote is not counted{}",
-        bytes(one.most), format(spec.memory), spec.folder, of_blocks(one));
+        "{} of data in {} of memory: paged by the kernel in {}, what it read and wrote is not counted{}{}",
+        bytes(one.most), format(spec.memory), spec.folder, of_blocks(one),
+        spec.plan.empty() ? "" : "; the plan is not followed there");
   auto line = fmt::format("{} of data in {} of memory: read {} and wrote {} in {}{}", bytes(one.most),
                           format(spec.memory), bytes(one.read), bytes(one.written), spec.folder, read_ahead(one));
   line += fmt::format("; the disk was busy for {:.3g} s, threads waited {:.3g} s for it in all", seconds(one.busy),
@@ -85,7 +86,8 @@ std::string line_of(const SpilledProcess& one, const runtime::SpillSpec& spec) {
                         one.plan_undone ? "is undone, as it " : "", one.plan_gain < 0 ? "lost" : "gained",
                         100 * std::abs(one.plan_gain));
   else if (!spec.plan.empty())
-    line += "; the plan was in force for too short a time to be tried";
+    line += one.plan_names ? "; the plan was in force for too short a time to be tried"
+                           : "; the plan names none of its blocks of 4MiB and more";
   if (one.longer() >= k_told)
     line += fmt::format("; with all data in memory it would have taken about {:.3g} s less", one.longer().value);
   line += of_blocks(one);
@@ -156,7 +158,8 @@ std::string rate(std::uint64_t bytes, double seconds) {
 }  // namespace
 
 Seconds SpilledProcess::longer() const {
-  return Seconds{seconds(waited_most)} + static_cast<double>(paged_reads) * transfer::spill_limits::k_page_read;
+  return Seconds{seconds(waited) / std::max(at_once, 1.0)} +
+         static_cast<double>(paged_reads) * transfer::spill_limits::k_page_read;
 }
 
 std::vector<SpilledProcess> spilled_processes(const std::filesystem::path& folder) {
@@ -182,8 +185,9 @@ std::vector<SpilledProcess> spilled_processes(const std::filesystem::path& folde
                                                            .over_reasons = counts.over_reasons,
                                                            .predicted = counts.predicted,
                                                            .measured = counts.measured,
-                                                           .waited_most = counts.waited_most,
+                                                           .at_once = counts.at_once,
                                                            .paged_reads = counts.paged_reads,
+                                                           .plan_names = counts.plan_names,
                                                            .plan_tried = counts.plan_tried,
                                                            .plan_undone = counts.plan_undone,
                                                            .plan_gain = counts.plan_gain,

@@ -21,8 +21,9 @@ struct SpilledProcess {
                 given = 0, refused = 0, beside = 0, over = 0;
   std::uint32_t over_reasons = 0;             // as transfer::OverReason
   std::uint64_t predicted = 0, measured = 0;  // nanoseconds of the same stretches of its time
-  std::uint64_t waited_most = 0;              // nanoseconds; by the thread that waited most
+  double at_once = 1;                         // threads that worked or waited at the same time, on average
   std::uint64_t paged_reads = 0;              // pages that the kernel read of data
+  bool plan_names = false;                    // some of its data
   bool plan_tried = false;                    // against what touches say
   bool plan_undone = false;                   // as it lost
   double plan_gain = 0;                       // share of the time that it saved then

@@ -62,10 +62,11 @@ SpilledHeap::Span SpilledHeap::clip(std::uint64_t start, std::uint64_t end) cons
   return {std::max(start, base), std::min(page_up(end), base + space_.reserved().value)};
 }
 
-void* SpilledHeap::obtain(std::size_t size, std::size_t alignment, Kind kind, std::size_t length) noexcept {
+void* SpilledHeap::obtain(std::size_t size, std::size_t alignment, Kind kind, std::size_t length,
+                          bool tells) noexcept {
   void* const block = space_.allocate(size, alignment);
   if (!block) {
-    if (no_room_) no_room_(size);
+    if (no_room_ && tells) no_room_(size);
     return nullptr;
   }
   const auto start = reinterpret_cast<std::uint64_t>(block);

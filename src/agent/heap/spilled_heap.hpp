@@ -46,9 +46,9 @@ class SpilledHeap {
   // Zeros, or what a block had that was freed lately; nullptr where there is no room: the caller asks the next
   // allocator.
   void* allocate(std::size_t size, std::size_t alignment, bool zeros = true) noexcept;
-  // Zeros in any case, for blocks within it.
+  // Zeros in any case, for blocks within it. Nobody is told where there is no room.
   void* allocate_pool(std::size_t size) noexcept {
-    return obtain(size, k_granule, MappedRanges::Kind::block, size);
+    return obtain(size, k_granule, MappedRanges::Kind::block, size, false);
   }
   // What a plan says of the block, until it is released; not of what it grows by.
   void prefer(const void* block, transfer::Preference preference) noexcept;
@@ -111,7 +111,7 @@ class SpilledHeap {
   [[nodiscard]] bool may_keep(const memory::RegionSpace::Block& block) const;
   void release_now(std::uint64_t address, std::uint64_t size) noexcept;
   void* take_kept(std::size_t size, std::size_t alignment) noexcept;
-  void* obtain(std::size_t size, std::size_t alignment, Kind kind, std::size_t length) noexcept;
+  void* obtain(std::size_t size, std::size_t alignment, Kind kind, std::size_t length, bool tells = true) noexcept;
   void give_back(Span chunks) noexcept;
   void give_dead_back(Span span) noexcept;
   bool open(Span chunks) noexcept;

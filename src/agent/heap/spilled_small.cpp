@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 #include <new>
 
@@ -33,8 +34,9 @@ void* SpilledSmall::allocate(std::size_t size, std::size_t alignment, bool zeros
 
 // With the mutex.
 bool SpilledSmall::add_pool() noexcept {
-  const auto size = std::clamp(heap_.reserved().value / k_share / k_extent * k_extent, k_extent, k_pool);
-  void* const got = heap_.allocate_pool(size);
+  auto size = std::bit_floor(std::clamp<std::size_t>(heap_.reserved().value / k_share, k_extent, k_pool));
+  void* got = heap_.allocate_pool(size);
+  for (; !got && size > k_extent; got = heap_.allocate_pool(size)) size /= 2;
   if (!got) return false;
   const auto base = reinterpret_cast<std::uint64_t>(got);
   try {

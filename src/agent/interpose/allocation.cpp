@@ -98,30 +98,13 @@ void* allocate_ordered(std::size_t size, std::size_t alignment, bool zeros) {
   return block;
 }
 
-// A block below SpilledHeap::k_least over a file, once the process is large.
-void* allocate_small_spilled(std::size_t size, std::size_t alignment, bool zeros) {
-  if (size >= SpilledHeap::k_least || observe::t_thread.inside != 0) return nullptr;
-  auto* const here = process();
-  if (!here || !here->make_spilled) return nullptr;
-  const observe::OwnTime own;
-  const observe::Inside inside;
-  const auto saved = errno;
-  void* block = nullptr;
-  if (auto* const small = begin_small(*here, size))
-    block = SpilledSmall::fits(size, alignment) ? small->allocate(size, alignment, zeros)
-            : size > SpilledSmall::k_largest    ? spilled_heap()->allocate(size, alignment, zeros)
-                                                : nullptr;
-  errno = saved;
-  return block;
-}
-
 // A block that this library gives out; nullptr: the caller asks the next allocator. Without `zeros` it may have
-// what was in it when it was freed.
-inline void* take_over(std::size_t size, std::size_t alignment = 1, bool zeros = false) {
+// what was in it when it was freed. `caller`: the code that asks.
+inline void* take_over(std::size_t size, const void* caller, std::size_t alignment = 1, bool zeros = false) {
   if (size < k_page && !g_standing.looks_at_small.load(std::memory_order_relaxed)) [[likely]]
     return nullptr;
   if (void* const block = allocate_ordered(size, alignment, zeros)) return block;
-  if (void* const block = allocate_small_spilled(size, alignment, zeros)) return block;
+  if (void* const block = allocate_small_spilled(size, alignment, zeros, caller)) return block;
   auto* const here = wants(size);
   return here ? allocate_big(*here, size, alignment, zeros) : nullptr;
 }
@@ -145,16 +128,6 @@ bool release_small(void* block) {
 bool is_small_spilled(const void* block) {
   const auto* const small = spilled_small();
   return small && small->contains(block);
-}
-
-bool release_small_spilled(void* block) {
-  if (!is_small_spilled(block)) return false;
-  const observe::OwnTime own;
-  const observe::Inside inside;
-  const auto saved = errno;
-  SpilledSmall::release(block);
-  errno = saved;
-  return true;
 }
 
 bool is_ordered(const void* block) {
@@ -203,7 +176,7 @@ bool resize_spilled(void* block, std::size_t old_size, std::size_t size) {
 
 // Whether it was one of ours, which then is free.
 bool release_big(void* block) {
-  if (spilled_small() && release_small_spilled(block)) return true;
+  if (is_small_spilled(block)) return release_small_spilled(block);
   if (spilled_heap() && release_spilled(block)) return true;
   if (release_small(block)) return true;
   if (ordered_heap() && release_ordered(block)) return true;
@@ -265,10 +238,10 @@ void* reallocate_small(void* block, std::size_t size, int order) {
 }
 
 // Larger, or much smaller: a block of another size class.
-void* reallocate_small_spilled(void* block, std::size_t size) {
+void* reallocate_small_spilled(void* block, std::size_t size, const void* caller) {
   const auto old_size = SpilledSmall::size_of(block);
   if (size <= old_size && size >= old_size / 2) return block;
-  void* moved = take_over(size);
+  void* moved = take_over(size, caller);
   if (!moved) moved = next_allocator()->malloc(size);
   if (!moved) return size <= old_size ? block : nullptr;
   move_block(block, old_size, moved, size);
@@ -277,14 +250,14 @@ void* reallocate_small_spilled(void* block, std::size_t size) {
 }
 
 // Other sizes for blocks that are ours, or shall be.
-void* reallocate(void* block, std::size_t size) {
-  if (is_small_spilled(block)) return reallocate_small_spilled(block, size);
+void* reallocate(void* block, std::size_t size, const void* caller) {
+  if (is_small_spilled(block)) return reallocate_small_spilled(block, size, caller);
   if (const int order = small_order(block); order >= 0) return reallocate_small(block, size, order);
   const auto* const next = next_allocator();
   const bool from_startup = arena_contains(block);
   const auto old_size = from_startup ? arena_size(block) : size_of_big(block);
   if (old_size == 0 && !from_startup) {  // the next allocator's
-    void* const moved = next ? take_over(size) : nullptr;
+    void* const moved = next ? take_over(size, caller) : nullptr;
     if (!moved) return next ? next->realloc(block, size) : no_memory();
     move_block(block, next->malloc_usable_size(block), moved, size);
     next->free(block);
@@ -293,7 +266,7 @@ void* reallocate(void* block, std::size_t size) {
   const auto granule = is_spilled(block) ? SpilledHeap::k_granule : k_page;
   if (!from_startup && size >= k_page && divided_up(size, granule) == divided_up(old_size, granule)) return block;
   if (resize_spilled(block, old_size, size)) return block;
-  void* moved = take_over(size);
+  void* moved = take_over(size, caller);
   if (!moved) moved = next ? next->malloc(size) : from_arena(size);
   if (!moved) return nullptr;
   move_block(block, old_size, moved, size);
@@ -301,9 +274,10 @@ void* reallocate(void* block, std::size_t size) {
   return moved;
 }
 
-void* allocate_aligned(std::size_t alignment, std::size_t size, void* (*next)(std::size_t, std::size_t)) {
+void* allocate_aligned(std::size_t alignment, std::size_t size, const void* caller,
+                       void* (*next)(std::size_t, std::size_t)) {
   if (std::has_single_bit(alignment))
-    if (void* const block = take_over(size, alignment)) return block;
+    if (void* const block = take_over(size, caller, alignment)) return block;
   return next(alignment, size);
 }
 
@@ -316,7 +290,7 @@ namespace agent = terrace::agent;
 extern "C" {
 
 TERRACE_EXPORT void* malloc(size_t size) noexcept {
-  if (void* const block = agent::take_over(size)) return block;
+  if (void* const block = agent::take_over(size, __builtin_return_address(0))) return block;
   const auto* const next = agent::next_allocator();
   return next ? next->malloc(size) : agent::from_arena(size);
 }
@@ -324,7 +298,7 @@ TERRACE_EXPORT void* malloc(size_t size) noexcept {
 TERRACE_EXPORT void* calloc(size_t count, size_t size) noexcept {
   size_t total = 0;
   if (__builtin_mul_overflow(count, size, &total)) return agent::no_memory();
-  if (void* const block = agent::take_over(total, 1, true)) return block;
+  if (void* const block = agent::take_over(total, __builtin_return_address(0), 1, true)) return block;
   const auto* const next = agent::next_allocator();
   return next ? next->calloc(count, size) : agent::from_arena(total);  // the arena is zero, and used once
 }
@@ -340,7 +314,7 @@ TERRACE_EXPORT void* realloc(void* block, size_t size) noexcept {
     free(block);
     return nullptr;
   }
-  return agent::reallocate(block, size);
+  return agent::reallocate(block, size, __builtin_return_address(0));
 }
 
 TERRACE_EXPORT void* reallocarray(void* block, size_t count, size_t size) noexcept {
@@ -351,7 +325,7 @@ TERRACE_EXPORT void* reallocarray(void* block, size_t count, size_t size) noexce
 
 TERRACE_EXPORT int posix_memalign(void** block, size_t alignment, size_t size) noexcept {
   if (std::has_single_bit(alignment) && alignment >= sizeof(void*))
-    if (void* const got = agent::take_over(size, alignment)) {
+    if (void* const got = agent::take_over(size, __builtin_return_address(0), alignment)) {
       *block = got;
       return 0;
     }
@@ -363,22 +337,25 @@ TERRACE_EXPORT int posix_memalign(void** block, size_t alignment, size_t size) n
 
 TERRACE_EXPORT void* aligned_alloc(size_t alignment, size_t size) noexcept {
   const auto* const next = agent::next_allocator();
-  return next ? agent::allocate_aligned(alignment, size, next->aligned_alloc) : agent::from_arena(size, alignment);
+  return next ? agent::allocate_aligned(alignment, size, __builtin_return_address(0), next->aligned_alloc)
+              : agent::from_arena(size, alignment);
 }
 
 TERRACE_EXPORT void* memalign(size_t alignment, size_t size) noexcept {
   const auto* const next = agent::next_allocator();
-  return next ? agent::allocate_aligned(alignment, size, next->memalign) : agent::from_arena(size, alignment);
+  return next ? agent::allocate_aligned(alignment, size, __builtin_return_address(0), next->memalign)
+              : agent::from_arena(size, alignment);
 }
 
 TERRACE_EXPORT void* valloc(size_t size) noexcept {
-  if (void* const block = agent::take_over(size, terrace::k_page)) return block;
+  if (void* const block = agent::take_over(size, __builtin_return_address(0), terrace::k_page)) return block;
   const auto* const next = agent::next_allocator();
   return next ? next->valloc(size) : agent::from_arena(size, terrace::k_page);
 }
 
 TERRACE_EXPORT void* pvalloc(size_t size) noexcept {
-  if (void* const block = agent::take_over(terrace::page_up(size), terrace::k_page)) return block;
+  if (void* const block = agent::take_over(terrace::page_up(size), __builtin_return_address(0), terrace::k_page))
+    return block;
   const auto* const next = agent::next_allocator();
   return next ? next->pvalloc(size) : agent::from_arena(size, terrace::k_page);
 }

@@ -1,13 +1,17 @@
 // Memory over a file begins with the first block for it: until then the process has its own threads alone, and all
 // of its address space. Whoever asks for that block may be any thread, in any place.
+#include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <mutex>
 #include <new>
 
@@ -18,6 +22,7 @@
 #include "agent/lifecycle/low_files.hpp"
 #include "core/rounding.hpp"
 #include "core/small_file.hpp"
+#include "observe/coverage/time_samples.hpp"
 #include "observe/threads/thread.hpp"
 
 namespace terrace::agent {
@@ -84,8 +89,31 @@ bool is_large(std::uint64_t bytes) noexcept {
          std::sscanf(text, "%llu %llu", &all, &resident) == 2 && resident * k_page >= bytes;
 }
 
-}  // namespace
+struct Code {
+  std::uint64_t low = 0, high = 0;
+};
+constinit std::array<Code, 2> g_c_library{};  // and the dynamic linker
 
+int note_c_library(dl_phdr_info* info, std::size_t, void* context) noexcept {
+  auto& count = *static_cast<std::size_t*>(context);
+  const char* const slash = info->dlpi_name ? std::strrchr(info->dlpi_name, '/') : nullptr;
+  if (!slash || (std::strncmp(slash, "/libc.so", 8) != 0 && std::strncmp(slash, "/ld-linux", 9) != 0)) return 0;
+  for (int i = 0; i < info->dlpi_phnum && count < g_c_library.size(); ++i) {
+    const auto& part = info->dlpi_phdr[i];
+    if (part.p_type != PT_LOAD || (part.p_flags & PF_X) == 0) continue;
+    const auto low = info->dlpi_addr + part.p_vaddr;
+    g_c_library.at(count++) = {low, low + part.p_memsz};
+  }
+  return 0;
+}
+
+bool is_of_c_library(const void* caller) noexcept {
+  const auto address = reinterpret_cast<std::uint64_t>(caller);
+  return std::ranges::any_of(g_c_library,
+                             [address](const Code& code) { return address - code.low < code.high - code.low; });
+}
+
+// The same as spilled_small(); `size` is of a block that is asked for.
 SpilledSmall* begin_small(const Process& here, std::size_t size) noexcept {
   if (auto* const made = spilled_small()) return made;
   static constinit thread_local std::size_t since __attribute__((tls_model("initial-exec"))) = 0;
@@ -95,11 +123,46 @@ SpilledSmall* begin_small(const Process& here, std::size_t size) noexcept {
   if (!is_large(here.spilled_memory / SpilledSmall::k_from)) return nullptr;
   auto* const heap = begin_spilled(here);
   if (!heap) return nullptr;
+  const Undisturbed undisturbed;
   const std::lock_guard guard(g_beginning);
   if (auto* const made = spilled_small()) return made;
   auto* const made = new (std::nothrow) SpilledSmall(*heap);
   g_standing.small.store(made, std::memory_order_release);
   return made;
+}
+
+}  // namespace
+
+void find_c_library() noexcept {
+  std::size_t count = 0;
+  dl_iterate_phdr(note_c_library, &count);
+}
+
+void* allocate_small_spilled(std::size_t size, std::size_t alignment, bool zeros, const void* caller) noexcept {
+  if (size >= SpilledHeap::k_least || observe::t_thread.inside != 0 || is_of_c_library(caller)) return nullptr;
+  auto* const here = process();
+  if (!here || !here->make_spilled) return nullptr;
+  const observe::OwnTime own;
+  const observe::Inside inside;
+  const auto saved = errno;
+  void* block = nullptr;
+  if (auto* const small = begin_small(*here, size)) {
+    if (SpilledSmall::fits(size, alignment))
+      block = small->allocate(size, alignment, zeros);
+    else if (size > SpilledSmall::k_largest && (block = spilled_heap()->allocate(size, alignment, zeros)))
+      prefer_by_plan(*here, *spilled_heap(), block);
+  }
+  errno = saved;
+  return block;
+}
+
+bool release_small_spilled(void* block) noexcept {
+  const observe::OwnTime own;
+  const observe::Inside inside;
+  const auto saved = errno;
+  SpilledSmall::release(block);
+  errno = saved;
+  return true;
 }
 
 void prefer_by_plan(Process& here, SpilledHeap& heap, const void* block) noexcept {

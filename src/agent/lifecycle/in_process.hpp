@@ -23,9 +23,15 @@ SpilledHeap* begin_spilled(const Process& here) noexcept;
 void prefer_by_plan(Process& here, SpilledHeap& heap, const void* block) noexcept;
 // Small blocks over a file, where there are some already; stays, too.
 inline SpilledSmall* spilled_small() noexcept { return g_standing.small.load(std::memory_order_acquire); }
-// The same; it begins with the first call once the process is large enough. `size` is of a block that is asked
-// for.
-SpilledSmall* begin_small(const Process& here, std::size_t size) noexcept;
+// A block below SpilledHeap::k_least for them; null: the caller asks the next allocator. They begin once the
+// process is large enough. What the C library asks for itself is none of them: it uses that in places where nobody
+// may wait for a file, as in a child of fork before any handler, and in every thread, as its locales. Leaves errno
+// alone.
+void* allocate_small_spilled(std::size_t size, std::size_t alignment, bool zeros, const void* caller) noexcept;
+// Of one of them; true.
+bool release_small_spilled(void* block) noexcept;
+// At the start, while there is one thread.
+void find_c_library() noexcept;
 // Around fork: it is not in the middle of beginning.
 void lock_beginning() noexcept;
 void unlock_beginning() noexcept;

@@ -194,6 +194,7 @@ void begin_now(char** environment, bool is_asked_for, std::uint64_t stack_top, s
   Process* const made = start(environment);
   if (!made) return;
   if (!made->simulated) find_for_own_threads();
+  if (made->make_spilled) find_c_library();
   if (!is_asked_for) {
     made->big_block = std::max<std::uint64_t>(made->big_block, k_large);
     made->largest_big_block = k_always_mapped;

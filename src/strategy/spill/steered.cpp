@@ -24,7 +24,7 @@ Steered::Known* Steered::known(ChunkId chunk) noexcept {
 bool Steered::touched(ChunkId chunk, std::uint32_t thread, Seconds worked) noexcept {
   ++touches_;
   if (auto* const one = known(chunk)) {
-    leave_.erase({one->touched, chunk});
+    take(chunk);
     one->used = true;
     one->touched = touches_;
     place(chunk);
@@ -37,23 +37,28 @@ transfer::Predicted Steered::predicted(const transfer::SpillMeasured& measured) 
   return use_->predicted(measured);
 }
 
-bool Steered::may_leave_first(const Known& known) const {
-  return known.preference == Preference::leave && known.used &&
-         (known.residence == Residence::quiet || known.residence == Residence::ready);
+Steered::Oldest* Steered::order_of(const Known& known) {
+  if (!known.used || (known.residence != Residence::quiet && known.residence != Residence::ready)) return nullptr;
+  if (known.preference == Preference::stay) return nullptr;
+  return known.preference == Preference::leave ? &leave_ : &others_;
 }
 
 void Steered::place(ChunkId chunk) {
   try {
-    if (may_leave_first(known_[chunk])) leave_.emplace(known_[chunk].touched, chunk);
+    if (auto* const order = order_of(known_[chunk])) order->emplace(known_[chunk].touched, chunk);
   } catch (const std::exception&) {  // no memory: it leaves as its use says
   }
+}
+
+void Steered::take(ChunkId chunk) {
+  if (auto* const order = order_of(known_[chunk])) order->erase({known_[chunk].touched, chunk});
 }
 
 void Steered::moved(ChunkId chunk, Residence to) noexcept {
   named_.clear();
   if (to == Residence::disk) is_short_ = true;
   if (auto* const one = known(chunk)) {
-    leave_.erase({one->touched, chunk});
+    take(chunk);
     if (one->residence == Residence::disk || one->residence == Residence::none) one->used = false;
     if (to == Residence::quiet) one->used = true;
     one->residence = to;
@@ -62,33 +67,42 @@ void Steered::moved(ChunkId chunk, Residence to) noexcept {
   use_->moved(chunk, to);
 }
 
-std::optional<transfer::Foresight::Choice> Steered::next_victim() noexcept {
-  if (!trial_.is_in_force()) return use_->next_victim();
-  for (const auto& [touched, chunk] : leave_) {
-    if (touched + k_grace > touches_) break;
+// That was not used just now, nor named already.
+std::optional<transfer::Foresight::Choice> Steered::oldest(const Oldest& chunks) {
+  for (const auto& [touched, chunk] : chunks) {
+    if (touched + k_grace > touches_) return {};
     if (std::ranges::count(named_, chunk) > 0) continue;
     try {
       named_.push_back(chunk);
     } catch (const std::exception&) {
-      break;
+      return {};
     }
     return Choice{chunk, std::numeric_limits<double>::max()};
   }
-  std::optional<Choice> first;
+  return {};
+}
+
+std::optional<transfer::Foresight::Choice> Steered::next_victim() noexcept {
+  if (!trial_.is_in_force()) return use_->next_victim();
+  if (const auto first = oldest(leave_)) return first;
+  std::optional<Choice> staying;
   for (int tried = 0; tried < k_tried; ++tried) {
     const auto choice = use_->next_victim();
-    if (!choice) return first;
+    if (!choice) break;
+    if (std::ranges::count(named_, choice->chunk) > 0) continue;
     if (choice->chunk >= known_.size() || known_[choice->chunk].preference != Preference::stay) return choice;
-    if (!first) first = choice;  // rather than none
+    if (!staying) staying = choice;
   }
-  return first;
+  if (!staying) return {};
+  if (const auto other = oldest(others_)) return other;
+  return staying;  // rather than none
 }
 
 void Steered::prefer(ChunkId first, std::uint32_t count, Preference preference) noexcept {
   is_spoken_of_ = is_spoken_of_ || preference != Preference::none;
   for (auto chunk = first; chunk < first + count; ++chunk)
     if (auto* const one = known(chunk)) {
-      leave_.erase({one->touched, chunk});
+      take(chunk);
       one->preference = preference;
       place(chunk);
     }

@@ -29,7 +29,7 @@ class Steered final : public transfer::Foresight {
 
  private:
   static constexpr std::uint64_t k_grace = 4;  // touches: what is used just now does not leave
-  static constexpr int k_tried = 256;          // of what the use names, until one that may leave is found
+  static constexpr int k_tried = 8;            // of what the use names, until one is found that does not stay
 
   struct Known {
     transfer::Preference preference = transfer::Preference::none;
@@ -37,14 +37,18 @@ class Steered final : public transfer::Foresight {
     bool used = false;          // since it came in
     std::uint64_t touched = 0;  // at which touch of all
   };
-  [[nodiscard]] bool may_leave_first(const Known& known) const;
+  using Oldest = std::set<std::pair<std::uint64_t, ChunkId>>;
+  // Of chunks that are in memory and were used there: those that are to leave, and those of which nothing is said.
+  [[nodiscard]] Oldest* order_of(const Known& known);
+  std::optional<Choice> oldest(const Oldest& chunks);
   Known* known(ChunkId chunk) noexcept;
   void place(ChunkId chunk);
+  void take(ChunkId chunk);
 
   std::unique_ptr<transfer::Foresight> use_;
-  std::vector<Known> known_;                           // by chunk
-  std::set<std::pair<std::uint64_t, ChunkId>> leave_;  // in memory, used, and preferred to leave: the oldest first
-  std::vector<ChunkId> named_;                         // of those, since the last move
+  std::vector<Known> known_;  // by chunk
+  Oldest leave_, others_;
+  std::vector<ChunkId> named_;  // victims since the last move
   SteeringTrial trial_;
   std::uint64_t touches_ = 0;
   bool is_spoken_of_ = false;  // a plan has said something

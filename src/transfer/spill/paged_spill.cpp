@@ -137,9 +137,17 @@ void PagedSpill::run() noexcept {
       if (stops) return;
     }
     const bool held = hold_to_memory();
+    note_reads();
     const auto has = parts_.counts->in_memory.load(std::memory_order_relaxed);
     pause = !held ? k_in_vain : has > parts_.memory.value / 2 ? k_soon : k_later;
   }
+}
+
+// While some of the data are in the file.
+void PagedSpill::note_reads() noexcept {
+  const auto read = pages_read();
+  if (in_file_ > 0) parts_.counts->paged_reads.fetch_add(read - reads_seen_, std::memory_order_relaxed);
+  reads_seen_ = read;
 }
 
 // Runs of the range's chunks in the same state.

@@ -110,6 +110,8 @@ void Spill::begin() {
   remapper_.emplace(parts_.enter);
   adapt_limit();
   foresight_ = parts_.foresight();
+  begun_ = steady_ns();
+  begun_with_ = program_time().all;
   waiting_.reserve(k_waiting);
   touches_.reserve(k_waiting);
   workers_.reserve(k_workers);
@@ -219,7 +221,7 @@ void Spill::note_predicted(std::uint64_t time) noexcept {
   measured.serving = seconds(serving_);
   if (is_tried_ && time - looked_ > k_look) {
     looked_ = time;
-    tried_work_ = seen_by_system().worked;
+    tried_work_ = program_time().own_code;
   }
   measured.worked = tried_work_;
   const auto told = foresight_->predicted(measured);
@@ -325,10 +327,6 @@ void Spill::resume(ChunkId c) noexcept {
 
 void Spill::note_waited(const Waiting& one, std::uint64_t until) noexcept {
   counts_->waited.fetch_add(until - one.since, std::memory_order_relaxed);
-  auto& waited = worker(one.thread).waited;
-  waited += until - one.since;
-  if (waited > counts_->waited_most.load(std::memory_order_relaxed))
-    counts_->waited_most.store(waited, std::memory_order_relaxed);
 }
 
 void Spill::read_ended(ChunkId c, int error) noexcept {

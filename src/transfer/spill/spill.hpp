@@ -101,7 +101,6 @@ class Spill final : public SpillEngine {
     std::uint32_t number = 0;
     std::uint64_t resumed = 0;  // when it had last waited for a chunk; 0: never
     std::uint64_t worked = 0;   // of its own processor time, until it last touched one; nanoseconds
-    std::uint64_t waited = 0;   // for chunks, in all; nanoseconds
     VisitWork work{};
   };
   // What was reserved at once. Where nearly all touches of what is on disk come unexpected, or little of each
@@ -166,6 +165,7 @@ class Spill final : public SpillEngine {
 
   // How many may be in memory (spill_room.cpp).
   void adapt_limit() noexcept;
+  void note_at_once() noexcept;
   void set_limit() noexcept;
   void note_return(std::uint32_t left) noexcept;
   void set_refused(ChunkId chunk, bool value) noexcept;
@@ -288,7 +288,10 @@ class Spill final : public SpillEngine {
   Blocks::iterator retaken_{};      // on its way back, where one is: `is_retaking_`
   bool is_retaking_ = false;
   std::uint64_t hand_ = 0;        // of given blocks, where pages were last given up
-  std::uint64_t paged_from_ = 0;  // pages that the process had read when the kernel first paged a block
+  std::uint64_t paged_seen_ = 0;  // pages that the process had read when that was last looked at,
+  bool was_given_ = false;        // and whether the kernel paged a block then
+  std::uint64_t begun_ = 0;       // nanoseconds
+  Seconds begun_with_{};          // the program's processor time then
   std::uint64_t mapped_ = 0;      // bytes of files that the process maps beside them
   std::uint64_t beside_ = 0;      // bytes beyond the limit that are in no chunk
   std::size_t rest_ = 0;          // chunks that the rest of the process leaves room for

@@ -15,15 +15,15 @@ enum OverReason : std::uint32_t {
 };
 
 struct SpillCounts {
-  std::atomic<std::uint64_t> read, written;        // bytes of the file
-  std::atomic<std::uint64_t> foreseen;             // chunks that were read before they were touched
-  std::atomic<std::uint64_t> demanded;             // and after
-  std::atomic<std::uint64_t> wasted;               // foreseen ones that left untouched
-  std::atomic<std::uint64_t> clean;                // chunks that left as the file has them
-  std::atomic<std::uint64_t> touches;              // that were noticed
-  std::atomic<std::uint64_t> waited;               // by threads of the program, in all: nanoseconds
-  std::atomic<std::uint64_t> waited_most;          // by the thread that waited most
-  std::atomic<std::uint64_t> paged_reads;          // pages that the kernel read while it paged some of the data
+  std::atomic<std::uint64_t> read, written;  // bytes of the file
+  std::atomic<std::uint64_t> foreseen;       // chunks that were read before they were touched
+  std::atomic<std::uint64_t> demanded;       // and after
+  std::atomic<std::uint64_t> wasted;         // foreseen ones that left untouched
+  std::atomic<std::uint64_t> clean;          // chunks that left as the file has them
+  std::atomic<std::uint64_t> touches;        // that were noticed
+  std::atomic<std::uint64_t> waited;         // by threads of the program, in all: nanoseconds
+  std::atomic<double> at_once;             // threads that worked or waited for chunks at the same time, on average
+  std::atomic<std::uint64_t> paged_reads;  // pages that the kernel read while it paged some of the data
   std::atomic<std::uint64_t> content, most;        // bytes that have content, now and at most
   std::atomic<std::uint64_t> in_memory, limit;     // bytes
   std::atomic<std::uint64_t> given;                // bytes that the kernel pages: touched in no order
@@ -35,6 +35,7 @@ struct SpillCounts {
   std::atomic<std::uint32_t> over_reasons;
   std::atomic<std::uint64_t> most_given;  // of `given`
   std::atomic<std::uint64_t> refused;     // bytes of blocks that file and memory have no room for, in all
+  std::atomic<bool> plan_names;           // some of the data; whether it is followed or not
   std::atomic<bool> plan_tried;           // a plan said what stays,
   std::atomic<bool> plan_undone;          // and lost
   std::atomic<double> plan_gain;          // share of the time that it saved when that was tried last

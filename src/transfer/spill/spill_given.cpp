@@ -125,7 +125,6 @@ void Spill::go_on_giving() noexcept {
     block.trial.end();
   else
     block.trial.begin(seen_by_system(), block.seen, seen_by_touches());
-  if (counts_->most_given.load(std::memory_order_relaxed) == 0) paged_from_ = pages_read();
   given_ += count;
   giving_since_ = 0;
   faults_->wake(place(first), count * k_chunk);

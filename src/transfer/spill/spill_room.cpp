@@ -33,6 +33,15 @@ void Spill::adapt_limit() noexcept {
   pool_->shrink();
   if (beside_ > 0) say_beside();
   try_refused();
+  note_at_once();
+}
+
+void Spill::note_at_once() noexcept {
+  const auto time = static_cast<double>(adapted_ - begun_) * 1e-9;
+  const auto waited = static_cast<double>(counts_->waited.load(std::memory_order_relaxed)) * 1e-9;
+  if (time <= 0) return;
+  const auto all = (program_time().all - begun_with_).value + waited;
+  counts_->at_once.store(std::max(1.0, all / time), std::memory_order_relaxed);
 }
 
 // Those that the file refuses stay, and take nothing from the others.
@@ -101,7 +110,12 @@ void Spill::keep_account() noexcept {
   set(counts_->given, given_ * k_chunk);
   grow(counts_->most_given, given_ * k_chunk);
   grow(counts_->beside, beside_);
-  if (given_ > 0) set(counts_->paged_reads, pages_read() - paged_from_);
+  if (given_ > 0) {
+    const auto read = pages_read();
+    if (was_given_) counts_->paged_reads.fetch_add(read - paged_seen_, std::memory_order_relaxed);
+    paged_seen_ = read;
+  }
+  was_given_ = given_ > 0;
   set(counts_->in_memory, pool_->pages() * k_chunk);
   set(counts_->limit, pool_->limit() * k_chunk);
   const auto within = std::min(pool_->pages(), pool_->limit());

@@ -396,7 +396,7 @@ def test_a_plan_that_cannot_be_followed_over_a_file_is_refused(tmp_path, disk, t
     assert done.stderr == f"terrace: {tmp_path / 'plan.toml'}: {said}\n"
 
 
-# --- what the C library keeps for itself --------------------------------------------------------------------------
+# --- what the C library keeps for itself -------------------------------------------------------------------------
 
 # Its locale is loaded when small blocks lie over the file: Terrace's own threads print and parse, too.
 LOCALE = r"""

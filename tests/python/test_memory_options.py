@@ -17,7 +17,6 @@ from conftest import refused, run
                 ("--budget", "ddr=1GiB"),
                 ("--planner", "auto"),
                 ("--machine", "ddr5-nvme"),
-                ("--plan", "plan.toml"),
                 ("--hints", "hints.toml"),
             )
         ),

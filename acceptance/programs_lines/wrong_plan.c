@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { k_mib = 1 << 20, k_often = 8, k_rounds = 6 };
+enum { k_mib = 1 << 20, k_often = 8, k_rounds = 24 };
 
 __attribute__((noinline)) static char* make_hot(size_t size) {
   char* block = malloc(size);

@@ -11,7 +11,7 @@ from harness import SETTINGS, TERRACE, Line, Measured, run
 from programs_lines.runs import scratch
 
 SOURCE = Path(__file__).with_name("wrong_plan.c")
-HOT, COLD, ITERATIONS = "128", "256", "8"  # MiB, and how many
+HOT, COLD, ITERATIONS = "128", "256", "5"  # MiB, and how many
 MEMORY = "160MiB"
 WITHIN = 2  # iterations that may be slow
 AS_WITHOUT = 1.15  # times what an iteration takes without a plan

@@ -16,9 +16,11 @@ void SteeringTrial::note(Seconds now, Seconds worked) noexcept {
     rest_ *= 2;
     turn_ = 0;
     counted_ = here;
+    settled_ = true;
     return;
   }
-  if (work < k_turn) return;
+  const bool begins = turn_ == 0 && !settled_;
+  if (work < (begins ? 0.5 : 1) * k_turn) return;
   counted_ = here;
   if (!settled_) {
     settled_ = true;

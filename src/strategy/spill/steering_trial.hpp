@@ -2,9 +2,9 @@
 // lasts until the program's threads have worked so much. The same work takes less time where the placement is
 // better.
 //
-// In the first two turns everything counts, also what the change of turns costs: that is against the turn without
-// the plan, so a plan that clearly loses all the same is undone at once. Else a turn each follows of which only
-// the second half counts; then it is undone where it lost both times.
+// In the first two turns everything counts but for the very beginning, also what the change of turns costs: that
+// is against the turn without the plan, so a plan that clearly loses all the same is undone at once. Else a turn
+// each follows of which only the second half counts; then it is undone where it lost both times.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ namespace terrace::strategy {
 class SteeringTrial {
  public:
   static constexpr Seconds k_turn{1};     // of work; of turns whose first half does not count twice as much
-  static constexpr double k_clear = 0.5;  // after a turn each so much is a loss,
+  static constexpr double k_clear = 0.3;  // after a turn each so much is a loss,
   static constexpr double k_noise = 0.1;  // and in the end so much, both times
   static constexpr double k_rest = 16;    // turns' times until it is tried again; twice as many each time
 
@@ -37,7 +37,7 @@ class SteeringTrial {
   void judge() noexcept;
 
   std::optional<Point> counted_;  // what comes counts from here on, or the rest began
-  bool settled_ = true;           // else it is the first half of a turn
+  bool settled_ = false;          // else it is the first half of a turn, or the program has just begun
   int turn_ = 0;
   double rest_ = k_rest;
   Seconds resting_{};

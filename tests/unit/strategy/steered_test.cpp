@@ -40,7 +40,7 @@ TEST(SteeringTrial, WhatClearlyLosesIsUndoneAfterATurnOfEach) {
   SteeringTrial trial;
   Worker worker{.with = 0.4, .without = 0.8};
   EXPECT_TRUE(trial.is_in_force());
-  EXPECT_NEAR(worker.run(trial, (1 / 0.4 + 1 / 0.8) * k_turn + 0.1), k_turn / 0.4, 0.05);
+  EXPECT_NEAR(worker.run(trial, (1.5 / 0.4 + 1 / 0.8) * k_turn + 0.1), 1.5 * k_turn / 0.4, 0.05);
   EXPECT_TRUE(trial.is_undone());
   EXPECT_FALSE(trial.is_in_force());
   ASSERT_TRUE(trial.gain());
@@ -50,10 +50,10 @@ TEST(SteeringTrial, WhatClearlyLosesIsUndoneAfterATurnOfEach) {
 
 TEST(SteeringTrial, ASmallerLossTakesTwoTurnsOfEach) {
   SteeringTrial trial;
-  Worker worker{.with = 0.6, .without = 0.8};
-  worker.run(trial, (1 / 0.6 + 1 / 0.8) * k_turn + 0.1);
+  Worker worker{.with = 0.65, .without = 0.8};
+  worker.run(trial, (1.5 / 0.65 + 1 / 0.8) * k_turn + 0.1);
   EXPECT_FALSE(trial.is_undone());
-  worker.run(trial, 2 * (1 / 0.6 + 1 / 0.8) * k_turn + 0.1);
+  worker.run(trial, 2 * (1 / 0.65 + 1 / 0.8) * k_turn + 0.1);
   EXPECT_TRUE(trial.is_undone());
 }
 
@@ -81,8 +81,8 @@ TEST(SteeringTrial, ALossWithinTheNoiseIsNone) {
 // A machine that was busy in one turn is not the plan's fault.
 TEST(SteeringTrial, OneBadTurnIsNoLoss) {
   SteeringTrial trial;
-  Worker worker{.with = 0.6, .without = 0.8};
-  worker.run(trial, (1 / 0.6 + 1 / 0.8) * k_turn + 0.1);
+  Worker worker{.with = 0.65, .without = 0.8};
+  worker.run(trial, (1.5 / 0.65 + 1 / 0.8) * k_turn + 0.1);
   worker.with = 0.8;
   worker.run(trial, 100 * k_turn);
   EXPECT_FALSE(trial.is_undone());
@@ -171,11 +171,11 @@ TEST(Steered, WithoutAWordOfThePlanItIsWhatItsUseSays) {
 
 TEST(Steered, AWrongPlanIsUndoneAndThenItIsWhatItsUseSays) {
   NextUse alone;
-  const auto usual = waits(alone, 120);
+  const auto usual = waits(alone, 200);
   Steered wrong(std::make_unique<NextUse>());
   wrong.prefer(0, Program::k_half, Preference::leave);
   wrong.prefer(Program::k_half, Program::k_half, Preference::stay);
-  const auto found = waits(wrong, 120);
+  const auto found = waits(wrong, 200);
   EXPECT_TRUE(wrong.verdict().undone);
   ASSERT_TRUE(wrong.verdict().gain);
   EXPECT_LT(*wrong.verdict().gain, -SteeringTrial::k_noise);

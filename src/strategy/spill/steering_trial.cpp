@@ -28,7 +28,7 @@ void SteeringTrial::note(Seconds now, Seconds worked) noexcept {
   }
   pace_.at(static_cast<std::size_t>(turn_ % 2)) = time / work;
   ++turn_;
-  settled_ = turn_ < 2 || turn_ == k_turns;
+  settled_ = turn_ == k_turns;
   if (turn_ % 2 == 0) judge();
   resting_ = rest_ * time;
 }

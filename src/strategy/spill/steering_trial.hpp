@@ -2,9 +2,9 @@
 // lasts until the program's threads have worked so much. The same work takes less time where the placement is
 // better.
 //
-// In the first two turns everything counts but for the very beginning, also what the change of turns costs: that
-// is against the turn without the plan, so a plan that clearly loses all the same is undone at once. Else a turn
-// each follows of which only the second half counts; then it is undone where it lost both times.
+// Of each turn but the first only the second half counts: what the turn before left in memory has to go first. A
+// plan that clearly loses is undone after a turn each, one that loses a little after two, where it lost both
+// times.
 #pragma once
 
 #include <array>

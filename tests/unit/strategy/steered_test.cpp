@@ -40,7 +40,7 @@ TEST(SteeringTrial, WhatClearlyLosesIsUndoneAfterATurnOfEach) {
   SteeringTrial trial;
   Worker worker{.with = 0.4, .without = 0.8};
   EXPECT_TRUE(trial.is_in_force());
-  EXPECT_NEAR(worker.run(trial, (1.5 / 0.4 + 1 / 0.8) * k_turn + 0.1), 1.5 * k_turn / 0.4, 0.05);
+  EXPECT_NEAR(worker.run(trial, (1.5 / 0.4 + 2 / 0.8) * k_turn + 0.1), 1.5 * k_turn / 0.4, 0.05);
   EXPECT_TRUE(trial.is_undone());
   EXPECT_FALSE(trial.is_in_force());
   ASSERT_TRUE(trial.gain());
@@ -51,7 +51,7 @@ TEST(SteeringTrial, WhatClearlyLosesIsUndoneAfterATurnOfEach) {
 TEST(SteeringTrial, ASmallerLossTakesTwoTurnsOfEach) {
   SteeringTrial trial;
   Worker worker{.with = 0.65, .without = 0.8};
-  worker.run(trial, (1.5 / 0.65 + 1 / 0.8) * k_turn + 0.1);
+  worker.run(trial, (1.5 / 0.65 + 2 / 0.8) * k_turn + 0.1);
   EXPECT_FALSE(trial.is_undone());
   worker.run(trial, 2 * (1 / 0.65 + 1 / 0.8) * k_turn + 0.1);
   EXPECT_TRUE(trial.is_undone());
@@ -82,7 +82,7 @@ TEST(SteeringTrial, ALossWithinTheNoiseIsNone) {
 TEST(SteeringTrial, OneBadTurnIsNoLoss) {
   SteeringTrial trial;
   Worker worker{.with = 0.65, .without = 0.8};
-  worker.run(trial, (1.5 / 0.65 + 1 / 0.8) * k_turn + 0.1);
+  worker.run(trial, (1.5 / 0.65 + 2 / 0.8) * k_turn + 0.1);
   worker.with = 0.8;
   worker.run(trial, 100 * k_turn);
   EXPECT_FALSE(trial.is_undone());

@@ -54,7 +54,7 @@ class Ledger {
   // Of this process; the whole budget where it has stated no demand.
   [[nodiscard]] Bytes share(PlaceId place) const;
 
-  [[nodiscard]] Bytes held(PlaceId place) const;         // by all processes of the job
+  [[nodiscard]] Bytes held(PlaceId place) const;  // by all processes of the job
   [[nodiscard]] Bytes held_by_others(PlaceId place) const;
   [[nodiscard]] Bytes outstanding(PlaceId place) const;  // of all: reserved, not yet populated
   [[nodiscard]] Bytes budget(PlaceId place) const { return budget_.at(place); }

@@ -10,6 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 
 PAGE = 4096
+NEAR, FAR = 0, 1  # the guest's nodes
 NO_PLACE = 0xFFFF
 
 

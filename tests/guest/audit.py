@@ -246,3 +246,12 @@ def most_on_node(samples: list[Sample], run: Run, node: int, only: set[tuple[int
         )
         most = max(most, pages * PAGE)
     return most
+
+
+def fine(verdict, samples=(), run=None):
+    """No chunk was on a wrong node; says the first few that were, and of the first one how it came there."""
+    told = [f"{len(verdict.problems)} chunks, as in:", *verdict.problems[:10]]
+    if verdict.where and run:
+        told += history(samples, run, *verdict.where)
+    assert not verdict.problems, "\n".join(told)
+    return verdict

@@ -5,27 +5,16 @@ from __future__ import annotations
 import itertools
 import json
 import re
-import signal
 import sqlite3
 from dataclasses import replace
 
 import accounts
 import pytest
-from audit import check_journal, check_plan, history, most_on_node
+from accounts import FAR, NEAR
+from audit import check_journal, check_plan, fine, most_on_node
 from timed import check_timed_plan, first_difference, given_up, order_of
 
 pytestmark = pytest.mark.guest
-
-NEAR, FAR = 0, 1  # the guest's nodes
-
-
-def fine(verdict, samples=(), run=None):
-    """No chunk was on a wrong node; says the first few that were, and of the first one how it came there."""
-    told = [f"{len(verdict.problems)} chunks, as in:", *verdict.problems[:10]]
-    if verdict.where and run:
-        told += history(samples, run, *verdict.where)
-    assert not verdict.problems, "\n".join(told)
-    return verdict
 
 
 # --- pages -------------------------------------------------------------------------------------------------------
@@ -382,41 +371,3 @@ def test_a_watched_programs_plan_is_compared_and_its_data_are_where_the_verdict_
     assert min(took_without, took) > 0
     assert ("undone, as it lost" in guest.errors("proved")) == bool(undone)
     assert hot == (pytest.approx((28 - 24) * MIB, abs=MIB) if undone else all_pages), guest.errors("proved")
-
-
-# --- when something goes wrong -----------------------------------------------------------------------------------
-
-
-def test_forks_while_data_moves(guest):
-    assert guest.status("forks") == 7, guest.errors("forks")
-    assert guest.text("forks") == "sums are right\n"
-    fine(check_journal(guest.samples("forks"), guest.run("forks", "victim")))
-
-
-def test_a_run_killed_while_data_moves_leaves_a_profile(guest):
-    assert guest.status("killed") == 128 + signal.SIGKILL
-    run = guest.run("killed", "victim")
-    assert run.ended is None
-    assert {iteration for iteration, _ in run.phases} == {0, 1, 2}
-    assert run.moves
-    assert "cut" in " ".join(run.notes) or "end" in " ".join(run.notes), run.notes
-
-
-def test_a_job_that_may_use_one_node_only_is_left_in_peace(guest):
-    assert guest.status("restricted") == 7, guest.errors("restricted")
-    assert guest.text("restricted") == "sums are right\n"
-    run, samples = guest.run("restricted", "victim"), guest.samples("restricted")
-    told = [note for note in run.notes if "the system" in note]
-    assert len(told) == 1, run.notes
-    far = [move for move in run.moves if run.node_of[move.target] == FAR]
-    assert far
-    assert all(move.refused for move in far)
-    for sample in samples:
-        for one in run.living(run.phases.get((sample.iteration, sample.position), 0)):
-            assert set(sample.nodes(one.address, one.address + one.size)) <= {NEAR}
-
-
-def test_nothing_was_killed_for_want_of_memory(guest):
-    counters = dict(line.split() for line in (guest.folder / "vmstat.txt").read_text().splitlines())
-    assert counters["oom_kill"] == "0"
-    assert int(counters["thp_fault_alloc"]) > 0

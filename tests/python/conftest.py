@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -103,3 +104,13 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
         (folder / name).mkdir()
         subprocess.run([compiler, "-O2", folder / "adds.c", "-o", folder / name / "adds", "-ldl"], check=True)
     return folder / "native", folder / "hooked"
+
+
+@pytest.fixture(scope="module")
+def disk(tmp_path_factory):
+    """A folder on a disk, and the right to wait for page faults."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="terrace-") as folder:
+        probe = run("--memory", "64MiB", "--spill", folder, "--", "true")
+        if "memory over a file needs" in probe.stderr or "is in memory itself" in probe.stderr:
+            pytest.skip(probe.stderr)
+        yield Path(folder)

@@ -6,7 +6,6 @@ import re
 import resource
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -74,16 +73,6 @@ def big(tmp_path_factory):
     (folder / "big.c").write_text(BIG)
     subprocess.run(["gcc", "-O1", folder / "big.c", "-o", folder / "big"], check=True)
     return folder / "big"
-
-
-@pytest.fixture(scope="module")
-def disk(tmp_path_factory):
-    """A folder on a disk, and the right to wait for page faults."""
-    with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="terrace-") as folder:
-        probe = run("--memory", "64MiB", "--spill", folder, "--", "true")
-        if "memory over a file needs" in probe.stderr or "is in memory itself" in probe.stderr:
-            pytest.skip(probe.stderr)
-        yield Path(folder)
 
 
 @pytest.mark.parametrize(
@@ -345,121 +334,3 @@ def test_a_block_without_room_is_told_of_once(big, small_disk):
     assert "306MiB of data in 64MiB of memory" in last
     assert last.endswith("beyond the limit stayed in memory: the file did not take it")
     assert "small blocks" not in last
-
-
-# --- a plan ------------------------------------------------------------------------------------------------------
-
-PLAN = 'schema = 2\n\n[[object]]\nname = "{name}"\nplace = "{place}"\n'
-
-
-def test_a_plan_says_what_stays_in_memory(tmp_path, disk):
-    """The program gives what it gives without, and a line tells of the plan, whatever it says."""
-    (tmp_path / "two.c").write_text(
-        "#include <stdlib.h>\n#include <string.h>\n#include <stdio.h>\n#include <sys/resource.h>\n"
-        "__attribute__((noinline)) static char* make_first(size_t n) "
-        '{ char* p = malloc(n); __asm__ volatile("" : "+r"(p)); return p; }\n'
-        "__attribute__((noinline)) static char* make_second(size_t n) "
-        '{ char* p = malloc(n); __asm__ volatile("" : "+r"(p)); return p; }\n'
-        "static int sweep(char* p, size_t n) "
-        "{ int s = 0; for (size_t i = 0; i < n; i += 64) s += p[i]++; return s; }\n"
-        "int main(void) {\n"
-        "  const size_t n = 64u << 20; char* a = make_first(n); char* b = make_second(n); int s = 0;\n"
-        "  memset(a, 1, n); memset(b, 2, n);\n"
-        "  for (int i = 0; i < 6; ++i) s += sweep(a, n) + sweep(b, n);\n"
-        '  printf("%d\\n", s);\n  return 0;\n}\n'
-    )
-    subprocess.run(["gcc", "-O1", "-g", tmp_path / "two.c", "-o", tmp_path / "two"], check=True)
-    plain = subprocess.run([tmp_path / "two"], capture_output=True, text=True, check=True).stdout
-    plan = tmp_path / "plan.toml"
-    for name, place in (("make_first*", "memory"), ("make_second*", "file"), ("nothing", "memory")):
-        plan.write_text(PLAN.format(name=name, place=place))
-        done = run("--memory", "96MiB", "--spill", disk, "--plan", plan, "--", tmp_path / "two")
-        assert (done.returncode, done.stdout) == (0, plain)
-        assert "the plan " in done.stderr.splitlines()[-1]
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        (PLAN.format(name="a", place="hbm"), 'a: beside --memory a whole object has the place "memory" or "file"'),
-        (
-            'schema = 2\nphases = ["x"]\n[[object]]\nname = "a"\nplace = "memory"\n'
-            '[[segment]]\nname = "x"\nmoves = [{ object = "a", to = "file" }]\n',
-            "beside --memory touches decide when data come and go: leave the moves out",
-        ),
-    ],
-)
-def test_a_plan_that_cannot_be_followed_over_a_file_is_refused(tmp_path, disk, text, said):
-    (tmp_path / "plan.toml").write_text(text)
-    done = run("--memory", "96MiB", "--spill", disk, "--plan", tmp_path / "plan.toml", "--", "true")
-    assert done.returncode == 2
-    assert done.stderr == f"terrace: {tmp_path / 'plan.toml'}: {said}\n"
-
-
-# --- what the C library keeps for itself -------------------------------------------------------------------------
-
-# Its locale is loaded when small blocks lie over the file: Terrace's own threads print and parse, too.
-LOCALE = r"""
-#include <locale.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-static char* data[30000];
-static void fill(int first, int end) {
-  for (int i = first; i < end; ++i) memset(data[i] = malloc(8000), i, 8000);
-}
-int main(void) {
-  fill(0, 9000);
-  if (!setlocale(LC_ALL, "C.UTF-8")) return 3;
-  fill(9000, 30000);
-  long sum = 0;
-  for (int k = 0; k < 3; ++k)
-    for (int i = 9000; i < 30000; ++i) sum += data[i][100 * k];
-  printf("%ld %.2f\n", sum, 1.5);
-  return 0;
-}
-"""
-
-# A child clears what other threads had of their own before any handler runs there.
-THREADS_OWN = r"""
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-static pthread_key_t keys[64];
-static pthread_barrier_t begun;
-static char* data[20000];
-static void* wait_for_ever(void* self) {
-  for (int i = 40; i < 60; ++i) pthread_setspecific(keys[i], self);
-  pthread_barrier_wait(&begun);
-  pause();
-  return 0;
-}
-int main(void) {
-  for (int i = 0; i < 64; ++i) pthread_key_create(&keys[i], 0);
-  for (int i = 0; i < 20000; ++i) memset(data[i] = malloc(8000), i, 8000);
-  pthread_barrier_init(&begun, 0, 3);
-  pthread_t threads[2];
-  for (int i = 0; i < 2; ++i) pthread_create(&threads[i], 0, wait_for_ever, &begun);
-  pthread_barrier_wait(&begun);
-  for (int i = 0; i < 20000; ++i) data[i][1] = 1;  // and what they have leaves memory
-  const pid_t child = fork();
-  if (child == 0) _exit(data[5][7] == 5 ? 0 : 9);
-  int status = -1;
-  waitpid(child, &status, 0);
-  printf("%d\n", status);
-  return 0;
-}
-"""
-
-
-@pytest.mark.parametrize("source", [LOCALE, THREADS_OWN], ids=["locale", "threads' own"])
-def test_what_the_c_library_keeps_is_not_over_the_file(tmp_path, disk, source):
-    (tmp_path / "program.c").write_text(source)
-    subprocess.run(["gcc", "-O1", tmp_path / "program.c", "-o", tmp_path / "program", "-lpthread"], check=True)
-    plain = subprocess.run([tmp_path / "program"], capture_output=True, text=True, timeout=60)
-    done = run("--memory", "96MiB", "--spill", disk, "--", tmp_path / "program")
-    assert (done.returncode, done.stdout) == (plain.returncode, plain.stdout) == (0, plain.stdout)
-    assert "of data in 96MiB of memory" in done.stderr

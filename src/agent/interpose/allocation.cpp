@@ -19,6 +19,7 @@
 #include "agent/lifecycle/in_process.hpp"
 #include "agent/lifecycle/process.hpp"
 #include "core/rounding.hpp"
+#include "memory/arenas/block_arena.hpp"
 #include "memory/region_space.hpp"
 #include "observe/coverage/time_samples.hpp"
 #include "observe/threads/thread.hpp"
@@ -176,7 +177,10 @@ bool resize_spilled(void* block, std::size_t old_size, std::size_t size) {
 
 // Whether it was one of ours, which then is free.
 bool release_big(void* block) {
-  if (is_small_spilled(block)) return release_small_spilled(block);
+  if (is_small_spilled(block)) {
+    release_small_spilled(block);
+    return true;
+  }
   if (spilled_heap() && release_spilled(block)) return true;
   if (release_small(block)) return true;
   if (ordered_heap() && release_ordered(block)) return true;
@@ -222,31 +226,31 @@ void* move_block(void* from, std::size_t old_size, void* to, std::size_t size) {
   return to;
 }
 
-// Stays by its intent, whatever the thread's is now.
-void* reallocate_small(void* block, std::size_t size, int order) {
-  const auto old_size = SmallBlocks::size_of(block);
+// A block of an arena: larger, or much smaller, it is one of another size class.
+template <class Allocate>
+void* reallocate_in_arena(void* block, std::size_t size, Allocate&& allocate) {
+  const auto old_size = memory::BlockArena::size_of(block);
   if (size <= old_size && size >= old_size / 2) return block;
-  void* moved = nullptr;
-  {
-    const observe::Inside inside;
-    moved = allocate_by(*ordered_heap(), size, 1, order, false);
-  }
+  void* const moved = allocate();
   if (!moved) return size <= old_size ? block : no_memory();
   move_block(block, old_size, moved, size);
-  release_small(block);
+  release_big(block);
   return moved;
 }
 
-// Larger, or much smaller: a block of another size class.
+// Stays by its intent, whatever the thread's is now.
+void* reallocate_small(void* block, std::size_t size, int order) {
+  return reallocate_in_arena(block, size, [&] {
+    const observe::Inside inside;
+    return allocate_by(*ordered_heap(), size, 1, order, false);
+  });
+}
+
 void* reallocate_small_spilled(void* block, std::size_t size, const void* caller) {
-  const auto old_size = SpilledSmall::size_of(block);
-  if (size <= old_size && size >= old_size / 2) return block;
-  void* moved = take_over(size, caller);
-  if (!moved) moved = next_allocator()->malloc(size);
-  if (!moved) return size <= old_size ? block : nullptr;
-  move_block(block, old_size, moved, size);
-  release_small_spilled(block);
-  return moved;
+  return reallocate_in_arena(block, size, [&] {
+    void* const moved = take_over(size, caller);
+    return moved ? moved : next_allocator()->malloc(size);
+  });
 }
 
 // Other sizes for blocks that are ours, or shall be.

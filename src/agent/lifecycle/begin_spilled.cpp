@@ -139,9 +139,9 @@ void find_c_library() noexcept {
 }
 
 void* allocate_small_spilled(std::size_t size, std::size_t alignment, bool zeros, const void* caller) noexcept {
-  if (size >= SpilledHeap::k_least || observe::t_thread.inside != 0 || is_of_c_library(caller)) return nullptr;
+  if (size >= SpilledHeap::k_least || observe::t_thread.inside != 0) return nullptr;
   auto* const here = process();
-  if (!here || !here->make_spilled) return nullptr;
+  if (!here || !here->make_spilled || is_of_c_library(caller)) return nullptr;
   const observe::OwnTime own;
   const observe::Inside inside;
   const auto saved = errno;
@@ -156,13 +156,12 @@ void* allocate_small_spilled(std::size_t size, std::size_t alignment, bool zeros
   return block;
 }
 
-bool release_small_spilled(void* block) noexcept {
+void release_small_spilled(void* block) noexcept {
   const observe::OwnTime own;
   const observe::Inside inside;
   const auto saved = errno;
   SpilledSmall::release(block);
   errno = saved;
-  return true;
 }
 
 void prefer_by_plan(Process& here, SpilledHeap& heap, const void* block) noexcept {

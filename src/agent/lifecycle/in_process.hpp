@@ -28,8 +28,8 @@ inline SpilledSmall* spilled_small() noexcept { return g_standing.small.load(std
 // may wait for a file, as in a child of fork before any handler, and in every thread, as its locales. Leaves errno
 // alone.
 void* allocate_small_spilled(std::size_t size, std::size_t alignment, bool zeros, const void* caller) noexcept;
-// Of one of them; true.
-bool release_small_spilled(void* block) noexcept;
+// Of one of them.
+void release_small_spilled(void* block) noexcept;
 // At the start, while there is one thread.
 void find_c_library() noexcept;
 // Around fork: it is not in the middle of beginning.

@@ -108,10 +108,10 @@ void Spill::begin() {
   const auto chunks = static_cast<std::size_t>(parts_.memory.value / k_chunk);
   pool_.emplace(*faults_, std::min(count_, std::max(2 * chunks, k_least_slots)));
   remapper_.emplace(parts_.enter);
-  adapt_limit();
-  foresight_ = parts_.foresight();
   begun_ = steady_ns();
   begun_with_ = program_time().all;
+  adapt_limit();
+  foresight_ = parts_.foresight();
   waiting_.reserve(k_waiting);
   touches_.reserve(k_waiting);
   workers_.reserve(k_workers);
@@ -319,14 +319,10 @@ void Spill::resume(ChunkId c) noexcept {
   const auto time = steady_ns();
   std::erase_if(waiting_, [&](const Waiting& one) {
     if (one.chunk != c) return false;
-    note_waited(one, time);
+    counts_->waited.fetch_add(time - one.since, std::memory_order_relaxed);
     worker(one.thread).resumed = time;
     return true;
   });
-}
-
-void Spill::note_waited(const Waiting& one, std::uint64_t until) noexcept {
-  counts_->waited.fetch_add(until - one.since, std::memory_order_relaxed);
 }
 
 void Spill::read_ended(ChunkId c, int error) noexcept {

@@ -214,7 +214,6 @@ class Spill final : public SpillEngine {
   void write_ended(ChunkId chunk, int error) noexcept;
   void map(ChunkId chunk) noexcept;
   void resume(ChunkId chunk) noexcept;
-  void note_waited(const Waiting& one, std::uint64_t until) noexcept;
 
   // Blocks that the kernel pages (spill_given.cpp).
   [[nodiscard]] Blocks::iterator block_of(ChunkId chunk) noexcept;

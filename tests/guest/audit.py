@@ -248,10 +248,10 @@ def most_on_node(samples: list[Sample], run: Run, node: int, only: set[tuple[int
     return most
 
 
-def fine(verdict, samples=(), run=None):
+def fine(verdict: Verdict, samples: list[Sample] | None = None, run: Run | None = None) -> Verdict:
     """No chunk was on a wrong node; says the first few that were, and of the first one how it came there."""
     told = [f"{len(verdict.problems)} chunks, as in:", *verdict.problems[:10]]
-    if verdict.where and run:
+    if verdict.where and samples and run:
         told += history(samples, run, *verdict.where)
     assert not verdict.problems, "\n".join(told)
     return verdict

@@ -173,6 +173,11 @@ void NextUse::choose_marks(Thread& thread) {
   }
 }
 
+bool NextUse::is_known() const noexcept {
+  return std::ranges::none_of(
+      threads_, [&](const auto& one) { return !one.second.learned && touches_ - one.second.touched < k_active; });
+}
+
 // Of chunks at their places most touches go unnoticed. Until a thread has repeated itself once, touch by touch,
 // chunks are put aside when they have not been touched for a while, so its history has every use of them.
 void NextUse::learn(Thread& thread, ChunkId chunk, bool expected) {
@@ -182,9 +187,7 @@ void NextUse::learn(Thread& thread, ChunkId chunk, bool expected) {
     thread.learned = false;
   else if (period > 0 && thread.streak >= period)
     thread.learned = true;
-  const bool learning = std::ranges::any_of(
-      threads_, [&](const auto& one) { return !one.second.learned && touches_ - one.second.touched < k_active; });
-  if (!learning) {
+  if (is_known()) {
     seen_.clear();
     is_learning_ = false;
     return;

@@ -28,6 +28,14 @@ class NextUse final : public transfer::Foresight {
   std::optional<Choice> next_load() noexcept override;
   std::optional<ChunkId> next_mark() noexcept override;
   std::optional<Choice> next_victim() noexcept override;
+  // All threads that touch something have repeated themselves since they last did something else.
+  [[nodiscard]] bool is_known() const noexcept;
+  // The time that threads took from touch to touch, in all, and the work that they did in it, which is the same
+  // for the same touches, wherever data were.
+  struct Progress {
+    Seconds taken, done;
+  };
+  [[nodiscard]] Progress progress() const noexcept { return progress_; }
 
  private:
   static constexpr double k_learned = 0.9;          // share of touches that has to come as expected for that
@@ -54,6 +62,7 @@ class NextUse final : public transfer::Foresight {
     std::size_t streak = 0;             // touches that came as expected, one after the other
     double offset = 0;                  // of its history's times
     double worked = 0;                  // in all, in seconds
+    std::optional<Progress> counted;    // by the clock and its history, at its latest touch
     struct Course {                     // since it was elsewhere
       std::size_t touches = 0;          // by which it has come on
       double worked = 0, expected = 0;  // seconds, and those that it took the last time
@@ -82,8 +91,9 @@ class NextUse final : public transfer::Foresight {
   [[nodiscard]] std::optional<Choice> neighbour() const;
 
   // How long it will take (next_use_times.cpp).
-  [[nodiscard]] static bool is_known(const Thread& thread);
+  [[nodiscard]] static bool has_course(const Thread& thread);
   [[nodiscard]] bool may_begin_stretch() const;
+  void count_progress(Seconds now);
   [[nodiscard]] std::vector<ExpectedTouch> expected_touches() const;
 
   std::map<std::uint32_t, Thread> threads_;
@@ -114,6 +124,7 @@ class NextUse final : public transfer::Foresight {
     bool elsewhere = false;
   };
   Latest latest_;
+  Progress progress_;
   Stretches stretches_;
   Seconds next_forecast_;  // not before
 };

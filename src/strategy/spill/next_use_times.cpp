@@ -19,7 +19,7 @@ constexpr double k_per_touch = 100e-6;
 }  // namespace
 
 // What it does next is predicted as far as it has come as expected, and in about the time that it took before.
-bool NextUse::is_known(const Thread& thread) {
+bool NextUse::has_course(const Thread& thread) {
   const auto& [touches, worked, expected] = thread.course;
   return thread.trusted && thread.history.hit_share() >= k_learned && touches >= k_known &&
          worked < k_alike * expected && expected < k_alike * worked;
@@ -30,8 +30,8 @@ bool NextUse::may_begin_stretch() const {
   const auto found = threads_.find(latest_.thread);
   if (found == threads_.end() || latest_.come_on == 0) return false;
   const auto& thread = found->second;
-  return is_known(thread) && std::ranges::none_of(threads_, [&](const auto& one) {
-           return one.second.worked > thread.worked && is_known(one.second) &&
+  return has_course(thread) && std::ranges::none_of(threads_, [&](const auto& one) {
+           return one.second.worked > thread.worked && has_course(one.second) &&
                   touches_ - one.second.touched < k_active;
          });
 }
@@ -70,7 +70,20 @@ std::vector<ExpectedTouch> NextUse::expected_touches() const {
   return touches;
 }
 
+void NextUse::count_progress(Seconds now) {
+  const auto found = threads_.find(latest_.thread);
+  if (found == threads_.end()) return;
+  auto& thread = found->second;
+  const Progress here{now, Seconds{thread.history.done()}};
+  if (thread.counted) {
+    progress_.taken += here.taken - thread.counted->taken;
+    progress_.done += here.done - thread.counted->done;
+  }
+  thread.counted = here;
+}
+
 transfer::Predicted NextUse::predicted(const transfer::SpillMeasured& measured) noexcept {
+  count_progress(measured.now);
   try {
     if (stretches_.is_open()) {
       const auto followed = threads_.find(stretches_.thread());

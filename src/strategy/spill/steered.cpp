@@ -33,8 +33,10 @@ bool Steered::touched(ChunkId chunk, std::uint32_t thread, Seconds worked) noexc
 }
 
 transfer::Predicted Steered::predicted(const transfer::SpillMeasured& measured) noexcept {
-  if (is_short_ && is_spoken_of_) trial_.note(measured.now, measured.worked);
-  return use_->predicted(measured);
+  const auto told = use_->predicted(measured);
+  const auto [taken, done] = use_->progress();
+  if (is_short_ && is_spoken_of_) trial_.note(taken, done, use_->is_known());
+  return told;
 }
 
 Steered::Oldest* Steered::order_of(const Known& known) {

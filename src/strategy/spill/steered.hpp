@@ -9,6 +9,7 @@
 #include <set>
 #include <vector>
 
+#include "strategy/spill/next_use.hpp"
 #include "strategy/spill/steering_trial.hpp"
 #include "transfer/spill/foresight.hpp"
 
@@ -16,7 +17,7 @@ namespace terrace::strategy {
 
 class Steered final : public transfer::Foresight {
  public:
-  explicit Steered(std::unique_ptr<transfer::Foresight> use) : use_(std::move(use)) {}
+  explicit Steered(std::unique_ptr<NextUse> use) : use_(std::move(use)) {}
 
   bool touched(ChunkId chunk, std::uint32_t thread, Seconds worked) noexcept override;
   transfer::Predicted predicted(const transfer::SpillMeasured& measured) noexcept override;
@@ -45,7 +46,7 @@ class Steered final : public transfer::Foresight {
   void place(ChunkId chunk);
   void take(ChunkId chunk);
 
-  std::unique_ptr<transfer::Foresight> use_;
+  std::unique_ptr<NextUse> use_;
   std::vector<Known> known_;  // by chunk
   Oldest leave_, others_;
   std::vector<ChunkId> named_;  // victims since the last move

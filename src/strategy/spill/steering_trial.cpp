@@ -5,38 +5,41 @@
 
 namespace terrace::strategy {
 
-void SteeringTrial::note(Seconds now, Seconds worked) noexcept {
+void SteeringTrial::note(Seconds taken, Seconds worked, bool known) noexcept {
   if (undone_) return;
-  const Point here{now, worked};
+  const Point here{taken, worked};
   if (!counted_) counted_ = here;
-  const auto time = now - counted_->now;
+  const auto time = taken - counted_->taken;
   const auto work = worked - counted_->worked;
-  if (turn_ == k_turns) {
+  if (rests_) {
     if (time < resting_) return;
+    rests_ = false;
     rest_ *= 2;
     turn_ = 0;
     counted_ = here;
-    settled_ = true;
+    settled_ = false;
     return;
   }
-  const bool begins = turn_ == 0 && !settled_;
-  if (work < (begins ? 0.5 : 1) * k_turn) return;
-  counted_ = here;
+  if (work < k_turn) return;
   if (!settled_) {
+    if (!is_in_force() && !known && work < k_patience * k_turn) return;
     settled_ = true;
+    counted_ = here;
     return;
   }
+  counted_ = here;
   pace_.at(static_cast<std::size_t>(turn_ % 2)) = time / work;
-  ++turn_;
-  settled_ = turn_ == k_turns;
-  if (turn_ % 2 == 0) judge();
   resting_ = rest_ * time;
+  if (turn_ % 2 == 1) judge();
+  rests_ = turn_ + 1 == k_turns;
+  settled_ = false;
+  if (!rests_) ++turn_;
 }
 
 void SteeringTrial::judge() noexcept {
-  const auto [with, without] = pace_;
+  const auto [without, with] = pace_;
   const auto gain = 1 - with / without;
-  const bool is_last = turn_ == k_turns;
+  const bool is_last = turn_ + 1 == k_turns;
   undone_ = is_last ? std::max(gain, first_) < -k_noise : gain < -k_clear;
   if (undone_ || is_last) gain_ = is_last ? (gain + first_) / 2 : gain;
   first_ = gain;

@@ -14,10 +14,11 @@ constexpr double k_weight = 1.0 / 32;         // of the latest touch among those
 
 }  // namespace
 
-void TouchHistory::append(ChunkId chunk, double worked) {
+void TouchHistory::append(ChunkId chunk, double worked, double first) {
+  done_ += first;
   const auto in_all = (touches_.empty() ? 0 : touches_.back().at) + worked;
   of_chunk_[chunk].push_back(touches_.size());
-  touches_.push_back({chunk, static_cast<float>(worked), in_all});
+  touches_.push_back({chunk, static_cast<float>(worked), static_cast<float>(first), in_all});
 }
 
 // Its first touch behind where the thread is.
@@ -81,7 +82,7 @@ double TouchHistory::append_quiet(double worked, const IsQuiet& quiet) {
   for (auto at = at_ + 1; at < end; ++at) {
     const auto touch = touches_[at];
     if (taken + touch.worked >= worked || !quiet(touch.chunk)) break;
-    append(touch.chunk, touch.worked);
+    append(touch.chunk, touch.worked, touch.first);
     taken += touch.worked;
     at_ = at;
   }
@@ -99,31 +100,40 @@ TouchHistory::Match TouchHistory::add(ChunkId chunk, Seconds worked, const IsQui
   // The work is divided among them as it was the last time; what is measured is all of it together.
   const auto before = touches_[ahead].at - touches_[at_].at;
   const auto scale = before > 0 ? worked.value / before : 0;
+  double first = 0;
   for (auto at = at_ + 1; at < ahead; ++at) {
     const auto touch = touches_[at];
     passed.push_back(touch.chunk);
-    if (quiet(touch.chunk)) append(touch.chunk, touch.worked * scale);
+    first += touch.first;
+    if (!quiet(touch.chunk)) continue;
+    append(touch.chunk, touch.worked * scale, first);
+    first = 0;
   }
-  append(chunk, before > 0 ? touches_[ahead].worked * scale : worked.value);
+  append(chunk, before > 0 ? touches_[ahead].worked * scale : worked.value, first + touches_[ahead].first);
   go_to(ahead);
   return Match::expected;
 }
 
 TouchHistory::Match TouchHistory::add_unexpected(ChunkId chunk, double worked, bool nearby, const IsQuiet& quiet) {
+  // What comes beside a known path is no work of its own, or the same path would be more of it the next time.
   if (nearby) {
-    append(chunk, worked);
+    append(chunk, worked, 0);
     since_ += worked;
     extra_ = 0;
     return Match::nearby;
   }
   const auto taken = append_quiet(worked, quiet);
-  append(chunk, worked - taken);
+  const bool on_path = at_ != k_nowhere && extra_ < k_extra;
+  append(chunk, worked - taken, 0);
   const auto alike = find_alike();
-  if (at_ != k_nowhere && extra_ < k_extra && alike.touches < k_alike) {
+  if (on_path && alike.touches < k_alike) {
     since_ = taken > 0 ? worked - taken : since_ + worked;
     ++extra_;
     return Match::extra;
   }
+  const auto first = (taken > 0 ? 0 : since_) + worked - taken;
+  touches_.back().first = static_cast<float>(first);
+  done_ += first;
   go_to(alike.at);
   return Match::elsewhere;
 }

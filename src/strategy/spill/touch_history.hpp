@@ -40,6 +40,9 @@ class TouchHistory {
   [[nodiscard]] std::optional<ChunkId> expected(std::size_t nth) const;
   // Seconds of work before that touch, where it is expected.
   [[nodiscard]] double work_before(std::size_t nth) const { return touches_[at_ + 1 + nth].worked; }
+  // The work done so far, in seconds that each piece of it took when it was first seen: how long the same work
+  // takes now is no matter.
+  [[nodiscard]] double done() const { return done_; }
   // Of the latest touches, the share that was expected when it came, beyond what chance would give: 0 where
   // touches come in no order, 1 where all come as expected.
   [[nodiscard]] double hit_share() const { return std::max((hits_ - chance_) / (1 - chance_), 0.0); }
@@ -60,7 +63,8 @@ class TouchHistory {
   struct Touch {
     ChunkId chunk = 0;
     float worked = 0;  // seconds of work before it
-    double at = 0;     // and in all
+    float first = 0;   // and when it was first seen
+    double at = 0;     // of work in all
   };
 
   [[nodiscard]] std::size_t next_of(ChunkId chunk) const;
@@ -74,7 +78,7 @@ class TouchHistory {
   [[nodiscard]] Alike find_alike() const;
   Match add_unexpected(ChunkId chunk, double worked, bool nearby, const IsQuiet& quiet);
   void go_to(std::size_t at);
-  void append(ChunkId chunk, double worked);
+  void append(ChunkId chunk, double worked, double first);
   double append_quiet(double worked, const IsQuiet& quiet);
   void forget_half();
 
@@ -83,6 +87,7 @@ class TouchHistory {
   std::size_t at_ = k_nowhere;                                      // the touch that the latest one repeats
   std::size_t extra_ = 0;                                           // unexpected ones since then
   double since_ = 0;                                                // seconds of work since then
+  double done_ = 0;
   double hits_ = 0, chance_ = 0;
 };
 

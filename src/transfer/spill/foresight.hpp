@@ -33,7 +33,6 @@ struct SpillMeasured {
   std::uint64_t clean = 0;       // that left and had not to be written
   std::uint64_t served = 0;      // touches of what was in memory
   Seconds serving;               // for which those waited
-  Seconds worked;  // by the program's threads outside of the kernel, as of late; where a plan is tried
 };
 
 // Stretches of a thread: the seconds that were predicted when each began, and those that it took.

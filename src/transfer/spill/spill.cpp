@@ -26,7 +26,6 @@ namespace terrace::transfer {
 namespace {
 
 constexpr std::uint64_t k_adapt = 10'000'000;  // ns between two looks at what the rest of the process takes
-constexpr std::uint64_t k_look = 20'000'000;   // ns between two looks at how much the program has worked
 constexpr int k_often = 10;                    // ms at most until then, while the kernel reads what it likes
 using spill_limits::k_wait;
 constexpr std::uint64_t k_needed = k_userfault_move | k_userfault_thread | k_userfault_remap;
@@ -109,7 +108,7 @@ void Spill::begin() {
   pool_.emplace(*faults_, std::min(count_, std::max(2 * chunks, k_least_slots)));
   remapper_.emplace(parts_.enter);
   begun_ = steady_ns();
-  begun_with_ = program_time().all;
+  begun_with_ = program_time();
   adapt_limit();
   foresight_ = parts_.foresight();
   waiting_.reserve(k_waiting);
@@ -219,11 +218,6 @@ void Spill::note_predicted(std::uint64_t time) noexcept {
   measured.clean = counts_->clean.load(std::memory_order_relaxed);
   measured.served = served_;
   measured.serving = seconds(serving_);
-  if (is_tried_ && time - looked_ > k_look) {
-    looked_ = time;
-    tried_work_ = program_time().own_code;
-  }
-  measured.worked = tried_work_;
   const auto told = foresight_->predicted(measured);
   counts_->predicted.store(nanoseconds(told.predicted), std::memory_order_relaxed);
   counts_->measured.store(nanoseconds(told.measured), std::memory_order_relaxed);

@@ -306,9 +306,6 @@ class Spill final : public SpillEngine {
   std::uint64_t work_ = 0;        // processor time of the program from one touch to the next; nanoseconds
   std::uint64_t served_ = 0;      // touches of what was in memory
   std::uint64_t serving_ = 0;     // nanoseconds for which those waited
-  bool is_tried_ = false;         // a plan says what stays
-  std::uint64_t looked_ = 0;      // when it was last looked how much the program had worked; nanoseconds
-  Seconds tried_work_{};          // so much
   std::uint64_t adapted_ = 0;     // when the limit was; nanoseconds
   std::vector<bool> taken_;       // by chunk: a child maps what the file has at its own distance
   std::vector<ForChild> for_child_;

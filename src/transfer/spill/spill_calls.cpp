@@ -98,7 +98,6 @@ bool Spill::carry_out() noexcept {
       return leave_now(first, count);
     case Call::What::prefer:
       foresight_->prefer(first, static_cast<std::uint32_t>(count), call_.preference);
-      is_tried_ = is_tried_ || call_.preference != Preference::none;
       return true;
     case Call::What::change_rights:
       return change_rights_now(first, count, call_.usual);

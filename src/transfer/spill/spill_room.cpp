@@ -40,7 +40,7 @@ void Spill::note_at_once() noexcept {
   const auto time = static_cast<double>(adapted_ - begun_) * 1e-9;
   const auto waited = static_cast<double>(counts_->waited.load(std::memory_order_relaxed)) * 1e-9;
   if (time <= 0) return;
-  const auto all = (program_time().all - begun_with_).value + waited;
+  const auto all = (program_time() - begun_with_).value + waited;
   counts_->at_once.store(std::max(1.0, all / time), std::memory_order_relaxed);
 }
 

@@ -46,15 +46,14 @@ std::uint64_t pages_read() noexcept {
   return static_cast<std::uint64_t>(use.ru_majflt);
 }
 
-ProgramTime program_time() noexcept {
+Seconds program_time() noexcept {
   const auto seconds = [](const timeval& time) {
     return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
   };
   rusage all{}, own{};
   getrusage(RUSAGE_SELF, &all);
   getrusage(RUSAGE_THREAD, &own);
-  const auto user = seconds(all.ru_utime) - seconds(own.ru_utime);
-  return {Seconds{user}, Seconds{user + seconds(all.ru_stime) - seconds(own.ru_stime)}};
+  return Seconds{seconds(all.ru_utime) - seconds(own.ru_utime) + seconds(all.ru_stime) - seconds(own.ru_stime)};
 }
 
 void say_too_small(Bytes memory, Bytes taken, void (*say)(const char* sentence)) {

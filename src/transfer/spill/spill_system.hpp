@@ -43,10 +43,7 @@ struct Resident {
 [[nodiscard]] std::uint64_t pages_read() noexcept;
 
 // Processor time of the process, of threads that have ended as well, but for the calling thread's.
-struct ProgramTime {
-  Seconds own_code, all;
-};
-[[nodiscard]] ProgramTime program_time() noexcept;
+[[nodiscard]] Seconds program_time() noexcept;
 
 // To the user: what cannot be over a file takes more than the memory.
 void say_too_small(Bytes memory, Bytes taken, void (*say)(const char* sentence));

@@ -7,6 +7,7 @@
 #include <deque>
 #include <random>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "strategy/spill/touch_history.hpp"
@@ -332,6 +333,34 @@ TEST(TouchHistory, ChanceIsNoOrder) {
 }
 
 // A program that begins a thread for each piece of work, again and again.
+// A round of 40 chunks, 1 ms each, is 40 ms of work however long it takes later, whichever of its touches are
+// noticed, and whatever else is touched beside.
+TEST(TouchHistory, TheSameTouchesAreTheSameWork) {
+  constexpr ChunkId k_chunks = 40;
+  std::mt19937 random(7);
+  TouchHistory history;
+  std::vector<bool> quiet(k_chunks + 8, false);
+  std::vector<ChunkId> passed;
+  double since = 0;
+  const auto round = [&](double pace, bool extras) {
+    const auto before = history.done();
+    for (ChunkId chunk = 0; chunk < k_chunks; ++chunk) {
+      since += 1e-3 * pace;
+      if (quiet[chunk]) continue;
+      const auto is_quiet = [&](ChunkId other) { return static_cast<bool>(quiet[other]); };
+      passed.clear();
+      history.add(chunk, Seconds{std::exchange(since, 0.0)}, is_quiet, passed);
+      if (extras && random() % 8 == 0) history.add(k_chunks + random() % 8, Seconds{1e-4}, is_quiet, passed);
+    }
+    return history.done() - before;
+  };
+  for (int i = 0; i < 3; ++i) EXPECT_NEAR(round(1, false), 0.040, 1e-6);
+  for (int i = 0; i < 50; ++i) {
+    for (ChunkId chunk = 0; chunk + 1 < k_chunks; ++chunk) quiet[chunk] = random() % 2 == 0;
+    EXPECT_NEAR(round(1 + 0.1 * i, i % 2 == 0), 0.040, 0.004) << "round " << i;
+  }
+}
+
 TEST(NextUse, RemembersSomeThreadsAndNotAll) {
   NextUse next;
   for (std::uint32_t thread = 0; thread < 1000; ++thread)

@@ -19,16 +19,21 @@ using transfer::Residence;
 // A program that works such a share of each second, with the plan and without.
 struct Worker {
   double with, without;
-  double now = 10, worked = 3;
+  double coming_round = 0;  // how long touches say little after the plan
+  double now = 10, worked = 3, known_at = 0;
 
   // How long the plan was in force.
   double run(SteeringTrial& trial, double seconds) {
     constexpr double k_step = 1.0 / 256;
     double in_force = 0;
     for (const auto end = now + seconds; now < end; now += k_step) {
-      trial.note(Seconds{now}, Seconds{worked});
-      in_force += trial.is_in_force() ? k_step : 0;
-      worked += k_step * (trial.is_in_force() ? with : without);
+      const bool known = now >= known_at;
+      trial.note(Seconds{now}, Seconds{worked}, known);
+      if (trial.is_in_force()) {
+        in_force += k_step;
+        known_at = now + coming_round;
+      }
+      worked += k_step * (trial.is_in_force() ? with : known ? without : std::min(with, without));
     }
     return in_force;
   }
@@ -36,11 +41,14 @@ struct Worker {
 
 constexpr double k_turn = SteeringTrial::k_turn.value;
 
+// Both halves of a turn without the plan, and one with it, in seconds of the clock.
+double pair(const Worker& worker) { return 2 * k_turn / worker.without + 2 * k_turn / worker.with; }
+
 TEST(SteeringTrial, WhatClearlyLosesIsUndoneAfterATurnOfEach) {
   SteeringTrial trial;
   Worker worker{.with = 0.4, .without = 0.8};
-  EXPECT_TRUE(trial.is_in_force());
-  EXPECT_NEAR(worker.run(trial, (1.5 / 0.4 + 2 / 0.8) * k_turn + 0.1), 1.5 * k_turn / 0.4, 0.05);
+  EXPECT_FALSE(trial.is_in_force()) << "first comes what it is compared with";
+  EXPECT_NEAR(worker.run(trial, pair(worker) + 0.1), 2 * k_turn / 0.4, 0.05);
   EXPECT_TRUE(trial.is_undone());
   EXPECT_FALSE(trial.is_in_force());
   ASSERT_TRUE(trial.gain());
@@ -51,20 +59,36 @@ TEST(SteeringTrial, WhatClearlyLosesIsUndoneAfterATurnOfEach) {
 TEST(SteeringTrial, ASmallerLossTakesTwoTurnsOfEach) {
   SteeringTrial trial;
   Worker worker{.with = 0.65, .without = 0.8};
-  worker.run(trial, (1.5 / 0.65 + 2 / 0.8) * k_turn + 0.1);
+  worker.run(trial, pair(worker) + 0.1);
   EXPECT_FALSE(trial.is_undone());
-  worker.run(trial, 2 * (1 / 0.65 + 1 / 0.8) * k_turn + 0.1);
+  worker.run(trial, pair(worker) + 0.1);
   EXPECT_TRUE(trial.is_undone());
+}
+
+// What a wrong plan did to the histories is no reason to keep it.
+TEST(SteeringTrial, ATurnWithoutBeginsToCountWhenTouchesHaveComeRound) {
+  SteeringTrial trial;
+  Worker worker{.with = 0.65, .without = 0.8, .coming_round = 4};
+  worker.run(trial, 2 * pair(worker) + worker.coming_round + 0.2);
+  EXPECT_TRUE(trial.is_undone());
+}
+
+TEST(SteeringTrial, WhoNeverRepeatsAnythingIsNotWaitedForForever) {
+  SteeringTrial trial;
+  Worker worker{.with = 0.4, .without = 0.8};
+  worker.known_at = 1e9;
+  worker.with = worker.without = 0.5;
+  EXPECT_GT(worker.run(trial, (SteeringTrial::k_patience + 3) * k_turn / 0.5), 0.5 * k_turn);
 }
 
 TEST(SteeringTrial, WhatGainsStaysAndIsTriedMoreAndMoreSeldom) {
   SteeringTrial trial;
   Worker worker{.with = 0.8, .without = 0.4};
-  worker.run(trial, 15 * k_turn);
+  worker.run(trial, 2 * pair(worker) + 0.1);
   EXPECT_FALSE(trial.is_undone());
   ASSERT_TRUE(trial.gain());
   EXPECT_NEAR(*trial.gain(), 0.5, 0.05);
-  EXPECT_GT(worker.run(trial, 200 * k_turn), 170 * k_turn);
+  EXPECT_GT(worker.run(trial, 200 * k_turn), 150 * k_turn);
   worker.with = 0.2;
   worker.run(trial, 900 * k_turn);
   EXPECT_TRUE(trial.is_undone()) << "programs do other things later";
@@ -82,7 +106,7 @@ TEST(SteeringTrial, ALossWithinTheNoiseIsNone) {
 TEST(SteeringTrial, OneBadTurnIsNoLoss) {
   SteeringTrial trial;
   Worker worker{.with = 0.65, .without = 0.8};
-  worker.run(trial, (1.5 / 0.65 + 2 / 0.8) * k_turn + 0.1);
+  worker.run(trial, pair(worker) + 0.1);
   worker.with = 0.8;
   worker.run(trial, 100 * k_turn);
   EXPECT_FALSE(trial.is_undone());
@@ -122,14 +146,12 @@ class Program {
       set(chunk, Residence::quiet);
       measured.now = Seconds{now_};
       measured.room = k_room;
-      measured.worked = Seconds{all_work_};
       next_.predicted(measured);
     }
     while (const auto mark = next_.next_mark())
       if (where_[*mark] == Residence::quiet) set(*mark, Residence::ready);
     now_ += k_use;
     worked_ += k_use;
-    all_work_ += k_use;
     // The disk brings in one chunk while four are used.
     if (++uses_ % 4 != 0) return;
     if (const auto load = next_.next_load(); load && make_room(load->chunk, load->when))
@@ -152,7 +174,7 @@ class Program {
   transfer::Foresight& next_;
   std::vector<Residence> where_ = std::vector<Residence>(std::size_t{2} * k_half, Residence::none);
   std::size_t waited_ = 0, uses_ = 0;
-  double now_ = 0, worked_ = 0, all_work_ = 0;
+  double now_ = 0, worked_ = 0;
 };
 
 std::vector<std::size_t> waits(transfer::Foresight& foresight, int iterations) {
@@ -193,6 +215,18 @@ TEST(Steered, ARightPlanKeepsWhatItSays) {
   EXPECT_LE(found.back(), std::size_t{Program::k_half}) << "the half that is swept eight times stays";
 }
 
+// Memory is short, and the program has worked as long as a turn without the plan takes.
+void put_in_force(Steered& steered) {
+  steered.moved(0, Residence::disk);
+  constexpr auto k_long = SteeringTrial::k_patience * SteeringTrial::k_turn;
+  transfer::SpillMeasured measured;
+  for (ChunkId chunk = 8; chunk < 12; ++chunk) {
+    steered.touched(chunk, 0, k_long);
+    measured.now += k_long;
+    steered.predicted(measured);
+  }
+}
+
 // Blocks come and go: what a plan said of the one before does not hold for the next at its place.
 TEST(Steered, ANewBlockIsOnlyWhatIsSaidOfIt) {
   Steered steered(std::make_unique<NextUse>());
@@ -201,6 +235,8 @@ TEST(Steered, ANewBlockIsOnlyWhatIsSaidOfIt) {
     steered.touched(chunk, 0, Seconds{1e-3});
     steered.moved(chunk, Residence::quiet);
   }
+  put_in_force(steered);
+  steered.moved(0, Residence::quiet);
   const auto first = steered.next_victim();
   ASSERT_TRUE(first);
   EXPECT_EQ(first->chunk, 0U);

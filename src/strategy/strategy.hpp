@@ -50,6 +50,9 @@ struct Context {
 
   [[nodiscard]] const std::vector<PlaceId>& places() const { return machine->fastest_first(domain); }
   [[nodiscard]] PlaceId home() const { return machine->home(domain); }
+  // What other processes of the job have of the fast places is not to be planned with. The home place takes what
+  // the others have no room for.
+  [[nodiscard]] machine::Budget budget_of_its_own() const;
 };
 
 // Where the next chunks of an object are made, and how many of them.

@@ -112,16 +112,6 @@ void Learning::watch(std::uint32_t iteration, Requests& requests) {
   requests.note("note", why_);
 }
 
-// What other processes of the job have of the fast places is not to be planned with. The home place takes what the
-// others have no room for.
-machine::Budget Learning::budget_of_its_own() const {
-  auto budget = context_.budget;
-  for (PlaceId place = 0; place < budget.size(); ++place)
-    if (context_.ledger && place != context_.home())
-      budget[place] = budget[place] - std::min(budget[place], context_.ledger->held_by_others(place));
-  return budget;
-}
-
 void Learning::learn(std::string_view loop, Requests& requests) {
   is_learned_ = true;
   profile::Profile profile;
@@ -136,7 +126,7 @@ void Learning::learn(std::string_view loop, Requests& requests) {
   profile.moving = again_ || moved_early_;
   if (!again_) why_ = "learned in the first iteration";
   try {
-    auto problem = model::make_problem(profile, *context_.machine, budget_of_its_own(),
+    auto problem = model::make_problem(profile, *context_.machine, context_.budget_of_its_own(),
                                        model::affordable_items(profile), context_.hints->directives());
     model::leave_out_unreached(problem);
     if (model::cell_count(problem) == 0) {

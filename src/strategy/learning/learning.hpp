@@ -50,7 +50,6 @@ class Learning final : public Strategy {
   [[nodiscard]] bool is_plan_over() const { return over_ && (!given_ || bettered_); }
   [[nodiscard]] std::vector<bool> reached() const;
   [[nodiscard]] bool places_by_counts() const { return takes_hints() && context_.hints->has_counts(); }
-  [[nodiscard]] machine::Budget budget_of_its_own() const;
   void learn(std::string_view loop, Requests& requests);
   void watch(std::uint32_t iteration, Requests& requests);
   [[nodiscard]] bool adopt(const ComingPlan& coming, const PhaseBegins& at, Requests& requests);

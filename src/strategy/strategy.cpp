@@ -1,0 +1,17 @@
+// See strategy.hpp.
+#include "strategy/strategy.hpp"
+
+#include <algorithm>
+
+#include "memory/ledger.hpp"
+
+namespace terrace::strategy {
+
+machine::Budget Context::budget_of_its_own() const {
+  auto own = budget;
+  for (PlaceId place = 0; place < own.size(); ++place)
+    if (ledger && place != home()) own[place] = own[place] - std::min(own[place], ledger->held_by_others(place));
+  return own;
+}
+
+}  // namespace terrace::strategy

@@ -6,12 +6,24 @@ import argparse
 import sys
 
 from harness import main
-from programs_lines import cost, guests, lacking, launch, over_file, predicted, references, small, wrong_plan
+from programs_lines import (
+    cost,
+    guests,
+    lacking,
+    launch,
+    over_file,
+    predicted,
+    references,
+    small,
+    watched,
+    wrong_plan,
+)
 from programs_lines.cases import remove_inputs
 
 # In the order of what was promised.
 LINES = [
     *cost.LINES,
+    *watched.LINES,
     *over_file.LINES,
     *predicted.LINES,
     *wrong_plan.LINES,

@@ -32,7 +32,7 @@ def _once(case: Case, way: str) -> tuple[Ran, str]:
         forget(done)
 
 
-def _difference(truth: str, other: str) -> str:
+def difference(truth: str, other: str) -> str:
     """The first lines that differ."""
     for left, right in zip(truth.splitlines(), other.splitlines(), strict=False):
         if left != right:
@@ -56,7 +56,7 @@ def measured(case: Case) -> Row:
             cpu[way].append(done.cpu)
             peak[way].append(done.peak)
             if outcome != truth:
-                wrong.append(f"{way}: {_difference(truth, outcome)}")
+                wrong.append(f"{way}: {difference(truth, outcome)}")
             if way != PLAIN:
                 said += [f"{way}: {line}" for line in done.err.splitlines() if line.startswith("terrace: ")]
     return {

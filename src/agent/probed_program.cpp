@@ -1,7 +1,6 @@
 // See probed_program.hpp.
 #include "agent/probed_program.hpp"
 
-#include <link.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,10 +20,7 @@
 #include "agent/helper_thread.hpp"
 #include "agent/lifecycle/process.hpp"
 #include "core/error.hpp"
-#include "core/quiet_thread.hpp"
-#include "core/small_file.hpp"
 #include "observe/perf/function_probes.hpp"
-#include "observe/perf/thread_list.hpp"
 #include "observe/symbols/symbols.hpp"
 #include "profile/records.hpp"
 #include "runtime/probe_choice.hpp"
@@ -41,50 +37,16 @@ constexpr double k_trial = 0.3;          // of counting calls
 constexpr double k_patience = 5;        // for a loop to come; then the time goes elsewhere, and is looked at again
 constexpr double k_longest_pause = 60;  // between two looks that found nothing
 constexpr double k_poll = 2e-3;         // between two looks at what was called
-constexpr double k_recheck = 1;         // between two looks at how often all threads call
-constexpr double k_look = 0.02;         // of these, how long each is
-constexpr std::size_t k_most_threads = 32;
+constexpr double k_recheck = 1;         // over which it is counted how often all are called
 constexpr double k_late = 5e-3;         // an entry that is heard of so much later says nothing of time
 constexpr Seconds k_least_phase{0.01};  // the runtime hears of a phase up to k_poll late
-constexpr const char* k_kind = "function entries, probed by the kernel";
-
-struct InFile {
-  std::uint64_t address;
-  observe::ProbedFunction found;
-};
-
-// The file and the offset in it that the address was loaded from.
-int find_in_file(dl_phdr_info* info, std::size_t, void* context) {
-  auto& in = *static_cast<InFile*>(context);
-  for (int i = 0; i < info->dlpi_phnum; ++i) {
-    const auto& header = info->dlpi_phdr[i];
-    const auto low = info->dlpi_addr + header.p_vaddr;
-    if (header.p_type != PT_LOAD || in.address < low || in.address - low >= header.p_filesz) continue;
-    in.found.file = info->dlpi_name && *info->dlpi_name ? info->dlpi_name : "/proc/self/exe";
-    in.found.offset = in.address - low + header.p_offset;
-    return 1;
-  }
-  return 0;
-}
+constexpr const char* k_kind = "function entries";
 
 // The clock of the kernel's events.
 Seconds monotonic() {
   struct timespec now {};
   clock_gettime(CLOCK_MONOTONIC, &now);
   return Seconds{static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec)};
-}
-
-// All of this process but Terrace's own.
-std::vector<int> program_threads() {
-  std::vector<int> threads;
-  observe::for_each_thread([&](int tid) {
-    char path[64];
-    char name[32] = "";
-    std::snprintf(path, sizeof path, "/proc/self/task/%d/comm", tid);
-    if (read_small_file(path, name, sizeof name) && std::string_view(name).starts_with(k_thread_names)) return;
-    threads.push_back(tid);
-  });
-  return threads;
 }
 
 }  // namespace
@@ -118,12 +80,6 @@ struct ProbedProgram::State {
       look_and_follow();
   }
 
-  static observe::ProbedFunction place_of(std::uint64_t address) {
-    InFile in{address, {}};
-    dl_iterate_phdr(find_in_file, &in);
-    return in.found;
-  }
-
   // Those that the user named, where their entries are.
   void follow_named() {
     std::vector<std::uint64_t> begins;
@@ -131,14 +87,19 @@ struct ProbedProgram::State {
       for (const auto address : process.symbols->begins_of(name)) begins.push_back(address);
     if (begins.empty()) return;
     for (const auto address : begins) learn(address);
-    auto probes = probe(begins, getpid());
+    observe::FunctionProbes probes(getpid());
+    std::uint32_t taken = 0;
+    while (taken < begins.size() && probes.add(taken, begins[taken])) ++taken;
+    if (taken < begins.size())
+      note("of " + std::to_string(begins.size()) + " places that are named the processor has breakpoints for " +
+           std::to_string(taken));
     CallRate rate;
     while (thread.sleep(k_poll)) {
-      for (const auto& event : probes->take()) {
+      for (const auto& event : probes.take()) {
         process.runtime->function_entered(begins[event.function], 0);
         rate.called();
       }
-      if (!is_seldom(rate, *probes, begins)) return;
+      if (!is_seldom(rate, probes)) return;
     }
   }
 
@@ -148,9 +109,9 @@ struct ProbedProgram::State {
       pause = std::min(2 * pause, k_longest_pause);
       const auto hot = look();
       if (hot.empty()) continue;
-      auto probes = probe(hot, getpid());
-      if (!try_out(*probes, hot)) continue;
-      if (follow(*probes, hot)) pause = k_sampling;
+      observe::FunctionProbes probes(getpid());
+      if (!try_out(probes, hot)) continue;
+      if (follow(probes, hot)) pause = k_sampling;
     }
   }
 
@@ -167,64 +128,38 @@ struct ProbedProgram::State {
     return runtime::hot_functions(samples);
   }
 
-  static std::unique_ptr<observe::FunctionProbes> probe(const std::vector<std::uint64_t>& begins, int tid) {
-    std::vector<observe::ProbedFunction> functions;
-    for (const auto address : begins) functions.push_back(place_of(address));
-    return std::make_unique<observe::FunctionProbes>(functions, tid);
-  }
-
-  // Calls of each function by the program's other threads, in so many seconds. Nothing where there are too many
-  // threads to look at, or so many calls that some were lost.
-  std::optional<std::vector<std::uint64_t>> calls_of_others(const std::vector<std::uint64_t>& begins,
-                                                            double seconds) {
-    std::vector<std::unique_ptr<observe::FunctionProbes>> others;
-    for (const auto tid : program_threads()) {
-      if (tid == getpid()) continue;
-      if (others.size() == k_most_threads) return std::nullopt;
-      try {
-        others.push_back(probe(begins, tid));
-      } catch (const Error&) {  // it has ended
+  // Counts calls of as many of them as the processor has breakpoints for; the next one takes the place of one that
+  // is called too often, which is soon clear. False where none is left.
+  bool try_out(observe::FunctionProbes& probes, const std::vector<std::uint64_t>& begins) {
+    const auto most = static_cast<std::uint64_t>(k_trial * runtime::k_calls_of_a_function);
+    std::vector<std::uint64_t> calls(begins.size(), most + 1);  // of those that are not counted
+    std::uint32_t next = 0;
+    const auto count_next = [&] {
+      const bool added = next < begins.size() && probes.add(next, begins[next]);
+      if (added) calls[next++] = 0;
+      return added;
+    };
+    while (count_next()) {
+    }
+    for (CallRate trial; trial.passed() < k_trial && probes.size() > 0;) {
+      if (!thread.sleep(k_poll)) return false;
+      for (const auto& event : probes.take()) ++calls[event.function];
+      for (std::uint32_t i = 0; i < next; ++i) {
+        if (calls[i] <= most || !probes.drop(i)) continue;
+        if (count_next()) trial.begin_again();
       }
     }
-    std::vector<std::uint64_t> calls(begins.size());
-    if (others.empty()) return calls;
-    thread.sleep(seconds);
-    for (const auto& one : others) {
-      for (const auto& event : one->take()) ++calls[event.function];
-      if (one->lost() > 0) return std::nullopt;
-    }
-    return calls;
+    for (const auto function : runtime::called_too_often(calls, k_trial)) probes.drop(function);
+    return probes.size() > 0;
   }
 
-  // Drops those that are called too often, by whichever thread; false where none is left.
-  bool try_out(observe::FunctionProbes& probes, const std::vector<std::uint64_t>& begins) {
-    // A moment first: where a thread calls all the time, each call of it pays.
-    const auto at_once = calls_of_others(begins, k_poll);
-    if (!at_once) return false;
-    for (const auto count : *at_once)
-      if (static_cast<double>(count) > 4 * k_poll * runtime::k_calls_of_a_function + 1) return false;
-    auto calls = calls_of_others(begins, k_trial / 10);
-    if (!calls) return false;
-    for (auto& count : *calls) count *= 10;
-    for (const CallRate trial; trial.passed() < k_trial;) {
-      if (!thread.sleep(k_poll)) return false;
-      for (const auto& event : probes.take()) ++(*calls)[event.function];
-      // Long before the end it may be clear.
-      for (std::uint32_t i = 0; i < begins.size(); ++i)
-        if (static_cast<double>((*calls)[i]) > k_trial * runtime::k_calls_of_a_function) probes.drop(i);
-    }
-    const auto often = runtime::called_too_often(*calls, k_trial);
-    for (const auto function : often) probes.drop(function);
-    return often.size() < begins.size();
-  }
-
-  // How often the probed functions are called, by the main thread as it goes and by the others now and then.
+  // How often the probed functions are called.
   class CallRate {
    public:
     void called() { ++calls_; }
     // Seconds since it began; waits are longer than they are asked for.
     [[nodiscard]] double passed() const { return std::chrono::duration<double>(Clock::now() - begun_).count(); }
-    [[nodiscard]] double of_main() const { return static_cast<double>(calls_) / passed(); }
+    [[nodiscard]] double rate() const { return static_cast<double>(calls_) / passed(); }
     void begin_again() { *this = {}; }
 
    private:
@@ -234,16 +169,10 @@ struct ProbedProgram::State {
   };
 
   // False where the probes cost too much by now: said once.
-  bool is_seldom(CallRate& rate, const observe::FunctionProbes& probes, const std::vector<std::uint64_t>& begins) {
-    if (rate.passed() < k_recheck) return true;
-    bool is_often = probes.lost() > 0 || rate.of_main() > runtime::k_calls_of_all;
-    if (!is_often) {
-      const auto calls = calls_of_others(begins, k_look);
-      is_often = !calls;
-      for (std::size_t i = 0; calls && i < calls->size(); ++i)
-        is_often = is_often || static_cast<double>((*calls)[i]) > k_look * runtime::k_calls_of_all + 2;
-    }
-    rate.begin_again();
+  bool is_seldom(CallRate& calls, const observe::FunctionProbes& probes) {
+    if (calls.passed() < k_recheck) return true;
+    const bool is_often = probes.lost() > 0 || calls.rate() > runtime::k_calls_of_all;
+    calls.begin_again();
     if (is_often && !std::exchange(is_often_said, true))
       note("they are entered more than " + std::to_string(static_cast<int>(runtime::k_calls_of_all)) +
            " times a second, and each entry costs the program some microseconds");
@@ -277,7 +206,7 @@ struct ProbedProgram::State {
         open = event.function;
         rate.called();
       }
-      if (!is_seldom(rate, probes, begins)) break;
+      if (!is_seldom(rate, probes)) break;
       if (regions.in_loop() && !std::exchange(is_said, true))
         process.runtime->note("note", std::string(profile::k_phases_from) + regions.kinds());
       idle = regions.in_loop() ? 0 : idle + k_poll;

@@ -14,6 +14,7 @@
 #include "agent/lifecycle/module_code.hpp"
 #include "core/big_block.hpp"
 #include "core/rounding.hpp"
+#include "observe/collecting/sampling_price.hpp"
 #include "observe/collecting/watched_pages_collector.hpp"
 #include "observe/collector_variant.hpp"
 #include "observe/page_watch.hpp"
@@ -154,6 +155,8 @@ struct WatchedProgram::State {
     tell_lost();
   }
 
+  // What a page costs that is used again, by what it costs to clear and read one.
+  static constexpr double k_again = observe::k_used_again_cost / observe::k_smaps_page_cost;
   // So that windows take no more than their share.
   [[nodiscard]] double pause() const {
     constexpr double k_idle = 0.05;  // while there is nothing to watch
@@ -185,10 +188,17 @@ struct WatchedProgram::State {
     std::vector<std::uint64_t> used(ranges.size());
     watch->read(ranges, used);
     window.end = now();
-    cost = processor_seconds() - begun;
-    for (std::size_t i = 0; i < used.size(); ++i)
-      if (used[i] != observe::PageWatch::k_unknown && used[i] > 0)
-        window.bytes[objects[i].object] += static_cast<double>(used[i]);
+    const auto own = processor_seconds() - begun;
+    double bytes = 0, watched = 0;
+    for (std::size_t i = 0; i < used.size(); ++i) {
+      if (used[i] == observe::PageWatch::k_unknown || used[i] == 0) continue;
+      bytes += static_cast<double>(used[i]);
+      window.bytes[objects[i].object] += static_cast<double>(used[i]);
+    }
+    for (const auto& range : ranges) watched += static_cast<double>(range.high - range.low);
+    // The program pays as well, for each page that it uses again; pages may be huge: what one costs is known by
+    // what we took for all of them.
+    cost = own * (1 + k_again * std::min(bytes / watched, 1.0));
     return window;
   }
 

@@ -9,6 +9,7 @@
 
 #include "core/clock.hpp"
 #include "core/units.hpp"
+#include "observe/collecting/sampling_price.hpp"
 #include "runtime/assembly/configurations.hpp"
 
 namespace terrace::observe {
@@ -31,9 +32,10 @@ runtime::Observed what_is_observed(runtime::Session& session);
 
 class WatchedProgram {
  public:
-  // Of the processor beside the program: what clearing and reading may take while somebody learns, and afterwards.
-  static constexpr double k_share_learning = 0.02;
-  static constexpr double k_share_later = 0.002;
+  // Of the time: what clearing and reading may take, and the program's pages as they are used again, while
+  // somebody learns, and afterwards.
+  static constexpr double k_share_learning = observe::k_share_of_references;
+  static constexpr double k_share_later = k_share_learning / 10;
   // An interval has this many windows, and is at least this long.
   static constexpr std::uint32_t k_windows = 8;
   static constexpr Seconds k_least_interval{0.5};

@@ -10,8 +10,8 @@ namespace terrace::runtime {
 
 inline constexpr double k_share_of_probed = 0.03;     // of the samples, at least
 inline constexpr std::size_t k_most_probed = 8;       // functions
-inline constexpr double k_calls_of_a_function = 200;  // a second, of all threads
-inline constexpr double k_calls_of_all = 500;  // at 12 us, as measured beside other work, 0.6 % of a processor
+inline constexpr double k_calls_of_a_function = 200;  // a second
+inline constexpr double k_calls_of_all = 250;  // at 20 us, as in a virtual machine, 0.5 % of the thread's time
 
 // The functions that most samples are in, by where they begin; the most first. `samples`: how many are in each; 0
 // is code of no known function.

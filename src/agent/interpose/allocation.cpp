@@ -253,6 +253,15 @@ void* reallocate_small_spilled(void* block, std::size_t size, const void* caller
   });
 }
 
+// Where the C library would remap a block that grows, an object's pages are copied: one that has grown once gets
+// an eighth more, and keeps it, or arrays that grow bit by bit would be copied each time.
+constexpr std::size_t k_grown = 8;
+
+bool is_followed(const void* block) {
+  auto* const space = regions();
+  return space && space->contains(block) && !is_spilled(block) && !is_ordered(block);
+}
+
 // Other sizes for blocks that are ours, or shall be.
 void* reallocate(void* block, std::size_t size, const void* caller) {
   if (is_small_spilled(block)) return reallocate_small_spilled(block, size, caller);
@@ -270,7 +279,9 @@ void* reallocate(void* block, std::size_t size, const void* caller) {
   const auto granule = is_spilled(block) ? SpilledHeap::k_granule : k_page;
   if (!from_startup && size >= k_page && divided_up(size, granule) == divided_up(old_size, granule)) return block;
   if (resize_spilled(block, old_size, size)) return block;
-  void* moved = take_over(size, caller);
+  const bool followed = is_followed(block);
+  if (followed && size <= old_size && size > old_size / k_grown * (k_grown - 2)) return block;
+  void* moved = take_over(followed && size > old_size ? size + size / k_grown : size, caller);
   if (!moved) moved = next ? next->malloc(size) : from_arena(size);
   if (!moved) return nullptr;
   move_block(block, old_size, moved, size);

@@ -60,7 +60,14 @@ void PageReferencesCollector::close() {
   if (!phases().empty()) overlap(phases().back().name);
   in_window_ = false;
   ++windows_;
-  next_window_ = now_ + bill_.add_smaps(pages_of(chunks_)).value / k_share_of_references;
+  std::uint64_t used = 0;
+  for (const auto& [chunk, pages] : referenced_.entries()) {
+    const auto size = chunks_[chunk].size;
+    used += static_cast<std::uint64_t>(
+        std::ceil(pages.touched(size, k_lines_told_apart * line_) / static_cast<double>(page_of(size))));
+  }
+  const auto cost = bill_.add_smaps(pages_of(chunks_)) + bill_.add_used_again(used);
+  next_window_ = now_ + cost.value / k_share_of_references;
   known_.add(overlaps_, used_by_object());
 }
 

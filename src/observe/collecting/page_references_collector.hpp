@@ -2,7 +2,8 @@
 // cleared, summed by mapping, where each object has a mapping of its own (proc(5): clear_refs, and the Referenced
 // figure of smaps).
 //
-// Bits are cleared, and read when a window of time is over; so often that both take 2 % of the time. What was used
+// Bits are cleared, and read when a window of time is over; so often that both, and what the program then pays for
+// its pages, take 1.5 % of the time. What was used
 // of an object in a window counts as read once: a sweep that takes longer than a window uses each page once or
 // twice, so that its bytes are those that it moves. What a window uses whole may have been used many times, and
 // counts as little as if it had been swept once a window; that is the collector's error, and the smaller the
@@ -28,7 +29,6 @@
 namespace terrace::observe {
 
 inline constexpr double k_reference_window_cycles = 10e6;
-inline constexpr double k_share_of_references = 0.02;  // of the time, for clearing and reading
 
 class PageReferencesCollector final : public Collector {
  public:

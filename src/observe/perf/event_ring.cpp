@@ -58,6 +58,7 @@ perf_event_attr event_attributes(const PerfEvent& event, std::uint64_t period) n
   wanted.config1 = event.config1;
   wanted.config2 = event.config2;
   wanted.sample_period = period;
+  wanted.bp_type = event.breakpoint;
   wanted.sample_type = event.sample_type;
   wanted.disabled = 1;  // until its ring is there
   wanted.exclude_kernel = 1;

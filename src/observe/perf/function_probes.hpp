@@ -1,14 +1,13 @@
-// Calls of a program's functions, as the kernel sees them: a probe on each function's entry (uprobes), for one
-// thread. The kernel puts a breakpoint into the function and steps over it, whatever signals the program blocks.
-// Needs the right to trace (root, or CAP_PERFMON).
+// Calls of a program's functions by one thread, as the processor sees them: an execution breakpoint on each
+// function's entry (perf_event_open(2), PERF_TYPE_BREAKPOINT), whatever signals the program blocks. Needs no
+// rights beyond perf_event_paranoid 2, changes nothing in the program's memory, and calls by other threads cost
+// nothing.
 //
-// The breakpoint is there for all threads of the process, and each of their calls costs some microseconds, whoever
-// hears of them: who probes has to know how often all of them call. Returns are not probed: the kernel would
-// change return addresses, and exceptions and coroutines could not find their way any more.
+// A processor has few breakpoints, of which debuggers may have some: four of x86, two to sixteen of Arm. Each call
+// costs the thread a trap: 1 us on the processor itself, up to 20 us in a virtual machine.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -16,36 +15,35 @@
 
 namespace terrace::observe {
 
-struct ProbedFunction {
-  std::string file;          // that the code is in
-  std::uint64_t offset = 0;  // of its first instruction, in the file
-};
-
 struct ProbeEvent {
   std::uint64_t time_ns = 0;   // CLOCK_MONOTONIC
-  std::uint32_t function = 0;  // position in what was probed
+  std::uint32_t function = 0;  // as it was added
 };
 
 class FunctionProbes {
  public:
-  // Throws Error{failed} where one cannot be had.
-  FunctionProbes(std::span<const ProbedFunction> functions, int tid);
+  explicit FunctionProbes(int tid);
   ~FunctionProbes();
   FunctionProbes(const FunctionProbes&) = delete;
   FunctionProbes& operator=(const FunctionProbes&) = delete;
 
+  // Sees calls of the function that begins at the address, from now on. False where the processor has no
+  // breakpoint left, or the thread has ended.
+  bool add(std::uint32_t function, std::uint64_t address);
   // Those since the last time, in the order in which they happened. At most some hundred of a function are kept
   // between two calls; more are lost.
   std::vector<ProbeEvent> take();
-  // The function has no probes any more.
-  void drop(std::uint32_t function);
+  // The function's calls are not seen any more, and cost nothing. False where they were not.
+  bool drop(std::uint32_t function);
+  [[nodiscard]] std::size_t size() const;
   [[nodiscard]] std::uint64_t lost() const { return lost_; }
 
-  // Why it cannot be had here, in one line that names the file or call; "" where it can.
+  // Why it cannot be had here, in one line that names the call; "" where it can.
   static std::string lacks();
 
  private:
   struct Probe;
+  int tid_;
   std::vector<Probe> probes_;
   std::unique_ptr<std::byte[]> longest_;
   std::uint64_t lost_ = 0;

@@ -29,7 +29,9 @@ struct PerfEvent {
   // be had, and count the same accesses again.
   std::uint8_t choice = 0;
   std::string name;
-  std::string misses;  // what it does not see, for the user
+  std::string misses;            // what it does not see, for the user
+  std::uint32_t breakpoint = 0;  // HW_BREAKPOINT_X of linux/hw_breakpoint.h, where the type is a breakpoint; made
+                                 // where it is opened
 
   void to_blob(BlobWriter& blob) const;
   static PerfEvent from_blob(BlobReader& blob);  // throws Error{corrupt}

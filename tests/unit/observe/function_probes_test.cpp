@@ -3,10 +3,11 @@
 #include "observe/perf/function_probes.hpp"
 
 #include <gtest/gtest.h>
-#include <link.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
+#include <thread>
 
 #include "core/error.hpp"
 
@@ -23,30 +24,13 @@ __attribute__((noinline, noclone)) void other(unsigned n) {
   for (unsigned i = 0; i < n; ++i) g_sum = g_sum ^ i;
 }
 
-ProbedFunction in_file(void (*function)(unsigned)) {
-  struct Search {
-    std::uint64_t address;
-    ProbedFunction found;
-  } search{reinterpret_cast<std::uint64_t>(function), {}};
-  dl_iterate_phdr(
-      [](dl_phdr_info* info, std::size_t, void* data) {
-        auto& in = *static_cast<Search*>(data);
-        for (int i = 0; i < info->dlpi_phnum; ++i) {
-          const auto& header = info->dlpi_phdr[i];
-          const auto low = info->dlpi_addr + header.p_vaddr;
-          if (header.p_type == PT_LOAD && in.address - low < header.p_memsz)
-            in.found = {"/proc/self/exe", in.address - low + header.p_offset};
-        }
-        return 1;  // the executable is the first
-      },
-      &search);
-  return search.found;
-}
+std::uint64_t begin_of(void (*function)(unsigned)) { return reinterpret_cast<std::uint64_t>(function); }
 
 TEST(FunctionProbes, SeeEachCallInOrder) {
   if (const auto why = FunctionProbes::lacks(); !why.empty()) GTEST_SKIP() << why;
-  const std::vector<ProbedFunction> functions{in_file(probed), in_file(other)};
-  FunctionProbes probes(functions, static_cast<int>(gettid()));
+  FunctionProbes probes(static_cast<int>(gettid()));
+  ASSERT_TRUE(probes.add(0, begin_of(probed)));
+  ASSERT_TRUE(probes.add(1, begin_of(other)));
   for (int i = 0; i < 100; ++i) {
     probed(10);
     if (i % 4 == 0) other(10);
@@ -56,22 +40,33 @@ TEST(FunctionProbes, SeeEachCallInOrder) {
   EXPECT_TRUE(std::ranges::is_sorted(events, {}, &ProbeEvent::time_ns));
   // Each fourth call of the one is followed by one of the other.
   for (std::size_t i = 0; i < events.size(); ++i) EXPECT_EQ(events[i].function, i % 5 == 1 ? 1U : 0U) << i;
-  probes.drop(0);
+  EXPECT_TRUE(probes.drop(0));
+  EXPECT_FALSE(probes.drop(0));
   probed(10);
   other(10);
   EXPECT_EQ(probes.take().size(), 1U);
   EXPECT_EQ(probes.lost(), 0U);
 }
 
-TEST(FunctionProbes, SayWhatCannotBeProbed) {
+TEST(FunctionProbes, AreThisThreadsAlone) {
   if (const auto why = FunctionProbes::lacks(); !why.empty()) GTEST_SKIP() << why;
-  const std::vector<ProbedFunction> functions{{"/there/is/no/such/file", 0}};
-  try {
-    FunctionProbes probes(functions, 0);
-    FAIL() << "probed a file that is not there";
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("/there/is/no/such/file"), std::string::npos);
-  }
+  FunctionProbes probes(static_cast<int>(gettid()));
+  ASSERT_TRUE(probes.add(0, begin_of(probed)));
+  std::thread([] { probed(10); }).join();
+  EXPECT_TRUE(probes.take().empty());
+}
+
+TEST(FunctionProbes, EndWithTheProcessorsBreakpoints) {
+  if (const auto why = FunctionProbes::lacks(); !why.empty()) GTEST_SKIP() << why;
+  FunctionProbes probes(static_cast<int>(gettid()));
+  std::uint32_t added = 0;
+  while (added < 64 && probes.add(added, begin_of(probed) + added)) ++added;
+  EXPECT_GE(added, 1U);
+  EXPECT_LT(added, 64U);
+  EXPECT_TRUE(probes.drop(0));
+  EXPECT_TRUE(probes.add(64, begin_of(other))) << "one is free again";
+  other(10);
+  EXPECT_EQ(probes.take().size(), 1U);
 }
 
 TEST(TimeSampler, FindsWhereTheTimeGoes) {

@@ -1,0 +1,117 @@
+"""Programs of the distribution while Terrace watches them.
+
+Once learned from to the end (`--profile`), once learned, planned and moved, on one node that a machine file calls
+two kinds of memory: no placement is better there than another, so what is lost is the cost of watching and moving.
+"""
+
+from __future__ import annotations
+
+import functools
+import statistics
+from pathlib import Path
+from typing import Any
+
+from harness import SETTINGS, TERRACE, Line, Measured, keep_part
+
+from programs_lines.cases import CASES, Case, chosen
+from programs_lines.cost import difference
+from programs_lines.runs import PLAIN, Ran, forget
+
+TIME = 0.03  # of a program's own
+MACHINE = Path(__file__).with_name("same_node.toml")
+WATCHED, PLACED = "watched", "placed"
+_KEPT = ["-o", "../kept.terrace", "--"]  # beside the folder that the program runs in
+PREFIXES: dict[str, list[str]] = {
+    PLAIN: [],
+    WATCHED: [str(TERRACE), "run", "--profile", *_KEPT],
+    PLACED: [str(TERRACE), "run", "--machine", str(MACHINE), "--fast", "64MiB", *_KEPT],
+}
+# postgres runs as a user that may write nothing there; a build's processes are over before anything is learned.
+_NOT = ("postgres", "g++", "python3 -m test, processes")
+
+Row = dict[str, Any]
+
+
+def _once(case: Case, way: str) -> tuple[Ran, str]:
+    done = case.run(PREFIXES[way], {})
+    try:
+        return done, case.outcome(done)
+    finally:
+        forget(done)
+
+
+def measured(case: Case) -> Row:
+    """All turns of a program; the first run, which reads from the disk, counts for its output alone."""
+    _, truth = _once(case, PLAIN)
+    seconds: dict[str, list[float]] = {way: [] for way in PREFIXES}
+    cpu: dict[str, list[float]] = {way: [] for way in PREFIXES}
+    wrong: list[str] = []
+    said: dict[str, int] = dict.fromkeys(PREFIXES, 0)
+    for turn in range(SETTINGS.turns):
+        for way in PREFIXES if turn % 2 == 0 else reversed(PREFIXES):
+            done, outcome = _once(case, way)
+            seconds[way].append(done.seconds)
+            cpu[way].append(done.cpu)
+            said[way] = max(said[way], sum(line.startswith("terrace: ") for line in done.err.splitlines()))
+            if outcome != truth:
+                wrong.append(f"{case.name}, {way}: {difference(truth, outcome)}")
+    return {"program": case.name, "seconds": seconds, "cpu": cpu, "wrong": wrong, "said": said}
+
+
+@functools.cache
+def _kept(case: Case) -> Row:
+    row: Row = keep_part(f"watched-{case.name}", lambda: measured(case), timed=True)
+    return row
+
+
+def rows() -> list[Row]:
+    return [_kept(case) for case in chosen(CASES) if case.is_timed and case.name not in _NOT]
+
+
+def _loss(row: Row, what: str, way: str) -> float:
+    return float(statistics.median(row[what][way]) / statistics.median(row[what][PLAIN]) - 1)
+
+
+def _output() -> Measured:
+    found = rows()
+    wrong = [one for row in found for one in row["wrong"]]
+    runs = sum(len(row["seconds"][way]) for row in found for way in (WATCHED, PLACED))
+    most = max(found, key=lambda row: max(row["said"].values()))
+    text = [f"{runs} runs of {len(found)} programs, {len(wrong)} other than plain", *wrong[:6]]
+    text.append(f"at most {max(most['said'].values())} lines of Terrace's own, {most['program']}")
+    return Measured("\n".join(text), not wrong)
+
+
+def _time(way: str) -> Measured:
+    found = rows()
+    losses = {row["program"]: _loss(row, "seconds", way) for row in found}
+    slow = {name: loss for name, loss in losses.items() if loss > TIME}
+    worst = max(losses, key=lambda name: losses[name])
+    text = f"{len(losses) - len(slow)} of {len(losses)} within {TIME:.0%}; the worst {losses[worst]:+.1%}, {worst}"
+    if slow:
+        text += "\n" + ", ".join(f"{name} {loss:+.1%}" for name, loss in slow.items())
+    table = [
+        {
+            "program": row["program"],
+            "plain_s": f"{statistics.median(row['seconds'][PLAIN]):.2f}",
+            "loss": f"{_loss(row, 'seconds', way):+.1%}",
+            "loss_of_cpu": f"{_loss(row, 'cpu', way):+.1%}",
+        }
+        for row in found
+    ]
+    return Measured(text, not slow, table)
+
+
+LINES = [
+    Line("watched programs: output", "learned from, planned and moved: as without", _output),
+    Line(
+        "watched programs: time, learning",
+        "`terrace run --profile`, which learns to the end: within 3 %, medians of interleaved runs",
+        functools.partial(_time, WATCHED),
+    ),
+    Line(
+        "watched programs: time, placing",
+        "two kinds of memory that are one node, so that nothing can be won: within 3 %, medians",
+        functools.partial(_time, PLACED),
+    ),
+]

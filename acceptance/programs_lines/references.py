@@ -20,7 +20,8 @@ from virtual_time.common import workload
 SPEARMAN = 0.9
 WORTH = 0.85
 MACHINE = "unimem-lat4"
-SIZE = "replay"  # runs for some seconds, in more than 20 MiB
+RANKED = "long"  # beyond the last cache several times over, and long enough for windows to meet each phase
+PLANNED = "replay"  # runs for some seconds, in more than 20 MiB
 LEAST_SHARE = 1e-3  # of what objects cost: what is less costs nobody anything, and has no rank
 
 
@@ -30,9 +31,9 @@ def _folder() -> Iterator[Path]:
         yield Path(folder)
 
 
-def _command(name: str) -> list[str | Path]:
+def _command(name: str, size: str = PLANNED) -> list[str | Path]:
     """The workload with its hooks."""
-    return [workload(name, True), *workloads()[name].words(SIZE)]
+    return [workload(name, True), *workloads()[name].words(size)]
 
 
 def _stalls(store: Store, exact: bool) -> dict[str, float]:
@@ -58,7 +59,7 @@ def _ranked(name: str) -> dict[str, Any]:
             "-o",
             output,
         ]
-        run([TERRACE, "record", *options, "--", *_command(name)], timeout=3600)
+        run([TERRACE, "record", *options, "--", *_command(name, RANKED)], timeout=3600)
         store = Store(output)
         exact, seen = (_stalls(store, way) for way in (True, False))
     all_of_it = sum(exact.values())

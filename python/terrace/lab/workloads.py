@@ -37,6 +37,7 @@ SOMEWHERE = {
     "calibrate": "`terrace lab validate`: stays in a core's own caches, for some hundredths of a second",
     "measure": "`terrace lab validate`: in memory rather than in caches, for a few tenths of a second",
     SPILLED: "`terrace lab experiment memory-size`: 80 MiB and more, a few iterations",
+    "long": "ranks of objects by page references: 45 MiB and more, for dozens of their windows",
     "speed": "slowdown under the hooks",
     "cachegrind": "slowdown beside cachegrind's, where `speed` is too long for it",
 }

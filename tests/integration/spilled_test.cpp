@@ -66,6 +66,22 @@ TEST_F(Spilled, ChildrenHaveStreamsAndStackFromTheirFirstMoment) {
   expect_same(run(TERRACE_EARLY_CHILD " 160"), with("96MiB", TERRACE_EARLY_CHILD " 160"));
 }
 
+// It is the first to ask for memory over a file, with its lock held, and what threads of Terrace's need may come
+// from it.
+TEST_F(Spilled, AnAllocatorMayHoldItsLockWhileItMapsMemory) {
+  const std::string program = "timeout -s KILL 60 " TERRACE_LOCKED_ALLOCATOR " 160";
+  expect_same(run(program), with("96MiB", program));
+}
+
+TEST_F(Spilled, ALibrarysAllocatorMayDoSo) {
+  const std::string preload = "env LD_PRELOAD=" TERRACE_LOCKED_ALLOCATOR_LIBRARY " ";
+  const std::string program = TERRACE_LOCKED_ALLOCATOR_USER " 160";
+  const auto alone = run(preload + program);
+  const auto done = run(preload + "timeout -s KILL 60 " TERRACE_LAUNCHER " run --memory 96MiB --spill " + disk_ +
+                        " -o profile.terrace -- " + program);
+  expect_same(alone, done);
+}
+
 TEST_F(Spilled, NumPysArraysAndMappingsMayBeLargerThanMemory) {
   if (run(TERRACE_ARRAYS_IN_PYTHON " 8").status != 0) GTEST_SKIP() << "Python without NumPy";
   const std::string command = TERRACE_ARRAYS_IN_PYTHON " 400";

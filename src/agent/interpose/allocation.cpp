@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "agent/heap/callers.hpp"
+#include "agent/heap/library_blocks.hpp"
 #include "agent/heap/object_registry.hpp"
 #include "agent/heap/ordered_heap.hpp"
 #include "agent/heap/spilled_heap.hpp"
@@ -216,9 +217,19 @@ void* no_memory() {
 
 // For allocation while the next allocator is being looked for.
 void* from_arena(std::size_t size, std::size_t alignment = 16) {
-  void* const block = arena_allocate(size, alignment);
+  void* const block = g_library_blocks.allocate(size, alignment);
   return block ? block : no_memory();
 }
+
+// What is asked for while this thread is inside Terrace, in the C library's name; null: the caller asks the next
+// allocator. The calling code of the program's own is never inside.
+void* for_terrace(std::size_t size, std::size_t alignment = 16) {
+  return observe::t_thread.inside == 0 ? nullptr : g_library_blocks.allocate(size, alignment);
+}
+
+bool is_for_terrace(const void* block) { return g_library_blocks.contains(block); }
+
+void* zeroed(void* block, std::size_t size) { return block ? std::memset(block, 0, size) : nullptr; }
 
 void* move_block(void* from, std::size_t old_size, void* to, std::size_t size) {
   const observe::Inside inside;
@@ -267,9 +278,9 @@ void* reallocate(void* block, std::size_t size, const void* caller) {
   if (is_small_spilled(block)) return reallocate_small_spilled(block, size, caller);
   if (const int order = small_order(block); order >= 0) return reallocate_small(block, size, order);
   const auto* const next = next_allocator();
-  const bool from_startup = arena_contains(block);
-  const auto old_size = from_startup ? arena_size(block) : size_of_big(block);
-  if (old_size == 0 && !from_startup) {  // the next allocator's
+  const bool was_for_terrace = is_for_terrace(block);
+  const auto old_size = was_for_terrace ? LibraryBlocks::size_of(block) : size_of_big(block);
+  if (old_size == 0 && !was_for_terrace) {  // the next allocator's
     void* const moved = next ? take_over(size, caller) : nullptr;
     if (!moved) return next ? next->realloc(block, size) : no_memory();
     move_block(block, next->malloc_usable_size(block), moved, size);
@@ -277,22 +288,30 @@ void* reallocate(void* block, std::size_t size, const void* caller) {
     return moved;
   }
   const auto granule = is_spilled(block) ? SpilledHeap::k_granule : k_page;
-  if (!from_startup && size >= k_page && divided_up(size, granule) == divided_up(old_size, granule)) return block;
+  if (!was_for_terrace && size >= k_page && divided_up(size, granule) == divided_up(old_size, granule))
+    return block;
   if (resize_spilled(block, old_size, size)) return block;
   const bool followed = is_followed(block);
   if (followed && size <= old_size && size > old_size / k_grown * (k_grown - 2)) return block;
-  void* moved = take_over(followed && size > old_size ? size + size / k_grown : size, caller);
+  const auto more = followed && size > old_size && size < SIZE_MAX / 2 ? size / k_grown : 0;
+  void* moved = for_terrace(size);
+  if (!moved) moved = take_over(size + more, caller);
   if (!moved) moved = next ? next->malloc(size) : from_arena(size);
   if (!moved) return nullptr;
   move_block(block, old_size, moved, size);
-  if (!from_startup) release_big(block);
+  if (was_for_terrace)
+    g_library_blocks.release(block);
+  else
+    release_big(block);
   return moved;
 }
 
 void* allocate_aligned(std::size_t alignment, std::size_t size, const void* caller,
                        void* (*next)(std::size_t, std::size_t)) {
-  if (std::has_single_bit(alignment))
+  if (std::has_single_bit(alignment)) {
+    if (void* const block = for_terrace(size, alignment)) return block;
     if (void* const block = take_over(size, caller, alignment)) return block;
+  }
   return next(alignment, size);
 }
 
@@ -305,6 +324,7 @@ namespace agent = terrace::agent;
 extern "C" {
 
 TERRACE_EXPORT void* malloc(size_t size) noexcept {
+  if (void* const block = agent::for_terrace(size)) return block;
   if (void* const block = agent::take_over(size, __builtin_return_address(0))) return block;
   const auto* const next = agent::next_allocator();
   return next ? next->malloc(size) : agent::from_arena(size);
@@ -313,19 +333,22 @@ TERRACE_EXPORT void* malloc(size_t size) noexcept {
 TERRACE_EXPORT void* calloc(size_t count, size_t size) noexcept {
   size_t total = 0;
   if (__builtin_mul_overflow(count, size, &total)) return agent::no_memory();
+  if (void* const block = agent::for_terrace(total)) return agent::zeroed(block, total);
   if (void* const block = agent::take_over(total, __builtin_return_address(0), 1, true)) return block;
   const auto* const next = agent::next_allocator();
-  return next ? next->calloc(count, size) : agent::from_arena(total);  // the arena is zero, and used once
+  return next ? next->calloc(count, size) : agent::zeroed(agent::from_arena(total), total);
 }
 
 TERRACE_EXPORT void free(void* block) noexcept {
-  if (!block || agent::arena_contains(block) || agent::release_big(block)) return;
+  if (!block) return;
+  if (agent::is_for_terrace(block)) return agent::g_library_blocks.release(block);
+  if (agent::release_big(block)) return;
   if (const auto* const next = agent::next_allocator()) next->free(block);
 }
 
 TERRACE_EXPORT void* realloc(void* block, size_t size) noexcept {
   if (!block) return malloc(size);
-  if (size == 0 && (agent::arena_contains(block) || agent::size_of_big(block) > 0)) {
+  if (size == 0 && (agent::is_for_terrace(block) || agent::size_of_big(block) > 0)) {
     free(block);
     return nullptr;
   }
@@ -339,14 +362,17 @@ TERRACE_EXPORT void* reallocarray(void* block, size_t count, size_t size) noexce
 }
 
 TERRACE_EXPORT int posix_memalign(void** block, size_t alignment, size_t size) noexcept {
-  if (std::has_single_bit(alignment) && alignment >= sizeof(void*))
-    if (void* const got = agent::take_over(size, __builtin_return_address(0), alignment)) {
+  if (std::has_single_bit(alignment) && alignment >= sizeof(void*)) {
+    void* got = agent::for_terrace(size, alignment);
+    if (!got) got = agent::take_over(size, __builtin_return_address(0), alignment);
+    if (got) {
       *block = got;
       return 0;
     }
+  }
   const auto* const next = agent::next_allocator();
   if (next) return next->posix_memalign(block, alignment, size);
-  *block = agent::arena_allocate(size, alignment);
+  *block = agent::from_arena(size, alignment);
   return *block ? 0 : ENOMEM;
 }
 
@@ -377,7 +403,7 @@ TERRACE_EXPORT void* pvalloc(size_t size) noexcept {
 
 TERRACE_EXPORT size_t malloc_usable_size(void* block) noexcept {
   if (!block) return 0;
-  if (agent::arena_contains(block)) return agent::arena_size(block);
+  if (agent::is_for_terrace(block)) return agent::LibraryBlocks::size_of(block);
   if (const auto size = agent::size_of_big(block)) return size;
   const auto* const next = agent::next_allocator();
   return next ? next->malloc_usable_size(block) : 0;

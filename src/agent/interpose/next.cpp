@@ -18,13 +18,10 @@
 namespace terrace::agent {
 
 constinit FoundAllocator g_next{};
-alignas(4096) constinit std::array<std::byte, k_arena> g_arena{};
 
 namespace {
 
 thread_local bool t_finding __attribute__((tls_model("initial-exec"))) = false;
-
-constinit std::atomic<std::size_t> g_arena_used{0};
 
 struct Known {
   std::string_view name;
@@ -72,23 +69,6 @@ const NextAllocator* find_next_allocator() noexcept {
   t_finding = false;
   return &g_next.allocator;
 }
-
-void* arena_allocate(std::size_t size, std::size_t alignment) noexcept {
-  if (size > k_arena || alignment > 4096) return nullptr;
-  // Each block is preceded by its size.
-  auto used = g_arena_used.load(std::memory_order_relaxed);
-  for (;;) {
-    const auto at = (used + sizeof(std::size_t) + alignment - 1) / alignment * alignment;
-    const auto end = (at + size + 15) / 16 * 16;
-    if (end > k_arena) return nullptr;
-    if (!g_arena_used.compare_exchange_weak(used, end, std::memory_order_relaxed)) continue;
-    auto* const block = g_arena.data() + at;
-    *(reinterpret_cast<std::size_t*>(block) - 1) = size;
-    return block;
-  }
-}
-
-std::size_t arena_size(const void* address) noexcept { return *(static_cast<const std::size_t*>(address) - 1); }
 
 void find_for_own_threads() noexcept {
   const auto saved = errno;

@@ -1,9 +1,9 @@
 // The functions that would be called if Terrace were not there: the next definition behind the injected library.
 //
-// Finding one may itself allocate; what is asked for meanwhile comes from a small arena that is never given back.
+// Finding one may itself allocate; what is asked for meanwhile comes from an arena
+// (agent/heap/library_blocks.hpp).
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -30,20 +30,11 @@ struct FoundAllocator {
 extern constinit FoundAllocator g_next __attribute__((visibility("hidden")));
 const NextAllocator* find_next_allocator() noexcept;
 
-// nullptr while this very thread is finding them: use the arena.
+// nullptr while this very thread is finding them: use the arena. dlsym asks for a few hundred bytes; a program's
+// own allocator may do some work of its own in there.
 inline const NextAllocator* next_allocator() noexcept {
   return g_next.found.load(std::memory_order_acquire) ? &g_next.allocator : find_next_allocator();
 }
-
-// dlsym asks for a few hundred bytes at most; a program's own allocator may do some work of its own in there.
-inline constexpr std::size_t k_arena = 65536;
-extern constinit std::array<std::byte, k_arena> g_arena __attribute__((visibility("hidden")));
-void* arena_allocate(std::size_t size, std::size_t alignment = 16) noexcept;
-inline bool arena_contains(const void* address) noexcept {
-  return reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(g_arena.data()) < k_arena;
-}
-// The size that was asked for.
-std::size_t arena_size(const void* address) noexcept;
 
 // Of those on condition variables: earlier ones have another layout, under the same names.
 inline constexpr const char* k_condition_version = "GLIBC_2.3.2";

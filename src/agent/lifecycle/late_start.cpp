@@ -2,6 +2,7 @@
 #include "agent/lifecycle/late_start.hpp"
 
 #include <alloca.h>
+#include <dlfcn.h>
 #include <link.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
@@ -98,6 +99,13 @@ void begin_again_followed(char** words, char** environment) noexcept {
   const auto saved = errno;
   syscall(SYS_execve, file, words, changed);
   errno = saved;
+}
+
+bool is_first_allocator() noexcept {
+  static const bool is = std::ranges::all_of(
+      std::array{"malloc", "calloc", "realloc", "free"},
+      [](const char* name) { return is_in_terrace(reinterpret_cast<std::uint64_t>(dlsym(RTLD_DEFAULT, name))); });
+  return is;
 }
 
 bool is_checked() noexcept { return dl_iterate_phdr(find_sanitizer, nullptr) != 0; }

@@ -27,7 +27,14 @@ Beginning beginning_of(const char* session) noexcept;
 // has hooks, before any of its own code but constructors of libraries has run. Returns where that cannot be.
 void begin_again_followed(char** words, char** environment) noexcept;
 
-// Whether the library of a sanitizer is loaded, which has the program's memory and threads to itself.
+// Whether what the C library and the dynamic linker ask an allocator for comes by this library (heap/
+// library_blocks.hpp). It does not where the program itself brings an allocator along: that serves them, and may
+// hold its lock while it maps memory. There nothing can begin in a mapping: all that ever will begins with the
+// program.
+bool is_first_allocator() noexcept;
+
+// Whether the library of a sanitizer is loaded, which has the program's memory and threads to
+// itself.
 bool is_checked() noexcept;
 
 }  // namespace terrace::agent

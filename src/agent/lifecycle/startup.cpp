@@ -63,7 +63,7 @@ const char* variable(char** environment, const char* name) {
 
 void adopt(Process* made) {
   if (made) {
-    made->objects = new ObjectRegistry(*made->runtime, made->begin_watching);
+    made->objects = new ObjectRegistry(*made->runtime, is_first_allocator() ? made->begin_watching : nullptr);
     g_standing.regions.store(made->regions);
     g_standing.ordered.store(made->ordered);
     g_standing.looks_at_small.store(made->ordered || made->make_spilled);
@@ -207,6 +207,9 @@ void begin_now(char** environment, bool is_asked_for, std::uint64_t stack_top, s
   at_quick_exit(finish_quickly);
   if (!made->simulated) note_main_thread();
   attach_thread();
+  if (is_first_allocator()) return;
+  begin_spilled(*made);
+  if (made->begin_watching) made->begin_watching();
 }
 
 // Runs after the program's own exit handlers and destructors.
@@ -234,7 +237,7 @@ void begin(int count, char** words, std::uint64_t stack_top) noexcept {
   const auto beginning = beginning_of(session);
   if (!beginning.is_wanted) return;
   if (beginning.is_asked_for) begin_again_followed(words, environment);
-  if (!beginning.is_asked_for && !beginning.has_large_data) {
+  if (!beginning.is_asked_for && !beginning.has_large_data && is_first_allocator()) {
     g_top_of_stack = stack_top;
     g_pid.store(getpid());
     register_ours_first();

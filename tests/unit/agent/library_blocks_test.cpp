@@ -1,0 +1,94 @@
+// Blocks in the C library's name: they do not overlap, come back, and run out, from several threads at once.
+#include "agent/heap/library_blocks.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <thread>
+#include <vector>
+
+namespace terrace::agent {
+namespace {
+
+struct Held {
+  unsigned char* block;
+  std::size_t size;
+  unsigned char mark;
+};
+
+void fill(const Held& held) { std::memset(held.block, held.mark, held.size); }
+bool intact(const Held& held) {
+  for (std::size_t i = 0; i < held.size; ++i)
+    if (held.block[i] != held.mark) return false;
+  return true;
+}
+
+void churn(LibraryBlocks& blocks, unsigned seed, int steps) {
+  std::mt19937 random(seed);
+  std::vector<Held> held;
+  for (int step = 0; step < steps; ++step) {
+    if (held.size() < 20 && random() % 2 == 0) {
+      const std::size_t size = random() % (random() % 8 == 0 ? 9000 : 300);
+      auto* const block = static_cast<unsigned char*>(blocks.allocate(size));
+      ASSERT_NE(block, nullptr);
+      ASSERT_EQ(reinterpret_cast<std::uintptr_t>(block) % 16, 0U);
+      ASSERT_TRUE(blocks.contains(block));
+      ASSERT_EQ(LibraryBlocks::size_of(block), size);
+      held.push_back({block, size, static_cast<unsigned char>(random())});
+      fill(held.back());
+    } else if (!held.empty()) {
+      std::swap(held[random() % held.size()], held.back());
+      ASSERT_TRUE(intact(held.back())) << "block of " << held.back().size;
+      blocks.release(held.back().block);
+      held.pop_back();
+    }
+  }
+  for (const auto& one : held) {
+    ASSERT_TRUE(intact(one));
+    blocks.release(one.block);
+  }
+}
+
+TEST(LibraryBlocks, ThreadsDoNotMeet) {
+  const auto blocks = std::make_unique<LibraryBlocks>();
+  std::vector<std::thread> threads;
+  for (unsigned seed = 0; seed < 2; ++seed) threads.emplace_back([&, seed] { churn(*blocks, seed, 20'000); });
+  for (auto& thread : threads) thread.join();
+}
+
+TEST(LibraryBlocks, WhatIsReleasedServesForEver) {
+  const auto blocks = std::make_unique<LibraryBlocks>();
+  for (int i = 0; i < 1000; ++i) {
+    void* const block = blocks->allocate(32'768);  // a folder's entries
+    ASSERT_NE(block, nullptr) << i;
+    blocks->release(block);
+  }
+}
+
+TEST(LibraryBlocks, WhatItHasNoRoomForIsLeftToOthers) {
+  const auto blocks = std::make_unique<LibraryBlocks>();
+  EXPECT_EQ(blocks->allocate(LibraryBlocks::k_largest + 1), nullptr);
+  EXPECT_EQ(blocks->allocate(1, 2 * LibraryBlocks::k_most_aligned), nullptr);
+  std::size_t got = 0;
+  while (blocks->allocate(LibraryBlocks::k_largest)) got += LibraryBlocks::k_largest;
+  EXPECT_GT(got, LibraryBlocks::k_arena / 2);
+  EXPECT_LE(got, LibraryBlocks::k_arena);
+  int outside = 0;
+  EXPECT_FALSE(blocks->contains(&outside));
+}
+
+TEST(LibraryBlocks, AlignsAsAsked) {
+  const auto blocks = std::make_unique<LibraryBlocks>();
+  for (std::size_t alignment = 1; alignment <= LibraryBlocks::k_most_aligned; alignment *= 2) {
+    void* const block = blocks->allocate(100, alignment);
+    ASSERT_NE(block, nullptr);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block) % alignment, 0U);
+    blocks->release(block);
+  }
+}
+
+}  // namespace
+}  // namespace terrace::agent

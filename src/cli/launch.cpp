@@ -164,9 +164,14 @@ void print(const std::vector<std::string>& sentences) {
   for (const auto& sentence : sentences) std::fputs(("terrace: " + sentence + "\n").c_str(), stderr);
 }
 
-// A sanitizer and Terrace cannot both have the program's memory. Says so.
+// Neither a sanitizer nor valgrind can have the program's memory together with Terrace. Says so.
 bool runs_checked(const LaunchOptions& options) {
   if (options.verb != "run") return false;
+  if (observe::is_valgrind(options.command.front())) {
+    if (!options.quiet)
+      print({fmt::format("{} has the program to itself: it runs without Terrace", options.command.front())});
+    return true;
+  }
   const auto library = observe::sanitizer_of(options.command.front());
   if (!library.empty() && !options.quiet)
     print({fmt::format("{} is checked by a sanitizer ({}): it runs without Terrace", options.command.front(),

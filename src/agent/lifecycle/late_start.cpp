@@ -42,10 +42,12 @@ int look_at(dl_phdr_info* info, std::size_t, void* context) noexcept {
   return found.asks ? 1 : 0;
 }
 
-int find_sanitizer(dl_phdr_info* info, std::size_t, void*) noexcept {
+int find_checker(dl_phdr_info* info, std::size_t, void*) noexcept {
   const std::string_view path(info->dlpi_name ? info->dlpi_name : "");
   const auto name = path.substr(path.rfind('/') + 1);
-  for (const std::string_view runtime : {"libasan.so", "libhwasan.so", "liblsan.so", "libtsan.so"})
+  // The last is what valgrind puts into every program that it runs.
+  for (const std::string_view runtime :
+       {"libasan.so", "libhwasan.so", "liblsan.so", "libtsan.so", "vgpreload_core"})
     if (name.starts_with(runtime)) return 1;
   return 0;
 }
@@ -108,7 +110,7 @@ bool is_first_allocator() noexcept {
   return is;
 }
 
-bool is_checked() noexcept { return dl_iterate_phdr(find_sanitizer, nullptr) != 0; }
+bool is_checked() noexcept { return dl_iterate_phdr(find_checker, nullptr) != 0; }
 
 Beginning beginning_of(const char* session) noexcept {
   if (!std::string_view(session).ends_with(runtime::k_late_session)) return {};

@@ -33,7 +33,7 @@ void begin_again_followed(char** words, char** environment) noexcept;
 // program.
 bool is_first_allocator() noexcept;
 
-// Whether the library of a sanitizer is loaded, which has the program's memory and threads to
+// Whether the library of a sanitizer or of valgrind is loaded, which has the program's memory and threads to
 // itself.
 bool is_checked() noexcept;
 

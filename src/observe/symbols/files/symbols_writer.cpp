@@ -259,4 +259,13 @@ std::string sanitizer_of(const std::string& program) {
   return {};
 }
 
+bool is_valgrind(const std::string& program) {
+  const auto is = [](const fs::path& path) {
+    return path.filename() == "valgrind" || path.filename() == "valgrind.bin";
+  };
+  const auto path = find_executable(program, true);
+  std::error_code failed;
+  return !path.empty() && (is(path) || is(fs::canonical(path, failed)));
+}
+
 }  // namespace terrace::observe

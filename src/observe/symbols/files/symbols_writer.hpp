@@ -23,4 +23,8 @@ std::vector<std::string> write_symbol_files(const std::vector<std::string>& word
 // "" where there is none. The program is a command's first word.
 std::string sanitizer_of(const std::string& program);
 
+// Whether the program, a command's first word, is valgrind, which runs another one on a processor of its own
+// making.
+bool is_valgrind(const std::string& program);
+
 }  // namespace terrace::observe

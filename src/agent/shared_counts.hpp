@@ -2,13 +2,14 @@
 #pragma once
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <new>
 #include <string>
+
+#include "core/shared_mapping.hpp"
 
 namespace terrace::agent {
 
@@ -18,13 +19,11 @@ template <class Counts>
 Counts* make_counts(const std::string& directory, const char* prefix) {
   const auto name = directory + "/" + prefix + std::to_string(getpid());
   const int file = open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  void* page = MAP_FAILED;
-  if (file >= 0 && ftruncate(file, sizeof(Counts)) == 0)
-    page = mmap(nullptr, sizeof(Counts), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  void* const page = file < 0 ? nullptr : map_shared(file, sizeof(Counts));
   const int problem = errno;
   if (file >= 0) syscall(SYS_close, file);
   errno = problem;
-  return page == MAP_FAILED ? nullptr : new (page) Counts;
+  return page ? new (page) Counts : nullptr;
 }
 
 }  // namespace terrace::agent

@@ -45,8 +45,10 @@ std::string line_of(const std::string& intent, const DataByIntent::ByPlace& byte
 
 DataByIntent data_by_intent(const std::filesystem::path& folder) {
   DataByIntent data;
-  for_each_process<memory::OrderedCounts>(folder, runtime::k_ordered_counts,
-                                          [&](const memory::OrderedCounts& counts) { add(data, counts); });
+  data.folder = folder.parent_path();
+  for_each_process<memory::OrderedCounts>(
+      folder, runtime::k_ordered_counts, [&](const memory::OrderedCounts& counts) { add(data, counts); },
+      [&] { ++data.uncounted; });
   return data;
 }
 
@@ -59,7 +61,10 @@ std::vector<std::string> lines_of(const DataByIntent& data, const machine::Machi
 
 std::vector<std::string> problems_of(const DataByIntent& data, const std::string& wanted) {
   std::vector<std::string> problems;
-  if (!wanted.empty() && data.processes == 0)
+  if (data.uncounted > 0)
+    problems.push_back(fmt::format("how much data by intent was placed is not known: no room in {} to count it",
+                                   data.folder.string()));
+  else if (!wanted.empty() && data.processes == 0)
     problems.push_back(
         fmt::format("nothing was placed by {}: the program allocated no block of {} or more (what it maps itself, "
                     "small blocks, static data and stacks are where the kernel puts them)",

@@ -19,6 +19,8 @@ struct DataByIntent {
   using ByPlace = std::array<std::uint64_t, memory::k_counted_places + 1>;
   std::map<std::string, ByPlace> intents;  // those that data was placed by
   int processes = 0;                       // that could place some
+  int uncounted = 0;                       // of which nothing is known: no room for the counts
+  std::filesystem::path folder;            // where that is
   int error = 0;                           // errno value of the first part that was refused
 };
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -36,25 +37,40 @@ memory::JobTitle title_of(const runtime::SessionConfiguration& configuration, st
 JobLedgers::JobLedgers(runtime::Session& session, const std::filesystem::path& folder,
                        std::vector<std::string>& sentences) {
   const bool is_real = session.backend == runtime::Backend::real;
-  auto place = folder.string();
+  std::optional<std::string> shared;  // the folder that launches have in common
+  const auto have_own = [&](const Error& why) {
+    sentences.push_back(std::string(why.what()) + "; this launch has one of its own");
+    shared.reset();
+  };
   if (is_real) {
     memory::remove_stale_ledgers();
     try {
-      place = memory::make_ledger_folder();
+      shared = memory::make_ledger_folder();
     } catch (const Error& error) {
-      sentences.push_back(std::string(error.what()) + "; this launch has one of its own");
+      have_own(error);
     }
   }
   for (auto& configuration : session.configurations) {
     const auto job = is_real ? shared_job_id() : "-" + configuration.label;
-    files_.push_back(std::make_unique<memory::JobFile>(place, title_of(configuration, job)));
+    const auto title = title_of(configuration, job);
+    if (shared) {
+      try {
+        files_.push_back(std::make_unique<memory::JobFile>(*shared, title));
+        configuration.ledger = files_.back()->path();
+        if (configuration.ledger != *shared + "/" + memory::ledger_file_name(job))
+          sentences.push_back(
+              fmt::format("job {} has a ledger for other places or budgets on this node; this launch has one of "
+                          "its own, so its launches may hold more together than any of their budgets",
+                          job));
+        continue;
+      } catch (const Error& error) {
+        if (error.code() != Code::failed) throw;
+        have_own(error);
+      }
+    }
+    // Its folder is this launch's own, and so is any ledger there.
+    files_.push_back(std::make_unique<memory::JobFile>(folder.string(), title));
     configuration.ledger = files_.back()->path();
-    // Elsewhere its folder is this launch's own, and so is any ledger there.
-    if (is_real && configuration.ledger != place + "/" + memory::ledger_file_name(job))
-      sentences.push_back(
-          fmt::format("job {} has a ledger for other places or budgets on this node; this launch has one of its "
-                      "own, so its launches may hold more together than any of their budgets",
-                      job));
   }
 }
 

@@ -13,9 +13,10 @@
 
 namespace terrace::cli {
 
-// Of each process whose file has begun; the counts may still change.
-template <class Counts, class Body>
-void for_each_process(const std::filesystem::path& folder, std::string_view prefix, Body&& body) {
+// Of each process whose file has begun; the counts may still change. `without`: for a file that had no room.
+template <class Counts, class Body, class Without = void (*)()>
+void for_each_process(
+    const std::filesystem::path& folder, std::string_view prefix, Body&& body, Without&& without = [] {}) {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
     if (!entry.path().filename().string().starts_with(prefix)) continue;
@@ -25,7 +26,10 @@ void for_each_process(const std::filesystem::path& folder, std::string_view pref
     if (file >= 0 && fstat(file, &found) == 0 && found.st_size >= std::int64_t{sizeof(Counts)})
       page = mmap(nullptr, sizeof(Counts), PROT_READ, MAP_SHARED, file, 0);
     if (file >= 0) close(file);
-    if (page == MAP_FAILED) continue;
+    if (page == MAP_FAILED) {
+      without();
+      continue;
+    }
     body(*static_cast<const Counts*>(page));
     munmap(page, sizeof(Counts));
   }

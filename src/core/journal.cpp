@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -18,6 +17,7 @@
 
 #include "core/address_space.hpp"
 #include "core/blob.hpp"
+#include "core/shared_mapping.hpp"
 
 namespace terrace {
 namespace {
@@ -53,27 +53,6 @@ std::array<std::byte, k_header_bytes> file_header(std::uint32_t process) {
   const auto crc = crc32c(std::span(header).first(k_header_checked));
   std::memcpy(header.data() + k_header_checked, &crc, sizeof crc);
   return header;
-}
-
-// Makes the file's bytes [from, to) exist on disk, so that touching them through the mapping cannot fail.
-bool back_with_disk(int file, std::size_t from, std::size_t to) {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < to) return false;
-  int result = 0;
-  do {
-    result = fallocate(file, 0, static_cast<off_t>(from), static_cast<off_t>(to - from));
-  } while (result != 0 && errno == EINTR);
-  if (result == 0) return true;
-  if (errno != EOPNOTSUPP && errno != ENOSYS) return false;
-  // File systems without fallocate: writing zeros takes the space too.
-  static constexpr std::array<std::byte, 4096> k_zeros{};
-  while (from < to) {
-    const auto n = pwrite(file, k_zeros.data(), std::min(k_zeros.size(), to - from), static_cast<off_t>(from));
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    from += static_cast<std::size_t>(n);
-  }
-  return true;
 }
 
 template <class T>
@@ -167,12 +146,12 @@ bool Journal::grow(std::size_t end) noexcept {
   // In steps that grow with the file: few calls for a long journal, little space for a short one.
   const std::size_t step = std::clamp(backed_, k_first_step, k_largest_step);
   const std::size_t wanted = std::min(reserved_, std::max(end, backed_ + step));
-  if (back_with_disk(file_, backed_, wanted)) {
+  if (take_space(file_, backed_, wanted)) {
     backed_ = wanted;
     return true;
   }
   // The step does not fit; perhaps this one record does.
-  if (!back_with_disk(file_, backed_, end)) return false;
+  if (!take_space(file_, backed_, end)) return false;
   backed_ = end;
   return true;
 }

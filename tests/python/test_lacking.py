@@ -114,6 +114,30 @@ def test_what_is_missing_is_no_trouble(name, program, made, tmp_path):
     compare(plain, ours, silent=name == "all there")
 
 
+@pytest.mark.parametrize("options", [("--intent", "bandwidth"), ("--memory", "256MiB", "--spill", ".")])
+@pytest.mark.parametrize("name", ["/dev/shm full", "TMPDIR of 64 KiB", "TMPDIR of 8 KiB"])
+def test_a_full_file_system_kills_no_program(name, options, made, tmp_path):
+    """A write through a mapping of a file whose space is not taken would be SIGBUS."""
+    words = [str(made / "busy")]
+    try:
+        plain = ended(CONDITIONS[name](made, words), tmp_path)
+        ours = ended(CONDITIONS[name](made, [str(TERRACE), "run", *options, "--", *words]), tmp_path)
+    except LackingError as why:
+        pytest.skip(str(why))
+    assert ours[:2] == plain[:2], ours[2]
+    assert any(line.startswith("terrace: ") for line in ours[2])
+
+
+def test_check_says_that_shared_memory_is_full(made, tmp_path):
+    words = [str(TERRACE), "machine", "check"]
+    try:
+        status, output, _ = ended(CONDITIONS["/dev/shm full"](made, words), tmp_path)
+    except LackingError as why:
+        pytest.skip(str(why))
+    assert status == 0
+    assert b"/dev/shm is full: 64KiB free" in output
+
+
 def test_a_setuid_program_runs_untouched(tmp_path):
     """It gets its rights, and one line at most is said."""
     if os.geteuid() != 0:

@@ -83,6 +83,14 @@ def as_nobody(folder: Path, command: Sequence[str]) -> Words:
     return ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "env", "HOME=/root", *command]
 
 
+def small_tmpdir(kib: int) -> Condition:
+    """A session fits into 8 KiB, and what a process counts does not."""
+    return mounted(
+        f"mkdir -p $FOLDER/small && mount -t tmpfs -o size={kib}k none $FOLDER/small && "
+        "export TMPDIR=$FOLDER/small"
+    )
+
+
 CONDITIONS: dict[str, Condition] = {
     "all there": shell(""),
     "no perf events": refusing("EACCES", "perf_event_open"),
@@ -99,6 +107,7 @@ CONDITIONS: dict[str, Condition] = {
     "no /sys": mounted("mount -t tmpfs none /sys"),
     "no /proc, no /sys": mounted("mount -t tmpfs none /sys && mount -t tmpfs none /proc"),
     "no /dev/shm": mounted("mount -t tmpfs -o ro none /dev/shm"),
+    "/dev/shm full": mounted("mount -t tmpfs -o size=64k none /dev/shm"),
     "few files": shell("ulimit -n 10;"),
     "2 GiB of address space": shell("ulimit -v 2097152;"),
     "400 MiB of address space": shell("ulimit -v 409600;"),
@@ -108,6 +117,8 @@ CONDITIONS: dict[str, Condition] = {
         "mkdir -p $FOLDER/full && mount -t tmpfs -o size=64k none $FOLDER/full && "
         "{ dd if=/dev/zero of=$FOLDER/full/all bs=4k count=64 2>/dev/null; export TMPDIR=$FOLDER/full; }"
     ),
+    "TMPDIR of 64 KiB": small_tmpdir(64),
+    "TMPDIR of 8 KiB": small_tmpdir(8),
     "TMPDIR read-only": mounted(
         "mkdir -p $FOLDER/ro && mount -t tmpfs -o ro none $FOLDER/ro && export TMPDIR=$FOLDER/ro"
     ),

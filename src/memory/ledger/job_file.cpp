@@ -15,6 +15,7 @@
 #include <span>
 
 #include "core/error.hpp"
+#include "core/shared_mapping.hpp"
 #include "memory/ledger/dead_slots.hpp"
 #include "memory/ledger/folder.hpp"
 
@@ -102,10 +103,8 @@ bool JobFile::create(const JobTitle& title) {
   const auto beside = ledger_part_name(path_);
   ::unlink(beside.c_str());
   file_ = ::open(beside.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  bool made = file_ >= 0 && ::fchmod(file_, 0600) == 0 && ::ftruncate(file_, sizeof(LedgerPage)) == 0;
-  void* const map =
-      made ? ::mmap(nullptr, sizeof(LedgerPage), PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0) : MAP_FAILED;
-  made = map != MAP_FAILED;
+  void* const map = file_ >= 0 && ::fchmod(file_, 0600) == 0 ? map_shared(file_, sizeof(LedgerPage)) : nullptr;
+  const bool made = map != nullptr;
   const int error = errno;
   bool placed = false;
   if (made) {

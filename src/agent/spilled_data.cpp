@@ -192,6 +192,13 @@ SpilledHeap* make_spilled() noexcept {
   }
 }
 
+void say_confined_over_file() noexcept {
+  if (!make_once(g_said)) return;
+  say_sentence(
+      "the program filters its system calls (seccomp) while it has data over a file: Terrace's threads go on for "
+      "these, and a filter that holds for all threads and does not allow what they call ends the program");
+}
+
 void end_spilled() noexcept {
   if (g_is_made || !g_counts->begun) return;
   const auto most = peak();

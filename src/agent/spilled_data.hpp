@@ -20,4 +20,7 @@ SpilledHeap* make_spilled() noexcept;
 // The process ends: what it had in memory is noted, where nothing of it was over a file and so nobody looked.
 void end_spilled() noexcept;
 
+// The program is about to filter its system calls, and has data over a file: says what that means.
+void say_confined_over_file() noexcept;
+
 }  // namespace terrace::agent

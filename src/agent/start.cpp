@@ -45,7 +45,6 @@
 
 namespace terrace::agent {
 namespace {
-
 // Several threads' quanta, one at a time, and never beside the runtime.
 class SerialSink final : public observe::AccessSink {
  public:
@@ -310,6 +309,7 @@ Process* build(const char* session_path) {
     if (!all->session.spill.plan.empty()) process.preference_of = preference_of;
     process.spilled_memory = all->session.spill.memory.value;
     process.end_spilled = end_spilled;
+    process.confined_over_file = say_confined_over_file;
   }
   if (process.make_spilled) process.big_block = std::max<std::uint64_t>(process.big_block, k_big_block);
   if (!all->session.spill.is_wanted()) say_limited(*all);

@@ -4,8 +4,11 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <system_error>
+#include <utility>
 
 #include "cli/journals.hpp"
 #include "cli/summary.hpp"
@@ -95,6 +98,32 @@ bool JournalFolder::has_content() const { return any_record_in(path_, is_of_loop
 bool JournalFolder::saw_something() const {
   return any_record_in(path_,
                        [](const JournalRecord& record) { return is_of_placing(record) || is_note(record); });
+}
+
+// A process that becomes another program has one more journal.
+bool JournalFolder::was_confined() const {
+  const auto is = [](const JournalRecord& record) {
+    if (!is_of(record, profile::RecordType::end)) return false;
+    profile::EndRecord end;
+    BlobReader reader(record.payload);
+    profile::decode(reader, end);
+    return end.how == profile::k_confined;
+  };
+  Journals journals;
+  add_journals_in(journals, path_);
+  for (const auto& [label, files] : journals) {
+    std::map<std::string, std::pair<unsigned long, bool>> last;  // by process
+    for (const auto& file : files) {
+      const auto stem = fs::path(file).stem();  // LABEL.PROCESS.N
+      const auto number = std::strtoul(stem.extension().c_str() + 1, nullptr, 10);
+      bool is_confined = false;
+      profile::visit_journal(file, [&](const JournalRecord& record) { is_confined = is_confined || is(record); });
+      auto& known = last[stem.stem().string()];
+      if (number >= known.first) known = {number, is_confined};
+    }
+    if (std::ranges::any_of(last, [](const auto& one) { return one.second.second; })) return true;
+  }
+  return false;
 }
 
 void JournalFolder::merge(const LaunchOptions& options, const fs::path& job, const std::string& advice,

@@ -26,6 +26,8 @@ class JournalFolder {
   // Whether anything was learned of any program, moved, or is to be told of; a journal that cannot be read may
   // have that.
   [[nodiscard]] bool saw_something() const;
+  // Whether a process was left alone as it filtered its system calls.
+  [[nodiscard]] bool was_confined() const;
   // Merges the journals into a profile for each configuration and prints the summaries, as the options say;
   // without --output the profile is called after `job`. `advice`: what to do where no main loop was seen;
   // `account`: of Closing. Throws Error when a profile cannot be written; the journals stay then.

@@ -97,9 +97,11 @@ Bytes peak_of_children() {
 
 // Memory over a file, and data by intent: a line for each finding.
 std::vector<std::string> found_of_memory(const LaunchOptions& options, const runtime::Session& session,
-                                         const fs::path& folder, const Ending& ending) {
+                                         const JournalFolder& journals, const Ending& ending) {
   std::vector<std::string> lines;
   if (session.backend != runtime::Backend::real) return lines;
+  const auto& folder = journals.path();
+  const auto& program = options.command.front();
   const char* const wanted = session.spill.is_wanted()               ? "--memory"
                              : session.intent.is_wanted()            ? "--intent"
                              : options.asks || options.verb != "run" ? "what was asked for"
@@ -107,7 +109,7 @@ std::vector<std::string> found_of_memory(const LaunchOptions& options, const run
   if (wanted && !has_journal_of(folder, ending.process)) {
     lines.push_back(
         fmt::format("{} never loaded Terrace: it is statically linked or set-uid, and {} does nothing to it",
-                    options.command.front(), wanted));
+                    program, wanted));
     Journals others;
     add_journals_in(others, folder);
     if (others.empty()) return lines;
@@ -116,11 +118,16 @@ std::vector<std::string> found_of_memory(const LaunchOptions& options, const run
     lines.insert(lines.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
   };
   const auto by_intent = data_by_intent(folder);
-  // In JSON the figures have keys of their own.
-  if (session.spill.is_wanted() && !options.json)
-    add(lines_of(spilled_processes(folder), session.spill, peak_of_children()));
+  const auto over_file = session.spill.is_wanted() ? spilled_processes(folder) : std::vector<SpilledProcess>();
+  const bool is_confined = wanted && journals.was_confined();
+  if (is_confined && !fs::exists(folder / runtime::k_spill_said))
+    lines.push_back(
+        fmt::format("{} filtered its system calls (seccomp), and ran without Terrace from then on", program));
+  // Then nobody need say that nothing was done. In JSON the figures have keys of their own.
+  if (!options.json && (!is_confined || std::ranges::any_of(over_file, &SpilledProcess::had_too_little)))
+    add(lines_of(over_file, session.spill, peak_of_children()));
   if (!options.json) add(lines_of(by_intent, session.configurations.front().machine));
-  add(problems_of(by_intent, session.intent.name));
+  add(problems_of(by_intent, is_confined ? std::string() : session.intent.name));
   return lines;
 }
 
@@ -245,7 +252,7 @@ Ending run_program(const LaunchOptions& given) {
                                session.spill.is_wanted() ? report_period(options) : 0);
     return run_child(options.command, prepared->environment);
   }();
-  const auto found = found_of_memory(options, session, folder.path(), ending);
+  const auto found = found_of_memory(options, session, folder, ending);
   if (tells) print(found);
   sentences.insert(sentences.end(), found.begin(), found.end());
   try {

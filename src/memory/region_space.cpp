@@ -101,6 +101,7 @@ void* RegionSpace::allocate(std::size_t size, std::size_t alignment) noexcept {
   const auto length = align_up(std::max<std::uint64_t>(size, 1), granule_);
   const auto boundary = std::max<std::uint64_t>(alignment, length >= k_huge_page ? k_huge_page : granule_);
   const std::lock_guard guard(mutex_);
+  if (is_left_) return nullptr;
   try {
     // Offsets are aligned like addresses up to the huge page; beyond that a longer range is searched.
     const bool beyond = boundary > k_huge_page;
@@ -132,6 +133,11 @@ std::size_t RegionSpace::release(void* address) noexcept {
   if (block == blocks_.end()) return 0;
   const auto [start, length] = *block;
   blocks_.erase(block);
+  if (is_left_) {
+    in_use_ -= length;
+    syscall(SYS_munmap, base_ + start, length);
+    return length;
+  }
   give_back(start, length);
   drop_rest(start, length);
   return length;
@@ -172,6 +178,7 @@ bool RegionSpace::allocate_at(std::uint64_t address, std::uint64_t size) noexcep
   const auto start = address - base_;
   if (start >= reserved_ || size > reserved_ - start) return false;
   const std::lock_guard guard(mutex_);
+  if (is_left_) return false;
   try {
     if (!free_.take_at(start, size)) return false;
     if (!make_accessible(start + size)) {
@@ -191,7 +198,7 @@ bool RegionSpace::resize(void* address, std::size_t size) noexcept {
   const auto wanted = align_up(std::max<std::uint64_t>(size, 1), granule_);
   const std::lock_guard guard(mutex_);
   const auto block = blocks_.find(reinterpret_cast<std::uint64_t>(address) - base_);
-  if (block == blocks_.end()) return false;
+  if (block == blocks_.end() || is_left_) return false;
   const auto [start, length] = *block;
   if (wanted < length) {
     give_back(start + wanted, length - wanted);
@@ -210,6 +217,11 @@ bool RegionSpace::resize(void* address, std::size_t size) noexcept {
   }
   block->second = wanted;
   return true;
+}
+
+void RegionSpace::leave() noexcept {
+  const std::lock_guard guard(mutex_);
+  is_left_ = true;
 }
 
 RegionSpace::Block RegionSpace::find(const void* address) const noexcept {

@@ -45,6 +45,9 @@ class RegionSpace {
   // Makes the block longer or shorter where it is; false, and nothing changed, when the place behind it is taken.
   bool resize(void* address, std::size_t size) noexcept;
 
+  // Nothing is handed out any more, and blocks that are released are unmapped: others may map there from then on.
+  void leave() noexcept;
+
   // Whether the address is in the reserved range. Takes no lock.
   [[nodiscard]] bool contains(const void* address) const noexcept {
     return reinterpret_cast<std::uint64_t>(address) - base_ < reserved_;
@@ -73,6 +76,7 @@ class RegionSpace {
   std::uint64_t granule_ = 0;
   std::uint64_t accessible_ = 0;  // bytes from the base on that can be read and written
   std::uint64_t in_use_ = 0;
+  bool is_left_ = false;
   FreeRanges free_;                                // in bytes from the base
   std::map<std::uint64_t, std::uint64_t> blocks_;  // offset -> size
 };

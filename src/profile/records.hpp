@@ -195,7 +195,9 @@ struct CoverageRecord {
 struct EndRecord {
   Seconds at;
   std::string how;
-};  // "exit", "exec", "quick"
+};  // "exit", "exec", "quick", k_confined
+// The program went on and was left alone: it was about to filter its system calls.
+inline constexpr std::string_view k_confined = "confined";
 struct MachineRecord {
   std::string blob;
 };  // Machine::to_blob, as the launcher handed it over

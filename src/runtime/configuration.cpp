@@ -189,6 +189,7 @@ void Configuration::finish(std::string_view how) {
   write_spilled(profile::SpillRecord::k_none);
   journal_.write(profile::EndRecord{now(), std::string(how)});
   if (how == "exec") give_all_back();
+  if (how == profile::k_confined) parts_.mover->end();
 }
 
 const char* Configuration::place_name(ChunkId chunk) const {

@@ -65,7 +65,8 @@ class Runtime {
   // The place's name where the byte is, nullptr when it is not known.
   [[nodiscard]] const char* where(const void* address) noexcept;
   void note(std::string_view severity, std::string_view text) noexcept;
-  // The process is about to end ("exit"), to become another program ("exec").
+  // The process is about to end ("exit"), to become another program ("exec"), or is left
+  // alone from here on ("confined").
   void finish(std::string_view how) noexcept;
 
  private:

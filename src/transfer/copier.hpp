@@ -5,6 +5,7 @@
 // who simulate.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -87,6 +88,12 @@ class CopiersByWay {
   // Null where nobody serves the way. From k_no_place: who moves within `to`.
   [[nodiscard]] Copier* of(PlaceId from, PlaceId to) const {
     return of_[(from == k_no_place ? to : from) * places_ + to];
+  }
+
+  // Nobody serves any way from now on, and what copiers had ends.
+  void end() noexcept {
+    std::fill(of_.begin(), of_.end(), nullptr);
+    made_.clear();
   }
 
  private:

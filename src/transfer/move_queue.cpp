@@ -68,13 +68,22 @@ MoveQueue::MoveQueue(const machine::Machine& machine, memory::ChunkTable& chunks
       enter_(enter),
       copiers_({machine, chunks, ledger, enter}) {}
 
-MoveQueue::~MoveQueue() {
+MoveQueue::~MoveQueue() { end_thread(); }
+
+void MoveQueue::end_thread() {
   {
     const Lock lock(mutex_);
     stop_ = true;
     pthread_cond_signal(&asked_);
   }
   if (is_running_) pthread_join(thread_, nullptr);
+  is_running_ = false;
+}
+
+void MoveQueue::end() {
+  end_thread();
+  sentinels_.reset();
+  copiers_.end();
 }
 
 // With the lock. Most programs move nothing: one thread more would be in the way of what the system refuses to a

@@ -38,6 +38,7 @@ class MoveQueue final : public Mover {
   void limit_rate(double share) override;
   void forget(ChunkId first, std::uint32_t count) override;
   std::vector<TransferResult> completions() override;
+  void end() override;
 
  private:
   struct Transfer {
@@ -59,6 +60,7 @@ class MoveQueue final : public Mover {
     PlaceSet further = 0;
   };
   bool begin_thread();
+  void end_thread();
   void run() noexcept;
   void await_due();
   void arm_sentinels();

@@ -68,6 +68,8 @@ class Mover {
   virtual void forget(ChunkId first, std::uint32_t count) = 0;
   // What was finished since the last call, in the order in which it finished.
   virtual std::vector<TransferResult> completions() = 0;
+  // Ends what works beside the program; what has not begun never does. Nothing may be asked for afterwards.
+  virtual void end() {}
 };
 
 }  // namespace terrace::transfer

@@ -59,6 +59,7 @@ void OrderedHeap::keep_at_most(std::uint64_t bytes) noexcept {
 
 void* OrderedHeap::allocate(std::size_t size, std::size_t alignment, int intent, When when, bool zeros,
                             int* error) noexcept {
+  if (is_left()) return nullptr;
   const auto* const here = working();
   if (!here || size > here->space.reserved().value) return nullptr;
   if (!zeros)
@@ -106,7 +107,7 @@ bool OrderedHeap::release(void* block) noexcept {
   }
   if (freed.empty()) return false;
   const auto of = freed.mapped();
-  if (of.size <= k_most_kept && of.left == 0 && of.may_keep && has_room(of.intent)) {
+  if (!is_left() && of.size <= k_most_kept && of.left == 0 && of.may_keep && has_room(of.intent)) {
     keep_at_most(k_most_kept - of.size);
     const std::lock_guard guard(mutex_);
     if (!kept_.full() && kept_.bytes() + of.size <= k_most_kept) {

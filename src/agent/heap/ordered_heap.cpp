@@ -224,6 +224,17 @@ bool OrderedHeap::claim(std::uint64_t address, std::uint64_t size) {
   return true;
 }
 
+// Threads of the program that wait for a page get it by the policy of its block.
+void OrderedHeap::leave() noexcept {
+  if (is_left_.exchange(true)) return;
+  small_.leave();
+  auto* const here = working_.load(std::memory_order_acquire);
+  if (!here) return;
+  if (auto* const traps = here->traps.load()) traps->end(here->space.base(), here->space.reserved().value);
+  here->traps.store(nullptr);
+  here->space.leave();
+}
+
 void OrderedHeap::lock() const {
   small_.lock();
   mutex_.lock();

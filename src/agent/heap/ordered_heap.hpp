@@ -102,6 +102,11 @@ class OrderedHeap final : private transfer::TouchTraps::Handler {
   [[nodiscard]] Ranges lift(std::uint64_t address, std::uint64_t size) noexcept;
   void put(const Ranges& ranges, std::uint64_t from, std::uint64_t to, std::uint64_t size) noexcept;
 
+  // Nothing is placed from now on, nobody waits for touches, no account is kept, and blocks that are released are
+  // unmapped: the process may make no system calls of ours.
+  void leave() noexcept;
+  [[nodiscard]] bool is_left() const noexcept { return is_left_.load(std::memory_order_relaxed); }
+
   // Around fork. In a child nobody waits for touches: what is allocated there lazily is preferred in a place.
   void lock() const;
   void unlock() const;
@@ -159,6 +164,7 @@ class OrderedHeap final : private transfer::TouchTraps::Handler {
   std::size_t more_count_ = 0;
   SmallBlocks small_{*this};
   mutable std::mutex mutex_;
+  std::atomic<bool> is_left_{false};
   std::atomic<Working*> working_{nullptr};  // made with the first block or range
   std::map<std::uint64_t, Block> blocks_;   // by address
   std::map<std::uint64_t, Block> freed_;    // those that are kept

@@ -26,6 +26,7 @@ constexpr std::uint64_t k_few = 4ULL << 20;  // bytes; the kernel is not asked a
 }  // namespace
 
 const char* OrderedHeap::where(const void* address) const noexcept {
+  if (is_left()) return nullptr;
   const auto at = reinterpret_cast<std::uint64_t>(address);
   memory::PlacedRanges::Range range;
   {
@@ -68,6 +69,7 @@ void OrderedHeap::give_back(const Ranges& ranges) noexcept {
     const std::lock_guard guard(mutex_);
     for (const auto& range : ranges) count(range, false);
   }
+  if (is_left()) return;
   for (const auto& range : ranges)
     if (range.held > 0) parts_.ledger->give(range.place, {range.held});
 }
@@ -135,6 +137,7 @@ void OrderedHeap::forget_what_is_gone(std::uint64_t more) {
 }
 
 int OrderedHeap::apply(std::uint64_t address, std::uint64_t size, int intent) noexcept {
+  if (is_left()) return EPERM;
   auto* const here = working();
   if (!here) return ENOMEM;
   try {

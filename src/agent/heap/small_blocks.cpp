@@ -61,6 +61,7 @@ void SmallBlocks::purge() noexcept {
 }
 
 void* SmallBlocks::obtain(std::size_t size, int order) noexcept {
+  if (is_left_) return nullptr;
   void* const got = reserved_->allocate(size, k_extent);
   if (!got) return nullptr;
   const auto address = reinterpret_cast<std::uint64_t>(got);
@@ -74,6 +75,7 @@ void* SmallBlocks::obtain(std::size_t size, int order) noexcept {
 }
 
 void SmallBlocks::give_back(void* address, std::size_t size) noexcept {
+  if (is_left_) return;
   const auto begin = reinterpret_cast<std::uint64_t>(address);
   for (auto at = begin; at < begin + size; at += k_extent)
     orders_[(at - reserved_->base()) / k_extent].store(0, std::memory_order_relaxed);

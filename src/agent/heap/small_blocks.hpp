@@ -44,6 +44,8 @@ class SmallBlocks {
 
   // Extents that are free are nobody's any more.
   void purge() noexcept;
+  // No extents come or go any more.
+  void leave() noexcept { is_left_.store(true); }
 
   // Around fork, behind the arenas.
   void lock() const noexcept;
@@ -69,6 +71,7 @@ class SmallBlocks {
   void give_back(void* address, std::size_t size) noexcept;
 
   OrderedHeap& heap_;
+  std::atomic<bool> is_left_{false};
   mutable std::mutex mutex_;                                // of beginning
   std::array<std::atomic<std::int8_t>, k_orders> begun_{};  // 1: yes, -1: in vain
   std::array<Source, k_orders> sources_;

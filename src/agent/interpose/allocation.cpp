@@ -86,7 +86,7 @@ void* allocate_by(OrderedHeap& heap, std::size_t size, std::size_t alignment, in
 // Placed by the thread's intent, or the run's; nullptr where there is none. Serves forked children, too.
 void* allocate_ordered(std::size_t size, std::size_t alignment, bool zeros) {
   auto* const heap = ordered_heap();
-  if (!heap || observe::t_thread.inside != 0) return nullptr;
+  if (!heap || heap->is_left() || observe::t_thread.inside != 0) return nullptr;
   auto intent = thread_intent();
   if (intent < 0) {
     intent = heap->run_intent();
@@ -134,7 +134,7 @@ bool is_small_spilled(const void* block) {
 
 bool is_ordered(const void* block) {
   const auto* const heap = ordered_heap();
-  return heap && heap->contains(block);
+  return heap && heap->contains(block) && (!heap->is_left() || heap->size_of(block) > 0);
 }
 
 bool release_ordered(void* block) {
@@ -188,6 +188,7 @@ bool release_big(void* block) {
   auto* const space = regions();
   if (!space || !space->contains(block)) [[likely]]
     return false;
+  if (!process() && space->find(block).size == 0) return false;  // where one of ours was that was unmapped
   const observe::OwnTime own;
   const observe::Inside inside;
   const auto saved = errno;
@@ -251,7 +252,8 @@ void* reallocate_in_arena(void* block, std::size_t size, Allocate&& allocate) {
 
 // Stays by its intent, whatever the thread's is now.
 void* reallocate_small(void* block, std::size_t size, int order) {
-  return reallocate_in_arena(block, size, [&] {
+  return reallocate_in_arena(block, size, [&]() -> void* {
+    if (ordered_heap()->is_left()) return next_allocator()->malloc(size);
     const observe::Inside inside;
     return allocate_by(*ordered_heap(), size, 1, order, false);
   });

@@ -1,7 +1,9 @@
 // Futexes that the program, or a library that is not the C library, waits for by the system call: C++20's atomic
-// waits, static variables that are being initialised, locks that programs bring along.
+// waits, static variables that are being initialised, locks that programs bring along. And filters of system
+// calls, for which there is no function but this.
 #include <errno.h>
 #include <linux/futex.h>
+#include <linux/seccomp.h>
 #include <stdarg.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -80,6 +82,9 @@ extern "C" TERRACE_EXPORT long syscall(long number, ...) noexcept {
   for (auto& word : words) word = va_arg(list, long);
   va_end(list);
   long result = 0;
+  if (number == SYS_seccomp &&
+      (words[0] == SECCOMP_SET_MODE_STRICT || (words[0] == SECCOMP_SET_MODE_FILTER && words[2] != 0)))
+    agent::confine();
   if (number == SYS_futex && agent::taking_turns() && futex_in_turn(words, result)) return result;
   return (*next)(number, words[0], words[1], words[2], words[3], words[4], words[5]);
 }

@@ -42,6 +42,8 @@ sigset_t g_signals;  // that the main thread had blocked when it left
 sem_t g_wake;        // of the thread that looks
 sem_t g_exit;        // of the one that calls exit()
 constinit std::atomic<bool> g_can_exit{false};
+constinit std::atomic<bool> g_is_over{false};  // nobody is to look any more
+pthread_t g_looking;
 
 int open_at(int folder, const char* path, int flags) noexcept {
   return static_cast<int>(syscall(SYS_openat, folder, path, flags | O_RDONLY | O_CLOEXEC));
@@ -122,8 +124,8 @@ void* look(void*) {
   if (syscall(SYS_unshare, CLONE_FILES) == 0) syscall(SYS_close_range, 0U, ~0U, 0U);
   const int tasks = open_at(AT_FDCWD, "/proc/self/task", O_DIRECTORY);
   const auto name = std::to_string(getpid());
-  for (Task main; tasks >= 0; wait_at_most(main.has_ended || main_left() ? k_soon : k_second)) {
-    if (!read_task(tasks, name.c_str(), main) || !main.has_ended || others_are_left(tasks)) continue;
+  for (Task main; tasks >= 0 && !g_is_over; wait_at_most(main.has_ended || main_left() ? k_soon : k_second)) {
+    if (g_is_over || !read_task(tasks, name.c_str(), main) || !main.has_ended || others_are_left(tasks)) continue;
     if (!main_left()) syscall(SYS_exit_group, 0);
     if (!g_can_exit) _exit(0);  // the system gave no thread for it
     sem_post(&g_exit);
@@ -143,16 +145,11 @@ void* call_exit(void*) {
   std::exit(0);
 }
 
-bool start(const char* name, void* (*body)(void*)) noexcept {
-  pthread_t thread{};
-  if (!start_quietly(thread, name, body, nullptr)) return false;
-  pthread_detach(thread);
-  return true;
-}
-
 // With the lock.
 void prepare_exit() noexcept {
-  g_can_exit = start("terrace/exit", call_exit);
+  pthread_t thread{};
+  g_can_exit = start_quietly(thread, "terrace/exit", call_exit, nullptr);
+  if (g_can_exit) pthread_detach(thread);
   sem_post(&g_wake);
 }
 
@@ -178,10 +175,21 @@ void note_main_thread() noexcept {
 // Comes here by itself, for the threads that it makes.
 void note_own_thread() noexcept {
   if (!is_own_process() || g_watches.exchange(true)) return;
-  if (!start("terrace/watch", look)) return g_watches.store(false);
+  if (!start_quietly(g_looking, "terrace/watch", look, nullptr)) return g_watches.store(false);
   const std::lock_guard guard(g_mutex);
   g_can_wake = true;
   if (g_main_left) prepare_exit();
+}
+
+void end_own_thread_watch() noexcept {
+  {
+    const std::lock_guard guard(g_mutex);
+    if (!g_can_wake || g_main_left) return;
+    g_can_wake = false;
+  }
+  g_is_over.store(true);
+  sem_post(&g_wake);
+  pthread_join(g_looking, nullptr);
 }
 
 }  // namespace terrace::agent

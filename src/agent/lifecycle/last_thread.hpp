@@ -9,4 +9,7 @@ void note_main_thread() noexcept;
 // A thread of ours is about to begin, made by the calling thread.
 void note_own_thread() noexcept;
 
+// The threads that look for that end, where the main thread is still there.
+void end_own_thread_watch() noexcept;
+
 }  // namespace terrace::agent

@@ -125,14 +125,14 @@ TERRACE_EXPORT void _Exit(int status) noexcept { _exit(status); }
 TERRACE_EXPORT int execve(const char* file, char* const* words, char* const* environment) noexcept {
   static constinit agent::Next<int (*)(const char*, char* const*, char* const*)> next{"execve"};
   char* const* const passed = TERRACE_ENVIRONMENT(environment);
-  if (agent::can_run(file, false)) agent::finish("exec");
+  if (agent::process() && agent::can_run(file, false)) agent::finish("exec");
   return (*next)(file, words, passed);
 }
 
 TERRACE_EXPORT int execvpe(const char* file, char* const* words, char* const* environment) noexcept {
   static constinit agent::Next<int (*)(const char*, char* const*, char* const*)> next{"execvpe"};
   char* const* const passed = TERRACE_ENVIRONMENT(environment);
-  if (agent::can_run(file, true)) agent::finish("exec");
+  if (agent::process() && agent::can_run(file, true)) agent::finish("exec");
   return (*next)(file, words, passed);
 }
 
@@ -175,7 +175,8 @@ TERRACE_EXPORT int execveat(int folder, const char* file, char* const* words, ch
                             int flags) noexcept {
   static constinit agent::Next<int (*)(int, const char*, char* const*, char* const*, int)> next{"execveat"};
   char* const* const passed = TERRACE_ENVIRONMENT(environment);
-  if ((flags & AT_EMPTY_PATH) != 0 || faccessat(folder, file, X_OK, 0) == 0) agent::finish("exec");
+  if (agent::process() && ((flags & AT_EMPTY_PATH) != 0 || faccessat(folder, file, X_OK, 0) == 0))
+    agent::finish("exec");
   return (*next)(folder, file, words, passed, flags);
 }
 

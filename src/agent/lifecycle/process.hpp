@@ -55,13 +55,14 @@ struct Process {
   ProgramLoops* loops = nullptr;               // null where nobody looks for the main loop
   SpilledHeap* (*make_spilled)() = nullptr;    // null where memory is not over a file; called at most once
   transfer::Preference (*preference_of)(std::string_view object) noexcept =
-      nullptr;                                   // null: no plan says what stays
-  std::uint64_t spilled_memory = 0;              // bytes that it may have then
-  void (*begin_watching)() = nullptr;            // null where nobody watches; called once, with large data
-  void (*end_watching)() = nullptr;              // the same; called when the process ends
-  void (*end_spilled)() = nullptr;               // the same; called when the process ends
-  bool simulated = false;                        // the program's clocks show virtual time
-  bool has_hooks = false;                        // some code that was loaded calls them
+      nullptr;                             // null: no plan says what stays
+  std::uint64_t spilled_memory = 0;        // bytes that it may have then
+  void (*begin_watching)() = nullptr;      // null where nobody watches; called once, with large data
+  void (*end_watching)() = nullptr;        // the same; called when the process ends
+  void (*end_spilled)() = nullptr;         // the same; called when the process ends
+  void (*confined_over_file)() = nullptr;  // says what that means for memory over a file, where there is some
+  bool simulated = false;                  // the program's clocks show virtual time
+  bool has_hooks = false;                  // some code that was loaded calls them
   std::atomic<std::uint64_t> big_block = 16384;  // blocks from this size on are objects of their own
   std::uint64_t largest_big_block = 0;           // as far as that may grow (grow_big_block); 0: it stays
   std::int64_t started_unix_ns = 0;              // what the program's real-time clock showed when it began

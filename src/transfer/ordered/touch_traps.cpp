@@ -59,9 +59,19 @@ TouchTraps::TouchTraps(Handler& handler, unsigned threads) noexcept
 }
 
 TouchTraps::~TouchTraps() {
+  end_threads();
+  if (stop_ >= 0) close(stop_);
+}
+
+void TouchTraps::end_threads() noexcept {
   if (!threads_.empty()) eventfd_write(stop_, 1);
   for (const auto thread : threads_) pthread_join(thread, nullptr);
-  if (stop_ >= 0) close(stop_);
+  threads_.clear();
+}
+
+void TouchTraps::end(std::uint64_t address, std::uint64_t size) noexcept {
+  end_threads();
+  userfault_.forget(address, size);
 }
 
 int TouchTraps::watch(std::uint64_t address, std::uint64_t size) noexcept {

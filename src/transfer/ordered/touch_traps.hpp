@@ -27,6 +27,8 @@ class TouchTraps {
   TouchTraps(Handler& handler, unsigned threads) noexcept;
   // Forgets all ranges.
   ~TouchTraps();
+  // The same before that; all of them are within these addresses. Nothing may be watched afterwards.
+  void end(std::uint64_t address, std::uint64_t size) noexcept;
   TouchTraps(const TouchTraps&) = delete;
   TouchTraps& operator=(const TouchTraps&) = delete;
 
@@ -43,6 +45,7 @@ class TouchTraps {
 
  private:
   void serve() noexcept;
+  void end_threads() noexcept;
 
   Handler& handler_;
   Userfault userfault_;

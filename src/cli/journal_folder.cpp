@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -59,13 +60,19 @@ bool is_of_placing(const JournalRecord& record) {
          is_of(record, profile::RecordType::transfers);
 }
 
-// But for the notes that a program without hooks has, and one with regions.
-bool is_note(const JournalRecord& record) {
+// A note that begins so.
+bool begins_with(const JournalRecord& record, std::string_view text) {
   if (!is_of(record, profile::RecordType::note)) return false;
   profile::NoteRecord note;
   BlobReader reader(record.payload);
   profile::decode(reader, note);
-  return !note.text.starts_with(profile::k_no_access) && !note.text.starts_with(profile::k_phases_from);
+  return note.text.starts_with(text);
+}
+
+// But for the notes that a program without hooks has, and one with regions.
+bool is_note(const JournalRecord& record) {
+  return is_of(record, profile::RecordType::note) && !begins_with(record, profile::k_no_access) &&
+         !begins_with(record, profile::k_phases_from);
 }
 
 fs::path make_folder() {
@@ -98,6 +105,22 @@ bool JournalFolder::has_content() const { return any_record_in(path_, is_of_loop
 bool JournalFolder::saw_something() const {
   return any_record_in(path_,
                        [](const JournalRecord& record) { return is_of_placing(record) || is_note(record); });
+}
+
+bool JournalFolder::saw_no_access() const {
+  Journals journals;
+  add_journals_in(journals, path_);
+  for (const auto& [label, files] : journals)
+    for (const auto& file : files) {
+      bool is_noted = false;
+      bool has_iterations = false;
+      const auto look = [&](const JournalRecord& record) {
+        has_iterations = has_iterations || is_of(record, profile::RecordType::iteration);
+        is_noted = is_noted || begins_with(record, profile::k_no_access);
+      };
+      if (!profile::visit_journal(file, look) || has_iterations || !is_noted) return false;
+    }
+  return !journals.empty();
 }
 
 // A process that becomes another program has one more journal.

@@ -26,6 +26,8 @@ class JournalFolder {
   // Whether anything was learned of any program, moved, or is to be told of; a journal that cannot be read may
   // have that.
   [[nodiscard]] bool saw_something() const;
+  // Whether of no process anything was seen, for want of hooks: neither accesses nor iterations.
+  [[nodiscard]] bool saw_no_access() const;
   // Whether a process was left alone as it filtered its system calls.
   [[nodiscard]] bool was_confined() const;
   // Merges the journals into a profile for each configuration and prints the summaries, as the options say;

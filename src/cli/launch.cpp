@@ -95,7 +95,16 @@ Bytes peak_of_children() {
   return Bytes{static_cast<std::uint64_t>(children.ru_maxrss) << 10};
 }
 
-// Memory over a file, and data by intent: a line for each finding.
+// A plan, or a choice of places, was asked for where there is one kind of memory, and the program has no hooks.
+bool has_nothing_to_place(const LaunchOptions& options, const runtime::Session& session,
+                          const JournalFolder& journals) {
+  const auto& configuration = session.configurations.front();
+  return options.verb == "run" && options.asks && options.output.empty() && !options.keep_journals &&
+         !session.spill.is_wanted() && !session.intent.is_wanted() && !configuration.record_only &&
+         configuration.machine.fastest_first(configuration.domain).size() < 2 && journals.saw_no_access();
+}
+
+// Memory over a file, data by intent, and what there was to place: a line for each finding.
 std::vector<std::string> found_of_memory(const LaunchOptions& options, const runtime::Session& session,
                                          const JournalFolder& journals, const Ending& ending) {
   std::vector<std::string> lines;
@@ -127,6 +136,10 @@ std::vector<std::string> found_of_memory(const LaunchOptions& options, const run
   if (!options.json && (!is_confined || std::ranges::any_of(over_file, &SpilledProcess::had_too_little)))
     add(lines_of(over_file, session.spill, peak_of_children()));
   if (!options.json) add(lines_of(by_intent, session.configurations.front().machine));
+  if (has_nothing_to_place(options, session, journals))
+    lines.push_back(fmt::format("there is one kind of memory here: {}",
+                                options.configuration.plan.empty() ? "there is nothing to choose for the program"
+                                                                   : "the plan has nothing to move"));
   add(problems_of(by_intent, is_confined ? std::string() : session.intent.name));
   return lines;
 }
@@ -148,6 +161,7 @@ std::string account_of(const runtime::Session& session, const fs::path& folder,
 // Whether the journals have something for a file.
 bool has_profile(const LaunchOptions& options, const runtime::Session& session, const JournalFolder& folder) {
   if (session.intent.is_wanted()) return false;
+  if (has_nothing_to_place(options, session, folder)) return false;
   if (session.spill.is_wanted()) return !options.output.empty() || folder.has_content();
   // Of a program of which nothing is seen nothing is said, unless something was asked for.
   return options.verb != "run" || options.asks || folder.saw_something();

@@ -42,7 +42,9 @@ void ChunkBinding::bind(ChunkId first, std::uint32_t count, PlaceId place) {
       else if (chunk < held)
         parts_.ledger->give(target, Bytes{chunks[chunk].size});
     }
-    if (!bound) migrations_.note_refusal("lets no memory be put on " + parts_.machine->place(target).name);
+    // Where there is one place all data are there anyway.
+    if (!bound && parts_.machine->places().size() > 1)
+      migrations_.note_refusal("lets no memory be put on " + parts_.machine->place(target).name);
     begin = stop;
   }
 }

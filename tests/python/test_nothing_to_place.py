@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from conftest import TERRACE, run
+from conftest import ROOT, TERRACE, run
+
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+from lacking import CONDITIONS, compiled
 
 
 @pytest.mark.parametrize(
@@ -47,22 +51,60 @@ def test_a_document_is_a_document(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        ("-o", "app.terrace"),
-        ("--phases", "f"),
-        ("--loop", "f"),
-        ("--planner", "first-touch"),
-        ("--fast", "1GiB"),
-        ("--collector", "exact"),
-    ],
-)
-def test_who_asks_for_something_hears_what_is_missing(tmp_path, options):
-    done = run(*options, "--", "true", cwd=tmp_path)
+ONE_KIND = len(list(Path("/sys/devices/system/node").glob("node[0-9]*"))) <= 1
+PLAN = """
+schema = 2
+loop = "main"
+phases = ["up"]
+[[object]]
+name = "x"
+place = "ddr0"
+"""
+
+
+def test_who_asks_for_a_profile_hears_what_is_missing(tmp_path):
+    done = run("-o", "app.terrace", "--", "true", cwd=tmp_path)
     assert done.returncode == 0
     assert "no access was seen" in done.stderr
     assert len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.mark.skipif(not ONE_KIND, reason="there is something to choose here")
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--phases", "f"), "there is nothing to choose for the program"),
+        (("--loop", "f"), "there is nothing to choose for the program"),
+        (("--planner", "first-touch"), "there is nothing to choose for the program"),
+        (("--fast", "16MiB"), "there is nothing to choose for the program"),
+        (("--collector", "exact"), "there is nothing to choose for the program"),
+        (("--plan", "s.toml"), "the plan has nothing to move"),
+    ],
+)
+def test_who_asks_for_a_choice_hears_that_there_is_none(tmp_path, options, said):
+    """A program without hooks needs none for that; no advice to build it anew, and no file."""
+    (tmp_path / "s.toml").write_text(PLAN)
+    done = run(*options, "--", "true", cwd=tmp_path)
+    assert done.returncode == 0
+    assert done.stderr == f"terrace: there is one kind of memory here: {said}\n"
+    assert [one.name for one in tmp_path.iterdir()] == ["s.toml"]
+
+
+@pytest.mark.skipif(not ONE_KIND, reason="there is something to choose here")
+@pytest.mark.parametrize("name", ["no placing, not permitted", "no placing, not built in"])
+def test_one_kind_of_memory_needs_no_right_to_place(tmp_path, name):
+    """As in a container: nothing is said, and nothing left."""
+    large = compiled(
+        tmp_path,
+        "#include <stdlib.h>\n#include <string.h>\nint main(void) { char* volatile block = malloc(64 << 20);"
+        " memset(block, 1, 64 << 20); return block[9] + 2; }",
+        "large",
+    )
+    (tmp_path / "here").mkdir()
+    words = CONDITIONS[name](tmp_path, [str(TERRACE), "run", "--", str(large)])
+    done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path / "here")
+    assert (done.returncode, done.stdout, done.stderr) == (3, "", "")
+    assert list((tmp_path / "here").iterdir()) == []
 
 
 def test_a_program_with_hooks_has_a_profile(tmp_path, folders):

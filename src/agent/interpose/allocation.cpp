@@ -2,8 +2,6 @@
 // ones that have no intent, and everything that Terrace itself causes, go on to the next allocator.
 #include <malloc.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
-#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include <bit>
@@ -28,15 +26,6 @@
 namespace terrace::agent {
 
 namespace {
-
-// The kernel refuses at once what is more than memory and swap; reserved address space would not. So that is left
-// to the next allocator, which asks the kernel.
-bool exceeds_memory(std::size_t size) {
-  constexpr std::size_t k_always = std::size_t{1} << 30;
-  if (size < k_always) return false;
-  struct sysinfo system {};
-  return syscall(SYS_sysinfo, &system) == 0 && size / system.mem_unit > system.totalram + system.totalswap;
-}
 
 // The process, if a block of this size is to be an object.
 Process* wants(std::size_t size) {
@@ -266,15 +255,6 @@ void* reallocate_small_spilled(void* block, std::size_t size, const void* caller
   });
 }
 
-// Where the C library would remap a block that grows, an object's pages are copied: one that has grown once gets
-// an eighth more, and keeps it, or arrays that grow bit by bit would be copied each time.
-constexpr std::size_t k_grown = 8;
-
-bool is_followed(const void* block) {
-  auto* const space = regions();
-  return space && space->contains(block) && !is_spilled(block) && !is_ordered(block);
-}
-
 // Other sizes for blocks that are ours, or shall be.
 void* reallocate(void* block, std::size_t size, const void* caller) {
   if (is_small_spilled(block)) return reallocate_small_spilled(block, size, caller);
@@ -293,9 +273,11 @@ void* reallocate(void* block, std::size_t size, const void* caller) {
   if (!was_for_terrace && size >= k_page && divided_up(size, granule) == divided_up(old_size, granule))
     return block;
   if (resize_spilled(block, old_size, size)) return block;
-  const bool followed = is_followed(block);
-  if (followed && size <= old_size && size > old_size / k_grown * (k_grown - 2)) return block;
-  const auto more = followed && size > old_size && size < SIZE_MAX / 2 ? size / k_grown : 0;
+  // An object's pages are copied, where the C library would remap: one that has grown gets an eighth more and
+  // keeps it, or arrays that grow bit by bit would be copied each time.
+  const bool is_object = regions() && regions()->contains(block);
+  if (is_object && size <= old_size && size > old_size / 4 * 3) return block;
+  const auto more = is_object && size > old_size && size < SIZE_MAX / 2 ? size / 8 : 0;
   void* moved = for_terrace(size);
   if (!moved) moved = take_over(size + more, caller);
   if (!moved) moved = next ? next->malloc(size) : from_arena(size);

@@ -3,6 +3,9 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <sys/syscall.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -124,6 +127,13 @@ void* find_next_version(const char* name, const char* version) noexcept {
   if (!function) function = dlsym(RTLD_NEXT, name);
   errno = saved;
   return function;
+}
+
+bool exceeds_memory(std::size_t size) noexcept {
+  constexpr std::size_t k_always = std::size_t{1} << 30;
+  if (size < k_always) return false;
+  struct sysinfo system {};
+  return syscall(SYS_sysinfo, &system) == 0 && size / system.mem_unit > system.totalram + system.totalswap;
 }
 
 }  // namespace terrace::agent

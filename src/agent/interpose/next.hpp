@@ -36,6 +36,10 @@ inline const NextAllocator* next_allocator() noexcept {
   return g_next.found.load(std::memory_order_acquire) ? &g_next.allocator : find_next_allocator();
 }
 
+// The kernel refuses at once what is more than memory and swap; reserved address space would not. So that is left
+// to the next allocator, which asks the kernel.
+bool exceeds_memory(std::size_t size) noexcept;
+
 // Of those on condition variables: earlier ones have another layout, under the same names.
 inline constexpr const char* k_condition_version = "GLIBC_2.3.2";
 

@@ -23,6 +23,7 @@
 #include "cli/job_ledgers.hpp"
 #include "cli/journal_folder.hpp"
 #include "cli/journals.hpp"
+#include "cli/output_option.hpp"
 #include "cli/session_builder.hpp"
 #include "cli/spill_summary.hpp"
 #include "cli/summary.hpp"
@@ -249,6 +250,7 @@ Ending described(const LaunchOptions& options) {
 // What belongs to the launch is removed when this returns, however the program ended.
 Ending run_program(const LaunchOptions& given) {
   if (environment("TERRACE") == "off") return run_child(given.command, {});
+  check_output(given.output);
   const auto options = given.calibrate ? calibrated(given) : given;
   if (options.dry_run) return described(options);
   if (runs_checked(options)) return run_child(options.command, {});

@@ -16,6 +16,7 @@
 
 #include "cli/journal_folder.hpp"
 #include "cli/options.hpp"
+#include "cli/output_option.hpp"
 #include "cli/session_builder.hpp"
 #include "core/error.hpp"
 #include "runtime/replay/replay.hpp"
@@ -66,6 +67,7 @@ bool say_whether_whole(const sim::RecordedProcess& process, const sim::ReplayEnd
 int replay_verb(int argc, char** argv) {
   const auto options = parse_launch("replay", argc, argv);
   if (!options) return 0;
+  check_output(options->output);
   const MappedFile file(options->recording);
   try {
     const auto index = sim::index_recording(file.bytes());

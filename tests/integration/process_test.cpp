@@ -362,16 +362,19 @@ TEST_F(Process, MergesWhatAKilledLauncherLeaves) {
 TEST_F(Process, KeepsItsJournalsWhenTheyCannotBeMerged) {
   const auto folder = root / "temporary";
   fs::create_directory(folder);
-  const auto run = run_program("cd '" + root.string() + "' && TMPDIR='" + folder.string() +
-                               "' " TERRACE_LAUNCHER
-                               " simulate -q --machine unimem-lat4 -o no/such/folder.terrace -- ./words a 2>&1");
+  fs::create_directory(root / "gone");
+  const auto run = run_program(
+      "cd '" + root.string() + "' && TMPDIR='" + folder.string() +
+      "' " TERRACE_LAUNCHER
+      " simulate -q --machine unimem-lat4 -o gone/x.terrace -- sh -c 'rmdir gone; exec ./words a' 2>&1");
   EXPECT_EQ(run.status, 1);
   const auto left = fs::directory_iterator(folder)->path().string();
   EXPECT_NE(run.output.find("terrace merge " + left + " -o FILE"), std::string::npos) << run.output;
   EXPECT_EQ(
       run_program(TERRACE_LAUNCHER " merge -q " + left + " -o '" + (root / "late.terrace").string() + "'").status,
       0);
-  EXPECT_EQ(ask("late.terrace", "select count(*) from run where whole"), std::vector<std::string>{"1"});
+  // The shell, rmdir and the program.
+  EXPECT_EQ(ask("late.terrace", "select count(*) from run where whole"), std::vector<std::string>{"3"});
   fs::remove_all(folder);
 }
 

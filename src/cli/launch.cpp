@@ -117,9 +117,12 @@ std::vector<std::string> found_of_memory(const LaunchOptions& options, const run
                              : options.asks || options.verb != "run" ? "what was asked for"
                                                                      : nullptr;
   if (wanted && !has_journal_of(folder, ending.process)) {
-    lines.push_back(
-        fmt::format("{} never loaded Terrace: it is statically linked or set-uid, and {} does nothing to it",
-                    program, wanted));
+    // One that could not begin has said why.
+    const bool has_tried = fs::exists(folder / (runtime::k_unmanaged + std::to_string(ending.process)));
+    if (!has_tried)
+      lines.push_back(
+          fmt::format("{} never loaded Terrace: it is statically linked or set-uid, and {} does nothing to it",
+                      program, wanted));
     Journals others;
     add_journals_in(others, folder);
     if (others.empty()) return lines;

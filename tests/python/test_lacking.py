@@ -14,7 +14,7 @@ import pytest
 from conftest import ROOT, TERRACE
 
 sys.path.insert(0, str(ROOT / "tests" / "support"))
-from lacking import CONDITIONS, LackingError, compiled
+from lacking import CONDITIONS, LackingError, compiled, small_tmpdir
 
 # Large and small blocks, a mapping that moves, a thread, a child that runs another program, standard output
 # through a buffer, and a status of its own.
@@ -126,6 +126,20 @@ def test_a_full_file_system_kills_no_program(name, options, made, tmp_path):
         pytest.skip(str(why))
     assert ours[:2] == plain[:2], ours[2]
     assert any(line.startswith("terrace: ") for line in ours[2])
+
+
+@pytest.mark.parametrize(
+    "options", [("--intent", "bandwidth"), ("--memory", "256MiB", "--spill", "."), ("--profile",)]
+)
+def test_who_could_not_begin_is_not_said_never_to_have_come(options, made, tmp_path):
+    """The process says itself that its journal has no room."""
+    try:
+        done = ended(small_tmpdir(4)(made, [str(TERRACE), "run", *options, "--", "true"]), tmp_path)
+    except LackingError as why:
+        pytest.skip(str(why))
+    assert done[0] == 0
+    assert any("the program runs unmanaged: journal " in line for line in done[2]), done[2]
+    assert not any("never loaded" in line for line in done[2]), done[2]
 
 
 def test_check_says_that_shared_memory_is_full(made, tmp_path):

@@ -1,4 +1,5 @@
 // The life of the process as Terrace sees it: the C library hands over to the program, forks, ends.
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,7 @@
 #include "memory/region_space.hpp"
 #include "observe/threads/thread.hpp"
 #include "runtime/runtime.hpp"
+#include "runtime/session/session.hpp"
 #include "transfer/exchange/holding.hpp"
 
 // The C library's streams, as it has always shown them.
@@ -189,10 +191,23 @@ RegisterAtFork register_ours_first() noexcept {
 
 void finish_quickly() { finish("quick"); }
 
+// For the launcher, which would say that this process never came here.
+void note_unmanaged(char** environment) {
+  const char* const session = variable(environment, runtime::k_session_variable);
+  const char* const name = session ? strrchr(session, '/') : nullptr;
+  if (!name) return;
+  char path[4096];
+  const auto length = snprintf(path, sizeof path, "%.*s/%s%d", static_cast<int>(name - session), session,
+                               runtime::k_unmanaged, static_cast<int>(getpid()));
+  if (length < 0 || static_cast<std::size_t>(length) >= sizeof path) return;
+  const auto file = syscall(SYS_open, path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  if (file >= 0) syscall(SYS_close, file);
+}
+
 void begin_now(char** environment, bool is_asked_for, std::uint64_t stack_top, std::vector<StackPiece> above) {
   const LowFilesTaken taken;
   Process* const made = start(environment);
-  if (!made) return;
+  if (!made) return note_unmanaged(environment);
   if (!made->simulated) find_for_own_threads();
   if (made->make_spilled) find_c_library();
   if (!is_asked_for) {

@@ -80,6 +80,9 @@ struct IntentSpec {
 // In the session's directory each process that places data by intent keeps its counts in a file that begins so.
 inline constexpr const char* k_ordered_counts = "ordered.";
 
+// A process that could not begin, and has said why, leaves an empty file of its number there.
+inline constexpr const char* k_unmanaged = "unmanaged.";
+
 struct Session {
   std::string mode;  // "record", "run", "simulate"
   Backend backend = Backend::real;

@@ -246,13 +246,13 @@ def test_a_machine_of_the_user_is_offered(complete, tmp_path, monkeypatch):
         ("collectors", ["--machine", "unimem-bw2", "--collector"]),
     ],
 )
-def test_what_names_lists_is_taken(kind, option):
+def test_what_names_lists_is_taken(kind, option, tmp_path):
     """Each name, by simulate; and a name that is not listed is not."""
     names = subprocess.run([TERRACE, "--names", kind], capture_output=True, text=True, check=True).stdout.split()
     assert len(names) > 3
 
     def status(name):
-        command = [TERRACE, "simulate", "-q", *option, name, "-o", "/dev/null/none", "--", "/nonexistent"]
+        command = [TERRACE, "simulate", "-q", *option, name, "-o", tmp_path / "none.terrace", "--", "/nonexistent"]
         return subprocess.run(command, capture_output=True, text=True, timeout=60).returncode
 
     # 127: the call was right, and there is no such program.

@@ -151,7 +151,9 @@ def test_others_are_not_in_the_way_of_what_nobody_follows(steps):
     maps = run("--", "sh", "-c", "cat /proc/self/maps").stdout
     assert "libterrace_unfollowed.so" in maps
     assert "libterrace.so" not in maps
-    asked = run("--fast", "1GiB", "-o", str(steps / "none.terrace"), "--", "sh", "-c", "cat /proc/self/maps").stdout
+    asked = run(
+        "--fast", "1GiB", "-o", str(steps / "none.terrace"), "--", "sh", "-c", "cat /proc/self/maps"
+    ).stdout
     assert "libterrace.so" in asked
 
 

@@ -47,7 +47,7 @@ machine::Budget most_held(const Plan& plan, const Context& context) {
 }  // namespace
 
 Leftovers::Leftovers(const Plan& plan, const Context& context, std::vector<bool> reached)
-    : context_(&context), reached_(std::move(reached)), room_(context.budget) {
+    : context_(&context), reached_(std::move(reached)), room_(context.budget_of_its_own()) {
   const auto most = most_held(plan, context);
   room_.resize(most.size());
   for (std::size_t place = 0; place < most.size(); ++place)

@@ -1,6 +1,9 @@
 // What a learned plan has no use for: what was in fast memory stays there as far as the plan leaves room, new
 // objects are made in what is left, and after the loop the plan holds no longer.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "runtime_fixture.hpp"
 #include "strategy/following/leftovers.hpp"
@@ -90,6 +93,48 @@ TEST(Leftovers, LeaveThePlanItsWholeChunks) {
   ASSERT_TRUE(made.has_value());
   EXPECT_EQ(made->chunks, 1U);
   EXPECT_FALSE(leftovers.place(objects[1], 1, 1).has_value());
+}
+
+// What another process of the job holds is no room for leftovers: they would take it from the plan.
+TEST(Leftovers, LeaveOthersWhatTheyHold) {
+  const auto machine = two_places();
+  constexpr std::uint64_t k_kib = 1024;
+  void* const shared =
+      mmap(nullptr, sizeof(memory::LedgerPage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(shared, MAP_FAILED);
+  auto* const page = new (shared) memory::LedgerPage{};
+  strategy::Context context;
+  context.machine = &machine;
+  context.budget = machine::fast_budget(machine, Bytes{40 * k_kib});
+  int ready[2], finish[2];
+  ASSERT_EQ(pipe(ready), 0);
+  ASSERT_EQ(pipe(finish), 0);
+  const auto child = fork();
+  if (child == 0) {
+    memory::Ledger theirs(*page, context.budget);
+    const char taken = theirs.take(0, Bytes{24 * k_kib}) ? 1 : 0;
+    char byte = 0;
+    (void)!write(ready[1], &taken, 1);
+    (void)!read(finish[0], &byte, 1);
+    _exit(0);
+  }
+  char taken = 0;
+  ASSERT_EQ(read(ready[0], &taken, 1), 1);
+  EXPECT_EQ(taken, 1);
+  memory::ChunkTable chunks;
+  for (ChunkId chunk = 0; chunk < 4; ++chunk) chunks.add(chunk * 8 * k_kib, 8 * k_kib, 0, 0, 0);
+  const memory::Ledger ledger(*page, context.budget);
+  std::vector<observe::Object> objects(1);
+  objects[0] = {0, "old", observe::ObjectKind::heap, Bytes{32 * k_kib}, Bytes{8 * k_kib}, 0, 4};
+  context.chunks = &chunks;
+  context.ledger = &ledger;
+  context.objects = &objects;
+  strategy::Leftovers leftovers({}, context, {});
+  EXPECT_TRUE(leftovers.stays(0, 0));
+  EXPECT_TRUE(leftovers.stays(1, 0));
+  EXPECT_FALSE(leftovers.stays(2, 0)) << "24 of 40 KiB are another's";
+  ASSERT_EQ(write(finish[1], &taken, 1), 1);
+  waitpid(child, nullptr, 0);
 }
 
 }  // namespace

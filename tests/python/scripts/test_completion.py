@@ -252,7 +252,7 @@ def test_what_names_lists_is_taken(kind, option, tmp_path):
     assert len(names) > 3
 
     def status(name):
-        command = [TERRACE, "simulate", "-q", *option, name, "-o", tmp_path / "none.terrace", "--", "/nonexistent"]
+        command = [TERRACE, "simulate", "-q", *option, name, "-o", tmp_path / "x", "--", "/nonexistent"]
         return subprocess.run(command, capture_output=True, text=True, timeout=60).returncode
 
     # 127: the call was right, and there is no such program.

@@ -29,4 +29,11 @@ auto in_option(const std::string& option, Body&& body) {
   }
 }
 
+// For a size that is far too small: "256" is meant to be megabytes by who writes it. "" where it has a unit.
+inline std::string hint_on_units(const std::string& size) {
+  return size.find_first_not_of("0123456789.") == std::string::npos
+             ? "; a unit follows the number without a space: 4GiB"
+             : "";
+}
+
 }  // namespace terrace::cli

@@ -19,6 +19,7 @@
 #include "cli/named.hpp"
 #include "cli/phase_names.hpp"
 #include "cli/spill_option.hpp"
+#include "core/rounding.hpp"
 #include "core/segment_name.hpp"
 #include "machine/discover/cache_sizes.hpp"
 #include "machine/discover/discovery.hpp"
@@ -116,6 +117,14 @@ void limit_budget(runtime::SessionConfiguration& configuration, std::vector<std:
                                   format(limit->limit), budget));
 }
 
+// 0 allows nothing of it.
+void check_fast(const std::string& fast) {
+  const auto size = in_option("--fast", [&] { return parse_bytes(fast); });
+  if (size.value > 0 && size.value < k_page)
+    throw Error(Code::invalid, fmt::format("--fast {}: {} is less than a page of memory, {}{}", fast, format(size),
+                                           format(Bytes{k_page}), hint_on_units(fast)));
+}
+
 runtime::SessionConfiguration build_configuration(const ConfigurationOptions& options, const LaunchOptions& launch,
                                                   std::vector<std::string>& sentences) {
   auto machine = in_option(
@@ -147,6 +156,7 @@ runtime::SessionConfiguration build_configuration(const ConfigurationOptions& op
     throw Error(Code::invalid, "--profile plans nothing and has no use for hints; leave out --hints and --let");
   if (!options.fast.empty() && !options.budget.empty())
     throw Error(Code::invalid, "--fast and --budget exclude each other; write the fast kind into --budget");
+  if (!options.fast.empty()) check_fast(options.fast);
   configuration.budget_text = options.fast.empty() ? options.budget : options.fast;
   if (configuration.budget_text.empty() && configuration.plan)
     for (const auto& part : configuration.plan->budget)

@@ -86,11 +86,9 @@ Bytes memory_of(const ConfigurationOptions& options, const std::string& verb) {
   const auto memory = in_option(option, [&] { return parse_bytes(options.memory); });
   if (memory >= least_memory(verb)) return memory;
   const auto understood = format(memory);
-  const bool is_bare = options.memory.find_first_not_of("0123456789.") == std::string::npos;
-  throw Error(Code::invalid,
-              fmt::format("{} {}{}: at least {} is needed{}", option, options.memory,
-                          understood == options.memory ? "" : " (" + understood + ")", format(least_memory(verb)),
-                          is_bare ? "; a unit follows the number without a space: 4GiB" : ""));
+  throw Error(Code::invalid, fmt::format("{} {}{}: at least {} is needed{}", option, options.memory,
+                                         understood == options.memory ? "" : " (" + understood + ")",
+                                         format(least_memory(verb)), hint_on_units(options.memory)));
 }
 
 namespace {

@@ -137,3 +137,23 @@ def test_a_full_log_is_no_end_of_the_program(tmp_path, options):
         command = [TERRACE, "run", *options, "--", "sh", "-c", "exit 3"]
         done = subprocess.run(command, stderr=full, stdout=subprocess.PIPE, cwd=tmp_path)
     assert done.returncode == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--plan", "here"), "here: is a folder, and no plan; `terrace plan` writes one"),
+        (("--plan", "empty"), "empty: is empty, and no plan; `terrace plan` writes one"),
+        (("--hints", "here"), "here: is a folder, and no hints file"),
+        (
+            ("--fast", "16"),
+            "--fast 16: 16B is less than a page of memory, 4KiB; a unit follows the number without a space: 4GiB",
+        ),
+        (("--fast", "1KiB"), "--fast 1KiB: 1KiB is less than a page of memory, 4KiB"),
+    ],
+)
+def test_what_can_only_be_a_mistake_is_refused(tmp_path, options, said):
+    (tmp_path / "here").mkdir()
+    (tmp_path / "empty").touch()
+    done = run(*options, "--", "true", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (2, f"terrace: {said}\n")

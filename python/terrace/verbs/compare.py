@@ -18,6 +18,7 @@ import typer
 
 from terrace.errors import TerraceError, WrongCallError
 from terrace.lab import native
+from terrace.lab.failed_run import AlikeError, FailedRunError
 from terrace.lab.study import terrace_program
 from terrace.lab.surroundings import Surroundings
 from terrace.output import console, print_json, progress, table, warn
@@ -53,7 +54,7 @@ class _Way:
         done = native.run_whole(self.command, self.environment, around, most=_KEPT)
         account = native.account_of(done.complained) if self.is_terrace else None
         if done.status != around.status or (self.is_terrace and account is None):
-            raise _FailedError(done, account, self.is_terrace)
+            raise FailedRunError(done, account, self.is_terrace)
         self.times.append(done.sample.wall)
         self.processor.append(done.sample.processor)
         self.outputs.append(done.digest)
@@ -69,23 +70,6 @@ class _Way:
     def seconds(self) -> float:
         """The median of its runs."""
         return statistics.median(self.times)
-
-
-class _FailedError(TerraceError):
-    """A run that did not end well: what its last line says."""
-
-    def __init__(self, done: native.Run, account: dict[str, Any] | None, is_terrace: bool) -> None:
-        """Of a run under Terrace, or without."""
-        lines = [line for line in done.complained.splitlines() if not line.startswith(native.DOCUMENT)]
-        last = lines[-1] if lines else "it said nothing on standard error"
-        how = f"by signal {-done.status}" if done.status < 0 else f"with {done.status}"
-        # Terrace itself failed: the program was not run, or nobody knows what became of it.
-        own = is_terrace and account is None and last.startswith("terrace: ")
-        super().__init__(last.removeprefix("terrace: ") if own else f"the program ended {how}: {last}")
-        self.is_own = own
-        self.is_terrace = is_terrace
-        if own and done.status == WrongCallError.status:
-            self.status = WrongCallError.status
 
 
 @dataclass(frozen=True)
@@ -170,8 +154,14 @@ def compare(
         ),
     ] = None,
     status: Annotated[
-        int, typer.Option(min=-64, max=255, help="The exit status with which runs are to end; below 0: a signal.")
-    ] = 0,
+        int | None,
+        typer.Option(
+            min=-64,
+            max=255,
+            help="The exit status with which runs are to end; below 0: a signal. Default: 0, or what the program "
+            "ends with both with and without Terrace.",
+        ),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
 ) -> None:
     """Measure a program with and without Terrace, by turns: medians, the gain and how certain it is.
@@ -184,10 +174,19 @@ def compare(
             raise WrongCallError(
                 f"compare: {name} is set: there would be no difference; unset it, or run this outside"
             )
-    around = Surroundings(stdin, inside, status)
+    around = Surroundings(stdin, inside, status or 0)
     with tempfile.TemporaryDirectory(prefix="terrace-compare-") as folder, _terminated():
-        with_it = _Way([terrace_program(), "run", "--json", *options, "--", *program], {_PROFILES: folder}, True)
-        ended = _measured(_Way(program, {}, False), with_it, around, pairs, precision / 100, minutes)
+        under = [terrace_program(), "run", "--json", *options, "--", *program]
+
+        def measured(around: Surroundings) -> _Ended:
+            ways = _Way(program, {}, False), _Way(under, {_PROFILES: folder}, True)
+            return _measured(*ways, around, pairs, precision / 100, minutes)
+
+        ended = measured(around)
+        if status is None and isinstance(ended.failure, AlikeError) and ended.failure.of_both is not None:
+            usual = ended.failure.of_both
+            warn(f"the program ends with {usual}, with Terrace and without: taken for its usual exit status")
+            ended = measured(Surroundings(stdin, inside, usual))
     if ended.found is not None and json:
         print_json(_document(ended.found))
     elif ended.found is not None:
@@ -270,14 +269,14 @@ def _measured(
         by = int(ended.args[0])
     except KeyboardInterrupt:
         by = signal.SIGINT
-    except _FailedError as error:
+    except FailedRunError as error:
         failure = _whose(error, without, around, done)
     if done == 0:
         return _Ended(None, by, failure)
     return _Ended(_looked(without, with_it, done, precision if pairs is None else None), by, failure)
 
 
-def _whose(error: _FailedError, without: _Way, around: Surroundings, done: int) -> TerraceError:
+def _whose(error: FailedRunError, without: _Way, around: Surroundings, done: int) -> TerraceError:
     """The failure, with the run that it was and whether it happens without Terrace, too."""
     if error.is_own:
         return error
@@ -287,8 +286,11 @@ def _whose(error: _FailedError, without: _Way, around: Surroundings, done: int) 
     if not without.times:
         try:
             without.run(around)
-        except _FailedError as same:
-            return TerraceError(f"{same} ({number}, without Terrace as well as with it)")
+        except FailedRunError as same:
+            is_usual = same.of_program == error.of_program > 0
+            return AlikeError(
+                f"{same} ({number}, without Terrace as well as with it)", same.of_program if is_usual else None
+            )
     return TerraceError(f"with Terrace, {error} ({number}; without it a run ended well)")
 
 

@@ -108,6 +108,8 @@ Hints read_hints_file(const std::filesystem::path& path) {
     throw Error(Code::not_found, path.string() +
                                      ": there is no such hints file; write one, with [values], [refs] "
                                      "or [[phase]] in it");
+  if (std::filesystem::is_directory(path, ignored))
+    throw Error(Code::invalid, path.string() + ": is a folder, and no hints file");
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();

@@ -318,7 +318,11 @@ Plan read_plan_file(const std::filesystem::path& path) {
   if (!std::filesystem::exists(path, ignored)) {
     throw Error(Code::not_found, path.string() + ": there is no such plan; `terrace plan` writes one");
   }
+  if (std::filesystem::is_directory(path, ignored))
+    throw Error(Code::invalid, path.string() + ": is a folder, and no plan; `terrace plan` writes one");
   std::ifstream file(path, std::ios::binary);
+  if (file.peek() == std::ifstream::traits_type::eof() && !file.bad())
+    throw Error(Code::invalid, path.string() + ": is empty, and no plan; `terrace plan` writes one");
   std::ostringstream text;
   text << file.rdbuf();
   if (!file) throw Error(Code::failed, path.string() + ": cannot be read: " + std::strerror(errno));

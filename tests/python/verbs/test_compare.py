@@ -159,7 +159,11 @@ def test_each_run_finds_its_input_and_files_anew(terrace, tmp_path):
         # The program itself ends with what refused options end with.
         (("--status", "2", "--nonsense", "--", "sh", "-c", "exit 2"), 2, "unknown option --nonsense"),
         (("--", "./nothing"), 1, "cannot start ./nothing"),
-        (("--", "sh", "-c", "echo why >&2; exit 3"), 1, "ended with 3: why (run 1, without Terrace as well as"),
+        (
+            ("--status", "0", "--", "sh", "-c", "echo why >&2; exit 3"),
+            1,
+            "ended with 3: why (run 1, without Terrace as well as",
+        ),
         (("--", "sh", "-c", 'test -z "$TERRACE_SESSION"'), 1, "with Terrace, the program ended with 1"),
         (
             ("--", "sh", "-c", 'test -n "$TERRACE_SESSION" || kill -9 $$'),
@@ -180,6 +184,15 @@ def test_what_cannot_be_compared_is_said_in_one_line(terrace, words, status, say
 
 def test_a_status_that_is_expected_is_no_failure(terrace):
     assert _compared(terrace, "--pairs", 1, "--status", 3, "--", "sh", "-c", "exit 3")["pairs"] == 1
+
+
+def test_a_status_that_is_the_same_both_ways_is_the_usual_one(terrace):
+    done = terrace("compare", "--pairs", 1, "--json", "--", "sh", "-c", "exit 3")
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["pairs"] == 1
+    assert done.stderr.splitlines()[0].endswith(
+        "the program ends with 3, with Terrace and without: taken for its usual exit status"
+    )
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -208,7 +208,7 @@ complete -c terrace -n '__terrace_at "compare"' -l precision -r -f -d 'Per cent:
 complete -c terrace -n '__terrace_at "compare"' -l minutes -r -f -d 'Begin no pair after so many.'
 complete -c terrace -n '__terrace_at "compare"' -l stdin -r -F -d 'What each run reads as its input; default: nothing.'
 complete -c terrace -n '__terrace_at "compare"' -l in -r -f -a '(__fish_complete_directories (commandline -ct))' -d 'Each run gets a folder with a copy of these files; default: the current one.'
-complete -c terrace -n '__terrace_at "compare"' -l status -r -f -d 'The exit status with which runs are to end; below 0: a signal.'
+complete -c terrace -n '__terrace_at "compare"' -l status -r -f -d 'The exit status with which runs are to end; below 0: a signal. Default: 0, or what the program ends with both with and without Terrace.'
 complete -c terrace -n '__terrace_at "compare"' -l json -d 'One JSON document.'
 complete -c terrace -n '__terrace_at "compare"' -s h -l help -d 'Show this message and exit.'
 complete -c terrace -n '__terrace_at "compare"' -s m -l machine -r -F -a '(__terrace_names machines)' -d 'machine file or name of a shipped one; default: this machine'

@@ -6,8 +6,11 @@
 
 #include <atomic>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <set>
+#include <string>
 #include <thread>
 
 #include "core/error.hpp"
@@ -297,6 +300,26 @@ TEST_F(MoveQueueTest, DoesNotRestWhileSomebodyWaits) {
     last = mover_->submit({static_cast<ChunkId>(round % 8), static_cast<PlaceId>(round % 2)});
   mover_->wait(last);
   EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(20)) << "30 s with rests";
+}
+
+// What the kernel says of this process's threads.
+int threads_of_ours() {
+  int count = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::string name;
+    std::getline(std::ifstream(task.path() / "comm"), name);
+    count += name.starts_with("terrace/") ? 1 : 0;
+  }
+  return count;
+}
+
+TEST_F(MoveQueueTest, LeavesNoThreadBehindWhenItIsToEnd) {
+  start(4, 4);
+  mover_->wait(mover_->submit({0, 0}));
+  EXPECT_GT(threads_of_ours(), 0);
+  mover_->end();
+  EXPECT_EQ(threads_of_ours(), 0);
+  EXPECT_EQ(place(0), 0);
 }
 
 TEST_F(MoveQueueTest, EndsWithTransfersInTheQueue) {

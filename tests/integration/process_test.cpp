@@ -362,11 +362,9 @@ TEST_F(Process, MergesWhatAKilledLauncherLeaves) {
 TEST_F(Process, KeepsItsJournalsWhenTheyCannotBeMerged) {
   const auto folder = root / "temporary";
   fs::create_directory(folder);
-  fs::create_directory(root / "gone");
-  const auto run = run_program(
-      "cd '" + root.string() + "' && TMPDIR='" + folder.string() +
-      "' " TERRACE_LAUNCHER
-      " simulate -q --machine unimem-lat4 -o gone/x.terrace -- sh -c 'rmdir gone; exec ./words a' 2>&1");
+  const auto run = run_program("cd '" + root.string() + "' && mkdir gone && TMPDIR='" + folder.string() +
+                               "' " TERRACE_LAUNCHER
+                               " simulate -q -m unimem-lat4 -o gone/x -- sh -c 'rmdir gone; ./words a' 2>&1");
   EXPECT_EQ(run.status, 1);
   const auto left = fs::directory_iterator(folder)->path().string();
   EXPECT_NE(run.output.find("terrace merge " + left + " -o FILE"), std::string::npos) << run.output;

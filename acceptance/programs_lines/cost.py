@@ -108,15 +108,20 @@ def _same_output(way: str) -> Measured:
     return Measured("\n".join(text), not wrong and not unstable)
 
 
-def _time(way: str) -> Measured:
-    found = [row for row in rows() if row["is_timed"]]
-    losses = {row["program"]: over(row, "seconds", way) for row in found}
+def within(losses: dict[str, float]) -> tuple[str, bool]:
+    """What is told of programs' losses of time, and whether all are within the limit."""
     slow = {name: loss for name, loss in losses.items() if loss > TIME}
     worst = max(losses, key=lambda name: losses[name])
     text = f"{len(losses) - len(slow)} of {len(losses)} within {TIME:.0%}; the worst {losses[worst]:+.1%}, {worst}"
     if slow:
         text += "\n" + ", ".join(f"{name} {loss:+.1%}" for name, loss in slow.items())
-    return Measured(text, not slow, [_shown(row) for row in found] if way == OURS else ())
+    return text, not slow
+
+
+def _time(way: str) -> Measured:
+    found = [row for row in rows() if row["is_timed"]]
+    text, holds = within({row["program"]: over(row, "seconds", way) for row in found})
+    return Measured(text, holds, [_shown(row) for row in found] if way == OURS else ())
 
 
 def _memory() -> Measured:

@@ -28,7 +28,6 @@ SWAP_SIZE = 4096 * MIB
 LEAST = 64 * MIB  # that --memory takes
 PATIENCE = 20.0  # times the run in memory: who takes longer is stopped, and counts as that long
 ROOM = 4  # times what it holds: where all fits
-LARGE = 150 * MIB  # what holds less than this has nothing to gain here
 
 Row = dict[str, Any]
 

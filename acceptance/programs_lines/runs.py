@@ -59,7 +59,11 @@ def ran(
     out, err = folder / "out", folder / "err"
     words = ["/bin/sh", "-c", _SHELL, "sh", str(work), str(out), str(err), *command]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = run_limited(words, memory, {**_ALWAYS, **env}, timeout)
+    try:
+        done = run_limited(words, memory, {**_ALWAYS, **env}, timeout)
+    except BaseException:  # also an interrupt: nobody else knows of the folder
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     texts = [path.read_text(errors="replace") if path.exists() else "" for path in (out, err)]

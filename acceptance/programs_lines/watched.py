@@ -14,10 +14,9 @@ from typing import Any
 from harness import SETTINGS, TERRACE, Line, Measured, keep_part
 
 from programs_lines.cases import CASES, Case, chosen
-from programs_lines.cost import difference
+from programs_lines.cost import difference, over, within
 from programs_lines.runs import PLAIN, Ran, forget
 
-TIME = 0.03  # of a program's own
 MACHINE = Path(__file__).with_name("same_node.toml")
 WATCHED, PLACED = "watched", "placed"
 _KEPT = ["-o", "../kept.terrace", "--"]  # beside the folder that the program runs in
@@ -68,10 +67,6 @@ def rows() -> list[Row]:
     return [_kept(case) for case in chosen(CASES) if case.is_timed and case.name not in _NOT]
 
 
-def _loss(row: Row, what: str, way: str) -> float:
-    return float(statistics.median(row[what][way]) / statistics.median(row[what][PLAIN]) - 1)
-
-
 def _output() -> Measured:
     found = rows()
     wrong = [one for row in found for one in row["wrong"]]
@@ -84,22 +79,17 @@ def _output() -> Measured:
 
 def _time(way: str) -> Measured:
     found = rows()
-    losses = {row["program"]: _loss(row, "seconds", way) for row in found}
-    slow = {name: loss for name, loss in losses.items() if loss > TIME}
-    worst = max(losses, key=lambda name: losses[name])
-    text = f"{len(losses) - len(slow)} of {len(losses)} within {TIME:.0%}; the worst {losses[worst]:+.1%}, {worst}"
-    if slow:
-        text += "\n" + ", ".join(f"{name} {loss:+.1%}" for name, loss in slow.items())
+    text, holds = within({row["program"]: over(row, "seconds", way) for row in found})
     table = [
         {
             "program": row["program"],
             "plain_s": f"{statistics.median(row['seconds'][PLAIN]):.2f}",
-            "loss": f"{_loss(row, 'seconds', way):+.1%}",
-            "loss_of_cpu": f"{_loss(row, 'cpu', way):+.1%}",
+            "loss": f"{over(row, 'seconds', way):+.1%}",
+            "loss_of_cpu": f"{over(row, 'cpu', way):+.1%}",
         }
         for row in found
     ]
-    return Measured(text, not slow, table)
+    return Measured(text, holds, table)
 
 
 LINES = [

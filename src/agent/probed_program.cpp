@@ -144,10 +144,13 @@ struct ProbedProgram::State {
     for (CallRate trial; trial.passed() < k_trial && probes.size() > 0;) {
       if (!thread.sleep(k_poll)) return false;
       for (const auto& event : probes.take()) ++calls[event.function];
-      for (std::uint32_t i = 0; i < next; ++i) {
-        if (calls[i] <= most || !probes.drop(i)) continue;
-        if (count_next()) trial.begin_again();
-      }
+      bool anew = false;
+      for (std::uint32_t i = 0; i < next; ++i)
+        if (calls[i] > most && probes.drop(i)) anew = count_next() || anew;
+      if (!anew) continue;
+      for (auto& count : calls)
+        if (count <= most) count = 0;
+      trial.begin_again();
     }
     for (const auto function : runtime::called_too_often(calls, k_trial)) probes.drop(function);
     return probes.size() > 0;

@@ -9,22 +9,10 @@
 #include <thread>
 #include <vector>
 
+#include "held_blocks.hpp"
+
 namespace terrace::agent {
 namespace {
-
-struct Held {
-  unsigned char* block;
-  std::size_t size;
-  unsigned char mark;
-};
-
-// Every byte, so that a block that reaches into another one is found.
-void fill(const Held& held) { std::memset(held.block, held.mark, held.size); }
-bool intact(const Held& held) {
-  for (std::size_t i = 0; i < held.size; ++i)
-    if (held.block[i] != held.mark) return false;
-  return true;
-}
 
 std::size_t random_size(std::mt19937& random) {
   switch (random() % 10) {
@@ -40,27 +28,15 @@ std::size_t random_size(std::mt19937& random) {
 
 void churn(InternalHeap& heap, unsigned seed, int steps) {
   std::mt19937 random(seed);
-  std::vector<Held> held;
-  for (int step = 0; step < steps; ++step) {
-    if (held.size() < 300 && random() % 3 != 0) {
-      const auto size = random_size(random);
-      const std::size_t alignment = random() % 4 == 0 ? std::size_t{16} << (random() % 9) : 16;
-      auto* const block = static_cast<unsigned char*>(heap.allocate(size, alignment));
-      ASSERT_NE(block, nullptr);
-      ASSERT_EQ(reinterpret_cast<std::uintptr_t>(block) % alignment, 0U) << size << " at " << alignment;
-      held.push_back({block, size, static_cast<unsigned char>(random())});
-      fill(held.back());
-    } else if (!held.empty()) {
-      std::swap(held[random() % held.size()], held.back());
-      ASSERT_TRUE(intact(held.back())) << "block of " << held.back().size;
-      heap.release(held.back().block);
-      held.pop_back();
-    }
-  }
-  for (const auto& one : held) {
-    ASSERT_TRUE(intact(one));
-    heap.release(one.block);
-  }
+  const auto allocate = [&]() -> Held {
+    const auto size = random_size(random);
+    const std::size_t alignment = random() % 4 == 0 ? std::size_t{16} << (random() % 9) : 16;
+    auto* const block = static_cast<unsigned char*>(heap.allocate(size, alignment));
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block) % alignment, 0U) << size << " at " << alignment;
+    return {block, size, 0};
+  };
+  const auto wants = [&](std::size_t held) { return held < 300 && random() % 3 != 0; };
+  churn_blocks(random, steps, wants, allocate, [&](void* block) { heap.release(block); });
 }
 
 TEST(InternalHeap, RandomHistoriesKeepContents) {

@@ -10,46 +10,23 @@
 #include <thread>
 #include <vector>
 
+#include "held_blocks.hpp"
+
 namespace terrace::agent {
 namespace {
 
-struct Held {
-  unsigned char* block;
-  std::size_t size;
-  unsigned char mark;
-};
-
-void fill(const Held& held) { std::memset(held.block, held.mark, held.size); }
-bool intact(const Held& held) {
-  for (std::size_t i = 0; i < held.size; ++i)
-    if (held.block[i] != held.mark) return false;
-  return true;
-}
-
 void churn(LibraryBlocks& blocks, unsigned seed, int steps) {
   std::mt19937 random(seed);
-  std::vector<Held> held;
-  for (int step = 0; step < steps; ++step) {
-    if (held.size() < 20 && random() % 2 == 0) {
-      const std::size_t size = random() % (random() % 8 == 0 ? 9000 : 300);
-      auto* const block = static_cast<unsigned char*>(blocks.allocate(size));
-      ASSERT_NE(block, nullptr);
-      ASSERT_EQ(reinterpret_cast<std::uintptr_t>(block) % 16, 0U);
-      ASSERT_TRUE(blocks.contains(block));
-      ASSERT_EQ(LibraryBlocks::size_of(block), size);
-      held.push_back({block, size, static_cast<unsigned char>(random())});
-      fill(held.back());
-    } else if (!held.empty()) {
-      std::swap(held[random() % held.size()], held.back());
-      ASSERT_TRUE(intact(held.back())) << "block of " << held.back().size;
-      blocks.release(held.back().block);
-      held.pop_back();
-    }
-  }
-  for (const auto& one : held) {
-    ASSERT_TRUE(intact(one));
-    blocks.release(one.block);
-  }
+  const auto allocate = [&]() -> Held {
+    const std::size_t size = random() % (random() % 8 == 0 ? 9000 : 300);
+    auto* const block = static_cast<unsigned char*>(blocks.allocate(size));
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block) % 16, 0U);
+    EXPECT_TRUE(blocks.contains(block));
+    EXPECT_EQ(LibraryBlocks::size_of(block), size);
+    return {block, size, 0};
+  };
+  const auto wants = [&](std::size_t held) { return held < 20 && random() % 2 == 0; };
+  churn_blocks(random, steps, wants, allocate, [&](void* block) { blocks.release(block); });
 }
 
 TEST(LibraryBlocks, ThreadsDoNotMeet) {

@@ -5,6 +5,9 @@
 //
 // A fixed range of memory, so that a block is known by its address. There is no lock, so a child of fork(2) and a
 // handler of a signal may use it at any moment.
+//
+// In virtual time nobody waits, and it serves nobody: where the program's small blocks are, and so what misses in
+// a cache, stays as it was.
 #pragma once
 
 #include <array>
@@ -24,6 +27,10 @@ class LibraryBlocks {
   constexpr LibraryBlocks() = default;
   LibraryBlocks(const LibraryBlocks&) = delete;
   LibraryBlocks& operator=(const LibraryBlocks&) = delete;
+
+  // It serves threads that are inside Terrace from now on.
+  void begin() noexcept { has_begun_.store(true, std::memory_order_relaxed); }
+  [[nodiscard]] bool has_begun() const noexcept { return has_begun_.load(std::memory_order_relaxed); }
 
   // Null where there is no room for it, or never would be: the caller asks the next allocator. The content is
   // anything.
@@ -50,6 +57,7 @@ class LibraryBlocks {
 
   std::array<List, k_classes> free_{};
   std::atomic<std::size_t> used_{0};
+  std::atomic<bool> has_begun_{false};
   alignas(k_most_aligned) std::array<std::byte, k_arena> bytes_{};
 };
 

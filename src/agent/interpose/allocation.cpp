@@ -214,7 +214,8 @@ void* from_arena(std::size_t size, std::size_t alignment = 16) {
 // What is asked for while this thread is inside Terrace, in the C library's name; null: the caller asks the next
 // allocator. The calling code of the program's own is never inside.
 void* for_terrace(std::size_t size, std::size_t alignment = 16) {
-  return observe::t_thread.inside == 0 ? nullptr : g_library_blocks.allocate(size, alignment);
+  if (observe::t_thread.inside == 0 || !g_library_blocks.has_begun()) return nullptr;
+  return g_library_blocks.allocate(size, alignment);
 }
 
 bool is_for_terrace(const void* block) { return g_library_blocks.contains(block); }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "agent/heap/internal_heap.hpp"
+#include "agent/heap/library_blocks.hpp"
 #include "agent/heap/object_registry.hpp"
 #include "agent/heap/ordered_heap.hpp"
 #include "agent/heap/spilled_heap.hpp"
@@ -208,7 +209,10 @@ void begin_now(char** environment, bool is_asked_for, std::uint64_t stack_top, s
   const LowFilesTaken taken;
   Process* const made = start(environment);
   if (!made) return note_unmanaged(environment);
-  if (!made->simulated) find_for_own_threads();
+  if (!made->simulated) {
+    g_library_blocks.begin();
+    find_for_own_threads();
+  }
   if (made->make_spilled) find_c_library();
   if (!is_asked_for) {
     made->big_block = std::max<std::uint64_t>(made->big_block, k_large);
@@ -256,6 +260,7 @@ void begin(int count, char** words, std::uint64_t stack_top) noexcept {
     g_top_of_stack = stack_top;
     g_pid.store(getpid());
     register_ours_first();
+    g_library_blocks.begin();
     g_standing.waits.store(true);
     return;
   }

@@ -13,6 +13,7 @@
 #include "agent/helper_thread.hpp"
 #include "agent/lifecycle/module_code.hpp"
 #include "core/big_block.hpp"
+#include "core/process_memory.hpp"
 #include "core/rounding.hpp"
 #include "observe/collecting/sampling_price.hpp"
 #include "observe/collecting/watched_pages_collector.hpp"
@@ -142,7 +143,9 @@ struct WatchedProgram::State {
 
   void watch_program() {
     begin_watch();
+    last_window = now();
     while (watch && thread.sleep(pause())) {
+      if (pause() > k_soon) continue;  // the program has grown meanwhile
       if (const auto window = take_window()) {
         const std::lock_guard lock(mutex);
         collector.add(*window);
@@ -155,12 +158,29 @@ struct WatchedProgram::State {
     tell_lost();
   }
 
-  // What a page costs that is used again, by what it costs to clear and read one.
-  static constexpr double k_again = observe::k_used_again_cost / observe::k_smaps_page_cost;
-  // So that windows take no more than their share.
+  static constexpr double k_idle = 0.05;  // while there is nothing to watch
+  static constexpr double k_soon = 1e-3;
+
+  // Until the time since the last window has earned another: what it takes of a processor, ours and the program's,
+  // is no more than its share.
   [[nodiscard]] double pause() const {
-    constexpr double k_idle = 0.05;  // while there is nothing to watch
-    return cost > 0 ? std::max(cost / (is_learning ? k_share_learning : k_share_later), 0.0) : k_idle;
+    if (!is_there) return k_idle;
+    const auto share = is_learning ? k_share_learning : k_share_later;
+    return std::max(last_window + expected_cost() / share - now(), 0.0);
+  }
+
+  // As the last one; before there was one, by what is in memory.
+  [[nodiscard]] double expected_cost() const {
+    if (cost > 0) return cost;
+    const auto memory = process_memory();
+    return memory ? observe::window_cost(memory->resident.value / k_page).value : 0;
+  }
+
+  // The program pays as well, for each page that it uses again.
+  [[nodiscard]] double cost_of_window(double own) const {
+    constexpr double k_again = observe::k_used_again_cost / observe::k_smaps_page_cost;
+    const auto pages = watch->cleared();
+    return own + (pages > 0 ? static_cast<double>(pages) * observe::k_used_again_cost.value : own * k_again);
   }
 
   [[nodiscard]] std::vector<Lying> lying() {
@@ -179,8 +199,8 @@ struct WatchedProgram::State {
     std::vector<observe::WatchedRange> ranges;
     ranges.reserve(objects.size());
     for (const auto& one : objects) ranges.push_back(one.range);
-    cost = 0;
-    if (ranges.empty()) return {};
+    is_there = !ranges.empty();
+    if (!is_there) return {};
     watch->begin(ranges);
     observe::UseWindow window;
     window.begin = now();
@@ -188,17 +208,12 @@ struct WatchedProgram::State {
     std::vector<std::uint64_t> used(ranges.size());
     watch->read(ranges, used);
     window.end = now();
-    const auto own = processor_seconds() - begun;
-    double bytes = 0, watched = 0;
+    last_window = now();
+    cost = cost_of_window(processor_seconds() - begun);
     for (std::size_t i = 0; i < used.size(); ++i) {
       if (used[i] == observe::PageWatch::k_unknown || used[i] == 0) continue;
-      bytes += static_cast<double>(used[i]);
       window.bytes[objects[i].object] += static_cast<double>(used[i]);
     }
-    for (const auto& range : ranges) watched += static_cast<double>(range.high - range.low);
-    // The program pays as well, for each page that it uses again; pages may be huge: what one costs is known by
-    // what we took for all of them.
-    cost = own * (1 + k_again * std::min(bytes / watched, 1.0));
     return window;
   }
 
@@ -261,6 +276,8 @@ struct WatchedProgram::State {
   std::uint32_t windows = 0;       // in this interval
   std::function<bool()> has_loop;  // somebody else has one
   double cost = 0;                 // of the last window, seconds of a processor
+  double last_window = 0;          // its end
+  bool is_there = true;            // something to watch
   bool is_learning = true;
   HelperThread thread;  // the last: it uses the others
 };

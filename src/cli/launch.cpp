@@ -54,7 +54,7 @@ void add_tool(std::vector<std::string>& variables, const std::string& library,
 std::vector<std::string> program_environment(const fs::path& session, runtime::Backend backend,
                                              const std::vector<std::string>& command) {
   // Where a process may begin late nobody follows its accesses; one that was made for that changes the library.
-  const auto library = library_path(session.extension() != runtime::k_late_session);
+  const auto library = library_path(session.extension().empty());
   const auto preload = environment("LD_PRELOAD");
   const auto checks = environment("ASAN_OPTIONS");
   std::vector<std::string> variables{
@@ -80,6 +80,16 @@ bool may_begin_late(const LaunchOptions& options, const runtime::Session& sessio
   observe::SymbolTable table;
   for (const auto& file : session.symbol_files) table.add_file(file.c_str());
   return !table.has_hooks() && !table.has_markers();
+}
+
+// What the session's name says of when processes begin.
+const char* beginning(const LaunchOptions& options, const runtime::Session& session) {
+  if (!may_begin_late(options, session)) return "";
+  const auto has_choice = [](const runtime::SessionConfiguration& one) {
+    return one.machine.fastest_first(one.domain).size() > 1;
+  };
+  return std::ranges::any_of(session.configurations, has_choice) ? runtime::k_late_session
+                                                                 : runtime::k_called_session;
 }
 
 // In seconds; 0: never. Who looks at a terminal wants to know.
@@ -210,8 +220,7 @@ struct Prepared {
       : folder(options.keep_journals),
         session(build_session(options, folder.path().string(), sentences)),
         ledgers(session, folder.path(), sentences),
-        session_file(folder.path() / (std::string("session") +
-                                      (may_begin_late(options, session) ? runtime::k_late_session : ""))) {
+        session_file(folder.path() / (std::string("session") + beginning(options, session))) {
     runtime::write_session(session, session_file.string());
     environment = program_environment(session_file, session.backend, options.command);
   }

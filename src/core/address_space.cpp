@@ -4,10 +4,9 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <cstdio>
 
+#include "core/process_memory.hpp"
 #include "core/rounding.hpp"
-#include "core/small_file.hpp"
 
 namespace terrace {
 
@@ -27,10 +26,9 @@ std::optional<Bytes> address_space_limit() noexcept {
 std::optional<Bytes> address_space_left() noexcept {
   const auto limit = address_space_limit();
   if (!limit) return {};
-  char text[128];
-  unsigned long long pages = 0;
-  if (!read_small_file("/proc/self/statm", text, sizeof text) || std::sscanf(text, "%llu", &pages) != 1) return {};
-  return Bytes{limit->value - std::min<std::uint64_t>(limit->value, pages * k_page)};
+  const auto memory = process_memory();
+  if (!memory) return {};
+  return Bytes{limit->value - std::min(limit->value, memory->size.value)};
 }
 
 Bytes reservable(Bytes wanted) noexcept {

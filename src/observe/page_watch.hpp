@@ -29,6 +29,10 @@ class PageWatch {
   // `begin`.
   virtual void read(std::span<const WatchedRange> ranges, std::span<std::uint64_t> used) = 0;
 
+  // How many pages' marks the window's beginning ended, where that is known and is not about the ranges alone:
+  // each costs the program when it uses that page again. 0: it is not.
+  [[nodiscard]] virtual std::uint64_t cleared() const { return 0; }
+
   static constexpr std::uint64_t k_unknown = ~std::uint64_t{0};
 };
 

@@ -14,6 +14,7 @@
 #include "agent/heap/ordered_heap.hpp"
 #include "agent/heap/spilled_heap.hpp"
 #include "agent/heap/spilled_small.hpp"
+#include "agent/interpose/grown_blocks.hpp"
 #include "agent/interpose/next.hpp"
 #include "agent/lifecycle/in_process.hpp"
 #include "agent/lifecycle/process.hpp"
@@ -185,6 +186,7 @@ bool release_big(void* block) {
     const auto found = space->find(block);
     if (found.size > 0) here->objects->remove(found.address, found.address + found.size);
     grow_big_block(*here, found.size);
+    if (!here->simulated) tell_of_freed(found.size);
   }
   space->release(block);
   errno = saved;
@@ -274,11 +276,11 @@ void* reallocate(void* block, std::size_t size, const void* caller) {
   if (!was_for_terrace && size >= k_page && divided_up(size, granule) == divided_up(old_size, granule))
     return block;
   if (resize_spilled(block, old_size, size)) return block;
-  // An object's pages are copied, where the C library would remap: one that has grown gets an eighth more and
-  // keeps it, or arrays that grow bit by bit would be copied each time.
+  // An object that has grown gets an eighth more and keeps it: each time it is another object.
   const bool is_object = regions() && regions()->contains(block);
   if (is_object && size <= old_size && size > old_size / 4 * 3) return block;
   const auto more = is_object && size > old_size && size < SIZE_MAX / 2 ? size / 8 : 0;
+  if (void* const grown = more > 0 ? grow_object(block, old_size, size + more) : nullptr) return grown;
   void* moved = for_terrace(size);
   if (!moved) moved = take_over(size + more, caller);
   if (!moved) moved = next ? next->malloc(size) : from_arena(size);

@@ -10,7 +10,6 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <mutex>
 #include <new>
@@ -20,8 +19,8 @@
 #include "agent/heap/spilled_small.hpp"
 #include "agent/lifecycle/in_process.hpp"
 #include "agent/lifecycle/low_files.hpp"
+#include "core/process_memory.hpp"
 #include "core/rounding.hpp"
-#include "core/small_file.hpp"
 #include "observe/coverage/time_samples.hpp"
 #include "observe/threads/thread.hpp"
 
@@ -83,10 +82,8 @@ constexpr std::size_t k_most_step = std::size_t{16} << 20;
 bool is_large(std::uint64_t bytes) noexcept {
   rusage use{};
   if (getrusage(RUSAGE_SELF, &use) == 0 && static_cast<std::uint64_t>(use.ru_maxrss) << 10 < bytes) return false;
-  char text[128];
-  unsigned long long all = 0, resident = 0;
-  return read_small_file("/proc/self/statm", text, sizeof text) &&
-         std::sscanf(text, "%llu %llu", &all, &resident) == 2 && resident * k_page >= bytes;
+  const auto memory = process_memory();
+  return memory && memory->resident.value >= bytes;
 }
 
 struct Code {

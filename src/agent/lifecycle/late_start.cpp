@@ -23,13 +23,13 @@ namespace terrace::agent {
 
 namespace {
 
-struct Found {
+struct Contents {
   std::size_t size = 0;  // of static data
   bool asks = false;
 };
 
 int look_at(dl_phdr_info* info, std::size_t, void* context) noexcept {
-  auto& found = *static_cast<Found*>(context);
+  auto& found = *static_cast<Contents*>(context);
   std::size_t size = 0;
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const auto& part = info->dlpi_phdr[i];
@@ -113,11 +113,12 @@ bool is_first_allocator() noexcept {
 bool is_checked() noexcept { return dl_iterate_phdr(find_checker, nullptr) != 0; }
 
 Beginning beginning_of(const char* session) noexcept {
-  if (!std::string_view(session).ends_with(runtime::k_late_session)) return {};
+  const bool has_choice = !std::string_view(session).ends_with(runtime::k_called_session);
+  if (has_choice && !std::string_view(session).ends_with(runtime::k_late_session)) return {};
   if (access(session, R_OK) != 0) return {.is_wanted = false};
-  Found found;
+  Contents found;
   dl_iterate_phdr(look_at, &found);
-  return {true, found.asks, found.size >= k_large};
+  return {true, found.asks, has_choice && found.size >= k_large, has_choice};
 }
 
 }  // namespace terrace::agent

@@ -1,6 +1,7 @@
 // Programs that hold nothing that could be placed are most of what a script or a build runs. In such a process
 // Terrace does not begin: it waits for the first large block or mapping, the first thread, or the first call of
-// its interface. Blocks that came before are the next allocator's, as small ones are.
+// its interface. Blocks that came before are the next allocator's, as small ones are. Where there is one kind of
+// memory large data is left to the next allocator, too: pages of its own cost, and there is nothing to choose.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +21,7 @@ struct Beginning {
   bool is_wanted = true;  // false: another user's process, who may not read the run's folder; nobody asked for it
   bool is_asked_for = true;
   bool has_large_data = true;
+  bool has_choice = true;  // false: one kind of memory, so large data is nothing to begin for
 };
 Beginning beginning_of(const char* session) noexcept;
 

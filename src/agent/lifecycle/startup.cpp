@@ -205,6 +205,9 @@ void note_unmanaged(char** environment) {
   if (file >= 0) syscall(SYS_close, file);
 }
 
+// From what size on a block is worth beginning for, and an object where nothing was asked for.
+constinit std::size_t g_worth_it = k_large;
+
 void begin_now(char** environment, bool is_asked_for, std::uint64_t stack_top, std::vector<StackPiece> above) {
   const LowFilesTaken taken;
   Process* const made = start(environment);
@@ -215,7 +218,7 @@ void begin_now(char** environment, bool is_asked_for, std::uint64_t stack_top, s
   }
   if (made->make_spilled) find_c_library();
   if (!is_asked_for) {
-    made->big_block = std::max<std::uint64_t>(made->big_block, k_large);
+    made->big_block = std::max<std::uint64_t>(made->big_block, g_worth_it);
     made->largest_big_block = k_always_mapped;
   }
   adopt(made);
@@ -256,7 +259,8 @@ void begin(int count, char** words, std::uint64_t stack_top) noexcept {
   const auto beginning = beginning_of(session);
   if (!beginning.is_wanted) return;
   if (beginning.is_asked_for) begin_again_followed(words, environment);
-  if (!beginning.is_asked_for && !beginning.has_large_data && is_first_allocator()) {
+  if (!beginning.has_choice) g_worth_it = SIZE_MAX;
+  if (!beginning.is_asked_for && !beginning.has_large_data && (is_first_allocator() || !beginning.has_choice)) {
     g_top_of_stack = stack_top;
     g_pid.store(getpid());
     register_ours_first();
@@ -288,7 +292,7 @@ Process* started() noexcept {
 Process* started_for(std::size_t size) noexcept {
   auto* const here = process();
   if (here || !g_standing.waits.load(std::memory_order_relaxed)) return here;
-  return size >= k_large ? started() : nullptr;
+  return size >= g_worth_it ? started() : nullptr;
 }
 
 bool is_own_process() noexcept { return g_pid.load() == getpid(); }

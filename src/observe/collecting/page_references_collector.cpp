@@ -23,7 +23,7 @@ PageReferencesCollector::PageReferencesCollector(const machine::Machine& machine
 
 void PageReferencesCollector::count(const Quantum& quantum, const Tally& tally) {
   threads_.ran(quantum.thread);
-  if (!in_window_ && now_ >= next_window_) open();
+  if (!in_window_ && now_ >= next_window()) open();
   if (in_window_)
     for (const auto& miss : quantum.misses)
       if (miss.kind != MissKind::writeback && miss.chunk != memory::k_no_chunk)
@@ -60,15 +60,15 @@ void PageReferencesCollector::close() {
   if (!phases().empty()) overlap(phases().back().name);
   in_window_ = false;
   ++windows_;
-  std::uint64_t used = 0;
-  for (const auto& [chunk, pages] : referenced_.entries()) {
-    const auto size = chunks_[chunk].size;
-    used += static_cast<std::uint64_t>(
-        std::ceil(pages.touched(size, k_lines_told_apart * line_) / static_cast<double>(page_of(size))));
-  }
-  const auto cost = bill_.add_smaps(pages_of(chunks_)) + bill_.add_used_again(used);
-  next_window_ = now_ + cost.value / k_share_of_references;
+  last_window_ = now_;
+  // What was cleared and is not used now is used later, and paid then.
+  bill_.add_window(pages_of(chunks_));
   known_.add(overlaps_, used_by_object());
+}
+
+// When the time since the last one has earned another.
+double PageReferencesCollector::next_window() const {
+  return last_window_ + window_cost(pages_of(chunks_)).value / k_share_of_references;
 }
 
 ReferencedPhases::ByObject PageReferencesCollector::used_by_object() const {

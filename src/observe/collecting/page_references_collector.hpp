@@ -2,12 +2,11 @@
 // cleared, summed by mapping, where each object has a mapping of its own (proc(5): clear_refs, and the Referenced
 // figure of smaps).
 //
-// Bits are cleared, and read when a window of time is over; so often that both, and what the program then pays for
-// its pages, take 1.5 % of the time. What was used
-// of an object in a window counts as read once: a sweep that takes longer than a window uses each page once or
-// twice, so that its bytes are those that it moves. What a window uses whole may have been used many times, and
-// counts as little as if it had been swept once a window; that is the collector's error, and the smaller the
-// window the smaller it is.
+// Bits are cleared, and read when a window of time is over; when the time has come in which both, and what the
+// program then pays for its pages, are 1.5 %. What was used of an object in a window counts as read once: a sweep
+// that takes longer than a window uses each page once or twice, so that its bytes are those that it moves. What a
+// window uses whole may have been used many times, and counts as little as if it had been swept once a window;
+// that is the collector's error, and the smaller the window the smaller it is.
 //
 // What phases were found to use is kept from one iteration to the next (referenced_phases.hpp).
 //
@@ -48,6 +47,7 @@ class PageReferencesCollector final : public Collector {
   void open();
   void close();
   void overlap(const std::string& phase);
+  [[nodiscard]] double next_window() const;
   [[nodiscard]] ReferencedPhases::ByObject used_by_object() const;
 
   CoreCost cost_;
@@ -61,7 +61,7 @@ class PageReferencesCollector final : public Collector {
   double now_ = 0;  // seconds of progress, while it listens
   double phase_begun_ = 0;
   double window_begun_ = 0;
-  double next_window_ = 0;  // at this time
+  double last_window_ = 0;  // its end
   bool in_window_ = false;
   std::uint64_t windows_ = 0;
   std::vector<ReferencedPhases::Overlap> overlaps_;  // of this window

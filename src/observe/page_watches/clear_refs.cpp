@@ -1,8 +1,12 @@
 // /proc/self/clear_refs clears the "used" marks of all of the process's pages, /proc/self/smaps counts them by
 // mapping (proc(5)). Needs no rights and no other kernel than any; a window costs a pass over the page tables.
+#include <atomic>
+#include <cerrno>
 #include <cstring>
 
 #include "core/error.hpp"
+#include "core/process_memory.hpp"
+#include "core/rounding.hpp"
 #include "core/small_file.hpp"
 #include "observe/page_watch.hpp"
 #include "observe/pages/own_process.hpp"
@@ -23,15 +27,26 @@ class ClearRefs final : public PageWatch {
     translations_.drop();
   }
   void read(std::span<const WatchedRange> ranges, std::span<std::uint64_t> used) override {
+    cleared_ = 0;
     if (begun_ && process_.still())
-      read_referenced(k_smaps, ranges, used);
+      cleared_ = pages_in_memory(read_referenced(k_smaps, ranges, used));
     else
       std::ranges::fill(used, k_unknown);
   }
+  [[nodiscard]] std::uint64_t cleared() const override { return cleared_; }
 
  private:
+  // Of the whole process, as all of it is cleared. Huge ones that were not met count as small ones.
+  static std::uint64_t pages_in_memory(const SmapsFound& found) noexcept {
+    const auto memory = process_memory();
+    const auto all = memory ? memory->resident.value / page_size() : 0;
+    const auto of_huge = found.huge / page_size();
+    return all > of_huge ? all - of_huge + found.huge / k_huge_page : all;
+  }
+
   OwnProcess process_;
   Translations translations_;
+  std::uint64_t cleared_ = 0;
   bool begun_ = false;
 };
 
@@ -39,10 +54,13 @@ class Variant final : public PageWatchVariant {
  public:
   [[nodiscard]] std::string_view name() const override { return "clear-refs"; }
   [[nodiscard]] std::string lacks() const override {
-    if (const int error = write_small_file(k_clear, "1"); error < 0)
-      return std::string(k_clear) + ": " + std::strerror(-error);
+    const auto file = syscall(SYS_openat, AT_FDCWD, k_clear, O_WRONLY | O_CLOEXEC);
+    if (file < 0) return std::string(k_clear) + ": " + std::strerror(errno);
+    syscall(SYS_close, file);
     ClearRefs watch;
-    return try_watch(watch, k_smaps);
+    auto why = try_watch(watch, k_smaps);
+    works_ = why.empty();
+    return why;
   }
   [[nodiscard]] std::string_view misses() const override {
     return "which pages of a mapping: ranges that share one get shares of its figure";
@@ -50,9 +68,13 @@ class Variant final : public PageWatchVariant {
   [[nodiscard]] bool tells_pages() const override { return false; }
   [[nodiscard]] int rank() const override { return 0; }
   [[nodiscard]] std::unique_ptr<PageWatch> make() const override {
-    if (const auto why = lacks(); !why.empty()) throw Error(Code::failed, why);
+    if (!works_)
+      if (const auto why = lacks(); !why.empty()) throw Error(Code::failed, why);
     return std::make_unique<ClearRefs>();
   }
+
+ private:
+  mutable std::atomic<bool> works_{false};  // all of the program's pages are paid for when it is tried
 };
 
 }  // namespace

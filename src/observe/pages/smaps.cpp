@@ -11,7 +11,13 @@ namespace terrace::observe {
 
 namespace {
 
-constexpr char k_figure[] = "Referenced:";
+constexpr const char* k_figure = "Referenced:";
+constexpr const char* k_huge_figure = "AnonHugePages:";
+
+const char* behind(const char* line, const char* name) {
+  const auto length = std::strlen(name);
+  return std::strncmp(line, name, length) == 0 ? line + length : nullptr;
+}
 
 // Decimal, at most the largest number.
 std::uint64_t read_decimal(const char* text) {
@@ -26,17 +32,25 @@ std::uint64_t read_decimal(const char* text) {
 
 }  // namespace
 
+// No more than the mapping has.
+std::uint64_t SmapsLines::bytes_in(const char* figure) const noexcept {
+  while (*figure == ' ' || *figure == '\t') ++figure;
+  const auto kibibytes = read_decimal(figure);
+  const auto size = mapping_.high - mapping_.low;
+  return kibibytes > size / 1024 ? size : kibibytes * 1024;
+}
+
 bool SmapsLines::take(const char* line) noexcept {
   // Figures have names with capitals, heads begin with an address in small letters.
-  if (std::strncmp(line, k_figure, sizeof k_figure - 1) == 0) {
+  if (const char* const figure = behind(line, k_figure)) {
     if (!headed_) return false;
     headed_ = false;
-    const char* at = line + sizeof k_figure - 1;
-    while (*at == ' ' || *at == '\t') ++at;
-    const auto kibibytes = read_decimal(at);
-    const auto size = mapping_.high - mapping_.low;
-    mapping_.bytes = kibibytes > size / 1024 ? size : kibibytes * 1024;
+    mapping_.bytes = bytes_in(figure);
     return true;
+  }
+  if (const char* const figure = behind(line, k_huge_figure)) {
+    huge_ += bytes_in(figure);
+    return false;
   }
   const char* at = line;
   const auto low = read_hexadecimal(at);
@@ -63,8 +77,8 @@ void add_referenced(const ReferencedMapping& mapping, std::span<const WatchedRan
   }
 }
 
-bool read_referenced(const char* path, std::span<const WatchedRange> ranges,
-                     std::span<std::uint64_t> used) noexcept {
+SmapsFound read_referenced(const char* path, std::span<const WatchedRange> ranges,
+                           std::span<std::uint64_t> used) noexcept {
   std::ranges::fill(used, PageWatch::k_unknown);
   MapsReader reader(path);
   SmapsLines lines;
@@ -74,9 +88,10 @@ bool read_referenced(const char* path, std::span<const WatchedRange> ranges,
   while (reader.line(line, sizeof line)) {
     if (!lines.take(line)) continue;
     any = true;
+    if (!ranges.empty() && lines.mapping().low >= ranges.back().high) break;
     add_referenced(lines.mapping(), ranges, used, first);
   }
-  return any;
+  return {any, lines.huge()};
 }
 
 }  // namespace terrace::observe

@@ -23,9 +23,14 @@ class SmapsLines {
   // error.
   bool take(const char* line) noexcept;
   [[nodiscard]] const ReferencedMapping& mapping() const noexcept { return mapping_; }
+  // Bytes in huge pages of all mappings so far.
+  [[nodiscard]] std::uint64_t huge() const noexcept { return huge_; }
 
  private:
+  [[nodiscard]] std::uint64_t bytes_in(const char* figure) const noexcept;
+
   ReferencedMapping mapping_;
+  std::uint64_t huge_ = 0;
   bool headed_ = false;
 };
 
@@ -35,9 +40,12 @@ class SmapsLines {
 void add_referenced(const ReferencedMapping& mapping, std::span<const WatchedRange> ranges,
                     std::span<std::uint64_t> used, std::size_t& first) noexcept;
 
-// Of each range the bytes that were used, k_unknown where nothing is mapped. False where the file cannot be read
-// or has no such figures, and then all are unknown.
-bool read_referenced(const char* path, std::span<const WatchedRange> ranges,
-                     std::span<std::uint64_t> used) noexcept;
+struct SmapsFound {
+  bool any = false;        // false: the file cannot be read or has no such figures, and all ranges are unknown
+  std::uint64_t huge = 0;  // bytes in huge pages of the mappings up to the last of the ranges
+};
+// Of each range the bytes that were used, k_unknown where nothing is mapped. Reads no further than the ranges go.
+SmapsFound read_referenced(const char* path, std::span<const WatchedRange> ranges,
+                           std::span<std::uint64_t> used) noexcept;
 
 }  // namespace terrace::observe

@@ -24,6 +24,8 @@ inline constexpr std::uint32_t k_session_version = 12;
 inline constexpr const char* k_session_variable = "TERRACE_SESSION";  // path of the session file
 // How its name ends where processes may wait until there is something that could be placed.
 inline constexpr const char* k_late_session = ".late";
+// And where there is nothing to choose, so that they wait until the program itself calls for Terrace.
+inline constexpr const char* k_called_session = ".called";
 
 enum class Backend : std::uint8_t { real, virtual_time };
 

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "core/process_memory.hpp"
 #include "core/rounding.hpp"
 #include "core/small_file.hpp"
 #include "transfer/spill/spill_limits.hpp"
@@ -16,14 +17,9 @@
 namespace terrace::transfer {
 
 Resident resident() noexcept {
-  char text[128];
-  unsigned long long size = 0;
-  unsigned long long all = 0;
-  unsigned long long of_files = 0;
-  if (!read_small_file("/proc/self/statm", text, sizeof text) ||
-      std::sscanf(text, "%llu %llu %llu", &size, &all, &of_files) != 3)
-    return {};
-  return {all * k_page, of_files * k_page};
+  const auto memory = process_memory();
+  if (!memory) return {};
+  return {memory->resident.value, memory->of_files.value};
 }
 
 std::uint64_t user_ns(std::uint32_t thread) noexcept {

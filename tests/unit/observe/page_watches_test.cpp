@@ -362,6 +362,27 @@ TEST(KernelMonitor, AKilledProgramLeavesNothingRunningAndNothingInUse) {
   close(ready[1]);
 }
 
+// What the program pays for afterwards: of the whole process where the kernel clears all of it.
+TEST(ClearRefs, KnowsHowManyPagesItCleared) {
+  const auto found = std::ranges::find(page_watches(), "clear-refs", &PageWatchVariant::name);
+  ASSERT_NE(found, page_watches().end());
+  if (const auto lacks = (*found)->lacks(); !lacks.empty()) GTEST_SKIP() << lacks;
+  const auto watch = (*found)->make();
+  const auto cleared = [&](const std::vector<WatchedRange>& ranges) {
+    std::vector<std::uint64_t> bytes(ranges.size());
+    watch->begin(ranges);
+    watch->read(ranges, bytes);
+    return watch->cleared();
+  };
+  const Memory little(16);
+  const auto before = cleared({little.range()});
+  constexpr std::size_t k_pages = 10000;
+  const Memory much(k_pages);
+  const auto after = cleared({little.range()});  // though it asks for the others alone
+  EXPECT_GE(after, before + k_pages);
+  EXPECT_LE(after, before + k_pages + 2000);
+}
+
 TEST(PageWatchTable, EachHasANameARankAndSomethingToSayWhereItLacks) {
   std::vector<int> ranks;
   for (const auto* variant : page_watches()) {

@@ -28,8 +28,11 @@ class TextFile {
   TextFile& operator=(const TextFile&) = delete;
   std::vector<std::uint64_t> used(const std::vector<WatchedRange>& ranges, bool& any) const {
     std::vector<std::uint64_t> bytes(ranges.size());
-    any = read_referenced(path_.c_str(), ranges, bytes);
+    any = read(ranges, bytes).any;
     return bytes;
+  }
+  SmapsFound read(const std::vector<WatchedRange>& ranges, std::vector<std::uint64_t>& bytes) const {
+    return read_referenced(path_.c_str(), ranges, bytes);
   }
 
  private:
@@ -55,10 +58,23 @@ TEST(Smaps, FiguresGoToTheRangesOfTheirMappings) {
   EXPECT_EQ(bytes, (std::vector<std::uint64_t>{16384 / 4, 16384 / 4 * 3, 0x4000, k_unknown}));
 }
 
+TEST(Smaps, HugePagesAreThoseOfTheMappingsUpToTheLastRange) {
+  const TextFile file(
+      "10000000-10800000 rw-p 00000000 00:00 0 \nReferenced: 8192 kB\nAnonHugePages:      4096 kB\n"
+      "20000000-20400000 rw-p 00000000 00:00 0 \nReferenced: 4096 kB\nAnonHugePages:      9999 kB\n"
+      "30000000-30400000 rw-p 00000000 00:00 0 \nReferenced: 4096 kB\nAnonHugePages:      4096 kB\n");
+  std::vector<std::uint64_t> bytes(1);
+  const std::vector<WatchedRange> ranges = {{0x20000000, 0x20200000}};
+  const auto found = file.read(ranges, bytes);
+  EXPECT_TRUE(found.any);
+  EXPECT_EQ(found.huge, (4U << 20) + (4U << 20));  // no more than a mapping has
+  EXPECT_EQ(bytes.front(), 2U << 20);
+}
+
 TEST(Smaps, NoFileAndNoFiguresAreNotNothingUsed) {
   const std::vector<WatchedRange> ranges = {{0x1000, 0x2000}};
   std::vector<std::uint64_t> bytes(1);
-  EXPECT_FALSE(read_referenced("/no/such/file", ranges, bytes));
+  EXPECT_FALSE(read_referenced("/no/such/file", ranges, bytes).any);
   EXPECT_EQ(bytes.front(), k_unknown);
   bool any = true;
   EXPECT_EQ(TextFile("1000-2000 rw-p 00000000 00:00 0\nRss: 4 kB\n").used(ranges, any).front(), k_unknown);
@@ -152,7 +168,7 @@ TEST(Smaps, TheKernelsOwnTextHasEveryMapping) {
   const auto low = reinterpret_cast<std::uint64_t>(map);
   const std::vector<WatchedRange> ranges = {{low, low + 8 * page}};
   std::vector<std::uint64_t> bytes(1);
-  EXPECT_TRUE(read_referenced("/proc/self/smaps", ranges, bytes));
+  EXPECT_TRUE(read_referenced("/proc/self/smaps", ranges, bytes).any);
   EXPECT_NE(bytes.front(), k_unknown);
   munmap(map, 8 * page);
 }

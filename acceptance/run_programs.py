@@ -7,6 +7,7 @@ import sys
 
 from harness import main
 from programs_lines import (
+    arrays,
     cost,
     guests,
     lacking,
@@ -23,6 +24,7 @@ from programs_lines.cases import remove_inputs
 # In the order of what was promised.
 LINES = [
     *cost.LINES,
+    *arrays.LINES,
     *watched.LINES,
     *over_file.LINES,
     *predicted.LINES,

@@ -10,6 +10,7 @@ from programs_lines import (
     arrays,
     cost,
     guests,
+    hbwmalloc,
     lacking,
     launch,
     over_file,
@@ -33,6 +34,7 @@ LINES = [
     *references.LINES,
     *small.LINES,
     *launch.LINES,
+    *hbwmalloc.LINES,
     *guests.LINES,
 ]
 

@@ -36,7 +36,7 @@ class Account:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self) -> Iterator[None]:
-        self.handlers[multiarray.get_handler_name()] += 1
+        self.handlers[str(multiarray.get_handler_name())] += 1
         return (yield)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

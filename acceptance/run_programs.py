@@ -18,6 +18,7 @@ from programs_lines import (
     references,
     small,
     watched,
+    ways_in,
     wrong_plan,
 )
 from programs_lines.cases import remove_inputs
@@ -35,6 +36,7 @@ LINES = [
     *small.LINES,
     *launch.LINES,
     *hbwmalloc.LINES,
+    *ways_in.LINES,
     *guests.LINES,
 ]
 

@@ -1,8 +1,14 @@
-"""Programs that cannot gain: they hold little, read and write files, or are over soon."""
+"""Programs that cannot gain: they hold little, read and write files, or are over soon.
+
+Once as they run on a machine with one kind of memory, where nothing is to be placed; once on one node that a
+machine file calls two kinds (same_node.toml), where Terrace watches, plans and moves.
+"""
 
 from __future__ import annotations
 
 import functools
+import shutil
+import sqlite3
 import statistics
 import subprocess
 import time
@@ -13,9 +19,12 @@ from harness import ROOT, SETTINGS, TERRACE, Line, Measured, keep_part
 
 from programs_lines.cases import chosen_names
 from programs_lines.needed import require
-from programs_lines.runs import scratch
+from programs_lines.runs import OURS, PLAIN, scratch
+from programs_lines.watched import MACHINE
 
 LOSS = 0.01
+WATCHED = "watched"
+WAYS = (PLAIN, OURS, WATCHED)
 # Each takes a second or more, so that the launch itself, which has a line of its own, is not what is measured.
 PROGRAMS: dict[str, str] = {
     "sort": "sort -S 8M --parallel=1 numbers -o sorted",
@@ -41,11 +50,30 @@ PROGRAMS: dict[str, str] = {
 }
 
 
-def _once(words: str, is_ours: bool, where: Path) -> tuple[float, bytes]:
-    command = ["/bin/sh", "-c", words]
+Row = dict[str, Any]
+
+
+def _prefix(way: str, profile: Path) -> list[str]:
+    """The words in front of the program."""
+    if way == PLAIN:
+        return []
+    watching = ["--machine", str(MACHINE), "--fast", "64MiB", "-o", str(profile)] if way == WATCHED else []
+    return [str(TERRACE), "run", *watching, "--"]
+
+
+def _own(text: bytes, way: str) -> bytes:
+    """What the program wrote: where nothing is watched Terrace has nothing to say."""
+    lines = text.splitlines(keepends=True)
+    return b"".join(line for line in lines if way != WATCHED or not line.startswith(b"terrace: "))
+
+
+def _once(words: str, way: str, where: Path) -> tuple[float, bytes]:
+    profile = _profile(where)
+    profile.unlink(missing_ok=True)
+    command = [*_prefix(way, profile), "/bin/sh", "-c", words]
     begun = time.perf_counter()
     done = subprocess.run(
-        [str(TERRACE), "run", "--", *command] if is_ours else command,
+        command,
         cwd=where,
         env={"PATH": "/usr/bin:/bin", "LC_ALL": "C", "ROOT": str(ROOT), "HOME": str(where), "TMPDIR": "/tmp"},
         stdin=subprocess.DEVNULL,
@@ -53,56 +81,116 @@ def _once(words: str, is_ours: bool, where: Path) -> tuple[float, bytes]:
         stderr=subprocess.STDOUT,
         timeout=600,
     )
-    return time.perf_counter() - begun, done.stdout + str(done.returncode).encode()
+    return time.perf_counter() - begun, _own(done.stdout, way) + str(done.returncode).encode()
 
 
-def _measured(name: str, where: Path) -> dict[str, Any]:
+def _profile(where: Path) -> Path:
+    """Of the last run that was watched, beside the folder that programs run in."""
+    return where.with_name(f"{where.name}.terrace")
+
+
+def was_watched(profile: Path) -> bool:
+    """Whether the pages of an object were."""
+    if not profile.exists():
+        return False
+    with sqlite3.connect(profile) as store:
+        return any("objects are watched by" in text for (text,) in store.execute("SELECT text FROM note"))
+
+
+def _measured(name: str, where: Path) -> Row:
     require(("bc", "xz", "zstd", "perl", "g++"))
-    seconds: dict[bool, list[float]] = {False: [], True: []}
-    same = True
-    _, truth = _once(PROGRAMS[name], False, where)
+    seconds: dict[str, list[float]] = {way: [] for way in WAYS}
+    wrong: set[str] = set()
+    _, truth = _once(PROGRAMS[name], PLAIN, where)
+    seen = False
     for turn in range(2 * SETTINGS.turns):
-        for is_ours in (False, True) if turn % 2 == 0 else (True, False):
-            took, outcome = _once(PROGRAMS[name], is_ours, where)
-            seconds[is_ours].append(took)
-            same = same and outcome == truth
-    plain, ours = (statistics.median(seconds[way]) for way in (False, True))
-    # The interval of the paired differences' median by the sign test says what the machine's noise allows.
-    pairs = sorted(b / a - 1 for a, b in zip(seconds[False], seconds[True], strict=True))
-    low, high = pairs[len(pairs) // 5], pairs[-1 - len(pairs) // 5]
-    return {"program": name, "plain": plain, "ours": ours, "low": low, "high": high, "same": same}
+        for way in WAYS if turn % 2 == 0 else reversed(WAYS):
+            took, outcome = _once(PROGRAMS[name], way, where)
+            seconds[way].append(took)
+            if outcome != truth:
+                wrong.add(way)
+            if way == WATCHED:
+                seen = seen or was_watched(_profile(where))
+    _profile(where).unlink(missing_ok=True)
+    return {"program": name, "seconds": seconds, "wrong": sorted(wrong), "seen": seen}
 
 
-def _all() -> Measured:
+def _rows() -> list[Row]:
     where = scratch() / "terrace-programs-small"
     where.mkdir(exist_ok=True)
-    numbers = where / "numbers"
-    if not numbers.exists():
-        numbers.write_text("".join(f"{i * 48271 % 2147483647}\n" for i in range(2_000_000)))
-    found = [
-        keep_part(f"small-{name}", functools.partial(_measured, name, where), timed=True)
-        for name in chosen_names(PROGRAMS)
-    ]
-    subprocess.run(["rm", "-rf", where], check=True)
-    losses = {row["program"]: row["ours"] / row["plain"] - 1 for row in found}
-    beyond = {name: loss for name, loss in losses.items() if loss > LOSS}
-    wrong = [row["program"] for row in found if not row["same"]]
+    try:
+        numbers = where / "numbers"
+        if not numbers.exists():
+            numbers.write_text("".join(f"{i * 48271 % 2147483647}\n" for i in range(2_000_000)))
+        return [
+            keep_part(f"small-{name}", functools.partial(_measured, name, where), timed=True)
+            for name in chosen_names(PROGRAMS)
+        ]
+    finally:
+        shutil.rmtree(where, ignore_errors=True)
+
+
+@functools.cache
+def _found() -> list[Row]:
+    return _rows()
+
+
+def loss(row: Row, way: str) -> float:
+    """The median over the plain one's, less 1."""
+    return float(statistics.median(row["seconds"][way]) / statistics.median(row["seconds"][PLAIN]) - 1)
+
+
+def _interval(row: Row, way: str) -> str:
+    """That of the paired differences' median by the sign test says what the machine's noise allows."""
+    pairs = sorted(b / a - 1 for a, b in zip(row["seconds"][PLAIN], row["seconds"][way], strict=True))
+    return f"{pairs[len(pairs) // 5]:+.1%} to {pairs[-1 - len(pairs) // 5]:+.1%}"
+
+
+def judged(found: list[Row], way: str) -> tuple[str, bool]:
+    """What is told of the programs' losses in one way, and whether all are within the limit and as plain."""
+    losses = {row["program"]: loss(row, way) for row in found}
+    beyond = {name: one for name, one in losses.items() if one > LOSS}
+    wrong = [row["program"] for row in found if way in row["wrong"]]
     worst = max(losses, key=lambda name: losses[name])
     text = f"{len(found) - len(beyond)} of {len(found)} lose at most {LOSS:.0%}"
     text += f"; the worst {losses[worst]:+.1%}, {worst}"
     text += f"; other output: {', '.join(wrong)}" if wrong else ""
-    text += "\n" + ", ".join(f"{name} {loss:+.1%}" for name, loss in beyond.items()) if beyond else ""
+    text += "\n" + ", ".join(f"{name} {one:+.1%}" for name, one in beyond.items()) if beyond else ""
+    return text, not beyond and not wrong
+
+
+def _all(way: str) -> Measured:
+    found = _found()
+    text, holds = judged(found, way)
+    if way == WATCHED:
+        seen = [row["program"] for row in found if row["seen"]]
+        text += f"\nin {len(seen)} of {len(found)} there was something to watch: {', '.join(seen) or 'none'}"
+        text += f"\nbeside, where nothing is watched: {judged(found, OURS)[0].splitlines()[0]}"
+        holds = holds and bool(seen)
     rows = [
         {
             "program": row["program"],
-            "plain_s": f"{row['plain']:.2f}",
-            "terrace_s": f"{row['ours']:.2f}",
-            "loss": f"{row['ours'] / row['plain'] - 1:+.1%}",
-            "interval": f"{row['low']:+.1%} to {row['high']:+.1%}",
+            "plain_s": f"{statistics.median(row['seconds'][PLAIN]):.2f}",
+            "terrace_s": f"{statistics.median(row['seconds'][way]):.2f}",
+            "loss": f"{loss(row, way):+.1%}",
+            "interval": _interval(row, way),
+            **({"watched": "yes" if row["seen"] else "no"} if way == WATCHED else {}),
         }
         for row in found
     ]
-    return Measured(text, not beyond and not wrong, rows)
+    return Measured(text, holds, rows)
 
 
-LINES = [Line("programs that cannot gain", "20 of them lose at most 1 %, medians of interleaved runs", _all)]
+LINES = [
+    Line(
+        "programs that cannot gain",
+        "20 of them lose at most 1 %, medians of interleaved runs",
+        functools.partial(_all, OURS),
+    ),
+    Line(
+        "programs that cannot gain, watched",
+        "the same where Terrace watches, plans and moves, on one node called two kinds of memory: at most 1 %, "
+        "output as without",
+        functools.partial(_all, WATCHED),
+    ),
+]

@@ -1,0 +1,48 @@
+"""Programs that cannot gain: what of a run is the program's own, and which losses are told."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "acceptance"))
+
+from programs_lines import small  # noqa: E402
+
+
+def row(name, ours, watched, wrong=()):
+    seconds = {small.PLAIN: [1.0, 1.0, 1.0], small.OURS: ours, small.WATCHED: watched}
+    return {"program": name, "seconds": seconds, "wrong": list(wrong), "seen": True}
+
+
+def test_each_way_is_judged_by_itself():
+    found = [row("one", [1.0, 1.005, 9.0], [1.0, 1.02, 1.03]), row("two", [0.9, 1.0, 1.0], [1.0, 1.0, 1.0])]
+    assert small.judged(found, small.OURS) == ("2 of 2 lose at most 1%; the worst +0.5%, one", True)
+    text, holds = small.judged(found, small.WATCHED)
+    assert not holds
+    assert text.splitlines() == ["1 of 2 lose at most 1%; the worst +2.0%, one", "one +2.0%"]
+
+
+def test_other_output_falls_short():
+    text, holds = small.judged([row("one", [1.0], [1.0], wrong=[small.WATCHED])], small.WATCHED)
+    assert not holds
+    assert "other output: one" in text
+    assert small.judged([row("one", [1.0], [1.0], wrong=[small.WATCHED])], small.OURS)[1]
+
+
+def test_lines_of_terrace_are_the_programs_where_it_has_nothing_to_say():
+    text = b"a\nterrace: 3 iterations\nb"
+    assert small._own(text, small.WATCHED) == b"a\nb"
+    assert small._own(text, small.OURS) == text
+
+
+def test_what_was_watched_is_read_from_the_profile(tmp_path):
+    profile = tmp_path / "o.terrace"
+    assert not small.was_watched(profile)
+    with sqlite3.connect(profile) as store:
+        store.execute("CREATE TABLE note(text TEXT)")
+        assert not small.was_watched(profile)
+        store.execute("INSERT INTO note VALUES ('no hooks: objects are watched by clear-refs')")
+    assert small.was_watched(profile)

@@ -1,4 +1,8 @@
-"""What a launch costs, and what each process that a program starts."""
+"""What a launch costs, and what each process that a program starts.
+
+Where nothing is watched, as on a machine with one kind of memory. What it costs where Terrace watches, on one node
+that a machine file calls two kinds, is told beside.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness import SETTINGS, TERRACE, Line, Measured, keep_part
+
+from programs_lines.watched import MACHINE
 
 LAUNCH = 5e-3  # seconds beyond plain
 CHILDREN = 0.03
@@ -34,17 +40,20 @@ def _took(words: Sequence[str], where: Path) -> tuple[float, float]:
 
 
 def _pairs(command: list[str], count: int) -> dict[str, list[list[float]]]:
-    """Clock and processor of plain runs, of runs under Terrace, and with TERRACE=off."""
+    """Clock and processor of plain runs, of runs under Terrace, with TERRACE=off, and watched."""
     own = {"plain": command, "terrace": [str(TERRACE), "run", "--", *command]}
     own["off"] = ["env", "TERRACE=off", *own["terrace"]]
-    found: dict[str, list[list[float]]] = {way: [] for way in own}
     where = Path(tempfile.mkdtemp(prefix="terrace-programs-"))
+    watching = ["--machine", str(MACHINE), "--fast", "64MiB", "--quiet", "-o", str(where / "kept.terrace")]
+    own["watched"] = [str(TERRACE), "run", *watching, "--", *command]
+    found: dict[str, list[list[float]]] = {way: [] for way in own}
     try:
         for words in own.values():
             _took(words, where)  # files that are read from the disk, and what is kept of the program
         for turn in range(count):
             for way in own if turn % 2 == 0 else reversed(own):
                 found[way].append(list(_took(own[way], where)))
+                (where / "kept.terrace").unlink(missing_ok=True)
     finally:
         shutil.rmtree(where, ignore_errors=True)
     return found
@@ -62,7 +71,8 @@ def _launch() -> Measured:
     more = found["terrace"][0] - found["plain"][0]
     text = (
         f"{found['plain'][0] * 1e3:.1f} ms plain, {found['terrace'][0] * 1e3:.1f} ms, {more * 1e3:.1f} ms more; "
-        f"with TERRACE=off, and env(1) in front, {(found['off'][0] - found['plain'][0]) * 1e3:.1f} ms more"
+        f"with TERRACE=off, and env(1) in front, {(found['off'][0] - found['plain'][0]) * 1e3:.1f} ms more; "
+        f"watched {(found['watched'][0] - found['plain'][0]) * 1e3:.1f} ms more"
     )
     return Measured(text, more < LAUNCH)
 
@@ -73,9 +83,10 @@ def _children(name: str, script: str) -> Measured:
     once = launch["terrace"][0] - launch["plain"][0]
     more = (found["terrace"][0] - once) / found["plain"][0] - 1
     cpu = found["terrace"][1] / found["plain"][1] - 1
+    watched = (found["watched"][0] - launch["watched"][0] + launch["plain"][0]) / found["plain"][0] - 1
     text = (
         f"{found['plain'][0]:.3f} s plain, {found['terrace'][0]:.3f} s: {more:+.1%} without the launch itself, "
-        f"{cpu:+.1%} of processor time with it"
+        f"{cpu:+.1%} of processor time with it; watched {watched:+.1%}"
     )
     return Measured(text, more <= CHILDREN)
 

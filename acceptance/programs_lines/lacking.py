@@ -1,9 +1,15 @@
-"""Systems that lack something (tests/support/lacking.py), each tried with real programs."""
+"""Systems that lack something (tests/support/lacking.py), each tried with real programs.
+
+Once as they run on a machine with one kind of memory, once on one node that a machine file calls two kinds
+(same_node.toml), so that pages are watched and moved, which is what uses most of what is missing.
+"""
 
 from __future__ import annotations
 
 import functools
 import importlib.util
+import re
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -14,7 +20,10 @@ from typing import Any
 
 from harness import ROOT, TERRACE, Line, Measured, keep_part
 
+from programs_lines.cases import chosen_names
 from programs_lines.needed import require
+from programs_lines.small import was_watched
+from programs_lines.watched import MACHINE
 
 _SQL = (
     "WITH RECURSIVE n(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM n WHERE i < 200000) "
@@ -27,6 +36,23 @@ PROGRAMS: dict[str, list[str]] = {
     "g++": ["/bin/sh", "-c", f"g++ -std=c++20 -O1 -I{ROOT}/src -c {ROOT}/src/core/plan.cpp -o - -S | md5sum"],
     "sort": ["/bin/sh", "-c", "seq 300000 | rev | LC_ALL=C sort -S 60M | md5sum"],
 }
+
+
+# Two arrays, of which one fits into fast memory, read for as long as it takes to watch, plan and move.
+_SWEEPS = """import sys, time, zlib
+a, b = bytearray(range(256)) * (24 << 12), bytearray(range(255, -1, -1)) * (24 << 12)
+ends = time.monotonic() + 6
+while time.monotonic() < ends:
+    found = zlib.crc32(a) ^ b.count(7)
+print(found)
+sys.exit(6)"""
+ALL_THERE = "all there"  # the condition in which nothing is missing
+WATCHED_PROGRAMS = {**PROGRAMS, "sweeps": ["/usr/bin/python3", "-c", _SWEEPS]}
+# How the lines begin by which a run that was watched ends on every system.
+_CLOSING = re.compile(
+    r"terrace: (\d+ iterations? in |no main loop was seen|no access was seen|nothing was seen|gained |lost "
+    r"|undone, |an iteration took )"
+)
 
 
 @functools.cache
@@ -47,51 +73,95 @@ def _ended(words: Sequence[str], cwd: Path) -> tuple[int, bytes, list[str]]:
     return done.returncode, done.stdout, done.stderr.decode(errors="replace").splitlines()
 
 
-def _tried(name: str) -> dict[str, Any]:
+def beyond_closing(lines: Sequence[str]) -> list[str]:
+    """What Terrace said besides how the run went."""
+    return [line for line in lines if line.startswith("terrace: ") and not _CLOSING.match(line)]
+
+
+def _prefix(profile: Path | None) -> list[str]:
+    """The words in front of the program; a profile is where it is watched."""
+    watching = ["--machine", str(MACHINE), "--fast", "28MiB", "-o", str(profile)] if profile else []
+    return [str(TERRACE), "run", *watching, "--"]
+
+
+def _moves(profile: Path) -> int:
+    with sqlite3.connect(profile) as store:
+        ((count,),) = store.execute("SELECT COUNT(*) FROM move WHERE NOT refused")
+    return int(count)
+
+
+def _tried(name: str, is_watched: bool) -> dict[str, Any]:
     """A condition with all programs: what went wrong, and what Terrace said."""
     require(("sqlite3", "g++"))
     module = _conditions()
-    wrong, said, runs = [], set(), 0
+    wrong, said, runs, seen = [], set(), 0, []
     with tempfile.TemporaryDirectory(prefix="terrace-programs-") as folder:
         where = Path(folder)
         where.chmod(0o755)
-        for program, command in PROGRAMS.items():
+        profiles = where / "profiles"  # any user may write there
+        profiles.mkdir()
+        profiles.chmod(0o777)
+        for number, (program, command) in enumerate((WATCHED_PROGRAMS if is_watched else PROGRAMS).items()):
+            profile = profiles / f"{number}.terrace" if is_watched else None
             try:
                 plain = _ended(module.CONDITIONS[name](where, command), where)
-                ours = _ended(module.CONDITIONS[name](where, [str(TERRACE), "run", "--", *command]), where)
+                ours = _ended(module.CONDITIONS[name](where, [*_prefix(profile), *command]), where)
             except module.LackingError as why:
-                return {"name": name, "wrong": [], "said": [], "runs": 0, "why": str(why)}
+                return {"name": name, "wrong": [], "said": [], "runs": 0, "why": str(why), "seen": []}
             runs += 1
             lines = [line for line in ours[2] if line.startswith("terrace: ")]
-            said |= {line.replace(folder, "FOLDER") for line in lines}
+            told = beyond_closing(lines) if is_watched else lines
+            said |= {line.replace(folder, "FOLDER") for line in told}
             rest = [line for line in ours[2] if not line.startswith("terrace: ")]
-            if (ours[0], ours[1], rest) != plain or len(lines) > 1:
+            if (ours[0], ours[1], rest) != plain or len(told) > 1:
                 wrong.append(f"{name}, {program}: {plain[0]} became {ours[0]}: {' | '.join(ours[2])[:160]}")
-    return {"name": name, "wrong": wrong, "said": sorted(said), "runs": runs, "why": ""}
+            if profile and was_watched(profile):
+                seen.append(f"{program}, {_moves(profile)} moves")
+    return {"name": name, "wrong": wrong, "said": sorted(said), "runs": runs, "why": "", "seen": seen}
 
 
-def _all() -> Measured:
-    found = [keep_part(f"lacking-{name}", functools.partial(_tried, name)) for name in _conditions().CONDITIONS]
+def _all(is_watched: bool) -> Measured:
+    part = "lacking-watched-" if is_watched else "lacking-"
+    found = [
+        keep_part(f"{part}{name}", functools.partial(_tried, name, is_watched))
+        for name in chosen_names(_conditions().CONDITIONS)
+    ]
     wrong = [one for each in found for one in each["wrong"]]
     left = [f"{each['name']}: {each['why']}" for each in found if each["why"]]
     runs = sum(each["runs"] for each in found)
     text = [f"{len(found)} systems, {runs} runs, {len(wrong)} other than plain", *wrong[:8], *left]
+    moved = False
+    if is_watched:
+        blind = [each["name"] for each in found if not each["seen"] and not each["why"]]
+        text.append(f"pages were watched on {sum(bool(each['seen']) for each in found)} systems")
+        text.append(f"not on: {', '.join(blind) or 'none'}")
+        # Where all is there pages have to be watched and moved, else nothing would use what is missing elsewhere.
+        usual = "; ".join(one for each in found if each["name"] == ALL_THERE for one in each["seen"])
+        text.append(f"{ALL_THERE}: {usual or 'no page was watched'}")
+        moved = any(int(count) for count in re.findall(r"(\d+) moves", usual))
     rows = [
         {
             "system": each["name"],
             "runs": each["runs"],
             "wrong": len(each["wrong"]),
             "said": " / ".join(each["said"]),
+            **({"watched": "; ".join(each["seen"])} if is_watched else {}),
         }
         for each in found
     ]
-    return Measured("\n".join(text), not wrong and not left, rows)
+    return Measured("\n".join(text), not wrong and not left and (moved or not is_watched), rows)
 
 
 LINES = [
     Line(
         "systems that lack something",
         "output and exit status as without us, one line on standard error at most",
-        _all,
-    )
+        functools.partial(_all, False),
+    ),
+    Line(
+        "systems that lack something, watched",
+        "the same where Terrace watches, plans and moves, on one node called two kinds of memory: one line at "
+        "most besides how the run went",
+        functools.partial(_all, True),
+    ),
 ]

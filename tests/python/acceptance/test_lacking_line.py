@@ -1,0 +1,27 @@
+"""Systems that lack something, watched: which of Terrace's lines are of how the run went."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "acceptance"))
+
+from programs_lines import lacking  # noqa: E402
+
+CLOSING = [
+    "terrace: 52 iterations in 7.96s of real time (auto), 234 moves of 119MiB; profile in k.terrace",
+    "terrace: gained 11 % (predicted 0.0 %): 127ms in 20 iterations with the plan, 142ms in 16 iterations without",
+    "terrace: no main loop was seen (name it with --loop NAME, or with --phases f,g); profile in k.terrace",
+    "terrace: undone, as it lost 12 %: 127ms in 20 iterations with the plan, 142ms in 16 iterations without",
+]
+MORE = ["terrace: no userfaultfd here: pages are watched less well", "terrace: 7 pages are lost"]
+
+
+def test_lines_of_how_the_run_went_are_left_out():
+    assert lacking.beyond_closing([*CLOSING, *MORE, "of the program"]) == MORE
+
+
+def test_there_is_a_system_that_lacks_nothing():
+    assert lacking.ALL_THERE in lacking._conditions().CONDITIONS

@@ -2,9 +2,9 @@
 and the kernel says where their pages are.
 
 What an emulated machine's iterations take says nothing of its memory: a gain or a loss is told, not judged, and a
-plan may be undone. So each program runs twice: as a user has it, for the proof, and with --keep-plan, so that the
-plan is in force to the end. In both the journal has to say where pages are; in the second what the plan wants in
-near memory has to be there.
+plan may be undone; but what is said of it has to be what the journal's iterations give (proof.py). So each program
+runs twice: as a user has it, for the proof, and with --keep-plan, so that the plan is in force to the end. In both
+the journal has to say where pages are; in the second what the plan wants in near memory has to be there.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any
 
 from harness import ROOT, SETTINGS, Line, Measured, Unavailable, keep_part, run, workloads
 
-from programs_lines import inputs
+from programs_lines import inputs, proof
 from programs_lines.filters import filtered
 from programs_lines.residence import compare, read_account, without_moves
 from programs_lines.runs import scratch
@@ -160,6 +160,10 @@ def _measured(program: Program) -> Row:
                 row[way] = {**_learned(store), "proof": _proof(store)}
             row[way]["residence"] = _resides(folder, program, way)
             row[way]["said"] = [line for line in left(way, "errors").splitlines() if line.startswith("terrace: ")]
+        with sqlite3.connect(folder / f"{program.name}.{PROVED}.terrace") as store:
+            found = list(proof.proofs(store))
+        row["not_proved"] = proof.wrong(found, row[PROVED]["said"])
+        row["gains"] = [one.gain_by_iterations for one in found]
         return row
 
 
@@ -172,9 +176,11 @@ def _wrong(row: Row) -> Iterator[str]:
     for way in (PROVED, KEPT):
         for text in _wrong_way(row[way]):
             yield f"{way}: {text}"
-    proof = row[PROVED]["proof"]
-    if not proof or min(proof["iterations_unplaced"], proof["iterations_placed"]) == 0:
+    found = row[PROVED]["proof"]
+    if not found or min(found["iterations_unplaced"], found["iterations_placed"]) == 0:
         yield "the plan was compared with nothing"
+    for text in row["not_proved"]:
+        yield f"{PROVED}: {text}"
     residence = row[KEPT]["residence"]
     if residence["in_force"] < LEAST_SAMPLES:
         yield f"only {residence['in_force']} samples with the plan in force"
@@ -207,11 +213,11 @@ def _wrong_way(way: Row) -> Iterator[str]:
 
 def _shown(row: Row) -> Row:
     """For the result page."""
-    proof, kept = row[PROVED]["proof"] or {}, row[KEPT]["residence"]
+    found, kept = row[PROVED]["proof"] or {}, row[KEPT]["residence"]
     both = [row[way]["residence"] for way in (PROVED, KEPT)]
 
     def gain(without: str, planned: str) -> str:
-        return f"{100 * (1 - proof[planned] / proof[without]):+.1f} %" if proof else "-"
+        return f"{100 * (1 - found[planned] / found[without]):+.1f} %" if found else "-"
 
     return {
         "program": row["program"],
@@ -221,8 +227,9 @@ def _shown(row: Row) -> Row:
         "to_near_mib": " / ".join(f"{row[way]['to_near'] / 2**20:.1f}" for way in (PROVED, KEPT)),
         "predicted": gain("predicted_unplaced", "predicted"),
         "measured": gain("unplaced", "placed"),
-        "iterations": f"{proof['iterations_placed']} / {proof['iterations_unplaced']}" if proof else "-",
-        "undone": ("yes" if proof["undone"] else "no") if proof else "-",
+        "by_iterations": " / ".join("-" if one is None else f"{100 * one:+.1f} %" for one in row["gains"]),
+        "iterations": f"{found['iterations_placed']} / {found['iterations_unplaced']}" if found else "-",
+        "undone": ("yes" if found["undone"] else "no") if found else "-",
         "samples": " / ".join(str(one["samples"]) for one in both),
         "pages_compared": sum(one["compared"] for one in both),
         "elsewhere": sum(one["elsewhere"] for one in both),
@@ -251,10 +258,11 @@ def _all() -> Measured:
         shown = _shown(row)
         lines.append(
             f"{row['program']}: pages by {shown['watched_by']}, phases by {shown['phases_from']}, "
-            f"{shown['to_near_mib']} MiB moved to near memory; measured {shown['measured']}, predicted "
-            f"{shown['predicted']}, undone {shown['undone']}; {shown['pages_compared']} pages compared in "
-            f"{shown['samples']} samples, {shown['elsewhere']} elsewhere; plan in force in {shown['in_force']}, "
-            f"{shown['is_near']} of {shown['is_near'] + shown['is_far']} pages near"
+            f"{shown['to_near_mib']} MiB moved to near memory; measured {shown['measured']}, by the journal's "
+            f"iterations {shown['by_iterations']}, predicted {shown['predicted']}, undone {shown['undone']}; "
+            f"{shown['pages_compared']} pages compared in {shown['samples']} samples, {shown['elsewhere']} "
+            f"elsewhere; plan in force in {shown['in_force']}, {shown['is_near']} of "
+            f"{shown['is_near'] + shown['is_far']} pages near"
         )
         lines += [f"  {text}" for text in wrong[row["program"]]]
     return Measured("\n".join(lines), bool(rows) and not any(wrong.values()), [_shown(row) for row in rows])
@@ -263,7 +271,8 @@ def _all() -> Measured:
 LINES = [
     Line(
         "guests",
-        "unhooked cg, mg, hydro and lmp on two nodes: same output; learned, planned, moved, proved; each page is "
+        "unhooked cg, mg, hydro and lmp on two nodes: same output; learned, planned, moved, proved, and what is "
+        "said to be gained is what the journal's iterations give; each page is "
         "where the journal has it, and what the plan wants in near memory is there, by the kernel's account",
         _all,
     )

@@ -1,0 +1,163 @@
+"""What a run says that its plan gained, against the iterations that its journal has.
+
+Independent of the program's own verdict: iterations are added up from their phases, and which of them were without
+and with the plan is told by when plans came into force, when their moves were done and when one was undone.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+KEPT = 64  # the last iterations of a placement, of which the median is taken
+SAME = 1e-3  # share by which times may differ that are the same
+LEAST_SHARE = 0.75  # of the iterations that the journal has: those of which a phase was heard of late do not count
+# How the notes begin that end the comparison with iterations without a plan that was in force.
+_UNDONE, _AGAIN = "the plan is undone%", "the plan is in force again%"
+_SAID = re.compile(r"(gained|lost|undone, as it lost) ([0-9.]+) %")
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """Of a loop, in the journal's seconds; `time` is the sum of its phases."""
+
+    number: int
+    begun: float
+    ended: float
+    time: float
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What the program found, and what its journal gives: a pair is the least and the most that it can be."""
+
+    unplaced: float
+    placed: float
+    iterations_unplaced: int
+    iterations_placed: int
+    undone: bool
+    without: list[Iteration]
+    with_it: list[Iteration]
+
+    @property
+    def gain(self) -> float:
+        return 1 - self.placed / self.unplaced
+
+    @property
+    def gain_by_iterations(self) -> float | None:
+        """The journal's."""
+        if not self.without or not self.with_it:
+            return None
+        before, after = (
+            statistics.median(one.time for one in iterations[-KEPT:])
+            for iterations in (self.without, self.with_it)
+        )
+        return 1 - after / before
+
+
+def bounds(times: Sequence[float], count: int) -> tuple[float, float]:
+    """Between which the median of so many of these times is, whichever they are."""
+    low = high = statistics.median(sorted(times))
+    if count < len(times):
+        in_order = sorted(times)
+        low, high = in_order[(count - 1) // 2], in_order[len(times) - 1 - (count - 1) // 2]
+    return low, high
+
+
+def proofs(store: sqlite3.Connection) -> Iterator[Proof]:
+    """Of each loop that has one. A plan that was taken away is compared with the iterations that came last before
+    it was said what became of it."""
+    rows = store.execute(
+        "SELECT run, loop, unplaced, placed, iterations_unplaced, iterations_placed, undone FROM proof"
+    ).fetchall()
+    for run, loop, unplaced, placed, count_unplaced, count_placed, undone in rows:
+        iterations = [
+            Iteration(*row)
+            for row in store.execute(
+                "SELECT iteration, MIN(begun), MAX(ended), SUM(ended - begun) FROM phase_instance "
+                "WHERE run = ? AND loop = ? GROUP BY iteration ORDER BY iteration",
+                (run, loop),
+            )
+        ]
+        without, with_it = _in_force(store, run, iterations)
+        judged = _noted(store, run, _UNDONE if undone else _AGAIN)
+        if judged is not None:
+            ended = [one for one in iterations if one.ended <= judged]
+            without = ended[max(len(ended) - count_unplaced, 0) :]
+            with_it = [one for one in with_it if one not in without]
+            if undone:
+                with_it = [one for one in with_it if one.begun < without[0].begun]
+        elif undone:
+            without, with_it = [], []
+        yield Proof(unplaced, placed, count_unplaced, count_placed, bool(undone), without, with_it)
+
+
+def _in_force(
+    store: sqlite3.Connection, run: int, iterations: list[Iteration]
+) -> tuple[list[Iteration], list[Iteration]]:
+    """Without: those that ended before the first plan, but for the first, which makes much anew. With: those that
+    began with the last plan in force, but for the last, whose end is the loop's. A plan is in force from the first
+    iteration that begins with no move under way; one that takes the place of such a plan is at once."""
+    rows = store.execute("SELECT at FROM plan WHERE run = ? ORDER BY at", (run,))
+    plans = [at for (at,) in rows if at < iterations[-1].ended]
+    if not plans:
+        return [], []
+    moves = store.execute("SELECT asked, done FROM move WHERE run = ?", (run,)).fetchall()
+
+    def quiet(after: float) -> float:
+        begins = (one.begun for one in iterations if one.begun > after)
+        return next((at for at in begins if not any(asked < at < done for asked, done in moves)), float("inf"))
+
+    begins = plans[-1] if quiet(plans[0]) < plans[-1] else quiet(plans[-1])
+    without = [one for one in iterations[1:] if one.ended <= plans[0]]
+    return without, [one for one in iterations[:-1] if one.begun >= begins]
+
+
+def _noted(store: sqlite3.Connection, run: int, text: str) -> float | None:
+    """When that was said."""
+    (at,) = store.execute("SELECT MAX(at) FROM note WHERE run = ? AND text LIKE ?", (run, text)).fetchone()
+    return None if at is None else float(at)
+
+
+def said_gain(lines: Sequence[str]) -> float | None:
+    """By the closing line; negative where it lost."""
+    for line in lines:
+        if found := _SAID.search(line):
+            return (1 if found[1] == "gained" else -1) * float(found[2]) / 100
+    return None
+
+
+def _rounding(gain: float) -> float:
+    """A gain is said in whole per cent, or in tenths below ten."""
+    return 0.0051 if abs(gain) >= 0.0995 else 0.00051
+
+
+def wrong(found: Sequence[Proof], lines: Sequence[str]) -> list[str]:
+    """What falls short: what is said is not what was found, or not what the iterations give."""
+    texts = []
+    said = said_gain(lines)
+    if said is None:
+        texts.append("nothing is said of a gain")
+    elif not any(abs(one.gain - said) <= _rounding(one.gain) for one in found):
+        gains = ", ".join(f"{one.gain:+.2%}" for one in found) or "none"
+        texts.append(f"said {said:+.1%}, in the journal's proof {gains}")
+    for one in found:
+        for name, median, count, iterations in (
+            ("without", one.unplaced, one.iterations_unplaced, one.without),
+            ("with", one.placed, one.iterations_placed, one.with_it),
+        ):
+            texts += _wrong_times(name, median, count, iterations)
+    return texts
+
+
+def _wrong_times(name: str, median: float, count: int, iterations: Sequence[Iteration]) -> Iterator[str]:
+    if not LEAST_SHARE * len(iterations) <= count <= len(iterations) or count == 0:
+        yield f"{count} iterations {name} the plan, by the journal {len(iterations)}"
+        return
+    times = [one.time for one in iterations[-(KEPT + len(iterations) - count) :]]
+    low, high = bounds(times, min(count, KEPT))
+    if not low * (1 - SAME) <= median <= high * (1 + SAME):
+        yield f"an iteration {name} the plan: said {median:.6f} s, by the journal {low:.6f} to {high:.6f}"

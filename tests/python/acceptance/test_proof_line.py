@@ -1,0 +1,126 @@
+"""What a run says of its gain, against iterations of a journal: synthetic ones, with what must not be accepted."""
+
+from __future__ import annotations
+
+import sqlite3
+import statistics
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "acceptance"))
+
+from programs_lines import proof  # noqa: E402
+
+PLAN, DONE = 40.0, 43.5  # when the plan comes, and when its moves are done
+
+
+def journal(*, undone=False, again=False, replanned=None):
+    """Eighty iterations of 1 s, the first of 2 s; half as long once the plan's moves are done. Where it is undone,
+    or in force again after that, three iterations without it take 0.3 s."""
+    store = sqlite3.connect(":memory:")
+    store.executescript(
+        """
+        CREATE TABLE proof(run, loop, unplaced, placed, iterations_unplaced, iterations_placed, undone);
+        CREATE TABLE phase_instance(run, loop, iteration, phase, begun, ended);
+        CREATE TABLE plan(run, at);
+        CREATE TABLE move(run, asked, done);
+        CREATE TABLE note(run, at, text);
+        """
+    )
+    at, number, times = 0.0, 0, []
+    while number < 80:
+        in_force = at >= DONE
+        time = 2.0 if number == 0 else 0.5 + number / 1e4 if in_force else 1.0 + number / 1e4
+        if (undone or again) and 70 <= number < 73:
+            time = 0.3 + number / 1e4
+        times.append((at, time))
+        half = at + time / 2
+        store.execute("INSERT INTO phase_instance VALUES (1, 0, ?, 0, ?, ?)", (number, at, half))
+        store.execute("INSERT INTO phase_instance VALUES (1, 0, ?, 1, ?, ?)", (number, half, at + time))
+        at, number = at + time, number + 1
+    store.execute("INSERT INTO plan VALUES (1, ?)", (PLAN,))
+    store.execute("INSERT INTO move VALUES (1, ?, ?)", (PLAN + 0.001, DONE))
+    if replanned is not None:
+        store.execute("INSERT INTO plan VALUES (1, ?)", (times[replanned][0] - 1e-6,))
+    first = next(number for number, (begun, _) in enumerate(times) if begun >= DONE)
+    without = range(1, sum(begun + time <= PLAN for begun, time in times))
+    with_it = range(first if replanned is None else replanned, 79)
+    if undone or again:
+        what = "the plan is undone: 40.0 % longer" if undone else "the plan is in force again: as long"
+        store.execute("INSERT INTO note VALUES (1, ?, ?)", (times[73][0], what))
+        without = range(70, 73)
+        with_it = [i for i in with_it if i < 70 or (again and i >= 73)]
+    medians = (
+        statistics.median([times[number][1] for number in numbers][-proof.KEPT :])
+        for numbers in (without, with_it)
+    )
+    row = (*medians, len(without), len(with_it), undone)
+    store.execute("INSERT INTO proof VALUES (1, 0, ?, ?, ?, ?, ?)", row)
+    return store
+
+
+def line(gain):
+    word = "gained" if gain >= 0 else "lost"
+    digits = 0 if abs(gain) >= 0.0995 else 1
+    return f"terrace: {word} {100 * abs(gain):.{digits}f} % (predicted 40 %): 1ms in 2 iterations with the plan"
+
+
+@pytest.mark.parametrize("kind", [{}, {"undone": True}, {"again": True}, {"replanned": 55}])
+def test_what_the_iterations_give_is_accepted(kind):
+    found = list(proof.proofs(journal(**kind)))
+    (one,) = found
+    assert one.gain_by_iterations == pytest.approx(one.gain)
+    text = line(one.gain)
+    if kind.get("undone"):
+        text = text.replace("terrace: lost", "terrace: undone, as it lost")
+    assert proof.wrong(found, ["terrace: 80 iterations", text]) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ("UPDATE proof SET placed = placed * 0.9", "an iteration with the plan"),
+        ("UPDATE proof SET unplaced = unplaced * 1.2", "an iteration without the plan"),
+        ("UPDATE proof SET iterations_unplaced = 3", "3 iterations without the plan, by the journal"),
+        ("UPDATE proof SET iterations_placed = iterations_placed + 1", "by the journal"),
+        ("DELETE FROM plan", "by the journal 0"),
+        ("UPDATE phase_instance SET ended = ended + 0.2 WHERE iteration > 50", "an iteration with the plan"),
+    ],
+)
+def test_other_iterations_are_told(change, told):
+    store = journal()
+    store.execute(change)
+    found = list(proof.proofs(store))
+    assert told in "\n".join(proof.wrong(found, [line(found[0].gain)]))
+
+
+def test_an_undone_plan_without_a_note_proves_nothing():
+    store = journal(undone=True)
+    store.execute("DELETE FROM note")
+    found = list(proof.proofs(store))
+    assert found[0].gain_by_iterations is None
+    assert "by the journal 0" in "\n".join(proof.wrong(found, [line(found[0].gain)]))
+
+
+@pytest.mark.parametrize("off", [-0.02, 0.02])
+def test_the_line_says_what_was_found(off):
+    found = list(proof.proofs(journal()))
+    assert "in the journal's proof" in proof.wrong(found, [line(found[0].gain + off)])[0]
+    assert proof.wrong(found, ["terrace: 80 iterations"]) == ["nothing is said of a gain"]
+
+
+def test_gains_are_read_with_their_sign():
+    assert proof.said_gain(["terrace: gained 17 % (predicted 19 %): 1ms"]) == pytest.approx(0.17)
+    assert proof.said_gain(["terrace: lost 3.2 % (predicted 19 %): 1ms"]) == pytest.approx(-0.032)
+    assert proof.said_gain(["terrace: undone, as it lost 12 %: 1ms"]) == pytest.approx(-0.12)
+    assert proof.said_gain([]) is None
+
+
+def test_iterations_that_may_not_have_counted_widen_the_median():
+    times = [5.0, 1.0, 4.0, 2.0, 3.0]
+    assert proof.bounds(times, 5) == (3, 3)
+    assert proof.bounds(times, 3) == (2, 4)
+    assert proof.bounds(times, 1) == (1, 5)

@@ -1,13 +1,17 @@
-"""What runs over a file say of their own gain, against what `terrace compare` measures.
+"""What runs over a file say of their own gain, against what `terrace compare` measures; their forecasts of time.
 
-Ten programs, at half of what they hold.
+Ten programs, at half of what they hold. The gain that a run says is what it found itself to have lost, when it was
+over. Its forecasts are made before: how long a thread will take for a stretch of touches that it has made before,
+summed over the run beside what the clock said of the same stretches. A turn is a run.
 """
 
 from __future__ import annotations
 
 import functools
 import json
+import statistics
 import tempfile
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness import ROOT, TERRACE, Line, Measured, keep_part, run
@@ -19,6 +23,8 @@ WORKLOADS = ROOT / "build" / "release" / "workloads"
 MIB = 1 << 20
 LEAST = 64 * MIB  # that --memory takes
 POINTS = 0.05
+NEAR = 0.25  # of what was measured: a forecast that is off by no more
+LEAST_SHARE = 0.9  # of a program's turns that are near
 PROGRAMS = {
     "mg": "--class B --iterations 5",
     "ft": "--class A --iterations 3",
@@ -31,6 +37,8 @@ PROGRAMS = {
     "tensor": "--scale 22 --iterations 2",
     "cg": "--class B --iterations 3",
 }
+
+_FORECAST = ("predicted_s", "measured_s")
 
 Row = dict[str, Any]
 
@@ -57,15 +65,28 @@ def _measured(name: str) -> Row:
         "high": found["high"],
         "beyond_noise": found["beyond_noise"],
         "predicted": found["predicted_gain"],
+        "turns": [
+            {"seconds": seconds, **{key: (account.get("over_file") or {}).get(key, 0.0) for key in _FORECAST}}
+            for seconds, account in zip(found["with"]["times_s"], found["with"]["accounts"], strict=True)
+        ],
     }
 
 
-def _all() -> Measured:
+def _rows() -> list[Row]:
     run(["cmake", "--build", "--preset", "release", "--target", "benchmarks"], timeout=3600)
-    rows = [
+    return [
         keep_part(f"predicted-{name}", functools.partial(_measured, name), timed=True)
         for name in chosen_names(PROGRAMS)
     ]
+
+
+@functools.cache
+def _found() -> list[Row]:
+    return _rows()
+
+
+def _all() -> Measured:
+    rows = _found()
     off = {row["program"]: abs(row["predicted"] - row["gain"]) for row in rows if row["predicted"] is not None}
     far = [name for name, points in off.items() if points > POINTS]
     wrong = [
@@ -93,11 +114,57 @@ def _all() -> Measured:
     return Measured(text, len(off) == len(rows) and not far and not wrong, shown)
 
 
+def errors(turns: Sequence[Mapping[str, float]]) -> list[float]:
+    """Predicted over measured, less 1, of each turn that has a forecast."""
+    return [turn["predicted_s"] / turn["measured_s"] - 1 for turn in turns if turn["measured_s"] > 0]
+
+
+def near(turns: Sequence[Mapping[str, float]]) -> float:
+    """The share of all turns, also of those that have no forecast, whose forecast is near."""
+    return sum(abs(error) <= NEAR for error in errors(turns)) / len(turns)
+
+
+def _forecasts() -> Measured:
+    rows, texts, short, all_errors = [], [], [], []
+    for row in _found():
+        turns, found = row["turns"], errors(row["turns"])
+        all_errors += [abs(error) for error in found]
+        if near(turns) < LEAST_SHARE:
+            short.append(row["program"])
+        median = f"{statistics.median(map(abs, found)):.0%}" if found else "no forecast"
+        covered = statistics.median(turn["measured_s"] / turn["seconds"] for turn in turns)
+        texts.append(f"{row['program']} {median}" + (f" ({covered:.0%} of its time)" if found else ""))
+        rows.append(
+            {
+                "program": row["program"],
+                "turns": len(turns),
+                "with_a_forecast": len(found),
+                "median_error": median,
+                "worst_error": f"{max(found, key=abs):+.0%}" if found else "",
+                "near": f"{near(turns):.0%}",
+                "time_predicted": f"{covered:.0%}",
+            }
+        )
+    text = [
+        f"{len(rows) - len(short)} of {len(rows)} programs"
+        + (f"; median absolute error of all turns {statistics.median(all_errors):.0%}" if all_errors else ""),
+        "by program, medians: " + ", ".join(texts),
+    ]
+    text += [f"fewer turns near, or no forecast: {', '.join(short)}"] if short else []
+    return Measured("\n".join(text), not short, rows)
+
+
 LINES = [
     Line(
         "predicted gain",
         "ten programs over a file, half of their memory: what runs say themselves is within 5 points of what "
         "`compare` measures, and its sign is right beyond noise",
         _all,
-    )
+    ),
+    Line(
+        "forecast of time",
+        f"the same runs, each stretch predicted when it began: in each program {LEAST_SHARE:.0%} of the turns "
+        f"have a forecast within {NEAR:.0%} of the clock",
+        _forecasts,
+    ),
 ]

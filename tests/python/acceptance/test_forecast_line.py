@@ -1,0 +1,40 @@
+"""Forecasts of time over a file: errors of turns, and what counts where there is no forecast."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "acceptance"))
+
+from programs_lines import predicted  # noqa: E402
+
+
+def turns(*pairs):
+    return [{"seconds": 10.0, "predicted_s": p, "measured_s": m} for p, m in pairs]
+
+
+def line(monkeypatch, *pairs):
+    monkeypatch.setattr(predicted, "_found", lambda: [{"program": "one", "turns": turns(*pairs)}])
+    return predicted._forecasts()
+
+
+def test_errors_are_shares_of_what_was_measured():
+    assert predicted.errors(turns((5, 4), (3, 4), (0, 0))) == pytest.approx([0.25, -0.25])
+    assert predicted.near(turns((5, 4), (3, 4), (0, 0), (6, 4))) == 0.5
+
+
+def test_nine_tenths_of_the_turns_have_to_be_near(monkeypatch):
+    good, bad = (4, 4), (6, 4)
+    assert line(monkeypatch, *[good] * 9, bad).holds
+    assert not line(monkeypatch, *[good] * 8, bad, bad).holds
+
+
+def test_no_forecast_is_said_and_falls_short(monkeypatch):
+    found = line(monkeypatch, (0, 0), (0, 0))
+    assert not found.holds
+    assert "one no forecast" in found.text
+    assert found.rows[0]["with_a_forecast"] == 0

@@ -136,12 +136,17 @@ void bind_profile_writer(nb::module_& module) {
            "cell_samples"_a, "squares"_a)
       .def("note", &ProfileWriter::note, "severity"_a, "text"_a)
       .def("end", &ProfileWriter::end, "at"_a);
+  nb::class_<profile::StoreName>(module, "ProfileName", "The name that a profile gets.")
+      .def_static("next_free", &profile::StoreName::next_free, "path"_a,
+                  "Where it is taken, the next one after it.")
+      .def_static("given", &profile::StoreName::given, "path"_a,
+                  "By a user: a profile that is there is replaced.");
   module.def(
       "merge_journals",
-      [](const std::vector<std::string>& journals, const std::string& out) {
-        return profile::merge_journals(journals, out).path;
+      [](const std::vector<std::string>& journals, const profile::StoreName& name) {
+        return profile::merge_journals(journals, name).path;
       },
-      "journals"_a, "out"_a, "The profile's name: `out`, or the next free one after it.");
+      "journals"_a, "name"_a, "The name that it got.");
   module.def(
       "memory_at_home",
       [](const machine::Machine& self) {

@@ -3,8 +3,8 @@
 Numerics live in the C++ module `terrace._core`; here is what reads stores, arranges and draws. Each room uses only
 those before it (scripts/rooms.py checks that):
 
-    arrays -> numpy_plugin -> errors -> units -> output -> describe -> imports
-    -> store -> solve -> report -> lab -> verbs -> cli -> __main__
+    arrays -> numpy_plugin -> errors -> units -> output -> outputs -> describe
+    -> imports -> store -> solve -> report -> lab -> verbs -> cli -> __main__
 
 arrays  for programs: NumPy arrays by intent, `terrace.intent` and `terrace.array`
 imports what perf and valgrind measured, as profiles

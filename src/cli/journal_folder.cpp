@@ -149,21 +149,23 @@ bool JournalFolder::was_confined() const {
   return false;
 }
 
-void JournalFolder::merge(const LaunchOptions& options, const fs::path& job, const std::string& advice,
-                          const std::string& account) {
-  // Where no name is given, in this folder, or the one that the environment names.
+void JournalFolder::merge(const LaunchOptions& options, const Outputs& outputs, const fs::path& job,
+                          const std::string& advice, const std::string& account) {
+  // In this folder, or the one that the environment names.
   const auto usual =
       fs::path(environment("TERRACE_PROFILES")) / (job.filename().string() + "." + job_id() + ".terrace");
-  const auto output = options.output.empty() ? usual.string() : options.output;
   const bool over_file = options.verb == "run" && !options.configuration.memory.empty();
   Journals journals;
   add_journals_in(journals, path_);
   try {
     for (const auto& [label, files] : journals) {
-      const auto asked = output_of_configuration(output, label);
-      print_closing(profile::merge_journals(files, asked),
-                    {asked, label, options.quiet, options.json, advice, over_file, account});
+      const auto name = outputs.of(label, usual.string());
+      print_closing(profile::merge_journals(files, name),
+                    {name, label, options.quiet, options.json, advice, over_file, account});
     }
+    // What a user finds there is not of this run.
+    if (journals.empty() && outputs.of("", usual.string()).has_earlier())
+      fmt::print(stderr, "terrace: {} is of an earlier run: this one made no profile\n", options.output);
     if (journals.empty() && options.json && !options.quiet && !account.empty()) print_account(account);
   } catch (const Error& error) {
     // Nothing is lost: there may be room elsewhere.

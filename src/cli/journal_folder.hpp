@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cli/options.hpp"
+#include "cli/output_option.hpp"
 #include "cli/stale_folders.hpp"
 
 namespace terrace::cli {
@@ -31,10 +32,11 @@ class JournalFolder {
   // Whether a process was left alone as it filtered its system calls.
   [[nodiscard]] bool was_confined() const;
   // Merges the journals into a profile for each configuration and prints the summaries, as the options say;
-  // without --output the profile is called after `job`. `advice`: what to do where no main loop was seen;
-  // `account`: of Closing. Throws Error when a profile cannot be written; the journals stay then.
-  void merge(const LaunchOptions& options, const std::filesystem::path& job, const std::string& advice,
-             const std::string& account = {});
+  // `outputs` are those of --output; without it the profile is called after `job`. `advice`: what to do where no
+  // main loop was seen; `account`: of Closing. Throws Error when a profile cannot be written; the journals stay
+  // then.
+  void merge(const LaunchOptions& options, const Outputs& outputs, const std::filesystem::path& job,
+             const std::string& advice, const std::string& account = {});
   void tell_where() const;  // the journals are
 
  private:

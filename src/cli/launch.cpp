@@ -181,14 +181,14 @@ bool has_profile(const LaunchOptions& options, const runtime::Session& session, 
   return options.verb != "run" || options.asks || folder.saw_something();
 }
 
-void keep_profile(const LaunchOptions& options, const runtime::Session& session, JournalFolder& folder,
-                  const std::string& account) {
+void keep_profile(const LaunchOptions& options, const Outputs& outputs, const runtime::Session& session,
+                  JournalFolder& folder, const std::string& account) {
   if (!has_profile(options, session, folder)) {
     if (options.json && !options.quiet) print_account(account);
     if (options.keep_journals) folder.tell_where();
     return;
   }
-  folder.merge(options, options.command.front(),
+  folder.merge(options, outputs, options.command.front(),
                session.phases.follows_loops()
                    ? "name it with --loop NAME, or with --phases f,g the functions that begin its phases"
                    : "mark it, or try --phases auto",
@@ -262,7 +262,7 @@ Ending described(const LaunchOptions& options) {
 // What belongs to the launch is removed when this returns, however the program ended.
 Ending run_program(const LaunchOptions& given) {
   if (environment("TERRACE") == "off") return run_child(given.command, {});
-  check_output(given.output);
+  const Outputs outputs(given.output, labels_of(given));
   const auto options = given.calibrate ? calibrated(given) : given;
   if (options.dry_run) return described(options);
   if (runs_checked(options)) return run_child(options.command, {});
@@ -284,7 +284,7 @@ Ending run_program(const LaunchOptions& given) {
   if (tells) print(found);
   sentences.insert(sentences.end(), found.begin(), found.end());
   try {
-    keep_profile(options, session, folder,
+    keep_profile(options, outputs, session, folder,
                  options.json ? account_of(session, folder.path(), sentences) : std::string());
   } catch (const Error& error) {
     // Where the profile is what the program was run for the launch has failed.

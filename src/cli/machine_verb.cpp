@@ -7,9 +7,11 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "cli/named.hpp"
@@ -36,7 +38,23 @@ void show_progress(double done, std::string_view what) {
   if (ours) fmt::print(stderr, "\r\033[K{:3.0f} % {}{}", 100 * done, what, done >= 1 ? "\r\033[K" : "");
 }
 
+// Measuring takes minutes: what may not be overwritten is found out before.
+void check_machine_output(const std::string& output) {
+  std::error_code ignored;
+  if (output.empty() || !std::filesystem::is_regular_file(output, ignored) ||
+      std::filesystem::file_size(output, ignored) == 0)
+    return;
+  try {
+    machine::load_machine_file(output);
+  } catch (const Error&) {
+    throw Error(
+        Code::invalid,
+        "--output " + output + ": a file is there that is no machine file, and is not overwritten; name another");
+  }
+}
+
 int measure(const std::string& output, bool quick, bool json) {
+  check_machine_output(output);
   const auto discovered = machine::discover_details();
   const machine::MeasureOptions options{.quick = quick};
   auto file = machine::measure_machine(discovered, options, [](double done, std::string_view what) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/journals.hpp"
+#include "cli/output_option.hpp"
 #include "cli/parse.hpp"
 #include "cli/summary.hpp"
 #include "core/error.hpp"
@@ -58,9 +59,14 @@ int merge_verb(int argc, char** argv) {
   app.add_flag("--json", json, "print the summary as JSON on standard error");
   app.add_flag("--quiet,-q", quiet, "print no summary");
   if (!parse_words(app, "merge", argc, argv)) return 0;
-  for (const auto& [label, journals] : find_journals(given)) {
-    const auto asked = output_of_configuration(output, label);
-    print_closing(profile::merge_journals(journals, asked), {asked, label, quiet, json, "", false, ""});
+  const auto found = find_journals(given);
+  std::vector<std::string> labels;
+  labels.reserve(found.size());
+  for (const auto& [label, journals] : found) labels.push_back(label);
+  const Outputs outputs(output, labels);
+  for (const auto& [label, journals] : found) {
+    const auto name = outputs.of(label, output);
+    print_closing(profile::merge_journals(journals, name), {name, label, quiet, json, "", false, ""});
   }
   return 0;
 }

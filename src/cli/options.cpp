@@ -171,6 +171,14 @@ ConfigurationOptions parse_configuration(const std::string& text, const Configur
   return configuration;
 }
 
+std::vector<std::string> labels_of(const LaunchOptions& options) {
+  if (options.configurations.empty()) return {""};
+  std::vector<std::string> labels;
+  labels.reserve(options.configurations.size());
+  for (const auto& one : options.configurations) labels.push_back(one.label);
+  return labels;
+}
+
 std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, char** argv) {
   const auto& text = text_of(verb);
   LaunchOptions options;
@@ -194,7 +202,8 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
                  "machine file or name of a shipped one; default: this machine")
       ->type_name("FILE|NAME");
   app.add_option("--output,-o", options.output,
-                 std::string("profile to write; default ") + (replayed ? "FILE" : "PROGRAM") + ".JOB.terrace")
+                 std::string("profile to write; one that is there is replaced at the end. Default: a new ") +
+                     (replayed ? "FILE" : "PROGRAM") + ".JOB.terrace")
       ->type_name("FILE");
   if (!replayed)
     app.add_option(

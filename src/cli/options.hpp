@@ -72,6 +72,9 @@ struct LaunchOptions {
   bool profile = false;                  // replay: profile every iteration and plan nothing, as record does
 };
 
+// Of its configurations; "" where there are none.
+std::vector<std::string> labels_of(const LaunchOptions& options);
+
 // Parses the arguments after the verb. Returns nothing when help was asked for and printed. Throws Error{invalid}.
 std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, char** argv);
 

@@ -1,11 +1,25 @@
 // --output: found out before the run whether the profile can be written there, as the run may take hours.
 #pragma once
 
+#include <map>
 #include <string>
+#include <vector>
+
+#include "profile/store/store_name.hpp"
 
 namespace terrace::cli {
 
-// Throws Error{invalid} where a file of that name cannot be made, or is a folder. "": there is no such option.
-void check_output(const std::string& output);
+// The names of the profiles that --output gives: one for each label of a configuration.
+class Outputs {
+ public:
+  // Looks at what is there now. Throws Error{invalid} where a file of such a name cannot be made, is a folder, or
+  // is there and no profile. `output`: "" where there is no such option.
+  Outputs(const std::string& output, const std::vector<std::string>& labels);
+  // Without the option, `otherwise`, or the next free name after it.
+  [[nodiscard]] profile::StoreName of(const std::string& label, const std::string& otherwise) const;
+
+ private:
+  std::map<std::string, profile::StoreName> given_;  // by label
+};
 
 }  // namespace terrace::cli

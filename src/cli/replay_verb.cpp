@@ -67,7 +67,7 @@ bool say_whether_whole(const sim::RecordedProcess& process, const sim::ReplayEnd
 int replay_verb(int argc, char** argv) {
   const auto options = parse_launch("replay", argc, argv);
   if (!options) return 0;
-  check_output(options->output);
+  const Outputs outputs(options->output, labels_of(*options));
   const MappedFile file(options->recording);
   try {
     const auto index = sim::index_recording(file.bytes());
@@ -83,7 +83,7 @@ int replay_verb(int argc, char** argv) {
       fmt::print(stderr, "terrace: {}: what follows its last frame is none of the recording, {}\n",
                  options->recording, index.cut);
     auto job = std::filesystem::path(options->recording).stem();
-    folder.merge(*options, job, "");
+    folder.merge(*options, outputs, job, "");
     return is_whole && index.cut.empty() ? 0 : 1;  // the profile has what there is
   } catch (const Error& error) {
     if (error.code() != Code::corrupt) throw;

@@ -240,7 +240,7 @@ void print_summary(const profile::MergeSummary& merged, const Closing& closing) 
                                    {"moved_bytes", loop.moved},
                                    {"time_share_without_hooks", loop.time_share},
                                    {"heap_share_uncovered", loop.heap_share}};
-    if (merged.path != closing.asked) line["exists"] = closing.asked;
+    if (merged.path != closing.asked.path()) line["exists"] = closing.asked.path();
     if (loop.backend == "virtual") {
       auto& core_time = line["core_time"];
       core_time = {{"instruction_s", loop.instruction_time}, {"calibrated", loop.core_time_fitted}};
@@ -303,8 +303,9 @@ void print_account(const std::string& account) {
 
 void print_closing(const profile::MergeSummary& merged, const Closing& closing) {
   if (!closing.quiet) print_summary(merged, closing);
-  if (merged.path != closing.asked && (closing.quiet || !closing.json))
-    fmt::print(stderr, "terrace: {} exists: wrote {}\n", closing.asked, merged.path);
+  if (merged.path != closing.asked.path() && (closing.quiet || !closing.json))
+    fmt::print(stderr, "terrace: {} {}: wrote {}\n", closing.asked.path(),
+               closing.asked.is_given() ? "was written by another launch meanwhile" : "exists", merged.path);
 }
 
 }  // namespace terrace::cli

@@ -7,10 +7,10 @@
 
 namespace terrace::cli {
 
-// `asked`: the name that was asked for. Where there was such a file, a line says which one was written instead,
-// with `quiet` too; in JSON the document says it.
+// `asked`: the name that was asked for. Where another was written instead a line says which, with `quiet` too; in
+// JSON the document says it.
 struct Closing {
-  std::string asked;
+  profile::StoreName asked;
   std::string label;
   bool quiet = false;
   bool json = false;

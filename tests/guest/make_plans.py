@@ -47,7 +47,6 @@ def _streaming_plan(
         ["plan", profile, "--fast", fast, "-o", plan],
         ["simulate", *machine, followed, "--plan", plan, "-o", virtual, "--", program, *arguments],
     ]
-    virtual.unlink(missing_ok=True)  # one of before would stay, and the new one get another name
     for command in commands:
         verb = [Path(sys.executable).parent / "terrace", *command]
         subprocess.run(verb, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

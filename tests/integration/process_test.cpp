@@ -267,14 +267,14 @@ TEST_F(Process, SaysWhichLoopIsTooSmall) {
   EXPECT_NE(named.output.find(" iterations in "), std::string::npos) << named.output;
 }
 
-TEST_F(Process, SaysThatTheFileThatWasAskedForExists) {
+// The name that is given is the name that is written, and what was there is of no earlier run any more.
+TEST_F(Process, ReplacesTheProfileThatWasAskedFor) {
   ASSERT_EQ(simulate("./words a").output, "9700\n");
-  EXPECT_EQ(simulate("./words a").output, "9700\nterrace: profile.terrace exists: wrote profile-2.terrace\n");
-  const auto said = summary("./words a", "");
-  EXPECT_TRUE(said.output.ends_with("terrace: profile.terrace exists: wrote profile-3.terrace\n")) << said.output;
+  const auto before = ask("profile.terrace", "select arguments from run");
+  EXPECT_EQ(simulate("./words b").output, "9800\n");
+  EXPECT_NE(ask("profile.terrace", "select arguments from run"), before);
   const auto json = summary("./words a", "--json").output;
-  EXPECT_NE(json.find(R"("file":"profile-4.terrace")"), std::string::npos) << json;
-  EXPECT_NE(json.find(R"("exists":"profile.terrace")"), std::string::npos) << json;
+  EXPECT_NE(json.find(R"("file":"profile.terrace")"), std::string::npos) << json;
   EXPECT_EQ(std::count(json.begin(), json.end(), '\n'), 1) << json;
 }
 

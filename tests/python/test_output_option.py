@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
+import sqlite3
 import subprocess
 
 import pytest
 from conftest import TERRACE, run
+
+NO_PROFILE = "a file is there that is no profile, and is not overwritten; name another"
 
 
 @pytest.mark.parametrize("verb", ["run", "record", "simulate"])
@@ -39,3 +43,140 @@ def test_a_folder_that_may_not_be_written_is_refused(tmp_path):
     done = subprocess.run(list(map(str, words)), capture_output=True, text=True, env={**os.environ, "HOME": "/"})
     assert done.returncode == 2
     assert done.stderr.startswith(f"terrace: --output {tmp_path}/x.terrace: no file can be made in {tmp_path}: ")
+
+
+def named(words: list[object], folder) -> list[str]:
+    """The profiles that are there when a launch is over."""
+    run(*words, "--", "true", verb="record", cwd=folder)
+    return sorted(path.name for path in folder.glob("*.terrace"))
+
+
+def is_profile(file) -> bool:
+    with sqlite3.connect(file) as opened:
+        return opened.execute("SELECT count(*) FROM run").fetchone() == (1,)
+
+
+@pytest.mark.parametrize("verb", ["run", "record", "simulate"])
+def test_what_is_no_profile_is_not_overwritten(verb, tmp_path):
+    machine = ("--machine", "unimem-lat4") if verb == "simulate" else ()
+    database = tmp_path / "database.terrace"
+    with sqlite3.connect(database) as other:
+        other.execute("CREATE TABLE theirs(x)")
+    (tmp_path / "text.terrace").write_text("a text of mine")
+    for name in ("database.terrace", "text.terrace"):
+        before = (tmp_path / name).read_bytes()
+        done = run(*machine, "-o", name, "--", "touch", "was-run", verb=verb, cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (2, f"terrace: --output {name}: {NO_PROFILE}\n")
+        assert (tmp_path / name).read_bytes() == before
+    done = run(*machine, "-o", "/dev/null", "--", "touch", "was-run", verb=verb, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "it is no plain file" in done.stderr
+    assert not (tmp_path / "was-run").exists()
+
+
+def test_a_profile_an_empty_file_and_what_a_link_leads_to_are_replaced(tmp_path):
+    empty, linked, link, loose = (tmp_path / f"{name}.terrace" for name in ("empty", "linked", "link", "loose"))
+    empty.touch()
+    link.symlink_to(linked.name)
+    loose.symlink_to("new.terrace")
+    for name in (empty, link, loose, link, empty):
+        assert run("-o", name, "--", "true", verb="record").returncode == 0
+        assert is_profile(name)
+    assert link.is_symlink() and loose.is_symlink()
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "empty.terrace", "link.terrace", "linked.terrace", "loose.terrace", "new.terrace",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+def test_launches_at_once_that_are_given_one_name_keep_all_profiles(is_there, tmp_path):
+    """As each rank of a job under a launcher of its own."""
+    if is_there:
+        run("-o", "x.terrace", "--", "true", verb="record", cwd=tmp_path)
+    program = 'echo >>begun; until test "$(wc -l <begun)" -eq 3; do sleep 0.01; done'
+    words = [TERRACE, "record", "--quiet", "-o", "x.terrace", "--", "sh", "-c", program]
+    ranks = [subprocess.Popen(words, stderr=subprocess.PIPE, text=True, cwd=tmp_path) for _ in range(3)]
+    said = "".join(rank.communicate(timeout=100)[1] for rank in ranks)
+    names = [f"x{number}.terrace" for number in ("", "-2", "-3")]
+    for name in names[1:]:
+        assert f"terrace: x.terrace was written by another launch meanwhile: wrote {name}\n" in said
+    assert sorted(path.name for path in tmp_path.glob("x*")) == sorted(names)
+    processes = set()
+    for name in names:
+        with sqlite3.connect(tmp_path / name) as opened:
+            processes |= set(opened.execute("SELECT process FROM run WHERE program LIKE '%sh'"))
+    assert len(processes) == 3
+
+
+def test_each_configuration_has_its_name(tmp_path):
+    words = ["--machine", "unimem-lat4", "--config", "label=a", "--config", "label=b fast=1MiB", "-o", "x.terrace"]
+    for _ in range(2):
+        assert named(words, tmp_path) == ["x.a.terrace", "x.b.terrace"]
+    (tmp_path / "x.b.terrace").write_text("mine")
+    done = run(*words, "--", "touch", "was-run", verb="record", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (2, f"terrace: --output x.b.terrace: {NO_PROFILE}\n")
+    assert not (tmp_path / "was-run").exists()
+
+
+def test_a_launch_that_fails_leaves_what_was_there(tmp_path):
+    run("-o", "x.terrace", "--", "true", verb="record", cwd=tmp_path)
+    before = (tmp_path / "x.terrace").read_bytes()
+    assert run("-o", "x.terrace", "--", "no-such-program", verb="record", cwd=tmp_path).returncode == 127
+    assert (tmp_path / "x.terrace").read_bytes() == before
+
+
+def test_a_run_without_a_profile_says_what_the_file_is(tmp_path, lone_program):
+    run("-o", "x.terrace", "--", "true", verb="record", cwd=tmp_path)
+    said = run("-o", "x.terrace", "--", lone_program, verb="record", cwd=tmp_path).stderr
+    assert said.endswith("terrace: x.terrace is of an earlier run: this one made no profile\n")
+    (tmp_path / "x.terrace").unlink()
+    assert "earlier" not in run("-o", "x.terrace", "--", lone_program, verb="record", cwd=tmp_path).stderr
+
+
+@pytest.fixture
+def lone_program(tmp_path):
+    """One that no library can be put into."""
+    (tmp_path / "lone.c").write_text("int main(void) { return 0; }")
+    subprocess.run(["cc", "-static", "-o", "lone", "lone.c"], cwd=tmp_path, check=True)
+    return tmp_path / "lone"
+
+
+@pytest.mark.parametrize("verb", ["plan", "report", "export"])
+def test_verbs_that_analyse_replace_their_own_alone(verb, store_path, terrace, tmp_path):
+    ways = {
+        "plan": [["--budget", "dram=1MiB"]],
+        "report": [[]],
+        "export": [["-F", "csv"], ["-F", "json"], ["-F", "csv", "--table", "run"], ["-F", "perfetto"]],
+    }
+    out = tmp_path / "out"
+    for _ in range(2):
+        for options in ways[verb]:
+            done = terrace(verb, store_path, "-o", out, *options)
+            assert done.returncode == 0, done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    whole = out.read_bytes()
+    assert len(whole) > 100
+    for content in (b"a text of mine\n", json.dumps([1]).encode(), store_path.read_bytes()):
+        out.write_bytes(content)
+        done = terrace(verb, store_path, "-o", out, *ways[verb][0])
+        assert done.returncode == 2
+        assert done.stderr == (
+            f"terrace: --output {out}: a file is there that is no {verb}, and is not overwritten; name another\n"
+        )
+        assert out.read_bytes() == content
+    for name, why in ((tmp_path, "it is a folder"), (tmp_path / "no" / "x", "there is no folder")):
+        done = terrace(verb, store_path, "-o", name, *ways[verb][0])
+        assert (done.returncode, why in done.stderr) == (2, True), done.stderr
+
+
+def test_an_export_of_its_own_profile_is_refused(store_path, terrace):
+    before = store_path.read_bytes()
+    assert terrace("export", store_path, "-o", store_path).returncode == 2
+    assert store_path.read_bytes() == before
+
+
+def test_a_machine_file_is_not_written_over_something_else(terrace, tmp_path):
+    (tmp_path / "x.toml").write_text("[project]\n")
+    done = run("measure", "--quick", "-o", "x.toml", verb="machine", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "a file is there that is no machine file" in done.stderr

@@ -97,12 +97,12 @@ def unique(names: Sequence[str]) -> list[str]:
     return result
 
 
-def write(measured: Measured, machine: _core.Machine, out: Path) -> str:
-    """Writes the profile; returns the name that it got: nothing is overwritten."""
+def write(measured: Measured, machine: _core.Machine, name: _core.ProfileName) -> str:
+    """Writes the profile; returns the name that it got."""
     with tempfile.TemporaryDirectory(prefix="terrace-import-") as folder:
         journal = str(Path(folder) / "journal")
         _journal(measured, machine, journal)
-        return _core.merge_journals([journal], str(out))
+        return _core.merge_journals([journal], name)
 
 
 def _journal(measured: Measured, machine: _core.Machine, path: str) -> None:

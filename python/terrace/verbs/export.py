@@ -12,6 +12,7 @@ import typer
 
 from terrace.errors import WrongCallError
 from terrace.output import SCHEMA
+from terrace.outputs import check_output, whole_file
 from terrace.report.perfetto import trace
 from terrace.solve import confidence
 from terrace.solve.model import Model
@@ -69,6 +70,8 @@ def export(
     if table is not None and table not in (*TABLES, _BENEFIT):
         raise WrongCallError(f"there is no table '{table}'; there are {', '.join((*TABLES, _BENEFIT))}")
     store = Store(file)
+    if output is not None:
+        check_output(output, "export", lambda head: _is_export(head, store))
     document: dict[str, Any] = {}
     if format is Format.PERFETTO:
         document = trace(store, [store.run(process)] if process is not None else store.runs())
@@ -82,8 +85,14 @@ def export(
     if output is None:
         _write(sys.stdout, store, document, table)
         return
-    with output.open("w", encoding="utf-8", newline="") as out:
+    with whole_file(output) as out:
         _write(out, store, document, table)
+
+
+def _is_export(head: bytes, store: Store) -> bool:
+    headings = [_OBJECT_COLUMNS, _BENEFIT_COLUMNS, *(store.table(name)[0] for name in TABLES)]
+    first = head.split(b"\n")[0].decode(errors="replace")
+    return head.startswith((b'{"traceEvents":', b'{"schema":')) or first in [",".join(each) for each in headings]
 
 
 def _write(out: TextIO, store: Store, document: dict[str, Any], table: str | None) -> None:

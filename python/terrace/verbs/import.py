@@ -29,7 +29,12 @@ def import_file(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Of `perf mem record`, or of DHAT.")],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE.terrace", help="Profile; default: FILE.terrace."),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE.terrace",
+            help="Profile; one that is there is replaced. Default: a new FILE.terrace.",
+        ),
     ] = None,
     machine: Annotated[
         str | None,
@@ -50,6 +55,11 @@ def import_file(
     """Make a profile of what perf mem or valgrind's DHAT measured."""
     if not file.is_file():
         raise WrongCallError(f"{file}: there is no such file")
+    name = (
+        _core.ProfileName.given(str(output))
+        if output
+        else _core.ProfileName.next_free(str(file.with_name(f"{file.name}.terrace")))
+    )
     on = _core.Machine.read(machine) if machine else _core.this_machine()
     line, latency, bandwidth, frequency = _core.memory_at_home(on)
     with file.open("rb") as opened:
@@ -66,5 +76,5 @@ def import_file(
             f"{file}: no sample is of memory that perf saw being mapped: record with `perf mem record` or "
             "`perf record -d`, from the program's start"
         )
-    path = measured.write(found, on, output or file.with_name(f"{file.name}.terrace"))
+    path = measured.write(found, on, name)
     typer.echo(f"terrace: {len(found.objects)} objects, {len(found.phases)} phases; profile in {path}", err=True)

@@ -12,6 +12,7 @@ from rich.table import Table
 from terrace import _core, units
 from terrace.errors import WrongCallError
 from terrace.output import console, print_json, progress, table
+from terrace.outputs import check_output, is_plan
 from terrace.report import seen
 from terrace.solve.confidence import DRAWS, Certainty, regret_of
 from terrace.solve.model import CurvePoint, Model
@@ -76,6 +77,8 @@ def plan(
     """Choose placements for a machine and a budget; predict the gain."""
     if budget and fast:
         raise WrongCallError("--fast is shorthand for --budget: give one of the two")
+    if output:
+        check_output(output, "plan", is_plan)
     store = Store(file)
     run = store.run(process)
     coverage, own_machine, loop = store.coverage(run), store.machine(run), store.loop(run)

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from terrace.output import write_whole
+from terrace.outputs import check_output, is_report
 from terrace.report.gather import gather
 from terrace.report.page import render
 
@@ -32,6 +33,7 @@ def report(
 ) -> None:
     """Write one HTML page with the pictures."""
     target = output or file.with_suffix(".html")
+    check_output(target, "report", is_report)
     page = render(gather(file, process))
     write_whole(target, page)
     print(target)

@@ -13,6 +13,7 @@
 #include "core/plan.hpp"
 #include "machine/machine.hpp"
 #include "profile/profile.hpp"
+#include "profile/store/store_name.hpp"
 
 namespace terrace::profile {
 
@@ -20,17 +21,18 @@ namespace terrace::profile {
 inline constexpr int k_store_version = 16;
 
 struct MergeSummary {
-  std::string path;  // of the file written: `out`, or the next free name after it
+  std::string path;  // of the file written: the name that was wanted, or the next free one after it
   std::size_t processes = 0;
   std::size_t records = 0;
   std::size_t incomplete = 0;      // journals that end in a damaged record, or without the process's end
   std::vector<std::string> notes;  // also in the file's table `note`
 };
 
-// Merges journals into a new file. Nothing is ever overwritten: when "a.7.terrace" exists the file becomes
-// "a.7-2.terrace", and so on. It appears whole or not at all. A journal that was cut short is merged up to there
-// and noted; one that cannot be read at all is noted. Throws Error{not_found} when no journal could be read,
-// Error{failed} with path and reason when the file cannot be written.
+// Merges journals into a new file, which appears under its name whole or not at all. A journal that was cut short
+// is merged up to there and noted; one that cannot be read at all is noted. Throws Error{not_found} when no
+// journal could be read, Error{failed} with path and reason when the file cannot be written.
+MergeSummary merge_journals(const std::vector<std::string>& journals, const StoreName& name);
+// Under the next free name.
 MergeSummary merge_journals(const std::vector<std::string>& journals, const std::string& out);
 
 // Calls `visit` for every whole record of a journal. False where it cannot be read.

@@ -32,31 +32,14 @@ std::vector<std::byte> load_file(const std::string& path) {
   return bytes;
 }
 
-// Takes `out`, or the next free name after it, by creating it empty.
-std::string claim_free_name(const std::string& out) {
-  const std::filesystem::path wanted(out);
-  for (int n = 1;; ++n) {
-    auto path = wanted;
-    if (n > 1) {
-      path.replace_filename(wanted.stem().string() + "-" + std::to_string(n) + wanted.extension().string());
-    }
-    const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
-    if (file >= 0) {
-      close(file);
-      return path.string();
-    }
-    if (errno != EEXIST) throw Error(Code::failed, "cannot write " + path.string() + ": " + std::strerror(errno));
-  }
-}
-
 // A name beside the final one, removed again unless `publish` was called.
 class Draft {
  public:
-  explicit Draft(const std::string& out) : path_(out + ".part-" + std::to_string(getpid())) {
+  explicit Draft(const StoreName& name) : name_(name), path_(name.beside()) {
     unlink(path_.c_str());
     // Profiles are their user's own, like journals; SQLite would ask the umask alone.
     const int file = open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
-    if (file < 0) throw Error(Code::failed, "cannot write " + out + ": " + std::strerror(errno));
+    if (file < 0) throw Error(Code::failed, "cannot write " + name.path() + ": " + std::strerror(errno));
     close(file);
   }
   ~Draft() {
@@ -66,22 +49,18 @@ class Draft {
   Draft& operator=(const Draft&) = delete;
   [[nodiscard]] const std::string& path() const { return path_; }
 
-  std::string publish(const std::string& out) {
+  std::string publish() {
     if (const int file = open(path_.c_str(), O_RDONLY | O_CLOEXEC); file >= 0) {
       fsync(file);
       close(file);
     }
-    auto name = claim_free_name(out);
-    if (rename(path_.c_str(), name.c_str()) != 0) {
-      const int error = errno;
-      unlink(name.c_str());
-      throw Error(Code::failed, "cannot write " + name + ": " + std::strerror(error));
-    }
+    auto path = name_.take(path_);
     published_ = true;
-    return name;
+    return path;
   }
 
  private:
+  const StoreName& name_;
   std::string path_;
   bool published_ = false;
 };
@@ -224,9 +203,9 @@ bool visit_journal(const std::string& path, const std::function<void(const Journ
   }
 }
 
-MergeSummary merge_journals(const std::vector<std::string>& journals, const std::string& out) {
+MergeSummary merge_journals(const std::vector<std::string>& journals, const StoreName& name) {
   MergeSummary summary;
-  Draft draft(out);
+  Draft draft(name);
   {
     Database database(draft.path(), Database::Mode::create);
     // The draft is worth nothing until it is whole, so it needs no protection against crashes.
@@ -241,8 +220,12 @@ MergeSummary merge_journals(const std::vector<std::string>& journals, const std:
     }
     database.execute("COMMIT");
   }
-  summary.path = draft.publish(out);
+  summary.path = draft.publish();
   return summary;
+}
+
+MergeSummary merge_journals(const std::vector<std::string>& journals, const std::string& out) {
+  return merge_journals(journals, StoreName::next_free(out));
 }
 
 }  // namespace terrace::profile

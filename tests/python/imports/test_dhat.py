@@ -87,9 +87,21 @@ def test_the_profile_has_them_and_every_verb_reads_it(counted_file, terrace, tmp
     assert plan.returncode == 0, plan.stderr
     assert "main counted.c:6" in (tmp_path / "p.toml").read_text()
     assert terrace("bounds", profile).returncode == 0
-    # Never overwritten.
+    # The name that is given is the name that is written; one of the verb's own is a new one.
+    before = profile.stat()
     terrace("import", counted_file, "-o", profile, "--machine", "knl-7210-flat")
-    assert (tmp_path / "counted-2.terrace").exists()
+    assert profile.stat().st_ino != before.st_ino
+    assert not (tmp_path / "counted-2.terrace").exists()
+    given = tmp_path / "of.dhat"
+    given.write_bytes(counted_file.read_bytes())
+    for name in ("of.dhat.terrace", "of.dhat-2.terrace"):
+        said = terrace("import", given, "--machine", "knl-7210-flat").stderr
+        assert said.endswith(f"profile in {tmp_path / name}\n")
+        assert (tmp_path / name).exists()
+    refused = terrace("import", given, "-o", given, "--machine", "knl-7210-flat")
+    assert refused.returncode == 2
+    assert refused.stderr.startswith(f"terrace: {given}: a file is there that is no profile")
+    assert given.read_bytes() == counted_file.read_bytes()
 
 
 def test_accesses_are_kept(counted_file):

@@ -23,7 +23,8 @@ import typer
 from terrace import units
 from terrace.errors import TerraceError, WrongCallError
 from terrace.lab import study
-from terrace.output import console, print_json, progress, table, warn
+from terrace.output import console, print_json, progress, table, warn, write_whole
+from terrace.outputs import check_output, is_sweep, whole_file
 from terrace.store.reader import Store
 
 SCHEMA = 1  # of the JSON and CSV files
@@ -90,6 +91,8 @@ def sweep(
     """Price one recording on many machines, with many budgets, by many planners, beside one another."""
     if output is not None and output.suffix not in (".json", ".csv"):
         raise WrongCallError(f"--output {output}: the name must end in .json or .csv")
+    if output is not None:
+        check_output(output, "table of lab sweep", is_sweep)
     points = [
         Point(*chosen)
         for chosen in itertools.product(
@@ -185,9 +188,9 @@ def _row(point: Point, path: Path) -> Row:
 
 def _write(path: Path, document: dict[str, object], rows: Sequence[Row]) -> None:
     if path.suffix == ".json":
-        path.write_text(json.dumps({"schema": SCHEMA, **document}, indent=1) + "\n", encoding="utf-8")
+        write_whole(path, json.dumps({"schema": SCHEMA, **document}, indent=1) + "\n")
         return
-    with path.open("w", encoding="utf-8", newline="") as file:
+    with whole_file(path) as file:
         names = [field.name for field in fields(Row)]
         writer = csv.writer(file)
         writer.writerow(["schema", *names])

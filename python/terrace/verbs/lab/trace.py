@@ -10,6 +10,7 @@ from terrace import _core
 from terrace.errors import TerraceError, core_errors
 from terrace.lab import tracing
 from terrace.output import warn
+from terrace.outputs import check_output, is_trace
 from terrace.units import size
 
 _EPILOG = """\b
@@ -43,6 +44,8 @@ def trace(
     with core_errors():
         most = _core.parse_size(limit)
     file = output or Path(f"{Path(program[0]).name}.{os.getpid()}.trace")
+    if output:
+        check_output(output, "trace", is_trace)
     status = tracing.record(program, file, limit=most, loop_only=loop, sysroot=sysroot)
     if not file.exists() or file.stat().st_size == 0:
         raise TerraceError(f"{file}: no trace was written")

@@ -1,0 +1,66 @@
+"""--output: which files verbs replace, and how.
+
+What is there is replaced by a whole file, and only if terrace wrote it or it is empty. A device is written to.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+
+from terrace.errors import TerraceError, WrongCallError
+
+_HEAD = 4096  # bytes, enough to tell one kind of file from another
+
+Is = Callable[[bytes], object]
+
+is_plan: Is = re.compile(rb"^(planner = |\[\[(object|segment)\]\])", re.MULTILINE).search
+is_report: Is = re.compile(rb"<title>[^<]*placement report").search
+is_sweep: Is = re.compile(rb'^(\{\s*"schema": |schema,machine,)').match
+# Of frames of zstd (RFC 8878, section 3.1.1).
+is_trace: Is = re.compile(rb"\x28\xb5\x2f\xfd").match
+
+
+def check_output(path: Path, what: str, is_ours: Is) -> None:
+    """Raises WrongCallError where no file can be made, or something else than `what` is there."""
+
+    def refuse(why: str) -> WrongCallError:
+        return WrongCallError(f"--output {path}: {why}")
+
+    if path.is_dir():
+        raise refuse("it is a folder; name a file in it")
+    if not path.parent.is_dir():
+        raise refuse(f"there is no folder {path.parent}")
+    if not path.is_file():
+        return
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD)
+    except OSError as error:
+        raise refuse(f"the file that is there cannot be read: {error.strerror}") from error
+    if head and not is_ours(head):
+        raise refuse(f"a file is there that is no {what}, and is not overwritten; name another")
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[TextIO]:
+    """A file to write to that is at `path` once all of it is written. Raises TerraceError."""
+    try:
+        if path.exists() and not path.is_file():
+            with path.open("w", encoding="utf-8", newline="") as device:
+                yield device
+            return
+        target = path.resolve()
+        beside = target.with_name(f".{target.name}.{os.getpid()}")
+        try:
+            with beside.open("w", encoding="utf-8", newline="") as file:
+                yield file
+            beside.replace(target)
+        finally:
+            beside.unlink(missing_ok=True)
+    except OSError as error:
+        raise TerraceError(f"{path}: cannot be written: {error.strerror}") from error

@@ -13,39 +13,11 @@
 
 #include "agent/interpose/next.hpp"
 #include "agent/lifecycle/in_process.hpp"
+#include "agent/lifecycle/passed_environment.hpp"
 
 namespace terrace::agent {
 
 namespace {
-
-constexpr const char* k_passed_on[] = {"TERRACE_SESSION", "LD_PRELOAD"};
-constexpr std::size_t k_passed = 2;
-
-// "NAME=value" as this program was given them; empty when it runs without a session.
-char g_kept[k_passed][4096];
-
-const char* find_variable(char* const* environment, const char* name) {
-  const auto length = strlen(name);
-  for (; environment && *environment; ++environment)
-    if (strncmp(*environment, name, length) == 0 && (*environment)[length] == '=') return *environment;
-  return nullptr;
-}
-
-std::size_t count(char* const* list) {
-  std::size_t n = 0;
-  while (list && list[n]) ++n;
-  return n;
-}
-
-// The environment with what is missing in it appended. `room` has count(environment) + k_passed + 1 entries.
-char* const* complete(char* const* environment, char** room) {
-  std::size_t n = count(environment);
-  if (n > 0) memcpy(room, environment, n * sizeof *room);
-  for (std::size_t i = 0; i < k_passed; ++i)
-    if (g_kept[i][0] != '\0' && !find_variable(environment, k_passed_on[i])) room[n++] = g_kept[i];
-  room[n] = nullptr;
-  return room;
-}
 
 // Whether execution can be expected to succeed: after finish() there is no way back.
 bool can_run(const char* file, bool search) {
@@ -80,29 +52,13 @@ std::size_t count_words(const char* first, va_list more) {
 
 }  // namespace
 
-void keep_for_children(char** environment) noexcept {
-  for (std::size_t i = 0; i < k_passed; ++i) {
-    const char* const text = find_variable(environment, k_passed_on[i]);
-    if (text && strlen(text) < sizeof g_kept[i]) strcpy(g_kept[i], text);
-  }
-}
-
-char** kept_environment() noexcept {
-  static constinit char* all[k_passed + 1]{};
-  std::size_t n = 0;
-  for (auto& text : g_kept)
-    if (text[0] != '\0') all[n++] = text;
-  all[n] = nullptr;
-  return all;
-}
-
 }  // namespace terrace::agent
 
 namespace agent = terrace::agent;
 
 // An array on this function's own stack.
 #define TERRACE_ENVIRONMENT(given) \
-  agent::complete(given, static_cast<char**>(alloca((agent::count(given) + agent::k_passed + 1) * sizeof(char*))))
+  agent::passed_environment(given, static_cast<char*>(alloca(agent::room_for(given))))
 
 // Collects `first, ...` into `words`, an array on the stack, and leaves `more` behind the null pointer.
 #define TERRACE_WORDS(words, first, more)                                                \

@@ -1,0 +1,138 @@
+// See passed_environment.hpp.
+#include "agent/lifecycle/passed_environment.hpp"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <string_view>
+
+#include "agent/lifecycle/in_process.hpp"
+
+namespace terrace::agent {
+
+namespace {
+
+constexpr std::array<const char*, 2> k_passed_on{"TERRACE_SESSION", "LD_PRELOAD"};
+
+// "NAME=value" as this program was given them; empty when it runs without a session.
+char g_kept[k_passed_on.size()][4096];
+char g_library[4096];  // this one's file, as LD_PRELOAD has it
+
+// Lists that may name the library, and what stands between two files in them.
+struct List {
+  std::string_view name;
+  const char* between;
+};
+constexpr std::array<List, 4> k_lists{{{"LD_PRELOAD=", ": "},
+                                       {"NVTX_INJECTION64_PATH=", ""},
+                                       {"KOKKOS_TOOLS_LIBS=", ";"},
+                                       {"KOKKOS_PROFILE_LIBRARY=", ";"}}};
+
+const char* find_variable(char* const* environment, const char* name) noexcept {
+  const auto length = strlen(name);
+  for (; environment && *environment; ++environment)
+    if (strncmp(*environment, name, length) == 0 && (*environment)[length] == '=') return *environment;
+  return nullptr;
+}
+
+std::size_t count(char* const* list) noexcept {
+  std::size_t n = 0;
+  while (list && list[n]) ++n;
+  return n;
+}
+
+const List* list_of(const char* variable) noexcept {
+  for (const auto& list : k_lists)
+    if (strncmp(variable, list.name.data(), list.name.size()) == 0) return &list;
+  return nullptr;
+}
+
+// As the dynamic linker will: it may be in another root, or run as another user.
+bool is_library_lost() noexcept {
+  if (g_library[0] == '\0') return false;
+  const int saved = errno;
+  const int file = open(g_library, O_RDONLY | O_CLOEXEC);
+  const bool is_lost = file < 0 && (errno == ENOENT || errno == ENOTDIR || errno == EACCES || errno == ELOOP);
+  if (file >= 0) close(file);
+  errno = saved;
+  return is_lost;
+}
+
+// The variable as it is where it does not name the library; null where it names nothing else. `room` has strlen()
+// + 1 bytes, and is moved on behind what was written.
+char* without_library(char* variable, const List& list, char*& room) noexcept {
+  const auto length = strlen(g_library);
+  const char* const files = variable + list.name.size();
+  bool is_there = false;
+  char* end = room;
+  memcpy(end, list.name.data(), list.name.size());
+  end += list.name.size();
+  char* const first = end;
+  for (const char* at = files; *at;) {
+    const auto word = strcspn(at, list.between);
+    const auto gap = strspn(at + word, list.between);
+    if (word == length && memcmp(at, g_library, length) == 0) {
+      is_there = true;
+    } else {
+      memcpy(end, at, word + gap);
+      end += word + gap;
+    }
+    at += word + gap;
+  }
+  if (!is_there) return variable;
+  while (end > first && strchr(list.between, end[-1])) --end;
+  if (end == first) return nullptr;
+  *end = '\0';
+  char* const made = room;
+  room = end + 1;
+  return made;
+}
+
+}  // namespace
+
+std::size_t room_for(char* const* environment) noexcept {
+  std::size_t size = (count(environment) + k_passed_on.size() + 1) * sizeof(char*);
+  for (auto* const* one = environment; one && *one; ++one)
+    if (list_of(*one)) size += strlen(*one) + 1;
+  return size;
+}
+
+char* const* passed_environment(char* const* environment, char* room) noexcept {
+  auto** const passed = reinterpret_cast<char**>(room);
+  char* texts = room + (count(environment) + k_passed_on.size() + 1) * sizeof(char*);
+  const bool is_lost = is_library_lost();
+  std::size_t n = 0;
+  for (auto* const* one = environment; one && *one; ++one) {
+    const auto* const list = is_lost ? list_of(*one) : nullptr;
+    if (char* const text = list ? without_library(*one, *list, texts) : *one) passed[n++] = text;
+  }
+  for (std::size_t i = 0; i < k_passed_on.size() && !is_lost; ++i)
+    if (g_kept[i][0] != '\0' && !find_variable(environment, k_passed_on[i])) passed[n++] = g_kept[i];
+  passed[n] = nullptr;
+  return passed;
+}
+
+void keep_for_children(char** environment) noexcept {
+  for (std::size_t i = 0; i < k_passed_on.size(); ++i) {
+    const char* const text = find_variable(environment, k_passed_on[i]);
+    if (text && strlen(text) < sizeof g_kept[i]) strcpy(g_kept[i], text);
+  }
+  Dl_info here{};
+  if (dladdr(g_library, &here) != 0 && here.dli_fname && strlen(here.dli_fname) < sizeof g_library)
+    strcpy(g_library, here.dli_fname);
+}
+
+char** kept_environment() noexcept {
+  static constinit char* all[k_passed_on.size() + 1]{};
+  std::size_t n = 0;
+  for (auto& text : g_kept)
+    if (text[0] != '\0') all[n++] = text;
+  all[n] = nullptr;
+  return all;
+}
+
+}  // namespace terrace::agent

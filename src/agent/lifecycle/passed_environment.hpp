@@ -1,0 +1,18 @@
+// The environment of a program that is started from here: that program is under Terrace, too, whatever environment
+// it is given, where it can be.
+//
+// All of this may run in a child of vfork, in its parent's memory: nothing here allocates or takes a lock.
+#pragma once
+
+#include <cstddef>
+
+namespace terrace::agent {
+
+// What passed_environment() needs.
+std::size_t room_for(char* const* environment) noexcept;
+// The environment with what is missing in it appended. Where the library is not to be found by its name any more,
+// as in another root, what names it is left out: the dynamic linker would complain of it. `room` has
+// room_for(environment) bytes, aligned for pointers.
+char* const* passed_environment(char* const* environment, char* room) noexcept;
+
+}  // namespace terrace::agent

@@ -150,7 +150,8 @@ bool JournalFolder::was_confined() const {
 }
 
 void JournalFolder::merge(const LaunchOptions& options, const Outputs& outputs, const fs::path& job,
-                          const std::string& advice, const std::string& account) {
+                          const std::string& advice, const std::string& account,
+                          const std::vector<std::string>& notes) {
   // In this folder, or the one that the environment names.
   const auto usual =
       fs::path(environment("TERRACE_PROFILES")) / (job.filename().string() + "." + job_id() + ".terrace");
@@ -160,7 +161,7 @@ void JournalFolder::merge(const LaunchOptions& options, const Outputs& outputs, 
   try {
     for (const auto& [label, files] : journals) {
       const auto name = outputs.of(label, usual.string());
-      print_closing(profile::merge_journals(files, name),
+      print_closing(profile::merge_journals(files, name, notes),
                     {name, label, options.quiet, options.json, advice, over_file, account});
     }
     // What a user finds there is not of this run.

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "cli/options.hpp"
 #include "cli/output_option.hpp"
@@ -33,10 +34,12 @@ class JournalFolder {
   [[nodiscard]] bool was_confined() const;
   // Merges the journals into a profile for each configuration and prints the summaries, as the options say;
   // `outputs` are those of --output; without it the profile is called after `job`. `advice`: what to do where no
-  // main loop was seen; `account`: of Closing. Throws Error when a profile cannot be written; the journals stay
+  // main loop was seen; `account`: of Closing; `notes`
+  // are for the profile. Throws Error when a profile cannot be written; the journals stay
   // then.
   void merge(const LaunchOptions& options, const Outputs& outputs, const std::filesystem::path& job,
-             const std::string& advice, const std::string& account = {});
+             const std::string& advice, const std::string& account = {},
+             const std::vector<std::string>& notes = {});
   void tell_where() const;  // the journals are
 
  private:

@@ -192,7 +192,9 @@ void keep_profile(const LaunchOptions& options, const Outputs& outputs, const ru
                session.phases.follows_loops()
                    ? "name it with --loop NAME, or with --phases f,g the functions that begin its phases"
                    : "mark it, or try --phases auto",
-               account);
+               account,
+               session.spill.is_wanted() ? accounts_of(spilled_processes(folder.path()), session.spill)
+                                         : std::vector<std::string>());
 }
 
 void print(const std::vector<std::string>& sentences) {

@@ -17,14 +17,14 @@ std::optional<double> gain(Seconds before, Seconds after) {
   return 1 - after / before;
 }
 
+std::string iterations(std::int64_t count) { return fmt::format("{} iteration{}", count, count == 1 ? "" : "s"); }
+
+}  // namespace
+
 std::string percent(double share) {
   const auto size = std::abs(100 * share);
   return size < 10 ? fmt::format("{:.1f} %", size) : fmt::format("{:.0f} %", size);
 }
-
-std::string iterations(std::int64_t count) { return fmt::format("{} iteration{}", count, count == 1 ? "" : "s"); }
-
-}  // namespace
 
 std::optional<double> ProofSummary::gained() const { return gain(without, with); }
 std::optional<double> ProofSummary::gain_predicted() const { return gain(predicted_unplaced, predicted); }

@@ -22,6 +22,8 @@ struct ProofSummary {
 
 // Of the process's last loop in which a plan was compared.
 std::optional<ProofSummary> proof_of(const std::string& path, std::int64_t run);
+// Without a sign: "17 %", "0.4 %".
+std::string percent(double share);
 // One sentence without a full stop: "gained 17 % (predicted 19 %): ...".
 std::string sentence_of(const ProofSummary& proof);
 // An object.

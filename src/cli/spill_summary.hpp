@@ -40,12 +40,17 @@ struct SpilledProcess {
 // Of the counts in a job's folder, by the process's number.
 std::vector<SpilledProcess> spilled_processes(const std::filesystem::path& folder);
 
-// A line for each process that had more data than memory; where many had, one for all; where none had, that all
-// data fitted. `peak`: what the largest process of the job had in memory.
+SpilledProcess sum_of(const std::vector<SpilledProcess>& processes);
+
+// One line, of the process that had more data than memory, or of all that had; where none had, that all data
+// fitted. `peak`: what the largest process of the job had in memory. Nothing where no process had a file.
 std::vector<std::string> lines_of(const std::vector<SpilledProcess>& processes, const runtime::SpillSpec& spec,
                                   Bytes peak);
 
-// The same as a JSON object.
+// All that is known of each that had more data than memory, for the profile.
+std::vector<std::string> accounts_of(const std::vector<SpilledProcess>& processes, const runtime::SpillSpec& spec);
+
+// Of all processes, as a JSON object.
 std::string spill_json(const std::vector<SpilledProcess>& processes, const runtime::SpillSpec& spec);
 
 // How it goes, in a line every so often while the program runs: what was read, written and waited for since the

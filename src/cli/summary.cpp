@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/job_summary.hpp"
 #include "cli/proof_summary.hpp"
 #include "profile/records.hpp"
 #include "profile/store/store_database.hpp"
@@ -113,9 +114,9 @@ std::string small_loop(const std::string& path, std::int64_t run) {
 // Where no main loop was. Advice is for a program that ended and has not got to its loop: where functions were
 // named, or the process did not end, a line of its own says so.
 std::string what_was_seen(const LoopSummary& loop, const std::string& path, bool is_whole,
-                          const std::string& advice, bool wants_accesses) {
+                          const std::string& advice) {
   const std::string no_access(profile::k_no_access);
-  if (auto hooks = noted(path, loop.run, no_access); !hooks.empty()) return wants_accesses ? hooks : no_access;
+  if (auto hooks = noted(path, loop.run, no_access); !hooks.empty()) return hooks;
   const std::string k_none = "no main loop was seen";
   const std::string k_found = "no main loop was found";
   if (const auto seen = noted(path, loop.run, k_found); !seen.empty()) return k_none + seen.substr(k_found.size());
@@ -221,10 +222,38 @@ void print_what_went_wrong(const LoopSummary& loop, const std::string& path, boo
                format(Seconds{took}), format(Seconds{query.real(0)}), format(Seconds{query.real(1)}));
 }
 
+// One line for all processes of a real run; `terrace show` has each of them.
+void print_job(const JobSummary& job, const LoopSummary& loop, const profile::MergeSummary& merged,
+               const Closing& closing, const std::string& name) {
+  auto text = gain_of(job);
+  if (loop.iterations > 0) {
+    const bool tells_moves = job.moves > 0 || text.empty();
+    text += fmt::format("{}{} iterations in {} of real time ({})", text.empty() ? "" : "; ", loop.iterations,
+                        format(Seconds{loop.loop}), loop.planner);
+    if (tells_moves)
+      text += fmt::format(", {} moves of {}", job.moves, format(Bytes{static_cast<std::uint64_t>(job.moved)}));
+    if (job.proven == 0 && job.moves > 0 && is_cut_by_time(merged.path, loop.run))
+      text += "; terrace compare measures whether that gained";
+  } else {
+    text += what_was_seen(loop, merged.path, merged.incomplete == 0, closing.advice);
+  }
+  if (job.unfinished > 0)
+    text += fmt::format("; {} did not end by {}", job.unfinished, job.unfinished == 1 ? "itself" : "themselves");
+  fmt::print(stderr, "terrace: {}{} processes: {}; profile in {}\n", name, job.processes, text, merged.path);
+}
+
+// Over a file the launcher has said how it went. Who has named the profile knows where it is.
+void print_profile(const profile::MergeSummary& merged, const Closing& closing) {
+  if (!closing.asked.is_given()) fmt::print(stderr, "terrace: profile in {}\n", merged.path);
+  if (merged.processes == 1)
+    for (const auto& note : merged.notes) fmt::print(stderr, "terrace: {}\n", note);
+}
+
 void print_summary(const profile::MergeSummary& merged, const Closing& closing) {
   const auto loop = longest_loop(merged.path);
   const auto spilled = in_file(merged.path, loop.run);
   const auto proof = proof_of(merged.path, loop.run);
+  const auto job = job_of(merged.path);
   if (closing.json) {
     nlohmann::ordered_json line = {{"schema", 1},
                                    {"file", merged.path},
@@ -247,6 +276,7 @@ void print_summary(const profile::MergeSummary& merged, const Closing& closing) 
       if (!loop.core_time_from.empty()) core_time["from"] = loop.core_time_from;
       for (const auto& [phase, time] : loop.core_times) core_time["phases"][phase] = time;
     }
+    if (job) line["job"] = nlohmann::ordered_json::parse(json_of(*job));
     if (proof) line["proof"] = nlohmann::ordered_json::parse(json_of(*proof));
     if (spilled)
       line["over_file"] = {{"limited", true},
@@ -266,6 +296,14 @@ void print_summary(const profile::MergeSummary& merged, const Closing& closing) 
     return;
   }
   const auto name = closing.label.empty() ? std::string() : closing.label + ": ";
+  if (job || closing.over_file) {
+    if (job && !closing.over_file)
+      print_job(*job, loop, merged, closing, name);
+    else
+      print_profile(merged, closing);
+    print_what_did_not_begin(merged.path);
+    return;
+  }
   if (loop.iterations > 0)
     fmt::print(stderr, "terrace: {}{} {} in {} of {} time ({}), {} moves of {}; profile in {}\n", name,
                loop.iterations, loop.iterations == 1 ? "iteration" : "iterations", format(Seconds{loop.loop}),
@@ -273,8 +311,7 @@ void print_summary(const profile::MergeSummary& merged, const Closing& closing) 
                merged.path);
   else
     fmt::print(stderr, "terrace: {}{}; profile in {}\n", name,
-               what_was_seen(loop, merged.path, merged.incomplete == 0, closing.advice, !closing.over_file),
-               merged.path);
+               what_was_seen(loop, merged.path, merged.incomplete == 0, closing.advice), merged.path);
   if (proof)
     fmt::print(stderr, "terrace: {}{}\n", name, sentence_of(*proof));
   else if (loop.backend == "real" && loop.moves > 0 && is_cut_by_time(merged.path, loop.run))
@@ -283,7 +320,7 @@ void print_summary(const profile::MergeSummary& merged, const Closing& closing) 
                "functions' entries were seen; terrace compare measures it\n",
                name);
   if (spilled) print_in_file(*spilled, name);
-  if (!closing.over_file) print_what_went_wrong(loop, merged.path, proof && proof->gained().has_value());
+  print_what_went_wrong(loop, merged.path, proof && proof->gained().has_value());
   if (loop.observed < loop.iterations)
     fmt::print(stderr, "terrace: observed {} of {} iterations; the others count as the last one observed\n",
                loop.observed, loop.iterations);

@@ -31,7 +31,9 @@ struct MergeSummary {
 // Merges journals into a new file, which appears under its name whole or not at all. A journal that was cut short
 // is merged up to there and noted; one that cannot be read at all is noted. Throws Error{not_found} when no
 // journal could be read, Error{failed} with path and reason when the file cannot be written.
-MergeSummary merge_journals(const std::vector<std::string>& journals, const StoreName& name);
+// `notes`: what the launcher knows of the job; `terrace show` prints it.
+MergeSummary merge_journals(const std::vector<std::string>& journals, const StoreName& name,
+                            const std::vector<std::string>& notes = {});
 // Under the next free name.
 MergeSummary merge_journals(const std::vector<std::string>& journals, const std::string& out);
 

@@ -203,7 +203,8 @@ bool visit_journal(const std::string& path, const std::function<void(const Journ
   }
 }
 
-MergeSummary merge_journals(const std::vector<std::string>& journals, const StoreName& name) {
+MergeSummary merge_journals(const std::vector<std::string>& journals, const StoreName& name,
+                            const std::vector<std::string>& notes) {
   MergeSummary summary;
   Draft draft(name);
   {
@@ -217,6 +218,10 @@ MergeSummary merge_journals(const std::vector<std::string>& journals, const Stor
     for (const auto& journal : journals) merge_one(database, journal, summary);
     if (summary.processes == 0) {
       throw Error(Code::not_found, summary.notes.empty() ? "there is no journal to merge" : summary.notes.front());
+    }
+    for (const auto& text : notes) {
+      Statement insert(database, "INSERT INTO note(run, at, severity, text) VALUES(NULL, NULL, 'note', ?)");
+      insert.run(text);
     }
     database.execute("COMMIT");
   }

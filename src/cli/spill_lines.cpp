@@ -1,0 +1,199 @@
+// What memory over a file says in the end, and what a profile has of it. See spill_summary.hpp.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/spill_summary.hpp"
+#include "core/big_block.hpp"
+#include "core/units.hpp"
+#include "transfer/spill/spill_counts.hpp"
+#include "transfer/spill/spill_limits.hpp"
+
+namespace terrace::cli {
+
+namespace {
+
+constexpr Seconds k_told{0.01};
+
+std::string bytes(std::uint64_t value) { return format(Bytes{value}); }
+double seconds(std::uint64_t nanoseconds) { return static_cast<double>(nanoseconds) * 1e-9; }
+std::string name_of(const SpilledProcess& one) { return fmt::format("{} ({})", one.program, one.process); }
+
+// What is in memory beyond the limit, but for blocks that had no room: they are told of apart.
+std::uint64_t beside(const SpilledProcess& one) { return one.beside - std::min(one.beside, one.refused); }
+
+std::string read_ahead(const SpilledProcess& one) {
+  const auto foreseen = static_cast<double>(one.foreseen);
+  const auto loads = foreseen + static_cast<double>(one.demanded);
+  return loads > 0 ? fmt::format("; {:.0f} % of what was read was read ahead", 100 * foreseen / loads) : "";
+}
+
+std::string of_blocks(const SpilledProcess& one) {
+  std::string text;
+  if (one.given > 0 && !one.paged)
+    text += fmt::format(
+        "; {} were touched in no order or in small parts, and paged by the kernel (what it reads and writes for "
+        "them is not "
+        "counted)",
+        bytes(one.given));
+  if (one.refused > 0)
+    text += fmt::format("; blocks of {} in all had no room in the file and stayed in memory", bytes(one.refused));
+  return text;
+}
+
+std::string why_over(std::uint32_t reasons) {
+  std::string text;
+  for (const auto& [reason, words] :
+       {std::pair(transfer::k_over_file, "the file did not take it"),
+        std::pair(transfer::k_over_rest, "what has to stay left too little for the rest"),
+        std::pair(transfer::k_over_held, "it was locked, held by a device, or had rights of its own")})
+    if ((reasons & reason) != 0) text += std::string(text.empty() ? ": " : "; or ") + words;
+  return text;
+}
+
+std::string of_plan(const SpilledProcess& one, const runtime::SpillSpec& spec) {
+  if (one.plan_tried)
+    return fmt::format("; the plan {}{} {:.0f} %", one.plan_undone ? "is undone, as it " : "",
+                       one.plan_gain < 0 ? "lost" : "gained", 100 * std::abs(one.plan_gain));
+  if (spec.plan.empty()) return {};
+  return one.plan_names ? "; the plan was in force for too short a time to be tried"
+                        : "; the plan names none of its blocks of 4MiB and more";
+}
+
+// Where the limit did not hold.
+std::string beyond(const SpilledProcess& one, const runtime::SpillSpec& spec) {
+  std::string text;
+  if (beside(one) > 0)
+    text +=
+        fmt::format("; {} beyond the limit are in what has to be in memory: give at least {}", bytes(beside(one)),
+                    format(transfer::spill_limits::least_memory(Bytes{spec.memory.value + beside(one)})));
+  if (one.over > 0)
+    text += fmt::format("; {} beyond the limit stayed in memory{}", bytes(one.over), why_over(one.over_reasons));
+  return text;
+}
+
+// Nearly all of what it has in memory is not Terrace's to move.
+bool has_little_to_move(const SpilledProcess& one, const runtime::SpillSpec& spec) {
+  return beside(one) > 0 && one.most < spec.memory.value / 4;
+}
+
+constexpr const char* k_not_taken_over =
+    " (static data, stacks, and mappings that are shared, of files, or without rights at first)";
+
+std::string of_unmoved(const SpilledProcess& one, const char* what) {
+  return fmt::format(
+      "its data are in mappings below {}, which stay in memory, or in what else is not taken over{}: {} beyond "
+      "the "
+      "limit{}",
+      format(Bytes{k_big_block}), what, bytes(beside(one)),
+      one.most > 0 ? fmt::format("; {} could be in the file", bytes(one.most)) : "");
+}
+
+// All of it: for a profile.
+std::string account_of(const SpilledProcess& one, const runtime::SpillSpec& spec) {
+  if (has_little_to_move(one, spec)) return of_unmoved(one, k_not_taken_over) + of_blocks(one);
+  if (one.paged)
+    return fmt::format(
+        "{} of data in {} of memory: paged by the kernel in {}, what it read and wrote is not counted{}{}",
+        bytes(one.most), format(spec.memory), spec.folder, of_blocks(one),
+        spec.plan.empty() ? "" : "; the plan is not followed there");
+  auto line = fmt::format("{} of data in {} of memory: read {} and wrote {} in {}{}", bytes(one.most),
+                          format(spec.memory), bytes(one.read), bytes(one.written), spec.folder, read_ahead(one));
+  line += fmt::format("; the disk was busy for {:.3g} s, threads waited {:.3g} s for it in all", seconds(one.busy),
+                      seconds(one.waited));
+  if (one.measured > 0)
+    line += fmt::format("; {:.3g} s of its time were predicted to take {:.3g} s", seconds(one.measured),
+                        seconds(one.predicted));
+  line += of_plan(one, spec);
+  if (one.plan_tried) line += " against what touches say";
+  if (one.longer() >= k_told)
+    line += fmt::format("; with all data in memory it would have taken about {:.3g} s less", one.longer().value);
+  line += of_blocks(one);
+  return line + beyond(one, spec);
+}
+
+std::string refused(const SpilledProcess& one) {
+  return one.refused > 0 ? fmt::format("; {} had no room in the file", bytes(one.refused)) : "";
+}
+
+// What has to be known at once: what a plan was worth, how long it took, where the limit did not hold.
+std::string line_of(const SpilledProcess& one, const runtime::SpillSpec& spec) {
+  if (has_little_to_move(one, spec)) return of_unmoved(one, "") + refused(one);
+  auto line = fmt::format("{} of data in {} of memory: ", bytes(one.most), format(spec.memory));
+  if (one.paged) {
+    line += std::string("paged by the kernel") + (spec.plan.empty() ? "" : "; the plan is not followed there");
+    return line + refused(one);
+  }
+  line += fmt::format("read {} and wrote {}", bytes(one.read), bytes(one.written)) + of_plan(one, spec);
+  line += fmt::format("; threads waited {:.3g} s", seconds(one.waited));
+  if (one.measured > 0)
+    line += fmt::format("; predicted {:.2g} s for {:.2g} s", seconds(one.predicted), seconds(one.measured));
+  if (one.given > 0) line += fmt::format("; {} were paged by the kernel", bytes(one.given));
+  return line + refused(one) + beyond(one, spec);
+}
+
+std::string line_of_all(const std::vector<SpilledProcess>& processes, const runtime::SpillSpec& spec) {
+  const auto sum = sum_of(processes);
+  const auto most = std::ranges::max_element(processes, {}, &SpilledProcess::waited);
+  auto line = fmt::format("{} processes, {} of data in {} of memory each: read {} and wrote {}", processes.size(),
+                          bytes(sum.most), format(spec.memory), bytes(sum.read), bytes(sum.written));
+  const auto tried = std::ranges::count(processes, true, &SpilledProcess::plan_tried);
+  if (tried > 0) {
+    const auto worst = std::ranges::min_element(processes, {}, &SpilledProcess::plan_gain);
+    line += fmt::format("; the plan {} {:.0f} % at worst, {}", worst->plan_gain < 0 ? "lost" : "gained",
+                        100 * std::abs(worst->plan_gain), name_of(*worst));
+    if (const auto undone = std::ranges::count(processes, true, &SpilledProcess::plan_undone))
+      line += fmt::format(", undone in {}", undone);
+  }
+  line += fmt::format("; threads waited {:.3g} s, those of {} {:.3g} s", seconds(sum.waited), name_of(*most),
+                      seconds(most->waited));
+  const auto worst =
+      std::ranges::max_element(processes, {}, [](const SpilledProcess& one) { return beside(one) + one.over; });
+  line += refused(sum);
+  if (beside(*worst) + worst->over > 0)
+    line += fmt::format("; {} beyond the limit in {}", bytes(beside(*worst) + worst->over), name_of(*worst));
+  return line;
+}
+
+std::string line_of_none(const std::vector<SpilledProcess>& processes, const runtime::SpillSpec& spec,
+                         Bytes peak) {
+  const auto most = std::ranges::max_element(processes, {}, &SpilledProcess::most)->most;
+  // A process may be large for too short a time to be seen.
+  if (peak.value > spec.memory.value + spec.memory.value / 4)
+    return fmt::format("a process had {} in memory, more than {}: little of its data was taken over, {} at most",
+                       format(peak), format(spec.memory), bytes(most));
+  if (most == 0)
+    return fmt::format("nothing was put over a file: no process had a block of {} or more, or {} in memory",
+                       format(Bytes{k_big_block}), format(Bytes{spec.memory.value / 4}));
+  if (processes.size() == 1)
+    return fmt::format("all of its data fitted into {} of memory: {}", format(spec.memory), bytes(most));
+  return fmt::format("all of its data fitted: {} processes, {} of memory each, {} of data at most",
+                     processes.size(), format(spec.memory), bytes(most));
+}
+
+}  // namespace
+
+std::vector<std::string> lines_of(const std::vector<SpilledProcess>& processes, const runtime::SpillSpec& spec,
+                                  Bytes peak) {
+  if (processes.empty()) return {};
+  std::vector<SpilledProcess> told;
+  std::ranges::copy_if(processes, std::back_inserter(told), &SpilledProcess::had_too_little);
+  if (told.empty()) return {line_of_none(processes, spec, peak)};
+  if (told.size() > 1) return {line_of_all(told, spec)};
+  return {(processes.size() > 1 ? name_of(told.front()) + ": " : "") + line_of(told.front(), spec)};
+}
+
+std::vector<std::string> accounts_of(const std::vector<SpilledProcess>& processes,
+                                     const runtime::SpillSpec& spec) {
+  std::vector<std::string> notes;
+  for (const auto& one : processes)
+    if (one.had_too_little()) notes.push_back(name_of(one) + ": " + account_of(one, spec));
+  return notes;
+}
+
+}  // namespace terrace::cli

@@ -1,0 +1,85 @@
+// What a run of several processes says of them together, from journals whose figures are worked out by hand.
+#include "cli/job_summary.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "../profile/store_fixture.hpp"
+#include "core/journal.hpp"
+#include "profile/records.hpp"
+#include "profile/store/store.hpp"
+
+namespace terrace::cli {
+namespace {
+
+class JobSummaryTest : public profile::StoreTest {
+ protected:
+  // A process whose plan's iterations took `with` instead of `without`; 0: no plan was compared.
+  void write(std::uint32_t process, double without, double with, std::uint32_t iterations, bool undone = false,
+             const std::string& backend = "real", bool ends = true) {
+    journals_.push_back(path(std::to_string(process) + ".journal"));
+    Journal journal(journals_.back());
+    profile::RunRecord run;
+    run.process = process;
+    run.program = "/opt/bin/app";
+    run.backend = backend;
+    append(journal, run);
+    append(journal, profile::LoopRecord{"main", {0}});
+    if (with > 0)
+      append(journal,
+             profile::ProofRecord{{1}, {without}, {with}, 4, iterations, {without}, {without / 2}, undone});
+    append(journal, profile::LoopEndRecord{{1}, iterations, iterations});
+    if (ends) append(journal, profile::EndRecord{{1}, "exit"});
+  }
+  [[nodiscard]] std::optional<JobSummary> job() const {
+    return job_of(profile::merge_journals(journals_, path("job.terrace")).path);
+  }
+
+ private:
+  std::vector<std::string> journals_;
+};
+
+TEST_F(JobSummaryTest, AddsUpTimesAndNamesTheWorst) {
+  write(10, 2, 1, 30);    // gains a half
+  write(11, 1, 1.1, 10);  // loses a tenth
+  write(12, 0, 0, 5);     // nothing was compared
+  const auto found = job();
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->processes, 3);
+  EXPECT_EQ(found->proven, 2);
+  EXPECT_NEAR(*found->gained, 1 - (30 * 1 + 10 * 1.1) / (30 * 2 + 10 * 1), 1e-12);
+  EXPECT_NEAR(found->worst, -0.1, 1e-12);
+  EXPECT_EQ(gain_of(*found), "gained 41 % (predicted 50 %), worst: app (11) lost 10 %");
+  const auto json = nlohmann::json::parse(json_of(*found));
+  EXPECT_EQ(json["worst"]["process"], 11);
+  EXPECT_EQ(json["proven"], 2);
+}
+
+TEST_F(JobSummaryTest, SaysWhatWasUndoneAndWhoDidNotEnd) {
+  write(10, 1, 1.5, 10, true);
+  write(11, 1, 1.2, 10, true, "real", false);
+  const auto found = job();
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->unfinished, 1);
+  EXPECT_EQ(gain_of(*found), "lost 35 % (predicted 50 %), worst: app (10) lost 50 %, undone in 2 of 2");
+}
+
+TEST_F(JobSummaryTest, SaysNothingOfGainsThatNobodyKnows) {
+  write(10, 0, 0, 10);
+  write(11, 0, 0, 10);
+  const auto found = job();
+  ASSERT_TRUE(found);
+  EXPECT_EQ(gain_of(*found), "");
+  EXPECT_TRUE(nlohmann::json::parse(json_of(*found))["gained"].is_null());
+}
+
+TEST_F(JobSummaryTest, IsOfSeveralProcessesInRealTime) {
+  write(10, 2, 1, 10);
+  EXPECT_FALSE(job());
+  write(11, 2, 1, 10, false, "virtual");
+  EXPECT_FALSE(job());
+}
+
+}  // namespace
+}  // namespace terrace::cli

@@ -15,6 +15,26 @@ class WrongCallError(TerraceError):
     status = 2
 
 
+class NotStartedError(TerraceError):
+    """A program cannot be started. The statuses are those of shells: 127 where there is none, else 126."""
+
+    def __init__(self, program: str, error: OSError) -> None:
+        """The line that the launcher has for it."""
+        super().__init__(f"cannot start {program}: {error.strerror}")
+        self.status = NO_PROGRAM if isinstance(error, FileNotFoundError) else NOT_RUNNABLE
+
+
+NO_PROGRAM, NOT_RUNNABLE = 127, 126
+
+
+def said_by_launcher(text: str, status: int) -> TerraceError:
+    """What another launch of terrace's has failed with, and ended with."""
+    error = WrongCallError(text) if status == WrongCallError.status else TerraceError(text)
+    if status in (NO_PROGRAM, NOT_RUNNABLE):
+        error.status = status
+    return error
+
+
 def core_error() -> type[Exception]:
     """The C++ side's error; one that nobody raises where that side is not loaded."""
     core = sys.modules.get("terrace._core")

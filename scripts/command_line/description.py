@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 EXIT_STATUS = """\
-Exit status: 0 done, 1 failed, 2 called wrongly. A file or machine that is named and is not there is a wrong call,
-and so is a text file that breaks its format; a profile or recording that is damaged is a failure. `run`, `record`
-and `simulate` end as the program ended, also by its signal; as shells do, they end with 127 where there is no
-such program, and with 126 where it cannot be run. What a program writes to its standard output passes untouched;
-Terrace speaks on standard error.
+Exit status: 0 done, 1 failed, 2 called wrongly, the same for every verb. A file or machine that is named and is
+not there is a wrong call, and so are a file of another kind and a text file that breaks its format, as a plan that
+is refused; a profile, recording or trace that is damaged is a failure. `run`, `record`, `simulate` and `lab trace`
+end as the program ended, also by its signal. Where there is no such program every verb that starts one ends with
+127, and with 126 where it cannot be run, as shells do. What a program writes to its standard output passes
+untouched; Terrace speaks on standard error.
 """
 # Options whose values have names; `terrace --names KIND` prints them. The same option is the same in every verb.
 NAMES = {

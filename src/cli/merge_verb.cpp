@@ -4,7 +4,11 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <filesystem>
+#include <fstream>
+#include <span>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -14,11 +18,22 @@
 #include "cli/parse.hpp"
 #include "cli/summary.hpp"
 #include "core/error.hpp"
+#include "core/journal.hpp"
 #include "profile/store/store.hpp"
 
 namespace terrace::cli {
 
 namespace {
+
+// A journal whose process wrote nothing is empty, or all zeros.
+void refuse_other_kind(const std::string& path) {
+  std::array<char, 8> head{};
+  std::ifstream in(path, std::ios::binary);
+  in.read(head.data(), head.size());
+  const bool is_empty = std::ranges::all_of(head, [](char c) { return c == 0; });
+  if (!is_empty && !begins_as_journal(std::as_bytes(std::span(head))))
+    throw Error(Code::invalid, path + " is no journal (*.journal in the folder that a launch left)");
+}
 
 Journals find_journals(const std::vector<std::string>& given) {
   namespace fs = std::filesystem;
@@ -27,6 +42,7 @@ Journals find_journals(const std::vector<std::string>& given) {
     std::error_code ignored;
     if (!fs::exists(path, ignored)) throw Error(Code::invalid, path + ": there is no such file or folder");
     if (!fs::is_directory(path, ignored)) {
+      refuse_other_kind(path);
       add_journal(journals, path);
       continue;
     }

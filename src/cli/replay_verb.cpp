@@ -87,7 +87,9 @@ int replay_verb(int argc, char** argv) {
     return is_whole && index.cut.empty() ? 0 : 1;  // the profile has what there is
   } catch (const Error& error) {
     if (error.code() != Code::corrupt) throw;
-    throw Error(error.code(), options->recording + ": " + error.what());
+    // Who names a file of another kind has called wrongly; a recording that is damaged is a failure.
+    throw Error(sim::begins_as_recording(file.bytes()) ? error.code() : Code::invalid,
+                options->recording + ": " + error.what());
   }
 }
 

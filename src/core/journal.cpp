@@ -156,6 +156,10 @@ bool Journal::grow(std::size_t end) noexcept {
   return true;
 }
 
+bool begins_as_journal(std::span<const std::byte> file) {
+  return file.size() >= k_magic.size() && std::memcmp(file.data(), k_magic.data(), k_magic.size()) == 0;
+}
+
 JournalEnd read_journal(std::span<const std::byte> file, const std::function<void(const JournalRecord&)>& visit) {
   const auto begin = file.first(std::min(file.size(), k_header_bytes));
   if (std::all_of(begin.begin(), begin.end(), [](std::byte b) { return b == std::byte{0}; }))
@@ -164,7 +168,7 @@ JournalEnd read_journal(std::span<const std::byte> file, const std::function<voi
     throw Error(Code::corrupt, "a journal begins with " + std::to_string(k_header_bytes) +
                                    " bytes, this file has " + std::to_string(file.size()));
   }
-  if (std::memcmp(file.data(), k_magic.data(), k_magic.size()) != 0) {
+  if (!begins_as_journal(file)) {
     throw Error(Code::corrupt, "not a journal: it does not begin with \"TERRACEJ\"");
   }
   if (crc32c(file.first(k_header_checked)) != load<std::uint32_t>(file, k_header_checked)) {

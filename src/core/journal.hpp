@@ -66,6 +66,9 @@ struct JournalEnd {
   std::string reason;  // what was wrong, where
 };
 
+// Whether it begins as journals do, whole or not.
+bool begins_as_journal(std::span<const std::byte> file);
+
 // Calls `visit` for every whole record in order. Throws Error{corrupt} only when there is no valid header.
 JournalEnd read_journal(std::span<const std::byte> file, const std::function<void(const JournalRecord&)>& visit);
 

@@ -272,7 +272,7 @@ TEST_F(Replays, ARecordingIsNeverOverwritten) {
   EXPECT_EQ(refused.status, 2);
   EXPECT_EQ(refused.output, "terrace: --misses app.misses: there is such a file; name another\n");
   const auto no_recording = replay("r.terrace", k_there);
-  EXPECT_EQ(no_recording.status, 1);
+  EXPECT_EQ(no_recording.status, 2);
   EXPECT_EQ(no_recording.output, "terrace: app.misses: not a recording: the file ends within the frame's head\n");
 }
 

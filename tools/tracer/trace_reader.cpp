@@ -74,7 +74,7 @@ void TraceReader::read_header() {
   if (!next_frame()) throw damaged;
   if (payload_.size() < k_trace_magic.size() ||
       std::memcmp(payload_.data(), k_trace_magic.data(), k_trace_magic.size()) != 0)
-    throw Error(Code::corrupt, "no trace of Terrace's: it does not begin with " + std::string(k_trace_magic));
+    throw Error(Code::invalid, "no trace of Terrace's: it does not begin with " + std::string(k_trace_magic));
   at_ = k_trace_magic.size();
   std::uint64_t version = 0;
   if (!take_number(version)) throw damaged;

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from terrace.imports.measured import DamagedError, Measured, Object, Phase
+from terrace.imports.measured import DamagedError, Measured, Object, OtherKindError, Phase
 
 MOST_BYTES = 1 << 30
 _VERSION = 2
@@ -57,7 +57,7 @@ def parse(text: bytes, file: str = "the file") -> Counted:
     except (ValueError, RecursionError) as error:
         raise DamagedError(f"{file}: no JSON, or not all of it: {error}") from None
     if not isinstance(document, dict) or "dhatFileVersion" not in document:
-        raise DamagedError(f"{file}: no file of DHAT's: it has no dhatFileVersion")
+        raise OtherKindError(f"{file}: no file of DHAT's: it has no dhatFileVersion")
     version = document["dhatFileVersion"]
     if version != _VERSION:
         raise DamagedError(f"{file}: DHAT's version {version!r}; version {_VERSION} can be read")

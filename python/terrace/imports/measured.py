@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from terrace import _core
-from terrace.errors import TerraceError
+from terrace.errors import TerraceError, WrongCallError
 
 PAGE = 4096
 MOST_CHUNKS = 64  # of an object
@@ -18,6 +18,12 @@ _LEAST_CHUNK = 64 << 10
 
 class DamagedError(TerraceError):
     """A file that cannot be read as what it claims to be."""
+
+
+class OtherKindError(DamagedError):
+    """A file of another kind: whoever named it meant another one."""
+
+    status = WrongCallError.status
 
 
 @dataclass

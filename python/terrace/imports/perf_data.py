@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from terrace.imports.measured import DamagedError
+from terrace.imports.measured import DamagedError, OtherKindError
 
 _MAGIC, _MAGIC_ELSEWHERE = b"PERFILE2", b"2ELIFREP"
 _HEADER = struct.Struct("<8sQQQQQQQQ")  # magic, size, size of an attribute, attributes, data, event types
@@ -97,7 +97,7 @@ class Recorded:
 def read(path: Path) -> Recorded:
     """The file's contents. DamagedError, in one line, where it cannot be read."""
     if path.stat().st_size == 0:
-        raise DamagedError(f"{path}: empty")
+        raise OtherKindError(f"{path}: empty")
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as whole:
         return parse(whole, str(path))
 
@@ -107,7 +107,7 @@ def parse(data: bytes | mmap.mmap, file: str = "the file") -> Recorded:
     try:
         return _Reader(data).read()
     except DamagedError as error:
-        raise DamagedError(f"{file}: {error}") from None
+        raise type(error)(f"{file}: {error}") from None
     except struct.error:
         raise DamagedError(f"{file}: a record of perf's ends within itself") from None
 
@@ -155,7 +155,7 @@ class _Reader:
         if magic == _MAGIC_ELSEWHERE:
             raise DamagedError("written by a machine of the other byte order")
         if magic != _MAGIC:
-            raise DamagedError("no perf.data: it does not begin with PERFILE2")
+            raise OtherKindError("no perf.data: it does not begin with PERFILE2")
         size = struct.unpack_from("<Q", self._within(8, len(self.data), 8))[0]
         if size == _PIPE_HEADER_SIZE:
             raise DamagedError("written to a pipe: record it with `perf mem record -o FILE`")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from terrace.errors import TerraceError, WrongCallError
+from terrace.errors import TerraceError, said_by_launcher
 from terrace.lab import native
 
 
@@ -22,8 +22,8 @@ class FailedRunError(TerraceError):
         self.is_own = own
         self.is_terrace = is_terrace
         self.of_program = done.status
-        if own and done.status == WrongCallError.status:
-            self.status = WrongCallError.status
+        if own:
+            self.status = said_by_launcher("", done.status).status
 
 
 class AlikeError(TerraceError):

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from terrace.errors import TerraceError
+from terrace.errors import NotStartedError, TerraceError
 from terrace.lab.surroundings import AS_HERE, Surroundings
 from terrace.solve.calibration import Sample, Start, median_interval
 
@@ -61,7 +61,7 @@ def run_whole(
         try:
             child = subprocess.Popen(words, stdin=stdin, stdout=out, stderr=errors, env=variables, cwd=folder)
         except OSError as error:
-            raise TerraceError(f"cannot start {words[0]}: {error.strerror}") from error
+            raise NotStartedError(str(words[0]), error) from error
         try:
             os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
         except BaseException:

@@ -7,6 +7,7 @@ their blocks and markers.
 
 from __future__ import annotations
 
+import errno
 import os
 import platform
 import shutil
@@ -16,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from terrace.errors import TerraceError, WrongCallError
+from terrace.errors import NotStartedError, TerraceError, WrongCallError
 from terrace.lab.study import terrace_program
 
 # ELF's machine numbers (elf.h) by what QEMU calls them: little-endian, big-endian; of 64 bits, of 32.
@@ -47,10 +48,11 @@ class Executable:
 
 
 def examine(program: str) -> Executable:
-    """The executable that a command's first word means; raises WrongCallError when it is none."""
+    """The executable that a command's first word means; raises WrongCallError when it is none, NotStartedError."""
     found = shutil.which(program)
     if found is None:
-        raise WrongCallError(f"cannot start {program}: no such program")
+        number = errno.EACCES if "/" in program and Path(program).exists() else errno.ENOENT
+        raise NotStartedError(program, OSError(number, os.strerror(number)))
     path = Path(found).resolve()
     with path.open("rb") as file:
         head = file.read(64)

@@ -17,7 +17,7 @@ import typer
 from rich.console import Console
 
 from terrace import _core, units
-from terrace.errors import TerraceError, WrongCallError, core_errors
+from terrace.errors import TerraceError, WrongCallError, core_errors, said_by_launcher
 from terrace.lab import study
 from terrace.output import console, print_json, progress, table
 from terrace.report import seen
@@ -228,7 +228,7 @@ def _simulate(options: Sequence[str], command: Sequence[str]) -> None:
     last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:]
     if last and last[0].startswith("terrace: "):
         said = last[0].removeprefix("terrace: ")
-        raise WrongCallError(said) if done.returncode == 2 else TerraceError(said)
+        raise said_by_launcher(said, done.returncode)
     how = f"status {done.returncode}" if done.returncode > 0 else f"signal {-done.returncode}"
     raise TerraceError(f"{command[0]} ended with {how}" + (f": {last[0]}" if last else ""))
 

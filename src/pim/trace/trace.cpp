@@ -292,8 +292,10 @@ Trace read_trace(const std::filesystem::path& path) {
     throw Error(Code::not_found, "there is no trace " + path.string() + "; name one that a recorder wrote");
   std::ifstream in(path, std::ios::binary);
   std::ostringstream text;
-  text << in.rdbuf();
-  if (!in || !text) throw Error(Code::failed, "the trace " + path.string() + " cannot be read");
+  // To insert nothing is a failure of the stream, and an empty file is none of reading.
+  const bool is_read = static_cast<bool>(in);
+  if (in.peek() != std::ifstream::traits_type::eof()) text << in.rdbuf();
+  if (!is_read || in.bad() || !text) throw Error(Code::failed, "the trace " + path.string() + " cannot be read");
   return parse_trace(text.view(), path.string());
 }
 

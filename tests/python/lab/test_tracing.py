@@ -133,11 +133,11 @@ def test_what_cannot_be_traced_says_so(terrace, tmp_path, monkeypatch):
     script.write_text("#!/bin/sh\n")
     script.chmod(0o700)
     for words, status, says in (
-        (("trace", "--", "no-such-program"), 2, "no such program"),
+        (("trace", "--", "no-such-program"), 127, "No such file or directory"),
         (("trace", "--", script), 2, "no ELF executable"),
         (("trace", "--limit", "12 parsecs", "--", "true"), 2, "12 parsecs"),
         (("misses", tmp_path / "none.trace", *CACHES), 2, "no such trace"),
-        (("misses", script, *CACHES), 1, "no trace of Terrace's"),
+        (("misses", script, *CACHES), 2, "no trace of Terrace's"),
         (("misses", script, "-m", "no-such-machine"), 2, "no-such-machine"),
         (("misses", script, "-m", "unimem-lat4", "--cache", "l9=1KiB"), 2, "l9"),
         (("misses", script, "-m", "unimem-lat4", "--domain", "9"), 2, "domains"),

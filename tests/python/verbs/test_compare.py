@@ -158,7 +158,7 @@ def test_each_run_finds_its_input_and_files_anew(terrace, tmp_path):
         (("--memory", "1MiB", "--", "true"), 2, "--memory 1MiB"),
         # The program itself ends with what refused options end with.
         (("--status", "2", "--nonsense", "--", "sh", "-c", "exit 2"), 2, "unknown option --nonsense"),
-        (("--", "./nothing"), 1, "cannot start ./nothing"),
+        (("--", "./nothing"), 127, "cannot start ./nothing"),
         (
             ("--status", "0", "--", "sh", "-c", "echo why >&2; exit 3"),
             1,

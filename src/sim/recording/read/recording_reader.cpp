@@ -2,11 +2,13 @@
 #include "sim/recording/read/recording_reader.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "core/error.hpp"
 #include "profile/profile.hpp"
 #include "sim/recording/recording_codec.hpp"
+#include "sim/recording/recording_head.hpp"
 #include "sim/recording/recording_quantum.hpp"
 
 namespace terrace::sim {
@@ -327,6 +329,12 @@ class FrameReplay {
 };
 
 }  // namespace
+
+bool begins_as_recording(std::span<const std::byte> file) {
+  constexpr std::size_t k_at = 8;  // behind zstd's word for a frame that it skips, and its length
+  return file.size() >= k_at + k_recording_magic.size() &&
+         std::memcmp(file.data() + k_at, k_recording_magic.data(), k_recording_magic.size()) == 0;
+}
 
 RecordingIndex index_recording(std::span<const std::byte> file) {
   RecordingIndex index;

@@ -35,6 +35,8 @@ struct RecordingIndex {
   std::vector<RecordedProcess> processes;
   std::string cut;
 };
+// Whether it begins as recordings do, of whatever version, whole or not.
+bool begins_as_recording(std::span<const std::byte> file);
 // Throws Error{corrupt} when the file does not begin with a recording of this version.
 RecordingIndex index_recording(std::span<const std::byte> file);
 

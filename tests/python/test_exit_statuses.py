@@ -1,0 +1,153 @@
+"""Verbs times faults: the same fault has the same exit status whatever the verb, and one line says what it is.
+
+What a user can do about it decides: 2 where the words of the call are to be changed, 1 where something failed.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+
+import pytest
+from conftest import TERRACE, run
+
+MACHINE = ("--machine", "unimem-lat4")
+# Verbs that launch programs, with what they need beside one.
+LAUNCHING = {
+    "run": (),
+    "record": (),
+    "simulate": MACHINE,
+    "compare": ("--pairs", "1"),
+    "bounds": MACHINE,
+    "lab trace": (),
+}
+PASSING = ("run", "record", "simulate", "lab trace")
+# Verbs that read a file that Terrace has written, with what they need beside it.
+PROFILES = {"show": (), "plan": ("--fast", "1MiB"), "report": (), "export": (), "bounds": ()}
+READING: dict[str, tuple[str, ...]] = {
+    **PROFILES,
+    "import": (),
+    "replay": MACHINE,
+    "merge": ("-o", "merged.terrace"),
+    "lab misses": MACHINE,
+    "lab sweep": ("--machines", "unimem-lat4"),
+    "lab pim": ("--machine", "imi-ddr4"),
+}
+# Options whose file a person writes, by verb.
+WRITTEN = {
+    "run": ("--machine", "--plan", "--hints"),
+    "record": ("--machine",),
+    "simulate": ("--machine", "--plan", "--hints"),
+    "bounds": ("--machine",),
+}
+VERBS = {*LAUNCHING, *READING, "machine"}
+needs_qemu = pytest.mark.skipif(shutil.which("qemu-x86_64") is None, reason="qemu-user is not installed")
+
+
+def each(verbs):
+    return [pytest.param(verb, marks=needs_qemu if "lab" in verb else ()) for verb in verbs]
+
+
+def called(verb: str, *words: object, folder) -> subprocess.CompletedProcess[str]:
+    command = [TERRACE, *verb.split(), *map(str, words)]
+    environment = {**os.environ, "TERRACE_PROFILES": str(folder)}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=folder, env=environment)
+    assert done.returncode < 0 or "Traceback" not in done.stderr
+    return done
+
+
+def status(verb: str, *words: object, folder) -> int:
+    """Of a call that fails: one line says why."""
+    done = called(verb, *words, folder=folder)
+    assert done.returncode != 0
+    assert done.stdout == "", done.stdout
+    assert done.stderr.startswith("terrace: "), done.stderr
+    assert done.stderr.count("\n") == 1, done.stderr
+    return done.returncode
+
+
+@pytest.mark.parametrize("verb", sorted(VERBS))
+def test_an_option_that_there_is_not(verb, tmp_path):
+    words = ("--", "true") if verb in ("run", "record", "simulate", "compare") else ("x", "-o", "y")
+    assert status(verb, "--nonsense", *words, folder=tmp_path) == 2
+
+
+@pytest.mark.parametrize("verb", sorted(VERBS - {"machine"}))
+def test_nothing_to_work_on(verb, tmp_path):
+    assert status(verb, folder=tmp_path) == 2
+
+
+@pytest.mark.parametrize("verb", sorted(READING))
+def test_a_file_that_is_not_there(verb, tmp_path):
+    assert status(verb, "none.terrace", *READING[verb], folder=tmp_path) == 2
+
+
+@pytest.mark.parametrize("content", ["a text of somebody's\n" * 20, ""], ids=["text", "empty"])
+@pytest.mark.parametrize("verb", sorted(READING))
+def test_a_file_of_another_kind(verb, content, tmp_path):
+    if verb == "merge" and not content:
+        pytest.skip("a process that wrote nothing leaves an empty journal")
+    (tmp_path / "other.terrace").write_text(content)
+    assert status(verb, "other.terrace", *READING[verb], folder=tmp_path) == 2
+
+
+@pytest.mark.parametrize("verb", sorted(PROFILES))
+def test_a_profile_that_is_damaged(verb, store_path, tmp_path):
+    whole = store_path.read_bytes()
+    (tmp_path / "damaged.terrace").write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))
+    assert status(verb, "damaged.terrace", *PROFILES[verb], folder=tmp_path) == 1
+
+
+def test_other_files_that_are_damaged(tmp_path):
+    """A recording, a journal and a file of DHAT's of which the beginning is there."""
+    words = (*MACHINE, "-q", "--misses", "x.misses", "-o", "x.terrace", "--keep-journals", "--", "true")
+    kept = run(*words, verb="simulate", cwd=tmp_path, env={**os.environ, "TMPDIR": str(tmp_path)})
+    assert kept.returncode == 0, kept.stderr
+    (journal,) = tmp_path.glob("terrace-*/*.journal")
+    cut = {
+        "replay": (tmp_path / "x.misses").read_bytes()[:60],
+        "lab sweep": (tmp_path / "x.misses").read_bytes()[:60],
+        "merge": journal.read_bytes()[:40],
+        "import": b'{"dhatFileVersion":2,"mode":"heap",',
+    }
+    for verb, content in cut.items():
+        (tmp_path / "cut").write_bytes(content)
+        assert status(verb, "cut", *READING[verb], folder=tmp_path) == 1, verb
+
+
+@pytest.mark.parametrize(("verb", "option"), [(verb, option) for verb in WRITTEN for option in WRITTEN[verb]])
+def test_what_a_person_writes(verb, option, tmp_path):
+    (tmp_path / "bad.toml").write_text("no = [toml\n")
+    (tmp_path / "other.toml").write_text('[project]\nname = "x"\n')
+    beside = () if option == "--machine" else MACHINE
+    for file in ("none.toml", "bad.toml", "other.toml"):
+        words = (*beside, option, tmp_path / file, "--", "touch", "was-run")
+        assert status(verb, *words, folder=tmp_path) == 2, file
+    assert not (tmp_path / "was-run").exists()
+
+
+@pytest.mark.parametrize("verb", ["run", "simulate"])
+def test_a_plan_that_is_refused(verb, tmp_path):
+    (tmp_path / "p.toml").write_text(
+        'schema = 2\nphases = ["x"]\n[[object]]\nname = "a"\nplace = "no such place"\n'
+    )
+    assert status(verb, *MACHINE, "--plan", "p.toml", "--", "touch", "was-run", folder=tmp_path) == 2
+    assert not (tmp_path / "was-run").exists()
+
+
+@pytest.mark.parametrize("verb", each(LAUNCHING))
+def test_a_program_that_cannot_be_started(verb, tmp_path):
+    (tmp_path / "text").write_text("echo no\n")
+    for program, expected in (("./none", 127), ("no-such-program", 127), ("./text", 126), (".", 126)):
+        if (verb, program) == ("lab trace", "."):
+            continue
+        words = (*LAUNCHING[verb], "--", program)
+        assert status(verb, *words, folder=tmp_path) == expected, program
+
+
+@pytest.mark.parametrize("verb", each(PASSING))
+def test_a_programs_own_end(verb, tmp_path):
+    for script, expected in (("exit 0", (0,)), ("exit 7", (7,)), ("exit 126", (126,)), ("kill -9 $$", (-9, 137))):
+        done = called(verb, *LAUNCHING[verb], "--", "sh", "-c", script, folder=tmp_path)
+        assert done.returncode in expected, script

@@ -19,6 +19,7 @@ void bind_confidence(nanobind::module_& module);
 void bind_trace(nanobind::module_& module);
 void bind_pim(nanobind::module_& module);
 void bind_profile_writer(nanobind::module_& module);
+void bind_program_sites(nanobind::module_& module);
 
 // The problem of json.loads(Problem.to_json()). Throws Error{invalid} where it is none.
 model::Problem problem_from_dump(const nanobind::dict& dump);

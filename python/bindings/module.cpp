@@ -39,4 +39,5 @@ NB_MODULE(_core, module) {
   terrace::python::bind_trace(module);
   terrace::python::bind_pim(module);
   terrace::python::bind_profile_writer(module);
+  terrace::python::bind_program_sites(module);
 }

@@ -5,21 +5,22 @@ nothing but heap blocks.
 """
 
 import json
-import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from terrace.imports.dhat_names import Namer, by_words, namer
 from terrace.imports.measured import DamagedError, Measured, Object, OtherKindError, Phase
 
 MOST_BYTES = 1 << 30
 _VERSION = 2
-_FRAME = re.compile(r"0x[0-9A-Fa-f]+: (?P<function>.*?)(?: \((?P<where>[^()]*(?:\([^()]*\)[^()]*)*)\))?$")
-_PRELOADED = re.compile(r"in .*/(vgpreload|valgrind)")
-_RUNTIME = re.compile(r"in .*/(libc\.so|libc-|libstdc\+\+|libgfortran|ld-linux|libgomp|libomp)")
-_ALLOCATORS = re.compile(
-    r"^(\?\?\?|malloc|calloc|realloc|reallocarray|memalign|aligned_alloc|posix_memalign|valloc|pvalloc|strdup|strndup"
-    r"|operator new(\[\])?.*|_Znwm|_Znam|.*allocator(_traits)?<.*|.*::_M_.*|.*\b_M_(allocate|create)\w*.*)(\(|$)"
+# Smaller ones are no objects of their own in a run.
+_SMALL, _SMALL_BLOCKS = 16384, "(small blocks)"
+_MOST_ALIKE = 1024  # of one name
+_NAMED_AS_IN_RUNS = "objects are called what terrace run calls them"
+_NAMED_BY_DHAT = (
+    "the program was not found, or is another one by now: objects are called what DHAT calls them, and terrace run "
+    "may call them otherwise"
 )
 
 
@@ -31,6 +32,7 @@ class Block:
     size: int  # bytes at most at a time
     reads: int  # bytes
     writes: int
+    count: int = 1  # blocks at most at a time
 
 
 @dataclass
@@ -41,17 +43,18 @@ class Counted:
     process: int
     instructions: int
     blocks: list[Block]
+    is_named_as_in_runs: bool = False
 
 
 def read(path: Path) -> Counted:
     """The file's contents. DamagedError, in one line, where it is none of DHAT's."""
     if path.stat().st_size > MOST_BYTES:
         raise DamagedError(f"{path}: larger than any file of DHAT's ({MOST_BYTES >> 30} GiB)")
-    return parse(path.read_bytes(), str(path))
+    return parse(path.read_bytes(), str(path), path.parent)
 
 
-def parse(text: bytes, file: str = "the file") -> Counted:
-    """As read()."""
+def parse(text: bytes, file: str = "the file", folder: Path | None = None) -> Counted:
+    """As read(). `folder`: the file's; then the program itself says how its code is called, where it is there."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -71,11 +74,15 @@ def parse(text: bytes, file: str = "the file") -> Counted:
     points = document.get("pps")
     if not isinstance(points, list):
         raise DamagedError(f"{file}: pps is no list of program points")
-    blocks = [_block(point, frames, f"{file}: program point {number}") for number, point in enumerate(points)]
     command = document.get("cmd")
     if not isinstance(command, str):
         raise DamagedError(f"{file}: cmd is no text")
-    return Counted(command, _count(document, "pid", file), _count(document, "te", file), blocks)
+    by_program = namer(command, frames, folder) if folder is not None else None
+    name = by_program or by_words
+    blocks = [
+        _block(point, frames, name, f"{file}: program point {number}") for number, point in enumerate(points)
+    ]
+    return Counted(command, _count(document, "pid", file), _count(document, "te", file), blocks, bool(by_program))
 
 
 def _count(of: dict[str, Any], key: str, where: str) -> int:
@@ -85,7 +92,7 @@ def _count(of: dict[str, Any], key: str, where: str) -> int:
     return value
 
 
-def _block(point: object, frames: list[str], where: str) -> Block:
+def _block(point: object, frames: list[str], name: Namer, where: str) -> Block:
     if not isinstance(point, dict):
         raise DamagedError(f"{where} is no object")
     stack = point.get("fs")
@@ -94,25 +101,31 @@ def _block(point: object, frames: list[str], where: str) -> Block:
     ):
         raise DamagedError(f"{where}: fs names frames that there are not")
     size, reads, writes = (_count(point, key, where) for key in ("mb", "rb", "wb"))
-    return Block(_name([frames[at] for at in stack]), size, reads, writes)
+    count = _count(point, "mbk", where) if "mbk" in point else 1
+    return Block(name([frames[at] for at in stack]), size, reads, writes, max(count, 1))
 
 
-def _name(stack: list[str]) -> str:
-    """By the innermost function that is no allocator's and no run-time library's: "makea cg.cpp:120"."""
-    fallback = ""
-    for frame in stack:
-        parts = _FRAME.match(frame)
-        if not parts:
-            continue
-        function, where = parts["function"], parts["where"] or ""
-        if _PRELOADED.search(where) or _ALLOCATORS.match(function):
-            continue
-        function = re.sub(r"@@?[A-Za-z_0-9.]+$", "", function)
-        name = f"{function} {where}" if where and not where.startswith("in ") else function
-        if not _RUNTIME.search(where):
-            return name
-        fallback = fallback or name
-    return fallback or "(unknown)"
+def _objects(blocks: list[Block]) -> list[Block]:
+    """One for each that a run has: there blocks of a name are numbered (name#2), and small ones are together.
+
+    Which of several of a name was first is not known: what is known of them is shared.
+    """
+    together: dict[str, Block] = {}
+    for block in blocks:
+        is_small = block.size < _SMALL * block.count
+        known = together.setdefault(_SMALL_BLOCKS if is_small else block.name, Block(block.name, 0, 0, 0, 0))
+        known.size += block.size
+        known.reads += block.reads
+        known.writes += block.writes
+        known.count += block.count
+    objects = []
+    for name, whole in together.items():
+        count = 1 if name == _SMALL_BLOCKS or whole.count > _MOST_ALIKE else max(whole.count, 1)
+        share = Block(name, -(-whole.size // count), whole.reads // count, whole.writes // count)
+        objects += [replace(share, name=name if i == 0 else f"{name}#{i + 1}") for i in range(count)]
+        objects[-1].reads += whole.reads % count
+        objects[-1].writes += whole.writes % count
+    return sorted((one for one in objects if one.size > 0), key=lambda one: -one.size)
 
 
 def measured(counted: Counted, line: int, bandwidth: float) -> Measured:
@@ -120,13 +133,7 @@ def measured(counted: Counted, line: int, bandwidth: float) -> Measured:
 
     `line`: bytes of a cache line; `bandwidth`: of the memory that the data is taken to be in, bytes a second.
     """
-    together: dict[str, Block] = {}
-    for block in counted.blocks:
-        known = together.setdefault(block.name, Block(block.name, 0, 0, 0))
-        known.size += block.size
-        known.reads += block.reads
-        known.writes += block.writes
-    blocks = sorted((block for block in together.values() if block.size > 0), key=lambda one: -one.size)
+    blocks = _objects(counted.blocks)
     if not blocks:
         raise DamagedError("DHAT saw no block of the heap")
     moved = sum(block.reads + block.writes for block in blocks)
@@ -142,7 +149,9 @@ def measured(counted: Counted, line: int, bandwidth: float) -> Measured:
         process=counted.process,
         program=words[0] if words else "",
         arguments=words,
-        objects=[Object(block.name, "heap", block.size) for block in blocks],
+        objects=[
+            Object(block.name, "small" if block.name == _SMALL_BLOCKS else "heap", block.size) for block in blocks
+        ],
         phases=[phase],
         loop="(whole run)",
         notes=[
@@ -152,6 +161,7 @@ def measured(counted: Counted, line: int, bandwidth: float) -> Measured:
             "bandwidth of this machine's memory",
             "DHAT knows no cache: every byte that was accessed counts as fetched, latencies are not in it; plans "
             "go by accesses for each byte, and what they predict is a bound",
-            "within an object accesses are taken to be even; its size is the most that its blocks had at a time",
+            "within an object accesses are taken to be even, and among blocks that one line of code allocated",
+            _NAMED_AS_IN_RUNS if counted.is_named_as_in_runs else _NAMED_BY_DHAT,
         ],
     )

@@ -9,7 +9,7 @@ from damage import damaged
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from terrace import _core
-from terrace.imports import dhat
+from terrace.imports import dhat, dhat_names
 from terrace.imports.measured import DamagedError, Object
 from terrace.store.reader import Store
 
@@ -127,7 +127,7 @@ def test_accesses_are_kept(counted_file):
     ],
 )
 def test_blocks_are_named_by_whose_they_are(stack, name):
-    assert dhat._name(stack) == name
+    assert dhat_names.by_words(stack) == name
 
 
 @pytest.mark.parametrize(

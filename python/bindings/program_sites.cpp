@@ -1,0 +1,26 @@
+// The code of a program that another tool has run, for imports.
+#include "observe/symbols/files/program_sites.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include "bindings.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace terrace::python {
+
+void bind_program_sites(nb::module_& module) {
+  using observe::ProgramSites;
+  nb::class_<ProgramSites::Site>(module, "ProgramSite")
+      .def_ro("name", &ProgramSites::Site::name, "As terrace run names what is allocated there.")
+      .def_ro("function", &ProgramSites::Site::function)
+      .def_ro("is_allocator", &ProgramSites::Site::is_allocator);
+  nb::class_<ProgramSites>(module, "ProgramSites",
+                           "The code of a program by the addresses that it had in a process.")
+      .def(nb::init<const std::string&, std::uint64_t>(), "program"_a, "bias"_a)
+      .def("find", &ProgramSites::find, "address"_a, "None where the address is none of the program's.");
+}
+
+}  // namespace terrace::python

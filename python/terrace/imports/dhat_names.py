@@ -1,0 +1,119 @@
+"""How blocks of DHAT's are called: by the code that allocated them, as `terrace run` names the same objects.
+
+`terrace run` takes the innermost function on the stack that is neither an allocator's nor a run-time library's. Of
+the program's own code the same tables say here what a function is and what a line is called. Of libraries DHAT's
+words have to do, as where each of them lay is not in its file.
+"""
+
+import re
+import shutil
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from terrace import _core
+
+# Where valgrind puts a program that may lie anywhere (coregrind/m_ume/elf.c).
+_BIAS = 0x108000
+_FRAME = re.compile(
+    r"(?P<address>0x[0-9A-Fa-f]+): (?P<function>.*?)(?: \((?P<where>[^()]*(?:\([^()]*\)[^()]*)*)\))?$"
+)
+_PRELOADED = re.compile(r"in .*/(vgpreload|valgrind)")
+_RUNTIME = re.compile(r"in .*/(libc\.so|libc-|libstdc\+\+|libgfortran|ld-linux|libgomp|libomp)")
+_SYSTEM = re.compile(r"in (/usr)?/lib")
+_ALLOCATORS = re.compile(
+    r"^(\?\?\?|malloc|calloc|realloc|reallocarray|memalign|aligned_alloc|posix_memalign|valloc|pvalloc|strdup|strndup"
+    r"|operator new(\[\])?.*|_Znwm|_Znam|.*allocator(_traits)?<.*|.*::_M_.*|.*\b_M_(allocate|create)\w*.*)(\(|$)"
+)
+_LIKE = 0.5  # of the program's frames at least: then the file is of this program
+
+Namer = Callable[[Sequence[str]], str]
+
+
+def by_words(stack: Sequence[str]) -> str:
+    """The name by what DHAT itself says of the stack: "makea cg.cpp:120"."""
+    fallback = ""
+    for frame in stack:
+        name, rank = _of_words(frame)
+        if rank == _OWN:
+            return name
+        fallback = fallback or name
+    return fallback or "(unknown)"
+
+
+_NOBODY, _RUN_TIME, _OWN = range(3)
+
+
+def _of_words(frame: str) -> tuple[str, int]:
+    parts = _FRAME.match(frame)
+    if not parts:
+        return "", _NOBODY
+    function, where = parts["function"], parts["where"] or ""
+    if _PRELOADED.search(where) or _ALLOCATORS.match(function):
+        return "", _NOBODY
+    function = re.sub(r"@@?[A-Za-z_0-9.]+$", "", function)
+    name = f"{function} {where}" if where and not where.startswith("in ") else function
+    return name, _RUN_TIME if _RUNTIME.search(where) else _OWN
+
+
+def namer(command: str, frames: Sequence[str], folder: Path) -> Namer | None:
+    """Names by the program's own tables; None where it is not to be found, or is another one by now.
+
+    `frames`: all that DHAT saw; `folder`: of its file, where the program may be as well.
+    """
+    words = command.split()
+    found = next((path for path in _places(words[0], folder) if path.is_file()), None) if words else None
+    if found is None:
+        return None
+    sites = _core.ProgramSites(str(found), _BIAS)
+    return (lambda stack: _by_tables(stack, sites)) if _is_of(sites, frames) else None
+
+
+def _places(program: str, folder: Path) -> Iterable[Path]:
+    yield Path(program)
+    yield folder / program
+    if "/" not in program and (known := shutil.which(program)):
+        yield Path(known)
+
+
+def _is_of(sites: _core.ProgramSites, frames: Sequence[str]) -> bool:
+    """Whether most of the program's frames are in the function that DHAT has there."""
+    said: dict[int, set[str]] = {}
+    for frame in frames:
+        if parts := _FRAME.match(frame):
+            said.setdefault(int(parts["address"], 16), set()).add(_leaf(parts["function"]))
+    known = [(leaves, site.function) for address, leaves in said.items() if (site := sites.find(address))]
+    alike = sum(_leaf(function) in leaves for leaves, function in known)
+    return bool(known) and alike >= _LIKE * len(known)
+
+
+def _leaf(function: str) -> str:
+    """Its last name: "Solver" of app::Solver::Solver(unsigned long)."""
+    plain = re.sub(r"\(.*|<.*>|@.*", "", function)
+    return plain.rpartition("::")[2].rpartition(".")[2]
+
+
+def _by_tables(stack: Sequence[str], sites: _core.ProgramSites) -> str:
+    """As src/agent/heap/callers.cpp does: the later of two that are no better is not taken."""
+    best, rank = "(unknown)", 0
+    last = -1
+    for frame in stack:
+        parts = _FRAME.match(frame)
+        if not parts:
+            continue
+        address = int(parts["address"], 16)
+        if address == last:
+            continue  # inlined: the tables know that
+        site = sites.find(address)
+        if site is not None:
+            last = address
+            if not site.is_allocator:
+                return str(site.name)
+            name, new_rank = site.name, 2
+        else:
+            name, kind = _of_words(frame)
+            if kind == _OWN and not _SYSTEM.match(parts["where"] or ""):
+                return name
+            new_rank = (0, 1, 3)[kind]
+        if new_rank > rank:
+            best, rank = name, new_rank
+    return str(best)

@@ -6,6 +6,7 @@ and with the plan is told by when plans came into force, when their moves were d
 
 from __future__ import annotations
 
+import math
 import re
 import sqlite3
 import statistics
@@ -159,5 +160,7 @@ def _wrong_times(name: str, median: float, count: int, iterations: Sequence[Iter
         return
     times = [one.time for one in iterations[-(KEPT + len(iterations) - count) :]]
     low, high = bounds(times, min(count, KEPT))
-    if not low * (1 - SAME) <= median <= high * (1 + SAME):
+    # Where others had the processor less in iterations with the plan than before, that is not the plan's gain.
+    most = math.inf if name == "with" else high * (1 + SAME)
+    if not low * (1 - SAME) <= median <= most:
         yield f"an iteration {name} the plan: said {median:.6f} s, by the journal {low:.6f} to {high:.6f}"

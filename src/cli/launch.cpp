@@ -235,9 +235,10 @@ struct Prepared {
   std::vector<std::string> environment;
 };
 
-// Null where the system lacks what that takes and the program can do without: nothing was asked for.
+// Null where the system lacks what that takes: the program runs as without Terrace, whatever was asked for, but where
+// it would fill more memory than it may.
 std::unique_ptr<Prepared> prepare(const LaunchOptions& options) {
-  const bool can_do_without = options.verb == "run" && !options.asks;
+  const bool can_do_without = options.verb == "run" && options.configuration.memory.empty();
   const auto do_without = [&](const char* why) {
     if (!options.quiet) print({fmt::format("{}: the program runs without Terrace", why)});
     return nullptr;

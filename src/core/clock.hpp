@@ -10,6 +10,8 @@ class Clock {
   virtual ~Clock() = default;
   // Since the program began; never goes back.
   [[nodiscard]] virtual Seconds now() = 0;
+  // What the program's main thread has had of a processor, where others can take that from it; else the time.
+  [[nodiscard]] virtual Seconds worked() { return now(); }
   // The runtime's own work of a stated cost. Real clocks do nothing here: the time has passed by itself.
   virtual void charge(Seconds cost) = 0;
   // The program went on for that long without being followed, so that nobody made time of it. Real clocks do

@@ -103,6 +103,7 @@ void Configuration::phase_begin(const PhaseTracker& tracker, bool begins_iterati
   strategy_->observe(strategy::PhaseBegins{tracker.index(), tracker.phase(), iteration}, migrations_);
   if (!hints_.empty()) phase_names_.insert(tracker.phase());
   phase_begun_ = now();
+  phase_work_begun_ = parts_.clock->worked();
   static_cast<void>(migrations_.take_waited());
   progress_ = 0;
   migrations_.write();
@@ -120,7 +121,7 @@ void Configuration::progressed(const PhaseTracker& tracker, std::uint32_t thread
 void Configuration::phase_end(const PhaseTracker& tracker, bool observed, bool is_late) {
   const auto at = now();
   strategy_->observe(strategy::PhaseEnded{tracker.index(), tracker.phase(), tracker.iteration(), progress_,
-                                          at - phase_begun_, is_late},
+                                          at - phase_begun_, parts_.clock->worked() - phase_work_begun_, is_late},
                      migrations_);
   profiling_.end_phase(tracker, at);
   journal_.write(profile::PhaseRecord{tracker.iteration(), tracker.index(), tracker.phase(), phase_begun_, at,

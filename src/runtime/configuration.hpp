@@ -80,6 +80,7 @@ class Configuration {
   std::map<std::string, Seconds, std::less<>> core_times_;
   std::uint64_t progress_ = 0;  // accesses into the phase, of all threads
   Seconds phase_begun_;
+  Seconds phase_work_begun_;
   std::uint32_t iterations_ = 0;
 };
 

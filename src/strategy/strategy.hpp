@@ -107,6 +107,7 @@ struct PhaseEnded {
   std::uint32_t iteration = 0;
   std::uint64_t accesses = 0;
   Seconds time;
+  Seconds work;          // of a processor, by the program's main thread
   bool is_late = false;  // the time is that of who heard of it, not the program's
 };
 

@@ -60,7 +60,7 @@ void Guarded::observe(const LoopBegun& event, Requests& requests) {
   is_judged_ = !event.by_time;
   in_loop_ = true;
   iteration_ = planned_in_ = 0;
-  time_ = {};
+  time_ = work_ = {};
   state_ = is_given_ ? State::judging : State::unplaced;
   is_clean_ = true;
   forward(event, requests);
@@ -79,7 +79,7 @@ void Guarded::observe(const IterationProfiled& event, Requests& requests) { forw
 void Guarded::observe(const IterationBegins& event, Requests& requests) {
   if (event.iteration > 0) ended(requests);
   iteration_ = event.iteration;
-  time_ = {};
+  time_ = work_ = {};
   forward(event, requests);
   is_learning_ = inner_->wants_profile();
   if (state_ == State::arriving && planned_in_ < iteration_ && requests.all_done()) state_ = State::judging;
@@ -96,6 +96,7 @@ void Guarded::observe(const Progressed& event, Requests& requests) { forward(eve
 
 void Guarded::observe(const PhaseEnded& event, Requests& requests) {
   time_ += event.time;
+  work_ += event.work;
   is_late_ = is_late_ || event.is_late;
   forward(event, requests);
 }
@@ -108,12 +109,12 @@ void Guarded::ended(Requests& requests) {
   switch (state_) {
     case State::unplaced:
       // The first one makes much anew: pages, caches.
-      if (iteration_ > 0 && !(learning_slows_ && is_learning_)) before_.add(time_);
+      if (iteration_ > 0 && !(learning_slows_ && is_learning_)) before_.add(time_, work_);
       break;
     case State::arriving:
       break;
     case State::settled:
-      placed_.add(time_);
+      placed_.add(time_, work_);
       // A small loss is seen in many iterations, where two of them are noise.
       if (is_given_ || was_back_ || !has_moved_ || before_.count() == 0 || placed_.count() % k_again != 0) break;
       if (placed_.median() <= (1 + k_small_loss) * before_.median()) break;
@@ -122,12 +123,12 @@ void Guarded::ended(Requests& requests) {
       break;
     case State::judging:
       if (iteration_ == 0) break;
-      placed_.add(time_);
+      placed_.add(time_, work_);
       judge(requests);
       break;
     case State::suspended:
       if (!is_clean_) break;
-      before_.add(time_);
+      before_.add(time_, work_);
       if (!before_.is_enough()) break;
       if (takes_longer(before_, placed_)) {
         undo(requests);
@@ -137,7 +138,7 @@ void Guarded::ended(Requests& requests) {
       break;
     case State::undone:
       if (!is_clean_) break;
-      after_.add(time_);
+      after_.add(time_, work_);
       if (!after_.is_enough()) break;
       if (takes_longer(after_, placed_) ||
           (placed_.count() >= k_again && placed_.median() > (1 + k_small_loss) * after_.median())) {
@@ -228,7 +229,7 @@ void Guarded::prove(Requests& requests) {
   const auto& without = after_.count() > 0 ? after_ : before_;
   // Where nothing has moved nothing was won or lost.
   if (placed_.count() == 0 || (!is_given_ && !has_moved_)) return;
-  requests.proved({without.median(), placed_.median(), static_cast<std::uint32_t>(without.count()),
+  requests.proved({without.median(), placed_time(without, placed_), static_cast<std::uint32_t>(without.count()),
                    static_cast<std::uint32_t>(placed_.count()), predicted_, is_over_});
 }
 

@@ -93,7 +93,7 @@ class Guarded final : public Strategy {
   bool is_clean_ = false;     // no moves of ours are under way in this iteration
   std::uint32_t iteration_ = 0;
   std::uint32_t planned_in_ = 0;  // the plan in force was adopted in this iteration
-  Seconds time_;                  // of this iteration so far
+  Seconds time_, work_;           // of this iteration so far
   IterationTimes before_, placed_, after_;
   std::vector<PlaceId> unplaced_at_;  // by chunk, when a learned plan came
   std::vector<PlaceId> placed_at_;    // the same when it was suspended

@@ -5,22 +5,34 @@
 
 namespace terrace::strategy {
 
-void IterationTimes::add(Seconds time) {
-  if (times_.size() < k_kept)
+namespace {
+
+constexpr double k_busy = 0.5;  // of its time: less, and a thread mostly waits
+
+Seconds median_of(std::vector<Seconds> times) {
+  if (times.empty()) return {};
+  std::ranges::sort(times);
+  const auto half = times.size() / 2;
+  return times.size() % 2 == 1 ? times[half] : (times[half - 1] + times[half]) / 2;
+}
+
+}  // namespace
+
+void IterationTimes::add(Seconds time, Seconds work) {
+  if (times_.size() < k_kept) {
     times_.push_back(time);
-  else
+    works_.push_back(work);
+  } else {
     times_[count_ % k_kept] = time;
+    works_[count_ % k_kept] = work;
+  }
   ++count_;
   total_ += time;
 }
 
-Seconds IterationTimes::median() const {
-  if (times_.empty()) return {};
-  auto sorted = times_;
-  std::ranges::sort(sorted);
-  const auto half = sorted.size() / 2;
-  return sorted.size() % 2 == 1 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
-}
+Seconds IterationTimes::median() const { return median_of(times_); }
+
+Seconds IterationTimes::median_work() const { return median_of(works_); }
 
 Seconds IterationTimes::least() const { return times_.empty() ? Seconds{} : *std::ranges::min_element(times_); }
 
@@ -29,6 +41,13 @@ Seconds IterationTimes::most() const { return times_.empty() ? Seconds{} : *std:
 bool takes_longer(const IterationTimes& first, const IterationTimes& second) {
   return first.count() > 0 && second.count() > 0 && second.least() > first.most() &&
          second.median() > (1 + k_noise) * first.median();
+}
+
+Seconds placed_time(const IterationTimes& first, const IterationTimes& second) {
+  const auto before = first.median(), after = second.median();
+  const auto had = first.median_work(), has = second.median_work();
+  if (had.value <= 0 || before.value <= 0 || has < after * k_busy) return after;
+  return std::max(after, std::min(before * (has / had), before));
 }
 
 double gain(Seconds before, Seconds after) { return before.value > 0 && after.value > 0 ? 1 - after / before : 0; }

@@ -13,7 +13,8 @@ class IterationTimes {
  public:
   static constexpr std::size_t k_kept = 64;
 
-  void add(Seconds time);
+  // `work`: what the program's main thread had of a processor in that time.
+  void add(Seconds time, Seconds work);
   void forget() { *this = {}; }
   // Of the program, however many are kept.
   [[nodiscard]] std::uint64_t count() const { return count_; }
@@ -23,11 +24,13 @@ class IterationTimes {
   static constexpr Seconds k_long{0.1};
   // Of those kept; 0 where there are none.
   [[nodiscard]] Seconds median() const;
+  [[nodiscard]] Seconds median_work() const;
   [[nodiscard]] Seconds least() const;
   [[nodiscard]] Seconds most() const;
 
  private:
   std::vector<Seconds> times_;  // the oldest is at count_ % k_kept once so many are there
+  std::vector<Seconds> works_;  // the same
   std::uint64_t count_ = 0;
   Seconds total_;  // of all
 };
@@ -37,6 +40,11 @@ inline constexpr double k_noise = 0.05;
 
 // Whether the second takes longer: each of its times than each of the first, and the medians by more than noise.
 [[nodiscard]] bool takes_longer(const IterationTimes& first, const IterationTimes& second);
+
+// How long the second's iterations take, as far as that is the placement's doing: where other programs had the
+// processor for more of the time before, the gain is no larger than that of the work of the main thread; not where
+// that mostly waits for others.
+[[nodiscard]] Seconds placed_time(const IterationTimes& first, const IterationTimes& second);
 
 // What an iteration takes less than before, as a share of that; negative where it takes longer. 0 where one is
 // unknown.

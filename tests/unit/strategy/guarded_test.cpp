@@ -107,12 +107,15 @@ struct Program {
       guarded->observe(PhaseBegins{0, phase, number}, requests);
       guarded->observe(PhaseBegun{0, phase, number}, requests);
       places.push_back(place());
-      guarded->observe(PhaseEnded{0, phase, number, 0, Seconds{takes(i, place())}}, requests);
+      const Seconds time{takes(i, place())};
+      guarded->observe(PhaseEnded{0, phase, number, 0, time, works ? Seconds{works(i, place())} : time}, requests);
     }
     guarded->observe(LoopEnded{}, requests);
     return places;
   }
   [[nodiscard]] const Proof& proof() const { return requests.proofs.at(0); }
+
+  std::function<double(int, PlaceId)> works;  // of that, what the main thread had of a processor; none: all
 
   machine::Machine machine = two_latencies();
   memory::ChunkTable chunks;
@@ -137,6 +140,25 @@ TEST(Guarded, APlanThatGainsStaysAndIsComparedWithTheIterationBeforeIt) {
   EXPECT_EQ(program.proof().predicted.before.value, 2);
   EXPECT_FALSE(program.proof().undone);
   EXPECT_TRUE(program.requests.notes.empty());
+}
+
+TEST(Guarded, WhatOtherProgramsTookBeforeIsNoGain) {
+  Program program(k_slow, k_fast, false);
+  program.works = [](int, PlaceId place) { return place == k_fast ? 0.9 : 1; };
+  program.run(6, slow_takes_longer);
+  EXPECT_EQ(program.proof().without.value, 2);
+  EXPECT_NEAR(program.proof().with.value, 1.8, 1e-12) << "by the work, not by the clock";
+  Program slower(k_slow, k_fast, false);
+  slower.works = [](int, PlaceId place) { return place == k_fast ? 0.9 : 0.8; };
+  slower.run(6, slow_takes_longer);
+  EXPECT_EQ(gain(slower.proof().without, slower.proof().with), 0);
+}
+
+TEST(Guarded, OfAThreadThatMostlyWaitsTheClockCounts) {
+  Program program(k_slow, k_fast, false);
+  program.works = [](int, PlaceId) { return 0.3; };
+  program.run(6, slow_takes_longer);
+  EXPECT_EQ(program.proof().with.value, 1);
 }
 
 TEST(Guarded, APlanThatLosesIsUndoneAfterTwoIterationsAndNothingMovesAnyMore) {

@@ -16,7 +16,6 @@
 #include "cli/intent_option.hpp"
 #include "cli/kept_calibration.hpp"
 #include "cli/loop_names.hpp"
-#include "cli/machine_here.hpp"
 #include "cli/named.hpp"
 #include "cli/phase_names.hpp"
 #include "cli/spill_option.hpp"
@@ -312,18 +311,6 @@ bool records_pages(const LaunchOptions& options, const std::vector<std::string>&
   return !symbol_files.empty() && !table.has_hooks() && !table.loads_more();
 }
 
-// Before the launch: data that are sent to a place that is not here would stay where they are without a word.
-void check_places(const LaunchOptions& options, const runtime::Session& session,
-                  std::vector<std::string>& sentences) {
-  const bool is_placed_by_intent = !options.intent.empty();  // which has a line of its own
-  if (options.verb != "run" || options.configuration.machine.empty() || is_placed_by_intent) return;
-  const auto problem = place_that_is_not_here(session.configurations.front().machine);
-  if (problem.empty()) return;
-  if (!options.dry_run)
-    throw Error(Code::invalid, problem + "; terrace simulate runs the program in virtual time on any machine");
-  sentences.push_back(problem + ": such a run is refused here");
-}
-
 runtime::Session session_of(const LaunchOptions& options, const std::string& directory,
                             std::vector<std::string>& sentences) {
   runtime::Session session;
@@ -338,7 +325,6 @@ runtime::Session session_of(const LaunchOptions& options, const std::string& dir
     session.configurations.push_back(build_configuration(options.configuration, options, sentences));
   for (const auto& configuration : options.configurations)
     session.configurations.push_back(build_configuration(configuration, options, sentences));
-  check_places(options, session, sentences);
   if (session.backend == runtime::Backend::real)
     for (auto& configuration : session.configurations) limit_budget(configuration, sentences);
   const auto caches_of = [](const runtime::SessionConfiguration& configuration) {

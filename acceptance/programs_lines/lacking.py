@@ -78,9 +78,9 @@ def beyond_closing(lines: Sequence[str]) -> list[str]:
     return [line for line in lines if line.startswith("terrace: ") and not _CLOSING.match(line)]
 
 
-def _prefix(profile: Path | None) -> list[str]:
-    """The words in front of the program; a profile is where it is watched."""
-    watching = ["--machine", str(MACHINE), "--fast", "28MiB", "-o", str(profile)] if profile else []
+def _prefix(is_watched: bool) -> list[str]:
+    """The words in front of the program. Nobody asks for a profile: the working folder has it."""
+    watching = ["--machine", str(MACHINE), "--fast", "28MiB"] if is_watched else []
     return [str(TERRACE), "run", *watching, "--"]
 
 
@@ -97,15 +97,13 @@ def _tried(name: str, is_watched: bool) -> dict[str, Any]:
     wrong, said, runs, seen = [], set(), 0, []
     with tempfile.TemporaryDirectory(prefix="terrace-programs-") as folder:
         where = Path(folder)
-        where.chmod(0o755)
-        profiles = where / "profiles"  # any user may write there
-        profiles.mkdir()
-        profiles.chmod(0o777)
-        for number, (program, command) in enumerate((WATCHED_PROGRAMS if is_watched else PROGRAMS).items()):
-            profile = profiles / f"{number}.terrace" if is_watched else None
+        where.chmod(0o777)  # any user may write a profile there
+        for program, command in (WATCHED_PROGRAMS if is_watched else PROGRAMS).items():
+            for earlier in where.glob("*.terrace"):
+                earlier.unlink()
             try:
                 plain = _ended(module.CONDITIONS[name](where, command), where)
-                ours = _ended(module.CONDITIONS[name](where, [*_prefix(profile), *command]), where)
+                ours = _ended(module.CONDITIONS[name](where, [*_prefix(is_watched), *command]), where)
             except module.LackingError as why:
                 return {"name": name, "wrong": [], "said": [], "runs": 0, "why": str(why), "seen": []}
             runs += 1
@@ -115,8 +113,9 @@ def _tried(name: str, is_watched: bool) -> dict[str, Any]:
             rest = [line for line in ours[2] if not line.startswith("terrace: ")]
             if (ours[0], ours[1], rest) != plain or len(told) > 1:
                 wrong.append(f"{name}, {program}: {plain[0]} became {ours[0]}: {' | '.join(ours[2])[:160]}")
-            if profile and was_watched(profile):
-                seen.append(f"{program}, {_moves(profile)} moves")
+            profiles = [one for one in where.glob("*.terrace") if was_watched(one)]
+            if is_watched and profiles:
+                seen.append(f"{program}, {sum(map(_moves, profiles))} moves")
     return {"name": name, "wrong": wrong, "said": sorted(said), "runs": runs, "why": "", "seen": seen}
 
 

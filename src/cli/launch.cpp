@@ -235,10 +235,11 @@ struct Prepared {
   std::vector<std::string> environment;
 };
 
-// Null where the system lacks what that takes: the program runs as without Terrace, whatever was asked for, but where
-// it would fill more memory than it may.
+// Null where the system lacks what that takes: the program runs as without Terrace, but where a profile was asked
+// for, or that it shall not fill more memory than it may.
 std::unique_ptr<Prepared> prepare(const LaunchOptions& options) {
-  const bool can_do_without = options.verb == "run" && options.configuration.memory.empty();
+  const bool can_do_without =
+      options.verb == "run" && options.configuration.memory.empty() && options.output.empty() && !options.profile;
   const auto do_without = [&](const char* why) {
     if (!options.quiet) print({fmt::format("{}: the program runs without Terrace", why)});
     return nullptr;

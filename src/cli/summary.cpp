@@ -304,7 +304,10 @@ void print_summary(const profile::MergeSummary& merged, const Closing& closing) 
     print_what_did_not_begin(merged.path);
     return;
   }
-  if (loop.iterations > 0)
+  if (loop.iterations > 0 && proof && loop.backend == "real")
+    fmt::print(stderr, "terrace: {}{}; {} moves of {} ({}); profile in {}\n", name, sentence_of(*proof),
+               loop.moves, format(Bytes{static_cast<std::uint64_t>(loop.moved)}), loop.planner, merged.path);
+  else if (loop.iterations > 0)
     fmt::print(stderr, "terrace: {}{} {} in {} of {} time ({}), {} moves of {}; profile in {}\n", name,
                loop.iterations, loop.iterations == 1 ? "iteration" : "iterations", format(Seconds{loop.loop}),
                loop.backend, loop.planner, loop.moves, format(Bytes{static_cast<std::uint64_t>(loop.moved)}),
@@ -312,9 +315,9 @@ void print_summary(const profile::MergeSummary& merged, const Closing& closing) 
   else
     fmt::print(stderr, "terrace: {}{}; profile in {}\n", name,
                what_was_seen(loop, merged.path, merged.incomplete == 0, closing.advice), merged.path);
-  if (proof)
+  if (proof && loop.backend != "real")
     fmt::print(stderr, "terrace: {}{}\n", name, sentence_of(*proof));
-  else if (loop.backend == "real" && loop.moves > 0 && is_cut_by_time(merged.path, loop.run))
+  else if (!proof && loop.backend == "real" && loop.moves > 0 && is_cut_by_time(merged.path, loop.run))
     fmt::print(stderr,
                "terrace: {}whether that gained is not known: its loop is intervals of time, as neither marks nor "
                "functions' entries were seen; terrace compare measures it\n",

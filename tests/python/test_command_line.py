@@ -26,8 +26,8 @@ import pytest
         (("plan", "FILE", "--sweep", "fast=2MiB:1MiB"), 2, "smaller"),
         (("export", "FILE", "--format", "papyrus"), 2, "papyrus"),
         (("export", "FILE", "--format", "csv", "--table", "chairs"), 2, "chairs"),
-        (("report", "FILE", "-o", "/nowhere/at/all.html"), 1, "/nowhere/at/all.html"),
-        (("plan", "FILE", "--fast", "8MiB", "-o", "/nowhere/at/all.toml"), 1, "/nowhere/at/all.toml"),
+        (("report", "FILE", "-o", "/nowhere/at/all.html"), 2, "/nowhere/at/all.html"),
+        (("plan", "FILE", "--fast", "8MiB", "-o", "/nowhere/at/all.toml"), 2, "/nowhere/at/all.toml"),
         (("lab",), 2, "--help"),
         (("dance",), 2, "dance"),
     ],
@@ -90,11 +90,17 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(store_path, tmp_path, words)
 
 def test_a_report_replaces_the_earlier_one_and_no_link(terrace, store_path, tmp_path):
     page, link = tmp_path / "page.html", tmp_path / "link.html"
-    page.write_text("earlier")
+    page.write_text("a user's own")
     link.symlink_to(page)
+    assert terrace("report", store_path, "-o", link).returncode == 2
+    assert page.read_text() == "a user's own"
+    page.unlink()
+    assert terrace("report", store_path, "-o", page).returncode == 0
+    page.write_text(page.read_text() + "<!-- earlier -->")
     assert terrace("report", store_path, "-o", link).returncode == 0
     assert link.is_symlink()
     assert page.read_text().startswith("<!")
+    assert "<!-- earlier -->" not in page.read_text()
     assert sorted(tmp_path.iterdir()) == [link, page]
 
 

@@ -23,7 +23,7 @@ def age(folder: Path, seconds: int) -> None:
 def begun(folder: Path) -> subprocess.Popen[str]:
     """A launcher whose program holds data; the program's number is on its output."""
     held = "import os, time; held = bytearray(64 << 20); print(os.getpid(), flush=True); time.sleep(600)"
-    words = [TERRACE, "run", "-q", "--", sys.executable, "-c", held]
+    words = [TERRACE, "run", "-q", "--planner", "first-touch", "--", sys.executable, "-c", held]
     environment = {**os.environ, "TMPDIR": str(folder)}
     return subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=environment)
 

@@ -19,8 +19,8 @@ _SMALL, _SMALL_BLOCKS = 16384, "(small blocks)"
 _MOST_ALIKE = 1024  # of one name
 _NAMED_AS_IN_RUNS = "objects are called what terrace run calls them"
 _NAMED_BY_DHAT = (
-    "the program was not found, or is another one by now: objects are called what DHAT calls them, and terrace run "
-    "may call them otherwise"
+    "the program was not found, or is another one by now: objects are called what DHAT calls them, and terrace "
+    "run may call them otherwise"
 )
 
 

@@ -41,7 +41,7 @@ PROGRAMS: dict[str, list[str]] = {
 # Two arrays, of which one fits into fast memory, read for as long as it takes to watch, plan and move.
 _SWEEPS = """import sys, time, zlib
 a, b = bytearray(range(256)) * (24 << 12), bytearray(range(255, -1, -1)) * (24 << 12)
-ends = time.monotonic() + 6
+ends = time.monotonic() + 15
 while time.monotonic() < ends:
     found = zlib.crc32(a) ^ b.count(7)
 print(found)

@@ -379,7 +379,8 @@ TEST(ClearRefs, KnowsHowManyPagesItCleared) {
   constexpr std::size_t k_pages = 10000;
   const Memory much(k_pages);
   const auto after = cleared({little.range()});  // though it asks for the others alone
-  EXPECT_GE(after, before + k_pages);
+  constexpr std::size_t k_late = 128;  // before Linux 6.2 threads count up to 64 pages each before they say so
+  EXPECT_GE(after + k_late, before + k_pages);
   EXPECT_LE(after, before + k_pages + 2000);
 }
 

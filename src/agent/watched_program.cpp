@@ -145,7 +145,7 @@ struct WatchedProgram::State {
     begin_watch();
     last_window = now();
     while (watch && thread.sleep(pause())) {
-      if (pause() > k_soon) continue;  // the program has grown meanwhile
+      if (is_there && pause() > k_soon) continue;  // the program has grown meanwhile
       if (const auto window = take_window()) {
         const std::lock_guard lock(mutex);
         collector.add(*window);

@@ -14,7 +14,6 @@
 #include "agent/interpose/next.hpp"
 #include "agent/lifecycle/late_start.hpp"
 #include "agent/lifecycle/process.hpp"
-#include "core/address_space.hpp"
 #include "core/rounding.hpp"
 #include "memory/region_space.hpp"
 #include "observe/coverage/time_samples.hpp"

@@ -23,7 +23,7 @@ PageReferencesCollector::PageReferencesCollector(const machine::Machine& machine
 
 void PageReferencesCollector::count(const Quantum& quantum, const Tally& tally) {
   threads_.ran(quantum.thread);
-  if (!in_window_ && now_ >= next_window()) open();
+  if (!in_window_ && now_ >= next_window_ && has_earned_window()) open();
   if (in_window_)
     for (const auto& miss : quantum.misses)
       if (miss.kind != MissKind::writeback && miss.chunk != memory::k_no_chunk)
@@ -66,9 +66,10 @@ void PageReferencesCollector::close() {
   known_.add(overlaps_, used_by_object());
 }
 
-// When the time since the last one has earned another.
-double PageReferencesCollector::next_window() const {
-  return last_window_ + window_cost(pages_of(chunks_)).value / k_share_of_references;
+// Whether the time since the last one has; there may be more pages by now than when that was last asked.
+bool PageReferencesCollector::has_earned_window() {
+  next_window_ = last_window_ + window_cost(pages_of(chunks_)).value / k_share_of_references;
+  return now_ >= next_window_;
 }
 
 ReferencedPhases::ByObject PageReferencesCollector::used_by_object() const {

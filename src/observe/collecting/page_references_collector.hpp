@@ -47,7 +47,7 @@ class PageReferencesCollector final : public Collector {
   void open();
   void close();
   void overlap(const std::string& phase);
-  [[nodiscard]] double next_window() const;
+  [[nodiscard]] bool has_earned_window();
   [[nodiscard]] ReferencedPhases::ByObject used_by_object() const;
 
   CoreCost cost_;
@@ -62,6 +62,7 @@ class PageReferencesCollector final : public Collector {
   double phase_begun_ = 0;
   double window_begun_ = 0;
   double last_window_ = 0;  // its end
+  double next_window_ = 0;  // not before this time
   bool in_window_ = false;
   std::uint64_t windows_ = 0;
   std::vector<ReferencedPhases::Overlap> overlaps_;  // of this window

@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "observe/page_watch.hpp"
+#include "watched_memory.hpp"
 
 namespace terrace::observe {
 
@@ -27,34 +28,6 @@ static void PrintTo(const PageWatchVariant* variant, std::ostream* out) { *out <
 namespace {
 
 using namespace terrace::observe;
-
-constexpr std::size_t k_pages = 512;
-
-// Small pages in a mapping that joins no other, all written once.
-class Memory {
- public:
-  explicit Memory(std::size_t pages = k_pages) : whole_((pages + 2) * page_bytes) {
-    map_ = static_cast<char*>(mmap(nullptr, whole_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    madvise(map_, whole_, MADV_NOHUGEPAGE);
-    mprotect(map_ + page_bytes, pages * page_bytes, PROT_READ | PROT_WRITE);
-    for (std::size_t i = 0; i < pages; ++i) *at(i) = 1;
-  }
-  ~Memory() { munmap(map_, whole_); }
-  Memory(const Memory&) = delete;
-  Memory& operator=(const Memory&) = delete;
-  [[nodiscard]] volatile char* at(std::size_t page) const { return map_ + (1 + page) * page_bytes; }
-  [[nodiscard]] WatchedRange range(std::size_t first, std::size_t pages) const {
-    const auto low = reinterpret_cast<std::uint64_t>(at(first));
-    return {low, low + pages * page_bytes};
-  }
-  [[nodiscard]] WatchedRange range() const { return range(0, whole_ / page_bytes - 2); }
-
-  const std::size_t page_bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-
- private:
-  std::size_t whole_;
-  char* map_;
-};
 
 class PageWatches : public testing::TestWithParam<const PageWatchVariant*> {
  protected:
@@ -300,89 +273,6 @@ INSTANTIATE_TEST_SUITE_P(, PageWatches, testing::ValuesIn(all_but_the_monitor())
   std::erase(name, '-');
   return name;
 });
-
-const PageWatchVariant& damon() { return **std::ranges::find(page_watches(), "damon", &PageWatchVariant::name); }
-
-TEST(KernelMonitor, TellsHotFromColdRanges) {
-  if (const auto lacks = damon().lacks(); !lacks.empty()) GTEST_SKIP() << lacks;
-  const auto watch = damon().make();
-  const Memory hot(4096), cold(4096);
-  std::vector<WatchedRange> ranges = {hot.range(), cold.range()};
-  const bool swapped = ranges[1].low < ranges[0].low;
-  if (swapped) std::swap(ranges[0], ranges[1]);
-  std::atomic<bool> stop{false};
-  std::thread thread([&] {
-    while (!stop)
-      for (std::size_t i = 0; i < 4096; ++i) *hot.at(i) = 2;
-  });
-  watch->begin(ranges);
-  std::uint64_t of_hot = 0, of_cold = 0;
-  for (int window = 0; window < 5; ++window) {
-    std::vector<std::uint64_t> bytes(2);
-    watch->read(ranges, bytes);
-    of_hot = bytes[swapped ? 1 : 0];
-    of_cold = bytes[swapped ? 0 : 1];
-  }
-  stop = true;
-  thread.join();
-  EXPECT_NE(of_hot, PageWatch::k_unknown);
-  EXPECT_GE(of_hot, 4096 * hot.page_bytes / 2);
-  EXPECT_LE(of_cold, 4096 * hot.page_bytes / 10);
-}
-
-TEST(KernelMonitor, AKilledProgramLeavesNothingRunningAndNothingInUse) {
-  if (const auto lacks = damon().lacks(); !lacks.empty()) GTEST_SKIP() << lacks;
-  int ready[2] = {};
-  ASSERT_EQ(pipe(ready), 0);
-  const auto child = fork();
-  if (child == 0) {
-    const Memory memory;
-    const auto watch = damon().make();
-    const std::vector<WatchedRange> ranges = {memory.range()};
-    watch->begin(ranges);
-    if (write(ready[1], "x", 1) == 1) pause();
-    _exit(1);
-  }
-  char go = 0;
-  ASSERT_EQ(::read(ready[0], &go, 1), 1);
-  const auto state = [] {
-    std::ifstream file("/sys/kernel/mm/damon/admin/kdamonds/0/state");
-    std::string text;
-    file >> text;
-    return text;
-  };
-  EXPECT_EQ(state(), "on");
-  EXPECT_NE(damon().lacks(), "");  // in use
-  kill(child, SIGKILL);
-  waitpid(child, nullptr, 0);
-  // The kernel's thread sees it when it next looks.
-  while (state() == "on") std::this_thread::yield();
-  EXPECT_EQ(damon().lacks(), "");
-  close(ready[0]);
-  close(ready[1]);
-}
-
-// What the program pays for afterwards: of the whole process where the kernel clears all of it.
-TEST(ClearRefs, KnowsHowManyPagesItCleared) {
-  const auto found = std::ranges::find(page_watches(), "clear-refs", &PageWatchVariant::name);
-  ASSERT_NE(found, page_watches().end());
-  if (const auto lacks = (*found)->lacks(); !lacks.empty()) GTEST_SKIP() << lacks;
-  const auto watch = (*found)->make();
-  const auto cleared = [&](const std::vector<WatchedRange>& ranges) {
-    std::vector<std::uint64_t> bytes(ranges.size());
-    watch->begin(ranges);
-    watch->read(ranges, bytes);
-    return watch->cleared();
-  };
-  const Memory little(16);
-  const auto before = cleared({little.range()});
-  constexpr std::size_t k_pages = 10000;
-  const Memory much(k_pages);
-  const auto after = cleared({little.range()});  // though it asks for the others alone
-  constexpr std::size_t k_late = 128;  // before Linux 6.2 threads count up to 64 pages each before they say so
-  EXPECT_GE(after + k_late, before + k_pages);
-  EXPECT_LE(after, before + k_pages + 2000);
-}
 
 TEST(PageWatchTable, EachHasANameARankAndSomethingToSayWhereItLacks) {
   std::vector<int> ranks;

@@ -222,6 +222,12 @@ void print_what_went_wrong(const LoopSummary& loop, const std::string& path, boo
                format(Seconds{took}), format(Seconds{query.real(0)}), format(Seconds{query.real(1)}));
 }
 
+std::string work_of(const LoopSummary& loop) {
+  return fmt::format("{} {} in {} of {} time ({}), {} moves of {}", loop.iterations,
+                     loop.iterations == 1 ? "iteration" : "iterations", format(Seconds{loop.loop}), loop.backend,
+                     loop.planner, loop.moves, format(Bytes{static_cast<std::uint64_t>(loop.moved)}));
+}
+
 // One line for all processes of a real run; `terrace show` has each of them.
 void print_job(const JobSummary& job, const LoopSummary& loop, const profile::MergeSummary& merged,
                const Closing& closing, const std::string& name) {
@@ -304,18 +310,14 @@ void print_summary(const profile::MergeSummary& merged, const Closing& closing) 
     print_what_did_not_begin(merged.path);
     return;
   }
-  if (loop.iterations > 0 && proof && loop.backend == "real")
-    fmt::print(stderr, "terrace: {}{}; {} moves of {} ({}); profile in {}\n", name, sentence_of(*proof),
-               loop.moves, format(Bytes{static_cast<std::uint64_t>(loop.moved)}), loop.planner, merged.path);
-  else if (loop.iterations > 0)
-    fmt::print(stderr, "terrace: {}{} {} in {} of {} time ({}), {} moves of {}; profile in {}\n", name,
-               loop.iterations, loop.iterations == 1 ? "iteration" : "iterations", format(Seconds{loop.loop}),
-               loop.backend, loop.planner, loop.moves, format(Bytes{static_cast<std::uint64_t>(loop.moved)}),
-               merged.path);
+  const bool proves = proof && loop.backend == "real";
+  if (loop.iterations > 0)
+    fmt::print(stderr, "terrace: {}{}{}; profile in {}\n", name, proves ? sentence_of(*proof) + "; " : "",
+               work_of(loop), merged.path);
   else
     fmt::print(stderr, "terrace: {}{}; profile in {}\n", name,
                what_was_seen(loop, merged.path, merged.incomplete == 0, closing.advice), merged.path);
-  if (proof && loop.backend != "real")
+  if (proof && !proves)
     fmt::print(stderr, "terrace: {}{}\n", name, sentence_of(*proof));
   else if (!proof && loop.backend == "real" && loop.moves > 0 && is_cut_by_time(merged.path, loop.run))
     fmt::print(stderr,

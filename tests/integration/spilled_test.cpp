@@ -232,6 +232,19 @@ TEST_F(Spilled, ABlockBecomesSmallerWhereItIs) {
   EXPECT_NE(done.output.find("where it was, 0 pages wrong\n0 pages wrong\n"), std::string::npos) << done.output;
 }
 
+// A driver that holds pages by itself waits for none of them: all are there when it is asked, and stay, also where
+// that is more than the limit leaves room for.
+TEST_F(Spilled, WhatADeviceHoldsIsThereAndStays) {
+  for (const char* const limit : {"128MiB", "64MiB"}) {
+    const auto done = with(limit, TERRACE_SPILLED_CORNERS " hold");
+    EXPECT_EQ(done.status, 0) << done.output;
+    EXPECT_NE(
+        done.output.find("some absent before, 0 while they are held, 0 later; 0 pages wrong\n0 pages wrong\n"),
+        std::string::npos)
+        << done.output;
+  }
+}
+
 TEST_F(Spilled, AKilledProgramLeavesNothing) {
   const auto done = run("sh -c '" TERRACE_LAUNCHER " run --memory 96MiB --spill " + disk_ +
                         " -o profile.terrace -- " TERRACE_LARGE_DATA

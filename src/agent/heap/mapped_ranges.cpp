@@ -84,4 +84,12 @@ std::vector<MappedRanges::Range> MappedRanges::within(std::uint64_t start, std::
   return all;
 }
 
+bool MappedRanges::is_covered(const std::vector<Range>& parts, std::uint64_t start, std::uint64_t end) noexcept {
+  for (const auto& part : parts) {
+    if (part.start != start) return false;
+    start = part.end;
+  }
+  return start == end;
+}
+
 }  // namespace terrace::agent

@@ -33,6 +33,9 @@ class MappedRanges {
   [[nodiscard]] std::optional<Kind> kind_at(std::uint64_t address) const noexcept;
   // The parts of ranges that lie within, in order.
   [[nodiscard]] std::vector<Range> within(std::uint64_t start, std::uint64_t end) const;
+  // Whether such parts have no gap.
+  [[nodiscard]] static bool is_covered(const std::vector<Range>& parts, std::uint64_t start,
+                                       std::uint64_t end) noexcept;
 
  private:
   using Map = std::map<std::uint64_t, Range>;

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "core/rounding.hpp"
+#include "memory/numa_node.hpp"
 
 namespace terrace::agent {
 
@@ -310,6 +311,18 @@ bool SpilledHeap::claim_free(Span span) noexcept {
   return for_runs(
       span.start, span.end, [&](std::uint64_t chunk) { return !is_taken(chunk); },
       [&](std::uint64_t first, std::uint64_t end) { return claim(first, end - first); });
+}
+
+void SpilledHeap::hold(const void* address, std::size_t size) noexcept {
+  const auto start = reinterpret_cast<std::uint64_t>(address);
+  const auto span = clip(align_down(start, k_page), page_up(start + size));
+  if (span.is_empty()) return;
+  try {
+    const std::lock_guard guard(mutex_);
+    if (MappedRanges::is_covered(ranges_.within(span.start, span.end), span.start, span.end)) leave_as_is(span);
+  } catch (const std::bad_alloc&) {  // then the device's driver is refused
+  }
+  memory::populate(span.start, span.end - span.start);  // what was never touched has no page yet
 }
 
 }  // namespace terrace::agent

@@ -70,6 +70,10 @@ class SpilledHeap {
   // The program locks some of it.
   void note_locked() noexcept { locks_.store(true, std::memory_order_relaxed); }
 
+  // A device will hold the pages of the range by itself: they are there, and stay until the block is released.
+  // Nothing happens to what is not all ours.
+  void hold(const void* address, std::size_t size) noexcept;
+
   [[nodiscard]] std::uint64_t base() const noexcept { return space_.base(); }
   [[nodiscard]] Bytes reserved() const noexcept { return space_.reserved(); }
   // In a child of fork(2) it is not: what is mapped there is the kernel's business.
@@ -125,6 +129,7 @@ class SpilledHeap {
   void set_rights(Span span, int protection);
   void tell_usual(Span span);
   void leave(Span span);
+  void leave_as_is(Span span);
   void set_mapping(Span span, int protection, Kind kind);
   template <class Body>
   int by_left(Span span, Body&& body);

@@ -56,14 +56,6 @@ void copy(std::uint64_t to, std::uint64_t from, std::size_t size) noexcept {
   ask(SYS_munmap, between, k_step);
 }
 
-bool is_covered(const std::vector<MappedRanges::Range>& parts, std::uint64_t start, std::uint64_t end) noexcept {
-  for (const auto& part : parts) {
-    if (part.start != start) return false;
-    start = part.end;
-  }
-  return start == end;
-}
-
 }  // namespace
 
 bool SpilledHeap::takes(std::size_t length, int protection, int flags) noexcept {
@@ -145,11 +137,16 @@ void SpilledHeap::make_zero(Span span) {
 
 // The chunks of the range become the program's own matter; what it has beside the range stays in them.
 void SpilledHeap::leave(Span span) {
-  protects_ = true;
   by_left(whole_chunks(span), [&](Span part, bool left) {
     if (!left) spill_->discard(part.start, part.end - part.start);
     return 0;
   });
+  leave_as_is(span);
+}
+
+// The same, with the content.
+void SpilledHeap::leave_as_is(Span span) {
+  protects_ = true;
   by_left({align_down(span.start, k_granule), align_up(span.end, k_granule)}, [&](Span part, bool left) {
     if (left) return 0;
     for (auto chunk = part.start; chunk < part.end; chunk += k_granule) left_.insert(chunk);
@@ -202,7 +199,7 @@ int SpilledHeap::protect(void* address, std::size_t length, int protection) noex
     const std::lock_guard guard(mutex_);
     const auto span = clip(all.start, all.end);
     const auto parts = ranges_.within(span.start, span.end);
-    if (!is_covered(parts, span.start, span.end)) return ENOMEM;
+    if (!MappedRanges::is_covered(parts, span.start, span.end)) return ENOMEM;
     const auto first = align_down(span.start, k_granule);
     const auto size = align_up(span.end, k_granule) - first;
     if (protection != k_usual) spill_->change_rights(first, size, false);
@@ -238,7 +235,7 @@ int SpilledHeap::advise_now(Span span, int advice) {
       if (const int error = ask(SYS_madvise, whole.start, whole.end - whole.start, how); error != 0) return error;
     make_zero(zeros);
   }
-  return is_covered(parts, span.start, span.end) ? 0 : ENOMEM;
+  return MappedRanges::is_covered(parts, span.start, span.end) ? 0 : ENOMEM;
 }
 
 int SpilledHeap::advise(void* address, std::size_t length, int advice) noexcept {
@@ -376,7 +373,7 @@ int SpilledHeap::remap(void*& address, std::size_t old_length, std::size_t lengt
     {
       const std::lock_guard guard(mutex_);
       const auto parts = ranges_.within(old.start, old.end);
-      if (!is_covered(parts, old.start, old.end)) return EFAULT;
+      if (!MappedRanges::is_covered(parts, old.start, old.end)) return EFAULT;
       const auto sort = [](const auto& part) { return part.kind == Kind::loose ? Kind::mapping : part.kind; };
       const bool alike = std::ranges::all_of(parts, [&](const auto& part) {
         return sort(part) == sort(parts.front()) && part.protection == parts.front().protection;

@@ -1,10 +1,14 @@
 // What programs do with large data that few do: `signal` forks while a handler reads data that may be anywhere;
-// `free` gives locked data back in vain; `shrink` makes a block smaller by much. Says what it met.
+// `free` gives locked data back in vain; `shrink` makes a block smaller by much; `hold` has a device's driver hold a
+// block, as far as that goes without one. Says what it met.
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -94,10 +98,55 @@ static int shrinks(void) {
   return 0;
 }
 
+// What NVIDIA's driver is told to hold memory of the program (its open kernel modules, NVOS02_PARAMETERS).
+struct held {
+  uint32_t root, parent, itself, kind, flags;
+  uint64_t address, last;
+  uint32_t status;
+  int32_t file __attribute__((aligned(8)));
+};
+
+// By the kernel's account.
+static long absent(const unsigned char* block, size_t bytes) {
+  const int pages = open("/proc/self/pagemap", O_RDONLY);
+  long count = 0;
+  for (size_t i = 0; i < bytes; i += PAGE) {
+    uint64_t entry = 0;
+    if (pread(pages, &entry, sizeof entry, (off_t)(((uintptr_t)block + i) / PAGE * sizeof entry)) != sizeof entry)
+      exit(3);
+    count += (entry >> 63) == 0;
+  }
+  close(pages);
+  return count;
+}
+
+static int holds(void) {
+  const size_t untouched = 4 * MIB;
+  unsigned char* const block = malloc(64 * MIB + untouched);
+  unsigned char* const others = malloc(128 * MIB);
+  memset(block, 3, 64 * MIB);
+  memset(others, 4, 128 * MIB);
+  printf("%s absent before, ", absent(block, 64 * MIB) > 0 ? "some" : "none");
+  struct held what = {.kind = 0x71, .address = (uintptr_t)block + 5, .last = 64 * MIB + untouched - 6};
+  const int null = open("/dev/null", O_RDWR);
+  if (ioctl(null, _IOWR('F', 0x27, struct held), &what) != -1) return 3;
+  printf("%ld while they are held, ", absent(block, 64 * MIB + untouched));
+  for (int turn = 0; turn < 3; ++turn)
+    if (other_than(others, 128 * MIB, 4) > 0) return 4;
+  printf("%ld later; %ld pages wrong\n", absent(block, 64 * MIB + untouched), other_than(block, 64 * MIB, 3));
+  free(block);
+  unsigned char* const next = calloc(1, 96 * MIB);
+  printf("%ld pages wrong\n", other_than(next, 96 * MIB, 0) + other_than(others, 128 * MIB, 4));
+  free(next);
+  free(others);
+  return 0;
+}
+
 int main(int count, char** words) {
   const char* const what = count > 1 ? words[1] : "";
   if (strcmp(what, "signal") == 0) return forks_with_signals();
   if (strcmp(what, "free") == 0) return frees_locked();
   if (strcmp(what, "shrink") == 0) return shrinks();
+  if (strcmp(what, "hold") == 0) return holds();
   return 2;
 }

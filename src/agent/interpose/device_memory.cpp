@@ -1,0 +1,58 @@
+// Memory that a device's driver takes hold of by itself.
+//
+// A driver that locks pages of the program (cudaHostRegister) asks the kernel for pages that are there, and gives
+// up where one is not: nobody is waited for, as a touch or a system call would. So what lies over a file comes to
+// its place before the driver is asked, and stays there. NVIDIA's driver is asked by ioctl(2) for an object of
+// class NV01_MEMORY_SYSTEM_OS_DESCRIPTOR (its open kernel modules: nvos.h, nv_escape.h, cl0071.h).
+#include <asm/ioctl.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cstdint>
+#include <cstring>
+
+#include "agent/heap/spilled_heap.hpp"
+#include "agent/interpose/next.hpp"
+#include "agent/lifecycle/in_process.hpp"
+#include "observe/threads/thread.hpp"
+
+namespace terrace::agent {
+
+namespace {
+
+struct AllocatedObject {
+  std::uint32_t root, parent, itself, kind, flags;
+  alignas(8) std::uint64_t address;
+  std::uint64_t last;  // byte, from the address
+  std::uint32_t status;
+  alignas(8) std::int32_t file;
+};
+
+constexpr unsigned long k_allocate = _IOWR('F', 0x27, AllocatedObject);
+constexpr std::uint32_t k_programs_memory = 0x71;
+
+void note_held(const void* argument) noexcept {
+  auto* const heap = spilled_heap();
+  if (!heap || !heap->is_here() || !argument || observe::t_thread.inside > 0) return;
+  AllocatedObject object;
+  std::memcpy(&object, argument, sizeof object);
+  if (object.kind != k_programs_memory) return;
+  const observe::Inside inside;
+  // NOLINTNEXTLINE(performance-no-int-to-ptr)
+  heap->hold(reinterpret_cast<const void*>(object.address), object.last + 1);
+}
+
+}  // namespace
+
+}  // namespace terrace::agent
+
+extern "C" TERRACE_EXPORT int ioctl(int file, unsigned long request, ...) noexcept {
+  using namespace terrace::agent;
+  static constinit Next<int (*)(int, unsigned long, void*)> next{"ioctl"};
+  va_list more;
+  va_start(more, request);
+  void* const argument = va_arg(more, void*);
+  va_end(more);
+  if (request == k_allocate) note_held(argument);
+  return (*next)(file, request, argument);
+}

@@ -11,7 +11,7 @@ namespace terrace::strategy {
 
 namespace {
 
-constexpr std::uint64_t k_judged = 2;  // iterations under a learned plan
+constexpr std::uint64_t k_judged = 2;  // iterations under a learned plan, and without one that was undone
 constexpr std::uint64_t k_again = 16;  // so many more until it is judged again
 constexpr double k_small_loss = 0.03;  // by their median
 
@@ -39,6 +39,8 @@ void Guarded::forward(const Event& event, Requests& requests) {
   const auto& plan = muted.adopted();
   if (!plan || is_off()) return;
   if (!is_given_ && state_ == State::unplaced) unplaced_at_ = muted.places_before();
+  // Of plans that come one after the other the first is proved: what the program does has changed by the next.
+  is_proved_ = is_proved_ || evidence_.with.is_enough();
   predicted_ = *plan;
   placed_.forget();
   planned_in_ = iteration_;
@@ -56,7 +58,9 @@ void Guarded::observe(const LoopBegun& event, Requests& requests) {
   before_.forget();
   placed_.forget();
   after_.forget();
-  is_over_ = was_back_ = has_moved_ = false;
+  evidence_ = {};
+  after_back_ = 0;
+  is_over_ = was_back_ = has_moved_ = is_proved_ = false;
   is_judged_ = !event.by_time;
   in_loop_ = true;
   iteration_ = planned_in_ = 0;
@@ -114,23 +118,23 @@ void Guarded::ended(Requests& requests) {
     case State::arriving:
       break;
     case State::settled:
-      placed_.add(time_, work_);
+      count_placed();
       // A small loss is seen in many iterations, where two of them are noise.
       if (is_given_ || was_back_ || !has_moved_ || before_.count() == 0 || placed_.count() % k_again != 0) break;
       if (placed_.median() <= (1 + k_small_loss) * before_.median()) break;
-      go_unplaced(requests);
-      state_ = State::undone;
+      take_away(State::undone, requests);
       break;
     case State::judging:
       if (iteration_ == 0) break;
-      placed_.add(time_, work_);
+      count_placed();
       judge(requests);
       break;
     case State::suspended:
       if (!is_clean_) break;
       before_.add(time_, work_);
       if (!before_.is_enough()) break;
-      if (takes_longer(before_, placed_)) {
+      evidence_.without = before_;
+      if (takes_longer(before_, evidence_.with)) {
         undo(requests);
       } else {
         go_back(requests);
@@ -139,9 +143,10 @@ void Guarded::ended(Requests& requests) {
     case State::undone:
       if (!is_clean_) break;
       after_.add(time_, work_);
-      if (!after_.is_enough()) break;
-      if (takes_longer(after_, placed_) ||
-          (placed_.count() >= k_again && placed_.median() > (1 + k_small_loss) * after_.median())) {
+      if (!after_.is_enough() || after_.count() < k_judged) break;
+      evidence_.without = after_;
+      if (takes_longer(after_, evidence_.with) ||
+          (placed_.count() >= k_again && evidence_.with.median() > (1 + k_small_loss) * after_.median())) {
         undo(requests);
       } else {
         was_back_ = true;
@@ -159,17 +164,38 @@ void Guarded::judge(Requests& requests) {
       state_ = State::settled;
       return;
     }
-    go_unplaced(requests);
-    state_ = State::suspended;
-    return;
+    return take_away(State::suspended, requests);
   }
   if (placed_.count() < k_judged) return;
   if (was_back_ || !has_moved_ || !takes_longer(before_, placed_)) {
     state_ = State::settled;
     return;
   }
+  take_away(State::undone, requests);
+}
+
+// An iteration under the plan. The first ones are told from the last without.
+void Guarded::count_placed() {
+  placed_.add(time_, work_);
+  if (after_back_ > 0) {
+    evidence_.with.add(time_, work_);
+    --after_back_;
+  }
+  const bool was_away = was_back_ || (is_given_ && before_.count() > 0);
+  if (was_away || is_proved_ || placed_.count() > Evidence::k_most) return;
+  set_evidence(before_.last(Evidence::k_most), placed_);
+}
+
+void Guarded::set_evidence(const IterationTimes& without, const IterationTimes& with) {
+  evidence_ = {without, with};
+  predicted_of_evidence_ = predicted_;
+}
+
+// The plan, to see what iterations take without it.
+void Guarded::take_away(State state, Requests& requests) {
+  set_evidence({}, placed_.last(Evidence::k_most));
   go_unplaced(requests);
-  state_ = State::undone;
+  state_ = state;
 }
 
 std::vector<PlaceId> Guarded::places_now() const {
@@ -211,14 +237,14 @@ void Guarded::go_back(Requests& requests) {
   auto places = placed_at_;
   places.resize(context_.chunks->size(), k_no_place);
   state_ = State::settled;
+  after_back_ = evidence_.with.count();
   move_to(places, requests);
   requests.wait_for_all();
 }
 
 void Guarded::undo(Requests& requests) {
   is_over_ = true;
-  const auto& without = after_.count() > 0 ? after_ : before_;
-  const auto loss = -gain(without.median(), placed_.median());
+  const auto loss = -gain(evidence_.without.median(), evidence_.with.median());
   requests.note("warning", "the plan is undone: iterations took " + percent(loss) +
                                " longer with it than without; everything is where it was without it, and stays");
 }
@@ -226,11 +252,15 @@ void Guarded::undo(Requests& requests) {
 // What was gained, as far as it is known.
 void Guarded::prove(Requests& requests) {
   if (!is_judged_) return;
-  const auto& without = after_.count() > 0 ? after_ : before_;
+  const auto& [without, with] = evidence_;
   // Where nothing has moved nothing was won or lost.
-  if (placed_.count() == 0 || (!is_given_ && !has_moved_)) return;
-  requests.proved({without.median(), placed_time(without, placed_), static_cast<std::uint32_t>(without.count()),
-                   static_cast<std::uint32_t>(placed_.count()), predicted_, is_over_});
+  if (with.count() == 0 || (!is_given_ && !has_moved_)) return;
+  if (!evidence_.is_steady()) {
+    requests.note("note", "what the plan gained is not known: iterations change by themselves");
+    return;
+  }
+  requests.proved({without.median(), placed_time(without, with), static_cast<std::uint32_t>(without.count()),
+                   static_cast<std::uint32_t>(with.count()), predicted_of_evidence_, is_over_});
 }
 
 }  // namespace terrace::strategy

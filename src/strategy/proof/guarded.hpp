@@ -8,10 +8,14 @@
 //             with everything where the kernel would have put it, which is what it is compared with.
 //
 // Judged are iterations that begin when the plan's first moves are done; a learned plan by two of them, as a
-// single one may be slow for reasons of its own. When a plan is undone the next iteration is watched: where it is
-// no faster, the program has slowed down by itself, and the plan is in force again, for good.
+// single one may be slow for reasons of its own. When a plan is undone the next two iterations are watched: where
+// they are no faster, the program has slowed down by itself, and the plan is in force again, for good.
 //
 // Every 16 iterations a learned plan is looked at again, by medians.
+//
+// What was gained is told by neighbours in time: the last iterations without a plan, and the first with it; or,
+// where it was taken away, the last with it and the next without. Where these change by themselves nothing is
+// told.
 //
 // Loops that are cut by time are not judged: their iterations take as long as they are cut.
 #pragma once
@@ -67,8 +71,11 @@ class Guarded final : public Strategy {
   }
   void ended(Requests& requests);
   void judge(Requests& requests);
+  void count_placed();
+  void set_evidence(const IterationTimes& without, const IterationTimes& with);
   void go_unplaced(Requests& requests);
   void go_back(Requests& requests);
+  void take_away(State state, Requests& requests);
   void prove(Requests& requests);
   void undo(Requests& requests);
   void move_to(const std::vector<PlaceId>& places, Requests& requests);
@@ -87,6 +94,7 @@ class Guarded final : public Strategy {
   bool is_over_ = false;   // undone for good
   bool was_back_ = false;  // undone once, and not by its fault
   bool in_loop_ = false;
+  bool is_proved_ = false;    // a plan of this loop, by enough iterations
   bool is_late_ = false;      // a phase of this iteration was heard of late
   bool has_moved_ = false;    // data, for a plan of this loop
   bool is_learning_ = false;  // in this iteration
@@ -95,6 +103,9 @@ class Guarded final : public Strategy {
   std::uint32_t planned_in_ = 0;  // the plan in force was adopted in this iteration
   Seconds time_, work_;           // of this iteration so far
   IterationTimes before_, placed_, after_;
+  Evidence evidence_;
+  std::uint64_t after_back_ = 0;  // so many iterations more are evidence
+  Predicted predicted_of_evidence_;
   std::vector<PlaceId> unplaced_at_;  // by chunk, when a learned plan came
   std::vector<PlaceId> placed_at_;    // the same when it was suspended
 };

@@ -38,6 +38,28 @@ Seconds IterationTimes::least() const { return times_.empty() ? Seconds{} : *std
 
 Seconds IterationTimes::most() const { return times_.empty() ? Seconds{} : *std::ranges::max_element(times_); }
 
+// Of those kept, the oldest first.
+IterationTimes IterationTimes::part(std::size_t first, std::size_t count) const {
+  IterationTimes some;
+  const auto oldest = times_.size() < k_kept ? 0 : count_ % k_kept;
+  for (auto i = first; i < first + count; ++i) {
+    const auto at = (oldest + i) % times_.size();
+    some.add(times_[at], works_[at]);
+  }
+  return some;
+}
+
+IterationTimes IterationTimes::last(std::size_t count) const {
+  const auto some = std::min(count, times_.size());
+  return part(times_.size() - some, some);
+}
+
+bool IterationTimes::is_steady() const {
+  const auto half = times_.size() / 2;
+  const auto first = part(0, half), second = part(times_.size() - half, half);
+  return !takes_longer(first, second) && !takes_longer(second, first);
+}
+
 bool takes_longer(const IterationTimes& first, const IterationTimes& second) {
   return first.count() > 0 && second.count() > 0 && second.least() > first.most() &&
          second.median() > (1 + k_noise) * first.median();

@@ -27,8 +27,15 @@ class IterationTimes {
   [[nodiscard]] Seconds median_work() const;
   [[nodiscard]] Seconds least() const;
   [[nodiscard]] Seconds most() const;
+  // The last of those kept, at most so many.
+  [[nodiscard]] IterationTimes last(std::size_t count) const;
+  // Not where the second half of those kept takes longer than the first, or the other way round: then it is the
+  // program that changes.
+  [[nodiscard]] bool is_steady() const;
 
  private:
+  [[nodiscard]] IterationTimes part(std::size_t first, std::size_t count) const;
+
   std::vector<Seconds> times_;  // the oldest is at count_ % k_kept once so many are there
   std::vector<Seconds> works_;  // the same
   std::uint64_t count_ = 0;
@@ -45,6 +52,15 @@ inline constexpr double k_noise = 0.05;
 // processor for more of the time before, the gain is no larger than that of the work of the main thread; not where
 // that mostly waits for others.
 [[nodiscard]] Seconds placed_time(const IterationTimes& first, const IterationTimes& second);
+
+// Iterations without a placement and with it that are neighbours in time: what a program does may change by
+// itself, and over a long run does.
+struct Evidence {
+  static constexpr std::size_t k_most = 16;  // on each side
+
+  IterationTimes without, with;
+  [[nodiscard]] bool is_steady() const { return without.is_steady() && with.is_steady(); }
+};
 
 // What an iteration takes less than before, as a share of that; negative where it takes longer. 0 where one is
 // unknown.

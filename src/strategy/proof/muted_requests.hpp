@@ -2,6 +2,7 @@
 // Hears of plans that come into force.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -25,7 +26,7 @@ class MutedRequests final : public Requests {
   }
   void ask(std::span<const transfer::TransferRequest> moves, PhaseIndex phase, std::uint32_t iteration) override {
     if (is_muted_) return;
-    has_asked_ = has_asked_ || !moves.empty();
+    has_asked_ = has_asked_ || std::ranges::any_of(moves, [&](const auto& move) { return is_elsewhere(move); });
     to_.ask(moves, phase, iteration);
   }
   [[nodiscard]] bool all_done() override { return is_muted_ || to_.all_done(); }
@@ -53,12 +54,16 @@ class MutedRequests final : public Requests {
   void proved(const Proof& proof) override { to_.proved(proof); }
 
   [[nodiscard]] const std::optional<Predicted>& adopted() const { return adopted_; }
-  // For any move.
+  // For any move to another place.
   [[nodiscard]] bool has_asked() const { return has_asked_; }
   // By chunk, when it was adopted: before anything moved for it.
   [[nodiscard]] const std::vector<PlaceId>& places_before() const { return places_before_; }
 
  private:
+  [[nodiscard]] bool is_elsewhere(const transfer::TransferRequest& move) const {
+    return chunks_[move.chunk].place.load(std::memory_order_relaxed) != move.to;
+  }
+
   Requests& to_;
   bool is_muted_;
   bool has_asked_ = false;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <optional>
 #include <string>
@@ -175,8 +176,8 @@ TEST(Guarded, AProgramThatSlowsDownByItselfKeepsItsPlan) {
   Program program(k_slow, k_fast, false);
   const auto places = program.run(12, slows_down);
   EXPECT_EQ(places.back(), k_fast);
-  // Away from the plan for one iteration, and never again.
-  EXPECT_EQ(std::count(places.begin() + 2, places.end(), k_slow), 1);
+  // Away from the plan for two iterations, and never again.
+  EXPECT_EQ(std::count(places.begin() + 2, places.end(), k_slow), 2);
   EXPECT_FALSE(program.proof().undone);
 }
 
@@ -217,6 +218,83 @@ TEST(Guarded, IntervalsOfTimeProveNothing) {
   Program program(k_fast, k_slow, false);
   EXPECT_EQ(program.run(6, slow_takes_longer, true).back(), k_slow);
   EXPECT_TRUE(program.requests.proofs.empty());
+}
+
+// Its gain is that of the plan's first iterations against the last before it, however the program goes on.
+TEST(Guarded, WhatAProgramDoesLaterIsNoGain) {
+  for (const double later : {0.1, 3.0}) {
+    Program program(k_slow, k_fast, false);
+    program.run(100, [&](int i, PlaceId place) { return (place == k_slow ? 1 : 0.9) * (i < 20 ? 1 : later); });
+    EXPECT_NEAR(gain(program.proof().without, program.proof().with), 0.1, 1e-12) << later;
+    EXPECT_EQ(program.proof().iterations_with, later < 1 ? Evidence::k_most : 2 * Evidence::k_most);  // once away
+    EXPECT_FALSE(program.proof().undone);
+  }
+}
+
+// A solver that converges: each iteration takes 2 % less than the one before it, whatever the place.
+TEST(Guarded, OfAProgramThatChangesAllTheTimeNothingIsSaid) {
+  for (const double rate : {0.98, 1.02}) {
+    Program program(k_slow, k_fast, false);
+    const auto places = program.run(80, [&](int i, PlaceId) { return std::pow(rate, i); });
+    EXPECT_EQ(places.back(), k_fast);
+    EXPECT_TRUE(program.requests.proofs.empty()) << rate;
+    ASSERT_FALSE(program.requests.notes.empty());
+    EXPECT_NE(program.requests.notes.back().find("is not known"), std::string::npos);
+  }
+}
+
+// The loop's first iteration makes pages and caches anew.
+TEST(Guarded, TheFirstIterationIsNotComparedWith) {
+  Program program(k_slow, k_fast, false);
+  program.run(10, [](int i, PlaceId place) { return i == 0 ? 9 : place == k_slow ? 2.0 : 1.0; });
+  EXPECT_EQ(program.proof().without.value, 2);
+  EXPECT_EQ(program.proof().iterations_without, 1);
+}
+
+TEST(Guarded, APlanThatMovesNothingProvesNothing) {
+  Program program(k_fast, k_fast, false);
+  program.run(10, [](int i, PlaceId) { return i < 2 ? 2 : 1; });
+  EXPECT_TRUE(program.requests.proofs.empty());
+}
+
+// Slower by more than noise, but not each iteration than each without: no loss by two of them.
+TEST(Guarded, TimesThatOverlapAreNoLoss) {
+  Program program(k_slow, k_fast, false);
+  program.guarded.emplace(program.context, std::make_unique<OneMove>(k_fast, false), false, false, Predicted{});
+  const auto places = program.run(8, [](int i, PlaceId place) {
+    if (place == k_slow) return 1.3;
+    return i % 2 == 0 ? 1.2 : 1.6;
+  });
+  EXPECT_EQ(std::count(places.begin() + 2, places.end(), k_slow), 0);
+}
+
+TEST(Guarded, ALossBeyondNoiseIsSeenByTwoIterations) {
+  for (const auto& [slower, undone] : {std::pair{1.045, false}, {1.06, true}}) {
+    Program program(k_slow, k_fast, false);
+    const auto places = program.run(12, [&](int, PlaceId place) { return place == k_slow ? 1 : slower; });
+    EXPECT_EQ(places.back(), undone ? k_slow : k_fast) << slower;
+  }
+}
+
+// Of iterations of 10 ms sixteen are compared, or those of 0.1 s.
+TEST(Guarded, ShortIterationsAreComparedByMany) {
+  Program program(k_fast, k_slow, false);
+  const auto places = program.run(60, [](int, PlaceId place) { return place == k_fast ? 1e-3 : 2e-3; });
+  EXPECT_EQ(std::count(places.begin(), places.begin() + 17, k_slow), 0);  // sixteen to compare with
+  EXPECT_EQ(std::count(places.begin() + 17, places.end(), k_slow), 17);   // and the one in which it came
+  EXPECT_TRUE(program.proof().undone);
+}
+
+TEST(IterationTimes, AreSteadyWhereTheirHalvesAreAlike) {
+  IterationTimes times;
+  EXPECT_TRUE(times.is_steady());
+  for (int i = 0; i < 100; ++i) times.add(Seconds{i % 3 == 0 ? 1.2 : 1.0}, Seconds{1});
+  EXPECT_TRUE(times.is_steady());
+  EXPECT_EQ(times.last(16).count(), 16);
+  for (int i = 0; i < 8; ++i) times.add(Seconds{2}, Seconds{1});
+  EXPECT_FALSE(times.last(16).is_steady());
+  EXPECT_TRUE(times.last(8).is_steady());
+  EXPECT_EQ(times.last(8).median().value, 2);
 }
 
 TEST(Guarded, NoiseIsNoLoss) {

@@ -124,29 +124,32 @@ bool JournalFolder::saw_no_access() const {
 }
 
 // A process that becomes another program has one more journal.
-bool JournalFolder::was_confined() const {
-  const auto is = [](const JournalRecord& record) {
-    if (!is_of(record, profile::RecordType::end)) return false;
+std::string JournalFolder::left_alone() const {
+  const auto how = [](const JournalRecord& record) {
     profile::EndRecord end;
+    if (!is_of(record, profile::RecordType::end)) return std::string();
     BlobReader reader(record.payload);
     profile::decode(reader, end);
-    return end.how == profile::k_confined;
+    return end.how == profile::k_confined || end.how == profile::k_limited ? end.how : std::string();
   };
   Journals journals;
   add_journals_in(journals, path_);
   for (const auto& [label, files] : journals) {
-    std::map<std::string, std::pair<unsigned long, bool>> last;  // by process
+    std::map<std::string, std::pair<unsigned long, std::string>> last;  // by process
     for (const auto& file : files) {
       const auto stem = fs::path(file).stem();  // LABEL.PROCESS.N
       const auto number = std::strtoul(stem.extension().c_str() + 1, nullptr, 10);
-      bool is_confined = false;
-      profile::visit_journal(file, [&](const JournalRecord& record) { is_confined = is_confined || is(record); });
+      std::string why;
+      profile::visit_journal(file, [&](const JournalRecord& record) {
+        if (auto one = how(record); !one.empty()) why = std::move(one);
+      });
       auto& known = last[stem.stem().string()];
-      if (number >= known.first) known = {number, is_confined};
+      if (number >= known.first) known = {number, why};
     }
-    if (std::ranges::any_of(last, [](const auto& one) { return one.second.second; })) return true;
+    for (const auto& [process, one] : last)
+      if (!one.second.empty()) return one.second;
   }
-  return false;
+  return {};
 }
 
 void JournalFolder::merge(const LaunchOptions& options, const Outputs& outputs, const fs::path& job,

@@ -30,8 +30,8 @@ class JournalFolder {
   [[nodiscard]] bool saw_something() const;
   // Whether of no process anything was seen, for want of hooks: neither accesses nor iterations.
   [[nodiscard]] bool saw_no_access() const;
-  // Whether a process was left alone as it filtered its system calls.
-  [[nodiscard]] bool was_confined() const;
+  // Why a process was left alone from some time on: profile::k_confined, k_limited; "" where none was.
+  [[nodiscard]] std::string left_alone() const;
   // Merges the journals into a profile for each configuration and prints the summaries, as the options say;
   // `outputs` are those of --output; without it the profile is called after `job`. `advice`: what to do where no
   // main loop was seen; `account`: of Closing; `notes`

@@ -142,10 +142,12 @@ std::vector<std::string> found_of_memory(const LaunchOptions& options, const run
   };
   const auto by_intent = data_by_intent(folder);
   const auto over_file = session.spill.is_wanted() ? spilled_processes(folder) : std::vector<SpilledProcess>();
-  const bool is_confined = wanted && journals.was_confined();
+  const auto left_alone = wanted ? journals.left_alone() : std::string();
+  const bool is_confined = !left_alone.empty();
   if (is_confined && !fs::exists(folder / runtime::k_spill_said))
-    lines.push_back(
-        fmt::format("{} filtered its system calls (seccomp), and ran without Terrace from then on", program));
+    lines.push_back(fmt::format("{} {}, and ran without Terrace from then on", program,
+                                left_alone == profile::k_limited ? "limited its address space (RLIMIT_AS)"
+                                                                 : "filtered its system calls (seccomp)"));
   // Then nobody need say that nothing was done. In JSON the figures have keys of their own.
   if (!options.json && (!is_confined || std::ranges::any_of(over_file, &SpilledProcess::had_too_little)))
     add(lines_of(over_file, session.spill, peak_of_children()));

@@ -117,6 +117,9 @@ std::string account_of(const SpilledProcess& one, const runtime::SpillSpec& spec
   return line + beyond(one, spec);
 }
 
+// Of much of the run: beside waits that nobody foresaw it would be read as a forecast of these.
+bool tells_forecast(const SpilledProcess& one) { return one.measured > 0 && one.measured >= one.waited / 2; }
+
 std::string refused(const SpilledProcess& one) {
   return one.refused > 0 ? fmt::format("; {} had no room in the file", bytes(one.refused)) : "";
 }
@@ -131,9 +134,10 @@ std::string line_of(const SpilledProcess& one, const runtime::SpillSpec& spec) {
   }
   line += fmt::format("read {} and wrote {}", bytes(one.read), bytes(one.written)) + of_plan(one, spec);
   line += fmt::format("; threads waited {:.3g} s", seconds(one.waited));
-  if (one.measured > 0)
+  if (tells_forecast(one))
     line += fmt::format("; predicted {:.2g} s for {:.2g} s", seconds(one.predicted), seconds(one.measured));
-  if (one.given > 0) line += fmt::format("; {} were paged by the kernel", bytes(one.given));
+  if (one.given > 0)
+    line += fmt::format("; {} were paged by the kernel, whose waits are not counted", bytes(one.given));
   return line + refused(one) + beyond(one, spec);
 }
 

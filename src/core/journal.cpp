@@ -17,6 +17,7 @@
 
 #include "core/address_space.hpp"
 #include "core/blob.hpp"
+#include "core/rounding.hpp"
 #include "core/shared_mapping.hpp"
 
 namespace terrace {
@@ -105,20 +106,24 @@ Journal::~Journal() {
   close(file_);
 }
 
+// Throws nothing; false where it was not done: in a child, and within itself.
+template <class Body>
+bool Journal::alone(Body&& body) noexcept {
+  const auto self = static_cast<int>(syscall(SYS_gettid));
+  if (getpid() != process_ || holder_.load(std::memory_order_relaxed) == self) return false;
+  int nobody = 0;
+  while (!holder_.compare_exchange_weak(nobody, self, std::memory_order_acquire)) {
+    nobody = 0;
+    sched_yield();
+  }
+  const bool done = body();
+  holder_.store(0, std::memory_order_release);
+  return done;
+}
+
 void Journal::append(std::uint16_t type, std::span<const std::byte> payload) noexcept {
   const int error = errno;
-  const auto self = static_cast<int>(syscall(SYS_gettid));
-  bool written = false;
-  if (getpid() == process_ && holder_.load(std::memory_order_relaxed) != self) {
-    int nobody = 0;
-    while (!holder_.compare_exchange_weak(nobody, self, std::memory_order_acquire)) {
-      nobody = 0;
-      sched_yield();
-    }
-    written = write(type, payload);
-    holder_.store(0, std::memory_order_release);
-  }
-  if (!written) lost_.fetch_add(1, std::memory_order_relaxed);
+  if (!alone([&] { return write(type, payload); })) lost_.fetch_add(1, std::memory_order_relaxed);
   errno = error;
 }
 
@@ -154,6 +159,14 @@ bool Journal::grow(std::size_t end) noexcept {
   if (!take_space(file_, backed_, end)) return false;
   backed_ = end;
   return true;
+}
+
+void Journal::trim() noexcept {
+  alone([&] {
+    const auto size = (backed_ + k_largest_step) / k_page * k_page;
+    if (size < reserved_ && munmap(map_ + size, reserved_ - size) == 0) reserved_ = size;
+    return true;
+  });
 }
 
 bool begins_as_journal(std::span<const std::byte> file) {

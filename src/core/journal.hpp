@@ -35,10 +35,14 @@ class Journal {
   // journal goes quiet: nothing throws, `lost()` counts what did not fit. So does an append from a signal handler
   // that interrupted one, and from a forked child, which needs a journal of its own.
   void append(std::uint16_t type, std::span<const std::byte> payload) noexcept;
+  // Nothing large comes any more: address space that was taken ahead is given back.
+  void trim() noexcept;
   [[nodiscard]] std::uint64_t lost() const { return lost_.load(std::memory_order_relaxed); }
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
+  template <class Body>
+  bool alone(Body&& body) noexcept;
   bool write(std::uint16_t type, std::span<const std::byte> payload) noexcept;
   bool grow(std::size_t end) noexcept;
 

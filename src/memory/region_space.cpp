@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <iterator>
 #include <new>
+#include <utility>
 
 #include "core/address_space.hpp"
 #include "core/rounding.hpp"
@@ -45,20 +46,21 @@ RegionSpace::RegionSpace(Bytes reserve, Bytes granule) : granule_(granule.value)
     mapped_ = reinterpret_cast<std::uint64_t>(got);
     mapped_size_ = size + k_huge_page;
     base_ = align_up(mapped_, k_huge_page);
-    reserved_ = size / granule_ * granule_;
-    free_.give(0, reserved_);
+    const auto usable = size / granule_ * granule_;
+    reserved_ = usable;
+    free_.give(0, usable);
     return;
   }
 }
 
 RegionSpace::~RegionSpace() {
-  if (mapped_size_ > 0) syscall(SYS_munmap, mapped_, mapped_size_);
+  if (mapped_size_ > 0 && !is_left_) syscall(SYS_munmap, mapped_, mapped_size_);
 }
 
 bool RegionSpace::make_accessible(std::uint64_t end) {
   if (end <= accessible_) return true;
   for (const auto step : {k_step, granule_}) {
-    const auto to = std::min(align_up(end, step), reserved_);
+    const auto to = std::min(align_up(end, step), reserved_.load());
     if (mprotect(pointer(base_ + accessible_), to - accessible_, PROT_READ | PROT_WRITE) != 0) continue;
     accessible_ = to;
     return true;
@@ -77,7 +79,7 @@ void RegionSpace::drop_pages(std::uint64_t offset, std::uint64_t size) {
 void RegionSpace::drop_rest(std::uint64_t offset, std::uint64_t size) {
   const auto next = blocks_.lower_bound(offset);
   const auto before = next == blocks_.begin() ? 0 : std::prev(next)->first + std::prev(next)->second;
-  const auto behind = next == blocks_.end() ? reserved_ : next->first;
+  const auto behind = next == blocks_.end() ? reserved_.load() : next->first;
   const auto begin = std::max(before, align_down(offset, k_huge_page));
   const auto end = std::min(behind, align_up(offset + size, k_huge_page));
   if (begin < offset) drop_pages(begin, offset - begin);
@@ -219,9 +221,22 @@ bool RegionSpace::resize(void* address, std::size_t size) noexcept {
   return true;
 }
 
+// Nothing of that is handed out.
+void RegionSpace::unmap_above(std::uint64_t end) {
+  syscall(SYS_munmap, base_ + end, mapped_ + mapped_size_ - base_ - end);
+  mapped_size_ = base_ + end - mapped_;
+  reserved_ = end;
+}
+
 void RegionSpace::leave() noexcept {
   const std::lock_guard guard(mutex_);
-  is_left_ = true;
+  if (std::exchange(is_left_, true) || mapped_size_ == 0) return;
+  std::uint64_t free = 0;
+  for (const auto& [start, length] : blocks_) {
+    if (start > free) syscall(SYS_munmap, base_ + free, start - free);
+    free = start + length;
+  }
+  unmap_above(free);
 }
 
 RegionSpace::Block RegionSpace::find(const void* address) const noexcept {

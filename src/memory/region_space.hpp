@@ -8,6 +8,7 @@
 // outside of them. Safe from several threads.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -45,12 +46,13 @@ class RegionSpace {
   // Makes the block longer or shorter where it is; false, and nothing changed, when the place behind it is taken.
   bool resize(void* address, std::size_t size) noexcept;
 
-  // Nothing is handed out any more, and blocks that are released are unmapped: others may map there from then on.
+  // Nothing is handed out any more, what is free is unmapped, and so are blocks that are released: others may map
+  // there from then on.
   void leave() noexcept;
 
   // Whether the address is in the reserved range. Takes no lock.
   [[nodiscard]] bool contains(const void* address) const noexcept {
-    return reinterpret_cast<std::uint64_t>(address) - base_ < reserved_;
+    return reinterpret_cast<std::uint64_t>(address) - base_ < reserved_.load(std::memory_order_relaxed);
   }
   // The block that holds the address; size 0 when none does.
   [[nodiscard]] Block find(const void* address) const noexcept;
@@ -64,6 +66,7 @@ class RegionSpace {
 
  private:
   bool make_accessible(std::uint64_t end);
+  void unmap_above(std::uint64_t end);
   void drop_pages(std::uint64_t offset, std::uint64_t size);
   void drop_rest(std::uint64_t offset, std::uint64_t size);
   void give_back(std::uint64_t offset, std::uint64_t size);
@@ -72,7 +75,7 @@ class RegionSpace {
   std::uint64_t mapped_ = 0;  // what was mapped, for unmapping: begins before base_ where that was aligned
   std::uint64_t mapped_size_ = 0;
   std::uint64_t base_ = 0;
-  std::uint64_t reserved_ = 0;
+  std::atomic<std::uint64_t> reserved_{0};
   std::uint64_t granule_ = 0;
   std::uint64_t accessible_ = 0;  // bytes from the base on that can be read and written
   std::uint64_t in_use_ = 0;

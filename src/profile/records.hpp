@@ -195,9 +195,9 @@ struct CoverageRecord {
 struct EndRecord {
   Seconds at;
   std::string how;
-};  // "exit", "exec", "quick", k_confined
-// The program went on and was left alone: it was about to filter its system calls.
-inline constexpr std::string_view k_confined = "confined";
+};  // "exit", "exec", "quick", k_confined, k_limited
+// The program went on and was left alone: it was about to filter its system calls, or limited its address space.
+inline constexpr std::string_view k_confined = "confined", k_limited = "limited";
 struct MachineRecord {
   std::string blob;
 };  // Machine::to_blob, as the launcher handed it over

@@ -190,7 +190,9 @@ void Configuration::finish(std::string_view how) {
   write_spilled(profile::SpillRecord::k_none);
   journal_.write(profile::EndRecord{now(), std::string(how)});
   if (how == "exec") give_all_back();
-  if (how == profile::k_confined) parts_.mover->end();
+  if (how != profile::k_confined && how != profile::k_limited) return;
+  parts_.mover->end();
+  parts_.journal->trim();
 }
 
 const char* Configuration::place_name(ChunkId chunk) const {

@@ -17,7 +17,7 @@
 
 namespace terrace::agent {
 
-void confine() noexcept {
+void confine(const char* how) noexcept {
   if (!is_own_process() || observe::t_thread.inside > 0) return;
   g_standing.waits.store(false);
   auto* const here = process();
@@ -25,7 +25,7 @@ void confine() noexcept {
   if (here && here->simulated && observe::several_threads().load(std::memory_order_relaxed)) return;
   const bool is_over_file = spilled_heap() != nullptr;  // in a child of fork(2) that is memory like all other
   if (here && is_over_file && here->confined_over_file) here->confined_over_file();
-  finish("confined");
+  finish(how);
   const observe::Inside inside;
   if (!is_over_file) end_own_thread_watch();
   if (auto* const ordered = ordered_heap()) ordered->leave();

@@ -86,10 +86,10 @@ bool is_large(std::uint64_t bytes) noexcept {
   return memory && memory->resident.value >= bytes;
 }
 
-struct Code {
+struct LibraryCode {
   std::uint64_t low = 0, high = 0;
 };
-constinit std::array<Code, 2> g_c_library{};  // and the dynamic linker
+constinit std::array<LibraryCode, 2> g_c_library{};  // and the dynamic linker
 
 int note_c_library(dl_phdr_info* info, std::size_t, void* context) noexcept {
   auto& count = *static_cast<std::size_t*>(context);
@@ -107,7 +107,7 @@ int note_c_library(dl_phdr_info* info, std::size_t, void* context) noexcept {
 bool is_of_c_library(const void* caller) noexcept {
   const auto address = reinterpret_cast<std::uint64_t>(caller);
   return std::ranges::any_of(g_c_library,
-                             [address](const Code& code) { return address - code.low < code.high - code.low; });
+                             [address](const LibraryCode& code) { return address - code.low < code.high - code.low; });
 }
 
 // The same as spilled_small(); `size` is of a block that is asked for.

@@ -52,8 +52,9 @@ Process* started_for(std::size_t size) noexcept;
 // The process ends or becomes another program. Does nothing in a child of vfork, which is still its parent.
 void finish(const char* how) noexcept;
 
-// The program is about to confine itself by a filter of system calls: this process is left alone from here on.
-void confine() noexcept;
+// The program is about to confine itself, by a filter of system calls or ("limited") a limit to its address space:
+// this process is left alone from here on.
+void confine(const char* how = "confined") noexcept;
 
 // False in a child of vfork or of a bare system call, where what this library knows is its parent's.
 bool is_own_process() noexcept;

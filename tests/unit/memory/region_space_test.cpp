@@ -191,6 +191,30 @@ TEST(RegionSpace, RefusesWhatCannotBe) {
   EXPECT_EQ(none.allocate(1), nullptr);
 }
 
+// Of blocks of one granule what is free, in front, between and behind them, is the system's again.
+TEST(RegionSpace, LeavesAllButItsBlocks) {
+  RegionSpace space(Bytes{64ULL << 20});
+  unsigned char* blocks[5];
+  for (auto& block : blocks) block = static_cast<unsigned char*>(space.allocate(k_granule));
+  std::memset(blocks[2], 7, k_granule);
+  for (const int freed : {0, 1, 3}) space.release(blocks[freed]);
+  const auto is_mapped = [](void* address) {
+    unsigned char page = 0;
+    return mincore(address, k_granule, &page) == 0;
+  };
+  space.leave();
+  space.leave();
+  for (const int freed : {0, 1, 3}) EXPECT_FALSE(is_mapped(blocks[freed])) << freed;
+  EXPECT_FALSE(is_mapped(blocks[4] + k_granule));
+  EXPECT_FALSE(is_mapped(blocks[0] + (63ULL << 20)));
+  EXPECT_EQ(space.allocate(k_granule), nullptr);
+  EXPECT_EQ(std::count(blocks[2], blocks[2] + k_granule, 7), static_cast<long>(k_granule));
+  EXPECT_EQ(space.release(blocks[2]), k_granule);
+  EXPECT_FALSE(is_mapped(blocks[2]));
+  EXPECT_TRUE(space.contains(blocks[4]));
+  EXPECT_FALSE(space.contains(blocks[4] + k_granule));
+}
+
 TEST(RegionSpace, GivesPagesBack) {
   RegionSpace space(Bytes{128ULL << 20});
   constexpr std::size_t k_size = 64 * k_granule;

@@ -1,0 +1,70 @@
+// The program limits its own address space. What Terrace has reserved ahead of need counts against such a limit,
+// and blocks out of it would not: so it is given back, and what is allocated from then on is the C library's, as
+// it is without Terrace. Not where data are over a file: what they need is in use. A limit that was there at the
+// start leaves the program its share (core/address_space.hpp).
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent/heap/spilled_heap.hpp"
+#include "agent/interpose/next.hpp"
+#include "agent/lifecycle/in_process.hpp"
+#include "observe/threads/thread.hpp"
+
+namespace terrace::agent {
+
+namespace {
+
+template <class Limit>
+bool is_tight(int resource, const Limit* limit) noexcept {
+  return resource == RLIMIT_AS && limit &&
+         limit->rlim_cur != static_cast<decltype(limit->rlim_cur)>(RLIM_INFINITY);
+}
+
+void give_reserve_back() noexcept {
+  if (!is_own_process() || observe::t_thread.inside > 0) return;
+  if (!spilled_heap()) confine("limited");
+}
+
+// `call` is the C library's. What was given back is not missed where it refuses.
+template <class Limit, class Call>
+int limited(bool is_ours, int resource, const Limit* limit, Call&& call) noexcept {
+  if (is_ours && is_tight(resource, limit)) give_reserve_back();
+  return call();
+}
+
+bool is_this(pid_t process) noexcept { return process == 0 || process == syscall(SYS_getpid); }
+
+}  // namespace
+
+}  // namespace terrace::agent
+
+namespace agent = terrace::agent;
+
+extern "C" {
+
+TERRACE_EXPORT int setrlimit(__rlimit_resource_t resource, const struct rlimit* limit) noexcept {
+  static constinit agent::Next<int (*)(int, const struct rlimit*)> next{"setrlimit"};
+  return agent::limited(true, resource, limit, [&] { return (*next)(resource, limit); });
+}
+
+TERRACE_EXPORT int setrlimit64(__rlimit_resource_t resource, const struct rlimit64* limit) noexcept {
+  static constinit agent::Next<int (*)(int, const struct rlimit64*)> next{"setrlimit64"};
+  return agent::limited(true, resource, limit, [&] { return (*next)(resource, limit); });
+}
+
+TERRACE_EXPORT int prlimit(pid_t process, __rlimit_resource resource, const struct rlimit* limit,
+                           struct rlimit* old) noexcept {
+  static constinit agent::Next<int (*)(pid_t, int, const struct rlimit*, struct rlimit*)> next{"prlimit"};
+  return agent::limited(agent::is_this(process), resource, limit,
+                        [&] { return (*next)(process, resource, limit, old); });
+}
+
+TERRACE_EXPORT int prlimit64(pid_t process, __rlimit_resource resource, const struct rlimit64* limit,
+                             struct rlimit64* old) noexcept {
+  static constinit agent::Next<int (*)(pid_t, int, const struct rlimit64*, struct rlimit64*)> next{"prlimit64"};
+  return agent::limited(agent::is_this(process), resource, limit,
+                        [&] { return (*next)(process, resource, limit, old); });
+}
+
+}  // extern "C"

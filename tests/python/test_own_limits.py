@@ -1,0 +1,47 @@
+"""Programs that limit their own address space (RLIMIT_AS) get as much of it under `terrace run` as without."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from conftest import ROOT, TERRACE
+
+SAME_NODE = ROOT / "acceptance" / "programs_lines" / "same_node.toml"
+MIB = 1 << 20
+# Large data, then the limit, by the call that is named; then as much as there is.
+PROGRAM = f"""
+import resource, sys
+before = bytearray(b"1") * (48 * {MIB})
+limit = int(sys.argv[1]) * {MIB}
+if sys.argv[2] == "setrlimit":
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+else:
+    resource.prlimit(0, resource.RLIMIT_AS, (limit, limit))
+blocks = []
+try:
+    while len(blocks) < 400:
+        blocks.append(bytearray(b"2") * (8 * {MIB}))
+except MemoryError:
+    pass
+count = len(blocks)
+del blocks
+print(count * 8, before.count(b"1") == len(before))
+"""
+
+
+def got(words: list[str | object], call: str) -> tuple[int, bool]:
+    program = [sys.executable, "-c", PROGRAM, "600", call]
+    done = subprocess.run([*map(str, words), *program], capture_output=True, text=True, timeout=120, check=True)
+    amount, whole = done.stdout.split()
+    return int(amount), whole == "True"
+
+
+@pytest.mark.parametrize("call", ["setrlimit", "prlimit"])
+@pytest.mark.parametrize("placed", [["--profile"], ["--machine", SAME_NODE, "--fast", "64MiB"]])
+def test_a_limit_that_a_program_sets_itself_holds(tmp_path, placed, call):
+    plain, _ = got([], call)
+    ours, whole = got([TERRACE, "run", "-o", tmp_path / "kept.terrace", *placed, "--"], call)
+    assert whole
+    assert 0.8 * plain <= ours <= plain

@@ -1,0 +1,50 @@
+// The line about data over a file that a run ends with.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "cli/spill_summary.hpp"
+
+namespace terrace::cli {
+namespace {
+
+constexpr std::uint64_t k_second = 1'000'000'000;
+
+std::string line_of(const SpilledProcess& process) {
+  runtime::SpillSpec spec;
+  spec.memory = Bytes{256 << 20};
+  spec.folder = "/disk";
+  const auto lines = lines_of({process}, spec, Bytes{256 << 20});
+  return lines.size() == 1 ? lines[0] : std::to_string(lines.size()) + " lines";
+}
+
+SpilledProcess with_waits(std::uint64_t waited, std::uint64_t measured) {
+  SpilledProcess process;
+  process.most = 512 << 20;
+  process.read = process.written = 1 << 20;
+  process.waited = waited;
+  process.measured = measured;
+  process.predicted = measured;
+  return process;
+}
+
+TEST(SpillLines, AForecastOfMuchOfTheRunIsTold) {
+  EXPECT_NE(line_of(with_waits(2 * k_second, 3 * k_second)).find("waited 2 s; predicted 3 s for 3 s"),
+            std::string::npos);
+}
+
+// Beside waits that nobody foresaw it would be read as a forecast of these.
+TEST(SpillLines, AForecastOfALittleOfTheWaitsIsNotTold) {
+  EXPECT_EQ(line_of(with_waits(20 * k_second, k_second)).find("predicted"), std::string::npos);
+  EXPECT_EQ(line_of(with_waits(2 * k_second, 0)).find("predicted"), std::string::npos);
+}
+
+TEST(SpillLines, WaitsForWhatTheKernelPagesAreSaidToBeUnknown) {
+  auto process = with_waits(k_second, 0);
+  process.given = 80 << 20;
+  EXPECT_NE(line_of(process).find("80MiB were paged by the kernel, whose waits are not counted"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace terrace::cli

@@ -21,7 +21,6 @@ namespace {
 constexpr Seconds k_told{0.01};
 
 std::string bytes(std::uint64_t value) { return format(Bytes{value}); }
-double seconds(std::uint64_t nanoseconds) { return static_cast<double>(nanoseconds) * 1e-9; }
 std::string name_of(const SpilledProcess& one) { return fmt::format("{} ({})", one.program, one.process); }
 
 // What is in memory beyond the limit, but for blocks that had no room: they are told of apart.

@@ -19,7 +19,6 @@ namespace terrace::cli {
 
 namespace {
 
-double seconds(std::uint64_t nanoseconds) { return static_cast<double>(nanoseconds) * 1e-9; }
 
 // That an interval of so many seconds has, as far as milliseconds: 0.25 has two.
 int decimals(double seconds) {

@@ -13,6 +13,8 @@
 
 namespace terrace::cli {
 
+inline double seconds(std::uint64_t nanoseconds) { return static_cast<double>(nanoseconds) * 1e-9; }
+
 // A process that had a file beside its memory. Bytes and nanoseconds, as transfer::SpillCounts has them.
 struct SpilledProcess {
   std::string program;

@@ -28,6 +28,7 @@ Row = dict[str, Any]
 
 
 def ways(terrace: str, folder: Path) -> dict[str, list[str]]:
+    """What stands before a program's words, by the way it is run."""
     kept = ["-o", str(folder / "kept.terrace"), "--"]
     spill = folder / "spill"
     spill.mkdir()
@@ -45,6 +46,7 @@ def ways(terrace: str, folder: Path) -> dict[str, list[str]]:
 
 
 def measure(terrace: str, output: Path) -> None:
+    """All turns; rows are written as they come."""
     rows: list[Row] = []
     with tempfile.TemporaryDirectory(prefix="terrace-gpu-") as name:
         folder = Path(name)
@@ -64,6 +66,7 @@ def measure(terrace: str, output: Path) -> None:
 
 
 def page(rows: list[Row]) -> str:
+    """The table of a result page, in Markdown."""
     lines = ["| program | way | runs | as plain | median, s | of plain |", "| --- | --- | --- | --- | --- | --- |"]
     for program in dict.fromkeys(row["program"] for row in rows):
         mine = [row for row in rows if row["program"] == program]

@@ -16,6 +16,7 @@
 #include "cli/intent_option.hpp"
 #include "cli/kept_calibration.hpp"
 #include "cli/loop_names.hpp"
+#include "cli/machine_here.hpp"
 #include "cli/named.hpp"
 #include "cli/phase_names.hpp"
 #include "cli/spill_option.hpp"
@@ -325,8 +326,10 @@ runtime::Session session_of(const LaunchOptions& options, const std::string& dir
     session.configurations.push_back(build_configuration(options.configuration, options, sentences));
   for (const auto& configuration : options.configurations)
     session.configurations.push_back(build_configuration(configuration, options, sentences));
-  if (session.backend == runtime::Backend::real)
+  if (session.backend == runtime::Backend::real) {
+    if (!options.configuration.machine.empty()) check_is_here(session.configurations.front().machine);
     for (auto& configuration : session.configurations) limit_budget(configuration, sentences);
+  }
   const auto caches_of = [](const runtime::SessionConfiguration& configuration) {
     return sim::cache_shape(configuration.machine,
                             configuration.machine.domains()[configuration.domain].initiator);

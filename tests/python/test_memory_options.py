@@ -76,7 +76,7 @@ def test_nothing_is_planned_over_a_file_in_virtual_time(options):
         (("--memory", "1GiB", "--report-every", "abc"), "'abc' is not 0 or a positive number"),
         (("--sample", "0"), "'0' is not a positive number"),
         (("--intent", "bandwdth"), "did you mean 'bandwidth'? There are "),
-        (("--intent", "bandwidth", "--machine", "knl-7210-flat"), "--intent places on the nodes of this machine"),
+        (("--intent", "bandwidth", "--machine", "knl-7210-flat"), "its places are no memory of this machine"),
     ],
 )
 def test_what_cannot_be(options, says):

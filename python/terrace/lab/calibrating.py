@@ -106,7 +106,7 @@ def calibrate(programs: Sequence[Program], machine: str, least_runs: int = LEAST
             for one in ongoing:
                 if one.constant is not None and calibration.is_settled(one.constant):
                     continue
-                _run_natively(one, machine, phases=done <= least_runs)
+                _run_natively(one, phases=done <= least_runs)
                 if done >= least_runs:
                     times = (one.at_least.time, one.at_probe.time)
                     one.constant = calibration.constant(one.samples, start, *times, PROBE, about.frequency)
@@ -163,12 +163,13 @@ def under_terrace(
         return Took(run.ended, printed(said, time), store.phase_instances(run), store.counters(run), unhooked)
 
 
-def _run_natively(one: _Ongoing, machine: str, *, phases: bool) -> None:
-    """Once for its time; and once for that of its phases, which need markers and no hooks, unless it has none."""
+def _run_natively(one: _Ongoing, *, phases: bool) -> None:
+    """Once for its time; and once for that of its phases, which need markers and no hooks, unless it has none. On
+    the machine at hand, whichever is simulated."""
     one.samples.append(timed(one.program))
     if phases and _has_phases(one):
         around = one.program.around
-        one.phases.append(under_terrace("run", one.program.native, None, machine, [], around=around).phases)
+        one.phases.append(under_terrace("run", one.program.native, None, "", [], around=around).phases)
 
 
 def timed(program: Program) -> Sample:

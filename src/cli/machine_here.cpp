@@ -1,0 +1,54 @@
+// See machine_here.hpp.
+#include "cli/machine_here.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "core/error.hpp"
+#include "machine/discover/discovery.hpp"
+#include "machine/nodes/node_files.hpp"
+#include "memory/provider.hpp"
+
+namespace terrace::cli {
+
+namespace {
+
+void add_nodes(const machine::Machine& machine, std::set<int>& nodes) {
+  for (const auto& place : machine.places())
+    if (place.numa_node >= 0) nodes.insert(place.numa_node);
+}
+
+// What computes itself is given data by a plan alone, and can be left out.
+bool is_no_memory(const machine::Place& place) {
+  return !place.geometry &&
+         std::ranges::none_of(memory::providers(), [&](const auto* variant) { return variant->serves(place); });
+}
+
+}  // namespace
+
+void check_is_here(const machine::Machine& machine) {
+  const auto& places = machine.places();
+  const auto refuse = [&](const std::string& why) {
+    throw Error(Code::invalid, fmt::format("--machine {}: {}", machine.name(), why));
+  };
+  if (std::ranges::all_of(places, is_no_memory))
+    refuse("its places are no memory of this machine; terrace simulate runs it");
+  std::set<int> nodes;  // with those that the cpuset leaves out, which discovery does not see
+  if (const auto here = machine::machine_of_nodes()) add_nodes(*here, nodes);
+  const auto is_elsewhere = [&](const machine::Place& place) {
+    return place.numa_node >= 0 && !nodes.contains(place.numa_node);
+  };
+  if (std::ranges::any_of(places, is_elsewhere)) add_nodes(machine::discover(), nodes);
+  for (const auto& place : places) {
+    if (is_no_memory(place))
+      refuse(fmt::format("its place '{}' is no memory of this machine; terrace simulate runs it", place.name));
+    if (is_elsewhere(place))
+      refuse(fmt::format("its place '{}' is node {}, and this machine has {} {}", place.name, place.numa_node,
+                         nodes.size() == 1 ? "node" : "nodes", fmt::join(nodes, ", ")));
+  }
+}
+
+}  // namespace terrace::cli

@@ -1,0 +1,49 @@
+"""`terrace run --machine`: a file of another machine is refused before the program starts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, refused, run
+
+SAME_NODE = ROOT / "acceptance" / "programs_lines" / "same_node.toml"
+NODES = sorted(
+    int(node.name.removeprefix("node")) for node in Path("/sys/devices/system/node").glob("node[0-9]*")
+)
+
+
+def changed(folder: Path, before: str, after: str) -> Path:
+    """The machine of two kinds on one node, with the first of such words changed."""
+    text = SAME_NODE.read_text(encoding="utf-8")
+    assert before in text
+    (folder / "other.toml").write_text(text.replace(before, after, 1), encoding="utf-8")
+    return folder / "other.toml"
+
+
+@pytest.mark.parametrize("options", [(), ("--dry-run",), ("--profile",), ("--intent", "bandwidth")])
+def test_a_simulated_machine_is_none_to_run_on(options, tmp_path):
+    said = refused(run("--machine", "unimem-bw2", *options, "--", "touch", "was-run", cwd=tmp_path))
+    assert said == (
+        "terrace: --machine unimem-bw2: its places are no memory of this machine; terrace simulate runs it\n"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_node_that_is_not_here_is_named(tmp_path):
+    machine = changed(tmp_path, "numa_node = 0", "numa_node = 99")
+    said = refused(run("--machine", machine, "--fast", "64MiB", "--", "touch", "was-run", cwd=tmp_path))
+    has = ("nodes " if len(NODES) > 1 else "node ") + ", ".join(map(str, NODES))
+    assert said == f"terrace: --machine same-node: its place 'near' is node 99, and this machine has {has}\n"
+    assert not (tmp_path / "was-run").exists()
+
+
+def test_one_place_of_several_without_a_node_is_named(tmp_path):
+    machine = changed(tmp_path, "numa_node = 0", "")
+    said = refused(run("--machine", machine, "--", "true", cwd=tmp_path))
+    assert "its place 'near' is no memory of this machine" in said
+
+
+def test_the_nodes_of_this_machine_are_taken(tmp_path):
+    done = run("--machine", SAME_NODE, "--fast", "64MiB", "--", "true", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr

@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "cli/file_option.hpp"
 #include "core/error.hpp"
 #include "core/whole_file.hpp"
 
@@ -56,11 +57,14 @@ void add_holdings(std::string& text, const std::vector<LedgerView>& ledgers, std
                               label_value(ledger.places[place].name), process.process, *bytes);
 }
 
+}  // namespace
+
 // What is replaced, and removed at the end, has to be what an earlier launch wrote.
-void check_file(const std::filesystem::path& path) {
+void check_gauges(const std::filesystem::path& path) {
   if (path.extension() != ".prom")
     throw Error(Code::invalid, "--gauges " + path.string() +
                                    ": the name has to end in .prom, as the textfile collector reads it");
+  check_folder_of("--gauges", path);
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) return;
   std::ifstream file(path);
@@ -71,8 +75,6 @@ void check_file(const std::filesystem::path& path) {
                                    ": there is such a file, and it has no gauges of Terrace; name another, or "
                                    "remove it");
 }
-
-}  // namespace
 
 std::string format_gauges(const std::vector<LedgerView>& ledgers) {
   std::string text;
@@ -99,7 +101,7 @@ std::string format_gauges(const std::vector<LedgerView>& ledgers) {
 Gauges::Gauges(const std::string& path, std::function<std::vector<LedgerView>()> ledgers)
     : path_(path), ledgers_(std::move(ledgers)) {
   if (path.empty()) return;
-  check_file(path_);
+  check_gauges(path_);
   if (const auto problem = write(); !problem.empty())
     throw Error(Code::failed, "--gauges " + path + ": cannot be written: " + problem);
   // What cannot be written now, on a full disk, may be written later.

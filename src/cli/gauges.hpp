@@ -15,13 +15,16 @@ namespace terrace::cli {
 // In Prometheus' text format, with HELP and TYPE lines.
 std::string format_gauges(const std::vector<memory::LedgerView>& ledgers);
 
+// Refuses, with Error{invalid}, a name that does not end in .prom, which the collector would not read, a file that
+// is no such file of gauges, as it would be replaced and removed, and a folder in which none can be made.
+void check_gauges(const std::filesystem::path& path);
+
 // Writes them at the start and about each second, whole or not at all; removes the file at the end, so that nobody
 // takes the last values for those of a job that runs.
 class Gauges {
  public:
-  // Nothing for "". Throws Error{invalid} for a name that does not end in .prom, which the collector would not
-  // read, and for a file that is no such file of gauges: it is replaced, and removed. Throws Error{failed} where
-  // it cannot be written at the start.
+  // Nothing for "". Throws Error{invalid} as check_gauges() does, and Error{failed} where it cannot be written at
+  // the start all the same.
   Gauges(const std::string& path, std::function<std::vector<memory::LedgerView>()> ledgers);
   ~Gauges();
   Gauges(const Gauges&) = delete;

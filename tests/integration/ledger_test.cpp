@@ -120,7 +120,7 @@ TEST_F(JobLedger, IsInTheGaugesWhileTheJobRuns) {
 }
 
 TEST_F(JobLedger, GaugesThatCannotBeWrittenAreAnError) {
-  EXPECT_EQ(run("true", "--gauges nowhere/job.prom").status, 1);
+  EXPECT_EQ(run("true", "--gauges nowhere/job.prom").status, 2);
   EXPECT_EQ(ledgers(), 0u);
 }
 

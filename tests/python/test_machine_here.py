@@ -8,9 +8,7 @@ import pytest
 from conftest import ROOT, refused, run
 
 SAME_NODE = ROOT / "acceptance" / "programs_lines" / "same_node.toml"
-NODES = sorted(
-    int(node.name.removeprefix("node")) for node in Path("/sys/devices/system/node").glob("node[0-9]*")
-)
+NODES = sorted(int(node.name.removeprefix("node")) for node in Path("/sys/devices/system/node").glob("node[0-9]*"))
 
 
 def changed(folder: Path, before: str, after: str) -> Path:

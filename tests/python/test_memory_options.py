@@ -66,6 +66,7 @@ def test_nothing_is_planned_over_a_file_in_virtual_time(options):
         (("--quiet=abc",), "--quiet: 'abc' is no value of it"),
         (("--mark", "nan"), "--mark: 'nan' is not a number from 0 to 0.95"),
         (("--gauges", "results.csv"), "--gauges results.csv: the name has to end in .prom"),
+        (("--gauges", "/nowhere/x.prom"), "--gauges /nowhere/x.prom: there is no folder /nowhere"),
         (("--machine", "/nowhere/at/all.toml"), "there is no machine file '/nowhere/at/all.toml'"),
         (("--plan", "/nowhere/at/all.toml"), "/nowhere/at/all.toml: there is no such plan"),
         (("--hints", "/nowhere/at/all.toml"), "/nowhere/at/all.toml: there is no such hints file"),

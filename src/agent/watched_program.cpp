@@ -17,13 +17,11 @@
 #include "core/rounding.hpp"
 #include "observe/collecting/sampling_price.hpp"
 #include "observe/collecting/watched_pages_collector.hpp"
-#include "observe/collector_variant.hpp"
 #include "observe/page_watch.hpp"
 #include "observe/perf/sampled_use.hpp"
 #include "runtime/interval_phases.hpp"
 #include "runtime/runtime.hpp"
 #include "runtime/session/session.hpp"
-#include "strategy/planner.hpp"
 
 namespace terrace::agent {
 
@@ -88,41 +86,14 @@ class ToldApart {
 
 }  // namespace
 
-namespace {
-
-// There is something to decide, nobody reports accesses, and nobody else watches the pages.
-bool wants_pages(const runtime::Session& session) {
-  const auto& configuration = session.configurations.front();
-  if (session.backend != runtime::Backend::real || !session.hooks || session.spill.is_wanted()) return false;
-  if (!observe::find_collector(session.collector).watches_pages() || has_hooked_code()) return false;
-  if (configuration.record_only) return true;
-  if (configuration.plan && !configuration.better_plan)
-    return session.phases.source != runtime::PhaseSource::markers &&
-           configuration.machine.fastest_first(configuration.domain).size() > 1;
-  const auto* const planner = strategy::find_variant(configuration.planner).planner();
-  return planner && planner->needs_profile() &&
-         configuration.machine.fastest_first(configuration.domain).size() > 1;
-}
-
-// One kind of memory, and a program that reports no accesses: nothing can be learned for a choice that there is
-// not.
-bool has_nothing_to_choose(const runtime::Session& session) {
-  const auto& configuration = session.configurations.front();
-  return session.backend == runtime::Backend::real && !configuration.record_only && !configuration.plan &&
-         configuration.machine.fastest_first(configuration.domain).size() < 2 && !has_hooked_code();
-}
-
-}  // namespace
-
 runtime::Observed what_is_observed(runtime::Session& session) {
-  if (!session.hooks) return runtime::Observed::nothing;
-  if (!wants_pages(session))
-    return has_nothing_to_choose(session) ? runtime::Observed::nothing : runtime::Observed::hooks;
+  const auto observed = runtime::observed_in(session, has_hooked_code());
+  if (observed != runtime::Observed::pages) return observed;
   session.hooks = false;
   // A plan names small objects, too.
   if (!session.configurations.front().plan)
     session.big_block = Bytes{std::max(session.big_block.value, k_big_block)};
-  return runtime::Observed::pages;
+  return observed;
 }
 
 struct WatchedProgram::State {

@@ -10,7 +10,7 @@
 #include "core/clock.hpp"
 #include "core/units.hpp"
 #include "observe/collecting/sampling_price.hpp"
-#include "runtime/assembly/configurations.hpp"
+#include "runtime/session/observed.hpp"
 
 namespace terrace::observe {
 class PageWatch;
@@ -20,14 +20,11 @@ class WatchedPagesCollector;
 
 namespace terrace::runtime {
 class Runtime;
-struct Session;
 }  // namespace terrace::runtime
 
 namespace terrace::agent {
 
-// By what the program is known: its hooks; or its pages, where somebody wants to learn of it on the real machine,
-// has something to choose between, and nothing reports accesses or faults: then the session wants no hooks from
-// now on.
+// By what this program is known. Where its pages are watched the session wants no hooks from now on.
 runtime::Observed what_is_observed(runtime::Session& session);
 
 class WatchedProgram {

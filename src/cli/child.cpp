@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -84,6 +85,10 @@ std::string found_in_path(const std::string& program) {
   return program;
 }
 
+[[noreturn]] void refuse_start(const std::string& program, int problem) {
+  throw NotStarted("cannot start " + program + ": " + std::strerror(problem), problem != ENOENT);
+}
+
 // Throws NotStarted. The child has the signals as this process was given them: what is ignored stays ignored, as
 // in a job of a script that runs in the background.
 pid_t spawn(const std::string& program, char** arguments, char** environment) {
@@ -106,13 +111,21 @@ pid_t spawn(const std::string& program, char** arguments, char** environment) {
     problem = posix_spawn(&child, words.front(), nullptr, &attributes, words.data(), environment);
   }
   posix_spawnattr_destroy(&attributes);
-  if (problem != 0) throw NotStarted("cannot start " + program + ": " + std::strerror(problem), problem != ENOENT);
+  if (problem != 0) refuse_start(program, problem);
   g_child = child;
   handle_signals();
   return child;
 }
 
 }  // namespace
+
+void check_can_start(const std::string& program) {
+  const auto path = found_in_path(program);
+  struct stat found {};
+  if (path.find('/') == std::string::npos) refuse_start(program, ENOENT);
+  if (stat(path.c_str(), &found) != 0) refuse_start(program, errno);
+  if (!S_ISREG(found.st_mode) || access(path.c_str(), X_OK) != 0) refuse_start(program, EACCES);
+}
 
 Ending run_child(const std::vector<std::string>& command, const std::vector<std::string>& added) {
   auto words = command;

@@ -5,17 +5,18 @@
 
 #include <algorithm>
 
-#include "observe/collector_variant.hpp"
 #include "observe/page_watch.hpp"
 #include "observe/perf/function_probes.hpp"
 #include "observe/perf/memory_sampler.hpp"
+#include "observe/symbols/files/symbols_writer.hpp"
 #include "observe/symbols/symbols.hpp"
-#include "strategy/planner.hpp"
+#include "runtime/session/observed.hpp"
 
 namespace terrace::cli {
 
 namespace {
 
+using runtime::Observed;
 using runtime::PhaseSource;
 
 std::string join(const std::vector<std::string>& words, const char* by = ", ") {
@@ -32,7 +33,18 @@ std::string memories(const runtime::SessionConfiguration& configuration) {
   return join(words);
 }
 
-std::string who_decides(const runtime::Session& session) {
+bool is_sampled(const runtime::Session& session) {
+  return !session.events.empty() && observe::MemorySampler::lacks(session.events).empty();
+}
+
+bool can_watch(const runtime::Session& session) { return is_sampled(session) || observe::best_page_watch(); }
+
+// Nothing is learned of a program of which nothing is known.
+bool is_learned_from(const runtime::Session& session, Observed observed, bool has_hooks) {
+  return observed == Observed::hooks ? has_hooks : observed == Observed::pages && can_watch(session);
+}
+
+std::string who_decides(const runtime::Session& session, Observed observed, bool has_hooks) {
   const auto& configuration = session.configurations.front();
   if (session.intent.is_wanted())
     return fmt::format("data of 4 MiB and more by the ordering '{}'", session.intent.name);
@@ -45,27 +57,14 @@ std::string who_decides(const runtime::Session& session) {
     return (configuration.better_plan ? "the given plan, bettered by " + configuration.planner
                                       : "the given plan") +
            undone;
-  const auto* const planner = strategy::find_variant(configuration.planner).planner();
-  if (!planner || !planner->needs_profile()) return configuration.planner + ", when memory is allocated";
-  if (configuration.machine.fastest_first(configuration.domain).size() < 2)
-    return "nobody: there is one kind of memory, and nothing to choose";
+  if (!runtime::learns(session)) return configuration.planner + ", when memory is allocated";
+  if (!runtime::has_choice(session)) return "nobody: there is one kind of memory, and nothing to choose";
+  if (!is_learned_from(session, observed, has_hooks)) return "nobody: a plan is made of what is known";
   return fmt::format("a plan by '{}' of the first iterations{}", configuration.planner, undone);
 }
 
-bool is_watched(const runtime::Session& session, const observe::SymbolTable& table) {
-  const auto& configuration = session.configurations.front();
-  const bool is_choice = configuration.machine.fastest_first(configuration.domain).size() > 1;
-  return (is_choice || configuration.record_only) && session.hooks && !session.spill.is_wanted() &&
-         !table.has_hooks() && observe::find_collector(session.collector).watches_pages();
-}
-
-std::string known_by(const runtime::Session& session, const observe::SymbolTable& table) {
-  if (session.spill.is_wanted()) return "the touches that page faults tell of";
-  if (!session.hooks) return "nothing, and nothing is needed";
-  if (table.has_hooks()) return "its hooks: every access of an iteration that is learned from";
-  if (!is_watched(session, table)) return "nothing: it has no hooks, and nothing of it has to be known";
-  if (!session.events.empty() && observe::MemorySampler::lacks(session.events).empty())
-    return "samples of its accesses by the processor, as it has no hooks";
+std::string known_by_pages(const runtime::Session& session, const observe::SymbolTable& table) {
+  if (is_sampled(session)) return "samples of its accesses by the processor, as it has no hooks";
   const auto* const watch = observe::best_page_watch();
   if (!watch) {
     std::vector<std::string> reasons;
@@ -79,15 +78,29 @@ std::string known_by(const runtime::Session& session, const observe::SymbolTable
   return text;
 }
 
-std::string phases(const runtime::Session& session, const observe::SymbolTable& table) {
+std::string known_by(const runtime::Session& session, Observed observed, const observe::SymbolTable& table) {
+  if (session.spill.is_wanted()) return "the touches that page faults tell of";
+  if (!session.hooks) return "nothing, and nothing is needed";
+  if (table.has_hooks())
+    return runtime::learns(session) ? "its hooks: every access of an iteration that is learned from"
+                                    : "nothing, and nothing is needed";
+  if (observed == Observed::pages) return known_by_pages(session, table);
+  if (runtime::learns(session) && runtime::has_choice(session))
+    return fmt::format("nothing: it has no hooks, and --collector {} hears of accesses by them alone",
+                       session.collector);
+  return "nothing: it has no hooks, and nothing of it has to be known";
+}
+
+std::string phases(const runtime::Session& session, Observed observed, const observe::SymbolTable& table) {
   if (!session.hooks || session.spill.is_wanted()) return "none, and none are needed";
-  const bool watched = is_watched(session, table);
+  const bool watched = observed == Observed::pages;
   const auto probes = watched ? observe::FunctionProbes::lacks() : std::string();
   const auto cannot = probes.empty() ? std::string() : "; functions' entries cannot be seen: " + probes;
   switch (session.phases.source) {
     case PhaseSource::markers:
       return "the program's own markers";
     case PhaseSource::functions:
+      if (!watched && !table.has_hooks()) return "none: without hooks nobody sees entries of functions here";
       return "entries of " + join(session.phases.functions) + cannot;
     case PhaseSource::automatic:
     case PhaseSource::either:
@@ -103,13 +116,16 @@ std::string phases(const runtime::Session& session, const observe::SymbolTable& 
 }  // namespace
 
 std::vector<std::string> describe_run(const LaunchOptions& options, const runtime::Session& session) {
+  if (const auto why = observe::why_not_loaded(options.command.front()); !why.empty())
+    return {fmt::format("it never loads Terrace: {}; nothing is done to it", why)};
   const auto& configuration = session.configurations.front();
   observe::SymbolTable table;
   for (const auto& file : session.symbol_files) table.add_file(file.c_str());
-  return {fmt::format("would run: {}", join(options.command, " ")),
-          fmt::format("memory: {}, of {}", memories(configuration), configuration.machine.name()),
-          fmt::format("decides: {}", who_decides(session)), fmt::format("known by: {}", known_by(session, table)),
-          fmt::format("phases: {}", phases(session, table))};
+  const auto observed = runtime::observed_in(session, table.has_hooks());
+  return {fmt::format("memory: {}, of {}", memories(configuration), configuration.machine.name()),
+          fmt::format("decides: {}", who_decides(session, observed, table.has_hooks())),
+          fmt::format("known by: {}", known_by(session, observed, table)),
+          fmt::format("phases: {}", phases(session, observed, table))};
 }
 
 }  // namespace terrace::cli

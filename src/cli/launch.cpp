@@ -1,7 +1,7 @@
 // The life of a launch: folder, session, program, merge, summary. See launch.hpp.
 #include "cli/launch.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -129,10 +129,10 @@ std::vector<std::string> found_of_memory(const LaunchOptions& options, const run
   if (wanted && !has_journal_of(folder, ending.process)) {
     // One that could not begin has said why.
     const bool has_tried = fs::exists(folder / (runtime::k_unmanaged + std::to_string(ending.process)));
+    const auto why = observe::why_not_loaded(program);
     if (!has_tried)
-      lines.push_back(
-          fmt::format("{} never loaded Terrace: it is statically linked or set-uid, and {} does nothing to it",
-                      program, wanted));
+      lines.push_back(fmt::format("{} never loaded Terrace: {}, and {} does nothing to it", program,
+                                  why.empty() ? "it is statically linked or set-uid" : why, wanted));
     Journals others;
     add_journals_in(others, folder);
     if (others.empty()) return lines;
@@ -203,19 +203,17 @@ void print(const std::vector<std::string>& sentences) {
   for (const auto& sentence : sentences) std::fputs(("terrace: " + sentence + "\n").c_str(), stderr);
 }
 
-// Neither a sanitizer nor valgrind can have the program's memory together with Terrace. Says so.
-bool runs_checked(const LaunchOptions& options) {
-  if (options.verb != "run") return false;
-  if (observe::is_valgrind(options.command.front())) {
-    if (!options.quiet)
-      print({fmt::format("{} has the program to itself: it runs without Terrace", options.command.front())});
-    return true;
-  }
-  const auto library = observe::sanitizer_of(options.command.front());
-  if (!library.empty() && !options.quiet)
-    print({fmt::format("{} is checked by a sanitizer ({}): it runs without Terrace", options.command.front(),
-                       library)});
-  return !library.empty();
+// Why a program runs without Terrace: neither a sanitizer nor valgrind can have its memory together with it. ""
+// where it runs with it.
+std::string why_alone(const LaunchOptions& options) {
+  const auto& program = options.command.front();
+  if (options.verb != "run") return {};
+  if (observe::is_valgrind(program))
+    return fmt::format("{} has the program to itself: it runs without Terrace", program);
+  const auto library = observe::sanitizer_of(program);
+  return library.empty()
+             ? std::string()
+             : fmt::format("{} is checked by a sanitizer ({}): it runs without Terrace", program, library);
 }
 
 // What is set up for a program, and removed when this is.
@@ -257,21 +255,33 @@ std::unique_ptr<Prepared> prepare(const LaunchOptions& options) {
   }
 }
 
-// On standard output: it is what was asked for.
+// What the run would do, on standard output: it is what was asked for. What refuses the run refuses this, too.
 Ending described(const LaunchOptions& options) {
-  const Prepared prepared(options);
-  for (const auto& line : describe_run(options, prepared.session)) fmt::print("{}\n", line);
-  for (const auto& sentence : prepared.sentences) fmt::print("note: {}\n", sentence);
+  const auto would_run = fmt::format("would run: {}\n", fmt::join(options.command, " "));
+  const bool is_off = environment("TERRACE") == "off";
+  const Outputs outputs(is_off ? std::string() : options.output, labels_of(options));
+  const auto alone = is_off ? "TERRACE=off: it runs without Terrace" : why_alone(options);
+  const auto prepared = alone.empty() ? prepare(options) : nullptr;
+  if (prepared && !options.gauges.empty()) check_gauges(options.gauges);
+  check_can_start(options.command.front());
+  fmt::print("{}", would_run);
+  if (!alone.empty()) fmt::print("{}\n", alone);
+  if (!prepared) return {};
+  for (const auto& line : describe_run(options, prepared->session)) fmt::print("{}\n", line);
+  for (const auto& sentence : prepared->sentences) fmt::print("note: {}\n", sentence);
   return {};
 }
 
 // What belongs to the launch is removed when this returns, however the program ended.
 Ending run_program(const LaunchOptions& given) {
+  if (given.dry_run) return described(given);
   if (environment("TERRACE") == "off") return run_child(given.command, {});
   const Outputs outputs(given.output, labels_of(given));
   const auto options = given.calibrate ? calibrated(given) : given;
-  if (options.dry_run) return described(options);
-  if (runs_checked(options)) return run_child(options.command, {});
+  if (const auto alone = why_alone(options); !alone.empty()) {
+    if (!options.quiet) print({alone});
+    return run_child(options.command, {});
+  }
   const auto prepared = prepare(options);
   if (!prepared) return run_child(options.command, {});
   auto& sentences = prepared->sentences;

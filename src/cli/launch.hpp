@@ -33,6 +33,9 @@ class NotStarted : public Error {
   int status_;
 };
 
+// Throws NotStarted where there is no such program, or none that may be run. Starts nothing.
+void check_can_start(const std::string& program);
+
 // Starts `command` with `environment` added and waits for it. Signals sent to this process go to the child.
 // Throws NotStarted.
 Ending run_child(const std::vector<std::string>& command, const std::vector<std::string>& environment);

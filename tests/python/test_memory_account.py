@@ -251,7 +251,7 @@ def test_a_program_without_terrace_is_told(big, disk, tmp_path):
         done = run(*option, "--", tmp_path / "alone", "heap", 100, 5)
         assert done.returncode == 5
         assert done.stderr.count("\n") == 1
-        assert "never loaded Terrace: it is statically linked or set-uid" in done.stderr
+        assert "never loaded Terrace: it is statically linked, and" in done.stderr
         assert option[0] in done.stderr
         said = json.loads(run(*option, "--json", "--", tmp_path / "alone", "heap", 8, cwd=tmp_path).stderr)
         assert "never loaded Terrace" in said["notes"][0]

@@ -8,18 +8,12 @@
 #include "observe/collecting/watched_pages_collector.hpp"
 #include "observe/tally.hpp"
 #include "runtime/runtime_parts.hpp"
+#include "runtime/session/observed.hpp"
 #include "runtime/session/session.hpp"
 #include "sim/recording/recording_format.hpp"
 #include "sim/scheduler/thread_clocks.hpp"
 
 namespace terrace::runtime {
-
-// By what the profile is filled.
-enum class Observed : std::uint8_t {
-  nothing,  // no collector is made
-  hooks,    // accesses that hooks report
-  pages     // of a real process: pages, as the kernel tells it
-};
 
 // A configuration and the sinks that must hear of the program's misses for it, in order.
 struct BuiltConfiguration {

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <gelf.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -179,6 +180,17 @@ std::vector<std::string> needed_libraries(Elf* elf, const std::string& module) {
   return found;
 }
 
+// The dynamic linker, which loads libraries, is named in a program header of its own.
+bool has_linker(Elf* elf) {
+  std::size_t headers = 0;
+  if (elf_getphdrnum(elf, &headers) != 0) return true;
+  for (std::size_t i = 0; i < headers; ++i) {
+    GElf_Phdr header;
+    if (gelf_getphdr(elf, static_cast<int>(i), &header) && header.p_type == PT_INTERP) return true;
+  }
+  return false;
+}
+
 // An executable as the shell would find it.
 std::string find_executable(const std::string& word, bool first) {
   std::error_code ignored;
@@ -257,6 +269,18 @@ std::string sanitizer_of(const std::string& program) {
     for (const char* runtime : {"libasan.so", "libhwasan.so", "liblsan.so", "libtsan.so"})
       if (library.starts_with(runtime)) return library;
   return {};
+}
+
+std::string why_not_loaded(const std::string& program) {
+  const auto path = find_executable(program, true);
+  const CloseFile file{path.empty() ? -1 : open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  const auto elf = file.file < 0 ? nullptr : open_elf(file.file);
+  if (!elf) return {};
+  if (!has_linker(elf.get())) return "it is statically linked";
+  struct stat about {};
+  if (fstat(file.file, &about) != 0) return {};
+  if ((about.st_mode & S_ISUID) != 0 && about.st_uid != getuid()) return "it is set-uid";
+  return (about.st_mode & S_ISGID) != 0 && about.st_gid != getgid() ? "it is set-gid" : "";
 }
 
 bool is_valgrind(const std::string& program) {

@@ -23,6 +23,11 @@ std::vector<std::string> write_symbol_files(const std::vector<std::string>& word
 // "" where there is none. The program is a command's first word.
 std::string sanitizer_of(const std::string& program);
 
+// Why a program, a command's first word, never loads a library that the environment names (LD_PRELOAD): it is
+// statically linked, or runs with another's rights (ld.so(8), "secure-execution mode"); "" where it does, and for
+// scripts.
+std::string why_not_loaded(const std::string& program);
+
 // Whether the program, a command's first word, is valgrind, which runs another one on a processor of its own
 // making.
 bool is_valgrind(const std::string& program);

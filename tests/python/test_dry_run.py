@@ -1,0 +1,112 @@
+"""`terrace run --dry-run`: it says what a run would do, and refuses what a run would."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from conftest import ROOT, refused, run
+
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+from lacking import LackingError, compiled
+
+SAME_NODE = ("--machine", ROOT / "acceptance" / "programs_lines" / "same_node.toml")
+PLAIN = "int main(void) { return 0; }"
+NOTHING = "nothing: it has no hooks, and nothing of it has to be known"
+
+
+def described(*words: object, **how: object) -> dict[str, str]:
+    """The lines, by what stands before the colon."""
+    done = run("--dry-run", *words, **how)
+    assert done.returncode == 0, done.stderr
+    return dict(line.split(": ", 1) for line in done.stdout.splitlines())
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory):
+    return compiled(tmp_path_factory.mktemp("plain"), PLAIN, "plain")
+
+
+def test_a_statically_linked_program_never_loads_terrace(tmp_path):
+    try:
+        alone = compiled(tmp_path, PLAIN, "alone", "-static")
+    except LackingError as why:
+        pytest.skip(str(why))
+    lines = run("--dry-run", "--", alone).stdout.splitlines()
+    assert lines == [
+        f"would run: {alone}",
+        "it never loads Terrace: it is statically linked; nothing is done to it",
+    ]
+
+
+def test_nor_does_one_with_the_rights_of_another(tmp_path):
+    if os.geteuid() != 0:
+        pytest.skip("a program of another user takes the superuser's rights")
+    program = compiled(tmp_path, PLAIN, "who")
+    os.chown(program, 65534, 65534)
+    program.chmod(0o4755)
+    assert "it never loads Terrace: it is set-uid" in run("--dry-run", "--", program).stdout
+    program.chmod(0o2755)
+    assert "it never loads Terrace: it is set-gid" in run("--dry-run", "--", program).stdout
+
+
+@pytest.mark.parametrize("kind", ["none", "none in the path", "folder", "no rights"])
+def test_what_cannot_be_started_ends_as_the_run_does(kind, tmp_path):
+    program = tmp_path / "program"
+    if kind == "folder":
+        program.mkdir()
+    elif kind == "no rights":
+        program.write_text("")
+    word = "no-such-program" if kind == "none in the path" else program
+    real, dry = (run(*options, "--", word, cwd=tmp_path) for options in ((), ("--dry-run",)))
+    assert real.returncode == (127 if kind.startswith("none") else 126)
+    assert (dry.returncode, dry.stdout, dry.stderr) == (real.returncode, "", real.stderr)
+
+
+@pytest.mark.parametrize("planner", ["fast-only", "slow-only", "first-touch"])
+def test_a_choice_without_a_profile_watches_nothing(planner, plain):
+    said = described(*SAME_NODE, "--planner", planner, "--", plain)
+    assert said["decides"] == f"{planner}, when memory is allocated"
+    assert said["known by"] == NOTHING
+
+
+def test_a_collector_that_watches_no_pages_learns_nothing_without_hooks(plain):
+    said = described(*SAME_NODE, "--collector", "exact", "--", plain)
+    assert said["decides"] == "nobody: a plan is made of what is known"
+    assert said["known by"] == ("nothing: it has no hooks, and --collector exact hears of accesses by them alone")
+
+
+def test_its_pages_are_watched_where_a_plan_is_made_of_them(plain):
+    said = described(*SAME_NODE, "--", plain)
+    assert said["known by"].startswith(
+        ("the pages that it uses", "samples of", "nothing: it has no hooks, and no way")
+    )
+
+
+@pytest.mark.parametrize(
+    "options",
+    [("--gauges", "/nowhere/x.prom"), ("-o", "/nowhere/x.terrace"), ("--memory", "1GiB", "--spill", "/nowhere")],
+)
+def test_what_refuses_the_run_refuses_this(options):
+    assert refused(run("--dry-run", *options, "--", "true")) == refused(run(*options, "--", "true"))
+
+
+def test_no_gauges_are_written(tmp_path):
+    described("--gauges", "x.prom", "--", "true", cwd=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_off_runs_nothing_either(tmp_path):
+    done = run("--dry-run", "--", "touch", "was-run", cwd=tmp_path, env={**os.environ, "TERRACE": "off"})
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "would run: touch was-run\nTERRACE=off: it runs without Terrace\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_program_that_is_checked_has_its_memory_to_itself(tmp_path):
+    checked = compiled(tmp_path, PLAIN, "checked", "-fsanitize=address")
+    said = run("--dry-run", "--", checked).stdout
+    assert "is checked by a sanitizer" in said
+    assert subprocess.run([checked], check=False).returncode == 0

@@ -183,6 +183,17 @@ bool has_profile(const LaunchOptions& options, const runtime::Session& session, 
   return options.verb != "run" || options.asks || folder.saw_something();
 }
 
+// Where no main loop was seen.
+std::string advice_on_loops(const runtime::Session& session) {
+  if (!session.phases.follows_loops()) return "mark it, or try --phases auto";
+  observe::SymbolTable table;
+  for (const auto& file : session.symbol_files) table.add_file(file.c_str());
+  if (session.backend == runtime::Backend::real && !table.has_hooks())
+    return "without hooks: nothing repeated in intervals of 0.5 s, or the run was too short; terrace run --intent "
+           "and --memory need no loop";
+  return "name it with --loop NAME, or with --phases f,g the functions that begin its phases";
+}
+
 void keep_profile(const LaunchOptions& options, const Outputs& outputs, const runtime::Session& session,
                   JournalFolder& folder, const std::string& account) {
   if (!has_profile(options, session, folder)) {
@@ -190,11 +201,7 @@ void keep_profile(const LaunchOptions& options, const Outputs& outputs, const ru
     if (options.keep_journals) folder.tell_where();
     return;
   }
-  folder.merge(options, outputs, options.command.front(),
-               session.phases.follows_loops()
-                   ? "name it with --loop NAME, or with --phases f,g the functions that begin its phases"
-                   : "mark it, or try --phases auto",
-               account,
+  folder.merge(options, outputs, options.command.front(), advice_on_loops(session), account,
                session.spill.is_wanted() ? accounts_of(spilled_processes(folder.path()), session.spill)
                                          : std::vector<std::string>());
 }

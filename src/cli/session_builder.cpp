@@ -231,9 +231,15 @@ std::string progress_of(const LaunchOptions& options, runtime::Session& session,
   return std::string(chosen->name());
 }
 
-// A name that nothing is called is refused where all code is known, and else told.
-std::string loop_of(const LaunchOptions& options, const observe::SymbolTable& table,
+// A name that nothing is called is refused where all code is known, and else told. So is a loop where no code has
+// hooks: only they tell of loops.
+std::string loop_of(const LaunchOptions& options, const observe::SymbolTable& table, bool is_described,
                     std::vector<std::string>& unknown) {
+  if (is_described && !table.has_hooks() && !table.loads_more())
+    throw Error(Code::invalid,
+                fmt::format("--loop needs hooks, and {} has none; without them phases are function entries "
+                            "(--phases) or intervals of time",
+                            options.command.front()));
   const auto known = table.loop_names();
   if (known.empty()) return options.loop;
   const auto choice = resolve_loop(options.loop, known);
@@ -254,7 +260,8 @@ runtime::PhaseSpec phases_of(const LaunchOptions& options, const std::vector<std
   if (!options.loop.empty() && !options.phases.empty() && !(one && options.phases.front() == "auto"))
     throw Error(Code::invalid,
                 "--loop says which loop phases are looked for in, --phases what they are: only one");
-  if (!options.loop.empty()) return {.source = PhaseSource::automatic, .loop = loop_of(options, table, unknown)};
+  if (!options.loop.empty())
+    return {.source = PhaseSource::automatic, .loop = loop_of(options, table, !symbol_files.empty(), unknown)};
   if (options.phases.empty()) return {.source = table.has_markers() ? PhaseSource::markers : PhaseSource::either};
   if (one && options.phases.front() == "auto") return {.source = PhaseSource::automatic};
   if (one && options.phases.front() == "markers") return {.source = PhaseSource::markers};

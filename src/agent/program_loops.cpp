@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "agent/heap/callers.hpp"
+#include "agent/heap/ordered_heap.hpp"
 #include "agent/lifecycle/modules.hpp"
 #include "agent/lifecycle/process.hpp"
 #include "observe/loops/follow_loops.hpp"
@@ -53,11 +54,23 @@ void ProgramLoops::finish() {
   if (!seen.empty()) process_.runtime->note("note", "no main loop was found: " + seen);
 }
 
+namespace {
+
+// Who places data by intent, or by a plan that is obeyed, needs no accesses.
+void note_no_access(Process& process) {
+  if (process.learns && !(process.ordered && process.ordered->has_placed()))
+    process.runtime->note(
+        "warning", std::string(profile::k_no_access) + ": build it with terrace-cc, terrace-c++ or terrace-fc");
+  else
+    process.runtime->note("note", std::string(profile::k_no_access_needed));
+}
+
+}  // namespace
+
 void finish_loops(Process& process) noexcept {
   try {
     if (process.map && !process.has_hooks)
-      process.runtime->note(
-          "warning", std::string(profile::k_no_access) + ": build it with terrace-cc, terrace-c++ or terrace-fc");
+      note_no_access(process);
     else if (process.loops)
       process.loops->finish();
   } catch (const std::exception&) {

@@ -232,8 +232,7 @@ void make_runtime(Everything& all) {
   parts.bring_accesses = [] {
     if (auto* pipeline = observe::t_thread.pipeline) pipeline->flush(false);
   };
-  // In virtual time every access counts, but for iterations that are left out; on the real machine only those that
-  // somebody learns from.
+  // In virtual time every access counts that is not left out; on the real machine those that are learned from.
   if (all.observed == runtime::Observed::pages) {
     all.observing = false;
   } else if (all.session.backend == runtime::Backend::real) {
@@ -301,6 +300,7 @@ Process* build(const char* session_path) {
   process.work = &*all->work;
   process.clock = &all->clock;
   process.code = all->coverage ? &all->coverage->code() : nullptr;
+  process.learns = runtime::learns(all->session);
   process.simulated = all->session.backend == runtime::Backend::virtual_time;
   if (process.simulated) make_turns(*all);
   process.big_block = all->session.big_block.value;

@@ -206,7 +206,8 @@ bool is_cut_by_time(const std::string& path, std::int64_t run) {
 void print_what_went_wrong(const LoopSummary& loop, const std::string& path, bool is_proven) {
   if (loop.iterations == 0) return;
   const bool obeyed = loop.planner == "plan";
-  if (const auto hooks = noted(path, loop.run, std::string(profile::k_no_access)); !hooks.empty() && !obeyed)
+  if (const auto hooks = noted(path, loop.run, std::string(profile::k_no_access));
+      !hooks.empty() && hooks != profile::k_no_access_needed)
     fmt::print(stderr, "terrace: warning: {}\n", hooks);
   if (!obeyed || loop.backend != "real" || is_proven) return;
   profile::Database database(path, profile::Database::Mode::read);

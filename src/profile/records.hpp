@@ -140,6 +140,8 @@ struct ProofRecord {
 };
 // How the note of a program without hooks begins.
 inline constexpr std::string_view k_no_access = "no access was seen";
+// The whole of it, where nobody wanted to learn from accesses.
+inline constexpr std::string_view k_no_access_needed = "no access was seen, and none was needed";
 // And how the note begins that says what phases are made of.
 inline constexpr std::string_view k_phases_from = "phases: ";
 

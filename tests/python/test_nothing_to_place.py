@@ -74,7 +74,6 @@ def test_who_asks_for_a_profile_hears_what_is_missing(tmp_path):
     ("options", "said"),
     [
         (("--phases", "f"), "there is nothing to choose for the program"),
-        (("--loop", "f"), "there is nothing to choose for the program"),
         (("--planner", "first-touch"), "there is nothing to choose for the program"),
         (("--fast", "16MiB"), "there is nothing to choose for the program"),
         (("--collector", "exact"), "there is nothing to choose for the program"),
@@ -105,6 +104,69 @@ def test_one_kind_of_memory_needs_no_right_to_place(tmp_path, name):
     done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path / "here")
     assert (done.returncode, done.stdout, done.stderr) == (3, "", "")
     assert list((tmp_path / "here").iterdir()) == []
+
+
+@pytest.mark.parametrize("options", [(), ("--dry-run",), ("--profile",)])
+def test_a_loop_is_not_looked_for_where_nothing_tells_of_it(options, tmp_path, folders):
+    program = folders[0] / "idle"
+    if not program.exists():
+        compiled(folders[0], "int main(void) { return 0; }", "idle")
+    done = run("--loop", "f", *options, "--", program, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"terrace: --loop needs hooks, and {program} has none; without them phases are function entries (--phases) "
+        "or intervals of time\n"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+TWO_KINDS = ("--machine", ROOT / "acceptance" / "programs_lines" / "same_node.toml")
+LARGE = """
+#include <stdlib.h>
+#include <string.h>
+int main(void) {
+  char* volatile block = malloc(64 << 20);
+  memset(block, 1, 64 << 20);
+  return block[9] - 1;
+}
+"""
+
+
+def test_without_hooks_the_advice_on_loops_is_of_what_is_watched(tmp_path):
+    large = compiled(tmp_path, LARGE, "large")
+    done = run(*TWO_KINDS, "--fast", "16MiB", "-o", "x.terrace", "--", large, cwd=tmp_path)
+    assert done.returncode == 0
+    assert done.stderr.startswith(
+        "terrace: no main loop was seen (without hooks: nothing repeated in intervals of 0.5 s, or the run was too "
+        "short; terrace run --intent and --memory need no loop); profile in "
+    )
+
+
+BY_INTENT = """
+import ctypes
+library = ctypes.CDLL(None)
+library.terrace_alloc.restype = ctypes.c_void_p
+library.terrace_alloc(ctypes.c_size_t(8 << 20), b"bandwidth")
+"""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--planner", "fast-only", "--", "true"),
+        (*TWO_KINDS, "--planner", "slow-only", "--", "true"),
+        pytest.param(
+            ("--", "python3", "-c", BY_INTENT),
+            marks=pytest.mark.skipif(not ONE_KIND, reason="there is something to learn for here"),
+        ),
+    ],
+)
+def test_where_accesses_are_of_no_use_nobody_is_told_to_build_anew(words, tmp_path):
+    done = run("-o", "x.terrace", *words, cwd=tmp_path)
+    assert done.stderr.splitlines()[-1] == (
+        "terrace: no access was seen, and none was needed; profile in x.terrace"
+    )
+    assert "build it" not in done.stderr
 
 
 def test_a_program_with_hooks_has_a_profile(tmp_path, folders):

@@ -52,6 +52,8 @@ class OrderedHeap final : private transfer::TouchTraps::Handler {
   [[nodiscard]] const char* name_of(int intent) const noexcept { return order_of(intent).name.c_str(); }
   // Of the threads that have none of their own; -1: none.
   [[nodiscard]] int run_intent() const noexcept { return run_intent_; }
+  // Something was placed, or was to be.
+  [[nodiscard]] bool has_placed() const noexcept { return working_.load(std::memory_order_acquire) != nullptr; }
   void set_run_intent(int intent) noexcept { run_intent_ = intent; }
   [[nodiscard]] When run_when() const noexcept { return parts_.run_when; }
   // One more ordering, for a front door of its own: places, best first. Its number serves as an intent's does; -1

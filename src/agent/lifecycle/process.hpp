@@ -62,6 +62,7 @@ struct Process {
   void (*end_spilled)() = nullptr;         // the same; called when the process ends
   void (*confined_over_file)() = nullptr;  // says what that means for memory over a file, where there is some
   bool simulated = false;                  // the program's clocks show virtual time
+  bool learns = false;                     // somebody wants to learn from the program's accesses
   bool has_hooks = false;                  // some code that was loaded calls them
   std::atomic<std::uint64_t> big_block = 16384;  // blocks from this size on are objects of their own
   std::uint64_t largest_big_block = 0;           // as far as that may grow (grow_big_block); 0: it stays
@@ -115,7 +116,8 @@ bool make_known(std::uint64_t address) noexcept;
 
 // --- implemented in program_loops.cpp ----------------------------------------------------------------------
 
-// The program is over: notes what was seen of loops, where no main loop was found; or that there were no hooks.
+// The program is over: notes what was seen of loops, where no main loop was found; or that there were no hooks,
+// and whether that matters.
 void finish_loops(Process& process) noexcept;
 
 }  // namespace terrace::agent

@@ -38,6 +38,7 @@ bool has_choice(const Session& session) {
 }
 
 bool learns(const Session& session) {
+  if (session.backend == Backend::virtual_time) return true;
   const auto& configuration = session.configurations.front();
   if (session.spill.is_wanted() || session.intent.is_wanted()) return false;
   if (configuration.record_only) return true;

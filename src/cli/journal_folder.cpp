@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "cli/journals.hpp"
-#include "cli/summary.hpp"
 #include "core/blob.hpp"
 #include "core/error.hpp"
 #include "core/journal.hpp"
@@ -153,24 +152,26 @@ std::string JournalFolder::left_alone() const {
 }
 
 void JournalFolder::merge(const LaunchOptions& options, const Outputs& outputs, const fs::path& job,
-                          const std::string& advice, const std::string& account,
-                          const std::vector<std::string>& notes) {
+                          Closing closing, const std::vector<std::string>& notes) {
   // In this folder, or the one that the environment names.
   const auto usual =
       fs::path(environment("TERRACE_PROFILES")) / (job.filename().string() + "." + job_id() + ".terrace");
-  const bool over_file = options.verb == "run" && !options.configuration.memory.empty();
+  closing.quiet = options.quiet;
+  closing.json = options.json;
+  closing.over_file = options.verb == "run" && !options.configuration.memory.empty();
   Journals journals;
   add_journals_in(journals, path_);
   try {
     for (const auto& [label, files] : journals) {
-      const auto name = outputs.of(label, usual.string());
-      print_closing(profile::merge_journals(files, name, notes),
-                    {name, label, options.quiet, options.json, advice, over_file, account});
+      closing.asked = outputs.of(label, usual.string());
+      closing.label = label;
+      print_closing(profile::merge_journals(files, closing.asked, notes), closing);
     }
     // What a user finds there is not of this run.
     if (journals.empty() && outputs.of("", usual.string()).has_earlier())
       fmt::print(stderr, "terrace: {} is of an earlier run: this one made no profile\n", options.output);
-    if (journals.empty() && options.json && !options.quiet && !account.empty()) print_account(account);
+    if (journals.empty() && options.json && !options.quiet && !closing.account.empty())
+      print_account(closing.account);
   } catch (const Error& error) {
     // Nothing is lost: there may be room elsewhere.
     keep_ = true;

@@ -8,6 +8,7 @@
 #include "cli/options.hpp"
 #include "cli/output_option.hpp"
 #include "cli/stale_folders.hpp"
+#include "cli/summary.hpp"
 
 namespace terrace::cli {
 
@@ -33,13 +34,11 @@ class JournalFolder {
   // Why a process was left alone from some time on: profile::k_confined, k_limited; "" where none was.
   [[nodiscard]] std::string left_alone() const;
   // Merges the journals into a profile for each configuration and prints the summaries, as the options say;
-  // `outputs` are those of --output; without it the profile is called after `job`. `advice`: what to do where no
-  // main loop was seen; `account`: of Closing; `notes`
-  // are for the profile. Throws Error when a profile cannot be written; the journals stay
-  // then.
+  // `outputs` are those of --output; without it the profile is called after `job`. `closing`: what the launch
+  // knows of the run, its names apart; `notes` are for the profile. Throws Error when a profile cannot be written;
+  // the journals stay then.
   void merge(const LaunchOptions& options, const Outputs& outputs, const std::filesystem::path& job,
-             const std::string& advice, const std::string& account = {},
-             const std::vector<std::string>& notes = {});
+             Closing closing, const std::vector<std::string>& notes = {});
   void tell_where() const;  // the journals are
 
  private:

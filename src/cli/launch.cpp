@@ -30,6 +30,7 @@
 #include "core/error.hpp"
 #include "observe/symbols/files/symbols_writer.hpp"
 #include "observe/symbols/symbols.hpp"
+#include "runtime/session/observed.hpp"
 
 namespace terrace::cli {
 
@@ -194,6 +195,11 @@ std::string advice_on_loops(const runtime::Session& session) {
   return "name it with --loop NAME, or with --phases f,g the functions that begin its phases";
 }
 
+Closing::Mover mover_of(const runtime::Session& session) {
+  if (session.configurations.front().record_only || !runtime::learns(session)) return Closing::Mover::nobody;
+  return runtime::has_choice(session) ? Closing::Mover::planner : Closing::Mover::one_kind;
+}
+
 void keep_profile(const LaunchOptions& options, const Outputs& outputs, const runtime::Session& session,
                   JournalFolder& folder, const std::string& account) {
   if (!has_profile(options, session, folder)) {
@@ -201,7 +207,13 @@ void keep_profile(const LaunchOptions& options, const Outputs& outputs, const ru
     if (options.keep_journals) folder.tell_where();
     return;
   }
-  folder.merge(options, outputs, options.command.front(), advice_on_loops(session), account,
+  Closing closing;
+  closing.mover = mover_of(session);
+  const auto& first = session.configurations.front();
+  closing.fastest = first.machine.place(first.machine.fastest_first(first.domain).front()).name;
+  closing.advice = advice_on_loops(session);
+  closing.account = account;
+  folder.merge(options, outputs, options.command.front(), closing,
                session.spill.is_wanted() ? accounts_of(spilled_processes(folder.path()), session.spill)
                                          : std::vector<std::string>());
 }

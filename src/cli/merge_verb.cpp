@@ -81,8 +81,12 @@ int merge_verb(int argc, char** argv) {
   for (const auto& [label, journals] : found) labels.push_back(label);
   const Outputs outputs(output, labels);
   for (const auto& [label, journals] : found) {
-    const auto name = outputs.of(label, output);
-    print_closing(profile::merge_journals(journals, name), {name, label, quiet, json, "", false, ""});
+    Closing closing;
+    closing.asked = outputs.of(label, output);
+    closing.label = label;
+    closing.quiet = quiet;
+    closing.json = json;
+    print_closing(profile::merge_journals(journals, closing.asked), closing);
   }
   return 0;
 }

@@ -83,7 +83,7 @@ int replay_verb(int argc, char** argv) {
       fmt::print(stderr, "terrace: {}: what follows its last frame is none of the recording, {}\n",
                  options->recording, index.cut);
     auto job = std::filesystem::path(options->recording).stem();
-    folder.merge(*options, outputs, job, "");
+    folder.merge(*options, outputs, job, {});
     return is_whole && index.cut.empty() ? 0 : 1;  // the profile has what there is
   } catch (const Error& error) {
     if (error.code() != Code::corrupt) throw;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/job_summary.hpp"
+#include "cli/nothing_moved.hpp"
 #include "cli/proof_summary.hpp"
 #include "profile/records.hpp"
 #include "profile/store/store_database.hpp"
@@ -223,10 +224,15 @@ void print_what_went_wrong(const LoopSummary& loop, const std::string& path, boo
                format(Seconds{took}), format(Seconds{query.real(0)}), format(Seconds{query.real(1)}));
 }
 
-std::string work_of(const LoopSummary& loop) {
-  return fmt::format("{} {} in {} of {} time ({}), {} moves of {}", loop.iterations,
-                     loop.iterations == 1 ? "iteration" : "iterations", format(Seconds{loop.loop}), loop.backend,
-                     loop.planner, loop.moves, format(Bytes{static_cast<std::uint64_t>(loop.moved)}));
+std::string work_of(const LoopSummary& loop, const std::string& path, const Closing& closing) {
+  auto text = fmt::format("{} {} in {} of {} time ({})", loop.iterations,
+                          loop.iterations == 1 ? "iteration" : "iterations", format(Seconds{loop.loop}),
+                          loop.backend, loop.planner);
+  if (loop.moves == 0 && loop.backend == "real" && closing.mover != Closing::Mover::nobody)
+    return text + "; nothing moved: " +
+           (closing.mover == Closing::Mover::one_kind ? "there is one kind of memory here"
+                                                      : why_nothing_moved(path, loop.run, closing.fastest));
+  return text + fmt::format(", {} moves of {}", loop.moves, format(Bytes{static_cast<std::uint64_t>(loop.moved)}));
 }
 
 // One line for all processes of a real run; `terrace show` has each of them.
@@ -314,7 +320,7 @@ void print_summary(const profile::MergeSummary& merged, const Closing& closing) 
   const bool proves = proof && loop.backend == "real";
   if (loop.iterations > 0)
     fmt::print(stderr, "terrace: {}{}{}; profile in {}\n", name, proves ? sentence_of(*proof) + "; " : "",
-               work_of(loop), merged.path);
+               work_of(loop, merged.path, closing), merged.path);
   else
     fmt::print(stderr, "terrace: {}{}; profile in {}\n", name,
                what_was_seen(loop, merged.path, merged.incomplete == 0, closing.advice), merged.path);

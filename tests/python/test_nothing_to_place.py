@@ -114,8 +114,8 @@ def test_a_loop_is_not_looked_for_where_nothing_tells_of_it(options, tmp_path, f
     done = run("--loop", "f", *options, "--", program, cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr == (
-        f"terrace: --loop needs hooks, and {program} has none; without them phases are function entries (--phases) "
-        "or intervals of time\n"
+        f"terrace: --loop needs hooks, and {program} has none; without them phases are function entries "
+        "(--phases) or intervals of time\n"
     )
     assert list(tmp_path.iterdir()) == []
 
@@ -137,8 +137,8 @@ def test_without_hooks_the_advice_on_loops_is_of_what_is_watched(tmp_path):
     done = run(*TWO_KINDS, "--fast", "16MiB", "-o", "x.terrace", "--", large, cwd=tmp_path)
     assert done.returncode == 0
     assert done.stderr.startswith(
-        "terrace: no main loop was seen (without hooks: nothing repeated in intervals of 0.5 s, or the run was too "
-        "short; terrace run --intent and --memory need no loop); profile in "
+        "terrace: no main loop was seen (without hooks: nothing repeated in intervals of 0.5 s, or the run was "
+        "too short; terrace run --intent and --memory need no loop); profile in "
     )
 
 

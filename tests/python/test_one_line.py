@@ -61,6 +61,17 @@ def test_several_processes_have_one_line(marked, script, left, tmp_path):
         assert opened.execute("SELECT count(*) FROM run").fetchone() == (3,)
 
 
+def test_the_reason_is_there_where_nothing_moved(marked, tmp_path):
+    """Still one line."""
+    done = run(*TWO_KINDS, "-o", "x.terrace", "--", marked, 40, cwd=tmp_path)
+    (line,) = done.stderr.splitlines()
+    assert re.fullmatch(
+        r"terrace: 40 iterations in \S+ of real time \(auto\); nothing moved: its data resides in near already; "
+        r"profile in x\.terrace",
+        line,
+    ), line
+
+
 def test_one_that_ends_while_another_is_killed_is_told_of(marked, tmp_path):
     """The launcher reads what each has left."""
     script = f"{marked} 0 & sleep 0.2; kill -9 $!; {marked} 6"

@@ -1,0 +1,45 @@
+// Why nothing was moved, from journals in which the reason is put.
+#include "cli/nothing_moved.hpp"
+
+#include <gtest/gtest.h>
+
+#include "../profile/store_fixture.hpp"
+#include "core/journal.hpp"
+#include "profile/records.hpp"
+#include "profile/store/store.hpp"
+
+namespace terrace::cli {
+namespace {
+
+class NothingMoved : public profile::StoreTest {
+ protected:
+  // A run whose journal has these records.
+  template <class... Records>
+  [[nodiscard]] std::string why(const Records&... records) {
+    const auto file = path("1.journal");
+    {
+      Journal journal(file);
+      append(journal, profile::RunRecord{});
+      append(journal, profile::LoopRecord{"main", {0}});
+      (append(journal, records), ...);
+      append(journal, profile::LoopEndRecord{{1}, 14, 14});
+      append(journal, profile::EndRecord{{1}, "exit"});
+    }
+    return why_nothing_moved(profile::merge_journals({file}, path("job.terrace")).path, 1, "near");
+  }
+};
+
+TEST_F(NothingMoved, ForWantOfTime) { EXPECT_EQ(why(), "it ended before enough was learned for a plan"); }
+
+TEST_F(NothingMoved, AsThePlanGainsNothing) {
+  EXPECT_EQ(why(profile::PlanRecord{Plan{}, {0.5}, "learned in the first iteration"}),
+            "no plan gains more than its moves cost");
+}
+
+TEST_F(NothingMoved, AsNoPlanWasMade) {
+  EXPECT_EQ(why(profile::NoteRecord{"warning", "no plan was made, data stays where it is: it has no room", {0.5}}),
+            "it has no room");
+}
+
+}  // namespace
+}  // namespace terrace::cli

@@ -24,8 +24,8 @@ struct Times {
   }
 };
 
-std::string name_of(const JobSummary& job) {
-  return fmt::format("{} ({})", job.worst_program.substr(job.worst_program.rfind('/') + 1), job.worst_process);
+std::string name_of(const std::string& program, std::int64_t process) {
+  return fmt::format("{} ({})", program.substr(program.rfind('/') + 1), process);
 }
 
 }  // namespace
@@ -34,19 +34,21 @@ std::optional<JobSummary> job_of(const std::string& path) {
   profile::Database database(path, profile::Database::Mode::read);
   JobSummary job;
   profile::Statement counts(database,
-                            "SELECT COUNT(DISTINCT process), SUM(ended IS NULL), MIN(backend = 'real'),"
+                            "SELECT COUNT(DISTINCT process), MIN(backend = 'real'),"
                             " (SELECT COUNT(*) FROM move WHERE NOT refused),"
                             " (SELECT COALESCE(SUM(size), 0) FROM move WHERE NOT refused) FROM run");
   counts.bind_all();
-  if (!counts.step() || counts.integer(0) < 2 || counts.integer(2) == 0) return {};
+  if (!counts.step() || counts.integer(0) < 2 || counts.integer(1) == 0) return {};
   job.processes = counts.integer(0);
-  job.unfinished = counts.integer(1);
-  job.moves = counts.integer(3);
-  job.moved = counts.integer(4);
+  job.moves = counts.integer(2);
+  job.moved = counts.integer(3);
   Times measured, predicted;
-  profile::Statement runs(database, "SELECT id, process, program FROM run ORDER BY id");
+  profile::Statement runs(database,
+                          "SELECT id, process, program, ended IS NULL AND EXISTS (SELECT 1 FROM loop WHERE"
+                          " run = run.id) FROM run ORDER BY id");
   runs.bind_all();
   while (runs.step()) {
+    if (runs.integer(3) != 0) job.unfinished.push_back({runs.integer(1), runs.text(2)});
     const auto proof = proof_of(path, runs.integer(0));
     const auto gained = proof ? proof->gained() : std::nullopt;
     if (!gained) continue;
@@ -71,9 +73,19 @@ std::string gain_of(const JobSummary& job) {
   auto text = change(*job.gained);
   if (job.predicted)
     text += fmt::format(" (predicted {}{})", *job.predicted < 0 ? "a loss of " : "", percent(*job.predicted));
-  if (job.proven > 1) text += fmt::format(", worst: {} {}", name_of(job), change(job.worst));
+  if (job.proven > 1)
+    text += fmt::format(", worst: {} {}", name_of(job.worst_program, job.worst_process), change(job.worst));
   if (job.undone > 0) text += fmt::format(", undone in {} of {}", job.undone, job.proven);
   return text;
+}
+
+std::string who_did_not_end(const JobSummary& job, std::int64_t except) {
+  auto others = job.unfinished;
+  std::erase_if(others, [&](const auto& one) { return one.process == except; });
+  if (others.empty()) return {};
+  const auto first = name_of(others.front().program, others.front().process);
+  if (others.size() == 1) return first + " did not end by itself";
+  return fmt::format("{} and {} more did not end by themselves", first, others.size() - 1);
 }
 
 std::string json_of(const JobSummary& job) {

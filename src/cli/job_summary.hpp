@@ -4,14 +4,20 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace terrace::cli {
 
 struct JobSummary {
   std::int64_t processes = 0;
-  std::int64_t unfinished = 0;  // killed, or still running
-  std::int64_t proven = 0;      // a plan was compared with none there
-  std::int64_t undone = 0;      // of them
+  // Killed, or still running, and seen in a loop: one without was left by who had started it, as many are.
+  struct Unfinished {
+    std::int64_t process = 0;
+    std::string program;  // its path
+  };
+  std::vector<Unfinished> unfinished;
+  std::int64_t proven = 0;  // a plan was compared with none there
+  std::int64_t undone = 0;  // of them
   // Shares of the iterations' time, of all that were proven; the prediction is of those that have one.
   std::optional<double> gained, predicted;
   double worst = 0;  // of the proven ones
@@ -24,6 +30,8 @@ struct JobSummary {
 std::optional<JobSummary> job_of(const std::string& path);
 // What was gained, without a full stop; empty where nothing is proven.
 std::string gain_of(const JobSummary& job);
+// Who did not end by itself, `except` apart: its end is told otherwise. Empty: everybody did.
+std::string who_did_not_end(const JobSummary& job, std::int64_t except);
 // An object.
 std::string json_of(const JobSummary& job);
 

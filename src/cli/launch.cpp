@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <filesystem>
 #include <iterator>
@@ -195,19 +196,27 @@ std::string advice_on_loops(const runtime::Session& session) {
   return "name it with --loop NAME, or with --phases f,g the functions that begin its phases";
 }
 
+// "SIGINT"; the number where it has no name.
+std::string name_of_signal(int signal) {
+  const char* const name = sigabbrev_np(signal);
+  return name ? std::string("SIG") + name : fmt::format("signal {}", signal);
+}
+
 Closing::Mover mover_of(const runtime::Session& session) {
   if (session.configurations.front().record_only || !runtime::learns(session)) return Closing::Mover::nobody;
   return runtime::has_choice(session) ? Closing::Mover::planner : Closing::Mover::one_kind;
 }
 
 void keep_profile(const LaunchOptions& options, const Outputs& outputs, const runtime::Session& session,
-                  JournalFolder& folder, const std::string& account) {
+                  JournalFolder& folder, const Ending& ending, const std::string& account) {
   if (!has_profile(options, session, folder)) {
     if (options.json && !options.quiet) print_account(account);
     if (options.keep_journals) folder.tell_where();
     return;
   }
   Closing closing;
+  closing.program = {ending.process, fs::path(options.command.front()).filename().string(),
+                     ending.signal == 0 ? std::string() : name_of_signal(ending.signal)};
   closing.mover = mover_of(session);
   const auto& first = session.configurations.front();
   closing.fastest = first.machine.place(first.machine.fastest_first(first.domain).front()).name;
@@ -319,7 +328,7 @@ Ending run_program(const LaunchOptions& given) {
   if (tells) print(found);
   sentences.insert(sentences.end(), found.begin(), found.end());
   try {
-    keep_profile(options, outputs, session, folder,
+    keep_profile(options, outputs, session, folder, ending,
                  options.json ? account_of(session, folder.path(), sentences) : std::string());
   } catch (const Error& error) {
     // Where the profile is what the program was run for the launch has failed.

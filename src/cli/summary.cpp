@@ -235,6 +235,22 @@ std::string work_of(const LoopSummary& loop, const std::string& path, const Clos
   return text + fmt::format(", {} moves of {}", loop.moves, format(Bytes{static_cast<std::uint64_t>(loop.moved)}));
 }
 
+// "" where it did so by itself.
+std::string how_it_ended(const Closing::Program& program) {
+  return program.signal.empty() ? std::string() : fmt::format("{} was ended by {}", program.name, program.signal);
+}
+
+// What the merge found of journals. That the program's own has no end is told as what it is.
+void print_notes(const profile::MergeSummary& merged, const Closing& closing) {
+  const auto ended = how_it_ended(closing.program);
+  const auto own = fmt::format("process {} ", closing.program.process);
+  for (const auto& note : merged.notes) {
+    const bool is_its_end =
+        !ended.empty() && note.starts_with(own) && note.find(profile::k_no_end) != std::string::npos;
+    fmt::print(stderr, "terrace: {}\n", is_its_end ? ended + "; the profile goes up to there" : note);
+  }
+}
+
 // One line for all processes of a real run; `terrace show` has each of them.
 void print_job(const JobSummary& job, const LoopSummary& loop, const profile::MergeSummary& merged,
                const Closing& closing, const std::string& name) {
@@ -248,18 +264,18 @@ void print_job(const JobSummary& job, const LoopSummary& loop, const profile::Me
     if (job.proven == 0 && job.moves > 0 && is_cut_by_time(merged.path, loop.run))
       text += "; terrace compare measures whether that gained";
   } else {
-    text += what_was_seen(loop, merged.path, merged.incomplete == 0, closing.advice);
+    text += what_was_seen(loop, merged.path, how_it_ended(closing.program).empty() && job.unfinished.empty(),
+                          closing.advice);
   }
-  if (job.unfinished > 0)
-    text += fmt::format("; {} did not end by {}", job.unfinished, job.unfinished == 1 ? "itself" : "themselves");
+  for (const auto& end : {how_it_ended(closing.program), who_did_not_end(job, closing.program.process)})
+    if (!end.empty()) text += "; " + end;
   fmt::print(stderr, "terrace: {}{} processes: {}; profile in {}\n", name, job.processes, text, merged.path);
 }
 
 // Over a file the launcher has said how it went. Who has named the profile knows where it is.
 void print_profile(const profile::MergeSummary& merged, const Closing& closing) {
   if (!closing.asked.is_given()) fmt::print(stderr, "terrace: profile in {}\n", merged.path);
-  if (merged.processes == 1)
-    for (const auto& note : merged.notes) fmt::print(stderr, "terrace: {}\n", note);
+  if (merged.processes == 1) print_notes(merged, closing);
 }
 
 void print_summary(const profile::MergeSummary& merged, const Closing& closing) {
@@ -339,7 +355,7 @@ void print_summary(const profile::MergeSummary& merged, const Closing& closing) 
   print_what_did_not_begin(merged.path);
   print_coverage(loop, merged.path);
   print_core_time(loop, name);
-  for (const auto& note : merged.notes) fmt::print(stderr, "terrace: {}\n", note);
+  print_notes(merged, closing);
 }
 
 }  // namespace

@@ -18,6 +18,11 @@ struct Closing {
   std::string label;
   bool quiet = false;
   bool json = false;
+  // The program that was launched, and by which signal it was ended; "" where it ended by itself.
+  struct Program {
+    std::int64_t process = -1;
+    std::string name, signal;
+  } program{};
   Mover mover = Mover::nobody;
   std::string fastest;     // the place that data goes to first
   std::string advice;      // what to do where no main loop was seen

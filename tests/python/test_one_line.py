@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 import sqlite3
 import subprocess
 
@@ -45,7 +46,8 @@ def marked(tmp_path_factory):
     ("script", "left"),
     [
         ("{0} 8 & {0} 12; wait", ""),
-        ("{0} 0 & {0} 12; kill -9 $!; wait", "; 1 did not end by itself"),
+        ("{0} 0 & {0} 12; kill -9 $!; wait", r"; marked \(\d+\) did not end by itself"),
+        ("sleep 100 & {0} 12; kill -9 $!; wait", ""),
     ],
 )
 def test_several_processes_have_one_line(marked, script, left, tmp_path):
@@ -53,12 +55,28 @@ def test_several_processes_have_one_line(marked, script, left, tmp_path):
     (line,) = done.stderr.splitlines()
     assert re.fullmatch(
         r"terrace: 3 processes: .*\d+ iterations in .* of real time \(auto\)(, \d+ moves of \w+)?"
-        + re.escape(left)
+        + left
         + "; profile in x.terrace",
         line,
     ), line
     with sqlite3.connect(tmp_path / "x.terrace") as opened:
         assert opened.execute("SELECT count(*) FROM run").fetchone() == (3,)
+
+
+@pytest.mark.parametrize(
+    ("script", "pattern"),
+    [
+        ("kill -INT $$", r"terrace: [^\n]*\nterrace: sh was ended by SIGINT; the profile goes up to there\n"),
+        (
+            "{0} 8 & wait; kill -INT $$",
+            r"terrace: 2 processes: [^\n]*; sh was ended by SIGINT; profile in x\.terrace\n",
+        ),
+    ],
+)
+def test_what_a_signal_has_ended_is_told_by_its_name(script, pattern, marked, tmp_path):
+    done = run(*TWO_KINDS, "-o", "x.terrace", "--", "sh", "-c", script.format(marked), cwd=tmp_path)
+    assert done.returncode == -signal.SIGINT
+    assert re.fullmatch(pattern, done.stderr), done.stderr
 
 
 def test_the_reason_is_there_where_nothing_moved(marked, tmp_path):

@@ -20,6 +20,9 @@ namespace terrace::profile {
 // PRAGMA user_version. A change that old readers cannot read raises it.
 inline constexpr int k_store_version = 16;
 
+// What the note has of a process whose journal is whole and has no end.
+inline constexpr const char* k_no_end = " did not end by itself (killed, or still running)";
+
 struct MergeSummary {
   std::string path;  // of the file written: the name that was wanted, or the next free one after it
   std::size_t processes = 0;

@@ -182,7 +182,7 @@ void merge_one(Database& database, const std::string& journal, MergeSummary& sum
   if (!end.whole) {
     note(": its journal was cut short (" + end.reason + ")");
   } else if (!rows->ended()) {
-    note(" did not end by itself (killed, or still running): its journal ends after " + records(end.records));
+    note(std::string(k_no_end) + ": its journal ends after " + records(end.records));
   }
   if (!end.whole || !rows->ended()) ++summary.incomplete;
   if (undecodable > 0) {

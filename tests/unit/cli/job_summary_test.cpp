@@ -17,7 +17,7 @@ class JobSummaryTest : public profile::StoreTest {
  protected:
   // A process whose plan's iterations took `with` instead of `without`; 0: no plan was compared.
   void write(std::uint32_t process, double without, double with, std::uint32_t iterations, bool undone = false,
-             const std::string& backend = "real", bool ends = true) {
+             const std::string& backend = "real", bool ends = true, bool has_loop = true) {
     journals_.push_back(path(std::to_string(process) + ".journal"));
     Journal journal(journals_.back());
     profile::RunRecord run;
@@ -25,11 +25,11 @@ class JobSummaryTest : public profile::StoreTest {
     run.program = "/opt/bin/app";
     run.backend = backend;
     append(journal, run);
-    append(journal, profile::LoopRecord{"main", {0}});
+    if (has_loop) append(journal, profile::LoopRecord{"main", {0}});
     if (with > 0)
       append(journal,
              profile::ProofRecord{{1}, {without}, {with}, 4, iterations, {without}, {without / 2}, undone});
-    append(journal, profile::LoopEndRecord{{1}, iterations, iterations});
+    if (has_loop) append(journal, profile::LoopEndRecord{{1}, iterations, iterations});
     if (ends) append(journal, profile::EndRecord{{1}, "exit"});
   }
   [[nodiscard]] std::optional<JobSummary> job() const {
@@ -61,8 +61,19 @@ TEST_F(JobSummaryTest, SaysWhatWasUndoneAndWhoDidNotEnd) {
   write(11, 1, 1.2, 10, true, "real", false);
   const auto found = job();
   ASSERT_TRUE(found);
-  EXPECT_EQ(found->unfinished, 1);
+  EXPECT_EQ(who_did_not_end(*found, 0), "app (11) did not end by itself");
+  EXPECT_EQ(who_did_not_end(*found, 11), "");
   EXPECT_EQ(gain_of(*found), "lost 35 % (predicted 50 %), worst: app (10) lost 50 %, undone in 2 of 2");
+}
+
+// A shell's child that was only started and left has no loop.
+TEST_F(JobSummaryTest, LeavesOutWhoWasSeenInNoLoop) {
+  write(10, 0, 0, 5);
+  write(11, 0, 0, 5, false, "real", false, false);
+  EXPECT_EQ(who_did_not_end(job().value(), 0), "");
+  write(12, 0, 0, 5, false, "real", false);
+  write(13, 0, 0, 5, false, "real", false);
+  EXPECT_EQ(who_did_not_end(job().value(), 0), "app (12) and 1 more did not end by themselves");
 }
 
 TEST_F(JobSummaryTest, SaysNothingOfGainsThatNobodyKnows) {

@@ -7,6 +7,8 @@ from typing import Any
 from terrace.errors import TerraceError, said_by_launcher
 from terrace.lab import native
 
+_HELP = "see terrace run --help"  # what the launcher advises where it is called wrongly
+
 
 class FailedRunError(TerraceError):
     """A run that did not end well: what its last line says."""
@@ -18,7 +20,8 @@ class FailedRunError(TerraceError):
         how = f"by signal {-done.status}" if done.status < 0 else f"with {done.status}"
         # Terrace itself failed: the program was not run, or nobody knows what became of it.
         own = is_terrace and account is None and last.startswith("terrace: ")
-        super().__init__(last.removeprefix("terrace: ") if own else f"the program ended {how}: {last}")
+        of_launcher = last.removeprefix("terrace: ").replace(_HELP, f"{_HELP} and terrace compare --help")
+        super().__init__(of_launcher if own else f"the program ended {how}: {last}")
         self.is_own = own
         self.is_terrace = is_terrace
         self.of_program = done.status

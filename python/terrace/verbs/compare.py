@@ -310,6 +310,9 @@ def _looked(without: _Way, with_it: _Way, done: int, precision: float | None) ->
 
 
 def _print(found: _Compared, precision: float) -> None:
+    if found.has_nothing:
+        # A factor would be read as what placing gains.
+        warn("Terrace saw nothing to place in this program: what differs is what its own start takes")
     rows = table("", "seconds", "least", "most", "processor", title=None)
     for name, way in (("without", found.without), ("with", found.with_it)):
         rows.add_row(
@@ -318,21 +321,24 @@ def _print(found: _Compared, precision: float) -> None:
             f"{statistics.median(way.processor):.3f}",
         )
     console().print(rows)
+    if not found.has_nothing:
+        _print_gain(found, precision)
+    for note in found.notes:
+        warn(note)
+    if found.is_output_the_same is False:
+        warn(
+            f"warning: standard output differs in {found.others} of {found.pairs} runs with Terrace, "
+            f"and in none of {found.pairs} without"
+        )
+
+
+def _print_gain(found: _Compared, precision: float) -> None:
     console().print(_sentence(found))
     if found.predicted is not None:
         console().print(f"by what its runs say themselves it {_gained(found.predicted)}")
     if found.is_known is False and found.gain.low is not None:
         console().print(
             f"that is less certain than was asked for (--precision {precision:g}, or a quarter of the gain)"
-        )
-    for note in found.notes:
-        warn(note)
-    if found.has_nothing:
-        warn("Terrace saw nothing to place in this program: what differs is what its own start takes")
-    if found.is_output_the_same is False:
-        warn(
-            f"warning: standard output differs in {found.others} of {found.pairs} runs with Terrace, "
-            f"and in none of {found.pairs} without"
         )
 
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <map>
 #include <string_view>
@@ -75,14 +76,26 @@ bool is_note(const JournalRecord& record) {
 }
 
 fs::path make_folder() {
-  const auto base = environment("TMPDIR").empty() ? std::string("/tmp") : environment("TMPDIR");
+  const auto base = temporary_folder().string();
   remove_stale_folders(base);
   auto name = base + "/terrace-XXXXXX";
-  if (!mkdtemp(name.data())) throw Error(Code::failed, "cannot make a folder in " + base + "; set TMPDIR");
+  if (!mkdtemp(name.data()))
+    throw Error(Code::failed, errno == ENOSPC ? why_full() : "cannot make a folder in " + base + "; set TMPDIR");
   return name;
 }
 
 }  // namespace
+
+fs::path temporary_folder() {
+  const auto given = environment("TMPDIR");
+  return given.empty() ? "/tmp" : given;
+}
+
+std::string why_full() {
+  const auto given = environment("TMPDIR");
+  return fmt::format("{} is full: Terrace needs some KiB there; set TMPDIR",
+                     given.empty() ? "/tmp" : "$TMPDIR (" + given + ")");
+}
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
@@ -153,9 +166,7 @@ std::string JournalFolder::left_alone() const {
 
 void JournalFolder::merge(const LaunchOptions& options, const Outputs& outputs, const fs::path& job,
                           Closing closing, const std::vector<std::string>& notes) {
-  // In this folder, or the one that the environment names.
-  const auto usual =
-      fs::path(environment("TERRACE_PROFILES")) / (job.filename().string() + "." + job_id() + ".terrace");
+  const auto usual = outputs.usual_folder() / (job.filename().string() + "." + job_id() + ".terrace");
   closing.quiet = options.quiet;
   closing.json = options.json;
   closing.over_file = options.verb == "run" && !options.configuration.memory.empty();

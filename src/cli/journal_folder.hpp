@@ -14,6 +14,11 @@ namespace terrace::cli {
 
 std::string environment(const char* name);  // "" when it is not set
 
+// $TMPDIR, or /tmp.
+std::filesystem::path temporary_folder();
+// That it has no room for a folder of journals.
+std::string why_full();
+
 class JournalFolder {
  public:
   // A new folder, node-local and ours alone; removed at the end unless it is to be kept. Those that killed

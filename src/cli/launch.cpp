@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -176,6 +177,11 @@ std::string account_of(const runtime::Session& session, const fs::path& folder,
   return account.is_null() ? "" : account.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
+// Whether one is made whatever the program does.
+bool makes_profile(const LaunchOptions& options) {
+  return (options.verb != "run" || options.asks) && options.intent.empty() && options.configuration.memory.empty();
+}
+
 // Whether the journals have something for a file.
 bool has_profile(const LaunchOptions& options, const runtime::Session& session, const JournalFolder& folder) {
   if (session.intent.is_wanted()) return false;
@@ -251,8 +257,18 @@ struct Prepared {
         session(build_session(options, folder.path().string(), sentences)),
         ledgers(session, folder.path(), sentences),
         session_file(folder.path() / (std::string("session") + beginning(options, session))) {
-    runtime::write_session(session, session_file.string());
+    write_session();
     environment = program_environment(session_file, session.backend, options.command);
+  }
+
+  void write_session() const {
+    try {
+      runtime::write_session(session, session_file.string());
+    } catch (const Error&) {
+      struct statvfs room {};
+      if (statvfs(folder.path().c_str(), &room) == 0 && room.f_bavail == 0) throw Error(Code::failed, why_full());
+      throw;
+    }
   }
 
   std::vector<std::string> sentences;
@@ -317,6 +333,8 @@ Ending run_program(const LaunchOptions& given) {
   const auto& session = prepared->session;
   // With --json all of it is one document, at the end.
   const bool tells = !options.quiet && !options.json;
+  // Who asked for nothing may never get a profile.
+  if (!outputs.sentence().empty() && makes_profile(options)) sentences.push_back(outputs.sentence());
   if (tells) print(sentences);
   const auto ending = [&] {
     const Gauges gauges(options.gauges, [&] { return prepared->ledgers.views(); });

@@ -1,14 +1,24 @@
 // See output_option.hpp.
 #include "cli/output_option.hpp"
 
+#include <fmt/format.h>
+
 #include "cli/file_option.hpp"
+#include "cli/journal_folder.hpp"
 #include "cli/journals.hpp"
 #include "core/error.hpp"
 
 namespace terrace::cli {
 
 Outputs::Outputs(const std::string& output, const std::vector<std::string>& labels) {
-  if (output.empty()) return;
+  usual_ = environment("TERRACE_PROFILES");
+  if (output.empty()) {
+    if (const auto why = why_no_file_in(usual_.empty() ? "." : usual_); !why.empty()) {
+      usual_ = temporary_folder();
+      sentence_ = fmt::format("{}: the profile goes to {}", why, usual_.string());
+    }
+    return;
+  }
   check_folder_of("--output", output);
   try {
     for (const auto& label : labels)

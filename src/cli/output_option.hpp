@@ -1,6 +1,8 @@
-// --output: found out before the run whether the profile can be written there, as the run may take hours.
+// --output: found out before the run whether the profile can be written there, as the run may take hours. And
+// where profiles go without it.
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
@@ -17,9 +19,15 @@ class Outputs {
   Outputs(const std::string& output, const std::vector<std::string>& labels);
   // Without the option, `otherwise`, or the next free name after it.
   [[nodiscard]] profile::StoreName of(const std::string& label, const std::string& otherwise) const;
+  // For profiles without a name: the one that TERRACE_PROFILES names, or this one; $TMPDIR where no file could be
+  // made there, and then the sentence says so.
+  [[nodiscard]] const std::filesystem::path& usual_folder() const { return usual_; }
+  [[nodiscard]] const std::string& sentence() const { return sentence_; }
 
  private:
   std::map<std::string, profile::StoreName> given_;  // by label
+  std::filesystem::path usual_;
+  std::string sentence_;  // "" where that is as usual
 };
 
 }  // namespace terrace::cli

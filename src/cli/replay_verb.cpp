@@ -74,6 +74,7 @@ int replay_verb(int argc, char** argv) {
     JournalFolder folder(options->keep_journals);
     std::vector<std::string> sentences;
     auto session = build_session(*options, folder.path().string(), sentences);
+    if (!outputs.sentence().empty()) sentences.push_back(outputs.sentence());
     for (const auto& sentence : sentences)
       if (!options->quiet && !options->json) fmt::print(stderr, "terrace: {}\n", sentence);
     bool is_whole = true;

@@ -142,6 +142,16 @@ def test_who_could_not_begin_is_not_said_never_to_have_come(options, made, tmp_p
     assert not any("never loaded" in line for line in done[2]), done[2]
 
 
+@pytest.mark.parametrize("options", [("--memory", "256MiB", "--spill", "/var/tmp"), ("-o", "x.terrace"), ("-q",)])
+def test_a_full_tmpdir_is_said_to_be_full(options, made, tmp_path):
+    try:
+        done = ended(CONDITIONS["TMPDIR full"](made, [str(TERRACE), "run", *options, "--", "true"]), tmp_path)
+    except LackingError as why:
+        pytest.skip(str(why))
+    full = f"terrace: $TMPDIR ({made}/full) is full: Terrace needs some KiB there; set TMPDIR"
+    assert (done[0], done[2]) == ((0, []) if options == ("-q",) else (1, [full]))
+
+
 def test_check_says_that_shared_memory_is_full(made, tmp_path):
     words = [str(TERRACE), "machine", "check"]
     try:

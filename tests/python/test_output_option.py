@@ -45,6 +45,32 @@ def test_a_folder_that_may_not_be_written_is_refused(tmp_path):
     assert done.stderr.startswith(f"terrace: --output {tmp_path}/x.terrace: no file can be made in {tmp_path}: ")
 
 
+@pytest.mark.parametrize("options", [(), ("--quiet",)])
+def test_where_the_usual_folder_is_not_there_the_profile_goes_to_tmpdir(options, tmp_path):
+    """One line says so before the run."""
+    where = {**os.environ, "TERRACE_PROFILES": "/nowhere", "TMPDIR": str(tmp_path)}
+    program = ("sh", "-c", "echo runs >&2")
+    done = run(*options, "--", *program, verb="record", env=where)
+    assert done.returncode == 0
+    (profile,) = tmp_path.glob("*.terrace")
+    assert is_profile_of(profile, "%/sh") or is_profile_of(profile, "%/dash")
+    lines = done.stderr.splitlines()
+    assert (
+        lines[:2] == [f"terrace: there is no folder /nowhere: the profile goes to {tmp_path}", "runs"] or options
+    )
+    assert options == () or lines == ["runs"]
+
+
+def is_profile_of(file, program: str) -> bool:
+    with sqlite3.connect(file) as opened:
+        return opened.execute("SELECT count(*) FROM run WHERE program LIKE ?", (program,)).fetchone() > (0,)
+
+
+def test_who_asked_for_nothing_hears_of_no_folder(tmp_path):
+    done = run("--", "true", env={**os.environ, "TERRACE_PROFILES": "/nowhere", "TMPDIR": str(tmp_path)})
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def named(words: list[object], folder) -> list[str]:
     """The profiles that are there when a launch is over."""
     run(*words, "--", "true", verb="record", cwd=folder)

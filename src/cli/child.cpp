@@ -6,9 +6,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <span>
 #include <sstream>
 
 #include "cli/journal_folder.hpp"
@@ -19,25 +21,64 @@ namespace terrace::cli {
 namespace {
 
 bool g_size_signal_was_default = false;
-volatile pid_t g_child = 0;  // signal handlers have no other way to know it
+// Signal handlers have no other way to know these.
+volatile pid_t g_child = 0;
+sigset_t g_left_alone;  // signals that were ignored or blocked when there was no child yet
 
-void pass_on(int signal) {
-  if (g_child > 0) kill(g_child, signal);
+// What the kernel sends a process because of what that process did.
+constexpr int k_own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPIPE, SIGXCPU, SIGXFSZ};
+// What a terminal sends to all of its foreground process group: to the child as well.
+constexpr int k_of_terminal[] = {SIGINT, SIGQUIT, SIGTSTP, SIGTTIN, SIGTTOU, SIGWINCH};
+
+bool is_one_of(int signal, std::span<const int> signals) {
+  return std::ranges::find(signals, signal) != signals.end();
 }
 
-// A terminal sends these to the child as well, so they are passed on only when a process sent them to us.
-void pass_on_of_process(int signal, siginfo_t* about, void*) {
-  if (about->si_code <= 0) pass_on(signal);  // SI_USER, SI_TKILL, SI_QUEUE; of the kernel: above 0
+// This process caused it.
+void have_usual_effect(int number) {
+  if (sigismember(&g_left_alone, number) == 1) return;
+  signal(number, SIG_DFL);
+  raise(number);  // it comes when the handler has returned
 }
 
-void handle_signals() {
+void pass_on(int number, const siginfo_t& about) {
+  if (about.si_code == SI_QUEUE)
+    sigqueue(g_child, number, about.si_value);
+  else
+    kill(g_child, number);
+}
+
+void stop_without_child(int number) {
+  if (number == SIGTSTP || number == SIGTTIN || number == SIGTTOU) raise(SIGSTOP);
+}
+
+void on_signal(int number, siginfo_t* about, void*) {
+  const auto saved = errno;
+  const bool is_of_process = about->si_code <= 0;  // SI_USER, SI_TKILL, SI_QUEUE; of the kernel: above 0
+  const pid_t child = g_child;
+  // For SIGPIPE and SIGXFSZ the kernel says that the process sent them itself.
+  if (is_of_process ? about->si_pid == getpid() : is_one_of(number, k_own))
+    have_usual_effect(number);
+  else if (child <= 0)
+    stop_without_child(number);
+  else if (is_of_process ? about->si_pid != child : !is_one_of(number, k_of_terminal))  // the child has it already
+    pass_on(number, *about);
+  errno = saved;
+}
+
+// All that can be caught; the C library refuses those that its threads use.
+void handle_signals(const sigset_t& blocked_before) {
+  g_left_alone = blocked_before;
   struct sigaction action {};
-  action.sa_handler = pass_on;
-  for (const int signal : {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT}) sigaction(signal, &action, nullptr);
-  action = {};
-  action.sa_sigaction = pass_on_of_process;
-  action.sa_flags = SA_SIGINFO;
-  for (const int signal : {SIGINT, SIGQUIT}) sigaction(signal, &action, nullptr);
+  action.sa_sigaction = on_signal;
+  action.sa_flags = SA_SIGINFO | SA_RESTART;
+  for (int number = 1; number <= SIGRTMAX; ++number) {
+    struct sigaction before {};
+    if (number == SIGCHLD || number == SIGKILL || number == SIGSTOP) continue;
+    if (sigaction(number, nullptr, &before) != 0) continue;
+    if (before.sa_handler == SIG_IGN) sigaddset(&g_left_alone, number);
+    sigaction(number, &action, nullptr);
+  }
 }
 
 // While this lives signals wait.
@@ -47,14 +88,18 @@ class SignalsWait {
     sigset_t all;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before_);
+    after_ = before_;
   }
-  ~SignalsWait() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  ~SignalsWait() { pthread_sigmask(SIG_SETMASK, &after_, nullptr); }
   SignalsWait(const SignalsWait&) = delete;
   SignalsWait& operator=(const SignalsWait&) = delete;
   [[nodiscard]] const sigset_t& before() const { return before_; }
+  // Then those come, too, that were blocked before: the child may wait for them.
+  void let_all_come() { sigemptyset(&after_); }
 
  private:
   sigset_t before_{};
+  sigset_t after_{};
 };
 
 std::vector<char*> pointers(std::vector<std::string>& strings) {
@@ -98,7 +143,7 @@ pid_t spawn(const std::string& program, char** arguments, char** environment) {
   sigemptyset(&defaults);
   if (g_size_signal_was_default) sigaddset(&defaults, SIGXFSZ);
   posix_spawnattr_setsigdefault(&attributes, &defaults);
-  const SignalsWait wait;  // until there is a child to pass them on to
+  SignalsWait wait;  // until there is a child to pass them on to
   posix_spawnattr_setsigmask(&attributes, &wait.before());
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
   pid_t child = 0;
@@ -113,8 +158,23 @@ pid_t spawn(const std::string& program, char** arguments, char** environment) {
   posix_spawnattr_destroy(&attributes);
   if (problem != 0) refuse_start(program, problem);
   g_child = child;
-  handle_signals();
+  handle_signals(wait.before());
+  wait.let_all_come();
   return child;
+}
+
+// Until it has ended. When it stops, so does this process: who waits for this one (a shell's job control) sees it.
+int wait_for(pid_t child) {
+  int status = 0;
+  while (true) {
+    const auto found = waitpid(child, &status, WUNTRACED);
+    if (found < 0 && errno == EINTR) continue;
+    if (found < 0 || !WIFSTOPPED(status)) return status;
+    siginfo_t about{};
+    const bool continues =
+        waitid(P_PID, static_cast<id_t>(child), &about, WCONTINUED | WNOHANG) == 0 && about.si_pid != 0;
+    if (!continues) raise(SIGSTOP);
+  }
 }
 
 }  // namespace
@@ -140,9 +200,7 @@ Ending run_child(const std::vector<std::string>& command, const std::vector<std:
   auto arguments = pointers(words);
   auto environment = pointers(variables);
   const pid_t child = spawn(words.front(), arguments.data(), environment.data());
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
+  const int status = wait_for(child);
   g_child = 0;
   if (WIFSIGNALED(status)) return {128 + WTERMSIG(status), WTERMSIG(status), child};
   return {WEXITSTATUS(status), 0, child};

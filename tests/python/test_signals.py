@@ -1,5 +1,6 @@
 """What signals that are sent to the launcher come to: the program has each of them once."""
 
+import ctypes
 import fcntl
 import os
 import signal
@@ -12,24 +13,45 @@ from collections.abc import Callable
 import pytest
 from conftest import TERRACE
 
+# All that a program can have: 32 and 33 are the C library's own.
+PASSED_ON = sorted(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP, signal.SIGCHLD})
+
 # Says what it counts, and ends when it has had no signal for a while after the first one.
 COUNTS = """
 import signal, time
 had = []
-for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
-    if signal.getsignal(number) is not signal.SIG_IGN:
-        signal.signal(number, lambda number, frame: had.append(signal.Signals(number).name))
+for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP, signal.SIGCHLD}:
+    if number != signal.SIGINT or signal.getsignal(number) is not signal.SIG_IGN:
+        signal.signal(number, lambda number, frame: had.append(int(number)))
 print("ready", flush=True)
 before = -1
 while not had or before != len(had):
     before = len(had)
-    time.sleep(0.3)
+    time.sleep(0.15)
 print(*had, flush=True)
 """
 
+# Says which signal was sent while it was blocked.
+UNBLOCKS = """
+import signal
+print("ready", flush=True)
+print(int(signal.sigwait({signal.SIGALRM})), flush=True)
+"""
 
-def begun(setup: Callable[[], object]) -> subprocess.Popen[str]:
-    words = [TERRACE, "run", "-q", "--memory", "1GiB", "--spill", "/var/tmp", "--", sys.executable, "-c", COUNTS]
+# Says the value that comes with a signal: the fourth word of what sigwaitinfo(2) tells.
+HAS_VALUE = """
+import ctypes, signal
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGRTMIN + 2})
+mask = (ctypes.c_ulong * 16)(1 << (signal.SIGRTMIN + 1))
+about = (ctypes.c_int * 32)()
+print("ready", flush=True)
+assert ctypes.CDLL(None).sigwaitinfo(mask, about) == signal.SIGRTMIN + 2
+print(about[6], flush=True)
+"""
+
+
+def begun(setup: Callable[[], object], program: str = COUNTS) -> subprocess.Popen[str]:
+    words = [TERRACE, "run", "-q", "--memory", "1GiB", "--spill", "/var/tmp", "--", sys.executable, "-c", program]
     launcher = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, preexec_fn=setup, start_new_session=True)
     assert launcher.stdout is not None
     assert launcher.stdout.readline() == "ready\n"
@@ -42,17 +64,78 @@ def as_usual() -> None:
         signal.signal(number, signal.SIG_DFL)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGQUIT, signal.SIGTERM])
+@pytest.mark.parametrize("number", PASSED_ON)
 def test_what_another_process_sends_is_passed_on(number):
     launcher = begun(as_usual)
     launcher.send_signal(number)
     said, _ = launcher.communicate(timeout=60)
-    assert said == f"{number.name}\n"
+    assert said == f"{int(number)}\n"
     assert launcher.returncode == 0
 
 
-@pytest.mark.parametrize(("key", "name"), [(b"\x03", "SIGINT"), (b"\x1c", "SIGQUIT")])
-def test_what_a_terminal_sends_comes_once(key, name):
+def test_a_signal_that_was_blocked_is_passed_on():
+    launcher = begun(lambda: signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM}), UNBLOCKS)
+    launcher.send_signal(signal.SIGALRM)
+    said, _ = launcher.communicate(timeout=60)
+    assert said == "14\n"
+
+
+def test_a_signal_keeps_its_value():
+    launcher = begun(as_usual, HAS_VALUE)
+    queued = ctypes.CDLL(None).sigqueue(launcher.pid, signal.SIGRTMIN + 2, ctypes.c_void_p(12345))
+    said, _ = launcher.communicate(timeout=60)
+    assert queued == 0
+    assert said == "12345\n"
+
+
+def test_the_time_of_an_alarm_that_was_set_before_is_passed_on():
+    """As after `alarm(1)` and execve(2): the timer is the launcher's, whose process id the program would have."""
+    launcher = begun(lambda: signal.setitimer(signal.ITIMER_REAL, 3))
+    said, _ = launcher.communicate(timeout=60)
+    assert said == f"{int(signal.SIGALRM)}\n"
+
+
+def test_who_waits_sees_that_the_program_stops():
+    words = [TERRACE, "run", "-q", "--", "sh", "-c", "echo $$; kill -STOP $$; echo continued"]
+    launcher = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    _, status = os.waitpid(launcher.pid, os.WUNTRACED)
+    assert os.WIFSTOPPED(status)
+    launcher.send_signal(signal.SIGCONT)
+    said, _ = launcher.communicate(timeout=60)
+    assert said.splitlines()[1:] == ["continued"]
+    assert launcher.returncode == 0
+
+
+def test_what_the_program_sends_to_all_of_its_group_comes_once():
+    words = [
+        TERRACE,
+        "run",
+        "-q",
+        "--",
+        sys.executable,
+        "-c",
+        COUNTS.replace("before = -1", "import os; os.kill(0, 10)\nbefore = -1"),
+    ]
+    done = subprocess.run(words, stdout=subprocess.PIPE, text=True, timeout=60, start_new_session=True, check=True)
+    assert done.stdout.splitlines() == ["ready", "10"]
+
+
+@pytest.mark.parametrize(("setup", "status"), [(signal.SIG_DFL, -signal.SIGPIPE), (signal.SIG_IGN, 0)])
+def test_nobody_reads_what_the_launcher_itself_writes(setup, status):
+    """As for any program: it dies of it, or does not where that is ignored."""
+    reads, writes = os.pipe()
+    os.close(reads)
+    words = [TERRACE, "run", "--memory", "1GiB", "--spill", "/var/tmp", "--", "true"]
+    begins = lambda: signal.signal(signal.SIGPIPE, setup)  # noqa: E731
+    done = subprocess.run(words, stderr=writes, timeout=60, preexec_fn=begins)
+    os.close(writes)
+    assert done.returncode == status
+
+
+@pytest.mark.parametrize(
+    ("key", "number"), [(b"\x03", signal.SIGINT), (b"\x1c", signal.SIGQUIT), (b"\x1a", signal.SIGTSTP)]
+)
+def test_what_a_terminal_sends_comes_once(key, number):
     """The terminal sends it to the launcher and to the program."""
     ours, theirs = os.openpty()
 
@@ -65,7 +148,7 @@ def test_what_a_terminal_sends_comes_once(key, name):
     said, _ = launcher.communicate(timeout=60)
     os.close(ours)
     os.close(theirs)
-    assert said == f"{name}\n"
+    assert said == f"{int(number)}\n"
 
 
 def test_a_program_that_dies_of_it_ends_the_launcher_alike():
@@ -88,4 +171,4 @@ def test_what_is_ignored_stays_ignored():
     time.sleep(0.1)
     launcher.send_signal(signal.SIGTERM)
     said, _ = launcher.communicate(timeout=60)
-    assert said == "SIGTERM\n"
+    assert said == f"{int(signal.SIGTERM)}\n"

@@ -25,6 +25,14 @@ std::size_t OrderedHeap::size_of(const void* block) const noexcept {
   return contains(block) ? working_.load(std::memory_order_relaxed)->space.find(block).size : 0;
 }
 
+bool OrderedHeap::is_no_block(const void* address) const noexcept {
+  if (small_.has_space_at(address)) return small_.order_of(address) < 0 || !memory::BlockArena::begins(address);
+  if (!contains(address)) return false;
+  const auto size = size_of(address);
+  const std::lock_guard guard(mutex_);
+  return !blocks_.contains(reinterpret_cast<std::uint64_t>(address)) && (!is_left() || size > 0);
+}
+
 // Blocks that were freed are kept only where their pages are in nobody's way.
 bool OrderedHeap::has_room(int intent) noexcept {
   return working()->fill.has_room(k_room_to_keep, order_of(intent).places);

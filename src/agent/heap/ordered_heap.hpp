@@ -84,6 +84,9 @@ class OrderedHeap final : private transfer::TouchTraps::Handler {
 
   [[nodiscard]] bool contains(const void* block) const noexcept;
   [[nodiscard]] std::size_t size_of(const void* block) const noexcept;
+  // Whether the address is in the space of these blocks, or of small ones, and no block begins there. Not where
+  // others may map: of what was freed after leave().
+  [[nodiscard]] bool is_no_block(const void* address) const noexcept;
   // Null where the address was not placed.
   [[nodiscard]] const char* where(const void* address) const noexcept;
   // What is known of the range. Throws std::bad_alloc.

@@ -31,6 +31,11 @@ class SmallBlocks {
   }
   // Of a size that fits. Null where there is no memory, or the ordering has no arena.
   void* allocate(std::size_t size, std::size_t alignment, int order, bool zeros) noexcept;
+  // Whether the address is in their address space. Takes no lock.
+  [[nodiscard]] bool has_space_at(const void* address) const noexcept {
+    const auto* const here = space_.load(std::memory_order_acquire);
+    return here && here->contains(address);
+  }
   // The ordering of the block; -1: it is none of these.
   [[nodiscard]] int order_of(const void* block) const noexcept {
     const auto* const here = space_.load(std::memory_order_acquire);

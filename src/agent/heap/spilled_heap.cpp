@@ -148,7 +148,7 @@ void SpilledHeap::apply_all_rights() noexcept {
 memory::RegionSpace::Block SpilledHeap::block_at(const void* address) const noexcept {
   const auto start = reinterpret_cast<std::uint64_t>(address);
   const auto found = space_.find(address);
-  if (found.size == 0 || found.address != start) return {};
+  if (found.size == 0 || found.address != start || kept_.has(start)) return {};
   const auto kind = ranges_.kind_at(start);
   return kind == Kind::block || kind == Kind::other_in_block ? found : memory::RegionSpace::Block{};
 }
@@ -157,6 +157,15 @@ std::size_t SpilledHeap::size_of(const void* block) const noexcept {
   if (!space_.contains(block)) return 0;
   const std::lock_guard guard(mutex_);
   return block_at(block).size;
+}
+
+bool SpilledHeap::is_no_block(const void* address) const noexcept {
+  if (!space_.contains(address) || !is_here()) return false;
+  const auto start = reinterpret_cast<std::uint64_t>(address);
+  const std::lock_guard guard(mutex_);
+  if (block_at(address).size > 0 || left_.contains(align_down(start, k_granule))) return false;
+  const auto kind = ranges_.kind_at(start);
+  return !kind || *kind == Kind::block;
 }
 
 bool SpilledHeap::grow(void* block, std::size_t size) noexcept {
@@ -195,7 +204,6 @@ bool SpilledHeap::release(void* block) noexcept {
   const auto found = block_at(block);
   if (found.size == 0) return false;
   try {
-    if (kept_.has(found.address)) return true;  // it is free already
     if (may_keep(found)) {
       while (kept_.full() || kept_.bytes() + found.size > most_kept_) {
         const auto oldest = kept_.take_oldest();

@@ -58,6 +58,9 @@ class SpilledHeap {
   bool shrink(void* block, std::size_t size) noexcept;
   // False, and nothing happened, where it is none of these blocks.
   bool release(void* block) noexcept;
+  // Whether nothing can begin there: it is within a block, or what the program had there is free. Not in a child
+  // of fork(2).
+  [[nodiscard]] bool is_no_block(const void* address) const noexcept;
   // The size of the block that begins there; 0 where none does: what an allocator of the program's hands out may
   // be a part of a mapping.
   [[nodiscard]] std::size_t size_of(const void* block) const noexcept;

@@ -15,7 +15,9 @@
 #include "agent/heap/spilled_heap.hpp"
 #include "agent/heap/spilled_small.hpp"
 #include "agent/interpose/grown_blocks.hpp"
+#include "agent/interpose/invalid_blocks.hpp"
 #include "agent/interpose/next.hpp"
+#include "agent/interpose/spilled_blocks.hpp"
 #include "agent/lifecycle/in_process.hpp"
 #include "agent/lifecycle/process.hpp"
 #include "core/rounding.hpp"
@@ -109,7 +111,7 @@ int small_order(const void* block) {
 
 bool release_small(void* block) {
   const int order = small_order(block);
-  if (order < 0) return false;
+  if (order < 0 || !memory::BlockArena::begins(block)) return false;
   const observe::Inside inside;
   const auto saved = errno;
   SmallBlocks::release(order, block);
@@ -132,43 +134,14 @@ bool release_ordered(void* block) {
   const observe::OwnTime own;
   const observe::Inside inside;
   const auto saved = errno;
-  ordered_heap()->release(block);
-  errno = saved;
-  return true;
-}
-
-bool is_spilled(const void* block) {
-  const auto* const heap = spilled_heap();
-  return heap && heap->size_of(block) > 0;
-}
-
-// False where it is no block over a file. In a child of fork(2) such a block is a mapping, and stays until it
-// ends.
-bool release_spilled(void* block) {
-  if (!is_spilled(block)) return false;
-  if (!process()) return true;
-  const observe::OwnTime own;
-  const observe::Inside inside;
-  const auto saved = errno;
-  spilled_heap()->release(block);
-  errno = saved;
-  return true;
-}
-
-// Without its place being another: false where that cannot be.
-bool resize_spilled(void* block, std::size_t old_size, std::size_t size) {
-  if (!is_spilled(block) || !process() || observe::t_thread.inside != 0) return false;
-  const observe::OwnTime own;
-  const observe::Inside inside;
-  const auto saved = errno;
-  const bool done = size > old_size ? spilled_heap()->grow(block, size) : spilled_heap()->shrink(block, size);
+  const bool done = ordered_heap()->release(block);
   errno = saved;
   return done;
 }
 
 // Whether it was one of ours, which then is free.
 bool release_big(void* block) {
-  if (is_small_spilled(block)) {
+  if (is_small_spilled(block) && memory::BlockArena::begins(block)) {
     release_small_spilled(block);
     return true;
   }
@@ -178,13 +151,13 @@ bool release_big(void* block) {
   auto* const space = regions();
   if (!space || !space->contains(block)) [[likely]]
     return false;
-  if (!process() && space->find(block).size == 0) return false;  // where one of ours was that was unmapped
+  const auto found = space->find(block);
+  if (found.address != reinterpret_cast<std::uint64_t>(block)) return false;
   const observe::OwnTime own;
   const observe::Inside inside;
   const auto saved = errno;
   if (auto* const here = process()) {
-    const auto found = space->find(block);
-    if (found.size > 0) here->objects->remove(found.address, found.address + found.size);
+    here->objects->remove(found.address, found.address + found.size);
     grow_big_block(*here, found.size);
     if (!here->simulated) tell_of_freed(found.size);
   }
@@ -330,11 +303,13 @@ TERRACE_EXPORT void free(void* block) noexcept {
   if (!block) return;
   if (agent::is_for_terrace(block)) return agent::g_library_blocks.release(block);
   if (agent::release_big(block)) return;
+  agent::expect_block(block, "free(): invalid pointer\n");
   if (const auto* const next = agent::next_allocator()) next->free(block);
 }
 
 TERRACE_EXPORT void* realloc(void* block, size_t size) noexcept {
   if (!block) return malloc(size);
+  agent::expect_block(block, "realloc(): invalid pointer\n");
   if (size == 0 && (agent::is_for_terrace(block) || agent::size_of_big(block) > 0)) {
     free(block);
     return nullptr;

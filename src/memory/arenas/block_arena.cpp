@@ -139,6 +139,13 @@ void BlockArena::release(unsigned number, void* block) noexcept {
   ++kept.count;
 }
 
+bool BlockArena::begins(const void* address) noexcept {
+  const auto* const run = ExtentPages::run_of(address);
+  if (!run) return false;
+  const auto offset = reinterpret_cast<std::uint64_t>(address) - run->address;
+  return offset % run->block == 0 && (run->size_class == Arena::k_classes || offset < run->blocks * run->block);
+}
+
 std::size_t BlockArena::size_of(const void* block) noexcept { return ExtentPages::run_of(block)->block; }
 
 void BlockArena::purge(unsigned number) noexcept {

@@ -35,6 +35,8 @@ class BlockArena {
   static void* allocate(unsigned number, std::size_t size, std::size_t alignment, bool zeros) noexcept;
   // A block of this arena.
   static void release(unsigned number, void* block) noexcept;
+  // Whether a block begins at this address of an extent; false also for what was given back whole.
+  static bool begins(const void* address) noexcept;
   // Bytes that the block has.
   static std::size_t size_of(const void* block) noexcept;
   // What is kept for the next block goes back to the source at once: what the calling thread has in its caches,

@@ -1,0 +1,48 @@
+// See invalid_blocks.hpp.
+#include "agent/interpose/invalid_blocks.hpp"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+#include "agent/heap/ordered_heap.hpp"
+#include "agent/heap/spilled_heap.hpp"
+#include "agent/heap/spilled_small.hpp"
+#include "agent/lifecycle/in_process.hpp"
+#include "agent/lifecycle/process.hpp"
+#include "memory/arenas/block_arena.hpp"
+#include "memory/region_space.hpp"
+
+namespace terrace::agent {
+
+namespace {
+
+bool is_no_region(const void* address) noexcept {
+  const auto* const space = regions();
+  if (!space || !space->contains(address)) return false;
+  const auto found = space->find(address);
+  if (found.size > 0) return found.address != reinterpret_cast<std::uint64_t>(address);
+  return process() != nullptr;  // else one of ours may have been unmapped there
+}
+
+}  // namespace
+
+bool is_no_block(const void* address) noexcept {
+  if (const auto* const heap = ordered_heap(); heap && heap->is_no_block(address)) return true;
+  if (const auto* const small = spilled_small(); small && small->contains(address))
+    return !memory::BlockArena::begins(address);
+  if (const auto* const heap = spilled_heap(); heap && heap->is_no_block(address)) return true;
+  return is_no_region(address);
+}
+
+void expect_block(const void* address, const char* line) noexcept {
+  if (!is_no_block(address)) return;
+  // Not write(): that is the program's, interposed.
+  syscall(SYS_write, STDERR_FILENO, line, std::strlen(line));
+  std::abort();
+}
+
+}  // namespace terrace::agent

@@ -1,19 +1,20 @@
 """What a run says that its plan gained, against the iterations that its journal has.
 
 Independent of the program's own verdict: iterations are added up from their phases, and which of them were without
-and with the plan is told by when plans came into force, when their moves were done and when one was undone.
+and with the plan is told by when plans came into force, when their moves were done and when one was undone. Those
+count that are next to each other: the last without the plan and the first with it; where it was taken away the
+last with it and those without it after.
 """
 
 from __future__ import annotations
 
-import math
 import re
 import sqlite3
 import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-KEPT = 64  # the last iterations of a placement, of which the median is taken
+KEPT = 16  # iterations at most, of which the median is taken
 SAME = 1e-3  # share by which times may differ that are the same
 LEAST_SHARE = 0.75  # of the iterations that the journal has: those of which a phase was heard of late do not count
 # How the notes begin that end the comparison with iterations without a plan that was in force.
@@ -33,7 +34,7 @@ class Iteration:
 
 @dataclass(frozen=True)
 class Proof:
-    """What the program found, and what its journal gives: a pair is the least and the most that it can be."""
+    """What the program found, and what its journal gives."""
 
     unplaced: float
     placed: float
@@ -42,6 +43,7 @@ class Proof:
     undone: bool
     without: list[Iteration]
     with_it: list[Iteration]
+    taken_away: bool = False  # once: then `with_it` is before `without`
 
     @property
     def gain(self) -> float:
@@ -52,11 +54,28 @@ class Proof:
         """The journal's."""
         if not self.without or not self.with_it:
             return None
-        before, after = (
-            statistics.median(one.time for one in iterations[-KEPT:])
-            for iterations in (self.without, self.with_it)
-        )
+        before, after = (statistics.median(times) for times in self.times(0, 0))
         return 1 - after / before
+
+    def times(self, more_without: int, more_with: int) -> tuple[list[float], list[float]]:
+        """Of the iterations without and with the plan that are next to each other, and of so many more."""
+        without, with_it = ([one.time for one in some] for some in (self.without, self.with_it))
+        if self.taken_away:
+            return without[-KEPT - more_without :], with_it[-KEPT - more_with :]
+        return without[-KEPT - more_without :], with_it[: KEPT + more_with]
+
+    @property
+    def noise(self) -> float:
+        """Share of an iteration's time by which medians may differ although nothing else does: the larger range of
+        quartiles."""
+        return max(SAME, *(_spread(times) for times in self.times(0, 0)))
+
+
+def _spread(times: Sequence[float]) -> float:
+    if len(times) < 2:
+        return 0.0
+    low, middle, high = statistics.quantiles(times, n=4, method="inclusive")
+    return (high - low) / middle
 
 
 def bounds(times: Sequence[float], count: int) -> tuple[float, float]:
@@ -88,12 +107,11 @@ def proofs(store: sqlite3.Connection) -> Iterator[Proof]:
         if judged is not None:
             ended = [one for one in iterations if one.ended <= judged]
             without = ended[max(len(ended) - count_unplaced, 0) :]
-            with_it = [one for one in with_it if one not in without]
-            if undone:
-                with_it = [one for one in with_it if one.begun < without[0].begun]
+            with_it = [one for one in with_it if one.begun < without[0].begun]
         elif undone:
             without, with_it = [], []
-        yield Proof(unplaced, placed, count_unplaced, count_placed, bool(undone), without, with_it)
+        counts = (count_unplaced, count_placed)
+        yield Proof(unplaced, placed, *counts, bool(undone), without, with_it, judged is not None)
 
 
 def _in_force(
@@ -146,21 +164,45 @@ def wrong(found: Sequence[Proof], lines: Sequence[str]) -> list[str]:
         gains = ", ".join(f"{one.gain:+.2%}" for one in found) or "none"
         texts.append(f"said {said:+.1%}, in the journal's proof {gains}")
     for one in found:
-        for name, median, count, iterations in (
-            ("without", one.unplaced, one.iterations_unplaced, one.without),
-            ("with", one.placed, one.iterations_placed, one.with_it),
-        ):
-            texts += _wrong_times(name, median, count, iterations)
+        texts += _wrong_times(one)
+        texts += _wrong_sign(one, said)
     return texts
 
 
-def _wrong_times(name: str, median: float, count: int, iterations: Sequence[Iteration]) -> Iterator[str]:
-    if not LEAST_SHARE * len(iterations) <= count <= len(iterations) or count == 0:
-        yield f"{count} iterations {name} the plan, by the journal {len(iterations)}"
+def _wrong_sign(one: Proof, said: float | None) -> Iterator[str]:
+    """Where others had the processor less in iterations with the plan than before, that is not the plan's gain: it
+    may be said to be smaller, but not to be a loss."""
+    by_journal = one.gain_by_iterations
+    if said is None or by_journal is None or abs(by_journal) <= one.noise:
         return
-    times = [one.time for one in iterations[-(KEPT + len(iterations) - count) :]]
-    low, high = bounds(times, min(count, KEPT))
-    # Where others had the processor less in iterations with the plan than before, that is not the plan's gain.
-    most = math.inf if name == "with" else high * (1 + SAME)
-    if not low * (1 - SAME) <= median <= most:
-        yield f"an iteration {name} the plan: said {median:.6f} s, by the journal {low:.6f} to {high:.6f}"
+    if said * by_journal < 0 and abs(said) > max(one.noise, _rounding(said)):
+        yield f"said {said:+.1%}, by the journal {by_journal:+.1%} and the noise {one.noise:.1%}"
+
+
+def _more(count: int, there: int) -> int:
+    """Of the iterations that the journal has, how many may not have counted among those next to each other."""
+    return min(there - count, round(KEPT / LEAST_SHARE) - KEPT)
+
+
+def _wrong_times(one: Proof) -> Iterator[str]:
+    counts = (one.iterations_unplaced, one.iterations_placed)
+    there = (len(one.without), len(one.with_it))
+    named = tuple(zip(("without", "with"), counts, there, strict=True))
+    wrong_counts = [
+        f"{count} iterations {name} the plan, by the journal {most}"
+        for name, count, most in named
+        if count == 0 or not LEAST_SHARE * min(most, KEPT) <= count <= most
+    ]
+    if wrong_counts:
+        yield from wrong_counts
+        return
+    times = one.times(*(_more(count, most) for _, count, most in named))
+    low, high = zip(
+        *(bounds(some, min(count, KEPT)) for some, count in zip(times, counts, strict=True)), strict=True
+    )
+    # What others did while the plan was in force may be taken out of its gain, but makes no loss: an iteration
+    # with it is said to take at most as long as one without.
+    most = (high[0], max(high))
+    for (name, _, _), median, least, longest in zip(named, (one.unplaced, one.placed), low, most, strict=True):
+        if not least * (1 - SAME) <= median <= longest * (1 + SAME):
+            yield f"an iteration {name} the plan: said {median:.6f} s, by the journal {least:.6f} to {longest:.6f}"

@@ -52,11 +52,9 @@ def journal(*, undone=False, again=False, replanned=None):
         what = "the plan is undone: 40.0 % longer" if undone else "the plan is in force again: as long"
         store.execute("INSERT INTO note VALUES (1, ?, ?)", (times[73][0], what))
         without = range(70, 73)
-        with_it = [i for i in with_it if i < 70 or (again and i >= 73)]
-    medians = (
-        statistics.median([times[number][1] for number in numbers][-proof.KEPT :])
-        for numbers in (without, with_it)
-    )
+        with_it = [i for i in with_it if i < 70]
+    near = (without[-proof.KEPT :], with_it[-proof.KEPT :] if undone or again else with_it[: proof.KEPT])
+    medians = (statistics.median([times[number][1] for number in numbers]) for numbers in near)
     row = (*medians, len(without), len(with_it), undone)
     store.execute("INSERT INTO proof VALUES (1, 0, ?, ?, ?, ?, ?)", row)
     return store
@@ -95,6 +93,51 @@ def test_other_iterations_are_told(change, told):
     store.execute(change)
     found = list(proof.proofs(store))
     assert told in "\n".join(proof.wrong(found, [line(found[0].gain)]))
+
+
+@pytest.mark.parametrize("capped", [False, True])
+def test_what_is_next_to_each_other_counts(capped):
+    """A program that becomes slower, or faster, for reasons of its own gains nothing by that."""
+    store = journal()
+    if capped:
+        store.execute("UPDATE proof SET iterations_unplaced = 16, iterations_placed = 16")
+    store.execute("UPDATE phase_instance SET ended = ended + 3 WHERE iteration > 65 OR iteration < 20")
+    found = list(proof.proofs(store))
+    assert proof.wrong(found, [line(found[0].gain)]) == []
+
+
+@pytest.mark.parametrize(("undone", "placed"), [(False, 5.0), (True, 5.0), (False, 1.1), (False, 0.9)])
+def test_equal_times_are_no_loss_and_no_gain(undone, placed):
+    store = journal(undone=undone)
+    store.execute("UPDATE phase_instance SET ended = begun + 0.15")
+    store.execute("UPDATE proof SET unplaced = 0.3, placed = 0.3 * ?", (placed,))
+    found = list(proof.proofs(store))
+    assert found[0].gain_by_iterations == pytest.approx(0)
+    assert "an iteration with the plan" in "\n".join(proof.wrong(found, [line(1 - placed)]))
+
+
+def test_what_others_did_may_be_taken_out_of_a_gain():
+    store = journal()
+    store.execute("UPDATE proof SET placed = 0.9 * unplaced")
+    found = list(proof.proofs(store))
+    assert proof.wrong(found, [line(0.1)]) == []
+
+
+def test_a_gain_that_is_said_to_be_a_loss_is_told():
+    store = journal()
+    store.execute("UPDATE proof SET placed = 1.2 * unplaced")
+    found = list(proof.proofs(store))
+    told = "\n".join(proof.wrong(found, [line(-0.2)]))
+    assert "said -20.0%, by the journal +49" in told
+    assert "an iteration with the plan" in told
+
+
+def test_a_sign_within_the_noise_is_not_told():
+    store = journal()
+    store.execute("UPDATE phase_instance SET ended = begun + 0.5 + (iteration % 5) * 0.1 + (begun > 43.5) * 0.02")
+    found = list(proof.proofs(store))
+    assert found[0].noise > 0.1
+    assert not any("noise" in one for one in proof.wrong(found, [line(0.04)]))
 
 
 def test_an_undone_plan_without_a_note_proves_nothing():

@@ -95,6 +95,7 @@ def row(plain, ours, *, wrong=()):
         "peak": {way: [1 << 30] for way in cost.WAYS},
         "wrong": list(wrong),
         "said": [],
+        "left": [],
     }
 
 
@@ -106,8 +107,8 @@ def test_the_median_is_what_counts(ours, holds, monkeypatch):
 
 def test_a_run_with_other_output_is_told(monkeypatch):
     monkeypatch.setattr(cost, "rows", lambda: [row([1.0], [1.0], wrong=["terrace: 'a' became 'b'"])])
-    assert not cost._same_output(cost.OURS).holds
-    assert cost._same_output(cost.OFF).holds
+    assert not cost.same_output(cost.rows(), cost.OURS).holds
+    assert cost.same_output(cost.rows(), cost.OFF).holds
 
 
 def test_more_memory_is_told(monkeypatch):
@@ -133,3 +134,31 @@ def test_a_killed_run_is_no_level_run(monkeypatch):
     assert over_file._level().holds
     each["seconds"][over_file.SWAP] = [1.9]
     assert not over_file._level().holds
+
+
+def cost_row(**changed):
+    ways = {way: [1.0] for way in cost.WAYS}
+    return {"program": "one", "seconds": ways, "wrong": [], "said": [], "left": [], **changed}
+
+
+@pytest.mark.parametrize("what", ["wrong", "said", "left"])
+def test_an_output_is_as_plain_without_lines_and_files_of_ours(what):
+    assert cost.same_output([cost_row()], cost.OURS).holds
+    assert cost.same_output([cost_row(**{what: ["off: that"]})], cost.OURS).holds
+    found = cost.same_output([cost_row(**{what: ["terrace: that"]})], cost.OURS)
+    assert not found.holds
+    assert "one: terrace: that" in found.text
+
+
+def test_files_are_compared_with_those_of_plain_runs(tmp_path):
+    for name in ("data/0000A1", "data/17", "kept"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    usual = [cost.files_of(tmp_path)]
+    (tmp_path / "data/0000A2").touch()
+    assert cost.other_files(usual, cost.files_of(tmp_path)) == []
+    (tmp_path / "program.terrace").touch()
+    assert cost.other_files(usual, cost.files_of(tmp_path)) == ["leaves program.terrace"]
+    (tmp_path / "kept").unlink()
+    assert cost.other_files(usual, cost.files_of(tmp_path)) == ["leaves program.terrace", "lacks kept"]
+    assert cost.other_files([*usual, {"data"}], {"data"}) == []

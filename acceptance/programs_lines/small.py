@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import shutil
-import sqlite3
 import statistics
 import subprocess
 import time
@@ -19,6 +18,7 @@ from harness import ROOT, SETTINGS, TERRACE, Line, Measured, keep_part
 
 from programs_lines.cases import chosen_names
 from programs_lines.needed import require
+from programs_lines.profiles import was_watched
 from programs_lines.runs import OURS, PLAIN, scratch
 from programs_lines.watched import MACHINE
 
@@ -48,7 +48,8 @@ PROGRAMS: dict[str, str] = {
     "find": "for i in 1 2 3 4 5; do find $ROOT/src $ROOT/tests -type f -name '*.?pp' -exec cat {} + | cksum; done",
     "sh": "i=0; while [ $i -lt 1500000 ]; do i=$((i + 1)); done; echo $i",
 }
-
+# Of them, those that hold enough for their pages to be watched. The others have too little, or files alone.
+WATCHABLE = ("xz", "zstd", "python3", "python3, many", "g++ -c")
 
 Row = dict[str, Any]
 
@@ -87,14 +88,6 @@ def _once(words: str, way: str, where: Path) -> tuple[float, bytes]:
 def _profile(where: Path) -> Path:
     """Of the last run that was watched, beside the folder that programs run in."""
     return where.with_name(f"{where.name}.terrace")
-
-
-def was_watched(profile: Path) -> bool:
-    """Whether the pages of an object were."""
-    if not profile.exists():
-        return False
-    with sqlite3.connect(profile) as store:
-        return any("objects are watched by" in text for (text,) in store.execute("SELECT text FROM note"))
 
 
 def _measured(name: str, where: Path) -> Row:
@@ -159,14 +152,21 @@ def judged(found: list[Row], way: str) -> tuple[str, bool]:
     return text, not beyond and not wrong
 
 
+def not_seen(found: list[Row]) -> list[str]:
+    """Those whose pages should have been watched."""
+    return [row["program"] for row in found if row["program"] in WATCHABLE and not row["seen"]]
+
+
 def _all(way: str) -> Measured:
     found = _found()
     text, holds = judged(found, way)
     if way == WATCHED:
         seen = [row["program"] for row in found if row["seen"]]
+        unseen = not_seen(found)
         text += f"\nin {len(seen)} of {len(found)} there was something to watch: {', '.join(seen) or 'none'}"
+        text += f"\nnot watched, although there is something: {', '.join(unseen)}" if unseen else ""
         text += f"\nbeside, where nothing is watched: {judged(found, OURS)[0].splitlines()[0]}"
-        holds = holds and bool(seen)
+        holds = holds and not unseen
     rows = [
         {
             "program": row["program"],
@@ -190,7 +190,7 @@ LINES = [
     Line(
         "programs that cannot gain, watched",
         "the same where Terrace watches, plans and moves, on one node called two kinds of memory: at most 1 %, "
-        "output as without",
+        "output as without, and what can be watched is",
         functools.partial(_all, WATCHED),
     ),
 ]

@@ -25,6 +25,15 @@ def test_each_way_is_judged_by_itself():
     assert text.splitlines() == ["1 of 2 lose at most 1%; the worst +2.0%, one", "one +2.0%"]
 
 
+def test_what_can_be_watched_has_to_be():
+    assert set(small.WATCHABLE) < set(small.PROGRAMS)
+    found = [row(name, [1.0], [1.0]) for name in small.PROGRAMS]
+    assert small.not_seen(found) == []
+    for one in found:
+        one["seen"] = one["program"] in ("xz", "sort")
+    assert small.not_seen(found) == [name for name in small.WATCHABLE if name != "xz"]
+
+
 def test_other_output_falls_short():
     text, holds = small.judged([row("one", [1.0], [1.0], wrong=[small.WATCHED])], small.WATCHED)
     assert not holds

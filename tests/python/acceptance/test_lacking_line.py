@@ -25,3 +25,20 @@ def test_lines_of_how_the_run_went_are_left_out():
 
 def test_there_is_a_system_that_lacks_nothing():
     assert lacking.ALL_THERE in lacking._conditions().CONDITIONS
+
+
+def test_where_pages_can_be_watched_they_have_to_be():
+    conditions = lacking._conditions().CONDITIONS
+    assert set(lacking.NOT_WATCHED) | set(lacking.NOT_MOVED) < set(conditions)
+    found = [{"name": name, "why": "", "seen": ["g++, 0 moves", "sweeps, 12 moves"]} for name in conditions]
+    assert lacking.short_of(found) == []
+    for each in found:
+        each["seen"] = ["g++, 7 moves"]
+    able = [name for name in conditions if name not in lacking.NOT_WATCHED]
+    assert lacking.short_of(found) == [f"{name}: sweeps was not watched" for name in able]
+    for each in found:
+        each["seen"] = ["sweeps, 0 moves"]
+    assert lacking.short_of(found) == [
+        f"{name}: nothing of sweeps was moved" for name in able if name not in lacking.NOT_MOVED
+    ]
+    assert lacking.short_of([{"name": "no /sys", "why": "no rights", "seen": []}]) == []

@@ -132,6 +132,7 @@ void SpilledHeap::after_fork() noexcept {
 }
 
 void SpilledHeap::in_child() noexcept {
+  is_copy_ = true;
   spill_->in_child();
   apply_all_rights();
   unlock();
@@ -160,7 +161,7 @@ std::size_t SpilledHeap::size_of(const void* block) const noexcept {
 }
 
 bool SpilledHeap::is_no_block(const void* address) const noexcept {
-  if (!space_.contains(address) || !is_here()) return false;
+  if (!space_.contains(address) || is_copy_) return false;
   const auto start = reinterpret_cast<std::uint64_t>(address);
   const std::lock_guard guard(mutex_);
   if (block_at(address).size > 0 || left_.contains(align_down(start, k_granule))) return false;

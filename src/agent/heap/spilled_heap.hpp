@@ -150,6 +150,7 @@ class SpilledHeap {
   std::unique_ptr<transfer::SpillEngine> spill_;
   void (*no_room_)(std::size_t size);
   pid_t process_;
+  bool is_copy_ = false;            // in a child of fork(2); known without a call, which a filter may kill for
   std::atomic<bool> locks_{false};  // something has been locked
   mutable std::mutex mutex_;        // before the space's own
   KeptBlocks kept_;

@@ -34,7 +34,7 @@ bool is_no_block(const void* address) noexcept {
   if (const auto* const heap = ordered_heap(); heap && heap->is_no_block(address)) return true;
   if (const auto* const small = spilled_small(); small && small->contains(address))
     return !memory::BlockArena::begins(address);
-  if (const auto* const heap = spilled_heap(); heap && heap->is_no_block(address)) return true;
+  if (const auto* const heap = spilled_heap(); heap && process() && heap->is_no_block(address)) return true;
   return is_no_region(address);
 }
 

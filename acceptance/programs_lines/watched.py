@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import functools
 import statistics
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from harness import SETTINGS, TERRACE, Line, Measured, keep_part
 
 from programs_lines.cases import CASES, Case, chosen
-from programs_lines.cost import difference, over, within
+from programs_lines.cost import difference, memory, over, within
+from programs_lines.profiles import moves_of, was_watched
 from programs_lines.runs import PLAIN, Ran, forget
 
 MACHINE = Path(__file__).with_name("same_node.toml")
@@ -27,34 +30,58 @@ PREFIXES: dict[str, list[str]] = {
 }
 # postgres runs as a user that may write nothing there; a build's processes are over before anything is learned.
 _NOT = ("postgres", "g++", "python3 -m test, processes")
+# Those with enough data for watching, and, of them, those with the time for a plan and its moves: else the line
+# would not tell what these cost.
+WATCHABLE = ("lmp, liquid", "hpcc", "redis-server")
+MOVABLE = ("lmp, liquid", "hpcc")
 
 Row = dict[str, Any]
 
 
-def _once(case: Case, way: str) -> tuple[Ran, str]:
+@contextmanager
+def _once(case: Case, way: str) -> Iterator[tuple[Ran, str, Path]]:
+    """With the profile, which is beside the folder that the program runs in."""
     done = case.run(PREFIXES[way], {})
     try:
-        return done, case.outcome(done)
+        yield done, case.outcome(done), done.folder.with_name("kept.terrace")
     finally:
         forget(done)
 
 
 def measured(case: Case) -> Row:
     """All turns of a program; the first run, which reads from the disk, counts for its output alone."""
-    _, truth = _once(case, PLAIN)
+    with _once(case, PLAIN) as (_, truth, _):
+        pass
     seconds: dict[str, list[float]] = {way: [] for way in PREFIXES}
     cpu: dict[str, list[float]] = {way: [] for way in PREFIXES}
+    peak: dict[str, list[int]] = {way: [] for way in PREFIXES}
     wrong: list[str] = []
+    seen: dict[str, int] = dict.fromkeys((WATCHED, PLACED), 0)
+    moves: list[int] = []
     said: dict[str, int] = dict.fromkeys(PREFIXES, 0)
     for turn in range(SETTINGS.turns):
         for way in PREFIXES if turn % 2 == 0 else reversed(PREFIXES):
-            done, outcome = _once(case, way)
-            seconds[way].append(done.seconds)
-            cpu[way].append(done.cpu)
+            with _once(case, way) as (done, outcome, profile):
+                seconds[way].append(done.seconds)
+                cpu[way].append(done.cpu)
+                peak[way].append(done.peak)
+                if way != PLAIN:
+                    seen[way] += was_watched(profile)
+                if way == PLACED:
+                    moves.append(moves_of(profile))
             said[way] = max(said[way], sum(line.startswith("terrace: ") for line in done.err.splitlines()))
             if outcome != truth:
                 wrong.append(f"{case.name}, {way}: {difference(truth, outcome)}")
-    return {"program": case.name, "seconds": seconds, "cpu": cpu, "wrong": wrong, "said": said}
+    return {
+        "program": case.name,
+        "seconds": seconds,
+        "cpu": cpu,
+        "peak": peak,
+        "wrong": wrong,
+        "said": said,
+        "seen": seen,
+        "moves": moves,
+    }
 
 
 @functools.cache
@@ -77,31 +104,61 @@ def _output() -> Measured:
     return Measured("\n".join(text), not wrong)
 
 
+def unseen(found: list[Row], way: str) -> list[str]:
+    """Of programs that have enough data and run long enough: those of which a run was not watched, or, where data
+    are placed, the usual run moved nothing."""
+    texts = [
+        f"{row['program']}: watched in {row['seen'][way]} of {len(row['seconds'][way])} runs"
+        for row in found
+        if row["program"] in WATCHABLE and row["seen"][way] < len(row["seconds"][way])
+    ]
+    if way == PLACED:
+        still = [row for row in found if row["program"] in MOVABLE and statistics.median(row["moves"]) == 0]
+        texts += [f"{row['program']}: nothing was moved" for row in still]
+    return texts
+
+
 def _time(way: str) -> Measured:
     found = rows()
     text, holds = within({row["program"]: over(row, "seconds", way) for row in found})
+    missing = unseen(found, way)
+    text = "\n".join([text, *missing])
     table = [
         {
             "program": row["program"],
             "plain_s": f"{statistics.median(row['seconds'][PLAIN]):.2f}",
             "loss": f"{over(row, 'seconds', way):+.1%}",
             "loss_of_cpu": f"{over(row, 'cpu', way):+.1%}",
+            "watched": f"{row['seen'][way]} of {len(row['seconds'][way])}",
+            **({"moves": f"{statistics.median(row['moves']):.0f}"} if way == PLACED else {}),
         }
         for row in found
     ]
-    return Measured(text, holds, table)
+    return Measured(text, holds and not missing, table)
 
 
 LINES = [
     Line("watched programs: output", "learned from, planned and moved: as without", _output),
     Line(
         "watched programs: time, learning",
-        "`terrace run --profile`, which learns to the end: within 3 %, medians of interleaved runs",
+        "`terrace run --profile`, which learns to the end: within 3 %, medians of interleaved runs; what can be "
+        "watched is",
         functools.partial(_time, WATCHED),
     ),
     Line(
         "watched programs: time, placing",
-        "two kinds of memory that are one node, so that nothing can be won: within 3 %, medians",
+        "two kinds of memory that are one node, so that nothing can be won: within 3 %, medians; what can be "
+        "watched and moved is",
         functools.partial(_time, PLACED),
+    ),
+    Line(
+        "watched programs: memory, learning",
+        "the control group's largest use within 5 % and 64 MiB of plain; medians",
+        lambda: memory(rows(), WATCHED),
+    ),
+    Line(
+        "watched programs: memory, placing",
+        "the same where data are planned and moved",
+        lambda: memory(rows(), PLACED),
     ),
 ]

@@ -76,6 +76,11 @@ class Model:
         capacities = self.machine.capacities
         return min(capacities[self.machine.fastest_first(domain)[0]] for domain in self._domains())
 
+    @property
+    def has_choice(self) -> bool:
+        """Whether any domain has a second place: a chunk stays in its domain."""
+        return any(len(self.machine.fastest_first(domain)) > 1 for domain in self._domains())
+
     def budget(self, limit: str | None) -> list[int]:
         """Bytes by place of what --budget ("hbm=16GiB") or --fast ("16GiB") says; empty (all) for None."""
         with core_errors():

@@ -39,12 +39,14 @@ class Refinement {
         index_(problem),
         now_(best.schedule),
         seconds_(best.prediction.total.value) {
+    // Work is counted where a change is tried: items that have nowhere else to go would be tried without end.
     for (std::uint32_t i = 0; i < problem.items.size(); ++i)
-      if (problem.items[i].pinned == k_no_place) free_.push_back(i);
+      if (problem.items[i].pinned == k_no_place && places(i).size() > 1) free_.push_back(i);
   }
 
   // The search goes on from where the last kick led, as long as that is not much worse than the best.
   void run() {
+    if (free_.empty()) return;
     descend();
     auto base = std::pair(now_, seconds_);
     for (int fruitless = 0; fruitless < k_fruitless_kicks && left_ > 0; ++fruitless) {
@@ -148,7 +150,7 @@ class Refinement {
   void kick() {
     if (random_() % k_paces_kept == 0) now_.copies_keep = k_keeps[random_() % k_keeps.size()];
     const auto items = k_least_kick + random_() % (k_largest_kick - k_least_kick + 1);
-    for (std::uint32_t n = 0; n < items && !free_.empty(); ++n) {
+    for (std::uint32_t n = 0; n < items; ++n) {
       const auto item = free_[random_() % free_.size()];
       const auto choices = intervals(item);
       const auto interval = choices[random_() % choices.size()];
@@ -173,7 +175,7 @@ class Refinement {
   double cells_;  // items x phases
   std::uint32_t phases_;
   model::ProblemIndex index_;
-  std::vector<std::uint32_t> free_;  // items that are not pinned
+  std::vector<std::uint32_t> free_;  // items that have another place to go to
   std::mt19937 random_{1};
   model::Schedule now_;
   double seconds_;  // of now_

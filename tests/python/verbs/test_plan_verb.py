@@ -6,6 +6,8 @@ from types import SimpleNamespace
 import pytest
 from terrace import _core, units
 from terrace.output import console
+from terrace.solve.model import Model
+from terrace.store.reader import Store
 from terrace.verbs.plan import parse_sweep, print_moves
 
 MIB = 1 << 20
@@ -42,6 +44,22 @@ def test_a_budget_reads_the_same_everywhere(terrace, store_path, tmp_path):
     assert 'budget = ["dram=1MB"]' in target.read_text()
     assert "dram=1MB" in terrace("plan", store_path, "--budget", "dram=1MB", "--confidence", "0").stdout
     assert ", dram=1MB; seconds" in terrace("bounds", store_path, "--budget", "dram=1000000").stdout
+
+
+@pytest.mark.parametrize("more", [(), ("--confidence", "0"), ("--sweep", "fast=1MiB:8MiB")])
+def test_a_machine_of_one_kind_of_memory_is_refused_at_once(terrace, store_path, more):
+    """It has nothing to plan for."""
+    done = terrace("plan", store_path, "--machine", "ddr5-nvme", *more)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "terrace: ddr5-nvme has one kind of memory: there is nothing to plan\n"
+
+
+def test_draws_of_a_problem_without_choice_end(store_path):
+    """Items that have nowhere else to go are not tried there: that would be work that nothing counts."""
+    store = Store(store_path)
+    model = Model(store, store.run(), "ddr5-nvme")
+    sure = model.sure_plan(model.problem(), "auto", 20)
+    assert sure.regrets == [0.0] * 20
 
 
 def test_the_plan_file_reads_back(terrace, store_path, tmp_path):

@@ -9,11 +9,13 @@ instruction to the last), fast-only, and the bound that no placement can beat.
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from terrace import _core
 from terrace.errors import TerraceError
@@ -94,6 +96,12 @@ def terrace_program() -> str:
 
     beside = Path(sys.executable).with_name("terrace")
     return str(beside) if beside.exists() else "terrace"
+
+
+def machine_here() -> dict[str, Any]:
+    """The machine at hand, as `terrace machine --json` describes it."""
+    found: dict[str, Any] = json.loads(run_terrace(["machine", "--json"]))
+    return found
 
 
 def run_terrace(

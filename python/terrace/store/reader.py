@@ -13,6 +13,7 @@ import numpy as np
 
 from terrace.errors import TerraceError, WrongCallError
 from terrace.store import variation
+from terrace.store.missing import no_profile, why_no_loop
 from terrace.store.values import (
     BetweenIterations,
     Counters,
@@ -183,7 +184,7 @@ class Store:
         of it; raises TerraceError when there is none."""
         rows = self._profiled(run, exact)
         if not rows:
-            raise TerraceError(f"{self.path}: process {run.process} has no {self._what_is_missing(run, exact)}")
+            raise TerraceError(f"{self.path}: {self.what_is_missing(run, exact)}")
         return self._profile(run, exact, rows)
 
     def profile_or_objects(self, run: Run) -> Profile:
@@ -261,18 +262,13 @@ class Store:
         total = sum(stands_for)
         return [(row[0], many / total) for row, many in zip(profiled, stands_for, strict=True)]
 
-    def _what_is_missing(self, run: Run, exact: bool) -> str:
-        if small := self.small_loops(run):
-            return (
-                f"profile: {small[0]} took less than 40 % of the time since it began; --loop {small[0]} takes it"
-            )
-        if self.loop(run) is None:
-            return "profile: no main loop was seen"
-        if exact:
-            return "exact profile (simulate with --exact)"
-        if run.obeys_a_plan:
-            return "profile: it obeyed the plan that it was given; look at the profile of that plan"
-        return f"profile: with the planner {run.planner} nothing is learned"
+    def why_no_loop(self, run: Run) -> str | None:
+        """Why no main loop was seen; None where one was."""
+        return why_no_loop(run, self.loop(run), self.small_loops(run), self.counters(run))
+
+    def what_is_missing(self, run: Run, exact: bool = False) -> str:
+        """A sentence on a process without such a profile."""
+        return no_profile(run, self.why_no_loop(run), exact)
 
     def fetched_lines(self, run: Run) -> dict[int, int]:
         """Lines that each object's misses fetched in all main loops, by its number, from the exact counters."""

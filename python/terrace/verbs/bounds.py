@@ -208,9 +208,9 @@ def from_program(
 
 
 def _has_one_memory(machine: str | None) -> bool:
-    """Whether a machine that is named has a single place, which can be no cache of another."""
+    """Whether the machine, or the one at hand, has a single place, which can be no cache of another."""
     if machine is None:
-        return False
+        return len(study.machine_here()["places"]) == 1
     with core_errors():
         return len(_core.Machine.read(machine).places) == 1
 
@@ -241,9 +241,7 @@ def _measured(stores: dict[str, Store], limit: str | None) -> Bounds:
     for label, store in stores.items():
         phases = summarise_phases(store, store.run())
         if not phases:
-            raise TerraceError(
-                "no main loop was seen: mark it (docs/quick-start.md), or name it: --loop, --phases"
-            )
+            raise TerraceError(store.why_no_loop(store.run()) or "no phase of the main loop was seen")
         by_world[label] = {phase.name: phase.mean for phase in phases}
     slow = stores["slow"]
     run = slow.run()

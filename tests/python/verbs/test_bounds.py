@@ -1,6 +1,8 @@
 """The columns of `terrace bounds`: one run of a program, priced in every configuration."""
 
 import json
+import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -62,12 +64,26 @@ def test_the_loop_and_the_phases_are_handed_to_the_run(terrace, folders, store_p
         assert done.stderr == "terrace: --phases and --loop are for programs: the profile's are those of its run\n"
 
 
-def test_a_machine_of_one_memory_has_no_cache_mode(terrace, folders):
+ONE_KIND = len(list(Path("/sys/devices/system/node").glob("node[0-9]*"))) <= 1
+HERE = pytest.mark.skipif(not ONE_KIND, reason="there may be more than one kind of memory here")
+
+
+@pytest.mark.parametrize("machine", [("-m", "ddr5-nvme"), pytest.param((), marks=HERE)], ids=["named", "here"])
+def test_a_machine_of_one_memory_has_no_cache_mode(terrace, folders, machine):
     """And nothing to win."""
-    done = terrace(
-        "bounds", "-m", "ddr5-nvme", "--cache", "l3=32KiB", "--json", "--", folders[1] / "adds", "131072"
-    )
+    done = terrace("bounds", *machine, "--cache", "l3=32KiB", "--json", "--", folders[1] / "adds", "131072")
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert document["cache_mode_s"] is None
     assert document["slow_only_s"] == document["fast_only_s"] > 0
+
+
+def test_a_program_without_hooks_is_told_how_to_be_built(terrace, tmp_path):
+    """No loop of it can be marked or named: nothing of it is seen."""
+    (tmp_path / "sums.c").write_text(
+        "int main(void) { volatile long sum = 0; for (int i = 0; i < 1000; ++i) sum += i; return 0; }"
+    )
+    subprocess.run(["gcc", tmp_path / "sums.c", "-o", tmp_path / "sums"], check=True)
+    done = terrace("bounds", "-m", "unimem-lat4", "--", tmp_path / "sums")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "terrace: no access was seen: build it with terrace-cc, terrace-c++ or terrace-fc\n"

@@ -91,12 +91,23 @@ CLI::Validator number_within(double least, double most) {
   return {problem, fmt::format("{} to {}", least, most)};
 }
 
+// --calibrate --native FILE would take --native for the program's arguments, and FILE for the program.
+CLI::Validator no_option_of(const CLI::App& app) {
+  const auto problem = [&app](const std::string& text) -> std::string {
+    const bool option = text == "--" || (text.starts_with("--") && app.get_option_no_throw(text) != nullptr);
+    if (!option) return {};
+    return "needs the program's arguments first; write --calibrate '' for none";
+  };
+  return {problem, ""};
+}
+
 void add_calibration(CLI::App& app, LaunchOptions& options) {
   auto* const calibrate =
       app.add_option("--calibrate", options.calibrate,
                      "first fit the core time of an instruction here, with the program's arguments of a size that "
                      "the caches hold: '--class S', '' for none; needs the program without hooks, too")
           ->type_name(k_passed_on)
+          ->check(no_option_of(app))
           ->excludes("--core-time");
   app.add_option("--native", options.native,
                  "--calibrate: the program as the plain compiler makes it, or its folder; default PROGRAM.native")

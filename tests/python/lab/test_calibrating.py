@@ -202,4 +202,10 @@ def test_what_cannot_be_calibrated_is_said_before_the_run(fakes: Path, tmp_path:
     assert "is no folder" in said("--calibrate", "zero", "--calibrate-in", tmp_path / "none", "--", fakes)
     assert "--calibrate" in said("--calibrate-status", "20", "--", fakes)
     assert "--core-time" in said("--calibrate", "zero", "--core-time", "1ns", "--", fakes)
+    for forgotten in ((), ("--native", f"{fakes}.native")):
+        lines = said("--calibrate", *forgotten, "--", fakes)
+        assert "--calibrate: needs the program's arguments first; write --calibrate '' for none" in lines
+    assert "there is no native program" in said("--calibrate", "--class S", "--", alone), (
+        "the program's own option"
+    )
     assert not list(tmp_path.glob("*.terrace"))

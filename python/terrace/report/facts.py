@@ -68,6 +68,11 @@ class Facts:
         self.fate = [self._fate(item.name) for item in objects]
 
     @property
+    def learned(self) -> bool:
+        """Whether the run has a profile: one that obeys a plan learns nothing, and nothing of it is priced."""
+        return bool(self.profile.phases)
+
+    @property
     def gain(self) -> float:
         """What an iteration could gain if all data were in fast memory, seconds."""
         return self.pricing.slow_only - self.pricing.fast_only
@@ -86,6 +91,9 @@ class Facts:
     @property
     def sentence(self) -> str:
         """For a busy reader."""
+        if not self.learned:
+            moved = sum(move.size for move in self.moves if not move.refused)
+            return f"This run obeyed the plan that it was given, and moved {units.size(moved)} under it."
         if self.gain <= _NOTHING * self.pricing.slow_only:
             return "Placement has nothing to win here: slow memory alone is within 1 % of fast memory alone."
         point = self.enough

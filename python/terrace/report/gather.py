@@ -8,18 +8,23 @@ from terrace.solve import confidence, model
 from terrace.store.reader import Store
 from terrace.store.summary import by_name, summarise_phases
 
+_UNPRICED = model.Pricing(0.0, 0.0, [], [], "", None, exact_bounds=False)
+
 
 def gather(file: Path, process: int | None = None) -> Facts:
-    """Reads all that the page tells."""
+    """Reads all that the page tells; of a run that obeyed a plan, which learns nothing, how the plan ran."""
     store = Store(file)
     run = store.run(process)
     machine = store.machine(run)
-    profile = by_name(store.profile(run))
-    with progress("pricing placements") as steps:
-        pricing = model.price(store, run, profile, steps)
-        sensitivity = model.sensitivities(store, run, profile)
-        names = [item.name for item in profile.objects]
-        certainty = confidence.benefits(model.Model(store, run, exact=profile.exact), names)
+    obeyed = run.obeys_a_plan and store.loop(run) is not None and not store.has_profile(run, exact=False)
+    profile = by_name(store.profile_or_objects(run) if obeyed else store.profile(run))
+    pricing, sensitivity, certainty = _UNPRICED, [], []
+    if not obeyed:
+        with progress("pricing placements") as steps:
+            pricing = model.price(store, run, profile, steps)
+            sensitivity = model.sensitivities(store, run, profile)
+            names = [item.name for item in profile.objects]
+            certainty = confidence.benefits(model.Model(store, run, exact=profile.exact), names)
     plans = store.plans(run)
     return Facts(
         file=file,

@@ -19,20 +19,7 @@ def render(facts: Facts) -> str:
     """The whole file; it refers to nothing outside of itself."""
     title = f"{facts.run.name}: placement report"
     sections = [
-        parts.section(
-            "curve", "How much fast memory is enough", _curve_text(facts), curve.draw(facts), _curve_table(facts)
-        ),
-        parts.section(
-            "objects", "Who misses in which phase", _heat_text(facts), heat_map.draw(facts), _object_table(facts)
-        ),
-        parts.section(
-            "benefit",
-            "What is worth its room",
-            "Each dot is an object: how large it is, and how much time an iteration gains when it alone is in "
-            "fast memory. Worth most are those at the upper left.",
-            benefit.draw(facts),
-            _benefit_table(facts),
-        ),
+        *(_learned(facts) if facts.learned else []),
         parts.section(
             "plan", "The plan, and how it ran", _plan_text(facts), timeline.draw(facts), _plan_tables(facts)
         ),
@@ -49,10 +36,30 @@ def render(facts: Facts) -> str:
     return parts.document(title, body)
 
 
+def _learned(facts: Facts) -> list[str]:
+    """The sections that rest on a profile."""
+    return [
+        parts.section(
+            "curve", "How much fast memory is enough", _curve_text(facts), curve.draw(facts), _curve_table(facts)
+        ),
+        parts.section(
+            "objects", "Who misses in which phase", _heat_text(facts), heat_map.draw(facts), _object_table(facts)
+        ),
+        parts.section(
+            "benefit",
+            "What is worth its room",
+            "Each dot is an object: how large it is, and how much time an iteration gains when it alone is in "
+            "fast memory. Worth most are those at the upper left.",
+            benefit.draw(facts),
+            _benefit_table(facts),
+        ),
+    ]
+
+
 def _header(facts: Facts) -> str:
     time = "virtual time" if facts.run.virtual else "real time"
     many = len({i.iteration for i in facts.instances})
-    phases = len(facts.profile.phases)
+    phases = len(facts.phases)
     lead = (
         f"{facts.run.name} keeps {units.size(facts.footprint)} in {len(facts.profile.objects)} objects and "
         f"repeats {phases} phase{'s' * (phases != 1)}, {many} times in this run, "
@@ -76,7 +83,9 @@ def _warnings(facts: Facts) -> str:
 
 def _tiles(facts: Facts) -> str:
     pricing = facts.pricing
-    tiles = [("slow", "Slow memory only", pricing.slow_only, "an iteration, predicted")]
+    tiles = []
+    if facts.learned:
+        tiles.append(("slow", "Slow memory only", pricing.slow_only, "an iteration, predicted"))
     steady = _steady(facts)
     if facts.plan is not None and steady is not None:
         about = "measured"
@@ -88,7 +97,8 @@ def _tiles(facts: Facts) -> str:
             source = "from exact counters" if pricing.exact_bounds else "from samples"
             about = f"no placement beats it; {source}. The plan is {units.percent(steady / bound - 1)} above"
             tiles.append(("bound", "Lower bound", bound, about))
-    tiles.append(("fast", "Fast memory only", pricing.fast_only, "an iteration, predicted"))
+    if facts.learned:
+        tiles.append(("fast", "Fast memory only", pricing.fast_only, "an iteration, predicted"))
     return parts.tiles([(style, name, units.seconds(value), about) for style, name, value, about in tiles])
 
 

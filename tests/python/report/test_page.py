@@ -4,15 +4,18 @@ import base64
 import gzip
 import json
 import re
+import sqlite3
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 from conftest import charts_of
 from plotly.offline import get_plotlyjs
+from terrace import units
 from terrace.report.facts import Facts
 from terrace.report.page import render
 from terrace.solve.model import CurvePoint, Pricing
+from terrace.store.reader import Store
 from terrace.verbs.report import gather
 
 VOID = {"meta", "br", "img", "hr", "input", "link"}
@@ -169,3 +172,18 @@ def test_the_command_writes_the_page(terrace, store_path, tmp_path):
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == str(target)
     parse(target.read_text())
+
+
+def test_a_run_that_obeyed_a_plan_is_told_without_a_profile(terrace, store_path, tmp_path):
+    """How the plan ran is known; what objects cost is not, and is no section."""
+    path, target = tmp_path / "obeyed.terrace", tmp_path / "page.html"
+    path.write_bytes(store_path.read_bytes())
+    with sqlite3.connect(path) as connection:
+        connection.execute("DELETE FROM iteration")
+        connection.execute("UPDATE run SET planner = 'plan'")
+    done = terrace("report", path, "-o", target)
+    assert done.returncode == 0, done.stderr
+    page = parse(target.read_text())
+    assert set(charts_of(target.read_text())) == {"timeline", "machine"}
+    moved = sum(move.size for move in Store(path).moves(Store(path).run()) if not move.refused)
+    assert f"This run obeyed the plan that it was given, and moved {units.size(moved)} under it." in page.text

@@ -1,7 +1,8 @@
-"""The pages for kinds of users: each command on them is run, in their order, and shows what the page shows.
+"""The pages for users: each command on them is run, in their order; those for kinds of users show what it prints.
 
 A line of a `console` block that begins with `$ ` is run in a folder that has the pages' program. A line below it
-has to begin a line of what it prints, numbers apart.
+has to begin a line of what it prints, numbers apart. README.md and docs/quick-start.md have indented lines, with
+what a command is for behind two spaces.
 """
 
 import os
@@ -39,10 +40,8 @@ def commands(block):
     return found
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_each_command_does_what_the_page_shows(page, tmp_path):
-    shutil.copy(ROOT / "tests/python/pages/app.c", tmp_path)
-    subprocess.run(["gcc", "-O2", "app.c", "-o", "app"], cwd=tmp_path, check=True)
+def run_in(folder, command):
+    """A command of a page, with the installation under test in the path."""
     environment = {
         **os.environ,
         "PATH": f"{PREFIX}/bin:{os.environ['PATH']}",
@@ -52,6 +51,23 @@ def test_each_command_does_what_the_page_shows(page, tmp_path):
         "NO_COLOR": "1",
         "COLUMNS": "150",
     }
+    done = subprocess.run(
+        ["bash", "-c", command],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, f"$ {command}\n{done.stdout}"
+    return done.stdout
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_each_command_does_what_the_page_shows(page, tmp_path):
+    shutil.copy(ROOT / "tests/python/pages/app.c", tmp_path)
+    subprocess.run(["gcc", "-O2", "app.c", "-o", "app"], cwd=tmp_path, check=True)
     ran = 0
     for name, language, contents in blocks((ROOT / "docs" / f"for-{page}.md").read_text()):
         if name:
@@ -61,21 +77,10 @@ def test_each_command_does_what_the_page_shows(page, tmp_path):
         for command, shown in commands(contents):
             if "mpirun" in command and shutil.which("mpirun") is None:
                 continue
-            done = subprocess.run(
-                ["bash", "-c", command],
-                cwd=tmp_path,
-                env=environment,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                timeout=300,
-            )
-            assert done.returncode == 0, f"$ {command}\n{done.stdout}"
-            printed = [alike(line) for line in done.stdout.splitlines()]
+            output = run_in(tmp_path, command)
+            printed = [alike(line) for line in output.splitlines()]
             for line in shown:
-                assert any(there.startswith(alike(line)) for there in printed), (
-                    f"$ {command}\n{line}\n{done.stdout}"
-                )
+                assert any(there.startswith(alike(line)) for there in printed), f"$ {command}\n{line}\n{output}"
             ran += 1
     assert ran >= 4
 
@@ -84,3 +89,25 @@ def test_each_command_does_what_the_page_shows(page, tmp_path):
 def test_a_page_takes_ten_minutes(page):
     words = (ROOT / "docs" / f"for-{page}.md").read_text().split()
     assert len(words) < 900
+
+
+# What a command of README.md or docs/quick-start.md has that needs more than the pages' program and some seconds.
+ELSEWHERE = ("machine measure", "--spill")
+
+
+@pytest.mark.parametrize(("page", "least"), [("README.md", 13), ("docs/quick-start.md", 12)])
+def test_each_command_of_the_first_pages_works(page, least, tmp_path):
+    """In their order, on the pages' program with hooks (./app) and without (PLAIN/app)."""
+    (tmp_path / "PLAIN").mkdir()
+    source = ROOT / "tests/python/pages/app.c"
+    for compiler, program in ((f"{PREFIX}/bin/terrace-cc", "app"), ("gcc", "PLAIN/app")):
+        subprocess.run([compiler, "-g", "-O2", source, "-o", tmp_path / program], check=True)
+    # In place of what `terrace machine measure` writes: a node that counts as two kinds of memory.
+    machine = (ROOT / "acceptance/programs_lines/same_node.toml").read_text()
+    (tmp_path / "here.toml").write_text(machine.replace('"256MiB"', '"16GiB"'))
+    text = (ROOT / page).read_text()
+    found = re.findall(r"^    (terrace .+?)(?:  .*)?$|`(terrace simulate --calibrate .+?)`", text, re.MULTILINE)
+    ran = [command for pair in found for command in pair if command and not any(w in command for w in ELSEWHERE)]
+    for command in ran:
+        run_in(tmp_path, command)
+    assert len(ran) >= least

@@ -1,6 +1,7 @@
 """`terrace plan`: choose placements for a machine and a budget; predict the gain."""
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,6 +22,7 @@ from terrace.store.values import Coverage, Loop, Machine, Run
 
 # A gap below which nobody looks for a higher bound.
 _CLOSE = 0.005
+_HERE = "this-machine"  # the name of the machine that was discovered: a run takes it without being told
 # Lines of moves; more are added up.
 _MANY = 20
 
@@ -109,7 +111,17 @@ def plan(
         _print(console(), chosen, fast_only, certainty)
         _warn(run, coverage, own_machine, loop, model)
         if output:
-            print(f"\nwritten to {output}; `terrace simulate --plan {output} -- PROGRAM` obeys it")
+            print(f"\nwritten to {output}; this obeys it:\n    {_obeying(output, run, machine, own_machine)}")
+
+
+def _obeying(plan: Path, run: Run, machine: str | None, own_machine: Machine) -> str:
+    """The command that runs the profile's program under the plan: in virtual time, unless the profile is real."""
+    name = machine or own_machine.name
+    known = machine or name in _core.shipped_machines()
+    where = [] if name == _HERE else ["--machine", name if known else f"{name}.toml"]
+    verb = "simulate" if run.virtual else "run"
+    words = ["terrace", verb, *where, "--plan", str(plan), "--", *(run.arguments or [run.program])]
+    return shlex.join(words)
 
 
 def _warn(run: Run, coverage: Coverage | None, machine: Machine, loop: Loop | None, model: Model) -> None:

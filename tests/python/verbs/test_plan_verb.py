@@ -1,9 +1,15 @@
 """`terrace plan` and `terrace bounds`: what is predicted keeps to its order, and plans to their budget."""
 
 import json
+import shlex
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from conftest import ROOT, run
 from terrace import _core, units
 from terrace.output import console
 from terrace.solve.model import Model
@@ -11,6 +17,7 @@ from terrace.store.reader import Store
 from terrace.verbs.plan import parse_sweep, print_moves
 
 MIB = 1 << 20
+PREFIX = Path(sys.executable).parent.parent
 
 
 def plan(terrace, store_path, *words):
@@ -71,6 +78,39 @@ def test_the_plan_file_reads_back(terrace, store_path, tmp_path):
     assert {item["name"] for item in read.objects if item["parts"]} == {
         item["name"] for item in document["objects"] if item["parts"]
     }
+
+
+def obeying(terrace, profile, target, *words):
+    """The command in the last line, as words."""
+    done = terrace("plan", profile, "--confidence", "0", "-o", target, *words)
+    assert done.returncode == 0, done.stderr
+    return shlex.split(done.stdout.splitlines()[-1])
+
+
+def test_the_last_line_is_a_command_that_obeys_the_plan(terrace, tmp_path):
+    """Of a profile in virtual time, on its own machine and on another."""
+    (tmp_path / "app.c").write_text((ROOT / "tests/python/pages/app.c").read_text())
+    program, profile = tmp_path / "app", tmp_path / "app.terrace"
+    subprocess.run([PREFIX / "bin/terrace-cc", "-O2", "app.c", "-o", program], cwd=tmp_path, check=True)
+    assert run("-q", "-m", "unimem-bw2", "-o", profile, "--", program, "4", verb="record").returncode == 0
+    for machine in ("unimem-bw2", "unimem-lat4"):
+        words = obeying(terrace, profile, tmp_path / "p.toml", *(("-m", machine) if "lat" in machine else ()))
+        assert words[:2] == ["terrace", "simulate"]
+        assert words[2:] == ["--machine", machine, "--plan", str(tmp_path / "p.toml"), "--", str(program), "4"]
+        done = run(*words[2:], verb="simulate", cwd=tmp_path)
+        assert done.returncode == 0 and "virtual time (plan)" in done.stderr, done.stderr
+
+
+def test_a_plan_from_a_real_profile_is_obeyed_by_a_real_run(terrace, store_path, tmp_path):
+    path, target = tmp_path / "real.terrace", tmp_path / "p.toml"
+    path.write_bytes(store_path.read_bytes())
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE run SET backend = 'real'")
+    words = obeying(terrace, path, target, "--machine", "unimem-lat4")
+    assert words[:6] == ["terrace", "run", "--machine", "unimem-lat4", "--plan", str(target)]
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE machine SET name = 'this-machine'")
+    assert obeying(terrace, path, target)[:3] == ["terrace", "run", "--plan"]
 
 
 @pytest.mark.parametrize(("objects", "lines"), [(1, 20), (2, 4), (10, 20), (30, 20)])

@@ -60,6 +60,7 @@ class Model:
         """`machine`: a file or the name of a shipped one; None for the run's own. `hints`: a file whose directives
         go before what the profile has seen of uses. `progress`: what plans' segments begin by; None for what the
         profile says."""
+        store.require_profile(run, exact)
         with core_errors():
             self.hints = _core.Hints.read(str(hints)) if hints else None
             stored = _core.Store(str(store.path))

@@ -14,7 +14,8 @@ def why_no_loop(run: Run, loop: Loop | None, small_loops: Sequence[str], counter
     # Only virtual time counts accesses: a real run says nothing by having none.
     if run.virtual and counters and counters.accesses == 0:
         return "no access was seen: build it with terrace-cc, terrace-c++ or terrace-fc"
-    return "no main loop was seen: mark it (docs/quick-start.md), or name it: --loop, --phases"
+    mark = "mark it (docs/quick-start.md), or " if run.virtual else ""
+    return f"no main loop was seen: {mark}name it: --loop NAME, or --phases f,g"
 
 
 def no_profile(run: Run, no_loop: str | None, exact: bool) -> str:

@@ -182,10 +182,13 @@ class Store:
     def profile(self, run: Run, exact: bool = False) -> Profile:
         """Objects x phases of the last main loop that was profiled, as the program was when a plan was last made
         of it; raises TerraceError when there is none."""
-        rows = self._profiled(run, exact)
-        if not rows:
+        self.require_profile(run, exact)
+        return self._profile(run, exact, self._profiled(run, exact))
+
+    def require_profile(self, run: Run, exact: bool = False) -> None:
+        """Raises TerraceError with the reason where there is no such profile."""
+        if not self._profiled(run, exact):
             raise TerraceError(f"{self.path}: {self.what_is_missing(run, exact)}")
-        return self._profile(run, exact, rows)
 
     def profile_or_objects(self, run: Run) -> Profile:
         """As `profile`; where there is none, its objects and no phase."""

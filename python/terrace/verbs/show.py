@@ -59,7 +59,7 @@ def show(
         coverage=store.coverage(run),
         notes=store.notes(run),
         others=len(store.runs()) - 1,
-        small_loops=store.small_loops(run),
+        missing="" if profile.phases else store.what_is_missing(run, exact),
     )
     if json:
         print_json(view.document())
@@ -91,15 +91,16 @@ class View:
         coverage: Coverage | None,
         notes: list[Note],
         others: int,
-        small_loops: list[str],
+        missing: str,
     ) -> None:
-        """Takes what was read; `sensitivity` is by object and phase, `benefits` by object."""
+        """Takes what was read; `sensitivity` is by object and phase, `benefits` by object; `missing` says why
+        there is no profile, and is empty where there is one."""
         self.run, self.machine, self.loop, self.profile = run, machine, loop, profile
         known = {phase.name: phase for phase in phases}
         self.phases = [known.get(phase.name, PhaseSummary(phase.name)) for phase in profile.phases]
         self.sensitivity, self.counters, self.coverage = sensitivity, counters, coverage
         self.benefits = benefits
-        self.notes, self.others, self.small_loops = notes, others, small_loops
+        self.notes, self.others, self.missing = notes, others, missing
         lines = profile.reads + profile.writes
         self.bytes: Floats = lines * machine.line
         # Misses are what was fetched; lines written back follow from them.
@@ -208,14 +209,7 @@ class View:
         if sentence := seen.found(self.loop):
             out.print(sentence, markup=False)
         if not self.phases:
-            if self.small_loops:
-                name = self.small_loops[0]
-                out.print(
-                    f"No main loop: {name} took less than 40 % of the time since it began; --loop {name} takes it "
-                    "all the same.",
-                    markup=False,
-                )
-            out.print("No profile. Objects, the largest first:\n", markup=False)
+            out.print(f"{self.missing[0].upper()}{self.missing[1:]}. Objects, the largest first:\n", markup=False)
             return
         many = self.profile.iterations
         out.print(

@@ -167,8 +167,39 @@ def test_one_that_holds_less_is_none_and_what_is_known_is_shown(terrace, store_p
     assert document["coverage"] is not None
     assert {item["name"] for item in document["objects"]} >= {"u", "index"}
     said = " ".join(terrace("show", path).stdout.split())
-    assert "No main loop: solve:7 took less than 40 % of the time since it began; --loop solve:7 takes it" in said
+    why = "solve:7 took less than 40 % of the time since it began; --loop solve:7 takes it"
+    assert f"Process 4001 has no profile: {why}. Objects, the largest first:" in said
     assert "Code without hooks took" in said
-    done = terrace("plan", path)
-    assert done.returncode != 0
-    assert "less than 40 %" in done.stderr or "show says why" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        (["DELETE FROM loop"], "no main loop was seen: mark it (docs/quick-start.md), or name it: --loop NAME, "
+            "or --phases f,g"),
+        (["DELETE FROM loop", "UPDATE run SET backend = 'real'"],
+            "no main loop was seen: name it: --loop NAME, or --phases f,g"),
+        (["DELETE FROM loop", "UPDATE counters SET accesses = 0"],
+            "no access was seen: build it with terrace-cc, terrace-c++ or terrace-fc"),
+        (["UPDATE run SET planner = 'slow-only'"], "with the planner slow-only nothing is learned"),
+    ],
+)  # fmt: skip
+def test_all_verbs_say_alike_why_there_is_no_profile(terrace, store_path, tmp_path, changes, why):
+    """`show` prints what is known besides; the others can do nothing, and end alike."""
+    path = tmp_path / "other.terrace"
+    shutil.copy(store_path, path)
+    with sqlite3.connect(path) as database:
+        for change in ["DELETE FROM iteration", *changes]:
+            database.execute(change)
+    sentence = f"process 4001 has no profile: {why}"
+    for words in (
+        ("plan",),
+        ("bounds",),
+        ("report", "-o", tmp_path / "page.html"),
+        ("plan", "--sweep", "fast=1MiB:2MiB"),
+    ):
+        done = terrace(*words, path)
+        assert (done.returncode, done.stdout, done.stderr) == (1, "", f"terrace: {path}: {sentence}\n")
+    done = terrace("show", path)
+    assert done.returncode == 0
+    assert f"P{sentence[1:]}. Objects, the largest first:" in " ".join(done.stdout.split())

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import TERRACE, run
+from conftest import ROOT, TERRACE, run
 
 MACHINE = ("--machine", "unimem-lat4")
 # Verbs that launch programs, with what they need beside one.
@@ -97,6 +97,43 @@ def test_a_profile_that_is_damaged(verb, store_path, tmp_path):
     whole = store_path.read_bytes()
     (tmp_path / "damaged.terrace").write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))
     assert status(verb, "damaged.terrace", *PROFILES[verb], folder=tmp_path) == 1
+
+
+@pytest.mark.parametrize("size", [100, 5000])
+@pytest.mark.parametrize("verb", sorted(PROFILES))
+def test_a_profile_that_was_cut(verb, size, store_path, tmp_path):
+    """Its beginning says what it is."""
+    (tmp_path / "cut.terrace").write_bytes(store_path.read_bytes()[:size])
+    done = called(verb, "cut.terrace", *PROFILES[verb], folder=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("terrace: cut.terrace is damaged: ") and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("verb", sorted(PROFILES))
+def test_a_folder_is_no_profile(verb, tmp_path):
+    done = called(verb, tmp_path, *PROFILES[verb], folder=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"{tmp_path} is a folder; name a file" in done.stderr
+
+
+def test_one_word_of_bounds_is_a_file_and_behind_two_dashes_a_program(tmp_path):
+    """Whatever its name ends in."""
+    (tmp_path / "nums.txt").write_text("1 2 3\n")
+    done = called("bounds", "nums.txt", folder=tmp_path)
+    assert done.returncode == 2 and "nums.txt is not a profile store" in done.stderr
+    assert called("bounds", *MACHINE, "--", "nums.txt", folder=tmp_path).returncode == 127
+
+
+def test_a_machine_file_needs_no_folder_in_its_name(tmp_path):
+    """A file that is there is read; a shipped machine's name means that machine."""
+    text = (ROOT / "machines" / "unimem-bw2.toml").read_text()
+    for name in ("mine.txt", "unimem-lat4"):
+        (tmp_path / name).write_text(text)
+    for name, meant in (("mine.txt", "unimem-bw2"), ("unimem-lat4", "unimem-lat4")):
+        assert called("machine", name, folder=tmp_path).stdout.startswith(f"Machine {meant}\n")
+    (tmp_path / "nums.txt").write_text("1 2 3\n")
+    done = called("simulate", "--machine", "nums.txt", "--", "true", folder=tmp_path)
+    assert done.returncode == 2 and "nums.txt" in done.stderr and "there is no machine" not in done.stderr
 
 
 def test_other_files_that_are_damaged(tmp_path):

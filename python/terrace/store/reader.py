@@ -1,10 +1,8 @@
 """Reads a profile store (docs/store.md) into values. Nothing here computes; that is in solve/."""
 
 import json
-import sqlite3
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,6 +12,7 @@ import numpy as np
 from terrace.errors import TerraceError, WrongCallError
 from terrace.store import variation
 from terrace.store.missing import no_profile, why_no_loop
+from terrace.store.opened import damage_named, opened
 from terrace.store.values import (
     BetweenIterations,
     Counters,
@@ -45,8 +44,6 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 T = TypeVar("T", bound="DataclassInstance")
-APPLICATION = 0x54455252
-VERSION = 16
 _SHARES = (
     "WITH mean(iteration, share) AS (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') "
     "FROM json_each(?))"
@@ -68,24 +65,9 @@ class Store:
     """A `.terrace` file, opened for reading."""
 
     def __init__(self, path: Path) -> None:
-        """Opens it; raises WrongCallError when it is not there or is no store that we read."""
+        """Opens it, as opened() does."""
         self.path = path
-        if not path.is_file():
-            raise WrongCallError(f"{path}: there is no such file; `terrace record -- PROGRAM` writes one")
-        self._connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
-        # Names come from the program and from file systems: any bytes.
-        self._connection.text_factory = lambda raw: raw.decode(errors="replace")
-        try:
-            application = self._one("PRAGMA application_id")[0]
-        except TerraceError:
-            application = 0
-        if application != APPLICATION:
-            raise WrongCallError(f"{path} is not a profile store (a file that `terrace record` writes)")
-        version = self._one("PRAGMA user_version")[0]
-        if version != VERSION:
-            raise WrongCallError(
-                f"{path} is a profile store of version {version}, this program reads version {VERSION}"
-            )
+        self._connection = opened(path)
 
     def runs(self) -> list[Run]:
         """All processes, in the order of their numbers in the file."""
@@ -360,7 +342,7 @@ class Store:
 
     def table(self, name: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         """A whole table: its columns and its rows. `name` is one of docs/store.md's."""
-        with self._damage_named():
+        with damage_named(self.path):
             cursor = self._connection.execute(f'SELECT * FROM "{name}"')
             return [column[0] for column in cursor.description], cursor.fetchall()
 
@@ -378,22 +360,9 @@ class Store:
         ]
 
     def _all(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
-        with self._damage_named():
+        with damage_named(self.path):
             return self._connection.execute(sql, values).fetchall()
 
     def _first(self, sql: str, *values: object) -> tuple[Any, ...] | None:
         rows = self._all(sql, *values)
         return rows[0] if rows else None
-
-    def _one(self, sql: str, *values: object) -> tuple[Any, ...]:
-        row = self._first(sql, *values)
-        assert row is not None
-        return row
-
-    @contextmanager
-    def _damage_named(self) -> Iterator[None]:
-        """Our queries are right: what SQLite finds wrong is the file."""
-        try:
-            yield
-        except sqlite3.DatabaseError as error:
-            raise TerraceError(f"{self.path} is damaged: {error}") from error

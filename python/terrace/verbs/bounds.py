@@ -7,6 +7,7 @@ From a file: the same but for the cache and the hand, predicted by the model fro
 
 import math
 import subprocess
+import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -111,7 +112,7 @@ def bounds(
     if budget and fast:
         raise WrongCallError("--fast is shorthand for --budget: give one of the two")
     limit = budget or fast
-    if len(words) == 1 and words[0].endswith(".terrace"):
+    if len(words) == 1 and (words[0].endswith(".terrace") or "--" not in sys.argv):
         if cache:
             raise WrongCallError("--cache is for programs: the profile's caches were those of its run")
         if core_time:

@@ -86,6 +86,7 @@ fs::path find_machine(const std::string& name) {
     auto path = folder / (name + ".toml");
     if (fs::exists(path)) return path;
   }
+  if (std::error_code ignored; fs::is_regular_file(name, ignored)) return name;
   const auto names = shipped_machines();
   const auto nearest = nearest_name(name, names);
   std::string all;

@@ -83,7 +83,7 @@ void write_machine_file(const std::filesystem::path& path, const Machine& machin
 
 // A path of a machine file (anything with a '/' or ending in ".toml"), or the name of a shipped one: looked up in
 // the folders of $TERRACE_MACHINES (separated by ':'), in ../share/terrace/machines beside the executable, and in
-// the source tree. Throws Error{not_found} naming the nearest shipped machine and all there are.
+// the source tree; else a file of that name in the current folder. Throws Error{not_found} naming the nearest shipped machine and all there are.
 std::filesystem::path find_machine(const std::string& name);
 // The same machine with the price of another of its copiers, or of the ideal one. Throws Error{not_found} naming
 // those that there are.

@@ -1,5 +1,8 @@
 // Reading a store back into values: what the planners and the bindings work on.
 #include <algorithm>
+#include <array>
+#include <fstream>
+#include <string_view>
 
 #include "core/error.hpp"
 #include "profile/store/store.hpp"
@@ -19,6 +22,14 @@ std::span<const std::byte> bytes_of(const std::string& blob) {
   return {reinterpret_cast<const std::byte*>(blob.data()), blob.size()};
 }
 
+// By how the file begins (https://www.sqlite.org/fileformat.html, section 1.3).
+bool is_sqlite(const std::string& path) {
+  constexpr std::string_view magic("SQLite format 3\0", 16);
+  std::array<char, 16> begin{};
+  std::ifstream file(path, std::ios::binary);
+  return file.read(begin.data(), begin.size()) && std::string_view(begin.data(), begin.size()) == magic;
+}
+
 }  // namespace
 
 class Store::Impl {
@@ -29,7 +40,8 @@ class Store::Impl {
     std::int64_t application = 0;
     try {
       application = pragma(database, "application_id");
-    } catch (const Error&) {  // not even SQLite
+    } catch (const Error&) {
+      if (is_sqlite(path)) throw Error(Code::failed, path + " is damaged: " + sqlite3_errmsg(database.handle()));
     }
     if (application != k_store_application) {
       throw Error(Code::invalid, path + " is not a profile store (a file that `terrace record` writes)");

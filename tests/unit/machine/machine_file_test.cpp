@@ -343,6 +343,7 @@ TEST(FindMachine, KnowsPathsNamesAndFolders) {
   }
   EXPECT_THROW(find_machine("./unimem-bw2.toml"), Error);
 
+  const auto here = fs::current_path();
   const auto folder = fs::temp_directory_path() / ("terrace-machines-" + std::to_string(::getpid()));
   fs::create_directory(folder);
   write_machine_file(folder / "mine.toml", Machine(example_parts()));
@@ -351,6 +352,11 @@ TEST(FindMachine, KnowsPathsNamesAndFolders) {
   EXPECT_EQ(find_machine("mine"), folder / "mine.toml");
   EXPECT_EQ(find_machine("unimem-bw2"), folder / "unimem-bw2.toml") << "the variable's folders come first";
   ::unsetenv("TERRACE_MACHINES");
+  fs::current_path(folder);
+  for (const auto* const name : {"mine.txt", "unimem-bw4"}) write_machine_file(name, Machine(example_parts()));
+  EXPECT_EQ(find_machine("mine.txt"), "mine.txt") << "a file that is there needs no '/'";
+  EXPECT_EQ(find_machine("unimem-bw4"), fs::path(TERRACE_SOURCE_DIR "/machines/unimem-bw4.toml"));
+  fs::current_path(here);
   fs::remove_all(folder);
 }
 

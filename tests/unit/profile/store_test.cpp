@@ -293,6 +293,9 @@ TEST_F(StoreTest, RefusesWhatIsNoStore) {
   EXPECT_EQ(refusal(path("text.terrace")), Code::invalid);
   const auto newer = merge_two().path;
   fs::permissions(newer, fs::perms::owner_all);
+  fs::copy_file(newer, path("cut.terrace"));
+  fs::resize_file(path("cut.terrace"), 5000);
+  EXPECT_EQ(refusal(path("cut.terrace")), Code::failed) << "a damaged store is no wrong call";
   Database(newer, Database::Mode::create).execute("PRAGMA user_version = 99");
   EXPECT_EQ(refusal(newer), Code::invalid);
 }

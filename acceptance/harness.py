@@ -19,6 +19,7 @@ import argparse
 import functools
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -27,6 +28,7 @@ import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +76,17 @@ class Line:
     item: str
     goal: str
     measure: Callable[[], Measured]
+
+
+def lines_in(package: str, order: Sequence[str] = ()) -> list[Line]:
+    """The lines of a folder's modules that have any: those of `order` first, then the others by name."""
+    folder = ROOT / "acceptance" / package
+    # Helpers are not imported: what they need may not be installed.
+    names = [file.stem for file in folder.glob("*.py") if re.search(r"^LINES\b", file.read_text(), re.MULTILINE)]
+    if strange := set(order) - set(names):
+        raise LookupError(f"{folder} has no lines of {', '.join(sorted(strange))}")
+    names.sort(key=lambda name: (order.index(name) if name in order else len(order), name))
+    return [line for name in names for line in import_module(f"{package}.{name}").LINES]
 
 
 @functools.cache

@@ -32,7 +32,10 @@ class _Verbs(Mapping[str, object]):
         if file.is_dir():
             return _Group(_Verbs(module, file), name, first_line(file))
         app = typer.Typer(add_completion=False, rich_markup_mode=None)
-        import_module(module).register(app)
+        register = getattr(import_module(module), "register", None)
+        if register is None:
+            raise TerraceError(f"{file} is no verb: it has no function register(app)")
+        register(app)
         return typer.main.get_command(app)
 
     def __iter__(self) -> Iterator[str]:

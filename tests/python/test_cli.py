@@ -86,6 +86,12 @@ def test_a_new_verb_is_one_new_file(tmp_path):
         )
         done = run(*group, "dummy-verb", "a", "b")
         assert (done.returncode, done.stdout, done.stderr) == (3, "2\n", "")
+    (package / "verbs" / "hollow.py").write_text('"""`terrace hollow`: do nothing at all."""\n')
+    hollow = run("hollow")
+    assert (hollow.returncode, hollow.stdout) == (1, "")
+    assert hollow.stderr == (
+        f"terrace: {package / 'verbs' / 'hollow.py'} is no verb: it has no function register(app)\n"
+    )
     unknown = run("dance")
     assert (unknown.returncode, unknown.stderr) == (
         2,

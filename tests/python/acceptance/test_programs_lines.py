@@ -10,6 +10,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "acceptance"))
 
+import harness  # noqa: E402
 from programs_lines import cases, cost, filters, needed, over_file  # noqa: E402
 
 LMP = """Step Temp E_pair
@@ -81,6 +82,20 @@ def _require_from(listed):
         needed.require(listed)
     finally:
         needed.packages = before
+
+
+def test_a_new_case_is_one_new_file(monkeypatch, tmp_path):
+    """Those with an order come first; a file without lines is not imported."""
+    folder = tmp_path / "acceptance" / "some_lines"
+    folder.mkdir(parents=True)
+    (folder / "helper.py").write_text("raise ImportError\n")
+    for name in "abc":
+        (folder / f"{name}.py").write_text(f"LINES = ['{name}1', '{name}2']\n")
+    monkeypatch.setattr(harness, "ROOT", tmp_path)
+    monkeypatch.syspath_prepend(tmp_path / "acceptance")
+    assert harness.lines_in("some_lines", ("b",)) == ["b1", "b2", "a1", "a2", "c1", "c2"]
+    with pytest.raises(LookupError, match="no lines of gone"):
+        harness.lines_in("some_lines", ("gone",))
 
 
 def row(plain, ours, *, wrong=()):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from terrace import units
-from terrace.store.values import Counters, Coverage, Loop, Machine, Run
+from terrace.store.values import Counters, Coverage, Loop, Machine, Note, Run
 
 # From here on what was not seen is warned of.
 _MUCH = 0.1
@@ -13,6 +13,10 @@ _LITTLE = 1 << 20
 # Fewer samples say nothing.
 _FEW = 20
 _SHOWN = 4
+# How the note of a program without hooks begins (src/agent/watched_program.cpp), and goes on where what is known
+# is misses all the same.
+_WATCHED = "no hooks: objects are watched by "
+_SAMPLES = "the processor's samples"
 # Of the system and of compilers: nobody builds these with the wrappers.
 _SYSTEM = (
     "libc.so", "libm.so", "ld-linux", "libpthread", "libstdc++", "libc++", "libgfortran", "libquadmath", "libgomp",
@@ -67,6 +71,11 @@ def what_was_seen(
             "and cost no time."
         )
     return said + _covered(coverage)
+
+
+def watched_pages(notes: Sequence[Note]) -> bool:
+    """Whether uses are those of pages, as the kernel tells them: nothing is known of misses then."""
+    return any(note.text.startswith(_WATCHED) and not note.text.startswith(_WATCHED + _SAMPLES) for note in notes)
 
 
 def warnings(run: Run, coverage: Coverage | None) -> list[str]:

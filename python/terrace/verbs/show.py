@@ -101,6 +101,8 @@ class View:
         self.sensitivity, self.counters, self.coverage = sensitivity, counters, coverage
         self.benefits = benefits
         self.notes, self.others, self.missing = notes, others, missing
+        # The column of what was read: the kernel's marks on pages tell of use, and not of misses.
+        self.uses = "used" if seen.watched_pages(notes) and not profile.exact else "misses"
         lines = profile.reads + profile.writes
         self.bytes: Floats = lines * machine.line
         # Misses are what was fetched; lines written back follow from them.
@@ -204,6 +206,9 @@ class View:
         if self.others > 0:
             out.print(f"({self.others} more in this file; --process chooses)", markup=False)
         source = "the simulator's own counters" if self.profile.exact else "estimates from samples"
+        what = "Misses"
+        if self.uses == "used":
+            what, source = "Use", "estimates from the pages that were used"
         if sentence := seen.observed(self.loop):
             out.print(sentence, markup=False)
         if sentence := seen.found(self.loop):
@@ -213,7 +218,7 @@ class View:
             return
         many = self.profile.iterations
         out.print(
-            f"Misses, traffic and exposure are {source}, of {many} iteration{'s' * (many != 1)}.", markup=False
+            f"{what}, traffic and exposure are {source}, of {many} iteration{'s' * (many != 1)}.", markup=False
         )
         out.print(
             "Times are of an iteration, all phases of a name together; waited is of the whole loop.\n",
@@ -222,7 +227,7 @@ class View:
 
     def _print_phases(self, out: Console) -> None:
         rows = table(
-            "phase", "runs", "mean", "least", "most", "share", "waited", "profiled", "core", "misses", "traffic"
+            "phase", "runs", "mean", "least", "most", "share", "waited", "profiled", "core", self.uses, "traffic"
         )
         total = max(sum(phase.mean for phase in self.phases), 1e-300)
         for p, (phase, profiled) in enumerate(zip(self.phases, self.profile.phases, strict=True)):
@@ -244,7 +249,7 @@ class View:
     def _print_objects(self, out: Console, limit: int | None, phases: list[int]) -> None:
         shown = self.order[:limit]
         names = [self.profile.phases[p].name for p in phases]
-        rows = table("object", "kind", "size", "misses", "traffic", "exposed", *names, left=(0, 1))
+        rows = table("object", "kind", "size", self.uses, "traffic", "exposed", *names, left=(0, 1))
         by_phase = self.misses.sum(axis=0)
         total = max(by_phase.sum(), 1e-300)
         for o in shown:
@@ -271,7 +276,7 @@ class View:
             )
         out.print(rows)
         out.print(
-            "misses: share of all; phase columns: share of the phase's misses, and what the object is sensitive "
+            f"{self.uses}: share of all; phase columns: share of the phase's, and what the object is sensitive "
             "to there (b bandwidth, l latency, e either); exposed: latencies not hidden",
             markup=False,
         )

@@ -203,3 +203,21 @@ def test_all_verbs_say_alike_why_there_is_no_profile(terrace, store_path, tmp_pa
     done = terrace("show", path)
     assert done.returncode == 0
     assert f"P{sentence[1:]}. Objects, the largest first:" in " ".join(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("way", "column"), [("clear-refs", "used"), ("the processor's samples of accesses", "misses")]
+)
+def test_what_pages_tell_is_use_and_not_misses(terrace, store_path, tmp_path, way, column):
+    path = tmp_path / "watched.terrace"
+    shutil.copy(store_path, path)
+    with sqlite3.connect(path) as database:
+        text = f"no hooks: objects are watched by {way}"
+        database.execute("INSERT INTO note (run, at, severity, text) VALUES (1, 0, 'note', ?)", (text,))
+    said = terrace("show", path).stdout
+    heads = [line.split() for line in said.splitlines() if line.startswith(("phase ", "object "))]
+    assert [column in head for head in heads[:2]] == [True, True]
+    what = {"used": "Use, traffic and exposure are estimates from the pages that were used",
+            "misses": "Misses, traffic and exposure are estimates from samples"}  # fmt: skip
+    assert what[column] in said
+    assert ("misses" in said) == (column == "misses")

@@ -17,6 +17,16 @@ end as the program ended, also by its signal. Where there is no such program eve
 127, and with 126 where it cannot be run, as shells do. What a program writes to its standard output passes
 untouched; Terrace speaks on standard error.
 """
+# The same by status, for the page.
+EXIT_STATUSES = {
+    "0": "done",
+    "1": "failed: what was asked could not be done, as where a file is damaged or a process has no profile",
+    "2": "called wrongly: the words of the call are to be changed",
+    "126": "the program cannot be run",
+    "127": "there is no such program",
+    "130": "interrupted (Ctrl-C), where the signal itself did not end the verb",
+    "the program's own": "`run`, `record`, `simulate` and `lab trace`; its signal ends the verb, too",
+}
 # Options whose values have names; `terrace --names KIND` prints them. The same option is the same in every verb.
 NAMES = {
     "--machine": "machines",

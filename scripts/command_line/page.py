@@ -2,13 +2,18 @@
 
 from pathlib import Path
 
-from command_line.description import EXIT_STATUS, Verb, ask
+from command_line.description import EXIT_STATUS, EXIT_STATUSES, Verb, ask
 
+_STATUSES = "\n".join(f"| {status} | {meaning} |" for status, meaning in EXIT_STATUSES.items())
 INTRODUCTION = f"""# Command line
 
 <!-- Written by scripts/command_line_page.py from what the command says of itself: change it there. -->
 
 {EXIT_STATUS}`TERRACE=off` in the environment makes Terrace vanish.
+
+| exit status | what it means |
+| --- | --- |
+{_STATUSES}
 """
 
 

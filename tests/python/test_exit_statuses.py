@@ -188,3 +188,9 @@ def test_a_programs_own_end(verb, tmp_path):
     for script, expected in (("exit 0", (0,)), ("exit 7", (7,)), ("exit 126", (126,)), ("kill -9 $$", (-9, 137))):
         done = called(verb, *LAUNCHING[verb], "--", "sh", "-c", script, folder=tmp_path)
         assert done.returncode in expected, script
+
+
+def test_the_page_of_the_command_line_has_all_statuses():
+    page = (ROOT / "docs" / "command-line.md").read_text()
+    rows = [line.split("|")[1].strip() for line in page.splitlines() if line.startswith("| ")]
+    assert rows == ["exit status", "---", "0", "1", "2", "126", "127", "130", "the program's own"]

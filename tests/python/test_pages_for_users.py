@@ -85,6 +85,15 @@ def test_each_command_does_what_the_page_shows(page, tmp_path):
     assert ran >= 4
 
 
+def test_the_program_is_printed():
+    """Where the pages that use it point to."""
+    printed = {name: text for name, _, text in blocks((ROOT / "docs/for-developers.md").read_text())}
+    assert printed["app.c"] == (ROOT / "tests/python/pages/app.c").read_text()
+    for page in ("buyers", "developers", "researchers"):
+        text = (ROOT / "docs" / f"for-{page}.md").read_text()
+        assert re.search(r"\[`app\.c`\]\((for-developers\.md)?#the-program\)", text)
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_takes_ten_minutes(page):
     words = (ROOT / "docs" / f"for-{page}.md").read_text().split()

@@ -61,6 +61,7 @@ class Model:
         go before what the profile has seen of uses. `progress`: what plans' segments begin by; None for what the
         profile says."""
         store.require_profile(run, exact)
+        self.nothing_seen = None if exact else store.nothing_seen(run)
         with core_errors():
             self.hints = _core.Hints.read(str(hints)) if hints else None
             stored = _core.Store(str(store.path))

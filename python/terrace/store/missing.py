@@ -4,6 +4,11 @@ from collections.abc import Sequence
 
 from terrace.store.values import Counters, Loop, Run
 
+NOTHING_SEEN = (
+    "no use of its data was seen in the main loop, so what they cost is not known: let it run longer, "
+    "or take another --collector"
+)
+
 
 def why_no_loop(run: Run, loop: Loop | None, small_loops: Sequence[str], counters: Counters | None) -> str | None:
     """Why no main loop was seen; None where one was."""

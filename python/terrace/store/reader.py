@@ -11,7 +11,7 @@ import numpy as np
 
 from terrace.errors import TerraceError, WrongCallError
 from terrace.store import variation
-from terrace.store.missing import no_profile, why_no_loop
+from terrace.store.missing import NOTHING_SEEN, no_profile, why_no_loop
 from terrace.store.opened import damage_named, opened
 from terrace.store.values import (
     BetweenIterations,
@@ -171,6 +171,13 @@ class Store:
         """Raises TerraceError with the reason where there is no such profile."""
         if not self._profiled(run, exact):
             raise TerraceError(f"{self.path}: {self.what_is_missing(run, exact)}")
+
+    def nothing_seen(self, run: Run, exact: bool = False) -> str | None:
+        """A sentence where no data were seen to be used: that they cost nothing does not follow."""
+        rows = [row[0] for row in self._profiled(run, exact)]
+        marks = ",".join("?" * len(rows))
+        found = self._all(f"SELECT 1 FROM cell WHERE iteration IN ({marks}) LIMIT 1", *rows)
+        return None if found else NOTHING_SEEN
 
     def profile_or_objects(self, run: Run) -> Profile:
         """As `profile`; where there is none, its objects and no phase."""

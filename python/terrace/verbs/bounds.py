@@ -165,7 +165,7 @@ def from_profile(file: Path, machine: str | None, limit: str | None, planner: st
         iterations=model.profile.iterations,
         observed=seen.observed(store.loop(run)),
         solver=solver,
-        warnings=seen.warnings(run, store.coverage(run)),
+        warnings=[*([model.nothing_seen] if model.nothing_seen else []), *seen.warnings(run, store.coverage(run))],
         core_time=seen.core_time(run, store.machine(run)),
         uncalibrated=seen.uncalibrated(run, store.machine(run)),
     )

@@ -108,7 +108,7 @@ def plan(
         rests_on = {"coverage": seen.document(run, coverage), "core_time": seen.core_time(run, own_machine)}
         print_json({**_document(chosen, fast_only, certainty), **seen.iterations(loop), **rests_on})
     else:
-        _print(console(), chosen, fast_only, certainty)
+        _print(console(), chosen, fast_only, None if model.nothing_seen else certainty, model.nothing_seen)
         _warn(run, coverage, own_machine, loop, model)
         if output:
             print(f"\nwritten to {output}; this obeys it:\n    {_obeying(output, run, machine, own_machine)}")
@@ -169,7 +169,9 @@ def _document(chosen: _core.Plan, fast_only: float, certainty: Certainty | None)
     }
 
 
-def _print(out: Console, chosen: _core.Plan, fast_only: float, certainty: Certainty | None) -> None:
+def _print(
+    out: Console, chosen: _core.Plan, fast_only: float, certainty: Certainty | None, nothing_seen: str | None
+) -> None:
     budget = ", ".join(chosen.budget) or "no limit"
     out.print(
         f"Plan by {chosen.planner} for {chosen.machine}, {budget}; seconds are of one iteration\n", markup=False
@@ -185,7 +187,9 @@ def _print(out: Console, chosen: _core.Plan, fast_only: float, certainty: Certai
             rows.add_row(name, units.seconds(seconds), units.percent(seconds / chosen.predicted_slow - 1))
     out.print(rows)
     gap = _gap(chosen)
-    if gap is not None:
+    if nothing_seen:
+        out.print(f"\nwarning: {nothing_seen}", markup=False)
+    elif gap is not None:
         out.print(
             f"\nNo placement can gain more than {units.percent(max(gap, 0.0))} of the bound on this plan"
             f"{'; `terrace bounds` searches longer for a higher bound' if gap > _CLOSE else ''}.",

@@ -172,6 +172,19 @@ def test_bounds_keep_their_order(terrace, store_path):
         assert phase["lower_bound_s"] <= min(phase["managed_s"], phase["slow_only_s"]) * slack
 
 
+def test_what_was_never_seen_to_be_used_is_not_planned_for(terrace, store_path, tmp_path):
+    """It does not follow that its place costs nothing."""
+    blind = tmp_path / "blind.terrace"
+    blind.write_bytes(Path(store_path).read_bytes())
+    with sqlite3.connect(blind) as store:
+        store.execute("DELETE FROM cell WHERE iteration IN (SELECT id FROM iteration WHERE NOT exact)")
+    for verb in ("plan", "bounds"):
+        said = " ".join(terrace(verb, blind).stdout.split())
+        assert "no use of its data was seen in the main loop, so what they cost is not known" in said
+        assert "No placement can gain" not in said
+        assert "Sampling error" not in said
+
+
 def test_slow_only_is_what_was_measured(terrace, store_path):
     # The synthetic job was profiled with everything in slow memory, and its times follow the time law.
     done = terrace("bounds", store_path, "--json")

@@ -177,7 +177,8 @@ def test_what_was_never_seen_to_be_used_is_not_planned_for(terrace, store_path, 
     blind = tmp_path / "blind.terrace"
     blind.write_bytes(Path(store_path).read_bytes())
     with sqlite3.connect(blind) as store:
-        store.execute("DELETE FROM cell WHERE iteration IN (SELECT id FROM iteration WHERE NOT exact)")
+        store.execute("DELETE FROM cell")
+        store.execute("DELETE FROM iteration WHERE exact")
     for verb in ("plan", "bounds"):
         said = " ".join(terrace(verb, blind).stdout.split())
         assert "no use of its data was seen in the main loop, so what they cost is not known" in said

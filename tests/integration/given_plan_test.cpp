@@ -21,13 +21,19 @@ class GivenPlan : public ProgramTest {
     const auto built = run(TERRACE_WRAPPERS "/terrace-cc -O2 -g -DMARKED -o steps " TERRACE_SOURCE_DIR
                                             "/tests/integration/programs/process/steps.c");
     EXPECT_EQ(built.status, 0) << built.output;
+    // The same machine as one that this is: all of its memory is this node.
+    std::ifstream simulated(TERRACE_SOURCE_DIR "/machines/unimem-lat4.toml");
+    std::ofstream here(root_ + "/here.toml");
+    for (std::string line; std::getline(simulated, line);)
+      here << line << '\n' << (line == "[[place]]" ? "numa_node = 0\n" : "");
   }
   // What the launcher says of a run under the plan, but for what the program prints.
   Outcome under(const std::string& plan, const std::string& verb = "simulate") {
     std::ofstream(root_ + "/plan.toml") << "schema = 2\n" << plan;
     std::filesystem::remove(root_ + "/x.terrace");
-    return run("sh -c '" TERRACE_LAUNCHER " " + verb +
-               " -m unimem-lat4 --plan plan.toml -o x.terrace -- ./steps 2>&1 > /dev/null'");
+    const std::string machine = verb.starts_with("run") ? "here.toml" : "unimem-lat4";
+    return run("sh -c '" TERRACE_LAUNCHER " " + verb + " -m " + machine +
+               " --plan plan.toml -o x.terrace -- ./steps 2>&1 > /dev/null'");
   }
 };
 

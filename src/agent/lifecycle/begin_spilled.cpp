@@ -106,8 +106,8 @@ int note_c_library(dl_phdr_info* info, std::size_t, void* context) noexcept {
 
 bool is_of_c_library(const void* caller) noexcept {
   const auto address = reinterpret_cast<std::uint64_t>(caller);
-  return std::ranges::any_of(g_c_library,
-                             [address](const LibraryCode& code) { return address - code.low < code.high - code.low; });
+  return std::ranges::any_of(
+      g_c_library, [address](const LibraryCode& code) { return address - code.low < code.high - code.low; });
 }
 
 // The same as spilled_small(); `size` is of a block that is asked for.

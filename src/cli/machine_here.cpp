@@ -42,10 +42,11 @@ void check_is_here(const machine::Machine& machine) {
     return place.numa_node >= 0 && !nodes.contains(place.numa_node);
   };
   if (std::ranges::any_of(places, is_elsewhere)) add_nodes(machine::discover(), nodes);
+  const bool is_known = !nodes.empty();  // not without /sys
   for (const auto& place : places) {
     if (is_no_memory(place))
       refuse(fmt::format("its place '{}' is no memory of this machine; terrace simulate runs it", place.name));
-    if (is_elsewhere(place))
+    if (is_known && is_elsewhere(place))
       refuse(fmt::format("its place '{}' is node {}, and this machine has {} {}", place.name, place.numa_node,
                          nodes.size() == 1 ? "node" : "nodes", fmt::join(nodes, ", ")));
   }

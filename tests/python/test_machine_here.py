@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, refused, run
+from conftest import ROOT, TERRACE, refused, run
+
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+from lacking import CONDITIONS, LackingError
 
 SAME_NODE = ROOT / "acceptance" / "programs_lines" / "same_node.toml"
 NODES = sorted(int(node.name.removeprefix("node")) for node in Path("/sys/devices/system/node").glob("node[0-9]*"))
@@ -40,6 +45,18 @@ def test_one_place_of_several_without_a_node_is_named(tmp_path):
     machine = changed(tmp_path, "numa_node = 0", "")
     said = refused(run("--machine", machine, "--", "true", cwd=tmp_path))
     assert "its place 'near' is no memory of this machine" in said
+
+
+def test_where_the_nodes_are_not_told_any_is_taken(tmp_path):
+    """Without /sys."""
+    words = [TERRACE, "run", "--machine", SAME_NODE, "--fast", "64MiB", "--", "touch", "was-run"]
+    try:
+        command = CONDITIONS["no /sys"](tmp_path, [str(word) for word in words])
+    except LackingError as why:
+        pytest.skip(str(why))
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "was-run").exists()
 
 
 def test_the_nodes_of_this_machine_are_taken(tmp_path):

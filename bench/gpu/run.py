@@ -61,7 +61,8 @@ def measure(terrace: str, output: Path) -> None:
                     done = subprocess.run([*prefixes[way], *words], cwd=folder, capture_output=True, text=True)
                     seconds = time.monotonic() - begun
                     row = {"program": program, "way": way, "seconds": round(seconds, 3), "rc": done.returncode}
-                    rows.append({**row, "out": done.stdout, "err": done.stderr[-1500:]})
+                    said = [line for line in done.stderr.splitlines() if line.startswith("terrace: ")]
+                    rows.append({**row, "out": done.stdout, "said": said})
                     output.write_text(json.dumps(rows, indent=1), encoding="utf-8")
 
 

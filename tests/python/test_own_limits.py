@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import sys
 
@@ -31,6 +32,16 @@ print(count * 8, before.count(b"1") == len(before))
 """
 
 
+# The same data; then the soft limit that it was given becomes the hard one.
+RAISES = f"""
+import resource
+before = bytearray(b"1") * (48 * {MIB})
+hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
+print(resource.getrlimit(resource.RLIMIT_AS)[0] == hard)
+"""
+
+
 def got(words: list[str | object], call: str) -> tuple[int, bool]:
     program = [sys.executable, "-c", PROGRAM, "600", call]
     done = subprocess.run([*map(str, words), *program], capture_output=True, text=True, timeout=120, check=True)
@@ -45,3 +56,14 @@ def test_a_limit_that_a_program_sets_itself_holds(tmp_path, placed, call):
     ours, whole = got([TERRACE, "run", "-o", tmp_path / "kept.terrace", *placed, "--"], call)
     assert whole
     assert 0.8 * plain <= ours <= plain
+
+
+def test_a_limit_that_is_raised_changes_nothing(tmp_path):
+    def limited() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 16 << 30))
+
+    words = [TERRACE, "run", "--profile", "-o", tmp_path / "kept.terrace", "--", sys.executable, "-c", RAISES]
+    command = [str(word) for word in words]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, preexec_fn=limited)
+    assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr
+    assert "limited its address space" not in done.stderr

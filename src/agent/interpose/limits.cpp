@@ -1,7 +1,7 @@
 // The program limits its own address space. What Terrace has reserved ahead of need counts against such a limit,
 // and blocks out of it would not: so it is given back, and what is allocated from then on is the C library's, as
 // it is without Terrace. Not where data are over a file: what they need is in use. A limit that was there at the
-// start leaves the program its share (core/address_space.hpp).
+// start leaves the program its share (core/address_space.hpp), and one that is raised changes nothing.
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -16,9 +16,9 @@ namespace terrace::agent {
 namespace {
 
 template <class Limit>
-bool is_tight(int resource, const Limit* limit) noexcept {
-  return resource == RLIMIT_AS && limit &&
-         limit->rlim_cur != static_cast<decltype(limit->rlim_cur)>(RLIM_INFINITY);
+bool is_tighter(int resource, const Limit* limit) noexcept {
+  struct rlimit now {};
+  return resource == RLIMIT_AS && limit && getrlimit(RLIMIT_AS, &now) == 0 && limit->rlim_cur < now.rlim_cur;
 }
 
 void give_reserve_back() noexcept {
@@ -29,7 +29,7 @@ void give_reserve_back() noexcept {
 // `call` is the C library's. What was given back is not missed where it refuses.
 template <class Limit, class Call>
 int limited(bool is_ours, int resource, const Limit* limit, Call&& call) noexcept {
-  if (is_ours && is_tight(resource, limit)) give_reserve_back();
+  if (is_ours && is_tighter(resource, limit)) give_reserve_back();
   return call();
 }
 

@@ -1,0 +1,127 @@
+// Counting concurrent accesses. See camat.hpp.
+#include "model/camat/camat.hpp"
+
+#include <algorithm>
+
+namespace terrace::model {
+namespace {
+
+double ratio(std::uint64_t a, std::uint64_t b) {
+  return b == 0 ? 0 : static_cast<double>(a) / static_cast<double>(b);
+}
+
+}  // namespace
+
+CamatCounters& CamatCounters::operator+=(const CamatCounters& other) {
+  accesses += other.accesses;
+  misses += other.misses;
+  pure_misses += other.pure_misses;
+  hit_cycles += other.hit_cycles;
+  hit_access_cycles += other.hit_access_cycles;
+  pure_miss_cycles += other.pure_miss_cycles;
+  pure_access_cycles += other.pure_access_cycles;
+  return *this;
+}
+
+CamatCounters CamatCounters::operator-(const CamatCounters& other) const {
+  auto left = *this;
+  left.accesses -= other.accesses;
+  left.misses -= other.misses;
+  left.pure_misses -= other.pure_misses;
+  left.hit_cycles -= other.hit_cycles;
+  left.hit_access_cycles -= other.hit_access_cycles;
+  left.pure_miss_cycles -= other.pure_miss_cycles;
+  left.pure_access_cycles -= other.pure_access_cycles;
+  return left;
+}
+
+double Camat::of_parts() const {
+  const auto hits = hit_concurrency == 0 ? 0 : hit_time / hit_concurrency;
+  const auto misses = miss_concurrency == 0 ? 0 : pure_miss_ratio * pure_miss_penalty / miss_concurrency;
+  return hits + misses;
+}
+
+Camat camat_of(const CamatCounters& counters) {
+  Camat camat;
+  camat.value = ratio(counters.active_cycles(), counters.accesses);
+  camat.hit_time = ratio(counters.hit_access_cycles, counters.accesses);
+  camat.hit_concurrency = ratio(counters.hit_access_cycles, counters.hit_cycles);
+  camat.pure_miss_ratio = ratio(counters.pure_misses, counters.accesses);
+  camat.pure_miss_penalty = ratio(counters.pure_access_cycles, counters.pure_misses);
+  camat.miss_concurrency = ratio(counters.pure_access_cycles, counters.pure_miss_cycles);
+  return camat;
+}
+
+void CamatMeter::begins(Cycle begin) {
+  advance(begin);
+  ++counters_.accesses;
+  ++looking_up_;
+}
+
+CamatMeter::Miss CamatMeter::misses(Cycle end) {
+  Miss miss = 0;
+  if (free_.empty()) {
+    miss = static_cast<Miss>(waits_.size());
+    waits_.emplace_back();
+  } else {
+    miss = free_.back();
+    free_.pop_back();
+    waits_[miss] = {};
+  }
+  ++counters_.misses;
+  ends(end, miss, true);
+  return miss;
+}
+
+void CamatMeter::ends(Cycle end, Miss miss, bool misses) {
+  const HitEnd hit_end{end, miss, misses};
+  // Hit phases of one cache take equally long, as a rule: the place is the last.
+  const auto place = std::upper_bound(hit_ends_.begin(), hit_ends_.end(), hit_end,
+                                      [](const auto& a, const auto& b) { return a.at < b.at; });
+  hit_ends_.insert(place, hit_end);
+}
+
+void CamatMeter::miss_ends(Miss miss, Cycle end) {
+  advance(end);
+  auto& wait = waits_[miss];
+  if (!wait.waits) {
+    wait.ended = true;
+    return;
+  }
+  --waiting_;
+  if (counters_.pure_miss_cycles > wait.pure_before) ++counters_.pure_misses;
+  free_.push_back(miss);
+}
+
+void CamatMeter::advance(Cycle to) {
+  while (!hit_ends_.empty() && hit_ends_.front().at <= to) {
+    const auto end = hit_ends_.front();
+    hit_ends_.pop_front();
+    integrate(end.at);
+    --looking_up_;
+    if (!end.misses) continue;
+    auto& wait = waits_[end.miss];
+    if (wait.ended) {
+      free_.push_back(end.miss);
+      continue;
+    }
+    ++waiting_;
+    wait.waits = true;
+    wait.pure_before = counters_.pure_miss_cycles;
+  }
+  integrate(to);
+}
+
+void CamatMeter::integrate(Cycle to) {
+  const auto cycles = to - now_;
+  now_ = to;
+  if (looking_up_ != 0) {
+    counters_.hit_cycles += cycles;
+    counters_.hit_access_cycles += cycles * looking_up_;
+  } else if (waiting_ != 0) {
+    counters_.pure_miss_cycles += cycles;
+    counters_.pure_access_cycles += cycles * waiting_;
+  }
+}
+
+}  // namespace terrace::model

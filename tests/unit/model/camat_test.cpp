@@ -1,0 +1,165 @@
+// C-AMAT's counters against published and hand-made examples, and against cycle-by-cycle counting.
+#include "model/camat/camat.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <vector>
+
+namespace terrace::model {
+namespace {
+
+struct Access {
+  std::uint64_t begin = 0;
+  std::uint64_t hit_cycles = 0;
+  std::uint64_t penalty = 0;  // 0: a hit
+};
+
+// By the definitions: each cycle of each access is looked at.
+CamatCounters count_cycle_by_cycle(const std::vector<Access>& accesses) {
+  std::map<std::uint64_t, std::uint64_t> looking_up;
+  std::map<std::uint64_t, std::vector<std::size_t>> waiting;
+  CamatCounters counters;
+  for (std::size_t i = 0; i < accesses.size(); ++i) {
+    const auto& access = accesses[i];
+    const auto hit_end = access.begin + access.hit_cycles;
+    for (auto cycle = access.begin; cycle < hit_end; ++cycle) ++looking_up[cycle];
+    for (auto cycle = hit_end; cycle < hit_end + access.penalty; ++cycle) waiting[cycle].push_back(i);
+    ++counters.accesses;
+    if (access.penalty != 0) ++counters.misses;
+  }
+  for (const auto& [cycle, count] : looking_up) {
+    ++counters.hit_cycles;
+    counters.hit_access_cycles += count;
+  }
+  std::vector<bool> is_pure(accesses.size());
+  for (const auto& [cycle, misses] : waiting) {
+    if (looking_up.contains(cycle)) continue;
+    ++counters.pure_miss_cycles;
+    counters.pure_access_cycles += misses.size();
+    for (const auto i : misses) is_pure[i] = true;
+  }
+  counters.pure_misses = static_cast<std::uint64_t>(std::count(is_pure.begin(), is_pure.end(), true));
+  return counters;
+}
+
+CamatCounters count(const std::vector<Access>& accesses) {
+  struct Event {
+    std::uint64_t at = 0;
+    bool begins = false;
+    std::size_t access = 0;
+  };
+  std::vector<Event> events;
+  for (std::size_t i = 0; i < accesses.size(); ++i) {
+    events.push_back({accesses[i].begin, true, i});
+    if (accesses[i].penalty != 0)
+      events.push_back({accesses[i].begin + accesses[i].hit_cycles + accesses[i].penalty, false, i});
+  }
+  std::stable_sort(events.begin(), events.end(), [](const auto& a, const auto& b) { return a.at < b.at; });
+  CamatMeter meter;
+  std::vector<CamatMeter::Miss> misses(accesses.size());
+  std::uint64_t end = 0;
+  for (const auto& event : events) {
+    const auto& access = accesses[event.access];
+    end = std::max(end, access.begin + access.hit_cycles + access.penalty);
+    if (!event.begins)
+      meter.miss_ends(misses[event.access], event.at);
+    else if (access.penalty == 0)
+      meter.hit(event.at, access.hit_cycles);
+    else
+      misses[event.access] = meter.miss(event.at, access.hit_cycles);
+  }
+  return meter.counted(end);
+}
+
+void expect_equal(const CamatCounters& a, const CamatCounters& b) {
+  EXPECT_EQ(a.accesses, b.accesses);
+  EXPECT_EQ(a.misses, b.misses);
+  EXPECT_EQ(a.pure_misses, b.pure_misses);
+  EXPECT_EQ(a.hit_cycles, b.hit_cycles);
+  EXPECT_EQ(a.hit_access_cycles, b.hit_access_cycles);
+  EXPECT_EQ(a.pure_miss_cycles, b.pure_miss_cycles);
+  EXPECT_EQ(a.pure_access_cycles, b.pure_access_cycles);
+}
+
+// The paper's figure 3 gives hits, misses and penalties of ten accesses of two cycles, not when they begin: these
+// begins have all the numbers of its text.
+TEST(Camat, PublishedExample) {
+  const std::vector<Access> accesses{{1, 2, 0}, {5, 2, 3},  {5, 2, 0},  {6, 2, 3},  {8, 2, 0},
+                                     {8, 2, 7}, {11, 2, 3}, {11, 2, 0}, {11, 2, 7}, {13, 2, 3}};
+  const auto counters = count(accesses);
+  EXPECT_EQ(counters.accesses, 10U);
+  EXPECT_EQ(counters.active_cycles(), 17U);
+  EXPECT_EQ(counters.hit_access_cycles, 20U);
+  EXPECT_EQ(counters.hit_cycles, 11U);
+  EXPECT_EQ(counters.pure_access_cycles, 13U);
+  EXPECT_EQ(counters.pure_miss_cycles, 6U);
+  EXPECT_EQ(counters.pure_misses, 5U);
+  const auto camat = camat_of(counters);
+  EXPECT_DOUBLE_EQ(camat.value, 17.0 / 10);
+  EXPECT_DOUBLE_EQ(camat.hit_concurrency, 20.0 / 11);
+  EXPECT_DOUBLE_EQ(camat.miss_concurrency, 13.0 / 6);
+  EXPECT_DOUBLE_EQ(camat.pure_miss_penalty, 13.0 / 5);
+  EXPECT_DOUBLE_EQ(camat.pure_miss_ratio, 5.0 / 10);
+  EXPECT_DOUBLE_EQ(camat.of_parts(), camat.value);
+}
+
+// Counted on paper: A1 and A2 begin in cycle 1, A3 and A4 in cycle 2; A1 misses in cycles 3 to 10, A3 in 4 to 10,
+// A4 in 4 to 7; A2 hits. In cycle 3 two accesses look up, so it is no pure-miss cycle.
+TEST(Camat, ExampleByHand) {
+  const auto counters = count({{1, 2, 8}, {1, 2, 0}, {2, 2, 7}, {2, 2, 4}});
+  EXPECT_EQ(counters.active_cycles(), 10U);
+  EXPECT_EQ(counters.hit_cycles, 3U);
+  EXPECT_EQ(counters.pure_miss_cycles, 7U);
+  EXPECT_EQ(counters.pure_misses, 3U);
+  EXPECT_DOUBLE_EQ(camat_of(counters).value, 2.5);
+}
+
+TEST(Camat, RandomAccessesAsCycleByCycle) {
+  std::mt19937 random(1);
+  for (int round = 0; round < 300; ++round) {
+    std::vector<Access> accesses;
+    std::uint64_t at = 0;
+    const auto hit_cycles = 1 + random() % 5;
+    for (int i = 0; i < 60; ++i) {
+      at += random() % (round % 2 == 0 ? 3 : 20);
+      // Hit phases of several lengths, too.
+      accesses.push_back(
+          {at, round % 3 == 0 ? 1 + random() % 9 : hit_cycles, random() % 2 == 0 ? 0 : random() % 40});
+    }
+    SCOPED_TRACE(round);
+    const auto counters = count(accesses);
+    expect_equal(counters, count_cycle_by_cycle(accesses));
+    const auto camat = camat_of(counters);
+    EXPECT_NEAR(camat.of_parts(), camat.value, 1e-12 * camat.value);
+  }
+}
+
+// It joins a miss whose data come before its own look-up is over.
+TEST(Camat, MissThatEndsInItsHitPhaseIsNotPure) {
+  CamatMeter meter;
+  const auto first = meter.miss(0, 4);
+  const auto merged = meter.miss(8, 4);
+  meter.miss_ends(first, 10);
+  meter.miss_ends(merged, 10);
+  const auto counters = meter.counted(20);
+  EXPECT_EQ(counters.misses, 2U);
+  EXPECT_EQ(counters.pure_misses, 1U);
+  EXPECT_EQ(counters.hit_cycles, 8U);
+  EXPECT_EQ(counters.pure_miss_cycles, 4U);
+}
+
+// Two caches of very different traffic: what they are together is not the mean of their ratios.
+TEST(Camat, CountersOfCachesAddUp) {
+  const auto busy = count({{0, 1, 0}, {1, 1, 0}, {2, 1, 0}, {3, 1, 0}});
+  const auto slow = count({{0, 1, 99}});
+  auto both = busy;
+  both += slow;
+  EXPECT_DOUBLE_EQ(camat_of(both).value, 104.0 / 5);
+  expect_equal(both - slow, busy);
+}
+
+}  // namespace
+}  // namespace terrace::model

@@ -14,6 +14,7 @@
 #include "core/units.hpp"
 #include "machine/array_geometry.hpp"
 #include "machine/copier_price.hpp"
+#include "machine/gpu.hpp"
 #include "machine/library.hpp"
 
 namespace terrace::machine {
@@ -173,6 +174,7 @@ struct MachineParts {
   std::vector<CopierPrice> copiers;  // the first one's price holds
   std::vector<StatedOrdering> orderings;
   std::vector<FilePlace> files;
+  std::vector<Gpu> gpus;  // in virtual time; no process of a user is told of them
 };
 
 class Machine {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "machine/file/gpu_table.hpp"
 #include "machine/file/machine_file.hpp"
 
 namespace terrace::machine {
@@ -51,6 +52,7 @@ class Text {
   void comment(const std::string& words) { text_ += "# " + words + "\n"; }
   void raw(const char* key, const std::string& value) { text_ += std::string(key) + " = " + value + "\n"; }
   void put(const char* key, std::string_view value) { raw(key, toml_string(value)); }
+  void add(const std::string& text) { text_ += text; }
   void put(const char* key, Bytes value) { put(key, format_exact(value)); }
   void put(const char* key, Seconds value) { put(key, format_exact(value)); }
   void put(const char* key, BytesPerSecond value) { put(key, format_exact(value)); }
@@ -264,6 +266,7 @@ std::string format_machine_file(const Machine& machine, const Measurement* measu
   put_copiers(out, parts);
   put_orderings(out, parts);
   put_files(out, parts);
+  for (const auto& gpu : parts.gpus) out.add(format_gpu(gpu, parts));
   if (measured != nullptr) put_measured(out, parts, *measured);
   return out.take();
 }

@@ -5,6 +5,7 @@
 #include "core/error.hpp"
 #include "machine/file/copier_table.hpp"
 #include "machine/file/file_table.hpp"
+#include "machine/file/gpu_table.hpp"
 #include "machine/file/machine_file.hpp"
 #include "machine/file/ordering_table.hpp"
 #include "machine/file/part_names.hpp"
@@ -22,7 +23,7 @@ class Parser {
 
   MachineFile parse() {
     top_.allow_only({"schema", "name", "description", "line", "root", "group", "place", "initiator", "domain",
-                     "path", "copy", "copier", "ordering", "file", "measured"});
+                     "path", "copy", "copier", "ordering", "file", "gpu", "measured"});
     if (const auto schema = top_.integer("schema", 0, 1000000); schema != k_schema) {
       top_.refuse("schema", "this file has version " + std::to_string(schema) + "; this Terrace reads version 1");
     }
@@ -42,6 +43,7 @@ class Parser {
     for (const auto& table : entries("ordering", false))
       parts_.orderings.push_back(read_ordering(table, initiators_, parts_));
     read_files(entries("file", false), places_, parts_);
+    for (const auto& table : entries("gpu", false)) parts_.gpus.push_back(read_gpu(table, initiators_, places_));
     check_domains();
     std::optional<Measurement> measured;
     if (top_.has("measured")) {

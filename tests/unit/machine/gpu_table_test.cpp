@@ -1,0 +1,108 @@
+// GPUs in machine files: the shipped one holds its paper's figures and comes back from its own text, and each way
+// of breaking the schema gives its one line.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "core/error.hpp"
+#include "machine/file/machine_file.hpp"
+
+namespace terrace::machine {
+namespace {
+
+std::string shipped_text() {
+  std::ifstream in(TERRACE_SOURCE_DIR "/machines/gtx480-ddr4.toml");
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::string with(std::string text, const std::string& what, const std::string& instead) {
+  const auto at = text.find(what);
+  EXPECT_NE(at, std::string::npos) << what;
+  return text.replace(at, what.size(), instead);
+}
+
+std::string complaint(const std::string& text) {
+  try {
+    static_cast<void>(parse_machine(text, "x.toml"));
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::invalid);
+    return error.what();
+  }
+  return "none";
+}
+
+// Agarwal et al., table I and section III-A.
+TEST(GpuTable, ShippedOneHasItsPapersFigures) {
+  const auto machine = parse_machine(shipped_text(), "x.toml");
+  ASSERT_EQ(machine.parts().gpus.size(), 1U);
+  const auto& gpu = machine.parts().gpus[0];
+  EXPECT_EQ(gpu.processors, 15U);
+  EXPECT_EQ(gpu.hertz, 1.4e9);
+  EXPECT_EQ(gpu.l1.bytes, 16U << 10);
+  EXPECT_EQ(gpu.l2.bytes, 128U << 10);
+  EXPECT_EQ(gpu.l2.mshrs, 128U);
+  EXPECT_EQ(gpu.shootdown, 100U);
+  EXPECT_EQ(gpu.page_copies, 4U);
+  ASSERT_EQ(gpu.memories.size(), 2U);
+  const auto& [own, beyond] = std::pair(gpu.memories[0], gpu.memories[1]);
+  EXPECT_EQ(machine.place(own.place).name, "gddr");
+  EXPECT_EQ(own.channels, 8U);
+  EXPECT_EQ(own.bytes_per_second, 200e9);
+  EXPECT_EQ(beyond.channels, 4U);
+  EXPECT_EQ(beyond.bytes_per_second, 80e9);
+  EXPECT_EQ(beyond.link_latency, 100U);
+  for (const auto& memory : gpu.memories) {
+    EXPECT_EQ(memory.row_to_column, 12U);
+    EXPECT_EQ(memory.precharge, 12U);
+    EXPECT_EQ(memory.row_cycle, 40U);
+    EXPECT_EQ(memory.read_latency, 12U);
+    EXPECT_EQ(memory.write_latency, 12U);
+  }
+  // Its own memory is the fast one, and data begin in the other.
+  EXPECT_EQ(machine.fastest_first(0).front(), own.place);
+  EXPECT_EQ(machine.home(0), beyond.place);
+}
+
+TEST(GpuTable, ComesBackFromItsText) {
+  auto text = with(shipped_text(), "scheduler = \"greedy-then-oldest\"", "scheduler = \"round-robin\"");
+  text = with(text, "link_latency = 100", "link_bandwidth = \"12.5GB/s\"\nlink_latency = 77");
+  text = with(text, "shootdown_drains = false", "shootdown_drains = true\nsectored = true");
+  const auto machine = parse_machine(text, "x.toml");
+  const auto written = format_machine_file(machine);
+  EXPECT_NE(written.find("[[gpu]]\ninitiator = \"gpu\"\nclock = \"1.4GHz\"\nprocessors = 15\n"), std::string::npos)
+      << written;
+  const auto again = parse_machine(written, "again.toml");
+  EXPECT_EQ(format_machine_file(again), written);
+  const auto& gpu = again.parts().gpus.at(0);
+  EXPECT_EQ(gpu.scheduler, WarpScheduler::round_robin);
+  EXPECT_TRUE(gpu.shootdown_drains);
+  EXPECT_TRUE(gpu.sectored);
+  EXPECT_EQ(gpu.memories.at(1).link_bytes_per_second, 12.5e9);
+  EXPECT_EQ(gpu.memories.at(1).link_latency, 77U);
+}
+
+TEST(GpuTable, RefusesWhatIsNone) {
+  const auto text = shipped_text();
+  EXPECT_NE(complaint(with(text, "schedulers = 2", "schedulers = 3"))
+                .find("gpu.schedulers: warps are divided among 1, 2 or 4 of them"),
+            std::string::npos);
+  EXPECT_NE(
+      complaint(with(text, "\"greedy-then-oldest\"", "\"lottery\"")).find("gpu.scheduler: 'lottery' is none"),
+      std::string::npos);
+  EXPECT_NE(complaint(with(text, "page = \"4KiB\"", "page = \"5KiB\"")).find("gpu.page: 5KiB is no power of two"),
+            std::string::npos);
+  EXPECT_NE(complaint(with(text, "size = \"16KiB\"", "size = \"100B\"")).find("no multiple of a line of 128B"),
+            std::string::npos);
+  EXPECT_NE(complaint(with(text, "place = \"ddr\"\nchannels", "place = \"gddr\"\nchannels"))
+                .find("a second memory of this place"),
+            std::string::npos);
+  EXPECT_NE(complaint(with(text, "walkers = 64", "walker = 64")).find("walker"), std::string::npos);
+  EXPECT_NE(
+      complaint(with(text, "instruction_latency = 8", "instruction_latency = 64")).find("instruction_latency"),
+      std::string::npos);
+}
+
+}  // namespace
+}  // namespace terrace::machine

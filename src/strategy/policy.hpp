@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -28,6 +29,9 @@ struct PolicyNeeds {
   Seconds interval;                 // between two decisions
   std::uint32_t sample_period = 0;  // misses for one sample; 0: it wants none
   Seconds fault_cost{};             // what a hint fault takes of the program's time
+  // Accesses to a chunk in slow memory after which the policy is told of it (`touched`), as access counters of
+  // GPUs do; 0: never.
+  std::uint32_t touches = 0;
 };
 
 // The memory that it decides about.
@@ -36,8 +40,10 @@ struct Tiers {
   DomainId domain = 0;
   PlaceId fast = 0;
   PlaceId slow = 0;
-  Bytes capacity;  // of the fast place, by the budget
-  Bytes free;      // of that
+  Bytes capacity;                 // of the fast place, by the budget
+  Bytes free;                     // of that
+  BytesPerSecond fast_bandwidth;  // what the program can read of each
+  BytesPerSecond slow_bandwidth;
 
   // Whether the policy may move the chunk, and it is on that tier.
   [[nodiscard]] bool on(ChunkId id, PlaceId place) const {
@@ -51,6 +57,8 @@ struct PolicyChoice {
   // In this order; one into the fast place for which there is no room by then is left out by the runtime.
   std::vector<transfer::TransferRequest> moves;
   std::vector<ChunkId> protect;  // their next access shall fault
+  // The share of what the mover can do at once that it may, from now on; none: as before.
+  std::optional<double> mover_share;
 };
 
 class Policy {
@@ -59,6 +67,8 @@ class Policy {
   [[nodiscard]] virtual PolicyNeeds needs() const = 0;
   // An interval is over, and what was asked for last time is done.
   virtual void decide(const observe::Observation& seen, const Tiers& tiers, PolicyChoice& choice) = 0;
+  // So many accesses to a chunk in slow memory as it needs to hear of (PolicyNeeds::touches).
+  virtual void touched(ChunkId, const Tiers&, PolicyChoice&) {}
 };
 
 }  // namespace terrace::strategy

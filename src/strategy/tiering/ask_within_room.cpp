@@ -12,7 +12,9 @@ Tiers tiers_of(const Context& context) {
           fast,
           context.home(),
           context.ledger->budget(fast),
-          context.ledger->available(fast)};
+          context.ledger->available(fast),
+          context.machine->path(context.initiator, fast).read,
+          context.machine->path(context.initiator, context.home()).read};
 }
 
 void ask_within_room(std::span<const transfer::TransferRequest> wanted, const Context& context, PhaseIndex phase,

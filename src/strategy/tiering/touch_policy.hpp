@@ -1,0 +1,42 @@
+// Pages of a GPU that reaches slow memory by a coherent link (Agarwal et al., "Unlocking bandwidth for GPUs in
+// CC-NUMA systems", HPCA 2015), chunk by chunk:
+//
+// - Threshold: a chunk moves to fast memory once it was accessed so often (section III).
+// - Range expansion: `range` chunks around it, of the same object, go along, the farthest first: those are least
+//   likely to have been accessed yet, so that no translation of theirs has to be shot down (section IV).
+// - Balancing: as many moves at once as can be while fast memory serves less of the traffic than its share of both
+//   bandwidths less 5 %, half of them within 5 %, none above (section V). The paper samples every 10,000 cycles of
+//   1.4 GHz and speaks of a moving average: here of the last sample and the average before it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "strategy/policy.hpp"
+
+namespace terrace::strategy {
+
+struct TouchRules {
+  std::uint32_t threshold = 1;  // accesses
+  std::uint32_t range = 0;      // chunks beside the one that was touched, half of them on each side
+  bool balanced = false;
+};
+
+inline constexpr Seconds k_balance_interval{10'000 / 1.4e9};
+
+class TouchPolicy final : public Policy {
+ public:
+  explicit TouchPolicy(TouchRules rules) : rules_(rules) {}
+  [[nodiscard]] PolicyNeeds needs() const override;
+  void decide(const observe::Observation& seen, const Tiers& tiers, PolicyChoice& choice) override;
+  void touched(ChunkId chunk, const Tiers& tiers, PolicyChoice& choice) override;
+
+ private:
+  void ask(ChunkId chunk, const Tiers& tiers, PolicyChoice& choice);
+
+  TouchRules rules_;
+  std::vector<bool> asked_;  // by chunk
+  double average_ = -1;      // share of the traffic that fast memory serves; below 0: nothing was seen
+};
+
+}  // namespace terrace::strategy

@@ -1,0 +1,188 @@
+// Reading traces of Accel-Sim. See accelsim_reader.hpp; instructions are in accelsim_warp.cpp.
+#include "sim/gpu/trace/accelsim_reader.hpp"
+
+#include <array>
+#include <charconv>
+
+#include "core/error.hpp"
+#include "sim/gpu/trace/accelsim_warp.hpp"
+
+namespace terrace::sim::gpu {
+namespace {
+
+constexpr std::uint64_t k_most_address = std::uint64_t{1} << 57;
+constexpr std::size_t k_longest_line = 1 << 16;
+
+// "(16,4,1)": the product. 0 where it is none.
+std::uint64_t product_of(std::string_view text) {
+  if (!text.starts_with('(') || !text.ends_with(')')) return 0;
+  TraceWords words(text.substr(1, text.size() - 2), ',');
+  std::uint64_t product = 1;
+  for (int i = 0; i < 3; ++i) {
+    const auto number = words.number(10, 1 << 20);
+    if (!number) return 0;
+    product *= *number;
+  }
+  return words.next().empty() && product <= 0xffffffff ? product : 0;
+}
+
+}  // namespace
+
+void AccelSimReader::Lines::open(const std::filesystem::path& path) {
+  path_ = path;
+  in_ = std::ifstream(path, std::ios::binary);
+  if (!in_) throw Error(Code::not_found, path.string() + ": cannot be opened");
+  at_ = next_ = 0;
+}
+
+bool AccelSimReader::Lines::next() {
+  while (std::getline(in_, line_)) {
+    at_ = next_;
+    next_ += line_.size() + 1;
+    if (line_.size() > k_longest_line) fail("a line of more than 65536 characters");
+    if (!line_.empty() && line_.back() == '\r') line_.pop_back();
+    if (line_.find_first_not_of(" \t") != std::string::npos) return true;
+  }
+  at_ = next_;
+  return false;
+}
+
+void AccelSimReader::Lines::fail(const std::string& what) const {
+  throw Error(Code::corrupt, path_.string() + ", byte " + std::to_string(at_) + ": " + what);
+}
+
+AccelSimReader::AccelSimReader(std::filesystem::path list, const std::filesystem::path& allocations)
+    : list_(std::move(list)) {
+  read_list(allocations.empty());
+  if (!allocations.empty()) read_allocations(allocations);
+}
+
+void AccelSimReader::read_list(bool with_copies) {
+  lines_.open(list_);
+  while (lines_.next()) {
+    const auto& line = lines_.line();
+    if (line.starts_with("kernel")) {
+      if (line.find('/') != std::string::npos) lines_.fail("a kernel's file is in the folder of its list");
+      kernels_.push_back(line);
+    } else if (line.starts_with("MemcpyHtoD")) {
+      TraceWords words(line, ',');
+      words.next();
+      const auto address = words.number(16, k_most_address);
+      const auto bytes = words.number(10, k_most_address);
+      if (!address || !bytes || *bytes == 0) lines_.fail("a copy is MemcpyHtoD,ADDRESS,BYTES");
+      if (with_copies) allocations_.push_back({"copy " + std::to_string(allocations_.size()), *address, *bytes});
+    }
+  }
+}
+
+void AccelSimReader::read_allocations(const std::filesystem::path& path) {
+  Lines lines;
+  lines.open(path);
+  while (lines.next()) {
+    TraceWords words(lines.line(), ' ');
+    Allocation allocation;
+    allocation.name = words.next();
+    const auto address = words.number(16, k_most_address);
+    const auto bytes = words.number(10, k_most_address);
+    if (!address || !bytes || *bytes == 0 || !words.next().empty())
+      lines.fail("an allocation is NAME ADDRESS BYTES");
+    allocation.address = *address;
+    allocation.bytes = *bytes;
+    allocations_.push_back(std::move(allocation));
+  }
+}
+
+bool AccelSimReader::next(TraceEvent& event) {
+  for (Cta passed_over; ctas_left_ != 0;) next_cta(passed_over);
+  if (!allocations_.empty()) {
+    event = std::move(allocations_.front());
+    allocations_.pop_front();
+    return true;
+  }
+  if (kernels_.empty()) return false;
+  Kernel kernel;
+  open_kernel(kernels_.front(), kernel);
+  kernels_.pop_front();
+  event = std::move(kernel);
+  return true;
+}
+
+void AccelSimReader::open_kernel(const std::string& name, Kernel& kernel) {
+  lines_.open(list_.parent_path() / name);
+  std::uint64_t version = 0;
+  shared_base_ = 0;
+  while (lines_.next() && !lines_.line().starts_with('#')) {
+    const std::string_view line = lines_.line();
+    const auto equals = line.find(" = ");
+    if (!line.starts_with('-') || equals == std::string_view::npos)
+      lines_.fail("a line of the head is -KEY = VALUE");
+    const auto key = line.substr(1, equals - 1);
+    const auto value = line.substr(equals + 3);
+    TraceWords words(value, ' ');
+    const auto number = [&](std::uint64_t most) {
+      const auto read = words.number(10, most);
+      if (!read) lines_.fail("'" + std::string(value) + "' is no number for " + std::string(key));
+      return *read;
+    };
+    if (key == "kernel name") kernel.name = value;
+    if (key == "grid dim") kernel.ctas = static_cast<std::uint32_t>(product_of(value));
+    if (key == "block dim") kernel.threads = static_cast<std::uint32_t>(product_of(value));
+    if (key == "shmem") kernel.shared_bytes = static_cast<std::uint32_t>(number(0xffffffff));
+    if (key == "nregs") kernel.registers = static_cast<std::uint32_t>(number(0xffff));
+    if (key == "accelsim tracer version") version = number(1000);
+    if (key == "enable lineinfo" && number(1) == 1) lines_.fail("a trace with line numbers is not read");
+    if (key == "shmem base_addr") {
+      const auto base = words.number(16, k_most_address);
+      if (!base) lines_.fail("'" + std::string(value) + "' is no address");
+      shared_base_ = *base;
+    }
+  }
+  if (kernel.ctas == 0 || kernel.threads == 0 || kernel.threads > k_most_threads)
+    lines_.fail("the head says no grid, or CTAs of none or of more than 1024 threads");
+  if (version < 3 || version > 5) lines_.fail("the tracer's version is none of 3 to 5");
+  warps_ = kernel.warps();
+  ctas_left_ = kernel.ctas;
+}
+
+bool AccelSimReader::next_cta(Cta& cta) {
+  if (ctas_left_ == 0) return false;
+  cta.clear();
+  while (lines_.next() && lines_.line() != "#BEGIN_TB") {
+    if (!lines_.line().starts_with('#')) lines_.fail("a CTA begins with #BEGIN_TB");
+  }
+  if (lines_.line() != "#BEGIN_TB") lines_.fail("the file ends before the kernel's last CTA");
+  cta.warps.resize(warps_);
+  std::vector<bool> is_there(warps_);
+  for (;;) {
+    if (!lines_.next()) lines_.fail("the file ends within a CTA");
+    if (lines_.line() == "#END_TB") break;
+    if (lines_.line().starts_with("thread block = ")) continue;
+    const auto warp = read_number("warp = ", warps_ - 1);
+    if (is_there[warp]) lines_.fail("a warp comes twice in its CTA");
+    is_there[warp] = true;
+    const auto first_step = static_cast<std::uint32_t>(cta.steps.size());
+    const auto first_line = static_cast<std::uint32_t>(cta.lines.size());
+    if (!lines_.next()) lines_.fail("the file ends within a CTA");
+    const auto instructions = read_number("insts = ", 0xffffffff);
+    AccelSimWarp reader(cta, shared_base_);
+    for (std::uint64_t i = 0; i < instructions; ++i) {
+      if (!lines_.next()) lines_.fail("the file ends within a warp");
+      if (const auto* wrong = reader.add(lines_.line())) lines_.fail(wrong);
+    }
+    cta.warps[warp] = {first_step, first_line, static_cast<std::uint32_t>(cta.steps.size()) - first_step,
+                       reader.after()};
+  }
+  --ctas_left_;
+  return true;
+}
+
+std::uint64_t AccelSimReader::read_number(std::string_view after, std::uint64_t most) {
+  const std::string_view line = lines_.line();
+  if (line.starts_with(after)) {
+    TraceWords words(line.substr(after.size()), ' ');
+    if (const auto number = words.number(10, most)) return *number;
+  }
+  lines_.fail("'" + std::string(after) + "' and a number of at most " + std::to_string(most) + " are wanted here");
+}
+
+}  // namespace terrace::sim::gpu

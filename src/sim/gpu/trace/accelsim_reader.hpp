@@ -1,0 +1,69 @@
+// Kernel traces of Accel-Sim (Khairy et al., "Accel-Sim: an extensible simulation framework for validated GPU
+// modeling", ISCA 2020), as its NVBit tracer writes and its post-processing groups them: a list of commands
+// (`kernelslist.g`: copies to the device, and names of kernels' files) and a text file for each kernel
+// (`*.traceg`). Of an instruction: its lanes, registers, opcode, and of an access the addresses, listed, as base
+// and stride, or as base and differences.
+//
+// Global and local loads, stores and atomics are accesses; who reads a register that a load fills waits for it.
+// Shared memory, constants and all else are instructions. Versions 3 to 5 of the tracer's format, without line
+// numbers.
+//
+// Where data are is said by a side file, a line `NAME ADDRESS BYTES` for each allocation, the address in
+// hexadecimal digits; without one each copy to the device is taken for an allocation.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/gpu/trace/warp_trace.hpp"
+
+namespace terrace::sim::gpu {
+
+class AccelSimReader final : public TraceSource {
+ public:
+  // `allocations`: the side file, or empty. Throws Error{corrupt} with file and offset where a file breaks the
+  // format, here and later; Error{not_found} where there is none.
+  explicit AccelSimReader(std::filesystem::path list, const std::filesystem::path& allocations = {});
+
+  bool next(TraceEvent& event) override;
+  bool next_cta(Cta& cta) override;
+
+ private:
+  // A text, line by line.
+  class Lines {
+   public:
+    void open(const std::filesystem::path& path);
+    bool next();  // to the next that is not empty
+    [[nodiscard]] const std::string& line() const { return line_; }
+    [[noreturn]] void fail(const std::string& what) const;
+
+   private:
+    std::filesystem::path path_;
+    std::ifstream in_;
+    std::string line_;
+    std::uint64_t at_ = 0;    // of the line
+    std::uint64_t next_ = 0;  // of what follows it
+  };
+  class Warp;
+
+  void read_list(bool with_copies);
+  void read_allocations(const std::filesystem::path& path);
+  void open_kernel(const std::string& name, Kernel& kernel);
+  void read_warp(Cta& cta);
+  std::uint64_t read_number(std::string_view after, std::uint64_t most);
+
+  std::filesystem::path list_;
+  Lines lines_;  // of the list, then of the kernel at hand
+  std::deque<Allocation> allocations_;
+  std::deque<std::string> kernels_;  // names of files that are to come
+  std::uint64_t shared_base_ = 0;    // addresses of shared memory, as generic accesses have them
+  std::uint32_t warps_ = 0;          // of a CTA
+  std::uint32_t ctas_left_ = 0;
+};
+
+}  // namespace terrace::sim::gpu

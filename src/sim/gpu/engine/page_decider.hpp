@@ -1,0 +1,65 @@
+// Who decides, page by page, while a program runs on the GPU: what the simulator asks and tells. Placements that
+// are made before and stay are here; policies are in policy_decider.hpp. Pages are numbers of the page table,
+// memories are numbers of the GPU's list: 0 is its own.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sim/gpu/engine/event_wheel.hpp"
+#include "sim/gpu/engine/page_mover.hpp"
+#include "sim/gpu/engine/page_table.hpp"
+
+namespace terrace::sim::gpu {
+
+class PageDecider {
+ public:
+  virtual ~PageDecider() = default;
+  // The memories of an allocation's new pages, page by page, over and over. Without more said: beyond its own.
+  [[nodiscard]] virtual std::vector<std::uint8_t> initial(const Allocation&, std::uint64_t /*pages*/) {
+    return {1};
+  }
+  // The pages are there.
+  virtual void added(std::uint32_t /*first*/, std::uint32_t /*count*/, const PageTable&) {}
+  // So many accesses to a page beyond the GPU's own memory make it be told; 0: never.
+  [[nodiscard]] virtual std::uint32_t touches() const { return 0; }
+  virtual void touched(std::uint32_t /*page*/, const PageTable&, PageMover&) {}
+  // The page is in that memory from now on.
+  virtual void moved(std::uint32_t /*page*/, std::uint8_t /*memory*/) {}
+  // Cycles between two looks at the traffic; 0: none.
+  [[nodiscard]] virtual Cycle interval() const { return 0; }
+  // Bytes of each memory's channels since the last look, by the GPU's accesses.
+  virtual void decide(std::span<const std::uint64_t> /*bytes*/, const PageTable&, PageMover&) {}
+};
+
+// A share of the pages in the GPU's own memory, evenly spread: 0 is access over the link alone, 1 is what a copy
+// before the run gives, that of the bandwidths is a weighted interleave.
+class SharedPages final : public PageDecider {
+ public:
+  explicit SharedPages(double share) : share_(share) {}
+  [[nodiscard]] std::vector<std::uint8_t> initial(const Allocation& allocation, std::uint64_t pages) override;
+
+ private:
+  double share_;
+  double sum_ = 0;  // of the shares of the pages so far, less those that were given
+};
+
+// Pages that are named, in the order in which they are allocated.
+class NamedPages final : public PageDecider {
+ public:
+  explicit NamedPages(std::vector<std::uint8_t> memory_of_page) : memory_of_page_(std::move(memory_of_page)) {}
+  [[nodiscard]] std::vector<std::uint8_t> initial(const Allocation& allocation, std::uint64_t pages) override;
+  void added(std::uint32_t first, std::uint32_t count, const PageTable& table) override;
+
+ private:
+  std::vector<std::uint8_t> memory_of_page_;
+  std::size_t next_ = 0;
+};
+
+// The oracle's placement: the fewest pages, those with the most traffic first, that bring the share of the GPU's
+// own memory to `share` (Agarwal et al., HPCA 2015, section II-A). `traffic`: of each page, from a run before.
+[[nodiscard]] std::vector<std::uint8_t> oracle(std::span<const std::uint64_t> traffic, double share,
+                                               std::uint64_t most_pages);
+
+}  // namespace terrace::sim::gpu

@@ -1,0 +1,119 @@
+// Pages on their way. See page_mover.hpp.
+#include "sim/gpu/engine/page_mover.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace terrace::sim::gpu {
+
+PageMover::PageMover(const machine::Gpu& gpu, EventWheel& events, MemorySide& memory, PageTable& pages,
+                     MoverListener& listener, std::vector<std::uint64_t> capacity)
+    : gpu_(gpu),
+      events_(events),
+      memory_(memory),
+      pages_(pages),
+      listener_(listener),
+      capacity_(std::move(capacity)),
+      limit_(gpu.page_copies) {}
+
+void PageMover::start() {
+  while (active_ < limit_ && !queue_.empty()) {
+    const auto asked = queue_.front();
+    queue_.pop_front();
+    const auto& page = pages_[asked.page];
+    if (page.moving || page.memory == asked.memory) continue;
+    if (pages_.used_bytes(asked.memory) + gpu_.page_bytes > capacity_[asked.memory])
+      ++counts_.refused;
+    else
+      begin(asked);
+  }
+}
+
+void PageMover::begin(const Asked& asked) {
+  ++active_;
+  Move move;
+  move.page = asked.page;
+  move.memory = asked.memory;
+  move.frame = pages_.take_frame(asked.memory);
+  move.lines = static_cast<std::uint32_t>(gpu_.page_bytes / k_line_bytes);
+  const bool known = pages_.unmap(asked.page);
+  move.holds_up = known && gpu_.shootdown_drains;
+  if (known)
+    stand_still();
+  else
+    ++counts_.without_shootdown;
+  const auto number = moves_.add(move);
+  if (pages_[asked.page].in_flight == 0) {
+    copy(number);
+    return;
+  }
+  undrained_.push_back(number);
+  if (move.holds_up) ++undrained_shootdowns_;
+}
+
+void PageMover::stand_still() {
+  const auto now = events_.now();
+  if (!stopped_) {
+    stopped_ = true;
+    stopped_at_ = now;
+    stopped_until_ = now;
+    listener_.stop_all();
+  }
+  // One interruption after the other.
+  stopped_until_ += gpu_.shootdown;
+  events_.at(stopped_until_, {EventKind::go_on, 0, 0});
+}
+
+void PageMover::on_go_on() {
+  if (!stopped_ || events_.now() < stopped_until_ || undrained_shootdowns_ != 0) return;
+  stopped_ = false;
+  counts_.stopped_cycles += events_.now() - stopped_at_;
+  listener_.go_on_all();
+}
+
+void PageMover::drained(std::uint32_t page) {
+  const auto found = std::find_if(undrained_.begin(), undrained_.end(),
+                                  [&](std::uint32_t move) { return moves_[move].page == page; });
+  if (found == undrained_.end()) return;
+  const auto number = *found;
+  undrained_.erase(found);
+  if (moves_[number].holds_up) {
+    --undrained_shootdowns_;
+    on_go_on();
+  }
+  copy(number);
+}
+
+void PageMover::copy(std::uint32_t number) {
+  const auto page = pages_[moves_[number].page];
+  const auto frame = std::uint64_t{page.frame} * gpu_.page_bytes;
+  memory_.drop(page.memory, frame, gpu_.page_bytes);
+  for (std::uint64_t offset = 0; offset < gpu_.page_bytes; offset += k_line_bytes)
+    memory_.move(page.memory, frame + offset, false, lines_.add({number, offset}));
+}
+
+void PageMover::line_read(std::uint32_t line) {
+  const auto& move = moves_[lines_[line].move];
+  events_.at(memory_.crosses(pages_[move.page].memory, move.memory), {EventKind::copy, 0, line});
+}
+
+void PageMover::line_crossed(std::uint32_t line) {
+  const auto& move = moves_[lines_[line].move];
+  memory_.move(move.memory, std::uint64_t{move.frame} * gpu_.page_bytes + lines_[line].offset, true, line);
+}
+
+void PageMover::line_written(std::uint32_t line) {
+  const auto number = lines_[line].move;
+  lines_.release(line);
+  auto& move = moves_[number];
+  if (--move.lines != 0) return;
+  const auto page = move.page;
+  pages_.map(page, move.memory, move.frame);
+  moves_.release(number);
+  --active_;
+  ++counts_.moved_pages;
+  listener_.moved(page);
+  start();
+}
+
+}  // namespace terrace::sim::gpu

@@ -1,0 +1,98 @@
+// Moves pages between memories, some at once, in the order in which they were asked for: as move_pages(2) does, a
+// page is unmapped, copied, mapped. Unmapping a page that a TLB knows is a shootdown: all SMs stand still for a
+// time that the machine states, and, if it says so, until no access to the page is under way; the copy begins when
+// none is. Accesses to a page that is being moved wait until it is mapped again. Copies go through both memories'
+// channels with all other traffic.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+
+#include "machine/gpu.hpp"
+#include "sim/gpu/engine/event_wheel.hpp"
+#include "sim/gpu/engine/memory_side.hpp"
+#include "sim/gpu/engine/page_table.hpp"
+#include "sim/gpu/engine/pool.hpp"
+
+namespace terrace::sim::gpu {
+
+struct MoverCounts {
+  std::uint64_t moved_pages = 0;
+  std::uint64_t without_shootdown = 0;
+  std::uint64_t refused = 0;         // for want of room
+  std::uint64_t stopped_cycles = 0;  // in which the SMs stood still
+};
+
+class MoverListener {
+ public:
+  virtual ~MoverListener() = default;
+  virtual void stop_all() = 0;
+  virtual void go_on_all() = 0;
+  // The page is where it was asked to be.
+  virtual void moved(std::uint32_t page) = 0;
+};
+
+class PageMover {
+ public:
+  // `capacity`: bytes of each memory that pages may take.
+  PageMover(const machine::Gpu& gpu, EventWheel& events, MemorySide& memory, PageTable& pages,
+            MoverListener& listener, std::vector<std::uint64_t> capacity);
+
+  void ask(std::uint32_t page, std::uint8_t memory) { queue_.push_back({page, memory}); }
+  // So many pages are copied at once, from now on; 0: none begins.
+  void limit(std::uint32_t pages) { limit_ = pages; }
+  // Begins what can be begun.
+  void start();
+
+  // No access to the moving page is under way any more.
+  void drained(std::uint32_t page);
+  void line_read(std::uint32_t line);
+  void line_crossed(std::uint32_t line);
+  void line_written(std::uint32_t line);
+  // An event of kind go_on.
+  void on_go_on();
+
+  [[nodiscard]] const MoverCounts& counts() const { return counts_; }
+  [[nodiscard]] bool idle() const { return active_ == 0; }
+  [[nodiscard]] std::size_t waiting() const { return queue_.size(); }
+
+ private:
+  struct Asked {
+    std::uint32_t page = 0;
+    std::uint8_t memory = 0;
+  };
+  struct Move {
+    std::uint32_t page = 0;
+    std::uint8_t memory = 0;
+    std::uint32_t frame = 0;  // the new one
+    std::uint32_t lines = 0;  // that are not written yet
+    bool holds_up = false;    // the SMs stand still until it is drained
+  };
+  struct Line {
+    std::uint32_t move = 0;
+    std::uint64_t offset = 0;
+  };
+  void begin(const Asked& asked);
+  void copy(std::uint32_t move);
+  void stand_still();
+
+  const machine::Gpu& gpu_;
+  EventWheel& events_;
+  MemorySide& memory_;
+  PageTable& pages_;
+  MoverListener& listener_;
+  std::vector<std::uint64_t> capacity_;
+  std::deque<Asked> queue_;
+  Pool<Move> moves_;
+  std::vector<std::uint32_t> undrained_;  // moves
+  Pool<Line> lines_;
+  std::uint32_t limit_;
+  std::uint32_t active_ = 0;
+  std::uint32_t undrained_shootdowns_ = 0;
+  bool stopped_ = false;
+  Cycle stopped_at_ = 0;
+  Cycle stopped_until_ = 0;
+  MoverCounts counts_;
+};
+
+}  // namespace terrace::sim::gpu

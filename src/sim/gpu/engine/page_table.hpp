@@ -1,0 +1,93 @@
+// Which page is in which frame of which memory, and who knows: translation lookaside buffers of the SMs and a
+// shared one, and the walkers behind them. An SM that asks gets its answer as an event; for a page that is moving,
+// once it has moved.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "machine/gpu.hpp"
+#include "sim/gpu/engine/event_wheel.hpp"
+#include "sim/gpu/engine/tlb.hpp"
+#include "sim/gpu/trace/warp_trace.hpp"
+
+namespace terrace::sim::gpu {
+
+inline constexpr std::uint32_t k_no_page = 0xffffffff;
+
+struct Page {
+  std::uint64_t number = 0;      // its address over the page size
+  std::uint32_t allocation = 0;  // the first that it belongs to
+  std::uint32_t frame = 0;       // of its memory
+  std::uint8_t memory = 0;
+  bool moving = false;
+  bool mapped = true;           // false: its first access faults
+  bool translated = false;      // a TLB may know it
+  std::uint32_t in_flight = 0;  // requests that are on their way to its frame or back
+  std::uint32_t touches = 0;    // line parts that SMs asked for since it was told
+  std::uint64_t accesses = 0;   // line parts that SMs asked for
+};
+
+class PageTable {
+ public:
+  PageTable(const machine::Gpu& gpu, EventWheel& events);
+
+  // Its pages are in frames of that memory, from the next free one on; pages that it shares with another
+  // allocation stay where they are. Returns the first page and how many are new.
+  struct Added {
+    std::uint32_t first = 0;
+    std::uint32_t count = 0;
+  };
+  Added add(const Allocation& allocation, std::span<const std::uint8_t> memory_of_new);
+  [[nodiscard]] std::uint32_t find(std::uint64_t page_number) const;  // k_no_page: in no allocation
+  [[nodiscard]] Page& operator[](std::uint32_t page) { return pages_[page]; }
+  [[nodiscard]] const Page& operator[](std::uint32_t page) const { return pages_[page]; }
+  [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(pages_.size()); }
+
+  // An SM's own buffer: the page, or k_no_page.
+  std::uint32_t look_up(std::uint32_t processor, std::uint64_t page_number) {
+    return l1_[processor].look_up(page_number);
+  }
+  // It does not know. An event `translated` with this page comes, at the earliest when the page does not move.
+  void walk(std::uint32_t processor, std::uint32_t page);
+  // Such an event came: whether the translation is there; not, where the page has begun to move.
+  bool translated(std::uint32_t processor, std::uint32_t page);
+
+  // The page moves from now on. Whether a buffer knew it.
+  bool unmap(std::uint32_t page);
+  // It is in that frame.
+  void map(std::uint32_t page, std::uint8_t memory, std::uint32_t frame);
+
+  // A free frame of a memory.
+  std::uint32_t take_frame(std::uint8_t memory);
+  void give_frame(std::uint8_t memory, std::uint32_t frame) { frames_[memory].free.push_back(frame); }
+  [[nodiscard]] std::uint64_t used_bytes(std::uint8_t memory) const;
+
+  [[nodiscard]] std::uint64_t walks() const { return walks_; }
+
+ private:
+  struct Frames {
+    std::uint32_t next = 0;
+    std::vector<std::uint32_t> free;
+  };
+  struct Waiter {
+    std::uint32_t processor = 0;
+    std::uint32_t page = 0;
+  };
+
+  const machine::Gpu& gpu_;
+  EventWheel& events_;
+  std::vector<Page> pages_;
+  std::unordered_map<std::uint64_t, std::uint32_t> by_number_;
+  std::vector<Frames> frames_;  // by memory
+  std::vector<Tlb> l1_;         // by SM
+  Tlb l2_;
+  std::vector<Cycle> walker_free_;
+  std::vector<Waiter> waiting_;  // for pages that move
+  std::uint32_t allocations_ = 0;
+  std::uint64_t walks_ = 0;
+};
+
+}  // namespace terrace::sim::gpu

@@ -1,0 +1,189 @@
+// A run. See simulator.hpp.
+#include "sim/gpu/engine/simulator.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "core/error.hpp"
+
+namespace terrace::sim::gpu {
+
+Simulator::Simulator(const machine::Gpu& gpu, TraceSource& trace, PageDecider& decider,
+                     std::vector<std::uint64_t> capacity)
+    : gpu_(gpu),
+      trace_(trace),
+      decider_(decider),
+      memory_(gpu, events_),
+      pages_(gpu, events_),
+      mover_(gpu, events_, memory_, pages_, *this, std::move(capacity)),
+      bytes_before_(gpu.memories.size()) {
+  for (std::uint32_t i = 0; i < gpu.processors; ++i)
+    processors_.push_back(std::make_unique<Processor>(gpu, i, events_, memory_, pages_, *this));
+}
+
+RunCounts Simulator::run() {
+  if (decider_.interval() != 0) events_.at(decider_.interval(), {EventKind::policy, 0, 0});
+  ended_ = !next_kernel();
+  for (Event event; events_.next(event);) handle(event);
+  return counts();
+}
+
+bool Simulator::next_kernel() {
+  for (TraceEvent event; trace_.next(event);) {
+    if (const auto* allocation = std::get_if<Allocation>(&event)) {
+      const auto pages = (allocation->bytes + gpu_.page_bytes - 1) / gpu_.page_bytes + 1;
+      const auto added = pages_.add(*allocation, decider_.initial(*allocation, pages));
+      decider_.added(added.first, added.count, pages_);
+      continue;
+    }
+    kernel_ = std::get<Kernel>(std::move(event));
+    events_.at(events_.now() + gpu_.launch_cycles, {EventKind::kernel, 0, 0});
+    kernel_asked_ = true;
+    return true;
+  }
+  return false;
+}
+
+void Simulator::begin_kernel() {
+  kernel_asked_ = false;
+  kernels_.push_back({kernel_.name, events_.now(), 0});
+  for (auto& processor : processors_)
+    if (processor->begin(kernel_) == 0)
+      throw Error(Code::invalid, "the kernel " + kernel_.name +
+                                     " needs more registers, warps or shared memory for a CTA "
+                                     "than an SM has");
+  more_ctas_ = true;
+  for (bool started = true; started;) {
+    started = false;
+    for (std::uint32_t i = 0; i < processors_.size(); ++i) started = start_cta(i) || started;
+  }
+}
+
+bool Simulator::start_cta(std::uint32_t processor) {
+  if (!more_ctas_ || !processors_[processor]->has_room()) return false;
+  more_ctas_ = trace_.next_cta(cta_);
+  if (!more_ctas_) return false;
+  ++running_;
+  processors_[processor]->start(cta_);
+  return true;
+}
+
+void Simulator::cta_ended(std::uint32_t processor) {
+  --running_;
+  start_cta(processor);
+}
+
+void Simulator::handle(const Event& event) {
+  switch (event.kind) {
+    case EventKind::processor:
+      processors_[event.subject]->on_tick();
+      break;
+    case EventKind::access_done:
+      processors_[event.subject]->on_access_done(event.detail);
+      break;
+    case EventKind::translated:
+      processors_[event.subject]->on_translated(event.detail);
+      break;
+    case EventKind::answer:
+      answered(event.detail);
+      break;
+    case EventKind::copy:
+      mover_.line_crossed(event.detail);
+      break;
+    case EventKind::go_on:
+      mover_.on_go_on();
+      break;
+    case EventKind::policy:
+      look_at_traffic();
+      break;
+    case EventKind::kernel:
+      begin_kernel();
+      break;
+    case EventKind::request:
+    case EventKind::fetch:
+    case EventKind::channel:
+    case EventKind::transferred:
+      if (const auto line = memory_.on(event)) {
+        if (line->written)
+          mover_.line_written(line->number);
+        else
+          mover_.line_read(line->number);
+      }
+      break;
+  }
+  if (ended_ || kernel_asked_ || running_ != 0 || more_ctas_) return;
+  if (!std::all_of(processors_.begin(), processors_.end(),
+                   [](const auto& processor) { return processor->idle(); }))
+    return;
+  kernels_.back().end = events_.now();
+  if (next_kernel()) return;
+  ended_ = true;
+  memory_.write_back_all();
+}
+
+void Simulator::answered(std::uint32_t number) {
+  const auto request = memory_.take_answer(number);
+  processors_[request.processor]->on_answer(request);
+  if (const auto& page = pages_[request.page]; page.moving && page.in_flight == 0) mover_.drained(request.page);
+}
+
+void Simulator::asked(std::uint32_t number) {
+  auto& page = pages_[number];
+  ++page.accesses;
+  if (decider_.touches() == 0 || page.memory == 0) return;
+  if (++page.touches < decider_.touches()) return;
+  page.touches = 0;
+  decider_.touched(number, pages_, mover_);
+  mover_.start();
+}
+
+void Simulator::look_at_traffic() {
+  if (ended_) return;
+  std::vector<std::uint64_t> bytes(bytes_before_.size());
+  for (std::uint32_t m = 0; m < bytes.size(); ++m) {
+    const auto now = memory_.demand_bytes(m);
+    bytes[m] = now - std::exchange(bytes_before_[m], now);
+  }
+  decider_.decide(bytes, pages_, mover_);
+  mover_.start();
+  events_.at(events_.now() + decider_.interval(), {EventKind::policy, 0, 0});
+}
+
+void Simulator::stop_all() {
+  for (auto& processor : processors_) processor->stop();
+}
+
+void Simulator::go_on_all() {
+  for (auto& processor : processors_) processor->go_on();
+}
+
+void Simulator::moved(std::uint32_t page) {
+  pages_[page].touches = 0;
+  decider_.moved(page, pages_[page].memory);
+}
+
+RunCounts Simulator::counts() {
+  RunCounts counts;
+  counts.cycles = kernels_.empty() ? 0 : kernels_.back().end;
+  counts.events = events_.happened();
+  counts.kernels = kernels_;
+  for (auto& processor : processors_) {
+    counts.processors.push_back(processor->counts());
+    counts.l1_by_warp.push_back(processor->warp_camat());
+    counts.l1_by_part.push_back(processor->part_camat());
+  }
+  for (std::uint32_t channel = 0; channel < memory_.channels(); ++channel) {
+    counts.slices.push_back(memory_.slice(channel));
+    counts.channels.push_back(memory_.dram(channel));
+    counts.memory_of_channel.push_back(memory_.memory_of(channel));
+    counts.l2.push_back(memory_.slice_camat(channel));
+    counts.dram.push_back(memory_.dram_camat(channel));
+  }
+  for (std::uint32_t page = 0; page < pages_.size(); ++page) counts.pages.push_back(pages_[page]);
+  counts.mover = mover_.counts();
+  counts.walks = pages_.walks();
+  return counts;
+}
+
+}  // namespace terrace::sim::gpu

@@ -1,0 +1,89 @@
+// A run of a trace on a GPU, in virtual time: kernels one after the other, their CTAs on SMs as these have room,
+// pages where a placement put them first and where a policy moves them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "machine/gpu.hpp"
+#include "sim/gpu/engine/event_wheel.hpp"
+#include "sim/gpu/engine/memory_side.hpp"
+#include "sim/gpu/engine/page_decider.hpp"
+#include "sim/gpu/engine/page_mover.hpp"
+#include "sim/gpu/engine/page_table.hpp"
+#include "sim/gpu/engine/processor.hpp"
+#include "sim/gpu/trace/warp_trace.hpp"
+
+namespace terrace::sim::gpu {
+
+struct KernelTime {
+  std::string name;
+  Cycle begin = 0;
+  Cycle end = 0;
+};
+
+// The whole run, and what it is made of.
+struct RunCounts {
+  Cycle cycles = 0;
+  std::uint64_t events = 0;
+  std::vector<KernelTime> kernels;
+  std::vector<ProcessorCounts> processors;
+  std::vector<SliceCounts> slices;
+  std::vector<DramCounts> channels;
+  std::vector<std::uint32_t> memory_of_channel;
+  std::vector<model::CamatCounters> l1_by_warp;  // by SM
+  std::vector<model::CamatCounters> l1_by_part;  // by SM
+  std::vector<model::CamatCounters> l2;          // by channel
+  std::vector<model::CamatCounters> dram;        // by channel
+  std::vector<Page> pages;
+  MoverCounts mover;
+  std::uint64_t walks = 0;
+};
+
+class Simulator final : public ProcessorListener, public MoverListener {
+ public:
+  // All outlive it. `capacity`: bytes of each memory that pages may take.
+  Simulator(const machine::Gpu& gpu, TraceSource& trace, PageDecider& decider,
+            std::vector<std::uint64_t> capacity);
+  // To the end of the trace. Throws what the trace does, and Error{invalid} for a kernel that no SM has room for.
+  RunCounts run();
+
+ private:
+  void asked(std::uint32_t page) override;
+  void cta_ended(std::uint32_t processor) override;
+  void stop_all() override;
+  void go_on_all() override;
+  void moved(std::uint32_t page) override;
+
+  // To the next kernel, which begins then; false at the end of the trace.
+  bool next_kernel();
+  void begin_kernel();
+  bool start_cta(std::uint32_t processor);
+  void handle(const Event& event);
+  void answered(std::uint32_t number);
+  void look_at_traffic();
+  RunCounts counts();
+
+  const machine::Gpu& gpu_;
+  TraceSource& trace_;
+  PageDecider& decider_;
+  EventWheel events_;
+  MemorySide memory_;
+  PageTable pages_;
+  PageMover mover_;
+  std::vector<std::unique_ptr<Processor>> processors_;
+  Kernel kernel_;
+  Cta cta_;
+  std::uint32_t running_ = 0;  // CTAs of the kernel
+  bool more_ctas_ = false;
+  bool kernel_asked_ = false;  // its event is on its way
+  bool ended_ = false;
+  std::vector<std::uint64_t> bytes_before_;  // by memory, at the last look
+  std::vector<KernelTime> kernels_;
+};
+
+}  // namespace terrace::sim::gpu

@@ -1,0 +1,73 @@
+// What holds in every run of the simulator, whatever the program and whoever decides.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "model/camat/camat.hpp"
+#include "sim/gpu/engine/simulator.hpp"
+#include "traces.hpp"
+
+namespace terrace::sim::gpu {
+
+inline std::uint64_t instructions_of(const KeptTrace& trace) {
+  std::uint64_t count = 0;
+  for (const auto& kernel : trace.kernels)
+    for (const auto& cta : kernel.ctas) count += cta.instructions();
+  return count;
+}
+
+inline void expect_conserved(const RunCounts& run, std::uint64_t instructions, std::uint64_t page_bytes = 4096) {
+  ProcessorCounts sms;
+  for (const auto& processor : run.processors) {
+    sms.loads += processor.loads;
+    sms.load_hits += processor.load_hits;
+    sms.load_merges += processor.load_merges;
+    sms.atomics += processor.atomics;
+    sms.stores += processor.stores;
+    sms.instructions += processor.instructions;
+  }
+  EXPECT_EQ(sms.instructions, instructions);
+  SliceCounts slices;
+  for (const auto& slice : run.slices) {
+    slices.reads += slice.reads;
+    slices.writes += slice.writes;
+    slices.fetched_sectors += slice.fetched_sectors;
+    slices.written_sectors += slice.written_sectors;
+  }
+  EXPECT_EQ(sms.loads - sms.load_hits - sms.load_merges + sms.atomics, slices.reads);
+  EXPECT_EQ(sms.stores, slices.writes);
+  DramCounts dram;
+  for (const auto& channel : run.channels) {
+    dram.fill_bytes += channel.fill_bytes;
+    dram.write_back_bytes += channel.write_back_bytes;
+    dram.move_read_bytes += channel.move_read_bytes;
+    dram.move_write_bytes += channel.move_write_bytes;
+  }
+  EXPECT_EQ(dram.fill_bytes, slices.fetched_sectors * k_sector_bytes);
+  EXPECT_EQ(dram.write_back_bytes, slices.written_sectors * k_sector_bytes);
+  EXPECT_EQ(dram.move_read_bytes, run.mover.moved_pages * page_bytes);
+  EXPECT_EQ(dram.move_write_bytes, run.mover.moved_pages * page_bytes);
+  // Every page is in one place: no two are in one frame, and none is on its way.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> frames;
+  for (const auto& page : run.pages) {
+    frames.emplace_back(page.memory, page.frame);
+    EXPECT_EQ(page.in_flight, 0U);
+    EXPECT_FALSE(page.moving);
+  }
+  std::sort(frames.begin(), frames.end());
+  EXPECT_EQ(std::adjacent_find(frames.begin(), frames.end()), frames.end());
+  for (const auto* level : {&run.l1_by_warp, &run.l1_by_part, &run.l2, &run.dram})
+    for (const auto& counters : *level) {
+      const auto camat = model::camat_of(counters);
+      EXPECT_NEAR(camat.of_parts(), camat.value, 1e-9 * camat.value);
+      EXPECT_LE(counters.pure_misses, counters.misses);
+      EXPECT_LE(counters.misses, counters.accesses);
+    }
+}
+
+}  // namespace terrace::sim::gpu

@@ -1,0 +1,272 @@
+// The GPU in virtual time against closed forms, conservation laws, and policies that have to agree.
+#include "sim/gpu/engine/simulator.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <random>
+
+#include "conservation.hpp"
+#include "core/error.hpp"
+#include "machine.hpp"
+#include "sim/gpu/simt/device.hpp"
+#include "traces.hpp"
+
+namespace terrace::sim::gpu {
+namespace {
+
+// Moves a page when it has been asked for so often.
+class Threshold final : public PageDecider {
+ public:
+  explicit Threshold(std::uint32_t touches) : touches_(touches) {}
+  [[nodiscard]] std::uint32_t touches() const override { return touches_; }
+  void touched(std::uint32_t page, const PageTable&, PageMover& mover) override { mover.ask(page, 0); }
+
+ private:
+  std::uint32_t touches_;
+};
+
+// Moves pages to and fro at random, by a look at the traffic every so often.
+class Restless final : public PageDecider {
+ public:
+  explicit Restless(unsigned seed) : random_(seed) {}
+  [[nodiscard]] std::vector<std::uint8_t> initial(const Allocation&, std::uint64_t) override { return {0, 1}; }
+  [[nodiscard]] Cycle interval() const override { return 500; }
+  void decide(std::span<const std::uint64_t>, const PageTable& pages, PageMover& mover) override {
+    for (int i = 0; i < 5; ++i)
+      mover.ask(static_cast<std::uint32_t>(random_() % pages.size()), static_cast<std::uint8_t>(random_() % 2));
+  }
+
+ private:
+  std::mt19937 random_;
+};
+
+RunCounts simulate(const KeptTrace& trace, const machine::Gpu& gpu, PageDecider&& decider,
+                   std::vector<std::uint64_t> capacity = {k_all, k_all}) {
+  Replay replay(trace);
+  return Simulator(gpu, replay, decider, std::move(capacity)).run();
+}
+
+double bytes_per_second(const RunCounts& run, const machine::Gpu& gpu, std::uint32_t memory) {
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < run.channels.size(); ++i)
+    if (run.memory_of_channel[i] == memory) bytes += run.channels[i].fill_bytes;
+  return static_cast<double>(bytes) * gpu.hertz / static_cast<double>(run.cycles);
+}
+
+// Reads all of an array once, a line by each warp at a time.
+KeptTrace streaming(std::int32_t ctas) {
+  KeptTrace trace;
+  Device device(trace);
+  auto x = device.array<float>("x", static_cast<std::size_t>(ctas) * 1024);
+  device.launch({"stream", ctas, 256}, [&](Thread& t) {
+    const auto first = t.block() * 1024 + t.thread();
+    const auto a = t.load(x, first);
+    const auto b = t.load(x, first + 256);
+    const auto c = t.load(x, first + 512);
+    const auto d = t.load(x, first + 768);
+    static_cast<void>(a + b + c + d);
+  });
+  return trace;
+}
+
+// Pointers that a single thread follows through `lines` lines in a random order.
+KeptTrace chase(std::size_t lines, std::int32_t steps) {
+  KeptTrace trace;
+  Device device(trace);
+  constexpr std::size_t words = 32;
+  auto next = device.array<std::int32_t>("next", lines * words);
+  std::vector<std::int32_t> order(lines);
+  std::iota(order.begin(), order.end(), 0);
+  std::shuffle(order.begin() + 1, order.end(), std::mt19937(1));
+  for (std::size_t i = 0; i < lines; ++i)
+    next.host()[static_cast<std::size_t>(order[i]) * words] =
+        order[(i + 1) % lines] * static_cast<std::int32_t>(words);
+  device.launch({"chase", 1, 1}, [&](Thread& t) {
+    auto at = t.own(0);
+    for (const auto i : t.range(0, steps)) {
+      static_cast<void>(i);
+      at = t.load(next, at);
+    }
+    static_cast<void>(at + 1);
+  });
+  return trace;
+}
+
+KeptTrace mixed(unsigned seed) {
+  KeptTrace trace;
+  Device device(trace);
+  std::mt19937 random(seed);
+  const auto size = std::size_t{1} << (14 + seed % 4);
+  auto x = device.array<std::int32_t>("x", size);
+  auto y = device.array<std::int32_t>("y", size);
+  auto sums = device.array<std::int32_t>("sums", 1024);
+  for (auto& element : x.host()) element = static_cast<std::int32_t>(random() % size);
+  for (int k = 0; k < 3; ++k) {
+    device.launch({"mixed", 60, 128}, [&](Thread& t) {
+      const auto i = t.index();
+      const auto target = t.load(x, i);
+      const auto value = t.load(y, target);
+      if (target % 3 == 0)
+        t.store(y, target, value + 1);
+      else if (target % 3 == 1)
+        static_cast<void>(t.atomic_add(sums, target % 1024, value));
+      t.store(x, i, target);
+    });
+  }
+  return trace;
+}
+
+TEST(GpuSimulator, StreamingReachesThePeak) {
+  const auto gpu = test_gpu();
+  const auto trace = streaming(1500);
+  for (const std::uint32_t memory : {0U, 1U}) {
+    const auto run = simulate(trace, gpu, SharedPages(memory == 0 ? 1 : 0));
+    const auto reached = bytes_per_second(run, gpu, memory) / gpu.memories[memory].bytes_per_second;
+    EXPECT_GT(reached, 0.80) << memory;
+    EXPECT_LT(reached, 1.0) << memory;
+  }
+}
+
+// Two memories at once: the slower finish of the two is the whole's, and the best split is that of their
+// bandwidths.
+TEST(GpuSimulator, SplitsGiveWhatBothMemoriesGive) {
+  const auto gpu = test_gpu();
+  const auto trace = streaming(1500);
+  const auto best = 5.0 / 7;
+  double most = 0;
+  double most_at = 0;
+  for (const double share : {0.3, 0.5, best, 0.85, 0.95}) {
+    const auto run = simulate(trace, gpu, SharedPages(share));
+    const auto reached = bytes_per_second(run, gpu, 0) + bytes_per_second(run, gpu, 1);
+    const auto ideal = std::min(200e9 / share, 80e9 / (1 - share));
+    EXPECT_GT(reached, 0.88 * ideal) << share;
+    EXPECT_LE(reached, 1.001 * ideal) << share;
+    if (reached > most) most_at = share;
+    most = std::max(most, reached);
+  }
+  EXPECT_EQ(most_at, best);
+  const auto remote = simulate(trace, gpu, SharedPages(0)).cycles;
+  EXPECT_LT(static_cast<double>(remote) / static_cast<double>(simulate(trace, gpu, SharedPages(1)).cycles), 2.5);
+  EXPECT_LT(static_cast<double>(remote) / static_cast<double>(simulate(trace, gpu, SharedPages(best)).cycles),
+            3.5);
+}
+
+// A step of a chase takes what it passes: address and loop, L1, network, L2, opening a row, network.
+TEST(GpuSimulator, ChaseTakesTheSumOfItsLatencies) {
+  auto gpu = test_gpu();
+  gpu.l1_tlb_entries = 4096;  // translations are there
+  constexpr std::size_t lines = 1 << 16;
+  constexpr std::int32_t steps = 2000;
+  const auto trace = chase(lines, steps);
+  const auto scale = gpu.hertz / 924e6;
+  for (const std::uint32_t memory : {0U, 1U}) {
+    auto warm = gpu;
+    warm.walk_latency = warm.l2_tlb_latency = 0;
+    const auto run = simulate(trace, warm, SharedPages(memory == 0 ? 1 : 0));
+    const auto instructions = 1.0;  // the address waits for the load before; the loop's own went on meanwhile
+    const auto& dram = warm.memories[memory];
+    const auto burst = 128 * gpu.hertz * dram.channels / dram.bytes_per_second;
+    const auto open = (12 + 12 + 12) * scale;  // precharge, row to column, column: another row of the bank is open
+    const auto transfer = 128.0 / gpu.network_bytes;
+    const auto expected = instructions * gpu.instruction_latency + 2 * gpu.network_latency +
+                          2 * dram.link_latency + gpu.l2.latency + open + burst + transfer;
+    const auto step = static_cast<double>(run.cycles) / steps;
+    EXPECT_NEAR(step, expected, 0.05 * expected) << memory;
+  }
+}
+
+// Of what is on its way at once, and for how long, follows the bandwidth, until the memory has no more.
+TEST(GpuSimulator, BandwidthIsBytesOnTheirWayOverLatency) {
+  auto gpu = test_gpu();
+  gpu.walk_latency = gpu.l2_tlb_latency = 0;
+  const auto trace = streaming(600);
+  double one = 0;
+  for (const std::uint32_t processors : {1U, 2U, 4U}) {
+    gpu.processors = processors;
+    gpu.l1.mshrs = 4;
+    const auto reached = bytes_per_second(simulate(trace, gpu, SharedPages(1)), gpu, 0);
+    if (processors == 1) one = reached;
+    EXPECT_NEAR(reached, one * processors, 0.05 * one * processors);
+  }
+  gpu.processors = 15;
+  gpu.l1.mshrs = 64;
+  EXPECT_LT(bytes_per_second(simulate(trace, gpu, SharedPages(1)), gpu, 0), 200e9);
+}
+
+TEST(GpuSimulator, NothingIsLost) {
+  for (unsigned seed = 0; seed < 8; ++seed) {
+    SCOPED_TRACE(seed);
+    const auto trace = mixed(seed);
+    auto gpu = test_gpu();
+    gpu.sectored = seed % 2 == 1;
+    gpu.shootdown_drains = seed % 3 == 1;
+    if (seed % 4 == 3) gpu.scheduler = machine::WarpScheduler::round_robin;
+    expect_conserved(simulate(trace, gpu, SharedPages(0.5)), instructions_of(trace));
+    const auto moving = simulate(trace, gpu, Restless(seed));
+    expect_conserved(moving, instructions_of(trace));
+    EXPECT_GT(moving.mover.moved_pages, 50U);
+    expect_conserved(simulate(trace, gpu, Threshold(1)), instructions_of(trace));
+  }
+}
+
+TEST(GpuSimulator, RepeatsToTheCycle) {
+  const auto trace = mixed(1);
+  const auto gpu = test_gpu();
+  const auto once = simulate(trace, gpu, Restless(1));
+  const auto again = simulate(trace, gpu, Restless(1));
+  EXPECT_EQ(once.cycles, again.cycles);
+  EXPECT_EQ(once.events, again.events);
+}
+
+TEST(GpuSimulator, AnInfiniteThresholdIsCoherentAccess) {
+  const auto trace = mixed(2);
+  const auto gpu = test_gpu();
+  const auto coherent = simulate(trace, gpu, SharedPages(0));
+  const auto threshold = simulate(trace, gpu, Threshold(0xffffffff));
+  EXPECT_EQ(threshold.cycles, coherent.cycles);
+  EXPECT_EQ(threshold.mover.moved_pages, 0U);
+}
+
+TEST(GpuSimulator, MovesNoFurtherThanThereIsRoom) {
+  const auto trace = mixed(3);
+  const auto gpu = test_gpu();
+  const auto run = simulate(trace, gpu, Threshold(1), {10 * 4096, k_all});
+  EXPECT_EQ(run.mover.moved_pages, 10U);
+  EXPECT_GT(run.mover.refused, 0U);
+}
+
+// Each interruption is counted, and no page that nobody has touched costs one.
+TEST(GpuSimulator, ShootdownsStopAllSms) {
+  const auto trace = mixed(2);
+  auto gpu = test_gpu();
+  for (const std::uint32_t shootdown : {0U, 100U, 500U}) {
+    gpu.shootdown = shootdown;
+    const auto run = simulate(trace, gpu, Threshold(1));
+    EXPECT_EQ(run.mover.stopped_cycles, shootdown * (run.mover.moved_pages - run.mover.without_shootdown));
+  }
+}
+
+TEST(GpuSimulator, RefusesAKernelThatNoSmHasRoomFor) {
+  KeptTrace trace;
+  Device device(trace);
+  auto x = device.array<int>("x", 32);
+  device.launch({"large", 1, 32, 20, 64 << 10}, [&](Thread& t) { t.store(x, t.thread(), 1); });
+  EXPECT_THROW(simulate(trace, test_gpu(), SharedPages(0)), Error);
+}
+
+TEST(GpuSimulator, RefusesAddressesInNoAllocation) {
+  KeptTrace trace;
+  trace.begin({"stray", 1, 32, 0, 0});
+  Cta cta;
+  cta.warps.push_back({0, 0, 1, 0});
+  cta.steps.push_back({0, 0, StepKind::load, 32, 1});
+  cta.lines.emplace_back(1, 1);
+  trace.add(cta);
+  EXPECT_THROW(simulate(trace, test_gpu(), SharedPages(0)), Error);
+}
+
+}  // namespace
+}  // namespace terrace::sim::gpu

@@ -1,0 +1,93 @@
+// The GPU programs: their results are right, they are the same in every run, and the simulator loses nothing of
+// them.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <string>
+
+#include "conservation.hpp"
+#include "machine.hpp"
+#include "sim/gpu/engine/policy_decider.hpp"
+#include "sim/gpu/engine/simulator.hpp"
+#include "sim/gpu/simt/device.hpp"
+#include "strategy/tiering/touch_policy.hpp"
+#include "traces.hpp"
+#include "workloads/gpu/program.hpp"
+
+namespace terrace::sim::gpu {
+namespace {
+
+class Program : public testing::TestWithParam<const GpuProgram*> {
+ protected:
+  [[nodiscard]] KeptTrace traced() const {
+    KeptTrace trace;
+    Device device(trace);
+    const auto& program = *GetParam();
+    // It throws where a result is wrong.
+    EXPECT_FALSE(program.run(device, program.size("test").numbers).empty());
+    return trace;
+  }
+};
+
+TEST_P(Program, ResultsAreRightAndRunsAreTheSame) {
+  const auto once = traced();
+  const auto again = traced();
+  ASSERT_EQ(once.kernels.size(), again.kernels.size());
+  EXPECT_GT(once.kernels.size(), 0U);
+  EXPECT_EQ(instructions_of(once), instructions_of(again));
+  for (std::size_t k = 0; k < once.kernels.size(); ++k) {
+    ASSERT_EQ(once.kernels[k].ctas.size(), once.kernels[k].kernel.ctas);
+    for (std::size_t i = 0; i < once.kernels[k].ctas.size(); ++i)
+      ASSERT_TRUE(once.kernels[k].ctas[i].lines == again.kernels[k].ctas[i].lines);
+  }
+  EXPECT_NO_THROW(static_cast<void>(GetParam()->size("paper")));
+}
+
+TEST_P(Program, SimulatorLosesNothing) {
+  const auto trace = traced();
+  const auto instructions = instructions_of(trace);
+  const auto gpu = test_gpu();
+  const auto run = [&](PageDecider& decider) {
+    Replay replay(trace);
+    const auto counts = Simulator(gpu, replay, decider, {k_all, k_all}).run();
+    expect_conserved(counts, instructions);
+    return counts;
+  };
+  SharedPages beyond(0);
+  const auto remote = run(beyond);
+  EXPECT_EQ(remote.mover.moved_pages, 0U);
+  SharedPages all(1);
+  run(all);
+  PolicyDecider policy(gpu, std::make_unique<strategy::TouchPolicy>(strategy::TouchRules{2, 16, true}), k_all);
+  run(policy);
+  // Nobody is told of anything: as if nobody decided.
+  PolicyDecider never(gpu, std::make_unique<strategy::TouchPolicy>(strategy::TouchRules{0xffffffff, 128, false}),
+                      k_all);
+  EXPECT_EQ(run(never).cycles, remote.cycles);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Program, testing::ValuesIn(gpu_programs()),
+                         [](const auto& info) { return std::string(info.param->name()); });
+
+TEST(Programs, AreFoundByName) {
+  EXPECT_EQ(find_gpu_program("pathfinder").name(), "pathfinder");
+  EXPECT_THROW(find_gpu_program("pathfounder"), Error);
+  EXPECT_THROW(static_cast<void>(find_gpu_program("pathfinder").size("huge")), Error);
+  EXPECT_GE(gpu_programs().size(), 14U);
+}
+
+TEST(Programs, WrongResultsAreSeen) {
+  Comparison comparison;
+  comparison.add(1, 1);
+  EXPECT_NO_THROW(static_cast<void>(comparison.verdict("numbers", 0)));
+  comparison.add(1, 1.1);
+  EXPECT_NO_THROW(static_cast<void>(comparison.verdict("numbers", 0.1)));
+  EXPECT_THROW(static_cast<void>(comparison.verdict("numbers", 0.09)), Error);
+  comparison.add(std::nan(""), 1);
+  EXPECT_THROW(static_cast<void>(comparison.verdict("numbers", 1e9)), Error);
+  EXPECT_THROW(static_cast<void>(Comparison().verdict("numbers", 1)), Error);
+}
+
+}  // namespace
+}  // namespace terrace::sim::gpu

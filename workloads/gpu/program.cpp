@@ -1,0 +1,50 @@
+// Finding programs and comparing their results. See program.hpp.
+#include "workloads/gpu/program.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace terrace::sim::gpu {
+namespace {
+
+template <class List, class Name>
+std::string listed(const List& list, Name name) {
+  std::string text;
+  for (const auto& one : list) text += (text.empty() ? "" : ", ") + std::string(name(one));
+  return text;
+}
+
+}  // namespace
+
+const ProgramSize& GpuProgram::size(std::string_view name) const {
+  for (const auto& size : sizes())
+    if (size.name == name) return size;
+  throw Error(Code::invalid, std::string(this->name()) + " has no size '" + std::string(name) + "'; there are " +
+                                 listed(sizes(), [](const auto& size) { return size.name; }));
+}
+
+const GpuProgram& find_gpu_program(std::string_view name) {
+  for (const auto* program : gpu_programs())
+    if (program->name() == name) return *program;
+  throw Error(Code::invalid, "there is no GPU program '" + std::string(name) + "'; there are " +
+                                 listed(gpu_programs(), [](const auto* program) { return program->name(); }));
+}
+
+void Comparison::add(double result, double expected, double floor) {
+  ++count_;
+  const auto scale = std::max({std::abs(result), std::abs(expected), floor});
+  const auto difference = std::abs(result - expected) / scale;
+  // What is no number is as far away as can be.
+  largest_ = difference <= largest_ ? largest_ : std::isfinite(difference) ? difference : HUGE_VAL;
+}
+
+std::string Comparison::verdict(const std::string& what, double most) const {
+  char text[256];
+  std::snprintf(text, sizeof text, "%llu %s compared, the largest difference is %.2g, at most %.2g is allowed",
+                static_cast<unsigned long long>(count_), what.c_str(), largest_, most);
+  if (count_ == 0 || largest_ > most) throw Error(Code::failed, std::string("wrong results: ") + text);
+  return text;
+}
+
+}  // namespace terrace::sim::gpu

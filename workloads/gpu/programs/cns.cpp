@@ -1,0 +1,399 @@
+// CNS: compressible Navier-Stokes equations of one gas in a periodic cube, the proxy application of the Center for
+// Exascale Simulation of Combustion in Turbulence (ExaCT): derivatives of eighth order on a regular grid with 4
+// ghost layers, explicit Runge-Kutta steps of third order (Shu and Osher, J. Comput. Phys. 77, 1988). U are the
+// conserved fields (density, three momenta, energy), Q the primitive ones (density, velocities, pressure,
+// temperature), F the hyperbolic terms and D the diffusion; a field's points are next to each other, x first.
+// A thread makes a grid point. fill_boundary copies ghost points from the other side, ctoprim makes Q, diffterm_1
+// slopes of velocities and diffterm_2 D, in blocks of 16 x 4 x 4 points; hypterm makes F, a kernel a direction, in
+// blocks of 8 points in this direction and 16 in another, with these rows and their ghosts in shared memory.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+#include <tuple>
+
+#include "workloads/gpu/program.hpp"
+
+namespace terrace::sim::gpu {
+namespace {
+
+constexpr std::int32_t k_ghosts = 4;
+constexpr std::int32_t k_conserved = 5;
+constexpr std::int32_t k_pressure = 4;  // in Q
+constexpr std::int32_t k_temperature = 5;
+constexpr std::int32_t k_energy = 4;  // in U, F and D
+
+// Of the points at distances 1 to 4 on both sides; of the second derivative, the point itself first.
+constexpr std::array<double, 4> k_first{4.0 / 5, -1.0 / 5, 4.0 / 105, -1.0 / 280};
+constexpr std::array<double, 5> k_second{-205.0 / 72, 8.0 / 5, -1.0 / 5, 8.0 / 315, -1.0 / 560};
+// Weights of the state before a step and of the last one, in its stages.
+constexpr std::array<std::array<double, 2>, 3> k_stages{{{0, 1}, {3.0 / 4, 1.0 / 4}, {1.0 / 3, 2.0 / 3}}};
+// The benchmark's gas and cube, in cm, g, s and K.
+constexpr double k_gamma = 1.4;
+constexpr double k_heat = 8.3333333333e6;  // capacity at constant volume
+constexpr double k_viscosity = 1.8e-4;
+constexpr double k_conductivity = 1.5e2;
+constexpr double k_length = 0.2;
+constexpr double k_fastest = 5e4;  // sound in the flow; the benchmark finds it in each step
+
+using Doubles = Array<double>;
+using Field = std::vector<double>;
+using Extent = std::array<std::int32_t, 3>;  // in x, y, z
+
+// A cube of points, with or without ghosts.
+struct Cube {
+  std::int32_t n;
+  [[nodiscard]] double scale() const { return n / k_length; }  // points by length
+  [[nodiscard]] std::int32_t volume() const { return n * n * n; }
+  [[nodiscard]] std::size_t size(std::int32_t fields) const { return static_cast<std::size_t>(volume()) * fields; }
+  [[nodiscard]] std::int32_t stride(std::size_t x) const { return x == 0 ? 1 : x == 1 ? n : n * n; }
+  [[nodiscard]] std::int32_t tiles(std::int32_t size) const { return (n + size - 1) / size; }
+};
+
+std::vector<Field> first_state(const Cube& cube) {
+  constexpr std::array<double, k_conserved> mean{1e-3, 0, 0, 0, 2.5e6};
+  constexpr std::array<double, k_conserved> height{1e-5, 11, 10, 12, 1e4};
+  const auto turn = 2 * std::numbers::pi / cube.n;
+  const auto wave = [&](double times, std::int32_t i) { return std::sin(times * (1 + turn * (i % cube.n))); };
+  std::vector<Field> u(k_conserved, Field(cube.size(1)));
+  for (std::int32_t c = 0; c < k_conserved; ++c)
+    for (std::int32_t i = 0; i < cube.volume(); ++i)
+      u[c][i] = mean[c] + height[c] * wave(c % 3 + 1, i) * wave(c % 4 + 1, i / cube.n) *
+                              wave(3 - c % 3, i / cube.n / cube.n);
+  return u;
+}
+
+// Plain code: fields without ghosts, indices modulo their size, each derivative of a whole field.
+struct Plain {
+  Cube cube;
+  std::vector<Field> u;
+  std::vector<Field> f{}, d{};
+  [[nodiscard]] Field derivative(std::int32_t order, const Field& field, std::size_t direction) const {
+    const auto stride = cube.stride(direction);
+    Field result(field.size());
+    for (std::int32_t i = 0; i < cube.volume(); ++i) {
+      const auto x = i / stride % cube.n;
+      double sum = order == 2 ? k_second[0] * field[i] : 0;
+      for (std::int32_t k = 1; k <= k_ghosts; ++k) {
+        const auto above = field[i + ((x + k) % cube.n - x) * stride];
+        const auto below = field[i + ((x - k + cube.n) % cube.n - x) * stride];
+        sum += order == 2 ? k_second[k] * (above + below) : k_first[k - 1] * (above - below);
+      }
+      result[i] = sum * std::pow(cube.scale(), order);
+    }
+    return result;
+  }
+  static void add(Field& to, double factor, const Field& from) {
+    for (std::size_t i = 0; i < to.size(); ++i) to[i] += factor * from[i];
+  }
+  void find_terms() {
+    std::vector<Field> q(6, u[0]);
+    for (std::size_t i = 0; i < u[0].size(); ++i) {
+      double square = 0;
+      for (std::size_t v = 1; v <= 3; ++v) square += std::pow(q[v][i] = u[v][i] / u[0][i], 2);
+      q[k_pressure][i] = (k_gamma - 1) * (u[k_energy][i] - u[0][i] * square / 2);
+      q[k_temperature][i] = q[k_pressure][i] / (u[0][i] * (k_gamma - 1) * k_heat);
+    }
+    f.assign(k_conserved, Field(u[0].size()));
+    d = f;
+    std::array<std::array<Field, 3>, 3> slope;  // of velocity v in direction x
+    for (std::size_t v = 0; v < 3; ++v)
+      for (std::size_t x = 0; x < 3; ++x) slope[v][x] = derivative(1, q[v + 1], x);
+    for (std::size_t x = 0; x < 3; ++x) {
+      for (std::size_t c = 0; c < u.size(); ++c) {
+        auto flux = u[c];
+        if (c == k_energy) add(flux, 1, q[k_pressure]);
+        for (std::size_t i = 0; i < flux.size(); ++i) flux[i] *= q[x + 1][i];
+        if (c == x + 1) add(flux, 1, q[k_pressure]);
+        add(f[c], -1, derivative(1, flux, x));
+      }
+      for (std::size_t v = 0; v < 3; ++v) {
+        add(d[v + 1], k_viscosity * (v == x ? 4.0 / 3 : 1.0), derivative(2, q[v + 1], x));
+        if (v != x) add(d[v + 1], k_viscosity / 3, derivative(1, slope[x][x], v));
+      }
+      add(d[k_energy], k_conductivity, derivative(2, q[k_temperature], x));
+    }
+    for (std::size_t i = 0; i < u[0].size(); ++i) {
+      double work = -2.0 / 3 * std::pow(slope[0][0][i] + slope[1][1][i] + slope[2][2][i], 2);
+      for (std::size_t v = 0; v < 3; ++v) {
+        for (std::size_t x = 0; x < 3; ++x) work += std::pow(slope[v][x][i] + slope[x][v][i], 2) / 2;
+        d[k_energy][i] += q[v + 1][i] * d[v + 1][i];
+      }
+      d[k_energy][i] += k_viscosity * work;
+    }
+  }
+  void step(double dt) {
+    const auto start = u;
+    for (const auto& [old, now] : k_stages) {
+      find_terms();
+      for (std::size_t c = 0; c < u.size(); ++c)
+        for (std::size_t i = 0; i < u[c].size(); ++i)
+          u[c][i] = old * start[c][i] + now * (u[c][i] + dt * (f[c][i] + d[c][i]));
+    }
+  }
+};
+
+using Number = Value<double>;
+using Point = std::array<Value<std::int32_t>, 3>;  // x, y, z
+
+// The point of a thread: coordinates of CTAs and of threads in them are the GPU's own.
+Point point(Thread& t, const Cube& cube, const Extent& tile) {
+  const Extent tiles{cube.tiles(tile[0]), cube.tiles(tile[1]), cube.tiles(tile[2])};
+  const auto b = t.block().needed();
+  const auto i = t.thread().needed();
+  return {fma(t.own(b % tiles[0]), tile[0], t.own(i % tile[0])),
+          fma(t.own(b / tiles[0] % tiles[1]), tile[1], t.own(i / tile[0] % tile[1])),
+          fma(t.own(b / tiles[0] / tiles[1]), tile[2], t.own(i / tile[0] / tile[1]))};
+}
+// A plain number: what is added to it, a field's or a neighbour's offset, is in the address's multiplication.
+std::int32_t index(const Cube& c, const Point& p) { return fma(fma(p[2], c.n, p[1]), c.n, p[0]).needed(); }
+
+class Solver {
+ public:
+  Solver(Device& device, const Plain& plain)
+      : device_(device), inner_(plain.cube), outer_{inner_.n + 2 * k_ghosts}, scale_(plain.cube.scale()) {
+    for (const auto* name : {"ux", "uy", "uz", "vx", "vy", "vz", "wx", "wy", "wz"})
+      slopes_.push_back(device.array<double>(name, outer_.size(1)));
+    for (std::int32_t c = 0; c < k_conserved; ++c)
+      for (std::int32_t i = 0; i < inner_.volume(); ++i) u_.host()[place(c, i, k_ghosts)] = plain.u[c][i];
+  }
+
+  void step(double dt) {
+    for (std::size_t i = 0; i < k_stages.size(); ++i) {
+      const auto& from = i == 0 ? u_ : next_;
+      fill_boundary(from);
+      ctoprim(from);
+      diffterm();
+      for (std::size_t direction = 0; direction < 3; ++direction) hypterm(from, direction);
+      update(from, i + 1 < k_stages.size() ? next_ : u_, k_stages[i][0], k_stages[i][1], dt);
+    }
+  }
+  // Relative to the largest of a field.
+  [[nodiscard]] std::string compare(const Plain& plain) const {
+    Comparison comparison;
+    for (std::int32_t c = 0; c < k_conserved; ++c)
+      for (const auto& [expected, found, ghosts] :
+           {std::tuple{&plain.u[c], &u_, k_ghosts}, {&plain.f[c], &f_, 0}, {&plain.d[c], &d_, 0}}) {
+        const auto [least, most] = std::ranges::minmax(*expected);
+        const auto floor = std::max({-least, most, 1e-30});
+        for (std::int32_t i = 0; i < inner_.volume(); ++i)
+          comparison.add(found->host()[place(c, i, ghosts)], (*expected)[i], floor);
+      }
+    return comparison.verdict("numbers of U, F and D", 1e-11);
+  }
+
+ private:
+  // Where point i of field c is.
+  [[nodiscard]] std::int32_t place(std::int32_t c, std::int32_t i, std::int32_t ghosts) const {
+    const auto n = inner_.n, all = n + 2 * ghosts;
+    return ((c * all + i / n / n + ghosts) * all + i / n % n + ghosts) * all + i % n + ghosts;
+  }
+  // Calls back with each point of a cube.
+  void launch(const char* name, const Cube& cube, std::uint32_t registers, const auto& call) {
+    constexpr Extent tile{16, 4, 4};
+    const auto ctas = cube.tiles(tile[0]) * cube.tiles(tile[1]) * cube.tiles(tile[2]);
+    device_.launch({name, ctas, 256, registers}, [&](Thread& t) {
+      const auto p = point(t, cube, tile);
+      if (p[0] < cube.n && p[1] < cube.n && p[2] < cube.n) call(t, p);
+    });
+  }
+  // to = old U + now (from + dt (F + D)).
+  void update(const Doubles& from, const Doubles& to, double old, double now, double dt) {
+    launch("Unew", inner_, 32, [&](Thread& t, const Point& p) {
+      const auto at = index(inner_, p);
+      const auto outer = index(outer_, p) + corner_;
+      for (std::int32_t c = 0; c < k_conserved; ++c) {
+        const auto i = outer + c * outer_.volume();
+        const auto d = t.load(d_, at + c * inner_.volume());
+        const auto f = t.load(f_, at + c * inner_.volume());
+        const auto made = fma(dt, d + f, t.load(from, i));
+        t.store(to, i, old == 0 ? made : fma(old, t.load(u_, i), now * made));
+      }
+    });
+  }
+
+  void fill_boundary(const Doubles& u) {
+    launch("fill_boundary", outer_, 20, [&](Thread& t, const Point& p) {
+      const auto to = index(outer_, p);
+      auto from = t.own(to);
+      for (std::size_t x = 0; x < 3; ++x) {
+        if (p[x] < k_ghosts) from += inner_.n * outer_.stride(x);
+        if (p[x] >= inner_.n + k_ghosts) from -= inner_.n * outer_.stride(x);
+      }
+      if (from == to) return;
+      for (std::int32_t c = 0; c < k_conserved; ++c)
+        t.store(u, to + c * outer_.volume(), t.load(u, from.needed() + c * outer_.volume()));
+    });
+  }
+
+  void ctoprim(const Doubles& u) {
+    launch("ctoprim", outer_, 32, [&](Thread& t, const Point& p) {
+      const auto at = index(outer_, p);
+      std::array<Number, k_conserved> amounts;
+      for (std::int32_t c = 0; c < k_conserved; ++c) amounts[c] = t.load(u, at + c * outer_.volume());
+      const auto inverse = 1.0 / amounts[0];
+      auto inner = amounts[k_energy] * inverse;
+      t.store(q_, at, amounts[0]);
+      for (std::int32_t c = 1; c <= 3; ++c) {
+        const auto velocity = amounts[c] * inverse;
+        inner = fma(-0.5 * velocity, velocity, inner);
+        t.store(q_, at + c * outer_.volume(), velocity);
+      }
+      t.store(q_, at + k_pressure * outer_.volume(), (k_gamma - 1) * inner * amounts[0]);
+      t.store(q_, at + k_temperature * outer_.volume(), inner * (1 / k_heat));
+    });
+  }
+  // Of a field at a point: the first one, or the second where the number at the point is given.
+  [[nodiscard]] Number derivative(Thread& t, const Doubles& field, std::int32_t at, std::int32_t stride,
+                                  const Number* middle = nullptr) const {
+    std::array<std::array<Number, 2>, k_ghosts> sides;  // loads first, as a compiler orders them
+    for (std::int32_t k = 0; k < k_ghosts; ++k)
+      sides[k] = {t.load(field, at + (k + 1) * stride), t.load(field, at - (k + 1) * stride)};
+    auto sum = middle != nullptr ? k_second[0] * *middle : t.own(0.0);
+    for (std::size_t k = 0; k < k_ghosts; ++k)
+      sum = middle != nullptr ? fma(k_second[k + 1], sides[k][0] + sides[k][1], sum)
+                              : fma(k_first[k], sides[k][0] - sides[k][1], sum);
+    return sum * (middle != nullptr ? scale_ * scale_ : scale_);
+  }
+
+  void diffterm() {
+    // Slopes in a direction are needed in ghost points of the other two.
+    launch("diffterm_1", outer_, 40, [&](Thread& t, const Point& p) {
+      const auto at = index(outer_, p);
+      for (const auto direction : t.range(std::size_t{0}, std::size_t{3})) {
+        const auto x = direction.needed();
+        if (p[x] < k_ghosts || p[x] >= inner_.n + k_ghosts) continue;
+        for (std::int32_t v = 0; v < 3; ++v)
+          t.store(slopes_[3 * v + x], at, derivative(t, q_, at + (v + 1) * outer_.volume(), outer_.stride(x)));
+      }
+    });
+    launch("diffterm_2", inner_, 63, [&](Thread& t, const Point& p) {
+      const auto at = index(outer_, p) + corner_;
+      const auto to = index(inner_, p);
+      t.store(d_, to, 0.0);
+      std::array<Number, 9> slope;
+      for (std::size_t i = 0; i < slope.size(); ++i) slope[i] = t.load(slopes_[i], at);
+      const auto growth = (slope[0] + slope[4] + slope[8]) * (2.0 / 3);
+      auto energy = t.own(0.0);  // first what stresses do on the slopes
+      for (std::size_t v = 0; v < 3; ++v) {
+        energy = fma(2.0 * slope[4 * v] - growth, slope[4 * v], energy);
+        const auto shear = slope[3 * v + (v + 1) % 3] + slope[3 * ((v + 1) % 3) + v];
+        energy = fma(shear, shear, energy);
+      }
+      energy *= k_viscosity;
+      for (const auto v : {0, 1, 2, k_temperature - 1}) {
+        const auto from = at + (v + 1) * outer_.volume();
+        const auto amount = t.load(q_, from);
+        auto sum = t.own(0.0);
+        for (std::int32_t x = 0; x < 3; ++x)
+          sum = fma(v == x ? 4.0 / 3 : 1.0, derivative(t, q_, from, outer_.stride(x), &amount), sum);
+        if (v < 3) {
+          for (std::int32_t x = 0; x < 3; ++x)
+            if (v != x) sum = fma(1.0 / 3, derivative(t, slopes_[4 * x], at, outer_.stride(v)), sum);
+          sum *= k_viscosity;
+          t.store(d_, to + (v + 1) * inner_.volume(), sum);
+        }
+        energy = fma(v < 3 ? amount : t.own(k_conductivity), sum, energy);
+      }
+      t.store(d_, to + k_energy * inner_.volume(), energy);
+    });
+  }
+  // Adds a direction's part to F; the first makes F.
+  void hypterm(const Doubles& u, std::size_t direction) {
+    const auto across = direction == 0 ? std::size_t{2} : std::size_t{0};
+    const auto tile = direction == 0   ? Extent{k_along, 1, k_across}
+                      : direction == 1 ? Extent{k_across, k_along, 1}
+                                       : Extent{k_across, 1, k_along};
+    constexpr const char* names[]{"hypterm_x", "hypterm_y", "hypterm_z"};
+    const auto ctas = inner_.tiles(k_along) * inner_.tiles(k_across) * inner_.n;
+    const auto velocity = static_cast<std::int32_t>(direction) + 1;
+    Shared<double> rows(k_rows * k_row);
+    device_.launch({names[direction], ctas, k_along * k_across, 40, rows.bytes()}, [&](Thread& t) -> ThreadRun {
+      const auto p = point(t, inner_, tile);
+      const auto i = t.thread().needed();
+      const auto mine = direction == 0 ? i % k_along * k_across + i / k_along : i;  // in a field's rows
+      const bool inside = p[across] < inner_.n;
+      for (std::int32_t more = 0; inside && more < 2 * k_ghosts + k_along; more += k_along) {
+        if (p[direction] + more >= outer_.n) break;
+        const auto at = index(outer_, p) + corner_ + (more - k_ghosts) * outer_.stride(direction);
+        std::array<Number, k_rows> loaded{t.load(q_, at + velocity * outer_.volume()),
+                                          t.load(q_, at + k_pressure * outer_.volume())};
+        for (std::int32_t c = 1; c < k_conserved; ++c) loaded[c + 1] = t.load(u, at + c * outer_.volume());
+        for (std::int32_t row = 0; row < k_rows; ++row)
+          t.write(rows.span(), row * k_row + more * k_across + mine, loaded[row]);
+      }
+      co_await t.barrier();
+      if (!inside || p[direction] >= inner_.n) co_return;
+      const auto flux = [&](std::int32_t distance) {
+        const auto at = mine + (k_ghosts + distance) * k_across;
+        const auto speed = t.read(rows.span(), at);
+        const auto pressure = t.read(rows.span(), k_row + at);
+        std::array<Number, k_conserved> fluxes;
+        for (std::int32_t c = 1; c < k_conserved; ++c) {
+          const auto amount = t.read(rows.span(), (c + 1) * k_row + at);
+          if (c == velocity) fluxes[0] = amount;
+          fluxes[c] = (c == k_energy ? amount + pressure : amount) * speed;
+          if (c == velocity) fluxes[c] += pressure;
+        }
+        return fluxes;
+      };
+      std::array<Number, k_conserved> sums;
+      for (std::int32_t k = 1; k <= k_ghosts; ++k) {
+        const auto above = flux(k);
+        const auto below = flux(-k);
+        for (std::size_t c = 0; c < sums.size(); ++c) sums[c] = fma(k_first[k - 1], above[c] - below[c], sums[c]);
+      }
+      for (std::int32_t c = 0, at = index(inner_, p); c < k_conserved; ++c, at += inner_.volume())
+        t.store(f_, at, direction == 0 ? -sums[c] * scale_ : fma(-sums[c], scale_, t.load(f_, at)));
+    });
+  }
+
+  static constexpr std::int32_t k_along = 8;
+  static constexpr std::int32_t k_across = 16;
+  static constexpr std::int32_t k_rows = 6;  // fields in shared memory: velocity, pressure, momenta, energy
+  static constexpr std::int32_t k_row = (k_along + 2 * k_ghosts) * k_across;  // numbers of one of them
+  Device& device_;
+  Cube inner_;
+  Cube outer_;
+  double scale_;
+  std::int32_t corner_ = k_ghosts * (1 + outer_.n + outer_.n * outer_.n);  // the first point inside
+  Doubles u_ = device_.array<double>("U", outer_.size(k_conserved));
+  Doubles next_ = device_.array<double>("Unew", outer_.size(k_conserved));
+  Doubles q_ = device_.array<double>("Q", outer_.size(6));
+  Doubles d_ = device_.array<double>("D", inner_.size(k_conserved));
+  Doubles f_ = device_.array<double>("F", inner_.size(k_conserved));
+  std::vector<Doubles> slopes_;
+};
+
+class Cns final : public GpuProgram {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "cns"; }
+  [[nodiscard]] std::string_view title() const override { return "Compressible flow by finite differences"; }
+  [[nodiscard]] std::string_view source() const override { return "CNS proxy application, ExaCT centre"; }
+  // Points in each direction, steps.
+  [[nodiscard]] const std::vector<ProgramSize>& sizes() const override {
+    static const std::vector<ProgramSize> sizes{{"test", {9, 1}, ""},
+                                                {"paper", {48, 1}, "48^3 of the 128^3 points, 1 of the 5 steps"}};
+    return sizes;
+  }
+  [[nodiscard]] std::string run(Device& device, const std::vector<std::int64_t>& numbers) const override {
+    const Cube cube{static_cast<std::int32_t>(numbers[0])};
+    Plain plain{cube, first_state(cube)};
+    Solver solver(device, plain);
+    const auto dt = 0.5 / (k_fastest * cube.scale());  // a Courant number of a half
+    for (std::int64_t k = 0; k < numbers[1]; ++k) {
+      solver.step(dt);
+      plain.step(dt);
+    }
+    return solver.compare(plain);
+  }
+};
+
+}  // namespace
+
+const GpuProgram& cns_program() {
+  static const Cns program;
+  return program;
+}
+
+}  // namespace terrace::sim::gpu

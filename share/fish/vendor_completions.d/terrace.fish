@@ -7,7 +7,7 @@ function __terrace_verb
     contains -- -- $words; and return 1
     set -l verb
     for word in $words[2..-1]
-        contains -- "$verb $word" ' machine' ' record' ' run' ' simulate' ' replay' ' merge' ' bounds' ' compare' ' export' ' import' ' lab' ' lab calibrate' ' lab coverage' ' lab demo' ' lab experiment' ' lab experiment ablation' ' lab experiment baselines' ' lab experiment memory-size' ' lab experiment moves' ' lab experiment two-level' ' lab experiment unimem' ' lab misses' ' lab pim' ' lab sweep' ' lab trace' ' lab validate' ' plan' ' report' ' show'; or break
+        contains -- "$verb $word" ' machine' ' record' ' run' ' simulate' ' replay' ' merge' ' bounds' ' compare' ' export' ' import' ' lab' ' lab calibrate' ' lab coverage' ' lab demo' ' lab experiment' ' lab experiment ablation' ' lab experiment baselines' ' lab experiment ccnuma' ' lab experiment memory-size' ' lab experiment moves' ' lab experiment two-level' ' lab experiment unimem' ' lab gpu' ' lab misses' ' lab pim' ' lab sweep' ' lab trace' ' lab validate' ' plan' ' report' ' show'; or break
         set verb "$verb $word"
     end
     string trim -- "$verb"
@@ -254,6 +254,7 @@ complete -c terrace -n '__terrace_at "lab"' -a calibrate -d 'what an instruction
 complete -c terrace -n '__terrace_at "lab"' -a coverage -d 'how many of a program\'s last-level misses the hooks see'
 complete -c terrace -n '__terrace_at "lab"' -a demo -d 'the main job on CG and MG, from the profile to the report, in virtual time'
 complete -c terrace -n '__terrace_at "lab"' -a experiment -d 'the published studies once more, ours beside theirs'
+complete -c terrace -n '__terrace_at "lab"' -a gpu -d 'a program, or a trace of one, on a GPU in virtual time'
 complete -c terrace -n '__terrace_at "lab"' -a misses -d 'what of a trace misses the caches of a machine, by object and by code'
 complete -c terrace -n '__terrace_at "lab"' -a pim -d 'replay what was asked of memory that computes; maps and occupancy'
 complete -c terrace -n '__terrace_at "lab"' -a sweep -d 'one recording priced on many machines, with many budgets, by many planners'
@@ -279,6 +280,7 @@ complete -c terrace -n '__terrace_at "lab demo"' -l source -r -F -d 'Terrace\'s 
 complete -c terrace -n '__terrace_at "lab demo"' -s h -l help -d 'Show this message and exit.'
 complete -c terrace -n '__terrace_at "lab experiment"' -a ablation -d 'what each part of the planner brings'
 complete -c terrace -n '__terrace_at "lab experiment"' -a baselines -d 'published planners and policies beside ours'
+complete -c terrace -n '__terrace_at "lab experiment"' -a ccnuma -d 'page placement on a GPU over a coherent link'
 complete -c terrace -n '__terrace_at "lab experiment"' -a memory-size -d 'what less memory costs, before one buys it'
 complete -c terrace -n '__terrace_at "lab experiment"' -a moves -d 'Unimem\'s study at its own size, at three prices of moves'
 complete -c terrace -n '__terrace_at "lab experiment"' -a two-level -d 'the two-level-memory study: STREAM, hydrodynamics, metrics'
@@ -301,6 +303,12 @@ complete -c terrace -n '__terrace_at "lab experiment baselines"' -l shard -r -f 
 complete -c terrace -n '__terrace_at "lab experiment baselines"' -l stop-after -r -f -d 'Begin nothing more after so many; called again, it goes on.'
 complete -c terrace -n '__terrace_at "lab experiment baselines"' -l source -r -F -d 'Terrace\'s source tree, for the workloads.'
 complete -c terrace -n '__terrace_at "lab experiment baselines"' -s h -l help -d 'Show this message and exit.'
+complete -c terrace -n '__terrace_at "lab experiment ccnuma"' -s o -l output -r -F -d 'Folder; default: out/NAME.'
+complete -c terrace -n '__terrace_at "lab experiment ccnuma"' -l small -d 'The programs\' smallest sizes, and few rules.'
+complete -c terrace -n '__terrace_at "lab experiment ccnuma"' -l only -r -f -a '(__terrace_names workloads)' -d 'These programs only, with commas between them.'
+complete -c terrace -n '__terrace_at "lab experiment ccnuma"' -s j -l jobs -r -f -d 'Processes at a time.'
+complete -c terrace -n '__terrace_at "lab experiment ccnuma"' -l stop-after -r -f -d 'Begin nothing more after so many; called again, it goes on.'
+complete -c terrace -n '__terrace_at "lab experiment ccnuma"' -s h -l help -d 'Show this message and exit.'
 complete -c terrace -n '__terrace_at "lab experiment memory-size"' -s o -l output -r -F -d 'Folder; default: out/NAME.'
 complete -c terrace -n '__terrace_at "lab experiment memory-size"' -l small -d 'Two programs, two sizes of memory, one core.'
 complete -c terrace -n '__terrace_at "lab experiment memory-size"' -l only -r -f -a '(__terrace_names workloads)' -d 'These programs only, with commas between them.'
@@ -335,6 +343,18 @@ complete -c terrace -n '__terrace_at "lab experiment unimem"' -l shard -r -f -d 
 complete -c terrace -n '__terrace_at "lab experiment unimem"' -l stop-after -r -f -d 'Begin nothing more after so many; called again, it goes on.'
 complete -c terrace -n '__terrace_at "lab experiment unimem"' -l source -r -F -d 'Terrace\'s source tree, for the workloads.'
 complete -c terrace -n '__terrace_at "lab experiment unimem"' -s h -l help -d 'Show this message and exit.'
+complete -c terrace -n '__terrace_at "lab gpu"' -s m -l machine -r -F -a '(__terrace_names machines)' -d 'Machine file with a [[gpu]], or name of a shipped one.'
+complete -c terrace -n '__terrace_at "lab gpu"' -l size -r -f -d 'Of a program: test or paper.'
+complete -c terrace -n '__terrace_at "lab gpu"' -l keep -r -F -d 'Keep the program\'s trace.'
+complete -c terrace -n '__terrace_at "lab gpu"' -l allocations -r -F -d 'Where an Accel-Sim trace\'s data are.'
+complete -c terrace -n '__terrace_at "lab gpu"' -l share -r -f -d 'Of the pages in the GPU\'s own memory; they stay.'
+complete -c terrace -n '__terrace_at "lab gpu"' -l threshold -r -f -d 'A page moves after N accesses.'
+complete -c terrace -n '__terrace_at "lab gpu"' -l range -r -f -d 'N neighbours go along.'
+complete -c terrace -n '__terrace_at "lab gpu"' -l balanced -d 'Moves stop at the balance of both memories\' bandwidths.'
+complete -c terrace -n '__terrace_at "lab gpu"' -l shootdown -r -f -d 'Of a shootdown; default: the machine\'s.'
+complete -c terrace -n '__terrace_at "lab gpu"' -l json -d 'Print JSON.'
+complete -c terrace -n '__terrace_at "lab gpu"' -s h -l help -d 'Show this message and exit.'
+complete -c terrace -n '__terrace_at "lab gpu"' -F
 complete -c terrace -n '__terrace_at "lab misses"' -s m -l machine -r -F -a '(__terrace_names machines)' -d 'Machine file or name of a shipped one.'
 complete -c terrace -n '__terrace_at "lab misses"' -l cache -r -f -d 'Another size for a cache: l3=640KiB. May be repeated.'
 complete -c terrace -n '__terrace_at "lab misses"' -l domain -r -f -d 'Domain that the program runs in.'

@@ -60,7 +60,7 @@ def _stages(place: Place, pending: Sequence[Cell], jobs: int, deadline: float | 
             ("profiles", [(profile, (place, *of)) for of in profiles]),
             ("cells", [(answer, (place, cell)) for cell in pending]),
         ):
-            if not _all(pool, what, work, deadline):
+            if not do_all(pool, what, work, deadline):
                 return
 
 
@@ -69,7 +69,7 @@ def answer(place: Place, cell: Cell) -> None:
     Answers(place.folder).keep(cell, measure.answer(place, cell))
 
 
-def _all(pool: ProcessPoolExecutor, what: str, work: Sequence[Work], deadline: float | None) -> bool:
+def do_all(pool: ProcessPoolExecutor, what: str, work: Sequence[Work], deadline: float | None) -> bool:
     """Does all of it, and says whether it did. At the first failure, or when the time is up, what has not begun is
     given up, and what has been done is kept."""
     if deadline is not None and time.monotonic() >= deadline:

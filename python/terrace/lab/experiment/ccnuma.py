@@ -1,0 +1,143 @@
+"""Page placement over a coherent link (Agarwal et al., HPCA 2015): its questions, and how they are answered.
+
+A question is one program under one rule; its answer is a file of its own, so that a run goes on where it stopped.
+Each program is run once for its results and its trace; every rule replays the trace.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from terrace import _core
+from terrace.errors import TerraceError
+from terrace.lab.experiment.cells import document, write_whole
+from terrace.lab.experiment.runner import Work, do_all
+from terrace.lab.workers import workers
+
+MACHINE = "gtx480-ddr4"
+THRESHOLDS = (1, 2, 4, 8, 16, 32, 64, 128)
+RANGES = (0, 16, 64, 128)
+SHOOTDOWNS = (0, 50, 100, 200, 300, 500)  # cycles
+FIRST, FEW = "remote", "test"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Who decides: "remote" (access over the link alone), "local" (all in the GPU's own memory from the
+    beginning), "interleave" (pages by the bandwidths), "oracle", or "touch" with the numbers that follow."""
+
+    kind: str
+    threshold: int = 0
+    range: int = 0
+    balanced: bool = False
+    shootdown: int = 0  # cycles
+
+    @property
+    def name(self) -> str:
+        """Unique, and fit for a path."""
+        if self.kind != "touch":
+            return self.kind
+        balanced = "-balanced" if self.balanced else ""
+        return f"touch-{self.threshold}-range-{self.range}{balanced}-shootdown-{self.shootdown}"
+
+
+def touch(threshold: int, span: int = 0, balanced: bool = False, shootdown: int = 100) -> Rule:
+    """A rule that goes by accesses."""
+    return Rule("touch", threshold, span, balanced, shootdown)
+
+
+STATIC = (Rule("remote"), Rule("local"), Rule("interleave"), Rule("oracle"))
+COMBINED = (touch(1), touch(1, 128), touch(1, 128, True))
+
+
+def rules(small: bool) -> list[Rule]:
+    """All that the figures ask for, "remote" first, each once."""
+    thresholds, ranges = ((1, 64), (0, 64, 128)) if small else (THRESHOLDS, RANGES)
+    shootdowns = (0, 100) if small else SHOOTDOWNS
+    asked = [*STATIC, *COMBINED]
+    asked += [touch(threshold, shootdown=0) for threshold in thresholds]
+    asked += [touch(1, shootdown=cycles) for cycles in shootdowns]
+    asked += [touch(threshold, span) for threshold in thresholds for span in ranges]
+    return list(dict.fromkeys(asked))
+
+
+class Study:
+    """The answers in a folder."""
+
+    def __init__(self, folder: Path, programs: Sequence[str], size: str, small: bool) -> None:
+        self.folder = folder
+        self.programs = list(programs)
+        self.size = size
+        self.rules = rules(small)
+
+    def path(self, program: str, rule: Rule) -> Path:
+        """Of an answer."""
+        return self.folder / "answers" / program / f"{rule.name}.json"
+
+    def trace(self, program: str) -> Path:
+        """Of the program's warps."""
+        return self.folder / "traces" / f"{program}.warps"
+
+    def verdict(self, program: str) -> Path:
+        """Of what its results were checked against."""
+        return self.folder / "traces" / f"{program}.txt"
+
+    def get(self, program: str, rule: Rule) -> dict[str, Any]:
+        """An answer. Raises TerraceError where there is none."""
+        path = self.path(program, rule)
+        try:
+            content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise TerraceError(f"{path} cannot be read ({error}): remove it and run again") from error
+        return content
+
+    def missing(self) -> list[tuple[str, Rule]]:
+        """The questions without an answer, program by program."""
+        return [(p, rule) for p in self.programs for rule in self.rules if not self.path(p, rule).is_file()]
+
+    def run(self, jobs: int, seconds: float | None = None) -> bool:
+        """Answers what is missing; whether nothing is left. After so many seconds nothing more is begun."""
+        deadline = None if seconds is None else time.monotonic() + seconds
+        missing = self.missing()
+        programs = list(dict.fromkeys(program for program, _ in missing))
+        first = [(program, rule) for program, rule in missing if rule.kind == FIRST]
+        others = [(program, rule) for program, rule in missing if rule.kind != FIRST]
+        stages: tuple[tuple[str, list[Work]], ...] = (
+            ("traces", [(make_trace, (self, p)) for p in programs if not self.verdict(p).is_file()]),
+            ("first runs", [(answer, (self, *question)) for question in first]),
+            ("runs", [(answer, (self, *question)) for question in others]),
+        )
+        with workers(jobs) as pool:
+            return all(do_all(pool, what, work, deadline) for what, work in stages)
+
+
+def make_trace(study: Study, program: str) -> None:
+    """Runs the program and checks its results. Raises TerraceError where they are wrong."""
+    path = study.trace(program)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_suffix(".part")
+    verdict = _core.write_warps(program, study.size, str(beside))
+    beside.rename(path)
+    write_whole(study.verdict(program), verdict + "\n")
+
+
+def answer(study: Study, program: str, rule: Rule) -> None:
+    """Simulates the program under the rule and keeps what came of it."""
+    machine = _core.Machine.read(MACHINE)
+    trace = str(study.trace(program))
+    if rule.kind == "oracle":
+        before = study.get(program, Rule(FIRST))["page_accesses"]
+        run = _core.simulate_gpu_oracle(machine, trace, before, _core.gpu_balance(machine))
+    elif rule.kind == "touch":
+        run = _core.simulate_gpu_touch(machine, trace, rule.threshold, rule.range, rule.balanced, rule.shootdown)
+    else:
+        shares = {"remote": 0.0, "local": 1.0, "interleave": _core.gpu_balance(machine)}
+        run = _core.simulate_gpu_share(machine, trace, shares[rule.kind])
+    if rule.kind != FIRST:
+        run["page_accesses"] = []  # the same pages, and the first run has them
+    write_whole(study.path(program, rule), document({"program": program, "rule": rule.name, **run}))

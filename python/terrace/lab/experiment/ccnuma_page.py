@@ -1,0 +1,299 @@
+"""The report of `terrace lab experiment ccnuma`: the study's figures and table, ours beside what was published."""
+
+from __future__ import annotations
+
+from terrace.lab.experiment.ccnuma import COMBINED, MACHINE, RANGES, SHOOTDOWNS, THRESHOLDS, Rule, Study, touch
+from terrace.lab.experiment.page import Picture, Report, Section
+from terrace.lab.experiment.pictures import CYCLE, Level, Series, bars, lines
+from terrace.lab.experiment.tables import Row, Table, Value, geometric_mean
+
+# Agarwal et al., HPCA 2015, table II: cost of shootdowns, moves without one and run time saved by range expansion,
+# in per cent.
+PUBLISHED = {
+    "backprop": (29.1, 26, 7.6),
+    "bfs": (6.7, 12, 0.8),
+    "cns": (2.4, 20, 0.5),
+    "comd": (2.02, 89, 1.8),
+    "kmeans": (4.01, 79, 3.17),
+    "minife": (3.6, 36, 1.3),
+    "mummer": (21.15, 13, 2.75),
+    "needle": (24.9, 55, 13.7),
+    "pathfinder": (25.9, 10, 2.6),
+    "srad_v1": (0.5, 27, 0.14),
+    "xsbench": (2.1, 1, 0.02),
+}
+# Its geometric means, over access by the link alone: sections IV-B and V-A; "oracle" follows from "within 28 %".
+PUBLISHED_MEANS = {
+    "touch 1, range 128": 1.85,
+    "touch 64, range 64": 1.95,
+    "all combined": 1.95,
+    "copy before": 1.95 / 1.06,
+}
+COPY_BANDWIDTH = 80e9  # bytes/s: section II's memcpy
+REMOTE, LOCAL, ORACLE = Rule("remote"), Rule("local"), Rule("oracle")
+CDF_SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
+
+
+def _time(study: Study, program: str, rule: Rule) -> float:
+    return float(study.get(program, rule)["seconds"])
+
+
+def speedup(study: Study, program: str, rule: Rule) -> float:
+    """Over access by the link alone."""
+    return _time(study, program, REMOTE) / _time(study, program, rule)
+
+
+def copied_speedup(study: Study, program: str) -> float:
+    """Of a copy of all pages before the run, with the copy's time."""
+    pages = len(study.get(program, REMOTE)["page_accesses"])
+    return _time(study, program, REMOTE) / (_time(study, program, LOCAL) + pages * 4096 / COPY_BANDWIDTH)
+
+
+def report(study: Study) -> Report:
+    """Of all answers, which have to be there."""
+    return Report(
+        "Page placement on a GPU over a coherent link",
+        "What pages gain by moving to the GPU's own memory, by when and with whom they move.",
+        f"{', '.join(study.programs)}: each program was run once, its results checked, and its warps replayed on "
+        f"the machine file {MACHINE} under every rule. 1.0 is access over the link alone.",
+        [
+            _sensitivity(study),
+            _thresholds(study),
+            _shootdowns(study),
+            _footprint(study),
+            _ranges(study),
+            _savings(study),
+            _combined(study),
+            _bandwidth(study),
+        ],
+    )
+
+
+def _with_mean(rows: list[Row], label: str = "geometric mean") -> list[Row]:
+    """With a last row of the columns' geometric means."""
+    means: Row = {"program": label}
+    for column in rows[0]:
+        values = [row[column] for row in rows]
+        if column != "program" and all(isinstance(value, float) for value in values):
+            means[column] = geometric_mean([float(value) for value in values if value is not None])
+    return [*rows, means]
+
+
+def _number(value: Value) -> float | None:
+    return value if isinstance(value, float) else None
+
+
+def _grouped(table: Table, axis: str, levels: tuple[Level, ...] = ()) -> Picture:
+    columns = [column for column in table.columns if column != "program"]
+    series = [
+        Series(column, [_number(row.get(column)) for row in table.rows], CYCLE[i % len(CYCLE)])
+        for i, column in enumerate(columns)
+    ]
+    programs = [str(row["program"]) for row in table.rows]
+    return Picture(table.name, table.title, bars(programs, series, axis, levels))
+
+
+def _sensitivity(study: Study) -> Section:
+    rows: list[Row] = [
+        {
+            "program": name,
+            "all local": speedup(study, name, LOCAL),
+            "copy before": copied_speedup(study, name),
+            "interleave": speedup(study, name, Rule("interleave")),
+            "oracle": speedup(study, name, ORACLE),
+        }
+        for name in study.programs
+    ]
+    table = Table("sensitivity", "Time over the link alone, over the time of each placement", _with_mean(rows))
+    return Section(
+        "Figure 2: what memory the programs need",
+        "All pages in the GPU's own memory, the same with the time of a copy of all of them before the run at "
+        "80 GB/s, pages spread by the bandwidths, and the oracle: the fewest pages, hottest first, that bring the "
+        "share of the GPU's own memory to that of the bandwidths.",
+        pictures=[_grouped(table, "speed, 1 = over the link")],
+        tables=[table],
+    )
+
+
+def _have(study: Study, wanted: list[Rule]) -> list[Rule]:
+    return [rule for rule in wanted if rule in study.rules]
+
+
+def _thresholds(study: Study) -> Section:
+    columns = _have(study, [touch(threshold, shootdown=0) for threshold in THRESHOLDS])
+    rows: list[Row] = [
+        {"program": name, **{f"{rule.threshold}": speedup(study, name, rule) for rule in columns}}
+        for name in study.programs
+    ]
+    table = Table("thresholds", "Speed by threshold, shootdowns free", _with_mean(rows))
+    best: list[Row] = [
+        {"program": name, "best threshold": max(columns, key=lambda rule: speedup(study, name, rule)).threshold}
+        for name in study.programs
+    ]
+    return Section(
+        "Figure 4: thresholds",
+        "A page moves once it was accessed so often; shootdowns cost nothing.",
+        pictures=[_grouped(table, "speed, 1 = over the link")],
+        tables=[table, Table("best-thresholds", "The best threshold of each program", best)],
+    )
+
+
+def _shootdowns(study: Study) -> Section:
+    costs = [cycles for cycles in SHOOTDOWNS if touch(1, shootdown=cycles) in study.rules]
+    rows: list[Row] = []
+    for name in study.programs:
+        free = _time(study, name, touch(1, shootdown=0))
+        over = {f"{cycles}": _time(study, name, touch(1, shootdown=cycles)) / free - 1 for cycles in costs}
+        rows.append({"program": name, **over})
+    mean: Row = {"program": "mean"}
+    for cycles in costs:
+        mean[f"{cycles}"] = sum(float(row[f"{cycles}"] or 0) for row in rows) / len(rows)
+    table = Table("shootdowns", "Time lost to shootdowns at threshold 1, by their cycles", [*rows, mean])
+    picture = lines(
+        [f"{cycles}" for cycles in costs],
+        [
+            Series(
+                str(row["program"]),
+                [100 * float(row[f"{cycles}"] or 0) for cycles in costs],
+                CYCLE[i % len(CYCLE)],
+            )
+            for i, row in enumerate(table.rows)
+        ],
+        "% of the time without",
+    )
+    return Section(
+        "Figure 5: what shootdowns cost",
+        "Every page that moves after an access stops all SMs. The paper loses 16 % on average at 100 cycles.",
+        pictures=[Picture("shootdowns", table.title, picture)],
+        tables=[table],
+    )
+
+
+def _footprint(study: Study) -> Section:
+    rows: list[Row] = []
+    for name in study.programs:
+        traffic = sorted(study.get(name, REMOTE)["page_accesses"], reverse=True)
+        total = max(sum(traffic), 1)
+        shares = {f"{share:.0%}": sum(traffic[: round(share * len(traffic))]) / total for share in CDF_SHARES}
+        rows.append({"program": name, "pages": len(traffic), **shares})
+    table = Table(
+        "footprint", "Share of the accesses that the hottest pages have, by their share of the footprint", rows
+    )
+    picture = lines(
+        [f"{share:.0%}" for share in CDF_SHARES],
+        [
+            Series(
+                str(row["program"]),
+                [float(row[f"{share:.0%}"] or 0) for share in CDF_SHARES],
+                CYCLE[i % len(CYCLE)],
+            )
+            for i, row in enumerate(rows)
+        ],
+        "share of the accesses",
+    )
+    return Section(
+        "Figure 6: footprints",
+        "Accesses behind the L1 caches, by page of 4 KiB.",
+        pictures=[Picture("footprint", table.title, picture)],
+        tables=[table],
+    )
+
+
+def _ranges(study: Study) -> Section:
+    tables = []
+    for span in RANGES:
+        columns = _have(study, [touch(threshold, span) for threshold in THRESHOLDS])
+        if not columns:
+            continue
+        rows: list[Row] = [
+            {"program": name, **{f"{rule.threshold}": speedup(study, name, rule) for rule in columns}}
+            for name in study.programs
+        ]
+        tables.append(Table(f"range-{span}", f"Speed by threshold, {span} neighbours go along", _with_mean(rows)))
+    return Section(
+        "Figure 7: neighbours go along",
+        "Shootdowns of 100 cycles. Neighbours of the same allocation, the farthest first.",
+        pictures=[_grouped(table, "speed, 1 = over the link") for table in tables],
+        tables=tables,
+    )
+
+
+def _savings(study: Study) -> Section:
+    rows: list[Row] = []
+    for name in study.programs:
+        free, costly = _time(study, name, touch(1, shootdown=0)), _time(study, name, touch(1))
+        ranged = study.get(name, touch(1, 128))
+        quiet = ranged["without_shootdown"] / max(ranged["moved_pages"], 1)
+        said = PUBLISHED.get(name)
+        rows.append(
+            {
+                "program": name,
+                "shootdowns cost_share": costly / free - 1,
+                "published cost_share": said[0] / 100 if said else None,
+                "moves without_share": quiet,
+                "published without_share": said[1] / 100 if said else None,
+                "time saved_share": 1 - float(ranged["seconds"]) / costly,
+                "published saved_share": said[2] / 100 if said else None,
+            }
+        )
+    table = Table("savings", "Shootdowns at threshold 1, and what 128 neighbours save", rows)
+    return Section(
+        "Table II: what range expansion saves",
+        "Shootdowns of 100 cycles: what they cost at threshold 1, the moves that need none when 128 neighbours go "
+        "along, and the time that is saved.",
+        tables=[table],
+    )
+
+
+def _combined(study: Study) -> Section:
+    names = ("threshold 1", "and range 128", "and balancing")
+    rows: list[Row] = [
+        {
+            "program": name,
+            **{label: speedup(study, name, rule) for label, rule in zip(names, COMBINED, strict=True)},
+            "copy before": copied_speedup(study, name),
+            "oracle": speedup(study, name, ORACLE),
+        }
+        for name in study.programs
+    ]
+    table = Table("combined", "Speed of the rules together", _with_mean(rows))
+    means = table.rows[-1]
+    ours = {
+        "touch 1, range 128": means["and range 128"],
+        "all combined": means["and balancing"],
+        "copy before": means["copy before"],
+    }
+    if touch(64, 64) in study.rules:
+        ours["touch 64, range 64"] = geometric_mean(
+            [speedup(study, name, touch(64, 64)) for name in study.programs]
+        )
+    beside: list[Row] = [
+        {"rule": rule, "ours": ours.get(rule), "published": said} for rule, said in PUBLISHED_MEANS.items()
+    ]
+    return Section(
+        "Figure 9: all rules together",
+        "Shootdowns of 100 cycles.",
+        pictures=[_grouped(table, "speed, 1 = over the link", (Level(1.95, "published mean, all rules"),))],
+        tables=[table, Table("means", "Geometric means, ours and published", beside)],
+    )
+
+
+def _bandwidth(study: Study) -> Section:
+    rows: list[Row] = []
+    for name in study.programs:
+        run = study.get(name, COMBINED[-1])
+        parts = {
+            "remote demand_share": run["demand_bytes"][1],
+            "remote moves_share": run["move_bytes"][1],
+            "local moves_share": run["move_bytes"][0],
+            "local demand_share": run["demand_bytes"][0],
+        }
+        total = max(sum(parts.values()), 1)
+        rows.append({"program": name, **{part: count / total for part, count in parts.items()}})
+    table = Table("bandwidth", "What the traffic is made of, all rules together", rows)
+    return Section(
+        "Figure 10: demand and moves",
+        "Shares of all bytes that the channels of both memories carry.",
+        pictures=[_grouped(table, "share of the bytes")],
+        tables=[table],
+    )

@@ -1,0 +1,131 @@
+"""`terrace lab gpu`: a program, or a trace of one, on a GPU in virtual time."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from terrace import _core
+from terrace.errors import WrongCallError, core_errors
+from terrace.output import console, print_json, table
+
+_EPILOG = """\b
+What runs: a program of Terrace's own (without one, their list), a trace that --keep wrote (*.warps), or the list
+of an Accel-Sim trace (kernelslist.g) with its allocations in a side file, a line NAME ADDRESS BYTES for each.
+\b
+Examples:
+  terrace lab gpu
+  terrace lab gpu needle --size test
+  terrace lab gpu needle --keep needle.warps --threshold 1 --range 128 --balanced
+  terrace lab gpu needle.warps --share 0.7
+  terrace lab gpu traces/kernelslist.g --allocations traces/allocations
+"""
+_LEVELS = {"l1": "L1, by warps", "l1_parts": "L1, by lines", "l2": "L2", "dram": "DRAM"}
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command to `terrace lab`."""
+    app.command("gpu", epilog=_EPILOG)(gpu)
+
+
+def gpu(
+    program: Annotated[str | None, typer.Argument(metavar="PROGRAM|FILE", help="What runs; see below.")] = None,
+    machine: Annotated[
+        str, typer.Option("--machine", "-m", help="Machine file with a [[gpu]], or name of a shipped one.")
+    ] = "gtx480-ddr4",
+    size: Annotated[str, typer.Option(help="Of a program: test or paper.")] = "paper",
+    keep: Annotated[Path | None, typer.Option(metavar="FILE", help="Keep the program's trace.")] = None,
+    allocations: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where an Accel-Sim trace's data are.")
+    ] = None,
+    share: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Of the pages in the GPU's own memory; they stay.")
+    ] = None,
+    threshold: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="A page moves after N accesses.")
+    ] = None,
+    range_: Annotated[
+        int | None, typer.Option("--range", min=0, metavar="N", help="N neighbours go along.")
+    ] = None,
+    balanced: Annotated[
+        bool, typer.Option("--balanced", help="Moves stop at the balance of both memories' bandwidths.")
+    ] = False,
+    shootdown: Annotated[
+        int | None, typer.Option(min=0, metavar="CYCLES", help="Of a shootdown; default: the machine's.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Run a GPU program in virtual time: pages over the link, in a share, or moved by their accesses."""
+    if program is None:
+        _list_programs(json)
+        return
+    if threshold is None and (range_ is not None or balanced or shootdown is not None):
+        raise WrongCallError("--range, --balanced and --shootdown need pages that move: give --threshold N, too")
+    if threshold is not None and share is not None:
+        raise WrongCallError("--share and --threshold are two placements: give one")
+    side = _side_file(program, allocations)
+    with core_errors():
+        about = _core.Machine.read(machine)
+        with tempfile.TemporaryDirectory() as scratch:
+            trace, verdict = _trace(program, size, keep, Path(scratch))
+            if threshold is None:
+                run = _core.simulate_gpu_share(about, trace, share or 0.0, side)
+            else:
+                run = _core.simulate_gpu_touch(about, trace, threshold, range_ or 0, balanced, shootdown, side)
+    if json:
+        print_json({"machine": about.name, "program": program, "checked": verdict, **run})
+    else:
+        _show(about.name, program, verdict, run)
+
+
+def _list_programs(json: bool) -> None:
+    programs = _core.gpu_programs()
+    if json:
+        print_json({"programs": [{"name": n, "title": t, "source": s} for n, t, s, _ in programs]})
+        return
+    rows = table("program", "what", "source", left=(0, 1, 2))
+    for name, title, source, _ in programs:
+        rows.add_row(name, title, source)
+    console().print(rows)
+
+
+def _side_file(program: str, allocations: Path | None) -> str:
+    if allocations is None:
+        return ""
+    if not program.endswith(".g"):
+        raise WrongCallError(
+            f"--allocations is for the list of an Accel-Sim trace (kernelslist.g), not for {program}"
+        )
+    return str(allocations)
+
+
+def _trace(program: str, size: str, keep: Path | None, scratch: Path) -> tuple[str, str]:
+    """The trace's path, and what the program's results were checked against."""
+    if program.endswith((".warps", ".g")):
+        if keep is not None:
+            raise WrongCallError(f"--keep: {program} is a trace already")
+        return program, ""
+    path = str(keep or scratch / "program.warps")
+    return path, _core.write_warps(program, size, path)
+
+
+def _show(machine: str, program: str, verdict: str, run: dict[str, Any]) -> None:
+    out = console()
+    if verdict:
+        out.print(f"{program}: {verdict}")
+    seconds = run["seconds"]
+    own, beyond = (sum(run["demand_bytes"][i : i + 1]) for i in (0, 1))
+    rows = table("on " + machine, "", left=(0,))
+    rows.add_row("time", f"{seconds * 1e3:.3f} ms, {run['cycles']} cycles")
+    rows.add_row("warp instructions", str(run["instructions"]))
+    rows.add_row("its own memory", f"{own / seconds / 1e9:.1f} GB/s")
+    rows.add_row("beyond the link", f"{beyond / seconds / 1e9:.1f} GB/s")
+    rows.add_row("pages", str(len(run["page_accesses"])))
+    rows.add_row("pages moved", f"{run['moved_pages']}, {run['without_shootdown']} without a shootdown")
+    rows.add_row("SMs stood still", f"{run['stopped_cycles'] / max(run['cycles'], 1):.1%} of the time")
+    for level, words in _LEVELS.items():
+        rows.add_row(f"C-AMAT, {words}", f"{run['camat'][level]['value']:.2f} cycles")
+    out.print(rows)

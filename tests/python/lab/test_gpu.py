@@ -1,0 +1,101 @@
+"""`terrace lab gpu`: a program, its trace again, an Accel-Sim trace, refusals."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+
+def run(*words):
+    line = [sys.executable, "-P", "-m", "terrace", "lab", "gpu", *map(str, words)]
+    return subprocess.run(line, capture_output=True, text=True, timeout=300)
+
+
+def answer(*words):
+    done = run(*words, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_programs_are_listed():
+    done = run()
+    assert done.returncode == 0
+    assert "needle" in done.stdout
+    assert "Rodinia" in done.stdout
+    assert {"bfs", "needle", "xsbench"} <= {program["name"] for program in answer()["programs"]}
+
+
+def test_a_kept_trace_is_the_program(tmp_path):
+    kept = tmp_path / "needle.warps"
+    first = answer("needle", "--size", "test", "--keep", kept)
+    assert first["checked"].endswith("allowed")
+    again = answer(kept)
+    assert again["cycles"] == first["cycles"]
+    assert again["instructions"] == first["instructions"]
+    assert first["moved_pages"] == 0
+    assert first["demand_bytes"][0] == 0
+    local = answer(kept, "--share", 1)
+    assert local["demand_bytes"][1] == 0
+    assert local["cycles"] < first["cycles"]
+    moved = answer(kept, "--threshold", 1, "--range", 16, "--balanced", "--shootdown", 0)
+    assert moved["moved_pages"] > 0
+    assert moved["stopped_cycles"] == 0
+    shown = run(kept, "--threshold", 1)
+    assert "pages moved" in shown.stdout
+    assert "C-AMAT, L2" in shown.stdout
+
+
+def test_an_accel_sim_trace(tmp_path):
+    # Two CTAs of a warp each, which load a line each and add to it.
+    head = "-kernel name = add\n-grid dim = (2,1,1)\n-block dim = (32,1,1)\n-nregs = 8\n"
+    head += "-accelsim tracer version = 4\n#\n"
+    body = ""
+    for number in range(2):
+        base = 0x7F0000000000 + 128 * number
+        body += (
+            f"#BEGIN_TB\nthread block = {number},0,0\nwarp = 0\ninsts = 4\n"
+            f"0000 ffffffff 1 R2 LDG.E 1 R4 4 1 0x{base:x} 4\n"
+            f"0010 ffffffff 1 R3 FADD 2 R2 R2 0\n0020 ffffffff 0 STG.E 2 R4 R3 4 1 0x{base:x} 4\n"
+            "0030 ffffffff 0 EXIT 0 0\n#END_TB\n"
+        )
+    (tmp_path / "kernel-1.traceg").write_text(head + body)
+    (tmp_path / "kernelslist.g").write_text("kernel-1.traceg\n")
+    (tmp_path / "where").write_text("x 7f0000000000 4096\n")
+    found = answer(tmp_path / "kernelslist.g", "--allocations", tmp_path / "where")
+    assert found["instructions"] == 8
+    assert found["page_accesses"] == [4]
+    # Both lines are read, and written back at the end.
+    assert found["demand_bytes"] == [0, 512]
+    done = run(tmp_path / "kernelslist.g")
+    assert done.returncode == 2
+    assert "is in no allocation" in done.stderr
+    (tmp_path / "kernel-1.traceg").write_text(head + body[:-10])
+    done = run(tmp_path / "kernelslist.g", "--allocations", tmp_path / "where")
+    assert done.returncode == 1
+    assert "kernel-1.traceg, byte " in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("needle", "--range", "4"), "give --threshold N, too"),
+        (("needle", "--share", "0.5", "--threshold", "1"), "--share and --threshold are two placements"),
+        (("needle", "--allocations", "x"), "--allocations is for the list of an Accel-Sim trace"),
+        (("nadel",), "there is no GPU program 'nadel'; there are "),
+        (("needle", "--machine", "ddr5-cxl", "--size", "test"), "the machine ddr5-cxl has no [[gpu]]"),
+        (("x.warps", "--keep", "y"), "x.warps is a trace already"),
+    ],
+)
+def test_wrong_calls(words, said):
+    done = run(*words)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_trace_that_is_not_there():
+    done = run("/nowhere/x.warps")
+    assert done.returncode == 2
+    assert "/nowhere/x.warps" in done.stderr

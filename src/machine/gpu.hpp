@@ -70,9 +70,9 @@ struct Gpu {
   std::uint32_t walk_latency = 0;
   std::uint32_t walkers = 0;
 
-  std::uint32_t shootdown = 0;      // all SMs stand still for so long
-  bool shootdown_drains = false;    // and until no access to the page is under way
-  std::uint32_t page_copies = 0;    // at once
+  std::uint32_t shootdown = 0;    // all SMs stand still for so long
+  bool shootdown_drains = false;  // and until no access to the page is under way
+  std::uint32_t page_copies = 0;  // at once
 
   std::vector<GpuMemory> memories;  // the local one first
 };

@@ -79,7 +79,8 @@ nb::dict camat_of_sum(const std::vector<model::CamatCounters>& parts) {
   return out;
 }
 
-nb::dict as_dict(const RunCounts& run, const machine::Gpu& gpu) {
+nb::dict as_dict(const RunCounts& run, const machine::Machine& machine) {
+  const auto& gpu = gpu_of(machine);
   nb::dict out;
   std::uint64_t instructions = 0;
   for (const auto& processor : run.processors) instructions += processor.instructions;
@@ -103,6 +104,9 @@ nb::dict as_dict(const RunCounts& run, const machine::Gpu& gpu) {
   std::vector<std::uint64_t> traffic;
   for (const auto& page : run.pages) traffic.push_back(page.accesses);
   out["page_accesses"] = traffic;
+  // Of a copy of all pages to the GPU's own memory.
+  const auto rate = machine.copy_bandwidth(gpu.memories.back().place, gpu.memories.front().place).value;
+  out["copy_seconds"] = static_cast<double>(run.pages.size() * gpu.page_bytes) / rate;
   std::vector<double> l1;
   for (const auto& counters : run.l1_by_warp) l1.push_back(model::camat_of(counters).value);
   out["l1_camat_by_sm"] = l1;
@@ -144,7 +148,7 @@ void bind_gpu(nb::module_& module) {
       "simulate_gpu_share",
       [](const machine::Machine& machine, const std::string& path, double share, const std::string& allocations) {
         SharedPages decider(share);
-        return as_dict(simulate(gpu_of(machine), {path, allocations}, decider), gpu_of(machine));
+        return as_dict(simulate(gpu_of(machine), {path, allocations}, decider), machine);
       },
       "machine"_a, "path"_a, "share"_a, "allocations"_a = "",
       "A run with this share of the pages in the GPU's own memory, evenly spread.");
@@ -153,7 +157,7 @@ void bind_gpu(nb::module_& module) {
       [](const machine::Machine& machine, const std::string& path, const std::vector<std::uint64_t>& page_accesses,
          double share, const std::string& allocations) {
         NamedPages decider(oracle(page_accesses, share, page_accesses.size()));
-        return as_dict(simulate(gpu_of(machine), {path, allocations}, decider), gpu_of(machine));
+        return as_dict(simulate(gpu_of(machine), {path, allocations}, decider), machine);
       },
       "machine"_a, "path"_a, "page_accesses"_a, "share"_a, "allocations"_a = "",
       "A run with the fewest pages, hottest first, that bring this share of the accesses to the GPU's own "
@@ -165,7 +169,7 @@ void bind_gpu(nb::module_& module) {
         const auto gpu = with_shootdown(machine, shootdown);
         PolicyDecider decider(
             gpu, std::make_unique<strategy::TouchPolicy>(strategy::TouchRules{threshold, range, balanced}), k_all);
-        return as_dict(simulate(gpu, {path, allocations}, decider), gpu);
+        return as_dict(simulate(gpu, {path, allocations}, decider), machine);
       },
       "machine"_a, "path"_a, "threshold"_a, "range"_a = 0, "balanced"_a = false, "shootdown"_a = nb::none(),
       "allocations"_a = "",

@@ -40,7 +40,6 @@ struct GpuMemory {
   std::uint32_t queue = 0;           // requests of a channel among which the next is chosen
   std::uint32_t link_latency = 0;    // each way, beyond the GPU's own network
   double link_bytes_per_second = 0;  // each way; 0: the link holds nothing back
-  bool cached = true;                // a slice of the L2 cache in front of each channel
 };
 
 struct Gpu {

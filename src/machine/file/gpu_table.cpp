@@ -88,7 +88,7 @@ GpuCache read_cache(const TomlTable& table) {
 }
 
 GpuMemory read_memory(const TomlTable& table, const Names& places) {
-  table.allow_only(keys_of(k_memory_numbers, {"place", "row", "bandwidth", "clock", "link_bandwidth", "cached"}));
+  table.allow_only(keys_of(k_memory_numbers, {"place", "row", "bandwidth", "clock", "link_bandwidth"}));
   GpuMemory memory;
   memory.place = static_cast<PlaceId>(places.find(table, "place"));
   read_numbers(table, k_memory_numbers, memory);
@@ -96,7 +96,6 @@ GpuMemory read_memory(const TomlTable& table, const Names& places) {
   memory.bytes_per_second = table.bandwidth("bandwidth").value;
   memory.command_hertz = table.frequency("clock");
   if (table.has("link_bandwidth")) memory.link_bytes_per_second = table.bandwidth("link_bandwidth").value;
-  if (table.has("cached")) memory.cached = table.flag("cached");
   return memory;
 }
 
@@ -172,7 +171,6 @@ std::string format_gpu(const Gpu& gpu, const MachineParts& parts) {
     put_text(out, "clock", format_exact_frequency(memory.command_hertz));
     if (memory.link_bytes_per_second > 0)
       put_text(out, "link_bandwidth", format_exact(BytesPerSecond{memory.link_bytes_per_second}));
-    out += std::string("cached = ") + (memory.cached ? "true" : "false") + "\n";
   }
   return out;
 }

@@ -76,6 +76,8 @@ def test_tables_say_what_the_answers_say(small):
         assert remote["demand_bytes"][0] == remote["move_bytes"][0] == 0
         assert remote["demand_bytes"][1] > 0
         assert sum(remote["page_accesses"]) > 0
+        # The machine file's 80 GB/s, the lesser of both memories.
+        assert remote["copy_seconds"] == pytest.approx(4096 * len(remote["page_accesses"]) / 80e9)
         # A shootdown that costs nothing does nothing.
         assert study.get(name, ccnuma.touch(1, shootdown=0))["stopped_cycles"] == 0
         costly = study.get(name, ccnuma.touch(1))

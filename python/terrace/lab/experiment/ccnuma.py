@@ -15,7 +15,7 @@ from typing import Any
 
 from terrace import _core
 from terrace.errors import TerraceError
-from terrace.lab.experiment.cells import document, write_whole
+from terrace.lab.experiment.cells import SCHEMA, document, write_whole
 from terrace.lab.experiment.runner import Work, do_all
 from terrace.lab.workers import workers
 
@@ -94,6 +94,8 @@ class Study:
             content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise TerraceError(f"{path} cannot be read ({error}): remove it and run again") from error
+        if content.get("schema") != SCHEMA:
+            raise TerraceError(f"{path} is of another version: name another folder with --output")
         return content
 
     def missing(self) -> list[tuple[str, Rule]]:

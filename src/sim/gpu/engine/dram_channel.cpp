@@ -39,7 +39,6 @@ void DramChannel::add(Cycle now, std::uint64_t line, std::uint32_t bytes, Transf
 
 void DramChannel::take_in(Waiting waiting) {
   auto& bank = banks_[waiting.bank];
-  ++bank.waiting;
   if (bank.row == waiting.row) ++bank.hits;
   queue_.push_back(waiting);
 }
@@ -86,7 +85,6 @@ bool DramChannel::transfer(double now) {
   const auto done = bus_free_ + (writes ? 0 : read_latency_);
   started_.push_back({static_cast<Cycle>(std::ceil(done)), chosen->owner, chosen->access});
   --bank.hits;
-  --bank.waiting;
   count(*chosen);
   queue_.erase(chosen);
   if (!behind_.empty()) {

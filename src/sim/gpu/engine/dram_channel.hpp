@@ -21,7 +21,6 @@ struct TransferOwner {
   enum class Kind : std::uint8_t { fill, write_back, move_read, move_write };
   Kind kind = Kind::fill;
   std::uint32_t number = 0;  // of the slice's MSHR, or of the moving page
-  std::uint64_t line = 0;    // the channel's
 };
 
 struct DramCounts {
@@ -64,7 +63,6 @@ class DramChannel {
     double activated = 0;    // when it was last opened; minus the row cycle at first
     double last_write = 0;   // when written data may be closed in
     std::uint32_t hits = 0;  // requests in the queue for the open row
-    std::uint32_t waiting = 0;
   };
   struct Waiting {
     std::uint32_t bank = 0;

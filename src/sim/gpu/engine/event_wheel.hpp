@@ -41,6 +41,8 @@ class EventWheel {
   [[nodiscard]] Cycle now() const { return now_; }
   [[nodiscard]] std::uint64_t happened() const { return happened_; }
 
+  [[nodiscard]] bool none_waits() const { return waiting_ == 0; }
+
   // `at` is later than now, or now.
   void at(Cycle at, Event event) {
     if (at < now_ + k_size) {

@@ -62,7 +62,7 @@ bool MemorySide::serve(std::uint32_t channel, std::uint32_t number) {
   auto& slice = slices_[channel];
   const auto& request = requests_[number];
   const auto now = events_.now();
-  const auto latency = gpu_.memories[slice.memory].cached ? gpu_.l2.latency : 0;
+  const auto latency = gpu_.l2.latency;
   if (request.kind == StepKind::store) {
     ++slice.counts.writes;
     slice.camat.hit(now, latency);
@@ -81,15 +81,12 @@ bool MemorySide::serve(std::uint32_t channel, std::uint32_t number) {
     const auto result = slice.mshrs.wait(request.line, missing, {number, 0}, mshr);
     if (result == MshrTable<Waiter>::Result::full) return false;
     slice.mshrs[mshr].waiters.back().miss = slice.camat.miss(now, latency);
-    if (result == MshrTable<Waiter>::Result::merged) {
-      ++slice.counts.merges;
-    } else {
+    if (result == MshrTable<Waiter>::Result::added) {
       slice.counts.fetched_sectors += static_cast<std::uint32_t>(std::popcount(missing));
       events_.at(now + latency, {EventKind::fetch, channel, mshr});
     }
   }
   ++slice.counts.reads;
-  slice.counts.read_sectors += static_cast<std::uint32_t>(std::popcount(request.sectors));
   return true;
 }
 
@@ -132,7 +129,7 @@ Request MemorySide::take_answer(std::uint32_t number) {
 
 void MemorySide::to_dram(std::uint32_t channel, std::uint64_t line, std::uint32_t sectors,
                          TransferOwner::Kind kind, std::uint32_t number) {
-  slices_[channel].dram.add(events_.now(), line, bytes_of(sectors), {kind, number, line});
+  slices_[channel].dram.add(events_.now(), line, bytes_of(sectors), {kind, number});
   run_channel(channel);
 }
 

@@ -36,8 +36,6 @@ struct Request {
 struct SliceCounts {
   std::uint64_t reads = 0;  // line parts that came as loads and atomics
   std::uint64_t writes = 0;
-  std::uint64_t read_sectors = 0;
-  std::uint64_t merges = 0;           // with a line on its way
   std::uint64_t fetched_sectors = 0;  // from the channel
   std::uint64_t written_sectors = 0;  // back to it
 };

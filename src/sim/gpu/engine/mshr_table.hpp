@@ -48,7 +48,6 @@ class MshrTable {
     lines_[number] = k_none;
     free_.push_back(number);
   }
-  [[nodiscard]] bool full() const { return free_.empty(); }
 
  private:
   static constexpr std::uint64_t k_none = ~std::uint64_t{0};

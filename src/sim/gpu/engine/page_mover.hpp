@@ -53,8 +53,6 @@ class PageMover {
   void on_go_on();
 
   [[nodiscard]] const MoverCounts& counts() const { return counts_; }
-  [[nodiscard]] bool idle() const { return active_ == 0; }
-  [[nodiscard]] std::size_t waiting() const { return queue_.size(); }
 
  private:
   struct Asked {

@@ -51,7 +51,7 @@ void PageTable::walk(std::uint32_t processor, std::uint32_t page) {
 
 bool PageTable::translated(std::uint32_t processor, std::uint32_t page) {
   auto& entry = pages_[page];
-  if (entry.moving || !entry.mapped) {
+  if (entry.moving) {
     waiting_.push_back({processor, page});
     return false;
   }
@@ -77,7 +77,6 @@ void PageTable::map(std::uint32_t page, std::uint8_t memory, std::uint32_t frame
   entry.memory = memory;
   entry.frame = frame;
   entry.moving = false;
-  entry.mapped = true;
   // Who waited looks at the page table again.
   const auto still =
       std::partition(waiting_.begin(), waiting_.end(), [&](const auto& w) { return w.page != page; });

@@ -23,7 +23,6 @@ struct Page {
   std::uint32_t frame = 0;       // of its memory
   std::uint8_t memory = 0;
   bool moving = false;
-  bool mapped = true;           // false: its first access faults
   bool translated = false;      // a TLB may know it
   std::uint32_t in_flight = 0;  // requests that are on their way to its frame or back
   std::uint32_t touches = 0;    // line parts that SMs asked for since it was told

@@ -22,7 +22,6 @@ class Pool {
   }
   void release(std::uint32_t number) { free_.push_back(number); }
   [[nodiscard]] Thing& operator[](std::uint32_t number) { return things_[number]; }
-  [[nodiscard]] std::size_t used() const { return things_.size() - free_.size(); }
 
  private:
   std::vector<Thing> things_;

@@ -108,7 +108,8 @@ void Processor::on_tick() {
   }
 }
 
-// k_most_warps where none of the scheduler's is ready. A scheduler has every so manyeth warp.
+// k_most_warps where none of the scheduler's is ready. With two schedulers each has every other warp, with four
+// every fourth.
 std::uint32_t Processor::pick(WarpMask ready, std::uint32_t scheduler) const {
   if (gpu_.schedulers == 2) ready &= scheduler == 0 ? 0x5555555555555555 : 0xaaaaaaaaaaaaaaaa;
   if (gpu_.schedulers == 4) ready &= WarpMask{0x1111111111111111} << scheduler;
@@ -198,6 +199,10 @@ void Processor::next_step(Warp& warp) {
 void Processor::at_barrier(std::uint32_t number) {
   auto& slot = slots_[warps_[number].slot];
   slot.waiting |= WarpMask{1} << number;
+  go_on_if_all_wait(slot);
+}
+
+void Processor::go_on_if_all_wait(Slot& slot) {
   if (slot.waiting != slot.warps) return;
   for (auto left = slot.waiting; left != 0; left &= left - 1)
     ready_at(static_cast<std::uint32_t>(std::countr_zero(left)), events_.now() + gpu_.instruction_latency);
@@ -210,12 +215,7 @@ void Processor::end_warp(std::uint32_t number) {
   slot.warps &= ~(WarpMask{1} << number);
   free_warps_ |= WarpMask{1} << number;
   warp.age = ~std::uint64_t{0};
-  // Who waits at a barrier does not wait for it.
-  if (slot.warps != 0 && slot.waiting == slot.warps) {
-    for (auto left = slot.waiting; left != 0; left &= left - 1)
-      ready_at(static_cast<std::uint32_t>(std::countr_zero(left)), events_.now() + gpu_.instruction_latency);
-    slot.waiting = 0;
-  }
+  go_on_if_all_wait(slot);  // who waits at a barrier does not wait for it
   free_if_over(warp.slot);
 }
 

@@ -128,6 +128,7 @@ class Processor {
   Issue issue_access(std::uint32_t warp, const Step& step);
   void next_step(Warp& warp);
   void at_barrier(std::uint32_t warp);
+  void go_on_if_all_wait(Slot& slot);
   void end_warp(std::uint32_t warp);
   void free_if_over(std::uint32_t slot);
 

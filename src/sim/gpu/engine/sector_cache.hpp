@@ -67,7 +67,7 @@ class SectorCache {
   };
   // Lines that are a power of two apart should not meet in one set: the upper bits take part.
   [[nodiscard]] Way* set_of(std::uint64_t line) {
-    return &lines_[(line ^ (line / sets_) * 0x9e3779b97f4a7c15ULL >> 40) % sets_ * ways_];
+    return &lines_[(line ^ ((line / sets_) * 0x9e3779b97f4a7c15ULL >> 40)) % sets_ * ways_];
   }
   [[nodiscard]] Way* find(std::uint64_t line) {
     auto* set = set_of(line);

@@ -26,6 +26,8 @@ RunCounts Simulator::run() {
   if (decider_.interval() != 0) events_.at(decider_.interval(), {EventKind::policy, 0, 0});
   ended_ = !next_kernel();
   for (Event event; events_.next(event);) handle(event);
+  if (!ended_)
+    throw Error(Code::failed, "the kernel " + kernel_.name + " stands still: nothing is left to happen");
   return counts();
 }
 
@@ -139,7 +141,7 @@ void Simulator::asked(std::uint32_t number) {
 }
 
 void Simulator::look_at_traffic() {
-  if (ended_) return;
+  if (ended_ || events_.none_waits()) return;
   std::vector<std::uint64_t> bytes(bytes_before_.size());
   for (std::uint32_t m = 0; m < bytes.size(); ++m) {
     const auto now = memory_.demand_bytes(m);

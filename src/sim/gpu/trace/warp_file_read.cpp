@@ -12,13 +12,18 @@
 #include "sim/recording/recording_codec.hpp"
 
 namespace terrace::sim::gpu {
+namespace {
+
+// Of what a block holds; whoever reads it adds where it is.
+[[noreturn]] void corrupt(const char* what) { throw Error(Code::corrupt, what); }
+
+}  // namespace
 
 struct WarpFileReader::State {
   std::FILE* file = nullptr;
   ZSTD_DCtx* zstd = ZSTD_createDCtx();
   std::uint64_t at = 0;        // in the file, behind what was read
   std::uint64_t block_at = 0;  // where the block at hand begins
-  Block block;                 // read, and not used yet; kind 0: none
   std::vector<std::byte> stored, bytes;
   ColumnReader ctas;
   Kernel kernel;
@@ -68,7 +73,7 @@ bool WarpFileReader::next(TraceEvent& event) {
       allocation.address = in.number();
       allocation.bytes = in.number();
       if (allocation.bytes == 0 || allocation.address + allocation.bytes < allocation.address)
-        fail("an allocation of no bytes, or beyond all addresses");
+        corrupt("an allocation of no bytes, or beyond all addresses");
       event = allocation;
       return true;
     }
@@ -79,20 +84,19 @@ bool WarpFileReader::next(TraceEvent& event) {
       kernel.threads = static_cast<std::uint32_t>(in.number(k_most_threads));
       kernel.registers = static_cast<std::uint32_t>(in.number(0xffff));
       kernel.shared_bytes = static_cast<std::uint32_t>(in.number(0xffffffff));
-      if (kernel.ctas == 0 || kernel.threads == 0) fail("a kernel of no threads");
+      if (kernel.ctas == 0 || kernel.threads == 0) corrupt("a kernel of no threads");
       state.kernel = kernel;
       state.ctas_left = kernel.ctas;
       event = std::move(kernel);
       return true;
     }
     if (block.kind == k_end_block) {
-      if (in.number() != state.ctas_read) fail("the end counts other CTAs than there are");
-      if (std::fgetc(state.file) != EOF) fail("bytes follow behind the end");
+      if (in.number() != state.ctas_read) corrupt("the end counts other CTAs than there are");
+      if (std::fgetc(state.file) != EOF) corrupt("bytes follow behind the end");
       state.ended = true;
       return false;
     }
   } catch (const Error& error) {
-    if (std::string_view(error.what()).starts_with(path_.native())) throw;
     fail(error.what());
   }
   fail("a block of an unknown kind");
@@ -119,7 +123,6 @@ bool WarpFileReader::next_cta(Cta& cta) {
 
 void WarpFileReader::read_cta(Cta& cta) {
   auto& in = state_->ctas;
-  const auto corrupt = [](const char* what) { throw Error(Code::corrupt, what); };
   cta.clear();
   if (in.number() != state_->kernel.warps()) corrupt("a CTA has another number of warps than its kernel says");
   for (std::uint32_t w = 0; w < state_->kernel.warps(); ++w) {

@@ -92,6 +92,16 @@ def _grouped(table: Table, axis: str, levels: tuple[Level, ...] = ()) -> Picture
     return Picture(table.name, table.title, bars(programs, series, axis, levels))
 
 
+def _lined(table: Table, columns: list[str], axis: str, factor: float = 1) -> Picture:
+    series = [
+        Series(
+            str(row["program"]), [factor * float(row[column] or 0) for column in columns], CYCLE[i % len(CYCLE)]
+        )
+        for i, row in enumerate(table.rows)
+    ]
+    return Picture(table.name, table.title, lines(columns, series, axis))
+
+
 def _sensitivity(study: Study) -> Section:
     rows: list[Row] = [
         {
@@ -148,22 +158,11 @@ def _shootdowns(study: Study) -> Section:
     for cycles in costs:
         mean[f"{cycles}"] = sum(float(row[f"{cycles}"] or 0) for row in rows) / len(rows)
     table = Table("shootdowns", "Time lost to shootdowns at threshold 1, by their cycles", [*rows, mean])
-    picture = lines(
-        [f"{cycles}" for cycles in costs],
-        [
-            Series(
-                str(row["program"]),
-                [100 * float(row[f"{cycles}"] or 0) for cycles in costs],
-                CYCLE[i % len(CYCLE)],
-            )
-            for i, row in enumerate(table.rows)
-        ],
-        "% of the time without",
-    )
+    picture = _lined(table, [f"{cycles}" for cycles in costs], "% of the time without", 100)
     return Section(
         "Figure 5: what shootdowns cost",
         "Every page that moves after an access stops all SMs. The paper loses 16 % on average at 100 cycles.",
-        pictures=[Picture("shootdowns", table.title, picture)],
+        pictures=[picture],
         tables=[table],
     )
 
@@ -178,22 +177,11 @@ def _footprint(study: Study) -> Section:
     table = Table(
         "footprint", "Share of the accesses that the hottest pages have, by their share of the footprint", rows
     )
-    picture = lines(
-        [f"{share:.0%}" for share in CDF_SHARES],
-        [
-            Series(
-                str(row["program"]),
-                [float(row[f"{share:.0%}"] or 0) for share in CDF_SHARES],
-                CYCLE[i % len(CYCLE)],
-            )
-            for i, row in enumerate(rows)
-        ],
-        "share of the accesses",
-    )
+    picture = _lined(table, [f"{share:.0%}" for share in CDF_SHARES], "share of the accesses")
     return Section(
         "Figure 6: footprints",
         "Accesses behind the L1 caches, by page of 4 KiB.",
-        pictures=[Picture("footprint", table.title, picture)],
+        pictures=[picture],
         tables=[table],
     )
 

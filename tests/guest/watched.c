@@ -1,7 +1,8 @@
 /* A program that nobody rebuilt: it uses one block all the time, and another, which is made first, now and then. It ends
- * when the kernel says that every page of the first is on the wanted node, or has had its time, and prints where pages are.
+ * a while after the kernel says that every page of the first is on the wanted node, or has had its time, and prints where
+ * pages are.
  *
- *   watched MIB NODE SECONDS
+ *   watched MIB NODE SECONDS WHILE
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,10 +41,11 @@ __attribute__((noinline)) static void scatter(double* cold, size_t count, unsign
 }
 
 int main(int argc, char** argv) {
-  if (argc != 4) return 2;
+  if (argc != 5) return 2;
   const size_t size = (size_t)atoi(argv[1]) << 20;
   const int node = atoi(argv[2]);
   time_t ends = time(NULL) + atoi(argv[3]);
+  const time_t longer = atoi(argv[4]);
   double* cold = malloc(size);
   double* hot = malloc(size);
   if (!cold || !hot) return 2;
@@ -54,9 +56,9 @@ int main(int argc, char** argv) {
   while (time(NULL) < ends) {
     sweep(hot, size / sizeof *hot);
     if (turns % 100 == 0) scatter(cold, size / sizeof *cold, &random);
-    /* A while longer, so that iterations under the plan are counted. */
-    if (++turns % 16 == 0 && on_node((char*)hot, size, node) == size / 4096 && ends - time(NULL) > 20)
-      ends = time(NULL) + 20;
+    /* So that iterations under the plan are counted. */
+    if (++turns % 16 == 0 && on_node((char*)hot, size, node) == size / 4096 && ends - time(NULL) > longer)
+      ends = time(NULL) + longer;
   }
   printf("hot %zu cold %zu of %zu on node %d, sum %g\n", on_node((char*)hot, size, node),
          on_node((char*)cold, size, node), size / 4096, node, g_sum);

@@ -5,7 +5,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <limits>
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -17,7 +17,7 @@
 #include "sim/gpu/simt/device.hpp"
 #include "sim/gpu/trace/accelsim_reader.hpp"
 #include "sim/gpu/trace/warp_file.hpp"
-#include "strategy/tiering/touch_policy.hpp"
+#include "strategy/tiering/gpu_policies.hpp"
 #include "workloads/gpu/program.hpp"
 
 namespace nb = nanobind;
@@ -27,8 +27,6 @@ namespace terrace::python {
 namespace {
 
 using namespace sim::gpu;
-
-constexpr auto k_all = std::numeric_limits<std::uint64_t>::max();
 
 const machine::Gpu& gpu_of(const machine::Machine& machine) {
   if (machine.parts().gpus.empty())
@@ -58,10 +56,19 @@ std::unique_ptr<TraceSource> open_trace(const TraceName& name) {
   return std::make_unique<WarpFileReader>(name.path);
 }
 
-RunCounts simulate(const machine::Gpu& gpu, const TraceName& name, PageDecider& decider) {
+// Bytes of each memory that pages may take: what the machine has, or less of the GPU's own.
+std::vector<std::uint64_t> capacities(const machine::Machine& machine, std::optional<std::uint64_t> own) {
+  std::vector<std::uint64_t> bytes;
+  for (const auto& memory : gpu_of(machine).memories) bytes.push_back(machine.place(memory.place).capacity.value);
+  if (own) bytes.front() = std::min(bytes.front(), *own);
+  return bytes;
+}
+
+RunCounts simulate(const machine::Machine& machine, const machine::Gpu& gpu, const TraceName& name,
+                   PageDecider& decider, std::optional<std::uint64_t> own = std::nullopt) {
   const nb::gil_scoped_release others_may_run;
   const auto trace = open_trace(name);
-  return Simulator(gpu, *trace, decider, std::vector<std::uint64_t>(gpu.memories.size(), k_all)).run();
+  return Simulator(gpu, *trace, decider, capacities(machine, own)).run();
 }
 
 nb::dict camat_of_sum(const std::vector<model::CamatCounters>& parts) {
@@ -100,6 +107,10 @@ nb::dict as_dict(const RunCounts& run, const machine::Machine& machine) {
   out["without_shootdown"] = run.mover.without_shootdown;
   out["refused_pages"] = run.mover.refused;
   out["stopped_cycles"] = run.mover.stopped_cycles;
+  out["faults"] = run.faults.faults;
+  out["fault_batches"] = run.faults.batches;
+  out["samples"] = run.samples;
+  out["placed_pages"] = run.placed_pages;
   out["page_walks"] = run.walks;
   std::vector<std::uint64_t> traffic;
   for (const auto& page : run.pages) traffic.push_back(page.accesses);
@@ -146,35 +157,41 @@ void bind_gpu(nb::module_& module) {
              "Runs a GPU program, checks its results, writes its trace; returns what was compared.");
   module.def(
       "simulate_gpu_share",
-      [](const machine::Machine& machine, const std::string& path, double share, const std::string& allocations) {
+      [](const machine::Machine& machine, const std::string& path, double share, const std::string& allocations,
+         std::optional<std::uint64_t> memory) {
         SharedPages decider(share);
-        return as_dict(simulate(gpu_of(machine), {path, allocations}, decider), machine);
+        return as_dict(simulate(machine, gpu_of(machine), {path, allocations}, decider, memory), machine);
       },
-      "machine"_a, "path"_a, "share"_a, "allocations"_a = "",
+      "machine"_a, "path"_a, "share"_a, "allocations"_a = "", "memory"_a = nb::none(),
       "A run with this share of the pages in the GPU's own memory, evenly spread.");
   module.def(
       "simulate_gpu_oracle",
       [](const machine::Machine& machine, const std::string& path, const std::vector<std::uint64_t>& page_accesses,
-         double share, const std::string& allocations) {
-        NamedPages decider(oracle(page_accesses, share, page_accesses.size()));
-        return as_dict(simulate(gpu_of(machine), {path, allocations}, decider), machine);
+         double share, const std::string& allocations, std::optional<std::uint64_t> memory) {
+        const auto& gpu = gpu_of(machine);
+        const auto most = capacities(machine, memory).front() / gpu.page_bytes;
+        NamedPages decider(oracle(page_accesses, share, most));
+        return as_dict(simulate(machine, gpu, {path, allocations}, decider, memory), machine);
       },
-      "machine"_a, "path"_a, "page_accesses"_a, "share"_a, "allocations"_a = "",
+      "machine"_a, "path"_a, "page_accesses"_a, "share"_a, "allocations"_a = "", "memory"_a = nb::none(),
       "A run with the fewest pages, hottest first, that bring this share of the accesses to the GPU's own "
       "memory.");
+  module.def("gpu_policies", &strategy::gpu_policy_names, "The policies that simulate_gpu_policy knows.");
   module.def(
-      "simulate_gpu_touch",
-      [](const machine::Machine& machine, const std::string& path, std::uint32_t threshold, std::uint32_t range,
-         bool balanced, std::optional<std::uint32_t> shootdown, const std::string& allocations) {
+      "simulate_gpu_policy",
+      [](const machine::Machine& machine, const std::string& path, const std::string& policy,
+         std::uint32_t threshold, std::uint32_t range, bool balanced, bool evicts, bool reverses,
+         std::optional<std::uint32_t> shootdown, const std::string& allocations,
+         std::optional<std::uint64_t> memory) {
         const auto gpu = with_shootdown(machine, shootdown);
-        PolicyDecider decider(
-            gpu, std::make_unique<strategy::TouchPolicy>(strategy::TouchRules{threshold, range, balanced}), k_all);
-        return as_dict(simulate(gpu, {path, allocations}, decider), machine);
+        const strategy::TouchRules rules{threshold, range, balanced, evicts, reverses};
+        PolicyDecider decider(gpu, strategy::make_gpu_policy(policy, rules), capacities(machine, memory).front());
+        return as_dict(simulate(machine, gpu, {path, allocations}, decider, memory), machine);
       },
-      "machine"_a, "path"_a, "threshold"_a, "range"_a = 0, "balanced"_a = false, "shootdown"_a = nb::none(),
-      "allocations"_a = "",
-      "A run in which pages move after so many accesses, neighbours with them, by the balance of bandwidths or "
-      "not.");
+      "machine"_a, "path"_a, "policy"_a, "threshold"_a = 1, "range"_a = 0, "balanced"_a = false,
+      "evicts"_a = false, "reverses"_a = false, "shootdown"_a = nb::none(), "allocations"_a = "",
+      "memory"_a = nb::none(),
+      "A run in which a policy moves pages; the rules from threshold to reverses are those of \"touch\".");
   module.def(
       "gpu_balance",
       [](const machine::Machine& machine) {

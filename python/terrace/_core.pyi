@@ -357,17 +357,29 @@ class ProfileName:
 def merge_journals(journals: list[str], name: ProfileName) -> str: ...
 def gpu_programs() -> list[tuple[str, str, str, list[tuple[str, str]]]]: ...
 def write_warps(program: str, size: str, path: str) -> str: ...
-def simulate_gpu_share(machine: Machine, path: str, share: float, allocations: str = "") -> dict[str, Any]: ...
-def simulate_gpu_oracle(
-    machine: Machine, path: str, page_accesses: Sequence[int], share: float, allocations: str = ""
+def simulate_gpu_share(
+    machine: Machine, path: str, share: float, allocations: str = "", memory: int | None = None
 ) -> dict[str, Any]: ...
-def simulate_gpu_touch(
+def simulate_gpu_oracle(
     machine: Machine,
     path: str,
-    threshold: int,
+    page_accesses: Sequence[int],
+    share: float,
+    allocations: str = "",
+    memory: int | None = None,
+) -> dict[str, Any]: ...
+def gpu_policies() -> list[str]: ...
+def simulate_gpu_policy(
+    machine: Machine,
+    path: str,
+    policy: str,
+    threshold: int = 1,
     range: int = 0,
     balanced: bool = False,
+    evicts: bool = False,
+    reverses: bool = False,
     shootdown: int | None = None,
     allocations: str = "",
+    memory: int | None = None,
 ) -> dict[str, Any]: ...
 def gpu_balance(machine: Machine) -> float: ...

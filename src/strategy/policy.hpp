@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -32,6 +33,9 @@ struct PolicyNeeds {
   // Accesses to a chunk in slow memory after which the policy is told of it (`touched`), as access counters of
   // GPUs do; 0: never.
   std::uint32_t touches = 0;
+  // The program faults where it accesses a chunk in slow memory, and waits for what the policy does (`faulted`):
+  // first touch by fault.
+  bool faults = false;
 };
 
 // The memory that it decides about.
@@ -69,6 +73,11 @@ class Policy {
   virtual void decide(const observe::Observation& seen, const Tiers& tiers, PolicyChoice& choice) = 0;
   // So many accesses to a chunk in slow memory as it needs to hear of (PolicyNeeds::touches).
   virtual void touched(ChunkId, const Tiers&, PolicyChoice&) {}
+  // The program waits for these chunks of slow memory. It goes on with those that are not asked to move where they
+  // are, until they have moved and come back.
+  virtual void faulted(std::span<const ChunkId>, const Tiers&, PolicyChoice&) {}
+  // Where the next chunk is made; none: where it is made without a policy.
+  [[nodiscard]] virtual std::optional<PlaceId> first_place(const Tiers&) { return std::nullopt; }
 };
 
 }  // namespace terrace::strategy

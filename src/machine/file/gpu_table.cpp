@@ -39,6 +39,8 @@ constexpr std::array k_gpu_numbers{
     Number<Gpu>{"walkers", &Gpu::walkers},
     Number<Gpu>{"shootdown", &Gpu::shootdown, 0},
     Number<Gpu>{"page_copies", &Gpu::page_copies},
+    Number<Gpu>{"fault", &Gpu::fault, 0},
+    Number<Gpu>{"fault_batch", &Gpu::fault_batch},
 };
 constexpr std::array k_cache_numbers{
     Number<GpuCache>{"ways", &GpuCache::ways},

@@ -2,18 +2,16 @@
 #include "strategy/tiering/touch_policy.hpp"
 
 #include <algorithm>
+#include <cmath>
+
+#include "strategy/tiering/bandwidth_balance.hpp"
 
 namespace terrace::strategy {
-namespace {
-
-constexpr double k_near = 0.05;
-
-}  // namespace
 
 PolicyNeeds TouchPolicy::needs() const {
   PolicyNeeds needs;
   needs.touches = rules_.threshold;
-  if (rules_.balanced) needs.interval = k_balance_interval;
+  if (rules_.balanced || rules_.reverses) needs.interval = k_balance_interval;
   return needs;
 }
 
@@ -38,20 +36,35 @@ void TouchPolicy::touched(ChunkId chunk, const Tiers& tiers, PolicyChoice& choic
 
 void TouchPolicy::ask(ChunkId chunk, const Tiers& tiers, PolicyChoice& choice) {
   if (!tiers.on(chunk, tiers.slow)) return;
-  if (chunk >= asked_.size()) asked_.resize(tiers.chunks->size());
-  if (asked_[chunk]) return;
-  asked_[chunk] = true;
-  choice.moves.push_back({chunk, tiers.fast});
+  if (arrivals_.is_here_or_coming(chunk)) return;
+  const auto size = tiers.size(chunk);
+  if (rules_.evicts ? arrivals_.make_room(size, tiers, choice) : arrivals_.room(tiers) >= size.value)
+    arrivals_.bring(chunk, tiers, choice);
 }
 
 void TouchPolicy::decide(const observe::Observation& seen, const Tiers& tiers, PolicyChoice& choice) {
   const auto fast = seen.places[tiers.fast].reads;
   const auto all = fast + seen.places[tiers.slow].reads;
-  if (!rules_.balanced || all <= 0) return;
+  if (all <= 0) return;
   const auto share = fast / all;
   average_ = average_ < 0 ? share : (average_ + share) / 2;
-  const auto target = tiers.fast_bandwidth.value / (tiers.fast_bandwidth.value + tiers.slow_bandwidth.value);
-  choice.mover_share = average_ < target - k_near ? 1 : average_ <= target ? 0.5 : 0;
+  const auto target = balance_of(tiers);
+  if (rules_.reverses && average_ > target + k_balance_near) {
+    send_back(average_ - target, tiers, choice);
+    return;
+  }
+  if (rules_.balanced) choice.mover_share = average_ < target - k_balance_near ? 1 : average_ <= target ? 0.5 : 0;
+}
+
+// Of what was brought: a share of the traffic is taken for the same share of it.
+void TouchPolicy::send_back(double surplus, const Tiers& tiers, PolicyChoice& choice) {
+  auto count = std::ceil(surplus * static_cast<double>(arrivals_.brought()) / 16);
+  choice.mover_share = 1;
+  for (; count > 0; --count) {
+    const auto oldest = arrivals_.take_oldest(tiers);
+    if (!oldest) return;
+    arrivals_.send_back(*oldest, tiers, choice);
+  }
 }
 
 }  // namespace terrace::strategy

@@ -7,12 +7,15 @@
 // - Balancing: as many moves at once as can be while fast memory serves less of the traffic than its share of both
 //   bandwidths less 5 %, half of them within 5 %, none above (section V). The paper samples every 10,000 cycles of
 //   1.4 GHz and speaks of a moving average: here of the last sample and the average before it.
+// - Eviction: where there is no room, what came first leaves. Without it, what finds no room stays.
+// - Reverse migration, which the paper names as future work: while fast memory serves more than its share and 5 %,
+//   what came first leaves, a sixteenth of what is too much at each sample.
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "strategy/policy.hpp"
+#include "strategy/tiering/arrivals.hpp"
 
 namespace terrace::strategy {
 
@@ -20,9 +23,9 @@ struct TouchRules {
   std::uint32_t threshold = 1;  // accesses
   std::uint32_t range = 0;      // chunks beside the one that was touched, half of them on each side
   bool balanced = false;
+  bool evicts = false;
+  bool reverses = false;
 };
-
-inline constexpr Seconds k_balance_interval{10'000 / 1.4e9};
 
 class TouchPolicy final : public Policy {
  public:
@@ -34,9 +37,11 @@ class TouchPolicy final : public Policy {
  private:
   void ask(ChunkId chunk, const Tiers& tiers, PolicyChoice& choice);
 
+  void send_back(double surplus, const Tiers& tiers, PolicyChoice& choice);
+
   TouchRules rules_;
-  std::vector<bool> asked_;  // by chunk
-  double average_ = -1;      // share of the traffic that fast memory serves; below 0: nothing was seen
+  Arrivals arrivals_;
+  double average_ = -1;  // share of the traffic that fast memory serves; below 0: nothing was seen
 };
 
 }  // namespace terrace::strategy

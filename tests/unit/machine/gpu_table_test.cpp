@@ -45,6 +45,8 @@ TEST(GpuTable, ShippedOneHasItsPapersFigures) {
   EXPECT_EQ(gpu.l2.mshrs, 128U);
   EXPECT_EQ(gpu.shootdown, 100U);
   EXPECT_EQ(gpu.page_copies, 4U);
+  EXPECT_EQ(gpu.fault, 28'000U);
+  EXPECT_EQ(gpu.fault_batch, 256U);
   ASSERT_EQ(gpu.memories.size(), 2U);
   const auto& [own, beyond] = std::pair(gpu.memories[0], gpu.memories[1]);
   EXPECT_EQ(machine.place(own.place).name, "gddr");

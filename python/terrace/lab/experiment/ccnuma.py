@@ -24,26 +24,30 @@ THRESHOLDS = (1, 2, 4, 8, 16, 32, 64, 128)
 RANGES = (0, 16, 64, 128)
 SHOOTDOWNS = (0, 50, 100, 200, 300, 500)  # cycles
 FIRST, FEW = "remote", "test"
+PLACEMENTS = ("remote", "local", "interleave", "oracle")
 
 
 @dataclass(frozen=True)
 class Rule:
     """Who decides: "remote" (access over the link alone), "local" (all in the GPU's own memory from the
-    beginning), "interleave" (pages by the bandwidths), "oracle", or "touch" with the numbers that follow."""
+    beginning), "interleave" (pages by the bandwidths), "oracle", or a policy; "touch" has the numbers
+    that follow."""
 
     kind: str
     threshold: int = 0
     range: int = 0
     balanced: bool = False
     shootdown: int = 0  # cycles
+    reverses: bool = False
 
     @property
     def name(self) -> str:
         """Unique, and fit for a path."""
-        if self.kind != "touch":
+        if self.kind in PLACEMENTS:
             return self.kind
-        balanced = "-balanced" if self.balanced else ""
-        return f"touch-{self.threshold}-range-{self.range}{balanced}-shootdown-{self.shootdown}"
+        numbers = f"-{self.threshold}-range-{self.range}" if self.kind == "touch" else ""
+        words = ("-balanced" if self.balanced else "") + ("-reverses" if self.reverses else "")
+        return f"{self.kind}{numbers}{words}-shootdown-{self.shootdown}"
 
 
 def touch(threshold: int, span: int = 0, balanced: bool = False, shootdown: int = 100) -> Rule:
@@ -51,15 +55,24 @@ def touch(threshold: int, span: int = 0, balanced: bool = False, shootdown: int 
     return Rule("touch", threshold, span, balanced, shootdown)
 
 
-STATIC = (Rule("remote"), Rule("local"), Rule("interleave"), Rule("oracle"))
+def policy(name: str, shootdown: int = 100) -> Rule:
+    """A policy that has no numbers."""
+    return Rule(name, shootdown=shootdown)
+
+
+STATIC = tuple(Rule(kind) for kind in PLACEMENTS)
 COMBINED = (touch(1), touch(1, 128), touch(1, 128, True))
+OURS = (policy("even"), policy("even-moves"))
+TODAYS = (policy("first-touch"), policy("unified-memory"), policy("access-counters"))
+TIERING = tuple(policy(name) for name in ("kernel-tiering", "alto", "colloid", "memtis"))
+REVERSING = Rule("touch", 1, 128, True, 100, True)
 
 
 def rules(small: bool) -> list[Rule]:
     """All that the figures ask for, "remote" first, each once."""
     thresholds, ranges = ((1, 64), (0, 64, 128)) if small else (THRESHOLDS, RANGES)
     shootdowns = (0, 100) if small else SHOOTDOWNS
-    asked = [*STATIC, *COMBINED]
+    asked = [*STATIC, *COMBINED, *OURS, *TODAYS, *TIERING, REVERSING]
     asked += [touch(threshold, shootdown=0) for threshold in thresholds]
     asked += [touch(1, shootdown=cycles) for cycles in shootdowns]
     asked += [touch(threshold, span) for threshold in thresholds for span in ranges]
@@ -135,8 +148,9 @@ def answer(study: Study, program: str, rule: Rule) -> None:
     if rule.kind == "oracle":
         before = study.get(program, Rule(FIRST))["page_accesses"]
         run = _core.simulate_gpu_oracle(machine, trace, before, _core.gpu_balance(machine))
-    elif rule.kind == "touch":
-        run = _core.simulate_gpu_touch(machine, trace, rule.threshold, rule.range, rule.balanced, rule.shootdown)
+    elif rule.kind not in PLACEMENTS:
+        numbers = (rule.threshold, rule.range, rule.balanced, False, rule.reverses)
+        run = _core.simulate_gpu_policy(machine, trace, rule.kind, *numbers, rule.shootdown)
     else:
         shares = {"remote": 0.0, "local": 1.0, "interleave": _core.gpu_balance(machine)}
         run = _core.simulate_gpu_share(machine, trace, shares[rule.kind])

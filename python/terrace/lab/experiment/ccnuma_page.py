@@ -2,10 +2,30 @@
 
 from __future__ import annotations
 
-from terrace.lab.experiment.ccnuma import COMBINED, MACHINE, RANGES, SHOOTDOWNS, THRESHOLDS, Rule, Study, touch
-from terrace.lab.experiment.page import Picture, Report, Section
-from terrace.lab.experiment.pictures import CYCLE, Level, Series, bars, lines
-from terrace.lab.experiment.tables import Row, Table, Value, geometric_mean
+from terrace.lab.experiment.ccnuma import (
+    COMBINED,
+    MACHINE,
+    RANGES,
+    SHOOTDOWNS,
+    THRESHOLDS,
+    Rule,
+    Study,
+    touch,
+)
+from terrace.lab.experiment.ccnuma_beyond import beyond
+from terrace.lab.experiment.ccnuma_figures import (
+    LOCAL,
+    ORACLE,
+    REMOTE,
+    grouped,
+    lined,
+    run_time,
+    speedup,
+    with_mean,
+)
+from terrace.lab.experiment.page import Report, Section
+from terrace.lab.experiment.pictures import Level
+from terrace.lab.experiment.tables import Row, Table, geometric_mean
 
 # Agarwal et al., HPCA 2015, table II: cost of shootdowns, moves without one and run time saved by range expansion,
 # in per cent.
@@ -29,23 +49,13 @@ PUBLISHED_MEANS = {
     "all combined": 1.95,
     "copy before": 1.95 / 1.06,
 }
-REMOTE, LOCAL, ORACLE = Rule("remote"), Rule("local"), Rule("oracle")
 CDF_SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
-
-
-def _time(study: Study, program: str, rule: Rule) -> float:
-    return float(study.get(program, rule)["seconds"])
-
-
-def speedup(study: Study, program: str, rule: Rule) -> float:
-    """Over access by the link alone."""
-    return _time(study, program, REMOTE) / _time(study, program, rule)
 
 
 def copied_speedup(study: Study, program: str) -> float:
     """Of a copy of all pages before the run, with the copy's time."""
     copying = float(study.get(program, REMOTE)["copy_seconds"])
-    return _time(study, program, REMOTE) / (_time(study, program, LOCAL) + copying)
+    return run_time(study, program, REMOTE) / (run_time(study, program, LOCAL) + copying)
 
 
 def report(study: Study) -> Report:
@@ -63,43 +73,10 @@ def report(study: Study) -> Report:
             _ranges(study),
             _savings(study),
             _combined(study),
+            beyond(study),
             _bandwidth(study),
         ],
     )
-
-
-def _with_mean(rows: list[Row], label: str = "geometric mean") -> list[Row]:
-    """With a last row of the columns' geometric means."""
-    means: Row = {"program": label}
-    for column in rows[0]:
-        values = [row[column] for row in rows]
-        if column != "program" and all(isinstance(value, float) for value in values):
-            means[column] = geometric_mean([float(value) for value in values if value is not None])
-    return [*rows, means]
-
-
-def _number(value: Value) -> float | None:
-    return value if isinstance(value, float) else None
-
-
-def _grouped(table: Table, axis: str, levels: tuple[Level, ...] = ()) -> Picture:
-    columns = [column for column in table.columns if column != "program"]
-    series = [
-        Series(column, [_number(row.get(column)) for row in table.rows], CYCLE[i % len(CYCLE)])
-        for i, column in enumerate(columns)
-    ]
-    programs = [str(row["program"]) for row in table.rows]
-    return Picture(table.name, table.title, bars(programs, series, axis, levels))
-
-
-def _lined(table: Table, columns: list[str], axis: str, factor: float = 1) -> Picture:
-    series = [
-        Series(
-            str(row["program"]), [factor * float(row[column] or 0) for column in columns], CYCLE[i % len(CYCLE)]
-        )
-        for i, row in enumerate(table.rows)
-    ]
-    return Picture(table.name, table.title, lines(columns, series, axis))
 
 
 def _sensitivity(study: Study) -> Section:
@@ -113,13 +90,13 @@ def _sensitivity(study: Study) -> Section:
         }
         for name in study.programs
     ]
-    table = Table("sensitivity", "Time over the link alone, over the time of each placement", _with_mean(rows))
+    table = Table("sensitivity", "Time over the link alone, over the time of each placement", with_mean(rows))
     return Section(
         "Figure 2: what memory the programs need",
         "All pages in the GPU's own memory, the same with the time of a copy of all of them before the run at "
         "80 GB/s, pages spread by the bandwidths, and the oracle: the fewest pages, hottest first, that bring the "
         "share of the GPU's own memory to that of the bandwidths.",
-        pictures=[_grouped(table, "speed, 1 = over the link")],
+        pictures=[grouped(table, "speed, 1 = over the link")],
         tables=[table],
     )
 
@@ -134,7 +111,7 @@ def _thresholds(study: Study) -> Section:
         {"program": name, **{f"{rule.threshold}": speedup(study, name, rule) for rule in columns}}
         for name in study.programs
     ]
-    table = Table("thresholds", "Speed by threshold, shootdowns free", _with_mean(rows))
+    table = Table("thresholds", "Speed by threshold, shootdowns free", with_mean(rows))
     best: list[Row] = [
         {"program": name, "best threshold": max(columns, key=lambda rule: speedup(study, name, rule)).threshold}
         for name in study.programs
@@ -142,7 +119,7 @@ def _thresholds(study: Study) -> Section:
     return Section(
         "Figure 4: thresholds",
         "A page moves once it was accessed so often; shootdowns cost nothing.",
-        pictures=[_grouped(table, "speed, 1 = over the link")],
+        pictures=[grouped(table, "speed, 1 = over the link")],
         tables=[table, Table("best-thresholds", "The best threshold of each program", best)],
     )
 
@@ -151,14 +128,14 @@ def _shootdowns(study: Study) -> Section:
     costs = [cycles for cycles in SHOOTDOWNS if touch(1, shootdown=cycles) in study.rules]
     rows: list[Row] = []
     for name in study.programs:
-        free = _time(study, name, touch(1, shootdown=0))
-        over = {f"{cycles}": _time(study, name, touch(1, shootdown=cycles)) / free - 1 for cycles in costs}
+        free = run_time(study, name, touch(1, shootdown=0))
+        over = {f"{cycles}": run_time(study, name, touch(1, shootdown=cycles)) / free - 1 for cycles in costs}
         rows.append({"program": name, **over})
     mean: Row = {"program": "mean"}
     for cycles in costs:
         mean[f"{cycles}"] = sum(float(row[f"{cycles}"] or 0) for row in rows) / len(rows)
     table = Table("shootdowns", "Time lost to shootdowns at threshold 1, by their cycles", [*rows, mean])
-    picture = _lined(table, [f"{cycles}" for cycles in costs], "% of the time without", 100)
+    picture = lined(table, [f"{cycles}" for cycles in costs], "% of the time without", 100)
     return Section(
         "Figure 5: what shootdowns cost",
         "Every page that moves after an access stops all SMs. The paper loses 16 % on average at 100 cycles.",
@@ -177,7 +154,7 @@ def _footprint(study: Study) -> Section:
     table = Table(
         "footprint", "Share of the accesses that the hottest pages have, by their share of the footprint", rows
     )
-    picture = _lined(table, [f"{share:.0%}" for share in CDF_SHARES], "share of the accesses")
+    picture = lined(table, [f"{share:.0%}" for share in CDF_SHARES], "share of the accesses")
     return Section(
         "Figure 6: footprints",
         "Accesses behind the L1 caches, by page of 4 KiB.",
@@ -196,11 +173,11 @@ def _ranges(study: Study) -> Section:
             {"program": name, **{f"{rule.threshold}": speedup(study, name, rule) for rule in columns}}
             for name in study.programs
         ]
-        tables.append(Table(f"range-{span}", f"Speed by threshold, {span} neighbours go along", _with_mean(rows)))
+        tables.append(Table(f"range-{span}", f"Speed by threshold, {span} neighbours go along", with_mean(rows)))
     return Section(
         "Figure 7: neighbours go along",
         "Shootdowns of 100 cycles. Neighbours of the same allocation, the farthest first.",
-        pictures=[_grouped(table, "speed, 1 = over the link") for table in tables],
+        pictures=[grouped(table, "speed, 1 = over the link") for table in tables],
         tables=tables,
     )
 
@@ -208,7 +185,7 @@ def _ranges(study: Study) -> Section:
 def _savings(study: Study) -> Section:
     rows: list[Row] = []
     for name in study.programs:
-        free, costly = _time(study, name, touch(1, shootdown=0)), _time(study, name, touch(1))
+        free, costly = run_time(study, name, touch(1, shootdown=0)), run_time(study, name, touch(1))
         ranged = study.get(name, touch(1, 128))
         quiet = ranged["without_shootdown"] / max(ranged["moved_pages"], 1)
         said = PUBLISHED.get(name)
@@ -243,7 +220,7 @@ def _combined(study: Study) -> Section:
         }
         for name in study.programs
     ]
-    table = Table("combined", "Speed of the rules together", _with_mean(rows))
+    table = Table("combined", "Speed of the rules together", with_mean(rows))
     means = table.rows[-1]
     ours = {
         "touch 1, range 128": means["and range 128"],
@@ -260,7 +237,7 @@ def _combined(study: Study) -> Section:
     return Section(
         "Figure 9: all rules together",
         "Shootdowns of 100 cycles.",
-        pictures=[_grouped(table, "speed, 1 = over the link", (Level(1.95, "published mean, all rules"),))],
+        pictures=[grouped(table, "speed, 1 = over the link", (Level(1.95, "published mean, all rules"),))],
         tables=[table, Table("means", "Geometric means, ours and published", beside)],
     )
 
@@ -281,6 +258,6 @@ def _bandwidth(study: Study) -> Section:
     return Section(
         "Figure 10: demand and moves",
         "Shares of all bytes that the channels of both memories carry.",
-        pictures=[_grouped(table, "share of the bytes")],
+        pictures=[grouped(table, "share of the bytes")],
         tables=[table],
     )

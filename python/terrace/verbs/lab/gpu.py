@@ -11,16 +11,22 @@ import typer
 from terrace import _core
 from terrace.errors import WrongCallError, core_errors
 from terrace.output import console, print_json, table
+from terrace.units import parse_size
 
 _EPILOG = """\b
 What runs: a program of Terrace's own (without one, their list), a trace that --keep wrote (*.warps), or the list
 of an Accel-Sim trace (kernelslist.g) with its allocations in a side file, a line NAME ADDRESS BYTES for each.
+\b
+Policies: touch (what --threshold and so on are of), first-touch (by faults), unified-memory (faults, and what
+NVIDIA's driver fetches with them), access-counters, even and even-moves (both memories busy all the time), and
+those that tier a processor's memory: alto, colloid, kernel-tiering, memtis.
 \b
 Examples:
   terrace lab gpu
   terrace lab gpu needle --size test
   terrace lab gpu needle --keep needle.warps --threshold 1 --range 128 --balanced
   terrace lab gpu needle.warps --share 0.7
+  terrace lab gpu needle.warps --policy unified-memory --memory 8MiB
   terrace lab gpu traces/kernelslist.g --allocations traces/allocations
 """
 _LEVELS = {"l1": "L1, by warps", "l1_parts": "L1, by lines", "l2": "L2", "dram": "DRAM"}
@@ -44,6 +50,7 @@ def gpu(
     share: Annotated[
         float | None, typer.Option(min=0, max=1, help="Of the pages in the GPU's own memory; they stay.")
     ] = None,
+    policy: Annotated[str | None, typer.Option(metavar="NAME", help="Who moves pages; see below.")] = None,
     threshold: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="A page moves after N accesses.")
     ] = None,
@@ -53,8 +60,15 @@ def gpu(
     balanced: Annotated[
         bool, typer.Option("--balanced", help="Moves stop at the balance of both memories' bandwidths.")
     ] = False,
+    evict: Annotated[bool, typer.Option("--evict", help="Pages that find no room send others back.")] = False,
+    reverse: Annotated[
+        bool, typer.Option("--reverse", help="Pages go back where too many are in the GPU's own memory.")
+    ] = False,
     shootdown: Annotated[
         int | None, typer.Option(min=0, metavar="CYCLES", help="Of a shootdown; default: the machine's.")
+    ] = None,
+    memory: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Of the GPU's own; default: the machine's, all of it.")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -62,23 +76,37 @@ def gpu(
     if program is None:
         _list_programs(json)
         return
-    if threshold is None and (range_ is not None or balanced or shootdown is not None):
-        raise WrongCallError("--range, --balanced and --shootdown need pages that move: give --threshold N, too")
-    if threshold is not None and share is not None:
-        raise WrongCallError("--share and --threshold are two placements: give one")
+    if policy is None and threshold is not None:
+        policy = "touch"
+    _check_rules(policy, threshold, range_ is not None or balanced or evict or reverse, share)
+    if policy is None and shootdown is not None:
+        raise WrongCallError("--shootdown needs pages that move: give --threshold N or --policy NAME, too")
+    room = None if memory is None else parse_size(memory)
     side = _side_file(program, allocations)
     with core_errors():
         about = _core.Machine.read(machine)
         with tempfile.TemporaryDirectory() as scratch:
             trace, verdict = _trace(program, size, keep, Path(scratch))
-            if threshold is None:
-                run = _core.simulate_gpu_share(about, trace, share or 0.0, side)
+            if policy is None:
+                run = _core.simulate_gpu_share(about, trace, share or 0.0, side, room)
             else:
-                run = _core.simulate_gpu_touch(about, trace, threshold, range_ or 0, balanced, shootdown, side)
+                rules = (threshold or 1, range_ or 0, balanced, evict, reverse)
+                run = _core.simulate_gpu_policy(about, trace, policy, *rules, shootdown, side, room)
     if json:
         print_json({"machine": about.name, "program": program, "checked": verdict, **run})
     else:
         _show(about.name, program, verdict, run)
+
+
+def _check_rules(policy: str | None, threshold: int | None, ruled: bool, share: float | None) -> None:
+    if policy is not None and share is not None:
+        raise WrongCallError("--share and a policy are two placements: give one")
+    if policy is None and ruled:
+        raise WrongCallError("--range, --balanced, --evict and --reverse need --threshold N, too")
+    if policy not in (None, "touch") and (ruled or threshold is not None):
+        raise WrongCallError(
+            f"--threshold, --range, --balanced, --evict and --reverse are of the policy touch, not of {policy}"
+        )
 
 
 def _list_programs(json: bool) -> None:
@@ -125,6 +153,10 @@ def _show(machine: str, program: str, verdict: str, run: dict[str, Any]) -> None
     rows.add_row("beyond the link", f"{beyond / seconds / 1e9:.1f} GB/s")
     rows.add_row("pages", str(len(run["page_accesses"])))
     rows.add_row("pages moved", f"{run['moved_pages']}, {run['without_shootdown']} without a shootdown")
+    if run["faults"]:
+        rows.add_row("faults", f"{run['faults']}, in {run['fault_batches']} batches")
+    if run["refused_pages"]:
+        rows.add_row("moves without room", str(run["refused_pages"]))
     rows.add_row("SMs stood still", f"{run['stopped_cycles'] / max(run['cycles'], 1):.1%} of the time")
     for level, words in _LEVELS.items():
         rows.add_row(f"C-AMAT, {words}", f"{run['camat'][level]['value']:.2f} cycles")

@@ -38,8 +38,8 @@ bool Processor::serve_accesses() {
 // False where it has to be tried again.
 bool Processor::look_up(const Part& part) {
   const auto number = part.part.address() / gpu_.page_bytes;
-  // What was translated is used at once, whatever the buffer has forgotten since, unless the page moves by now.
-  const bool is_known = part.page != k_no_page && !pages_[part.page].moving;
+  // What was translated is used at once, whatever the buffer has forgotten since, if the page is still usable.
+  const bool is_known = part.page != k_no_page && pages_[part.page].usable();
   const auto page = is_known ? part.page : pages_.look_up(number_, number);
   if (page != k_no_page) return look_up_translated(part, page);
   auto& access = accesses_[part.access];
@@ -118,7 +118,7 @@ void Processor::send(const Part& part, std::uint32_t page, std::uint32_t waiter)
   request.kind = accesses_[part.access].kind;
   ++entry.in_flight;
   memory_.send(request);
-  listener_.asked(page);
+  listener_.asked(page, request.kind != StepKind::load);
 }
 
 // All of the access's lines were looked up, or wait for a translation.

@@ -79,8 +79,8 @@ bool DramChannel::transfer(double now) {
   auto& bank = banks_[chosen->bank];
   const auto busy = chosen->bytes * cycles_per_byte_;
   bus_free_ = now + busy;
-  const bool writes = chosen->owner.kind == TransferOwner::Kind::write_back ||
-                      chosen->owner.kind == TransferOwner::Kind::move_write;
+  const bool writes =
+      chosen->owner.kind != TransferOwner::Kind::fill && chosen->owner.kind != TransferOwner::Kind::move_read;
   if (writes) bank.last_write = bus_free_ + write_latency_;
   const auto done = bus_free_ + (writes ? 0 : read_latency_);
   started_.push_back({static_cast<Cycle>(std::ceil(done)), chosen->owner, chosen->access});
@@ -108,6 +108,9 @@ void DramChannel::count(const Waiting& waiting) {
       break;
     case TransferOwner::Kind::move_write:
       counts_.move_write_bytes += waiting.bytes;
+      break;
+    case TransferOwner::Kind::record:
+      counts_.record_bytes += waiting.bytes;
       break;
   }
 }

@@ -18,7 +18,7 @@ namespace terrace::sim::gpu {
 
 // Who waits for a transfer.
 struct TransferOwner {
-  enum class Kind : std::uint8_t { fill, write_back, move_read, move_write };
+  enum class Kind : std::uint8_t { fill, write_back, move_read, move_write, record };
   Kind kind = Kind::fill;
   std::uint32_t number = 0;  // of the slice's MSHR, or of the moving page
 };
@@ -28,7 +28,8 @@ struct DramCounts {
   std::uint64_t write_back_bytes = 0;
   std::uint64_t move_read_bytes = 0;
   std::uint64_t move_write_bytes = 0;
-  std::uint64_t transfers = 0;  // less activations: those that found their row open
+  std::uint64_t record_bytes = 0;  // samples that the GPU leaves
+  std::uint64_t transfers = 0;     // less activations: those that found their row open
   std::uint64_t activations = 0;
   [[nodiscard]] std::uint64_t demand_bytes() const { return fill_bytes + write_back_bytes; }
   [[nodiscard]] std::uint64_t move_bytes() const { return move_read_bytes + move_write_bytes; }

@@ -160,6 +160,13 @@ void MemorySide::move(std::uint32_t memory, std::uint64_t frame_address, bool wr
           write ? TransferOwner::Kind::move_write : TransferOwner::Kind::move_read, number);
 }
 
+void MemorySide::record(std::uint32_t memory, std::uint64_t frame_address) {
+  Request where;
+  locate(memory, frame_address, where);
+  cross_link(memory, links_[memory].out_free, events_.now(), k_line_bytes);
+  to_dram(where.channel, where.line, k_all_sectors, TransferOwner::Kind::record, 0);
+}
+
 Cycle MemorySide::crosses(std::uint32_t from, std::uint32_t to) {
   auto at = events_.now();
   at = cross_link(from, links_[from].in_free, at, k_line_bytes) + gpu_.memories[from].link_latency;

@@ -50,6 +50,8 @@ class MemorySide {
   void send(Request request);
   // A copy's line, read or written past the slices; `number` comes back from `on`.
   void move(std::uint32_t memory, std::uint64_t frame_address, bool write, std::uint32_t number);
+  // A line of samples goes there from the GPU.
+  void record(std::uint32_t memory, std::uint64_t frame_address);
   // When a copied line that leaves a memory now is at the other one.
   Cycle crosses(std::uint32_t from, std::uint32_t to);
   // The frame's lines leave the slices; what is dirty is written.

@@ -25,12 +25,24 @@ class PageDecider {
   // So many accesses to a page beyond the GPU's own memory make it be told; 0: never.
   [[nodiscard]] virtual std::uint32_t touches() const { return 0; }
   virtual void touched(std::uint32_t /*page*/, const PageTable&, PageMover&) {}
+  // The GPU may not access pages beyond its own memory: a fault comes first.
+  [[nodiscard]] virtual bool far_faults() const { return false; }
+  // The GPU accessed pages that it might not. Those that are not asked to move are mapped for it where they are.
+  virtual void faulted(std::span<const std::uint32_t> /*pages*/, Cycle /*now*/, PageMover&) {}
+  // One access in so many is told, and written down in the first memory beyond the GPU's own; 0: none is.
+  [[nodiscard]] virtual std::uint32_t sample_period() const { return 0; }
+  virtual void sampled(std::uint32_t /*page*/, bool /*write*/) {}
   // The page is in that memory from now on.
   virtual void moved(std::uint32_t /*page*/, std::uint8_t /*memory*/) {}
   // Cycles between two looks at the traffic; 0: none.
   [[nodiscard]] virtual Cycle interval() const { return 0; }
-  // Bytes of each memory's channels since the last look, by the GPU's accesses.
-  virtual void decide(std::span<const std::uint64_t> /*bytes*/, const PageTable&, PageMover&) {}
+  // What happened since the last look.
+  struct Seen {
+    std::vector<std::uint64_t> bytes;  // of each memory's channels, by the GPU's accesses
+    std::uint64_t instructions = 0;    // of warps
+    Cycle now = 0;
+  };
+  virtual void decide(const Seen&, PageTable&, PageMover&) {}
 };
 
 // A share of the pages in the GPU's own memory, evenly spread: 0 is access over the link alone, 1 is what a copy

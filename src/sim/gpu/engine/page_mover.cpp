@@ -7,30 +7,65 @@
 namespace terrace::sim::gpu {
 
 PageMover::PageMover(const machine::Gpu& gpu, EventWheel& events, MemorySide& memory, PageTable& pages,
-                     MoverListener& listener, std::vector<std::uint64_t> capacity)
+                     MoverListener& listener, std::vector<std::uint64_t> capacity, bool far_mapped)
     : gpu_(gpu),
       events_(events),
       memory_(memory),
       pages_(pages),
       listener_(listener),
       capacity_(std::move(capacity)),
+      far_mapped_(far_mapped),
+      leaving_(gpu.memories.size()),
       limit_(gpu.page_copies) {}
+
+void PageMover::ask(std::uint32_t page, std::uint8_t memory) {
+  if (std::exchange(pages_[page].asked, true)) return;
+  queue_.push_back({page, memory});
+}
+
+void PageMover::limit(std::uint32_t pages) {
+  limit_ = pages;
+  if (limit_ != 0) return;
+  for (const auto& asked : queue_)
+    if (pages_[asked.page].faulted) pages_.allow(asked.page);
+}
+
+void PageMover::forbid(std::span<const std::uint32_t> pages) {
+  bool known = false;
+  for (const auto page : pages) {
+    if (!pages_[page].usable()) continue;
+    known = pages_.forbid(page) || known;
+    ++counts_.forbidden_pages;
+  }
+  if (known) stand_still();
+}
+
+// The move does not take place: who waits accesses the page where it is.
+void PageMover::stays(std::uint32_t page) {
+  if (pages_[page].faulted) pages_.allow(page);
+}
 
 void PageMover::start() {
   while (active_ < limit_ && !queue_.empty()) {
     const auto asked = queue_.front();
+    auto& page = pages_[asked.page];
+    const bool wanted = !page.moving && page.memory != asked.memory;
+    const bool room = pages_.used_bytes(asked.memory) + gpu_.page_bytes <= capacity_[asked.memory];
+    if (wanted && !room && leaving_[asked.memory] != 0) return;
     queue_.pop_front();
-    const auto& page = pages_[asked.page];
-    if (page.moving || page.memory == asked.memory) continue;
-    if (pages_.used_bytes(asked.memory) + gpu_.page_bytes > capacity_[asked.memory])
-      ++counts_.refused;
-    else
+    page.asked = false;
+    if (wanted && room) {
       begin(asked);
+    } else if (!page.moving) {
+      counts_.refused += wanted ? 1 : 0;
+      stays(asked.page);
+    }
   }
 }
 
 void PageMover::begin(const Asked& asked) {
   ++active_;
+  ++leaving_[pages_[asked.page].memory];
   Move move;
   move.page = asked.page;
   move.memory = asked.memory;
@@ -108,7 +143,8 @@ void PageMover::line_written(std::uint32_t line) {
   auto& move = moves_[number];
   if (--move.lines != 0) return;
   const auto page = move.page;
-  pages_.map(page, move.memory, move.frame);
+  --leaving_[pages_[page].memory];
+  pages_.map(page, move.memory, move.frame, move.memory == 0 || far_mapped_);
   moves_.release(number);
   --active_;
   ++counts_.moved_pages;

@@ -2,11 +2,13 @@
 // page is unmapped, copied, mapped. Unmapping a page that a TLB knows is a shootdown: all SMs stand still for a
 // time that the machine states, and, if it says so, until no access to the page is under way; the copy begins when
 // none is. Accesses to a page that is being moved wait until it is mapped again. Copies go through both memories'
-// channels with all other traffic.
+// channels with all other traffic. A page that finds no room waits for those that are on their way out of there.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <span>
+#include <vector>
 
 #include "machine/gpu.hpp"
 #include "sim/gpu/engine/event_wheel.hpp"
@@ -19,8 +21,9 @@ namespace terrace::sim::gpu {
 struct MoverCounts {
   std::uint64_t moved_pages = 0;
   std::uint64_t without_shootdown = 0;
-  std::uint64_t refused = 0;         // for want of room
-  std::uint64_t stopped_cycles = 0;  // in which the SMs stood still
+  std::uint64_t refused = 0;          // for want of room
+  std::uint64_t forbidden_pages = 0;  // so that their next access is a fault
+  std::uint64_t stopped_cycles = 0;   // in which the SMs stood still
 };
 
 class MoverListener {
@@ -34,13 +37,18 @@ class MoverListener {
 
 class PageMover {
  public:
-  // `capacity`: bytes of each memory that pages may take.
+  // `capacity`: bytes of each memory that pages may take. Pages that leave the GPU's own memory stay mapped for
+  // the GPU, or not.
   PageMover(const machine::Gpu& gpu, EventWheel& events, MemorySide& memory, PageTable& pages,
-            MoverListener& listener, std::vector<std::uint64_t> capacity);
+            MoverListener& listener, std::vector<std::uint64_t> capacity, bool far_mapped = true);
 
-  void ask(std::uint32_t page, std::uint8_t memory) { queue_.push_back({page, memory}); }
-  // So many pages are copied at once, from now on; 0: none begins.
-  void limit(std::uint32_t pages) { limit_ = pages; }
+  // One that was asked for and has not begun is not asked for again.
+  void ask(std::uint32_t page, std::uint8_t memory);
+  // So many pages are copied at once, from now on; 0: none begins, and who waits for one accesses it where it is.
+  void limit(std::uint32_t pages);
+  [[nodiscard]] bool holds() const { return limit_ == 0; }
+  // The GPU's next access to each of these pages is a fault: one shootdown for all of them.
+  void forbid(std::span<const std::uint32_t> pages);
   // Begins what can be begun.
   void start();
 
@@ -71,6 +79,7 @@ class PageMover {
     std::uint64_t offset = 0;
   };
   void begin(const Asked& asked);
+  void stays(std::uint32_t page);
   void copy(std::uint32_t move);
   void stand_still();
 
@@ -80,6 +89,8 @@ class PageMover {
   PageTable& pages_;
   MoverListener& listener_;
   std::vector<std::uint64_t> capacity_;
+  bool far_mapped_;
+  std::vector<std::uint32_t> leaving_;  // pages on their way out, by memory
   std::deque<Asked> queue_;
   Pool<Move> moves_;
   std::vector<std::uint32_t> undrained_;  // moves

@@ -2,20 +2,23 @@
 #include "sim/gpu/engine/page_table.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/error.hpp"
 
 namespace terrace::sim::gpu {
 
-PageTable::PageTable(const machine::Gpu& gpu, EventWheel& events)
+PageTable::PageTable(const machine::Gpu& gpu, EventWheel& events, FaultQueue& faults)
     : gpu_(gpu),
       events_(events),
+      faults_(faults),
       frames_(gpu.memories.size()),
       l1_(gpu.processors, Tlb(gpu.l1_tlb_entries)),
       l2_(gpu.l2_tlb_entries),
       walker_free_(gpu.walkers) {}
 
-PageTable::Added PageTable::add(const Allocation& allocation, std::span<const std::uint8_t> memory_of_new) {
+PageTable::Added PageTable::add(const Allocation& allocation, std::span<const std::uint8_t> memory_of_new,
+                                bool far_mapped) {
   const auto first = allocation.address / gpu_.page_bytes;
   const auto last = (allocation.address + allocation.bytes - 1) / gpu_.page_bytes;
   Added added{size(), 0};
@@ -26,6 +29,7 @@ PageTable::Added PageTable::add(const Allocation& allocation, std::span<const st
     page.allocation = allocations_;
     page.memory = memory_of_new[added.count % memory_of_new.size()];
     page.frame = take_frame(page.memory);
+    page.mapped = page.memory == 0 || far_mapped;
     ++added.count;
   }
   ++allocations_;
@@ -42,6 +46,7 @@ void PageTable::walk(std::uint32_t processor, std::uint32_t page) {
   auto at = now + gpu_.l2_tlb_latency;
   if (l2_.look_up(pages_[page].number) == Tlb::k_unknown) {
     ++walks_;
+    pages_[page].walked = true;
     auto& walker = *std::min_element(walker_free_.begin(), walker_free_.end());
     walker = std::max(walker, at) + gpu_.walk_latency;
     at = walker;
@@ -51,8 +56,9 @@ void PageTable::walk(std::uint32_t processor, std::uint32_t page) {
 
 bool PageTable::translated(std::uint32_t processor, std::uint32_t page) {
   auto& entry = pages_[page];
-  if (entry.moving) {
+  if (!entry.usable()) {
     waiting_.push_back({processor, page});
+    if (!entry.moving && !std::exchange(entry.faulted, true)) faults_.add(page);
     return false;
   }
   entry.translated = true;
@@ -64,20 +70,43 @@ bool PageTable::translated(std::uint32_t processor, std::uint32_t page) {
 bool PageTable::unmap(std::uint32_t page) {
   auto& entry = pages_[page];
   entry.moving = true;
-  if (!entry.translated) return false;
-  entry.translated = false;
-  l2_.forget(entry.number);
-  for (auto& buffer : l1_) buffer.forget(entry.number);
+  return forget(entry);
+}
+
+bool PageTable::forbid(std::uint32_t page) {
+  auto& entry = pages_[page];
+  entry.mapped = false;
+  return forget(entry);
+}
+
+bool PageTable::forget(Page& page) {
+  if (!page.translated) return false;
+  page.translated = false;
+  l2_.forget(page.number);
+  for (auto& buffer : l1_) buffer.forget(page.number);
   return true;
 }
 
-void PageTable::map(std::uint32_t page, std::uint8_t memory, std::uint32_t frame) {
+void PageTable::allow(std::uint32_t page) {
+  auto& entry = pages_[page];
+  entry.mapped = true;
+  entry.faulted = false;
+  wake(page);
+}
+
+void PageTable::map(std::uint32_t page, std::uint8_t memory, std::uint32_t frame, bool mapped) {
   auto& entry = pages_[page];
   give_frame(entry.memory, entry.frame);
   entry.memory = memory;
   entry.frame = frame;
   entry.moving = false;
-  // Who waited looks at the page table again.
+  entry.mapped = mapped;
+  entry.faulted = false;
+  wake(page);
+}
+
+// Who waited looks at the page table again.
+void PageTable::wake(std::uint32_t page) {
   const auto still =
       std::partition(waiting_.begin(), waiting_.end(), [&](const auto& w) { return w.page != page; });
   for (auto at = still; at != waiting_.end(); ++at)

@@ -1,6 +1,6 @@
 // Which page is in which frame of which memory, and who knows: translation lookaside buffers of the SMs and a
 // shared one, and the walkers behind them. An SM that asks gets its answer as an event; for a page that is moving,
-// once it has moved.
+// once it has moved; for one that the GPU may not access, once the driver has dealt with its fault.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 
 #include "machine/gpu.hpp"
 #include "sim/gpu/engine/event_wheel.hpp"
+#include "sim/gpu/engine/fault_queue.hpp"
 #include "sim/gpu/engine/tlb.hpp"
 #include "sim/gpu/trace/warp_trace.hpp"
 
@@ -23,23 +24,30 @@ struct Page {
   std::uint32_t frame = 0;       // of its memory
   std::uint8_t memory = 0;
   bool moving = false;
+  bool asked = false;           // to move, and has not begun
+  bool mapped = true;           // the GPU may access it
+  bool faulted = false;         // it did when it might not, and that is not dealt with
   bool translated = false;      // a TLB may know it
+  bool walked = false;          // to it, since someone looked: its accessed bit
   std::uint32_t in_flight = 0;  // requests that are on their way to its frame or back
   std::uint32_t touches = 0;    // line parts that SMs asked for since it was told
   std::uint64_t accesses = 0;   // line parts that SMs asked for
+
+  [[nodiscard]] bool usable() const { return mapped && !moving; }
 };
 
 class PageTable {
  public:
-  PageTable(const machine::Gpu& gpu, EventWheel& events);
+  PageTable(const machine::Gpu& gpu, EventWheel& events, FaultQueue& faults);
 
   // Its pages are in frames of that memory, from the next free one on; pages that it shares with another
-  // allocation stay where they are. Returns the first page and how many are new.
+  // allocation stay where they are. Those beyond memory 0 are mapped for the GPU, or not. Returns the first page
+  // and how many are new.
   struct Added {
     std::uint32_t first = 0;
     std::uint32_t count = 0;
   };
-  Added add(const Allocation& allocation, std::span<const std::uint8_t> memory_of_new);
+  Added add(const Allocation& allocation, std::span<const std::uint8_t> memory_of_new, bool far_mapped = true);
   [[nodiscard]] std::uint32_t find(std::uint64_t page_number) const;  // k_no_page: in no allocation
   [[nodiscard]] Page& operator[](std::uint32_t page) { return pages_[page]; }
   [[nodiscard]] const Page& operator[](std::uint32_t page) const { return pages_[page]; }
@@ -49,15 +57,19 @@ class PageTable {
   std::uint32_t look_up(std::uint32_t processor, std::uint64_t page_number) {
     return l1_[processor].look_up(page_number);
   }
-  // It does not know. An event `translated` with this page comes, at the earliest when the page does not move.
+  // It does not know. An event `translated` with this page comes, at the earliest when the page is usable.
   void walk(std::uint32_t processor, std::uint32_t page);
-  // Such an event came: whether the translation is there; not, where the page has begun to move.
+  // Such an event came: whether the translation is there; not, where the page moves or may not be accessed.
   bool translated(std::uint32_t processor, std::uint32_t page);
 
   // The page moves from now on. Whether a buffer knew it.
   bool unmap(std::uint32_t page);
-  // It is in that frame.
-  void map(std::uint32_t page, std::uint8_t memory, std::uint32_t frame);
+  // It is in that frame, and the GPU may access it, or not.
+  void map(std::uint32_t page, std::uint8_t memory, std::uint32_t frame, bool mapped);
+  // The GPU may not access it from now on: its next access is a fault. Whether a buffer knew it.
+  bool forbid(std::uint32_t page);
+  // It may, where the page is.
+  void allow(std::uint32_t page);
 
   // A free frame of a memory.
   std::uint32_t take_frame(std::uint8_t memory);
@@ -76,15 +88,19 @@ class PageTable {
     std::uint32_t page = 0;
   };
 
+  bool forget(Page& page);
+  void wake(std::uint32_t page);
+
   const machine::Gpu& gpu_;
   EventWheel& events_;
+  FaultQueue& faults_;
   std::vector<Page> pages_;
   std::unordered_map<std::uint64_t, std::uint32_t> by_number_;
   std::vector<Frames> frames_;  // by memory
   std::vector<Tlb> l1_;         // by SM
   Tlb l2_;
   std::vector<Cycle> walker_free_;
-  std::vector<Waiter> waiting_;  // for pages that move
+  std::vector<Waiter> waiting_;  // for pages that are not usable
   std::uint32_t allocations_ = 0;
   std::uint64_t walks_ = 0;
 };

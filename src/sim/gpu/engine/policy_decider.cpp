@@ -4,73 +4,130 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/error.hpp"
-
 namespace terrace::sim::gpu {
+namespace {
+
+// Of a read that finds nothing else on its way and no row open.
+Seconds unloaded_latency(const machine::Gpu& gpu, const machine::GpuMemory& memory) {
+  const auto cycles = 2 * (gpu.network_latency + memory.link_latency) + gpu.l2.latency;
+  return Seconds{cycles / gpu.hertz + (memory.row_to_column + memory.read_latency) / memory.command_hertz};
+}
+
+}  // namespace
 
 PolicyDecider::PolicyDecider(const machine::Gpu& gpu, std::unique_ptr<strategy::Policy> policy,
                              std::uint64_t capacity)
     : gpu_(gpu), policy_(std::move(policy)), needs_(policy_->needs()), capacity_(capacity) {
-  if (needs_.sample_period != 0 || needs_.fault_cost.value > 0)
-    throw Error(Code::unsupported,
-                "this policy needs samples of misses or hint faults, which GPUs in virtual time do "
-                "not give; take one that goes by touches");
   for (const auto& memory : gpu_.memories) places_ = std::max<std::uint64_t>(places_, memory.place + 1U);
 }
 
-void PolicyDecider::added(std::uint32_t first, std::uint32_t count, const PageTable& pages) {
-  for (auto i = first; i < first + count; ++i)
-    chunks_.add(pages[i].number * gpu_.page_bytes, static_cast<std::uint32_t>(gpu_.page_bytes),
-                pages[i].allocation, 0, gpu_.memories[pages[i].memory].place);
+std::vector<std::uint8_t> PolicyDecider::initial(const Allocation&, std::uint64_t pages) {
+  std::vector<std::uint8_t> memories;
+  auto seen = tiers();
+  for (std::uint64_t i = 0; i < pages; ++i) {
+    const auto place = policy_->first_place(seen);
+    const bool own = place == seen.fast && seen.free.value >= gpu_.page_bytes;
+    if (own) seen.free = seen.free - Bytes{gpu_.page_bytes};
+    memories.push_back(own ? 0 : 1);
+  }
+  return memories;
 }
 
-void PolicyDecider::touched(std::uint32_t page, const PageTable& pages, PageMover& mover) {
+void PolicyDecider::added(std::uint32_t first, std::uint32_t count, const PageTable& pages) {
+  for (auto i = first; i < first + count; ++i) {
+    chunks_.add(pages[i].number * gpu_.page_bytes, static_cast<std::uint32_t>(gpu_.page_bytes),
+                pages[i].allocation, 0, gpu_.memories[pages[i].memory].place);
+    if (pages[i].memory == 0) used_ += gpu_.page_bytes;
+  }
+}
+
+void PolicyDecider::touched(std::uint32_t page, const PageTable&, PageMover& mover) {
   strategy::PolicyChoice choice;
-  policy_->touched(page, tiers(pages), choice);
+  policy_->touched(page, tiers(), choice);
   carry_out(choice, mover);
 }
 
+void PolicyDecider::faulted(std::span<const std::uint32_t> pages, Cycle now, PageMover& mover) {
+  for (const auto page : pages)
+    if (const auto found = protected_at_.find(page); found != protected_at_.end()) {
+      seen_.faults.push_back({page, Seconds{static_cast<double>(now - found->second) / gpu_.hertz}});
+      protected_at_.erase(found);
+    }
+  if (!needs_.faults) return;
+  strategy::PolicyChoice choice;
+  policy_->faulted(pages, tiers(), choice);
+  carry_out(choice, mover);
+}
+
+void PolicyDecider::sampled(std::uint32_t page, bool write) {
+  const auto [at, is_new] = sampled_.try_emplace(page, seen_.samples.size());
+  if (is_new) seen_.samples.push_back({page});
+  auto& sampled = seen_.samples[at->second];
+  ++(write ? sampled.writes : sampled.reads);
+}
+
 void PolicyDecider::moved(std::uint32_t page, std::uint8_t memory) {
-  chunks_.put(chunks_[page], gpu_.memories[memory].place);
+  auto& chunk = chunks_[page];
+  const auto own = gpu_.memories[0].place;
+  if (chunk.place.load(std::memory_order_relaxed) == own) used_ -= gpu_.page_bytes;
+  if (memory == 0) used_ += gpu_.page_bytes;
+  chunks_.put(chunk, gpu_.memories[memory].place);
+  protected_at_.erase(page);
 }
 
 Cycle PolicyDecider::interval() const {
   return needs_.interval.value > 0 ? static_cast<Cycle>(std::llround(needs_.interval.value * gpu_.hertz)) : 0;
 }
 
-void PolicyDecider::decide(std::span<const std::uint64_t> bytes, const PageTable& pages, PageMover& mover) {
-  observe::Observation seen;
-  seen.length = needs_.interval;
-  seen.places.resize(places_);
-  for (std::size_t m = 0; m < bytes.size(); ++m) {
-    const auto& memory = gpu_.memories[m];
-    auto& load = seen.places[memory.place];
-    load.reads = static_cast<double>(bytes[m]) / k_line_bytes;
-    load.utilisation =
-        std::min(1.0, static_cast<double>(bytes[m]) / (memory.bytes_per_second * seen.length.value));
-    seen.reads += load.reads;
-  }
-  strategy::PolicyChoice choice;
-  policy_->decide(seen, tiers(pages), choice);
-  carry_out(choice, mover);
+observe::PlaceLoad PolicyDecider::load_of(std::size_t memory, std::uint64_t bytes, Seconds length) const {
+  const auto& of = gpu_.memories[memory];
+  observe::PlaceLoad load;
+  load.reads = static_cast<double>(bytes) / k_line_bytes;
+  load.utilisation = std::min(1.0, static_cast<double>(bytes) / (of.bytes_per_second * length.value));
+  load.latency = observe::loaded_latency(unloaded_latency(gpu_, of), Seconds{k_line_bytes / of.bytes_per_second},
+                                         load.utilisation);
+  return load;
 }
 
-strategy::Tiers PolicyDecider::tiers(const PageTable& pages) const {
+void PolicyDecider::decide(const Seen& seen, PageTable& pages, PageMover& mover) {
+  const auto cycles = static_cast<double>(seen.now - std::exchange(looked_at_, seen.now));
+  auto looked = std::exchange(seen_, {});
+  sampled_.clear();
+  looked.length = Seconds{cycles / gpu_.hertz};
+  looked.sample_period = std::max(1U, needs_.sample_period);
+  looked.places.resize(places_);
+  for (std::size_t m = 0; m < seen.bytes.size(); ++m) {
+    auto& load = looked.places[gpu_.memories[m].place];
+    load = load_of(m, seen.bytes[m], looked.length);
+    looked.reads += load.reads;
+  }
+  const auto slots = cycles * gpu_.processors * gpu_.schedulers;
+  looked.stalled = looked.length * (1 - std::min(1.0, static_cast<double>(seen.instructions) / slots));
+  for (std::uint32_t page = 0; page < pages.size(); ++page)
+    if (std::exchange(pages[page].walked, false)) looked.touched.push_back(page);
+  strategy::PolicyChoice choice;
+  policy_->decide(looked, tiers(), choice);
+  carry_out(choice, mover);
+  for (const auto page : choice.protect) protected_at_[page] = seen.now;
+  mover.forbid(choice.protect);
+}
+
+strategy::Tiers PolicyDecider::tiers() const {
   strategy::Tiers tiers;
   tiers.chunks = &chunks_;
   tiers.fast = gpu_.memories[0].place;
   tiers.slow = gpu_.memories[1].place;
   tiers.capacity = Bytes{capacity_};
-  tiers.free = Bytes{capacity_ - std::min(capacity_, pages.used_bytes(0))};
+  tiers.free = Bytes{capacity_ - std::min(capacity_, used_)};
   tiers.fast_bandwidth = BytesPerSecond{gpu_.memories[0].bytes_per_second};
   tiers.slow_bandwidth = BytesPerSecond{gpu_.memories[1].bytes_per_second};
   return tiers;
 }
 
 void PolicyDecider::carry_out(const strategy::PolicyChoice& choice, PageMover& mover) {
-  for (const auto& move : choice.moves) mover.ask(move.chunk, move.to == gpu_.memories[0].place ? 0 : 1);
   if (choice.mover_share)
     mover.limit(static_cast<std::uint32_t>(std::lround(*choice.mover_share * gpu_.page_copies)));
+  for (const auto& move : choice.moves) mover.ask(move.chunk, move.to == gpu_.memories[0].place ? 0 : 1);
 }
 
 }  // namespace terrace::sim::gpu

@@ -41,7 +41,7 @@ class ProcessorListener {
  public:
   virtual ~ProcessorListener() = default;
   // An SM asks memory for a part of the page.
-  virtual void asked(std::uint32_t page) = 0;
+  virtual void asked(std::uint32_t page, bool write) = 0;
   // A CTA has ended: there is room.
   virtual void cta_ended(std::uint32_t processor) = 0;
 };
@@ -71,7 +71,10 @@ class Processor {
   [[nodiscard]] const ProcessorCounts& counts() const { return counts_; }
   [[nodiscard]] const model::CamatCounters& warp_camat() { return warp_camat_.counted(events_.now()); }
   [[nodiscard]] const model::CamatCounters& part_camat() { return part_camat_.counted(events_.now()); }
-  [[nodiscard]] bool idle() const { return running_ == 0 && stores_ == 0; }
+  // Nothing runs, and nothing is on its way. Stores that wait for a translation outlive their CTA.
+  [[nodiscard]] bool idle() const {
+    return running_ == 0 && stores_ == 0 && aside_.empty() && translated_.empty();
+  }
 
  private:
   static constexpr std::uint32_t k_most_warps = 64;

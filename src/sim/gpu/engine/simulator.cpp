@@ -14,10 +14,13 @@ Simulator::Simulator(const machine::Gpu& gpu, TraceSource& trace, PageDecider& d
     : gpu_(gpu),
       trace_(trace),
       decider_(decider),
+      capacity_(std::move(capacity)),
       memory_(gpu, events_),
-      pages_(gpu, events_),
-      mover_(gpu, events_, memory_, pages_, *this, std::move(capacity)),
-      bytes_before_(gpu.memories.size()) {
+      faults_(gpu, events_),
+      pages_(gpu, events_, faults_),
+      mover_(gpu, events_, memory_, pages_, *this, capacity_, !decider.far_faults()),
+      bytes_before_(gpu.memories.size()),
+      sample_period_(decider.sample_period()) {
   for (std::uint32_t i = 0; i < gpu.processors; ++i)
     processors_.push_back(std::make_unique<Processor>(gpu, i, events_, memory_, pages_, *this));
 }
@@ -34,9 +37,7 @@ RunCounts Simulator::run() {
 bool Simulator::next_kernel() {
   for (TraceEvent event; trace_.next(event);) {
     if (const auto* allocation = std::get_if<Allocation>(&event)) {
-      const auto pages = (allocation->bytes + gpu_.page_bytes - 1) / gpu_.page_bytes + 1;
-      const auto added = pages_.add(*allocation, decider_.initial(*allocation, pages));
-      decider_.added(added.first, added.count, pages_);
+      add_pages(*allocation);
       continue;
     }
     kernel_ = std::get<Kernel>(std::move(event));
@@ -45,6 +46,25 @@ bool Simulator::next_kernel() {
     return true;
   }
   return false;
+}
+
+// What has no room in the GPU's own memory is made beyond it.
+void Simulator::add_pages(const Allocation& allocation) {
+  const auto count = (allocation.bytes + gpu_.page_bytes - 1) / gpu_.page_bytes + 1;
+  auto memories = decider_.initial(allocation, count);
+  // They are given page by page, over and over.
+  for (const auto given = memories.size(); memories.size() < count;)
+    memories.push_back(memories[memories.size() - given]);
+  auto used = pages_.used_bytes(0);
+  for (auto& memory : memories) {
+    if (memory != 0) continue;
+    used += gpu_.page_bytes;
+    if (used > capacity_[0]) memory = 1;
+  }
+  const auto added = pages_.add(allocation, memories, !decider_.far_faults());
+  decider_.added(added.first, added.count, pages_);
+  for (auto page = added.first; page < added.first + added.count; ++page)
+    if (pages_[page].memory == 0) ++placed_pages_;
 }
 
 void Simulator::begin_kernel() {
@@ -99,6 +119,9 @@ void Simulator::handle(const Event& event) {
     case EventKind::policy:
       look_at_traffic();
       break;
+    case EventKind::faults:
+      deal_with_faults();
+      break;
     case EventKind::kernel:
       begin_kernel();
       break;
@@ -130,9 +153,10 @@ void Simulator::answered(std::uint32_t number) {
   if (const auto& page = pages_[request.page]; page.moving && page.in_flight == 0) mover_.drained(request.page);
 }
 
-void Simulator::asked(std::uint32_t number) {
+void Simulator::asked(std::uint32_t number, bool write) {
   auto& page = pages_[number];
   ++page.accesses;
+  if (sample_period_ != 0 && ++since_sampled_ == sample_period_) sample(number, write);
   if (decider_.touches() == 0 || page.memory == 0) return;
   if (++page.touches < decider_.touches()) return;
   page.touches = 0;
@@ -142,14 +166,38 @@ void Simulator::asked(std::uint32_t number) {
 
 void Simulator::look_at_traffic() {
   if (ended_ || events_.none_waits()) return;
-  std::vector<std::uint64_t> bytes(bytes_before_.size());
-  for (std::uint32_t m = 0; m < bytes.size(); ++m) {
+  PageDecider::Seen seen;
+  for (std::uint32_t m = 0; m < bytes_before_.size(); ++m) {
     const auto now = memory_.demand_bytes(m);
-    bytes[m] = now - std::exchange(bytes_before_[m], now);
+    seen.bytes.push_back(now - std::exchange(bytes_before_[m], now));
   }
-  decider_.decide(bytes, pages_, mover_);
+  std::uint64_t instructions = 0;
+  for (const auto& processor : processors_) instructions += processor->counts().instructions;
+  seen.instructions = instructions - std::exchange(instructions_before_, instructions);
+  seen.now = events_.now();
+  decider_.decide(seen, pages_, mover_);
   mover_.start();
   events_.at(events_.now() + decider_.interval(), {EventKind::policy, 0, 0});
+}
+
+void Simulator::deal_with_faults() {
+  const auto batch = faults_.take_batch();
+  decider_.faulted(batch, events_.now(), mover_);
+  for (const auto number : batch)
+    if (const auto& page = pages_[number]; page.faulted && !page.moving && (!page.asked || mover_.holds()))
+      pages_.allow(number);
+  mover_.start();
+}
+
+// Eight bytes for each; a line of them goes to memory at once.
+void Simulator::sample(std::uint32_t page, bool write) {
+  since_sampled_ = 0;
+  decider_.sampled(page, write);
+  constexpr auto k_of_line = k_line_bytes / 8;
+  if (++samples_ % k_of_line != 0) return;
+  if (!sample_frame_) sample_frame_ = pages_.take_frame(1);
+  const auto offset = samples_ / k_of_line * k_line_bytes % gpu_.page_bytes;
+  memory_.record(1, *sample_frame_ * gpu_.page_bytes + offset);
 }
 
 void Simulator::stop_all() {
@@ -184,6 +232,9 @@ RunCounts Simulator::counts() {
   }
   for (std::uint32_t page = 0; page < pages_.size(); ++page) counts.pages.push_back(pages_[page]);
   counts.mover = mover_.counts();
+  counts.faults = faults_.counts();
+  counts.samples = samples_;
+  counts.placed_pages = placed_pages_;
   counts.walks = pages_.walks();
   return counts;
 }

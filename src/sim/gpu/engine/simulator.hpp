@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -41,6 +42,9 @@ struct RunCounts {
   std::vector<model::CamatCounters> dram;        // by channel
   std::vector<Page> pages;
   MoverCounts mover;
+  FaultCounts faults;
+  std::uint64_t samples = 0;
+  std::uint64_t placed_pages = 0;  // in the GPU's own memory from the beginning
   std::uint64_t walks = 0;
 };
 
@@ -53,7 +57,7 @@ class Simulator final : public ProcessorListener, public MoverListener {
   RunCounts run();
 
  private:
-  void asked(std::uint32_t page) override;
+  void asked(std::uint32_t page, bool write) override;
   void cta_ended(std::uint32_t processor) override;
   void stop_all() override;
   void go_on_all() override;
@@ -65,14 +69,19 @@ class Simulator final : public ProcessorListener, public MoverListener {
   bool start_cta(std::uint32_t processor);
   void handle(const Event& event);
   void answered(std::uint32_t number);
+  void add_pages(const Allocation& allocation);
   void look_at_traffic();
+  void deal_with_faults();
+  void sample(std::uint32_t page, bool write);
   RunCounts counts();
 
   const machine::Gpu& gpu_;
   TraceSource& trace_;
   PageDecider& decider_;
+  std::vector<std::uint64_t> capacity_;  // by memory
   EventWheel events_;
   MemorySide memory_;
+  FaultQueue faults_;
   PageTable pages_;
   PageMover mover_;
   std::vector<std::unique_ptr<Processor>> processors_;
@@ -83,6 +92,12 @@ class Simulator final : public ProcessorListener, public MoverListener {
   bool kernel_asked_ = false;  // its event is on its way
   bool ended_ = false;
   std::vector<std::uint64_t> bytes_before_;  // by memory, at the last look
+  std::uint64_t instructions_before_ = 0;
+  std::uint32_t sample_period_;
+  std::uint32_t since_sampled_ = 0;  // accesses
+  std::uint64_t samples_ = 0;
+  std::uint64_t placed_pages_ = 0;
+  std::optional<std::uint32_t> sample_frame_;  // where they are written down, over and over
   std::vector<KernelTime> kernels_;
 };
 

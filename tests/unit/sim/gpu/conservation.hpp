@@ -47,11 +47,13 @@ inline void expect_conserved(const RunCounts& run, std::uint64_t instructions, s
     dram.write_back_bytes += channel.write_back_bytes;
     dram.move_read_bytes += channel.move_read_bytes;
     dram.move_write_bytes += channel.move_write_bytes;
+    dram.record_bytes += channel.record_bytes;
   }
   EXPECT_EQ(dram.fill_bytes, slices.fetched_sectors * k_sector_bytes);
   EXPECT_EQ(dram.write_back_bytes, slices.written_sectors * k_sector_bytes);
   EXPECT_EQ(dram.move_read_bytes, run.mover.moved_pages * page_bytes);
   EXPECT_EQ(dram.move_write_bytes, run.mover.moved_pages * page_bytes);
+  EXPECT_EQ(dram.record_bytes, run.samples / 16 * k_line_bytes);
   // Every page is in one place: no two are in one frame, and none is on its way.
   std::vector<std::pair<std::uint32_t, std::uint32_t>> frames;
   for (const auto& page : run.pages) {

@@ -1,0 +1,57 @@
+"""What the sections of the report of `terrace lab experiment ccnuma` share."""
+
+from __future__ import annotations
+
+from terrace.lab.experiment.ccnuma import Rule, Study
+from terrace.lab.experiment.page import Picture
+from terrace.lab.experiment.pictures import CYCLE, Level, Series, bars, lines
+from terrace.lab.experiment.tables import Row, Table, Value, geometric_mean
+
+REMOTE, LOCAL, ORACLE = Rule("remote"), Rule("local"), Rule("oracle")
+
+
+def run_time(study: Study, program: str, rule: Rule) -> float:
+    """In seconds of virtual time."""
+    return float(study.get(program, rule)["seconds"])
+
+
+def speedup(study: Study, program: str, rule: Rule) -> float:
+    """Over access by the link alone."""
+    return run_time(study, program, REMOTE) / run_time(study, program, rule)
+
+
+def with_mean(rows: list[Row], label: str = "geometric mean") -> list[Row]:
+    """With a last row of the columns' geometric means."""
+    means: Row = {"program": label}
+    for column in rows[0]:
+        values = [row[column] for row in rows]
+        if column != "program" and all(isinstance(value, float) for value in values):
+            means[column] = geometric_mean([float(value) for value in values if value is not None])
+    return [*rows, means]
+
+
+def number(value: Value) -> float | None:
+    """A cell, where it is one that can be drawn."""
+    return value if isinstance(value, float) else None
+
+
+def grouped(table: Table, axis: str, levels: tuple[Level, ...] = ()) -> Picture:
+    """A table as bars, a group for each program."""
+    columns = [column for column in table.columns if column != "program"]
+    series = [
+        Series(column, [number(row.get(column)) for row in table.rows], CYCLE[i % len(CYCLE)])
+        for i, column in enumerate(columns)
+    ]
+    programs = [str(row["program"]) for row in table.rows]
+    return Picture(table.name, table.title, bars(programs, series, axis, levels))
+
+
+def lined(table: Table, columns: list[str], axis: str, factor: float = 1) -> Picture:
+    """A table as lines, one for each program, times the factor."""
+    series = [
+        Series(
+            str(row["program"]), [factor * float(row[column] or 0) for column in columns], CYCLE[i % len(CYCLE)]
+        )
+        for i, row in enumerate(table.rows)
+    ]
+    return Picture(table.name, table.title, lines(columns, series, axis))

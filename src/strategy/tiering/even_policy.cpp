@@ -1,0 +1,115 @@
+// See even_policy.hpp.
+#include "strategy/tiering/even_policy.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "strategy/tiering/bandwidth_balance.hpp"
+
+namespace terrace::strategy {
+namespace {
+
+constexpr std::uint64_t k_line = 128;
+constexpr std::uint64_t k_least = 4;  // chunks that are asked for at once
+constexpr std::uint64_t k_most = 4096;
+
+}  // namespace
+
+PolicyNeeds EvenPolicy::needs() const {
+  PolicyNeeds needs;
+  needs.touches = 1;
+  needs.interval = k_balance_interval;
+  return needs;
+}
+
+std::optional<PlaceId> EvenPolicy::first_place(const Tiers& tiers) {
+  if (start_ == EvenStart::slow) return std::nullopt;
+  due_ += balance_of(tiers);
+  if (due_ < 1) return tiers.slow;
+  due_ -= 1;
+  return tiers.fast;
+}
+
+EvenPolicy::InUse& EvenPolicy::find(ChunkId chunk, const Tiers& tiers) {
+  const auto& chunks = *tiers.chunks;
+  const auto object = chunks[chunk].object;
+  const auto [found, is_new] = objects_.try_emplace(object, InUse{chunk, chunk + 1});
+  auto& use = found->second;
+  if (is_new) {
+    while (use.first > 0 && chunks[use.first - 1].object == object) --use.first;
+    while (use.last < chunks.size() && chunks[use.last].object == object) ++use.last;
+    use.begin = use.first;
+    use.end = use.last;
+  }
+  return use;
+}
+
+void EvenPolicy::touched(ChunkId chunk, const Tiers& tiers, PolicyChoice&) {
+  auto& use = find(chunk, tiers);
+  ++use.touches;
+  use.accessed = chunk;
+  if (chunk >= touches_.size()) touches_.resize(tiers.chunks->size());
+  ++touches_[chunk];
+}
+
+void EvenPolicy::decide(const observe::Observation& seen, const Tiers& tiers, PolicyChoice& choice) {
+  const auto& fast = seen.places[tiers.fast];
+  const auto& slow = seen.places[tiers.slow];
+  const auto all = fast.reads + slow.reads;
+  if (all > 0) {
+    const auto share = fast.reads / all;
+    average_ = average_ < 0 ? share : (average_ + share) / 2;
+    const auto target = balance_of(tiers);
+    if (average_ < target - k_balance_near && slow.utilisation >= fast.utilisation) bring(tiers, choice);
+    if (average_ > target + k_balance_near && fast.utilisation > slow.utilisation)
+      send_back(average_ - target, tiers, choice);
+  }
+  for (auto& [object, use] : objects_) use.touches = 0;
+}
+
+bool EvenPolicy::pays(ChunkId chunk, const Tiers& tiers) const {
+  if (!tiers.on(chunk, tiers.slow) || arrivals_.is_here_or_coming(chunk)) return false;
+  const auto touches = chunk < touches_.size() ? touches_[chunk] : 0;
+  return touches == 0 || touches >= 2 * tiers.size(chunk).value / k_line;
+}
+
+// Twice as many as last time if those have come, half as many if they have not.
+void EvenPolicy::bring(const Tiers& tiers, PolicyChoice& choice) {
+  const auto waiting = arrivals_.coming(tiers);
+  asked_ = std::clamp(waiting == 0 ? asked_ * 2 : asked_ / 2, k_least, k_most);
+  if (waiting >= asked_) return;
+  std::uint64_t touches = 0;
+  for (const auto& [object, use] : objects_) touches += use.touches;
+  // Each object in use gets its part of them.
+  for (auto& [object, use] : objects_)
+    if (use.touches != 0) bring_of(use, (asked_ - waiting) * use.touches / touches + 1, tiers, choice);
+}
+
+void EvenPolicy::bring_of(InUse& use, std::uint64_t count, const Tiers& tiers, PolicyChoice& choice) {
+  if (use.begin == use.end) {
+    use.begin = use.first;
+    use.end = use.last;
+  }
+  while (count > 0 && use.begin < use.end) {
+    const auto below = use.accessed > use.begin ? use.accessed - use.begin : 0;
+    const auto above = use.end > use.accessed ? use.end - use.accessed : 0;
+    const auto chunk = above > below ? --use.end : use.begin++;
+    if (!pays(chunk, tiers)) continue;
+    if (arrivals_.room(tiers) < tiers.size(chunk).value) return;
+    arrivals_.bring(chunk, tiers, choice);
+    --count;
+  }
+}
+
+// Of what came: a share of the traffic is taken for the same share of it, a sixteenth of that at each look.
+void EvenPolicy::send_back(double surplus, const Tiers& tiers, PolicyChoice& choice) {
+  for (auto count = std::ceil(surplus * static_cast<double>(arrivals_.brought()) / 16); count > 0; --count) {
+    const auto oldest = arrivals_.take_oldest(tiers);
+    if (!oldest) return;
+    arrivals_.send_back(*oldest, tiers, choice);
+  }
+}
+
+}  // namespace terrace::strategy

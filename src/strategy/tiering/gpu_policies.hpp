@@ -1,0 +1,19 @@
+// Policies by name for GPUs in virtual time: those that go by touches or faults, and the policies among the
+// variants (variant.hpp).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "strategy/policy.hpp"
+#include "strategy/tiering/touch_policy.hpp"
+
+namespace terrace::strategy {
+
+[[nodiscard]] std::vector<std::string> gpu_policy_names();
+// "touch" goes by the rules. Throws Error{invalid} with the list of names where there is none.
+[[nodiscard]] std::unique_ptr<Policy> make_gpu_policy(std::string_view name, const TouchRules& rules);
+
+}  // namespace terrace::strategy

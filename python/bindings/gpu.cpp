@@ -11,6 +11,7 @@
 
 #include "bindings.hpp"
 #include "core/error.hpp"
+#include "gpu_counts.hpp"
 #include "machine/machine.hpp"
 #include "sim/gpu/engine/policy_decider.hpp"
 #include "sim/gpu/engine/simulator.hpp"
@@ -61,7 +62,9 @@ std::unique_ptr<TraceSource> open_trace(const TraceName& name) {
 RunCounts simulate(const machine::Gpu& gpu, const TraceName& name, PageDecider& decider) {
   const nb::gil_scoped_release others_may_run;
   const auto trace = open_trace(name);
-  return Simulator(gpu, *trace, decider, std::vector<std::uint64_t>(gpu.memories.size(), k_all)).run();
+  auto run = Simulator(gpu, *trace, decider, std::vector<std::uint64_t>(gpu.memories.size(), k_all)).run();
+  if (run.kernels.empty()) throw Error(Code::invalid, name.path + ": the trace has no kernel");
+  return run;
 }
 
 nb::dict camat_of_sum(const std::vector<model::CamatCounters>& parts) {
@@ -71,6 +74,8 @@ nb::dict camat_of_sum(const std::vector<model::CamatCounters>& parts) {
   nb::dict out;
   out["value"] = camat.value;
   out["accesses"] = sum.accesses;
+  out["hit_cycles"] = sum.hit_cycles;
+  out["pure_miss_cycles"] = sum.pure_miss_cycles;
   out["hit_time"] = camat.hit_time;
   out["hit_concurrency"] = camat.hit_concurrency;
   out["pure_miss_ratio"] = camat.pure_miss_ratio;
@@ -98,6 +103,7 @@ nb::dict as_dict(const RunCounts& run, const machine::Machine& machine) {
   out["move_bytes"] = moved;
   out["moved_pages"] = run.mover.moved_pages;
   out["without_shootdown"] = run.mover.without_shootdown;
+  out["counts"] = gpu_counts(run, gpu.page_bytes);
   out["refused_pages"] = run.mover.refused;
   out["stopped_cycles"] = run.mover.stopped_cycles;
   out["page_walks"] = run.walks;

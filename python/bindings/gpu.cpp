@@ -11,6 +11,7 @@
 
 #include "bindings.hpp"
 #include "core/error.hpp"
+#include "gpu_counts.hpp"
 #include "machine/machine.hpp"
 #include "sim/gpu/engine/policy_decider.hpp"
 #include "sim/gpu/engine/simulator.hpp"
@@ -68,7 +69,9 @@ RunCounts simulate(const machine::Machine& machine, const machine::Gpu& gpu, con
                    PageDecider& decider, std::optional<std::uint64_t> own = std::nullopt) {
   const nb::gil_scoped_release others_may_run;
   const auto trace = open_trace(name);
-  return Simulator(gpu, *trace, decider, capacities(machine, own)).run();
+  auto run = Simulator(gpu, *trace, decider, capacities(machine, own)).run();
+  if (run.kernels.empty()) throw Error(Code::invalid, name.path + ": the trace has no kernel");
+  return run;
 }
 
 nb::dict camat_of_sum(const std::vector<model::CamatCounters>& parts) {
@@ -78,6 +81,8 @@ nb::dict camat_of_sum(const std::vector<model::CamatCounters>& parts) {
   nb::dict out;
   out["value"] = camat.value;
   out["accesses"] = sum.accesses;
+  out["hit_cycles"] = sum.hit_cycles;
+  out["pure_miss_cycles"] = sum.pure_miss_cycles;
   out["hit_time"] = camat.hit_time;
   out["hit_concurrency"] = camat.hit_concurrency;
   out["pure_miss_ratio"] = camat.pure_miss_ratio;
@@ -105,6 +110,7 @@ nb::dict as_dict(const RunCounts& run, const machine::Machine& machine) {
   out["move_bytes"] = moved;
   out["moved_pages"] = run.mover.moved_pages;
   out["without_shootdown"] = run.mover.without_shootdown;
+  out["counts"] = gpu_counts(run, gpu.page_bytes);
   out["refused_pages"] = run.mover.refused;
   out["stopped_cycles"] = run.mover.stopped_cycles;
   out["faults"] = run.faults.faults;

@@ -18,7 +18,11 @@ void bind_errors(nb::module_& module) {
       std::rethrow_exception(thrown);
     } catch (const Error& error) {
       const bool wrong_call = error.code() == Code::invalid || error.code() == Code::not_found;
-      PyErr_SetString(wrong_call ? invalid : failed, error.what());
+      // It may repeat bytes of a file, which need not be text.
+      const std::string_view text = error.what();
+      const auto said =
+          nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
+      PyErr_SetObject(wrong_call ? invalid : failed, said.ptr());
     }
   });
 }

@@ -77,6 +77,37 @@ def test_an_accel_sim_trace(tmp_path):
     assert done.stderr.count("\n") == 1
 
 
+def refused(path, *words):
+    """One line with the file and the byte, and exit status 1."""
+    done = run(path, *words)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
+    assert f"{path.parent}/" in done.stderr
+    assert ", byte " in done.stderr
+    return done.stderr
+
+
+# acceptance/gpu-placement has every byte.
+def test_damaged_traces(tmp_path):
+    kept = tmp_path / "needle.warps"
+    answer("needle", "--size", "test", "--keep", kept)
+    whole = kept.read_bytes()
+    for at in (0, 7, 11, 12, 20, len(whole) // 2, len(whole) - 1):
+        kept.write_bytes(whole[:at])
+        refused(kept)
+        damaged = bytearray(whole)
+        damaged[at] ^= 1 << at % 8
+        kept.write_bytes(damaged)
+        refused(kept)
+    kept.write_bytes(whole + b"x")
+    refused(kept)
+
+
+def test_a_message_is_a_line_whatever_the_file_holds(tmp_path):
+    (tmp_path / "kernel-1.traceg").write_bytes(b"-nregs = \xff\x1b[0m\n")
+    (tmp_path / "kernelslist.g").write_text("kernel-1.traceg\n")
+    assert "not printable ASCII" in refused(tmp_path / "kernelslist.g")
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -16,6 +16,7 @@ from typing import Any
 from terrace import _core
 from terrace.errors import TerraceError
 from terrace.lab.experiment.cells import SCHEMA, document, write_whole
+from terrace.lab.experiment.gpu_laws import broken_laws
 from terrace.lab.experiment.runner import Work, do_all
 from terrace.lab.workers import workers
 
@@ -154,6 +155,8 @@ def answer(study: Study, program: str, rule: Rule) -> None:
     else:
         shares = {"remote": 0.0, "local": 1.0, "interleave": _core.gpu_balance(machine)}
         run = _core.simulate_gpu_share(machine, trace, shares[rule.kind])
+    if broken := broken_laws(run):
+        raise TerraceError(f"the simulator lost something in {program} under {rule.name}: {'; '.join(broken)}")
     if rule.kind != FIRST:
         run["page_accesses"] = []  # the same pages, and the first run has them
     write_whole(study.path(program, rule), document({"program": program, "rule": rule.name, **run}))

@@ -1,8 +1,7 @@
 // Reading traces of Accel-Sim. See accelsim_reader.hpp; instructions are in accelsim_warp.cpp.
 #include "sim/gpu/trace/accelsim_reader.hpp"
 
-#include <array>
-#include <charconv>
+#include <algorithm>
 
 #include "core/error.hpp"
 #include "sim/gpu/trace/accelsim_warp.hpp"
@@ -33,15 +32,21 @@ void AccelSimReader::Lines::open(const std::filesystem::path& path) {
   in_ = std::ifstream(path, std::ios::binary);
   if (!in_) throw Error(Code::not_found, path.string() + ": cannot be opened");
   at_ = next_ = 0;
+  buffer_.resize(k_longest_line + 2);
 }
 
 bool AccelSimReader::Lines::next() {
-  while (std::getline(in_, line_)) {
+  // No more is taken in of a line that has no end than the longest has.
+  while (in_.getline(buffer_.data(), static_cast<std::streamsize>(buffer_.size())) || in_.gcount() != 0) {
     at_ = next_;
-    next_ += line_.size() + 1;
-    if (line_.size() > k_longest_line) fail("a line of more than 65536 characters");
+    const auto taken = static_cast<std::size_t>(in_.gcount());
+    next_ += taken;
+    if (in_.fail()) fail("a line of more than 65536 characters");
+    line_.assign(buffer_, 0, taken - (in_.eof() ? 0 : 1));
     if (!line_.empty() && line_.back() == '\r') line_.pop_back();
-    if (line_.find_first_not_of(" \t") != std::string::npos) return true;
+    std::replace(line_.begin(), line_.end(), '\t', ' ');
+    if (!is_name(line_)) fail("a line that is not printable ASCII");
+    if (line_.find_first_not_of(' ') != std::string::npos) return true;
   }
   at_ = next_;
   return false;
@@ -63,6 +68,7 @@ void AccelSimReader::read_list(bool with_copies) {
     const auto& line = lines_.line();
     if (line.starts_with("kernel")) {
       if (line.find('/') != std::string::npos) lines_.fail("a kernel's file is in the folder of its list");
+      if (!std::filesystem::is_regular_file(list_.parent_path() / line)) lines_.fail("there is no file " + line);
       kernels_.push_back(line);
     } else if (line.starts_with("MemcpyHtoD")) {
       TraceWords words(line, ',');
@@ -70,9 +76,10 @@ void AccelSimReader::read_list(bool with_copies) {
       const auto address = words.number(16, k_most_address);
       const auto bytes = words.number(10, k_most_address);
       if (!address || !bytes || *bytes == 0) lines_.fail("a copy is MemcpyHtoD,ADDRESS,BYTES");
-      if (with_copies) allocations_.push_back({"copy " + std::to_string(allocations_.size()), *address, *bytes});
+      if (with_copies) add_allocation(lines_, {"copy " + std::to_string(allocations_.size()), *address, *bytes});
     }
   }
+  if (kernels_.empty()) lines_.fail("the list names no kernel");
 }
 
 void AccelSimReader::read_allocations(const std::filesystem::path& path) {
@@ -80,16 +87,19 @@ void AccelSimReader::read_allocations(const std::filesystem::path& path) {
   lines.open(path);
   while (lines.next()) {
     TraceWords words(lines.line(), ' ');
-    Allocation allocation;
-    allocation.name = words.next();
+    const auto name = words.next();
     const auto address = words.number(16, k_most_address);
     const auto bytes = words.number(10, k_most_address);
     if (!address || !bytes || *bytes == 0 || !words.next().empty())
       lines.fail("an allocation is NAME ADDRESS BYTES");
-    allocation.address = *address;
-    allocation.bytes = *bytes;
-    allocations_.push_back(std::move(allocation));
+    add_allocation(lines, {std::string(name), *address, *bytes});
   }
+}
+
+void AccelSimReader::add_allocation(const Lines& lines, Allocation allocation) {
+  if (allocation.bytes > k_most_allocated - allocated_) lines.fail("allocations of more than 64 GiB");
+  allocated_ += allocation.bytes;
+  allocations_.push_back(std::move(allocation));
 }
 
 bool AccelSimReader::next(TraceEvent& event) {

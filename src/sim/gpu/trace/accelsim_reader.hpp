@@ -6,7 +6,7 @@
 //
 // Global and local loads, stores and atomics are accesses; who reads a register that a load fills waits for it.
 // Shared memory, constants and all else are instructions. Versions 3 to 5 of the tracer's format, without line
-// numbers.
+// numbers. Lines are printable ASCII.
 //
 // Where data are is said by a side file, a line `NAME ADDRESS BYTES` for each allocation, the address in
 // hexadecimal digits; without one each copy to the device is taken for an allocation.
@@ -45,21 +45,21 @@ class AccelSimReader final : public TraceSource {
    private:
     std::filesystem::path path_;
     std::ifstream in_;
-    std::string line_;
+    std::string line_, buffer_;
     std::uint64_t at_ = 0;    // of the line
     std::uint64_t next_ = 0;  // of what follows it
   };
-  class Warp;
 
   void read_list(bool with_copies);
   void read_allocations(const std::filesystem::path& path);
+  void add_allocation(const Lines& lines, Allocation allocation);
   void open_kernel(const std::string& name, Kernel& kernel);
-  void read_warp(Cta& cta);
   std::uint64_t read_number(std::string_view after, std::uint64_t most);
 
   std::filesystem::path list_;
   Lines lines_;  // of the list, then of the kernel at hand
   std::deque<Allocation> allocations_;
+  std::uint64_t allocated_ = 0;      // bytes
   std::deque<std::string> kernels_;  // names of files that are to come
   std::uint64_t shared_base_ = 0;    // addresses of shared memory, as generic accesses have them
   std::uint32_t warps_ = 0;          // of a CTA

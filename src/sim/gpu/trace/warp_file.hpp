@@ -2,8 +2,8 @@
 //
 // Layout, little-endian: "TERWARPS", u32 version; then blocks. A block: u32 kind (1 allocation, 2 kernel, 3 CTAs,
 // 4 end), u32 size as stored, u32 size, u32 CRC-32C of these and of what is stored; blocks of CTAs are zstd
-// frames. Numbers within are LEB128. Every file ends with a block of kind 4, which counts the CTAs: one without
-// has been cut off.
+// frames. Numbers within are LEB128, names are printable ASCII. Every file ends with a block of kind 4, which
+// counts the CTAs: one without has been cut off.
 #pragma once
 
 #include <cstdint>

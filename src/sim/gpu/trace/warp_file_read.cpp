@@ -17,6 +17,12 @@ namespace {
 // Of what a block holds; whoever reads it adds where it is.
 [[noreturn]] void corrupt(const char* what) { throw Error(Code::corrupt, what); }
 
+std::string name_in(ColumnReader& in) {
+  const auto name = in.text();
+  if (!is_name(name)) corrupt("a name that is not printable ASCII");
+  return std::string(name);
+}
+
 }  // namespace
 
 struct WarpFileReader::State {
@@ -29,6 +35,7 @@ struct WarpFileReader::State {
   Kernel kernel;
   std::uint32_t ctas_left = 0;  // of the kernel
   std::uint64_t ctas_read = 0;
+  std::uint64_t allocated = 0;  // bytes
   bool ended = false;
 
   State() = default;
@@ -69,22 +76,25 @@ bool WarpFileReader::next(TraceEvent& event) {
   try {
     if (block.kind == k_allocation_block) {
       Allocation allocation;
-      allocation.name = in.text();
-      allocation.address = in.number();
+      allocation.name = name_in(in);
+      allocation.address = in.number(k_most_line * k_line_bytes);
       allocation.bytes = in.number();
-      if (allocation.bytes == 0 || allocation.address + allocation.bytes < allocation.address)
-        corrupt("an allocation of no bytes, or beyond all addresses");
+      if (allocation.bytes == 0) corrupt("an allocation of no bytes");
+      if (allocation.bytes > k_most_allocated - state.allocated) corrupt("allocations of more than 64 GiB");
+      if (!in.at_end()) corrupt("a block holds more than an allocation");
+      state.allocated += allocation.bytes;
       event = allocation;
       return true;
     }
     if (block.kind == k_kernel_block) {
       Kernel kernel;
-      kernel.name = in.text();
+      kernel.name = name_in(in);
       kernel.ctas = static_cast<std::uint32_t>(in.number(0xffffffff));
       kernel.threads = static_cast<std::uint32_t>(in.number(k_most_threads));
       kernel.registers = static_cast<std::uint32_t>(in.number(0xffff));
       kernel.shared_bytes = static_cast<std::uint32_t>(in.number(0xffffffff));
       if (kernel.ctas == 0 || kernel.threads == 0) corrupt("a kernel of no threads");
+      if (!in.at_end()) corrupt("a block holds more than a kernel");
       state.kernel = kernel;
       state.ctas_left = kernel.ctas;
       event = std::move(kernel);
@@ -92,7 +102,7 @@ bool WarpFileReader::next(TraceEvent& event) {
     }
     if (block.kind == k_end_block) {
       if (in.number() != state.ctas_read) corrupt("the end counts other CTAs than there are");
-      if (std::fgetc(state.file) != EOF) corrupt("bytes follow behind the end");
+      if (!in.at_end() || std::fgetc(state.file) != EOF) corrupt("bytes follow behind the end");
       state.ended = true;
       return false;
     }

@@ -95,6 +95,9 @@ void WarpFileWriter::finish() {
 
 void WarpFileWriter::flush_ctas() {
   if (ctas_.empty()) return;
+  if (ctas_.size() > k_largest_block)
+    throw Error(Code::failed, path_.string() + ": a CTA of " + std::to_string(ctas_.size()) +
+                                  " bytes is too large for a trace of warps");
   auto& out = compressor_->out;
   out.resize(ZSTD_compressBound(ctas_.size()));
   const auto size =

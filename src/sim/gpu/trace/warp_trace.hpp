@@ -7,9 +7,11 @@
 // instructions that touch no global memory: arithmetic, branches, shared memory.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -22,6 +24,8 @@ inline constexpr std::uint32_t k_most_threads = 1024;       // of a CTA
 inline constexpr std::uint32_t k_most_lines = 2 * k_lanes;  // of one access: each lane may cross a line's end
 inline constexpr std::uint32_t k_most_loads_back = 64;      // a warp has waited for what it loaded before them
 inline constexpr std::uint64_t k_most_line = std::uint64_t{1} << 50;  // of a line number: addresses of 57 bits
+// Bytes of all allocations of a trace: who simulates keeps something for each of their pages, used or not.
+inline constexpr std::uint64_t k_most_allocated = std::uint64_t{64} << 30;
 
 enum class StepKind : std::uint8_t {
   load,
@@ -31,6 +35,11 @@ enum class StepKind : std::uint8_t {
   barrier,  // the warp goes on once all warps of its CTA are here, or have ended
 };
 inline constexpr std::uint8_t k_step_kinds = 5;
+
+// What names in files may be made of, so that a message with one is a line of text. Printable ASCII.
+constexpr bool is_name(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
+}
 
 // Whether it asks memory for something.
 constexpr bool is_access(StepKind kind) { return kind <= StepKind::atomic; }

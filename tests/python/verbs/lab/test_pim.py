@@ -236,6 +236,13 @@ def test_wrong_calls_get_one_line(terrace, tmp_path, monkeypatch, words, complai
     assert done.stderr == f"terrace: {complaint}\n"
 
 
+def test_a_complaint_is_text_whatever_the_file_holds(terrace, tmp_path):
+    (tmp_path / "strange.pim").write_bytes(f"{HEADER}\na ".encode() + b"\xff 2 3\n")
+    done = terrace("lab", "pim", tmp_path / "strange.pim")
+    assert done.returncode == 2
+    assert r"'\xff' is no number" in done.stderr
+
+
 def test_the_manuals_example_is_good():
     text = (ROOT / "docs" / "pim-traces.md").read_text()
     example = text.split("```text\n")[1].split("```")[0]

@@ -182,6 +182,27 @@ TEST_F(AccelSim, RefusalsNameTheByte) {
   EXPECT_THROW(static_cast<void>(read()), Error);
 }
 
+// No line is taken in whole before its length is known, and no allocation before there is room for its pages.
+TEST_F(AccelSim, WhatTakesAllMemoryIsRefused) {
+  const auto good = k_head + cta("0000 ffffffff 0  EXIT 0 0 \n", "") + cta("", "");
+  const auto ends_with = [](const std::string& text, const std::string& end) { return text.ends_with(end); };
+  EXPECT_PRED2(ends_with, complaint(std::string(1 << 20, 'x')), ", byte 0: a line of more than 65536 characters");
+  EXPECT_PRED2(ends_with, complaint("-kernel name = k\xff\n" + good),
+               ", byte 0: a line that is not printable ASCII");
+  write("kernelslist.g", "MemcpyHtoD,0x1000,68719476736\nMemcpyHtoD,0x1000,1\nkernel-1.traceg\n");
+  EXPECT_PRED2(ends_with, complaint(good), "kernelslist.g, byte 30: allocations of more than 64 GiB");
+}
+
+TEST_F(AccelSim, ListsNameFilesThatAreThere) {
+  write("kernel-1.traceg", k_head + cta("", "") + cta("", ""));
+  const auto ends_with = [](const std::string& text, const std::string& end) { return text.ends_with(end); };
+  const auto good = k_head + cta("", "") + cta("", "");
+  write("kernelslist.g", "kernel-1.traceg\nkernel-9.traceg\n");
+  EXPECT_PRED2(ends_with, complaint(good), "kernelslist.g, byte 16: there is no file kernel-9.traceg");
+  write("kernelslist.g", "");
+  EXPECT_PRED2(ends_with, complaint(good), "kernelslist.g, byte 0: the list names no kernel");
+}
+
 // Whatever is changed in a file, it is read or refused in one line.
 TEST_F(AccelSim, AnythingIsReadOrRefused) {
   const auto good = k_head +

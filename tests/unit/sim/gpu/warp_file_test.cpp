@@ -193,6 +193,34 @@ TEST_F(WarpFile, DamagedItIsRefused) {
   }
 }
 
+// Right checksums, and a content that would take all memory, or make a message of several lines.
+TEST_F(WarpFile, ForgedContentIsRefused) {
+  const auto complaint = [&](const std::vector<Allocation>& allocations,
+                             const std::string& kernel) -> std::string {
+    WarpFileWriter writer(path_);
+    for (const auto& allocation : allocations) writer.add(allocation);
+    writer.begin({kernel, 1, 32, 0, 0});
+    Cta cta;
+    cta.warps.resize(1);
+    writer.add(cta);
+    writer.finish();
+    try {
+      read();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::corrupt);
+      return error.what();
+    }
+    return "none";
+  };
+  const auto place = path_.string() + ", byte ";
+  const auto half = k_most_allocated / 2;
+  EXPECT_EQ(complaint({{"x", 0, half}, {"y", half, half}}, "k"), "none");
+  EXPECT_EQ(complaint({{"x", 0, std::uint64_t{1} << 56}}, "k"), place + "12: allocations of more than 64 GiB");
+  EXPECT_NE(complaint({{"x", 0, half}, {"y", half, half + 1}}, "k").find("more than 64 GiB"), std::string::npos);
+  EXPECT_EQ(complaint({{"x\ny", 0, 1}}, "k"), place + "12: a name that is not printable ASCII");
+  EXPECT_EQ(complaint({}, "k\xff"), place + "12: a name that is not printable ASCII");
+}
+
 TEST_F(WarpFile, WithoutItsEndItIsRefused) {
   {
     WarpFileWriter writer(path_);

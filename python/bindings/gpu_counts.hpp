@@ -1,0 +1,12 @@
+// What a run of the GPU simulator counted, as Python has it.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include "sim/gpu/engine/simulator.hpp"
+
+namespace terrace::python {
+
+nanobind::dict gpu_counts(const sim::gpu::RunCounts& run, std::uint64_t page_bytes);
+
+}  // namespace terrace::python

@@ -1,0 +1,30 @@
+"""What holds in every run of the GPU simulator, whatever the program and whoever decides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def broken_laws(run: Mapping[str, Any]) -> list[str]:
+    """The laws of conservation that a run's counters break, with the figures; none where all is right."""
+    counts = run["counts"]
+    missed = counts["l1_loads"] - counts["l1_hits"] - counts["l1_merges"] + counts["l1_atomics"]
+    laws = [
+        ("L1 misses less merges = L2 reads", missed, counts["l2_reads"]),
+        ("L1 stores = L2 writes", counts["l1_stores"], counts["l2_writes"]),
+        ("L2 misses = bytes that DRAM filled", counts["l2_fetched_bytes"], counts["dram_fill_bytes"]),
+        ("L2 write-backs = bytes that DRAM took", counts["l2_written_bytes"], counts["dram_write_back_bytes"]),
+        ("moved pages = bytes that were read for it", counts["copied_bytes"], counts["dram_move_read_bytes"]),
+        ("moved pages = bytes that were written for it", counts["copied_bytes"], counts["dram_move_write_bytes"]),
+        ("L2 misses + write-backs + moves = DRAM bytes", *_dram_bytes(run)),
+        ("pages in another's frame or in none = 0", counts["misplaced_pages"], 0),
+    ]
+    return [f"{law}: {left} and {right}" for law, left, right in laws if left != right]
+
+
+def _dram_bytes(run: Mapping[str, Any]) -> tuple[int, int]:
+    """As the caches have them, and as the channels of all memories do."""
+    counts = run["counts"]
+    asked = counts["l2_fetched_bytes"] + counts["l2_written_bytes"] + 2 * counts["copied_bytes"]
+    return asked, sum(run["demand_bytes"]) + sum(run["move_bytes"])

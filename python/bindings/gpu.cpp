@@ -180,8 +180,8 @@ void bind_gpu(nb::module_& module) {
       [](const machine::Machine& machine) {
         const auto& gpu = gpu_of(machine);
         double all = 0;
-        for (const auto& memory : gpu.memories) all += memory.bytes_per_second;
-        return gpu.memories.front().bytes_per_second / all;
+        for (const auto& memory : gpu.memories) all += memory.reached_bytes_per_second();
+        return gpu.memories.front().reached_bytes_per_second() / all;
       },
       "machine"_a, "The share of all bandwidth that the GPU's own memory has.");
 }

@@ -47,7 +47,7 @@ void PolicyDecider::decide(std::span<const std::uint64_t> bytes, const PageTable
     auto& load = seen.places[memory.place];
     load.reads = static_cast<double>(bytes[m]) / k_line_bytes;
     load.utilisation =
-        std::min(1.0, static_cast<double>(bytes[m]) / (memory.bytes_per_second * seen.length.value));
+        std::min(1.0, static_cast<double>(bytes[m]) / (memory.reached_bytes_per_second() * seen.length.value));
     seen.reads += load.reads;
   }
   strategy::PolicyChoice choice;
@@ -62,8 +62,8 @@ strategy::Tiers PolicyDecider::tiers(const PageTable& pages) const {
   tiers.slow = gpu_.memories[1].place;
   tiers.capacity = Bytes{capacity_};
   tiers.free = Bytes{capacity_ - std::min(capacity_, pages.used_bytes(0))};
-  tiers.fast_bandwidth = BytesPerSecond{gpu_.memories[0].bytes_per_second};
-  tiers.slow_bandwidth = BytesPerSecond{gpu_.memories[1].bytes_per_second};
+  tiers.fast_bandwidth = BytesPerSecond{gpu_.memories[0].reached_bytes_per_second()};
+  tiers.slow_bandwidth = BytesPerSecond{gpu_.memories[1].reached_bytes_per_second()};
   return tiers;
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from terrace.lab.experiment.ccnuma import COMBINED, MACHINE, RANGES, SHOOTDOWNS, THRESHOLDS, Rule, Study, touch
+from terrace.lab.experiment.ccnuma_links import Links, section
 from terrace.lab.experiment.page import Picture, Report, Section
 from terrace.lab.experiment.pictures import CYCLE, Level, Series, bars, lines
 from terrace.lab.experiment.tables import Row, Table, Value, geometric_mean
@@ -48,7 +49,7 @@ def copied_speedup(study: Study, program: str) -> float:
     return _time(study, program, REMOTE) / (_time(study, program, LOCAL) + copying)
 
 
-def report(study: Study) -> Report:
+def report(study: Study, links: Links) -> Report:
     """Of all answers, which have to be there."""
     return Report(
         "Page placement on a GPU over a coherent link",
@@ -64,6 +65,7 @@ def report(study: Study) -> Report:
             _savings(study),
             _combined(study),
             _bandwidth(study),
+            section(links),
         ],
     )
 

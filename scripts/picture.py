@@ -16,7 +16,9 @@ import tempfile
 from pathlib import Path
 
 _ALONE = """<style>
-header, footer, section:not(:has(#{chart})), section > :not(figure), figcaption {{ display: none !important; }}
+header, footer, section:not(:has(#{chart})), section > :not(figure), figure:not(:has(#{chart})), figcaption {{
+  display: none !important;
+}}
 section {{ margin: 0 !important; }}
 main {{ padding: 0 !important; }}
 .modebar {{ display: none; }}

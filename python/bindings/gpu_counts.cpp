@@ -49,6 +49,7 @@ nb::dict gpu_counts(const RunCounts& run, std::uint64_t page_bytes) {
     dram.write_back_bytes += channel.write_back_bytes;
     dram.move_read_bytes += channel.move_read_bytes;
     dram.move_write_bytes += channel.move_write_bytes;
+    dram.record_bytes += channel.record_bytes;
   }
   nb::dict out;
   out["l1_loads"] = sms.loads;
@@ -64,6 +65,7 @@ nb::dict gpu_counts(const RunCounts& run, std::uint64_t page_bytes) {
   out["dram_write_back_bytes"] = dram.write_back_bytes;
   out["dram_move_read_bytes"] = dram.move_read_bytes;
   out["dram_move_write_bytes"] = dram.move_write_bytes;
+  out["record_bytes"] = dram.record_bytes;
   out["copied_bytes"] = run.mover.moved_pages * page_bytes;
   out["misplaced_pages"] = misplaced(run.pages);
   return out;

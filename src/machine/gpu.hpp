@@ -2,6 +2,7 @@
 // that it reaches. Times are in cycles of its core clock unless a name says otherwise.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -40,6 +41,11 @@ struct GpuMemory {
   std::uint32_t queue = 0;           // requests of a channel among which the next is chosen
   std::uint32_t link_latency = 0;    // each way, beyond the GPU's own network
   double link_bytes_per_second = 0;  // each way; 0: the link holds nothing back
+
+  // What reads can get of it: the channels' bandwidth, or the link's where that is less.
+  [[nodiscard]] double reached_bytes_per_second() const {
+    return link_bytes_per_second > 0 ? std::min(bytes_per_second, link_bytes_per_second) : bytes_per_second;
+  }
 };
 
 struct Gpu {

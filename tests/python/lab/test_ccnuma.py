@@ -4,11 +4,12 @@ import csv
 import json
 import subprocess
 import sys
+import tomllib
 
 import pytest
-from conftest import charts_of
+from conftest import ROOT, charts_of
 from terrace import _core
-from terrace.lab.experiment import ccnuma, ccnuma_page
+from terrace.lab.experiment import ccnuma, ccnuma_links, ccnuma_page
 
 PROGRAMS = "pathfinder,needle"
 
@@ -55,6 +56,7 @@ def test_every_figure_is_there(small):
         "Table II",
         "Figure 9",
         "Figure 10",
+        "Links up to today",
     ):
         assert figure in page
     assert len(charts_of(page)) >= 8
@@ -125,3 +127,58 @@ def test_refusals(tmp_path):
 
 def test_the_machines_balance_is_the_papers():
     assert _core.gpu_balance(_core.Machine.read(ccnuma.MACHINE)) == pytest.approx(5 / 7)
+
+
+def test_links_are_of_every_shipped_gpu(small):
+    shipped = {
+        path.stem for path in (ROOT / "machines").glob("*.toml") if "gpu" in tomllib.loads(path.read_text())
+    }
+    assert shipped == {ccnuma.MACHINE, *ccnuma_links.MACHINES}
+    machines = {row["machine"]: row for row in rows(small, "machines")}
+    assert set(machines) == shipped
+    # What both memories give, where the link holds back.
+    assert float(machines["h200-pcie5"]["own bandwidth_share"]) == pytest.approx(4800 / 4855)
+    assert float(machines["mi300a"]["own bandwidth_share"]) == pytest.approx(5300 / 5404)
+    assert float(machines["p100-pcie"]["own bandwidth_share"]) == pytest.approx(732 / 744)
+    for row in machines.values():
+        assert float(row["all local"]) == 1
+        # A longer way to the same pages, and no more bandwidth than the GPU's own.
+        assert float(row["over the link"]) < 1
+
+
+def test_links_say_what_the_answers_say(small):
+    study = ccnuma.Study(small / "test", PROGRAMS.split(","), "test", True)
+    swept = {row["GB/s"]: row for row in rows(small, "links")}
+    assert list(swept) == [str(gigabytes) for gigabytes in ccnuma_links.FEW_BANDWIDTHS]
+    base = rows(small, "machines")[0]
+    assert base["machine"] == ccnuma.MACHINE
+    for name, rule in ccnuma_links.RULES.items():
+        speeds = [
+            study.get(program, ccnuma.Rule("local"))["cycles"] / study.get(program, rule)["cycles"]
+            for program in study.programs
+        ]
+        mean = ccnuma_page.geometric_mean(speeds)
+        assert float(base[name]) == float(swept["80"][name]) == pytest.approx(mean)
+    beyond = [float(row["over the link"]) for row in swept.values()]
+    assert beyond == sorted(beyond)
+    # What is all local does not ask what is beyond.
+    local = {
+        json.loads(path.read_text())["cycles"]
+        for path in (small / "test").glob("**/answers/needle/local.json")
+        if "links" not in path.parts or "gtx480" in path.parts[-4]
+    }
+    assert len(local) == 1
+
+
+def test_another_bandwidth_beyond_the_link():
+    machine = _core.Machine.read(ccnuma.MACHINE)
+    for gigabytes, balance in ((10, 200 / 210), (80, 5 / 7), (200, 0.5)):
+        other = _core.gpu_with_remote_bandwidth(machine, gigabytes * 1e9)
+        assert _core.gpu_balance(other) == pytest.approx(balance)
+    # A link that is slower than what is behind it goes on being so.
+    linked = _core.Machine.read("p100-pcie")
+    assert _core.gpu_balance(_core.gpu_with_remote_bandwidth(linked, 200e9)) == _core.gpu_balance(linked)
+    with pytest.raises(_core.InvalidError, match="a bandwidth above 0 is needed"):
+        _core.gpu_with_remote_bandwidth(machine, 0)
+    with pytest.raises(_core.InvalidError, match=r"has no \[\[gpu\]\]"):
+        _core.gpu_with_remote_bandwidth(_core.Machine.read("ddr5-cxl"), 1e9)

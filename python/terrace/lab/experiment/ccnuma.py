@@ -89,6 +89,10 @@ class Study:
         self.size = size
         self.rules = rules(small)
 
+    def machine(self) -> _core.Machine:
+        """On which the programs run."""
+        return _core.Machine.read(MACHINE)
+
     def path(self, program: str, rule: Rule) -> Path:
         """Of an answer."""
         return self.folder / "answers" / program / f"{rule.name}.json"
@@ -144,7 +148,7 @@ def make_trace(study: Study, program: str) -> None:
 
 def answer(study: Study, program: str, rule: Rule) -> None:
     """Simulates the program under the rule and keeps what came of it."""
-    machine = _core.Machine.read(MACHINE)
+    machine = study.machine()
     trace = str(study.trace(program))
     if rule.kind == "oracle":
         before = study.get(program, Rule(FIRST))["page_accesses"]

@@ -23,6 +23,7 @@ from terrace.lab.experiment.ccnuma_figures import (
     speedup,
     with_mean,
 )
+from terrace.lab.experiment.ccnuma_links import Links, section
 from terrace.lab.experiment.page import Report, Section
 from terrace.lab.experiment.pictures import Level
 from terrace.lab.experiment.tables import Row, Table, geometric_mean
@@ -58,7 +59,7 @@ def copied_speedup(study: Study, program: str) -> float:
     return run_time(study, program, REMOTE) / (run_time(study, program, LOCAL) + copying)
 
 
-def report(study: Study) -> Report:
+def report(study: Study, links: Links) -> Report:
     """Of all answers, which have to be there."""
     return Report(
         "Page placement on a GPU over a coherent link",
@@ -75,6 +76,7 @@ def report(study: Study) -> Report:
             _combined(study),
             beyond(study),
             _bandwidth(study),
+            section(links),
         ],
     )
 

@@ -83,9 +83,9 @@ observe::PlaceLoad PolicyDecider::load_of(std::size_t memory, std::uint64_t byte
   const auto& of = gpu_.memories[memory];
   observe::PlaceLoad load;
   load.reads = static_cast<double>(bytes) / k_line_bytes;
-  load.utilisation = std::min(1.0, static_cast<double>(bytes) / (of.bytes_per_second * length.value));
-  load.latency = observe::loaded_latency(unloaded_latency(gpu_, of), Seconds{k_line_bytes / of.bytes_per_second},
-                                         load.utilisation);
+  load.utilisation = std::min(1.0, static_cast<double>(bytes) / (of.reached_bytes_per_second() * length.value));
+  load.latency = observe::loaded_latency(unloaded_latency(gpu_, of),
+                                         Seconds{k_line_bytes / of.reached_bytes_per_second()}, load.utilisation);
   return load;
 }
 
@@ -119,8 +119,8 @@ strategy::Tiers PolicyDecider::tiers() const {
   tiers.slow = gpu_.memories[1].place;
   tiers.capacity = Bytes{capacity_};
   tiers.free = Bytes{capacity_ - std::min(capacity_, used_)};
-  tiers.fast_bandwidth = BytesPerSecond{gpu_.memories[0].bytes_per_second};
-  tiers.slow_bandwidth = BytesPerSecond{gpu_.memories[1].bytes_per_second};
+  tiers.fast_bandwidth = BytesPerSecond{gpu_.memories[0].reached_bytes_per_second()};
+  tiers.slow_bandwidth = BytesPerSecond{gpu_.memories[1].reached_bytes_per_second()};
   return tiers;
 }
 

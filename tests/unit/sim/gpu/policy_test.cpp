@@ -5,6 +5,8 @@
 #include <cmath>
 #include <memory>
 #include <numeric>
+#include <utility>
+#include <vector>
 
 #include "core/error.hpp"
 #include "machine.hpp"
@@ -187,6 +189,32 @@ TEST(GpuPolicies, SharesAreExact) {
     const auto memories = decider.initial({}, 7000);
     const auto own = std::count(memories.begin(), memories.end(), 0);
     EXPECT_NEAR(static_cast<double>(own), share * 7000, 1) << share;
+  }
+}
+
+// Keeps the bandwidths that it was told of.
+class Listening final : public strategy::Policy {
+ public:
+  explicit Listening(std::vector<double>& told) : told_(told) {}
+  [[nodiscard]] strategy::PolicyNeeds needs() const override { return {.interval = {}, .touches = 1}; }
+  void decide(const observe::Observation&, const strategy::Tiers&, strategy::PolicyChoice&) override {}
+  void touched(ChunkId, const strategy::Tiers& tiers, strategy::PolicyChoice&) override {
+    told_ = {tiers.fast_bandwidth.value, tiers.slow_bandwidth.value};
+  }
+
+ private:
+  std::vector<double>& told_;
+};
+
+TEST(GpuPolicies, HearWhatALinkLetsThrough) {
+  const auto trace = sweeps(1, 10);
+  auto gpu = test_gpu();
+  for (const auto [link, slow] : {std::pair(0.0, 80e9), std::pair(12e9, 12e9), std::pair(450e9, 80e9)}) {
+    gpu.memories[1].link_bytes_per_second = link;
+    std::vector<double> told;
+    PolicyDecider decider(gpu, std::make_unique<Listening>(told), k_all);
+    run_with(trace, gpu, decider);
+    EXPECT_EQ(told, (std::vector<double>{200e9, slow}));
   }
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +10,7 @@ import typer
 
 from terrace import _core
 from terrace.errors import WrongCallError
-from terrace.lab.experiment import ccnuma, ccnuma_page
+from terrace.lab.experiment import ccnuma, ccnuma_links, ccnuma_page
 from terrace.lab.experiment.command import CORES, UNFINISHED, Jobs, Only, Output, StopAfter
 
 _EPILOG = """\b
@@ -43,12 +44,19 @@ def ccnuma_verb(
     folder = output or Path("out/ccnuma")
     size = ccnuma.FEW if small else "paper"
     study = ccnuma.Study(folder / size, programs, size, small)
-    before = len(study.missing())
-    is_done = study.run(jobs, None if stop_after is None else 60 * stop_after)
-    left = len(study.missing())
-    print(f"{before - left} runs answered, {len(programs) * len(study.rules) - before} had been; {folder}")
+    links = ccnuma_links.Links(study, small)
+    missing = len(study.missing()) + len(links.missing())
+    end = None if stop_after is None else time.monotonic() + 60 * stop_after
+    is_done = study.run(jobs, _left(end)) and links.run(jobs, _left(end))
+    left = len(study.missing()) + len(links.missing())
+    count = len(programs) * len(study.rules) + links.count()
+    print(f"{missing - left} runs answered, {count - missing} had been; {folder}")
     if not is_done:
         print(f"the time is up: {left} are left; the same command goes on")
         raise typer.Exit(UNFINISHED)
-    ccnuma_page.report(study).write(folder)
+    ccnuma_page.report(study, links).write(folder)
     print(f"tables and pictures: {folder}; report: {folder / 'report.html'}")
+
+
+def _left(end: float | None) -> float | None:
+    return None if end is None else max(end - time.monotonic(), 0)

@@ -6,12 +6,12 @@ from harness import Line, Measured
 from terrace import _core
 from terrace.lab.experiment import ccnuma
 from terrace.lab.experiment.ccnuma import STATIC
-from terrace.lab.experiment.ccnuma_page import LOCAL, ORACLE, REMOTE
+from terrace.lab.experiment.ccnuma_figures import ORACLE
 
 from gpu_placement_lines.common import programs, study, trace
 
 NEVER = 0xFFFFFFFF  # accesses
-FAULT = "first-touch"  # how the names of rules begin in which pages move by fault
+PAGE_CYCLES = 2000  # more than a page takes that moves alone
 COLD = 0.05  # of the time, beside the cold misses that are counted
 
 
@@ -22,7 +22,7 @@ def infinite() -> Measured:
     for name in programs():
         path = trace(name)
         remote = _core.simulate_gpu_share(about, path, 0.0)
-        never = _core.simulate_gpu_touch(about, path, NEVER)
+        never = _core.simulate_gpu_policy(about, path, "touch", NEVER)
         if (remote["cycles"], remote["counts"]) != (never["cycles"], never["counts"]):
             differ.append(f"{name}: {remote['cycles']} and {never['cycles']} cycles")
     return Measured(
@@ -32,22 +32,19 @@ def infinite() -> Measured:
 
 
 def free_first_touch() -> Measured:
-    """Pages come when they are first touched, and that costs nothing: what is left are the accesses that wait for
-    it, one a page at least."""
-    found = study()
-    free = [rule for rule in found.rules if rule.name.startswith(FAULT) and rule.shootdown == 0]
-    if not free:
-        return Measured(f"not there: no rule of the study is a free {FAULT}", False)
+    """Every program at its smallest size. All accesses are to the GPU's own memory, byte for byte as if all had been
+    there; what is left are the accesses that wait for a page, each at most once as long as all pages one by one."""
+    about = _core.Machine.read(ccnuma.MACHINE)
     lines, holds = [], True
-    for name in found.programs:
-        local, remote = (found.get(name, rule) for rule in (LOCAL, REMOTE))
-        touched = found.get(name, free[0])
-        # At the most each page that is touched costs the way to the other memory once, one after the other.
-        pages = sum(count > 0 for count in remote["page_accesses"])
+    for name in programs():
+        path = trace(name)
+        local = _core.simulate_gpu_share(about, path, 1.0)
+        touched = _core.simulate_gpu_policy(about, path, "first-touch", shootdown=0, fault=0)
         cold = touched["seconds"] / local["seconds"] - 1
-        most = pages * remote["copy_seconds"] / max(len(remote["page_accesses"]), 1) / local["seconds"]
-        holds = holds and -COLD <= cold <= most + COLD
-        lines.append(f"{name}: {cold:+.1%} of all local, {pages} pages come, {most:.1%} if one after the other")
+        most = touched["moved_pages"] * PAGE_CYCLES / local["cycles"]
+        same = [touched["counts"][key] == local["counts"][key] for key in ("l1_loads", "l1_stores")]
+        holds = holds and all(same) and touched["demand_bytes"][1] == 0 and -COLD <= cold <= most + COLD
+        lines.append(f"{name}: {cold:+.1%} of all local, {touched['moved_pages']} pages come")
     return Measured("\n".join(lines), holds)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from harness import ROOT, Line, Measured
 from terrace import _core
 from terrace.lab.experiment import ccnuma
-from terrace.lab.experiment.ccnuma_page import LOCAL, speedup
+from terrace.lab.experiment.ccnuma_figures import LOCAL, speedup
 
 from gpu_placement_lines import traces
 from gpu_placement_lines.common import Run, fresh, machine, study

@@ -210,15 +210,16 @@ void bind_gpu(nb::module_& module) {
       [](const machine::Machine& machine, const std::string& path, const std::string& policy,
          std::uint32_t threshold, std::uint32_t range, bool balanced, bool evicts, bool reverses,
          std::optional<std::uint32_t> shootdown, const std::string& allocations,
-         std::optional<std::uint64_t> memory) {
-        const auto gpu = with_shootdown(machine, shootdown);
+         std::optional<std::uint64_t> memory, std::optional<std::uint32_t> fault) {
+        auto gpu = with_shootdown(machine, shootdown);
+        gpu.fault = fault.value_or(gpu.fault);
         const strategy::TouchRules rules{threshold, range, balanced, evicts, reverses};
         PolicyDecider decider(gpu, strategy::make_gpu_policy(policy, rules), capacities(machine, memory).front());
         return as_dict(simulate(machine, gpu, {path, allocations}, decider, memory), machine);
       },
       "machine"_a, "path"_a, "policy"_a, "threshold"_a = 1, "range"_a = 0, "balanced"_a = false,
       "evicts"_a = false, "reverses"_a = false, "shootdown"_a = nb::none(), "allocations"_a = "",
-      "memory"_a = nb::none(),
+      "memory"_a = nb::none(), "fault"_a = nb::none(),
       "A run in which a policy moves pages; the rules from threshold to reverses are those of \"touch\".");
   module.def(
       "gpu_balance",

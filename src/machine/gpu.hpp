@@ -29,18 +29,22 @@ struct GpuCache {
 struct GpuMemory {
   PlaceId place = 0;
   std::uint32_t channels = 0;
-  std::uint32_t banks = 0;           // of a channel
-  std::uint32_t row_bytes = 0;       // of a bank
-  double bytes_per_second = 0;       // of all channels
-  double command_hertz = 0;          // the clock of the following times
-  std::uint32_t row_to_column = 0;   // RCD
-  std::uint32_t precharge = 0;       // RP
-  std::uint32_t row_cycle = 0;       // RC: between two activations of a bank
-  std::uint32_t read_latency = 0;    // CL
-  std::uint32_t write_latency = 0;   // WR: from a write to the precharge behind it
-  std::uint32_t queue = 0;           // requests of a channel among which the next is chosen
-  std::uint32_t link_latency = 0;    // each way, beyond the GPU's own network
-  double link_bytes_per_second = 0;  // each way; 0: the link holds nothing back
+  std::uint32_t banks = 0;          // of a channel
+  std::uint32_t row_bytes = 0;      // of a bank
+  double bytes_per_second = 0;      // of all channels
+  double command_hertz = 0;         // the clock of the following times
+  std::uint32_t row_to_column = 0;  // RCD
+  std::uint32_t precharge = 0;      // RP
+  std::uint32_t row_cycle = 0;      // RC: between two activations of a bank
+  std::uint32_t read_latency = 0;   // CL
+  std::uint32_t write_latency = 0;  // WR: from a write to the precharge behind it
+  std::uint32_t write_to_read = 0;  // the bus idles before a read that follows a write
+  std::uint32_t read_to_write = 0;
+  std::uint32_t refresh_interval = 0;  // REFI
+  std::uint32_t refresh = 0;           // RFC: no bank can be used for so long; 0: it need not be
+  std::uint32_t queue = 0;             // requests of a channel among which the next is chosen
+  std::uint32_t link_latency = 0;      // each way, beyond the GPU's own network
+  double link_bytes_per_second = 0;    // each way; 0: the link holds nothing back
 
   // What reads can get of it: the channels' bandwidth, or the link's where that is less.
   [[nodiscard]] double reached_bytes_per_second() const {

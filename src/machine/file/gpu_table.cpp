@@ -56,6 +56,10 @@ constexpr std::array k_memory_numbers{
     Number<GpuMemory>{"row_cycle", &GpuMemory::row_cycle},
     Number<GpuMemory>{"read_latency", &GpuMemory::read_latency},
     Number<GpuMemory>{"write_latency", &GpuMemory::write_latency},
+    Number<GpuMemory>{"write_to_read", &GpuMemory::write_to_read, 0},
+    Number<GpuMemory>{"read_to_write", &GpuMemory::read_to_write, 0},
+    Number<GpuMemory>{"refresh_interval", &GpuMemory::refresh_interval},
+    Number<GpuMemory>{"refresh", &GpuMemory::refresh, 0},
     Number<GpuMemory>{"queue", &GpuMemory::queue, 1, 4096},
     Number<GpuMemory>{"link_latency", &GpuMemory::link_latency, 0},
 };
@@ -94,6 +98,9 @@ GpuMemory read_memory(const TomlTable& table, const Names& places) {
   GpuMemory memory;
   memory.place = static_cast<PlaceId>(places.find(table, "place"));
   read_numbers(table, k_memory_numbers, memory);
+  if (memory.refresh >= memory.refresh_interval)
+    table.refuse("refresh", "it takes as long as the time between two refreshes, " +
+                                std::to_string(memory.refresh_interval) + " cycles; write less");
   memory.row_bytes = static_cast<std::uint32_t>(read_lines(table, "row"));
   memory.bytes_per_second = table.bandwidth("bandwidth").value;
   memory.command_hertz = table.frequency("clock");

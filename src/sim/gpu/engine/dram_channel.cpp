@@ -19,6 +19,11 @@ DramChannel::DramChannel(const machine::GpuMemory& memory, double core_hertz)
   row_cycle_ = memory.row_cycle * scale;
   read_latency_ = memory.read_latency * scale;
   write_latency_ = memory.write_latency * scale;
+  write_to_read_ = memory.write_to_read * scale;
+  read_to_write_ = memory.read_to_write * scale;
+  refresh_interval_ = memory.refresh_interval * scale;
+  refresh_ = memory.refresh * scale;
+  next_refresh_ = refresh_ > 0 ? refresh_interval_ : std::numeric_limits<double>::infinity();
   for (auto& bank : banks_) bank.activated = -row_cycle_;
 }
 
@@ -40,11 +45,13 @@ void DramChannel::add(Cycle now, std::uint64_t line, std::uint32_t bytes, Transf
 void DramChannel::take_in(Waiting waiting) {
   auto& bank = banks_[waiting.bank];
   if (bank.row == waiting.row) ++bank.hits;
+  if (waiting.writes()) ++writes_;
   queue_.push_back(waiting);
 }
 
 Cycle DramChannel::run(Cycle now_cycle) {
   const auto now = static_cast<double>(now_cycle);
+  refresh(now);
   // A transfer may begin within the cycle: the bus does not wait for the core's clock.
   while (bus_free_ < now + 1 && transfer(std::max(now, bus_free_))) {
   }
@@ -54,6 +61,28 @@ Cycle DramChannel::run(Cycle now_cycle) {
   for (const auto& bank : banks_)
     if (bank.hits != 0) next = std::min(next, std::max(bank.ready, bus_free_));
   return std::max(now_cycle + 1, static_cast<Cycle>(std::floor(next)));
+}
+
+// All banks at once. It begins when it is due and the bus is free; of those that fell into a time in which nobody
+// came only the last one counts.
+void DramChannel::refresh(double now) {
+  if (now < next_refresh_) return;
+  const auto due = next_refresh_ + std::floor((now - next_refresh_) / refresh_interval_) * refresh_interval_;
+  next_refresh_ = due + refresh_interval_;
+  bus_free_ = std::max(bus_free_, due) + refresh_;
+  for (auto& bank : banks_) {
+    bank.row = -1;
+    bank.hits = 0;
+    bank.activated = bus_free_ - row_cycle_;
+  }
+}
+
+// Writes gather, so that the bus turns seldom: they go first from when they fill half of the queue until they fill
+// an eighth.
+bool DramChannel::prefers_writes() {
+  if (writes_ >= (window_ + 1) / 2) drains_ = true;
+  if (writes_ <= window_ / 8) drains_ = false;
+  return drains_;
 }
 
 void DramChannel::open_rows(double now) {
@@ -71,17 +100,27 @@ void DramChannel::open_rows(double now) {
 }
 
 bool DramChannel::transfer(double now) {
-  const auto chosen = std::find_if(queue_.begin(), queue_.end(), [&](const Waiting& waiting) {
-    const auto& bank = banks_[waiting.bank];
-    return bank.row == waiting.row && bank.ready <= now;
-  });
+  const bool writes_first = prefers_writes();
+  auto chosen = queue_.end();
+  for (auto at = queue_.begin(); at != queue_.end(); ++at) {
+    const auto& bank = banks_[at->bank];
+    if (bank.row != at->row || bank.ready > now) continue;
+    if (chosen == queue_.end()) chosen = at;
+    if (at->writes() != writes_first) continue;
+    chosen = at;
+    break;
+  }
   if (chosen == queue_.end()) return false;
   auto& bank = banks_[chosen->bank];
   const auto busy = chosen->bytes * cycles_per_byte_;
-  bus_free_ = now + busy;
-  const bool writes =
-      chosen->owner.kind != TransferOwner::Kind::fill && chosen->owner.kind != TransferOwner::Kind::move_read;
-  if (writes) bank.last_write = bus_free_ + write_latency_;
+  const bool writes = chosen->writes();
+  const auto turn = writes == wrote_ ? 0 : writes ? read_to_write_ : write_to_read_;
+  wrote_ = writes;
+  bus_free_ = std::max(now, bus_free_ + turn) + busy;
+  if (writes) {
+    --writes_;
+    bank.last_write = bus_free_ + write_latency_;
+  }
   const auto done = bus_free_ + (writes ? 0 : read_latency_);
   started_.push_back({static_cast<Cycle>(std::ceil(done)), chosen->owner, chosen->access});
   --bank.hits;

@@ -71,8 +71,13 @@ class DramChannel {
     std::uint32_t bytes = 0;
     TransferOwner owner;
     model::CamatMeter::Miss access = 0;
+    [[nodiscard]] bool writes() const {
+      return owner.kind != TransferOwner::Kind::fill && owner.kind != TransferOwner::Kind::move_read;
+    }
   };
   void take_in(Waiting waiting);
+  void refresh(double now);
+  [[nodiscard]] bool prefers_writes();
   void open_rows(double now);
   bool transfer(double now);
   void count(const Waiting& waiting);
@@ -81,12 +86,17 @@ class DramChannel {
   std::uint32_t lines_per_row_;
   std::uint32_t window_;
   double cycles_per_byte_;
-  double row_to_column_, precharge_, row_cycle_, read_latency_, write_latency_;
+  double row_to_column_, precharge_, row_cycle_, read_latency_, write_latency_, write_to_read_, read_to_write_;
+  double refresh_interval_, refresh_;
   std::vector<Bank> banks_;
   std::vector<Waiting> queue_;  // the oldest first, at most window_
   std::deque<Waiting> behind_;
   std::vector<Completion> started_;
   double bus_free_ = 0;
+  double next_refresh_;
+  bool wrote_ = false;        // last
+  bool drains_ = false;       // writes go first
+  std::uint32_t writes_ = 0;  // in the queue
   DramCounts counts_;
   model::CamatMeter camat_;
 };

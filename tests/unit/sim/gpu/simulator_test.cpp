@@ -62,6 +62,27 @@ TEST(GpuSimulator, StreamingReachesThePeak) {
 
 // Two memories at once: the slower finish of the two is the whole's, and the best split is that of their
 // bandwidths.
+// What refresh takes is lost, and so is what the bus takes to turn: more of it where fewer writes gather.
+TEST(GpuSimulator, RefreshAndTurnsOfTheBusTakeTheirTime) {
+  const auto trace = streaming(2000);
+  auto gpu = test_gpu();
+  const auto time = [&] { return static_cast<double>(simulate(trace, gpu, SharedPages(1)).cycles); };
+  gpu.memories[0].refresh = 0;
+  const auto without = time();
+  for (const std::uint32_t refresh : {180U, 360U, 720U}) {
+    gpu.memories[0].refresh = refresh;
+    const auto share = refresh / 3604.0;
+    EXPECT_NEAR(time() / without, 1 / (1 - share), 0.3 * share) << refresh;
+  }
+  gpu.memories[0].refresh = 0;
+  const auto mixed_trace = mixed(3);
+  const auto mixed_time = [&] { return simulate(mixed_trace, gpu, SharedPages(1)).cycles; };
+  gpu.memories[0].write_to_read = gpu.memories[0].read_to_write = 0;
+  const auto free_turns = mixed_time();
+  gpu.memories[0].write_to_read = gpu.memories[0].read_to_write = 30;
+  EXPECT_GT(mixed_time(), free_turns);
+}
+
 TEST(GpuSimulator, SplitsGiveWhatBothMemoriesGive) {
   const auto gpu = test_gpu();
   const auto trace = streaming(1500);

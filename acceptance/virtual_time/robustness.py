@@ -23,7 +23,7 @@ COLUMNS = 3
 HEAD = "<II8sIIIIq"  # src/sim/recording_frame.hpp
 
 
-def _decompressed(stored: bytes, size: int) -> bytes:
+def decompressed(stored: bytes, size: int) -> bytes:
     zstd = ctypes.CDLL("libzstd.so.1")
     zstd.ZSTD_decompress.restype = ctypes.c_size_t
     into = ctypes.create_string_buffer(max(size, 1))
@@ -42,7 +42,7 @@ def _frames(recording: bytes) -> Iterator[list[bytes]]:
         at += struct.calcsize(HEAD) + 12 * COLUMNS + 4
         columns = []
         for stored, size in zip(sizes[0::3], sizes[1::3], strict=True):
-            columns.append(_decompressed(recording[at : at + stored], size))
+            columns.append(decompressed(recording[at : at + stored], size))
             at += stored
         if number > 0:
             yield columns

@@ -1,0 +1,84 @@
+"""The study's answers, traces of programs and changed machine files, which several lines use."""
+
+from __future__ import annotations
+
+import functools
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+from harness import ROOT, SETTINGS, Unavailable
+from harness import work as work_of
+from planning_lines.common import experimented
+from terrace import _core
+from terrace.lab.experiment import ccnuma
+
+Run = dict[str, Any]
+
+
+def work() -> Path:
+    """What these lines build and keep is there."""
+    return work_of("gpu-placement")
+
+
+def fresh(name: str) -> Path:
+    """An empty folder of that name."""
+    folder = work() / name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder
+
+
+def programs() -> list[str]:
+    """All GPU programs that are shipped."""
+    return [name for name, *_ in _core.gpu_programs()]
+
+
+def size() -> str:
+    """Of the programs, as this call asks for it."""
+    return ccnuma.FEW if getattr(SETTINGS, "small", False) else "paper"
+
+
+@functools.cache
+def study() -> ccnuma.Study:
+    """`terrace lab experiment ccnuma`, whole: a given folder's, or run here, where it goes on if interrupted.
+    Raises Unfinished where the time is up, Unavailable where a given folder lacks answers."""
+    small = size() == ccnuma.FEW
+    folder = getattr(SETTINGS, "study", None)
+    if folder is None:
+        folder = experimented("ccnuma", size(), *(["--small"] if small else []))
+    found = ccnuma.Study(folder / size(), programs(), size(), small)
+    if missing := found.missing():
+        raise Unavailable(f"{folder} lacks {len(missing)} answers")
+    return found
+
+
+def answers() -> list[tuple[str, ccnuma.Rule, Run]]:
+    """Every answer of the study: program, rule, run."""
+    return [(name, rule, study().get(name, rule)) for name in study().programs for rule in study().rules]
+
+
+@functools.cache
+def trace(program: str, of: str = "test") -> str:
+    """The path of a program's trace of warps, which each call of this program makes once."""
+    path = work() / "traces" / f"{program}-{of}.warps"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _core.write_warps(program, of, str(path))
+    return str(path)
+
+
+def machine(**changed: int) -> _core.Machine:
+    """The study's machine with other numbers in [[gpu]] and [gpu.l1]: `processors`, `l1_mshrs`."""
+    text = (ROOT / "machines" / f"{ccnuma.MACHINE}.toml").read_text(encoding="utf-8")
+    for key, number in changed.items():
+        table, name = ("[gpu.l1]", "mshrs") if key == "l1_mshrs" else ("[[gpu]]", key)
+        before, head, after = text.partition(f"\n{table}")
+        after, times = re.subn(rf"(?m)^{name} = \d+", f"{name} = {number}", after, count=1)
+        if times != 1:
+            raise LookupError(f"{ccnuma.MACHINE} has no {name} in {table}")
+        text = before + head + after
+    path = work() / "machines" / ("-".join(f"{key}-{number}" for key, number in changed.items()) + ".toml")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return _core.Machine.read(str(path))

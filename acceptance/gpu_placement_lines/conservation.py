@@ -1,0 +1,42 @@
+"""Nothing is lost: the counters of every run of the study, level by level."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from harness import Line, Measured
+from terrace.lab.experiment.gpu_laws import broken_laws
+
+from gpu_placement_lines.common import answers
+
+
+def conservation() -> Measured:
+    """The study ends with an error where a run breaks a law; here its answers are read again."""
+    sums: Counter[str] = Counter()
+    runs, broken = 0, []
+    for program, rule, run in answers():
+        runs += 1
+        broken += [f"{program} under {rule.name}: {law}" for law in broken_laws(run)]
+        sums.update(run["counts"])
+        sums["dram_bytes"] += sum(run["demand_bytes"]) + sum(run["move_bytes"])
+    missed = sums["l1_loads"] - sums["l1_hits"] - sums["l1_merges"] + sums["l1_atomics"]
+    asked = sums["l2_fetched_bytes"] + sums["l2_written_bytes"] + 2 * sums["copied_bytes"]
+    text = [
+        f"{runs} runs, {len(broken)} break a law; summed over all:",
+        f"L1 misses less merges {missed}, L2 reads {sums['l2_reads']}",
+        f"L2 misses {sums['l2_fetched_bytes']} B, write-backs {sums['l2_written_bytes']} B, moves "
+        f"{2 * sums['copied_bytes']} B, together {asked} B; DRAM {sums['dram_bytes']} B",
+        f"pages in another's frame or in none: {sums['misplaced_pages']}",
+        *broken[:5],
+    ]
+    return Measured("\n".join(text), runs > 0 and not broken)
+
+
+LINES = [
+    Line(
+        "conservation",
+        "in every run: L1 misses less merges = L2 reads; L2 misses + write-backs + moves = DRAM bytes; every page "
+        "in exactly one place",
+        conservation,
+    )
+]

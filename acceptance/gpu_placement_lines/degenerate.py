@@ -1,0 +1,83 @@
+"""Rules that have to agree, and what no rule may beat."""
+
+from __future__ import annotations
+
+from harness import Line, Measured
+from terrace import _core
+from terrace.lab.experiment import ccnuma
+from terrace.lab.experiment.ccnuma import STATIC
+from terrace.lab.experiment.ccnuma_page import LOCAL, ORACLE, REMOTE
+
+from gpu_placement_lines.common import programs, study, trace
+
+NEVER = 0xFFFFFFFF  # accesses
+FAULT = ("first-touch", "fault")  # how the names of rules begin in which pages move by fault
+COLD = 0.05  # of the time, beside the cold misses that are counted
+
+
+def infinite() -> Measured:
+    """Every program at its smallest size, to the cycle."""
+    about = _core.Machine.read(ccnuma.MACHINE)
+    differ = []
+    for name in programs():
+        path = trace(name)
+        remote = _core.simulate_gpu_share(about, path, 0.0)
+        never = _core.simulate_gpu_touch(about, path, NEVER)
+        if (remote["cycles"], remote["counts"]) != (never["cycles"], never["counts"]):
+            differ.append(f"{name}: {remote['cycles']} and {never['cycles']} cycles")
+    return Measured(
+        "\n".join([f"{len(programs()) - len(differ)} of {len(programs())} programs to the cycle", *differ]),
+        not differ,
+    )
+
+
+def free_first_touch() -> Measured:
+    """Pages come when they are first touched, and that costs nothing: what is left are the accesses that wait for
+    it, one a page at least."""
+    found = study()
+    free = [rule for rule in found.rules if rule.name.startswith(FAULT) and rule.shootdown == 0]
+    if not free:
+        return Measured(f"not there: no rule of the study is a free {FAULT[0]}", False)
+    lines, holds = [], True
+    for name in found.programs:
+        local, remote = (found.get(name, rule) for rule in (LOCAL, REMOTE))
+        touched = found.get(name, free[0])
+        # At the most each page that is touched costs the way to the other memory once, one after the other.
+        pages = sum(count > 0 for count in remote["page_accesses"])
+        cold = touched["seconds"] / local["seconds"] - 1
+        most = pages * remote["copy_seconds"] / max(len(remote["page_accesses"]), 1) / local["seconds"]
+        holds = holds and -COLD <= cold <= most + COLD
+        lines.append(f"{name}: {cold:+.1%} of all local, {pages} pages come, {most:.1%} if one after the other")
+    return Measured("\n".join(lines), holds)
+
+
+def oracle() -> Measured:
+    """Every answer of the study. The oracle splits by the bandwidths, and knows nothing of latency."""
+    found = study()
+    beaten, runs = [], 0
+    for name in found.programs:
+        best = found.get(name, ORACLE)["seconds"]
+        for rule in found.rules:
+            if rule == ORACLE:
+                continue
+            runs += 1
+            gain = best / found.get(name, rule)["seconds"] - 1
+            if gain > 0:
+                beaten.append((gain, name, rule))
+    by_program = {name: [one for one in beaten if one[1] == name] for name in found.programs}
+    moving = sum(rule not in STATIC for _, _, rule in beaten)
+    lines = [f"{len(beaten)} of {runs} runs are faster than their program's oracle, {moving} of them with moves"]
+    for name, own in by_program.items():
+        ranked = sorted(own, key=lambda one: -one[0])
+        most = [ranked[:1], [one for one in ranked if one[2] not in STATIC][:1]]
+        said = dict.fromkeys(f"{rule.name} by {gain:.2%}" for each in most for gain, _, rule in each)
+        if said:
+            lines.append(f"{name}: {len(own)} rules, the most {', '.join(said)}")
+    return Measured("\n".join(lines), runs > 0 and not beaten)
+
+
+LINES = [
+    Line("infinite threshold", "equals access over the link alone, to the cycle", infinite),
+    Line("free first touch", "equals all local less cold misses", free_first_touch),
+    Line("oracle", "no rule beats it in any run of the study", oracle),
+]

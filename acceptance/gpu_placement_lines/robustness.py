@@ -1,0 +1,218 @@
+"""Traces that are cut off, damaged, or made of whatever bytes: `terrace lab gpu` on each, and both readers under a
+fuzzer."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import random
+import re
+import struct
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from harness import ROOT, SETTINGS, TERRACE, Line, Measured, run
+from main_job.robustness import GOAL_SECONDS, SEED, Fuzzed, build_fuzzers, judge, read_log
+from terrace import _core, cli
+from virtual_time.robustness import decompressed
+
+from gpu_placement_lines import traces
+from gpu_placement_lines.common import fresh
+
+PROGRAM = "needle"  # the smallest trace
+PROCESSES = 40  # of the cases that are given to a process of its own, too
+RANDOM = 3000  # changes of bytes of a text
+# What an address or a number that was changed may make of a trace that is whole: a wrong call, which says so.
+OTHER = ("is in no allocation", "than an SM has", "allocations of more than")
+
+
+# --- what the command line says ----------------------------------------------------------------------------------
+
+
+def _said(*words: str) -> tuple[int, str]:
+    """What `terrace lab gpu` ends with and says, in this process: a process for each of ten thousand files takes
+    an hour."""
+    before, error = sys.argv, io.StringIO()
+    sys.argv = ["terrace", "lab", "gpu", *words]
+    try:
+        with contextlib.redirect_stderr(error), contextlib.redirect_stdout(io.StringIO()):
+            cli.main()
+    except SystemExit as ended:
+        return int(ended.code or 0), error.getvalue()
+    finally:
+        sys.argv = before
+    return 0, error.getvalue()
+
+
+class _Cases:
+    """What came of damaged files."""
+
+    def __init__(self, folder: Path, every: int) -> None:
+        self.folder = folder
+        self.every = every  # so many cases one is given to a process
+        self.counts: Counter[str] = Counter()
+        self.wrong: list[str] = []
+
+    def give(self, what: str, *words: str, may_be_read: bool) -> None:
+        """One call; a few are made by a process of its own, which has to say the same."""
+        status, said = _said(*words)
+        verdict = self._verdict(status, said)
+        self.counts[verdict] += 1
+        if verdict == "wrong" or (verdict != "refused" and not may_be_read):
+            self.wrong.append(f"{what}: {status}, {said.strip()[:200]!r}")
+        if sum(self.counts.values()) % self.every == 0:
+            done = run([TERRACE, "lab", "gpu", *words], check=False)
+            self.counts["by a process"] += 1
+            if (done.returncode, done.stderr) != (status, said):
+                self.wrong.append(f"{what}: a process ends with {done.returncode}, {done.stderr.strip()[:200]!r}")
+
+    def _verdict(self, status: int, said: str) -> str:
+        if status == 0 and not said:
+            return "read"
+        if said.count("\n") != 1 or not said.removesuffix("\n").isprintable():
+            return "wrong"
+        if status == 1 and str(self.folder) in said and re.search(r", byte \d+: ", said):
+            return "refused"
+        return "wrong call" if status == 2 and any(each in said for each in OTHER) else "wrong"
+
+    def measured(self, *lines: str) -> Measured:
+        """It holds where nothing was wrong."""
+        counts = ", ".join(f"{verdict} {count}" for verdict, count in sorted(self.counts.items()))
+        holds = not self.wrong and self.counts["refused"] > 0
+        return Measured("\n".join([*lines, counts, *self.wrong[:5]]), holds)
+
+
+def warps() -> Measured:
+    """A program's trace: cut off at every byte, and with a bit turned in every byte."""
+    folder = fresh("damaged")
+    path = folder / "damaged.warps"
+    _core.write_warps(PROGRAM, "test", str(path))
+    whole = path.read_bytes()
+    cases = _Cases(folder, 2 * len(whole) // PROCESSES)
+    dice = random.Random(SEED)
+    for at in range(len(whole)):
+        path.write_bytes(whole[:at])
+        cases.give(f"cut off at {at}", str(path), may_be_read=False)
+        damaged = bytearray(whole)
+        damaged[at] ^= 1 << dice.randrange(8)
+        path.write_bytes(damaged)
+        cases.give(f"a bit of byte {at}", str(path), may_be_read=False)
+    return cases.measured(f"{PROGRAM} in {len(whole)} bytes: each cut off there, and each with a bit turned")
+
+
+def texts() -> Measured:
+    """An Accel-Sim trace: cut off behind each line of each file, and bytes changed at random."""
+    folder = fresh("damaged-text")
+    trace = traces.stream(folder, 2)
+    side = traces.side_file(trace)
+    files = [Path(trace).with_name(name) for name in ("kernel-1.traceg", "kernelslist.g", "allocations")]
+    whole = {path: path.read_bytes() for path in files}
+    cases = _Cases(folder, RANDOM // PROCESSES)
+    words = (trace, "--allocations", side)
+    for path in files:
+        ends = [found.end() for found in re.finditer(b"\n", whole[path])]
+        for end in [0, *ends[:-1]]:
+            path.write_bytes(whole[path][:end])
+            # A side file that ends early is one of fewer allocations.
+            cases.give(f"{path.name} cut off at {end}", *words, may_be_read=path.name == "allocations")
+        path.write_bytes(whole[path])
+    dice = random.Random(SEED)
+    for _ in range(RANDOM):
+        path = dice.choice(files)
+        damaged = bytearray(whole[path])
+        for _change in range(dice.randint(1, 3)):
+            at = dice.randrange(len(damaged))
+            damaged[at] = dice.randrange(256) if dice.random() < 0.5 else dice.choice(whole[path])
+        path.write_bytes(damaged)
+        cases.give(f"{path.name} with {bytes(damaged)[:60]!r}", *words, may_be_read=True)
+        path.write_bytes(whole[path])
+    return cases.measured(f"{sum(len(text) for text in whole.values())} bytes in {len(files)} files")
+
+
+# --- fuzzers ----------------------------------------------------------------------------------------------------
+
+
+def _blocks(trace: bytes) -> bytes:
+    """As tests/fuzz/warp_file_fuzz.cpp takes them: a block's kind, the length of what it holds, and that."""
+    spans, at = bytearray(), 12
+    while at < len(trace):
+        kind, stored, size, _ = struct.unpack_from("<4I", trace, at)
+        held = trace[at + 16 : at + 16 + stored]
+        if kind == 3:
+            held = decompressed(held, size)
+        spans += struct.pack("<BH", kind, len(held[:0xFFFF])) + held[:0xFFFF]
+        at += 16 + stored
+    return bytes(spans)
+
+
+def _warp_seeds(folder: Path) -> Iterator[bytes]:
+    for program in ("needle", "pathfinder", "particlefilter"):
+        path = folder / f"{program}.warps"
+        _core.write_warps(program, "test", str(path))
+        trace = path.read_bytes()
+        yield b"\0" + trace
+        yield b"\1" + _blocks(trace)
+
+
+def _text_seeds(folder: Path) -> Iterator[bytes]:
+    makers: tuple[Callable[[Path], str], ...] = (
+        lambda where: traces.stream(where, 2),
+        lambda where: traces.chase(where, 20),
+        lambda where: traces.scatter(where, 1, 8),
+    )
+    for make in makers:
+        own = Path(make(folder)).parent
+        parts = [(own / name).read_bytes() for name in ("kernelslist.g", "allocations", "kernel-1.traceg")]
+        yield b"\0".join(parts)
+
+
+def _fuzzed(binary: Path, folder: Path, words: list[str]) -> Fuzzed:
+    seconds = SETTINGS.fuzz_seconds
+    options = [f"-max_total_time={seconds}", f"-seed={SEED}", "-max_len=65536", "-print_final_stats=1"]
+    with (folder / "log").open("w") as log:
+        done = subprocess.run(
+            [binary, *options, f"-artifact_prefix={folder}/found-", *words, folder / "corpus"],
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            cwd=folder,
+            timeout=seconds + 300,
+        )
+    return read_log(binary.name, done.returncode, folder)
+
+
+def fuzzers() -> Measured:
+    """Both at a time where there are two cores; what reads well is replayed on a small GPU."""
+    binaries = build_fuzzers(("warp_file_fuzz", "accelsim_fuzz"))
+    folder = fresh("fuzz")
+    makers = {"warp_file_fuzz": (_warp_seeds, []),
+              "accelsim_fuzz": (_text_seeds, [f"-dict={ROOT / 'tests/fuzz/accelsim.dict'}"])}  # fmt: skip
+    ready = []
+    for name, (seeds, words) in makers.items():
+        corpus = folder / name / "corpus"
+        corpus.mkdir(parents=True)
+        for number, seed in enumerate(seeds(folder)):
+            (corpus / f"seed{number}").write_bytes(seed)
+        ready.append((binaries / name, folder / name, words))
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return judge(list(pool.map(lambda one: _fuzzed(*one), ready)))
+
+
+LINES = [
+    Line(
+        "damaged traces",
+        "a trace of warps cut off at every byte, a bit turned in every byte: one line with file and byte, exit 1",
+        warps,
+    ),
+    Line(
+        "damaged Accel-Sim traces",
+        f"cut off behind every line: one line with file and byte, exit 1; {RANDOM} times random bytes: that, or "
+        "read, or one line that an address or a number is wrong, exit 2",
+        texts,
+    ),
+    Line("fuzzers", f"readers of both formats, and replays: {GOAL_SECONDS} s each, no crash", fuzzers),
+]

@@ -1,0 +1,172 @@
+"""What can be worked out by hand, measured through the product: traces that are written here, as Accel-Sim's
+tracer writes them, on the study's machine file or on one with other numbers."""
+
+from __future__ import annotations
+
+import functools
+import math
+import tomllib
+from typing import Any
+
+from harness import ROOT, Line, Measured
+from terrace import _core
+from terrace.lab.experiment import ccnuma
+from terrace.lab.experiment.ccnuma_page import LOCAL, speedup
+
+from gpu_placement_lines import traces
+from gpu_placement_lines.common import Run, fresh, machine, study
+
+CTAS = 6000  # of the stream: 24 MiB
+STEPS = 4000  # of the chase
+LEAST, MOST = 0.80, 0.95  # of the peak
+NEAR = 0.05
+QUEUES = 0.25  # of the peak: beyond it random lines wait for each other in their banks
+MEMORIES = ("gddr", "ddr")
+SPLITS = (0.1, 0.3, 0.5, 0.6, 5 / 7, 0.8, 0.9)
+FREE = {"walk": 0, "l2_tlb_latency": 0}  # translations cost nothing
+
+
+@functools.cache
+def _described() -> dict[str, Any]:
+    """The machine file's [[gpu]]."""
+    text = (ROOT / "machines" / f"{ccnuma.MACHINE}.toml").read_text(encoding="utf-8")
+    gpu: dict[str, Any] = tomllib.loads(text)["gpu"][0]
+    return gpu
+
+
+@functools.cache
+def _made(name: str) -> str:
+    folder = fresh(f"truths-{name}")
+    makers = {
+        "stream": lambda: traces.stream(folder, CTAS),
+        "chase": lambda: traces.chase(folder, STEPS),
+        "scatter": lambda: traces.scatter(folder, 480, 64),
+    }
+    return makers[name]()
+
+
+def _replayed(name: str, share: float, on: _core.Machine | None = None) -> Run:
+    """With this share of the pages in the GPU's own memory."""
+    trace = _made(name)
+    about = on or _core.Machine.read(ccnuma.MACHINE)
+    return _core.simulate_gpu_share(about, trace, share, traces.side_file(trace))
+
+
+def _rate(run: Run) -> float:
+    """Bytes a second, of both memories."""
+    return float(sum(run["demand_bytes"]) / run["seconds"])
+
+
+def _peak(memory: int) -> float:
+    return float(_described()["memory"][memory]["bandwidth"].removesuffix("GB/s")) * 1e9
+
+
+def streams() -> Measured:
+    """Each memory alone. The model has neither refresh nor turns of the bus."""
+    said, holds = [], True
+    for memory, name in enumerate(MEMORIES):
+        rate, peak = _rate(_replayed("stream", 1.0 - memory)), _peak(memory)
+        holds = holds and LEAST <= rate / peak <= MOST
+        said.append(f"{name} {rate / 1e9:.1f} GB/s, {rate / peak:.1%} of {peak / 1e9:.0f}")
+    return Measured("; ".join(said), holds)
+
+
+def _latency(memory: int) -> dict[str, float]:
+    """What a line's load passes, in cycles: the parts of the machine file."""
+    gpu = _described()
+    of = gpu["memory"][memory]
+    clock = float(gpu["clock"].removesuffix("GHz")) * 1e9
+    command = clock / (float(of["clock"].removesuffix("MHz")) * 1e6)
+    return {
+        "network": 2 * gpu["network_latency"],
+        "link": 2 * of["link_latency"],
+        "L2": gpu["l2"]["latency"],
+        "row": (of["precharge"] + of["row_to_column"] + of["read_latency"]) * command,
+        "burst": traces.LINE * clock * of["channels"] / _peak(memory),
+        "answer": traces.LINE / gpu["network_bytes"],
+    }
+
+
+def chase() -> Measured:
+    """A load that the next one's address comes from. Translations are free; another row of the bank is open."""
+    lines, holds = [], True
+    free = machine(**FREE, l1_tlb=4096)
+    for memory, name in enumerate(MEMORIES):
+        parts = {"issue": _described()["instruction_latency"], **_latency(memory)}
+        expected = sum(parts.values())
+        took = _replayed("chase", 1.0 - memory, free)["cycles"] / STEPS
+        holds = holds and abs(took / expected - 1) <= NEAR
+        said = " + ".join(f"{part} {cycles:.4g}" for part, cycles in parts.items())
+        lines.append(f"{name}: {took:.1f} cycles a step, {took / expected - 1:+.1%} of {expected:.1f} = {said}")
+    return Measured("\n".join(lines), holds)
+
+
+def outstanding() -> Measured:
+    """Random lines that do not depend on each other: an SM has as many on their way as it has MSHRs."""
+    clock = float(_described()["clock"].removesuffix("GHz")) * 1e9
+    latency = sum(_latency(0).values())
+    rows, farthest = [], 0.0
+    for processors, mshrs in ((1, 1), (1, 4), (1, 16), (4, 4), (4, 16), (15, 1), (15, 4), (15, 16), (15, 64)):
+        run = _replayed("scatter", 1.0, machine(**FREE, processors=processors, l1_mshrs=mshrs))
+        law = processors * mshrs * traces.LINE * clock / latency
+        ratio = _rate(run) / min(law, _peak(0))
+        saturated = law > QUEUES * _peak(0)
+        if not saturated:
+            farthest = max(farthest, abs(ratio - 1))
+        rows.append(
+            f"{processors} SMs with {mshrs} lines each: {_rate(run) / 1e9:.1f} GB/s, {ratio - 1:+.1%} of "
+            + (f"{law / 1e9:.1f}" if law < _peak(0) else f"the peak ({law / 1e9:.0f} asked for)")
+            + (", not held to it" if saturated else "")
+        )
+    first = f"within {farthest:.1%} of the law below {QUEUES:.0%} of the peak, {latency:.0f} cycles a line"
+    return Measured("\n".join([first, *rows]), farthest <= NEAR)
+
+
+def splits() -> Measured:
+    """Against the law with the file's bandwidths, and with those that the stream reaches in each memory alone."""
+    alone = [_rate(_replayed("stream", 1.0)), _rate(_replayed("stream", 0.0))]
+    lines, reached, farthest = [], {}, 0.0
+    for share in SPLITS:
+        rate = reached[share] = _rate(_replayed("stream", share))
+        named, own = (min(a / share, b / (1 - share)) for a, b in ((_peak(0), _peak(1)), alone))
+        farthest = max(farthest, abs(rate / own - 1))
+        lines.append(
+            f"{share:.3f} in the GPU's memory: {rate / 1e9:.1f} GB/s, {rate / named - 1:+.1%} of "
+            f"{named / 1e9:.1f}, {rate / own - 1:+.1%} of what the stream reaches alone"
+        )
+    best = max(reached, key=lambda share: reached[share])
+    law = f"min({alone[0] / 1e9:.0f}/f, {alone[1] / 1e9:.0f}/(1-f))"
+    first = f"best at {best:.3f}; at most {farthest:.1%} from {law}"
+    return Measured("\n".join([first, *lines]), farthest <= NEAR and math.isclose(best, 5 / 7))
+
+
+def limits() -> Measured:
+    """The stream, and every program of the study under every rule."""
+    remote = _replayed("stream", 0.0)["cycles"]
+    local = remote / _replayed("stream", 1.0)["cycles"]
+    balanced = remote / _replayed("stream", 5 / 7)["cycles"]
+    lines = [f"stream: all local {local:.3f}x, balanced {balanced:.3f}x of all remote"]
+    found = study()
+    all_local = {name: speedup(found, name, LOCAL) for name in found.programs}
+    all_rules = {
+        f"{name} under {rule.name}": speedup(found, name, rule) for name in found.programs for rule in found.rules
+    }
+    for what, of in (("all local", all_local), ("under any rule", all_rules)):
+        most = max(of, key=lambda name: of[name])
+        lines.append(f"the study, {what}: at most {of[most]:.3f}x, {most}")
+    holds = max(local, *all_local.values()) <= 2.5 and max(balanced, *all_rules.values()) <= 3.5
+    return Measured("\n".join(lines), holds)
+
+
+LINES = [
+    Line("stream", f"{LEAST:.0%} to {MOST:.0%} of the peak in each memory", streams),
+    Line("chase", f"a step takes the sum of its latencies, within {NEAR:.0%}", chase),
+    Line(
+        "outstanding bytes",
+        f"bandwidth is bytes on their way over latency, within {NEAR:.0%} up to {QUEUES:.0%} of the peak, where "
+        "queues begin",
+        outstanding,
+    ),
+    Line("static split", f"f gives min(200/f, 80/(1-f)) GB/s, within {NEAR:.0%}, its best at 5/7", splits),
+    Line("limits", "all local at most 2.5x, balanced at most 3.5x of all remote", limits),
+]

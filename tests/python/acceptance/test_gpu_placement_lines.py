@@ -1,0 +1,118 @@
+"""Lines of page placement on a GPU: what they write, what makes them fall short, those that take a second."""
+
+import sys
+from argparse import Namespace
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "acceptance"))
+
+import harness
+from gpu_placement_lines import common, conservation, robustness, study, traces, truths
+from terrace import _core
+from terrace.lab.experiment import ccnuma
+from terrace.lab.experiment.gpu_laws import broken_laws
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    monkeypatch.setattr(harness._SESSION, "work", tmp_path)
+
+
+@pytest.fixture
+def run():
+    about = _core.Machine.read(ccnuma.MACHINE)
+    return _core.simulate_gpu_touch(about, common.trace("needle"), 1)
+
+
+def test_a_lost_byte_is_seen(run, monkeypatch):
+    assert broken_laws(run) == []
+    assert run["counts"]["copied_bytes"] == 4096 * run["moved_pages"] > 0
+    rule = ccnuma.Rule("remote")
+    for name in run["counts"]:
+        changed = {**run, "counts": {**run["counts"], name: run["counts"][name] + 1}}
+        assert broken_laws(changed), name
+        monkeypatch.setattr(conservation, "answers", lambda changed=changed: [("needle", rule, changed)])
+        assert not conservation.conservation().holds
+    monkeypatch.setattr(conservation, "answers", lambda: [("needle", rule, run)])
+    assert conservation.conservation().holds
+
+
+def test_machines_differ_in_what_is_asked_for():
+    about = _core.Machine.read(ccnuma.MACHINE)
+    trace = common.trace("pathfinder")
+    cycles = _core.simulate_gpu_share(about, trace, 0.0)["cycles"]
+    assert _core.simulate_gpu_share(common.machine(processors=15), trace, 0.0)["cycles"] == cycles
+    assert _core.simulate_gpu_share(common.machine(processors=1), trace, 0.0)["cycles"] > cycles
+    assert _core.simulate_gpu_share(common.machine(processors=15, l1_mshrs=1), trace, 0.0)["cycles"] > cycles
+    with pytest.raises(LookupError, match="has no processor in"):
+        common.machine(processor=1)
+
+
+def test_the_traces_are_as_they_say(tmp_path):
+    about = _core.Machine.read(ccnuma.MACHINE)
+    for list_, loads in ((traces.stream(tmp_path, 3), 3 * 8 * 4), (traces.chase(tmp_path, 50), 50)):
+        counts = _core.simulate_gpu_share(about, list_, 0.0, traces.side_file(list_))["counts"]
+        assert counts["l1_loads"] == counts["l2_reads"] == loads
+        assert counts["dram_fill_bytes"] == loads * traces.LINE
+
+
+def test_a_chase_is_the_sum_of_its_latencies(monkeypatch):
+    monkeypatch.setattr(truths, "STEPS", 200)
+    monkeypatch.setattr(truths, "NEAR", 0.10)  # the launch of the kernel weighs more on so few steps
+    truths._made.cache_clear()
+    assert truths.chase().holds
+    truths._made.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "verdict"),
+    [
+        (0, "", "read"),
+        (1, "terrace: /x/a.warps, byte 7: a block is damaged\n", "refused"),
+        (1, "terrace: /y/a.warps, byte 7: a block is damaged\n", "wrong"),
+        (1, "terrace: \n", "wrong"),
+        (1, "terrace: /x/a.warps, byte 7: a\nb\n", "wrong"),
+        (1, "terrace: /x/a.warps, byte 7: \x1b\n", "wrong"),
+        (2, "terrace: a warp accesses address 5, which is in no allocation\n", "wrong call"),
+        (2, "terrace: something else\n", "wrong"),
+        (134, "", "wrong"),
+    ],
+)
+def test_what_a_damaged_trace_may_come_to(status, said, verdict):
+    assert robustness._Cases(Path("/x"), 1)._verdict(status, said) == verdict
+
+
+def test_the_order_of_the_study(monkeypatch):
+    """Programs that take these times under the rules in turn."""
+
+    class Answered:
+        programs = ("bfs", "btree")
+        rules = tuple(ccnuma.rules(False))
+
+        def __init__(self):
+            rules = (*ccnuma.COMBINED, ccnuma.Rule("oracle"))
+            self.seconds = dict(zip(rules, (5.0, 4.0, 3.0, 3.0), strict=True))
+
+        def get(self, _name, rule):
+            return {"seconds": self.seconds.get(rule, 6.0), "copy_seconds": 1.0, "without_shootdown": 1,
+                    "moved_pages": 2}  # fmt: skip
+
+    answered = Answered()
+    monkeypatch.setattr(study, "study", lambda: answered)
+    good = study.order()
+    assert good.holds
+    assert "all three 2.00x (published 1.95x)" in good.text
+    assert [row["program"] for row in good.rows] == ["bfs", "btree"]
+    assert study.beyond().text.startswith("not there")
+    assert not study.bfs().holds
+    answered.seconds[ccnuma.COMBINED[1]] = 5.5
+    assert not study.order().holds
+
+
+def test_options_that_make_lines_smaller(monkeypatch):
+    monkeypatch.setattr(common, "SETTINGS", Namespace(small=True))
+    assert common.size() == "test"
+    monkeypatch.setattr(common, "SETTINGS", Namespace(small=False))
+    assert common.size() == "paper"

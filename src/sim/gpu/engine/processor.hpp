@@ -69,8 +69,9 @@ class Processor {
   }
 
   [[nodiscard]] const ProcessorCounts& counts() const { return counts_; }
-  [[nodiscard]] const model::CamatCounters& warp_camat() { return warp_camat_.counted(events_.now()); }
-  [[nodiscard]] const model::CamatCounters& part_camat() { return part_camat_.counted(events_.now()); }
+  // In the cycles before `at`, which is not before anything that has happened.
+  [[nodiscard]] const model::CamatCounters& warp_camat(Cycle at) { return warp_camat_.counted(at); }
+  [[nodiscard]] const model::CamatCounters& part_camat(Cycle at) { return part_camat_.counted(at); }
   [[nodiscard]] bool idle() const { return running_ == 0 && stores_ == 0; }
 
  private:

@@ -11,6 +11,7 @@
 
 #include "bindings.hpp"
 #include "core/error.hpp"
+#include "gpu_camat.hpp"
 #include "machine/machine.hpp"
 #include "sim/gpu/engine/policy_decider.hpp"
 #include "sim/gpu/engine/simulator.hpp"
@@ -58,25 +59,11 @@ std::unique_ptr<TraceSource> open_trace(const TraceName& name) {
   return std::make_unique<WarpFileReader>(name.path);
 }
 
-RunCounts simulate(const machine::Gpu& gpu, const TraceName& name, PageDecider& decider) {
+RunCounts simulate(const machine::Gpu& gpu, const TraceName& name, PageDecider& decider,
+                   const CamatWanted& wanted = {}) {
   const nb::gil_scoped_release others_may_run;
   const auto trace = open_trace(name);
-  return Simulator(gpu, *trace, decider, std::vector<std::uint64_t>(gpu.memories.size(), k_all)).run();
-}
-
-nb::dict camat_of_sum(const std::vector<model::CamatCounters>& parts) {
-  model::CamatCounters sum;
-  for (const auto& part : parts) sum += part;
-  const auto camat = model::camat_of(sum);
-  nb::dict out;
-  out["value"] = camat.value;
-  out["accesses"] = sum.accesses;
-  out["hit_time"] = camat.hit_time;
-  out["hit_concurrency"] = camat.hit_concurrency;
-  out["pure_miss_ratio"] = camat.pure_miss_ratio;
-  out["pure_miss_penalty"] = camat.pure_miss_penalty;
-  out["miss_concurrency"] = camat.miss_concurrency;
-  return out;
+  return Simulator(gpu, *trace, decider, std::vector<std::uint64_t>(gpu.memories.size(), k_all)).run(wanted);
 }
 
 nb::dict as_dict(const RunCounts& run, const machine::Machine& machine) {
@@ -107,14 +94,9 @@ nb::dict as_dict(const RunCounts& run, const machine::Machine& machine) {
   // Of a copy of all pages to the GPU's own memory.
   const auto rate = machine.copy_bandwidth(gpu.memories.back().place, gpu.memories.front().place).value;
   out["copy_seconds"] = static_cast<double>(run.pages.size() * gpu.page_bytes) / rate;
-  std::vector<double> l1;
-  for (const auto& counters : run.l1_by_warp) l1.push_back(model::camat_of(counters).value);
-  out["l1_camat_by_sm"] = l1;
-  out["camat"] = nb::dict();
-  out["camat"]["l1"] = camat_of_sum(run.l1_by_warp);
-  out["camat"]["l1_parts"] = camat_of_sum(run.l1_by_part);
-  out["camat"]["l2"] = camat_of_sum(run.l2);
-  out["camat"]["dram"] = camat_of_sum(run.dram);
+  out["camat"] = camat_dict(run.camat);
+  out["camat_by_kernel"] = camat_list(run.camat_by_kernel);
+  out["camat_over_time"] = camat_list(run.camat_over_time);
   return out;
 }
 
@@ -146,11 +128,12 @@ void bind_gpu(nb::module_& module) {
              "Runs a GPU program, checks its results, writes its trace; returns what was compared.");
   module.def(
       "simulate_gpu_share",
-      [](const machine::Machine& machine, const std::string& path, double share, const std::string& allocations) {
+      [](const machine::Machine& machine, const std::string& path, double share, const std::string& allocations,
+         bool by_kernel, std::uint64_t every) {
         SharedPages decider(share);
-        return as_dict(simulate(gpu_of(machine), {path, allocations}, decider), machine);
+        return as_dict(simulate(gpu_of(machine), {path, allocations}, decider, {by_kernel, every}), machine);
       },
-      "machine"_a, "path"_a, "share"_a, "allocations"_a = "",
+      "machine"_a, "path"_a, "share"_a, "allocations"_a = "", "by_kernel"_a = false, "every"_a = 0,
       "A run with this share of the pages in the GPU's own memory, evenly spread.");
   module.def(
       "simulate_gpu_oracle",
@@ -165,14 +148,15 @@ void bind_gpu(nb::module_& module) {
   module.def(
       "simulate_gpu_touch",
       [](const machine::Machine& machine, const std::string& path, std::uint32_t threshold, std::uint32_t range,
-         bool balanced, std::optional<std::uint32_t> shootdown, const std::string& allocations) {
+         bool balanced, std::optional<std::uint32_t> shootdown, const std::string& allocations, bool by_kernel,
+         std::uint64_t every) {
         const auto gpu = with_shootdown(machine, shootdown);
         PolicyDecider decider(
             gpu, std::make_unique<strategy::TouchPolicy>(strategy::TouchRules{threshold, range, balanced}), k_all);
-        return as_dict(simulate(gpu, {path, allocations}, decider), machine);
+        return as_dict(simulate(gpu, {path, allocations}, decider, {by_kernel, every}), machine);
       },
       "machine"_a, "path"_a, "threshold"_a, "range"_a = 0, "balanced"_a = false, "shootdown"_a = nb::none(),
-      "allocations"_a = "",
+      "allocations"_a = "", "by_kernel"_a = false, "every"_a = 0,
       "A run in which pages move after so many accesses, neighbours with them, by the balance of bandwidths or "
       "not.");
   module.def(

@@ -189,11 +189,13 @@ class ParticleFilter final : public GpuProgram {
   [[nodiscard]] std::string_view source() const override { return "Rodinia: Che et al., IISWC 2009"; }
   // Pixels of a frame in x and y, frames, particles, steps.
   [[nodiscard]] const std::vector<ProgramSize>& sizes() const override {
-    static const std::vector<ProgramSize> sizes{{"test", {61, 53, 5, 300, 2}, ""},
-                                                {"paper",
-                                                 {128, 128, 10, 8000, 3},
-                                                 "8000 particles, not 1000, which are 32 warps; 3 of 9 steps: the "
-                                                 "search takes the square of the particles"}};
+    static const std::vector<ProgramSize> sizes{
+        {"test", {61, 53, 5, 300, 2}, ""},
+        {"paper",
+         {128, 128, 10, 8000, 3},
+         "8000 particles, not 1000, which are 32 warps; 3 of 9 steps: the "
+         "search takes the square of the particles"},
+        {"script", {128, 128, 10, 1000, 9}, "Rodinia's run script: -x 128 -y 128 -z 10 -np 1000"}};
     return sizes;
   }
 

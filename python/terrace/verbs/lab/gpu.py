@@ -10,6 +10,7 @@ import typer
 
 from terrace import _core
 from terrace.errors import WrongCallError, core_errors
+from terrace.lab import gpu_camat
 from terrace.output import console, print_json, table
 
 _EPILOG = """\b
@@ -21,9 +22,9 @@ Examples:
   terrace lab gpu needle --size test
   terrace lab gpu needle --keep needle.warps --threshold 1 --range 128 --balanced
   terrace lab gpu needle.warps --share 0.7
+  terrace lab gpu needle.warps --share 1 --kernels --every 100000
   terrace lab gpu traces/kernelslist.g --allocations traces/allocations
 """
-_LEVELS = {"l1": "L1, by warps", "l1_parts": "L1, by lines", "l2": "L2", "dram": "DRAM"}
 
 
 def register(app: typer.Typer) -> None:
@@ -56,6 +57,11 @@ def gpu(
     shootdown: Annotated[
         int | None, typer.Option(min=0, metavar="CYCLES", help="Of a shootdown; default: the machine's.")
     ] = None,
+    kernels: Annotated[bool, typer.Option("--kernels", help="C-AMAT by kernel, too.")] = False,
+    every: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="CYCLES", help="C-AMAT over time, too: every so many cycles."),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Run a GPU program in virtual time: pages over the link, in a share, or moved by their accesses."""
@@ -72,13 +78,19 @@ def gpu(
         with tempfile.TemporaryDirectory() as scratch:
             trace, verdict = _trace(program, size, keep, Path(scratch))
             if threshold is None:
-                run = _core.simulate_gpu_share(about, trace, share or 0.0, side)
+                run = _core.simulate_gpu_share(about, trace, share or 0.0, side, kernels, every or 0)
             else:
-                run = _core.simulate_gpu_touch(about, trace, threshold, range_ or 0, balanced, shootdown, side)
+                run = _core.simulate_gpu_touch(
+                    about, trace, threshold, range_ or 0, balanced, shootdown, side, kernels, every or 0
+                )
     if json:
         print_json({"machine": about.name, "program": program, "checked": verdict, **run})
     else:
         _show(about.name, program, verdict, run)
+        if kernels:
+            _show_kernels(run)
+        if every is not None:
+            _show_times(run)
 
 
 def _list_programs(json: bool) -> None:
@@ -126,6 +138,29 @@ def _show(machine: str, program: str, verdict: str, run: dict[str, Any]) -> None
     rows.add_row("pages", str(len(run["page_accesses"])))
     rows.add_row("pages moved", f"{run['moved_pages']}, {run['without_shootdown']} without a shootdown")
     rows.add_row("SMs stood still", f"{run['stopped_cycles'] / max(run['cycles'], 1):.1%} of the time")
-    for level, words in _LEVELS.items():
+    for level, words in gpu_camat.LEVELS.items():
         rows.add_row(f"C-AMAT, {words}", f"{run['camat'][level]['value']:.2f} cycles")
+    values = sorted(each["value"] for each in run["camat"]["l1"]["each"] if each["accesses"])
+    if values:
+        rows.add_row("C-AMAT, L1 by SM", f"{values[0]:.2f} to {values[-1]:.2f} cycles")
     out.print(rows)
+
+
+def _show_kernels(run: dict[str, Any]) -> None:
+    rows = table("kernel", "launches", "cycles", *gpu_camat.LEVELS.values(), title="C-AMAT by kernel")
+    for part in gpu_camat.by_kernel(run["camat_by_kernel"]):
+        name, launches = (part.kernel, str(part.launches)) if part.kernel else ("behind the last", "")
+        rows.add_row(name, launches, str(part.cycles), *_values(part))
+    console().print(rows)
+
+
+def _show_times(run: dict[str, Any]) -> None:
+    rows = table("from cycle", *gpu_camat.LEVELS.values(), title="C-AMAT over time", left=())
+    for part in gpu_camat.over_time(run["camat_over_time"], max(len(run["camat_over_time"]), 1)):
+        rows.add_row(str(part.begin), *_values(part))
+    console().print(rows)
+
+
+def _values(part: gpu_camat.Part) -> list[str]:
+    values = [gpu_camat.value(part.levels[level]) for level in gpu_camat.LEVELS]
+    return ["" if value is None else f"{value:.2f}" for value in values]

@@ -7,10 +7,9 @@ from typing import Annotated
 
 import typer
 
-from terrace import _core
-from terrace.errors import WrongCallError
 from terrace.lab.experiment import ccnuma, ccnuma_page
-from terrace.lab.experiment.command import CORES, UNFINISHED, Jobs, Only, Output, StopAfter
+from terrace.lab.experiment.command import CORES, Jobs, Only, Output, StopAfter
+from terrace.lab.experiment.warp_study import FEW, answer_and_report, chosen_programs
 
 _EPILOG = """\b
 Traces of the programs' warps stay in the folder, up to 200 MB each; the same command goes on where it stopped.
@@ -35,20 +34,8 @@ def ccnuma_verb(
     stop_after: StopAfter = None,
 ) -> None:
     """Page placement on a GPU over a coherent link: thresholds, neighbours, balance of bandwidths."""
-    known = [name for name, *_ in _core.gpu_programs()]
-    programs = only.split(",") if only else known
-    for name in programs:
-        if name not in known:
-            raise WrongCallError(f"--only {name}: there are {', '.join(known)}")
+    programs = chosen_programs(only)
     folder = output or Path("out/ccnuma")
-    size = ccnuma.FEW if small else "paper"
+    size = FEW if small else "paper"
     study = ccnuma.Study(folder / size, programs, size, small)
-    before = len(study.missing())
-    is_done = study.run(jobs, None if stop_after is None else 60 * stop_after)
-    left = len(study.missing())
-    print(f"{before - left} runs answered, {len(programs) * len(study.rules) - before} had been; {folder}")
-    if not is_done:
-        print(f"the time is up: {left} are left; the same command goes on")
-        raise typer.Exit(UNFINISHED)
-    ccnuma_page.report(study).write(folder)
-    print(f"tables and pictures: {folder}; report: {folder / 'report.html'}")
+    answer_and_report(study, folder, jobs, stop_after, lambda: ccnuma_page.report(study))

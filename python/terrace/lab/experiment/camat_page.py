@@ -102,7 +102,7 @@ def _by_sm(study: Study) -> list[Section]:
             Section(
                 title,
                 "Accesses are those of warps. An L1 cache is active while it looks up, waits for data, or has an "
-                "access at its head that finds no MSHR or no room for a store.",
+                "access at the head of its queue that finds no MSHR or no room for a store.",
                 pictures=[Picture(table.name, title, chart)],
                 tables=[table],
             )

@@ -139,6 +139,7 @@ class Processor {
   bool look_up_translated(const Part& part, std::uint32_t page);
   bool load(Access& access, const Part& part, std::uint32_t page);
   void send(const Part& part, std::uint32_t page, std::uint32_t waiter);
+  void misses(Access& access);
   void looked_up(std::uint32_t number);
   void finish_if_done(std::uint32_t number);
 

@@ -257,6 +257,21 @@ TEST(GpuSimulator, RefusesAKernelThatNoSmHasRoomFor) {
   EXPECT_THROW(simulate(trace, test_gpu(), SharedPages(0)), Error);
 }
 
+// A load of 32 lines, none of which is there: it looks up for a cycle, and misses in the others.
+TEST(GpuSimulator, AccessMissesWithItsFirstPartThatIsNotThere) {
+  KeptTrace trace;
+  Device device(trace);
+  auto x = device.array<float>("x", 32 * 32);
+  device.launch({"scattered", 1, 32}, [&](Thread& t) { static_cast<void>(t.load(x, t.thread() * 32) + 1.0F); });
+  const auto run = simulate(trace, test_gpu(), SharedPages(1));
+  const auto warps = camat_sum(run.camat.l1_by_warp);
+  EXPECT_EQ(warps.accesses, 1U);
+  EXPECT_EQ(warps.pure_misses, 1U);
+  EXPECT_EQ(warps.hit_cycles, test_gpu().l1.latency);
+  EXPECT_EQ(warps.pure_access_cycles, warps.pure_miss_cycles);
+  EXPECT_EQ(camat_sum(run.camat.l1_by_part).hit_access_cycles, 32U);
+}
+
 TEST(GpuSimulator, PartsOfARunAddUp) {
   const auto gpu = test_gpu();
   const auto trace = mixed(3);

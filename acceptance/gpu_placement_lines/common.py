@@ -13,6 +13,7 @@ from harness import work as work_of
 from planning_lines.common import experimented
 from terrace import _core
 from terrace.lab.experiment import ccnuma
+from terrace.lab.experiment.warp_study import FEW
 
 Run = dict[str, Any]
 
@@ -37,14 +38,14 @@ def programs() -> list[str]:
 
 def size() -> str:
     """Of the programs, as this call asks for it."""
-    return ccnuma.FEW if getattr(SETTINGS, "small", False) else "paper"
+    return FEW if getattr(SETTINGS, "small", False) else "paper"
 
 
 @functools.cache
 def study() -> ccnuma.Study:
     """`terrace lab experiment ccnuma`, whole: a given folder's, or run here, where it goes on if interrupted.
     Raises Unfinished where the time is up, Unavailable where a given folder lacks answers."""
-    small = size() == ccnuma.FEW
+    small = size() == FEW
     folder = getattr(SETTINGS, "study", None)
     if folder is None:
         folder = experimented("ccnuma", size(), *(["--small"] if small else []))

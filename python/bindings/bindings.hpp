@@ -18,6 +18,7 @@ void bind_plan(nanobind::module_& module);
 void bind_confidence(nanobind::module_& module);
 void bind_trace(nanobind::module_& module);
 void bind_gpu(nanobind::module_& module);
+void bind_gpu_camat(nanobind::module_& module);
 void bind_pim(nanobind::module_& module);
 void bind_profile_writer(nanobind::module_& module);
 void bind_program_sites(nanobind::module_& module);

@@ -13,6 +13,7 @@
 
 #include "bindings.hpp"
 #include "core/error.hpp"
+#include "gpu_camat.hpp"
 #include "gpu_counts.hpp"
 #include "machine/machine.hpp"
 #include "sim/gpu/engine/policy_decider.hpp"
@@ -68,29 +69,12 @@ std::vector<std::uint64_t> capacities(const machine::Machine& machine, std::opti
 }
 
 RunCounts simulate(const machine::Machine& machine, const machine::Gpu& gpu, const TraceName& name,
-                   PageDecider& decider, std::optional<std::uint64_t> own = std::nullopt) {
+                   PageDecider& decider, std::optional<std::uint64_t> own, const CamatWanted& wanted = {}) {
   const nb::gil_scoped_release others_may_run;
   const auto trace = open_trace(name);
-  auto run = Simulator(gpu, *trace, decider, capacities(machine, own)).run();
+  auto run = Simulator(gpu, *trace, decider, capacities(machine, own)).run(wanted);
   if (run.kernels.empty()) throw Error(Code::invalid, name.path + ": the trace has no kernel");
   return run;
-}
-
-nb::dict camat_of_sum(const std::vector<model::CamatCounters>& parts) {
-  model::CamatCounters sum;
-  for (const auto& part : parts) sum += part;
-  const auto camat = model::camat_of(sum);
-  nb::dict out;
-  out["value"] = camat.value;
-  out["accesses"] = sum.accesses;
-  out["hit_cycles"] = sum.hit_cycles;
-  out["pure_miss_cycles"] = sum.pure_miss_cycles;
-  out["hit_time"] = camat.hit_time;
-  out["hit_concurrency"] = camat.hit_concurrency;
-  out["pure_miss_ratio"] = camat.pure_miss_ratio;
-  out["pure_miss_penalty"] = camat.pure_miss_penalty;
-  out["miss_concurrency"] = camat.miss_concurrency;
-  return out;
 }
 
 nb::dict as_dict(const RunCounts& run, const machine::Machine& machine) {
@@ -126,14 +110,9 @@ nb::dict as_dict(const RunCounts& run, const machine::Machine& machine) {
   // Of a copy of all pages to the GPU's own memory.
   const auto rate = machine.copy_bandwidth(gpu.memories.back().place, gpu.memories.front().place).value;
   out["copy_seconds"] = static_cast<double>(run.pages.size() * gpu.page_bytes) / rate;
-  std::vector<double> l1;
-  for (const auto& counters : run.l1_by_warp) l1.push_back(model::camat_of(counters).value);
-  out["l1_camat_by_sm"] = l1;
-  out["camat"] = nb::dict();
-  out["camat"]["l1"] = camat_of_sum(run.l1_by_warp);
-  out["camat"]["l1_parts"] = camat_of_sum(run.l1_by_part);
-  out["camat"]["l2"] = camat_of_sum(run.l2);
-  out["camat"]["dram"] = camat_of_sum(run.dram);
+  out["camat"] = camat_dict(run.camat);
+  out["camat_by_kernel"] = camat_list(run.camat_by_kernel);
+  out["camat_over_time"] = camat_list(run.camat_over_time);
   return out;
 }
 
@@ -186,12 +165,13 @@ void bind_gpu(nb::module_& module) {
   module.def(
       "simulate_gpu_share",
       [](const machine::Machine& machine, const std::string& path, double share, const std::string& allocations,
-         std::optional<std::uint64_t> memory) {
+         std::optional<std::uint64_t> memory, bool by_kernel, std::uint64_t every) {
         SharedPages decider(share);
-        return as_dict(simulate(machine, gpu_of(machine), {path, allocations}, decider, memory), machine);
+        return as_dict(
+            simulate(machine, gpu_of(machine), {path, allocations}, decider, memory, {by_kernel, every}), machine);
       },
-      "machine"_a, "path"_a, "share"_a, "allocations"_a = "", "memory"_a = nb::none(),
-      "A run with this share of the pages in the GPU's own memory, evenly spread.");
+      "machine"_a, "path"_a, "share"_a, "allocations"_a = "", "memory"_a = nb::none(), "by_kernel"_a = false,
+      "every"_a = 0, "A run with this share of the pages in the GPU's own memory, evenly spread.");
   module.def(
       "simulate_gpu_oracle",
       [](const machine::Machine& machine, const std::string& path, const std::vector<std::uint64_t>& page_accesses,
@@ -210,16 +190,17 @@ void bind_gpu(nb::module_& module) {
       [](const machine::Machine& machine, const std::string& path, const std::string& policy,
          std::uint32_t threshold, std::uint32_t range, bool balanced, bool evicts, bool reverses,
          std::optional<std::uint32_t> shootdown, const std::string& allocations,
-         std::optional<std::uint64_t> memory, std::optional<std::uint32_t> fault) {
+         std::optional<std::uint64_t> memory, std::optional<std::uint32_t> fault, bool by_kernel,
+         std::uint64_t every) {
         auto gpu = with_shootdown(machine, shootdown);
         gpu.fault = fault.value_or(gpu.fault);
         const strategy::TouchRules rules{threshold, range, balanced, evicts, reverses};
         PolicyDecider decider(gpu, strategy::make_gpu_policy(policy, rules), capacities(machine, memory).front());
-        return as_dict(simulate(machine, gpu, {path, allocations}, decider, memory), machine);
+        return as_dict(simulate(machine, gpu, {path, allocations}, decider, memory, {by_kernel, every}), machine);
       },
       "machine"_a, "path"_a, "policy"_a, "threshold"_a = 1, "range"_a = 0, "balanced"_a = false,
       "evicts"_a = false, "reverses"_a = false, "shootdown"_a = nb::none(), "allocations"_a = "",
-      "memory"_a = nb::none(), "fault"_a = nb::none(),
+      "memory"_a = nb::none(), "fault"_a = nb::none(), "by_kernel"_a = false, "every"_a = 0,
       "A run in which a policy moves pages; the rules from threshold to reverses are those of \"touch\".");
   module.def(
       "gpu_balance",

@@ -27,6 +27,8 @@ class CoreCost {
   void set_instruction_time(Seconds time) { instruction_ = time.value / cores_; }
 
   [[nodiscard]] Seconds core_time(const Quantum& quantum) const;
+  // What one of many hits costs at a level beyond the first.
+  [[nodiscard]] Seconds hit_time(std::size_t level) const { return {hit_[level]}; }
   // Latencies exposed, in units of the latency of the place where the data resides.
   [[nodiscard]] double exposure(const ChunkTraffic& traffic) const {
     return static_cast<double>(traffic.prefetched) * prefetched_ +

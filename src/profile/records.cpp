@@ -96,6 +96,14 @@ void fields(Io& io, R& r) {
   io(r.accesses, r.instructions, r.misses, r.unseen, r.dropped, r.core, r.exposed, r.bandwidth_bound, r.stalled,
      r.waited, r.charged);
 }
+template <class Io, IsOne<LevelUse> R>
+void fields(Io& io, R& r) {
+  io(r.name, r.accesses, r.hit, r.miss);
+}
+template <class Io, IsOne<LevelsRecord> R>
+void fields(Io& io, R& r) {
+  io(r.levels);
+}
 template <class Io, IsOne<SpillRecord> R>
 void fields(Io& io, R& r) {
   auto& a = r.account;
@@ -243,6 +251,7 @@ void encode(BlobWriter& out, const IterationRecord& record) { write(out, record)
 void encode(BlobWriter& out, const MovesRecord& record) { write(out, record); }
 void encode(BlobWriter& out, const NoteRecord& record) { write(out, record); }
 void encode(BlobWriter& out, const CountersRecord& record) { write(out, record); }
+void encode(BlobWriter& out, const LevelsRecord& record) { write(out, record); }
 void encode(BlobWriter& out, const SpillRecord& record) { write(out, record); }
 void encode(BlobWriter& out, const CoverageRecord& record) { write(out, record); }
 void encode(BlobWriter& out, const EndRecord& record) { write(out, record); }
@@ -261,6 +270,7 @@ void decode(BlobReader& in, IterationRecord& record) { read(in, record); }
 void decode(BlobReader& in, MovesRecord& record) { read(in, record); }
 void decode(BlobReader& in, NoteRecord& record) { read(in, record); }
 void decode(BlobReader& in, CountersRecord& record) { read(in, record); }
+void decode(BlobReader& in, LevelsRecord& record) { read(in, record); }
 void decode(BlobReader& in, SpillRecord& record) { read(in, record); }
 void decode(BlobReader& in, CoverageRecord& record) { read(in, record); }
 void decode(BlobReader& in, EndRecord& record) { read(in, record); }

@@ -36,7 +36,8 @@ enum class RecordType : std::uint16_t {
   coverage = 16,
   core_time = 17,
   spill = 18,
-  proof = 19
+  proof = 19,
+  levels = 20
 };
 
 struct RunRecord {  // first in every journal
@@ -156,6 +157,15 @@ struct CountersRecord {  // of the whole process so far; the last one counts
   std::uint64_t dropped = 0;  // of the accesses, those to memory that belongs to no object: they went no further
   Seconds core, exposed, bandwidth_bound, stalled, waited, charged;
 };
+// A cache beyond the first, or a place, in virtual time (sim/engine/memory_use.hpp).
+struct LevelUse {
+  std::string name;
+  double accesses = 0;  // that reached it
+  Seconds hit, miss;    // its active time: hit phase and pure-miss time
+};
+struct LevelsRecord {  // of the whole process so far, as far as it was simulated; the last one counts
+  std::vector<LevelUse> levels;
+};
 // Data of a process in a file, since it began (docs/memory-over-a-file.md).
 struct FileAccount {
   Bytes read{}, written{};              // of the file
@@ -222,6 +232,7 @@ void encode(BlobWriter& out, const TransfersRecord& record);
 void encode(BlobWriter& out, const PlanRecord& record);
 void encode(BlobWriter& out, const NoteRecord& record);
 void encode(BlobWriter& out, const CountersRecord& record);
+void encode(BlobWriter& out, const LevelsRecord& record);
 void encode(BlobWriter& out, const SpillRecord& record);
 void encode(BlobWriter& out, const CoverageRecord& record);
 void encode(BlobWriter& out, const EndRecord& record);
@@ -241,6 +252,7 @@ void decode(BlobReader& in, TransfersRecord& record);
 void decode(BlobReader& in, PlanRecord& record);
 void decode(BlobReader& in, NoteRecord& record);
 void decode(BlobReader& in, CountersRecord& record);
+void decode(BlobReader& in, LevelsRecord& record);
 void decode(BlobReader& in, SpillRecord& record);
 void decode(BlobReader& in, CoverageRecord& record);
 void decode(BlobReader& in, EndRecord& record);
@@ -275,6 +287,8 @@ template <>
 inline constexpr RecordType k_record_type<NoteRecord> = RecordType::note;
 template <>
 inline constexpr RecordType k_record_type<CountersRecord> = RecordType::counters;
+template <>
+inline constexpr RecordType k_record_type<LevelsRecord> = RecordType::levels;
 template <>
 inline constexpr RecordType k_record_type<SpillRecord> = RecordType::spill;
 template <>

@@ -158,6 +158,7 @@ void Configuration::write_counters() {
   journal_.write(profile::CountersRecord{totals.accesses, totals.instructions, totals.misses, totals.unseen,
                                          totals.dropped, totals.core, totals.exposed, totals.bandwidth_bound,
                                          totals.stalled, totals.waited, totals.charged});
+  if (parts_.levels) journal_.write(profile::LevelsRecord{parts_.levels()});
 }
 
 void Configuration::write_spilled(std::uint32_t iteration) {

@@ -99,6 +99,8 @@ void check_record(const terrace::JournalRecord& record) {
       return check<NoteRecord>(record.payload);
     case RecordType::counters:
       return check<CountersRecord>(record.payload);
+    case RecordType::levels:
+      return check<LevelsRecord>(record.payload);
     case RecordType::spill:
       return check<SpillRecord>(record.payload);
     case RecordType::coverage:

@@ -197,8 +197,8 @@ TEST_F(Replays, EveryProcessOfAJobIsThere) {
   // Rows name their run by its position, which is that of its journal's name.
   const auto of_runs = [&](const char* store) {
     auto all = rows(store, {"run.journal", "run.mode", "run.id", "object.run", "object_place.run", "counters.run",
-                            "note.run", "coverage.run", "coverage_code.run", "coverage_object.run", "loop.run",
-                            "iteration.run", "plan.run", "move.run", "phase_instance.run"});
+                            "level.run", "note.run", "coverage.run", "coverage_code.run", "coverage_object.run",
+                            "loop.run", "iteration.run", "plan.run", "move.run", "phase_instance.run"});
     std::ranges::sort(all);
     return all;
   };

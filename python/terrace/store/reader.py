@@ -21,6 +21,7 @@ from terrace.store.values import (
     Domain,
     Floats,
     Initiator,
+    Level,
     Loop,
     Machine,
     MachinePath,
@@ -323,6 +324,12 @@ class Store:
         """What it did in all; None when it was killed before it could say."""
         found = self._each(Counters, "FROM counters WHERE run = ?", run.id)
         return found[0] if found else None
+
+    def levels(self, run: Run) -> list[Level]:
+        """C-AMAT's counters from the core outwards; none where time is real, or in a file that is older."""
+        if self._first("SELECT 1 FROM sqlite_master WHERE name = 'level'") is None:
+            return []
+        return self._each(Level, "FROM level WHERE run = ? ORDER BY position", run.id)
 
     def coverage(self, run: Run) -> Coverage | None:
         """How much of it the hooks reached; None where that was not measured."""

@@ -311,6 +311,22 @@ class Counters:
 
 
 @dataclass(frozen=True)
+class Level:
+    """A cache beyond the first, or a place, in virtual time: accesses that reached it, seconds in which it served
+    hits and in which misses waited alone."""
+
+    name: str
+    accesses: float
+    hit_time: float
+    pure_miss_time: float
+
+    @property
+    def camat(self) -> float | None:
+        """Seconds of active time an access; None where none reached it."""
+        return (self.hit_time + self.pure_miss_time) / self.accesses if self.accesses else None
+
+
+@dataclass(frozen=True)
 class CoveredCode:
     """Seconds of the program's time in a loaded file's code; `path` is in brackets where it is no file."""
 

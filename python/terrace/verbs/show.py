@@ -12,7 +12,7 @@ from terrace.report import seen
 from terrace.solve import confidence, model
 from terrace.store.reader import Store
 from terrace.store.summary import PhaseSummary, by_name, summarise_phases
-from terrace.store.values import Counters, Coverage, Floats, Loop, Machine, Note, Profile, Run
+from terrace.store.values import Counters, Coverage, Floats, Level, Loop, Machine, Note, Profile, Run
 
 _EPILOG = """\b
 Examples:
@@ -56,6 +56,7 @@ def show(
         sensitivity=model.sensitivities(store, run, profile) if profile.phases else [],
         benefits=_benefits(store, run, profile),
         counters=store.counters(run),
+        levels=store.levels(run),
         coverage=store.coverage(run),
         notes=store.notes(run),
         others=len(store.runs()) - 1,
@@ -88,6 +89,7 @@ class View:
         sensitivity: list[list[str]],
         benefits: list[confidence.Benefit],
         counters: Counters | None,
+        levels: list[Level],
         coverage: Coverage | None,
         notes: list[Note],
         others: int,
@@ -99,7 +101,7 @@ class View:
         known = {phase.name: phase for phase in phases}
         self.phases = [known.get(phase.name, PhaseSummary(phase.name)) for phase in profile.phases]
         self.sensitivity, self.counters, self.coverage = sensitivity, counters, coverage
-        self.benefits = benefits
+        self.levels, self.benefits = levels, benefits
         self.notes, self.others, self.missing = notes, others, missing
         # The column of what was read: the kernel's marks on pages tell of use, and not of misses.
         self.uses = "used" if seen.watched_pages(notes) and not profile.exact else "misses"
@@ -127,6 +129,16 @@ class View:
             "unseen_share": self.counters.unseen_share if self.counters else None,
             "accesses": self.counters.accesses if self.counters else None,
             "accesses_of_no_object": self.counters.dropped if self.counters else None,
+            "levels": [
+                {
+                    "name": level.name,
+                    "accesses": level.accesses,
+                    "hit_s": level.hit_time,
+                    "pure_miss_s": level.pure_miss_time,
+                    "camat_s": level.camat,
+                }
+                for level in self.levels
+            ],
             "coverage": seen.document(self.run, self.coverage),
             "core_time": seen.core_time(self.run, self.machine),
             "phases": [
@@ -182,6 +194,7 @@ class View:
             longest = sorted(shown, key=lambda p: -self.profile.phases[p].time)
             shown = sorted(longest[:_MANY_PHASES])
         self._print_phases(out)
+        self._print_levels(out)
         out.print()
         self._print_objects(out, None if everything else _MANY, shown)
         self._print_benefits(out, None if everything else _MANY)
@@ -224,6 +237,23 @@ class View:
             "Times are of an iteration, all phases of a name together; waited is of the whole loop.\n",
             markup=False,
         )
+
+    def _print_levels(self, out: Console) -> None:
+        used = [level for level in self.levels if level.accesses]
+        if not used:
+            return
+        out.print()
+        rows = table("level", "accesses", "C-AMAT", "of hits", "of pure misses")
+        for level in used:
+            hits, misses = level.hit_time / level.accesses, level.pure_miss_time / level.accesses
+            rows.add_row(
+                level.name,
+                units.count(level.accesses),
+                units.seconds(level.camat or 0.0),
+                units.seconds(hits),
+                units.seconds(misses),
+            )
+        out.print(rows)
 
     def _print_phases(self, out: Console) -> None:
         rows = table(

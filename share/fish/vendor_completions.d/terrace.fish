@@ -7,7 +7,7 @@ function __terrace_verb
     contains -- -- $words; and return 1
     set -l verb
     for word in $words[2..-1]
-        contains -- "$verb $word" ' machine' ' record' ' run' ' simulate' ' replay' ' merge' ' bounds' ' compare' ' export' ' import' ' lab' ' lab calibrate' ' lab coverage' ' lab demo' ' lab experiment' ' lab experiment ablation' ' lab experiment baselines' ' lab experiment ccnuma' ' lab experiment memory-size' ' lab experiment moves' ' lab experiment two-level' ' lab experiment unimem' ' lab gpu' ' lab misses' ' lab pim' ' lab sweep' ' lab trace' ' lab validate' ' plan' ' report' ' show'; or break
+        contains -- "$verb $word" ' machine' ' record' ' run' ' simulate' ' replay' ' merge' ' bounds' ' compare' ' export' ' import' ' lab' ' lab calibrate' ' lab coverage' ' lab demo' ' lab experiment' ' lab experiment ablation' ' lab experiment baselines' ' lab experiment camat' ' lab experiment ccnuma' ' lab experiment memory-size' ' lab experiment moves' ' lab experiment two-level' ' lab experiment unimem' ' lab gpu' ' lab misses' ' lab pim' ' lab sweep' ' lab trace' ' lab validate' ' plan' ' report' ' show'; or break
         set verb "$verb $word"
     end
     string trim -- "$verb"
@@ -280,6 +280,7 @@ complete -c terrace -n '__terrace_at "lab demo"' -l source -r -F -d 'Terrace\'s 
 complete -c terrace -n '__terrace_at "lab demo"' -s h -l help -d 'Show this message and exit.'
 complete -c terrace -n '__terrace_at "lab experiment"' -a ablation -d 'what each part of the planner brings'
 complete -c terrace -n '__terrace_at "lab experiment"' -a baselines -d 'published planners and policies beside ours'
+complete -c terrace -n '__terrace_at "lab experiment"' -a camat -d 'memory performance of GPU programs through C-AMAT'
 complete -c terrace -n '__terrace_at "lab experiment"' -a ccnuma -d 'page placement on a GPU over a coherent link'
 complete -c terrace -n '__terrace_at "lab experiment"' -a memory-size -d 'what less memory costs, before one buys it'
 complete -c terrace -n '__terrace_at "lab experiment"' -a moves -d 'Unimem\'s study at its own size, at three prices of moves'
@@ -303,6 +304,12 @@ complete -c terrace -n '__terrace_at "lab experiment baselines"' -l shard -r -f 
 complete -c terrace -n '__terrace_at "lab experiment baselines"' -l stop-after -r -f -d 'Begin nothing more after so many; called again, it goes on.'
 complete -c terrace -n '__terrace_at "lab experiment baselines"' -l source -r -F -d 'Terrace\'s source tree, for the workloads.'
 complete -c terrace -n '__terrace_at "lab experiment baselines"' -s h -l help -d 'Show this message and exit.'
+complete -c terrace -n '__terrace_at "lab experiment camat"' -s o -l output -r -F -d 'Folder; default: out/NAME.'
+complete -c terrace -n '__terrace_at "lab experiment camat"' -l small -d 'The programs\' smallest sizes.'
+complete -c terrace -n '__terrace_at "lab experiment camat"' -l only -r -f -a '(__terrace_names workloads)' -d 'These programs only, with commas between them.'
+complete -c terrace -n '__terrace_at "lab experiment camat"' -s j -l jobs -r -f -d 'Processes at a time.'
+complete -c terrace -n '__terrace_at "lab experiment camat"' -l stop-after -r -f -d 'Begin nothing more after so many; called again, it goes on.'
+complete -c terrace -n '__terrace_at "lab experiment camat"' -s h -l help -d 'Show this message and exit.'
 complete -c terrace -n '__terrace_at "lab experiment ccnuma"' -s o -l output -r -F -d 'Folder; default: out/NAME.'
 complete -c terrace -n '__terrace_at "lab experiment ccnuma"' -l small -d 'The programs\' smallest sizes, and few rules.'
 complete -c terrace -n '__terrace_at "lab experiment ccnuma"' -l only -r -f -a '(__terrace_names workloads)' -d 'These programs only, with commas between them.'
@@ -352,6 +359,8 @@ complete -c terrace -n '__terrace_at "lab gpu"' -l threshold -r -f -d 'A page mo
 complete -c terrace -n '__terrace_at "lab gpu"' -l range -r -f -d 'N neighbours go along.'
 complete -c terrace -n '__terrace_at "lab gpu"' -l balanced -d 'Moves stop at the balance of both memories\' bandwidths.'
 complete -c terrace -n '__terrace_at "lab gpu"' -l shootdown -r -f -d 'Of a shootdown; default: the machine\'s.'
+complete -c terrace -n '__terrace_at "lab gpu"' -l kernels -d 'C-AMAT by kernel, too.'
+complete -c terrace -n '__terrace_at "lab gpu"' -l every -r -f -d 'C-AMAT over time, too: every so many cycles.'
 complete -c terrace -n '__terrace_at "lab gpu"' -l json -d 'Print JSON.'
 complete -c terrace -n '__terrace_at "lab gpu"' -s h -l help -d 'Show this message and exit.'
 complete -c terrace -n '__terrace_at "lab gpu"' -F

@@ -20,6 +20,7 @@ CamatCounters& CamatCounters::operator+=(const CamatCounters& other) {
   hit_access_cycles += other.hit_access_cycles;
   pure_miss_cycles += other.pure_miss_cycles;
   pure_access_cycles += other.pure_access_cycles;
+  active_cycles += other.active_cycles;
   return *this;
 }
 
@@ -32,6 +33,7 @@ CamatCounters CamatCounters::operator-(const CamatCounters& other) const {
   left.hit_access_cycles -= other.hit_access_cycles;
   left.pure_miss_cycles -= other.pure_miss_cycles;
   left.pure_access_cycles -= other.pure_access_cycles;
+  left.active_cycles -= other.active_cycles;
   return left;
 }
 
@@ -43,7 +45,7 @@ double Camat::of_parts() const {
 
 Camat camat_of(const CamatCounters& counters) {
   Camat camat;
-  camat.value = ratio(counters.active_cycles(), counters.accesses);
+  camat.value = ratio(counters.active_cycles, counters.accesses);
   camat.hit_time = ratio(counters.hit_access_cycles, counters.accesses);
   camat.hit_concurrency = ratio(counters.hit_access_cycles, counters.hit_cycles);
   camat.pure_miss_ratio = ratio(counters.pure_misses, counters.accesses);
@@ -56,6 +58,7 @@ void CamatMeter::begins(Cycle begin) {
   advance(begin);
   ++counters_.accesses;
   ++looking_up_;
+  ++under_way_;
 }
 
 CamatMeter::Miss CamatMeter::misses(Cycle end) {
@@ -89,7 +92,8 @@ void CamatMeter::miss_ends(Miss miss, Cycle end) {
     return;
   }
   --waiting_;
-  if (counters_.pure_miss_cycles > wait.pure_before) ++counters_.pure_misses;
+  --under_way_;
+  if (counters_.pure_miss_cycles == wait.pure_before) --not_yet_pure_;
   free_.push_back(miss);
 }
 
@@ -99,13 +103,18 @@ void CamatMeter::advance(Cycle to) {
     hit_ends_.pop_front();
     integrate(end.at);
     --looking_up_;
-    if (!end.misses) continue;
+    if (!end.misses) {
+      --under_way_;
+      continue;
+    }
     auto& wait = waits_[end.miss];
     if (wait.ended) {
+      --under_way_;
       free_.push_back(end.miss);
       continue;
     }
     ++waiting_;
+    ++not_yet_pure_;
     wait.waits = true;
     wait.pure_before = counters_.pure_miss_cycles;
   }
@@ -115,12 +124,16 @@ void CamatMeter::advance(Cycle to) {
 void CamatMeter::integrate(Cycle to) {
   const auto cycles = to - now_;
   now_ = to;
+  if (cycles == 0) return;
+  if (under_way_ != 0) counters_.active_cycles += cycles;
   if (looking_up_ != 0) {
     counters_.hit_cycles += cycles;
     counters_.hit_access_cycles += cycles * looking_up_;
   } else if (waiting_ != 0) {
     counters_.pure_miss_cycles += cycles;
     counters_.pure_access_cycles += cycles * waiting_;
+    counters_.pure_misses += not_yet_pure_;
+    not_yet_pure_ = 0;
   }
 }
 

@@ -7,7 +7,10 @@
 // cycle is a pure miss. Who is merged with a miss that is under way is a miss, and who has to try again has not
 // accessed yet.
 //
-// Counters are integers and add up: those of several caches are summed, and ratios are made of the sums.
+// Counters are integers and add up: those of several caches are summed, and ratios are made of the sums. So do
+// those of stretches of time, which are differences of what was counted up to their ends: a cycle counts in the
+// stretch in which it passes, an access in that in which it begins, a miss in that in which it is found to be one,
+// a pure miss in that of its first pure-miss cycle.
 #pragma once
 
 #include <cstdint>
@@ -24,13 +27,16 @@ struct CamatCounters {
   std::uint64_t hit_access_cycles = 0;  // of all accesses that look up, added over cycles
   std::uint64_t pure_miss_cycles = 0;
   std::uint64_t pure_access_cycles = 0;  // of all misses, added over pure-miss cycles
+  // With an access that has begun and not ended. Counted by itself: hit and pure-miss cycles together are as many.
+  std::uint64_t active_cycles = 0;
 
   CamatCounters& operator+=(const CamatCounters& other);
   CamatCounters operator-(const CamatCounters& other) const;
-  [[nodiscard]] std::uint64_t active_cycles() const { return hit_cycles + pure_miss_cycles; }
+  bool operator==(const CamatCounters&) const = default;
 };
 
-// What the counters say, in cycles an access and as ratios; 0 where nothing was accessed.
+// What the counters say, in cycles an access and as ratios; 0 where a ratio is of nothing: in a stretch of time in
+// which nothing begins what began before can still be under way, and then neither form has a value.
 struct Camat {
   double value = 0;              // active cycles over accesses (the paper's equation 1)
   double hit_time = 0;           // H
@@ -96,6 +102,8 @@ class CamatMeter {
   Cycle now_ = 0;
   std::uint64_t looking_up_ = 0;
   std::uint64_t waiting_ = 0;
+  std::uint64_t not_yet_pure_ = 0;  // of them
+  std::uint64_t under_way_ = 0;
 };
 
 }  // namespace terrace::model

@@ -118,6 +118,9 @@ bool add_record(RunRows& rows, const JournalRecord& record) {
     case RecordType::counters:
       add_decoded<CountersRecord>(rows, record.payload);
       return true;
+    case RecordType::levels:
+      add_decoded<LevelsRecord>(rows, record.payload);
+      return true;
     case RecordType::spill:
       add_decoded<SpillRecord>(rows, record.payload);
       return true;

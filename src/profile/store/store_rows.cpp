@@ -206,6 +206,13 @@ void RunRows::add(const CountersRecord& r) {
              r.stalled, r.waited, r.charged);
 }
 
+void RunRows::add(const LevelsRecord& r) {
+  Statement insert(database_, "INSERT OR REPLACE INTO level VALUES(?, ?, ?, ?, ?, ?)");
+  std::uint64_t position = 0;
+  for (const auto& level : r.levels)
+    insert.run(id_, position++, level.name, level.accesses, level.hit, level.miss);
+}
+
 void RunRows::add(const SpillRecord& r) {
   Statement insert(database_,
                    "INSERT INTO spill VALUES(?, ?, NULLIF(?, 4294967295), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "

@@ -31,6 +31,7 @@ class RunRows {
   void add(const PlanRecord& record);
   void add(const NoteRecord& record);
   void add(const CountersRecord& record);
+  void add(const LevelsRecord& record);
   void add(const SpillRecord& record);
   void add(const CoverageRecord& record);
   void add(const EndRecord& record);

@@ -138,6 +138,9 @@ CREATE TABLE counters(
   run INTEGER PRIMARY KEY REFERENCES run(id), accesses INTEGER NOT NULL, instructions INTEGER NOT NULL, misses INTEGER NOT NULL,
   unseen INTEGER NOT NULL, dropped INTEGER NOT NULL, core REAL NOT NULL, exposed REAL NOT NULL,
   bandwidth_bound REAL NOT NULL, stalled REAL NOT NULL, waited REAL NOT NULL, charged REAL NOT NULL);
+CREATE TABLE level(
+  run INTEGER NOT NULL REFERENCES run(id), position INTEGER NOT NULL, name TEXT NOT NULL, accesses REAL NOT NULL,
+  hit_time REAL NOT NULL, pure_miss_time REAL NOT NULL, PRIMARY KEY(run, position)) WITHOUT ROWID;
 CREATE TABLE spill(
   run INTEGER NOT NULL REFERENCES run(id), position INTEGER NOT NULL, iteration INTEGER, at REAL NOT NULL,
   bytes_read INTEGER NOT NULL, bytes_written INTEGER NOT NULL, foreseen INTEGER NOT NULL,

@@ -258,6 +258,7 @@ BuiltConfiguration build_configuration(const Session& session, const SessionConf
       if (of.sampled) of.sampled->set_instruction_time(time);
     };
     given.totals = [machine] { return totals_of(machine->account()); };
+    given.levels = [machine] { return machine->levels(); };
   } else {
     given.clock = parts->clock.get();
     given.provider = parts->provider.get();

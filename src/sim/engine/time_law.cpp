@@ -77,7 +77,7 @@ void TimeLaw::price(Seconds core, const Traffic& by_place, Demand& demand) const
   for (std::size_t i = 0; i < view_.places(); ++i) {
     const auto& traffic = by_place[i];
     const auto& path = view_.path(static_cast<PlaceId>(i));
-    demand.exposed += cost_.exposure(traffic) * path.latency.value;
+    demand.exposed += exposed(traffic, static_cast<PlaceId>(i));
     demand.busy[i] = static_cast<double>(traffic.read()) * line_ / path.read.value +
                      static_cast<double>(traffic.written) * line_ / path.write.value;
   }

@@ -63,6 +63,10 @@ class TimeLaw {
   using Traffic = std::vector<observe::ChunkTraffic>;
   // `core`: C. The sums are taken in the order of the places, so equal counts give equal digits.
   void price(Seconds core, const Traffic& by_place, Demand& demand) const;
+  // The latency that misses on the place expose, in seconds: its part of D.
+  [[nodiscard]] double exposed(const observe::ChunkTraffic& traffic, PlaceId place) const {
+    return cost_.exposure(traffic) * view_.path(place).latency.value;
+  }
   // Of a chunk of `size`, beside `threads` of the program that are alive.
   [[nodiscard]] CopyDemand copy(PlaceId from, PlaceId to, Bytes size, std::uint32_t threads) const;
   [[nodiscard]] const machine::CopierPrice& copier() const { return copier_; }

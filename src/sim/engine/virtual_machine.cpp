@@ -23,10 +23,12 @@ TimeAccount operator-(TimeAccount later, const TimeAccount& earlier) {
 VirtualMachine::VirtualMachine(const machine::Machine& machine, InitiatorId initiator, double cores,
                                memory::ChunkTable& chunks, memory::Ledger& ledger)
     : machine_(machine),
+      initiator_(initiator),
       law_(machine, initiator, cores),
       chunks_(chunks),
       ledger_(ledger),
       engine_(machine, law_, chunks, ledger),
+      use_(machine.places().size()),
       by_place_(machine.places().size()) {}
 
 // --- time
@@ -40,7 +42,9 @@ void VirtualMachine::tallied(const observe::Quantum& quantum, const observe::Tal
   pay_stalls();
   begin_copies();
   // Behind what may end transfers: from here on each that ends takes its chunk's traffic along (copied()).
+  const auto missed = account_.misses;
   serve(quantum, tally);
+  use_.begins(quantum, account_.misses - missed);
   const auto core = law_.cost().core_time(quantum);
   law_.price(core, by_place_, demand_);
   if (spill_) return price_over_file(quantum, core, tally);
@@ -90,6 +94,7 @@ void VirtualMachine::pass(double seconds, double progress, double pace) {
   const auto own = (demand_.core + demand_.exposed) * progress;
   const auto lent = std::clamp(own * (1 / pace - 1), 0.0, std::max(0.0, seconds - own));
   clocks_[running_] += Seconds{seconds};
+  use_.passed(law_, by_place_, demand_, progress);
   account_.core += Seconds{demand_.core * progress};
   account_.exposed += Seconds{demand_.exposed * progress};
   account_.stalled += Seconds{lent};

@@ -33,6 +33,7 @@
 #include "observe/tally.hpp"
 #include "sim/engine/copy_engine.hpp"
 #include "sim/engine/memory_cache.hpp"
+#include "sim/engine/memory_use.hpp"
 #include "sim/engine/occupancy.hpp"
 #include "sim/engine/time_law.hpp"
 #include "sim/engine/virtual_spill.hpp"
@@ -121,6 +122,10 @@ class VirtualMachine final : public Clock,
 
   // Since the beginning. The difference of two is the account of what is between.
   [[nodiscard]] const TimeAccount& account() const { return account_; }
+  // C-AMAT's counters of what was simulated since the beginning.
+  [[nodiscard]] std::vector<profile::LevelUse> levels() const {
+    return use_.levels(machine_, initiator_, law_, account_.exposed + account_.bandwidth_bound);
+  }
 
  private:
   void touch(ChunkId chunk);
@@ -152,6 +157,7 @@ class VirtualMachine final : public Clock,
   void wait_until(Seconds time);          // for a transfer
 
   const machine::Machine& machine_;
+  InitiatorId initiator_;
   TimeLaw law_;
   memory::ChunkTable& chunks_;
   memory::Ledger& ledger_;
@@ -172,6 +178,7 @@ class VirtualMachine final : public Clock,
   std::unique_ptr<Occupancy> occupancy_;         // once there were several
   std::unordered_map<std::uint64_t, Seconds> released_;
   TimeAccount account_;
+  MemoryUse use_;
   std::vector<bool> touched_;  // by chunk
   TimeLaw::Traffic by_place_;  // of the quantum at hand
   Demand demand_;

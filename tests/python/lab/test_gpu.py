@@ -46,6 +46,25 @@ def test_a_kept_trace_is_the_program(tmp_path):
     assert "C-AMAT, L2" in shown.stdout
 
 
+def test_camat_by_kernel_and_over_time(tmp_path):
+    kept = tmp_path / "srad.warps"
+    whole = answer("srad_v1", "--size", "test", "--keep", kept)
+    assert whole["camat_by_kernel"] == whole["camat_over_time"] == []
+    found = answer(kept, "--kernels", "--every", 10000)
+    assert found["cycles"] == whole["cycles"]
+    assert found["camat"] == whole["camat"]
+    for name in ("camat_by_kernel", "camat_over_time"):
+        for level, sums in whole["camat"].items():
+            for counter in ("accesses", "active_cycles", "pure_misses"):
+                assert sum(part["camat"][level][counter] for part in found[name]) == sums[counter]
+    assert [part["begin"] for part in found["camat_over_time"]][:3] == [0, 10000, 20000]
+    assert found["camat_by_kernel"][0]["kernel"] == "extract"
+    shown = run(kept, "--kernels", "--every", 10000, "--threshold", 1)
+    assert "C-AMAT by kernel" in shown.stdout
+    assert "behind the last" in shown.stdout
+    assert "C-AMAT over time" in shown.stdout
+
+
 def test_an_accel_sim_trace(tmp_path):
     # Two CTAs of a warp each, which load a line each and add to it.
     head = "-kernel name = add\n-grid dim = (2,1,1)\n-block dim = (32,1,1)\n-nregs = 8\n"

@@ -221,3 +221,25 @@ def test_what_pages_tell_is_use_and_not_misses(terrace, store_path, tmp_path, wa
             "misses": "Misses, traffic and exposure are estimates from samples"}  # fmt: skip
     assert what[column] in said
     assert ("misses" in said) == (column == "misses")
+
+
+def test_camat_by_level_is_active_time_over_accesses(terrace, store_path, document, tmp_path):
+    assert document["levels"] == []
+    copy = tmp_path / "levels.terrace"
+    shutil.copy(store_path, copy)
+    run = Store(store_path).run()
+    with sqlite3.connect(copy) as database:
+        rows = [(0, "l3", 1e6, 0.002, 0.008), (1, "dram", 4e5, 0.006, 0.0), (2, "pmem", 0.0, 0.0, 0.0)]
+        database.executemany("INSERT INTO level VALUES(?, ?, ?, ?, ?, ?)", [(run.id, *row) for row in rows])
+    levels = {level["name"]: level for level in json.loads(terrace("show", copy, "--json").stdout)["levels"]}
+    assert levels["l3"]["camat_s"] == pytest.approx(10e-9)
+    assert levels["dram"]["camat_s"] == pytest.approx(15e-9)
+    assert levels["pmem"]["camat_s"] is None
+    lines = {line.split()[0]: line.split() for line in terrace("show", copy).stdout.splitlines() if line.strip()}
+    assert lines["l3"] == ["l3", "1M", "10ns", "2ns", "8ns"]
+    assert lines["dram"] == ["dram", "400k", "15ns", "15ns", "0s"]
+    assert "pmem" not in lines
+    # A file that was written before there was such a table.
+    with sqlite3.connect(copy) as database:
+        database.execute("DROP TABLE level")
+    assert json.loads(terrace("show", copy, "--json").stdout)["levels"] == []

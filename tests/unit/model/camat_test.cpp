@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <random>
+#include <set>
 #include <vector>
 
 namespace terrace::model {
@@ -17,16 +18,22 @@ struct Access {
   std::uint64_t penalty = 0;  // 0: a hit
 };
 
-// By the definitions: each cycle of each access is looked at.
-CamatCounters count_cycle_by_cycle(const std::vector<Access>& accesses) {
+constexpr auto k_whole = ~std::uint64_t{0};
+
+// By the definitions: each cycle of each access before `until` is looked at.
+CamatCounters count_cycle_by_cycle(const std::vector<Access>& accesses, std::uint64_t until = k_whole) {
   std::map<std::uint64_t, std::uint64_t> looking_up;
   std::map<std::uint64_t, std::vector<std::size_t>> waiting;
+  std::set<std::uint64_t> active;
   CamatCounters counters;
   for (std::size_t i = 0; i < accesses.size(); ++i) {
     const auto& access = accesses[i];
     const auto hit_end = access.begin + access.hit_cycles;
-    for (auto cycle = access.begin; cycle < hit_end; ++cycle) ++looking_up[cycle];
-    for (auto cycle = hit_end; cycle < hit_end + access.penalty; ++cycle) waiting[cycle].push_back(i);
+    const auto end = std::min(until, hit_end + access.penalty);
+    if (access.begin >= until) continue;
+    for (auto cycle = access.begin; cycle < std::min(until, hit_end); ++cycle) ++looking_up[cycle];
+    for (auto cycle = hit_end; cycle < end; ++cycle) waiting[cycle].push_back(i);
+    for (auto cycle = access.begin; cycle < end; ++cycle) active.insert(cycle);
     ++counters.accesses;
     if (access.penalty != 0) ++counters.misses;
   }
@@ -41,11 +48,14 @@ CamatCounters count_cycle_by_cycle(const std::vector<Access>& accesses) {
     counters.pure_access_cycles += misses.size();
     for (const auto i : misses) is_pure[i] = true;
   }
+  counters.active_cycles = active.size();
   counters.pure_misses = static_cast<std::uint64_t>(std::count(is_pure.begin(), is_pure.end(), true));
   return counters;
 }
 
-CamatCounters count(const std::vector<Access>& accesses) {
+// What was counted before each of `cuts`, and last the whole.
+std::vector<CamatCounters> count_up_to(const std::vector<Access>& accesses,
+                                       const std::vector<std::uint64_t>& cuts) {
   struct Event {
     std::uint64_t at = 0;
     bool begins = false;
@@ -61,7 +71,13 @@ CamatCounters count(const std::vector<Access>& accesses) {
   CamatMeter meter;
   std::vector<CamatMeter::Miss> misses(accesses.size());
   std::uint64_t end = 0;
+  std::vector<CamatCounters> counted;
+  const auto cut_before = [&](std::uint64_t at) {
+    while (counted.size() < cuts.size() && cuts[counted.size()] <= at)
+      counted.push_back(meter.counted(cuts[counted.size()]));
+  };
   for (const auto& event : events) {
+    cut_before(event.at);
     const auto& access = accesses[event.access];
     end = std::max(end, access.begin + access.hit_cycles + access.penalty);
     if (!event.begins)
@@ -71,8 +87,12 @@ CamatCounters count(const std::vector<Access>& accesses) {
     else
       misses[event.access] = meter.miss(event.at, access.hit_cycles);
   }
-  return meter.counted(end);
+  cut_before(end);
+  counted.push_back(meter.counted(std::max(end, cuts.empty() ? 0 : cuts.back())));
+  return counted;
 }
+
+CamatCounters count(const std::vector<Access>& accesses) { return count_up_to(accesses, {}).back(); }
 
 void expect_equal(const CamatCounters& a, const CamatCounters& b) {
   EXPECT_EQ(a.accesses, b.accesses);
@@ -82,6 +102,7 @@ void expect_equal(const CamatCounters& a, const CamatCounters& b) {
   EXPECT_EQ(a.hit_access_cycles, b.hit_access_cycles);
   EXPECT_EQ(a.pure_miss_cycles, b.pure_miss_cycles);
   EXPECT_EQ(a.pure_access_cycles, b.pure_access_cycles);
+  EXPECT_EQ(a.active_cycles, b.active_cycles);
 }
 
 // The paper's figure 3 gives hits, misses and penalties of ten accesses of two cycles, not when they begin: these
@@ -91,7 +112,7 @@ TEST(Camat, PublishedExample) {
                                      {8, 2, 7}, {11, 2, 3}, {11, 2, 0}, {11, 2, 7}, {13, 2, 3}};
   const auto counters = count(accesses);
   EXPECT_EQ(counters.accesses, 10U);
-  EXPECT_EQ(counters.active_cycles(), 17U);
+  EXPECT_EQ(counters.active_cycles, 17U);
   EXPECT_EQ(counters.hit_access_cycles, 20U);
   EXPECT_EQ(counters.hit_cycles, 11U);
   EXPECT_EQ(counters.pure_access_cycles, 13U);
@@ -110,11 +131,36 @@ TEST(Camat, PublishedExample) {
 // A4 in 4 to 7; A2 hits. In cycle 3 two accesses look up, so it is no pure-miss cycle.
 TEST(Camat, ExampleByHand) {
   const auto counters = count({{1, 2, 8}, {1, 2, 0}, {2, 2, 7}, {2, 2, 4}});
-  EXPECT_EQ(counters.active_cycles(), 10U);
+  EXPECT_EQ(counters.active_cycles, 10U);
   EXPECT_EQ(counters.hit_cycles, 3U);
   EXPECT_EQ(counters.pure_miss_cycles, 7U);
   EXPECT_EQ(counters.pure_misses, 3U);
   EXPECT_DOUBLE_EQ(camat_of(counters).value, 2.5);
+  EXPECT_DOUBLE_EQ(camat_of(counters).of_parts(), 2.5);
+}
+
+// The same, cut before cycle 6. All misses have waited before the cut: they are pure there, and what follows has
+// cycles without accesses. Together it is the whole.
+TEST(Camat, StretchesOfTimeAddUp) {
+  const auto counted = count_up_to({{1, 2, 8}, {1, 2, 0}, {2, 2, 7}, {2, 2, 4}}, {2, 6});
+  const auto& first = counted[0];
+  const auto second = counted[1] - counted[0];
+  const auto last = counted[2] - counted[1];
+  EXPECT_EQ(first.accesses, 2U);
+  EXPECT_EQ(first.active_cycles, 1U);
+  EXPECT_EQ(first.pure_misses, 0U);
+  EXPECT_EQ(second.accesses, 2U);
+  EXPECT_EQ(second.hit_cycles, 2U);
+  EXPECT_EQ(second.pure_miss_cycles, 2U);
+  EXPECT_EQ(second.pure_misses, 3U);
+  EXPECT_EQ(last.accesses, 0U);
+  EXPECT_EQ(last.pure_misses, 0U);
+  EXPECT_EQ(last.active_cycles, 5U);
+  EXPECT_DOUBLE_EQ(camat_of(last).value, 0);
+  auto all = first;
+  all += second;
+  all += last;
+  expect_equal(all, count({{1, 2, 8}, {1, 2, 0}, {2, 2, 7}, {2, 2, 4}}));
 }
 
 TEST(Camat, RandomAccessesAsCycleByCycle) {
@@ -132,6 +178,12 @@ TEST(Camat, RandomAccessesAsCycleByCycle) {
     SCOPED_TRACE(round);
     const auto counters = count(accesses);
     expect_equal(counters, count_cycle_by_cycle(accesses));
+    EXPECT_EQ(counters.hit_cycles + counters.pure_miss_cycles, counters.active_cycles);
+    std::vector<std::uint64_t> cuts;
+    for (std::uint64_t cut = random() % 9; cut <= at; cut += 1 + random() % 60) cuts.push_back(cut);
+    const auto counted = count_up_to(accesses, cuts);
+    for (std::size_t i = 0; i < cuts.size(); ++i)
+      expect_equal(counted[i], count_cycle_by_cycle(accesses, cuts[i]));
     const auto camat = camat_of(counters);
     EXPECT_NEAR(camat.of_parts(), camat.value, 1e-12 * camat.value);
   }

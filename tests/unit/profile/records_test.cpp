@@ -266,6 +266,11 @@ TEST(Records, TheSmallOnesReadBack) {
   EXPECT_EQ(counters.dropped, 5U);
   EXPECT_EQ(counters.stalled, Seconds{9});
   EXPECT_EQ(counters.charged, Seconds{11});
+  const auto levels = decoded<LevelsRecord>(encoded(LevelsRecord{{{"L2", 1, {2}, {3}}, {"dram", 4, {5}, {}}}}));
+  ASSERT_EQ(levels.levels.size(), 2U);
+  EXPECT_EQ(levels.levels[0].miss, Seconds{3});
+  EXPECT_EQ(levels.levels[1].name, "dram");
+  EXPECT_EQ(levels.levels[1].accesses, 4);
   const auto spilled = decoded<SpillRecord>(encoded(
       SpillRecord{7, {1}, {{2}, {3}, 4, 5, 6, 7, 8, {9}, {10}, {11}, {12}, {13}, {14}, {15}, {16}, {17}, {18}}}));
   EXPECT_EQ(spilled.iteration, 7U);

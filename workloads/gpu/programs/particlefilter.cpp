@@ -10,7 +10,7 @@
 //   yet, and these CTAs may read the first random number before it is there.
 // - A position that is a half or more above an integer is rounded up; the published function intends that.
 // - The disk and the particles agree on which coordinate is which, and on where the disk is in which frame.
-// - CTAs have 128 threads, not 512, so that they are on more processors.
+// - CTAs have 128 threads, not 512, so that they are on more processors; but for the size `script`.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -23,7 +23,6 @@
 namespace terrace::sim::gpu {
 namespace {
 
-constexpr std::int32_t k_threads = 128;
 constexpr std::int32_t k_radius = 5;
 constexpr std::int32_t k_dark = 100;   // the background
 constexpr std::int32_t k_light = 228;  // the disk
@@ -141,8 +140,9 @@ struct PlainFilter {
 };
 
 struct Arrays {
-  Arrays(Device& device, std::size_t count, const Video& shown, std::size_t offsets)
-      : x(device.array<double>("arrayX", count)),
+  Arrays(Device& device, std::size_t count, const Video& shown, std::size_t offsets, std::int32_t of_a_cta)
+      : threads(of_a_cta),
+        x(device.array<double>("arrayX", count)),
         y(device.array<double>("arrayY", count)),
         xj(device.array<double>("xj", count)),
         yj(device.array<double>("yj", count)),
@@ -155,6 +155,7 @@ struct Arrays {
         ind(device.array<std::int32_t>("ind", count * offsets)),
         seed(device.array<std::int32_t>("seed", count)),
         partial_sums(device.array<double>("partial_sums", count)) {}
+  std::int32_t threads;  // of a CTA
   Array<double> x, y, xj, yj, cdf, u, likelihood, weights;
   Array<std::uint8_t> video;
   Array<std::int32_t> objxy, ind, seed;
@@ -187,13 +188,17 @@ class ParticleFilter final : public GpuProgram {
     return "Particle filter that follows a disk in a video";
   }
   [[nodiscard]] std::string_view source() const override { return "Rodinia: Che et al., IISWC 2009"; }
-  // Pixels of a frame in x and y, frames, particles, steps.
+  // Pixels of a frame in x and y, frames, particles, steps, threads of a CTA.
   [[nodiscard]] const std::vector<ProgramSize>& sizes() const override {
-    static const std::vector<ProgramSize> sizes{{"test", {61, 53, 5, 300, 2}, ""},
-                                                {"paper",
-                                                 {128, 128, 10, 8000, 3},
-                                                 "8000 particles, not 1000, which are 32 warps; 3 of 9 steps: the "
-                                                 "search takes the square of the particles"}};
+    static const std::vector<ProgramSize> sizes{
+        {"test", {61, 53, 5, 300, 2, 128}, ""},
+        {"paper",
+         {128, 128, 10, 8000, 3, 128},
+         "8000 particles, not 1000, which are 32 warps; 3 of 9 steps: the "
+         "search takes the square of the particles"},
+        {"script",
+         {128, 128, 10, 1000, 9, 512},
+         "Rodinia's run script, -x 128 -y 128 -z 10 -np 1000, and its CTAs"}};
     return sizes;
   }
 
@@ -202,7 +207,8 @@ class ParticleFilter final : public GpuProgram {
                                   static_cast<std::int32_t>(numbers[2]));
     const auto steps = static_cast<std::int32_t>(numbers[4]);
     const auto offsets = disk();
-    const Arrays arrays(device, static_cast<std::size_t>(numbers[3]), video, offsets.size());
+    const Arrays arrays(device, static_cast<std::size_t>(numbers[3]), video, offsets.size(),
+                        static_cast<std::int32_t>(numbers[5]));
     std::ranges::copy(video.pixels, arrays.video.host().begin());
     for (std::size_t i = 0; i < offsets.size(); ++i) {
       arrays.objxy.host()[2 * i] = offsets[i].y;
@@ -226,7 +232,7 @@ class ParticleFilter final : public GpuProgram {
 
  private:
   static std::int32_t particles(const Arrays& a) { return static_cast<std::int32_t>(a.x.size()); }
-  static std::int32_t ctas(const Arrays& a) { return (particles(a) + k_threads - 1) / k_threads; }
+  static std::int32_t ctas(const Arrays& a) { return (particles(a) + a.threads - 1) / a.threads; }
 
   // Particles are where plain code has them, but for rounding, and the disk is where they say.
   static std::string compare(const Arrays& a, const PlainFilter& expected, const Offset& truth) {
@@ -255,8 +261,8 @@ class ParticleFilter final : public GpuProgram {
     const auto count = particles(a);
     const auto offsets = static_cast<std::int32_t>(a.objxy.size() / 2);
     const auto pixels = static_cast<std::int32_t>(a.video.size());
-    Shared<double> buffer(k_threads);
-    device.launch({"likelihood", ctas(a), k_threads, 32, buffer.bytes()}, [&](Thread& t) -> ThreadRun {
+    Shared<double> buffer(a.threads);
+    device.launch({"likelihood", ctas(a), a.threads, 32, buffer.bytes()}, [&](Thread& t) -> ThreadRun {
       const auto i = t.index();
       const auto lane = t.thread();
       if (i < count) {
@@ -298,7 +304,7 @@ class ParticleFilter final : public GpuProgram {
       co_await t.barrier();
       if (i < count) t.write(buffer.span(), lane, t.load(a.weights, i));
       co_await t.barrier();
-      for (std::int32_t half = k_threads / 2; half > 0; half /= 2) {
+      for (std::int32_t half = a.threads / 2; half > 0; half /= 2) {
         if (lane < half)
           t.write(buffer.span(), lane, t.read(buffer.span(), lane) + t.read(buffer.span(), lane + half));
         co_await t.barrier();
@@ -309,7 +315,7 @@ class ParticleFilter final : public GpuProgram {
 
   // One thread of all adds up.
   static void sum(Device& device, const Arrays& a) {
-    device.launch({"sum", ctas(a), k_threads, 10}, [&](Thread& t) {
+    device.launch({"sum", ctas(a), a.threads, 10}, [&](Thread& t) {
       if (t.index() == 0) {
         auto sum = t.own(0.0);
         for (const auto cta : t.range(0, ctas(a))) sum += t.load(a.partial_sums, cta);
@@ -322,13 +328,13 @@ class ParticleFilter final : public GpuProgram {
   static void normalize(Device& device, const Arrays& a) {
     const auto count = particles(a);
     Shared<double> shared(1);  // what a CTA's first thread loads for all
-    device.launch({"normalize_weights", ctas(a), k_threads, 16, shared.bytes()}, [&](Thread& t) -> ThreadRun {
+    device.launch({"normalize_weights", ctas(a), a.threads, 16, shared.bytes()}, [&](Thread& t) -> ThreadRun {
       const auto i = t.index();
       if (t.thread() == 0) t.write(shared.span(), 0, t.load(a.partial_sums, 0));
       co_await t.barrier();
       if (i < count) t.store(a.weights, i, t.load(a.weights, i) / t.read(shared.span(), 0));
     });
-    device.launch({"normalize_weights.cdf", 1, k_threads, 16}, [&](Thread& t) {
+    device.launch({"normalize_weights.cdf", 1, a.threads, 16}, [&](Thread& t) {
       if (t.thread() == 0) {
         auto sum = t.load(a.weights, 0);
         t.store(a.cdf, 0, sum);
@@ -341,7 +347,7 @@ class ParticleFilter final : public GpuProgram {
         t.store(a.seed, 0, seed);
       }
     });
-    device.launch({"normalize_weights.u", ctas(a), k_threads, 16, shared.bytes()}, [&](Thread& t) -> ThreadRun {
+    device.launch({"normalize_weights.u", ctas(a), a.threads, 16, shared.bytes()}, [&](Thread& t) -> ThreadRun {
       const auto i = t.index();
       if (t.thread() == 0) t.write(shared.span(), 0, t.load(a.u, 0));
       co_await t.barrier();
@@ -351,7 +357,7 @@ class ParticleFilter final : public GpuProgram {
 
   static void find_index(Device& device, const Arrays& a) {
     const auto count = particles(a);
-    device.launch({"find_index", ctas(a), k_threads, 16}, [&](Thread& t) {
+    device.launch({"find_index", ctas(a), a.threads, 16}, [&](Thread& t) {
       const auto i = t.index();
       if (i < count) {
         const auto u = t.load(a.u, i);

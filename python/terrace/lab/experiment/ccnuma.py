@@ -6,8 +6,6 @@ Each program is run once for its results and its trace; every rule replays the t
 
 from __future__ import annotations
 
-import json
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,16 +13,16 @@ from typing import Any
 
 from terrace import _core
 from terrace.errors import TerraceError
-from terrace.lab.experiment.cells import SCHEMA, document, write_whole
+from terrace.lab.experiment.cells import document, write_whole
 from terrace.lab.experiment.gpu_laws import broken_laws
-from terrace.lab.experiment.runner import Work, do_all
-from terrace.lab.workers import workers
+from terrace.lab.experiment.runner import Work
+from terrace.lab.experiment.warp_study import WarpStudy
 
 MACHINE = "gtx480-ddr4"
 THRESHOLDS = (1, 2, 4, 8, 16, 32, 64, 128)
 RANGES = (0, 16, 64, 128)
 SHOOTDOWNS = (0, 50, 100, 200, 300, 500)  # cycles
-FIRST, FEW = "remote", "test"
+FIRST = "remote"
 PLACEMENTS = ("remote", "local", "interleave", "oracle")
 
 
@@ -80,13 +78,11 @@ def rules(small: bool) -> list[Rule]:
     return list(dict.fromkeys(asked))
 
 
-class Study:
+class Study(WarpStudy):
     """The answers in a folder."""
 
     def __init__(self, folder: Path, programs: Sequence[str], size: str, small: bool) -> None:
-        self.folder = folder
-        self.programs = list(programs)
-        self.size = size
+        super().__init__(folder, programs, size)
         self.rules = rules(small)
 
     def machine(self) -> _core.Machine:
@@ -97,53 +93,31 @@ class Study:
         """Of an answer."""
         return self.folder / "answers" / program / f"{rule.name}.json"
 
-    def trace(self, program: str) -> Path:
-        """Of the program's warps."""
-        return self.folder / "traces" / f"{program}.warps"
-
-    def verdict(self, program: str) -> Path:
-        """Of what its results were checked against."""
-        return self.folder / "traces" / f"{program}.txt"
-
     def get(self, program: str, rule: Rule) -> dict[str, Any]:
         """An answer. Raises TerraceError where there is none."""
-        path = self.path(program, rule)
-        try:
-            content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise TerraceError(f"{path} cannot be read ({error}): remove it and run again") from error
-        if content.get("schema") != SCHEMA:
-            raise TerraceError(f"{path} is of another version: name another folder with --output")
-        return content
+        return self.read(self.path(program, rule))
 
     def missing(self) -> list[tuple[str, Rule]]:
         """The questions without an answer, program by program."""
         return [(p, rule) for p in self.programs for rule in self.rules if not self.path(p, rule).is_file()]
 
-    def run(self, jobs: int, seconds: float | None = None) -> bool:
-        """Answers what is missing; whether nothing is left. After so many seconds nothing more is begun."""
-        deadline = None if seconds is None else time.monotonic() + seconds
+    def count(self) -> int:
+        """Of all questions."""
+        return len(self.programs) * len(self.rules)
+
+    def left(self) -> int:
+        """Of those without an answer."""
+        return len(self.missing())
+
+    def stages(self) -> tuple[list[str], list[tuple[str, list[Work]]]]:
+        """First runs before the others, which use what they say of pages."""
         missing = self.missing()
-        programs = list(dict.fromkeys(program for program, _ in missing))
         first = [(program, rule) for program, rule in missing if rule.kind == FIRST]
         others = [(program, rule) for program, rule in missing if rule.kind != FIRST]
-        stages: tuple[tuple[str, list[Work]], ...] = (
-            ("traces", [(make_trace, (self, p)) for p in programs if not self.verdict(p).is_file()]),
+        return list(dict.fromkeys(program for program, _ in missing)), [
             ("first runs", [(answer, (self, *question)) for question in first]),
             ("runs", [(answer, (self, *question)) for question in others]),
-        )
-        with workers(jobs) as pool:
-            return all(do_all(pool, what, work, deadline) for what, work in stages)
-
-
-def make_trace(study: Study, program: str) -> None:
-    """Runs the program and checks its results. Raises TerraceError where they are wrong."""
-    path = study.trace(program)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_suffix(".part")
-    verdict = _core.write_warps(program, study.size, str(beside))
-    beside.rename(path)
-    write_whole(study.verdict(program), verdict + "\n")
+        ]
 
 
 def answer(study: Study, program: str, rule: Rule) -> None:
@@ -163,4 +137,6 @@ def answer(study: Study, program: str, rule: Rule) -> None:
         raise TerraceError(f"the simulator lost something in {program} under {rule.name}: {'; '.join(broken)}")
     if rule.kind != FIRST:
         run["page_accesses"] = []  # the same pages, and the first run has them
+    for level in run["camat"].values():
+        level.pop("each")
     write_whole(study.path(program, rule), document({"program": program, "rule": rule.name, **run}))

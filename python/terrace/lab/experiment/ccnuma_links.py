@@ -106,6 +106,10 @@ class Links:
         """Of all questions."""
         return sum(len(study.programs) * len(study.rules) for study in self.studies)
 
+    def left(self) -> int:
+        """Of those without an answer."""
+        return len(self.missing())
+
     def run(self, jobs: int, seconds: float | None = None) -> bool:
         """Answers what is missing, once the traces are there; whether nothing is left. After so many seconds
         nothing more is begun."""

@@ -57,7 +57,7 @@ def bars(groups: Sequence[str], series: Sequence[Series], axis: str, levels: Seq
     figure.update_traces(hovertemplate=f"%{{x}}: %{{y:{shown}}}")
     values = [value for one in series for value in one.values if value is not None]
     if values and len(series) * len(groups) <= _MOST_NUMBERS:
-        low, high = min(0.0, *values), max(0.0, *values)
+        low, high = min(0.0, *values), max(0.0, *values, *(level.value for level in levels))
         figure.update_yaxes(range=[low - 0.15 * (low < 0) * (high - low), high + 0.15 * (high - low)])
         figure.update_traces(
             texttemplate=f"%{{y:{shown}}}", textposition="outside", textangle=-90, cliponaxis=False

@@ -10,6 +10,7 @@ import typer
 
 from terrace import _core
 from terrace.errors import WrongCallError, core_errors
+from terrace.lab import gpu_camat
 from terrace.output import console, print_json, table
 from terrace.units import parse_size
 
@@ -27,9 +28,9 @@ Examples:
   terrace lab gpu needle --keep needle.warps --threshold 1 --range 128 --balanced
   terrace lab gpu needle.warps --share 0.7
   terrace lab gpu needle.warps --policy unified-memory --memory 8MiB
+  terrace lab gpu needle.warps --share 1 --kernels --every 100000
   terrace lab gpu traces/kernelslist.g --allocations traces/allocations
 """
-_LEVELS = {"l1": "L1, by warps", "l1_parts": "L1, by lines", "l2": "L2", "dram": "DRAM"}
 
 
 def register(app: typer.Typer) -> None:
@@ -70,6 +71,11 @@ def gpu(
     memory: Annotated[
         str | None, typer.Option(metavar="SIZE", help="Of the GPU's own; default: the machine's, all of it.")
     ] = None,
+    kernels: Annotated[bool, typer.Option("--kernels", help="C-AMAT by kernel, too.")] = False,
+    every: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="CYCLES", help="C-AMAT over time, too: every so many cycles."),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Run a GPU program in virtual time: pages over the link, in a share, or moved by their accesses."""
@@ -88,14 +94,20 @@ def gpu(
         with tempfile.TemporaryDirectory() as scratch:
             trace, verdict = _trace(program, size, keep, Path(scratch))
             if policy is None:
-                run = _core.simulate_gpu_share(about, trace, share or 0.0, side, room)
+                run = _core.simulate_gpu_share(about, trace, share or 0.0, side, room, kernels, every or 0)
             else:
                 rules = (threshold or 1, range_ or 0, balanced, evict, reverse)
-                run = _core.simulate_gpu_policy(about, trace, policy, *rules, shootdown, side, room)
+                run = _core.simulate_gpu_policy(
+                    about, trace, policy, *rules, shootdown, side, room, None, kernels, every or 0
+                )
     if json:
         print_json({"machine": about.name, "program": program, "checked": verdict, **run})
     else:
         _show(about.name, program, verdict, run)
+        if kernels:
+            _show_kernels(run)
+        if every is not None:
+            _show_times(run)
 
 
 def _check_rules(policy: str | None, threshold: int | None, ruled: bool, share: float | None) -> None:
@@ -158,6 +170,29 @@ def _show(machine: str, program: str, verdict: str, run: dict[str, Any]) -> None
     if run["refused_pages"]:
         rows.add_row("moves without room", str(run["refused_pages"]))
     rows.add_row("SMs stood still", f"{run['stopped_cycles'] / max(run['cycles'], 1):.1%} of the time")
-    for level, words in _LEVELS.items():
+    for level, words in gpu_camat.LEVELS.items():
         rows.add_row(f"C-AMAT, {words}", f"{run['camat'][level]['value']:.2f} cycles")
+    values = sorted(each["value"] for each in run["camat"]["l1"]["each"] if each["accesses"])
+    if values:
+        rows.add_row("C-AMAT, L1 by SM", f"{values[0]:.2f} to {values[-1]:.2f} cycles")
     out.print(rows)
+
+
+def _show_kernels(run: dict[str, Any]) -> None:
+    rows = table("kernel", "launches", "cycles", *gpu_camat.LEVELS.values(), title="C-AMAT by kernel")
+    for part in gpu_camat.by_kernel(run["camat_by_kernel"]):
+        name, launches = (part.kernel, str(part.launches)) if part.kernel else ("behind the last", "")
+        rows.add_row(name, launches, str(part.cycles), *_values(part))
+    console().print(rows)
+
+
+def _show_times(run: dict[str, Any]) -> None:
+    rows = table("from cycle", *gpu_camat.LEVELS.values(), title="C-AMAT over time", left=())
+    for part in gpu_camat.over_time(run["camat_over_time"], max(len(run["camat_over_time"]), 1)):
+        rows.add_row(str(part.begin), *_values(part))
+    console().print(rows)
+
+
+def _values(part: gpu_camat.Part) -> list[str]:
+    values = [gpu_camat.value(part.levels[level]) for level in gpu_camat.LEVELS]
+    return ["" if value is None else f"{value:.2f}" for value in values]

@@ -55,7 +55,7 @@ bool Processor::look_up(const Part& part) {
   }
   aside_.push_back({part.access, part.part});
   ++access.outstanding;
-  access.misses = true;
+  misses(access);
   return true;
 }
 
@@ -72,7 +72,7 @@ bool Processor::look_up_translated(const Part& part, std::uint32_t page) {
     } else {
       ++counts_.atomics;
       ++access.outstanding;
-      access.misses = true;
+      misses(access);
     }
     l1_.drop(part.part.line());
     send(part, page, part.access);
@@ -90,13 +90,13 @@ bool Processor::load(Access& access, const Part& part, std::uint32_t page) {
     ++counts_.load_hits;
     part_camat_.hit(now, gpu_.l1.latency);
   } else {
+    misses(access);
     std::uint32_t mshr = 0;
     const auto result = mshrs_.wait(line, missing, {part.access, 0}, mshr);
     if (result == MshrTable<Waiter>::Result::full) return false;
     part_camat_.begins(now);
     mshrs_[mshr].waiters.back().miss = part_camat_.misses(now + gpu_.l1.latency);
     ++access.outstanding;
-    access.misses = true;
     if (result == MshrTable<Waiter>::Result::merged)
       ++counts_.load_merges;
     else
@@ -121,14 +121,17 @@ void Processor::send(const Part& part, std::uint32_t page, std::uint32_t waiter)
   listener_.asked(page, request.kind != StepKind::load);
 }
 
+// A part of the access is not there: its hit phase ends with this look-up, and what follows is a miss.
+void Processor::misses(Access& access) {
+  if (access.misses) return;
+  access.misses = true;
+  access.miss = warp_camat_.misses(events_.now() + gpu_.l1.latency);
+}
+
 // All of the access's lines were looked up, or wait for a translation.
 void Processor::looked_up(std::uint32_t number) {
-  auto& access = accesses_[number];
-  const auto end = events_.now() + gpu_.l1.latency;
-  if (access.misses)
-    access.miss = warp_camat_.misses(end);
-  else
-    warp_camat_.hits(end);
+  const auto& access = accesses_[number];
+  if (!access.misses) warp_camat_.hits(events_.now() + gpu_.l1.latency);
   const auto slot = access.slot;
   finish_if_done(number);
   --slots_[slot].accesses;

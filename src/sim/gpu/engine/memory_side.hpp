@@ -73,11 +73,12 @@ class MemorySide {
   [[nodiscard]] std::uint32_t memory_of(std::uint32_t channel) const { return slices_[channel].memory; }
   [[nodiscard]] const SliceCounts& slice(std::uint32_t channel) const { return slices_[channel].counts; }
   [[nodiscard]] const DramCounts& dram(std::uint32_t channel) const { return slices_[channel].dram.counts(); }
-  [[nodiscard]] const model::CamatCounters& slice_camat(std::uint32_t channel) {
-    return slices_[channel].camat.counted(events_.now());
+  // In the cycles before `at`, which is not before anything that has happened.
+  [[nodiscard]] const model::CamatCounters& slice_camat(std::uint32_t channel, Cycle at) {
+    return slices_[channel].camat.counted(at);
   }
-  [[nodiscard]] const model::CamatCounters& dram_camat(std::uint32_t channel) {
-    return slices_[channel].dram.camat().counted(events_.now());
+  [[nodiscard]] const model::CamatCounters& dram_camat(std::uint32_t channel, Cycle at) {
+    return slices_[channel].dram.camat().counted(at);
   }
   // Bytes of each memory's channels so far, by the GPU's accesses: what a balance of bandwidth looks at.
   [[nodiscard]] std::uint64_t demand_bytes(std::uint32_t memory) const;

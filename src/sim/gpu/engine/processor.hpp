@@ -69,8 +69,9 @@ class Processor {
   }
 
   [[nodiscard]] const ProcessorCounts& counts() const { return counts_; }
-  [[nodiscard]] const model::CamatCounters& warp_camat() { return warp_camat_.counted(events_.now()); }
-  [[nodiscard]] const model::CamatCounters& part_camat() { return part_camat_.counted(events_.now()); }
+  // In the cycles before `at`, which is not before anything that has happened.
+  [[nodiscard]] const model::CamatCounters& warp_camat(Cycle at) { return warp_camat_.counted(at); }
+  [[nodiscard]] const model::CamatCounters& part_camat(Cycle at) { return part_camat_.counted(at); }
   // Nothing runs, and nothing is on its way. Stores that wait for a translation outlive their CTA.
   [[nodiscard]] bool idle() const {
     return running_ == 0 && stores_ == 0 && aside_.empty() && translated_.empty();
@@ -141,6 +142,7 @@ class Processor {
   bool look_up_translated(const Part& part, std::uint32_t page);
   bool load(Access& access, const Part& part, std::uint32_t page);
   void send(const Part& part, std::uint32_t page, std::uint32_t waiter);
+  void misses(Access& access);
   void looked_up(std::uint32_t number);
   void finish_if_done(std::uint32_t number);
 

@@ -25,10 +25,15 @@ Simulator::Simulator(const machine::Gpu& gpu, TraceSource& trace, PageDecider& d
     processors_.push_back(std::make_unique<Processor>(gpu, i, events_, memory_, pages_, *this));
 }
 
-RunCounts Simulator::run() {
+RunCounts Simulator::run(const CamatWanted& wanted) {
+  wanted_ = wanted;
+  if (wanted_.every != 0) stretch_ends_ = wanted_.every;
   if (decider_.interval() != 0) events_.at(decider_.interval(), {EventKind::policy, 0, 0});
   ended_ = !next_kernel();
-  for (Event event; events_.next(event);) handle(event);
+  for (Event event; events_.next(event);) {
+    if (events_.now() >= stretch_ends_) end_stretches();
+    handle(event);
+  }
   if (!ended_)
     throw Error(Code::failed, "the kernel " + kernel_.name + " stands still: nothing is left to happen");
   return counts();
@@ -142,6 +147,7 @@ void Simulator::handle(const Event& event) {
                    [](const auto& processor) { return processor->idle(); }))
     return;
   kernels_.back().end = events_.now();
+  if (wanted_.by_kernel) by_kernel_.end_one(kernel_.name, events_.now(), camat(events_.now()));
   if (next_kernel()) return;
   ended_ = true;
   memory_.write_back_all();
@@ -213,23 +219,42 @@ void Simulator::moved(std::uint32_t page) {
   decider_.moved(page, pages_[page].memory);
 }
 
+// Before anything happens in the cycle with which the next one begins.
+void Simulator::end_stretches() {
+  for (; stretch_ends_ <= events_.now(); stretch_ends_ += wanted_.every)
+    over_time_.end_one("", stretch_ends_, camat(stretch_ends_));
+}
+
+CamatLevels Simulator::camat(Cycle at) {
+  CamatLevels levels;
+  for (auto& processor : processors_) {
+    levels.l1_by_warp.push_back(processor->warp_camat(at));
+    levels.l1_by_part.push_back(processor->part_camat(at));
+  }
+  for (std::uint32_t channel = 0; channel < memory_.channels(); ++channel) {
+    levels.l2.push_back(memory_.slice_camat(channel, at));
+    levels.dram.push_back(memory_.dram_camat(channel, at));
+  }
+  return levels;
+}
+
 RunCounts Simulator::counts() {
   RunCounts counts;
   counts.cycles = kernels_.empty() ? 0 : kernels_.back().end;
   counts.events = events_.happened();
   counts.kernels = kernels_;
-  for (auto& processor : processors_) {
-    counts.processors.push_back(processor->counts());
-    counts.l1_by_warp.push_back(processor->warp_camat());
-    counts.l1_by_part.push_back(processor->part_camat());
-  }
+  for (const auto& processor : processors_) counts.processors.push_back(processor->counts());
   for (std::uint32_t channel = 0; channel < memory_.channels(); ++channel) {
     counts.slices.push_back(memory_.slice(channel));
     counts.channels.push_back(memory_.dram(channel));
     counts.memory_of_channel.push_back(memory_.memory_of(channel));
-    counts.l2.push_back(memory_.slice_camat(channel));
-    counts.dram.push_back(memory_.dram_camat(channel));
   }
+  const auto end = events_.now();
+  counts.camat = camat(end);
+  if (wanted_.by_kernel) by_kernel_.end_last(end, counts.camat);
+  if (wanted_.every != 0) over_time_.end_last(end, counts.camat);
+  counts.camat_by_kernel = by_kernel_.take();
+  counts.camat_over_time = over_time_.take();
   for (std::uint32_t page = 0; page < pages_.size(); ++page) counts.pages.push_back(pages_[page]);
   counts.mover = mover_.counts();
   counts.faults = faults_.counts();

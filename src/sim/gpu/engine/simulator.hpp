@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "machine/gpu.hpp"
+#include "sim/gpu/engine/camat_levels.hpp"
 #include "sim/gpu/engine/event_wheel.hpp"
 #include "sim/gpu/engine/memory_side.hpp"
 #include "sim/gpu/engine/page_decider.hpp"
@@ -36,10 +37,10 @@ struct RunCounts {
   std::vector<SliceCounts> slices;
   std::vector<DramCounts> channels;
   std::vector<std::uint32_t> memory_of_channel;
-  std::vector<model::CamatCounters> l1_by_warp;  // by SM
-  std::vector<model::CamatCounters> l1_by_part;  // by SM
-  std::vector<model::CamatCounters> l2;          // by channel
-  std::vector<model::CamatCounters> dram;        // by channel
+  CamatLevels camat;
+  // Where they are wanted: each adds up to the whole. The last of the kernels' is what happens after them.
+  std::vector<CamatPart> camat_by_kernel;
+  std::vector<CamatPart> camat_over_time;
   std::vector<Page> pages;
   MoverCounts mover;
   FaultCounts faults;
@@ -54,7 +55,7 @@ class Simulator final : public ProcessorListener, public MoverListener {
   Simulator(const machine::Gpu& gpu, TraceSource& trace, PageDecider& decider,
             std::vector<std::uint64_t> capacity);
   // To the end of the trace. Throws what the trace does, and Error{invalid} for a kernel that no SM has room for.
-  RunCounts run();
+  RunCounts run(const CamatWanted& wanted = {});
 
  private:
   void asked(std::uint32_t page, bool write) override;
@@ -73,6 +74,8 @@ class Simulator final : public ProcessorListener, public MoverListener {
   void look_at_traffic();
   void deal_with_faults();
   void sample(std::uint32_t page, bool write);
+  void end_stretches();
+  CamatLevels camat(Cycle at);
   RunCounts counts();
 
   const machine::Gpu& gpu_;
@@ -99,6 +102,10 @@ class Simulator final : public ProcessorListener, public MoverListener {
   std::uint64_t placed_pages_ = 0;
   std::optional<std::uint32_t> sample_frame_;  // where they are written down, over and over
   std::vector<KernelTime> kernels_;
+  CamatWanted wanted_;
+  Cycle stretch_ends_ = ~Cycle{0};
+  CamatParts by_kernel_;
+  CamatParts over_time_;
 };
 
 }  // namespace terrace::sim::gpu

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -21,9 +22,29 @@ inline std::uint64_t instructions_of(const KeptTrace& trace) {
   return count;
 }
 
+// Each begins where the one before ends, and together they are the whole, as integers.
+inline void expect_parts_add_up(const std::vector<CamatPart>& parts, const CamatLevels& whole) {
+  if (parts.empty()) return;
+  CamatLevels sum;
+  Cycle end = 0;
+  for (const auto& part : parts) {
+    EXPECT_EQ(part.begin, end);
+    end = part.end;
+    sum += part.levels;
+    for (const auto* level :
+         {&part.levels.l1_by_warp, &part.levels.l1_by_part, &part.levels.l2, &part.levels.dram})
+      for (const auto& counters : *level) {
+        EXPECT_EQ(counters.hit_cycles + counters.pure_miss_cycles, counters.active_cycles);
+        EXPECT_LE(counters.active_cycles, part.end - part.begin);
+      }
+  }
+  EXPECT_TRUE(sum == whole);
+}
+
 inline void expect_conserved(const RunCounts& run, std::uint64_t instructions, std::uint64_t page_bytes = 4096) {
   ProcessorCounts sms;
   for (const auto& processor : run.processors) {
+    sms.accesses += processor.accesses;
     sms.loads += processor.loads;
     sms.load_hits += processor.load_hits;
     sms.load_merges += processor.load_merges;
@@ -48,6 +69,7 @@ inline void expect_conserved(const RunCounts& run, std::uint64_t instructions, s
     dram.move_read_bytes += channel.move_read_bytes;
     dram.move_write_bytes += channel.move_write_bytes;
     dram.record_bytes += channel.record_bytes;
+    dram.transfers += channel.transfers;
   }
   EXPECT_EQ(dram.fill_bytes, slices.fetched_sectors * k_sector_bytes);
   EXPECT_EQ(dram.write_back_bytes, slices.written_sectors * k_sector_bytes);
@@ -63,13 +85,25 @@ inline void expect_conserved(const RunCounts& run, std::uint64_t instructions, s
   }
   std::sort(frames.begin(), frames.end());
   EXPECT_EQ(std::adjacent_find(frames.begin(), frames.end()), frames.end());
-  for (const auto* level : {&run.l1_by_warp, &run.l1_by_part, &run.l2, &run.dram})
+  for (const auto* level : {&run.camat.l1_by_warp, &run.camat.l1_by_part, &run.camat.l2, &run.camat.dram})
     for (const auto& counters : *level) {
+      EXPECT_EQ(counters.hit_cycles + counters.pure_miss_cycles, counters.active_cycles);
       const auto camat = model::camat_of(counters);
       EXPECT_NEAR(camat.of_parts(), camat.value, 1e-9 * camat.value);
       EXPECT_LE(counters.pure_misses, counters.misses);
       EXPECT_LE(counters.misses, counters.accesses);
     }
+  // What levels count is what SMs, slices and channels count.
+  const auto accesses = [](const std::vector<model::CamatCounters>& level) {
+    return std::accumulate(level.begin(), level.end(), std::uint64_t{0},
+                           [](std::uint64_t sum, const auto& counters) { return sum + counters.accesses; });
+  };
+  EXPECT_EQ(accesses(run.camat.l1_by_warp), sms.accesses);
+  EXPECT_EQ(accesses(run.camat.l1_by_part), sms.loads);
+  EXPECT_EQ(accesses(run.camat.l2), slices.reads + slices.writes);
+  EXPECT_EQ(accesses(run.camat.dram), dram.transfers);
+  expect_parts_add_up(run.camat_by_kernel, run.camat);
+  expect_parts_add_up(run.camat_over_time, run.camat);
 }
 
 }  // namespace terrace::sim::gpu

@@ -50,7 +50,7 @@ TEST_P(Program, SimulatorLosesNothing) {
   const auto gpu = test_gpu();
   const auto run = [&](PageDecider& decider) {
     Replay replay(trace);
-    const auto counts = Simulator(gpu, replay, decider, {k_all, k_all}).run();
+    const auto counts = Simulator(gpu, replay, decider, {k_all, k_all}).run({.by_kernel = true, .every = 5000});
     expect_conserved(counts, instructions);
     return counts;
   };
@@ -64,7 +64,16 @@ TEST_P(Program, SimulatorLosesNothing) {
   // Nobody is told of anything: as if nobody decided.
   PolicyDecider never(gpu, std::make_unique<strategy::TouchPolicy>(strategy::TouchRules{0xffffffff, 128, false}),
                       k_all);
-  EXPECT_EQ(run(never).cycles, remote.cycles);
+  const auto unmoved = run(never);
+  EXPECT_EQ(unmoved.cycles, remote.cycles);
+  // To look at the parts changes nothing.
+  SharedPages again(0);
+  Replay replay(trace);
+  const auto whole = Simulator(gpu, replay, again, {k_all, k_all}).run();
+  EXPECT_EQ(whole.cycles, remote.cycles);
+  EXPECT_TRUE(whole.camat == remote.camat);
+  EXPECT_TRUE(whole.camat_by_kernel.empty());
+  EXPECT_TRUE(whole.camat_over_time.empty());
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Program, testing::ValuesIn(gpu_programs()),

@@ -208,6 +208,62 @@ TEST(GpuSimulator, RefusesAKernelThatNoSmHasRoomFor) {
   EXPECT_THROW(simulate(trace, test_gpu(), SharedPages(0)), Error);
 }
 
+// A load of 32 lines, none of which is there: it looks up for a cycle, and misses in the others.
+TEST(GpuSimulator, AccessMissesWithItsFirstPartThatIsNotThere) {
+  KeptTrace trace;
+  Device device(trace);
+  auto x = device.array<float>("x", 32 * 32);
+  device.launch({"scattered", 1, 32}, [&](Thread& t) { static_cast<void>(t.load(x, t.thread() * 32) + 1.0F); });
+  const auto run = simulate(trace, test_gpu(), SharedPages(1));
+  const auto warps = camat_sum(run.camat.l1_by_warp);
+  EXPECT_EQ(warps.accesses, 1U);
+  EXPECT_EQ(warps.pure_misses, 1U);
+  EXPECT_EQ(warps.hit_cycles, test_gpu().l1.latency);
+  EXPECT_EQ(warps.pure_access_cycles, warps.pure_miss_cycles);
+  EXPECT_EQ(camat_sum(run.camat.l1_by_part).hit_access_cycles, 32U);
+}
+
+TEST(GpuSimulator, PartsOfARunAddUp) {
+  const auto gpu = test_gpu();
+  const auto trace = mixed(3);
+  for (const Cycle every : {1, 7, 1000, 1000000}) {
+    Replay replay(trace);
+    Restless decider(5);
+    const auto run = Simulator(gpu, replay, decider, {k_all, k_all}).run({.by_kernel = true, .every = every});
+    expect_conserved(run, instructions_of(trace), gpu.page_bytes);
+    // The kernels, and what is written back behind them.
+    ASSERT_EQ(run.camat_by_kernel.size(), 4U);
+    for (std::size_t i = 0; i < 3; ++i) {
+      EXPECT_EQ(run.camat_by_kernel[i].kernel, "mixed");
+      EXPECT_EQ(run.camat_by_kernel[i].end, run.kernels[i].end);
+    }
+    const auto& rest = run.camat_by_kernel.back();
+    EXPECT_EQ(rest.kernel, "");
+    EXPECT_EQ(camat_sum(rest.levels.l1_by_warp).accesses, 0U);
+    EXPECT_GT(camat_sum(rest.levels.dram).accesses, 0U);
+    for (std::size_t i = 0; i + 1 < run.camat_over_time.size(); ++i)
+      EXPECT_EQ(run.camat_over_time[i].end, (i + 1) * every);
+    EXPECT_EQ(run.camat_over_time.size(), (rest.end + every - 1) / every);
+  }
+}
+
+// By the chase's closed form: one access at a time, so every stretch in which loads begin and end alike has the
+// latency of one as its C-AMAT, and a cycle of each is the look-up.
+TEST(GpuSimulator, ChaseOverTime) {
+  const auto gpu = test_gpu();
+  const auto trace = chase(4096, 2000);
+  Replay replay(trace);
+  SharedPages decider(1);
+  const auto run = Simulator(gpu, replay, decider, {k_all, k_all}).run({.by_kernel = false, .every = 10000});
+  for (const auto& part : run.camat_over_time) {
+    const auto loads = camat_sum(part.levels.l1_by_part);
+    EXPECT_EQ(loads.hit_cycles, loads.accesses * gpu.l1.latency);
+    EXPECT_EQ(loads.hit_access_cycles, loads.hit_cycles);
+    EXPECT_EQ(loads.pure_access_cycles, loads.pure_miss_cycles);
+    EXPECT_LE(loads.misses, loads.pure_misses + 1);
+  }
+}
+
 TEST(GpuSimulator, RefusesAddressesInNoAllocation) {
   KeptTrace trace;
   trace.begin({"stray", 1, 32, 0, 0});

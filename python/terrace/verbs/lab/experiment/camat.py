@@ -1,0 +1,41 @@
+"""`terrace lab experiment camat`: memory performance of GPU programs through C-AMAT."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from terrace.lab.experiment import camat, camat_page
+from terrace.lab.experiment.command import CORES, Jobs, Only, Output, StopAfter
+from terrace.lab.experiment.warp_study import FEW, answer_and_report, chosen_programs
+
+_EPILOG = """\b
+Traces of the programs' warps stay in the folder, up to 200 MB each; the same command goes on where it stopped.
+\b
+Examples:
+  terrace lab experiment camat --output out/camat
+  terrace lab experiment camat --small
+  terrace lab experiment camat --only btree,particlefilter
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command to `terrace lab experiment`."""
+    app.command("camat", epilog=_EPILOG)(camat_verb)
+
+
+def camat_verb(
+    output: Output = None,
+    small: Annotated[bool, typer.Option("--small", help="The programs' smallest sizes.")] = False,
+    only: Only = None,
+    jobs: Jobs = CORES,
+    stop_after: StopAfter = None,
+) -> None:
+    """C-AMAT of GPU programs: L1 of every SM, L2, DRAM, by kernel and over time."""
+    programs = chosen_programs(only)
+    folder = output or Path("out/camat")
+    size = FEW if small else "paper"
+    study = camat.Study(folder / size, programs, size)
+    answer_and_report([study], folder, jobs, stop_after, lambda: camat_page.report(study))

@@ -32,8 +32,8 @@ def infinite() -> Measured:
 
 
 def free_first_touch() -> Measured:
-    """Every program at its smallest size. All accesses are to the GPU's own memory, as if all had been there; what is
-    left are the accesses that wait for a page, at the most as long as all pages take that move one by one."""
+    """Every program at its smallest size. All accesses are to the GPU's own memory, as if all had been there; what
+    is left are the accesses that wait for a page, at the most as long as all pages take that move one by one."""
     about = _core.Machine.read(ccnuma.MACHINE)
     lines, holds = [], True
     for name in programs():

@@ -1,4 +1,4 @@
-// FR-FCFS. See dram_channel.hpp.
+// FR-FCFS with writes that gather. See dram_channel.hpp.
 #include "sim/gpu/engine/dram_channel.hpp"
 
 #include <algorithm>
@@ -44,7 +44,7 @@ void DramChannel::add(Cycle now, std::uint64_t line, std::uint32_t bytes, Transf
 
 void DramChannel::take_in(Waiting waiting) {
   auto& bank = banks_[waiting.bank];
-  if (bank.row == waiting.row) ++bank.hits;
+  if (bank.row == waiting.row) ++bank.hits[waiting.writes()];
   if (waiting.writes()) ++writes_;
   queue_.push_back(waiting);
 }
@@ -59,8 +59,8 @@ Cycle DramChannel::run(Cycle now_cycle) {
   if (queue_.empty()) return 0;
   auto next = std::numeric_limits<double>::infinity();
   for (const auto& bank : banks_)
-    if (bank.hits != 0) next = std::min(next, std::max(bank.ready, bus_free_));
-  return std::max(now_cycle + 1, static_cast<Cycle>(std::floor(next)));
+    if (bank.hit()) next = std::min(next, std::max(bank.ready, bus_free_));
+  return std::max(now_cycle + 1, static_cast<Cycle>(std::floor(std::max(next, waits_until_))));
 }
 
 // All banks at once. It begins when it is due and the bus is free; of those that fell into a time in which nobody
@@ -72,7 +72,7 @@ void DramChannel::refresh(double now) {
   bus_free_ = std::max(bus_free_, due) + refresh_;
   for (auto& bank : banks_) {
     bank.row = -1;
-    bank.hits = 0;
+    bank.hits = {};
     bank.activated = bus_free_ - row_cycle_;
   }
 }
@@ -86,31 +86,53 @@ bool DramChannel::prefers_writes() {
 }
 
 void DramChannel::open_rows(double now) {
+  const bool writes_first = prefers_writes();
+  open_rows_of(now, writes_first, true);
+  open_rows_of(now, !writes_first, false);
+}
+
+// Those that go first close a row that others still have requests for.
+void DramChannel::open_rows_of(double now, bool writes, bool first) {
   for (const auto& waiting : queue_) {
+    if (waiting.writes() != writes) continue;
     auto& bank = banks_[waiting.bank];
-    if (bank.hits != 0 || bank.row == waiting.row) continue;
+    if (bank.row == waiting.row) continue;
+    if (bank.hit() && (!first || bank.hits[writes] != 0 || bank.ready > now)) continue;
+    bank.hits = {};
     const auto closed = std::max({now, bank.last_write, bank.activated + row_cycle_ - precharge_});
     bank.activated = bank.row < 0 ? std::max(now, bank.activated + row_cycle_) : closed + precharge_;
     bank.ready = bank.activated + row_to_column_;
     bank.row = waiting.row;
     ++counts_.activations;
     for (const auto& other : queue_)
-      if (other.bank == waiting.bank && other.row == bank.row) ++bank.hits;
+      if (other.bank == waiting.bank && other.row == bank.row) ++bank.hits[other.writes()];
   }
 }
 
 bool DramChannel::transfer(double now) {
   const bool writes_first = prefers_writes();
+  const auto turn_back = writes_first ? write_to_read_ : read_to_write_;
+  waits_until_ = 0;
   auto chosen = queue_.end();
+  auto soon = std::numeric_limits<double>::infinity();  // one that is preferred has its row
   for (auto at = queue_.begin(); at != queue_.end(); ++at) {
     const auto& bank = banks_[at->bank];
-    if (bank.row != at->row || bank.ready > now) continue;
+    if (bank.row != at->row) continue;
+    if (bank.ready > now) {
+      if (at->writes() == writes_first) soon = std::min(soon, bank.ready);
+      continue;
+    }
     if (chosen == queue_.end()) chosen = at;
     if (at->writes() != writes_first) continue;
     chosen = at;
     break;
   }
   if (chosen == queue_.end()) return false;
+  // To turn for one and back takes longer than to wait.
+  if (chosen->writes() != writes_first && wrote_ == writes_first && soon <= now + turn_back) {
+    waits_until_ = soon;
+    return false;
+  }
   auto& bank = banks_[chosen->bank];
   const auto busy = chosen->bytes * cycles_per_byte_;
   const bool writes = chosen->writes();
@@ -123,7 +145,7 @@ bool DramChannel::transfer(double now) {
   }
   const auto done = bus_free_ + (writes ? 0 : read_latency_);
   started_.push_back({static_cast<Cycle>(std::ceil(done)), chosen->owner, chosen->access});
-  --bank.hits;
+  --bank.hits[writes];
   count(*chosen);
   queue_.erase(chosen);
   if (!behind_.empty()) {

@@ -6,6 +6,7 @@
 // Times are in core cycles with fractions, since bus and commands have clocks of their own.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <vector>
@@ -60,10 +61,12 @@ class DramChannel {
  private:
   struct Bank {
     std::int64_t row = -1;
-    double ready = 0;        // when the row is open
-    double activated = 0;    // when it was last opened; minus the row cycle at first
-    double last_write = 0;   // when written data may be closed in
-    std::uint32_t hits = 0;  // requests in the queue for the open row
+    double ready = 0;       // when the row is open
+    double activated = 0;   // when it was last opened; minus the row cycle at first
+    double last_write = 0;  // when written data may be closed in
+    // Requests in the queue for the open row: reads, writes.
+    std::array<std::uint32_t, 2> hits{};
+    [[nodiscard]] bool hit() const { return hits[0] + hits[1] != 0; }
   };
   struct Waiting {
     std::uint32_t bank = 0;
@@ -79,6 +82,7 @@ class DramChannel {
   void refresh(double now);
   [[nodiscard]] bool prefers_writes();
   void open_rows(double now);
+  void open_rows_of(double now, bool writes, bool first);
   bool transfer(double now);
   void count(const Waiting& waiting);
 
@@ -94,6 +98,7 @@ class DramChannel {
   std::vector<Completion> started_;
   double bus_free_ = 0;
   double next_refresh_;
+  double waits_until_ = 0;    // rather than turn
   bool wrote_ = false;        // last
   bool drains_ = false;       // writes go first
   std::uint32_t writes_ = 0;  // in the queue

@@ -126,7 +126,9 @@ TEST(GpuPolicies, AnInfiniteThresholdIsAccessOverTheLink) {
 // oracle has it from the beginning.
 TEST(GpuPolicies, ComeInTheirOrder) {
   const auto trace = sweeps(6, 1000);
-  const auto gpu = test_gpu();
+  auto gpu = test_gpu();
+  // So that both memories give what they have.
+  for (auto& memory : gpu.memories) memory.refresh = memory.write_to_read = memory.read_to_write = 0;
   const auto remote = run_shared(trace, gpu, 0);
   const auto one = run_rules(trace, gpu, {.threshold = 1});
   const auto range = run_rules(trace, gpu, {.threshold = 1, .range = 128});
@@ -209,7 +211,7 @@ class Listening final : public strategy::Policy {
 TEST(GpuPolicies, HearWhatALinkLetsThrough) {
   const auto trace = sweeps(1, 10);
   auto gpu = test_gpu();
-  for (const auto [link, slow] : {std::pair(0.0, 80e9), std::pair(12e9, 12e9), std::pair(450e9, 80e9)}) {
+  for (const auto& [link, slow] : {std::pair(0.0, 80e9), std::pair(12e9, 12e9), std::pair(450e9, 80e9)}) {
     gpu.memories[1].link_bytes_per_second = link;
     std::vector<double> told;
     PolicyDecider decider(gpu, std::make_unique<Listening>(told), k_all);

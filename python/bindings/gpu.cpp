@@ -94,6 +94,10 @@ nb::dict as_dict(const RunCounts& run, const machine::Machine& machine) {
   }
   out["demand_bytes"] = demand;
   out["move_bytes"] = moved;
+  nb::list over_time;
+  for (const auto& traffic : run.traffic)
+    over_time.append(nb::make_tuple(traffic.at, traffic.demand, traffic.moves));
+  out["traffic"] = over_time;
   out["moved_pages"] = run.mover.moved_pages;
   out["without_shootdown"] = run.mover.without_shootdown;
   out["counts"] = gpu_counts(run, gpu.page_bytes);
@@ -107,6 +111,9 @@ nb::dict as_dict(const RunCounts& run, const machine::Machine& machine) {
   std::vector<std::uint64_t> traffic;
   for (const auto& page : run.pages) traffic.push_back(page.accesses);
   out["page_accesses"] = traffic;
+  std::vector<std::uint64_t> numbers;
+  for (const auto& page : run.pages) numbers.push_back(page.number);
+  out["page_numbers"] = numbers;
   // Of a copy of all pages to the GPU's own memory.
   const auto rate = machine.copy_bandwidth(gpu.memories.back().place, gpu.memories.front().place).value;
   out["copy_seconds"] = static_cast<double>(run.pages.size() * gpu.page_bytes) / rate;

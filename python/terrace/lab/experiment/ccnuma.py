@@ -23,6 +23,7 @@ THRESHOLDS = (1, 2, 4, 8, 16, 32, 64, 128)
 RANGES = (0, 16, 64, 128)
 SHOOTDOWNS = (0, 50, 100, 200, 300, 500)  # cycles
 FIRST = "remote"
+TIMES = 100  # points of traffic over time that an answer keeps
 PLACEMENTS = ("remote", "local", "interleave", "oracle")
 
 
@@ -120,6 +121,12 @@ class Study(WarpStudy):
         ]
 
 
+def thinned(points: list[Any]) -> list[Any]:
+    """At most TIMES of them, at equal distances, the last among them."""
+    step = max(1, -(-len(points) // TIMES))
+    return [*points[:-1:step], *points[-1:]]
+
+
 def answer(study: Study, program: str, rule: Rule) -> None:
     """Simulates the program under the rule and keeps what came of it."""
     machine = study.machine()
@@ -136,7 +143,8 @@ def answer(study: Study, program: str, rule: Rule) -> None:
     if broken := broken_laws(run):
         raise TerraceError(f"the simulator lost something in {program} under {rule.name}: {'; '.join(broken)}")
     if rule.kind != FIRST:
-        run["page_accesses"] = []  # the same pages, and the first run has them
+        run["page_accesses"] = run["page_numbers"] = []  # the same pages, and the first run has them
+    run["traffic"] = thinned(run["traffic"])
     for level in run["camat"].values():
         level.pop("each")
     write_whole(study.path(program, rule), document({"program": program, "rule": rule.name, **run}))

@@ -24,6 +24,7 @@ from terrace.lab.experiment.ccnuma_figures import (
     with_mean,
 )
 from terrace.lab.experiment.ccnuma_links import Links, section
+from terrace.lab.experiment.ccnuma_time import hot_pages, shares_over_time
 from terrace.lab.experiment.page import Report, Section
 from terrace.lab.experiment.pictures import Level
 from terrace.lab.experiment.tables import Row, Table, geometric_mean
@@ -75,6 +76,7 @@ def report(study: Study, links: Links) -> Report:
             _savings(study),
             _combined(study),
             beyond(study),
+            shares_over_time(study),
             _bandwidth(study),
             section(links),
         ],
@@ -159,8 +161,8 @@ def _footprint(study: Study) -> Section:
     picture = lined(table, [f"{share:.0%}" for share in CDF_SHARES], "share of the accesses")
     return Section(
         "Figure 6: footprints",
-        "Accesses behind the L1 caches, by page of 4 KiB.",
-        pictures=[picture],
+        "Accesses behind the L1 caches, by page of 4 KiB; and where in the address space the hot ones are.",
+        pictures=[picture, hot_pages(study)],
         tables=[table],
     )
 

@@ -78,6 +78,19 @@ def lines(positions: Sequence[str], series: Sequence[Series], axis: str) -> go.F
     return figure
 
 
+def points(series: Sequence[tuple[str, Sequence[float], Sequence[float]]], across: str, axis: str) -> go.Figure:
+    """Points of a colour for each series: its name, where they are across, and how high."""
+    figure = _figure([Series(name, high, "") for name, _, high in series], axis)
+    for number, (name, where, high) in enumerate(series):
+        figure.add_scatter(
+            x=list(where), y=list(high), name=name, mode="markers",
+            marker={"color": CYCLE[number % len(CYCLE)], "size": 4},
+            hovertemplate="%{x:.1f}: %{y:.2f}",
+        )  # fmt: skip
+    figure.update_xaxes(type="linear", title=across)
+    return figure
+
+
 def _figure(series: Sequence[Series], axis: str, levels: Sequence[Level] = (), **layout: object) -> go.Figure:
     figure = charts.figure(420, showlegend=len(series) > 1, **layout)
     for level in levels:

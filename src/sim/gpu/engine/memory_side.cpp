@@ -217,6 +217,13 @@ std::optional<MemorySide::MovedLine> MemorySide::on(const Event& event) {
   return std::nullopt;
 }
 
+std::uint64_t MemorySide::move_bytes(std::uint32_t memory) const {
+  std::uint64_t bytes = 0;
+  for (const auto& slice : slices_)
+    if (slice.memory == memory) bytes += slice.dram.counts().move_bytes();
+  return bytes;
+}
+
 std::uint64_t MemorySide::demand_bytes(std::uint32_t memory) const {
   std::uint64_t bytes = 0;
   for (const auto& slice : slices_)

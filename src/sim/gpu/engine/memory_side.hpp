@@ -82,6 +82,7 @@ class MemorySide {
   }
   // Bytes of each memory's channels so far, by the GPU's accesses: what a balance of bandwidth looks at.
   [[nodiscard]] std::uint64_t demand_bytes(std::uint32_t memory) const;
+  [[nodiscard]] std::uint64_t move_bytes(std::uint32_t memory) const;
 
  private:
   struct Waiter {

@@ -32,6 +32,7 @@ RunCounts Simulator::run(const CamatWanted& wanted) {
   ended_ = !next_kernel();
   for (Event event; events_.next(event);) {
     if (events_.now() >= stretch_ends_) end_stretches();
+    if (!ended_ && events_.now() >= traffic_.size() * k_traffic_cycles) note_traffic();
     handle(event);
   }
   if (!ended_)
@@ -220,6 +221,17 @@ void Simulator::moved(std::uint32_t page) {
 }
 
 // Before anything happens in the cycle with which the next one begins.
+// Where nothing has happened since, as often as cycles have passed.
+void Simulator::note_traffic() {
+  Traffic now;
+  for (std::uint32_t m = 0; m < gpu_.memories.size(); ++m) {
+    now.demand.push_back(memory_.demand_bytes(m));
+    now.moves.push_back(memory_.move_bytes(m));
+  }
+  for (; traffic_.size() * k_traffic_cycles <= events_.now(); traffic_.push_back(now))
+    now.at = traffic_.size() * k_traffic_cycles;
+}
+
 void Simulator::end_stretches() {
   for (; stretch_ends_ <= events_.now(); stretch_ends_ += wanted_.every)
     over_time_.end_one("", stretch_ends_, camat(stretch_ends_));
@@ -256,6 +268,7 @@ RunCounts Simulator::counts() {
   counts.camat_by_kernel = by_kernel_.take();
   counts.camat_over_time = over_time_.take();
   for (std::uint32_t page = 0; page < pages_.size(); ++page) counts.pages.push_back(pages_[page]);
+  counts.traffic = traffic_;
   counts.mover = mover_.counts();
   counts.faults = faults_.counts();
   counts.samples = samples_;

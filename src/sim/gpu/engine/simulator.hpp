@@ -28,6 +28,15 @@ struct KernelTime {
   Cycle end = 0;
 };
 
+// Bytes of each memory's channels so far, at a time.
+struct Traffic {
+  Cycle at = 0;
+  std::vector<std::uint64_t> demand;  // by the GPU's accesses
+  std::vector<std::uint64_t> moves;
+};
+// Between two of them: as often as the paper samples bandwidths.
+inline constexpr Cycle k_traffic_cycles = 10'000;
+
 // The whole run, and what it is made of.
 struct RunCounts {
   Cycle cycles = 0;
@@ -41,6 +50,7 @@ struct RunCounts {
   // Where they are wanted: each adds up to the whole. The last of the kernels' is what happens after them.
   std::vector<CamatPart> camat_by_kernel;
   std::vector<CamatPart> camat_over_time;
+  std::vector<Traffic> traffic;  // over time, to the end of the last kernel
   std::vector<Page> pages;
   MoverCounts mover;
   FaultCounts faults;
@@ -75,6 +85,7 @@ class Simulator final : public ProcessorListener, public MoverListener {
   void deal_with_faults();
   void sample(std::uint32_t page, bool write);
   void end_stretches();
+  void note_traffic();
   CamatLevels camat(Cycle at);
   RunCounts counts();
 
@@ -102,6 +113,7 @@ class Simulator final : public ProcessorListener, public MoverListener {
   std::uint64_t placed_pages_ = 0;
   std::optional<std::uint32_t> sample_frame_;  // where they are written down, over and over
   std::vector<KernelTime> kernels_;
+  std::vector<Traffic> traffic_;
   CamatWanted wanted_;
   Cycle stretch_ends_ = ~Cycle{0};
   CamatParts by_kernel_;

@@ -75,6 +75,15 @@ inline void expect_conserved(const RunCounts& run, std::uint64_t instructions, s
   EXPECT_EQ(dram.write_back_bytes, slices.written_sectors * k_sector_bytes);
   EXPECT_EQ(dram.move_read_bytes, run.mover.moved_pages * page_bytes);
   EXPECT_EQ(dram.move_write_bytes, run.mover.moved_pages * page_bytes);
+  // Traffic over time ends at no more than the whole.
+  for (std::size_t i = 0; i < run.traffic.size(); ++i) {
+    EXPECT_EQ(run.traffic[i].at, i * k_traffic_cycles);
+    const auto sum = run.traffic[i].demand[0] + run.traffic[i].demand[1];
+    EXPECT_LE(sum, dram.fill_bytes + dram.write_back_bytes);
+    if (i > 0) {
+      EXPECT_GE(sum, run.traffic[i - 1].demand[0] + run.traffic[i - 1].demand[1]);
+    }
+  }
   EXPECT_EQ(dram.record_bytes, run.samples / 16 * k_line_bytes);
   // Every page is in one place: no two are in one frame, and none is on its way.
   std::vector<std::pair<std::uint32_t, std::uint32_t>> frames;

@@ -1,0 +1,84 @@
+"""Of the report of `terrace lab experiment ccnuma`: who serves the traffic over time, and where hot pages are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+from terrace.lab.experiment.ccnuma import COMBINED, OURS, Study
+from terrace.lab.experiment.ccnuma_figures import ORACLE, REMOTE
+from terrace.lab.experiment.page import Picture, Section
+from terrace.lab.experiment.pictures import CYCLE, Series, lines, points
+from terrace.lab.experiment.tables import Row, Table
+
+PROGRAMS = ("bfs", "xsbench", "needle")  # the paper's
+STRETCHES = 20  # of a run
+POINTS = 400  # pages of a program that are drawn
+RULES = {
+    "threshold 1": COMBINED[0],
+    "and range 128": COMBINED[1],
+    "and balancing": COMBINED[2],
+    "even": OURS[0],
+    "even-moves": OURS[1],
+    "oracle": ORACLE,
+}
+
+
+def _chosen(study: Study) -> list[str]:
+    return [name for name in PROGRAMS if name in study.programs] or study.programs[:1]
+
+
+def _at(traffic: Sequence[Any], cycle: float) -> tuple[float, float]:
+    """Bytes of the GPU's own memory and of that beyond it by then, between two points in proportion."""
+    before = (0, (0, 0))
+    for at, demand, _ in traffic:
+        if at >= cycle:
+            part = (cycle - before[0]) / max(at - before[0], 1)
+            own, beyond = (a + part * (b - a) for a, b in zip(before[1], demand, strict=True))
+            return own, beyond
+        before = (at, demand)
+    return float(before[1][0]), float(before[1][1])
+
+
+def shares(run: dict[str, Any]) -> list[float | None]:
+    """What the GPU's own memory serves of the demand, in each stretch of a run; None where there is none."""
+    ends = [_at(run["traffic"], run["cycles"] * i / STRETCHES) for i in range(STRETCHES + 1)]
+    served = [(b[0] - a[0], b[1] - a[1]) for a, b in pairwise(ends)]
+    return [own / (own + beyond) if own + beyond > 0 else None for own, beyond in served]
+
+
+def shares_over_time(study: Study) -> Section:
+    """Figure 8."""
+    tables, pictures = [], []
+    times = [f"{100 * (i + 1) // STRETCHES} %" for i in range(STRETCHES)]
+    for name in _chosen(study):
+        found = {label: shares(study.get(name, rule)) for label, rule in RULES.items()}
+        rows: list[Row] = [
+            {"of the run": time, **{label: found[label][i] for label in RULES}} for i, time in enumerate(times)
+        ]
+        table = Table(f"over-time-{name}", f"{name}: share of the demand that the GPU's own memory serves", rows)
+        tables.append(table)
+        series = [Series(label, found[label], CYCLE[i % len(CYCLE)]) for i, label in enumerate(RULES)]
+        pictures.append(Picture(table.name, table.title, lines(times, series, "share of the demand")))
+    return Section(
+        "Figure 8: who serves the demand",
+        "Over each run's own time. The bandwidths are as 71.4 to 28.6.",
+        pictures=pictures,
+        tables=tables,
+    )
+
+
+def hot_pages(study: Study) -> Picture:
+    """Figure 6's addresses: pages, the hottest first, and where they are."""
+    drawn = []
+    for name in _chosen(study):
+        run = study.get(name, REMOTE)
+        ranked = sorted(zip(run["page_accesses"], run["page_numbers"], strict=True), key=lambda page: -page[0])
+        lowest = min(run["page_numbers"])
+        step = max(1, len(ranked) // POINTS)
+        across = [100 * i / len(ranked) for i in range(0, len(ranked), step)]
+        high = [(number - lowest) * 4096 / 2**20 for _, number in ranked[::step]]
+        drawn.append((name, across, high))
+    picture = points(drawn, "% of the pages, the hottest first", "MiB from the lowest address")
+    return Picture("hot-pages", "Where the hot pages are", picture)

@@ -131,7 +131,7 @@ def test_a_message_is_a_line_whatever_the_file_holds(tmp_path):
     ("words", "said"),
     [
         (("needle", "--range", "4"), "give --threshold N, too"),
-        (("needle", "--share", "0.5", "--threshold", "1"), "--share and --threshold are two placements"),
+        (("needle", "--share", "0.5", "--threshold", "1"), "--share and --threshold or --policy are two placements"),
         (("needle", "--allocations", "x"), "--allocations is for the list of an Accel-Sim trace"),
         (("nadel",), "there is no GPU program 'nadel'; there are "),
         (("needle", "--machine", "ddr5-cxl", "--size", "test"), "the machine ddr5-cxl has no [[gpu]]"),

@@ -112,9 +112,9 @@ def gpu(
 
 def _check_rules(policy: str | None, threshold: int | None, ruled: bool, share: float | None) -> None:
     if policy is not None and share is not None:
-        raise WrongCallError("--share and a policy are two placements: give one")
+        raise WrongCallError("--share and --threshold or --policy are two placements: give one")
     if policy is None and ruled:
-        raise WrongCallError("--range, --balanced, --evict and --reverse need --threshold N, too")
+        raise WrongCallError("--range, --balanced, --evict and --reverse need pages that move: give --threshold N, too")
     if policy not in (None, "touch") and (ruled or threshold is not None):
         raise WrongCallError(
             f"--threshold, --range, --balanced, --evict and --reverse are of the policy touch, not of {policy}"

@@ -70,9 +70,12 @@ def trace(program: str, of: str = "test") -> str:
 
 
 def machine(**changed: int) -> _core.Machine:
-    """The study's machine with other numbers in [[gpu]] and [gpu.l1]: `processors`, `l1_mshrs`."""
+    """The study's machine with other numbers in [[gpu]], [gpu.l1] (`l1_mshrs`) and its memories (`refresh`)."""
     text = (ROOT / "machines" / f"{ccnuma.MACHINE}.toml").read_text(encoding="utf-8")
     for key, number in changed.items():
+        if key == "refresh":
+            text = re.sub(r"(?m)^refresh = \d+", f"refresh = {number}", text)
+            continue
         table, name = ("[gpu.l1]", "mshrs") if key == "l1_mshrs" else ("[[gpu]]", key)
         before, head, after = text.partition(f"\n{table}")
         after, times = re.subn(rf"(?m)^{name} = \d+", f"{name} = {number}", after, count=1)

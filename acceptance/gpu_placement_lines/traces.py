@@ -43,6 +43,11 @@ def _load(register: int, address: int, pointer: int = 4) -> str:
     return f"0000 ffffffff 1 R{register} LDG.E 1 R{pointer} 4 1 0x{address:x} 4"
 
 
+def _store(register: int, address: int) -> str:
+    """A warp stores a line."""
+    return f"0008 ffffffff 0 STG.E 2 R6 R{register} 4 1 0x{address:x} 4"
+
+
 def stream(folder: Path, ctas: int) -> str:
     """Every line of an array is read once. A warp loads four, then uses them."""
 
@@ -52,6 +57,20 @@ def stream(folder: Path, ctas: int) -> str:
         return [*loads, "0010 ffffffff 1 R20 FADD 4 R8 R10 R12 R14 0", "0020 ffffffff 0 EXIT 0 0"]
 
     return _write(folder, "stream", ctas, WARPS, ctas * 4 * WARPS * LINE, warp)
+
+
+def copy(folder: Path, ctas: int) -> str:
+    """STREAM's copy: every line of an array is read once and written to a second one behind it."""
+    size = ctas * 4 * WARPS * LINE
+
+    def warp(cta: int, number: int) -> list[str]:
+        first = BASE + (cta * 4 * WARPS + number) * LINE
+        places = [first + i * WARPS * LINE for i in range(4)]
+        loads = [_load(8 + 2 * i, place) for i, place in enumerate(places)]
+        stores = [_store(8 + 2 * i, place + size) for i, place in enumerate(places)]
+        return [*loads, *stores, "0020 ffffffff 0 EXIT 0 0"]
+
+    return _write(folder, "copy", ctas, WARPS, 2 * size, warp)
 
 
 def chase(folder: Path, steps: int) -> str:

@@ -44,6 +44,7 @@ void DramChannel::add(Cycle now, std::uint64_t line, std::uint32_t bytes, Transf
 
 void DramChannel::take_in(Waiting waiting) {
   auto& bank = banks_[waiting.bank];
+  ++bank.waiting[waiting.writes()];
   if (bank.row == waiting.row) ++bank.hits[waiting.writes()];
   if (waiting.writes()) ++writes_;
   queue_.push_back(waiting);
@@ -85,28 +86,33 @@ bool DramChannel::prefers_writes() {
   return drains_;
 }
 
+// Those that go first close a row that others still have requests for.
 void DramChannel::open_rows(double now) {
-  const bool writes_first = prefers_writes();
-  open_rows_of(now, writes_first, true);
-  open_rows_of(now, !writes_first, false);
+  const bool first = prefers_writes();
+  for (std::uint32_t number = 0; number < banks_count_; ++number) {
+    const auto& bank = banks_[number];
+    const bool may_close = !bank.hit() || bank.ready <= now;
+    if (bank.waiting[first] != 0 && bank.hits[first] == 0 && may_close)
+      open_row(number, first, now);
+    else if (bank.waiting[!first] != 0 && !bank.hit())
+      open_row(number, !first, now);
+  }
 }
 
-// Those that go first close a row that others still have requests for.
-void DramChannel::open_rows_of(double now, bool writes, bool first) {
-  for (const auto& waiting : queue_) {
-    if (waiting.writes() != writes) continue;
-    auto& bank = banks_[waiting.bank];
-    if (bank.row == waiting.row) continue;
-    if (bank.hit() && (!first || bank.hits[writes] != 0 || bank.ready > now)) continue;
-    bank.hits = {};
-    const auto closed = std::max({now, bank.last_write, bank.activated + row_cycle_ - precharge_});
-    bank.activated = bank.row < 0 ? std::max(now, bank.activated + row_cycle_) : closed + precharge_;
-    bank.ready = bank.activated + row_to_column_;
-    bank.row = waiting.row;
-    ++counts_.activations;
-    for (const auto& other : queue_)
-      if (other.bank == waiting.bank && other.row == bank.row) ++bank.hits[other.writes()];
-  }
+// Of the oldest that waits for the bank.
+void DramChannel::open_row(std::uint32_t number, bool writes, double now) {
+  auto& bank = banks_[number];
+  const auto oldest = std::find_if(queue_.begin(), queue_.end(), [&](const Waiting& waiting) {
+    return waiting.bank == number && waiting.writes() == writes;
+  });
+  const auto closed = std::max({now, bank.last_write, bank.activated + row_cycle_ - precharge_});
+  bank.activated = bank.row < 0 ? std::max(now, bank.activated + row_cycle_) : closed + precharge_;
+  bank.ready = bank.activated + row_to_column_;
+  bank.row = oldest->row;
+  bank.hits = {};
+  ++counts_.activations;
+  for (const auto& other : queue_)
+    if (other.bank == number && other.row == bank.row) ++bank.hits[other.writes()];
 }
 
 bool DramChannel::transfer(double now) {
@@ -145,6 +151,7 @@ bool DramChannel::transfer(double now) {
   }
   const auto done = bus_free_ + (writes ? 0 : read_latency_);
   started_.push_back({static_cast<Cycle>(std::ceil(done)), chosen->owner, chosen->access});
+  --bank.waiting[writes];
   --bank.hits[writes];
   count(*chosen);
   queue_.erase(chosen);

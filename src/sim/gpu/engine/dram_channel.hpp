@@ -64,7 +64,8 @@ class DramChannel {
     double ready = 0;       // when the row is open
     double activated = 0;   // when it was last opened; minus the row cycle at first
     double last_write = 0;  // when written data may be closed in
-    // Requests in the queue for the open row: reads, writes.
+    // Requests in the queue, and those for the open row: reads, writes.
+    std::array<std::uint32_t, 2> waiting{};
     std::array<std::uint32_t, 2> hits{};
     [[nodiscard]] bool hit() const { return hits[0] + hits[1] != 0; }
   };
@@ -82,7 +83,7 @@ class DramChannel {
   void refresh(double now);
   [[nodiscard]] bool prefers_writes();
   void open_rows(double now);
-  void open_rows_of(double now, bool writes, bool first);
+  void open_row(std::uint32_t bank, bool writes, double now);
   bool transfer(double now);
   void count(const Waiting& waiting);
 

@@ -76,6 +76,8 @@ class Policy {
   // The program waits for these chunks of slow memory. It goes on with those that are not asked to move where they
   // are, until they have moved and come back.
   virtual void faulted(std::span<const ChunkId>, const Tiers&, PolicyChoice&) {}
+  // It was asked to move, and does not: there was no room.
+  virtual void stayed(ChunkId) {}
   // Where the next chunk is made; none: where it is made without a policy.
   [[nodiscard]] virtual std::optional<PlaceId> first_place(const Tiers&) { return std::nullopt; }
 };

@@ -1,6 +1,8 @@
 // See arrivals.hpp.
 #include "strategy/tiering/arrivals.hpp"
 
+#include <algorithm>
+
 namespace terrace::strategy {
 
 void Arrivals::bring(ChunkId chunk, const Tiers& tiers, PolicyChoice& choice) {
@@ -17,6 +19,21 @@ void Arrivals::send_back(ChunkId chunk, const Tiers& tiers, PolicyChoice& choice
   if (chunk < here_or_coming_.size()) here_or_coming_[chunk] = false;
   leaving_.push_back({chunk, tiers.size(chunk).value});
   leaving_bytes_ += tiers.size(chunk).value;
+}
+
+void Arrivals::stayed(ChunkId chunk) {
+  const auto is_it = [&](const Pending& pending) { return pending.chunk == chunk; };
+  if (const auto found = std::find_if(coming_.begin(), coming_.end(), is_it); found != coming_.end()) {
+    coming_bytes_ -= found->bytes;
+    coming_.erase(found);
+    here_or_coming_[chunk] = false;
+    std::erase(in_order_, chunk);
+  } else if (const auto left = std::find_if(leaving_.begin(), leaving_.end(), is_it); left != leaving_.end()) {
+    leaving_bytes_ -= left->bytes;
+    leaving_.erase(left);
+    here_or_coming_[chunk] = true;
+    in_order_.push_back(chunk);
+  }
 }
 
 // One that is still on its way in goes back to the end.

@@ -21,6 +21,8 @@ class Arrivals {
     return chunk < here_or_coming_.size() && here_or_coming_[chunk];
   }
   [[nodiscard]] std::size_t brought() const { return in_order_.size(); }
+  // It was asked for or asked to leave, and stays where it is.
+  void stayed(ChunkId chunk);
   // The one that has been there longest; none: nothing is there that was brought. It is taken off the list.
   std::optional<ChunkId> take_oldest(const Tiers& tiers);
   // That were asked for and are not there.

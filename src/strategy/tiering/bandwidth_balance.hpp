@@ -3,6 +3,7 @@
 #pragma once
 
 #include "strategy/policy.hpp"
+#include "strategy/tiering/arrivals.hpp"
 
 namespace terrace::strategy {
 
@@ -15,5 +16,19 @@ inline constexpr double k_balance_near = 0.05;
 inline double balance_of(const Tiers& tiers) {
   return tiers.fast_bandwidth.value / (tiers.fast_bandwidth.value + tiers.slow_bandwidth.value);
 }
+
+// The share that it does serve: a moving average, in which each look counts as much as all before it together.
+class ServedShare {
+ public:
+  // An interval with traffic; without any, nothing changes and it is false.
+  bool look(const observe::Observation& seen, const Tiers& tiers);
+  [[nodiscard]] double value() const { return average_; }
+
+ private:
+  double average_ = -1;  // below 0: nothing was seen
+};
+
+// Fast memory serves `surplus` too much: what came first leaves, a sixteenth of that share of what came.
+void send_surplus_back(Arrivals& arrivals, double surplus, const Tiers& tiers, PolicyChoice& choice);
 
 }  // namespace terrace::strategy

@@ -2,7 +2,6 @@
 #include "strategy/tiering/even_policy.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -35,14 +34,9 @@ std::optional<PlaceId> EvenPolicy::first_place(const Tiers& tiers) {
 EvenPolicy::InUse& EvenPolicy::find(ChunkId chunk, const Tiers& tiers) {
   const auto& chunks = *tiers.chunks;
   const auto object = chunks[chunk].object;
-  const auto [found, is_new] = objects_.try_emplace(object, InUse{chunk, chunk + 1});
+  const auto [found, is_new] = objects_.try_emplace(object);
   auto& use = found->second;
-  if (is_new) {
-    while (use.first > 0 && chunks[use.first - 1].object == object) --use.first;
-    while (use.last < chunks.size() && chunks[use.last].object == object) ++use.last;
-    use.begin = use.first;
-    use.end = use.last;
-  }
+  if (is_new) use.left = use.all = object_chunks(chunks, chunk);
   return use;
 }
 
@@ -55,16 +49,12 @@ void EvenPolicy::touched(ChunkId chunk, const Tiers& tiers, PolicyChoice&) {
 }
 
 void EvenPolicy::decide(const observe::Observation& seen, const Tiers& tiers, PolicyChoice& choice) {
-  const auto& fast = seen.places[tiers.fast];
-  const auto& slow = seen.places[tiers.slow];
-  const auto all = fast.reads + slow.reads;
-  if (all > 0) {
-    const auto share = fast.reads / all;
-    average_ = average_ < 0 ? share : (average_ + share) / 2;
+  if (served_.look(seen, tiers)) {
     const auto target = balance_of(tiers);
-    if (average_ < target - k_balance_near && slow.utilisation >= fast.utilisation) bring(tiers, choice);
-    if (average_ > target + k_balance_near && fast.utilisation > slow.utilisation)
-      send_back(average_ - target, tiers, choice);
+    const auto surplus = served_.value() - target;
+    const bool fast_is_busier = seen.places[tiers.fast].utilisation > seen.places[tiers.slow].utilisation;
+    if (surplus < -k_balance_near && !fast_is_busier) bring(tiers, choice);
+    if (surplus > k_balance_near && fast_is_busier) send_surplus_back(arrivals_, surplus, tiers, choice);
   }
   for (auto& [object, use] : objects_) use.touches = 0;
 }
@@ -88,27 +78,16 @@ void EvenPolicy::bring(const Tiers& tiers, PolicyChoice& choice) {
 }
 
 void EvenPolicy::bring_of(InUse& use, std::uint64_t count, const Tiers& tiers, PolicyChoice& choice) {
-  if (use.begin == use.end) {
-    use.begin = use.first;
-    use.end = use.last;
-  }
-  while (count > 0 && use.begin < use.end) {
-    const auto below = use.accessed > use.begin ? use.accessed - use.begin : 0;
-    const auto above = use.end > use.accessed ? use.end - use.accessed : 0;
-    const auto chunk = above > below ? --use.end : use.begin++;
+  auto& [begin, end] = use.left;
+  if (begin == end) use.left = use.all;
+  while (count > 0 && begin < end) {
+    const auto below = use.accessed > begin ? use.accessed - begin : 0;
+    const auto above = end > use.accessed ? end - use.accessed : 0;
+    const auto chunk = above > below ? --end : begin++;
     if (!pays(chunk, tiers)) continue;
     if (arrivals_.room(tiers) < tiers.size(chunk).value) return;
     arrivals_.bring(chunk, tiers, choice);
     --count;
-  }
-}
-
-// Of what came: a share of the traffic is taken for the same share of it, a sixteenth of that at each look.
-void EvenPolicy::send_back(double surplus, const Tiers& tiers, PolicyChoice& choice) {
-  for (auto count = std::ceil(surplus * static_cast<double>(arrivals_.brought()) / 16); count > 0; --count) {
-    const auto oldest = arrivals_.take_oldest(tiers);
-    if (!oldest) return;
-    arrivals_.send_back(*oldest, tiers, choice);
   }
 }
 

@@ -2,15 +2,14 @@
 // the same time, all the time.
 //
 // - Placed: chunks are made in fast memory and in slow memory in turns, by the two bandwidths, whatever they will
-// be
-//   used for. Hot chunks are then in both, and so is what each phase of the program uses: the share that fast
-//   memory serves is that of its bandwidth at any time, not on average alone. Nothing has to move.
-// - Moved: where all data begin in slow memory, chunks of the objects in use come in, those first that are
-//   farthest from where the object is being accessed. One that was not accessed yet costs no shootdown, and it is
-//   read from slow memory once, by the mover instead of the program. One that was comes in only if it is used
-//   again and again: if it was accessed twice as often as it has lines. As many at a time as are done until the
-//   next look.
-// - Balanced: no more come in once fast memory serves its share; while it serves more than that and 5 %, and is
+//   be used for. Hot chunks are then in both, and so is what each phase of the program uses: fast memory serves
+//   its share at any time, not on average alone. Nothing has to move.
+// - Moved: all data begin in slow memory. Chunks of the objects in use come in, those first that are farthest from
+//   where the object is being accessed. A chunk that was not accessed yet costs no shootdown, and is read from
+//   slow memory once, by the mover instead of the program. One that was accessed comes in only if it is used again
+//   and again: if it was accessed twice as often as it has lines. As many are asked for at a time as are done
+//   until the next look.
+// - Balanced: no more come in once fast memory serves its share. While it serves more than that and 5 %, and is
 //   busier than slow memory, what came first leaves.
 #pragma once
 
@@ -21,6 +20,8 @@
 #include "core/identifiers.hpp"
 #include "strategy/policy.hpp"
 #include "strategy/tiering/arrivals.hpp"
+#include "strategy/tiering/bandwidth_balance.hpp"
+#include "strategy/tiering/object_chunks.hpp"
 
 namespace terrace::strategy {
 
@@ -36,14 +37,12 @@ class EvenPolicy final : public Policy {
   [[nodiscard]] std::optional<PlaceId> first_place(const Tiers& tiers) override;
   void touched(ChunkId chunk, const Tiers& tiers, PolicyChoice& choice) override;
   void decide(const observe::Observation& seen, const Tiers& tiers, PolicyChoice& choice) override;
+  void stayed(ChunkId chunk) override { arrivals_.stayed(chunk); }
 
  private:
-  // Of an object: its chunks are [first, last), and those of [begin, end) were not looked at for moving this time.
   struct InUse {
-    ChunkId first = 0;
-    ChunkId last = 0;
-    ChunkId begin = 0;
-    ChunkId end = 0;
+    ChunkRange all;             // of the object
+    ChunkRange left;            // of those, what was not looked at for moving this time
     ChunkId accessed = 0;       // last
     std::uint64_t touches = 0;  // since the last look
   };
@@ -51,15 +50,14 @@ class EvenPolicy final : public Policy {
   [[nodiscard]] bool pays(ChunkId chunk, const Tiers& tiers) const;
   void bring(const Tiers& tiers, PolicyChoice& choice);
   void bring_of(InUse& use, std::uint64_t count, const Tiers& tiers, PolicyChoice& choice);
-  void send_back(double surplus, const Tiers& tiers, PolicyChoice& choice);
 
   EvenStart start_;
   double due_ = 0;  // of a chunk in fast memory, by those that were made
   Arrivals arrivals_;
   std::map<ObjectId, InUse> objects_;
   std::vector<std::uint32_t> touches_;  // by chunk, while it was in slow memory
-  double average_ = -1;                 // share of the traffic that fast memory serves; below 0: nothing was seen
-  std::uint64_t asked_ = 16;            // chunks at the last look
+  ServedShare served_;
+  std::uint64_t asked_ = 16;  // chunks at the last look
 };
 
 }  // namespace terrace::strategy

@@ -1,5 +1,4 @@
-// Policies by name for GPUs in virtual time: those that go by touches or faults, and the policies among the
-// variants (variant.hpp).
+// Policies by name for GPUs: those of page_policies/, and the policies among the variants (variant.hpp).
 #pragma once
 
 #include <memory>

@@ -16,6 +16,7 @@
 
 #include "strategy/policy.hpp"
 #include "strategy/tiering/arrivals.hpp"
+#include "strategy/tiering/bandwidth_balance.hpp"
 
 namespace terrace::strategy {
 
@@ -33,15 +34,14 @@ class TouchPolicy final : public Policy {
   [[nodiscard]] PolicyNeeds needs() const override;
   void decide(const observe::Observation& seen, const Tiers& tiers, PolicyChoice& choice) override;
   void touched(ChunkId chunk, const Tiers& tiers, PolicyChoice& choice) override;
+  void stayed(ChunkId chunk) override { arrivals_.stayed(chunk); }
 
  private:
   void ask(ChunkId chunk, const Tiers& tiers, PolicyChoice& choice);
 
-  void send_back(double surplus, const Tiers& tiers, PolicyChoice& choice);
-
   TouchRules rules_;
   Arrivals arrivals_;
-  double average_ = -1;  // share of the traffic that fast memory serves; below 0: nothing was seen
+  ServedShare served_;
 };
 
 }  // namespace terrace::strategy

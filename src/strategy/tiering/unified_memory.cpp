@@ -36,34 +36,24 @@ void UnifiedMemory::faulted(std::span<const ChunkId> chunks, const Tiers& tiers,
   for (const auto chunk : chunks) {
     if (counts_as_there(chunk, tiers)) continue;
     const bool alone = mode_ == UnifiedMemoryMode::first_touch;
-    bring(alone ? Stretch{chunk, chunk + 1} : dense_around(chunk, tiers), tiers, choice);
+    bring(alone ? ChunkRange{chunk, chunk + 1} : dense_around(chunk, tiers), tiers, choice);
   }
 }
 
-// Chunks of an object follow each other.
-ChunkId UnifiedMemory::first_of(ChunkId chunk, const Tiers& tiers) {
-  const auto& chunks = *tiers.chunks;
-  const auto object = chunks[chunk].object;
-  const auto [found, is_new] = first_.try_emplace(object, chunk);
-  if (is_new)
-    while (found->second > 0 && chunks[found->second - 1].object == object) --found->second;
+ChunkRange UnifiedMemory::object_of(ChunkId chunk, const Tiers& tiers) {
+  const auto [found, is_new] = objects_.try_emplace((*tiers.chunks)[chunk].object);
+  if (is_new) found->second = object_chunks(*tiers.chunks, chunk);
   return found->second;
 }
 
-UnifiedMemory::Stretch UnifiedMemory::stretch_around(ChunkId chunk, std::uint64_t bytes, const Tiers& tiers) {
-  const auto& chunks = *tiers.chunks;
-  const auto first = first_of(chunk, tiers);
-  const auto count = static_cast<ChunkId>(std::max<std::uint64_t>(1, bytes / tiers.size(first).value));
-  Stretch stretch;
-  stretch.begin = first + (chunk - first) / count * count;
-  stretch.end = chunk;
-  while (stretch.end < stretch.begin + count && stretch.end < chunks.size() &&
-         chunks[stretch.end].object == chunks[first].object)
-    ++stretch.end;
-  return stretch;
+ChunkRange UnifiedMemory::stretch_around(ChunkId chunk, std::uint64_t bytes, const Tiers& tiers) {
+  const auto object = object_of(chunk, tiers);
+  const auto count = static_cast<ChunkId>(std::max<std::uint64_t>(1, bytes / tiers.size(object.begin).value));
+  const auto begin = object.begin + (chunk - object.begin) / count * count;
+  return {begin, std::min(begin + count, object.end)};
 }
 
-UnifiedMemory::Stretch UnifiedMemory::dense_around(ChunkId chunk, const Tiers& tiers) {
+ChunkRange UnifiedMemory::dense_around(ChunkId chunk, const Tiers& tiers) {
   const auto leaf = stretch_around(chunk, k_leaf, tiers);
   auto dense = leaf;
   for (auto bytes = 2 * k_leaf; bytes <= k_block; bytes *= 2) {
@@ -80,7 +70,7 @@ bool UnifiedMemory::counts_as_there(ChunkId chunk, const Tiers& tiers) const {
   return tiers.on(chunk, tiers.fast) || arrivals_.is_here_or_coming(chunk);
 }
 
-void UnifiedMemory::bring(Stretch wanted, const Tiers& tiers, PolicyChoice& choice) {
+void UnifiedMemory::bring(ChunkRange wanted, const Tiers& tiers, PolicyChoice& choice) {
   const auto block = stretch_around(wanted.begin, k_block, tiers).begin;
   if (std::find(blocks_.begin(), blocks_.end(), block) == blocks_.end()) blocks_.push_back(block);
   for (auto chunk = wanted.begin; chunk < wanted.end; ++chunk) {

@@ -20,6 +20,7 @@
 #include "core/identifiers.hpp"
 #include "strategy/policy.hpp"
 #include "strategy/tiering/arrivals.hpp"
+#include "strategy/tiering/object_chunks.hpp"
 
 namespace terrace::strategy {
 
@@ -36,28 +37,24 @@ class UnifiedMemory final : public Policy {
   void decide(const observe::Observation&, const Tiers&, PolicyChoice&) override {}
   void touched(ChunkId chunk, const Tiers& tiers, PolicyChoice& choice) override;
   void faulted(std::span<const ChunkId> chunks, const Tiers& tiers, PolicyChoice& choice) override;
+  void stayed(ChunkId chunk) override { arrivals_.stayed(chunk); }
 
  private:
-  // Chunks [begin, end) of one object.
-  struct Stretch {
-    ChunkId begin = 0;
-    ChunkId end = 0;
-  };
-  [[nodiscard]] ChunkId first_of(ChunkId chunk, const Tiers& tiers);
+  [[nodiscard]] ChunkRange object_of(ChunkId chunk, const Tiers& tiers);
   // The aligned part of the chunk's object of so many bytes that has the chunk.
-  [[nodiscard]] Stretch stretch_around(ChunkId chunk, std::uint64_t bytes, const Tiers& tiers);
-  [[nodiscard]] Stretch dense_around(ChunkId chunk, const Tiers& tiers);
+  [[nodiscard]] ChunkRange stretch_around(ChunkId chunk, std::uint64_t bytes, const Tiers& tiers);
+  [[nodiscard]] ChunkRange dense_around(ChunkId chunk, const Tiers& tiers);
   // It is in fast memory, or on its way there.
   [[nodiscard]] bool counts_as_there(ChunkId chunk, const Tiers& tiers) const;
-  void bring(Stretch wanted, const Tiers& tiers, PolicyChoice& choice);
+  void bring(ChunkRange wanted, const Tiers& tiers, PolicyChoice& choice);
   // The block that was allocated first, but for the one that begins there; whether there is one.
   bool evict_block(ChunkId but, const Tiers& tiers, PolicyChoice& choice);
 
   UnifiedMemoryMode mode_;
   Arrivals arrivals_;
   std::unordered_map<ChunkId, std::uint32_t> touches_;  // by the first chunk of 64 KiB
-  std::unordered_map<ObjectId, ChunkId> first_;         // chunk of each object
-  std::deque<ChunkId> blocks_;                          // their first chunks, in the order of allocation
+  std::unordered_map<ObjectId, ChunkRange> objects_;
+  std::deque<ChunkId> blocks_;  // their first chunks, in the order of allocation
 };
 
 }  // namespace terrace::strategy

@@ -107,7 +107,7 @@ bool Processor::load(Access& access, const Part& part, std::uint32_t page) {
 }
 
 void Processor::send(const Part& part, std::uint32_t page, std::uint32_t waiter) {
-  auto& entry = pages_[page];
+  const auto& entry = pages_[page];
   Request request;
   memory_.locate(entry.memory,
                  std::uint64_t{entry.frame} * gpu_.page_bytes + part.part.address() % gpu_.page_bytes, request);
@@ -116,7 +116,7 @@ void Processor::send(const Part& part, std::uint32_t page, std::uint32_t waiter)
   request.processor = number_;
   request.waiter = waiter;
   request.kind = accesses_[part.access].kind;
-  ++entry.in_flight;
+  pages_.sent(page);
   memory_.send(request);
   listener_.asked(page, request.kind != StepKind::load);
 }
@@ -170,7 +170,7 @@ void Processor::on_translated(std::uint32_t page) {
 }
 
 void Processor::on_answer(const Request& request) {
-  --pages_[request.page].in_flight;
+  pages_.answered(request.page);
   const auto done = [&](std::uint32_t number) {
     --accesses_[number].outstanding;
     finish_if_done(number);

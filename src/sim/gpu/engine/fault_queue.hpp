@@ -1,6 +1,6 @@
 // Faults: pages that the GPU accessed though they were not mapped for it. As NVIDIA's driver does (T. Allen and
 // R. Ge, "In-depth analyses of unified virtual memory system for GPU accelerated computing", SC 2021), they are
-// dealt with in batches, one after the other, each for a time that the machine states. Accesses wait meanwhile.
+// handled in batches, one after the other, each for a time that the machine states. Accesses wait meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ class FaultQueue {
   const machine::Gpu& gpu_;
   EventWheel& events_;
   std::deque<std::uint32_t> queue_;
-  std::vector<std::uint32_t> batch_;  // that is being dealt with; empty: none
+  std::vector<std::uint32_t> batch_;  // that is being handled; empty: none
   FaultCounts counts_;
 };
 

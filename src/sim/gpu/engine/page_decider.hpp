@@ -32,17 +32,20 @@ class PageDecider {
   // One access in so many is told, and written down in the first memory beyond the GPU's own; 0: none is.
   [[nodiscard]] virtual std::uint32_t sample_period() const { return 0; }
   virtual void sampled(std::uint32_t /*page*/, bool /*write*/) {}
+  // The page was asked to move, and stays for want of room.
+  virtual void stayed(std::uint32_t /*page*/) {}
   // The page is in that memory from now on.
   virtual void moved(std::uint32_t /*page*/, std::uint8_t /*memory*/) {}
   // Cycles between two looks at the traffic; 0: none.
   [[nodiscard]] virtual Cycle interval() const { return 0; }
   // What happened since the last look.
   struct Seen {
-    std::vector<std::uint64_t> bytes;  // of each memory's channels, by the GPU's accesses
-    std::uint64_t instructions = 0;    // of warps
+    std::vector<std::uint64_t> bytes;   // of each memory's channels, by the GPU's accesses
+    std::uint64_t instructions = 0;     // of warps
+    std::vector<std::uint32_t> walked;  // pages
     Cycle now = 0;
   };
-  virtual void decide(const Seen&, PageTable&, PageMover&) {}
+  virtual void decide(const Seen&, const PageTable&, PageMover&) {}
 };
 
 // A share of the pages in the GPU's own memory, evenly spread: 0 is access over the link alone, 1 is what a copy

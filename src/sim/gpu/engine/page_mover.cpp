@@ -19,15 +19,20 @@ PageMover::PageMover(const machine::Gpu& gpu, EventWheel& events, MemorySide& me
       limit_(gpu.page_copies) {}
 
 void PageMover::ask(std::uint32_t page, std::uint8_t memory) {
-  if (std::exchange(pages_[page].asked, true)) return;
-  queue_.push_back({page, memory});
+  if (!pages_[page].asked) queue_.push_back(page);
+  pages_.ask(page, memory);
 }
 
 void PageMover::limit(std::uint32_t pages) {
   limit_ = pages;
   if (limit_ != 0) return;
-  for (const auto& asked : queue_)
-    if (pages_[asked.page].faulted) pages_.allow(asked.page);
+  for (const auto page : queue_) stays(page);
+}
+
+void PageMover::settle(std::span<const std::uint32_t> pages) {
+  for (const auto number : pages)
+    if (const auto& page = pages_[number]; !page.moving && (!page.asked || limit_ == 0)) stays(number);
+  start();
 }
 
 void PageMover::forbid(std::span<const std::uint32_t> pages) {
@@ -47,38 +52,41 @@ void PageMover::stays(std::uint32_t page) {
 
 void PageMover::start() {
   while (active_ < limit_ && !queue_.empty()) {
-    const auto asked = queue_.front();
-    auto& page = pages_[asked.page];
-    const bool wanted = !page.moving && page.memory != asked.memory;
-    const bool room = pages_.used_bytes(asked.memory) + gpu_.page_bytes <= capacity_[asked.memory];
-    if (wanted && !room && leaving_[asked.memory] != 0) return;
+    const auto number = queue_.front();
+    const auto& page = pages_[number];
+    const auto memory = page.asked_for;
+    const bool wanted = !page.moving && page.memory != memory;
+    const bool room = pages_.used_bytes(memory) + gpu_.page_bytes <= capacity_[memory];
+    if (wanted && !room && leaving_[memory] != 0) return;
     queue_.pop_front();
-    page.asked = false;
+    pages_.drop_ask(number);
     if (wanted && room) {
-      begin(asked);
+      begin(number, memory);
     } else if (!page.moving) {
-      counts_.refused += wanted ? 1 : 0;
-      stays(asked.page);
+      stays(number);
+      if (!wanted) continue;
+      ++counts_.refused;
+      listener_.stayed(number);
     }
   }
 }
 
-void PageMover::begin(const Asked& asked) {
+void PageMover::begin(std::uint32_t page, std::uint8_t memory) {
   ++active_;
-  ++leaving_[pages_[asked.page].memory];
+  ++leaving_[pages_[page].memory];
   Move move;
-  move.page = asked.page;
-  move.memory = asked.memory;
-  move.frame = pages_.take_frame(asked.memory);
+  move.page = page;
+  move.memory = memory;
+  move.frame = pages_.take_frame(memory);
   move.lines = static_cast<std::uint32_t>(gpu_.page_bytes / k_line_bytes);
-  const bool known = pages_.unmap(asked.page);
+  const bool known = pages_.unmap(page);
   move.holds_up = known && gpu_.shootdown_drains;
   if (known)
     stand_still();
   else
     ++counts_.without_shootdown;
   const auto number = moves_.add(move);
-  if (pages_[asked.page].in_flight == 0) {
+  if (pages_[page].in_flight == 0) {
     copy(number);
     return;
   }

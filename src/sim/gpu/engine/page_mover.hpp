@@ -33,6 +33,8 @@ class MoverListener {
   virtual void go_on_all() = 0;
   // The page is where it was asked to be.
   virtual void moved(std::uint32_t page) = 0;
+  // It was asked to move and stays, for want of room.
+  virtual void stayed(std::uint32_t page) = 0;
 };
 
 class PageMover {
@@ -42,13 +44,14 @@ class PageMover {
   PageMover(const machine::Gpu& gpu, EventWheel& events, MemorySide& memory, PageTable& pages,
             MoverListener& listener, std::vector<std::uint64_t> capacity, bool far_mapped = true);
 
-  // One that was asked for and has not begun is not asked for again.
+  // Of one that was asked for and has not begun, the last call counts.
   void ask(std::uint32_t page, std::uint8_t memory);
   // So many pages are copied at once, from now on; 0: none begins, and who waits for one accesses it where it is.
   void limit(std::uint32_t pages);
-  [[nodiscard]] bool holds() const { return limit_ == 0; }
   // The GPU's next access to each of these pages is a fault: one shootdown for all of them.
   void forbid(std::span<const std::uint32_t> pages);
+  // The driver has handled the faults of these pages: those that do not move are mapped where they are.
+  void settle(std::span<const std::uint32_t> pages);
   // Begins what can be begun.
   void start();
 
@@ -63,10 +66,6 @@ class PageMover {
   [[nodiscard]] const MoverCounts& counts() const { return counts_; }
 
  private:
-  struct Asked {
-    std::uint32_t page = 0;
-    std::uint8_t memory = 0;
-  };
   struct Move {
     std::uint32_t page = 0;
     std::uint8_t memory = 0;
@@ -78,7 +77,7 @@ class PageMover {
     std::uint32_t move = 0;
     std::uint64_t offset = 0;
   };
-  void begin(const Asked& asked);
+  void begin(std::uint32_t page, std::uint8_t memory);
   void stays(std::uint32_t page);
   void copy(std::uint32_t move);
   void stand_still();
@@ -91,7 +90,7 @@ class PageMover {
   std::vector<std::uint64_t> capacity_;
   bool far_mapped_;
   std::vector<std::uint32_t> leaving_;  // pages on their way out, by memory
-  std::deque<Asked> queue_;
+  std::deque<std::uint32_t> queue_;     // pages
   Pool<Move> moves_;
   std::vector<std::uint32_t> undrained_;  // moves
   Pool<Line> lines_;

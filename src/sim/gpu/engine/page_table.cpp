@@ -87,6 +87,26 @@ bool PageTable::forget(Page& page) {
   return true;
 }
 
+bool PageTable::accessed(std::uint32_t page, std::uint32_t touches) {
+  auto& entry = pages_[page];
+  ++entry.accesses;
+  if (touches == 0 || entry.memory == 0 || ++entry.touches < touches) return false;
+  entry.touches = 0;
+  return true;
+}
+
+std::vector<std::uint32_t> PageTable::take_walked() {
+  std::vector<std::uint32_t> walked;
+  for (std::uint32_t page = 0; page < size(); ++page)
+    if (std::exchange(pages_[page].walked, false)) walked.push_back(page);
+  return walked;
+}
+
+void PageTable::ask(std::uint32_t page, std::uint8_t memory) {
+  pages_[page].asked = true;
+  pages_[page].asked_for = memory;
+}
+
 void PageTable::allow(std::uint32_t page) {
   auto& entry = pages_[page];
   entry.mapped = true;

@@ -1,6 +1,6 @@
 // Which page is in which frame of which memory, and who knows: translation lookaside buffers of the SMs and a
 // shared one, and the walkers behind them. An SM that asks gets its answer as an event; for a page that is moving,
-// once it has moved; for one that the GPU may not access, once the driver has dealt with its fault.
+// once it has moved; for one that the GPU may not access, once the driver has handled its fault.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,9 @@ struct Page {
   std::uint8_t memory = 0;
   bool moving = false;
   bool asked = false;           // to move, and has not begun
-  bool mapped = true;           // the GPU may access it
-  bool faulted = false;         // it did when it might not, and that is not dealt with
+  std::uint8_t asked_for = 0;   // a memory
+  bool mapped = true;           // for the GPU
+  bool faulted = false;         // was accessed while unmapped, and that is not handled
   bool translated = false;      // a TLB may know it
   bool walked = false;          // to it, since someone looked: its accessed bit
   std::uint32_t in_flight = 0;  // requests that are on their way to its frame or back
@@ -49,7 +50,6 @@ class PageTable {
   };
   Added add(const Allocation& allocation, std::span<const std::uint8_t> memory_of_new, bool far_mapped = true);
   [[nodiscard]] std::uint32_t find(std::uint64_t page_number) const;  // k_no_page: in no allocation
-  [[nodiscard]] Page& operator[](std::uint32_t page) { return pages_[page]; }
   [[nodiscard]] const Page& operator[](std::uint32_t page) const { return pages_[page]; }
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(pages_.size()); }
 
@@ -66,10 +66,22 @@ class PageTable {
   bool unmap(std::uint32_t page);
   // It is in that frame, and the GPU may access it, or not.
   void map(std::uint32_t page, std::uint8_t memory, std::uint32_t frame, bool mapped);
-  // The GPU may not access it from now on: its next access is a fault. Whether a buffer knew it.
+  // It is unmapped for the GPU: its next access is a fault. Whether a buffer knew it.
   bool forbid(std::uint32_t page);
-  // It may, where the page is.
+  // It is mapped, where it is.
   void allow(std::uint32_t page);
+
+  // A request goes to its frame, or is back.
+  void sent(std::uint32_t page) { ++pages_[page].in_flight; }
+  void answered(std::uint32_t page) { --pages_[page].in_flight; }
+  // An SM asked for a part of it; whether that was the `touches`th time since it was last true, beyond memory 0.
+  bool accessed(std::uint32_t page, std::uint32_t touches);
+  void forget_touches(std::uint32_t page) { pages_[page].touches = 0; }
+  // The pages that were walked to since the last call.
+  std::vector<std::uint32_t> take_walked();
+  // It is in the mover's queue, for that memory; or not any more.
+  void ask(std::uint32_t page, std::uint8_t memory);
+  void drop_ask(std::uint32_t page) { pages_[page].asked = false; }
 
   // A free frame of a memory.
   std::uint32_t take_frame(std::uint8_t memory);

@@ -89,7 +89,7 @@ observe::PlaceLoad PolicyDecider::load_of(std::size_t memory, std::uint64_t byte
   return load;
 }
 
-void PolicyDecider::decide(const Seen& seen, PageTable& pages, PageMover& mover) {
+void PolicyDecider::decide(const Seen& seen, const PageTable&, PageMover& mover) {
   const auto cycles = static_cast<double>(seen.now - std::exchange(looked_at_, seen.now));
   auto looked = std::exchange(seen_, {});
   sampled_.clear();
@@ -103,8 +103,7 @@ void PolicyDecider::decide(const Seen& seen, PageTable& pages, PageMover& mover)
   }
   const auto slots = cycles * gpu_.processors * gpu_.schedulers;
   looked.stalled = looked.length * (1 - std::min(1.0, static_cast<double>(seen.instructions) / slots));
-  for (std::uint32_t page = 0; page < pages.size(); ++page)
-    if (std::exchange(pages[page].walked, false)) looked.touched.push_back(page);
+  looked.touched = seen.walked;
   strategy::PolicyChoice choice;
   policy_->decide(looked, tiers(), choice);
   carry_out(choice, mover);

@@ -126,7 +126,7 @@ void Simulator::handle(const Event& event) {
       look_at_traffic();
       break;
     case EventKind::faults:
-      deal_with_faults();
+      handle_faults();
       break;
     case EventKind::kernel:
       begin_kernel();
@@ -160,14 +160,10 @@ void Simulator::answered(std::uint32_t number) {
   if (const auto& page = pages_[request.page]; page.moving && page.in_flight == 0) mover_.drained(request.page);
 }
 
-void Simulator::asked(std::uint32_t number, bool write) {
-  auto& page = pages_[number];
-  ++page.accesses;
-  if (sample_period_ != 0 && ++since_sampled_ == sample_period_) sample(number, write);
-  if (decider_.touches() == 0 || page.memory == 0) return;
-  if (++page.touches < decider_.touches()) return;
-  page.touches = 0;
-  decider_.touched(number, pages_, mover_);
+void Simulator::asked(std::uint32_t page, bool write) {
+  if (sample_period_ != 0 && ++since_sampled_ == sample_period_) sample(page, write);
+  if (!pages_.accessed(page, decider_.touches())) return;
+  decider_.touched(page, pages_, mover_);
   mover_.start();
 }
 
@@ -182,18 +178,16 @@ void Simulator::look_at_traffic() {
   for (const auto& processor : processors_) instructions += processor->counts().instructions;
   seen.instructions = instructions - std::exchange(instructions_before_, instructions);
   seen.now = events_.now();
+  seen.walked = pages_.take_walked();
   decider_.decide(seen, pages_, mover_);
   mover_.start();
   events_.at(events_.now() + decider_.interval(), {EventKind::policy, 0, 0});
 }
 
-void Simulator::deal_with_faults() {
+void Simulator::handle_faults() {
   const auto batch = faults_.take_batch();
   decider_.faulted(batch, events_.now(), mover_);
-  for (const auto number : batch)
-    if (const auto& page = pages_[number]; page.faulted && !page.moving && (!page.asked || mover_.holds()))
-      pages_.allow(number);
-  mover_.start();
+  mover_.settle(batch);
 }
 
 // Eight bytes for each; a line of them goes to memory at once.
@@ -216,7 +210,7 @@ void Simulator::go_on_all() {
 }
 
 void Simulator::moved(std::uint32_t page) {
-  pages_[page].touches = 0;
+  pages_.forget_touches(page);
   decider_.moved(page, pages_[page].memory);
 }
 

@@ -73,6 +73,7 @@ class Simulator final : public ProcessorListener, public MoverListener {
   void stop_all() override;
   void go_on_all() override;
   void moved(std::uint32_t page) override;
+  void stayed(std::uint32_t page) override { decider_.stayed(page); }
 
   // To the next kernel, which begins then; false at the end of the trace.
   bool next_kernel();
@@ -82,7 +83,7 @@ class Simulator final : public ProcessorListener, public MoverListener {
   void answered(std::uint32_t number);
   void add_pages(const Allocation& allocation);
   void look_at_traffic();
-  void deal_with_faults();
+  void handle_faults();
   void sample(std::uint32_t page, bool write);
   void end_stretches();
   void note_traffic();

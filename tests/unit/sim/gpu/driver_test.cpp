@@ -73,7 +73,7 @@ TEST(GpuFaults, FreeFirstTouchIsAllLocalButForTheMoves) {
   Replay replay(trace);
   SharedPages all(1);
   const auto local = Simulator(gpu, replay, all, {k_all, k_all}).run();
-  const auto faulting = run_policy(trace, gpu, "first-touch");
+  const auto faulting = run_policy(trace, gpu, "migrate-on-fault");
   EXPECT_EQ(demand_of(faulting, 1), 0U);
   EXPECT_EQ(fills_of(faulting), fills_of(local));
   EXPECT_EQ(faulting.mover.moved_pages, 600U);
@@ -91,7 +91,7 @@ TEST(GpuFaults, TakeTheirTime) {
   auto gpu = test_gpu();
   for (const std::uint32_t batch : {1U, 16U, 256U}) {
     gpu.fault_batch = batch;
-    const auto run = run_policy(trace, gpu, "first-touch");
+    const auto run = run_policy(trace, gpu, "migrate-on-fault");
     EXPECT_GE(run.faults.batches, (200 + batch - 1) / batch);
     EXPECT_GE(run.cycles, run.faults.batches * gpu.fault);
   }
@@ -100,7 +100,7 @@ TEST(GpuFaults, TakeTheirTime) {
 TEST(GpuFaults, PrefetchingSparesFaults) {
   const auto trace = passes(1024, 1);  // 4 MiB each way
   const auto gpu = test_gpu();
-  const auto alone = run_policy(trace, gpu, "first-touch");
+  const auto alone = run_policy(trace, gpu, "migrate-on-fault");
   const auto tree = run_policy(trace, gpu, "unified-memory");
   EXPECT_EQ(alone.faults.faults, 2048U);
   EXPECT_EQ(tree.mover.moved_pages, 2048U);
@@ -248,6 +248,51 @@ struct DriverBench {
     return done(choice);
   }
 };
+
+// What was refused holds no room, and may be asked for again.
+TEST(Arrivals, KnowWhatStayed) {
+  DriverBench bench(strategy::UnifiedMemoryMode::first_touch, 2 * k_page, 8);
+  strategy::Arrivals arrivals;
+  strategy::PolicyChoice choice;
+  arrivals.bring(0, bench.tiers, choice);
+  arrivals.bring(1, bench.tiers, choice);
+  EXPECT_EQ(arrivals.room(bench.tiers), 0U);
+  arrivals.stayed(0);
+  EXPECT_EQ(arrivals.room(bench.tiers), k_page);
+  EXPECT_FALSE(arrivals.is_here_or_coming(0));
+  bench.done({.moves = {{1, 0}}, .protect = {}, .mover_share = {}});
+  EXPECT_EQ(arrivals.take_oldest(bench.tiers), std::optional<ChunkId>(1));
+  arrivals.send_back(1, bench.tiers, choice);
+  EXPECT_EQ(arrivals.room(bench.tiers), 2 * k_page);
+  arrivals.stayed(1);
+  EXPECT_EQ(arrivals.room(bench.tiers), k_page);
+  EXPECT_TRUE(arrivals.is_here_or_coming(1));
+  EXPECT_EQ(arrivals.brought(), 1U);
+}
+
+// Asks for each page in, and at the next look for each back.
+class ToAndFro final : public PageDecider {
+ public:
+  [[nodiscard]] Cycle interval() const override { return 400; }
+  void decide(const Seen&, const PageTable& pages, PageMover& mover) override {
+    const auto where = static_cast<std::uint8_t>(looks_++ % 2);
+    for (std::uint32_t page = 0; page < pages.size(); ++page) mover.ask(page, where);
+  }
+
+ private:
+  std::uint32_t looks_ = 0;
+};
+
+// Far more is asked for than can be done: the last word counts, and nobody waits for ever.
+TEST(GpuPolicies, TheLastAskCounts) {
+  const auto trace = passes(300, 2);
+  Replay replay(trace);
+  ToAndFro decider;
+  const auto gpu = test_gpu();
+  const auto run = Simulator(gpu, replay, decider, {64 * k_page, k_all}).run();
+  expect_conserved(run, instructions_of(trace));
+  EXPECT_GT(run.mover.moved_pages, 0U);
+}
 
 // Of 2 MiB, by the tree: the largest aligned part around the fault of which more than 51 % are there.
 TEST(UnifiedMemory, FetchesWhatIsDense) {

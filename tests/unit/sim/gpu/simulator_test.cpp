@@ -34,7 +34,7 @@ class Restless final : public PageDecider {
   explicit Restless(unsigned seed) : random_(seed) {}
   [[nodiscard]] std::vector<std::uint8_t> initial(const Allocation&, std::uint64_t) override { return {0, 1}; }
   [[nodiscard]] Cycle interval() const override { return 500; }
-  void decide(const Seen&, PageTable& pages, PageMover& mover) override {
+  void decide(const Seen&, const PageTable& pages, PageMover& mover) override {
     for (int i = 0; i < 5; ++i)
       mover.ask(static_cast<std::uint32_t>(random_() % pages.size()), static_cast<std::uint8_t>(random_() % 2));
   }

@@ -1,0 +1,13 @@
+// Both memories busy, chunks made in turns: even_policy.hpp.
+#include "strategy/page_policy.hpp"
+#include "strategy/tiering/even_policy.hpp"
+
+namespace terrace::strategy {
+
+const PagePolicy& even_page_policy() {
+  static const NamedPagePolicy policy(
+      "even", [](const TouchRules&) { return std::make_unique<EvenPolicy>(EvenStart::placed); });
+  return policy;
+}
+
+}  // namespace terrace::strategy

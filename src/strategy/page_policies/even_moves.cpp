@@ -1,0 +1,13 @@
+// Both memories busy, from slow memory on: even_policy.hpp.
+#include "strategy/page_policy.hpp"
+#include "strategy/tiering/even_policy.hpp"
+
+namespace terrace::strategy {
+
+const PagePolicy& even_moves_page_policy() {
+  static const NamedPagePolicy policy(
+      "even-moves", [](const TouchRules&) { return std::make_unique<EvenPolicy>(EvenStart::slow); });
+  return policy;
+}
+
+}  // namespace terrace::strategy

@@ -1,0 +1,12 @@
+// Thresholds, neighbours, balance: touch_policy.hpp.
+#include "strategy/page_policy.hpp"
+
+namespace terrace::strategy {
+
+const PagePolicy& touch_page_policy() {
+  static const NamedPagePolicy policy(
+      "touch", [](const TouchRules& rules) { return std::make_unique<TouchPolicy>(rules); });
+  return policy;
+}
+
+}  // namespace terrace::strategy

@@ -1,0 +1,24 @@
+// See bandwidth_balance.hpp.
+#include "strategy/tiering/bandwidth_balance.hpp"
+
+#include <cmath>
+
+namespace terrace::strategy {
+
+bool ServedShare::look(const observe::Observation& seen, const Tiers& tiers) {
+  const auto fast = seen.places[tiers.fast].reads;
+  const auto all = fast + seen.places[tiers.slow].reads;
+  if (all <= 0) return false;
+  average_ = average_ < 0 ? fast / all : (average_ + fast / all) / 2;
+  return true;
+}
+
+void send_surplus_back(Arrivals& arrivals, double surplus, const Tiers& tiers, PolicyChoice& choice) {
+  for (auto count = std::ceil(surplus * static_cast<double>(arrivals.brought()) / 16); count > 0; --count) {
+    const auto oldest = arrivals.take_oldest(tiers);
+    if (!oldest) return;
+    arrivals.send_back(*oldest, tiers, choice);
+  }
+}
+
+}  // namespace terrace::strategy

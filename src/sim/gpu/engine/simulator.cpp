@@ -82,10 +82,10 @@ void Simulator::begin_kernel() {
                                      " needs more registers, warps or shared memory for a CTA "
                                      "than an SM has");
   more_ctas_ = true;
-  for (bool started = true; started;) {
-    started = false;
-    for (std::uint32_t i = 0; i < processors_.size(); ++i) started = start_cta(i) || started;
-  }
+  // In turns, from the SM behind the one that had the last turn: GPGPU-Sim does so, and small kernels spread.
+  const auto count = static_cast<std::uint32_t>(processors_.size());
+  for (std::uint32_t refused = 0; refused != count; next_processor_ = (next_processor_ + 1) % count)
+    refused = start_cta(next_processor_) ? 0 : refused + 1;
 }
 
 bool Simulator::start_cta(std::uint32_t processor) {

@@ -103,6 +103,7 @@ class Simulator final : public ProcessorListener, public MoverListener {
   Kernel kernel_;
   Cta cta_;
   std::uint32_t running_ = 0;  // CTAs of the kernel
+  std::uint32_t next_processor_ = 0;
   bool more_ctas_ = false;
   bool kernel_asked_ = false;  // its event is on its way
   bool ended_ = false;

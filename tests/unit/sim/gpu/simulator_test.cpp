@@ -211,6 +211,17 @@ TEST(GpuSimulator, MovesNoFurtherThanThereIsRoom) {
 }
 
 // Each interruption is counted, and no page that nobody has touched costs one.
+// Kernels of a few CTAs each: every SM gets some.
+TEST(GpuSimulator, SmallKernelsSpreadOverTheSms) {
+  KeptTrace trace;
+  Device device(trace);
+  auto x = device.array<float>("x", 1024);
+  for (int k = 0; k < 15; ++k)
+    device.launch({"small", 2, 32}, [&](Thread& t) { static_cast<void>(t.load(x, t.index()) + 1.0F); });
+  const auto run = simulate(trace, test_gpu(), SharedPages(1));
+  for (const auto& processor : run.processors) EXPECT_EQ(processor.accesses, 2U);
+}
+
 TEST(GpuSimulator, ShootdownsStopAllSms) {
   const auto trace = mixed(2);
   auto gpu = test_gpu();

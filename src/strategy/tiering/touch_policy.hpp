@@ -5,8 +5,8 @@
 // - Range expansion: `range` chunks around it, of the same object, go along, the farthest first: those are least
 //   likely to have been accessed yet, so that no translation of theirs has to be shot down (section IV).
 // - Balancing: as many moves at once as can be while fast memory serves less of the traffic than its share of both
-//   bandwidths less 5 %, half of them within 5 %, none above (section V). The paper samples every 10,000 cycles of
-//   1.4 GHz and speaks of a moving average: here of the last sample and the average before it.
+//   bandwidths less 5 %, half of them within 5 %, none above (section V). The paper speaks of a moving average
+//   without more: here each sample counts as much as all before it together.
 // - Eviction: where there is no room, what came first leaves. Without it, what finds no room stays.
 // - Reverse migration, which the paper names as future work: while fast memory serves more than its share and 5 %,
 //   what came first leaves, a sixteenth of what is too much at each sample.

@@ -214,7 +214,6 @@ void Simulator::moved(std::uint32_t page) {
   decider_.moved(page, pages_[page].memory);
 }
 
-// Before anything happens in the cycle with which the next one begins.
 // Where nothing has happened since, as often as cycles have passed.
 void Simulator::note_traffic() {
   Traffic now;
@@ -226,6 +225,7 @@ void Simulator::note_traffic() {
     now.at = traffic_.size() * k_traffic_cycles;
 }
 
+// Before anything happens in the cycle with which the next one begins.
 void Simulator::end_stretches() {
   for (; stretch_ends_ <= events_.now(); stretch_ends_ += wanted_.every)
     over_time_.end_one("", stretch_ends_, camat(stretch_ends_));

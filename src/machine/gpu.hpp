@@ -36,6 +36,7 @@ struct GpuMemory {
   std::uint32_t row_to_column = 0;  // RCD
   std::uint32_t precharge = 0;      // RP
   std::uint32_t row_cycle = 0;      // RC: between two activations of a bank
+  std::uint32_t row_to_row = 0;     // RRD: between two activations of a channel
   std::uint32_t read_latency = 0;   // CL
   std::uint32_t write_latency = 0;  // WR: from a write to the precharge behind it
   std::uint32_t write_to_read = 0;  // the bus idles before a read that follows a write

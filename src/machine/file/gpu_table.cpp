@@ -54,6 +54,7 @@ constexpr std::array k_memory_numbers{
     Number<GpuMemory>{"row_to_column", &GpuMemory::row_to_column},
     Number<GpuMemory>{"precharge", &GpuMemory::precharge},
     Number<GpuMemory>{"row_cycle", &GpuMemory::row_cycle},
+    Number<GpuMemory>{"row_to_row", &GpuMemory::row_to_row, 0},
     Number<GpuMemory>{"read_latency", &GpuMemory::read_latency},
     Number<GpuMemory>{"write_latency", &GpuMemory::write_latency},
     Number<GpuMemory>{"write_to_read", &GpuMemory::write_to_read, 0},

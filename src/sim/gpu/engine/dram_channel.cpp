@@ -17,6 +17,7 @@ DramChannel::DramChannel(const machine::GpuMemory& memory, double core_hertz)
   row_to_column_ = memory.row_to_column * scale;
   precharge_ = memory.precharge * scale;
   row_cycle_ = memory.row_cycle * scale;
+  row_to_row_ = memory.row_to_row * scale;
   read_latency_ = memory.read_latency * scale;
   write_latency_ = memory.write_latency * scale;
   write_to_read_ = memory.write_to_read * scale;
@@ -107,6 +108,8 @@ void DramChannel::open_row(std::uint32_t number, bool writes, double now) {
   });
   const auto closed = std::max({now, bank.last_write, bank.activated + row_cycle_ - precharge_});
   bank.activated = bank.row < 0 ? std::max(now, bank.activated + row_cycle_) : closed + precharge_;
+  bank.activated = std::max(bank.activated, last_activation_ + row_to_row_);
+  last_activation_ = bank.activated;
   bank.ready = bank.activated + row_to_column_;
   bank.row = oldest->row;
   bank.hits = {};
@@ -117,7 +120,7 @@ void DramChannel::open_row(std::uint32_t number, bool writes, double now) {
 
 bool DramChannel::transfer(double now) {
   const bool writes_first = prefers_writes();
-  const auto turn_back = writes_first ? write_to_read_ : read_to_write_;
+  const auto there_and_back = write_to_read_ + read_to_write_;
   waits_until_ = 0;
   auto chosen = queue_.end();
   auto soon = std::numeric_limits<double>::infinity();  // one that is preferred has its row
@@ -135,7 +138,7 @@ bool DramChannel::transfer(double now) {
   }
   if (chosen == queue_.end()) return false;
   // To turn for one and back takes longer than to wait.
-  if (chosen->writes() != writes_first && wrote_ == writes_first && soon <= now + turn_back) {
+  if (chosen->writes() != writes_first && wrote_ == writes_first && soon <= now + there_and_back) {
     waits_until_ = soon;
     return false;
   }

@@ -91,7 +91,8 @@ class DramChannel {
   std::uint32_t lines_per_row_;
   std::uint32_t window_;
   double cycles_per_byte_;
-  double row_to_column_, precharge_, row_cycle_, read_latency_, write_latency_, write_to_read_, read_to_write_;
+  double row_to_column_, precharge_, row_cycle_, row_to_row_, read_latency_, write_latency_, write_to_read_,
+      read_to_write_;
   double refresh_interval_, refresh_;
   std::vector<Bank> banks_;
   std::vector<Waiting> queue_;  // the oldest first, at most window_
@@ -99,6 +100,7 @@ class DramChannel {
   std::vector<Completion> started_;
   double bus_free_ = 0;
   double next_refresh_;
+  double last_activation_ = -1e9;
   double waits_until_ = 0;    // rather than turn
   bool wrote_ = false;        // last
   bool drains_ = false;       // writes go first

@@ -67,14 +67,14 @@ bool MemorySide::serve(std::uint32_t channel, std::uint32_t number) {
     ++slice.counts.writes;
     slice.camat.hit(now, latency);
     // Whole sectors are written: nothing is fetched for them.
-    write_back(channel, slice.cache.fill(request.line, request.sectors, request.sectors));
+    write(channel, request);
     answer(number, now + latency);
     return true;
   }
   const auto missing = request.sectors & ~slice.cache.look_up(request.line, request.sectors);
   if (missing == 0) {
     slice.camat.hit(now, latency);
-    if (request.kind == StepKind::atomic) slice.cache.fill(request.line, request.sectors, request.sectors);
+    if (request.kind == StepKind::atomic) write(channel, request);
     answer(number, now + latency);
   } else {
     std::uint32_t mshr = 0;
@@ -83,6 +83,7 @@ bool MemorySide::serve(std::uint32_t channel, std::uint32_t number) {
     slice.mshrs[mshr].waiters.back().miss = slice.camat.miss(now, latency);
     if (result == MshrTable<Waiter>::Result::added) {
       slice.counts.fetched_sectors += static_cast<std::uint32_t>(std::popcount(missing));
+      count(request.page, missing);
       events_.at(now + latency, {EventKind::fetch, channel, mshr});
     }
   }
@@ -90,15 +91,27 @@ bool MemorySide::serve(std::uint32_t channel, std::uint32_t number) {
   return true;
 }
 
+// Into the slice: what is dirty by that will be written to memory.
+void MemorySide::write(std::uint32_t channel, const Request& request) {
+  const auto filled = slices_[channel].cache.fill(request.line, request.sectors, request.sectors);
+  write_back(channel, filled.victim);
+  count(request.page, filled.dirtied);
+}
+
+void MemorySide::count(std::uint32_t page, std::uint32_t sectors) {
+  if (page >= page_bytes_.size()) page_bytes_.resize(page + std::size_t{1});
+  page_bytes_[page] += bytes_of(sectors);
+}
+
 void MemorySide::filled(std::uint32_t channel, std::uint32_t mshr) {
   auto& slice = slices_[channel];
   auto& entry = slice.mshrs[mshr];
   const auto now = events_.now();
-  write_back(channel, slice.cache.fill(entry.line, entry.sectors, 0));
+  write_back(channel, slice.cache.fill(entry.line, entry.sectors, 0).victim);
   for (const auto& waiter : entry.waiters) {
     slice.camat.miss_ends(waiter.miss, now);
     const auto& request = requests_[waiter.request];
-    if (request.kind == StepKind::atomic) slice.cache.fill(request.line, request.sectors, request.sectors);
+    if (request.kind == StepKind::atomic) write(channel, request);
     answer(waiter.request, now);
   }
   slice.mshrs.release(mshr);

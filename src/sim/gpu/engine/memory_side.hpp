@@ -83,6 +83,10 @@ class MemorySide {
   // Bytes of each memory's channels so far, by the GPU's accesses: what a balance of bandwidth looks at.
   [[nodiscard]] std::uint64_t demand_bytes(std::uint32_t memory) const;
   [[nodiscard]] std::uint64_t move_bytes(std::uint32_t memory) const;
+  // Of a page: what was fetched for the GPU's accesses, and what they made dirty, which is written back.
+  [[nodiscard]] std::uint64_t page_bytes(std::uint32_t page) const {
+    return page < page_bytes_.size() ? page_bytes_[page] : 0;
+  }
 
  private:
   struct Waiter {
@@ -110,6 +114,8 @@ class MemorySide {
   // Whether it was taken in.
   bool serve(std::uint32_t channel, std::uint32_t number);
   void filled(std::uint32_t channel, std::uint32_t mshr);
+  void write(std::uint32_t channel, const Request& request);
+  void count(std::uint32_t page, std::uint32_t sectors);
   void answer(std::uint32_t number, Cycle ready);
   void to_dram(std::uint32_t channel, std::uint64_t line, std::uint32_t sectors, TransferOwner::Kind kind,
                std::uint32_t number);
@@ -123,6 +129,7 @@ class MemorySide {
   std::vector<std::uint32_t> first_channel_;  // by memory
   std::vector<Link> links_;                   // by memory
   std::vector<double> processor_in_free_;
+  std::vector<std::uint64_t> page_bytes_;
   Pool<Request> requests_;
   Pool<DramChannel::Completion> completions_;
 };

@@ -80,35 +80,41 @@ void PageMover::begin(std::uint32_t page, std::uint8_t memory) {
   move.frame = pages_.take_frame(memory);
   move.lines = static_cast<std::uint32_t>(gpu_.page_bytes / k_line_bytes);
   const bool known = pages_.unmap(page);
-  move.holds_up = known && gpu_.shootdown_drains;
+  const bool drains = pages_[page].in_flight != 0;
+  move.holds_up = known && drains && gpu_.shootdown_drains;
+  const auto number = moves_.add(move);
+  if (move.holds_up) ++undrained_shootdowns_;
   if (known)
     stand_still();
   else
     ++counts_.without_shootdown;
-  const auto number = moves_.add(move);
-  if (pages_[page].in_flight == 0) {
+  if (drains)
+    undrained_.push_back(number);
+  else
     copy(number);
-    return;
-  }
-  undrained_.push_back(number);
-  if (move.holds_up) ++undrained_shootdowns_;
 }
 
 void PageMover::stand_still() {
-  const auto now = events_.now();
   if (!stopped_) {
     stopped_ = true;
-    stopped_at_ = now;
-    stopped_until_ = now;
+    stopped_at_ = events_.now();
+    stopped_until_ = events_.now();
     listener_.stop_all();
   }
-  // One interruption after the other.
-  stopped_until_ += gpu_.shootdown;
+  ++interruptions_;
+  interrupt();
+}
+
+// One interruption after the other, each once the pages of all are drained, if the machine drains.
+void PageMover::interrupt() {
+  if (undrained_shootdowns_ != 0) return;
+  stopped_until_ = std::max(stopped_until_, events_.now()) + std::uint64_t{interruptions_} * gpu_.shootdown;
+  interruptions_ = 0;
   events_.at(stopped_until_, {EventKind::go_on, 0, 0});
 }
 
 void PageMover::on_go_on() {
-  if (!stopped_ || events_.now() < stopped_until_ || undrained_shootdowns_ != 0) return;
+  if (!stopped_ || events_.now() < stopped_until_ || undrained_shootdowns_ != 0 || interruptions_ != 0) return;
   stopped_ = false;
   counts_.stopped_cycles += events_.now() - stopped_at_;
   listener_.go_on_all();
@@ -122,7 +128,7 @@ void PageMover::drained(std::uint32_t page) {
   undrained_.erase(found);
   if (moves_[number].holds_up) {
     --undrained_shootdowns_;
-    on_go_on();
+    interrupt();
   }
   copy(number);
 }

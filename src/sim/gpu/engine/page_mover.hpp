@@ -1,8 +1,9 @@
 // Moves pages between memories, some at once, in the order in which they were asked for: as move_pages(2) does, a
-// page is unmapped, copied, mapped. Unmapping a page that a TLB knows is a shootdown: all SMs stand still for a
-// time that the machine states, and, if it says so, until no access to the page is under way; the copy begins when
-// none is. Accesses to a page that is being moved wait until it is mapped again. Copies go through both memories'
-// channels with all other traffic. A page that finds no room waits for those that are on their way out of there.
+// page is unmapped, copied, mapped. Unmapping a page that a TLB knows is a shootdown: all SMs stand still, if the
+// machine says so until no access to the page is under way, and then for a time that it states. The copy begins
+// when no access is under way. Accesses to a page that is being moved wait until it is mapped again. Copies go
+// through both memories' channels with all other traffic. A page that finds no room waits for those that are on
+// their way out of there.
 #pragma once
 
 #include <cstdint>
@@ -81,6 +82,7 @@ class PageMover {
   void stays(std::uint32_t page);
   void copy(std::uint32_t move);
   void stand_still();
+  void interrupt();
 
   const machine::Gpu& gpu_;
   EventWheel& events_;
@@ -97,6 +99,7 @@ class PageMover {
   std::uint32_t limit_;
   std::uint32_t active_ = 0;
   std::uint32_t undrained_shootdowns_ = 0;
+  std::uint32_t interruptions_ = 0;  // that have not begun
   bool stopped_ = false;
   Cycle stopped_at_ = 0;
   Cycle stopped_until_ = 0;

@@ -26,8 +26,12 @@ class SectorCache {
     way->used = ++uses_;
     return way->valid & sectors;
   }
+  struct Filled {
+    Victim victim;
+    std::uint32_t dirtied = 0;  // sectors that were clean before, or not there
+  };
   // They are there from now on; `dirty` ones differ from what memory has.
-  Victim fill(std::uint64_t line, std::uint32_t sectors, std::uint32_t dirty) {
+  Filled fill(std::uint64_t line, std::uint32_t sectors, std::uint32_t dirty) {
     Victim victim;
     auto* way = find(line);
     if (way == nullptr) {
@@ -37,8 +41,9 @@ class SectorCache {
     }
     way->used = ++uses_;
     way->valid |= static_cast<std::uint8_t>(sectors);
+    const auto dirtied = dirty & ~std::uint32_t{way->dirty};
     way->dirty |= static_cast<std::uint8_t>(dirty);
-    return victim;
+    return {victim, dirtied};
   }
   // The line is gone. Which of its sectors have to be written.
   std::uint32_t drop(std::uint64_t line) {

@@ -261,7 +261,10 @@ RunCounts Simulator::counts() {
   if (wanted_.every != 0) over_time_.end_last(end, counts.camat);
   counts.camat_by_kernel = by_kernel_.take();
   counts.camat_over_time = over_time_.take();
-  for (std::uint32_t page = 0; page < pages_.size(); ++page) counts.pages.push_back(pages_[page]);
+  for (std::uint32_t page = 0; page < pages_.size(); ++page) {
+    counts.pages.push_back(pages_[page]);
+    counts.page_bytes.push_back(memory_.page_bytes(page));
+  }
   counts.traffic = traffic_;
   counts.mover = mover_.counts();
   counts.faults = faults_.counts();

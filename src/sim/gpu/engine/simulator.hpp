@@ -52,6 +52,7 @@ struct RunCounts {
   std::vector<CamatPart> camat_over_time;
   std::vector<Traffic> traffic;  // over time, to the end of the last kernel
   std::vector<Page> pages;
+  std::vector<std::uint64_t> page_bytes;  // of DRAM, by the GPU's accesses
   MoverCounts mover;
   FaultCounts faults;
   std::uint64_t samples = 0;

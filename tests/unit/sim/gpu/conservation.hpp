@@ -73,6 +73,9 @@ inline void expect_conserved(const RunCounts& run, std::uint64_t instructions, s
   }
   EXPECT_EQ(dram.fill_bytes, slices.fetched_sectors * k_sector_bytes);
   EXPECT_EQ(dram.write_back_bytes, slices.written_sectors * k_sector_bytes);
+  // What accesses fetched and made dirty, page by page: nothing dirty is lost.
+  EXPECT_EQ(std::accumulate(run.page_bytes.begin(), run.page_bytes.end(), std::uint64_t{0}),
+            dram.fill_bytes + dram.write_back_bytes);
   EXPECT_EQ(dram.move_read_bytes, run.mover.moved_pages * page_bytes);
   EXPECT_EQ(dram.move_write_bytes, run.mover.moved_pages * page_bytes);
   // Traffic over time ends at no more than the whole.

@@ -21,6 +21,7 @@ inline machine::GpuMemory test_memory(std::uint32_t channels, double bytes_per_s
   memory.command_hertz = 924e6;
   memory.row_to_column = memory.precharge = memory.read_latency = memory.write_latency = 12;
   memory.row_cycle = 40;
+  memory.row_to_row = 6;
   memory.write_to_read = 9;
   memory.read_to_write = 10;
   memory.refresh_interval = 3604;

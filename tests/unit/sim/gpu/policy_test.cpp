@@ -126,9 +126,7 @@ TEST(GpuPolicies, AnInfiniteThresholdIsAccessOverTheLink) {
 // oracle has it from the beginning.
 TEST(GpuPolicies, ComeInTheirOrder) {
   const auto trace = sweeps(6, 1000);
-  auto gpu = test_gpu();
-  // So that both memories give what they have.
-  for (auto& memory : gpu.memories) memory.refresh = memory.write_to_read = memory.read_to_write = 0;
+  const auto gpu = test_gpu();
   const auto remote = run_shared(trace, gpu, 0);
   const auto one = run_rules(trace, gpu, {.threshold = 1});
   const auto range = run_rules(trace, gpu, {.threshold = 1, .range = 128});

@@ -9,7 +9,7 @@ import tomllib
 import pytest
 from conftest import ROOT, charts_of
 from terrace import _core
-from terrace.lab.experiment import ccnuma, ccnuma_links, ccnuma_page
+from terrace.lab.experiment import ccnuma, ccnuma_links, ccnuma_page, made
 
 PROGRAMS = "pathfinder,needle"
 
@@ -103,6 +103,64 @@ def test_it_goes_on_where_it_stopped(small):
     assert done.stdout.startswith("1 runs answered")
     assert json.loads(removed.read_text()) == before
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
+
+
+def refused(folder, *words):
+    done = run(folder, *words)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert "name another folder with --output" in done.stderr
+    return done.stderr
+
+
+def test_answers_that_were_made_with_something_else_are_refused(tmp_path):
+    words = ("--small", "--only", "pathfinder", "--stop-after", "0")
+    assert run(tmp_path, *words).returncode == 3
+    path = tmp_path / "test" / "made.json"
+    kept = path.read_text()
+    assert json.loads(kept)["machines"] == {ccnuma.MACHINE: made.machine_hash(_core.Machine.read(ccnuma.MACHINE))}
+    path.write_text(kept.replace(made.version(), "0.0.9, commit 0123456789ab"))
+    assert f"{path.parent} was made with another Terrace (0.0.9, commit 0123456789ab): " in refused(
+        tmp_path, *words
+    )
+    path.write_text(json.dumps({**json.loads(kept), "machines": {ccnuma.MACHINE: "0123456789ab"}}))
+    assert f"{path.parent} was made with another {ccnuma.MACHINE}: " in refused(tmp_path, *words)
+    # What an older Terrace left says nothing of itself.
+    path.unlink()
+    (tmp_path / "test" / "answers").mkdir()
+    assert f"{path.parent} was made with another Terrace (" in refused(tmp_path, *words)
+    (tmp_path / "test" / "answers").rmdir()
+    # One of the links' machines alone.
+    linked = tmp_path / "test" / "links" / "mi300a" / "made.json"
+    linked.write_text(linked.read_text().replace(made.machine_hash(_core.Machine.read("mi300a")), "0" * 12))
+    assert f"{linked.parent} was made with another mi300a: " in refused(tmp_path, *words)
+
+
+def test_a_machine_is_known_by_all_that_it_says(tmp_path):
+    text = (ROOT / "machines" / f"{ccnuma.MACHINE}.toml").read_text()
+    hashes = []
+    for old, new in (("", ""), ("shootdown = 100 ", "shootdown = 101 "), ("# The machine of", "# Of")):
+        (tmp_path / "machine.toml").write_text(text.replace(old, new, 1))
+        hashes.append(made.machine_hash(_core.Machine.read(str(tmp_path / "machine.toml"))))
+    assert hashes[0] != hashes[1]
+    assert hashes[0] == hashes[2]
+
+
+def test_a_build_with_changes_is_its_own_version(tmp_path):
+    (tmp_path / "a.py").write_text("1")
+    assert made.version_of("terrace 0.1.0 (commit 1234)\nTo", tmp_path) == "0.1.0, commit 1234"
+    first = made.version_of("terrace 0.1.0 (commit 1234+)\nTo", tmp_path)
+    assert first.startswith("0.1.0, commit 1234+, files ")
+    assert first == made.version_of("terrace 0.1.0 (commit 1234+)\n", tmp_path)
+    assert made.version_of("terrace 0.1.0\n", tmp_path) == first.replace(", commit 1234+", "")
+    (tmp_path / "a.py").write_text("2")
+    assert made.version_of("terrace 0.1.0 (commit 1234+)\n", tmp_path) != first
+
+
+def test_the_page_says_machine_commit_and_day(small):
+    page = (small / "report.html").read_text()
+    there = json.loads((small / "test" / "made.json").read_text())
+    assert f"{ccnuma.MACHINE} ({there['machines'][ccnuma.MACHINE]})" in page
+    assert f"Terrace {made.version()}; begun {there['begun']}, written " in page
 
 
 def test_time_that_is_up_is_said(tmp_path):

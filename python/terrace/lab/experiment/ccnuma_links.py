@@ -98,6 +98,11 @@ class Links:
         # Those that the study does not answer itself.
         self.studies = [study for study in (*self.swept.values(), *self.shipped) if study is not base]
 
+    def settle(self) -> None:
+        """Raises WrongCallError where a folder has answers that were made with something else."""
+        for study in self.studies:
+            study.settle()
+
     def missing(self) -> list[tuple[VariantStudy, str, Rule]]:
         """The questions without an answer."""
         return [(study, *question) for study in self.studies for question in study.missing()]

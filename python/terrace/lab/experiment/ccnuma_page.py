@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from terrace.lab.experiment import made
 from terrace.lab.experiment.ccnuma import (
     COMBINED,
     MACHINE,
@@ -80,6 +81,7 @@ def report(study: Study, links: Links) -> Report:
             _bandwidth(study),
             section(links),
         ],
+        made.line(study.folder),
     )
 
 

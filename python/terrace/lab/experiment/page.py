@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _MANY_ROWS = 12  # more are folded away
 _MORE_STYLE = """
 h3 { font-size: 1rem; font-weight: 600; margin: 1.2rem 0 0; }
+header > p.made { color: var(--soft); font-size: .85rem; margin-top: .4rem; }
 th { white-space: normal; vertical-align: bottom; }
 section > p.difference { border-left: .3rem solid var(--rule); padding-left: .8rem; }
 """
@@ -51,6 +52,7 @@ class Report:
     headline: str
     lead: str
     sections: Sequence[Section]
+    made: str = ""  # with what, and when
 
     def write(self, folder: Path) -> None:
         """Tables, and report.html with the pictures."""
@@ -61,9 +63,10 @@ class Report:
 
     def _html(self) -> str:
         sections = "".join(_section(section) for section in self.sections)
+        made = f'<p class="made">{escape(self.made)}</p>\n' if self.made else ""
         body = (
             f'<header>\n<h1>{escape(self.title)}</h1>\n<p class="headline">{escape(self.headline)}</p>\n'
-            f'<p class="lead">{escape(self.lead)}</p>\n</header>\n<main>\n{sections}</main>'
+            f'<p class="lead">{escape(self.lead)}</p>\n{made}</header>\n<main>\n{sections}</main>'
         )
         return parts.document(self.title, body, _MORE_STYLE)
 

@@ -9,7 +9,7 @@ import tomllib
 import pytest
 from conftest import ROOT, charts_of
 from terrace import _core
-from terrace.lab.experiment import ccnuma, ccnuma_links, ccnuma_page, made
+from terrace.lab.experiment import ccnuma, ccnuma_links, ccnuma_page, gpu_machine, made
 
 PROGRAMS = "pathfinder,needle"
 
@@ -187,6 +187,18 @@ def test_the_machines_balance_is_the_papers():
     assert _core.gpu_balance(_core.Machine.read(ccnuma.MACHINE)) == pytest.approx(5 / 7)
 
 
+def test_pages_have_the_machines_figures(small):
+    machine = _core.Machine.read(ccnuma.MACHINE)
+    other = _core.gpu_with_remote_bandwidth(machine, 50e9)
+    assert gpu_machine.bandwidths(machine) == "71.4 to 28.6"
+    assert gpu_machine.bandwidths(other) == "80.0 to 20.0"
+    assert (gpu_machine.beyond_bandwidth(machine), gpu_machine.beyond_bandwidth(other)) == (80e9, 50e9)
+    assert gpu_machine.page_bytes(machine) == 4096
+    page = (small / "report.html").read_text()
+    for said in ("before the run at 80 GB/s", "by page of 4KiB", "are as 71.4 to 28.6"):
+        assert said in page
+
+
 def test_links_are_of_every_shipped_gpu(small):
     shipped = {
         path.stem for path in (ROOT / "machines").glob("*.toml") if "gpu" in tomllib.loads(path.read_text())
@@ -209,7 +221,7 @@ def test_links_are_of_every_shipped_gpu(small):
 def test_links_say_what_the_answers_say(small):
     study = ccnuma.Study(small / "test", PROGRAMS.split(","), "test", True)
     swept = {row["GB/s"]: row for row in rows(small, "links")}
-    assert list(swept) == [str(gigabytes) for gigabytes in ccnuma_links.FEW_BANDWIDTHS]
+    assert list(swept) == ["20", "80", "200"]
     base = rows(small, "machines")[0]
     assert base["machine"] == ccnuma.MACHINE
     for name, rule in ccnuma_links.RULES.items():

@@ -12,16 +12,16 @@ from pathlib import Path
 
 from terrace import _core
 from terrace.lab.experiment.ccnuma import FIRST, MACHINE, Rule, Study, answer, touch
+from terrace.lab.experiment.gpu_machine import beyond_bandwidth
 from terrace.lab.experiment.page import Picture, Section
 from terrace.lab.experiment.pictures import CYCLE, Series, bars, lines
 from terrace.lab.experiment.runner import Work, do_all
 from terrace.lab.experiment.tables import Row, Table, geometric_mean
 from terrace.lab.workers import workers
 
-# What the study's machine has beyond its link instead of 80 GB/s; its own memory has 200 GB/s.
-ITS_OWN = 80  # GB/s
-BANDWIDTHS = (10, 20, 40, ITS_OWN, 160, 200)
-FEW_BANDWIDTHS = (20, ITS_OWN, 200)
+# What the study's machine has beyond its link besides its own bandwidth, in GB/s.
+BANDWIDTHS = (10, 20, 40, 160, 200)
+FEW_BANDWIDTHS = (20, 200)
 MACHINES = ("p100-pcie", "p100-nvlink", "gh200-gpu", "h200-pcie5", "mi300a")
 # Of what the study runs: a stencil, a wavefront, a graph and random look-ups.
 PROGRAMS = ("pathfinder", "needle", "bfs", "xsbench")
@@ -88,10 +88,11 @@ class Links:
     def __init__(self, of: Study, small: bool) -> None:
         wanted = FEW_PROGRAMS if small else PROGRAMS
         programs = [name for name in of.programs if name in wanted] or of.programs[:1]
-        bandwidths = FEW_BANDWIDTHS if small else BANDWIDTHS
         base = VariantStudy(of, programs, BASE)
+        its_own = round(beyond_bandwidth(base.machine()) / 1e9)
+        bandwidths = sorted({its_own, *(FEW_BANDWIDTHS if small else BANDWIDTHS)})
         self.swept = {
-            gigabytes: base if gigabytes == ITS_OWN else VariantStudy(of, programs, Variant(MACHINE, gigabytes))
+            gigabytes: base if gigabytes == its_own else VariantStudy(of, programs, Variant(MACHINE, gigabytes))
             for gigabytes in bandwidths
         }
         self.shipped = [base, *(VariantStudy(of, programs, Variant(name)) for name in MACHINES)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from terrace import _core
 from terrace.lab.experiment import made
 from terrace.lab.experiment.ccnuma import (
     COMBINED,
@@ -26,6 +27,7 @@ from terrace.lab.experiment.ccnuma_figures import (
 )
 from terrace.lab.experiment.ccnuma_links import Links, section
 from terrace.lab.experiment.ccnuma_time import hot_pages, shares_over_time
+from terrace.lab.experiment.gpu_machine import copy_bandwidth, page_bytes
 from terrace.lab.experiment.page import Report, Section
 from terrace.lab.experiment.pictures import Level
 from terrace.lab.experiment.tables import Row, Table, geometric_mean
@@ -96,12 +98,13 @@ def _sensitivity(study: Study) -> Section:
         }
         for name in study.programs
     ]
+    copied = copy_bandwidth(study.machine(), study.get(study.programs[0], REMOTE))
     table = Table("sensitivity", "Time over the link alone, over the time of each placement", with_mean(rows))
     return Section(
         "Figure 2: what memory the programs need",
         "All pages in the GPU's own memory, the same with the time of a copy of all of them before the run at "
-        "80 GB/s, pages spread by the bandwidths, and the oracle: the fewest pages, hottest first, that bring the "
-        "share of the GPU's own memory to that of the bandwidths.",
+        f"{copied / 1e9:.0f} GB/s, pages spread by the bandwidths, and the oracle: the fewest pages, hottest "
+        "first, that bring the share of the GPU's own memory to that of the bandwidths.",
         pictures=[grouped(table, "speed, 1 = over the link")],
         tables=[table],
     )
@@ -163,7 +166,8 @@ def _footprint(study: Study) -> Section:
     picture = lined(table, [f"{share:.0%}" for share in CDF_SHARES], "share of the accesses")
     return Section(
         "Figure 6: footprints",
-        "Accesses behind the L1 caches, by page of 4 KiB; and where in the address space the hot ones are.",
+        f"Accesses behind the L1 caches, by page of {_core.format_size(page_bytes(study.machine()))}; and where "
+        "in the address space the hot ones are.",
         pictures=[picture, hot_pages(study)],
         tables=[table],
     )

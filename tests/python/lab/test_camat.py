@@ -56,11 +56,14 @@ def test_every_figure_is_there(small):
     for figure in ("Figure 3", "Figure 5", "Figure 6", "by level", "By kernel", "Over time"):
         assert figure in page
     assert len(charts_of(page)) == 8
+    over_time = charts_of(page)["time-btree"]["layout"]["xaxis"]
+    assert (over_time["type"], over_time["tickformat"]) == ("linear", "~s")
+    assert over_time["title"]["text"]
     published = {(row["program"], row["machine"], row["accesses of"]): row for row in rows(small, "published")}
     first = published["btree", "gtx480-gpgpusim", "warps"]
     assert float(first["published"]) == 10
     assert float(first["published highest"]) == 11.5
-    assert published["btree", "gtx480-gpgpusim", "lines"]["published"] == ""
+    assert published["btree", "gtx480-gpgpusim", "line parts"]["published"] == ""
     assert len(rows(small, "by-sm-btree")) == 15
     assert [row["ours"] for row in rows(small, "example")][:7] == ["10", "17", "20", "11", "13", "6", "5"]
 

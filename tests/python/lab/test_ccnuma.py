@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import subprocess
 import sys
 import tomllib
@@ -59,12 +60,53 @@ def test_every_figure_is_there(small):
         "Links up to today",
     ):
         assert figure in page
+    titles = re.findall("<h2>(.*?)</h2>", page)
+    assert [title.partition(":")[0] for title in titles] == [
+        *("Figure 2", "Figure 4", "Figure 5", "Figure 6", "Figure 7", "Table II", "Figure 8", "Figure 9"),
+        *("Figure 10", "Beyond the paper", "Links up to today&#x27;s machines"),
+    ]
     assert len(charts_of(page)) >= 8
     means = {row["rule"]: row for row in rows(small, "means")}
     assert float(means["touch 1, range 128"]["published"]) == 1.85
     savings = {row["program"]: row for row in rows(small, "savings")}
     assert float(savings["needle"]["published cost_share"]) == pytest.approx(0.249)
     assert (small / "test" / "traces" / "needle.txt").read_text().endswith("allowed\n")
+
+
+def test_pictures_can_be_read(small):
+    page = (small / "report.html").read_text()
+    found = charts_of(page)
+    for name, chart in found.items():
+        assert chart["layout"]["xaxis"]["automargin"], name
+        for trace in chart["data"]:
+            assert "_" not in trace.get("name", "").replace("srad_v1", ""), name
+    for name in ("shootdowns", "footprint", "over-time-needle", "links"):
+        axis = found[name]["layout"]["xaxis"]
+        assert axis["title"]["text"]
+        assert axis["type"] == "linear"
+    assert found["footprint"]["data"][0]["x"] == pytest.approx([1, 2, 5, 10, 20, 30, 50, 70, 100])
+    # Means alone, the best on top; the programs are in the table.
+    (bars,) = found["beyond"]["data"]
+    means = rows(small, "beyond")[-1]
+    assert dict(zip(bars["y"], bars["x"], strict=True)) == {
+        name: pytest.approx(float(value)) for name, value in means.items() if name not in ("schema", "program")
+    }
+    assert bars["x"] == sorted(bars["x"], reverse=True)
+    assert {"interleave by bandwidth", "even", "memtis"} <= set(bars["y"])
+
+
+def test_what_moved_nothing_in_its_time_is_said(small):
+    page = (small / "report.html").read_text()
+    study = ccnuma.Study(small / "test", PROGRAMS.split(","), "test", True)
+    for name, interval in (("kernel-tiering", 1), ("memtis", 0.5)):
+        answers = [study.get(program, ccnuma.policy(name)) for program in study.programs]
+        assert all(run["moved_pages"] == 0 and 1e3 * run["seconds"] < interval for run in answers)
+        assert f"{name}: nothing moved: it decides every {interval:g} ms; the runs take " in page
+    assert "first-touch: nothing moved" not in page
+    assert "even: nothing moved" not in page
+    assert [_core.gpu_policy_interval(name) for name in ("touch", "first-touch", "colloid")] == [0, 0, 0.0005]
+    with pytest.raises(_core.InvalidError, match="no policy 'x' for a GPU"):
+        _core.gpu_policy_interval("x")
 
 
 def test_tables_say_what_the_answers_say(small):

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from terrace import _core
 from terrace.lab.experiment.ccnuma import FIRST, MACHINE, Rule, Study, answer, touch
+from terrace.lab.experiment.ccnuma_figures import BY_BANDWIDTH
 from terrace.lab.experiment.gpu_machine import beyond_bandwidth
 from terrace.lab.experiment.page import Picture, Section
 from terrace.lab.experiment.pictures import CYCLE, Series, bars, lines
@@ -29,7 +30,7 @@ FEW_PROGRAMS = ("pathfinder", "needle")
 RULES = {
     "over the link": Rule(FIRST),
     "all local": Rule("local"),
-    "interleave": Rule("interleave"),
+    BY_BANDWIDTH: Rule("interleave"),
     "threshold 1": touch(1),
     "range 128, balanced": touch(1, 128, True),
     "oracle": Rule("oracle"),
@@ -140,7 +141,7 @@ def section(links: Links) -> Section:
         "shipped machines with a GPU, which docs/gpu-placement.md lists. 1.0 is a run with all pages in the GPU's "
         "own memory: more is what both memories together give, less is what the link costs. Geometric means.",
         pictures=[
-            _lines(sweep, "GB/s", "speed, 1 = all local"),
+            _lines(sweep, "GB/s", "speed, 1 = all local", "GB/s beyond the link"),
             _bars(shipped, "speed, 1 = all local"),
         ],
         tables=[sweep, shipped, programs],
@@ -182,9 +183,9 @@ def _series(table: Table) -> list[Series]:
     ]
 
 
-def _lines(table: Table, position: str, axis: str) -> Picture:
-    positions = [f"{row[position]} {position}" for row in table.rows]
-    return Picture(table.name, table.title, lines(positions, _series(table), axis))
+def _lines(table: Table, position: str, axis: str, across: str) -> Picture:
+    positions = [float(row[position] or 0) for row in table.rows]
+    return Picture(table.name, table.title, lines(positions, _series(table), axis, across))
 
 
 def _bars(table: Table, axis: str) -> Picture:

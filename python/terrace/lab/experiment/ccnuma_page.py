@@ -16,6 +16,7 @@ from terrace.lab.experiment.ccnuma import (
 )
 from terrace.lab.experiment.ccnuma_beyond import beyond
 from terrace.lab.experiment.ccnuma_figures import (
+    BY_BANDWIDTH,
     LOCAL,
     ORACLE,
     REMOTE,
@@ -67,7 +68,7 @@ def report(study: Study, links: Links) -> Report:
     """Of all answers, which have to be there."""
     return Report(
         "Page placement on a GPU over a coherent link",
-        "What pages gain by moving to the GPU's own memory, by when and with whom they move.",
+        "What moving pages to the GPU's own memory gains, by threshold and by neighbours that go along.",
         f"{', '.join(study.programs)}: each program was run once, its results checked, and its warps replayed on "
         f"the machine file {MACHINE} under every rule. 1.0 is access over the link alone.",
         [
@@ -77,10 +78,10 @@ def report(study: Study, links: Links) -> Report:
             _footprint(study),
             _ranges(study),
             _savings(study),
-            _combined(study),
-            beyond(study),
             shares_over_time(study),
+            _combined(study),
             _bandwidth(study),
+            beyond(study),
             section(links),
         ],
         made.line(study.folder),
@@ -93,13 +94,13 @@ def _sensitivity(study: Study) -> Section:
             "program": name,
             "all local": speedup(study, name, LOCAL),
             "copy before": copied_speedup(study, name),
-            "interleave": speedup(study, name, Rule("interleave")),
+            BY_BANDWIDTH: speedup(study, name, Rule("interleave")),
             "oracle": speedup(study, name, ORACLE),
         }
         for name in study.programs
     ]
     copied = copy_bandwidth(study.machine(), study.get(study.programs[0], REMOTE))
-    table = Table("sensitivity", "Time over the link alone, over the time of each placement", with_mean(rows))
+    table = Table("sensitivity", "Speed of each placement, 1 = all pages beyond the link", with_mean(rows))
     return Section(
         "Figure 2: what memory the programs need",
         "All pages in the GPU's own memory, the same with the time of a copy of all of them before the run at "
@@ -143,8 +144,12 @@ def _shootdowns(study: Study) -> Section:
     mean: Row = {"program": "mean"}
     for cycles in costs:
         mean[f"{cycles}"] = sum(float(row[f"{cycles}"] or 0) for row in rows) / len(rows)
-    table = Table("shootdowns", "Time lost to shootdowns at threshold 1, by their cycles", [*rows, mean])
-    picture = lined(table, [f"{cycles}" for cycles in costs], "% of the time without", 100)
+    table = Table(
+        "shootdowns", "Time lost to shootdowns at threshold 1, by the cycles of a shootdown", [*rows, mean]
+    )
+    picture = lined(
+        table, {f"{cycles}": cycles for cycles in costs}, "% of the time without", "cycles of a shootdown", 100
+    )
     return Section(
         "Figure 5: what shootdowns cost",
         "Every page that moves after an access stops all SMs. The paper loses 16 % on average at 100 cycles.",
@@ -163,7 +168,12 @@ def _footprint(study: Study) -> Section:
     table = Table(
         "footprint", "Share of the accesses that the hottest pages have, by their share of the footprint", rows
     )
-    picture = lined(table, [f"{share:.0%}" for share in CDF_SHARES], "share of the accesses")
+    picture = lined(
+        table,
+        {f"{share:.0%}": 100 * share for share in CDF_SHARES},
+        "share of the accesses",
+        "% of the pages, the hottest first",
+    )
     return Section(
         "Figure 6: footprints",
         f"Accesses behind the L1 caches, by page of {_core.format_size(page_bytes(study.machine()))}; and where "

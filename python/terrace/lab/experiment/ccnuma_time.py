@@ -52,16 +52,18 @@ def shares(run: dict[str, Any]) -> list[float | None]:
 def shares_over_time(study: Study) -> Section:
     """Figure 8."""
     tables, pictures = [], []
-    times = [f"{100 * (i + 1) // STRETCHES} %" for i in range(STRETCHES)]
+    times = [100 * (i + 1) // STRETCHES for i in range(STRETCHES)]
     for name in _chosen(study):
         found = {label: shares(study.get(name, rule)) for label, rule in RULES.items()}
         rows: list[Row] = [
-            {"of the run": time, **{label: found[label][i] for label in RULES}} for i, time in enumerate(times)
+            {"of the run": f"{time} %", **{label: found[label][i] for label in RULES}}
+            for i, time in enumerate(times)
         ]
         table = Table(f"over-time-{name}", f"{name}: share of the demand that the GPU's own memory serves", rows)
         tables.append(table)
         series = [Series(label, found[label], CYCLE[i % len(CYCLE)]) for i, label in enumerate(RULES)]
-        pictures.append(Picture(table.name, table.title, lines(times, series, "share of the demand")))
+        chart = lines(times, series, "share of the demand", "% of the run's own time")
+        pictures.append(Picture(table.name, table.title, chart))
     return Section(
         "Figure 8: who serves the demand",
         f"Over each run's own time. The bandwidths are as {bandwidths(study.machine())}.",

@@ -1,10 +1,11 @@
 // What a policy of GPU pages needs, for who reports on it.
+#include "strategy/tiering/gpu_policies.hpp"
+
 #include <nanobind/stl/string.h>
 
 #include <string>
 
 #include "bindings.hpp"
-#include "strategy/tiering/gpu_policies.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

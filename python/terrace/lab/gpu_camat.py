@@ -8,7 +8,7 @@ from typing import Any
 
 from terrace import _core
 
-LEVELS = {"l1": "L1, by warps", "l1_parts": "L1, by lines", "l2": "L2", "dram": "DRAM"}
+LEVELS = {"l1": "L1, by warps", "l1_parts": "L1, by line parts (loads)", "l2": "L2", "dram": "DRAM"}
 COUNTERS = (
     "accesses", "misses", "pure_misses", "active_cycles", "hit_cycles", "hit_access_cycles", "pure_miss_cycles",
     "pure_access_cycles",

@@ -9,7 +9,7 @@ import pytest
 from conftest import charts_of
 from terrace import _core
 from terrace.lab import gpu_camat
-from terrace.lab.experiment import camat, camat_page
+from terrace.lab.experiment import camat, camat_page, made
 
 PROGRAMS = "btree,particlefilter,srad_v1"
 
@@ -50,14 +50,20 @@ def test_the_published_example():
 
 def test_every_figure_is_there(small):
     page = (small / "report.html").read_text()
+    assert f"; Terrace {made.version()}; begun 2" in page
+    for name in camat.MACHINES:
+        assert f"{name} ({made.machine_hash(_core.Machine.read(name))})" in page
     for figure in ("Figure 3", "Figure 5", "Figure 6", "by level", "By kernel", "Over time"):
         assert figure in page
     assert len(charts_of(page)) == 8
+    over_time = charts_of(page)["time-btree"]["layout"]["xaxis"]
+    assert (over_time["type"], over_time["tickformat"]) == ("linear", "~s")
+    assert over_time["title"]["text"]
     published = {(row["program"], row["machine"], row["accesses of"]): row for row in rows(small, "published")}
     first = published["btree", "gtx480-gpgpusim", "warps"]
     assert float(first["published"]) == 10
     assert float(first["published highest"]) == 11.5
-    assert published["btree", "gtx480-gpgpusim", "lines"]["published"] == ""
+    assert published["btree", "gtx480-gpgpusim", "line parts"]["published"] == ""
     assert len(rows(small, "by-sm-btree")) == 15
     assert [row["ours"] for row in rows(small, "example")][:7] == ["10", "17", "20", "11", "13", "6", "5"]
 

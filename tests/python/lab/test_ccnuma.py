@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import subprocess
 import sys
 import tomllib
@@ -9,7 +10,7 @@ import tomllib
 import pytest
 from conftest import ROOT, charts_of
 from terrace import _core
-from terrace.lab.experiment import ccnuma, ccnuma_links, ccnuma_page
+from terrace.lab.experiment import ccnuma, ccnuma_links, ccnuma_page, gpu_machine, made
 
 PROGRAMS = "pathfinder,needle"
 
@@ -59,12 +60,53 @@ def test_every_figure_is_there(small):
         "Links up to today",
     ):
         assert figure in page
+    titles = re.findall("<h2>(.*?)</h2>", page)
+    assert [title.partition(":")[0] for title in titles] == [
+        *("Figure 2", "Figure 4", "Figure 5", "Figure 6", "Figure 7", "Table II", "Figure 8", "Figure 9"),
+        *("Figure 10", "Beyond the paper", "Links up to today&#x27;s machines"),
+    ]
     assert len(charts_of(page)) >= 8
     means = {row["rule"]: row for row in rows(small, "means")}
     assert float(means["touch 1, range 128"]["published"]) == 1.85
     savings = {row["program"]: row for row in rows(small, "savings")}
     assert float(savings["needle"]["published cost_share"]) == pytest.approx(0.249)
     assert (small / "test" / "traces" / "needle.txt").read_text().endswith("allowed\n")
+
+
+def test_pictures_can_be_read(small):
+    page = (small / "report.html").read_text()
+    found = charts_of(page)
+    for name, chart in found.items():
+        assert chart["layout"]["xaxis"]["automargin"], name
+        for trace in chart["data"]:
+            assert "_" not in trace.get("name", "").replace("srad_v1", ""), name
+    for name in ("shootdowns", "footprint", "over-time-needle", "links"):
+        axis = found[name]["layout"]["xaxis"]
+        assert axis["title"]["text"]
+        assert axis["type"] == "linear"
+    assert found["footprint"]["data"][0]["x"] == pytest.approx([1, 2, 5, 10, 20, 30, 50, 70, 100])
+    # Means alone, the best on top; the programs are in the table.
+    (bars,) = found["beyond"]["data"]
+    means = rows(small, "beyond")[-1]
+    assert dict(zip(bars["y"], bars["x"], strict=True)) == {
+        name: pytest.approx(float(value)) for name, value in means.items() if name not in ("schema", "program")
+    }
+    assert bars["x"] == sorted(bars["x"], reverse=True)
+    assert {"interleave by bandwidth", "even", "memtis"} <= set(bars["y"])
+
+
+def test_what_moved_nothing_in_its_time_is_said(small):
+    page = (small / "report.html").read_text()
+    study = ccnuma.Study(small / "test", PROGRAMS.split(","), "test", True)
+    for name, interval in (("kernel-tiering", 1), ("memtis", 0.5)):
+        answers = [study.get(program, ccnuma.policy(name)) for program in study.programs]
+        assert all(run["moved_pages"] == 0 and 1e3 * run["seconds"] < interval for run in answers)
+        assert f"{name}: nothing moved: it decides every {interval:g} ms; the runs take " in page
+    assert "first-touch: nothing moved" not in page
+    assert "even: nothing moved" not in page
+    assert [_core.gpu_policy_interval(name) for name in ("touch", "first-touch", "colloid")] == [0, 0, 0.0005]
+    with pytest.raises(_core.InvalidError, match="no policy 'x' for a GPU"):
+        _core.gpu_policy_interval("x")
 
 
 def test_tables_say_what_the_answers_say(small):
@@ -105,6 +147,64 @@ def test_it_goes_on_where_it_stopped(small):
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
 
 
+def refused(folder, *words):
+    done = run(folder, *words)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert "name another folder with --output" in done.stderr
+    return done.stderr
+
+
+def test_answers_that_were_made_with_something_else_are_refused(tmp_path):
+    words = ("--small", "--only", "pathfinder", "--stop-after", "0")
+    assert run(tmp_path, *words).returncode == 3
+    path = tmp_path / "test" / "made.json"
+    kept = path.read_text()
+    assert json.loads(kept)["machines"] == {ccnuma.MACHINE: made.machine_hash(_core.Machine.read(ccnuma.MACHINE))}
+    path.write_text(kept.replace(made.version(), "0.0.9, commit 0123456789ab"))
+    assert f"{path.parent} was made with another Terrace (0.0.9, commit 0123456789ab): " in refused(
+        tmp_path, *words
+    )
+    path.write_text(json.dumps({**json.loads(kept), "machines": {ccnuma.MACHINE: "0123456789ab"}}))
+    assert f"{path.parent} was made with another {ccnuma.MACHINE}: " in refused(tmp_path, *words)
+    # What an older Terrace left says nothing of itself.
+    path.unlink()
+    (tmp_path / "test" / "answers").mkdir()
+    assert f"{path.parent} was made with another Terrace (" in refused(tmp_path, *words)
+    (tmp_path / "test" / "answers").rmdir()
+    # One of the links' machines alone.
+    linked = tmp_path / "test" / "links" / "mi300a" / "made.json"
+    linked.write_text(linked.read_text().replace(made.machine_hash(_core.Machine.read("mi300a")), "0" * 12))
+    assert f"{linked.parent} was made with another mi300a: " in refused(tmp_path, *words)
+
+
+def test_a_machine_is_known_by_all_that_it_says(tmp_path):
+    text = (ROOT / "machines" / f"{ccnuma.MACHINE}.toml").read_text()
+    hashes = []
+    for old, new in (("", ""), ("shootdown = 100 ", "shootdown = 101 "), ("# The machine of", "# Of")):
+        (tmp_path / "machine.toml").write_text(text.replace(old, new, 1))
+        hashes.append(made.machine_hash(_core.Machine.read(str(tmp_path / "machine.toml"))))
+    assert hashes[0] != hashes[1]
+    assert hashes[0] == hashes[2]
+
+
+def test_a_build_with_changes_is_its_own_version(tmp_path):
+    (tmp_path / "a.py").write_text("1")
+    assert made.version_of("terrace 0.1.0 (commit 1234)\nTo", tmp_path) == "0.1.0, commit 1234"
+    first = made.version_of("terrace 0.1.0 (commit 1234+)\nTo", tmp_path)
+    assert first.startswith("0.1.0, commit 1234+, files ")
+    assert first == made.version_of("terrace 0.1.0 (commit 1234+)\n", tmp_path)
+    assert made.version_of("terrace 0.1.0\n", tmp_path) == first.replace(", commit 1234+", "")
+    (tmp_path / "a.py").write_text("2")
+    assert made.version_of("terrace 0.1.0 (commit 1234+)\n", tmp_path) != first
+
+
+def test_the_page_says_machine_commit_and_day(small):
+    page = (small / "report.html").read_text()
+    there = json.loads((small / "test" / "made.json").read_text())
+    assert f"{ccnuma.MACHINE} ({there['machines'][ccnuma.MACHINE]})" in page
+    assert f"Terrace {made.version()}; begun {there['begun']}, written " in page
+
+
 def test_time_that_is_up_is_said(tmp_path):
     done = run(tmp_path, "--small", "--only", "pathfinder", "--stop-after", "0")
     assert done.returncode == 3
@@ -129,6 +229,18 @@ def test_the_machines_balance_is_the_papers():
     assert _core.gpu_balance(_core.Machine.read(ccnuma.MACHINE)) == pytest.approx(5 / 7)
 
 
+def test_pages_have_the_machines_figures(small):
+    machine = _core.Machine.read(ccnuma.MACHINE)
+    other = _core.gpu_with_remote_bandwidth(machine, 50e9)
+    assert gpu_machine.bandwidths(machine) == "71.4 to 28.6"
+    assert gpu_machine.bandwidths(other) == "80.0 to 20.0"
+    assert (gpu_machine.beyond_bandwidth(machine), gpu_machine.beyond_bandwidth(other)) == (80e9, 50e9)
+    assert gpu_machine.page_bytes(machine) == 4096
+    page = (small / "report.html").read_text()
+    for said in ("before the run at 80 GB/s", "by page of 4KiB", "are as 71.4 to 28.6"):
+        assert said in page
+
+
 def test_links_are_of_every_shipped_gpu(small):
     shipped = {
         path.stem for path in (ROOT / "machines").glob("*.toml") if "gpu" in tomllib.loads(path.read_text())
@@ -151,7 +263,7 @@ def test_links_are_of_every_shipped_gpu(small):
 def test_links_say_what_the_answers_say(small):
     study = ccnuma.Study(small / "test", PROGRAMS.split(","), "test", True)
     swept = {row["GB/s"]: row for row in rows(small, "links")}
-    assert list(swept) == [str(gigabytes) for gigabytes in ccnuma_links.FEW_BANDWIDTHS]
+    assert list(swept) == ["20", "80", "200"]
     base = rows(small, "machines")[0]
     assert base["machine"] == ccnuma.MACHINE
     for name, rule in ccnuma_links.RULES.items():

@@ -32,6 +32,10 @@ class Study(WarpStudy):
         by_script = [BY_SCRIPT] if size != FEW and "particlefilter" in programs else []
         super().__init__(folder, [*programs, *by_script], size)
 
+    def machines(self) -> list[_core.Machine]:
+        """On which the programs run."""
+        return [_core.Machine.read(name) for name in MACHINES]
+
     def path(self, program: str, machine: str) -> Path:
         """Of an answer."""
         return self.folder / "answers" / machine / f"{program}.json"

@@ -6,6 +6,7 @@ from typing import Any
 
 from terrace import _core
 from terrace.lab import gpu_camat
+from terrace.lab.experiment import made
 from terrace.lab.experiment.camat import BY_SCRIPT, MACHINES, STUDIED, Study
 from terrace.lab.experiment.page import Picture, Report, Section
 from terrace.lab.experiment.pictures import CYCLE, Level, Series, bars, lines
@@ -29,7 +30,6 @@ PARAMETERS = {
     "C_M": "miss_concurrency",
 }  # fmt: skip
 BY_WARPS, BY_LINES = "l1", "l1_parts"
-SHORT = {"gtx480-gpgpusim": "GPGPU-Sim's GTX 480", "gtx480-ddr4": "gtx480-ddr4"}
 
 
 def report(study: Study) -> Report:
@@ -40,6 +40,7 @@ def report(study: Study) -> Report:
         f"{', '.join(study.programs)}: each program was run once, its results checked, and its warps replayed on "
         f"{' and '.join(MACHINES)}, with all pages in the GPU's own memory.",
         [_example(), *_by_sm(study), _levels(study), _kernels(study), *_over_time(study)],
+        made.line(study.folder),
     )
 
 
@@ -83,14 +84,14 @@ def _by_sm(study: Study) -> list[Section]:
             row: Row = {"SM": str(sm)}
             for machine, levels in runs.items():
                 row[f"{machine}, by warps"] = _value(levels[BY_WARPS]["each"][sm])
-                row[f"{machine}, by lines"] = _value(levels[BY_LINES]["each"][sm])
+                row[f"{machine}, by line parts"] = _value(levels[BY_LINES]["each"][sm])
             rows.append(row)
         figure = "Figure 5" if name == "btree" else "Figure 6"
         by_script = ", at the size of Rodinia's script" if program == BY_SCRIPT else ""
         title = f"{figure}: L1 of each SM, {name}{by_script}"
         table = Table(f"by-sm-{program.replace('@', '-')}", title, rows)
         series = [
-            Series(SHORT[machine], [_number(row[f"{machine}, by warps"]) for row in rows], CYCLE[number])
+            Series(machine, [_number(row[f"{machine}, by warps"]) for row in rows], CYCLE[number])
             for number, machine in enumerate(MACHINES)
         ]
         levels_said = tuple(Level(value, words) for value, words in zip(
@@ -124,7 +125,7 @@ def _differences(study: Study) -> list[str]:
         "particle filters. C-AMAT by warps of the particle filter falls with the number of particles: accesses "
         "of the search for drawn particles go by its square and hit a line for all lanes, those of the weighing "
         "go by the number itself and touch up to 32 lines a warp.",
-        "Ours assigns a kernel's CTAs to SMs from the first on, so a kernel with less CTAs than there are SMs "
+        "Ours assigns a kernel's CTAs to SMs from the first on, so a kernel with fewer CTAs than there are SMs "
         "leaves the same ones idle each time.",
     ]
     return said if "particlefilter" in study.programs else said[1:]
@@ -132,7 +133,7 @@ def _differences(study: Study) -> list[str]:
 
 def _means(program: str, machine: str, levels: dict[str, Any], said: tuple[float, float, float]) -> list[Row]:
     rows: list[Row] = []
-    for level, words in ((BY_WARPS, "warps"), (BY_LINES, "lines")):
+    for level, words in ((BY_WARPS, "warps"), (BY_LINES, "line parts")):
         values = [value for one in levels[level]["each"] if (value := _value(one)) is not None]
         is_theirs = level == BY_WARPS
         rows.append(
@@ -182,7 +183,7 @@ def _levels(study: Study) -> Section:
             ], CYCLE[number])
             for number, words in enumerate(gpu_camat.LEVELS.values())
         ]  # fmt: skip
-        title = f"C-AMAT by level, {SHORT[machine]}"
+        title = f"C-AMAT by level, {machine}"
         shown.append(Picture(f"levels-{machine}", title, bars(study.programs, series, "C-AMAT, cycles")))
     return Section(
         "Every program, by level",
@@ -199,7 +200,7 @@ def _kernels(study: Study) -> Section:
         for part in study.get(program, MACHINES[0])["kernels"]:
             row: Row = {
                 "program": program,
-                "kernel": part["kernel"] or "behind the last",
+                "kernel": part["kernel"] or "after the last kernel",
                 "launches": part["launches"],
                 "cycles": part["cycles"],
                 "accesses of warps": part["levels"][BY_WARPS]["accesses"],
@@ -219,7 +220,7 @@ def _kernels(study: Study) -> Section:
     return Section(
         "By kernel",
         f"On {MACHINES[0]}. A cycle counts for the kernel in which it passes, an access for that in which it "
-        "begins; what is written back behind the last kernel is a row of its own.",
+        "begins; what is written back after the last kernel is a row of its own.",
         pictures=shown,
         tables=[table],
     )
@@ -241,7 +242,12 @@ def _over_time(study: Study) -> list[Section]:
             Series(words, [_number(row[words]) for row in own], CYCLE[number])
             for number, words in enumerate(gpu_camat.LEVELS.values())
         ]
-        chart = lines([str(row["from cycle"]) for row in own], series, "C-AMAT, cycles")
+        chart = lines(
+            [float(row["from cycle"] or 0) for row in own],
+            series,
+            "C-AMAT, cycles",
+            "cycles from the begin of the run",
+        )
         shown.append(Picture(f"time-{program.replace('@', '-')}", f"C-AMAT over time, {program}", chart))
     return [
         Section(

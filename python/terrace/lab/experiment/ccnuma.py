@@ -90,6 +90,10 @@ class Study(WarpStudy):
         """On which the programs run."""
         return _core.Machine.read(MACHINE)
 
+    def machines(self) -> list[_core.Machine]:
+        """That one."""
+        return [self.machine()]
+
     def path(self, program: str, rule: Rule) -> Path:
         """Of an answer."""
         return self.folder / "answers" / program / f"{rule.name}.json"

@@ -5,7 +5,9 @@ from __future__ import annotations
 from terrace.lab.experiment.ccnuma import Rule, Study
 from terrace.lab.experiment.page import Picture
 from terrace.lab.experiment.pictures import CYCLE, Level, Series, bars, lines
-from terrace.lab.experiment.tables import Row, Table, Value, geometric_mean
+from terrace.lab.experiment.tables import Row, Table, Value, geometric_mean, words
+
+BY_BANDWIDTH = "interleave by bandwidth"
 
 REMOTE, LOCAL, ORACLE = Rule("remote"), Rule("local"), Rule("oracle")
 
@@ -39,19 +41,19 @@ def grouped(table: Table, axis: str, levels: tuple[Level, ...] = ()) -> Picture:
     """A table as bars, a group for each program."""
     columns = [column for column in table.columns if column != "program"]
     series = [
-        Series(column, [number(row.get(column)) for row in table.rows], CYCLE[i % len(CYCLE)])
+        Series(words(column), [number(row.get(column)) for row in table.rows], CYCLE[i % len(CYCLE)])
         for i, column in enumerate(columns)
     ]
     programs = [str(row["program"]) for row in table.rows]
     return Picture(table.name, table.title, bars(programs, series, axis, levels))
 
 
-def lined(table: Table, columns: list[str], axis: str, factor: float = 1) -> Picture:
-    """A table as lines, one for each program, times the factor."""
+def lined(table: Table, columns: dict[str, float], axis: str, across: str, factor: float = 1) -> Picture:
+    """A table as lines, one for each program, times the factor; the columns, and where they are across."""
     series = [
         Series(
             str(row["program"]), [factor * float(row[column] or 0) for column in columns], CYCLE[i % len(CYCLE)]
         )
         for i, row in enumerate(table.rows)
     ]
-    return Picture(table.name, table.title, lines(columns, series, axis))
+    return Picture(table.name, table.title, lines(list(columns.values()), series, axis, across))

@@ -12,16 +12,17 @@ from pathlib import Path
 
 from terrace import _core
 from terrace.lab.experiment.ccnuma import FIRST, MACHINE, Rule, Study, answer, touch
+from terrace.lab.experiment.ccnuma_figures import BY_BANDWIDTH
+from terrace.lab.experiment.gpu_machine import beyond_bandwidth
 from terrace.lab.experiment.page import Picture, Section
 from terrace.lab.experiment.pictures import CYCLE, Series, bars, lines
 from terrace.lab.experiment.runner import Work, do_all
 from terrace.lab.experiment.tables import Row, Table, geometric_mean
 from terrace.lab.workers import workers
 
-# What the study's machine has beyond its link instead of 80 GB/s; its own memory has 200 GB/s.
-ITS_OWN = 80  # GB/s
-BANDWIDTHS = (10, 20, 40, ITS_OWN, 160, 200)
-FEW_BANDWIDTHS = (20, ITS_OWN, 200)
+# What the study's machine has beyond its link besides its own bandwidth, in GB/s.
+BANDWIDTHS = (10, 20, 40, 160, 200)
+FEW_BANDWIDTHS = (20, 200)
 MACHINES = ("p100-pcie", "p100-nvlink", "gh200-gpu", "h200-pcie5", "mi300a")
 # Of what the study runs: a stencil, a wavefront, a graph and random look-ups.
 PROGRAMS = ("pathfinder", "needle", "bfs", "xsbench")
@@ -29,7 +30,7 @@ FEW_PROGRAMS = ("pathfinder", "needle")
 RULES = {
     "over the link": Rule(FIRST),
     "all local": Rule("local"),
-    "interleave": Rule("interleave"),
+    BY_BANDWIDTH: Rule("interleave"),
     "threshold 1": touch(1),
     "range 128, balanced": touch(1, 128, True),
     "oracle": Rule("oracle"),
@@ -88,15 +89,21 @@ class Links:
     def __init__(self, of: Study, small: bool) -> None:
         wanted = FEW_PROGRAMS if small else PROGRAMS
         programs = [name for name in of.programs if name in wanted] or of.programs[:1]
-        bandwidths = FEW_BANDWIDTHS if small else BANDWIDTHS
         base = VariantStudy(of, programs, BASE)
+        its_own = round(beyond_bandwidth(base.machine()) / 1e9)
+        bandwidths = sorted({its_own, *(FEW_BANDWIDTHS if small else BANDWIDTHS)})
         self.swept = {
-            gigabytes: base if gigabytes == ITS_OWN else VariantStudy(of, programs, Variant(MACHINE, gigabytes))
+            gigabytes: base if gigabytes == its_own else VariantStudy(of, programs, Variant(MACHINE, gigabytes))
             for gigabytes in bandwidths
         }
         self.shipped = [base, *(VariantStudy(of, programs, Variant(name)) for name in MACHINES)]
         # Those that the study does not answer itself.
         self.studies = [study for study in (*self.swept.values(), *self.shipped) if study is not base]
+
+    def settle(self) -> None:
+        """Raises WrongCallError where a folder has answers that were made with something else."""
+        for study in self.studies:
+            study.settle()
 
     def missing(self) -> list[tuple[VariantStudy, str, Rule]]:
         """The questions without an answer."""
@@ -134,7 +141,7 @@ def section(links: Links) -> Section:
         "shipped machines with a GPU, which docs/gpu-placement.md lists. 1.0 is a run with all pages in the GPU's "
         "own memory: more is what both memories together give, less is what the link costs. Geometric means.",
         pictures=[
-            _lines(sweep, "GB/s", "speed, 1 = all local"),
+            _lines(sweep, "GB/s", "speed, 1 = all local", "GB/s beyond the link"),
             _bars(shipped, "speed, 1 = all local"),
         ],
         tables=[sweep, shipped, programs],
@@ -176,9 +183,9 @@ def _series(table: Table) -> list[Series]:
     ]
 
 
-def _lines(table: Table, position: str, axis: str) -> Picture:
-    positions = [f"{row[position]} {position}" for row in table.rows]
-    return Picture(table.name, table.title, lines(positions, _series(table), axis))
+def _lines(table: Table, position: str, axis: str, across: str) -> Picture:
+    positions = [float(row[position] or 0) for row in table.rows]
+    return Picture(table.name, table.title, lines(positions, _series(table), axis, across))
 
 
 def _bars(table: Table, axis: str) -> Picture:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from terrace import _core
+from terrace.lab.experiment import made
 from terrace.lab.experiment.ccnuma import (
     COMBINED,
     MACHINE,
@@ -14,6 +16,7 @@ from terrace.lab.experiment.ccnuma import (
 )
 from terrace.lab.experiment.ccnuma_beyond import beyond
 from terrace.lab.experiment.ccnuma_figures import (
+    BY_BANDWIDTH,
     LOCAL,
     ORACLE,
     REMOTE,
@@ -25,6 +28,7 @@ from terrace.lab.experiment.ccnuma_figures import (
 )
 from terrace.lab.experiment.ccnuma_links import Links, section
 from terrace.lab.experiment.ccnuma_time import hot_pages, shares_over_time
+from terrace.lab.experiment.gpu_machine import copy_bandwidth, page_bytes
 from terrace.lab.experiment.page import Report, Section
 from terrace.lab.experiment.pictures import Level
 from terrace.lab.experiment.tables import Row, Table, geometric_mean
@@ -64,7 +68,7 @@ def report(study: Study, links: Links) -> Report:
     """Of all answers, which have to be there."""
     return Report(
         "Page placement on a GPU over a coherent link",
-        "What pages gain by moving to the GPU's own memory, by when and with whom they move.",
+        "What moving pages to the GPU's own memory gains, by threshold and by neighbours that go along.",
         f"{', '.join(study.programs)}: each program was run once, its results checked, and its warps replayed on "
         f"the machine file {MACHINE} under every rule. 1.0 is access over the link alone.",
         [
@@ -74,12 +78,13 @@ def report(study: Study, links: Links) -> Report:
             _footprint(study),
             _ranges(study),
             _savings(study),
-            _combined(study),
-            beyond(study),
             shares_over_time(study),
+            _combined(study),
             _bandwidth(study),
+            beyond(study),
             section(links),
         ],
+        made.line(study.folder),
     )
 
 
@@ -89,17 +94,18 @@ def _sensitivity(study: Study) -> Section:
             "program": name,
             "all local": speedup(study, name, LOCAL),
             "copy before": copied_speedup(study, name),
-            "interleave": speedup(study, name, Rule("interleave")),
+            BY_BANDWIDTH: speedup(study, name, Rule("interleave")),
             "oracle": speedup(study, name, ORACLE),
         }
         for name in study.programs
     ]
-    table = Table("sensitivity", "Time over the link alone, over the time of each placement", with_mean(rows))
+    copied = copy_bandwidth(study.machine(), study.get(study.programs[0], REMOTE))
+    table = Table("sensitivity", "Speed of each placement, 1 = all pages beyond the link", with_mean(rows))
     return Section(
         "Figure 2: what memory the programs need",
         "All pages in the GPU's own memory, the same with the time of a copy of all of them before the run at "
-        "80 GB/s, pages spread by the bandwidths, and the oracle: the fewest pages, hottest first, that bring the "
-        "share of the GPU's own memory to that of the bandwidths.",
+        f"{copied / 1e9:.0f} GB/s, pages spread by the bandwidths, and the oracle: the fewest pages, hottest "
+        "first, that bring the share of the GPU's own memory to that of the bandwidths.",
         pictures=[grouped(table, "speed, 1 = over the link")],
         tables=[table],
     )
@@ -138,8 +144,12 @@ def _shootdowns(study: Study) -> Section:
     mean: Row = {"program": "mean"}
     for cycles in costs:
         mean[f"{cycles}"] = sum(float(row[f"{cycles}"] or 0) for row in rows) / len(rows)
-    table = Table("shootdowns", "Time lost to shootdowns at threshold 1, by their cycles", [*rows, mean])
-    picture = lined(table, [f"{cycles}" for cycles in costs], "% of the time without", 100)
+    table = Table(
+        "shootdowns", "Time lost to shootdowns at threshold 1, by the cycles of a shootdown", [*rows, mean]
+    )
+    picture = lined(
+        table, {f"{cycles}": cycles for cycles in costs}, "% of the time without", "cycles of a shootdown", 100
+    )
     return Section(
         "Figure 5: what shootdowns cost",
         "Every page that moves after an access stops all SMs. The paper loses 16 % on average at 100 cycles.",
@@ -158,10 +168,16 @@ def _footprint(study: Study) -> Section:
     table = Table(
         "footprint", "Share of the accesses that the hottest pages have, by their share of the footprint", rows
     )
-    picture = lined(table, [f"{share:.0%}" for share in CDF_SHARES], "share of the accesses")
+    picture = lined(
+        table,
+        {f"{share:.0%}": 100 * share for share in CDF_SHARES},
+        "share of the accesses",
+        "% of the pages, the hottest first",
+    )
     return Section(
         "Figure 6: footprints",
-        "Accesses behind the L1 caches, by page of 4 KiB; and where in the address space the hot ones are.",
+        f"Accesses behind the L1 caches, by page of {_core.format_size(page_bytes(study.machine()))}; and where "
+        "in the address space the hot ones are.",
         pictures=[picture, hot_pages(study)],
         tables=[table],
     )

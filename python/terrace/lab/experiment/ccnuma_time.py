@@ -8,6 +8,7 @@ from typing import Any
 
 from terrace.lab.experiment.ccnuma import COMBINED, OURS, Study
 from terrace.lab.experiment.ccnuma_figures import ORACLE, REMOTE
+from terrace.lab.experiment.gpu_machine import bandwidths, page_bytes
 from terrace.lab.experiment.page import Picture, Section
 from terrace.lab.experiment.pictures import CYCLE, Series, lines, points
 from terrace.lab.experiment.tables import Row, Table
@@ -51,19 +52,21 @@ def shares(run: dict[str, Any]) -> list[float | None]:
 def shares_over_time(study: Study) -> Section:
     """Figure 8."""
     tables, pictures = [], []
-    times = [f"{100 * (i + 1) // STRETCHES} %" for i in range(STRETCHES)]
+    times = [100 * (i + 1) // STRETCHES for i in range(STRETCHES)]
     for name in _chosen(study):
         found = {label: shares(study.get(name, rule)) for label, rule in RULES.items()}
         rows: list[Row] = [
-            {"of the run": time, **{label: found[label][i] for label in RULES}} for i, time in enumerate(times)
+            {"of the run": f"{time} %", **{label: found[label][i] for label in RULES}}
+            for i, time in enumerate(times)
         ]
         table = Table(f"over-time-{name}", f"{name}: share of the demand that the GPU's own memory serves", rows)
         tables.append(table)
         series = [Series(label, found[label], CYCLE[i % len(CYCLE)]) for i, label in enumerate(RULES)]
-        pictures.append(Picture(table.name, table.title, lines(times, series, "share of the demand")))
+        chart = lines(times, series, "share of the demand", "% of the run's own time")
+        pictures.append(Picture(table.name, table.title, chart))
     return Section(
         "Figure 8: who serves the demand",
-        "Over each run's own time. The bandwidths are as 71.4 to 28.6.",
+        f"Over each run's own time. The bandwidths are as {bandwidths(study.machine())}.",
         pictures=pictures,
         tables=tables,
     )
@@ -72,13 +75,14 @@ def shares_over_time(study: Study) -> Section:
 def hot_pages(study: Study) -> Picture:
     """Figure 6's addresses: pages, the hottest first, and where they are."""
     drawn = []
+    page = page_bytes(study.machine())
     for name in _chosen(study):
         run = study.get(name, REMOTE)
         ranked = sorted(zip(run["page_accesses"], run["page_numbers"], strict=True), key=lambda page: -page[0])
         lowest = min(run["page_numbers"])
         step = max(1, len(ranked) // POINTS)
         across = [100 * i / len(ranked) for i in range(0, len(ranked), step)]
-        high = [(number - lowest) * 4096 / 2**20 for _, number in ranked[::step]]
+        high = [(number - lowest) * page / 2**20 for _, number in ranked[::step]]
         drawn.append((name, across, high))
     picture = points(drawn, "% of the pages, the hottest first", "MiB from the lowest address")
     return Picture("hot-pages", "Where the hot pages are", picture)

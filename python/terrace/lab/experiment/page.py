@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _MANY_ROWS = 12  # more are folded away
 _MORE_STYLE = """
 h3 { font-size: 1rem; font-weight: 600; margin: 1.2rem 0 0; }
+header > p.made { color: var(--soft); font-size: .85rem; margin-top: .4rem; }
+section > p.note { margin-top: .6rem; }
 th { white-space: normal; vertical-align: bottom; }
 section > p.difference { border-left: .3rem solid var(--rule); padding-left: .8rem; }
 """
@@ -34,13 +36,15 @@ class Picture:
 
 @dataclass(frozen=True)
 class Section:
-    """One result: what is shown, how it differs from what was published and why, pictures, tables."""
+    """One result: what is shown, how it differs from what was published and why, pictures, tables, notes on
+    these."""
 
     title: str
     text: str
     differences: Sequence[str] = ()
     pictures: Sequence[Picture] = ()
     tables: Sequence[Table] = ()
+    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,7 @@ class Report:
     headline: str
     lead: str
     sections: Sequence[Section]
+    made: str = ""  # with what, and when
 
     def write(self, folder: Path) -> None:
         """Tables, and report.html with the pictures."""
@@ -61,9 +66,10 @@ class Report:
 
     def _html(self) -> str:
         sections = "".join(_section(section) for section in self.sections)
+        made = f'<p class="made">{escape(self.made)}</p>\n' if self.made else ""
         body = (
             f'<header>\n<h1>{escape(self.title)}</h1>\n<p class="headline">{escape(self.headline)}</p>\n'
-            f'<p class="lead">{escape(self.lead)}</p>\n</header>\n<main>\n{sections}</main>'
+            f'<p class="lead">{escape(self.lead)}</p>\n{made}</header>\n<main>\n{sections}</main>'
         )
         return parts.document(self.title, body, _MORE_STYLE)
 
@@ -72,9 +78,10 @@ def _section(section: Section) -> str:
     differences = "".join(f'<p class="difference">{escape(text)}</p>\n' for text in section.differences)
     pictures = "".join(_picture(picture, section.title) for picture in section.pictures)
     tables = "".join(_table(table) for table in section.tables if table.rows)
+    notes = "".join(f'<p class="note">{escape(text)}</p>\n' for text in section.notes)
     return (
         f"<section>\n<h2>{escape(section.title)}</h2>\n<p>{escape(section.text)}</p>\n{differences}{pictures}"
-        f"{tables}</section>\n"
+        f"{tables}{notes}</section>\n"
     )
 
 

@@ -1,4 +1,4 @@
-"""Charts of experiments: bars in groups, and lines."""
+"""Charts of experiments: bars in groups or one below the other, lines, points."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ CYCLE = (
     "#e07b91",
 )
 PALE = {FAST: "#9cc7da", SLOW: "#deb79b"}
+_LETTER = 7  # points that a letter of a level's words takes
 _MOST_NUMBERS = 48  # bars with their values above them
 
 
@@ -66,9 +67,27 @@ def bars(groups: Sequence[str], series: Sequence[Series], axis: str, levels: Seq
     return figure
 
 
-def lines(positions: Sequence[str], series: Sequence[Series], axis: str) -> go.Figure:
-    """A line for each series over named positions."""
+def ranked(names: Sequence[str], values: Sequence[float], colours: Sequence[str], axis: str) -> go.Figure:
+    """A bar for each name, the first one on top, with its value behind it."""
+    figure = charts.figure(90 + 26 * len(names), showlegend=False, bargap=0.25)
+    figure.add_bar(
+        x=list(values), y=list(names), orientation="h", marker={"color": list(colours)},
+        hovertemplate="%{y}: %{x:.2f}", texttemplate="%{x:.2f}", textposition="outside", cliponaxis=False,
+    )  # fmt: skip
+    figure.update_xaxes(title=axis, range=[0, 1.08 * max(values, default=1)], showgrid=True, automargin=True)
+    figure.update_yaxes(type="category", autorange="reversed", showgrid=False, automargin=True)
+    return figure
+
+
+def lines(
+    positions: Sequence[str] | Sequence[float], series: Sequence[Series], axis: str, across: str = ""
+) -> go.Figure:
+    """A line for each series over named positions, or over numbers, which are to scale."""
     figure = _figure(series, axis)
+    if across:
+        figure.update_xaxes(title=across)
+    if not any(isinstance(position, str) for position in positions):
+        figure.update_xaxes(type="linear", tickformat="~s")
     for number, one in enumerate(series):
         figure.add_scatter(
             x=list(positions), y=list(one.values), name=one.name, mode="lines+markers",
@@ -101,7 +120,8 @@ def _figure(series: Sequence[Series], axis: str, levels: Sequence[Level] = (), *
                 "align": "left", "font": {"color": charts.WAIT, "size": 11},
             },
         )  # fmt: skip
-    figure.update_layout(margin={"r": 125 if levels else 20})
-    figure.update_xaxes(type="category")
-    figure.update_yaxes(title=axis, rangemode="tozero", zeroline=True, zerolinecolor=charts.SOFT)
+    longest = max((len(line) for level in levels for line in level.words.splitlines()), default=0)
+    figure.update_layout(margin={"r": 20 + _LETTER * longest})
+    figure.update_xaxes(type="category", automargin=True)
+    figure.update_yaxes(automargin=True, title=axis, rangemode="tozero", zeroline=True, zerolinecolor=charts.SOFT)
     return figure

@@ -58,6 +58,12 @@ def heading(column: str) -> str:
     return {"s": f"{name}, ms", "bytes": f"{name}, MB"}.get(unit, column).replace("_", " ")
 
 
+def words(column: str) -> str:
+    """A column's name in a legend: "demand_share" as "demand"."""
+    name, _, unit = column.rpartition("_")
+    return name if unit in ("s", "bytes", "share") else column
+
+
 def shown(column: str, value: Value) -> str:
     """Seconds as ms, bytes as MB, shares in percent."""
     if value is None:

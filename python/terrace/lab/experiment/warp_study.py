@@ -16,6 +16,7 @@ import typer
 
 from terrace import _core
 from terrace.errors import TerraceError, WrongCallError
+from terrace.lab.experiment import made
 from terrace.lab.experiment.cells import SCHEMA, write_whole
 from terrace.lab.experiment.command import UNFINISHED
 from terrace.lab.experiment.page import Report
@@ -50,6 +51,14 @@ class WarpStudy(ABC):
         if content.get("schema") != SCHEMA:
             raise TerraceError(f"{path} is of another version: name another folder with --output")
         return content
+
+    @abstractmethod
+    def machines(self) -> list[_core.Machine]:
+        """On which the programs run."""
+
+    def settle(self) -> None:
+        """Raises WrongCallError where the folder has answers that were made with something else."""
+        made.settle(self.folder, self.machines())
 
     @abstractmethod
     def count(self) -> int:
@@ -97,6 +106,9 @@ def chosen_programs(only: str | None) -> list[str]:
 class Questions(Protocol):
     """What has answers in a folder."""
 
+    def settle(self) -> None:
+        """Raises WrongCallError where the folder has answers that were made with something else."""
+
     def count(self) -> int:
         """Of all questions."""
 
@@ -112,6 +124,8 @@ def answer_and_report(
 ) -> None:
     """Answers what is missing, part by part; writes the report where all is answered, else exits by UNFINISHED."""
     end = None if stop_after is None else time.monotonic() + 60 * stop_after
+    for part in parts:
+        part.settle()
     before = sum(part.left() for part in parts)
     is_done = all(part.run(jobs, None if end is None else max(end - time.monotonic(), 0)) for part in parts)
     left = sum(part.left() for part in parts)

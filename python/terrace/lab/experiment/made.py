@@ -1,0 +1,89 @@
+"""What a study's answers are made with: one version of Terrace, and machine files. A folder holds those of one."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import time
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import terrace
+from terrace import _core
+from terrace.errors import TerraceError, WrongCallError
+from terrace.lab.experiment.cells import document, write_whole
+from terrace.lab.study import run_terrace
+
+FILE = "made.json"
+_DIGITS = 12  # of a hash
+
+
+@cache
+def version() -> str:
+    """Terrace's, with the commit it was built from: "0.1.0, commit 95546f0340d7"."""
+    return version_of(run_terrace(["--version"]), Path(terrace.__file__).parent)
+
+
+def version_of(said: str, package: Path) -> str:
+    """By what `terrace --version` said. Where the commit does not tell all of what was built (`+`: files were
+    changed), the hash of the package's files follows."""
+    number, commit = re.findall(r"^terrace (\S+)(?: \(commit (\S+)\))?", said)[0]
+    words = [number, *([f"commit {commit}"] if commit else [])]
+    if not commit or commit.endswith("+"):
+        words.append(f"files {_hash_of(package)}")
+    return ", ".join(words)
+
+
+def _hash_of(package: Path) -> str:
+    digest = hashlib.sha256()
+    for path in sorted(path for path in package.rglob("*") if path.suffix in (".py", ".so")):
+        digest.update(f"{path.relative_to(package)}\0".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:_DIGITS]
+
+
+def machine_hash(machine: _core.Machine) -> str:
+    """Of the machine file's text, without what is said in comments."""
+    return hashlib.sha256(machine.to_toml().encode()).hexdigest()[:_DIGITS]
+
+
+def settle(folder: Path, machines: Sequence[_core.Machine]) -> None:
+    """Notes in an empty folder what its answers are made with. Raises WrongCallError where those that are there
+    were made with something else."""
+    wanted = {machine.name: machine_hash(machine) for machine in machines}
+    if not (folder / FILE).exists():
+        if any((folder / part).exists() for part in ("answers", "traces")):
+            raise _other(folder, "another Terrace (of a commit that is not known)")
+        begun = time.strftime("%Y-%m-%d")
+        write_whole(folder / FILE, document({"terrace": version(), "machines": wanted, "begun": begun}))
+        return
+    there = _read(folder)
+    if there["terrace"] != version():
+        raise _other(folder, f"another Terrace ({there['terrace']})")
+    for name, digest in wanted.items():
+        if there["machines"].get(name) != digest:
+            raise _other(folder, f"another {name}")
+
+
+def line(folder: Path) -> str:
+    """For a report: machine files, Terrace, days."""
+    there = _read(folder)
+    machines = ", ".join(f"{name} ({digest})" for name, digest in there["machines"].items())
+    written = time.strftime("%Y-%m-%d")
+    return f"Machine file {machines}; Terrace {there['terrace']}; begun {there['begun']}, written {written}."
+
+
+def _read(folder: Path) -> dict[str, Any]:
+    path = folder / FILE
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise TerraceError(f"{path} cannot be read ({error}): name another folder with --output") from error
+    return found
+
+
+def _other(folder: Path, what: str) -> WrongCallError:
+    return WrongCallError(f"{folder} was made with {what}: name another folder with --output")

@@ -9,6 +9,7 @@ namespace terrace::machine {
 namespace {
 
 constexpr std::int64_t k_most = 1 << 24;
+constexpr std::size_t k_memories = 2;  // its own, and the one beyond the link
 constexpr std::string_view k_greedy = "greedy-then-oldest";
 constexpr std::string_view k_round_robin = "round-robin";
 
@@ -148,8 +149,10 @@ Gpu read_gpu(const TomlTable& table, const Names& initiators, const Names& place
   gpu.l1 = read_cache(table.table("l1"));
   gpu.l2 = read_cache(table.table("l2"));
   const auto memories = table.entries("memory");
-  if (memories.empty()) table.refuse("memory", "the GPU has none; add [[gpu.memory]], its own first");
-  if (memories.size() > 8) table.refuse("memory", "a GPU reaches at most 8 memories");
+  if (memories.size() != k_memories)
+    table.refuse("memory", std::to_string(memories.size()) +
+                               " stated; the simulator needs two: the GPU's own first, then the one beyond the "
+                               "link");
   for (const auto& memory : memories) {
     gpu.memories.push_back(read_memory(memory, places));
     for (std::size_t i = 0; i + 1 < gpu.memories.size(); ++i)

@@ -33,6 +33,13 @@ std::string complaint(const std::string& text) {
   return "none";
 }
 
+// The text without what begins with `head`, to the next empty line.
+std::string without(std::string text, const std::string& head) {
+  const auto at = text.rfind(head);
+  EXPECT_NE(at, std::string::npos) << head;
+  return text.erase(at, text.find("\n\n", at) - at);
+}
+
 // Agarwal et al., table I and section III-A.
 TEST(GpuTable, ShippedOneHasItsPapersFigures) {
   const auto machine = parse_machine(shipped_text(), "x.toml");
@@ -99,6 +106,15 @@ TEST(GpuTable, RefusesWhatIsNone) {
             std::string::npos);
   EXPECT_NE(complaint(with(text, "place = \"ddr\"\nchannels", "place = \"gddr\"\nchannels"))
                 .find("a second memory of this place"),
+            std::string::npos);
+  const auto one = without(text, "[[gpu.memory]]");
+  EXPECT_NE(complaint(one).find("gpu.memory: 1 stated; the simulator needs two: the GPU's own first, then the one "
+                                "beyond the link"),
+            std::string::npos)
+      << complaint(one);
+  EXPECT_NE(complaint(without(one, "[[gpu.memory]]")).find("gpu.memory: 0 stated; the simulator needs two"),
+            std::string::npos);
+  EXPECT_NE(complaint(text + "\n[[gpu.memory]]\nplace = \"ddr\"\n").find("gpu.memory: 3 stated"),
             std::string::npos);
   EXPECT_NE(complaint(with(text, "walkers = 64", "walker = 64")).find("walker"), std::string::npos);
   EXPECT_NE(

@@ -9,7 +9,9 @@ import tomllib
 import pytest
 from conftest import ROOT, charts_of
 from terrace import _core
+from terrace.errors import WrongCallError
 from terrace.lab.experiment import ccnuma, ccnuma_links, ccnuma_page
+from terrace.lab.experiment.warp_study import chosen_programs
 
 PROGRAMS = "pathfinder,needle"
 
@@ -115,6 +117,10 @@ def test_refusals(tmp_path):
     done = run(tmp_path, "--only", "pathfounder")
     assert done.returncode == 2
     assert "--only pathfounder: there are " in done.stderr
+    for only in ("bfs,bfs,", ""):
+        with pytest.raises(WrongCallError, match="--only has an empty name"):
+            chosen_programs(only)
+    assert chosen_programs("needle,bfs,needle") == ["needle", "bfs"]
     with pytest.raises(_core.InvalidError, match="has no size 'huge'; there are test, paper"):
         _core.write_warps("needle", "huge", str(tmp_path / "x.warps"))
     machine = _core.Machine.read(ccnuma.MACHINE)

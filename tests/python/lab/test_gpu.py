@@ -88,7 +88,8 @@ def test_an_accel_sim_trace(tmp_path):
     assert found["demand_bytes"] == [0, 512]
     done = run(tmp_path / "kernelslist.g")
     assert done.returncode == 2
-    assert "is in no allocation" in done.stderr
+    assert "the kernel add accesses 0x7f0000000000, which is in no allocation; " in done.stderr
+    assert "--allocations FILE" in done.stderr
     (tmp_path / "kernel-1.traceg").write_text(head + body[:-10])
     done = run(tmp_path / "kernelslist.g", "--allocations", tmp_path / "where")
     assert done.returncode == 1
@@ -134,6 +135,8 @@ def test_a_message_is_a_line_whatever_the_file_holds(tmp_path):
         (("needle", "--share", "0.5", "--threshold", "1"), "--share and --threshold or --policy are two placements"),
         (("needle", "--allocations", "x"), "--allocations is for the list of an Accel-Sim trace"),
         (("nadel",), "there is no GPU program 'nadel'; there are "),
+        (("kernel-1.traceg",), "; a trace is FILE.warps or the list kernelslist.g"),
+        (("nowhere.g",), "nowhere.g cannot be read: No such file or directory"),
         (("needle", "--machine", "ddr5-cxl", "--size", "test"), "the machine ddr5-cxl has no [[gpu]]"),
         (("x.warps", "--keep", "y"), "x.warps is a trace already"),
     ],

@@ -9,6 +9,26 @@
 
 namespace terrace::sim::gpu {
 
+namespace {
+
+// A kernel of whose CTAs no SM has room for one.
+[[noreturn]] void refuse_large(const Kernel& kernel, const machine::Gpu& gpu) {
+  struct Need {
+    const char* what;
+    std::uint64_t needed, there;
+  };
+  for (const auto& [what, needed, there] :
+       {Need{"warps", kernel.warps(), gpu.warps},
+        Need{"registers", std::uint64_t{kernel.registers} * kernel.warps() * k_lanes, gpu.registers},
+        Need{"bytes of shared memory", kernel.shared_bytes, gpu.shared_bytes}})
+    if (needed > there)
+      throw Error(Code::invalid, "a CTA of the kernel " + kernel.name + " needs " + std::to_string(needed) + " " +
+                                     what + ", more than an SM has, " + std::to_string(there));
+  throw Error(Code::invalid, "the kernel " + kernel.name + " needs more than an SM has");
+}
+
+}  // namespace
+
 Simulator::Simulator(const machine::Gpu& gpu, TraceSource& trace, PageDecider& decider,
                      std::vector<std::uint64_t> capacity)
     : gpu_(gpu),
@@ -77,10 +97,7 @@ void Simulator::begin_kernel() {
   kernel_asked_ = false;
   kernels_.push_back({kernel_.name, events_.now(), 0});
   for (auto& processor : processors_)
-    if (processor->begin(kernel_) == 0)
-      throw Error(Code::invalid, "the kernel " + kernel_.name +
-                                     " needs more registers, warps or shared memory for a CTA "
-                                     "than an SM has");
+    if (processor->begin(kernel_) == 0) refuse_large(kernel_, gpu_);
   more_ctas_ = true;
   for (bool started = true; started;) {
     started = false;

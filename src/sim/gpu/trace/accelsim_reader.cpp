@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
 #include <utility>
 
 #include "core/error.hpp"
@@ -38,8 +41,11 @@ bool may_be_local(std::string_view instruction) {
 
 void AccelSimReader::Lines::open(const std::filesystem::path& path) {
   path_ = path;
+  if (std::error_code ignored; std::filesystem::is_directory(path, ignored))
+    throw Error(Code::not_found, path.string() + " cannot be read: it is a folder");
+  errno = 0;
   in_ = std::ifstream(path, std::ios::binary);
-  if (!in_) throw Error(Code::not_found, path.string() + ": cannot be opened");
+  if (!in_) throw Error(Code::not_found, path.string() + " cannot be read: " + std::strerror(errno));
   at_ = next_ = 0;
   buffer_.resize(k_longest_line + 2);
 }
@@ -98,11 +104,13 @@ void AccelSimReader::read_allocations(const std::filesystem::path& path) {
   lines.open(path);
   while (lines.next()) {
     TraceWords words(lines.line(), ' ');
+    const auto wrong = [&](const char* what) { lines.fail(std::string(what) + "; a line is NAME ADDRESS BYTES"); };
     const auto name = words.next();
     const auto address = words.number(16, k_most_address);
+    if (!address) wrong("ADDRESS is no hexadecimal number of at most 57 bits");
     const auto bytes = words.number(10, k_most_address);
-    if (!address || !bytes || *bytes == 0 || !words.next().empty())
-      lines.fail("an allocation is NAME ADDRESS BYTES");
+    if (!bytes || *bytes == 0) wrong("BYTES is no decimal number from 1 on");
+    if (!words.next().empty()) wrong("more follows behind BYTES");
     add_allocation(lines, {std::string(name), *address, *bytes});
   }
 }

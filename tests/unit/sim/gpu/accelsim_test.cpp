@@ -96,8 +96,22 @@ TEST_F(AccelSim, SideFileOfAllocations) {
   EXPECT_EQ(std::get<Allocation>(event).address, 0x7efe7b501000U);
   ASSERT_TRUE(reader.next(event));
   EXPECT_TRUE(std::holds_alternative<Kernel>(event));
-  write("side", "x 7efe7b500000 4096\ny 7efe7b501000\n");
-  EXPECT_THROW(AccelSimReader(folder_ / "kernelslist.g", folder_ / "side"), Error);
+  const auto said = [&](const std::string& line) -> std::string {
+    write("side", "x 7efe7b500000 4096\n" + line + "\n");
+    try {
+      AccelSimReader(folder_ / "kernelslist.g", folder_ / "side");
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "none";
+  };
+  const auto place = (folder_ / "side").string() + ", byte 20: ";
+  EXPECT_EQ(said("y 7efe7b501000"), place + "BYTES is no decimal number from 1 on; a line is NAME ADDRESS BYTES");
+  EXPECT_EQ(said("y 7efe7b501000 0x10"),
+            place + "BYTES is no decimal number from 1 on; a line is NAME ADDRESS BYTES");
+  EXPECT_EQ(said("y here 4096"),
+            place + "ADDRESS is no hexadecimal number of at most 57 bits; a line is NAME ADDRESS BYTES");
+  EXPECT_EQ(said("y 7efe7b501000 4096 z"), place + "more follows behind BYTES; a line is NAME ADDRESS BYTES");
 }
 
 TEST_F(AccelSim, AddressesInAllModes) {
@@ -257,6 +271,20 @@ TEST_F(AccelSim, WhatTakesAllMemoryIsRefused) {
                ", byte 0: a line that is not printable ASCII");
   write("kernelslist.g", "MemcpyHtoD,0x1000,68719476736\nMemcpyHtoD,0x1000,1\nkernel-1.traceg\n");
   EXPECT_PRED2(ends_with, complaint(good), "kernelslist.g, byte 30: allocations of more than 64 GiB");
+}
+
+TEST_F(AccelSim, WhatCannotBeReadIsSaidWithTheReason) {
+  const auto said = [](const fs::path& list) -> std::string {
+    try {
+      AccelSimReader reader(list);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::not_found);
+      return error.what();
+    }
+    return "none";
+  };
+  EXPECT_EQ(said("/nowhere/list.g"), "/nowhere/list.g cannot be read: No such file or directory");
+  EXPECT_EQ(said(folder_), folder_.string() + " cannot be read: it is a folder");
 }
 
 TEST_F(AccelSim, ListsNameFilesThatAreThere) {

@@ -222,11 +222,26 @@ TEST(GpuSimulator, ShootdownsStopAllSms) {
 }
 
 TEST(GpuSimulator, RefusesAKernelThatNoSmHasRoomFor) {
-  KeptTrace trace;
-  Device device(trace);
-  auto x = device.array<int>("x", 32);
-  device.launch({"large", 1, 32, 20, 64 << 10}, [&](Thread& t) { t.store(x, t.thread(), 1); });
-  EXPECT_THROW(simulate(trace, test_gpu(), SharedPages(0)), Error);
+  const auto said = [](const Kernel& kernel) -> std::string {
+    KeptTrace trace;
+    trace.begin(kernel);
+    auto gpu = test_gpu();
+    gpu.warps = 24;
+    gpu.registers = 16384;
+    gpu.shared_bytes = 48 << 10;
+    try {
+      simulate(trace, gpu, SharedPages(0));
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::invalid);
+      return error.what();
+    }
+    return "none";
+  };
+  EXPECT_EQ(said({"large", 1, 32, 20, 64 << 10}),
+            "a CTA of the kernel large needs 65536 bytes of shared memory, more than an SM has, 49152");
+  EXPECT_EQ(said({"large", 1, 768, 22, 0}),
+            "a CTA of the kernel large needs 16896 registers, more than an SM has, 16384");
+  EXPECT_EQ(said({"large", 1, 769, 20, 0}), "a CTA of the kernel large needs 25 warps, more than an SM has, 24");
 }
 
 // A load of 32 lines, none of which is there: it looks up for a cycle, and misses in the others.
@@ -293,7 +308,14 @@ TEST(GpuSimulator, RefusesAddressesInNoAllocation) {
   cta.steps.push_back({0, 0, StepKind::load, 32, 1});
   cta.lines.emplace_back(1, 1);
   trace.add(cta);
-  EXPECT_THROW(simulate(trace, test_gpu(), SharedPages(0)), Error);
+  try {
+    simulate(trace, test_gpu(), SharedPages(0));
+    ADD_FAILURE() << "it was simulated";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "the kernel stray accesses 0x80, which is in no allocation; an Accel-Sim trace has it named in "
+                 "--allocations FILE");
+  }
 }
 
 }  // namespace

@@ -64,7 +64,12 @@ std::unique_ptr<TraceSource> open_trace(const TraceName& name) {
 std::vector<std::uint64_t> capacities(const machine::Machine& machine, std::optional<std::uint64_t> own) {
   std::vector<std::uint64_t> bytes;
   for (const auto& memory : gpu_of(machine).memories) bytes.push_back(machine.place(memory.place).capacity.value);
-  if (own) bytes.front() = std::min(bytes.front(), *own);
+  if (own && *own > bytes.front()) {
+    const auto& place = machine.place(gpu_of(machine).memories.front().place);
+    throw Error(Code::invalid, "the GPU's own memory is to have " + format(Bytes{*own}) + ", and " + place.name +
+                                   " of " + machine.name() + " has " + format(place.capacity));
+  }
+  if (own) bytes.front() = *own;
   return bytes;
 }
 
@@ -107,6 +112,7 @@ nb::dict as_dict(const RunCounts& run, const machine::Machine& machine) {
   out["fault_batches"] = run.faults.batches;
   out["samples"] = run.samples;
   out["placed_pages"] = run.placed_pages;
+  out["no_room_pages"] = run.no_room_pages;
   out["page_walks"] = run.walks;
   std::vector<std::uint64_t> traffic;
   for (const auto& page : run.pages) traffic.push_back(page.accesses);

@@ -46,6 +46,19 @@ def test_a_kept_trace_is_the_program(tmp_path):
     assert "C-AMAT, L2" in shown.stdout
 
 
+def test_pages_that_find_no_room_are_said(tmp_path):
+    kept = tmp_path / "needle.warps"
+    pages = len(answer("needle", "--size", "test", "--keep", kept)["page_accesses"])
+    found = answer(kept, "--share", 1, "--memory", "16KiB")
+    assert (found["placed_pages"], found["no_room_pages"]) == (4, pages - 4)
+    assert f"4 of {pages}, no room for {pages - 4}" in run(kept, "--share", 1, "--memory", "16KiB").stdout
+    assert "no room" not in run(kept, "--share", 1).stdout
+    assert "pages placed" not in run(kept).stdout
+    done = run(kept, "--memory", "17GiB")
+    assert done.returncode == 2
+    assert "the GPU's own memory is to have 17GiB, and gddr of gtx480-ddr4 has " in done.stderr
+
+
 def test_camat_by_kernel_and_over_time(tmp_path):
     kept = tmp_path / "srad.warps"
     whole = answer("srad_v1", "--size", "test", "--keep", kept)

@@ -164,6 +164,10 @@ def _show(machine: str, program: str, verdict: str, run: dict[str, Any]) -> None
     rows.add_row("its own memory", f"{own / seconds / 1e9:.1f} GB/s")
     rows.add_row("beyond the link", f"{beyond / seconds / 1e9:.1f} GB/s")
     rows.add_row("pages", str(len(run["page_accesses"])))
+    placed, left_out = run["placed_pages"], run["no_room_pages"]
+    if placed + left_out:
+        without = f", no room for {left_out}" if left_out else ""
+        rows.add_row("pages placed", f"{placed} of {placed + left_out}{without}")
     rows.add_row("pages moved", f"{run['moved_pages']}, {run['without_shootdown']} without a shootdown")
     if run["faults"]:
         rows.add_row("faults", f"{run['faults']}, in {run['fault_batches']} batches")

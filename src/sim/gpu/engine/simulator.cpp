@@ -81,6 +81,7 @@ void Simulator::add_pages(const Allocation& allocation) {
   // They are given page by page, over and over.
   for (const auto given = memories.size(); memories.size() < count;)
     memories.push_back(memories[memories.size() - given]);
+  const auto wanted = memories;
   auto used = pages_.used_bytes(0);
   for (auto& memory : memories) {
     if (memory != 0) continue;
@@ -89,8 +90,10 @@ void Simulator::add_pages(const Allocation& allocation) {
   }
   const auto added = pages_.add(allocation, memories, !decider_.far_faults());
   decider_.added(added.first, added.count, pages_);
-  for (auto page = added.first; page < added.first + added.count; ++page)
-    if (pages_[page].memory == 0) ++placed_pages_;
+  for (std::uint32_t i = 0; i < added.count; ++i) {
+    if (wanted[i] != 0) continue;
+    ++(pages_[added.first + i].memory == 0 ? placed_pages_ : no_room_pages_);
+  }
 }
 
 void Simulator::begin_kernel() {
@@ -290,6 +293,7 @@ RunCounts Simulator::counts() {
   counts.faults = faults_.counts();
   counts.samples = samples_;
   counts.placed_pages = placed_pages_;
+  counts.no_room_pages = no_room_pages_;
   counts.walks = pages_.walks();
   return counts;
 }

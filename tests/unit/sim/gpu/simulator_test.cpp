@@ -300,6 +300,30 @@ TEST(GpuSimulator, ChaseOverTime) {
   }
 }
 
+// Those of a second allocation, too, and pages that are there already are not placed again.
+TEST(GpuSimulator, CountsPagesThatFindNoRoom) {
+  KeptTrace trace;
+  const auto page = test_gpu().page_bytes;
+  trace.add(Allocation{"x", 0, 10 * page});
+  trace.add(Allocation{"y", 8 * page, 10 * page});
+  trace.begin({"empty", 1, 32, 0, 0});
+  Cta cta;
+  cta.warps.resize(1);
+  trace.add(cta);
+  const auto placed = [&](double share, std::uint64_t capacity) {
+    Replay replay(trace);
+    SharedPages pages(share);
+    const auto gpu = test_gpu();
+    const auto run = Simulator(gpu, replay, pages, {capacity, k_all}).run();
+    EXPECT_EQ(run.pages.size(), 18U);
+    return std::pair(run.placed_pages, run.no_room_pages);
+  };
+  EXPECT_EQ(placed(1, k_all), std::pair(std::uint64_t{18}, std::uint64_t{0}));
+  EXPECT_EQ(placed(1, 12 * page), std::pair(std::uint64_t{12}, std::uint64_t{6}));
+  EXPECT_EQ(placed(1, 0), std::pair(std::uint64_t{0}, std::uint64_t{18}));
+  EXPECT_EQ(placed(0, 0), std::pair(std::uint64_t{0}, std::uint64_t{0}));
+}
+
 TEST(GpuSimulator, RefusesAddressesInNoAllocation) {
   KeptTrace trace;
   trace.begin({"stray", 1, 32, 0, 0});

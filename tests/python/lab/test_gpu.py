@@ -1,6 +1,7 @@
 """`terrace lab gpu`: a program, its trace again, an Accel-Sim trace, refusals."""
 
 import json
+import resource
 import subprocess
 import sys
 
@@ -145,13 +146,20 @@ def test_a_message_is_a_line_whatever_the_file_holds(tmp_path):
     ("words", "said"),
     [
         (("needle", "--range", "4"), "give --threshold N, too"),
-        (("needle", "--share", "0.5", "--threshold", "1"), "--share and --threshold or --policy are two placements"),
+        (
+            ("needle", "--share", "0.5", "--threshold", "1"),
+            "--share and --threshold or --policy are two placements",
+        ),
         (("needle", "--allocations", "x"), "--allocations is for the list of an Accel-Sim trace"),
         (("nadel",), "there is no GPU program 'nadel'; there are "),
         (("kernel-1.traceg",), "; a trace is FILE.warps or the list kernelslist.g"),
         (("nowhere.g",), "nowhere.g cannot be read: No such file or directory"),
         (("needle", "--machine", "ddr5-cxl", "--size", "test"), "the machine ddr5-cxl has no [[gpu]]"),
         (("x.warps", "--keep", "y"), "x.warps is a trace already"),
+        (("needle", "--keep", "needle.trace"), "--keep needle.trace: the name of a trace of warps ends in .warps"),
+        (("x.warps", "--size", "test"), "--size test: x.warps is a trace, whose size is what it is"),
+        (("--json", "--share", "1", "--kernels"), "--share, --kernels: of what? Give a program or a trace, too"),
+        (("--machine", "p100-pcie"), "--machine: of what? Give a program or a trace, too"),
     ],
 )
 def test_wrong_calls(words, said):
@@ -159,6 +167,25 @@ def test_wrong_calls(words, said):
     assert done.returncode == 2
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_a_trace_is_kept_whole_or_not_at_all(tmp_path):
+    kept = tmp_path / "needle.warps"
+    kept.write_text("a letter")
+    done = run("needle", "--size", "test", "--keep", kept)
+    assert done.returncode == 2
+    assert "a file is there that is no trace of warps, and is not overwritten" in done.stderr
+    assert kept.read_text() == "a letter"
+    kept.unlink()
+
+    def little_room():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (256, 256))
+
+    line = [sys.executable, "-P", "-m", "terrace", "lab", "gpu", "needle", "--size", "test", "--keep", str(kept)]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=300, preexec_fn=little_room)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
+    assert f"{kept}: File too large" in done.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_trace_that_is_not_there():

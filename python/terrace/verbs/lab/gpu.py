@@ -39,12 +39,13 @@ def register(app: typer.Typer) -> None:
 
 
 def gpu(
+    context: typer.Context,
     program: Annotated[str | None, typer.Argument(metavar="PROGRAM|FILE", help="What runs; see below.")] = None,
     machine: Annotated[
         str, typer.Option("--machine", "-m", help="Machine file with a [[gpu]], or name of a shipped one.")
     ] = "gtx480-ddr4",
-    size: Annotated[str, typer.Option(help="Of a program: test or paper.")] = "paper",
-    keep: Annotated[Path | None, typer.Option(metavar="FILE", help="Keep the program's trace.")] = None,
+    size: Annotated[str | None, typer.Option(help="Of a program: test or paper, which is the default.")] = None,
+    keep: Annotated[Path | None, typer.Option(metavar="FILE.warps", help="Keep the program's trace.")] = None,
     allocations: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Where an Accel-Sim trace's data are.")
     ] = None,
@@ -80,8 +81,10 @@ def gpu(
 ) -> None:
     """Run a GPU program in virtual time: pages over the link, in a share, or moved by their accesses."""
     if program is None:
+        _check_alone(context)
         _list_programs(json)
         return
+    _check_trace(program, size, keep)
     if policy is None and threshold is not None:
         policy = "touch"
     _check_rules(policy, threshold, range_ is not None or balanced or evict or reverse, share)
@@ -92,7 +95,7 @@ def gpu(
     with core_errors():
         about = _core.Machine.read(machine)
         with tempfile.TemporaryDirectory() as scratch:
-            trace, verdict = _trace(program, size, keep, Path(scratch))
+            trace, verdict = _trace(program, size or "paper", keep, Path(scratch))
             if policy is None:
                 run = _core.simulate_gpu_share(about, trace, share or 0.0, side, room, kernels, every or 0)
             else:
@@ -110,11 +113,39 @@ def gpu(
             _show_times(run)
 
 
+def _check_alone(context: typer.Context) -> None:
+    given = [
+        max(option.opts, key=len)
+        for option in context.command.params
+        if option.name not in (None, "json") and context.params[option.name] != option.default
+    ]
+    if given:
+        raise WrongCallError(
+            f"{', '.join(given)}: of what? Give a program or a trace, too; without one they are listed"
+        )
+
+
+def _check_trace(program: str, size: str | None, keep: Path | None) -> None:
+    if keep is not None:
+        if _is_trace(program):
+            raise WrongCallError(f"--keep: {program} is a trace already")
+        if keep.suffix != ".warps":
+            raise WrongCallError(f"--keep {keep}: the name of a trace of warps ends in .warps")
+    if size is not None and _is_trace(program):
+        raise WrongCallError(f"--size {size}: {program} is a trace, whose size is what it is")
+
+
+def _is_trace(program: str) -> bool:
+    return program.endswith((".warps", ".g"))
+
+
 def _check_rules(policy: str | None, threshold: int | None, ruled: bool, share: float | None) -> None:
     if policy is not None and share is not None:
         raise WrongCallError("--share and --threshold or --policy are two placements: give one")
     if policy is None and ruled:
-        raise WrongCallError("--range, --balanced, --evict and --reverse need pages that move: give --threshold N, too")
+        raise WrongCallError(
+            "--range, --balanced, --evict and --reverse need pages that move: give --threshold N, too"
+        )
     if policy not in (None, "touch") and (ruled or threshold is not None):
         raise WrongCallError(
             f"--threshold, --range, --balanced, --evict and --reverse are of the policy touch, not of {policy}"
@@ -144,9 +175,7 @@ def _side_file(program: str, allocations: Path | None) -> str:
 
 def _trace(program: str, size: str, keep: Path | None, scratch: Path) -> tuple[str, str]:
     """The trace's path, and what the program's results were checked against."""
-    if program.endswith((".warps", ".g")):
-        if keep is not None:
-            raise WrongCallError(f"--keep: {program} is a trace already")
+    if _is_trace(program):
         return program, ""
     path = str(keep or scratch / "program.warps")
     return path, _core.write_warps(program, size, path)

@@ -159,6 +159,22 @@ def test_a_message_is_a_line_whatever_the_file_holds(tmp_path):
         (("needle", "--keep", "needle.trace"), "--keep needle.trace: the name of a trace of warps ends in .warps"),
         (("x.warps", "--size", "test"), "--size test: x.warps is a trace, whose size is what it is"),
         (("--json", "--share", "1", "--kernels"), "--share, --kernels: of what? Give a program or a trace, too"),
+        (
+            ("needle", "--threshold", "5000000000"),
+            "'--threshold': Input should be less than or equal to 4294967295",
+        ),
+        (
+            ("needle", "--threshold", "1", "--range", "5000000000"),
+            "'--range': Input should be less than or equal to 4294967295",
+        ),
+        (
+            ("needle", "--threshold", "1", "--shootdown", "5000000000"),
+            "'--shootdown': Input should be less than or equal to 4294967295",
+        ),
+        (
+            ("needle", "--every", str(2**64)),
+            "'--every': Input should be less than or equal to 9223372036854775807",
+        ),
         (("--machine", "p100-pcie"), "--machine: of what? Give a program or a trace, too"),
     ],
 )
@@ -167,6 +183,13 @@ def test_wrong_calls(words, said):
     assert done.returncode == 2
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_the_largest_numbers_are_taken(tmp_path):
+    kept = tmp_path / "needle.warps"
+    cycles = answer("needle", "--size", "test", "--keep", kept, "--every", 2**63 - 1)["cycles"]
+    most = 2**32 - 1
+    assert answer(kept, "--threshold", most, "--range", most, "--shootdown", most)["cycles"] == cycles
 
 
 def test_a_trace_is_kept_whole_or_not_at_all(tmp_path):

@@ -32,6 +32,9 @@ Examples:
   terrace lab gpu traces/kernelslist.g --allocations traces/allocations
 """
 
+_MOST = 2**32 - 1  # as the simulator counts accesses, pages and cycles of a shootdown
+_MOST_CYCLES = 2**63 - 1
+
 
 def register(app: typer.Typer) -> None:
     """Adds the command to `terrace lab`."""
@@ -54,10 +57,10 @@ def gpu(
     ] = None,
     policy: Annotated[str | None, typer.Option(metavar="NAME", help="Who moves pages; see below.")] = None,
     threshold: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="A page moves after N accesses.")
+        int | None, typer.Option(min=1, max=_MOST, metavar="N", help="A page moves after N accesses.")
     ] = None,
     range_: Annotated[
-        int | None, typer.Option("--range", min=0, metavar="N", help="N neighbours go along.")
+        int | None, typer.Option("--range", min=0, max=_MOST, metavar="N", help="N neighbours go along.")
     ] = None,
     balanced: Annotated[
         bool, typer.Option("--balanced", help="Moves stop at the balance of both memories' bandwidths.")
@@ -67,7 +70,8 @@ def gpu(
         bool, typer.Option("--reverse", help="Pages go back where too many are in the GPU's own memory.")
     ] = False,
     shootdown: Annotated[
-        int | None, typer.Option(min=0, metavar="CYCLES", help="Of a shootdown; default: the machine's.")
+        int | None,
+        typer.Option(min=0, max=_MOST, metavar="CYCLES", help="Of a shootdown; default: the machine's."),
     ] = None,
     memory: Annotated[
         str | None, typer.Option(metavar="SIZE", help="Of the GPU's own; default: the machine's, all of it.")
@@ -75,7 +79,9 @@ def gpu(
     kernels: Annotated[bool, typer.Option("--kernels", help="C-AMAT by kernel, too.")] = False,
     every: Annotated[
         int | None,
-        typer.Option(min=1, metavar="CYCLES", help="C-AMAT over time, too: every so many cycles."),
+        typer.Option(
+            min=1, max=_MOST_CYCLES, metavar="CYCLES", help="C-AMAT over time, too: every so many cycles."
+        ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:

@@ -22,7 +22,7 @@ def infinite() -> Measured:
     for name in programs():
         path = trace(name)
         remote = _core.simulate_gpu_share(about, path, 0.0)
-        never = _core.simulate_gpu_policy(about, path, "touch", NEVER)
+        never = _core.simulate_gpu_policy(about, path, "touch", threshold=NEVER)
         if (remote["cycles"], remote["counts"]) != (never["cycles"], never["counts"]):
             differ.append(f"{name}: {remote['cycles']} and {never['cycles']} cycles")
     return Measured(

@@ -131,6 +131,17 @@ def test_refusals(tmp_path):
         _core.gpu_balance(_core.Machine.read("ddr5-cxl"))
 
 
+def test_numbers_of_a_run_are_given_by_name(tmp_path):
+    machine, path = _core.Machine.read(ccnuma.MACHINE), str(tmp_path / "x.warps")
+    for simulate, words in (
+        (_core.simulate_gpu_policy, ("touch", 1)),
+        (_core.simulate_gpu_share, (1.0, "where")),
+        (_core.simulate_gpu_oracle, ([1], 0.5)),
+    ):
+        with pytest.raises(TypeError):
+            simulate(machine, path, *words)
+
+
 def test_the_machines_balance_is_the_papers():
     assert _core.gpu_balance(_core.Machine.read(ccnuma.MACHINE)) == pytest.approx(5 / 7)
 

@@ -103,11 +103,30 @@ def gpu(
         with tempfile.TemporaryDirectory() as scratch:
             trace, verdict = _trace(program, size or "paper", keep, Path(scratch))
             if policy is None:
-                run = _core.simulate_gpu_share(about, trace, share or 0.0, side, room, kernels, every or 0)
+                run = _core.simulate_gpu_share(
+                    about,
+                    trace,
+                    share or 0.0,
+                    allocations=side,
+                    memory=room,
+                    by_kernel=kernels,
+                    every=every or 0,
+                )
             else:
-                rules = (threshold or 1, range_ or 0, balanced, evict, reverse)
                 run = _core.simulate_gpu_policy(
-                    about, trace, policy, *rules, shootdown, side, room, None, kernels, every or 0
+                    about,
+                    trace,
+                    policy,
+                    threshold=threshold or 1,
+                    range=range_ or 0,
+                    balanced=balanced,
+                    evicts=evict,
+                    reverses=reverse,
+                    shootdown=shootdown,
+                    allocations=side,
+                    memory=room,
+                    by_kernel=kernels,
+                    every=every or 0,
                 )
     if json:
         print_json({"machine": about.name, "program": program, "checked": verdict, **run})
@@ -192,7 +211,7 @@ def _show(machine: str, program: str, verdict: str, run: dict[str, Any]) -> None
     if verdict:
         out.print(f"{program}: {verdict}")
     seconds = run["seconds"]
-    own, beyond = (sum(run["demand_bytes"][i : i + 1]) for i in (0, 1))
+    own, beyond = run["demand_bytes"]
     rows = table("on " + machine, "", left=(0,))
     rows.add_row("time", f"{seconds * 1e3:.3f} ms, {run['cycles']} cycles")
     rows.add_row("warp instructions", str(run["instructions"]))

@@ -1,11 +1,13 @@
 """`terrace lab gpu`: a program, its trace again, an Accel-Sim trace, refusals."""
 
 import json
+import re
 import resource
 import subprocess
 import sys
 
 import pytest
+from terrace import _core
 
 
 def run(*words):
@@ -25,6 +27,14 @@ def test_programs_are_listed():
     assert "needle" in done.stdout
     assert "Rodinia" in done.stdout
     assert {"bfs", "needle", "xsbench"} <= {program["name"] for program in answer()["programs"]}
+
+
+def test_help_names_every_policy():
+    said = run("--help").stdout
+    policies = said[said.index("Policies: ") : said.index("Examples:")]
+    for name in _core.gpu_policies():
+        assert re.search(rf"[ (]{name}[ ,.]", policies.replace("\n", " ")), name
+    assert "Size of a program" in said
 
 
 def test_a_kept_trace_is_the_program(tmp_path):

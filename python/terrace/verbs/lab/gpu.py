@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import textwrap
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,9 +19,7 @@ _EPILOG = """\b
 What runs: a program of Terrace's own (without one, their list), a trace that --keep wrote (*.warps), or the list
 of an Accel-Sim trace (kernelslist.g) with its allocations in a side file, a line NAME ADDRESS BYTES for each.
 \b
-Policies: touch (what --threshold and so on are of), first-touch (by faults), unified-memory (faults, and what
-NVIDIA's driver fetches with them), access-counters, even and even-moves (both memories busy all the time), and
-those that tier a processor's memory: alto, colloid, kernel-tiering, memtis.
+{policies}
 \b
 Examples:
   terrace lab gpu
@@ -32,13 +31,28 @@ Examples:
   terrace lab gpu traces/kernelslist.g --allocations traces/allocations
 """
 
+_ABOUT = {
+    "touch": "by --threshold and so on",
+    "first-touch": "by faults",
+    "unified-memory": "faults, and what NVIDIA's driver fetches with them",
+    "access-counters": "by the counters of NVIDIA's GPUs",
+    "even": "both memories busy all the time",
+    "even-moves": "the same, from all pages beyond the link",
+}
 _MOST = 2**32 - 1  # as the simulator counts accesses, pages and cycles of a shootdown
 _MOST_CYCLES = 2**63 - 1
 
 
 def register(app: typer.Typer) -> None:
     """Adds the command to `terrace lab`."""
-    app.command("gpu", epilog=_EPILOG)(gpu)
+    app.command("gpu", epilog=_EPILOG.format(policies=_policies()))(gpu)
+
+
+def _policies() -> str:
+    """All that there are, in lines."""
+    told = [f"{name} ({_ABOUT[name]})" if name in _ABOUT else name for name in _core.gpu_policies()]
+    text = f"Policies: {', '.join(told)}. Those without a word tier a processor's memory, too."
+    return textwrap.fill(text, 110, break_on_hyphens=False)
 
 
 def gpu(
@@ -47,17 +61,20 @@ def gpu(
     machine: Annotated[
         str, typer.Option("--machine", "-m", help="Machine file with a [[gpu]], or name of a shipped one.")
     ] = "gtx480-ddr4",
-    size: Annotated[str | None, typer.Option(help="Of a program: test or paper, which is the default.")] = None,
+    size: Annotated[str | None, typer.Option(help="Size of a program: test or paper; default: paper.")] = None,
     keep: Annotated[Path | None, typer.Option(metavar="FILE.warps", help="Keep the program's trace.")] = None,
     allocations: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Where an Accel-Sim trace's data are.")
     ] = None,
     share: Annotated[
-        float | None, typer.Option(min=0, max=1, help="Of the pages in the GPU's own memory; they stay.")
+        float | None, typer.Option(min=0, max=1, help="Share of the pages in the GPU's own memory; they stay.")
     ] = None,
     policy: Annotated[str | None, typer.Option(metavar="NAME", help="Who moves pages; see below.")] = None,
     threshold: Annotated[
-        int | None, typer.Option(min=1, max=_MOST, metavar="N", help="A page moves after N accesses.")
+        int | None,
+        typer.Option(
+            min=1, max=_MOST, metavar="N", help="A page moves after N accesses; with --policy touch default: 1."
+        ),
     ] = None,
     range_: Annotated[
         int | None, typer.Option("--range", min=0, max=_MOST, metavar="N", help="N neighbours go along.")
@@ -71,10 +88,11 @@ def gpu(
     ] = False,
     shootdown: Annotated[
         int | None,
-        typer.Option(min=0, max=_MOST, metavar="CYCLES", help="Of a shootdown; default: the machine's."),
+        typer.Option(min=0, max=_MOST, metavar="CYCLES", help="Length of a shootdown; default: the machine's."),
     ] = None,
     memory: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="Of the GPU's own; default: the machine's, all of it.")
+        str | None,
+        typer.Option(metavar="SIZE", help="Size of the GPU's own memory; default: the machine's, all of it."),
     ] = None,
     kernels: Annotated[bool, typer.Option("--kernels", help="C-AMAT by kernel, too.")] = False,
     every: Annotated[

@@ -22,7 +22,7 @@ def infinite() -> Measured:
     for name in programs():
         path = trace(name)
         remote = _core.simulate_gpu_share(about, path, 0.0)
-        never = _core.simulate_gpu_policy(about, path, "touch", NEVER)
+        never = _core.simulate_gpu_policy(about, path, "touch", threshold=NEVER)
         if (remote["cycles"], remote["counts"]) != (never["cycles"], never["counts"]):
             differ.append(f"{name}: {remote['cycles']} and {never['cycles']} cycles")
     return Measured(
@@ -40,7 +40,7 @@ def free_first_touch() -> Measured:
     for name in programs():
         path = trace(name)
         local = _core.simulate_gpu_share(about, path, 1.0)
-        touched = _core.simulate_gpu_policy(about, path, "first-touch", shootdown=0, fault=0)
+        touched = _core.simulate_gpu_policy(about, path, "migrate-on-fault", shootdown=0, fault=0)
         cold = touched["seconds"] / local["seconds"] - 1
         most = touched["moved_pages"] * PAGE_CYCLES / local["cycles"]
         same = [touched["counts"][key] == local["counts"][key] for key in ("l1_loads", "l1_stores")]

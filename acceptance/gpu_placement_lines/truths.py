@@ -50,7 +50,7 @@ def _replayed(name: str, share: float, on: _core.Machine | None = None) -> Run:
     """With this share of the pages in the GPU's own memory."""
     trace = _made(name)
     about = on or _core.Machine.read(ccnuma.MACHINE)
-    return _core.simulate_gpu_share(about, trace, share, traces.side_file(trace))
+    return _core.simulate_gpu_share(about, trace, share, allocations=traces.side_file(trace))
 
 
 def _rate(run: Run) -> float:

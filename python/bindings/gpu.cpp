@@ -64,7 +64,12 @@ std::unique_ptr<TraceSource> open_trace(const TraceName& name) {
 std::vector<std::uint64_t> capacities(const machine::Machine& machine, std::optional<std::uint64_t> own) {
   std::vector<std::uint64_t> bytes;
   for (const auto& memory : gpu_of(machine).memories) bytes.push_back(machine.place(memory.place).capacity.value);
-  if (own) bytes.front() = std::min(bytes.front(), *own);
+  if (own && *own > bytes.front()) {
+    const auto& place = machine.place(gpu_of(machine).memories.front().place);
+    throw Error(Code::invalid, "the GPU's own memory is to have " + format(Bytes{*own}) + ", and " + place.name +
+                                   " of " + machine.name() + " has " + format(place.capacity));
+  }
+  if (own) bytes.front() = *own;
   return bytes;
 }
 
@@ -107,6 +112,7 @@ nb::dict as_dict(const RunCounts& run, const machine::Machine& machine) {
   out["fault_batches"] = run.faults.batches;
   out["samples"] = run.samples;
   out["placed_pages"] = run.placed_pages;
+  out["no_room_pages"] = run.no_room_pages;
   out["page_walks"] = run.walks;
   std::vector<std::uint64_t> traffic;
   for (const auto& page : run.pages) traffic.push_back(page.accesses);
@@ -177,8 +183,9 @@ void bind_gpu(nb::module_& module) {
         return as_dict(
             simulate(machine, gpu_of(machine), {path, allocations}, decider, memory, {by_kernel, every}), machine);
       },
-      "machine"_a, "path"_a, "share"_a, "allocations"_a = "", "memory"_a = nb::none(), "by_kernel"_a = false,
-      "every"_a = 0, "A run with this share of the pages in the GPU's own memory, evenly spread.");
+      "machine"_a, "path"_a, "share"_a, nb::kw_only(), "allocations"_a = "", "memory"_a = nb::none(),
+      "by_kernel"_a = false, "every"_a = 0,
+      "A run with this share of the pages in the GPU's own memory, evenly spread.");
   module.def(
       "simulate_gpu_oracle",
       [](const machine::Machine& machine, const std::string& path, const std::vector<std::uint64_t>& page_accesses,
@@ -188,7 +195,8 @@ void bind_gpu(nb::module_& module) {
         NamedPages decider(oracle(page_accesses, share, most));
         return as_dict(simulate(machine, gpu, {path, allocations}, decider, memory), machine);
       },
-      "machine"_a, "path"_a, "page_accesses"_a, "share"_a, "allocations"_a = "", "memory"_a = nb::none(),
+      "machine"_a, "path"_a, "page_accesses"_a, nb::kw_only(), "share"_a, "allocations"_a = "",
+      "memory"_a = nb::none(),
       "A run with the fewest pages, hottest first, that bring this share of the accesses to the GPU's own "
       "memory.");
   module.def("gpu_policies", &strategy::gpu_policy_names, "The policies that simulate_gpu_policy knows.");
@@ -205,7 +213,7 @@ void bind_gpu(nb::module_& module) {
         PolicyDecider decider(gpu, strategy::make_gpu_policy(policy, rules), capacities(machine, memory).front());
         return as_dict(simulate(machine, gpu, {path, allocations}, decider, memory, {by_kernel, every}), machine);
       },
-      "machine"_a, "path"_a, "policy"_a, "threshold"_a = 1, "range"_a = 0, "balanced"_a = false,
+      "machine"_a, "path"_a, "policy"_a, nb::kw_only(), "threshold"_a = 1, "range"_a = 0, "balanced"_a = false,
       "evicts"_a = false, "reverses"_a = false, "shootdown"_a = nb::none(), "allocations"_a = "",
       "memory"_a = nb::none(), "fault"_a = nb::none(), "by_kernel"_a = false, "every"_a = 0,
       "A run in which a policy moves pages; the rules from threshold to reverses are those of \"touch\".");

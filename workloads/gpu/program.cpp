@@ -28,7 +28,8 @@ const GpuProgram& find_gpu_program(std::string_view name) {
   for (const auto* program : gpu_programs())
     if (program->name() == name) return *program;
   throw Error(Code::invalid, "there is no GPU program '" + std::string(name) + "'; there are " +
-                                 listed(gpu_programs(), [](const auto* program) { return program->name(); }));
+                                 listed(gpu_programs(), [](const auto* program) { return program->name(); }) +
+                                 "; a trace is FILE.warps or the list kernelslist.g");
 }
 
 void Comparison::add(double result, double expected, double floor) {

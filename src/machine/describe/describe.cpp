@@ -92,6 +92,24 @@ std::string paths(const Machine& machine) {
   return table.text();
 }
 
+std::string gpus(const MachineParts& parts) {
+  Table table({"GPU", "SMs", "clock", "warps of an SM", "L1", "L2 slice", "page"}, 1);
+  for (const auto& gpu : parts.gpus)
+    table.add({parts.initiators[gpu.initiator].name, std::to_string(gpu.processors),
+               decimal(gpu.hertz / 1e9, 2) + "GHz", std::to_string(gpu.warps), format(Bytes{gpu.l1.bytes}),
+               format(Bytes{gpu.l2.bytes}), format(Bytes{gpu.page_bytes})});
+  Table memories({"GPU", "memory", "channels", "bandwidth", "link", "link's latency"}, 2);
+  for (const auto& gpu : parts.gpus)
+    for (const auto& memory : gpu.memories) {
+      const auto link = memory.link_bytes_per_second;
+      memories.add({parts.initiators[gpu.initiator].name, parts.places[memory.place].name,
+                    std::to_string(memory.channels), format(BytesPerSecond{memory.bytes_per_second}),
+                    link > 0 ? format(BytesPerSecond{link}) : "-",
+                    memory.link_latency > 0 ? format(Seconds{memory.link_latency / gpu.hertz}) : "-"});
+    }
+  return table.text() + memories.text();
+}
+
 // The first one's price holds.
 std::string copiers(const MachineParts& parts) {
   Table table({"copier", "piece", "call", "pages", "stall", "trap", "threads", "lines"}, 1);
@@ -155,6 +173,7 @@ std::string describe(const Machine& machine, const Measurement* measured) {
                                       [](const Initiator& initiator) { return initiator.tlb.entries > 0; });
   if (translates) out += "\nTLBs\n" + tlbs(parts);
   out += "\nPaths\n" + paths(machine);
+  if (!parts.gpus.empty()) out += "\nGPUs in virtual time\n" + gpus(parts);
   if (!parts.copiers.empty())
     out += "\nMoves (priced by the first)\n" + copiers(parts);
   else if (parts.places.size() > 1)

@@ -2,13 +2,17 @@
 #include "machine/file/gpu_table.hpp"
 
 #include <array>
+#include <cmath>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace terrace::machine {
 namespace {
 
 constexpr std::int64_t k_most = 1 << 24;
+constexpr std::size_t k_memories = 2;  // its own, and the one beyond the link
+constexpr double k_rounding = 0.01;    // by which a bandwidth may differ where it is stated twice
 constexpr std::string_view k_greedy = "greedy-then-oldest";
 constexpr std::string_view k_round_robin = "round-robin";
 
@@ -94,6 +98,18 @@ GpuCache read_cache(const TomlTable& table) {
   return cache;
 }
 
+// A path says again what the GPU gets of a memory: it has to be the same.
+void compare_with_path(const TomlTable& table, const GpuMemory& memory, const Path& path,
+                       const MachineParts& parts) {
+  const auto reached = memory.reached_bytes_per_second();
+  const auto* key = reached < memory.bytes_per_second ? "link_bandwidth" : "bandwidth";
+  for (const auto& [way, rate] : {std::pair("read", path.read), std::pair("write", path.write)})
+    if (std::abs(rate.value - reached) > k_rounding * reached)
+      table.refuse(key, format_exact(BytesPerSecond{reached}) + ", but the [[path]] from '" +
+                            parts.initiators[path.initiator].name + "' to '" + parts.places[path.place].name +
+                            "' has " + way + " = \"" + format_exact(rate) + "\"; state the same in both");
+}
+
 GpuMemory read_memory(const TomlTable& table, const Names& places) {
   table.allow_only(keys_of(k_memory_numbers, {"place", "row", "bandwidth", "clock", "link_bandwidth"}));
   GpuMemory memory;
@@ -127,7 +143,7 @@ void put_cache(std::string& out, const char* head, const GpuCache& cache) {
 
 }  // namespace
 
-Gpu read_gpu(const TomlTable& table, const Names& initiators, const Names& places) {
+Gpu read_gpu(const TomlTable& table, const Names& initiators, const Names& places, const MachineParts& parts) {
   table.allow_only(keys_of(k_gpu_numbers, {"initiator", "clock", "scheduler", "shared", "sectored", "page",
                                            "shootdown_drains", "l1", "l2", "memory"}));
   Gpu gpu;
@@ -149,13 +165,18 @@ Gpu read_gpu(const TomlTable& table, const Names& initiators, const Names& place
   gpu.l1 = read_cache(table.table("l1"));
   gpu.l2 = read_cache(table.table("l2"));
   const auto memories = table.entries("memory");
-  if (memories.empty()) table.refuse("memory", "the GPU has none; add [[gpu.memory]], its own first");
-  if (memories.size() > 8) table.refuse("memory", "a GPU reaches at most 8 memories");
+  if (memories.size() != k_memories)
+    table.refuse("memory", std::to_string(memories.size()) +
+                               " stated; the simulator needs two: the GPU's own first, then the one beyond the "
+                               "link");
   for (const auto& memory : memories) {
     gpu.memories.push_back(read_memory(memory, places));
     for (std::size_t i = 0; i + 1 < gpu.memories.size(); ++i)
       if (gpu.memories[i].place == gpu.memories.back().place)
         memory.refuse("place", "a second memory of this place; keep one");
+    for (const auto& path : parts.paths)
+      if (path.initiator == gpu.initiator && path.place == gpu.memories.back().place)
+        compare_with_path(memory, gpu.memories.back(), path, parts);
   }
   return gpu;
 }

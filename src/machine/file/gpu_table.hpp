@@ -10,8 +10,8 @@
 
 namespace terrace::machine {
 
-// Of initiators and places that are known. Complains as the tables do.
-Gpu read_gpu(const TomlTable& table, const Names& initiators, const Names& places);
+// Of initiators, places and paths that are known. Complains as the tables do.
+Gpu read_gpu(const TomlTable& table, const Names& initiators, const Names& places, const MachineParts& parts);
 // The table's text, with the names that the machine's parts have.
 std::string format_gpu(const Gpu& gpu, const MachineParts& parts);
 

@@ -43,7 +43,8 @@ class Parser {
     for (const auto& table : entries("ordering", false))
       parts_.orderings.push_back(read_ordering(table, initiators_, parts_));
     read_files(entries("file", false), places_, parts_);
-    for (const auto& table : entries("gpu", false)) parts_.gpus.push_back(read_gpu(table, initiators_, places_));
+    for (const auto& table : entries("gpu", false))
+      parts_.gpus.push_back(read_gpu(table, initiators_, places_, parts_));
     check_domains();
     std::optional<Measurement> measured;
     if (top_.has("measured")) {

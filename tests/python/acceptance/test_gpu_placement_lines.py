@@ -23,7 +23,7 @@ def elsewhere(tmp_path, monkeypatch):
 @pytest.fixture
 def run():
     about = _core.Machine.read(ccnuma.MACHINE)
-    return _core.simulate_gpu_touch(about, common.trace("needle"), 1)
+    return _core.simulate_gpu_policy(about, common.trace("needle"), "touch", threshold=1)
 
 
 def test_a_lost_byte_is_seen(run, monkeypatch):
@@ -53,7 +53,7 @@ def test_machines_differ_in_what_is_asked_for():
 def test_the_traces_are_as_they_say(tmp_path):
     about = _core.Machine.read(ccnuma.MACHINE)
     for list_, loads in ((traces.stream(tmp_path, 3), 3 * 8 * 4), (traces.chase(tmp_path, 50), 50)):
-        counts = _core.simulate_gpu_share(about, list_, 0.0, traces.side_file(list_))["counts"]
+        counts = _core.simulate_gpu_share(about, list_, 0.0, allocations=traces.side_file(list_))["counts"]
         assert counts["l1_loads"] == counts["l2_reads"] == loads
         assert counts["dram_fill_bytes"] == loads * traces.LINE
 
@@ -75,7 +75,7 @@ def test_a_chase_is_the_sum_of_its_latencies(monkeypatch):
         (1, "terrace: \n", "wrong"),
         (1, "terrace: /x/a.warps, byte 7: a\nb\n", "wrong"),
         (1, "terrace: /x/a.warps, byte 7: \x1b\n", "wrong"),
-        (2, "terrace: a warp accesses address 5, which is in no allocation\n", "wrong call"),
+        (2, "terrace: the kernel k accesses 0x80, which is in no allocation; name it\n", "wrong call"),
         (2, "terrace: something else\n", "wrong"),
         (134, "", "wrong"),
     ],

@@ -10,7 +10,9 @@ import tomllib
 import pytest
 from conftest import ROOT, charts_of
 from terrace import _core
+from terrace.errors import WrongCallError
 from terrace.lab.experiment import ccnuma, ccnuma_links, ccnuma_page, gpu_machine, made
+from terrace.lab.experiment.warp_study import chosen_programs
 
 PROGRAMS = "pathfinder,needle"
 
@@ -102,9 +104,9 @@ def test_what_moved_nothing_in_its_time_is_said(small):
         answers = [study.get(program, ccnuma.policy(name)) for program in study.programs]
         assert all(run["moved_pages"] == 0 and 1e3 * run["seconds"] < interval for run in answers)
         assert f"{name}: nothing moved: it decides every {interval:g} ms; the runs take " in page
-    assert "first-touch: nothing moved" not in page
+    assert "migrate-on-fault: nothing moved" not in page
     assert "even: nothing moved" not in page
-    assert [_core.gpu_policy_interval(name) for name in ("touch", "first-touch", "colloid")] == [0, 0, 0.0005]
+    assert [_core.gpu_policy_interval(name) for name in ("touch", "migrate-on-fault", "colloid")] == [0, 0, 0.0005]
     with pytest.raises(_core.InvalidError, match="no policy 'x' for a GPU"):
         _core.gpu_policy_interval("x")
 
@@ -215,6 +217,10 @@ def test_refusals(tmp_path):
     done = run(tmp_path, "--only", "pathfounder")
     assert done.returncode == 2
     assert "--only pathfounder: there are " in done.stderr
+    for only in ("bfs,bfs,", ""):
+        with pytest.raises(WrongCallError, match="--only has an empty name"):
+            chosen_programs(only)
+    assert chosen_programs("needle,bfs,needle") == ["needle", "bfs"]
     with pytest.raises(_core.InvalidError, match="has no size 'huge'; there are test, paper"):
         _core.write_warps("needle", "huge", str(tmp_path / "x.warps"))
     machine = _core.Machine.read(ccnuma.MACHINE)
@@ -223,6 +229,17 @@ def test_refusals(tmp_path):
         _core.simulate_gpu_share(machine, str(tmp_path / "x.warps"), 0)
     with pytest.raises(_core.InvalidError, match=r"the machine ddr5-cxl has no \[\[gpu\]\]"):
         _core.gpu_balance(_core.Machine.read("ddr5-cxl"))
+
+
+def test_numbers_of_a_run_are_given_by_name(tmp_path):
+    machine, path = _core.Machine.read(ccnuma.MACHINE), str(tmp_path / "x.warps")
+    for simulate, words in (
+        (_core.simulate_gpu_policy, ("touch", 1)),
+        (_core.simulate_gpu_share, (1.0, "where")),
+        (_core.simulate_gpu_oracle, ([1], 0.5)),
+    ):
+        with pytest.raises(TypeError):
+            simulate(machine, path, *words)
 
 
 def test_the_machines_balance_is_the_papers():

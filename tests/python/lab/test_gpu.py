@@ -1,10 +1,13 @@
 """`terrace lab gpu`: a program, its trace again, an Accel-Sim trace, refusals."""
 
 import json
+import re
+import resource
 import subprocess
 import sys
 
 import pytest
+from terrace import _core
 
 
 def run(*words):
@@ -26,6 +29,14 @@ def test_programs_are_listed():
     assert {"bfs", "needle", "xsbench"} <= {program["name"] for program in answer()["programs"]}
 
 
+def test_help_names_every_policy():
+    said = run("--help").stdout
+    policies = said[said.index("Policies: ") : said.index("Examples:")]
+    for name in _core.gpu_policies():
+        assert re.search(rf"[ (]{name}[ ,.]", policies.replace("\n", " ")), name
+    assert "Size of a program" in said
+
+
 def test_a_kept_trace_is_the_program(tmp_path):
     kept = tmp_path / "needle.warps"
     first = answer("needle", "--size", "test", "--keep", kept)
@@ -44,6 +55,19 @@ def test_a_kept_trace_is_the_program(tmp_path):
     shown = run(kept, "--threshold", 1)
     assert "pages moved" in shown.stdout
     assert "C-AMAT, L2" in shown.stdout
+
+
+def test_pages_that_find_no_room_are_said(tmp_path):
+    kept = tmp_path / "needle.warps"
+    pages = len(answer("needle", "--size", "test", "--keep", kept)["page_accesses"])
+    found = answer(kept, "--share", 1, "--memory", "16KiB")
+    assert (found["placed_pages"], found["no_room_pages"]) == (4, pages - 4)
+    assert f"4 of {pages}, no room for {pages - 4}" in run(kept, "--share", 1, "--memory", "16KiB").stdout
+    assert "no room" not in run(kept, "--share", 1).stdout
+    assert "pages placed" not in run(kept).stdout
+    done = run(kept, "--memory", "17GiB")
+    assert done.returncode == 2
+    assert "the GPU's own memory is to have 17GiB, and gddr of gtx480-ddr4 has " in done.stderr
 
 
 def test_camat_by_kernel_and_over_time(tmp_path):
@@ -88,7 +112,8 @@ def test_an_accel_sim_trace(tmp_path):
     assert found["demand_bytes"] == [0, 512]
     done = run(tmp_path / "kernelslist.g")
     assert done.returncode == 2
-    assert "is in no allocation" in done.stderr
+    assert "the kernel add accesses 0x7f0000000000, which is in no allocation; " in done.stderr
+    assert "--allocations FILE" in done.stderr
     (tmp_path / "kernel-1.traceg").write_text(head + body[:-10])
     done = run(tmp_path / "kernelslist.g", "--allocations", tmp_path / "where")
     assert done.returncode == 1
@@ -131,11 +156,36 @@ def test_a_message_is_a_line_whatever_the_file_holds(tmp_path):
     ("words", "said"),
     [
         (("needle", "--range", "4"), "give --threshold N, too"),
-        (("needle", "--share", "0.5", "--threshold", "1"), "--share and --threshold or --policy are two placements"),
+        (
+            ("needle", "--share", "0.5", "--threshold", "1"),
+            "--share and --threshold or --policy are two placements",
+        ),
         (("needle", "--allocations", "x"), "--allocations is for the list of an Accel-Sim trace"),
         (("nadel",), "there is no GPU program 'nadel'; there are "),
+        (("kernel-1.traceg",), "; a trace is FILE.warps or the list kernelslist.g"),
+        (("nowhere.g",), "nowhere.g cannot be read: No such file or directory"),
         (("needle", "--machine", "ddr5-cxl", "--size", "test"), "the machine ddr5-cxl has no [[gpu]]"),
         (("x.warps", "--keep", "y"), "x.warps is a trace already"),
+        (("needle", "--keep", "needle.trace"), "--keep needle.trace: the name of a trace of warps ends in .warps"),
+        (("x.warps", "--size", "test"), "--size test: x.warps is a trace, whose size is what it is"),
+        (("--json", "--share", "1", "--kernels"), "--share, --kernels: of what? Give a program or a trace, too"),
+        (
+            ("needle", "--threshold", "5000000000"),
+            "'--threshold': Input should be less than or equal to 4294967295",
+        ),
+        (
+            ("needle", "--threshold", "1", "--range", "5000000000"),
+            "'--range': Input should be less than or equal to 4294967295",
+        ),
+        (
+            ("needle", "--threshold", "1", "--shootdown", "5000000000"),
+            "'--shootdown': Input should be less than or equal to 4294967295",
+        ),
+        (
+            ("needle", "--every", str(2**64)),
+            "'--every': Input should be less than or equal to 9223372036854775807",
+        ),
+        (("--machine", "p100-pcie"), "--machine: of what? Give a program or a trace, too"),
     ],
 )
 def test_wrong_calls(words, said):
@@ -143,6 +193,32 @@ def test_wrong_calls(words, said):
     assert done.returncode == 2
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_the_largest_numbers_are_taken(tmp_path):
+    kept = tmp_path / "needle.warps"
+    cycles = answer("needle", "--size", "test", "--keep", kept, "--every", 2**63 - 1)["cycles"]
+    most = 2**32 - 1
+    assert answer(kept, "--threshold", most, "--range", most, "--shootdown", most)["cycles"] == cycles
+
+
+def test_a_trace_is_kept_whole_or_not_at_all(tmp_path):
+    kept = tmp_path / "needle.warps"
+    kept.write_text("a letter")
+    done = run("needle", "--size", "test", "--keep", kept)
+    assert done.returncode == 2
+    assert "a file is there that is no trace of warps, and is not overwritten" in done.stderr
+    assert kept.read_text() == "a letter"
+    kept.unlink()
+
+    def little_room():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (256, 256))
+
+    line = [sys.executable, "-P", "-m", "terrace", "lab", "gpu", "needle", "--size", "test", "--keep", str(kept)]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=300, preexec_fn=little_room)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
+    assert f"{kept}: File too large" in done.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_trace_that_is_not_there():

@@ -46,6 +46,37 @@ TEST(Describe, ShowsTheTreeAndThePaths) {
   EXPECT_EQ(text.find(" \n"), std::string::npos) << "no line ends in blanks";
 }
 
+TEST(Describe, ShowsGpus) {
+  auto parts = example_parts();
+  EXPECT_EQ(describe(Machine(parts)).find("GPU"), std::string::npos);
+  auto& gpu = parts.gpus.emplace_back();
+  gpu.initiator = 1;
+  gpu.hertz = 1.4e9;
+  gpu.processors = 15;
+  gpu.warps = 48;
+  gpu.page_bytes = 4096;
+  gpu.l1.bytes = 16U << 10;
+  gpu.l2.bytes = 128U << 10;
+  gpu.memories.resize(2);
+  gpu.memories[0].place = 3;
+  gpu.memories[0].channels = 8;
+  gpu.memories[0].bytes_per_second = 200e9;
+  gpu.memories[1].place = 4;
+  gpu.memories[1].channels = 4;
+  gpu.memories[1].bytes_per_second = 80e9;
+  gpu.memories[1].link_bytes_per_second = 12e9;
+  gpu.memories[1].link_latency = 700;
+  const auto text = describe(Machine(parts));
+  const auto at = text.find(
+      "GPUs in virtual time\n"
+      "  GPU     SMs   clock  warps of an SM     L1  L2 slice  page\n"
+      "  cores1   15  1.4GHz              48  16KiB    128KiB  4KiB\n"
+      "  GPU     memory  channels  bandwidth    link  link's latency\n"
+      "  cores1  hbm1           8    200GB/s       -               -\n"
+      "  cores1  ddr1           4     80GB/s  12GB/s           500ns\n\n");
+  EXPECT_NE(at, std::string::npos) << text;
+}
+
 TEST(Describe, ShowsFractionsWithoutEndingZerosAndSurvivesHugeNumbers) {
   auto parts = example_parts();
   parts.initiators[0].mlp = 12.25;

@@ -33,6 +33,13 @@ std::string complaint(const std::string& text) {
   return "none";
 }
 
+// The text without what begins with `head`, to the next empty line.
+std::string without(std::string text, const std::string& head) {
+  const auto at = text.rfind(head);
+  EXPECT_NE(at, std::string::npos) << head;
+  return text.erase(at, text.find("\n\n", at) - at);
+}
+
 // Agarwal et al., table I and section III-A.
 TEST(GpuTable, ShippedOneHasItsPapersFigures) {
   const auto machine = parse_machine(shipped_text(), "x.toml");
@@ -70,6 +77,7 @@ TEST(GpuTable, ShippedOneHasItsPapersFigures) {
 TEST(GpuTable, ComesBackFromItsText) {
   auto text = with(shipped_text(), "scheduler = \"greedy-then-oldest\"", "scheduler = \"round-robin\"");
   text = with(text, "link_latency = 100", "link_bandwidth = \"12.5GB/s\"\nlink_latency = 77");
+  text = with(text, "read = \"80GB/s\"\nwrite = \"80GB/s\"", "read = \"12.5GB/s\"\nwrite = \"12.5GB/s\"");
   text = with(text, "shootdown_drains = false", "shootdown_drains = true\nsectored = true");
   const auto machine = parse_machine(text, "x.toml");
   const auto written = format_machine_file(machine);
@@ -100,10 +108,37 @@ TEST(GpuTable, RefusesWhatIsNone) {
   EXPECT_NE(complaint(with(text, "place = \"ddr\"\nchannels", "place = \"gddr\"\nchannels"))
                 .find("a second memory of this place"),
             std::string::npos);
+  const auto one = without(text, "[[gpu.memory]]");
+  EXPECT_NE(complaint(one).find("gpu.memory: 1 stated; the simulator needs two: the GPU's own first, then the one "
+                                "beyond the link"),
+            std::string::npos)
+      << complaint(one);
+  EXPECT_NE(complaint(without(one, "[[gpu.memory]]")).find("gpu.memory: 0 stated; the simulator needs two"),
+            std::string::npos);
+  EXPECT_NE(complaint(text + "\n[[gpu.memory]]\nplace = \"ddr\"\n").find("gpu.memory: 3 stated"),
+            std::string::npos);
   EXPECT_NE(complaint(with(text, "walkers = 64", "walker = 64")).find("walker"), std::string::npos);
   EXPECT_NE(
       complaint(with(text, "instruction_latency = 8", "instruction_latency = 64")).find("instruction_latency"),
       std::string::npos);
+}
+
+// What the GPU gets of a memory stands in its path, too.
+TEST(GpuTable, RefusesTwoBandwidthsOfOneMemory) {
+  const auto text = shipped_text();
+  const auto ends_with = [](const std::string& said, const std::string& end) { return said.ends_with(end); };
+  EXPECT_PRED2(ends_with, complaint(with(text, "read = \"80GB/s\"", "read = \"60GB/s\"")),
+               "gpu.memory.bandwidth: 80GB/s, but the [[path]] from 'gpu' to 'ddr' has read = \"60GB/s\"; state "
+               "the same in both");
+  EXPECT_PRED2(ends_with, complaint(with(text, "write = \"200GB/s\"", "write = \"210GB/s\"")),
+               "200GB/s, but the [[path]] from 'gpu' to 'gddr' has write = \"210GB/s\"; state the same in both");
+  EXPECT_PRED2(ends_with,
+               complaint(with(text, "link_latency = 100", "link_bandwidth = \"32GB/s\"\nlink_latency = 1")),
+               "gpu.memory.link_bandwidth: 32GB/s, but the [[path]] from 'gpu' to 'ddr' has read = \"80GB/s\"; "
+               "state the same in both");
+  // A link that holds nothing back, and what rounding makes of a number.
+  EXPECT_EQ(complaint(with(text, "link_latency = 100", "link_bandwidth = \"90GB/s\"\nlink_latency = 1")), "none");
+  EXPECT_EQ(complaint(with(text, "read = \"80GB/s\"", "read = \"79.6GB/s\"")), "none");
 }
 
 }  // namespace

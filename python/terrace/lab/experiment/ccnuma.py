@@ -63,7 +63,7 @@ def policy(name: str, shootdown: int = 100) -> Rule:
 STATIC = tuple(Rule(kind) for kind in PLACEMENTS)
 COMBINED = (touch(1), touch(1, 128), touch(1, 128, True))
 OURS = (policy("even"), policy("even-moves"))
-TODAYS = (policy("first-touch"), policy("unified-memory"), policy("access-counters"))
+TODAYS = (policy("migrate-on-fault"), policy("unified-memory"), policy("access-counters"))
 TIERING = tuple(policy(name) for name in ("kernel-tiering", "alto", "colloid", "memtis"))
 REVERSING = Rule("touch", 1, 128, True, 100, True)
 
@@ -137,10 +137,18 @@ def answer(study: Study, program: str, rule: Rule) -> None:
     trace = str(study.trace(program))
     if rule.kind == "oracle":
         before = study.get(program, Rule(FIRST))["page_accesses"]
-        run = _core.simulate_gpu_oracle(machine, trace, before, _core.gpu_balance(machine))
+        run = _core.simulate_gpu_oracle(machine, trace, before, share=_core.gpu_balance(machine))
     elif rule.kind not in PLACEMENTS:
-        numbers = (rule.threshold, rule.range, rule.balanced, False, rule.reverses)
-        run = _core.simulate_gpu_policy(machine, trace, rule.kind, *numbers, rule.shootdown)
+        run = _core.simulate_gpu_policy(
+            machine,
+            trace,
+            rule.kind,
+            threshold=rule.threshold,
+            range=rule.range,
+            balanced=rule.balanced,
+            reverses=rule.reverses,
+            shootdown=rule.shootdown,
+        )
     else:
         shares = {"remote": 0.0, "local": 1.0, "interleave": _core.gpu_balance(machine)}
         run = _core.simulate_gpu_share(machine, trace, shares[rule.kind])

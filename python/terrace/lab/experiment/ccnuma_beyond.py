@@ -103,7 +103,7 @@ def beyond(study: Study) -> Section:
         "Shootdowns of 100 cycles. even places pages in both memories in turns, by their bandwidths, and knows "
         "nothing of the program; even-moves finds all pages beyond the link. The oracle knows the run and is "
         "placed before it, as even and interleave by bandwidth are: the second table has that paid for. "
-        "first-touch and unified-memory fault, access-counters moves 64 KiB after 256 accesses, as NVIDIA's "
+        "migrate-on-fault and unified-memory fault, access-counters moves 64 KiB after 256 accesses, as NVIDIA's "
         "driver does; the last four columns tier a processor's memory.",
         [
             "The oracle is no bound. It balances the bandwidths over the whole run: a program that waits for "

@@ -94,10 +94,12 @@ def make_trace(study: WarpStudy, name: str) -> None:
 
 
 def chosen_programs(only: str | None) -> list[str]:
-    """Those of --only, or all. Raises WrongCallError for a name that there is not."""
+    """Those of --only, each once, or all. Raises WrongCallError for a name that there is not."""
     known = [name for name, *_ in _core.gpu_programs()]
-    programs = only.split(",") if only else known
+    programs = known if only is None else list(dict.fromkeys(only.split(",")))
     for name in programs:
+        if not name:
+            raise WrongCallError(f"--only {only}: --only has an empty name; there are {', '.join(known)}")
         if name not in known:
             raise WrongCallError(f"--only {name}: there are {', '.join(known)}")
     return programs

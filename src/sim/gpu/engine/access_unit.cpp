@@ -1,11 +1,23 @@
 // The access unit of an SM: translation, L1 cache, requests. See processor.hpp.
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <string>
 #include <utility>
 
 #include "core/error.hpp"
 #include "sim/gpu/engine/processor.hpp"
 
 namespace terrace::sim::gpu {
+namespace {
+
+std::string hexadecimal(std::uint64_t number) {
+  std::array<char, 16> digits{};
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number, 16).ptr;
+  return "0x" + std::string(digits.data(), end);
+}
+
+}  // namespace
 
 bool Processor::serve_accesses() {
   held_up_ = false;
@@ -49,8 +61,9 @@ bool Processor::look_up(const Part& part) {
   if (!asked) {
     const auto found = pages_.find(number);
     if (found == k_no_page)
-      throw Error(Code::invalid, "a warp accesses address " + std::to_string(part.part.address()) +
-                                     ", which is in no allocation");
+      throw Error(Code::invalid, "the kernel " + kernel_ + " accesses " + hexadecimal(part.part.address()) +
+                                     ", which is in no allocation; an Accel-Sim trace has it named in "
+                                     "--allocations FILE");
     pages_.walk(number_, found);
   }
   aside_.push_back({part.access, part.part});

@@ -28,6 +28,7 @@ std::uint32_t Processor::begin(const Kernel& kernel) {
   if (kernel.registers != 0) fit = std::min(fit, gpu_.registers / (kernel.registers * kernel.warps() * k_lanes));
   if (kernel.shared_bytes != 0)
     fit = std::min(fit, static_cast<std::uint32_t>(gpu_.shared_bytes / kernel.shared_bytes));
+  kernel_ = kernel.name;
   slots_.resize(std::max<std::size_t>(slots_.size(), fit));
   free_slots_.clear();
   for (auto i = fit; i != 0; --i) free_slots_.push_back(i - 1);

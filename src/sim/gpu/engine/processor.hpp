@@ -12,6 +12,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <string>
 #include <vector>
 
 #include "machine/gpu.hpp"
@@ -153,6 +154,7 @@ class Processor {
   PageTable& pages_;
   ProcessorListener& listener_;
 
+  std::string kernel_;  // its name
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_slots_;
   std::array<Warp, k_most_warps> warps_;

@@ -9,6 +9,26 @@
 
 namespace terrace::sim::gpu {
 
+namespace {
+
+// A kernel of whose CTAs no SM has room for one.
+[[noreturn]] void refuse_large(const Kernel& kernel, const machine::Gpu& gpu) {
+  struct Need {
+    const char* what;
+    std::uint64_t needed, there;
+  };
+  for (const auto& [what, needed, there] :
+       {Need{"warps", kernel.warps(), gpu.warps},
+        Need{"registers", std::uint64_t{kernel.registers} * kernel.warps() * k_lanes, gpu.registers},
+        Need{"bytes of shared memory", kernel.shared_bytes, gpu.shared_bytes}})
+    if (needed > there)
+      throw Error(Code::invalid, "a CTA of the kernel " + kernel.name + " needs " + std::to_string(needed) + " " +
+                                     what + ", more than an SM has, " + std::to_string(there));
+  throw Error(Code::invalid, "the kernel " + kernel.name + " needs more than an SM has");
+}
+
+}  // namespace
+
 Simulator::Simulator(const machine::Gpu& gpu, TraceSource& trace, PageDecider& decider,
                      std::vector<std::uint64_t> capacity)
     : gpu_(gpu),
@@ -61,6 +81,7 @@ void Simulator::add_pages(const Allocation& allocation) {
   // They are given page by page, over and over.
   for (const auto given = memories.size(); memories.size() < count;)
     memories.push_back(memories[memories.size() - given]);
+  const auto wanted = memories;
   auto used = pages_.used_bytes(0);
   for (auto& memory : memories) {
     if (memory != 0) continue;
@@ -69,18 +90,17 @@ void Simulator::add_pages(const Allocation& allocation) {
   }
   const auto added = pages_.add(allocation, memories, !decider_.far_faults());
   decider_.added(added.first, added.count, pages_);
-  for (auto page = added.first; page < added.first + added.count; ++page)
-    if (pages_[page].memory == 0) ++placed_pages_;
+  for (std::uint32_t i = 0; i < added.count; ++i) {
+    if (wanted[i] != 0) continue;
+    ++(pages_[added.first + i].memory == 0 ? placed_pages_ : no_room_pages_);
+  }
 }
 
 void Simulator::begin_kernel() {
   kernel_asked_ = false;
   kernels_.push_back({kernel_.name, events_.now(), 0});
   for (auto& processor : processors_)
-    if (processor->begin(kernel_) == 0)
-      throw Error(Code::invalid, "the kernel " + kernel_.name +
-                                     " needs more registers, warps or shared memory for a CTA "
-                                     "than an SM has");
+    if (processor->begin(kernel_) == 0) refuse_large(kernel_, gpu_);
   more_ctas_ = true;
   // In turns, from the SM behind the one that had the last turn: GPGPU-Sim does so, and small kernels spread.
   const auto count = static_cast<std::uint32_t>(processors_.size());
@@ -270,6 +290,7 @@ RunCounts Simulator::counts() {
   counts.faults = faults_.counts();
   counts.samples = samples_;
   counts.placed_pages = placed_pages_;
+  counts.no_room_pages = no_room_pages_;
   counts.walks = pages_.walks();
   return counts;
 }

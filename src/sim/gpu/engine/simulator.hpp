@@ -56,7 +56,8 @@ struct RunCounts {
   MoverCounts mover;
   FaultCounts faults;
   std::uint64_t samples = 0;
-  std::uint64_t placed_pages = 0;  // in the GPU's own memory from the beginning
+  std::uint64_t placed_pages = 0;   // in the GPU's own memory from the beginning
+  std::uint64_t no_room_pages = 0;  // that were to be, and are not
   std::uint64_t walks = 0;
 };
 
@@ -114,6 +115,7 @@ class Simulator final : public ProcessorListener, public MoverListener {
   std::uint32_t since_sampled_ = 0;  // accesses
   std::uint64_t samples_ = 0;
   std::uint64_t placed_pages_ = 0;
+  std::uint64_t no_room_pages_ = 0;
   std::optional<std::uint32_t> sample_frame_;  // where they are written down, over and over
   std::vector<KernelTime> kernels_;
   std::vector<Traffic> traffic_;

@@ -5,8 +5,11 @@
 // and stride, or as base and differences.
 //
 // Global and local loads, stores and atomics are accesses; who reads a register that a load fills waits for it.
-// Shared memory, constants and all else are instructions. Versions 3 to 5 of the tracer's format, without line
-// numbers. Lines are printable ASCII.
+// Shared memory, constants and what accesses nothing are instructions; other accesses, such as of textures, are
+// refused. Versions 3 to 5 of the tracer's format, without line numbers. Lines are printable ASCII.
+//
+// Local memory is where the kernel's head says; what of it the kernel accesses is an allocation. All threads have
+// the same addresses there, as the tracer writes them.
 //
 // Where data are is said by a side file, a line `NAME ADDRESS BYTES` for each allocation, the address in
 // hexadecimal digits; without one each copy to the device is taken for an allocation.
@@ -16,10 +19,12 @@
 #include <deque>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "sim/gpu/trace/accelsim_warp.hpp"
 #include "sim/gpu/trace/warp_trace.hpp"
 
 namespace terrace::sim::gpu {
@@ -53,7 +58,8 @@ class AccelSimReader final : public TraceSource {
   void read_list(bool with_copies);
   void read_allocations(const std::filesystem::path& path);
   void add_allocation(const Lines& lines, Allocation allocation);
-  void open_kernel(const std::string& name, Kernel& kernel);
+  [[nodiscard]] Kernel open_kernel(const std::string& name);
+  void allocate_local(const std::filesystem::path& path);
   std::uint64_t read_number(std::string_view after, std::uint64_t most);
 
   std::filesystem::path list_;
@@ -61,8 +67,10 @@ class AccelSimReader final : public TraceSource {
   std::deque<Allocation> allocations_;
   std::uint64_t allocated_ = 0;      // bytes
   std::deque<std::string> kernels_;  // names of files that are to come
-  std::uint64_t shared_base_ = 0;    // addresses of shared memory, as generic accesses have them
-  std::uint32_t warps_ = 0;          // of a CTA
+  std::optional<Kernel> opened_;     // and not handed out yet
+  WindowBases bases_;
+  std::uint64_t local_begin_ = 0, local_end_ = 0;  // addresses that have been allocated
+  std::uint32_t warps_ = 0;                        // of a CTA
   std::uint32_t ctas_left_ = 0;
 };
 

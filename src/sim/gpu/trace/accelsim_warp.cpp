@@ -9,19 +9,43 @@
 namespace terrace::sim::gpu {
 namespace {
 
-constexpr std::uint64_t k_shared_window = std::uint64_t{1} << 24;  // generic addresses that mean shared memory
 constexpr std::uint64_t k_addresses = std::uint64_t{1} << 57;
 
-enum class Kind : std::uint8_t { other, load, store, atomic, barrier };
+enum class Kind : std::uint8_t {
+  other,
+  load,
+  store,
+  atomic,
+  local_load,
+  local_store,
+  not_global,  // shared memory, constants
+  barrier,
+};
 
-// By the opcode up to its first point.
+struct Opcode {
+  std::string_view name;  // up to the opcode's first point
+  Kind kind;
+};
+constexpr Opcode k_opcodes[] = {
+    {"LDG", Kind::load},       {"STG", Kind::store},        {"LD", Kind::load},         {"ST", Kind::store},
+    {"LDGSTS", Kind::load},    {"ATOMG", Kind::atomic},     {"ATOM", Kind::atomic},     {"RED", Kind::atomic},
+    {"REDG", Kind::atomic},    {"LDL", Kind::local_load},   {"STL", Kind::local_store}, {"LDS", Kind::not_global},
+    {"STS", Kind::not_global}, {"ATOMS", Kind::not_global}, {"LDSM", Kind::not_global}, {"STSM", Kind::not_global},
+    {"LDC", Kind::not_global}, {"LDCU", Kind::not_global},  {"ULDC", Kind::not_global}, {"BAR", Kind::barrier},
+};
+
+std::string_view name_of(std::string_view opcode) { return opcode.substr(0, opcode.find('.')); }
+
 Kind kind_of(std::string_view opcode) {
-  const auto name = opcode.substr(0, opcode.find('.'));
-  if (name == "LDG" || name == "LD" || name == "LDL" || name == "LDGSTS") return Kind::load;
-  if (name == "STG" || name == "ST" || name == "STL") return Kind::store;
-  if (name == "ATOMG" || name == "ATOM" || name == "RED") return Kind::atomic;
-  if (name == "BAR") return Kind::barrier;
+  const auto name = name_of(opcode);
+  for (const auto& known : k_opcodes)
+    if (known.name == name) return known.kind;
   return Kind::other;
+}
+
+bool is_local(Kind kind) { return kind == Kind::local_load || kind == Kind::local_store; }
+bool is_memory(Kind kind) {
+  return kind == Kind::load || kind == Kind::store || kind == Kind::atomic || is_local(kind);
 }
 
 // Of a lane: what the opcode says in bits, such as LDG.E.128 or LDG.E.U8; 4 where it says nothing.
@@ -64,7 +88,7 @@ std::optional<std::int64_t> TraceWords::signed_number() {
   return number;
 }
 
-const char* AccelSimWarp::add(std::string_view line) {
+std::string AccelSimWarp::add(std::string_view line) {
   TraceWords words(line, ' ');
   const auto counter = words.number(16, 0xffffffff);
   const auto mask = words.number(16, 0xffffffff);
@@ -76,59 +100,63 @@ const char* AccelSimWarp::add(std::string_view line) {
   if (!read_registers(words, sources)) return "an instruction's sources are a number of registers, and these";
   const auto lanes = static_cast<std::uint32_t>(*mask);
   const auto kind = kind_of(opcode);
-  const bool is_memory = kind != Kind::other && kind != Kind::barrier;
   for (std::size_t i = 0; i < sources.count; ++i) {
     use(sources.numbers[i]);
     // Addresses are pairs of registers, of which the trace names the first.
-    if (is_memory) use(sources.numbers[i] + 1);
+    if (is_memory(kind)) use(sources.numbers[i] + 1);
   }
   // What is written again is not waited for any more.
   for (std::size_t i = 0; i < targets.count; ++i) load_of_[targets.numbers[i] % k_registers] = 0;
   if (kind == Kind::barrier) {
     step(StepKind::barrier);
-    return nullptr;
+    return {};
   }
-  if (!is_memory || lanes == 0) {
-    ++before_;
-    return nullptr;
+  const auto width = words.number(10, 1024);
+  if (!width) return std::string(opcode) + " has no width of its access, which is 0 where it is none";
+  if (*width != 0 && lanes != 0) {
+    if (kind == Kind::other) return std::string(name_of(opcode)) + " accesses memory, and is not read";
+    if (is_memory(kind)) return add_access(words, opcode, lanes, targets);
   }
-  return add_access(words, opcode, lanes, targets);
+  ++before_;
+  return {};
 }
 
-const char* AccelSimWarp::add_access(TraceWords& words, std::string_view opcode, std::uint32_t lanes,
+std::string AccelSimWarp::add_access(TraceWords& words, std::string_view opcode, std::uint32_t lanes,
                                      const Registers& targets) {
-  const auto width = words.number(10, 1024);
-  if (!width) return "an access has no width";
-  if (*width == 0) {
-    ++before_;
-    return nullptr;
-  }
   std::array<std::uint64_t, k_lanes> addresses{};
   if (!read_addresses(words, lanes, addresses)) return "an access's addresses are not as its mode says";
+  const auto kind = kind_of(opcode);
   const auto first = addresses[static_cast<std::size_t>(std::countr_zero(lanes))];
-  if (shared_base_ != 0 && first >= shared_base_ && first - shared_base_ < k_shared_window) {
+  if (!is_local(kind) && bases_.shared != 0 && first >= bases_.shared && first - bases_.shared < k_window) {
     ++before_;
-    return nullptr;
+    return {};
   }
   const auto bytes = bytes_of(opcode);
   const auto first_line = cta_.lines.size();
   for (auto left = lanes; left != 0; left &= left - 1) {
-    const auto address = addresses[static_cast<std::size_t>(std::countr_zero(left))];
+    auto address = addresses[static_cast<std::size_t>(std::countr_zero(left))];
+    if (is_local(kind)) {
+      if (bases_.local == 0)
+        return std::string(name_of(opcode)) +
+               " accesses local memory, and the kernel's head has no -local mem base_addr";
+      if (address < k_window) address += bases_.local;
+      if (address < bases_.local || address - bases_.local >= k_window)
+        return std::string(name_of(opcode)) + " accesses an address beyond the 16 MiB of local memory";
+    }
     if (address >= k_addresses) return "an address is beyond 57 bits";
     coalesce(cta_.lines, first_line, address, bytes);
   }
-  const auto kind = kind_of(opcode);
-  auto& access = step(kind == Kind::load    ? StepKind::load
-                      : kind == Kind::store ? StepKind::store
-                                            : StepKind::atomic);
+  auto& access = step(kind == Kind::load || kind == Kind::local_load     ? StepKind::load
+                      : kind == Kind::store || kind == Kind::local_store ? StepKind::store
+                                                                         : StepKind::atomic);
   access.lanes = static_cast<std::uint8_t>(std::popcount(lanes));
   access.lines = static_cast<std::uint8_t>(cta_.lines.size() - first_line);
-  if (!brings(access.kind)) return nullptr;
+  if (!brings(access.kind)) return {};
   ++loads_;
   for (std::size_t i = 0; i < targets.count; ++i)
     for (std::uint32_t word = 0; word < (bytes + 3) / 4; ++word)
       load_of_[(targets.numbers[i] + word) % k_registers] = loads_;
-  return nullptr;
+  return {};
 }
 
 bool AccelSimWarp::read_registers(TraceWords& words, Registers& registers) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "sim/gpu/trace/warp_trace.hpp"
@@ -25,12 +26,19 @@ class TraceWords {
   char between_;
 };
 
+// Where shared and local memory begin among generic addresses, by the kernel's head; 0: it does not say.
+struct WindowBases {
+  std::uint64_t shared = 0;
+  std::uint64_t local = 0;
+};
+inline constexpr std::uint64_t k_window = std::uint64_t{1} << 24;  // addresses of each
+
 class AccelSimWarp {
  public:
-  // Steps and lines are appended to the CTA's. `shared_base`: where shared memory begins among generic addresses.
-  AccelSimWarp(Cta& cta, std::uint64_t shared_base) : cta_(cta), shared_base_(shared_base) {}
-  // The next instruction. What is wrong with it; null: nothing.
-  [[nodiscard]] const char* add(std::string_view line);
+  // Steps and lines are appended to the CTA's.
+  AccelSimWarp(Cta& cta, const WindowBases& bases) : cta_(cta), bases_(bases) {}
+  // The next instruction. What is wrong with it; empty: nothing.
+  [[nodiscard]] std::string add(std::string_view line);
   // Instructions behind the last step.
   [[nodiscard]] std::uint32_t after() const { return before_; }
 
@@ -41,7 +49,7 @@ class AccelSimWarp {
     std::size_t count = 0;
   };
   static bool read_registers(TraceWords& words, Registers& registers);
-  [[nodiscard]] const char* add_access(TraceWords& words, std::string_view opcode, std::uint32_t lanes,
+  [[nodiscard]] std::string add_access(TraceWords& words, std::string_view opcode, std::uint32_t lanes,
                                        const Registers& targets);
   static bool read_addresses(TraceWords& words, std::uint32_t lanes,
                              std::array<std::uint64_t, k_lanes>& addresses);
@@ -49,7 +57,7 @@ class AccelSimWarp {
   Step& step(StepKind kind);
 
   Cta& cta_;
-  std::uint64_t shared_base_;
+  WindowBases bases_;
   std::uint32_t before_ = 0;
   std::uint32_t loads_ = 0;
   std::array<std::uint32_t, k_registers> load_of_{};  // that fills the register; 0: none

@@ -19,7 +19,9 @@ namespace terrace::sim::gpu {
 
 class WarpFileWriter final : public TraceSink {
  public:
-  // Throws Error{failed} where the file cannot be written, here and later.
+  // The file is written beside its place, and is there once it has its end; a device is written to. Throws
+  // Error{failed} where it cannot be written, here and later, and Error{invalid} where a file is there that is no
+  // trace of warps.
   explicit WarpFileWriter(const std::filesystem::path& path);
   ~WarpFileWriter() override;
   WarpFileWriter(const WarpFileWriter&) = delete;
@@ -28,7 +30,7 @@ class WarpFileWriter final : public TraceSink {
   void add(const Allocation& allocation) override;
   void begin(const Kernel& kernel) override;
   void add(const Cta& cta) override;
-  // Writes the end. Without it readers refuse the file.
+  // Writes the end, and puts the file in its place. Without it nothing is left.
   void finish();
 
  private:
@@ -37,8 +39,10 @@ class WarpFileWriter final : public TraceSink {
   void write(const void* bytes, std::size_t size);
 
   struct Compressor;
-  std::filesystem::path path_;
-  std::FILE* file_;
+  std::filesystem::path path_;    // as it was given
+  std::filesystem::path target_;  // what it leads to
+  std::filesystem::path beside_;  // where it is written; the target where that is a device
+  std::FILE* file_ = nullptr;
   std::unique_ptr<Compressor> compressor_;
   std::vector<std::byte> ctas_;
   std::uint64_t written_ctas_ = 0;

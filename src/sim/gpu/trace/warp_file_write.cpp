@@ -1,9 +1,14 @@
 // Writing traces of warps. See warp_file.hpp.
+#include <unistd.h>
 #include <zstd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
+#include <string_view>
+#include <system_error>
+#include <utility>
 
 #include "core/blob.hpp"
 #include "core/error.hpp"
@@ -12,6 +17,9 @@
 #include "sim/recording/recording_codec.hpp"
 
 namespace terrace::sim::gpu {
+
+namespace fs = std::filesystem;
+
 namespace {
 
 constexpr int k_level = 3;                       // zstd's default
@@ -37,6 +45,14 @@ void put_warp(std::vector<std::byte>& out, const Cta& cta, const WarpSteps& warp
   }
 }
 
+bool is_empty_or_trace(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::array<char, k_warps_magic.size()> magic{};
+  in.read(magic.data(), magic.size());
+  return in.gcount() == 0 ||
+         std::string_view(magic.data(), static_cast<std::size_t>(in.gcount())) == k_warps_magic;
+}
+
 }  // namespace
 
 struct WarpFileWriter::Compressor {
@@ -49,7 +65,23 @@ struct WarpFileWriter::Compressor {
 };
 
 WarpFileWriter::WarpFileWriter(const std::filesystem::path& path)
-    : path_(path), file_(std::fopen(path.c_str(), "wbe")), compressor_(std::make_unique<Compressor>()) {
+    : path_(path), target_(path), compressor_(std::make_unique<Compressor>()) {
+  std::error_code problem;
+  const auto status = fs::status(path, problem);
+  bool is_replaced = !fs::exists(status);
+  if (fs::is_regular_file(status)) {
+    if (!is_empty_or_trace(path))
+      throw Error(
+          Code::invalid,
+          path_.string() + ": a file is there that is no trace of warps, and is not overwritten; name another");
+    // A link stays one. What has no name, as /proc/self/fd/5 may have none, is written to.
+    const auto found = fs::canonical(path, problem);
+    is_replaced = !problem;
+    if (is_replaced) target_ = found;
+  }
+  beside_ = target_;
+  if (is_replaced) beside_ += "." + std::to_string(::getpid()) + ".part";
+  file_ = std::fopen(beside_.c_str(), "wbe");
   if (file_ == nullptr) throw Error(Code::failed, path_.string() + ": " + std::strerror(errno));
   write(k_warps_magic.data(), k_warps_magic.size());
   write(&k_warps_version, sizeof k_warps_version);
@@ -57,6 +89,8 @@ WarpFileWriter::WarpFileWriter(const std::filesystem::path& path)
 
 WarpFileWriter::~WarpFileWriter() {
   if (file_ != nullptr) static_cast<void>(std::fclose(file_));
+  std::error_code ignored;
+  if (beside_ != target_) fs::remove(beside_, ignored);
 }
 
 void WarpFileWriter::add(const Allocation& allocation) {
@@ -91,6 +125,11 @@ void WarpFileWriter::finish() {
   write_block(k_end_block, out, out.size());
   auto* file = std::exchange(file_, nullptr);
   if (std::fclose(file) != 0) throw Error(Code::failed, path_.string() + ": " + std::strerror(errno));
+  if (beside_ == target_) return;
+  std::error_code problem;
+  fs::rename(beside_, target_, problem);
+  if (problem) throw Error(Code::failed, path_.string() + ": " + problem.message());
+  beside_ = target_;
 }
 
 void WarpFileWriter::flush_ctas() {

@@ -96,8 +96,22 @@ TEST_F(AccelSim, SideFileOfAllocations) {
   EXPECT_EQ(std::get<Allocation>(event).address, 0x7efe7b501000U);
   ASSERT_TRUE(reader.next(event));
   EXPECT_TRUE(std::holds_alternative<Kernel>(event));
-  write("side", "x 7efe7b500000 4096\ny 7efe7b501000\n");
-  EXPECT_THROW(AccelSimReader(folder_ / "kernelslist.g", folder_ / "side"), Error);
+  const auto said = [&](const std::string& line) -> std::string {
+    write("side", "x 7efe7b500000 4096\n" + line + "\n");
+    try {
+      AccelSimReader(folder_ / "kernelslist.g", folder_ / "side");
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "none";
+  };
+  const auto place = (folder_ / "side").string() + ", byte 20: ";
+  EXPECT_EQ(said("y 7efe7b501000"), place + "BYTES is no decimal number from 1 on; a line is NAME ADDRESS BYTES");
+  EXPECT_EQ(said("y 7efe7b501000 0x10"),
+            place + "BYTES is no decimal number from 1 on; a line is NAME ADDRESS BYTES");
+  EXPECT_EQ(said("y here 4096"),
+            place + "ADDRESS is no hexadecimal number of at most 57 bits; a line is NAME ADDRESS BYTES");
+  EXPECT_EQ(said("y 7efe7b501000 4096 z"), place + "more follows behind BYTES; a line is NAME ADDRESS BYTES");
 }
 
 TEST_F(AccelSim, AddressesInAllModes) {
@@ -161,6 +175,72 @@ TEST_F(AccelSim, OtherMemoriesAreInstructions) {
   EXPECT_EQ(read.steps[1].kind, StepKind::use);
 }
 
+TEST_F(AccelSim, KnownAccessesElsewhereAreInstructions) {
+  for (const std::string name :
+       {"LDS.64", "STS", "ATOMS.ADD", "LDSM.16.M88.4", "STSM", "LDC", "LDC.U8", "LDCU", "ULDC"}) {
+    const auto read = warp("0000 ffffffff 1 R2 " + name + " 1 R4 4 1 0x10 4 \n");
+    EXPECT_TRUE(read.steps.empty()) << name;
+    EXPECT_EQ(read.instructions(), 1U) << name;
+  }
+}
+
+// Local memory is where the head says, as an offset or as a generic address.
+TEST_F(AccelSim, LocalMemoryIsAllocated) {
+  const std::string uses =
+      "0000 ffffffff 1 R2 LDL.64 1 R1 8 1 0xfffc80 0 \n0010 ffffffff 0 STL 2 R1 R2 4 1 0x7f0002fffd00 0 \n"
+      "0020 ffffffff 1 R2 LD.E 1 R4 4 1 0x7f0002fffd80 0 \n0030 ffffffff 1 R2 LDG.E 1 R4 4 1 0x7efe7b500000 0 \n";
+  write("kernel-1.traceg", k_head + cta(uses, "") + cta("", ""));
+  write("kernelslist.g", "MemcpyHtoD,0x00007efe7b500000,8192\nkernel-1.traceg\nkernel-1.traceg\n");
+  AccelSimReader reader(folder_ / "kernelslist.g");
+  std::vector<Allocation> allocations;
+  std::vector<Cta> ctas;
+  for (TraceEvent event; reader.next(event);) {
+    if (const auto* allocation = std::get_if<Allocation>(&event)) allocations.push_back(*allocation);
+    for (Cta next; reader.next_cta(next);) ctas.push_back(next);
+  }
+  // The kernel comes twice, what it accesses is allocated once.
+  ASSERT_EQ(allocations.size(), 2U);
+  EXPECT_EQ(allocations[1].name, "local memory");
+  EXPECT_EQ(allocations[1].address, 0x7f0002fffc80U);
+  EXPECT_EQ(allocations[1].bytes, 3 * k_line_bytes);
+  ASSERT_EQ(ctas.size(), 4U);
+  ASSERT_EQ(ctas[0].steps.size(), 5U);
+  EXPECT_EQ(ctas[0].steps[0].kind, StepKind::load);
+  EXPECT_EQ(ctas[0].steps[1].kind, StepKind::use);
+  EXPECT_EQ(ctas[0].steps[2].kind, StepKind::store);
+  EXPECT_EQ(ctas[0].lines[0].address(), 0x7f0002fffc80U);
+  EXPECT_EQ(ctas[0].lines[1].address(), 0x7f0002fffd00U);
+}
+
+TEST_F(AccelSim, WhatIsNotUnderstoodIsRefused) {
+  const auto ends_with = [](const std::string& text, const std::string& end) { return text.ends_with(end); };
+  const auto said = [&](const std::string& line) { return complaint(k_head + cta(line, "") + cta("", "")); };
+  const auto exit = std::string("0000 ffffffff 0  EXIT 0 0 \n");
+  const auto at =
+      std::to_string((k_head + "#BEGIN_TB\n\nthread block = 0,0,0\n\nwarp = 0\ninsts = 2\n" + exit).size());
+  for (const std::string name : {"SULD", "TEX", "TLD", "CCTL", "XYZ"})
+    EXPECT_PRED2(ends_with, said(exit + "0010 ffffffff 1 R2 " + name + ".D.32 1 R4 4 1 0x10 4 \n"),
+                 "kernel-1.traceg, byte " + at + ": " + name + " accesses memory, and is not read");
+  EXPECT_EQ(said("0010 ffffffff 0 CCTL.IVALL 0 0 \n"), "none");
+  EXPECT_PRED2(ends_with, said("0010 ffffffff 1 R2 MOV 1 R4 \n"),
+               ": MOV has no width of its access, which is 0 where it is none");
+  EXPECT_PRED2(ends_with, said("0010 ffffffff 1 R2 LDL 1 R1 4 1 0x7f0003000000 0 \n"),
+               ": LDL accesses an address beyond the 16 MiB of local memory");
+  auto head = k_head;
+  head.erase(head.find("-local mem"), std::string("-local mem base_addr = 0x00007f0002000000\n").size());
+  EXPECT_PRED2(ends_with, complaint(head + cta("0010 ffffffff 0 STL 2 R1 R2 4 1 0xfffc80 0 \n", "")),
+               ": STL accesses local memory, and the kernel's head has no -local mem base_addr");
+  auto text = k_head + cta(exit + exit + exit, "") + cta("", "");
+  EXPECT_EQ(complaint(text), "none");
+  text.replace(text.find("insts = 3"), 9, "insts = 4");
+  EXPECT_PRED2(ends_with, complaint(text), ": warp 0 has 3 instructions, insts says 4");
+  text.replace(text.find("insts = 4"), 9, "insts = 2");
+  EXPECT_PRED2(ends_with, complaint(text), ": warp 0 has more instructions than the 2 that insts says");
+  write("kernelslist.g", "kernel-1.traceg\nncclGroupStart\n");
+  EXPECT_PRED2(ends_with, said(exit),
+               "kernelslist.g, byte 16: 'ncclGroupStart' is neither MemcpyHtoD,ADDRESS,BYTES nor a kernel's file");
+}
+
 TEST_F(AccelSim, RefusalsNameTheByte) {
   const auto good = k_head + cta("0000 ffffffff 0  EXIT 0 0 \n", "") + cta("", "");
   EXPECT_EQ(complaint(good), "none");
@@ -191,6 +271,20 @@ TEST_F(AccelSim, WhatTakesAllMemoryIsRefused) {
                ", byte 0: a line that is not printable ASCII");
   write("kernelslist.g", "MemcpyHtoD,0x1000,68719476736\nMemcpyHtoD,0x1000,1\nkernel-1.traceg\n");
   EXPECT_PRED2(ends_with, complaint(good), "kernelslist.g, byte 30: allocations of more than 64 GiB");
+}
+
+TEST_F(AccelSim, WhatCannotBeReadIsSaidWithTheReason) {
+  const auto said = [](const fs::path& list) -> std::string {
+    try {
+      AccelSimReader reader(list);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::not_found);
+      return error.what();
+    }
+    return "none";
+  };
+  EXPECT_EQ(said("/nowhere/list.g"), "/nowhere/list.g cannot be read: No such file or directory");
+  EXPECT_EQ(said(folder_), folder_.string() + " cannot be read: it is a folder");
 }
 
 TEST_F(AccelSim, ListsNameFilesThatAreThere) {

@@ -233,11 +233,26 @@ TEST(GpuSimulator, ShootdownsStopAllSms) {
 }
 
 TEST(GpuSimulator, RefusesAKernelThatNoSmHasRoomFor) {
-  KeptTrace trace;
-  Device device(trace);
-  auto x = device.array<int>("x", 32);
-  device.launch({"large", 1, 32, 20, 64 << 10}, [&](Thread& t) { t.store(x, t.thread(), 1); });
-  EXPECT_THROW(simulate(trace, test_gpu(), SharedPages(0)), Error);
+  const auto said = [](const Kernel& kernel) -> std::string {
+    KeptTrace trace;
+    trace.begin(kernel);
+    auto gpu = test_gpu();
+    gpu.warps = 24;
+    gpu.registers = 16384;
+    gpu.shared_bytes = 48 << 10;
+    try {
+      simulate(trace, gpu, SharedPages(0));
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::invalid);
+      return error.what();
+    }
+    return "none";
+  };
+  EXPECT_EQ(said({"large", 1, 32, 20, 64 << 10}),
+            "a CTA of the kernel large needs 65536 bytes of shared memory, more than an SM has, 49152");
+  EXPECT_EQ(said({"large", 1, 768, 22, 0}),
+            "a CTA of the kernel large needs 16896 registers, more than an SM has, 16384");
+  EXPECT_EQ(said({"large", 1, 769, 20, 0}), "a CTA of the kernel large needs 25 warps, more than an SM has, 24");
 }
 
 // A load of 32 lines, none of which is there: it looks up for a cycle, and misses in the others.
@@ -296,6 +311,30 @@ TEST(GpuSimulator, ChaseOverTime) {
   }
 }
 
+// Those of a second allocation, too, and pages that are there already are not placed again.
+TEST(GpuSimulator, CountsPagesThatFindNoRoom) {
+  KeptTrace trace;
+  const auto page = test_gpu().page_bytes;
+  trace.add(Allocation{"x", 0, 10 * page});
+  trace.add(Allocation{"y", 8 * page, 10 * page});
+  trace.begin({"empty", 1, 32, 0, 0});
+  Cta cta;
+  cta.warps.resize(1);
+  trace.add(cta);
+  const auto placed = [&](double share, std::uint64_t capacity) {
+    Replay replay(trace);
+    SharedPages pages(share);
+    const auto gpu = test_gpu();
+    const auto run = Simulator(gpu, replay, pages, {capacity, k_all}).run();
+    EXPECT_EQ(run.pages.size(), 18U);
+    return std::pair(run.placed_pages, run.no_room_pages);
+  };
+  EXPECT_EQ(placed(1, k_all), std::pair(std::uint64_t{18}, std::uint64_t{0}));
+  EXPECT_EQ(placed(1, 12 * page), std::pair(std::uint64_t{12}, std::uint64_t{6}));
+  EXPECT_EQ(placed(1, 0), std::pair(std::uint64_t{0}, std::uint64_t{18}));
+  EXPECT_EQ(placed(0, 0), std::pair(std::uint64_t{0}, std::uint64_t{0}));
+}
+
 TEST(GpuSimulator, RefusesAddressesInNoAllocation) {
   KeptTrace trace;
   trace.begin({"stray", 1, 32, 0, 0});
@@ -304,7 +343,14 @@ TEST(GpuSimulator, RefusesAddressesInNoAllocation) {
   cta.steps.push_back({0, 0, StepKind::load, 32, 1});
   cta.lines.emplace_back(1, 1);
   trace.add(cta);
-  EXPECT_THROW(simulate(trace, test_gpu(), SharedPages(0)), Error);
+  try {
+    simulate(trace, test_gpu(), SharedPages(0));
+    ADD_FAILURE() << "it was simulated";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "the kernel stray accesses 0x80, which is in no allocation; an Accel-Sim trace has it named in "
+                 "--allocations FILE");
+  }
 }
 
 }  // namespace

@@ -222,14 +222,55 @@ TEST_F(WarpFile, ForgedContentIsRefused) {
 }
 
 TEST_F(WarpFile, WithoutItsEndItIsRefused) {
-  {
-    WarpFileWriter writer(path_);
-    writer.add(Allocation{"x", 4096, 4096});
-  }
+  KeptTrace trace;
+  trace.add(Allocation{"x", 4096, 4096});
+  write_trace(trace, path_);
+  const auto whole = bytes();
+  constexpr auto k_end_bytes = 4 * 4 + 1;  // a block's head, and how many CTAs there are
+  write(whole.substr(0, whole.size() - k_end_bytes));
   EXPECT_THROW(read(), Error);
   EXPECT_THROW(WarpFileReader("/nowhere/x.warps"), Error);
   write("something else altogether");
   EXPECT_THROW(read(), Error);
+}
+
+// It is there whole or not at all, and what was there stays until then.
+TEST_F(WarpFile, IsWrittenBesideItsPlace) {
+  namespace fs = std::filesystem;
+  const auto folder = fs::temp_directory_path() / ("warp_file_test." + std::to_string(getpid()));
+  fs::create_directory(folder);
+  const auto place = folder / "x.warps";
+  const auto link = folder / "link.warps";
+  const auto files = [&] { return std::distance(fs::directory_iterator(folder), fs::directory_iterator()); };
+  {
+    WarpFileWriter writer(place);
+    writer.add(Allocation{"x", 4096, 4096});
+    EXPECT_FALSE(fs::exists(place));
+  }
+  EXPECT_EQ(files(), 0);
+  KeptTrace trace;
+  trace.add(Allocation{"x", 4096, 4096});
+  write_trace(trace, place);
+  EXPECT_EQ(files(), 1);
+  fs::create_symlink(place, link);
+  const auto size = fs::file_size(place);
+  trace.add(Allocation{"y", 8192, 4096});
+  write_trace(trace, link);
+  EXPECT_TRUE(fs::is_symlink(link));
+  EXPECT_GT(fs::file_size(place), size);
+  EXPECT_EQ(files(), 2);
+  // A full disk.
+  const auto full = folder / "full.warps";
+  fs::create_symlink("/dev/full", full);
+  EXPECT_THROW(write_trace(trace, full), Error);
+  EXPECT_TRUE(fs::is_character_file("/dev/full"));
+  EXPECT_EQ(files(), 3);
+  std::ofstream(place) << "a letter";
+  EXPECT_THROW(write_trace(trace, place), Error);
+  EXPECT_EQ(fs::file_size(place), 8U);
+  std::ofstream(place, std::ios::trunc).close();
+  write_trace(trace, place);
+  fs::remove_all(folder);
 }
 
 }  // namespace

@@ -9,9 +9,9 @@ from terrace.lab.experiment.ccnuma import STATIC
 from terrace.lab.experiment.ccnuma_figures import ORACLE
 
 from gpu_placement_lines.common import programs, study, trace
+from gpu_placement_lines.truths import page_cycles
 
 NEVER = 0xFFFFFFFF  # accesses
-PAGE_CYCLES = 2000  # more than a page takes that moves alone
 COLD = 0.05  # of the time, beside the cold misses that are counted
 
 
@@ -42,7 +42,7 @@ def free_first_touch() -> Measured:
         local = _core.simulate_gpu_share(about, path, 1.0)
         touched = _core.simulate_gpu_policy(about, path, "migrate-on-fault", shootdown=0, fault=0)
         cold = touched["seconds"] / local["seconds"] - 1
-        most = touched["moved_pages"] * PAGE_CYCLES / local["cycles"]
+        most = touched["moved_pages"] * page_cycles() / local["cycles"]
         same = [touched["counts"][key] == local["counts"][key] for key in ("l1_loads", "l1_stores")]
         holds = holds and all(same) and touched["demand_bytes"][1] == 0 and cold <= most + COLD
         lines.append(f"{name}: {cold:+.1%} of all local, {touched['moved_pages']} pages come")

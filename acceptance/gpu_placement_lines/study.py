@@ -7,14 +7,14 @@ from itertools import pairwise
 from typing import Any
 
 from harness import Line, Measured
-from terrace.lab.experiment.ccnuma import COMBINED, THRESHOLDS, Rule, touch
-from terrace.lab.experiment.ccnuma_figures import ORACLE, speedup
+from terrace.lab.experiment.ccnuma import COMBINED, OURS, THRESHOLDS, Rule, touch
+from terrace.lab.experiment.ccnuma_beyond import placed_seconds
+from terrace.lab.experiment.ccnuma_figures import ORACLE, REMOTE, speedup
 from terrace.lab.experiment.ccnuma_page import PUBLISHED, copied_speedup
 from terrace.lab.experiment.tables import geometric_mean
 
 from gpu_placement_lines.common import study
 
-OURS = "even"  # the names of our rules begin so
 # Published: the mean of all three rules, over copying before, and how far the oracle is above.
 COMBINED_MEAN, OVER_COPY, OF_ORACLE = 1.95, 1.06, 1.28
 NEAR = 0.10  # to the oracle
@@ -68,13 +68,13 @@ def _by_program() -> list[dict[str, Any]]:
         free, costly, ranged = (
             study().get(name, rule) for rule in (touch(1, shootdown=0), touch(1), touch(1, 128))
         )
-        ours = (
-            costly["seconds"] / free["seconds"] - 1,
-            ranged["without_shootdown"] / max(ranged["moved_pages"], 1),
-            1 - ranged["seconds"] / costly["seconds"],
-        )
+        cost = costly["seconds"] / free["seconds"] - 1
+        quiet = ranged["without_shootdown"] / max(ranged["moved_pages"], 1)
+        ours = (cost, quiet, cost * quiet)
         said = [f"{share} %" for share in PUBLISHED[name]] if name in PUBLISHED else ["", "", ""]
-        for what, own, theirs in zip(("shootdowns cost", "moves without", "time saved"), ours, said, strict=True):
+        for what, own, theirs in zip(
+            ("shootdowns cost", "moves without", "shootdown time saved"), ours, said, strict=True
+        ):
             row |= {what: f"{own:.1%}", f"{what}, published": theirs}
         rows.append(row)
     return rows
@@ -99,7 +99,7 @@ def bfs() -> Measured:
 
 def minife() -> Measured:
     """To lose is to take longer than over the link alone."""
-    rules = _thresholds(shootdown=100)
+    rules = _thresholds(shootdown=0)
     return Measured(_listed("minife", rules), speedup(study(), "minife", rules[0]) < 1)
 
 
@@ -117,23 +117,35 @@ def needle() -> Measured:
 
 
 def beyond() -> Measured:
-    """Shootdowns of 100 cycles."""
-    ours = [rule for rule in study().rules if rule.name.startswith(OURS)]
-    if not ours:
-        return Measured(f"not there: no rule of the study is called {OURS}", False)
-    lines, nearest = [], 1.0
-    for rule in ours:
-        for what, names in (("the paper's programs", _of_paper()), ("all programs", study().programs)):
-            mean, best = _mean(rule, names), _mean(ORACLE, names)
-            if names == study().programs:
-                nearest = min(nearest, 1 - mean / best)
-            lines.append(f"{rule.name}, {what}: {mean:.3f}x, the oracle {best:.3f}x, {1 - mean / best:.1%} below")
-        far = {
-            name: 1 - speedup(study(), name, rule) / speedup(study(), name, ORACLE) for name in study().programs
-        }
-        worst = sorted(far, key=lambda name: -far[name])[:3]
-        lines.append(f"{rule.name}, the farthest: " + ", ".join(f"{name} {far[name]:.1%}" for name in worst))
-    return Measured("\n".join(lines), nearest <= NEAR)
+    """Shootdowns of 100 cycles. Both are placed before the run: what the host takes to write that is counted, or
+    is not; it has to hold both ways. even-moves finds all pages beyond the link, as the paper's rules do, and the
+    oracle does not: no rule that begins there can come near it where data are used once."""
+    rules = {"even": OURS[0], "even-moves": OURS[1]}
+    lines, holds = [], True
+    for what, names in (("the paper's programs", _of_paper()), ("all programs", study().programs)):
+        for paid in (False, True):
+            best = _placed_mean(ORACLE, names, paid)
+            for label, rule in rules.items():
+                mean = _placed_mean(rule, names, paid)
+                if label == "even":
+                    holds = holds and mean >= (1 - NEAR) * best
+                words = "placement paid" if paid else "placement free"
+                lines.append(
+                    f"{label}, {what}, {words}: {mean:.3f}x, the oracle {best:.3f}x, {mean / best - 1:+.1%}"
+                )
+    far = {name: speedup(study(), name, OURS[0]) / speedup(study(), name, ORACLE) - 1 for name in study().programs}
+    worst = sorted(far, key=lambda name: far[name])[:3]
+    lines.append("even, the farthest: " + ", ".join(f"{name} {far[name]:+.1%}" for name in worst))
+    return Measured("\n".join(lines), holds)
+
+
+def _placed_mean(rule: Rule, names: Sequence[str], paid: bool) -> float:
+    """With the time that the host takes to write what a rule has placed in the GPU's own memory, or without."""
+    speeds = []
+    for name in names:
+        seconds = study().get(name, rule)["seconds"] + (placed_seconds(study(), name, rule) if paid else 0)
+        speeds.append(study().get(name, REMOTE)["seconds"] / seconds)
+    return geometric_mean(speeds) or 0.0
 
 
 LINES = [

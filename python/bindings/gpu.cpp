@@ -117,6 +117,7 @@ nb::dict as_dict(const RunCounts& run, const machine::Machine& machine) {
   std::vector<std::uint64_t> traffic;
   for (const auto& page : run.pages) traffic.push_back(page.accesses);
   out["page_accesses"] = traffic;
+  out["page_bytes"] = run.page_bytes;
   std::vector<std::uint64_t> numbers;
   for (const auto& page : run.pages) numbers.push_back(page.number);
   out["page_numbers"] = numbers;
@@ -188,16 +189,16 @@ void bind_gpu(nb::module_& module) {
       "A run with this share of the pages in the GPU's own memory, evenly spread.");
   module.def(
       "simulate_gpu_oracle",
-      [](const machine::Machine& machine, const std::string& path, const std::vector<std::uint64_t>& page_accesses,
+      [](const machine::Machine& machine, const std::string& path, const std::vector<std::uint64_t>& page_bytes,
          double share, const std::string& allocations, std::optional<std::uint64_t> memory) {
         const auto& gpu = gpu_of(machine);
         const auto most = capacities(machine, memory).front() / gpu.page_bytes;
-        NamedPages decider(oracle(page_accesses, share, most));
+        NamedPages decider(oracle(page_bytes, share, most));
         return as_dict(simulate(machine, gpu, {path, allocations}, decider, memory), machine);
       },
-      "machine"_a, "path"_a, "page_accesses"_a, nb::kw_only(), "share"_a, "allocations"_a = "",
+      "machine"_a, "path"_a, "page_bytes"_a, nb::kw_only(), "share"_a, "allocations"_a = "",
       "memory"_a = nb::none(),
-      "A run with the fewest pages, hottest first, that bring this share of the accesses to the GPU's own "
+      "A run with the fewest pages, hottest first, that bring this share of DRAM's traffic to the GPU's own "
       "memory.");
   module.def("gpu_policies", &strategy::gpu_policy_names, "The policies that simulate_gpu_policy knows.");
   module.def(
@@ -205,17 +206,19 @@ void bind_gpu(nb::module_& module) {
       [](const machine::Machine& machine, const std::string& path, const std::string& policy,
          std::uint32_t threshold, std::uint32_t range, bool balanced, bool evicts, bool reverses,
          std::optional<std::uint32_t> shootdown, const std::string& allocations,
-         std::optional<std::uint64_t> memory, std::optional<std::uint32_t> fault, bool by_kernel,
-         std::uint64_t every) {
+         std::optional<std::uint64_t> memory, std::optional<std::uint32_t> fault, std::optional<bool> drains,
+         bool by_kernel, std::uint64_t every) {
         auto gpu = with_shootdown(machine, shootdown);
         gpu.fault = fault.value_or(gpu.fault);
+        gpu.shootdown_drains = drains.value_or(gpu.shootdown_drains);
         const strategy::TouchRules rules{threshold, range, balanced, evicts, reverses};
         PolicyDecider decider(gpu, strategy::make_gpu_policy(policy, rules), capacities(machine, memory).front());
         return as_dict(simulate(machine, gpu, {path, allocations}, decider, memory, {by_kernel, every}), machine);
       },
       "machine"_a, "path"_a, "policy"_a, nb::kw_only(), "threshold"_a = 1, "range"_a = 0, "balanced"_a = false,
       "evicts"_a = false, "reverses"_a = false, "shootdown"_a = nb::none(), "allocations"_a = "",
-      "memory"_a = nb::none(), "fault"_a = nb::none(), "by_kernel"_a = false, "every"_a = 0,
+      "memory"_a = nb::none(), "fault"_a = nb::none(), "drains"_a = nb::none(), "by_kernel"_a = false,
+      "every"_a = 0,
       "A run in which a policy moves pages; the rules from threshold to reverses are those of \"touch\".");
   module.def(
       "gpu_balance",

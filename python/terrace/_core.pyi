@@ -370,7 +370,7 @@ def simulate_gpu_share(
 def simulate_gpu_oracle(
     machine: Machine,
     path: str,
-    page_accesses: Sequence[int],
+    page_bytes: Sequence[int],
     *,
     share: float,
     allocations: str = "",
@@ -391,6 +391,7 @@ def simulate_gpu_policy(
     allocations: str = "",
     memory: int | None = None,
     fault: int | None = None,
+    drains: bool | None = None,
     by_kernel: bool = False,
     every: int = 0,
 ) -> dict[str, Any]: ...

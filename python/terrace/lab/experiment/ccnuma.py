@@ -7,7 +7,7 @@ Each program is run once for its results and its trace; every rule replays the t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from terrace import _core
 from terrace.errors import TerraceError
 from terrace.lab.experiment.cells import document, write_whole
 from terrace.lab.experiment.gpu_laws import broken_laws
+from terrace.lab.experiment.gpu_machine import page_bytes
 from terrace.lab.experiment.runner import Work
 from terrace.lab.experiment.warp_study import WarpStudy
 
@@ -39,14 +40,19 @@ class Rule:
     balanced: bool = False
     shootdown: int = 0  # cycles
     reverses: bool = False
+    evicts: bool = False
+    drains: bool = False  # SMs stand still until what is under way to the page is done, too
+    room: int = 100  # % of the program's pages in the GPU's own memory
 
     @property
     def name(self) -> str:
         """Unique, and fit for a path."""
         if self.kind in PLACEMENTS:
-            return self.kind
+            return self.kind + (f"-room-{self.room}" if self.room < 100 else "")
         numbers = f"-{self.threshold}-range-{self.range}" if self.kind == "touch" else ""
-        words = ("-balanced" if self.balanced else "") + ("-reverses" if self.reverses else "")
+        words = "".join(
+            f"-{word}" for word in ("balanced", "reverses", "evicts", "drains") if getattr(self, word)
+        ) + (f"-room-{self.room}" if self.room < 100 else "")
         return f"{self.kind}{numbers}{words}-shootdown-{self.shootdown}"
 
 
@@ -66,13 +72,27 @@ OURS = (policy("even"), policy("even-moves"))
 TODAYS = (policy("migrate-on-fault"), policy("unified-memory"), policy("access-counters"))
 TIERING = tuple(policy(name) for name in ("kernel-tiering", "alto", "colloid", "memtis"))
 REVERSING = Rule("touch", 1, 128, True, 100, True)
+DRAINING = tuple(replace(rule, drains=True) for rule in COMBINED)
+# Of what the program uses, half has room.
+HALF = tuple(
+    replace(rule, room=50)
+    for rule in (
+        Rule("local"),
+        Rule("oracle"),
+        Rule("touch", 1, 0, False, 100, False, True),
+        Rule("touch", 1, 128, True, 100, False, True),
+        OURS[0],
+        TODAYS[1],
+        TODAYS[2],
+    )
+)
 
 
 def rules(small: bool) -> list[Rule]:
     """All that the figures ask for, "remote" first, each once."""
     thresholds, ranges = ((1, 64), (0, 64, 128)) if small else (THRESHOLDS, RANGES)
     shootdowns = (0, 100) if small else SHOOTDOWNS
-    asked = [*STATIC, *COMBINED, *OURS, *TODAYS, *TIERING, REVERSING]
+    asked = [*STATIC, *COMBINED, *OURS, *TODAYS, *TIERING, REVERSING, *DRAINING, *HALF]
     asked += [touch(threshold, shootdown=0) for threshold in thresholds]
     asked += [touch(1, shootdown=cycles) for cycles in shootdowns]
     asked += [touch(threshold, span) for threshold in thresholds for span in ranges]
@@ -135,9 +155,13 @@ def answer(study: Study, program: str, rule: Rule) -> None:
     """Simulates the program under the rule and keeps what came of it."""
     machine = study.machine()
     trace = str(study.trace(program))
+    memory = None
+    if rule.room < 100:
+        pages = len(study.get(program, Rule(FIRST))["page_bytes"])
+        memory = pages * rule.room // 100 * page_bytes(machine)
     if rule.kind == "oracle":
-        before = study.get(program, Rule(FIRST))["page_accesses"]
-        run = _core.simulate_gpu_oracle(machine, trace, before, share=_core.gpu_balance(machine))
+        before = study.get(program, Rule(FIRST))["page_bytes"]
+        run = _core.simulate_gpu_oracle(machine, trace, before, share=_core.gpu_balance(machine), memory=memory)
     elif rule.kind not in PLACEMENTS:
         run = _core.simulate_gpu_policy(
             machine,
@@ -147,15 +171,20 @@ def answer(study: Study, program: str, rule: Rule) -> None:
             range=rule.range,
             balanced=rule.balanced,
             reverses=rule.reverses,
+            evicts=rule.evicts,
+            drains=rule.drains,
             shootdown=rule.shootdown,
+            memory=memory,
         )
     else:
         shares = {"remote": 0.0, "local": 1.0, "interleave": _core.gpu_balance(machine)}
-        run = _core.simulate_gpu_share(machine, trace, shares[rule.kind])
+        run = _core.simulate_gpu_share(machine, trace, shares[rule.kind], memory=memory)
     if broken := broken_laws(run):
         raise TerraceError(f"the simulator lost something in {program} under {rule.name}: {'; '.join(broken)}")
     if rule.kind != FIRST:
-        run["page_accesses"] = run["page_numbers"] = []  # the same pages, and the first run has them
+        run["page_accesses"] = run["page_bytes"] = run[
+            "page_numbers"
+        ] = []  # the same pages, and the first run has them
     run["traffic"] = thinned(run["traffic"])
     for level in run["camat"].values():
         level.pop("each")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from terrace import _core
-from terrace.lab.experiment.ccnuma import COMBINED, OURS, REVERSING, TIERING, TODAYS, Rule, Study
+from terrace.lab.experiment.ccnuma import COMBINED, HALF, OURS, REVERSING, TIERING, TODAYS, Rule, Study
 from terrace.lab.experiment.ccnuma_figures import (
     BY_BANDWIDTH,
     LOCAL,
@@ -74,6 +74,30 @@ def _means(table: Table) -> Picture:
         [column for _, column in known], [value for value, _ in known], colours, "speed, 1 = over the link"
     )
     return Picture(table.name, "Geometric means over all programs", chart)
+
+
+def half_the_room(study: Study) -> Section:
+    """What policies do where not all has room."""
+    labels = {
+        "local while there is room": HALF[0],
+        "oracle": HALF[1],
+        "threshold 1, evicting": HALF[2],
+        "all combined, evicting": HALF[3],
+        **{rule.kind: rule for rule in HALF[4:]},
+    }
+    rows: list[Row] = [
+        {"program": name, **{label: speedup(study, name, rule) for label, rule in labels.items()}}
+        for name in study.programs
+    ]
+    table = Table("half", "Speed where half of the pages have room, 1 = over the link", with_mean(rows))
+    return Section(
+        "Half of the room",
+        "The GPU's own memory has room for half of what the program uses. A page that finds no room sends back "
+        "the one that came first; unified-memory sends back whole blocks of 2 MiB, the one that was allocated "
+        "first.",
+        pictures=[_means(table)],
+        tables=[table],
+    )
 
 
 def beyond(study: Study) -> Section:

@@ -78,7 +78,7 @@ def hot_pages(study: Study) -> Picture:
     page = page_bytes(study.machine())
     for name in _chosen(study):
         run = study.get(name, REMOTE)
-        ranked = sorted(zip(run["page_accesses"], run["page_numbers"], strict=True), key=lambda page: -page[0])
+        ranked = sorted(zip(run["page_bytes"], run["page_numbers"], strict=True), key=lambda page: -page[0])
         lowest = min(run["page_numbers"])
         step = max(1, len(ranked) // POINTS)
         across = [100 * i / len(ranked) for i in range(0, len(ranked), step)]

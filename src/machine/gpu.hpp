@@ -83,6 +83,7 @@ struct Gpu {
   std::uint32_t shootdown = 0;    // all SMs stand still for so long
   bool shootdown_drains = false;  // and until no access to the page is under way
   std::uint32_t page_copies = 0;  // at once
+  std::uint32_t notice = 0;       // until a move begins that accesses asked for: who moves has to hear of it
   std::uint32_t fault = 0;        // what the driver takes for a batch of faults, but for moves
   std::uint32_t fault_batch = 0;  // most faults of one
 

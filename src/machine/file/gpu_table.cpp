@@ -43,6 +43,7 @@ constexpr std::array k_gpu_numbers{
     Number<Gpu>{"walkers", &Gpu::walkers},
     Number<Gpu>{"shootdown", &Gpu::shootdown, 0},
     Number<Gpu>{"page_copies", &Gpu::page_copies},
+    Number<Gpu>{"notice", &Gpu::notice, 0},
     Number<Gpu>{"fault", &Gpu::fault, 0},
     Number<Gpu>{"fault_batch", &Gpu::fault_batch},
 };

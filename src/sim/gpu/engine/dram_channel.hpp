@@ -1,7 +1,8 @@
 // A channel of DRAM: a data bus, and banks with one open row each. Of the requests in its queue the oldest that
 // finds its row open goes first, else the oldest (FR-FCFS: Rixner et al., "Memory access scheduling", ISCA 2000);
 // rows are opened beside the transfers of other banks. Refresh and turns of the bus between reads and writes take
-// their time. Not modelled: limits on activations of several banks.
+// their time, and so do activations one after the other. Not modelled: the limit to four of them in a window
+// (FAW).
 //
 // Times are in core cycles with fractions, since bus and commands have clocks of their own.
 #pragma once

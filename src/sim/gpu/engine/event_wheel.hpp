@@ -27,6 +27,7 @@ enum class EventKind : std::uint8_t {
   go_on,        // the SMs issue again, after a shootdown
   policy,       // an interval is over
   kernel,       // the next kernel begins
+  moves,        // the next page may move
   faults,       // the driver has handled a batch of them
 };
 

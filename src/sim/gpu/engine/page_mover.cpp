@@ -18,15 +18,15 @@ PageMover::PageMover(const machine::Gpu& gpu, EventWheel& events, MemorySide& me
       leaving_(gpu.memories.size()),
       limit_(gpu.page_copies) {}
 
-void PageMover::ask(std::uint32_t page, std::uint8_t memory) {
-  if (!pages_[page].asked) queue_.push_back(page);
+void PageMover::ask_from(Cycle at, std::uint32_t page, std::uint8_t memory) {
+  if (!pages_[page].asked) queue_.push_back({page, at});
   pages_.ask(page, memory);
 }
 
 void PageMover::limit(std::uint32_t pages) {
   limit_ = pages;
   if (limit_ != 0) return;
-  for (const auto page : queue_) stays(page);
+  for (const auto& asked : queue_) stays(asked.page);
 }
 
 void PageMover::settle(std::span<const std::uint32_t> pages) {
@@ -52,7 +52,11 @@ void PageMover::stays(std::uint32_t page) {
 
 void PageMover::start() {
   while (active_ < limit_ && !queue_.empty()) {
-    const auto number = queue_.front();
+    const auto [number, from] = queue_.front();
+    if (from > events_.now()) {
+      events_.at(from, {EventKind::moves, 0, 0});
+      return;
+    }
     const auto& page = pages_[number];
     const auto memory = page.asked_for;
     const bool wanted = !page.moving && page.memory != memory;

@@ -46,7 +46,11 @@ class PageMover {
             MoverListener& listener, std::vector<std::uint64_t> capacity, bool far_mapped = true);
 
   // Of one that was asked for and has not begun, the last call counts.
-  void ask(std::uint32_t page, std::uint8_t memory);
+  void ask(std::uint32_t page, std::uint8_t memory) { ask_from(events_.now(), page, memory); }
+  // Because of accesses: it begins no sooner than whoever moves has heard of them.
+  void ask_by_touch(std::uint32_t page, std::uint8_t memory) {
+    ask_from(events_.now() + gpu_.notice, page, memory);
+  }
   // So many pages are copied at once, from now on; 0: none begins, and who waits for one accesses it where it is.
   void limit(std::uint32_t pages);
   // The GPU's next access to each of these pages is a fault: one shootdown for all of them.
@@ -78,6 +82,11 @@ class PageMover {
     std::uint32_t move = 0;
     std::uint64_t offset = 0;
   };
+  struct Asked {
+    std::uint32_t page = 0;
+    Cycle from = 0;  // when it may begin
+  };
+  void ask_from(Cycle at, std::uint32_t page, std::uint8_t memory);
   void begin(std::uint32_t page, std::uint8_t memory);
   void stays(std::uint32_t page);
   void copy(std::uint32_t move);
@@ -92,7 +101,7 @@ class PageMover {
   std::vector<std::uint64_t> capacity_;
   bool far_mapped_;
   std::vector<std::uint32_t> leaving_;  // pages on their way out, by memory
-  std::deque<std::uint32_t> queue_;     // pages
+  std::deque<Asked> queue_;
   Pool<Move> moves_;
   std::vector<std::uint32_t> undrained_;  // moves
   Pool<Line> lines_;

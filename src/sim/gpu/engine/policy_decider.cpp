@@ -44,7 +44,7 @@ void PolicyDecider::added(std::uint32_t first, std::uint32_t count, const PageTa
 void PolicyDecider::touched(std::uint32_t page, const PageTable&, PageMover& mover) {
   strategy::PolicyChoice choice;
   policy_->touched(page, tiers(), choice);
-  carry_out(choice, mover);
+  carry_out(choice, mover, true);
 }
 
 void PolicyDecider::faulted(std::span<const std::uint32_t> pages, Cycle now, PageMover& mover) {
@@ -123,10 +123,13 @@ strategy::Tiers PolicyDecider::tiers() const {
   return tiers;
 }
 
-void PolicyDecider::carry_out(const strategy::PolicyChoice& choice, PageMover& mover) {
+void PolicyDecider::carry_out(const strategy::PolicyChoice& choice, PageMover& mover, bool by_touch) {
   if (choice.mover_share)
     mover.limit(static_cast<std::uint32_t>(std::lround(*choice.mover_share * gpu_.page_copies)));
-  for (const auto& move : choice.moves) mover.ask(move.chunk, move.to == gpu_.memories[0].place ? 0 : 1);
+  for (const auto& move : choice.moves) {
+    const std::uint8_t memory = move.to == gpu_.memories[0].place ? 0 : 1;
+    by_touch ? mover.ask_by_touch(move.chunk, memory) : mover.ask(move.chunk, memory);
+  }
 }
 
 }  // namespace terrace::sim::gpu

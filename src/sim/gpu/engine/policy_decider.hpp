@@ -36,7 +36,7 @@ class PolicyDecider final : public PageDecider {
  private:
   [[nodiscard]] strategy::Tiers tiers() const;
   [[nodiscard]] observe::PlaceLoad load_of(std::size_t memory, std::uint64_t bytes, Seconds length) const;
-  void carry_out(const strategy::PolicyChoice& choice, PageMover& mover);
+  void carry_out(const strategy::PolicyChoice& choice, PageMover& mover, bool by_touch = false);
 
   const machine::Gpu& gpu_;
   std::unique_ptr<strategy::Policy> policy_;

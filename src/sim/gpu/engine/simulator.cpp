@@ -145,6 +145,9 @@ void Simulator::handle(const Event& event) {
     case EventKind::policy:
       look_at_traffic();
       break;
+    case EventKind::moves:
+      mover_.start();
+      break;
     case EventKind::faults:
       handle_faults();
       break;

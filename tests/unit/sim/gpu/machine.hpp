@@ -56,6 +56,7 @@ inline machine::Gpu test_gpu() {
   gpu.walkers = 64;
   gpu.shootdown = 100;
   gpu.page_copies = 4;
+  gpu.notice = 1400;
   gpu.fault = 28'000;
   gpu.fault_batch = 256;
   gpu.memories = {test_memory(8, 200e9, 0), test_memory(4, 80e9, 100)};

@@ -84,6 +84,7 @@ TEST(GpuMoves, AreSoManyAtOnce) {
 TEST(GpuMoves, ShootdownsTakeTheirCyclesBehindTheDrain) {
   const auto trace = streaming(400);
   auto gpu = test_gpu();
+  gpu.notice = 0;
   for (const std::uint32_t cycles : {50U, 100U, 500U}) {
     gpu.shootdown = cycles;
     const auto stood = [&](bool drains) {
@@ -101,6 +102,26 @@ TEST(GpuMoves, ShootdownsTakeTheirCyclesBehindTheDrain) {
     const auto [drained, least] = stood(true);
     EXPECT_GT(drained, least);
   }
+}
+
+// A move that accesses ask for begins no sooner than who moves has heard of them: here behind the end.
+TEST(GpuMoves, AreHeardOfLater) {
+  const auto trace = streaming(400);
+  auto gpu = test_gpu();
+  const auto run_with = [&](PageDecider& decider) {
+    Replay replay(trace);
+    return Simulator(gpu, replay, decider, {k_all, k_all}).run();
+  };
+  SharedPages none(0);
+  const auto remote = run_with(none);
+  gpu.notice = static_cast<std::uint32_t>(2 * remote.cycles);
+  PolicyDecider late(gpu, std::make_unique<strategy::TouchPolicy>(strategy::TouchRules{1}), 1 << 30);
+  const auto run = run_with(late);
+  EXPECT_EQ(run.cycles, remote.cycles);
+  EXPECT_EQ(run.mover.moved_pages, 400U);
+  gpu.notice = 0;
+  PolicyDecider at_once(gpu, std::make_unique<strategy::TouchPolicy>(strategy::TouchRules{1}), 1 << 30);
+  EXPECT_NE(run_with(at_once).cycles, remote.cycles);
 }
 
 TEST(GpuMoves, StoresAreTouches) {

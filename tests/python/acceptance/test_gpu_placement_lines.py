@@ -97,8 +97,9 @@ def test_the_order_of_the_study(monkeypatch):
             self.placed = {ccnuma.Rule("oracle"): 1}
 
         def get(self, _name, rule):
-            return {"seconds": self.seconds.get(rule, 6.0), "copy_seconds": 1.0, "without_shootdown": 1,
-                    "moved_pages": 2, "page_accesses": [1, 1], "placed_pages": self.placed.get(rule, 0)}  # fmt: skip
+            placed = {"placed_pages": self.placed.get(rule, 0), "page_accesses": [1, 1], "copy_seconds": 1.0}
+            moved = {"without_shootdown": 1, "moved_pages": 2}
+            return {"seconds": self.seconds.get(rule, 6.0), **placed, **moved}
 
     answered = Answered()
     monkeypatch.setattr(study, "study", lambda: answered)

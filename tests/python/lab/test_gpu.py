@@ -27,6 +27,7 @@ def test_programs_are_listed():
     assert "needle" in done.stdout
     assert "Rodinia" in done.stdout
     assert {"bfs", "needle", "xsbench"} <= {program["name"] for program in answer()["programs"]}
+    assert all({"test", "paper"} <= set(program["sizes"]) for program in answer()["programs"])
 
 
 def test_help_names_every_policy():

@@ -228,8 +228,8 @@ def _savings(study: Study) -> Section:
     return Section(
         "Table II: what range expansion saves",
         "Shootdowns of 100 cycles: what they cost at threshold 1, the moves that need none when 128 neighbours go "
-        "along, and the product of the two, which is what the paper gives as run time saved: the time of shootdowns "
-        "that are avoided. The last column is what the whole rule saves, fetching before use included.",
+        "along, and the product of the two, which is what the paper gives as run time saved: the time of "
+        "shootdowns that are avoided. The last column is what the whole rule saves, fetching before use included.",
         tables=[table],
     )
 

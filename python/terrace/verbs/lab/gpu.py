@@ -198,7 +198,13 @@ def _check_rules(policy: str | None, threshold: int | None, ruled: bool, share: 
 def _list_programs(json: bool) -> None:
     programs = _core.gpu_programs()
     if json:
-        print_json({"programs": [{"name": n, "title": t, "source": s} for n, t, s, _ in programs]})
+        print_json(
+            {
+                "programs": [
+                    {"name": n, "title": t, "source": s, "sizes": dict(sizes)} for n, t, s, sizes in programs
+                ]
+            }
+        )
         return
     rows = table("program", "what", "source", left=(0, 1, 2))
     for name, title, source, _ in programs:

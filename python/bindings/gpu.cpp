@@ -15,6 +15,7 @@
 #include "core/error.hpp"
 #include "gpu_camat.hpp"
 #include "gpu_counts.hpp"
+#include "machine/file/gpu_variant.hpp"
 #include "machine/machine.hpp"
 #include "sim/gpu/engine/policy_decider.hpp"
 #include "sim/gpu/engine/simulator.hpp"
@@ -137,26 +138,6 @@ machine::Gpu with_shootdown(const machine::Machine& machine, std::optional<std::
   return gpu;
 }
 
-// The machine with another bandwidth of the memory beyond the link. A channel carries no more than one of the
-// GPU's own memory does: where it would have to, there are more of them.
-machine::Machine with_remote_bandwidth(const machine::Machine& machine, double bytes_per_second) {
-  gpu_of(machine);
-  if (!(bytes_per_second > 0)) throw Error(Code::invalid, "a bandwidth above 0 is needed");
-  auto parts = machine.parts();
-  auto& gpu = parts.gpus.front();
-  const auto& own = gpu.memories.front();
-  auto& remote = gpu.memories.back();
-  remote.bytes_per_second = bytes_per_second;
-  const auto needed = std::ceil(bytes_per_second * own.channels / own.bytes_per_second);
-  remote.channels = std::max(remote.channels, static_cast<std::uint32_t>(needed));
-  for (auto& path : parts.paths)
-    if (path.initiator == gpu.initiator && path.place == remote.place)
-      path.read = path.write = BytesPerSecond{remote.reached_bytes_per_second()};
-  std::erase_if(parts.copies,
-                [&](const auto& copy) { return copy.from == remote.place || copy.to == remote.place; });
-  return machine::Machine(std::move(parts));
-}
-
 }  // namespace
 
 void bind_gpu(nb::module_& module) {
@@ -229,8 +210,13 @@ void bind_gpu(nb::module_& module) {
         return gpu.memories.front().reached_bytes_per_second() / all;
       },
       "machine"_a, "The share of all bandwidth that the GPU's own memory has.");
-  module.def("gpu_with_remote_bandwidth", &with_remote_bandwidth, "machine"_a, "bytes_per_second"_a,
-             "The machine with another bandwidth of the memory beyond the GPU's link.");
+  module.def(
+      "gpu_with_remote_bandwidth",
+      [](const machine::Machine& machine, double bytes_per_second) {
+        return machine::with_remote_bandwidth(machine, BytesPerSecond{bytes_per_second});
+      },
+      "machine"_a, "bytes_per_second"_a,
+      "The machine with another bandwidth of the memory beyond the GPU's link.");
 }
 
 }  // namespace terrace::python

@@ -29,28 +29,11 @@ std::uint64_t misplaced(const std::vector<Page>& pages) {
 
 nb::dict gpu_counts(const RunCounts& run, std::uint64_t page_bytes) {
   ProcessorCounts sms;
-  for (const auto& processor : run.processors) {
-    sms.loads += processor.loads;
-    sms.load_hits += processor.load_hits;
-    sms.load_merges += processor.load_merges;
-    sms.atomics += processor.atomics;
-    sms.stores += processor.stores;
-  }
+  for (const auto& processor : run.processors) sms += processor;
   SliceCounts slices;
-  for (const auto& slice : run.slices) {
-    slices.reads += slice.reads;
-    slices.writes += slice.writes;
-    slices.fetched_sectors += slice.fetched_sectors;
-    slices.written_sectors += slice.written_sectors;
-  }
+  for (const auto& slice : run.slices) slices += slice;
   DramCounts dram;
-  for (const auto& channel : run.channels) {
-    dram.fill_bytes += channel.fill_bytes;
-    dram.write_back_bytes += channel.write_back_bytes;
-    dram.move_read_bytes += channel.move_read_bytes;
-    dram.move_write_bytes += channel.move_write_bytes;
-    dram.record_bytes += channel.record_bytes;
-  }
+  for (const auto& channel : run.channels) dram += channel;
   nb::dict out;
   out["l1_loads"] = sms.loads;
   out["l1_hits"] = sms.load_hits;

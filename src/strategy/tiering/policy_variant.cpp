@@ -1,6 +1,7 @@
 // See policy_variant.hpp.
 #include "strategy/tiering/policy_variant.hpp"
 
+#include "core/error.hpp"
 #include "strategy/tiering/ask_within_room.hpp"
 #include "strategy/tiering/first_fit.hpp"
 
@@ -47,6 +48,9 @@ class PolicyStrategy final : public Strategy {
 }  // namespace
 
 std::unique_ptr<Strategy> start_policy(std::unique_ptr<Policy> policy, const Context& context) {
+  if (const auto needs = policy->needs(); needs.touches != 0 || needs.faults)
+    throw Error(Code::unsupported,
+                "this policy goes by touches or faults, which a processor does not tell; it is for GPUs");
   return std::make_unique<PolicyStrategy>(std::move(policy), context);
 }
 

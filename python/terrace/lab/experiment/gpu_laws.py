@@ -19,6 +19,7 @@ def broken_laws(run: Mapping[str, Any]) -> list[str]:
         ("moved pages = bytes that were written for it", counts["copied_bytes"], counts["dram_move_write_bytes"]),
         ("L2 misses + write-backs + moves = DRAM bytes", *_dram_bytes(run)),
         ("samples = bytes that were written down", run["samples"] // 16 * 128, counts["record_bytes"]),
+        ("traffic of all pages = bytes of demand", sum(run["page_bytes"]), sum(run["demand_bytes"])),
         ("pages in another's frame or in none = 0", counts["misplaced_pages"], 0),
     ]
     return [f"{law}: {left} and {right}" for law, left, right in laws if left != right]

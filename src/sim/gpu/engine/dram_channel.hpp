@@ -33,6 +33,7 @@ struct DramCounts {
   std::uint64_t record_bytes = 0;  // samples that the GPU leaves
   std::uint64_t transfers = 0;     // less activations: those that found their row open
   std::uint64_t activations = 0;
+  DramCounts& operator+=(const DramCounts& other);
   [[nodiscard]] std::uint64_t demand_bytes() const { return fill_bytes + write_back_bytes; }
   [[nodiscard]] std::uint64_t move_bytes() const { return move_read_bytes + move_write_bytes; }
 };

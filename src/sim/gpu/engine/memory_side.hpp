@@ -38,6 +38,8 @@ struct SliceCounts {
   std::uint64_t writes = 0;
   std::uint64_t fetched_sectors = 0;  // from the channel
   std::uint64_t written_sectors = 0;  // back to it
+
+  SliceCounts& operator+=(const SliceCounts& other);
 };
 
 class MemorySide {

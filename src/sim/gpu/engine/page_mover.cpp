@@ -54,7 +54,7 @@ void PageMover::start() {
   while (active_ < limit_ && !queue_.empty()) {
     const auto [number, from] = queue_.front();
     if (from > events_.now()) {
-      events_.at(from, {EventKind::moves, 0, 0});
+      if (std::exchange(wakes_at_, from) != from) events_.at(from, {EventKind::moves, 0, 0});
       return;
     }
     const auto& page = pages_[number];

@@ -102,6 +102,7 @@ class PageMover {
   bool far_mapped_;
   std::vector<std::uint32_t> leaving_;  // pages on their way out, by memory
   std::deque<Asked> queue_;
+  Cycle wakes_at_ = 0;  // for the first of the queue
   Pool<Move> moves_;
   std::vector<std::uint32_t> undrained_;  // moves
   Pool<Line> lines_;

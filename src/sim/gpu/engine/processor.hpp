@@ -35,6 +35,8 @@ struct ProcessorCounts {
   std::uint64_t load_merges = 0;
   std::uint64_t stores = 0;   // line parts
   std::uint64_t atomics = 0;  // line parts
+
+  ProcessorCounts& operator+=(const ProcessorCounts& other);
 };
 
 // Told by SMs while they run.

@@ -173,6 +173,8 @@ void Simulator::handle(const Event& event) {
   kernels_.back().end = events_.now();
   if (wanted_.by_kernel) by_kernel_.end_one(kernel_.name, events_.now(), camat(events_.now()));
   if (next_kernel()) return;
+  note_traffic();
+  traffic_.push_back(traffic_now());
   ended_ = true;
   memory_.write_back_all();
 }
@@ -237,13 +239,19 @@ void Simulator::moved(std::uint32_t page) {
   decider_.moved(page, pages_[page].memory);
 }
 
-// Where nothing has happened since, as often as cycles have passed.
-void Simulator::note_traffic() {
+Traffic Simulator::traffic_now() const {
   Traffic now;
+  now.at = events_.now();
   for (std::uint32_t m = 0; m < gpu_.memories.size(); ++m) {
     now.demand.push_back(memory_.demand_bytes(m));
     now.moves.push_back(memory_.move_bytes(m));
   }
+  return now;
+}
+
+// Where nothing has happened since, as often as cycles have passed.
+void Simulator::note_traffic() {
+  auto now = traffic_now();
   for (; traffic_.size() * k_traffic_cycles <= events_.now(); traffic_.push_back(now))
     now.at = traffic_.size() * k_traffic_cycles;
 }

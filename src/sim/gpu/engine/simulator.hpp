@@ -34,7 +34,7 @@ struct Traffic {
   std::vector<std::uint64_t> demand;  // by the GPU's accesses
   std::vector<std::uint64_t> moves;
 };
-// Between two of them: as often as the paper samples bandwidths.
+// Between two of them, but for the last, at the end: as often as the paper samples bandwidths.
 inline constexpr Cycle k_traffic_cycles = 10'000;
 
 // The whole run, and what it is made of.
@@ -88,6 +88,7 @@ class Simulator final : public ProcessorListener, public MoverListener {
   void handle_faults();
   void sample(std::uint32_t page, bool write);
   void end_stretches();
+  [[nodiscard]] Traffic traffic_now() const;
   void note_traffic();
   CamatLevels camat(Cycle at);
   RunCounts counts();

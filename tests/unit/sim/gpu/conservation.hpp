@@ -43,34 +43,14 @@ inline void expect_parts_add_up(const std::vector<CamatPart>& parts, const Camat
 
 inline void expect_conserved(const RunCounts& run, std::uint64_t instructions, std::uint64_t page_bytes = 4096) {
   ProcessorCounts sms;
-  for (const auto& processor : run.processors) {
-    sms.accesses += processor.accesses;
-    sms.loads += processor.loads;
-    sms.load_hits += processor.load_hits;
-    sms.load_merges += processor.load_merges;
-    sms.atomics += processor.atomics;
-    sms.stores += processor.stores;
-    sms.instructions += processor.instructions;
-  }
+  for (const auto& processor : run.processors) sms += processor;
   EXPECT_EQ(sms.instructions, instructions);
   SliceCounts slices;
-  for (const auto& slice : run.slices) {
-    slices.reads += slice.reads;
-    slices.writes += slice.writes;
-    slices.fetched_sectors += slice.fetched_sectors;
-    slices.written_sectors += slice.written_sectors;
-  }
+  for (const auto& slice : run.slices) slices += slice;
   EXPECT_EQ(sms.loads - sms.load_hits - sms.load_merges + sms.atomics, slices.reads);
   EXPECT_EQ(sms.stores, slices.writes);
   DramCounts dram;
-  for (const auto& channel : run.channels) {
-    dram.fill_bytes += channel.fill_bytes;
-    dram.write_back_bytes += channel.write_back_bytes;
-    dram.move_read_bytes += channel.move_read_bytes;
-    dram.move_write_bytes += channel.move_write_bytes;
-    dram.record_bytes += channel.record_bytes;
-    dram.transfers += channel.transfers;
-  }
+  for (const auto& channel : run.channels) dram += channel;
   EXPECT_EQ(dram.fill_bytes, slices.fetched_sectors * k_sector_bytes);
   EXPECT_EQ(dram.write_back_bytes, slices.written_sectors * k_sector_bytes);
   // What accesses fetched and made dirty, page by page: nothing dirty is lost.
@@ -80,7 +60,7 @@ inline void expect_conserved(const RunCounts& run, std::uint64_t instructions, s
   EXPECT_EQ(dram.move_write_bytes, run.mover.moved_pages * page_bytes);
   // Traffic over time ends at no more than the whole.
   for (std::size_t i = 0; i < run.traffic.size(); ++i) {
-    EXPECT_EQ(run.traffic[i].at, i * k_traffic_cycles);
+    EXPECT_EQ(run.traffic[i].at, i + 1 < run.traffic.size() ? i * k_traffic_cycles : run.cycles);
     const auto sum = run.traffic[i].demand[0] + run.traffic[i].demand[1];
     EXPECT_LE(sum, dram.fill_bytes + dram.write_back_bytes);
     if (i > 0) {

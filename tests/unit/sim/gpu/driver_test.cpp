@@ -15,6 +15,7 @@
 #include "sim/gpu/engine/simulator.hpp"
 #include "sim/gpu/simt/device.hpp"
 #include "strategy/tiering/gpu_policies.hpp"
+#include "strategy/tiering/policy_variant.hpp"
 #include "strategy/tiering/unified_memory.hpp"
 #include "traces.hpp"
 
@@ -196,6 +197,13 @@ TEST(GpuPolicies, OfProcessorsGetTheirSamples) {
   for (const auto& page : memtis.pages) asked += page.accesses;
   EXPECT_EQ(memtis.samples, asked / 199);
   EXPECT_GT(memtis.mover.moved_pages, 0U);
+}
+
+// What a processor does not tell, a strategy on a processor refuses, and does not wait for in vain.
+TEST(GpuPolicies, ByTouchesOrFaultsAreNotForProcessors) {
+  const strategy::Context none{};
+  for (const std::string name : {"touch", "migrate-on-fault", "even"})
+    EXPECT_THROW(static_cast<void>(strategy::start_policy(strategy::make_gpu_policy(name, {}), none)), Error);
 }
 
 TEST(GpuPolicies, AreFoundByName) {

@@ -12,6 +12,7 @@
 #include "sim/gpu/engine/policy_decider.hpp"
 #include "sim/gpu/engine/simulator.hpp"
 #include "strategy/tiering/even_policy.hpp"
+#include "strategy/tiering/gpu_policies.hpp"
 #include "strategy/tiering/touch_policy.hpp"
 #include "traces.hpp"
 
@@ -141,6 +142,56 @@ TEST(GpuMoves, StoresAreTouches) {
   Replay replay(trace);
   Simulator(gpu, replay, decider, {k_all, k_all}).run();
   EXPECT_EQ(decider.told, 4);
+}
+
+// Who waits for a page walks again once it is there: a first walk that finds a fault, and one behind it.
+TEST(GpuMoves, WhoWaitedWalksAgain) {
+  KeptTrace trace;
+  Device device(trace);
+  auto x = device.array<float>("x", 32);
+  device.launch({"once", 1, 32}, [&](Thread& t) { static_cast<void>(t.load(x, t.thread()) + 1.0F); });
+  auto gpu = test_gpu();
+  const auto cycles = [&](std::uint32_t walk) {
+    gpu.walk_latency = walk;
+    PolicyDecider decider(gpu, strategy::make_gpu_policy("migrate-on-fault", {}), 1 << 30);
+    Replay replay(trace);
+    const auto run = Simulator(gpu, replay, decider, {k_all, k_all}).run();
+    EXPECT_EQ(run.faults.faults, 1U);
+    return run.cycles;
+  };
+  EXPECT_EQ(cycles(1100) - cycles(100), 2000U);
+}
+
+// The oldest warp has a thousand times as much to do as each of the others, which begin beside it. As it goes
+// first whenever it can, they do not hold it up, and the kernel takes what it would take alone.
+TEST(GpuScheduling, TheOldestGoesFirst) {
+  const auto kernel = [](std::int32_t warps) {
+    KeptTrace trace;
+    Device device(trace);
+    device.launch({"uneven", 1, 32 * warps}, [&](Thread& t) {
+      auto x = t.own(1.0F);
+      if (t.thread() >= 32) {
+        static_cast<void>(x + 1.0F);
+        return;
+      }
+      for (const auto i : t.range(0, 1000)) {
+        static_cast<void>(i);
+        x = x + 1.0F;
+      }
+    });
+    return trace;
+  };
+  auto gpu = test_gpu();
+  gpu.schedulers = 1;
+  const auto cycles = [&](std::int32_t warps) {
+    const auto trace = kernel(warps);
+    Replay replay(trace);
+    SharedPages none(1);
+    return Simulator(gpu, replay, none, {k_all, k_all}).run().cycles;
+  };
+  const auto alone = cycles(1);
+  EXPECT_GT(alone, 8000U);
+  EXPECT_EQ(cycles(32), alone);
 }
 
 // --- rows of DRAM ---

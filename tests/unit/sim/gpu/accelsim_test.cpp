@@ -293,6 +293,9 @@ TEST_F(AccelSim, ListsNameFilesThatAreThere) {
   const auto good = k_head + cta("", "") + cta("", "");
   write("kernelslist.g", "kernel-1.traceg\nkernel-9.traceg\n");
   EXPECT_PRED2(ends_with, complaint(good), "kernelslist.g, byte 16: there is no file kernel-9.traceg");
+  const auto endless = "kernel-" + std::string(300, '1');
+  write("kernelslist.g", "kernel-1.traceg\n" + endless + "\n");
+  EXPECT_PRED2(ends_with, complaint(good), "kernelslist.g, byte 16: there is no file " + endless);
   write("kernelslist.g", "");
   EXPECT_PRED2(ends_with, complaint(good), "kernelslist.g, byte 0: the list names no kernel");
 }

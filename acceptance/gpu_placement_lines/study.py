@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from harness import Line, Measured
+from terrace.lab.experiment import ccnuma_iterations
 from terrace.lab.experiment.ccnuma import COMBINED, OURS, THRESHOLDS, Rule, touch
 from terrace.lab.experiment.ccnuma_beyond import placed_seconds
 from terrace.lab.experiment.ccnuma_figures import ORACLE, REMOTE, speedup
@@ -55,7 +56,26 @@ def order() -> Measured:
             f"{means['+ balancing'] / copied:.2f}x of copying before ({OVER_COPY}x), the oracle "
             f"{means['oracle'] / means['+ balancing'] - 1:.0%} above ({OF_ORACLE - 1:.0%})"
         )
+    lines += _longer()
     return Measured("\n".join(lines), holds, _by_program())
+
+
+def _longer() -> list[str]:
+    """The same of the programs that iterate, whose iterations the study cuts."""
+    longer = ccnuma_iterations.Iterations(study())
+    if longer.missing():
+        return []
+    words = ("as cut", f"{ccnuma_iterations.TIMES} times as many", "each further one")
+    rules = ("threshold 1", "and range 128", "and balancing", "oracle")
+    means = [
+        {rule: geometric_mean([longer.speed(name, rule)[i] for name in longer.plain]) or 0.0 for rule in rules}
+        for i in range(len(words))
+    ]
+    return [
+        f"iterations of {len(longer.plain)} programs, {word}: "
+        + ", ".join(f"{rule} {mean:.3f}x" for rule, mean in at.items())
+        for word, at in zip(words, means, strict=True)
+    ]
 
 
 def _by_program() -> list[dict[str, Any]]:

@@ -40,12 +40,14 @@ const machine::Gpu& gpu_of(const machine::Machine& machine) {
   return machine.parts().gpus.front();
 }
 
-std::string write_warps(const std::string& program, const std::string& size, const std::string& path) {
+std::string write_warps(const std::string& program, const std::string& size, const std::string& path,
+                        std::int64_t times) {
   const nb::gil_scoped_release others_may_run;
   const auto& found = find_gpu_program(program);
+  const auto numbers = found.numbers(size, times);
   WarpFileWriter writer(path);
   Device device(writer);
-  auto verdict = found.run(device, found.size(size).numbers);
+  auto verdict = found.run(device, numbers);
   writer.finish();
   return verdict;
 }
@@ -144,18 +146,19 @@ void bind_gpu(nb::module_& module) {
   module.def(
       "gpu_programs",
       [] {
-        std::vector<
-            std::tuple<std::string, std::string, std::string, std::vector<std::pair<std::string, std::string>>>>
+        std::vector<std::tuple<std::string, std::string, std::string,
+                               std::vector<std::pair<std::string, std::string>>, bool>>
             all;
         for (const auto* program : gpu_programs()) {
           std::vector<std::pair<std::string, std::string>> sizes;
           for (const auto& size : program->sizes()) sizes.emplace_back(size.name, size.about);
-          all.emplace_back(program->name(), program->title(), program->source(), std::move(sizes));
+          all.emplace_back(program->name(), program->title(), program->source(), std::move(sizes),
+                           program->iterations().has_value());
         }
         return all;
       },
-      "Name, title, source of each GPU program, and its sizes with what they are.");
-  module.def("write_warps", &write_warps, "program"_a, "size"_a, "path"_a,
+      "Name, title, source of each GPU program, its sizes with what they are, and whether it has iterations.");
+  module.def("write_warps", &write_warps, "program"_a, "size"_a, "path"_a, "times"_a = 1,
              "Runs a GPU program, checks its results, writes its trace; returns what was compared.");
   module.def(
       "simulate_gpu_share",

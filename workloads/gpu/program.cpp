@@ -24,6 +24,21 @@ const ProgramSize& GpuProgram::size(std::string_view name) const {
                                  listed(sizes(), [](const auto& size) { return size.name; }));
 }
 
+std::vector<std::int64_t> GpuProgram::numbers(std::string_view size, std::int64_t times) const {
+  auto numbers = this->size(size).numbers;
+  if (times == 1) return numbers;
+  const auto name = std::string(this->name());
+  const auto at = iterations();
+  if (!at)
+    throw Error(Code::invalid,
+                name + " does not repeat anything: it cannot run " + std::to_string(times) + " times as long");
+  if (times < 1 || times > k_most_times)
+    throw Error(Code::invalid, name + " can have 1 to " + std::to_string(k_most_times) +
+                                   " times as many iterations, not " + std::to_string(times));
+  numbers.at(*at) *= times;
+  return numbers;
+}
+
 const GpuProgram& find_gpu_program(std::string_view name) {
   for (const auto* program : gpu_programs())
     if (program->name() == name) return *program;

@@ -352,6 +352,7 @@ complete -c terrace -n '__terrace_at "lab experiment unimem"' -l source -r -F -d
 complete -c terrace -n '__terrace_at "lab experiment unimem"' -s h -l help -d 'Show this message and exit.'
 complete -c terrace -n '__terrace_at "lab gpu"' -s m -l machine -r -F -a '(__terrace_names machines)' -d 'Machine file with a [[gpu]], or name of a shipped one.'
 complete -c terrace -n '__terrace_at "lab gpu"' -l size -r -f -d 'Size of a program: test or paper; default: paper.'
+complete -c terrace -n '__terrace_at "lab gpu"' -l times -r -f -d 'N times as many iterations as the size has.'
 complete -c terrace -n '__terrace_at "lab gpu"' -l keep -r -f -a '(__terrace_files .warps)' -d 'Keep the program\'s trace.'
 complete -c terrace -n '__terrace_at "lab gpu"' -l allocations -r -F -d 'Where an Accel-Sim trace\'s data are.'
 complete -c terrace -n '__terrace_at "lab gpu"' -l share -r -f -d 'Share of the pages in the GPU\'s own memory; they stay.'

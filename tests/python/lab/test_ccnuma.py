@@ -11,10 +11,10 @@ import pytest
 from conftest import ROOT, charts_of
 from terrace import _core
 from terrace.errors import WrongCallError
-from terrace.lab.experiment import ccnuma, ccnuma_links, ccnuma_page, gpu_machine, made
+from terrace.lab.experiment import ccnuma, ccnuma_iterations, ccnuma_links, ccnuma_page, gpu_machine, made
 from terrace.lab.experiment.warp_study import chosen_programs
 
-PROGRAMS = "pathfinder,needle"
+PROGRAMS = "pathfinder,needle,hotspot"
 
 
 def run(folder, *words):
@@ -65,7 +65,8 @@ def test_every_figure_is_there(small):
     titles = re.findall("<h2>(.*?)</h2>", page)
     assert [title.partition(":")[0] for title in titles] == [
         *("Figure 2", "Figure 4", "Figure 5", "Figure 6", "Figure 7", "Table II", "Figure 8", "Figure 9"),
-        *("Figure 10", "Beyond the paper", "Half of the room", "Links up to today&#x27;s machines"),
+        *("Figure 10", "Beyond the paper", "Half of the room", "More iterations"),
+        "Links up to today&#x27;s machines",
     ]
     assert len(charts_of(page)) >= 8
     means = {row["rule"]: row for row in rows(small, "means")}
@@ -134,6 +135,26 @@ def test_tables_say_what_the_answers_say(small):
         assert camat["value"] == pytest.approx(parts)
     mean = ccnuma_page.geometric_mean([float(by_program[name]["oracle"]) for name in study.programs])
     assert float(by_program["geometric mean"]["oracle"]) == pytest.approx(mean)
+
+
+def test_further_iterations_are_what_a_longer_run_takes_more(small):
+    study = ccnuma.Study(small / "test", PROGRAMS.split(","), "test", True)
+    longer = ccnuma_iterations.Iterations(study)
+    assert (longer.plain, longer.programs) == (["hotspot"], ["hotspot@test@3"])
+    short, long = (
+        {rule: part.get(name, rule) for rule in longer.rules}
+        for part, name in ((study, "hotspot"), (longer, "hotspot@test@3"))
+    )
+    link = ccnuma.Rule("remote")
+    assert 2 < long[link]["instructions"] / short[link]["instructions"] < 3.2
+    for position, table in enumerate(("as in the study", "3 times as many", "each further one")):
+        programs = {row["program"]: row for row in rows(small, f"iterations-{position}")}
+        means = {row["iterations"]: row for row in rows(small, "iterations")}
+        for label, rule in ccnuma_iterations.RULES.items():
+            more = [run[link]["cycles"] for run in (short, long)], [run[rule]["cycles"] for run in (short, long)]
+            of_link, of_rule = [one[position] if position < 2 else one[1] - one[0] for one in more]
+            assert float(programs["hotspot"][label]) == pytest.approx(of_link / of_rule)
+            assert float(means[table][label]) == pytest.approx(of_link / of_rule)
 
 
 def test_it_goes_on_where_it_stopped(small):
@@ -286,7 +307,7 @@ def test_links_say_what_the_answers_say(small):
     for name, rule in ccnuma_links.RULES.items():
         speeds = [
             study.get(program, ccnuma.Rule("local"))["cycles"] / study.get(program, rule)["cycles"]
-            for program in study.programs
+            for program in ccnuma_links.FEW_PROGRAMS
         ]
         mean = ccnuma_page.geometric_mean(speeds)
         assert float(base[name]) == float(swept["80"][name]) == pytest.approx(mean)

@@ -30,6 +30,15 @@ def test_programs_are_listed():
     assert all({"test", "paper"} <= set(program["sizes"]) for program in answer()["programs"])
 
 
+def test_more_iterations():
+    plain, longer = (answer("srad_v1", "--size", "test", "--times", times) for times in (1, 3))
+    assert plain["instructions"] < longer["instructions"] < 3 * plain["instructions"]
+    assert len(plain["page_numbers"]) == len(longer["page_numbers"])
+    iterate = {program["name"] for program in answer()["programs"] if program["iterates"]}
+    assert "srad_v1" in iterate
+    assert "needle" not in iterate
+
+
 def test_help_names_every_policy():
     said = run("--help").stdout
     policies = said[said.index("Policies: ") : said.index("Examples:")]
@@ -168,6 +177,9 @@ def test_a_message_is_a_line_whatever_the_file_holds(tmp_path):
         (("needle", "--machine", "ddr5-cxl", "--size", "test"), "the machine ddr5-cxl has no [[gpu]]"),
         (("x.warps", "--keep", "y"), "x.warps is a trace already"),
         (("needle", "--keep", "needle.trace"), "--keep needle.trace: the name of a trace of warps ends in .warps"),
+        (("x.warps", "--times", "2"), "--times 2: x.warps is a trace, whose iterations are what they are"),
+        (("needle", "--size", "test", "--times", "2"), "needle does not repeat anything: it cannot run 2 times"),
+        (("srad_v1", "--times", "1001"), "srad_v1 can have 1 to 1000 times as many iterations, not 1001"),
         (("x.warps", "--size", "test"), "--size test: x.warps is a trace, whose size is what it is"),
         (("--json", "--share", "1", "--kernels"), "--share, --kernels: of what? Give a program or a trace, too"),
         (

@@ -376,6 +376,8 @@ class Cns final : public GpuProgram {
                                                 {"paper", {48, 1}, "48^3 of the 128^3 points, 1 of the 5 steps"}};
     return sizes;
   }
+  [[nodiscard]] std::optional<std::size_t> iterations() const override { return 1; }
+
   [[nodiscard]] std::string run(Device& device, const std::vector<std::int64_t>& numbers) const override {
     const Cube cube{static_cast<std::int32_t>(numbers[0])};
     Plain plain{cube, first_state(cube)};

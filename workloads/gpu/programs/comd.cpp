@@ -256,6 +256,8 @@ class Comd final : public GpuProgram {
     return sizes;
   }
 
+  [[nodiscard]] std::optional<std::size_t> iterations() const override { return 3; }
+
   [[nodiscard]] std::string run(Device& device, const std::vector<std::int64_t>& numbers) const override {
     Cell lattice{};
     for (std::size_t d = 0; d < 3; ++d) lattice[d] = static_cast<std::int32_t>(numbers[d]);

@@ -92,6 +92,8 @@ class Hotspot final : public GpuProgram {
     return sizes;
   }
 
+  [[nodiscard]] std::optional<std::size_t> iterations() const override { return 3; }
+
   [[nodiscard]] std::string run(Device& device, const std::vector<std::int64_t>& numbers) const override {
     const Grid grid{static_cast<std::int32_t>(numbers[0]), static_cast<std::int32_t>(numbers[1])};
     const auto height = static_cast<std::int32_t>(numbers[2]);

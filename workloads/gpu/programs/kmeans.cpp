@@ -141,6 +141,8 @@ class Kmeans final : public GpuProgram {
     return sizes;
   }
 
+  [[nodiscard]] std::optional<std::size_t> iterations() const override { return 1; }
+
   [[nodiscard]] std::string run(Device& device, const std::vector<std::int64_t>& numbers) const override {
     const auto count = static_cast<std::size_t>(numbers[0]);
     const auto points = random_points(count);

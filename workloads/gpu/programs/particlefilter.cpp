@@ -191,7 +191,7 @@ class ParticleFilter final : public GpuProgram {
   // Pixels of a frame in x and y, frames, particles, steps, threads of a CTA.
   [[nodiscard]] const std::vector<ProgramSize>& sizes() const override {
     static const std::vector<ProgramSize> sizes{
-        {"test", {61, 53, 5, 300, 2, 128}, ""},
+        {"test", {61, 53, 13, 300, 2, 128}, ""},
         {"paper",
          {128, 128, 10, 8000, 3, 128},
          "8000 particles, not 1000, which are 32 warps; 3 of 9 steps: the "
@@ -202,10 +202,16 @@ class ParticleFilter final : public GpuProgram {
     return sizes;
   }
 
+  [[nodiscard]] std::optional<std::size_t> iterations() const override { return 4; }
+
   [[nodiscard]] std::string run(Device& device, const std::vector<std::int64_t>& numbers) const override {
     const auto video = make_video(static_cast<std::int32_t>(numbers[0]), static_cast<std::int32_t>(numbers[1]),
                                   static_cast<std::int32_t>(numbers[2]));
     const auto steps = static_cast<std::int32_t>(numbers[4]);
+    if (steps >= video.frames)
+      throw Error(Code::invalid, "particlefilter has " + std::to_string(video.frames) +
+                                     " frames at this size, for at most " + std::to_string(video.frames - 1) +
+                                     " steps, not " + std::to_string(steps));
     const auto offsets = disk();
     const Arrays arrays(device, static_cast<std::size_t>(numbers[3]), video, offsets.size(),
                         static_cast<std::int32_t>(numbers[5]));

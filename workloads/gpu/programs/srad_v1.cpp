@@ -149,6 +149,8 @@ class SradV1 final : public GpuProgram {
     return sizes;
   }
 
+  [[nodiscard]] std::optional<std::size_t> iterations() const override { return 2; }
+
   [[nodiscard]] std::string run(Device& device, const std::vector<std::int64_t>& numbers) const override {
     const auto image =
         speckled_image(static_cast<std::int32_t>(numbers[0]), static_cast<std::int32_t>(numbers[1]));

@@ -137,6 +137,8 @@ class Xsbench final : public GpuProgram {
     return sizes;
   }
 
+  [[nodiscard]] std::optional<std::size_t> iterations() const override { return 1; }
+
   [[nodiscard]] std::string run(Device& device, const std::vector<std::int64_t>& numbers) const override {
     const auto points = static_cast<std::int32_t>(numbers[0]);
     const auto lookups = static_cast<std::int32_t>(numbers[1]);

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from terrace.lab.experiment.ccnuma import Rule, Study
+from terrace.lab.experiment.ccnuma import STATIC, Rule, Study
 from terrace.lab.experiment.page import Picture
 from terrace.lab.experiment.pictures import CYCLE, Level, Series, bars, lines
 from terrace.lab.experiment.tables import Row, Table, Value, geometric_mean, words
@@ -20,6 +20,11 @@ def run_time(study: Study, program: str, rule: Rule) -> float:
 def speedup(study: Study, program: str, rule: Rule) -> float:
     """Over access by the link alone."""
     return run_time(study, program, REMOTE) / run_time(study, program, rule)
+
+
+def best_placement(study: Study, program: str) -> Rule:
+    """The fastest of those that are made before the run and stay, all of which were run."""
+    return min((rule for rule in STATIC if rule != REMOTE), key=lambda rule: run_time(study, program, rule))
 
 
 def with_mean(rows: list[Row], label: str = "geometric mean") -> list[Row]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from terrace import _core
-from terrace.lab.experiment import made
+from terrace.lab.experiment import ccnuma_iterations, made
 from terrace.lab.experiment.ccnuma import (
     COMBINED,
     DRAINING,
@@ -66,7 +66,7 @@ def copied_speedup(study: Study, program: str) -> float:
     return run_time(study, program, REMOTE) / (run_time(study, program, LOCAL) + copying)
 
 
-def report(study: Study, links: Links) -> Report:
+def report(study: Study, longer: ccnuma_iterations.Iterations, links: Links) -> Report:
     """Of all answers, which have to be there."""
     return Report(
         "Page placement on a GPU over a coherent link",
@@ -85,6 +85,7 @@ def report(study: Study, links: Links) -> Report:
             _bandwidth(study),
             beyond(study),
             half_the_room(study),
+            *([ccnuma_iterations.section(longer)] if longer.plain else []),
             section(links),
         ],
         made.line(study.folder),

@@ -27,7 +27,8 @@ FEW = "test"  # the size of --small
 
 
 class WarpStudy(ABC):
-    """The answers in a folder. A program's name may have a size of its own: "particlefilter@script"."""
+    """The answers in a folder. A program's name may have a size of its own, and how many times as many iterations
+    as that has: "particlefilter@script", "hotspot@paper@3"."""
 
     def __init__(self, folder: Path, programs: Sequence[str], size: str) -> None:
         self.folder = folder
@@ -87,8 +88,9 @@ def make_trace(study: WarpStudy, name: str) -> None:
     path = study.trace(name)
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_suffix(".part")
-    program, _, size = name.partition("@")
-    verdict = _core.write_warps(program, size or study.size, str(beside))
+    program, *own = name.split("@")
+    size, times = [*own, *(study.size, "1")[len(own) :]]
+    verdict = _core.write_warps(program, size, str(beside), int(times))
     beside.rename(path)
     write_whole(study.verdict(name), verdict + "\n")
 

@@ -24,6 +24,7 @@ of an Accel-Sim trace (kernelslist.g) with its allocations in a side file, a lin
 Examples:
   terrace lab gpu
   terrace lab gpu needle --size test
+  terrace lab gpu hotspot --times 3
   terrace lab gpu needle --keep needle.warps --threshold 1 --range 128 --balanced
   terrace lab gpu needle.warps --share 0.7
   terrace lab gpu needle.warps --policy unified-memory --memory 8MiB
@@ -62,6 +63,9 @@ def gpu(
         str, typer.Option("--machine", "-m", help="Machine file with a [[gpu]], or name of a shipped one.")
     ] = "gtx480-ddr4",
     size: Annotated[str | None, typer.Option(help="Size of a program: test or paper; default: paper.")] = None,
+    times: Annotated[
+        int, typer.Option(min=1, metavar="N", help="N times as many iterations as the size has.")
+    ] = 1,
     keep: Annotated[Path | None, typer.Option(metavar="FILE.warps", help="Keep the program's trace.")] = None,
     allocations: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Where an Accel-Sim trace's data are.")
@@ -108,7 +112,7 @@ def gpu(
         _check_alone(context)
         _list_programs(json)
         return
-    _check_trace(program, size, keep)
+    _check_trace(program, size, times, keep)
     if policy is None and threshold is not None:
         policy = "touch"
     _check_rules(policy, threshold, range_ is not None or balanced or evict or reverse, share)
@@ -119,7 +123,7 @@ def gpu(
     with core_errors():
         about = _core.Machine.read(machine)
         with tempfile.TemporaryDirectory() as scratch:
-            trace, verdict = _trace(program, size or "paper", keep, Path(scratch))
+            trace, verdict = _trace(program, size or "paper", times, keep, Path(scratch))
             if policy is None:
                 run = _core.simulate_gpu_share(
                     about,
@@ -168,7 +172,7 @@ def _check_alone(context: typer.Context) -> None:
         )
 
 
-def _check_trace(program: str, size: str | None, keep: Path | None) -> None:
+def _check_trace(program: str, size: str | None, times: int, keep: Path | None) -> None:
     if keep is not None:
         if _is_trace(program):
             raise WrongCallError(f"--keep: {program} is a trace already")
@@ -176,6 +180,8 @@ def _check_trace(program: str, size: str | None, keep: Path | None) -> None:
             raise WrongCallError(f"--keep {keep}: the name of a trace of warps ends in .warps")
     if size is not None and _is_trace(program):
         raise WrongCallError(f"--size {size}: {program} is a trace, whose size is what it is")
+    if times != 1 and _is_trace(program):
+        raise WrongCallError(f"--times {times}: {program} is a trace, whose iterations are what they are")
 
 
 def _is_trace(program: str) -> bool:
@@ -201,13 +207,14 @@ def _list_programs(json: bool) -> None:
         print_json(
             {
                 "programs": [
-                    {"name": n, "title": t, "source": s, "sizes": dict(sizes)} for n, t, s, sizes in programs
+                    {"name": n, "title": t, "source": s, "sizes": dict(sizes), "iterates": iterates}
+                    for n, t, s, sizes, iterates in programs
                 ]
             }
         )
         return
     rows = table("program", "what", "source", left=(0, 1, 2))
-    for name, title, source, _ in programs:
+    for name, title, source, *_ in programs:
         rows.add_row(name, title, source)
     console().print(rows)
 
@@ -222,12 +229,12 @@ def _side_file(program: str, allocations: Path | None) -> str:
     return str(allocations)
 
 
-def _trace(program: str, size: str, keep: Path | None, scratch: Path) -> tuple[str, str]:
+def _trace(program: str, size: str, times: int, keep: Path | None, scratch: Path) -> tuple[str, str]:
     """The trace's path, and what the program's results were checked against."""
     if _is_trace(program):
         return program, ""
     path = str(keep or scratch / "program.warps")
-    return path, _core.write_warps(program, size, path)
+    return path, _core.write_warps(program, size, path, times)
 
 
 def _show(machine: str, program: str, verdict: str, run: dict[str, Any]) -> None:

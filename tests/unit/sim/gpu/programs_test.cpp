@@ -20,12 +20,12 @@ namespace {
 
 class Program : public testing::TestWithParam<const GpuProgram*> {
  protected:
-  [[nodiscard]] KeptTrace traced() const {
+  [[nodiscard]] KeptTrace traced(std::int64_t times = 1) const {
     KeptTrace trace;
     Device device(trace);
     const auto& program = *GetParam();
     // It throws where a result is wrong.
-    EXPECT_FALSE(program.run(device, program.size("test").numbers).empty());
+    EXPECT_FALSE(program.run(device, program.numbers("test", times)).empty());
     return trace;
   }
 };
@@ -76,6 +76,18 @@ TEST_P(Program, SimulatorLosesNothing) {
   EXPECT_TRUE(whole.camat_over_time.empty());
 }
 
+// Each further iteration does as much as the one before, or nearly: what depends on the data may differ.
+TEST_P(Program, MoreIterationsTakeMoreInstructions) {
+  if (!GetParam()->iterations()) return;  // as HaveMoreIterationsWhereTheyHaveAny says
+  const auto instructions = [this](std::int64_t times) {
+    return static_cast<double>(instructions_of(traced(times)));
+  };
+  // Two more each time: hotspot's kernels make two steps each.
+  const auto one = instructions(1), three = instructions(3), five = instructions(5);
+  EXPECT_GT(three, one);
+  EXPECT_NEAR((five - three) / (three - one), 1, 0.1);
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Program, testing::ValuesIn(gpu_programs()),
                          [](const auto& info) { return std::string(info.param->name()); });
 
@@ -84,6 +96,21 @@ TEST(Programs, AreFoundByName) {
   EXPECT_THROW(find_gpu_program("pathfounder"), Error);
   EXPECT_THROW(static_cast<void>(find_gpu_program("pathfinder").size("huge")), Error);
   EXPECT_GE(gpu_programs().size(), 14U);
+}
+
+TEST(Programs, HaveMoreIterationsWhereTheyHaveAny) {
+  const auto& hotspot = find_gpu_program("hotspot");
+  auto numbers = hotspot.size("test").numbers;
+  EXPECT_EQ(hotspot.numbers("test", 1), numbers);
+  numbers.back() *= 3;
+  EXPECT_EQ(hotspot.numbers("test", 3), numbers);
+  EXPECT_THROW(static_cast<void>(hotspot.numbers("test", 0)), Error);
+  EXPECT_THROW(static_cast<void>(hotspot.numbers("test", k_most_times + 1)), Error);
+  EXPECT_THROW(static_cast<void>(find_gpu_program("needle").numbers("test", 2)), Error);
+  KeptTrace trace;
+  Device device(trace);
+  const auto& filter = find_gpu_program("particlefilter");
+  EXPECT_THROW(static_cast<void>(filter.run(device, filter.numbers("test", 7))), Error);
 }
 
 TEST(Programs, WrongResultsAreSeen) {

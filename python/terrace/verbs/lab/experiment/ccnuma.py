@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from terrace.lab.experiment import ccnuma, ccnuma_links, ccnuma_page
+from terrace.lab.experiment import ccnuma, ccnuma_iterations, ccnuma_links, ccnuma_page
 from terrace.lab.experiment.command import CORES, Jobs, Only, Output, StopAfter
 from terrace.lab.experiment.warp_study import FEW, answer_and_report, chosen_programs
 
@@ -39,4 +39,7 @@ def ccnuma_verb(
     size = FEW if small else "paper"
     study = ccnuma.Study(folder / size, programs, size, small)
     links = ccnuma_links.Links(study, small)
-    answer_and_report([study, links], folder, jobs, stop_after, lambda: ccnuma_page.report(study, links))
+    longer = ccnuma_iterations.Iterations(study)
+    answer_and_report(
+        [study, longer, links], folder, jobs, stop_after, lambda: ccnuma_page.report(study, longer, links)
+    )

@@ -1,0 +1,134 @@
+// Points, ranges and stencils: index spaces of one to three dimensions, x first. Dimensions that a block does not
+// have are 0 to 1.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <vector>
+
+namespace terrace::stencil {
+
+inline constexpr std::size_t k_most_dims = 3;
+
+using Point = std::array<std::ptrdiff_t, k_most_dims>;
+
+// The points from `begin` up to, and not with, `end`.
+struct Range {
+  Point begin{0, 0, 0};
+  Point end{1, 1, 1};
+
+  Range() = default;
+  Range(const Point& from, const Point& to) : begin(from), end(to) {}
+  // From and to of x, y, z, as far as the block has them: Range{{0, nx}, {0, ny}}.
+  Range(std::initializer_list<std::array<std::ptrdiff_t, 2>> sides) {
+    std::size_t d = 0;
+    for (const auto& side : sides) {
+      if (d == k_most_dims) break;
+      begin[d] = side[0];
+      end[d++] = side[1];
+    }
+  }
+  friend bool operator==(const Range&, const Range&) = default;
+
+  [[nodiscard]] std::ptrdiff_t length(std::size_t d) const {
+    return std::max<std::ptrdiff_t>(end[d] - begin[d], 0);
+  }
+  [[nodiscard]] bool empty() const { return length(0) == 0 || length(1) == 0 || length(2) == 0; }
+  [[nodiscard]] std::uint64_t points() const {
+    return static_cast<std::uint64_t>(length(0)) * static_cast<std::uint64_t>(length(1)) *
+           static_cast<std::uint64_t>(length(2));
+  }
+  [[nodiscard]] bool contains(const Point& p) const {
+    for (std::size_t d = 0; d < k_most_dims; ++d)
+      if (p[d] < begin[d] || p[d] >= end[d]) return false;
+    return true;
+  }
+  [[nodiscard]] bool contains(const Range& other) const {
+    if (other.empty()) return true;
+    for (std::size_t d = 0; d < k_most_dims; ++d)
+      if (other.begin[d] < begin[d] || other.end[d] > end[d]) return false;
+    return true;
+  }
+};
+
+[[nodiscard]] inline Range intersection(const Range& a, const Range& b) {
+  Range both;
+  for (std::size_t d = 0; d < k_most_dims; ++d) {
+    both.begin[d] = std::max(a.begin[d], b.begin[d]);
+    both.end[d] = std::min(a.end[d], b.end[d]);
+  }
+  return both;
+}
+
+// The smallest range that has both; of an empty one and another, the other.
+[[nodiscard]] inline Range hull(const Range& a, const Range& b) {
+  if (a.empty()) return b;
+  if (b.empty()) return a;
+  Range both;
+  for (std::size_t d = 0; d < k_most_dims; ++d) {
+    both.begin[d] = std::min(a.begin[d], b.begin[d]);
+    both.end[d] = std::max(a.end[d], b.end[d]);
+  }
+  return both;
+}
+
+// The offsets at which a loop reads a dataset, relative to its own point: Stencil{{0, 0}, {1, 0}}.
+class Stencil {
+ public:
+  Stencil() : offsets_{Point{0, 0, 0}} {}
+  Stencil(std::initializer_list<std::initializer_list<std::ptrdiff_t>> offsets) {
+    for (const auto& offset : offsets) {
+      Point point{0, 0, 0};
+      std::copy_n(offset.begin(), std::min(offset.size(), k_most_dims), point.begin());
+      offsets_.push_back(point);
+    }
+  }
+  explicit Stencil(std::vector<Point> offsets) : offsets_(std::move(offsets)) {}
+
+  [[nodiscard]] const std::vector<Point>& offsets() const { return offsets_; }
+  [[nodiscard]] Point low() const { return end(false); }
+  [[nodiscard]] Point high() const { return end(true); }
+
+ private:
+  [[nodiscard]] Point end(bool is_high) const {
+    Point found = offsets_.empty() ? Point{0, 0, 0} : offsets_.front();
+    for (const auto& offset : offsets_)
+      for (std::size_t d = 0; d < k_most_dims; ++d)
+        found[d] = is_high ? std::max(found[d], offset[d]) : std::min(found[d], offset[d]);
+    return found;
+  }
+
+  std::vector<Point> offsets_;
+};
+
+// The offsets of a star: so many to each side along each of the dimensions.
+[[nodiscard]] inline Stencil star(std::size_t dims, std::ptrdiff_t reach) {
+  std::vector<Point> offsets{Point{0, 0, 0}};
+  for (std::size_t d = 0; d < dims; ++d)
+    for (std::ptrdiff_t r = 1; r <= reach; ++r)
+      for (const auto step : {-r, r}) {
+        Point point{0, 0, 0};
+        point[d] = step;
+        offsets.push_back(point);
+      }
+  return Stencil(std::move(offsets));
+}
+
+// All offsets with each component from `low` to `high`.
+[[nodiscard]] inline Stencil box(std::size_t dims, std::ptrdiff_t low, std::ptrdiff_t high) {
+  std::vector<Point> offsets;
+  Point from{0, 0, 0}, to{0, 0, 0};
+  for (std::size_t d = 0; d < dims; ++d) {
+    from[d] = low;
+    to[d] = high;
+  }
+  for (auto z = from[2]; z <= to[2]; ++z)
+    for (auto y = from[1]; y <= to[1]; ++y)
+      for (auto x = from[0]; x <= to[0]; ++x) offsets.push_back({x, y, z});
+  return Stencil(std::move(offsets));
+}
+
+}  // namespace terrace::stencil

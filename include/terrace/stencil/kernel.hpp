@@ -1,0 +1,170 @@
+// How a kernel meets its data: it is called at each point of a loop with one accessor for each argument, and reads
+// `x(1, 0)`, the element one to the right of its own point.
+//
+// With TERRACE_STENCIL_CHECKS defined every access is held against the stencil and the access that the loop
+// declares (see check.hpp); a kernel is then many times slower.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+#include "terrace/stencil/chain.hpp"
+#include "terrace/stencil/check.hpp"
+
+namespace terrace::stencil {
+
+// --- what a kernel sees
+// -------------------------------------------------------------------------------------------
+
+// A dataset at a point. T is const where the loop reads only.
+template <class T>
+class Accessor {
+ public:
+  Accessor(T* at, std::ptrdiff_t row, std::ptrdiff_t plane) : at_(at), row_(row), plane_(plane) {}
+  T& operator()() const { return *at_; }
+  T& operator()(std::ptrdiff_t x) const { return at_[x]; }
+  T& operator()(std::ptrdiff_t x, std::ptrdiff_t y) const { return at_[x + y * row_]; }
+  T& operator()(std::ptrdiff_t x, std::ptrdiff_t y, std::ptrdiff_t z) const {
+    return at_[x + y * row_ + z * plane_];
+  }
+
+ private:
+  T* at_;
+  std::ptrdiff_t row_;
+  std::ptrdiff_t plane_;
+};
+
+// A line of numbers along one axis, at a point: `h(1)` is the next one along that axis.
+template <class T>
+class LineAccessor {
+ public:
+  explicit LineAccessor(const T* at) : at_(at) {}
+  const T& operator()(std::ptrdiff_t along = 0) const { return at_[along]; }
+
+ private:
+  const T* at_;
+};
+
+// The point itself: `i[0]` is x.
+class IndexAccessor {
+ public:
+  explicit IndexAccessor(const Point& at) : at_(at) {}
+  std::ptrdiff_t operator[](std::size_t d) const { return at_[d]; }
+
+ private:
+  Point at_;
+};
+
+template <class T>
+class SumAccessor {
+ public:
+  explicit SumAccessor(T& into) : into_(into) {}
+  void operator+=(T value) const { into_ += value; }
+
+ private:
+  T& into_;
+};
+
+template <class T>
+class MinAccessor {
+ public:
+  explicit MinAccessor(T& into) : into_(into) {}
+  void operator()(T value) const { into_ = value < into_ ? value : into_; }
+
+ private:
+  T& into_;
+};
+
+template <class T>
+class MaxAccessor {
+ public:
+  explicit MaxAccessor(T& into) : into_(into) {}
+  void operator()(T value) const { into_ = into_ < value ? value : into_; }
+
+ private:
+  T& into_;
+};
+
+// --- how a row is walked
+// ------------------------------------------------------------------------------------------
+
+namespace detail {
+
+#ifndef TERRACE_STENCIL_CHECKS
+template <class T>
+struct FieldCursor {
+  T* at;
+  std::ptrdiff_t row;
+  std::ptrdiff_t plane;
+  FieldCursor(const Call& /*call*/, std::size_t /*argument*/, const Point& /*point*/, T* from, const View& view)
+      : at(from), row(view.row), plane(view.plane) {}
+  [[nodiscard]] Accessor<T> get(std::ptrdiff_t i) const { return {at + i, row, plane}; }
+  void finish() const {}
+};
+#else
+template <class T>
+using FieldCursor = CheckedCursor<T>;
+#endif
+
+template <class T, std::size_t Axis>
+struct LineCursor {
+  const T* at;
+  [[nodiscard]] LineAccessor<T> get(std::ptrdiff_t i) const { return LineAccessor<T>(Axis == 0 ? at + i : at); }
+  void finish() const {}
+  void before(std::ptrdiff_t /*i*/) const {}
+  void after(std::ptrdiff_t /*i*/) const {}
+};
+
+struct IndexCursor {
+  Point at;
+  [[nodiscard]] IndexAccessor get(std::ptrdiff_t i) const { return IndexAccessor({at[0] + i, at[1], at[2]}); }
+  void finish() const {}
+  void before(std::ptrdiff_t /*i*/) const {}
+  void after(std::ptrdiff_t /*i*/) const {}
+};
+
+// The partial result of a row, kept in a register while the row is walked.
+template <class T, template <class> class Into>
+struct ReductionCursor {
+  T* kept;
+  T value;
+  [[nodiscard]] Into<T> get(std::ptrdiff_t /*i*/) { return Into<T>(value); }
+  void finish() const { *kept = value; }
+  void before(std::ptrdiff_t /*i*/) const {}
+  void after(std::ptrdiff_t /*i*/) const {}
+};
+
+// Points of a row in any order: a loop's own promise. The kernel is a copy, so that stores cannot change what it
+// has captured.
+template <class Kernel, class... Cursors>
+void walk_row(const Kernel kernel, std::ptrdiff_t length, Cursors... cursors) {
+#ifndef TERRACE_STENCIL_CHECKS
+#if defined(__clang__)
+#pragma clang loop vectorize(enable)
+#elif defined(__GNUC__)
+#pragma GCC ivdep
+#endif
+  for (std::ptrdiff_t i = 0; i < length; ++i) kernel(cursors.get(i)...);
+#else
+  for (std::ptrdiff_t i = 0; i < length; ++i) {
+    (cursors.before(i), ...);
+    kernel(cursors.get(i)...);
+    (cursors.after(i), ...);
+  }
+#endif
+  (cursors.finish(), ...);
+}
+
+template <class Kernel, class... Binders>
+void walk(const Kernel& kernel, const Call& call, const Binders&... binders) {
+  const auto& range = call.range;
+  for (auto z = range.begin[2]; z < range.end[2]; ++z)
+    for (auto y = range.begin[1]; y < range.end[1]; ++y)
+      walk_row(kernel, range.length(0), binders.cursor(call, Point{range.begin[0], y, z})...);
+}
+
+}  // namespace detail
+}  // namespace terrace::stencil

@@ -1,0 +1,30 @@
+// How chains are run.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace terrace::stencil {
+
+struct Options {
+  // Who runs a chain: "serial" (one loop after the other, one thread), "parallel" (the same, several threads),
+  // "tiled" (pieces that stay in the cache), "streamed" (data in files, pieces that stay in memory).
+  std::string executor = "tiled";
+  unsigned threads = 0;  // 0: as many as the process may use
+
+  // Points of a tile in x, y and z; 0: as the executor chooses and corrects it by what it measures.
+  std::array<std::ptrdiff_t, 3> tile{0, 0, 0};
+
+  // Of "streamed": how much memory datasets may take, and the folder of their files.
+  std::uint64_t memory = 0;
+  std::string folder = ".";
+
+  // These, and over them what TERRACE_STENCIL says: "executor=streamed,threads=2,memory=2GiB,folder=/scratch".
+  // Throws std::runtime_error, which names the word.
+  [[nodiscard]] static Options from_environment(Options options);
+  [[nodiscard]] static Options from_environment() { return from_environment(Options{}); }
+};
+
+}  // namespace terrace::stencil

@@ -1,0 +1,44 @@
+// The front of an engine. See terrace/stencil/context.hpp.
+#include "terrace/stencil/context.hpp"
+
+#include "stencil/engine/engine.hpp"
+
+namespace terrace::stencil {
+
+Context::Context(const Options& options) : engine_(std::make_unique<Engine>(options)) {}
+Context::~Context() = default;
+Context::Context(Context&&) noexcept = default;
+Context& Context::operator=(Context&&) noexcept = default;
+
+Block Context::block(const std::string& name, const std::vector<std::ptrdiff_t>& size) {
+  const auto id = engine_->add_block(name, size);
+  return {engine_.get(), id, engine_->range_of_block(id)};
+}
+
+void Context::run() { engine_->run(); }
+const Statistics& Context::statistics() const { return engine_->statistics(); }
+const Options& Context::options() const { return engine_->options(); }
+const Chain& Context::waiting() const { return engine_->waiting(); }
+ReductionId Context::add_reduction(ReductionKind kind, Number number) {
+  return engine_->add_reduction(kind, number);
+}
+
+DatasetId Block::add_dataset(const std::string& name, std::size_t element, const Halo& halo) const {
+  return engine_->add_dataset(id_, name, element, halo);
+}
+void Block::add(Loop loop) const { engine_->add_loop(std::move(loop)); }
+
+namespace detail {
+
+std::string_view name_of(const Engine& engine, DatasetId dataset) { return engine.about(dataset).name; }
+Range range_of(const Engine& engine, DatasetId dataset) { return engine.about(dataset).range; }
+void get(Engine& engine, DatasetId dataset, const Range& range, std::byte* numbers) {
+  engine.get(dataset, range, numbers);
+}
+void set(Engine& engine, DatasetId dataset, const Range& range, const std::byte* numbers) {
+  engine.set(dataset, range, numbers);
+}
+void value_of(Engine& engine, ReductionId reduction, std::byte* number) { engine.value_of(reduction, number); }
+
+}  // namespace detail
+}  // namespace terrace::stencil

@@ -1,0 +1,152 @@
+// See engine.hpp.
+#include "stencil/engine/engine.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "core/error.hpp"
+
+namespace terrace::stencil {
+namespace {
+
+std::string text_of(const Range& range) {
+  std::string text;
+  for (std::size_t d = 0; d < k_most_dims; ++d)
+    text += (d ? " x " : "") + std::to_string(range.begin[d]) + ".." + std::to_string(range.end[d]);
+  return text;
+}
+
+// Where a loop reads a dataset.
+Range read_range(const Loop& loop, const Argument& argument) {
+  Range range = loop.range;
+  for (std::size_t d = 0; d < k_most_dims; ++d) {
+    range.begin[d] += argument.low[d];
+    range.end[d] += argument.high[d];
+  }
+  return range;
+}
+
+bool leads_out(const Range& range, const Point& offset) {
+  for (std::size_t d = 0; d < k_most_dims; ++d)
+    if (std::abs(offset[d]) >= range.length(d)) return true;
+  return false;
+}
+
+}  // namespace
+
+Engine::Engine(const Options& options)
+    : options_(options), executor_(find_executor(options.executor).make(options_, statistics_)) {}
+
+BlockId Engine::add_block(const std::string& name, const std::vector<std::ptrdiff_t>& size) {
+  if (size.empty() || size.size() > k_most_dims)
+    throw Error(Code::invalid, "the block '" + name + "' has " + std::to_string(size.size()) +
+                                   " dimensions: a block has 1 to " + std::to_string(k_most_dims));
+  BlockAbout block{name, {}};
+  for (std::size_t d = 0; d < size.size(); ++d) {
+    if (size[d] < 1)
+      throw Error(Code::invalid, "the block '" + name + "' has " + std::to_string(size[d]) +
+                                     " points in dimension " + std::to_string(d) + ": it needs one at least");
+    block.range.end[d] = size[d];
+  }
+  blocks_.push_back(block);
+  return static_cast<BlockId>(blocks_.size() - 1);
+}
+
+DatasetId Engine::add_dataset(BlockId block, const std::string& name, std::size_t element, const Halo& halo) {
+  DatasetAbout about{name, block, element, blocks_[block].range};
+  for (std::size_t d = 0; d < k_most_dims; ++d) {
+    about.range.begin[d] += halo.low[d];
+    about.range.end[d] += halo.high[d];
+  }
+  if (about.range.empty())
+    throw Error(Code::invalid, "the dataset '" + name + "' has no points: " + text_of(about.range));
+  about.row = padded_row(about.range.length(0), element);
+  about.plane = about.row * about.range.length(1);
+  run();
+  executor_->add(about);
+  datasets_.push_back(std::move(about));
+  return static_cast<DatasetId>(datasets_.size() - 1);
+}
+
+void Engine::check(const Loop& loop) const {
+  for (std::size_t i = 0; i < loop.arguments.size(); ++i) {
+    const auto& argument = loop.arguments[i];
+    const auto& about = datasets_[argument.dataset];
+    const auto where = "loop '" + loop.name + "', dataset '" + about.name + "': ";
+    if (about.block != loop.block)
+      throw Error(Code::invalid, where + "it is of the block '" + blocks_[about.block].name + "', the loop of '" +
+                                     blocks_[loop.block].name + "'");
+    const auto reached = reads(argument.access) ? read_range(loop, argument) : loop.range;
+    if (!about.range.contains(reached))
+      throw Error(Code::invalid,
+                  where + "the loop reaches " + text_of(reached) + ", the dataset has " + text_of(about.range));
+    for (std::size_t k = 0; k < i; ++k)
+      if (loop.arguments[k].dataset == argument.dataset &&
+          (writes(argument.access) || writes(loop.arguments[k].access)))
+        throw Error(Code::invalid,
+                    where + "it is two arguments, one of which is written: name it once, as read_write");
+    if (!writes(argument.access)) continue;
+    for (const auto& offset : argument.stencil.offsets())
+      if (offset != Point{0, 0, 0} && !leads_out(loop.range, offset))
+        throw Error(Code::invalid,
+                    where + "it is written and read at an offset that other points of the loop write");
+  }
+}
+
+void Engine::add_loop(Loop loop) {
+  if (loop.range.empty())
+    loop.range.end = loop.range.begin;
+  else
+    check(loop);
+  for (const auto& argument : loop.arguments)
+    statistics_.bytes += static_cast<double>(loop.range.points()) *
+                         static_cast<double>(datasets_[argument.dataset].element) *
+                         (reads(argument.access) && writes(argument.access) ? 2 : 1);
+  chain_.push_back(std::move(loop));
+}
+
+void Engine::run() {
+  if (chain_.empty()) return;
+  const auto start = std::chrono::steady_clock::now();
+  // What goes wrong ends this chain, and not what comes after it.
+  auto chain = std::exchange(chain_, {});
+  ++statistics_.chains;
+  statistics_.loops += chain.size();
+  statistics_.longest_chain = std::max<std::uint64_t>(statistics_.longest_chain, chain.size());
+  // Blocks share no datasets: the loops of each are a chain of their own.
+  std::ranges::stable_sort(chain, {}, &Loop::block);
+  for (auto first = chain.begin(); first != chain.end();) {
+    const auto last =
+        std::find_if(first, chain.end(), [&](const Loop& loop) { return loop.block != first->block; });
+    executor_->run({&*first, static_cast<std::size_t>(last - first)}, reductions_);
+    first = last;
+  }
+  statistics_.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+void Engine::check(const Range& range, DatasetId dataset) const {
+  const auto& about = datasets_[dataset];
+  if (!about.range.contains(range))
+    throw Error(Code::invalid, "dataset '" + about.name + "': " + text_of(range) + " is asked for, it has " +
+                                   text_of(about.range));
+}
+
+void Engine::get(DatasetId dataset, const Range& range, std::byte* numbers) {
+  check(range, dataset);
+  run();
+  if (!range.empty()) executor_->get(dataset, range, numbers);
+}
+
+void Engine::set(DatasetId dataset, const Range& range, const std::byte* numbers) {
+  check(range, dataset);
+  run();
+  if (!range.empty()) executor_->set(dataset, range, numbers);
+}
+
+void Engine::value_of(ReductionId reduction, std::byte* number) {
+  run();
+  reductions_.take(reduction, number);
+}
+
+}  // namespace terrace::stencil

@@ -1,0 +1,55 @@
+// What is behind a Context: blocks, datasets, the chain that waits, who runs it.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "stencil/engine/reductions.hpp"
+#include "stencil/execute/executor.hpp"
+#include "terrace/stencil/context.hpp"
+
+namespace terrace::stencil {
+
+class Engine {
+ public:
+  // Throws Error{invalid} for options that make no sense.
+  explicit Engine(const Options& options);
+
+  BlockId add_block(const std::string& name, const std::vector<std::ptrdiff_t>& size);
+  DatasetId add_dataset(BlockId block, const std::string& name, std::size_t element, const Halo& halo);
+  ReductionId add_reduction(ReductionKind kind, Number number) { return reductions_.add(kind, number); }
+  // Throws Error{invalid}, which names loop and dataset, where it goes beyond a dataset, uses one of another
+  // block, or reads what other points of it write.
+  void add_loop(Loop loop);
+  void run();
+
+  void get(DatasetId dataset, const Range& range, std::byte* numbers);
+  void set(DatasetId dataset, const Range& range, const std::byte* numbers);
+  void value_of(ReductionId reduction, std::byte* number);
+
+  [[nodiscard]] const DatasetAbout& about(DatasetId dataset) const { return datasets_[dataset]; }
+  [[nodiscard]] const Range& range_of_block(BlockId block) const { return blocks_[block].range; }
+  [[nodiscard]] const Statistics& statistics() const { return statistics_; }
+  [[nodiscard]] const Options& options() const { return options_; }
+  [[nodiscard]] const Chain& waiting() const { return chain_; }
+
+ private:
+  struct BlockAbout {
+    std::string name;
+    Range range;
+  };
+  void check(const Loop& loop) const;
+  void check(const Range& range, DatasetId dataset) const;
+
+  Options options_;
+  Statistics statistics_;
+  std::vector<BlockAbout> blocks_;
+  std::deque<DatasetAbout> datasets_;  // whose names stay where they are
+  Reductions reductions_;
+  Chain chain_;
+  std::unique_ptr<Executor> executor_;
+};
+
+}  // namespace terrace::stencil

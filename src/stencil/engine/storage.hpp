@@ -1,0 +1,56 @@
+// Datasets in memory: what each is, and where.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <string>
+
+#include "terrace/stencil/chain.hpp"
+
+namespace terrace::stencil {
+
+struct DatasetAbout {
+  std::string name;
+  BlockId block = 0;
+  std::size_t element = 0;  // bytes
+  Range range;              // points that it has
+  std::ptrdiff_t row = 0;   // elements from a row to the next
+  std::ptrdiff_t plane = 0;
+
+  // Bytes from the first element to behind the last row.
+  [[nodiscard]] std::size_t bytes() const {
+    return static_cast<std::size_t>(plane) * static_cast<std::size_t>(range.length(2)) * element;
+  }
+  // Of a point, from the first element.
+  [[nodiscard]] std::ptrdiff_t offset(const Point& point) const {
+    return ((point[0] - range.begin[0]) + (point[1] - range.begin[1]) * row +
+            (point[2] - range.begin[2]) * plane) *
+           static_cast<std::ptrdiff_t>(element);
+  }
+  // Of a place in memory that begins with the first element.
+  [[nodiscard]] View view(std::byte* first) const { return {first + offset({0, 0, 0}), row, plane}; }
+};
+
+// Rows begin at lines of the cache; which, differs from dataset to dataset, so that they do not share the sets of
+// a cache. Numbers are 0 at first.
+class Memory {
+ public:
+  // In bytes. Throws Error{no_memory}, which names the dataset.
+  Memory(const std::string& name, std::size_t bytes, std::size_t number);
+  ~Memory();
+  Memory(Memory&& other) noexcept;
+  Memory& operator=(Memory&&) = delete;
+
+  [[nodiscard]] std::byte* first() const { return first_; }
+
+ private:
+  void* mapping_ = nullptr;
+  std::size_t size_ = 0;
+  std::byte* first_ = nullptr;
+};
+
+// Elements from a row to the next, for rows of so many.
+[[nodiscard]] std::ptrdiff_t padded_row(std::ptrdiff_t length, std::size_t element);
+
+}  // namespace terrace::stencil

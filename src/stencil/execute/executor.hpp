@@ -1,0 +1,45 @@
+// Who runs a chain: one loop after the other, or in tiles; where the data are, too. Each is one file in
+// executors/; the build makes the table of them (cmake/Variants.cmake).
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "stencil/engine/reductions.hpp"
+#include "stencil/engine/storage.hpp"
+#include "terrace/stencil/chain.hpp"
+#include "terrace/stencil/options.hpp"
+#include "terrace/stencil/statistics.hpp"
+
+namespace terrace::stencil {
+
+class Executor {
+ public:
+  virtual ~Executor() = default;
+  // A dataset that it keeps from now on; all numbers are 0.
+  virtual void add(const DatasetAbout& about) = 0;
+  // Loops of one block, checked. Datasets and reductions are afterwards as if they had run one after the other.
+  virtual void run(std::span<const Loop> chain, Reductions& reductions) = 0;
+  // Copies numbers of a part of a dataset, x fastest.
+  virtual void get(DatasetId dataset, const Range& range, std::byte* numbers) = 0;
+  virtual void set(DatasetId dataset, const Range& range, const std::byte* numbers) = 0;
+};
+
+class ExecutorVariant {
+ public:
+  virtual ~ExecutorVariant() = default;
+  [[nodiscard]] virtual std::string_view name() const = 0;
+  // Throws Error{invalid} where the options make no sense, Error{failed} where the system refuses.
+  [[nodiscard]] virtual std::unique_ptr<Executor> make(const Options& options, Statistics& statistics) const = 0;
+};
+const std::vector<const ExecutorVariant*>& executors();
+// Throws Error{invalid} naming those that there are.
+const ExecutorVariant& find_executor(std::string_view name);
+
+// As many as the options say, or as the process may use.
+[[nodiscard]] int threads_of(const Options& options);
+
+}  // namespace terrace::stencil

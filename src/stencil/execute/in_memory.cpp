@@ -1,0 +1,94 @@
+// See in_memory.hpp.
+#include "stencil/execute/in_memory.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include "core/error.hpp"
+
+namespace terrace::stencil {
+namespace {
+
+// Calls with each row's place in the numbers and in the dataset, and its bytes.
+template <class Action>
+void for_rows(const DatasetAbout& about, const Range& range, Action action) {
+  const auto size = static_cast<std::size_t>(range.length(0)) * about.element;
+  std::size_t at = 0;
+  for (auto z = range.begin[2]; z < range.end[2]; ++z)
+    for (auto y = range.begin[1]; y < range.end[1]; ++y, at += size)
+      action(at, about.offset({range.begin[0], y, z}), size);
+}
+
+}  // namespace
+
+void copy_out(const DatasetAbout& about, const std::byte* first, const Range& range, std::byte* numbers) {
+  for_rows(about, range, [&](std::size_t at, std::ptrdiff_t offset, std::size_t size) {
+    std::memcpy(numbers + at, first + offset, size);
+  });
+}
+
+void copy_in(const DatasetAbout& about, std::byte* first, const Range& range, const std::byte* numbers) {
+  for_rows(about, range, [&](std::size_t at, std::ptrdiff_t offset, std::size_t size) {
+    std::memcpy(first + offset, numbers + at, size);
+  });
+}
+
+int threads_of(const Options& options) {
+  if (options.threads > 0) return static_cast<int>(options.threads);
+  if (const auto* const given = std::getenv("OMP_NUM_THREADS"))
+    if (const auto count = std::atoi(given); count > 0) return count;
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) return std::max(CPU_COUNT(&allowed), 1);
+  return std::max(static_cast<int>(std::thread::hardware_concurrency()), 1);
+}
+
+const ExecutorVariant& find_executor(std::string_view name) {
+  std::string known;
+  for (const auto* variant : executors()) {
+    if (variant->name() == name) return *variant;
+    known += (known.empty() ? "" : ", ") + std::string(variant->name());
+  }
+  throw Error(Code::invalid, "there is no executor '" + std::string(name) + "'; there are " + known);
+}
+
+void InMemory::add(const DatasetAbout& about) {
+  memories_.emplace_back(about.name, about.bytes(), memories_.size());
+  abouts_.push_back(about);
+  // Touched by the thread that will use it, if loops are split in the same way.
+  auto* const first = memories_.back().first();
+  const auto slabs = about.range.length(2) > 1 ? about.range.length(2) : about.range.length(1);
+  const auto slab = about.bytes() / static_cast<std::size_t>(std::max<std::ptrdiff_t>(slabs, 1));
+  team_.run([&](std::size_t number) {
+    const auto of = static_cast<std::ptrdiff_t>(team_.size()), own = static_cast<std::ptrdiff_t>(number);
+    const auto begin = slabs * own / of, end = slabs * (own + 1) / of;
+    std::memset(first + static_cast<std::size_t>(begin) * slab, 0, static_cast<std::size_t>(end - begin) * slab);
+  });
+}
+
+void InMemory::get(DatasetId dataset, const Range& range, std::byte* numbers) {
+  copy_out(abouts_[dataset], memories_[dataset].first(), range, numbers);
+}
+
+void InMemory::set(DatasetId dataset, const Range& range, const std::byte* numbers) {
+  copy_in(abouts_[dataset], memories_[dataset].first(), range, numbers);
+}
+
+std::vector<View> InMemory::views(const Loop& loop) const {
+  std::vector<View> views;
+  for (const auto& argument : loop.arguments)
+    views.push_back(abouts_[argument.dataset].view(memories_[argument.dataset].first()));
+  return views;
+}
+
+Running begin(const Loop& loop, std::vector<View> views, const Reductions& reductions) {
+  Running running{&loop, std::move(views), reductions.partials(loop), {}};
+  for (auto& partial : running.partials) running.partial_addresses.push_back(partial.data());
+  return running;
+}
+
+}  // namespace terrace::stencil

@@ -1,0 +1,47 @@
+// What executors share whose datasets are in memory.
+#pragma once
+
+#include <vector>
+
+#include "stencil/execute/executor.hpp"
+#include "stencil/execute/team.hpp"
+
+namespace terrace::stencil {
+
+class InMemory : public Executor {
+ public:
+  explicit InMemory(const Options& options) : team_(threads_of(options)) {}
+  void add(const DatasetAbout& about) override;
+  void get(DatasetId dataset, const Range& range, std::byte* numbers) override;
+  void set(DatasetId dataset, const Range& range, const std::byte* numbers) override;
+
+ protected:
+  // Of a loop's arguments.
+  [[nodiscard]] std::vector<View> views(const Loop& loop) const;
+  [[nodiscard]] Team& team() { return team_; }
+  [[nodiscard]] const DatasetAbout& about(DatasetId dataset) const { return abouts_[dataset]; }
+
+ private:
+  Team team_;
+  std::vector<DatasetAbout> abouts_;
+  std::vector<Memory> memories_;
+};
+
+// A loop that is being run: where its data are, and its partial results.
+struct Running {
+  const Loop* loop = nullptr;
+  std::vector<View> views;
+  std::vector<std::vector<std::byte>> partials;
+  std::vector<std::byte*> partial_addresses;
+
+  void do_part(const Range& range) const {
+    if (!range.empty()) loop->body({*loop, range, views.data(), partial_addresses.data()});
+  }
+};
+[[nodiscard]] Running begin(const Loop& loop, std::vector<View> views, const Reductions& reductions);
+
+// Copies between numbers in a row and a dataset's memory.
+void copy_out(const DatasetAbout& about, const std::byte* first, const Range& range, std::byte* numbers);
+void copy_in(const DatasetAbout& about, std::byte* first, const Range& range, const std::byte* numbers);
+
+}  // namespace terrace::stencil

@@ -1,0 +1,47 @@
+// Threads that work together, and wait for one another without going to sleep at once: a chain has hundreds of
+// loops, some of them a microsecond long.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace terrace::stencil {
+
+class Team {
+ public:
+  // The caller's thread and so many others.
+  explicit Team(int threads);
+  ~Team();
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+
+  [[nodiscard]] std::size_t size() const { return others_.size() + 1; }
+  // All threads call it with their number; returns when all are done. Throws what one of them threw; the others
+  // find failed() then.
+  void run(const std::function<void(std::size_t)>& work);
+  // Within run(): returns when all threads have come here, or one has failed.
+  void meet();
+  [[nodiscard]] bool failed() const { return failed_.load(std::memory_order_relaxed); }
+  // Returns once the number is at least `count`, or a thread has failed.
+  void wait_for(const std::atomic<std::size_t>& number, std::size_t count) const;
+
+ private:
+  void do_work(std::size_t number);
+
+  const std::function<void(std::size_t)>* work_ = nullptr;
+  alignas(64) std::atomic<std::size_t> begun_{0};  // runs
+  alignas(64) std::atomic<std::size_t> ended_{0};  // threads, of all runs
+  alignas(64) std::atomic<std::size_t> met_{0};    // threads, of all meetings
+  std::atomic<bool> failed_{false};
+  std::atomic<bool> is_over_{false};
+  std::mutex mutex_;
+  std::exception_ptr error_;
+  std::vector<std::thread> others_;
+};
+
+}  // namespace terrace::stencil

@@ -1,0 +1,51 @@
+// See tile_runner.hpp.
+#include "stencil/execute/tile_runner.hpp"
+
+#include <atomic>
+#include <vector>
+
+namespace terrace::stencil {
+namespace {
+
+// How many tiles within one of the outermost dimension are done; a line of the cache each.
+struct alignas(64) Progress {
+  std::atomic<std::size_t> done{0};
+};
+
+void do_tile(const TilePlan& plan, std::span<const Running> loops,
+             const std::array<std::size_t, k_most_dims>& tile) {
+  for (std::size_t l = 0; l < loops.size(); ++l) loops[l].do_part(plan.part(l, tile));
+}
+
+}  // namespace
+
+std::size_t outermost(const TilePlan& plan) {
+  for (auto d = k_most_dims; d-- > 1;)
+    if (plan.tiles()[d] > 1) return d;
+  return 0;
+}
+
+void run_tiles(const TilePlan& plan, std::span<const Running> loops, Team& team, std::size_t first,
+               std::size_t last) {
+  const auto outer = outermost(plan);
+  auto within = plan.tiles();
+  within[outer] = 1;
+  const auto count = within[0] * within[1] * within[2];
+  std::vector<Progress> progress(last - first);
+  team.run([&](std::size_t number) {
+    for (auto t = first + number; t < last; t += team.size()) {
+      for (std::size_t i = 0; i < count; ++i) {
+        // Those before it in this dimension have done this tile, and so all that are not behind it in any.
+        if (t > first) team.wait_for(progress[t - first - 1].done, i + 1);
+        if (team.failed()) return;
+        std::array<std::size_t, k_most_dims> tile{i % within[0], i / within[0] % within[1],
+                                                  i / within[0] / within[1]};
+        tile[outer] = t;
+        do_tile(plan, loops, tile);
+        progress[t - first].done.store(i + 1, std::memory_order_release);
+      }
+    }
+  });
+}
+
+}  // namespace terrace::stencil

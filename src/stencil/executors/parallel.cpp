@@ -1,0 +1,52 @@
+// One loop after the other, each by all threads.
+#include "stencil/execute/in_memory.hpp"
+
+namespace terrace::stencil {
+namespace {
+
+// The piece of a range that a thread does: of the outermost dimension that is long enough, else of the longest.
+// The partial result of a row is made by one thread.
+Range piece(const Range& range, std::ptrdiff_t number, std::ptrdiff_t of, bool cuts_rows) {
+  std::size_t d = range.length(2) >= of || range.length(2) > range.length(1) ? 2 : 1;
+  if (cuts_rows && range.length(d) < of && range.length(0) > range.length(d)) d = 0;
+  Range part = range;
+  part.begin[d] = range.begin[d] + range.length(d) * number / of;
+  part.end[d] = range.begin[d] + range.length(d) * (number + 1) / of;
+  return part;
+}
+
+class Parallel final : public InMemory {
+ public:
+  using InMemory::InMemory;
+  [[nodiscard]] std::ptrdiff_t count() { return static_cast<std::ptrdiff_t>(team().size()); }
+  void run(std::span<const Loop> chain, Reductions& reductions) override {
+    std::vector<Running> all;
+    for (const auto& loop : chain) all.push_back(begin(loop, views(loop), reductions));
+    team().run([&](std::size_t number) {
+      for (const auto& running : all) {
+        running.do_part(
+            piece(running.loop->range, static_cast<std::ptrdiff_t>(number), count(), running.partials.empty()));
+        team().meet();
+        if (team().failed()) return;
+      }
+    });
+    for (const auto& running : all) reductions.enter(*running.loop, running.partials);
+  }
+};
+
+class ParallelVariant final : public ExecutorVariant {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "parallel"; }
+  [[nodiscard]] std::unique_ptr<Executor> make(const Options& options, Statistics& /*statistics*/) const override {
+    return std::make_unique<Parallel>(options);
+  }
+};
+
+}  // namespace
+
+const ExecutorVariant& parallel_executor() {
+  static const ParallelVariant variant;
+  return variant;
+}
+
+}  // namespace terrace::stencil

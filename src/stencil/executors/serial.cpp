@@ -1,0 +1,34 @@
+// One loop after the other, by one thread: what all others are held against.
+#include "stencil/execute/in_memory.hpp"
+
+namespace terrace::stencil {
+namespace {
+
+class Serial final : public InMemory {
+ public:
+  using InMemory::InMemory;
+  void run(std::span<const Loop> chain, Reductions& reductions) override {
+    for (const auto& loop : chain) {
+      const auto running = begin(loop, views(loop), reductions);
+      running.do_part(loop.range);
+      reductions.enter(loop, running.partials);
+    }
+  }
+};
+
+class SerialVariant final : public ExecutorVariant {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "serial"; }
+  [[nodiscard]] std::unique_ptr<Executor> make(const Options& options, Statistics& /*statistics*/) const override {
+    return std::make_unique<Serial>(options);
+  }
+};
+
+}  // namespace
+
+const ExecutorVariant& serial_executor() {
+  static const SerialVariant variant;
+  return variant;
+}
+
+}  // namespace terrace::stencil

@@ -1,0 +1,68 @@
+// In tiles that go through the whole chain while their data are in the cache.
+#include <chrono>
+#include <optional>
+
+#include "stencil/execute/plan_cache.hpp"
+#include "stencil/execute/tile_runner.hpp"
+#include "stencil/execute/tile_size.hpp"
+
+namespace terrace::stencil {
+namespace {
+
+class Tiled final : public InMemory {
+ public:
+  Tiled(const Options& options, Statistics& statistics)
+      : InMemory(options), given_(options.tile), statistics_(statistics), cache_(own_cache()) {}
+
+  void add(const DatasetAbout& about) override {
+    abouts_.push_back(about);
+    InMemory::add(about);
+  }
+
+  void run(std::span<const Loop> chain, Reductions& reductions) override {
+    const auto kind = kind_of(chain);
+    const auto is_given = given_ != TileSize{};
+    const auto size = is_given ? given_ : tuner_.next(kind, model(chain, kind));
+    const auto& plan = plans_.get(chain, size);
+    std::vector<Running> all;
+    for (const auto& loop : chain) all.push_back(begin(loop, views(loop), reductions));
+    const auto start = std::chrono::steady_clock::now();
+    run_tiles(plan, all, team(), 0, plan.tiles()[outermost(plan)]);
+    if (!is_given)
+      tuner_.measured(kind, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    statistics_.tiles += plan.count();
+    for (const auto& running : all) reductions.enter(*running.loop, running.partials);
+  }
+
+ private:
+  TileSize model(std::span<const Loop> chain, std::uint64_t kind) {
+    auto& size = models_[kind];
+    if (!size) size = model_size(chain, bytes_of_point(chain, abouts_), cache_);
+    return *size;
+  }
+
+  TileSize given_;
+  Statistics& statistics_;
+  std::size_t cache_;
+  std::vector<DatasetAbout> abouts_;
+  PlanCache plans_;
+  TileTuner tuner_;
+  std::map<std::uint64_t, std::optional<TileSize>> models_;
+};
+
+class TiledVariant final : public ExecutorVariant {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "tiled"; }
+  [[nodiscard]] std::unique_ptr<Executor> make(const Options& options, Statistics& statistics) const override {
+    return std::make_unique<Tiled>(options, statistics);
+  }
+};
+
+}  // namespace
+
+const ExecutorVariant& tiled_executor() {
+  static const TiledVariant variant;
+  return variant;
+}
+
+}  // namespace terrace::stencil

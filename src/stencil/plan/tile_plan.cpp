@@ -1,0 +1,88 @@
+// See tile_plan.hpp.
+#include "stencil/plan/tile_plan.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace terrace::stencil {
+namespace {
+
+constexpr auto k_nothing = std::numeric_limits<std::ptrdiff_t>::min() / 2;
+
+// How far earlier loops must have come, by dataset: what later loops of the tile read has been written up to
+// there, and what they write has been read.
+struct Needs {
+  std::vector<std::ptrdiff_t> written;
+  std::vector<std::ptrdiff_t> read;
+};
+
+std::size_t datasets_of(std::span<const Loop> chain) {
+  std::size_t count = 0;
+  for (const auto& loop : chain)
+    for (const auto& argument : loop.arguments) count = std::max(count, std::size_t{argument.dataset} + 1);
+  return count;
+}
+
+// An end up to which a loop has to go for the loops behind it.
+std::ptrdiff_t needed_end(const Loop& loop, const Needs& needs, std::size_t d) {
+  auto end = k_nothing;
+  for (const auto& argument : loop.arguments) {
+    const auto overwritten = needs.read[argument.dataset];
+    if (writes(argument.access)) end = std::max({end, needs.written[argument.dataset], overwritten});
+    // Points that read what is overwritten there: up to `low` further.
+    if (reads(argument.access) && overwritten != k_nothing) end = std::max(end, overwritten - argument.low[d]);
+  }
+  return end;
+}
+
+void add_needs(const Loop& loop, std::ptrdiff_t end, std::size_t d, Needs& needs) {
+  for (const auto& argument : loop.arguments) {
+    auto& written = needs.written[argument.dataset];
+    auto& read = needs.read[argument.dataset];
+    if (reads(argument.access)) written = std::max(written, end + argument.high[d]);
+    if (writes(argument.access)) read = std::max(read, end);
+  }
+}
+
+}  // namespace
+
+TilePlan::TilePlan(std::span<const Loop> chain, const std::array<std::ptrdiff_t, k_most_dims>& size) {
+  for (const auto& loop : chain) ranges_.push_back(loop.range);
+  for (std::size_t d = 0; d < k_most_dims; ++d) cut(chain, d, size[d]);
+}
+
+void TilePlan::cut(std::span<const Loop> chain, std::size_t d, std::ptrdiff_t size) {
+  Range all{{0, 0, 0}, {0, 0, 0}};
+  for (const auto& range : ranges_) all = hull(all, range);
+  const auto length = all.length(d);
+  const auto tiles = size <= 0 ? 1 : std::max<std::ptrdiff_t>((length + size - 1) / size, 1);
+  tiles_[d] = static_cast<std::size_t>(tiles);
+  ends_[d].resize(tiles_[d] * chain.size());
+  const auto datasets = datasets_of(chain);
+  for (std::size_t t = 0; t < tiles_[d]; ++t) {
+    const auto is_last = t + 1 == tiles_[d];
+    const auto bound = all.begin[d] + static_cast<std::ptrdiff_t>(t + 1) * size;
+    auto* const ends = &ends_[d][t * chain.size()];
+    Needs needs{std::vector(datasets, k_nothing), std::vector(datasets, k_nothing)};
+    for (auto l = chain.size(); l-- > 0;) {
+      const auto& range = ranges_[l];
+      const auto begin = t == 0 ? range.begin[d] : ends_[d][(t - 1) * chain.size() + l];
+      const auto wanted = is_last ? range.end[d] : std::max(bound, needed_end(chain[l], needs, d));
+      ends[l] = std::clamp(wanted, begin, std::max(begin, range.end[d]));
+      // A loop that has done nothing yet needs nothing.
+      if (ends[l] > range.begin[d] && !range.empty()) add_needs(chain[l], ends[l], d, needs);
+      if (!is_last && !range.empty()) skew_[d] = std::max(skew_[d], ends[l] - std::max(bound, range.begin[d]));
+    }
+  }
+}
+
+Range TilePlan::part(std::size_t loop, const std::array<std::size_t, k_most_dims>& tile) const {
+  Range part = ranges_[loop];
+  for (std::size_t d = 0; d < k_most_dims; ++d) {
+    if (tile[d] > 0) part.begin[d] = ends_[d][(tile[d] - 1) * loops() + loop];
+    part.end[d] = ends_[d][tile[d] * loops() + loop];
+  }
+  return part;
+}
+
+}  // namespace terrace::stencil

@@ -1,0 +1,83 @@
+// terrace-stencils NAME [ARGUMENT=VALUE ...]: runs a stencil program, prints its results and what running it took,
+// as JSON. How it runs is a matter of TERRACE_STENCIL (terrace/stencil/options.hpp). Exit status: 1 where a result
+// is not as expected or the system refuses, 2 for a wrong call.
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "core/error.hpp"
+#include "workloads/stencils/program.hpp"
+
+namespace terrace::stencil::programs {
+namespace {
+
+int list() {
+  for (const auto* program : stencil_programs())
+    std::printf("%-14s %s\n  %s\n%s\n", std::string(program->name()).c_str(),
+                std::string(program->title()).c_str(), std::string(program->source()).c_str(),
+                std::string(program->arguments()).c_str());
+  return 0;
+}
+
+int run(int count, char** words) {
+  const auto& program = find_stencil_program(words[1]);
+  std::map<std::string, std::string> given;
+  for (int i = 2; i < count; ++i) {
+    const std::string word = words[i];
+    const auto equals = word.find('=');
+    if (equals == std::string::npos) throw Error(Code::invalid, word + ": an argument is NAME=VALUE");
+    given[word.substr(0, equals)] = word.substr(equals + 1);
+  }
+  Arguments arguments(std::move(given));
+  Context context;
+  const auto start = std::chrono::steady_clock::now();
+  const auto results = program.run(context, arguments);
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  const auto& done = context.statistics();
+  nlohmann::ordered_json out{{"schema", 1},
+                             {"program", program.name()},
+                             {"executor", context.options().executor},
+                             {"seconds", seconds.count()},
+                             {"chain_seconds", done.seconds},
+                             {"chains", done.chains},
+                             {"loops", done.loops},
+                             {"longest_chain", done.longest_chain},
+                             {"tiles", done.tiles},
+                             {"bytes", done.bytes},
+                             {"bandwidth", done.seconds > 0 ? done.bytes / done.seconds : 0},
+                             {"bytes_in", done.bytes_in},
+                             {"bytes_out", done.bytes_out},
+                             {"waited", done.waited}};
+  auto holds = true;
+  for (const auto& result : results) {
+    auto& one = out["results"][result.name];
+    one["value"] = result.value;
+    if (result.allowed > 0) {
+      one["expected"] = result.expected;
+      one["allowed"] = result.allowed;
+      one["holds"] = result.holds();
+    }
+    holds = holds && result.holds();
+  }
+  std::printf("%s\n", out.dump(1).c_str());
+  return holds ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace terrace::stencil::programs
+
+int main(int count, char** words) {
+  using namespace terrace::stencil::programs;
+  try {
+    return count < 2 ? list() : run(count, words);
+  } catch (const terrace::Error& error) {
+    std::fprintf(stderr, "terrace-stencils: %s\n", error.what());
+    return error.code() == terrace::Code::invalid ? 2 : 1;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "terrace-stencils: %s\n", error.what());
+    return 1;
+  }
+}

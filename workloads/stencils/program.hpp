@@ -1,0 +1,61 @@
+// A stencil program: a code on structured meshes, written with terrace/stencil.hpp, and what its results are held
+// against. Each is a file of its own in programs/, which defines `const StencilProgram& NAME_program()`; the build
+// makes the table of them (cmake/Variants.cmake). One executable runs them all (main.cpp).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "terrace/stencil.hpp"
+
+namespace terrace::stencil::programs {
+
+// What a user gives as NAME=VALUE.
+class Arguments {
+ public:
+  explicit Arguments(std::map<std::string, std::string> given) : given_(std::move(given)) {}
+  // Throws Error{invalid}, which names the argument, where it is no such number.
+  [[nodiscard]] std::int64_t number(const std::string& name, std::int64_t otherwise);
+  [[nodiscard]] double real(const std::string& name, double otherwise);
+  [[nodiscard]] std::string text(const std::string& name, const std::string& otherwise);
+  // Throws Error{invalid} naming those that nobody asked for.
+  void refuse_others() const;
+
+ private:
+  std::map<std::string, std::string> given_;
+  std::map<std::string, bool> asked_;
+};
+
+// One number that a program ends with. `expected` is what was published or follows from theory; `allowed` is how
+// far the result may be from it, relative to it. Without `allowed` there is nothing to hold it against.
+struct Result {
+  std::string name;
+  double value = 0;
+  double expected = 0;
+  double allowed = 0;
+  [[nodiscard]] bool holds() const;
+};
+
+class StencilProgram {
+ public:
+  virtual ~StencilProgram() = default;
+  [[nodiscard]] virtual std::string_view name() const = 0;
+  [[nodiscard]] virtual std::string_view title() const = 0;
+  // Where the scheme is published.
+  [[nodiscard]] virtual std::string_view source() const = 0;
+  // The arguments and what they are, a line each.
+  [[nodiscard]] virtual std::string_view arguments() const = 0;
+  // Sets the problem up in the context and runs it.
+  [[nodiscard]] virtual std::vector<Result> run(Context& context, Arguments& arguments) const = 0;
+};
+
+// All of them, by name.
+const std::vector<const StencilProgram*>& stencil_programs();
+// Throws Error{invalid} naming those that there are.
+const StencilProgram& find_stencil_program(std::string_view name);
+
+}  // namespace terrace::stencil::programs

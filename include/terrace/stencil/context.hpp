@@ -230,7 +230,13 @@ class Block {
   [[nodiscard]] const Range& range() const { return range_; }
   template <class T>
   [[nodiscard]] Dataset<T> dataset(const std::string& name, const Halo& halo = {}) const {
-    return {engine_, add_dataset(name, sizeof(T), halo)};
+    return {engine_, add_dataset(name, sizeof(T), halo, false)};
+  }
+  // One whose numbers no chain needs from before: they are not kept when a chain has ended, which saves moving
+  // them. A chain that reads it before writing it ends with an error.
+  template <class T>
+  [[nodiscard]] Dataset<T> temporary(const std::string& name, const Halo& halo = {}) const {
+    return {engine_, add_dataset(name, sizeof(T), halo, true)};
   }
 
   // The kernel runs at each point of the range, in any order, once what it needs is there. It waits until
@@ -248,7 +254,8 @@ class Block {
   }
 
  private:
-  [[nodiscard]] DatasetId add_dataset(const std::string& name, std::size_t element, const Halo& halo) const;
+  [[nodiscard]] DatasetId add_dataset(const std::string& name, std::size_t element, const Halo& halo,
+                                      bool is_temporary) const;
   void add(Loop loop) const;
 
   Engine* engine_ = nullptr;

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "stencil/execute/plan_cache.hpp"
+#include "stencil/plan/chain_use.hpp"
 
 namespace terrace::stencil {
 namespace {
@@ -15,16 +17,6 @@ std::string text_of(const Range& range) {
   for (std::size_t d = 0; d < k_most_dims; ++d)
     text += (d ? " x " : "") + std::to_string(range.begin[d]) + ".." + std::to_string(range.end[d]);
   return text;
-}
-
-// Where a loop reads a dataset.
-Range read_range(const Loop& loop, const Argument& argument) {
-  Range range = loop.range;
-  for (std::size_t d = 0; d < k_most_dims; ++d) {
-    range.begin[d] += argument.low[d];
-    range.end[d] += argument.high[d];
-  }
-  return range;
 }
 
 bool leads_out(const Range& range, const Point& offset) {
@@ -53,8 +45,10 @@ BlockId Engine::add_block(const std::string& name, const std::vector<std::ptrdif
   return static_cast<BlockId>(blocks_.size() - 1);
 }
 
-DatasetId Engine::add_dataset(BlockId block, const std::string& name, std::size_t element, const Halo& halo) {
-  DatasetAbout about{name, block, element, blocks_[block].range};
+DatasetId Engine::add_dataset(BlockId block, const std::string& name, std::size_t element, const Halo& halo,
+                              bool is_temporary) {
+  DatasetAbout about{name, static_cast<DatasetId>(datasets_.size()), block, element, blocks_[block].range};
+  about.is_temporary = is_temporary;
   for (std::size_t d = 0; d < k_most_dims; ++d) {
     about.range.begin[d] += halo.low[d];
     about.range.end[d] += halo.high[d];
@@ -77,7 +71,7 @@ void Engine::check(const Loop& loop) const {
     if (about.block != loop.block)
       throw Error(Code::invalid, where + "it is of the block '" + blocks_[about.block].name + "', the loop of '" +
                                      blocks_[loop.block].name + "'");
-    const auto reached = reads(argument.access) ? read_range(loop, argument) : loop.range;
+    const auto reached = reached_range(loop.range, argument);
     if (!about.range.contains(reached))
       throw Error(Code::invalid,
                   where + "the loop reaches " + text_of(reached) + ", the dataset has " + text_of(about.range));
@@ -119,10 +113,25 @@ void Engine::run() {
   for (auto first = chain.begin(); first != chain.end();) {
     const auto last =
         std::find_if(first, chain.end(), [&](const Loop& loop) { return loop.block != first->block; });
+    check_temporaries({&*first, static_cast<std::size_t>(last - first)});
     executor_->run({&*first, static_cast<std::size_t>(last - first)}, reductions_);
     first = last;
   }
   statistics_.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+void Engine::check_temporaries(std::span<const Loop> chain) {
+  const auto is_temporary = [&](const Argument& argument) { return datasets_[argument.dataset].is_temporary; };
+  if (std::ranges::none_of(chain,
+                           [&](const Loop& loop) { return std::ranges::any_of(loop.arguments, is_temporary); }))
+    return;
+  if (!checked_.insert(signature_of(chain)).second) return;
+  for (const auto& [dataset, use] : uses_of(chain))
+    if (datasets_[dataset].is_temporary && !use.needed.all().empty())
+      throw Error(Code::invalid,
+                  "the temporary dataset '" + datasets_[dataset].name + "' is read at " +
+                      text_of(use.needed.all().front()) +
+                      " before its chain writes it: make it a dataset, or ask for nothing in between");
 }
 
 void Engine::check(const Range& range, DatasetId dataset) const {

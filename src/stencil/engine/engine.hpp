@@ -3,6 +3,8 @@
 
 #include <deque>
 #include <memory>
+#include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,7 +20,8 @@ class Engine {
   explicit Engine(const Options& options);
 
   BlockId add_block(const std::string& name, const std::vector<std::ptrdiff_t>& size);
-  DatasetId add_dataset(BlockId block, const std::string& name, std::size_t element, const Halo& halo);
+  DatasetId add_dataset(BlockId block, const std::string& name, std::size_t element, const Halo& halo,
+                        bool is_temporary = false);
   ReductionId add_reduction(ReductionKind kind, Number number) { return reductions_.add(kind, number); }
   // Throws Error{invalid}, which names loop and dataset, where it goes beyond a dataset, uses one of another
   // block, or reads what other points of it write.
@@ -42,6 +45,8 @@ class Engine {
   };
   void check(const Loop& loop) const;
   void check(const Range& range, DatasetId dataset) const;
+  // Throws Error{invalid} where a chain needs a temporary dataset's numbers from before.
+  void check_temporaries(std::span<const Loop> chain);
 
   Options options_;
   Statistics statistics_;
@@ -49,6 +54,7 @@ class Engine {
   std::deque<DatasetAbout> datasets_;  // whose names stay where they are
   Reductions reductions_;
   Chain chain_;
+  std::set<std::vector<std::int64_t>> checked_;  // signatures of chains whose temporaries are right
   std::unique_ptr<Executor> executor_;
 };
 

@@ -12,11 +12,13 @@ namespace terrace::stencil {
 
 struct DatasetAbout {
   std::string name;
+  DatasetId id = 0;
   BlockId block = 0;
   std::size_t element = 0;  // bytes
   Range range;              // points that it has
   std::ptrdiff_t row = 0;   // elements from a row to the next
   std::ptrdiff_t plane = 0;
+  bool is_temporary = false;  // no chain needs its numbers from before
 
   // Bytes from the first element to behind the last row.
   [[nodiscard]] std::size_t bytes() const {

@@ -12,20 +12,6 @@
 #include "core/error.hpp"
 
 namespace terrace::stencil {
-namespace {
-
-// Calls with each row's place in the numbers and in the dataset, and its bytes.
-template <class Action>
-void for_rows(const DatasetAbout& about, const Range& range, Action action) {
-  const auto size = static_cast<std::size_t>(range.length(0)) * about.element;
-  std::size_t at = 0;
-  for (auto z = range.begin[2]; z < range.end[2]; ++z)
-    for (auto y = range.begin[1]; y < range.end[1]; ++y, at += size)
-      action(at, about.offset({range.begin[0], y, z}), size);
-}
-
-}  // namespace
-
 void copy_out(const DatasetAbout& about, const std::byte* first, const Range& range, std::byte* numbers) {
   for_rows(about, range, [&](std::size_t at, std::ptrdiff_t offset, std::size_t size) {
     std::memcpy(numbers + at, first + offset, size);

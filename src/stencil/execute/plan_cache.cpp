@@ -17,8 +17,8 @@ std::vector<std::int64_t> signature_of(std::span<const Loop> chain) {
     signature.insert(signature.end(), loop.range.end.begin(), loop.range.end.end());
     for (const auto& argument : loop.arguments) {
       signature.push_back((std::int64_t{argument.dataset} << 8U) + static_cast<std::int64_t>(argument.access));
-      signature.insert(signature.end(), argument.low.begin(), argument.low.end());
-      signature.insert(signature.end(), argument.high.begin(), argument.high.end());
+      for (const auto& offset : argument.stencil.offsets())
+        signature.insert(signature.end(), offset.begin(), offset.end());
     }
     signature.push_back(-1 - static_cast<std::int64_t>(loop.reductions.size()));
   }

@@ -11,7 +11,7 @@
 
 namespace terrace::stencil {
 
-// What a plan depends on: ranges, datasets, accesses and reach of all loops.
+// What a plan depends on: ranges, datasets, accesses and offsets of all loops.
 [[nodiscard]] std::vector<std::int64_t> signature_of(std::span<const Loop> chain);
 // Chains of so many loops and points take about the same time.
 [[nodiscard]] std::uint64_t kind_of(std::span<const Loop> chain);

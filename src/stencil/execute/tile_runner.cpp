@@ -25,9 +25,8 @@ std::size_t outermost(const TilePlan& plan) {
   return 0;
 }
 
-void run_tiles(const TilePlan& plan, std::span<const Running> loops, Team& team, std::size_t first,
-               std::size_t last) {
-  const auto outer = outermost(plan);
+void run_tiles(const TilePlan& plan, std::span<const Running> loops, Team& team, std::size_t outer,
+               std::size_t first, std::size_t last) {
   auto within = plan.tiles();
   within[outer] = 1;
   const auto count = within[0] * within[1] * within[2];

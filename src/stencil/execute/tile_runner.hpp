@@ -11,9 +11,9 @@
 
 namespace terrace::stencil {
 
-// All tiles, or those of the outermost dimension from `first` to before `last`, whose tiles before are done.
-void run_tiles(const TilePlan& plan, std::span<const Running> loops, Team& team, std::size_t first,
-               std::size_t last);
+// Those of the dimension `outer` from `first` to before `last`, whose tiles before are done.
+void run_tiles(const TilePlan& plan, std::span<const Running> loops, Team& team, std::size_t outer,
+               std::size_t first, std::size_t last);
 
 // The dimension whose tiles are dealt out.
 [[nodiscard]] std::size_t outermost(const TilePlan& plan);

@@ -27,7 +27,8 @@ class Tiled final : public InMemory {
     std::vector<Running> all;
     for (const auto& loop : chain) all.push_back(begin(loop, views(loop), reductions));
     const auto start = std::chrono::steady_clock::now();
-    run_tiles(plan, all, team(), 0, plan.tiles()[outermost(plan)]);
+    const auto outer = outermost(plan);
+    run_tiles(plan, all, team(), outer, 0, plan.tiles()[outer]);
     if (!is_given)
       tuner_.measured(kind, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     statistics_.tiles += plan.count();

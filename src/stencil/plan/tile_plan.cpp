@@ -23,30 +23,51 @@ std::size_t datasets_of(std::span<const Loop> chain) {
   return count;
 }
 
+// A range and an argument's reach in one dimension, as seen from the side where tiles begin.
+struct Side {
+  std::ptrdiff_t begin;
+  std::ptrdiff_t end;
+};
+
+Side side_of(const Range& range, std::size_t d, bool is_reversed) {
+  return is_reversed ? Side{-range.end[d], -range.begin[d]} : Side{range.begin[d], range.end[d]};
+}
+
+std::ptrdiff_t low_of(const Argument& argument, std::size_t d, bool is_reversed) {
+  return is_reversed ? -argument.high[d] : argument.low[d];
+}
+
+std::ptrdiff_t high_of(const Argument& argument, std::size_t d, bool is_reversed) {
+  return is_reversed ? -argument.low[d] : argument.high[d];
+}
+
 // An end up to which a loop has to go for the loops behind it.
-std::ptrdiff_t needed_end(const Loop& loop, const Needs& needs, std::size_t d) {
+std::ptrdiff_t needed_end(const Loop& loop, const Needs& needs, std::size_t d, bool is_reversed) {
   auto end = k_nothing;
   for (const auto& argument : loop.arguments) {
     const auto overwritten = needs.read[argument.dataset];
     if (writes(argument.access)) end = std::max({end, needs.written[argument.dataset], overwritten});
     // Points that read what is overwritten there: up to `low` further.
-    if (reads(argument.access) && overwritten != k_nothing) end = std::max(end, overwritten - argument.low[d]);
+    if (reads(argument.access) && overwritten != k_nothing)
+      end = std::max(end, overwritten - low_of(argument, d, is_reversed));
   }
   return end;
 }
 
-void add_needs(const Loop& loop, std::ptrdiff_t end, std::size_t d, Needs& needs) {
+void add_needs(const Loop& loop, std::ptrdiff_t end, std::size_t d, bool is_reversed, Needs& needs) {
   for (const auto& argument : loop.arguments) {
     auto& written = needs.written[argument.dataset];
     auto& read = needs.read[argument.dataset];
-    if (reads(argument.access)) written = std::max(written, end + argument.high[d]);
+    if (reads(argument.access)) written = std::max(written, end + high_of(argument, d, is_reversed));
     if (writes(argument.access)) read = std::max(read, end);
   }
 }
 
 }  // namespace
 
-TilePlan::TilePlan(std::span<const Loop> chain, const std::array<std::ptrdiff_t, k_most_dims>& size) {
+TilePlan::TilePlan(std::span<const Loop> chain, const std::array<std::ptrdiff_t, k_most_dims>& size,
+                   const std::array<bool, k_most_dims>& reversed)
+    : reversed_(reversed) {
   for (const auto& loop : chain) ranges_.push_back(loop.range);
   for (std::size_t d = 0; d < k_most_dims; ++d) cut(chain, d, size[d]);
 }
@@ -61,17 +82,17 @@ void TilePlan::cut(std::span<const Loop> chain, std::size_t d, std::ptrdiff_t si
   const auto datasets = datasets_of(chain);
   for (std::size_t t = 0; t < tiles_[d]; ++t) {
     const auto is_last = t + 1 == tiles_[d];
-    const auto bound = all.begin[d] + static_cast<std::ptrdiff_t>(t + 1) * size;
+    const auto bound = side_of(all, d, reversed_[d]).begin + static_cast<std::ptrdiff_t>(t + 1) * size;
     auto* const ends = &ends_[d][t * chain.size()];
     Needs needs{std::vector(datasets, k_nothing), std::vector(datasets, k_nothing)};
     for (auto l = chain.size(); l-- > 0;) {
-      const auto& range = ranges_[l];
-      const auto begin = t == 0 ? range.begin[d] : ends_[d][(t - 1) * chain.size() + l];
-      const auto wanted = is_last ? range.end[d] : std::max(bound, needed_end(chain[l], needs, d));
-      ends[l] = std::clamp(wanted, begin, std::max(begin, range.end[d]));
+      const auto side = side_of(ranges_[l], d, reversed_[d]);
+      const auto begin = t == 0 ? side.begin : ends_[d][(t - 1) * chain.size() + l];
+      const auto wanted = is_last ? side.end : std::max(bound, needed_end(chain[l], needs, d, reversed_[d]));
+      ends[l] = std::clamp(wanted, begin, std::max(begin, side.end));
       // A loop that has done nothing yet needs nothing.
-      if (ends[l] > range.begin[d] && !range.empty()) add_needs(chain[l], ends[l], d, needs);
-      if (!is_last && !range.empty()) skew_[d] = std::max(skew_[d], ends[l] - std::max(bound, range.begin[d]));
+      if (ends[l] > side.begin && !ranges_[l].empty()) add_needs(chain[l], ends[l], d, reversed_[d], needs);
+      if (!is_last && !ranges_[l].empty()) skew_[d] = std::max(skew_[d], ends[l] - std::max(bound, side.begin));
     }
   }
 }
@@ -79,8 +100,11 @@ void TilePlan::cut(std::span<const Loop> chain, std::size_t d, std::ptrdiff_t si
 Range TilePlan::part(std::size_t loop, const std::array<std::size_t, k_most_dims>& tile) const {
   Range part = ranges_[loop];
   for (std::size_t d = 0; d < k_most_dims; ++d) {
-    if (tile[d] > 0) part.begin[d] = ends_[d][(tile[d] - 1) * loops() + loop];
-    part.end[d] = ends_[d][tile[d] * loops() + loop];
+    const auto begin =
+        tile[d] > 0 ? ends_[d][(tile[d] - 1) * loops() + loop] : side_of(ranges_[loop], d, reversed_[d]).begin;
+    const auto end = ends_[d][tile[d] * loops() + loop];
+    part.begin[d] = reversed_[d] ? -end : begin;
+    part.end[d] = reversed_[d] ? -begin : end;
   }
   return part;
 }

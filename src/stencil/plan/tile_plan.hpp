@@ -19,8 +19,10 @@ namespace terrace::stencil {
 
 class TilePlan {
  public:
-  // Of one block's chain; `size` in points, 0: a dimension is not cut.
-  TilePlan(std::span<const Loop> chain, const std::array<std::ptrdiff_t, k_most_dims>& size);
+  // Of one block's chain; `size` in points, 0: a dimension is not cut. In a dimension that is `reversed`, tiles go
+  // from the last points to the first.
+  TilePlan(std::span<const Loop> chain, const std::array<std::ptrdiff_t, k_most_dims>& size,
+           const std::array<bool, k_most_dims>& reversed = {false, false, false});
 
   [[nodiscard]] std::size_t loops() const { return ranges_.size(); }
   // Tiles in each dimension.
@@ -37,7 +39,8 @@ class TilePlan {
   std::vector<Range> ranges_;
   std::array<std::size_t, k_most_dims> tiles_{1, 1, 1};
   std::array<std::ptrdiff_t, k_most_dims> skew_{0, 0, 0};
-  std::array<std::vector<std::ptrdiff_t>, k_most_dims> ends_;  // by tile, then loop
+  std::array<bool, k_most_dims> reversed_;
+  std::array<std::vector<std::ptrdiff_t>, k_most_dims> ends_;  // by tile, then loop; of -x where x is reversed
 };
 
 }  // namespace terrace::stencil

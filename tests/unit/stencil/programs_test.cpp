@@ -24,8 +24,9 @@ TEST_P(Program, ResultsAreAsExpectedWithEveryExecutor) {
     held += result.allowed > 0;
   }
   EXPECT_GT(held, 0);
-  for (const auto& options : {Options{.executor = "parallel", .threads = 2}, Options{.executor = "tiled", .threads = 1},
-                              Options{.executor = "tiled", .threads = 2, .tile = {40, 7, 5}}}) {
+  for (const auto& options :
+       {Options{.executor = "parallel", .threads = 2}, Options{.executor = "tiled", .threads = 1},
+        Options{.executor = "tiled", .threads = 2, .tile = {40, 7, 5}}}) {
     const auto results = run(*GetParam(), options);
     ASSERT_EQ(results.size(), serial.size());
     for (std::size_t i = 0; i < results.size(); ++i)

@@ -34,13 +34,14 @@ struct RandomProgram {
 
 class RandomMaker {
  public:
-  explicit RandomMaker(std::uint64_t seed) : random_(seed) {}
+  // Blocks are `larger` times as large in each dimension.
+  explicit RandomMaker(std::uint64_t seed, std::ptrdiff_t larger = 1) : random_(seed), larger_(larger) {}
 
   RandomProgram make() {
     RandomProgram program;
     const auto dims = static_cast<std::size_t>(number(1, 3));
     const std::ptrdiff_t most = dims == 1 ? 60 : dims == 2 ? 24 : 11;
-    for (std::size_t d = 0; d < dims; ++d) program.size.push_back(number(1, most));
+    for (std::size_t d = 0; d < dims; ++d) program.size.push_back(number(1, most * larger_));
     const auto datasets = number(1, 6);
     for (std::ptrdiff_t i = 0; i < datasets; ++i) {
       Halo halo;
@@ -119,6 +120,7 @@ class RandomMaker {
   }
 
   std::mt19937_64 random_;
+  std::ptrdiff_t larger_;
 };
 
 // What a loop does at a point: `element(argument, offset)` is a reference. Returns what reductions get.

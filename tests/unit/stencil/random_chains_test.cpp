@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <set>
 
+#include "core/error.hpp"
 #include "random_chain.hpp"
 #include "stencil/engine/engine.hpp"
 
@@ -19,15 +21,23 @@ struct Results {
 
 class Ran {
  public:
-  Ran(const RandomProgram& program, const Options& options) : engine_(options) {
+  // So often, and what waits is run behind the loops whose numbers are in `ends`.
+  Ran(const RandomProgram& program, const Options& options, int times = 1, const std::set<std::size_t>& ends = {})
+      : engine_(options) {
     const auto block = engine_.add_block("block", program.size);
     for (std::size_t i = 0; i < program.halos.size(); ++i)
       ids_.push_back(engine_.add_dataset(block, "d" + std::to_string(i), sizeof(double), program.halos[i]));
     sum_ = engine_.add_reduction(ReductionKind::sum, Number::float64);
     least_ = engine_.add_reduction(ReductionKind::minimum, Number::float64);
     most_ = engine_.add_reduction(ReductionKind::maximum, Number::float64);
-    for (const auto& loop : program.loops) engine_.add_loop(loop_of(loop));
+    for (int time = 0; time < times; ++time) {
+      for (std::size_t l = 0; l < program.loops.size(); ++l) {
+        engine_.add_loop(loop_of(program.loops[l]));
+        if (ends.contains(l)) engine_.run();
+      }
+    }
   }
+  [[nodiscard]] const Statistics& statistics() const { return engine_.statistics(); }
   Results results() {
     Results results;
     engine_.value_of(sum_, reinterpret_cast<std::byte*>(&results.sum));
@@ -122,6 +132,35 @@ TEST(RandomChains, EveryExecutorDoesWhatPlainArraysDo) {
           << "seed " << i << ", tiles " << options.tile[0] << 'x' << options.tile[1] << 'x' << options.tile[2];
     }
   }
+}
+
+// Data in a file, of which a small part is in memory: chunks of a page, several chains that come again and again.
+TEST(RandomChains, StreamedFromAFileTheyDoTheSame) {
+  double moved = 0;
+  for (int i = 0; i < chains() / 6; ++i) {
+    RandomMaker maker(static_cast<std::uint64_t>(i), 6);
+    const auto program = maker.make();
+    std::set<std::size_t> ends;
+    for (std::size_t l = 0; l < program.loops.size(); ++l)
+      if (maker.number(0, 3) == 0) ends.insert(l);
+    const auto serial = Ran(program, {.executor = "serial"}, 3, ends).results();
+    Options options{.executor = "streamed",
+                    .threads = static_cast<unsigned>(maker.number(1, 3)),
+                    .memory = static_cast<std::uint64_t>(maker.number(64, 200)) * 4096,
+                    .folder = testing::TempDir()};
+    for (auto& points : options.tile) points = maker.number(0, 6);
+    try {
+      Ran ran(program, options, 3, ends);
+      ASSERT_EQ(ran.results(), serial) << "seed " << i << ", tiles " << options.tile[0] << 'x' << options.tile[1]
+                                       << 'x' << options.tile[2] << ", memory " << options.memory;
+      moved += ran.statistics().bytes_in + ran.statistics().bytes_out;
+    } catch (const Error& error) {
+      // A plane of each dataset may be more than there is memory.
+      ASSERT_NE(std::string(error.what()).find(" is too little for a chain of "), std::string::npos)
+          << error.what();
+    }
+  }
+  EXPECT_GT(moved, 1e6);
 }
 
 }  // namespace

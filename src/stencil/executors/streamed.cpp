@@ -1,0 +1,197 @@
+// Datasets in a file, in steps whose data are in memory, by tiles that are in the cache: for problems that are
+// larger than the memory they may take.
+#include <algorithm>
+#include <map>
+#include <memory>
+
+#include "core/error.hpp"
+#include "core/units.hpp"
+#include "stencil/execute/in_memory.hpp"
+#include "stencil/execute/plan_cache.hpp"
+#include "stencil/execute/tile_runner.hpp"
+#include "stencil/stream/file_stream.hpp"
+
+namespace terrace::stencil {
+namespace {
+
+constexpr std::size_t k_page = 4096;
+constexpr std::size_t k_largest_chunk = std::size_t{2} << 20U;
+constexpr std::size_t k_chunks = 512;  // that the memory has at least, where chunks of a page allow it
+constexpr std::size_t k_shifts = 16;   // different beginnings, as in_memory has them
+constexpr std::size_t k_line = 64;
+constexpr std::size_t k_most_plans = 32;
+
+std::size_t chunk_size(std::uint64_t memory) {
+  auto chunk = k_largest_chunk;
+  while (chunk > k_page && memory / chunk < k_chunks) chunk /= 2;
+  return chunk;
+}
+
+// A chain that came before: its plans in both directions, and the one that came after it.
+struct KnownChain {
+  std::vector<std::int64_t> signature;
+  struct Way {
+    std::unique_ptr<TilePlan> tiles;
+    std::shared_ptr<const StreamPlan> stream;
+  };
+  std::array<Way, 2> ways;  // forward, reversed
+  KnownChain* next = nullptr;
+  std::uint64_t used = 0;
+};
+
+class Streamed final : public Executor {
+ public:
+  Streamed(const Options& options, Statistics& statistics)
+      : team_(threads_of(options)),
+        given_(options.tile),
+        memory_(options.memory),
+        statistics_(statistics),
+        layout_{chunk_size(options.memory), {}, {}},
+        stream_(options.folder, options.memory, layout_.chunk, statistics) {}
+
+  void add(const DatasetAbout& about) override {
+    // Different for each, so that they do not share the sets of a cache.
+    const auto shift = abouts_.size() % k_shifts * 3 * k_line;
+    layout_.shift.push_back(std::min(shift, layout_.chunk / 2));
+    layout_.is_temporary.push_back(about.is_temporary);
+    abouts_.push_back(about);
+    firsts_.push_back(stream_.add_dataset(about.name, layout_.chunks(about), about.is_temporary) +
+                      layout_.shift.back());
+  }
+
+  void run(std::span<const Loop> chain, Reductions& reductions) override {
+    auto& known = find(chain);
+    const auto direction = std::exchange(is_reversed_, !is_reversed_) ? 1U : 0U;
+    if (last_) last_->next = &known;
+    last_ = &known;
+    const auto& way = plan(known, chain, direction);
+    const auto next = known.next ? known.next->ways[1 - direction].stream : nullptr;
+    std::vector<Running> all;
+    for (const auto& loop : chain) {
+      std::vector<View> views;
+      for (const auto& argument : loop.arguments)
+        views.push_back(abouts_[argument.dataset].view(firsts_[argument.dataset]));
+      all.push_back(terrace::stencil::begin(loop, std::move(views), reductions));
+    }
+    stream_.begin(way.stream, next);
+    for (std::size_t s = 0; s < way.stream->steps.size(); ++s) {
+      stream_.wait_for(s);
+      const auto& step = way.stream->steps[s];
+      run_tiles(*way.tiles, all, team_, dims(chain) - 1, step.first_tile, step.last_tile);
+      stream_.end_step(s);
+    }
+    statistics_.tiles += way.tiles->count();
+    for (const auto& running : all) reductions.enter(*running.loop, running.partials);
+  }
+
+  void get(DatasetId dataset, const Range& range, std::byte* numbers) override {
+    const auto& about = abouts_[dataset];
+    for_rows(about, range, [&](std::size_t at, std::ptrdiff_t offset, std::size_t size) {
+      stream_.get(dataset, layout_.shift[dataset] + static_cast<std::size_t>(offset), size, numbers + at);
+    });
+  }
+  void set(DatasetId dataset, const Range& range, const std::byte* numbers) override {
+    const auto& about = abouts_[dataset];
+    for_rows(about, range, [&](std::size_t at, std::ptrdiff_t offset, std::size_t size) {
+      stream_.set(dataset, layout_.shift[dataset] + static_cast<std::size_t>(offset), size, numbers + at);
+    });
+  }
+
+ private:
+  KnownChain& find(std::span<const Loop> chain) {
+    auto signature = signature_of(chain);
+    ++uses_;
+    for (auto& known : known_)
+      if (known->signature == signature) {
+        known->used = uses_;
+        return *known;
+      }
+    if (known_.size() == k_most_plans) forget_oldest();
+    auto& made = *known_.emplace_back(std::make_unique<KnownChain>());
+    made.signature = std::move(signature);
+    made.used = uses_;
+    return made;
+  }
+
+  void forget_oldest() {
+    const auto oldest =
+        std::ranges::min_element(known_, {}, [](const std::unique_ptr<KnownChain>& known) { return known->used; });
+    for (auto& known : known_)
+      if (known->next == oldest->get()) known->next = nullptr;
+    if (last_ == oldest->get()) last_ = nullptr;
+    known_.erase(oldest);
+  }
+
+  const KnownChain::Way& plan(KnownChain& known, std::span<const Loop> chain, std::size_t direction) {
+    auto& way = known.ways[direction];
+    if (way.tiles) return way;
+    auto size = given_;
+    if (size == TileSize{}) size = model_size(chain, bytes_of_point(chain, abouts_), own_cache());
+    // The outermost dimension is cut in any case.
+    const auto outer = dims(chain) - 1;
+    if (size[outer] == 0) size[outer] = k_default_tile;
+    std::array<bool, k_most_dims> reversed{};
+    reversed[outer] = outer > 0 && direction == 1;
+    for (;;) {
+      way.tiles = std::make_unique<TilePlan>(chain, size, reversed);
+      std::size_t tiles = std::max<std::size_t>(way.tiles->tiles()[outer] / k_most_steps, 2 * team_.size());
+      for (;; tiles = (tiles + 1) / 2) {
+        way.stream = std::make_shared<StreamPlan>(plan_stream(chain, *way.tiles, outer, tiles, abouts_, layout_));
+        if (way.stream->most_chunks <= stream_.frames() / 2 || tiles == 1) break;
+      }
+      if (way.stream->most_chunks <= stream_.frames()) return way;
+      if (size[outer] == 1) break;
+      size[outer] = (size[outer] + 1) / 2;
+    }
+    const auto needed = way.stream->most_chunks * layout_.chunk;
+    known.ways[direction] = {};
+    throw Error(Code::invalid, "memory=" + format(Bytes{memory_}) + " is too little for a chain of " +
+                                   std::to_string(chain.size()) + " loops, whose tiles need " +
+                                   format(Bytes{needed}) +
+                                   ": give more, or make chains shorter by Context::run()");
+  }
+
+  static std::size_t dims(std::span<const Loop> chain) {
+    std::size_t found = 1;
+    for (const auto& loop : chain)
+      for (std::size_t d = 1; d < k_most_dims; ++d)
+        if (loop.range.length(d) > 1) found = std::max(found, d + 1);
+    return found;
+  }
+
+  static constexpr std::ptrdiff_t k_default_tile = 16;
+  static constexpr std::size_t k_most_steps = 256;
+
+  Team team_;
+  TileSize given_;
+  std::uint64_t memory_;
+  Statistics& statistics_;
+  StreamLayout layout_;
+  FileStream stream_;
+  std::vector<DatasetAbout> abouts_;
+  std::vector<std::byte*> firsts_;
+  std::vector<std::unique_ptr<KnownChain>> known_;
+  KnownChain* last_ = nullptr;
+  bool is_reversed_ = false;
+  std::uint64_t uses_ = 0;
+};
+
+class StreamedVariant final : public ExecutorVariant {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "streamed"; }
+  [[nodiscard]] std::unique_ptr<Executor> make(const Options& options, Statistics& statistics) const override {
+    if (options.memory < 64 * k_page)
+      throw Error(Code::invalid, "executor=streamed needs memory=SIZE, " + format(Bytes{64 * k_page}) +
+                                     " at least: how much of the datasets may be in memory");
+    return std::make_unique<Streamed>(options, statistics);
+  }
+};
+
+}  // namespace
+
+const ExecutorVariant& streamed_executor() {
+  static const StreamedVariant variant;
+  return variant;
+}
+
+}  // namespace terrace::stencil

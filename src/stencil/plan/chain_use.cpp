@@ -1,0 +1,42 @@
+// See chain_use.hpp.
+#include "stencil/plan/chain_use.hpp"
+
+namespace terrace::stencil {
+
+Range read_range(const Range& range, const Argument& argument) {
+  Range reached = range;
+  for (std::size_t d = 0; d < k_most_dims; ++d) {
+    reached.begin[d] += argument.low[d];
+    reached.end[d] += argument.high[d];
+  }
+  return reached;
+}
+
+Range reached_range(const Range& range, const Argument& argument) {
+  return reads(argument.access) ? hull(read_range(range, argument), range) : range;
+}
+
+std::map<DatasetId, DatasetUse> uses_of(std::span<const Loop> chain) {
+  std::map<DatasetId, DatasetUse> uses;
+  for (const auto& loop : chain) {
+    if (loop.range.empty()) continue;
+    for (const auto& argument : loop.arguments) {
+      auto& use = uses[argument.dataset];
+      use.used = hull(use.used, reached_range(loop.range, argument));
+      if (!reads(argument.access)) continue;
+      for (const auto& offset : argument.stencil.offsets()) {
+        Range read = loop.range;
+        for (std::size_t d = 0; d < k_most_dims; ++d) {
+          read.begin[d] += offset[d];
+          read.end[d] += offset[d];
+        }
+        for (const auto& piece : use.written.missing(read)) use.needed.add(piece);
+      }
+    }
+    for (const auto& argument : loop.arguments)
+      if (writes(argument.access)) uses[argument.dataset].written.add(loop.range);
+  }
+  return uses;
+}
+
+}  // namespace terrace::stencil

@@ -1,0 +1,165 @@
+// See scheduler.hpp.
+#include "stencil/stream/scheduler.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace terrace::stencil {
+
+StreamScheduler::StreamScheduler(std::size_t frames, std::size_t most_moves)
+    : frames_(frames), most_moves_(most_moves) {
+  for (auto frame = frames; frame-- > 0;) free_.push_back(static_cast<FrameId>(frame));
+}
+
+void StreamScheduler::add_dataset(std::uint32_t chunks, bool is_temporary) {
+  first_.push_back(chunks_.size());
+  Chunk chunk;
+  chunk.is_temporary = is_temporary;
+  chunks_.resize(chunks_.size() + chunks, chunk);
+}
+
+void StreamScheduler::begin(std::shared_ptr<const StreamPlan> plan, std::shared_ptr<const StreamPlan> ahead) {
+  for (auto& chunk : chunks_) chunk.use = chunk.ahead = k_unused;
+  plan_ = std::move(plan);
+  ahead_ = std::move(ahead);
+  step_ = wanted_ = wanted_ahead_ = 0;
+  missing_.assign(plan_->steps.size(), 0);
+  for (std::size_t i = 0; i < plan_->uses.size(); ++i) {
+    const auto& use = plan_->uses[i];
+    auto& chunk = at(use.chunk);
+    chunk.use = static_cast<std::uint32_t>(i);
+    // What it has is written over before anyone reads it.
+    if (!use.is_fetched && !chunk.is_storing) chunk.is_dirty = false;
+    if (chunk.frame == k_no_frame || chunk.is_coming) add_missing(use);
+  }
+  for (std::size_t i = 0; ahead_ && i < ahead_->uses.size(); ++i)
+    at(ahead_->uses[i].chunk).ahead = static_cast<std::uint32_t>(i);
+}
+
+void StreamScheduler::add_missing(const ChunkUse& use) {
+  for (auto step = use.first; step <= use.last; ++step) ++missing_[step];
+}
+
+std::uint64_t StreamScheduler::next_use(const Chunk& chunk) const {
+  const auto steps = plan_->steps.size();
+  if (chunk.use != k_unused && step_ <= plan_->uses[chunk.use].last)
+    return std::max<std::uint64_t>(step_, plan_->uses[chunk.use].first);
+  if (chunk.ahead != k_unused) return steps + ahead_->uses[chunk.ahead].first;
+  // Nothing is known: in the order in which it was used.
+  return 4 * steps + 4 - (chunk.use != k_unused ? plan_->uses[chunk.use].last : 0);
+}
+
+FrameId StreamScheduler::last_used(std::uint64_t before, bool is_dirty) const {
+  auto found = k_no_frame;
+  std::uint64_t latest = before;
+  for (FrameId frame = 0; frame < frames_.size(); ++frame) {
+    if (!frames_[frame]) continue;
+    const auto& chunk = at(*frames_[frame]);
+    if (chunk.is_coming || chunk.is_storing || chunk.is_dirty != is_dirty) continue;
+    if (const auto use = next_use(chunk); use > latest) {
+      latest = use;
+      found = frame;
+    }
+  }
+  return found;
+}
+
+std::optional<StreamAction> StreamScheduler::next() {
+  if (moves_ >= most_moves_) return {};
+  if (auto action = next_coming()) return action;
+  return next_store();
+}
+
+const ChunkUse* StreamScheduler::wanted(std::uint64_t& when) {
+  if (!plan_) return nullptr;
+  while (wanted_ < plan_->uses.size() && at(plan_->uses[wanted_].chunk).frame != k_no_frame) ++wanted_;
+  if (wanted_ < plan_->uses.size()) {
+    when = plan_->uses[wanted_].first;
+    return &plan_->uses[wanted_];
+  }
+  if (!ahead_) return nullptr;
+  const auto needs_nothing = [&](const ChunkUse& use) {
+    return !use.is_fetched || at(use.chunk).frame != k_no_frame;
+  };
+  while (wanted_ahead_ < ahead_->uses.size() && needs_nothing(ahead_->uses[wanted_ahead_])) ++wanted_ahead_;
+  if (wanted_ahead_ == ahead_->uses.size()) return nullptr;
+  when = plan_->steps.size() + ahead_->uses[wanted_ahead_].first;
+  return &ahead_->uses[wanted_ahead_];
+}
+
+std::optional<StreamAction> StreamScheduler::next_coming() {
+  std::uint64_t when = 0;
+  const auto* const use = wanted(when);
+  if (!use) return {};
+  StreamAction action{StreamAction::What::fetch, use->chunk, k_no_frame, {}};
+  auto& chunk = at(use->chunk);
+  if (!free_.empty()) {
+    action.frame = free_.back();
+    free_.pop_back();
+  } else {
+    action.frame = last_used(when, false);
+    if (action.frame == k_no_frame) return {};
+    action.evicted = frames_[action.frame];
+    auto& evicted = at(*action.evicted);
+    evicted.frame = k_no_frame;
+    if (evicted.use != k_unused && step_ <= plan_->uses[evicted.use].last) add_missing(plan_->uses[evicted.use]);
+  }
+  if (!use->is_fetched)
+    action.what = StreamAction::What::admit;
+  else if (chunk.is_clear)
+    action.what = StreamAction::What::clear;
+  frames_[action.frame] = use->chunk;
+  chunk.frame = action.frame;
+  chunk.is_coming = true;
+  ++moves_;
+  return action;
+}
+
+std::optional<StreamAction> StreamScheduler::next_store() {
+  std::uint64_t when = 0;
+  if (!wanted(when)) return {};
+  const auto frame = last_used(when, true);
+  if (frame == k_no_frame) return {};
+  auto& chunk = at(*frames_[frame]);
+  chunk.is_storing = true;
+  ++moves_;
+  return StreamAction{StreamAction::What::store, *frames_[frame], frame, {}};
+}
+
+void StreamScheduler::done(const StreamAction& action) {
+  --moves_;
+  auto& chunk = at(action.chunk);
+  if (action.what == StreamAction::What::store) {
+    chunk.is_dirty = chunk.is_changed;
+    chunk.is_storing = chunk.is_changed = chunk.is_clear = false;
+    return;
+  }
+  chunk.is_coming = false;
+  if (chunk.use == k_unused) return;
+  const auto& use = plan_->uses[chunk.use];
+  for (auto step = use.first; step <= use.last; ++step) --missing_[step];
+}
+
+void StreamScheduler::end_step(std::size_t step) {
+  // What is written for the last time is worth storing from now on.
+  step_ = step + 1;
+  for (auto& frame : frames_) {
+    if (!frame) continue;
+    auto& chunk = at(*frame);
+    if (chunk.use == k_unused) continue;
+    const auto& use = plan_->uses[chunk.use];
+    if (!use.is_written || use.last != step || chunk.is_temporary) continue;
+    chunk.is_dirty = true;
+    chunk.is_changed = chunk.is_storing;  // what is on its way may be of before
+  }
+}
+
+void StreamScheduler::changed(const ChunkId& id) {
+  auto& chunk = at(id);
+  if (chunk.frame != k_no_frame)
+    chunk.is_dirty = true;
+  else
+    chunk.is_clear = false;
+}
+
+}  // namespace terrace::stencil

@@ -1,0 +1,103 @@
+// Which chunks come into the fast memory and which leave it, and when: the decisions alone. Who moves chunks, and
+// what the time is, it does not know; so one code decides on a real machine and in virtual time.
+//
+// Chunks come in the order of the steps that use them, as early as there is room. Room is made by who is used
+// again last (L. Belady, IBM Systems Journal 5(2), 1966): within the chain that is known, behind it the next chain
+// is taken to be like this one. What was changed is stored before it leaves, while there is nothing more urgent.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "stencil/stream/stream_plan.hpp"
+
+namespace terrace::stencil {
+
+using FrameId = std::uint32_t;
+inline constexpr FrameId k_no_frame = ~FrameId{0};
+
+// What is to be begun now. `frame` is where the chunk is, or comes to.
+struct StreamAction {
+  enum class What : std::uint8_t {
+    fetch,  // bring its numbers
+    clear,  // all its numbers are 0
+    admit,  // its numbers do not matter
+    store   // write its numbers back; it stays
+  };
+  What what = What::fetch;
+  ChunkId chunk;
+  FrameId frame = k_no_frame;
+  std::optional<ChunkId> evicted;  // had the frame so far
+};
+
+class StreamScheduler {
+ public:
+  // So many frames, and so many fetches and stores at a time.
+  StreamScheduler(std::size_t frames, std::size_t most_moves);
+
+  // Chunks whose numbers are 0.
+  void add_dataset(std::uint32_t chunks, bool is_temporary);
+  // The chain before has ended. `ahead` is what is taken to come next, if anything is known: its first chunks come
+  // in once all of this chain are there.
+  void begin(std::shared_ptr<const StreamPlan> plan, std::shared_ptr<const StreamPlan> ahead);
+  // What to begin now, if anything; each is ended by done().
+  [[nodiscard]] std::optional<StreamAction> next();
+  void done(const StreamAction& action);
+
+  // Whether all that a step uses is there.
+  [[nodiscard]] bool is_ready(std::size_t step) const { return missing_[step] == 0; }
+  // Steps end in their order.
+  void end_step(std::size_t step);
+  [[nodiscard]] std::size_t under_way() const { return moves_; }
+
+  // Of a chunk, while nothing is under way.
+  [[nodiscard]] FrameId frame_of(const ChunkId& chunk) const { return at(chunk).frame; }
+  // Its numbers in the file are 0, or those of the file.
+  [[nodiscard]] bool is_clear(const ChunkId& chunk) const { return at(chunk).is_clear; }
+  // Somebody else changed them in the frame, or in the file.
+  void changed(const ChunkId& chunk);
+
+ private:
+  static constexpr std::uint32_t k_unused = ~std::uint32_t{0};
+  struct Chunk {
+    FrameId frame = k_no_frame;
+    std::uint32_t use = k_unused;    // in the plan
+    std::uint32_t ahead = k_unused;  // in the plan of the next chain
+    bool is_clear = true;            // nothing was ever stored
+    bool is_dirty = false;
+    bool is_coming = false;
+    bool is_storing = false;
+    bool is_changed = false;  // since storing it began
+    bool is_temporary = false;
+  };
+  Chunk& at(const ChunkId& id) { return chunks_[first_[id.dataset] + id.number]; }
+  [[nodiscard]] const Chunk& at(const ChunkId& id) const { return chunks_[first_[id.dataset] + id.number]; }
+  void add_missing(const ChunkUse& use);
+  [[nodiscard]] std::uint64_t next_use(const Chunk& chunk) const;
+  // The next chunk that is to come, and when it is used.
+  [[nodiscard]] const ChunkUse* wanted(std::uint64_t& when);
+  [[nodiscard]] std::optional<StreamAction> next_coming();
+  [[nodiscard]] std::optional<StreamAction> next_store();
+  // Of those that may leave for who is used at `before`, the one that is used again last; dirty ones only if
+  // asked.
+  [[nodiscard]] FrameId last_used(std::uint64_t before, bool is_dirty) const;
+
+  std::vector<Chunk> chunks_;
+  std::vector<std::size_t> first_;              // of each dataset
+  std::vector<std::optional<ChunkId>> frames_;  // who has it
+  std::vector<FrameId> free_;
+  std::size_t most_moves_;
+  std::size_t moves_ = 0;
+
+  std::shared_ptr<const StreamPlan> plan_;
+  std::shared_ptr<const StreamPlan> ahead_;
+  std::size_t step_ = 0;                // that runs, or is to run
+  std::size_t wanted_ = 0;              // the first use that has not been begun
+  std::size_t wanted_ahead_ = 0;        // the same of the next chain
+  std::vector<std::uint32_t> missing_;  // chunks, by step
+};
+
+}  // namespace terrace::stencil

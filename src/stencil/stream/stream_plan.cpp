@@ -1,0 +1,103 @@
+// See stream_plan.hpp.
+#include "stencil/stream/stream_plan.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "stencil/plan/chain_use.hpp"
+
+namespace terrace::stencil {
+namespace {
+
+struct Chunks {
+  std::uint32_t begin = 0;
+  std::uint32_t end = 0;
+};
+
+// The dimension in which a dataset is one piece after the other in memory.
+std::size_t slow_dimension(const DatasetAbout& about) {
+  return about.range.length(2) > 1 ? 2 : about.range.length(1) > 1 ? 1 : 0;
+}
+
+// Those that have the points of a range, which is not empty.
+Chunks chunks_of(const DatasetAbout& about, const StreamLayout& layout, const Range& range) {
+  const Point last{range.end[0] - 1, range.end[1] - 1, range.end[2] - 1};
+  const auto begin = layout.shift_of(about) + static_cast<std::size_t>(about.offset(range.begin));
+  const auto end = layout.shift_of(about) + static_cast<std::size_t>(about.offset(last)) + about.element;
+  return {static_cast<std::uint32_t>(begin / layout.chunk),
+          static_cast<std::uint32_t>((end + layout.chunk - 1) / layout.chunk)};
+}
+
+// All points that are in a chunk, or in a row, or plane, of which it has a part.
+Range points_of(const DatasetAbout& about, const StreamLayout& layout, std::uint32_t chunk) {
+  const auto d = slow_dimension(about);
+  const auto stride = static_cast<std::ptrdiff_t>(about.element) * (d == 2 ? about.plane : d == 1 ? about.row : 1);
+  const auto shift = static_cast<std::ptrdiff_t>(layout.shift_of(about));
+  const auto size = static_cast<std::ptrdiff_t>(layout.chunk);
+  const auto begin = std::max<std::ptrdiff_t>(chunk * size - shift, 0) / stride;
+  const auto end = ((chunk + 1) * size - shift + stride - 1) / stride;
+  auto range = about.range;
+  range.begin[d] = about.range.begin[d] + std::min(begin, about.range.length(d));
+  range.end[d] = about.range.begin[d] + std::clamp<std::ptrdiff_t>(end, 0, about.range.length(d));
+  return range;
+}
+
+}  // namespace
+
+StreamPlan plan_stream(std::span<const Loop> chain, const TilePlan& tiles, std::size_t outer,
+                       std::size_t tiles_in_step, std::span<const DatasetAbout> abouts,
+                       const StreamLayout& layout) {
+  StreamPlan plan;
+  const auto count = tiles.tiles()[outer];
+  std::map<ChunkId, ChunkUse> uses;
+  std::vector<std::size_t> chunks_of_step;
+  for (std::size_t first = 0; first < count; first += tiles_in_step) {
+    const StreamStep step{first, std::min(first + tiles_in_step, count)};
+    const auto number = static_cast<std::uint32_t>(plan.steps.size());
+    std::map<DatasetId, Range> used;
+    for (std::size_t l = 0; l < chain.size(); ++l) {
+      // All tiles of the other dimensions.
+      auto part = chain[l].range;
+      std::array<std::size_t, k_most_dims> begin{0, 0, 0}, end{0, 0, 0};
+      begin[outer] = step.first_tile;
+      end[outer] = step.last_tile - 1;
+      const auto from = tiles.part(l, begin), to = tiles.part(l, end);
+      part.begin[outer] = std::min(from.begin[outer], to.begin[outer]);
+      part.end[outer] = std::max(from.end[outer], to.end[outer]);
+      if (part.empty()) continue;
+      for (const auto& argument : chain[l].arguments) {
+        auto [found, is_new] = used.try_emplace(argument.dataset, Range{{0, 0, 0}, {0, 0, 0}});
+        found->second = hull(found->second, reached_range(part, argument));
+      }
+    }
+    auto& in_step = chunks_of_step.emplace_back(0);
+    for (const auto& [dataset, range] : used) {
+      const auto chunks = chunks_of(abouts[dataset], layout, range);
+      in_step += chunks.end - chunks.begin;
+      for (auto c = chunks.begin; c < chunks.end; ++c) {
+        auto& use = uses.try_emplace(ChunkId{dataset, c}, ChunkUse{{dataset, c}, number, number, false, false})
+                        .first->second;
+        use.last = number;
+      }
+    }
+    plan.steps.push_back(step);
+  }
+  const auto of_datasets = uses_of(chain);
+  for (auto& [id, use] : uses) {
+    const auto& of = of_datasets.at(id.dataset);
+    const auto points = points_of(abouts[id.dataset], layout, id.number);
+    use.is_written = of.written.touches(points);
+    // What is left as it was has to be there when the chunk is stored, or read later.
+    use.is_fetched = of.needed.touches(points) || (!layout.is_temporary[id.dataset] && !of.written.covers(points));
+    plan.uses.push_back(use);
+  }
+  std::ranges::stable_sort(plan.uses, {}, &ChunkUse::first);
+  plan.uses_of_step.resize(plan.steps.size() + 1, plan.uses.size());
+  for (auto i = plan.uses.size(); i-- > 0;) plan.uses_of_step[plan.uses[i].first] = i;
+  for (auto s = plan.steps.size(); s-- > 0;)
+    plan.uses_of_step[s] = std::min(plan.uses_of_step[s], plan.uses_of_step[s + 1]);
+  for (const auto chunks : chunks_of_step) plan.most_chunks = std::max(plan.most_chunks, chunks);
+  return plan;
+}
+
+}  // namespace terrace::stencil

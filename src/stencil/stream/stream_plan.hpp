@@ -1,0 +1,59 @@
+// How a chain goes through data that are larger than the fast memory: in steps, each some tiles of the outermost
+// dimension, and the chunks of datasets that each step uses. A value.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "stencil/engine/storage.hpp"
+#include "stencil/plan/tile_plan.hpp"
+#include "terrace/stencil/chain.hpp"
+
+namespace terrace::stencil {
+
+// A piece of a dataset that is moved as a whole: bytes from number * size on.
+struct ChunkId {
+  DatasetId dataset = 0;
+  std::uint32_t number = 0;
+  friend auto operator<=>(const ChunkId&, const ChunkId&) = default;
+};
+
+struct ChunkUse {
+  ChunkId chunk;
+  std::uint32_t first = 0;  // step
+  std::uint32_t last = 0;
+  bool is_fetched = false;  // what it had before is needed
+  bool is_written = false;
+};
+
+struct StreamStep {
+  std::size_t first_tile = 0;  // of the outermost dimension
+  std::size_t last_tile = 0;   // one behind
+};
+
+struct StreamPlan {
+  std::vector<StreamStep> steps;
+  std::vector<ChunkUse> uses;             // by first step
+  std::vector<std::size_t> uses_of_step;  // where those begin whose first step it is; one more than steps
+  std::size_t most_chunks = 0;            // that one step uses
+};
+
+// Where datasets are cut.
+struct StreamLayout {
+  std::size_t chunk = 0;           // bytes
+  std::vector<std::size_t> shift;  // of each dataset: bytes before its first element
+  std::vector<bool> is_temporary;  // of each dataset: its numbers are not kept
+  [[nodiscard]] std::uint32_t chunks(const DatasetAbout& about) const {
+    return static_cast<std::uint32_t>((shift_of(about) + about.bytes() + chunk - 1) / chunk);
+  }
+  [[nodiscard]] std::size_t shift_of(const DatasetAbout& about) const { return shift[about.id]; }
+};
+
+// So many tiles of the dimension `outer` make a step.
+[[nodiscard]] StreamPlan plan_stream(std::span<const Loop> chain, const TilePlan& tiles, std::size_t outer,
+                                     std::size_t tiles_in_step, std::span<const DatasetAbout> abouts,
+                                     const StreamLayout& layout);
+
+}  // namespace terrace::stencil

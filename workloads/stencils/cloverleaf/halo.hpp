@@ -1,0 +1,119 @@
+// The walls: all are mirrors, each layer of the halo is a loop of its own.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "workloads/stencils/cloverleaf/fields.hpp"
+
+namespace terrace::stencil::programs::cloverleaf {
+
+// The fields that a call brings up to date, in the groups that share loops.
+template <std::size_t Dims>
+struct Exchange {
+  std::vector<Field> cells{};
+  std::array<std::vector<Field>, Dims> velocities{};
+  std::array<std::vector<Field>, Dims> fluxes{};  // of volume and of mass, by direction
+};
+
+namespace detail {
+
+// Of a group: all fields of cells, before the first step.
+inline constexpr std::size_t k_most_fields = 6;
+
+enum class Place { cell, vertex, face };
+
+// Of a group: where its fields are, and which component of the velocity, or which direction's faces.
+struct Group {
+  Place place = Place::cell;
+  std::size_t axis = 0;
+  std::string name;
+
+  [[nodiscard]] bool is_like_cells(std::size_t d) const {
+    return place == Place::cell || (place == Place::face && d != axis);
+  }
+  // What turns round at the wall.
+  [[nodiscard]] double sign(std::size_t d) const { return place != Place::cell && d == axis ? -1.0 : 1.0; }
+};
+
+template <std::size_t... I>
+void mirror(const Block& grid, std::string name, const Range& layer, const Point& from, double sign,
+            const std::vector<Field>& fields, std::index_sequence<I...> /*all*/) {
+  grid.loop(
+      std::move(name), layer, [from, sign](auto... f) { ((f() = sign * f(from[0], from[1], from[2])), ...); },
+      read_write(fields[I], Stencil(std::vector<Point>{{0, 0, 0}, from}))...);
+}
+
+// A loop over one layer that sets each field to what it is at the offset, times the sign.
+template <std::size_t Count = 0>
+void mirror(const Block& grid, std::string name, const Range& layer, const Point& from, double sign,
+            const std::vector<Field>& fields) {
+  if (fields.size() == Count)
+    mirror(grid, std::move(name), layer, from, sign, fields, std::make_index_sequence<Count>{});
+  else if constexpr (Count < k_most_fields)
+    mirror<Count + 1>(grid, std::move(name), layer, from, sign, fields);
+}
+
+// The layer `n` of a group's halo on one side; the others' layers up to `depth` belong to it.
+template <std::size_t Dims>
+[[nodiscard]] Range layer(const Fields<Dims>& f, const Group& group, std::size_t side, bool is_high,
+                          std::ptrdiff_t n, std::ptrdiff_t depth) {
+  Range range;
+  for (std::size_t d = 0; d < Dims; ++d) {
+    auto end = f.count[d] + (group.is_like_cells(d) ? 0 : 1);
+    if (d == side) {
+      range.begin[d] = is_high ? end - 1 + n : -n;
+      range.end[d] = range.begin[d] + 1;
+    } else {
+      // In the z direction the last face of the halo is left out, as published.
+      if (side == 2 && group.place == Place::face && d == group.axis) --end;
+      range.begin[d] = -depth;
+      range.end[d] = end + depth;
+    }
+  }
+  return range;
+}
+
+template <std::size_t Dims>
+void update_group(const Fields<Dims>& f, const Group& group, const std::vector<Field>& fields,
+                  std::ptrdiff_t depth) {
+  static constexpr std::array<std::size_t, 3> k_order{1, 0, 2};
+  for (const auto side : k_order) {
+    if (side >= Dims) continue;
+    for (const auto is_high : {false, true}) {
+      for (auto n = depth; n > 0; --n) {
+        // Cells are mirrored at the wall. All others are mirrored at the first and the last of them; for faces of
+        // other directions that is the centre of a cell, as published.
+        const auto distance = group.place == Place::cell ? 2 * n - 1 : 2 * n;
+        Point from{0, 0, 0};
+        from[side] = is_high ? -distance : distance;
+        mirror(f.grid,
+               "halo " + group.name + ", " + "xyz"[side] + (is_high ? " high " : " low ") + std::to_string(n),
+               layer(f, group, side, is_high, n, depth), from, group.sign(side), fields);
+      }
+    }
+  }
+}
+
+}  // namespace detail
+
+// Brings `depth` layers of the halo up to date. In three dimensions groups without a field have loops, too, as
+// published: these touch nothing.
+template <std::size_t Dims>
+void update_halo(const Fields<Dims>& f, const Exchange<Dims>& exchange, std::ptrdiff_t depth) {
+  const auto update = [&](detail::Place place, std::size_t axis, std::string name,
+                          const std::vector<Field>& fields) {
+    if (Dims == 2 && fields.empty()) return;
+    detail::update_group(f, {place, axis, std::move(name)}, fields, depth);
+  };
+  update(detail::Place::cell, 0, "cells", exchange.cells);
+  for (std::size_t d = 0; d < Dims; ++d)
+    update(detail::Place::vertex, d, with_axis("velocity", d), exchange.velocities[d]);
+  for (std::size_t d = 0; d < Dims; ++d)
+    update(detail::Place::face, d, with_axis("fluxes", d), exchange.fluxes[d]);
+}
+
+}  // namespace terrace::stencil::programs::cloverleaf

@@ -1,0 +1,133 @@
+// CloverLeaf's steps: what comes after what in two and in three dimensions, and the results of a run. The loops
+// that differ are the programs' own.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "workloads/stencils/cloverleaf/advection.hpp"
+#include "workloads/stencils/cloverleaf/deck.hpp"
+#include "workloads/stencils/cloverleaf/halo.hpp"
+#include "workloads/stencils/cloverleaf/thermodynamics.hpp"
+
+namespace terrace::stencil::programs::cloverleaf {
+
+template <std::size_t Dims>
+class Hydro {
+ public:
+  Hydro(Context& context, const Problem& problem)
+      : problem_(problem),
+        f(context, problem.deck),
+        context_(context),
+        least_dt_(context.minimum<double>()),
+        summing_(context) {}
+  virtual ~Hydro() = default;
+  Hydro(const Hydro&) = delete;
+  Hydro& operator=(const Hydro&) = delete;
+
+  // Until the problem says so. The loops of the first step are counted.
+  [[nodiscard]] std::vector<Result> run(double expected_loops) {
+    start();
+    auto summary = summing_(f);
+    double t = 0;
+    double dt = problem_.deck.dt_init;
+    std::int64_t step = 0;
+    std::uint64_t loops = 0;
+    do {
+      const auto before = loops_so_far();
+      dt = advance(dt, ++step);
+      if (step == 1) loops = loops_so_far() - before;
+      t += dt;
+      const auto is_over = problem_.is_over(t, step);
+      if (is_over || (problem_.summary > 0 && step % problem_.summary == 0)) summary = summing_(f);
+      if (is_over) break;
+    } while (true);
+    const auto& published = problem_.published;
+    return {{"ke", summary.kinetic, published.kinetic, published.is_held ? k_allowed : 0},
+            {"vol", summary.volume},
+            {"mass", summary.mass},
+            {"pressure", summary.pressure / summary.volume},
+            {"ie", summary.internal},
+            {"t", t},
+            {"dt", dt},
+            {"steps", static_cast<double>(step)},
+            {"loops_per_step", static_cast<double>(loops), expected_loops, 1e-12}};
+  }
+
+ protected:
+  virtual void viscosity() = 0;
+  // The largest step that each cell allows (1).
+  virtual void cell_dt() = 0;
+  // Work of the pressure: half a step with the velocities of its start, then all of it with those of both ends.
+  virtual void predictor(double dt) = 0;
+  virtual void corrector(double dt) = 0;
+  virtual void accelerate(double dt) = 0;
+  virtual void volume_fluxes(double dt) = 0;
+  virtual void advect(bool is_odd) = 0;
+
+  void halo(const Exchange<Dims>& exchange, std::ptrdiff_t depth) const { update_halo(f, exchange, depth); }
+
+  const Problem problem_;
+  const Fields<Dims> f;  // short, for it is in all formulas
+
+ private:
+  [[nodiscard]] std::uint64_t loops_so_far() const {
+    return context_.statistics().loops + context_.waiting().size();
+  }
+
+  void start() {
+    set_initial_state(f, problem_.deck.dense);
+    equation_of_state(f, f.density0, f.energy0);
+    Exchange<Dims> all;
+    all.cells = {f.density0, f.energy0, f.pressure, f.viscosity, f.density1, f.energy1};
+    for (std::size_t d = 0; d < Dims; ++d) all.velocities[d] = {f.velocity0[d], f.velocity1[d]};
+    halo(all, 2);
+  }
+
+  // One step; returns its length.
+  [[nodiscard]] double advance(double last_dt, std::int64_t step) {
+    equation_of_state(f, f.density0, f.energy0);
+    Exchange<Dims> exchange;
+    exchange.cells = {f.pressure, f.energy0, f.density0};
+    // The third component is left out, as published: nothing reads its halo.
+    for (std::size_t d = 0; d < 2; ++d) exchange.velocities[d] = {f.velocity0[d]};
+    halo(exchange, 1);
+    viscosity();
+    halo({.cells = {f.viscosity}}, 1);
+    const auto dt = time_step(last_dt);
+    predictor(dt);
+    equation_of_state(f, f.density1, f.energy1);
+    halo({.cells = {f.pressure}}, 1);
+    revert(f);
+    accelerate(dt);
+    corrector(dt);
+    volume_fluxes(dt);
+    advect(step % 2 == 1);
+    reset(f);
+    return dt;
+  }
+
+  [[nodiscard]] double time_step(double last_dt) {
+    cell_dt();
+    f.grid.loop(
+        "least time step", f.cells(), [](auto least, auto dt) { least(dt()); }, into(least_dt_), read(f.work1));
+    const auto dt = std::min({least_dt_.value(), problem_.safety.growth * last_dt, problem_.deck.dt_init});
+    // The published codes print here where the least step was.
+    f.grid.loop(
+        "position of the least", Range{{0, 1}, {0, 1}, {0, 1}}, [](auto /*x*/, auto /*y*/) {},
+        read(f.template axis<0>().centre), read(f.template axis<1>().centre));
+    if (dt < problem_.dt_min)
+      throw Error(Code::failed, "the time step fell to " + std::to_string(dt) + ", below " +
+                                    std::to_string(problem_.dt_min) + ": the problem has become unstable");
+    return dt;
+  }
+
+  Context& context_;
+  Minimum<double> least_dt_;
+  Summing<Dims> summing_;
+};
+
+}  // namespace terrace::stencil::programs::cloverleaf

@@ -1,0 +1,100 @@
+// Kernels that are the same in all directions: elements along a direction, sums over the corners of a cell's
+// faces. The orders of the sums are part of the scheme: long runs amplify each difference in rounding.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "terrace/stencil.hpp"
+
+namespace terrace::stencil::programs::cloverleaf {
+
+// An order of directions.
+template <std::size_t... Axis>
+struct Directions {};
+
+// f at `i` points from its own along the direction.
+template <std::size_t Axis>
+[[nodiscard]] double along(const auto& f, std::ptrdiff_t i) {
+  return f(Axis == 0 ? i : 0, Axis == 1 ? i : 0, Axis == 2 ? i : 0);
+}
+
+// f at i, j, k along the direction and the two across it, the lower one first.
+template <std::size_t Axis>
+[[nodiscard]] double turned(const auto& f, std::ptrdiff_t i, std::ptrdiff_t j, std::ptrdiff_t k) {
+  if constexpr (Axis == 0)
+    return f(i, j, k);
+  else if constexpr (Axis == 1)
+    return f(j, i, k);
+  else
+    return f(j, k, i);
+}
+
+// The sum of vertex values over the corners of a cell's face in the direction, low (0) or high (1); of several
+// fields one after the other, strictly from left to right.
+template <std::size_t Dims, std::size_t Axis>
+[[nodiscard]] double face_sum(std::ptrdiff_t side, const auto& field, const auto&... others) {
+  const auto add_others = [&](double sum, const auto& f) {
+    sum += turned<Axis>(f, side, 1, 0);
+    if constexpr (Dims == 3) sum = sum + turned<Axis>(f, side, 0, 1) + turned<Axis>(f, side, 1, 1);
+    return sum;
+  };
+  double sum = add_others(turned<Axis>(field, side, 0, 0), field);
+  ((sum = add_others(sum + turned<Axis>(others, side, 0, 0), others)), ...);
+  return sum;
+}
+template <std::size_t Dims, std::size_t Axis>
+[[nodiscard]] double low(const auto&... fields) {
+  return face_sum<Dims, Axis>(0, fields...);
+}
+template <std::size_t Dims, std::size_t Axis>
+[[nodiscard]] double high(const auto&... fields) {
+  return face_sum<Dims, Axis>(1, fields...);
+}
+// The difference of the two, in the direction.
+template <std::size_t Dims, std::size_t Axis>
+[[nodiscard]] double rise(const auto& field) {
+  return high<Dims, Axis>(field) - low<Dims, Axis>(field);
+}
+
+// A loop's name and its direction.
+[[nodiscard]] inline std::string with_axis(const std::string& name, std::size_t axis) {
+  return name + " " + "xyz"[axis];
+}
+
+// By value, so that a kernel stays free of branches.
+[[nodiscard]] inline double least(double a, double b) { return b < a ? b : a; }
+[[nodiscard]] inline double most(double a, double b) { return a < b ? b : a; }
+
+// The corners of a cell, from one of its own vertices; the cells around a vertex.
+[[nodiscard]] inline Stencil corners(std::size_t dims) { return box(dims, 0, 1); }
+[[nodiscard]] inline Stencil cells_around(std::size_t dims) { return box(dims, -1, 0); }
+
+// Offsets along a direction, both ends included.
+[[nodiscard]] inline Stencil line(std::size_t axis, std::ptrdiff_t from, std::ptrdiff_t to) {
+  std::vector<Point> offsets;
+  for (auto i = from; i <= to; ++i) {
+    Point offset{0, 0, 0};
+    offset[axis] = i;
+    offsets.push_back(offset);
+  }
+  return Stencil(std::move(offsets));
+}
+
+// `from` to `to` along the direction, `low_across` to `high_across` in the others.
+[[nodiscard]] inline Stencil slab(std::size_t dims, std::size_t axis, std::ptrdiff_t from, std::ptrdiff_t to,
+                                  std::ptrdiff_t low_across, std::ptrdiff_t high_across) {
+  std::vector<Point> offsets;
+  const auto all = box(dims, low_across, high_across);
+  for (const auto& offset : all.offsets())
+    for (auto i = from; i <= to; ++i)
+      if (offset[axis] == low_across) {
+        offsets.push_back(offset);
+        offsets.back()[axis] = i;
+      }
+  return Stencil(std::move(offsets));
+}
+
+}  // namespace terrace::stencil::programs::cloverleaf

@@ -51,6 +51,8 @@ int run(int count, char** words) {
                              {"bytes_in", done.bytes_in},
                              {"bytes_out", done.bytes_out},
                              {"waited", done.waited}};
+  for (const auto& [name, loop] : done.by_loop)
+    out["by_loop"][name] = {{"count", loop.count}, {"bytes", loop.bytes}, {"seconds", loop.seconds}};
   auto holds = true;
   for (const auto& result : results) {
     auto& one = out["results"][result.name];

@@ -29,6 +29,7 @@ struct Argument {
   Stencil stencil;
   Point low{0, 0, 0};  // of the stencil's offsets
   Point high{0, 0, 0};
+  std::size_t element = 0;  // bytes
 };
 
 // Where a loop finds a dataset: the address of its point 0, 0, 0, which need not be in memory, and how many
@@ -69,6 +70,14 @@ struct Loop {
 // The first row of a part in the partial results.
 [[nodiscard]] inline std::size_t partial_row(const Range& whole, std::ptrdiff_t y, std::ptrdiff_t z) {
   return static_cast<std::size_t>((z - whole.begin[2]) * whole.length(1) + (y - whole.begin[1]));
+}
+
+// Bytes that a loop reads and writes, see Statistics.
+[[nodiscard]] inline double bytes_of(const Loop& loop) {
+  double bytes = 0;
+  for (const auto& argument : loop.arguments)
+    bytes += static_cast<double>(argument.element) * (reads(argument.access) && writes(argument.access) ? 2 : 1);
+  return bytes * static_cast<double>(loop.range.points());
 }
 
 using Chain = std::vector<Loop>;

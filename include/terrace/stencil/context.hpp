@@ -135,7 +135,8 @@ struct FieldArgument {
 
   void describe(Loop& loop, Position& position) {
     at = position.view++;
-    loop.arguments.push_back({dataset.id(), dataset.name(), How, stencil, stencil.low(), stencil.high()});
+    loop.arguments.push_back(
+        {dataset.id(), dataset.name(), How, stencil, stencil.low(), stencil.high(), sizeof(T)});
     stencil = Stencil{};  // the loop has it
   }
   [[nodiscard]] FieldCursor<Element> cursor(const Call& call, const Point& point) const {

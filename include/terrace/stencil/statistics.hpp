@@ -3,8 +3,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <string>
 
 namespace terrace::stencil {
+
+// Of all loops of a name.
+struct LoopStatistics {
+  std::uint64_t count = 0;
+  double bytes = 0;
+  double seconds = 0;
+};
 
 struct Statistics {
   std::uint64_t chains = 0;
@@ -19,6 +28,8 @@ struct Statistics {
   double bytes_in = 0;
   double bytes_out = 0;
   double waited = 0;
+  // Of "serial" and "parallel", which run one loop after the other.
+  std::map<std::string, LoopStatistics> by_loop;
 };
 
 }  // namespace terrace::stencil

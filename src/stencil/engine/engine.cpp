@@ -93,10 +93,7 @@ void Engine::add_loop(Loop loop) {
     loop.range.end = loop.range.begin;
   else
     check(loop);
-  for (const auto& argument : loop.arguments)
-    statistics_.bytes += static_cast<double>(loop.range.points()) *
-                         static_cast<double>(datasets_[argument.dataset].element) *
-                         (reads(argument.access) && writes(argument.access) ? 2 : 1);
+  statistics_.bytes += bytes_of(loop);
   chain_.push_back(std::move(loop));
 }
 

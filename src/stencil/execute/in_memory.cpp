@@ -64,6 +64,13 @@ void InMemory::set(DatasetId dataset, const Range& range, const std::byte* numbe
   copy_in(abouts_[dataset], memories_[dataset].first(), range, numbers);
 }
 
+void InMemory::note(const Loop& loop, double seconds) {
+  auto& of_loop = statistics_.by_loop[loop.name];
+  ++of_loop.count;
+  of_loop.bytes += bytes_of(loop);
+  of_loop.seconds += seconds;
+}
+
 std::vector<View> InMemory::views(const Loop& loop) const {
   std::vector<View> views;
   for (const auto& argument : loop.arguments)

@@ -1,6 +1,7 @@
 // What executors share whose datasets are in memory.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "stencil/execute/executor.hpp"
@@ -10,7 +11,7 @@ namespace terrace::stencil {
 
 class InMemory : public Executor {
  public:
-  explicit InMemory(const Options& options) : team_(threads_of(options)) {}
+  InMemory(const Options& options, Statistics& statistics) : statistics_(statistics), team_(threads_of(options)) {}
   void add(const DatasetAbout& about) override;
   void get(DatasetId dataset, const Range& range, std::byte* numbers) override;
   void set(DatasetId dataset, const Range& range, const std::byte* numbers) override;
@@ -19,9 +20,13 @@ class InMemory : public Executor {
   // Of a loop's arguments.
   [[nodiscard]] std::vector<View> views(const Loop& loop) const;
   [[nodiscard]] Team& team() { return team_; }
-  [[nodiscard]] const DatasetAbout& about(DatasetId dataset) const { return abouts_[dataset]; }
+  [[nodiscard]] Statistics& statistics() { return statistics_; }
+  [[nodiscard]] const std::vector<DatasetAbout>& abouts() const { return abouts_; }
+  // A loop has run by itself.
+  void note(const Loop& loop, double seconds);
 
  private:
+  Statistics& statistics_;
   Team team_;
   std::vector<DatasetAbout> abouts_;
   std::vector<Memory> memories_;

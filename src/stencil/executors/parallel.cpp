@@ -1,4 +1,6 @@
 // One loop after the other, each by all threads.
+#include <chrono>
+
 #include "stencil/execute/in_memory.hpp"
 
 namespace terrace::stencil {
@@ -23,11 +25,16 @@ class Parallel final : public InMemory {
     std::vector<Running> all;
     for (const auto& loop : chain) all.push_back(begin(loop, views(loop), reductions));
     team().run([&](std::size_t number) {
+      auto begun = std::chrono::steady_clock::now();
       for (const auto& running : all) {
         running.do_part(
             piece(running.loop->range, static_cast<std::ptrdiff_t>(number), count(), running.partials.empty()));
         team().meet();
         if (team().failed()) return;
+        if (number > 0) continue;
+        const auto now = std::chrono::steady_clock::now();
+        note(*running.loop, std::chrono::duration<double>(now - begun).count());
+        begun = now;
       }
     });
     for (const auto& running : all) reductions.enter(*running.loop, running.partials);
@@ -37,8 +44,8 @@ class Parallel final : public InMemory {
 class ParallelVariant final : public ExecutorVariant {
  public:
   [[nodiscard]] std::string_view name() const override { return "parallel"; }
-  [[nodiscard]] std::unique_ptr<Executor> make(const Options& options, Statistics& /*statistics*/) const override {
-    return std::make_unique<Parallel>(options);
+  [[nodiscard]] std::unique_ptr<Executor> make(const Options& options, Statistics& statistics) const override {
+    return std::make_unique<Parallel>(options, statistics);
   }
 };
 

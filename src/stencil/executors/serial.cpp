@@ -1,4 +1,6 @@
 // One loop after the other, by one thread: what all others are held against.
+#include <chrono>
+
 #include "stencil/execute/in_memory.hpp"
 
 namespace terrace::stencil {
@@ -10,7 +12,9 @@ class Serial final : public InMemory {
   void run(std::span<const Loop> chain, Reductions& reductions) override {
     for (const auto& loop : chain) {
       const auto running = begin(loop, views(loop), reductions);
+      const auto start = std::chrono::steady_clock::now();
       running.do_part(loop.range);
+      note(loop, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
       reductions.enter(loop, running.partials);
     }
   }
@@ -19,8 +23,8 @@ class Serial final : public InMemory {
 class SerialVariant final : public ExecutorVariant {
  public:
   [[nodiscard]] std::string_view name() const override { return "serial"; }
-  [[nodiscard]] std::unique_ptr<Executor> make(const Options& options, Statistics& /*statistics*/) const override {
-    return std::make_unique<Serial>(options);
+  [[nodiscard]] std::unique_ptr<Executor> make(const Options& options, Statistics& statistics) const override {
+    return std::make_unique<Serial>(options, statistics);
   }
 };
 

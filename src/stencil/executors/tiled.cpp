@@ -12,12 +12,7 @@ namespace {
 class Tiled final : public InMemory {
  public:
   Tiled(const Options& options, Statistics& statistics)
-      : InMemory(options), given_(options.tile), statistics_(statistics), cache_(own_cache()) {}
-
-  void add(const DatasetAbout& about) override {
-    abouts_.push_back(about);
-    InMemory::add(about);
-  }
+      : InMemory(options, statistics), given_(options.tile), cache_(own_cache()) {}
 
   void run(std::span<const Loop> chain, Reductions& reductions) override {
     const auto kind = kind_of(chain);
@@ -31,21 +26,19 @@ class Tiled final : public InMemory {
     run_tiles(plan, all, team(), outer, 0, plan.tiles()[outer]);
     if (!is_given)
       tuner_.measured(kind, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-    statistics_.tiles += plan.count();
+    statistics().tiles += plan.count();
     for (const auto& running : all) reductions.enter(*running.loop, running.partials);
   }
 
  private:
   TileSize model(std::span<const Loop> chain, std::uint64_t kind) {
     auto& size = models_[kind];
-    if (!size) size = model_size(chain, bytes_of_point(chain, abouts_), cache_);
+    if (!size) size = model_size(chain, bytes_of_point(chain, abouts()), cache_);
     return *size;
   }
 
   TileSize given_;
-  Statistics& statistics_;
   std::size_t cache_;
-  std::vector<DatasetAbout> abouts_;
   PlanCache plans_;
   TileTuner tuner_;
   std::map<std::uint64_t, std::optional<TileSize>> models_;

@@ -1,6 +1,10 @@
 // terrace-stencils NAME [ARGUMENT=VALUE ...]: runs a stencil program, prints its results and what running it took,
 // as JSON. How it runs is a matter of TERRACE_STENCIL (terrace/stencil/options.hpp). Exit status: 1 where a result
 // is not as expected or the system refuses, 2 for a wrong call.
+//
+// With machine=FILE no kernel runs: what the chains would take on that machine is computed (src/stencil/virtual).
+// mode=NAME says how they use its two fastest memories, memory=SIZE how much of the fast one they may take,
+// bandwidth=RATE what the program's own loops reach there; tiled=0, cyclic=0, prefetched=0 leave these out.
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -9,10 +13,14 @@
 #include <string>
 
 #include "core/error.hpp"
+#include "machine/file/machine_file.hpp"
+#include "stencil/virtual/virtual_run.hpp"
 #include "workloads/stencils/program.hpp"
 
 namespace terrace::stencil::programs {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 int list() {
   for (const auto* program : stencil_programs())
@@ -22,8 +30,7 @@ int list() {
   return 0;
 }
 
-int run(int count, char** words) {
-  const auto& program = find_stencil_program(words[1]);
+Arguments parse(int count, char** words) {
   std::map<std::string, std::string> given;
   for (int i = 2; i < count; ++i) {
     const std::string word = words[i];
@@ -31,26 +38,58 @@ int run(int count, char** words) {
     if (equals == std::string::npos) throw Error(Code::invalid, word + ": an argument is NAME=VALUE");
     given[word.substr(0, equals)] = word.substr(equals + 1);
   }
-  Arguments arguments(std::move(given));
+  return Arguments(std::move(given));
+}
+
+int run_virtually(const StencilProgram& program, const std::string& file, Arguments& arguments) {
+  VirtualRun run(machine::read_machine_file(file), virtual_options(arguments));
+  const auto results = program.run(run.context(), arguments);
+  run.context().run();
+  const auto& counts = run.counts();
+  const Json out{{"schema", 1},
+                 {"program", program.name()},
+                 {"machine", run.machine()},
+                 {"mode", run.mode()},
+                 {"dataset_bytes", run.dataset_bytes()},
+                 {"fast_bytes", run.pair().fast_bytes},
+                 {"seconds", counts.seconds},
+                 {"loop_seconds", counts.loop_seconds},
+                 {"bandwidth", counts.seconds > 0 ? counts.accesses / counts.seconds : 0},
+                 {"accesses", counts.accesses},
+                 {"hits", counts.hits},
+                 {"bytes_in", counts.bytes_in},
+                 {"bytes_out", counts.bytes_out},
+                 {"tiles", counts.tiles},
+                 {"chains", run.context().statistics().chains},
+                 {"loops", run.context().statistics().loops}};
+  std::printf("%s\n", out.dump(1).c_str());
+  return 0;
+}
+
+int run(int count, char** words) {
+  const auto& program = find_stencil_program(words[1]);
+  auto arguments = parse(count, words);
+  if (const auto file = arguments.text("machine", ""); !file.empty())
+    return run_virtually(program, file, arguments);
   Context context;
   const auto start = std::chrono::steady_clock::now();
   const auto results = program.run(context, arguments);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   const auto& done = context.statistics();
-  nlohmann::ordered_json out{{"schema", 1},
-                             {"program", program.name()},
-                             {"executor", context.options().executor},
-                             {"seconds", seconds.count()},
-                             {"chain_seconds", done.seconds},
-                             {"chains", done.chains},
-                             {"loops", done.loops},
-                             {"longest_chain", done.longest_chain},
-                             {"tiles", done.tiles},
-                             {"bytes", done.bytes},
-                             {"bandwidth", done.seconds > 0 ? done.bytes / done.seconds : 0},
-                             {"bytes_in", done.bytes_in},
-                             {"bytes_out", done.bytes_out},
-                             {"waited", done.waited}};
+  Json out{{"schema", 1},
+           {"program", program.name()},
+           {"executor", context.options().executor},
+           {"seconds", seconds.count()},
+           {"chain_seconds", done.seconds},
+           {"chains", done.chains},
+           {"loops", done.loops},
+           {"longest_chain", done.longest_chain},
+           {"tiles", done.tiles},
+           {"bytes", done.bytes},
+           {"bandwidth", done.seconds > 0 ? done.bytes / done.seconds : 0},
+           {"bytes_in", done.bytes_in},
+           {"bytes_out", done.bytes_out},
+           {"waited", done.waited}};
   for (const auto& [name, loop] : done.by_loop)
     out["by_loop"][name] = {{"count", loop.count}, {"bytes", loop.bytes}, {"seconds", loop.seconds}};
   auto holds = true;

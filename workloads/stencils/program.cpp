@@ -46,6 +46,18 @@ void Arguments::refuse_others() const {
       throw Error(Code::invalid, "there is no argument '" + name + "'; there are " + known);
 }
 
+VirtualOptions virtual_options(Arguments& arguments) {
+  VirtualOptions options;
+  options.mode = arguments.text("mode", options.mode);
+  if (const auto memory = arguments.text("memory", ""); !memory.empty()) options.pair.memory = parse_bytes(memory);
+  if (const auto rate = arguments.text("bandwidth", ""); !rate.empty())
+    options.pair.loop_bandwidth = parse_bandwidth(rate).value;
+  options.how.is_tiled = arguments.number("tiled", 1) != 0;
+  options.how.is_cyclic = arguments.number("cyclic", 1) != 0;
+  options.how.is_prefetched = arguments.number("prefetched", 1) != 0;
+  return options;
+}
+
 bool Result::holds() const { return allowed <= 0 || std::abs(value - expected) <= allowed * std::abs(expected); }
 
 const StencilProgram& find_stencil_program(std::string_view name) {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "stencil/virtual/virtual_run.hpp"
 #include "terrace/stencil.hpp"
 
 namespace terrace::stencil::programs {
@@ -29,6 +30,9 @@ class Arguments {
   std::map<std::string, std::string> given_;
   std::map<std::string, bool> asked_;
 };
+
+// What is said of a run in virtual time, by mode=, memory=, bandwidth=, tiled=, cyclic=, prefetched=.
+[[nodiscard]] VirtualOptions virtual_options(Arguments& arguments);
 
 // One number that a program ends with. `expected` is what was published or follows from theory; `allowed` is how
 // far the result may be from it, relative to it. Without `allowed` there is nothing to hold it against.

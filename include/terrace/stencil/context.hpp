@@ -268,6 +268,8 @@ class Block {
 class Context {
  public:
   explicit Context(const Options& options = Options::from_environment());
+  // With an engine that somebody else has set up.
+  explicit Context(std::unique_ptr<Engine> engine);
   ~Context();
   Context(Context&&) noexcept;
   Context& operator=(Context&&) noexcept;

@@ -6,6 +6,7 @@
 namespace terrace::stencil {
 
 Context::Context(const Options& options) : engine_(std::make_unique<Engine>(options)) {}
+Context::Context(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
 Context::~Context() = default;
 Context::Context(Context&&) noexcept = default;
 Context& Context::operator=(Context&&) noexcept = default;

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "stencil/execute/plan_cache.hpp"
 #include "stencil/plan/chain_use.hpp"
+#include "stencil/plan/signature.hpp"
 
 namespace terrace::stencil {
 namespace {

@@ -18,6 +18,8 @@ class Engine {
  public:
   // Throws Error{invalid} for options that make no sense.
   explicit Engine(const Options& options);
+  Engine(const Options& options, std::unique_ptr<Executor> executor)
+      : options_(options), executor_(std::move(executor)) {}
 
   BlockId add_block(const std::string& name, const std::vector<std::ptrdiff_t>& size);
   DatasetId add_dataset(BlockId block, const std::string& name, std::size_t element, const Halo& halo,
@@ -32,6 +34,7 @@ class Engine {
   void set(DatasetId dataset, const Range& range, const std::byte* numbers);
   void value_of(ReductionId reduction, std::byte* number);
 
+  [[nodiscard]] DatasetId datasets() const { return static_cast<DatasetId>(datasets_.size()); }
   [[nodiscard]] const DatasetAbout& about(DatasetId dataset) const { return datasets_[dataset]; }
   [[nodiscard]] const Range& range_of_block(BlockId block) const { return blocks_[block].range; }
   [[nodiscard]] const Statistics& statistics() const { return statistics_; }

@@ -10,21 +10,6 @@ constexpr std::size_t k_most_plans = 64;
 
 }  // namespace
 
-std::vector<std::int64_t> signature_of(std::span<const Loop> chain) {
-  std::vector<std::int64_t> signature;
-  for (const auto& loop : chain) {
-    signature.insert(signature.end(), loop.range.begin.begin(), loop.range.begin.end());
-    signature.insert(signature.end(), loop.range.end.begin(), loop.range.end.end());
-    for (const auto& argument : loop.arguments) {
-      signature.push_back((std::int64_t{argument.dataset} << 8U) + static_cast<std::int64_t>(argument.access));
-      for (const auto& offset : argument.stencil.offsets())
-        signature.insert(signature.end(), offset.begin(), offset.end());
-    }
-    signature.push_back(-1 - static_cast<std::int64_t>(loop.reductions.size()));
-  }
-  return signature;
-}
-
 std::uint64_t kind_of(std::span<const Loop> chain) {
   std::uint64_t points = 0;
   for (const auto& loop : chain) points += loop.range.points();

@@ -7,12 +7,11 @@
 #include <vector>
 
 #include "stencil/execute/tile_size.hpp"
+#include "stencil/plan/signature.hpp"
 #include "stencil/plan/tile_plan.hpp"
 
 namespace terrace::stencil {
 
-// What a plan depends on: ranges, datasets, accesses and offsets of all loops.
-[[nodiscard]] std::vector<std::int64_t> signature_of(std::span<const Loop> chain);
 // Chains of so many loops and points take about the same time.
 [[nodiscard]] std::uint64_t kind_of(std::span<const Loop> chain);
 

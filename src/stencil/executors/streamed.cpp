@@ -7,8 +7,9 @@
 #include "core/error.hpp"
 #include "core/units.hpp"
 #include "stencil/execute/in_memory.hpp"
-#include "stencil/execute/plan_cache.hpp"
 #include "stencil/execute/tile_runner.hpp"
+#include "stencil/execute/tile_size.hpp"
+#include "stencil/stream/chain_book.hpp"
 #include "stencil/stream/file_stream.hpp"
 
 namespace terrace::stencil {
@@ -19,25 +20,12 @@ constexpr std::size_t k_largest_chunk = std::size_t{2} << 20U;
 constexpr std::size_t k_chunks = 512;  // that the memory has at least, where chunks of a page allow it
 constexpr std::size_t k_shifts = 16;   // different beginnings, as in_memory has them
 constexpr std::size_t k_line = 64;
-constexpr std::size_t k_most_plans = 32;
 
 std::size_t chunk_size(std::uint64_t memory) {
   auto chunk = k_largest_chunk;
   while (chunk > k_page && memory / chunk < k_chunks) chunk /= 2;
   return chunk;
 }
-
-// A chain that came before: its plans in both directions, and the one that came after it.
-struct KnownChain {
-  std::vector<std::int64_t> signature;
-  struct Way {
-    std::unique_ptr<TilePlan> tiles;
-    std::shared_ptr<const StreamPlan> stream;
-  };
-  std::array<Way, 2> ways;  // forward, reversed
-  KnownChain* next = nullptr;
-  std::uint64_t used = 0;
-};
 
 class Streamed final : public Executor {
  public:
@@ -60,12 +48,7 @@ class Streamed final : public Executor {
   }
 
   void run(std::span<const Loop> chain, Reductions& reductions) override {
-    auto& known = find(chain);
-    const auto direction = std::exchange(is_reversed_, !is_reversed_) ? 1U : 0U;
-    if (last_) last_->next = &known;
-    last_ = &known;
-    const auto& way = plan(known, chain, direction);
-    const auto next = known.next ? known.next->ways[1 - direction].stream : nullptr;
+    const auto [way, ahead] = book_.next(chain);
     std::vector<Running> all;
     for (const auto& loop : chain) {
       std::vector<View> views;
@@ -73,14 +56,14 @@ class Streamed final : public Executor {
         views.push_back(abouts_[argument.dataset].view(firsts_[argument.dataset]));
       all.push_back(terrace::stencil::begin(loop, std::move(views), reductions));
     }
-    stream_.begin(way.stream, next);
-    for (std::size_t s = 0; s < way.stream->steps.size(); ++s) {
+    stream_.begin(way->stream, ahead);
+    for (std::size_t s = 0; s < way->stream->steps.size(); ++s) {
       stream_.wait_for(s);
-      const auto& step = way.stream->steps[s];
-      run_tiles(*way.tiles, all, team_, dims(chain) - 1, step.first_tile, step.last_tile);
+      const auto& step = way->stream->steps[s];
+      run_tiles(*way->tiles, all, team_, dims(chain) - 1, step.first_tile, step.last_tile);
       stream_.end_step(s);
     }
-    statistics_.tiles += way.tiles->count();
+    statistics_.tiles += way->tiles->count();
     for (const auto& running : all) reductions.enter(*running.loop, running.partials);
   }
 
@@ -98,40 +81,15 @@ class Streamed final : public Executor {
   }
 
  private:
-  KnownChain& find(std::span<const Loop> chain) {
-    auto signature = signature_of(chain);
-    ++uses_;
-    for (auto& known : known_)
-      if (known->signature == signature) {
-        known->used = uses_;
-        return *known;
-      }
-    if (known_.size() == k_most_plans) forget_oldest();
-    auto& made = *known_.emplace_back(std::make_unique<KnownChain>());
-    made.signature = std::move(signature);
-    made.used = uses_;
-    return made;
-  }
-
-  void forget_oldest() {
-    const auto oldest =
-        std::ranges::min_element(known_, {}, [](const std::unique_ptr<KnownChain>& known) { return known->used; });
-    for (auto& known : known_)
-      if (known->next == oldest->get()) known->next = nullptr;
-    if (last_ == oldest->get()) last_ = nullptr;
-    known_.erase(oldest);
-  }
-
-  const KnownChain::Way& plan(KnownChain& known, std::span<const Loop> chain, std::size_t direction) {
-    auto& way = known.ways[direction];
-    if (way.tiles) return way;
+  ChainBook::Way plan(std::span<const Loop> chain, bool is_reversed) {
+    ChainBook::Way way;
     auto size = given_;
     if (size == TileSize{}) size = model_size(chain, bytes_of_point(chain, abouts_), own_cache());
     // The outermost dimension is cut in any case.
     const auto outer = dims(chain) - 1;
     if (size[outer] == 0) size[outer] = k_default_tile;
     std::array<bool, k_most_dims> reversed{};
-    reversed[outer] = outer > 0 && direction == 1;
+    reversed[outer] = outer > 0 && is_reversed;
     for (;;) {
       way.tiles = std::make_unique<TilePlan>(chain, size, reversed);
       std::size_t tiles = std::max<std::size_t>(way.tiles->tiles()[outer] / k_most_steps, 2 * team_.size());
@@ -144,7 +102,6 @@ class Streamed final : public Executor {
       size[outer] = (size[outer] + 1) / 2;
     }
     const auto needed = way.stream->most_chunks * layout_.chunk;
-    known.ways[direction] = {};
     throw Error(Code::invalid, "memory=" + format(Bytes{memory_}) + " is too little for a chain of " +
                                    std::to_string(chain.size()) + " loops, whose tiles need " +
                                    format(Bytes{needed}) +
@@ -170,10 +127,8 @@ class Streamed final : public Executor {
   FileStream stream_;
   std::vector<DatasetAbout> abouts_;
   std::vector<std::byte*> firsts_;
-  std::vector<std::unique_ptr<KnownChain>> known_;
-  KnownChain* last_ = nullptr;
-  bool is_reversed_ = false;
-  std::uint64_t uses_ = 0;
+  ChainBook book_{[this](std::span<const Loop> chain, bool is_reversed) { return plan(chain, is_reversed); },
+                  true};
 };
 
 class StreamedVariant final : public ExecutorVariant {

@@ -1,0 +1,52 @@
+// Chains that came before: their plans in both directions, and which chain came after which. So a chain that comes
+// again is not planned again, and what is taken to come next can be brought before it does.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "stencil/plan/tile_plan.hpp"
+#include "stencil/stream/stream_plan.hpp"
+
+namespace terrace::stencil {
+
+class ChainBook {
+ public:
+  struct Way {
+    std::unique_ptr<TilePlan> tiles;
+    std::shared_ptr<const StreamPlan> stream;
+  };
+  struct Entry {
+    const Way* way;
+    std::shared_ptr<const StreamPlan> ahead;  // of the chain that came after this one the last time, if any did
+  };
+  // Makes a chain's plan in a direction; it may throw.
+  using Maker = std::function<Way(std::span<const Loop> chain, bool is_reversed)>;
+
+  // `both_ways`: chains go forward and back in turns, so that each begins with what the one before has ended with.
+  ChainBook(Maker maker, bool both_ways) : maker_(std::move(maker)), both_ways_(both_ways) {}
+  // The next chain that runs.
+  [[nodiscard]] Entry next(std::span<const Loop> chain);
+
+ private:
+  struct Known {
+    std::vector<std::int64_t> signature;
+    std::array<Way, 2> ways;  // forward, reversed
+    Known* next = nullptr;
+    std::uint64_t used = 0;
+  };
+  Known& find(std::span<const Loop> chain);
+
+  Maker maker_;
+  bool both_ways_;
+  std::vector<std::unique_ptr<Known>> all_;
+  Known* last_ = nullptr;
+  bool is_reversed_ = false;
+  std::uint64_t uses_ = 0;
+};
+
+}  // namespace terrace::stencil

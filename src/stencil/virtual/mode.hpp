@@ -1,0 +1,58 @@
+// Ways to run a chain on two memories, priced in virtual time: no kernel runs. Each is one file in modes/; the
+// build makes the table of them (cmake/Variants.cmake).
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "stencil/engine/storage.hpp"
+#include "stencil/virtual/pair.hpp"
+#include "terrace/stencil/chain.hpp"
+
+namespace terrace::stencil {
+
+struct ModeOptions {
+  bool is_tiled = true;
+  bool is_cyclic = true;      // temporaries are not stored
+  bool is_prefetched = true;  // the next chain's first data come while this one ends
+};
+
+// What a mode has counted.
+struct ModeCounts {
+  double seconds = 0;
+  double loop_seconds = 0;  // in which loops ran
+  double bytes_in = 0;      // from the slow memory
+  double bytes_out = 0;
+  double accesses = 0;  // bytes
+  double hits = 0;      // of them in the fast memory
+  double tiles = 0;
+};
+
+class Mode {
+ public:
+  virtual ~Mode() = default;
+  virtual void add(const DatasetAbout& about) = 0;
+  // Of one block. Throws Error{invalid} where its tiles have no room, or the datasets none in a memory that has to
+  // have all of them.
+  virtual void run(std::span<const Loop> chain) = 0;
+  // Somebody waits for what the last chain gave.
+  virtual void end() {}
+  [[nodiscard]] const ModeCounts& counts() const { return counts_; }
+
+ protected:
+  ModeCounts counts_;
+};
+
+class ModeVariant {
+ public:
+  virtual ~ModeVariant() = default;
+  [[nodiscard]] virtual std::string_view name() const = 0;
+  [[nodiscard]] virtual std::unique_ptr<Mode> make(const Pair& pair, const ModeOptions& options) const = 0;
+};
+const std::vector<const ModeVariant*>& modes();
+// Throws Error{invalid} naming those that there are.
+const ModeVariant& find_mode(std::string_view name);
+
+}  // namespace terrace::stencil

@@ -1,0 +1,41 @@
+// All datasets in the slow memory.
+#include <algorithm>
+
+#include "stencil/virtual/mode.hpp"
+
+namespace terrace::stencil {
+namespace {
+
+class FlatSlow final : public Mode {
+ public:
+  explicit FlatSlow(const Pair& pair) : pair_(pair) {}
+  void add(const DatasetAbout& /*about*/) override {}
+  void run(std::span<const Loop> chain) override {
+    for (const auto& loop : chain) {
+      const auto bytes = bytes_of(loop);
+      counts_.accesses += bytes;
+      counts_.loop_seconds += std::max(pair_.loop_seconds(bytes), bytes / pair_.slow_bandwidth);
+    }
+    counts_.seconds = counts_.loop_seconds;
+  }
+
+ private:
+  Pair pair_;
+};
+
+class FlatSlowVariant final : public ModeVariant {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "flat-slow"; }
+  [[nodiscard]] std::unique_ptr<Mode> make(const Pair& pair, const ModeOptions& /*options*/) const override {
+    return std::make_unique<FlatSlow>(pair);
+  }
+};
+
+}  // namespace
+
+const ModeVariant& flat_slow_mode() {
+  static const FlatSlowVariant variant;
+  return variant;
+}
+
+}  // namespace terrace::stencil

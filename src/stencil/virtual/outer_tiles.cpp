@@ -1,0 +1,99 @@
+// See outer_tiles.hpp.
+#include "stencil/virtual/outer_tiles.hpp"
+
+#include <algorithm>
+
+namespace terrace::stencil {
+namespace {
+
+std::array<std::ptrdiff_t, k_most_dims> size_of(std::size_t outer, std::ptrdiff_t length) {
+  std::array<std::ptrdiff_t, k_most_dims> size{0, 0, 0};
+  size[outer] = length;
+  return size;
+}
+
+}  // namespace
+
+std::size_t outer_dimension(std::span<const Loop> chain) {
+  std::size_t found = 0;
+  for (const auto& loop : chain)
+    for (std::size_t d = 1; d < k_most_dims; ++d)
+      if (loop.range.length(d) > 1) found = std::max(found, d);
+  return found;
+}
+
+OuterTiles::OuterTiles(std::span<const Loop> chain, std::span<const DatasetAbout> abouts, std::ptrdiff_t length)
+    : chain_(chain),
+      abouts_(abouts),
+      outer_(outer_dimension(chain)),
+      plan_(chain, size_of(outer_, length)),
+      used_(plan_.tiles()[outer_]),
+      uses_(uses_of(chain)) {
+  for (std::size_t t = 0; t < used_.size(); ++t)
+    for (std::size_t l = 0; l < chain.size(); ++l) {
+      const auto range = part(l, t);
+      if (range.empty()) continue;
+      for (const auto& argument : chain[l].arguments) {
+        const auto reached = reached_range(range, argument);
+        auto [found, is_new] =
+            used_[t].try_emplace(argument.dataset, Stretch{reached.begin[outer_], reached.end[outer_]});
+        found->second.begin = std::min(found->second.begin, reached.begin[outer_]);
+        found->second.end = std::max(found->second.end, reached.end[outer_]);
+      }
+    }
+}
+
+Range OuterTiles::part(std::size_t loop, std::size_t tile) const {
+  std::array<std::size_t, k_most_dims> at{0, 0, 0};
+  at[outer_] = tile;
+  return plan_.part(loop, at);
+}
+
+double OuterTiles::row_bytes(DatasetId dataset) const {
+  const auto& about = abouts_[dataset];
+  return static_cast<double>(about.bytes()) / static_cast<double>(about.range.length(outer_));
+}
+
+double OuterTiles::largest_footprint() const {
+  double largest = 0;
+  for (const auto& used : used_) {
+    double bytes_used = 0;
+    for (const auto& [dataset, stretch] : used) bytes_used += bytes(dataset, stretch);
+    largest = std::max(largest, bytes_used);
+  }
+  return largest;
+}
+
+double OuterTiles::loop_bytes(std::size_t tile) const {
+  double sum = 0;
+  for (std::size_t l = 0; l < chain_.size(); ++l) {
+    const auto range = part(l, tile);
+    if (!range.empty() && chain_[l].range.points() > 0)
+      sum += bytes_of(chain_[l]) * static_cast<double>(range.points()) /
+             static_cast<double>(chain_[l].range.points());
+  }
+  return sum;
+}
+
+double OuterTiles::pieces(std::size_t tile) const {
+  double count = 0;
+  for (std::size_t l = 0; l < chain_.size(); ++l) count += part(l, tile).empty() ? 0 : 1;
+  return count;
+}
+
+std::ptrdiff_t length_that_fits(std::span<const Loop> chain, std::span<const DatasetAbout> abouts, double bytes) {
+  Range all{{0, 0, 0}, {0, 0, 0}};
+  for (const auto& loop : chain) all = hull(all, loop.range);
+  // Footprints grow with the length.
+  std::ptrdiff_t fits = 0, beyond = all.length(outer_dimension(chain)) + 1;
+  while (beyond - fits > std::max<std::ptrdiff_t>(1, fits / 16)) {
+    const auto length = fits + (beyond - fits) / 2;
+    if (OuterTiles(chain, abouts, length).largest_footprint() <= bytes)
+      fits = length;
+    else
+      beyond = length;
+  }
+  return fits;
+}
+
+}  // namespace terrace::stencil

@@ -1,0 +1,28 @@
+// See virtual_run.hpp.
+#include "stencil/virtual/virtual_run.hpp"
+
+#include "stencil/engine/engine.hpp"
+#include "stencil/virtual/virtual_executor.hpp"
+
+namespace terrace::stencil {
+
+VirtualRun::VirtualRun(const machine::Machine& machine, const VirtualOptions& options)
+    : machine_(machine.name()),
+      options_(options),
+      pair_(pair_of(machine, options.pair)),
+      mode_(find_mode(options.mode).make(pair_, options.how)) {
+  auto engine = std::make_unique<Engine>(Options{.executor = "virtual"}, make_virtual_executor(*mode_));
+  engine_ = engine.get();
+  context_ = std::make_unique<Context>(std::move(engine));
+}
+
+VirtualRun::~VirtualRun() = default;
+
+double VirtualRun::dataset_bytes() const {
+  double bytes = 0;
+  for (DatasetId dataset = 0; dataset < engine_->datasets(); ++dataset)
+    bytes += static_cast<double>(engine_->about(dataset).bytes());
+  return bytes;
+}
+
+}  // namespace terrace::stencil

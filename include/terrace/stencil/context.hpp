@@ -189,8 +189,8 @@ template <class T>
 [[nodiscard]] detail::FieldArgument<T, Access::write> write(const Dataset<T>& dataset) {
   return {dataset, {}};
 }
-// Written at the loop's own point. Read there, too, and at other offsets only where these lead out of the loop's
-// range.
+// Written at the loop's own point. Read at the offsets, which may be without the own point, and at others only where
+// these lead out of the loop's range.
 template <class T>
 [[nodiscard]] detail::FieldArgument<T, Access::read_write> read_write(const Dataset<T>& dataset,
                                                                       Stencil stencil = {}) {

@@ -2,6 +2,7 @@
 // fluxes and areas at faces. Vertex i is the low corner of cell i, face i its low face.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <string>
@@ -64,17 +65,21 @@ struct Fields {
         h(widths(deck)),
         coordinates(Coordinates<0>(count[0], h[0]), Coordinates<1>(count[1], h[1]),
                     Coordinates<2>(count[2], h[2])) {
-    density0 = make("density0"), density1 = make("density1");
-    energy0 = make("energy0"), energy1 = make("energy1");
-    pressure = make("pressure"), viscosity = make("viscosity"), sound_speed = make("sound speed");
+    // A chain is a step, from one time step's length to the next: what is written first in it need not be kept.
+    density0 = make("density0"), density1 = make("density1", true);
+    energy0 = make("energy0"), energy1 = make("energy1", true);
+    pressure = make("pressure"), viscosity = make("viscosity"), sound_speed = make("sound speed", true);
     volume = make("volume");
+    // Of faces the third is mirrored, too: with fewer cells that is one of the halo, of the step before.
+    const auto is_wide = *std::min_element(count.begin(), count.begin() + Dims) > 2;
     for (std::size_t d = 0; d < Dims; ++d) {
-      velocity0[d] = make(with_axis("velocity0", d)), velocity1[d] = make(with_axis("velocity1", d));
-      flux[d] = make(with_axis("flux", d)), mass_flux[d] = make(with_axis("mass flux", d)),
+      velocity0[d] = make(with_axis("velocity0", d)), velocity1[d] = make(with_axis("velocity1", d), true);
+      flux[d] = make(with_axis("flux", d), is_wide), mass_flux[d] = make(with_axis("mass flux", d), is_wide),
       area[d] = make(with_axis("area", d));
     }
-    work1 = make("work1"), work2 = make("work2"), work3 = make("work3"), work4 = make("work4");
-    work5 = make("work5"), work6 = make("work6"), work7 = make("work7");
+    work1 = make("work1", true), work2 = make("work2", true), work3 = make("work3", true);
+    work4 = make("work4", true), work5 = make("work5", true), work6 = make("work6", true);
+    work7 = make("work7", true);
   }
 
   template <std::size_t Axis>
@@ -109,13 +114,13 @@ struct Fields {
     for (std::size_t d = 0; d < Dims; ++d) h[d] = deck.box[d] / static_cast<double>(deck.cells[d]);
     return h;
   }
-  [[nodiscard]] Field make(const std::string& name) const {
+  [[nodiscard]] Field make(const std::string& name, bool is_temporary = false) const {
     Halo halo;
     for (std::size_t d = 0; d < Dims; ++d) {
       halo.low[d] = k_below;
       halo.high[d] = k_above;
     }
-    return grid.dataset<double>(name, halo);
+    return is_temporary ? grid.temporary<double>(name, halo) : grid.dataset<double>(name, halo);
   }
 };
 

@@ -44,7 +44,7 @@ void mirror(const Block& grid, std::string name, const Range& layer, const Point
             const std::vector<Field>& fields, std::index_sequence<I...> /*all*/) {
   grid.loop(
       std::move(name), layer, [from, sign](auto... f) { ((f() = sign * f(from[0], from[1], from[2])), ...); },
-      read_write(fields[I], Stencil(std::vector<Point>{{0, 0, 0}, from}))...);
+      read_write(fields[I], Stencil(std::vector<Point>{from}))...);
 }
 
 // A loop over one layer that sets each field to what it is at the offset, times the sign.
@@ -57,21 +57,25 @@ void mirror(const Block& grid, std::string name, const Range& layer, const Point
     mirror<Count + 1>(grid, std::move(name), layer, from, sign, fields);
 }
 
-// The layer `n` of a group's halo on one side; the others' layers up to `depth` belong to it.
+// The directions in turns, as published: y, x, z.
+inline constexpr std::array<std::size_t, 3> k_turn{1, 0, 2};
+
+// The layer `n` of a group's halo on one side; the layers of the directions before it, up to `depth`, belong to it.
+// The published code takes those of the directions behind it along, which come to be written over, and in the z
+// direction leaves out a face that no result depends on: then a chain would need values from before for nothing.
 template <std::size_t Dims>
 [[nodiscard]] Range layer(const Fields<Dims>& f, const Group& group, std::size_t side, bool is_high,
                           std::ptrdiff_t n, std::ptrdiff_t depth) {
   Range range;
   for (std::size_t d = 0; d < Dims; ++d) {
-    auto end = f.count[d] + (group.is_like_cells(d) ? 0 : 1);
+    const auto end = f.count[d] + (group.is_like_cells(d) ? 0 : 1);
     if (d == side) {
       range.begin[d] = is_high ? end - 1 + n : -n;
       range.end[d] = range.begin[d] + 1;
     } else {
-      // In the z direction the last face of the halo is left out, as published.
-      if (side == 2 && group.place == Place::face && d == group.axis) --end;
-      range.begin[d] = -depth;
-      range.end[d] = end + depth;
+      const auto halo = k_turn[d] < k_turn[side] ? depth : 0;
+      range.begin[d] = -halo;
+      range.end[d] = end + halo;
     }
   }
   return range;
@@ -80,8 +84,7 @@ template <std::size_t Dims>
 template <std::size_t Dims>
 void update_group(const Fields<Dims>& f, const Group& group, const std::vector<Field>& fields,
                   std::ptrdiff_t depth) {
-  static constexpr std::array<std::size_t, 3> k_order{1, 0, 2};
-  for (const auto side : k_order) {
+  for (const auto side : {1U, 0U, 2U}) {
     if (side >= Dims) continue;
     for (const auto is_high : {false, true}) {
       for (auto n = depth; n > 0; --n) {

@@ -81,9 +81,10 @@ class Hydro {
   void start() {
     set_initial_state(f, problem_.deck.dense);
     equation_of_state(f, f.density0, f.energy0);
+    // The published code updates the halos of the fields of a step's end, too: these are 0 everywhere.
     Exchange<Dims> all;
-    all.cells = {f.density0, f.energy0, f.pressure, f.viscosity, f.density1, f.energy1};
-    for (std::size_t d = 0; d < Dims; ++d) all.velocities[d] = {f.velocity0[d], f.velocity1[d]};
+    all.cells = {f.density0, f.energy0, f.pressure, f.viscosity};
+    for (std::size_t d = 0; d < Dims; ++d) all.velocities[d] = {f.velocity0[d]};
     halo(all, 2);
   }
 

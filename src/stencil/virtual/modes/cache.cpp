@@ -11,8 +11,8 @@
 namespace terrace::stencil {
 namespace {
 
-constexpr std::ptrdiff_t k_blocks = 512;                              // of a dataset
-constexpr double k_shares[] = {1.0 / 16, 1.0 / 8, 1.0 / 4, 1.0 / 2};  // of the cache, that tiles may take
+constexpr std::ptrdiff_t k_blocks = 512;  // of a dataset
+constexpr int k_halvings = 10;            // of the cache: shares that tiles may take
 
 class Cache final : public Mode {
  public:
@@ -50,7 +50,8 @@ class Cache final : public Mode {
   [[nodiscard]] std::ptrdiff_t length(std::span<const Loop> chain) const {
     std::ptrdiff_t best = 0;
     auto least = HUGE_VAL;
-    for (const auto share : k_shares) {
+    for (int i = 1; i <= k_halvings; ++i) {
+      const auto share = std::ldexp(1.0, -i);
       const auto length = length_that_fits(chain, abouts_, share * pair_.fast_bytes);
       if (length == 0) continue;
       const OuterTiles tiles(chain, abouts_, length);

@@ -1,0 +1,105 @@
+// The acoustic wave equation u_tt = c^2 (u_xx + u_yy + u_zz) in a square or a cube of side 1 with u = 0 at its
+// sides: the eighth order in space, the second in time.
+//
+// Points are at the centres of cells. Beyond a side is the mirror image with the opposite sign, so that u is 0
+// halfway between the side's point and its image.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "workloads/stencils/axes.hpp"
+
+namespace terrace::stencil::programs::wave {
+
+inline constexpr std::ptrdiff_t k_reach = 4;
+// The second difference of the eighth order, from its middle outwards: B. Fornberg, Mathematics of Computation 51,
+// 1988, table 1.
+inline constexpr std::array<double, k_reach + 1> k_weights{-205. / 72, 8. / 5, -1. / 5, 8. / 315, -1. / 560};
+
+// Without the middle.
+template <std::size_t Axis, class Field>
+[[nodiscard]] double neighbours(const Field& f) {
+  return k_weights[1] * (at<Axis>(f, 1) + at<Axis>(f, -1)) + k_weights[2] * (at<Axis>(f, 2) + at<Axis>(f, -2)) +
+         k_weights[3] * (at<Axis>(f, 3) + at<Axis>(f, -3)) + k_weights[4] * (at<Axis>(f, 4) + at<Axis>(f, -4));
+}
+
+// What the second difference multiplies a wave by, that goes on by such an angle from point to point; times the
+// distance squared, and positive.
+[[nodiscard]] inline double symbol(double angle) {
+  auto sum = -k_weights[0];
+  for (std::size_t r = 1; r < k_weights.size(); ++r)
+    sum -= 2 * k_weights[r] * std::cos(static_cast<double>(r) * angle);
+  return sum;
+}
+
+template <std::size_t Dims>
+class Medium {
+ public:
+  // So many points in each direction.
+  Medium(Context& context, std::int64_t cells)
+      : grid_(context.block("medium", std::vector<std::ptrdiff_t>(Dims, cells))) {
+    Halo around;
+    for (std::size_t d = 0; d < Dims; ++d) {
+      around.low[d] = -k_reach;
+      around.high[d] = k_reach;
+    }
+    now_ = grid_.dataset<double>("u", around);
+    previous_ = grid_.dataset<double>("previous", around);
+    model_ = grid_.dataset<double>("model");
+  }
+
+  [[nodiscard]] const Block& grid() const { return grid_; }
+  [[nodiscard]] const Range& inner() const { return grid_.range(); }
+  [[nodiscard]] const Dataset<double>& now() const { return now_; }
+  [[nodiscard]] const Dataset<double>& previous() const { return previous_; }
+
+  // How far a wave comes in a step, in cells, by the last coordinate.
+  void set_model(const Line<double, Dims - 1>& courant) {
+    grid_.loop(
+        "model", inner(), [](auto model, auto c) { model() = c() * c(); }, write(model_), read(courant));
+  }
+
+  void step() {
+    mirror<0>();
+    mirror<1>();
+    if constexpr (Dims == 3) mirror<2>();
+    grid_.loop(
+        "step", inner(),
+        [](auto next, auto u, auto model) {
+          auto difference = static_cast<double>(Dims) * k_weights[0] * u() + neighbours<0>(u) + neighbours<1>(u);
+          if constexpr (Dims == 3) difference += neighbours<2>(u);
+          next() = 2 * u() - next() + model() * difference;
+        },
+        read_write(previous_), read(now_, star(Dims, k_reach)), read(model_));
+    std::swap(now_, previous_);
+  }
+
+  // What a source has brought to a point in the last step.
+  void add(const Point& point, double amount) {
+    Range one{point, point};
+    for (auto& end : one.end) ++end;
+    grid_.loop(
+        "source", one, [amount](auto u) { u() += amount; }, increment(now_));
+  }
+
+ private:
+  template <std::size_t Axis>
+  void mirror() {
+    for (std::ptrdiff_t number = 1; number <= k_reach; ++number)
+      for (const auto is_low : {true, false}) {
+        const MirrorLayer layer(inner(), Axis, is_low, number);
+        grid_.loop(
+            layer.name, layer.range, [image = layer.image](auto u) { u() = -at<Axis>(u, image); },
+            read_write(now_, layer.stencil));
+      }
+  }
+
+  Block grid_;
+  Dataset<double> now_, previous_, model_;
+};
+
+}  // namespace terrace::stencil::programs::wave

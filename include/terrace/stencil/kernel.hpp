@@ -138,9 +138,9 @@ struct ReductionCursor {
 };
 
 // Points of a row in any order: a loop's own promise. The kernel is a copy, so that stores cannot change what it
-// has captured.
+// has captured. All that it calls is inlined (flatten): one call left in a kernel keeps its row from vectors.
 template <class Kernel, class... Cursors>
-void walk_row(const Kernel kernel, std::ptrdiff_t length, Cursors... cursors) {
+[[gnu::flatten]] void walk_row(const Kernel kernel, std::ptrdiff_t length, Cursors... cursors) {
 #ifndef TERRACE_STENCIL_CHECKS
 #if defined(__clang__)
 #pragma clang loop vectorize(enable)

@@ -70,17 +70,19 @@ struct Fields {
     energy0 = make("energy0"), energy1 = make("energy1", true);
     pressure = make("pressure"), viscosity = make("viscosity"), sound_speed = make("sound speed", true);
     volume = make("volume");
-    // Of faces the third is mirrored, too: with fewer cells that is one of the halo, of the step before.
-    const auto is_wide = *std::min_element(count.begin(), count.begin() + Dims) > 2;
     for (std::size_t d = 0; d < Dims; ++d) {
       velocity0[d] = make(with_axis("velocity0", d)), velocity1[d] = make(with_axis("velocity1", d), true);
-      flux[d] = make(with_axis("flux", d), is_wide), mass_flux[d] = make(with_axis("mass flux", d), is_wide),
+      flux[d] = make(with_axis("flux", d), true), mass_flux[d] = make(with_axis("mass flux", d), true),
       area[d] = make(with_axis("area", d));
     }
     work1 = make("work1", true), work2 = make("work2", true), work3 = make("work3", true);
     work4 = make("work4", true), work5 = make("work5", true), work6 = make("work6", true);
     work7 = make("work7", true);
   }
+
+  // Whether mirrors show cells alone. The third face is mirrored, too: with two cells it is one of the halo, so
+  // that results depend on what the halo had before.
+  [[nodiscard]] bool is_wide() const { return *std::min_element(count.begin(), count.begin() + Dims) > 2; }
 
   template <std::size_t Axis>
   [[nodiscard]] const Coordinates<Axis>& axis() const {
@@ -120,7 +122,7 @@ struct Fields {
       halo.low[d] = k_below;
       halo.high[d] = k_above;
     }
-    return is_temporary ? grid.temporary<double>(name, halo) : grid.dataset<double>(name, halo);
+    return is_temporary && is_wide() ? grid.temporary<double>(name, halo) : grid.dataset<double>(name, halo);
   }
 };
 

@@ -60,20 +60,22 @@ void mirror(const Block& grid, std::string name, const Range& layer, const Point
 // The directions in turns, as published: y, x, z.
 inline constexpr std::array<std::size_t, 3> k_turn{1, 0, 2};
 
-// The layer `n` of a group's halo on one side; the layers of the directions before it, up to `depth`, belong to it.
-// The published code takes those of the directions behind it along, which come to be written over, and in the z
-// direction leaves out a face that no result depends on: then a chain would need values from before for nothing.
+// The layer `n` of a group's halo on one side; the layers of the directions before it, up to `depth`, belong to
+// it. The published code takes those of the directions behind it along, which come to be written over, and in the
+// z direction leaves out a face that no result depends on, if the mesh is wide: done so, a chain would need values
+// from before for nothing.
 template <std::size_t Dims>
 [[nodiscard]] Range layer(const Fields<Dims>& f, const Group& group, std::size_t side, bool is_high,
                           std::ptrdiff_t n, std::ptrdiff_t depth) {
   Range range;
   for (std::size_t d = 0; d < Dims; ++d) {
-    const auto end = f.count[d] + (group.is_like_cells(d) ? 0 : 1);
+    auto end = f.count[d] + (group.is_like_cells(d) ? 0 : 1);
     if (d == side) {
       range.begin[d] = is_high ? end - 1 + n : -n;
       range.end[d] = range.begin[d] + 1;
     } else {
-      const auto halo = k_turn[d] < k_turn[side] ? depth : 0;
+      const auto halo = !f.is_wide() || k_turn[d] < k_turn[side] ? depth : 0;
+      if (!f.is_wide() && side == 2 && group.place == Place::face && d == group.axis) --end;
       range.begin[d] = -halo;
       range.end[d] = end + halo;
     }

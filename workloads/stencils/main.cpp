@@ -3,7 +3,7 @@
 // is not as expected or the system refuses, 2 for a wrong call.
 //
 // With machine=FILE no kernel runs: what the chains would take on that machine is computed (src/stencil/virtual).
-// mode=NAME says how they use its two fastest memories, memory=SIZE how much of the fast one they may take,
+// how=NAME says how they use its two fastest memories, memory=SIZE how much of the fast one they may take,
 // bandwidth=RATE what the program's own loops reach there; tiled=0, cyclic=0, prefetched=0 leave these out.
 #include <chrono>
 #include <cstdio>

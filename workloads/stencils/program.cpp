@@ -48,7 +48,7 @@ void Arguments::refuse_others() const {
 
 VirtualOptions virtual_options(Arguments& arguments) {
   VirtualOptions options;
-  options.mode = arguments.text("mode", options.mode);
+  options.mode = arguments.text("how", options.mode);
   if (const auto memory = arguments.text("memory", ""); !memory.empty()) options.pair.memory = parse_bytes(memory);
   if (const auto rate = arguments.text("bandwidth", ""); !rate.empty())
     options.pair.loop_bandwidth = parse_bandwidth(rate).value;

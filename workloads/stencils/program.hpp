@@ -31,7 +31,7 @@ class Arguments {
   std::map<std::string, bool> asked_;
 };
 
-// What is said of a run in virtual time, by mode=, memory=, bandwidth=, tiled=, cyclic=, prefetched=.
+// What is said of a run in virtual time, by how=, memory=, bandwidth=, tiled=, cyclic=, prefetched=.
 [[nodiscard]] VirtualOptions virtual_options(Arguments& arguments);
 
 // One number that a program ends with. `expected` is what was published or follows from theory; `allowed` is how

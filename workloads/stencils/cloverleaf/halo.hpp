@@ -60,10 +60,17 @@ void mirror(const Block& grid, std::string name, const Range& layer, const Point
 // The directions in turns, as published: y, x, z.
 inline constexpr std::array<std::size_t, 3> k_turn{1, 0, 2};
 
+// Whether layers are those of the published code, with what they find in other layers from the call before.
+// Results depend on that on narrow meshes, and in three dimensions for the faces of which the z direction leaves
+// out the last.
+template <std::size_t Dims>
+[[nodiscard]] bool takes_all(const Fields<Dims>& f, const Group& group) {
+  return !f.is_wide() || (Dims == 3 && group.place == Place::face && group.axis != 2);
+}
+
 // The layer `n` of a group's halo on one side; the layers of the directions before it, up to `depth`, belong to
-// it. The published code takes those of the directions behind it along, which come to be written over, and in the
-// z direction leaves out a face that no result depends on, if the mesh is wide: done so, a chain would need values
-// from before for nothing.
+// it. Where nothing depends on them, those of the directions behind it do not: they come to be written over, and a
+// chain would need values from before for nothing.
 template <std::size_t Dims>
 [[nodiscard]] Range layer(const Fields<Dims>& f, const Group& group, std::size_t side, bool is_high,
                           std::ptrdiff_t n, std::ptrdiff_t depth) {
@@ -74,8 +81,8 @@ template <std::size_t Dims>
       range.begin[d] = is_high ? end - 1 + n : -n;
       range.end[d] = range.begin[d] + 1;
     } else {
-      const auto halo = !f.is_wide() || k_turn[d] < k_turn[side] ? depth : 0;
-      if (!f.is_wide() && side == 2 && group.place == Place::face && d == group.axis) --end;
+      const auto halo = takes_all(f, group) || k_turn[d] < k_turn[side] ? depth : 0;
+      if (side == 2 && group.place == Place::face && d == group.axis) --end;
       range.begin[d] = -halo;
       range.end[d] = end + halo;
     }

@@ -1,0 +1,115 @@
+// Unified memory: pages come into a GPU's memory when a loop touches them, and the ones used longest ago leave. A
+// driver moves them: what loops wait for comes first, then what had to leave for it, and loops stand still
+// meanwhile; with prefetching, all of a tile's pages are asked for while the tile before runs.
+#include <algorithm>
+
+#include "core/error.hpp"
+#include "stencil/virtual/mode.hpp"
+#include "stencil/virtual/outer_tiles.hpp"
+#include "stencil/virtual/reuse.hpp"
+
+namespace terrace::stencil {
+namespace {
+
+constexpr std::ptrdiff_t k_blocks = 512;  // of a dataset
+constexpr double k_tile_share = 4;        // of the fast memory, a tile at the most
+
+class Unified final : public Mode {
+ public:
+  Unified(const Pair& pair, const ModeOptions& options) : pair_(pair), options_(options) {
+    if (pair.fault <= 0)
+      throw Error(Code::invalid, "how=unified is of machines with a [[gpu]], which states what a fault takes");
+  }
+
+  void add(const DatasetAbout& about) override {
+    abouts_.push_back(about);
+    const auto outer = about.range.length(2) > 1 ? 2U : 1U;
+    const auto rows = about.range.length(outer);
+    const auto per_block = (rows + k_blocks - 1) / k_blocks;
+    const auto blocks = static_cast<std::size_t>((rows + per_block - 1) / per_block);
+    kept_.push_back({changed_.size(), per_block, about.range.begin[outer],
+                     static_cast<double>(about.bytes()) / static_cast<double>(blocks)});
+    reuse_.add_blocks(blocks, kept_.back().bytes);
+    changed_.resize(changed_.size() + blocks, false);
+  }
+
+  void run(std::span<const Loop> chain) override {
+    const auto length = options_.is_tiled ? length_that_fits(chain, abouts_, pair_.fast_bytes / k_tile_share) : 0;
+    const OuterTiles tiles(chain, abouts_, length);
+    double loops_before = 0;
+    for (std::size_t t = 0; t < tiles.count(); ++t) {
+      double loops = 0, moves = 0;
+      for (std::size_t l = 0; l < chain.size(); ++l) {
+        const auto part = tiles.part(l, t);
+        if (part.empty()) continue;
+        const auto bytes =
+            bytes_of(chain[l]) * static_cast<double>(part.points()) / static_cast<double>(chain[l].range.points());
+        counts_.accesses += bytes;
+        loops += pair_.loop_seconds(bytes);
+        moves += touch(chain[l], part, tiles.outer());
+      }
+      counts_.loop_seconds += loops;
+      // Tiles that run while the next one's pages come hide so much of it.
+      const auto hidden = options_.is_prefetched && options_.is_tiled ? std::min(moves, loops_before) : 0;
+      counts_.seconds += loops + moves - hidden;
+      loops_before = loops;
+      counts_.tiles += 1;
+    }
+    counts_.hits = counts_.accesses - counts_.bytes_in;
+  }
+
+ private:
+  struct Kept {
+    std::size_t first;
+    std::ptrdiff_t rows;  // of a block
+    std::ptrdiff_t begin;
+    double bytes;  // of a block
+  };
+
+  // Seconds that the driver takes for what is not there.
+  double touch(const Loop& loop, const Range& part, std::size_t outer) {
+    double in = 0, out = 0;
+    for (const auto& argument : loop.arguments) {
+      const auto& kept = kept_[argument.dataset];
+      const auto reached = reached_range(part, argument);
+      const auto last = (reached.end[outer] - 1 - kept.begin) / kept.rows;
+      for (auto b = (reached.begin[outer] - kept.begin) / kept.rows; b <= last; ++b) {
+        const auto block = kept.first + static_cast<std::size_t>(b);
+        if (reuse_.access(block) + kept.bytes > pair_.fast_bytes) {
+          in += kept.bytes;
+          if (changed_[block]) out += kept.bytes;  // it had to leave before it came again
+          changed_[block] = false;
+        }
+        if (writes(argument.access)) changed_[block] = true;
+      }
+    }
+    counts_.bytes_in += in;
+    counts_.bytes_out += out;
+    const auto faults = options_.is_prefetched && options_.is_tiled ? 0 : in / pair_.fault_bytes * pair_.fault;
+    return faults + in / pair_.in_bandwidth + out / pair_.out_bandwidth;
+  }
+
+  Pair pair_;
+  ModeOptions options_;
+  std::vector<DatasetAbout> abouts_;
+  std::vector<Kept> kept_;
+  Reuse reuse_;
+  std::vector<bool> changed_;
+};
+
+class UnifiedVariant final : public ModeVariant {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "unified"; }
+  [[nodiscard]] std::unique_ptr<Mode> make(const Pair& pair, const ModeOptions& options) const override {
+    return std::make_unique<Unified>(pair, options);
+  }
+};
+
+}  // namespace
+
+const ModeVariant& unified_mode() {
+  static const UnifiedVariant variant;
+  return variant;
+}
+
+}  // namespace terrace::stencil

@@ -20,6 +20,7 @@ void bind_trace(nanobind::module_& module);
 void bind_gpu(nanobind::module_& module);
 void bind_gpu_camat(nanobind::module_& module);
 void bind_gpu_policies(nanobind::module_& module);
+void bind_stencils(nanobind::module_& module);
 void bind_pim(nanobind::module_& module);
 void bind_profile_writer(nanobind::module_& module);
 void bind_program_sites(nanobind::module_& module);

@@ -44,6 +44,7 @@ NB_MODULE(_core, module) {
   terrace::python::bind_gpu(module);
   terrace::python::bind_gpu_camat(module);
   terrace::python::bind_gpu_policies(module);
+  terrace::python::bind_stencils(module);
   terrace::python::bind_pim(module);
   terrace::python::bind_profile_writer(module);
   terrace::python::bind_program_sites(module);

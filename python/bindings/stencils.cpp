@@ -1,0 +1,76 @@
+// Stencil programs in virtual time.
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "bindings.hpp"
+#include "stencil/virtual/virtual_run.hpp"
+#include "workloads/stencils/program.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace terrace::python {
+namespace {
+
+nb::dict price(const std::string& program, const std::map<std::string, std::string>& arguments,
+               const machine::Machine& machine, const std::string& how, std::uint64_t memory, double bandwidth,
+               bool tiled, bool cyclic, bool prefetched) {
+  using namespace stencil;
+  VirtualRun run(machine, {how, {Bytes{memory}, bandwidth}, {tiled, cyclic, prefetched}});
+  {
+    const nb::gil_scoped_release others_may_run;
+    programs::Arguments given(arguments);
+    static_cast<void>(programs::find_stencil_program(program).run(run.context(), given));
+    run.context().run();
+  }
+  const auto& counts = run.counts();
+  nb::dict out;
+  out["seconds"] = counts.seconds;
+  out["loop_seconds"] = counts.loop_seconds;
+  out["accesses"] = counts.accesses;
+  out["hits"] = counts.hits;
+  out["bytes_in"] = counts.bytes_in;
+  out["bytes_out"] = counts.bytes_out;
+  out["tiles"] = counts.tiles;
+  out["dataset_bytes"] = run.dataset_bytes();
+  out["fast_bytes"] = run.pair().fast_bytes;
+  out["chains"] = run.context().statistics().chains;
+  out["loops"] = run.context().statistics().loops;
+  return out;
+}
+
+}  // namespace
+
+void bind_stencils(nb::module_& module) {
+  module.def(
+      "stencil_programs",
+      [] {
+        std::vector<std::tuple<std::string, std::string, std::string>> all;
+        for (const auto* program : stencil::programs::stencil_programs())
+          all.emplace_back(program->name(), program->title(), program->source());
+        return all;
+      },
+      "Name, title, source of each stencil program.");
+  module.def(
+      "stencil_modes",
+      [] {
+        std::vector<std::string> all;
+        for (const auto* mode : stencil::modes()) all.emplace_back(mode->name());
+        return all;
+      },
+      "Ways to run chains of loops on two memories.");
+  module.def("price_stencil", &price, "program"_a, "arguments"_a, "machine"_a, nb::kw_only(), "how"_a,
+             "memory"_a = 0, "bandwidth"_a = 0.0, "tiled"_a = true, "cyclic"_a = true, "prefetched"_a = true,
+             "What a stencil program takes on the machine's two fastest memories, in virtual time: no kernel runs. "
+             "`memory`: bytes of the fast one that datasets may take, 0: all; `bandwidth`: bytes a second that the "
+             "program's own loops reach there, 0: the memory's.");
+}
+
+}  // namespace terrace::python

@@ -17,6 +17,9 @@ struct Options {
   // Points of a tile in x, y and z; 0: as the executor chooses and corrects it by what it measures.
   std::array<std::ptrdiff_t, 3> tile{0, 0, 0};
 
+  // Of the others but "streamed": datasets are in files of the folder, which the kernel pages.
+  bool is_paged = false;
+
   // Of "streamed": how much memory datasets may take, and the folder of their files.
   std::uint64_t memory = 0;
   std::string folder = ".";

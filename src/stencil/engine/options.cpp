@@ -35,6 +35,8 @@ void set_word(Options& options, std::string_view word) {
     options.memory = parse_bytes(value).value;
   else if (name == "folder")
     options.folder = value;
+  else if (name == "paged")
+    options.is_paged = number_of_text<unsigned>(name, value) != 0;
   else if (name == "tile") {
     // "256x32": x, y, z.
     auto rest = value;
@@ -45,7 +47,7 @@ void set_word(Options& options, std::string_view word) {
     }
   } else {
     throw Error(Code::invalid, std::string(k_variable) + ": there is no '" + std::string(name) +
-                                   "'; there are executor, threads, tile, memory, folder");
+                                   "'; there are executor, threads, tile, memory, folder, paged");
   }
 }
 

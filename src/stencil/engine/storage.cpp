@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include <cstring>
 #include <utility>
 
 #include "core/error.hpp"
@@ -16,13 +17,21 @@ constexpr std::size_t k_offsets = 16;  // different beginnings, one after the ot
 
 }  // namespace
 
-Memory::Memory(const std::string& name, std::size_t bytes, std::size_t number) {
+Memory::Memory(const std::string& name, std::size_t bytes, std::size_t number, const std::string& folder) {
   const auto shift = number % k_offsets * (k_huge / k_offsets / 4 + 3 * k_line);
   size_ = bytes + shift + k_huge;
   mapping_ = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapping_ == MAP_FAILED)
     throw Error(Code::no_memory, "no memory for the dataset '" + name + "', " + std::to_string(bytes) +
                                      " bytes: take a smaller problem, or executor=streamed with data in files");
+  if (!folder.empty()) {
+    file_ = std::make_unique<transfer::SpillFile>(folder);
+    if (const int error = file_->map(reinterpret_cast<std::uint64_t>(mapping_), 0, size_); error != 0) {
+      munmap(mapping_, size_);
+      throw Error(Code::failed, "the dataset '" + name + "', " + std::to_string(bytes) + " bytes, cannot be in " +
+                                    folder + ": " + std::strerror(error));
+    }
+  }
   madvise(mapping_, size_, MADV_HUGEPAGE);
   const auto address = reinterpret_cast<std::uintptr_t>(mapping_);
   const auto aligned = (address + k_huge - 1) / k_huge * k_huge;
@@ -34,7 +43,10 @@ Memory::~Memory() {
 }
 
 Memory::Memory(Memory&& other) noexcept
-    : mapping_(std::exchange(other.mapping_, nullptr)), size_(other.size_), first_(other.first_) {}
+    : mapping_(std::exchange(other.mapping_, nullptr)),
+      size_(other.size_),
+      first_(other.first_),
+      file_(std::move(other.file_)) {}
 
 std::ptrdiff_t padded_row(std::ptrdiff_t length, std::size_t element) {
   const auto in_line = static_cast<std::ptrdiff_t>(k_line / element);

@@ -3,10 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <string>
 
 #include "terrace/stencil/chain.hpp"
+#include "transfer/spill/spill_file.hpp"
 
 namespace terrace::stencil {
 
@@ -38,8 +39,9 @@ struct DatasetAbout {
 // a cache. Numbers are 0 at first.
 class Memory {
  public:
-  // In bytes. Throws Error{no_memory}, which names the dataset.
-  Memory(const std::string& name, std::size_t bytes, std::size_t number);
+  // In bytes; in a file of the folder, if there is one. Throws Error{no_memory}, which names the dataset, or
+  // Error{failed}, which names the folder.
+  Memory(const std::string& name, std::size_t bytes, std::size_t number, const std::string& folder = {});
   ~Memory();
   Memory(Memory&& other) noexcept;
   Memory& operator=(Memory&&) = delete;
@@ -50,6 +52,7 @@ class Memory {
   void* mapping_ = nullptr;
   std::size_t size_ = 0;
   std::byte* first_ = nullptr;
+  std::unique_ptr<transfer::SpillFile> file_;
 };
 
 // Elements from a row to the next, for rows of so many.

@@ -43,7 +43,7 @@ const ExecutorVariant& find_executor(std::string_view name) {
 }
 
 void InMemory::add(const DatasetAbout& about) {
-  memories_.emplace_back(about.name, about.bytes(), memories_.size());
+  memories_.emplace_back(about.name, about.bytes(), memories_.size(), folder_);
   abouts_.push_back(about);
   // Touched by the thread that will use it, if loops are split in the same way.
   auto* const first = memories_.back().first();

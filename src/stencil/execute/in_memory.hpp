@@ -11,7 +11,8 @@ namespace terrace::stencil {
 
 class InMemory : public Executor {
  public:
-  InMemory(const Options& options, Statistics& statistics) : statistics_(statistics), team_(threads_of(options)) {}
+  InMemory(const Options& options, Statistics& statistics)
+      : statistics_(statistics), team_(threads_of(options)), folder_(options.is_paged ? options.folder : "") {}
   void add(const DatasetAbout& about) override;
   void get(DatasetId dataset, const Range& range, std::byte* numbers) override;
   void set(DatasetId dataset, const Range& range, const std::byte* numbers) override;
@@ -28,6 +29,7 @@ class InMemory : public Executor {
  private:
   Statistics& statistics_;
   Team team_;
+  std::string folder_;  // of the datasets' files, if they have any
   std::vector<DatasetAbout> abouts_;
   std::vector<Memory> memories_;
 };

@@ -1,0 +1,90 @@
+"""Stencil programs as processes: what they print, and the figures of this machine beside them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness import ROOT, SETTINGS, Unavailable, run
+
+PROGRAMS = ROOT / "build" / "release" / "workloads" / "stencils"
+ALONE, RANKS = PROGRAMS / "terrace-stencils", PROGRAMS / "terrace-stencils-mpi"
+
+
+def is_small() -> bool:
+    """Whether this call asks for smaller problems."""
+    return bool(getattr(SETTINGS, "small", False))
+
+
+def data_folder() -> Path:
+    """Where files of datasets lie."""
+    return Path(getattr(SETTINGS, "data", "/var/tmp"))
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a program printed."""
+
+    status: int
+    document: Mapping[str, Any]
+
+    @property
+    def seconds(self) -> float:
+        """In which chains ran."""
+        return float(self.document["chain_seconds"])
+
+    def value(self, name: str) -> float:
+        """A result."""
+        return float(self.document["results"][name]["value"])
+
+    def holds(self, name: str) -> bool:
+        """Whether a result is as expected."""
+        return bool(self.document["results"][name].get("holds", False))
+
+
+def command(program: str, arguments: Mapping[str, object], ranks: int = 1) -> list[str]:
+    """What a shell would be given."""
+    words = [program, *(f"{name}={value}" for name, value in arguments.items())]
+    if ranks == 1:
+        return [str(ALONE), *words]
+    if not RANKS.exists():
+        raise Unavailable("no MPI: terrace-stencils-mpi was not built")
+    return ["mpirun.mpich", "-n", str(ranks), str(RANKS), *words]
+
+
+def environment(**options: object) -> dict[str, str]:
+    """Options of a context."""
+    words = ",".join(f"{name}={value}" for name, value in options.items())
+    return {**os.environ, "TERRACE_STENCIL": words, "UCX_MEM_MMAP_HOOK_MODE": "none"}
+
+
+def stencil(program: str, arguments: Mapping[str, object], ranks: int = 1, **options: object) -> Ran:
+    """Runs it; what is not as expected is in the document. Raises RuntimeError where it prints none."""
+    words = command(program, arguments, ranks)
+    done = run(words, check=False, env=environment(**options), timeout=7200)
+    try:
+        document = json.loads(done.stdout)
+    except ValueError as error:
+        tail = (done.stdout + done.stderr).strip().splitlines()[-3:]
+        raise RuntimeError(f"{' '.join(words[-4:])} ended with {done.returncode}: {' | '.join(tail)}") from error
+    return Ran(done.returncode, document)
+
+
+def tests(name: str, pattern: str, **environ: str) -> tuple[bool, str]:
+    """Runs tests of an executable; whether all passed, and its last line."""
+    path = ROOT / "build" / "release" / "tests" / "unit" / "stencil" / name
+    done = subprocess.run(
+        [str(path), f"--gtest_filter={pattern}"],
+        text=True,
+        capture_output=True,
+        env={**os.environ, **environ},
+        timeout=7200,
+    )
+    lines = [line for line in done.stdout.splitlines() if line.strip()]
+    ran = sum(line.startswith("[       OK ]") for line in lines)
+    return done.returncode == 0 and ran > 0, lines[-1] if lines else f"it ended with {done.returncode}"

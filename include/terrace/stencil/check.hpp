@@ -1,16 +1,18 @@
 // The debug mode: with TERRACE_STENCIL_CHECKS defined, each access of a kernel is held against what its loop
-// declares. Found are: an offset that the stencil does not have; a point that is written only but was read, or was
-// not written; a change at a point other than the kernel's own. The first of them ends the chain with
-// std::logic_error, which names loop, dataset, point and offset.
+// declares. Found are: an offset that the stencil does not have; a kernel's own point that is to be written and
+// was not, or was read though that is not declared; a change at another point. The first of them ends the chain
+// with std::logic_error, which names loop, dataset, point and offset.
 #pragma once
 
 #ifdef TERRACE_STENCIL_CHECKS
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -19,13 +21,30 @@
 namespace terrace::stencil::detail {
 
 [[nodiscard]] inline std::string text_of(const Point& point) {
-  return "(" + std::to_string(point[0]) + ", " + std::to_string(point[1]) + ", " + std::to_string(point[2]) + ")";
+  std::string text;
+  for (const auto i : point) text.append(text.empty() ? "(" : ", ").append(std::to_string(i));
+  return text.append(")");
 }
 
-[[noreturn]] inline void violation(const Call& call, std::size_t argument, const Point& at,
-                                   const std::string& what) {
-  throw std::logic_error("loop '" + call.loop.name + "', point " + text_of(at) + ", dataset '" +
-                         std::string(call.loop.arguments[argument].name) + "': " + what);
+// Out of line: a row's walk would have the text's making at each access.
+[[noreturn, gnu::noinline]] inline void violation(const Call& call, std::size_t argument, const Point& at,
+                                                  std::string_view what) {
+  std::string text("loop '");
+  text.append(call.loop.name).append("', point ").append(text_of(at)).append(", dataset '");
+  text.append(call.loop.arguments[argument].name).append("': ").append(what);
+  throw std::logic_error(text);
+}
+
+// Of an access at an offset.
+[[noreturn, gnu::noinline]] inline void violation(const Call& call, std::size_t argument, const Point& at,
+                                                  const Point& offset, std::string_view what) {
+  violation(call, argument, at, std::string("the offset ").append(text_of(offset)).append(what));
+}
+
+// Whether a loop says that it reads a dataset at the offset.
+[[nodiscard]] inline bool is_read(const Argument& argument, const Point& offset) {
+  const auto& offsets = argument.stencil.offsets();
+  return reads(argument.access) && std::ranges::find(offsets, offset) != offsets.end();
 }
 
 template <class T>
@@ -37,9 +56,9 @@ class CheckedAccessor {
   T& operator()(std::ptrdiff_t x = 0, std::ptrdiff_t y = 0, std::ptrdiff_t z = 0) const {
     const auto& argument = call_.loop.arguments[argument_];
     const Point offset{x, y, z};
-    const auto& known = argument.stencil.offsets();
-    if (!reads(argument.access) ? offset != Point{0, 0, 0} : std::ranges::find(known, offset) == known.end())
-      violation(call_, argument_, point_, "the offset " + text_of(offset) + " is not in its stencil");
+    const auto is_written = writes(argument.access) && offset == Point{0, 0, 0};
+    if (!is_written && !is_read(argument, offset))
+      violation(call_, argument_, point_, offset, " is not in its stencil");
     return at_[x + y * row_ + z * plane_];
   }
 
@@ -52,8 +71,8 @@ class CheckedAccessor {
   std::ptrdiff_t plane_;
 };
 
-// What is written only holds this pattern before the kernel runs: in floating point a quiet NaN that keeps its
-// bits through arithmetic.
+// What is written and not read holds this pattern before the kernel runs: in floating point a quiet NaN that keeps
+// its bits through arithmetic.
 template <class T>
 [[nodiscard]] T poison() {
   T value{};
@@ -87,7 +106,7 @@ struct CheckedCursor {
   void before(std::ptrdiff_t i) {
     if constexpr (!std::is_const_v<T>) {
       const auto& about = call.loop.arguments[argument];
-      if (about.access == Access::write) at[i] = poison<Value>();
+      if (!is_read(about, {0, 0, 0})) at[i] = poison<Value>();
       kept.clear();
       if (about.access == Access::write) return;
       for (const auto& offset : about.stencil.offsets()) kept.push_back(element(i, offset));
@@ -96,11 +115,11 @@ struct CheckedCursor {
   void after(std::ptrdiff_t i) {
     if constexpr (!std::is_const_v<T>) {
       if (same_bits(at[i], poison<Value>()))
-        violation(call, argument, here(i), "it is not written, or made of what is written only and was read");
+        violation(call, argument, here(i), "it is not written, or made of what was there and is not to be read");
       const auto& offsets = call.loop.arguments[argument].stencil.offsets();
       for (std::size_t k = 0; k < kept.size(); ++k)
         if (offsets[k] != Point{0, 0, 0} && !same_bits(kept[k], element(i, offsets[k])))
-          violation(call, argument, here(i), "the offset " + text_of(offsets[k]) + " was written");
+          violation(call, argument, here(i), offsets[k], " was written");
     }
   }
 

@@ -35,7 +35,7 @@ TEST_P(Program, ResultsAreAsExpectedWithEveryExecutor) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Program, testing::ValuesIn(stencil_programs()),
-                         [](const auto& info) { return std::string(info.param->name()); });
+                         [](const auto& program) { return std::string(program.param->name()); });
 
 }  // namespace
 }  // namespace terrace::stencil::programs

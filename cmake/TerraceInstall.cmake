@@ -3,6 +3,7 @@
 #           completion, the package files
 #   sim     what makes programs run in virtual time: the compiler wrappers with their stand-ins, the machine files
 #   pim     allocation for memories that compute: libbmem.so and its headers
+#   stencil stencil programs on structured meshes: libterrace_stencil.so and its headers
 #   python  the analysis verbs
 # Core installs alone. A room whose parts are more than a target adds its own install() rules, with the
 # destinations of TerraceLayout.cmake.
@@ -15,12 +16,20 @@ if(TARGET terrace_cli)
   install(TARGETS terrace_cli RUNTIME DESTINATION ${TERRACE_BINDIR} COMPONENT core)
 endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/terrace DESTINATION ${TERRACE_INCLUDEDIR} COMPONENT core
-  PATTERN "bmem.*" EXCLUDE)
+  PATTERN "bmem.*" EXCLUDE PATTERN "stencil*" EXCLUDE)
 
 if(TARGET bmem)
   install(TARGETS bmem LIBRARY DESTINATION ${TERRACE_LIBDIR} COMPONENT pim OPTIONAL)
   install(FILES ${PROJECT_SOURCE_DIR}/include/terrace/bmem.h ${PROJECT_SOURCE_DIR}/include/terrace/bmem.hpp
     DESTINATION ${TERRACE_INCLUDEDIR}/terrace COMPONENT pim)
+endif()
+
+if(TARGET terrace_stencil_library)
+  install(TARGETS terrace_stencil_library LIBRARY DESTINATION ${TERRACE_LIBDIR} COMPONENT stencil OPTIONAL)
+  install(FILES ${PROJECT_SOURCE_DIR}/include/terrace/stencil.hpp DESTINATION ${TERRACE_INCLUDEDIR}/terrace
+    COMPONENT stencil)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/terrace/stencil DESTINATION ${TERRACE_INCLUDEDIR}/terrace
+    COMPONENT stencil)
 endif()
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/machines DESTINATION ${TERRACE_DATADIR} COMPONENT sim
@@ -56,6 +65,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/TerraceConfigVers
   COMPATIBILITY SameMinorVersion)
 configure_file(${PROJECT_SOURCE_DIR}/cmake/terrace.pc.in ${PROJECT_BINARY_DIR}/package/terrace.pc @ONLY)
 configure_file(${PROJECT_SOURCE_DIR}/cmake/terrace-bmem.pc.in ${PROJECT_BINARY_DIR}/package/terrace-bmem.pc @ONLY)
+configure_file(${PROJECT_SOURCE_DIR}/cmake/terrace-stencil.pc.in ${PROJECT_BINARY_DIR}/package/terrace-stencil.pc @ONLY)
 
 # What the compiler wrappers add (src/cli/wrapper/wrapper_command.cpp), for builds that cannot use them. With clang
 # the option goes to the compiler proper: its driver would link a run-time library of its own. (The hooks of basic
@@ -75,10 +85,11 @@ foreach(hooks_compiler gcc clang)
     @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/package/${hooks_package}.pc DESTINATION ${TERRACE_PKGCONFIGDIR} COMPONENT sim)
 endforeach()
-install(FILES ${PROJECT_BINARY_DIR}/package/TerraceConfig.cmake
-  ${PROJECT_BINARY_DIR}/package/TerraceConfigVersion.cmake DESTINATION ${TERRACE_CONFIGDIR} COMPONENT core)
+foreach(component core pim stencil)
+  install(FILES ${PROJECT_BINARY_DIR}/package/TerraceConfig.cmake
+    ${PROJECT_BINARY_DIR}/package/TerraceConfigVersion.cmake DESTINATION ${TERRACE_CONFIGDIR} COMPONENT ${component})
+endforeach()
 install(FILES ${PROJECT_BINARY_DIR}/package/terrace.pc DESTINATION ${TERRACE_PKGCONFIGDIR} COMPONENT core)
 install(FILES ${PROJECT_BINARY_DIR}/package/terrace-bmem.pc DESTINATION ${TERRACE_PKGCONFIGDIR} COMPONENT pim)
-install(FILES ${PROJECT_BINARY_DIR}/package/TerraceConfig.cmake
-  ${PROJECT_BINARY_DIR}/package/TerraceConfigVersion.cmake DESTINATION ${TERRACE_CONFIGDIR} COMPONENT pim)
+install(FILES ${PROJECT_BINARY_DIR}/package/terrace-stencil.pc DESTINATION ${TERRACE_PKGCONFIGDIR} COMPONENT stencil)
 install(FILES ${PROJECT_SOURCE_DIR}/cmake/TerraceSim.cmake DESTINATION ${TERRACE_CONFIGDIR} COMPONENT sim)

@@ -26,7 +26,14 @@ ROOT = Path(__file__).resolve().parents[2]
 # What a system with that glibc has: the libraries of glibc, and those of gcc, as PEP 600 has it.
 SYSTEM = re.compile(r"(lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+)\.so|ld-linux).*")
 # Libraries that enter users' processes.
-ENTERS_PROGRAMS = ("libterrace.so", "libterrace_unfollowed.so", "libterrace-hbw.so", "libbmem.so", "libmemkind.so")
+ENTERS_PROGRAMS = (
+    "libterrace.so",
+    "libterrace_unfollowed.so",
+    "libterrace-hbw.so",
+    "libbmem.so",
+    "libmemkind.so",
+    "libterrace_stencil.so",
+)
 # The newest symbols of libstdc++ that such a system has (auditwheel's table of policies).
 LIBSTDCXX = {(2, 34): (3, 4, 29), (2, 35): (3, 4, 30), (2, 39): (3, 4, 33)}
 

@@ -24,6 +24,7 @@ in_root 'python3 -m venv /venv && /venv/bin/pip install --quiet --no-index --fin
 
 for part in bin/terrace bin/terrace-cc bin/terrace-c++ bin/terrace-fc lib/terrace/libterrace.so \
   lib/terrace/stand-ins/as share/terrace/machines/unimem-bw2.toml include/terrace/terrace.h lib/pkgconfig/terrace.pc \
+  include/terrace/stencil.hpp lib/terrace/libterrace_stencil.so lib/pkgconfig/terrace-stencil.pc \
   lib/cmake/Terrace/TerraceConfig.cmake share/man/man1/terrace-run.1 share/bash-completion/completions/terrace; do
   [[ -e $root/venv/$part ]] || { echo "the wheel has no $part" >&2; exit 1; }
 done

@@ -190,8 +190,8 @@ template <class T>
 [[nodiscard]] detail::FieldArgument<T, Access::write> write(const Dataset<T>& dataset) {
   return {dataset, {}};
 }
-// Written at the loop's own point. Read at the offsets, which may be without the own point, and at others only where
-// these lead out of the loop's range.
+// Written at the loop's own point. Read at the offsets, which may be without the own point, and at others only
+// where these lead out of the loop's range.
 template <class T>
 [[nodiscard]] detail::FieldArgument<T, Access::read_write> read_write(const Dataset<T>& dataset,
                                                                       Stencil stencil = {}) {
@@ -224,7 +224,7 @@ template <class T>
 // ---------------------------------------------------------------------------------------------
 
 // An index space, from 0 to its size in each dimension.
-class Block {
+class TERRACE_STENCIL_PUBLIC Block {
  public:
   Block() = default;
   Block(Engine* engine, BlockId id, const Range& range) : engine_(engine), id_(id), range_(range) {}
@@ -266,7 +266,7 @@ class Block {
 };
 
 // Owns blocks and datasets, and runs chains of loops. One thread uses it.
-class Context {
+class TERRACE_STENCIL_PUBLIC Context {
  public:
   explicit Context(const Options& options = Options::from_environment());
   // With an engine that somebody else has set up.
@@ -304,11 +304,11 @@ class Context {
 };
 
 namespace detail {
-[[nodiscard]] std::string_view name_of(const Engine& engine, DatasetId dataset);
-[[nodiscard]] Range range_of(const Engine& engine, DatasetId dataset);
-void get(Engine& engine, DatasetId dataset, const Range& range, std::byte* numbers);
-void set(Engine& engine, DatasetId dataset, const Range& range, const std::byte* numbers);
-void value_of(Engine& engine, ReductionId reduction, std::byte* number);
+TERRACE_STENCIL_PUBLIC [[nodiscard]] std::string_view name_of(const Engine& engine, DatasetId dataset);
+TERRACE_STENCIL_PUBLIC [[nodiscard]] Range range_of(const Engine& engine, DatasetId dataset);
+TERRACE_STENCIL_PUBLIC void get(Engine& engine, DatasetId dataset, const Range& range, std::byte* numbers);
+TERRACE_STENCIL_PUBLIC void set(Engine& engine, DatasetId dataset, const Range& range, const std::byte* numbers);
+TERRACE_STENCIL_PUBLIC void value_of(Engine& engine, ReductionId reduction, std::byte* number);
 }  // namespace detail
 
 template <class T>

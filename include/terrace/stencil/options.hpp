@@ -6,6 +6,13 @@
 #include <cstdint>
 #include <string>
 
+// What the shared library shows of itself.
+#if defined(__GNUC__)
+#define TERRACE_STENCIL_PUBLIC [[gnu::visibility("default")]]
+#else
+#define TERRACE_STENCIL_PUBLIC
+#endif
+
 namespace terrace::stencil {
 
 struct Options {
@@ -26,7 +33,7 @@ struct Options {
 
   // These, and over them what TERRACE_STENCIL says: "executor=streamed,threads=2,memory=2GiB,folder=/scratch".
   // Throws std::runtime_error, which names the word.
-  [[nodiscard]] static Options from_environment(Options options);
+  TERRACE_STENCIL_PUBLIC [[nodiscard]] static Options from_environment(Options options);
   [[nodiscard]] static Options from_environment() { return from_environment(Options{}); }
 };
 

@@ -1,0 +1,40 @@
+# The component stencil installs alone: a C++ program finds it with find_package and with pkg-config, links, runs, with
+# gcc and with clang, with and without checks, and no header draws a warning; and the copy can be moved.
+source "$(dirname "$0")/common.sh"
+install_to "$work/first" stencil
+mv "$work/first" "$work/moved"
+if others=$(cd "$work/moved" && find include -type f | grep -v '^include/terrace/stencil[./]'); then
+  echo "stencil brought other headers: $others" >&2
+  exit 1
+fi
+
+"$CMAKE" -S stencil -B "$work/build" -DCMAKE_PREFIX_PATH="$work/moved" -DCMAKE_BUILD_TYPE=Release >"$work/configure.log"
+"$CMAKE" --build "$work/build" >"$work/build.log"
+cd "$work"
+run_alone "$work/build/consumer"
+
+export PKG_CONFIG_PATH=$work/moved/lib/pkgconfig
+readonly source=$OLDPWD/stencil/consumer.cpp
+readonly warnings=(-std=c++20 -Wall -Wextra -Werror)
+cflags=$(pkg-config --cflags terrace-stencil)
+# shellcheck disable=SC2046,SC2086  # the flags are words
+for compiler in g++ clang++; do
+  command -v "$compiler" >/dev/null || continue
+  for checks in "" -DTERRACE_STENCIL_CHECKS; do
+    "$compiler" "${warnings[@]}" -O2 $checks $cflags "$source" $(pkg-config --libs terrace-stencil) \
+      -o "$work/consumer$checks-$compiler"
+    run_alone "$work/consumer$checks-$compiler"
+    "$compiler" "${warnings[@]}" -fsyntax-only $checks ${cflags/-I/-isystem } "$source"
+    # Each header by itself.
+    for header in "$work"/moved/include/terrace/stencil.hpp "$work"/moved/include/terrace/stencil/*.hpp; do
+      "$compiler" "${warnings[@]}" -fsyntax-only $checks $cflags -include "$header" -x c++ /dev/null
+    done
+  done
+done
+
+# It shows its own names and no others, and needs the C++ library alone.
+readonly library=$work/moved/lib/terrace/libterrace_stencil.so
+[[ -z $(nm -DC --defined-only "$library" | cut -d' ' -f3- | grep -v '^terrace::stencil::') ]] ||
+  { echo "libterrace_stencil.so shows more than terrace::stencil" >&2; exit 1; }
+[[ -z $(readelf -d "$library" | grep NEEDED | grep -vE '\[(libstdc\+\+|libm|libgcc_s|libc)\.so') ]] ||
+  { echo "libterrace_stencil.so needs other libraries" >&2; exit 1; }

@@ -1,0 +1,128 @@
+"""docs/stencils.md: its program is built and run by the commands that it shows; its tables have what there is."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+
+import pytest
+from conftest import BUILD, ROOT
+
+PAGE = (ROOT / "docs" / "stencils.md").read_text(encoding="utf-8")
+PREFIX = ROOT / ".venv"
+PROGRAMS = BUILD / "workloads" / "stencils" / "terrace-stencils"
+MACHINE = f"machine={ROOT / 'machines' / 'p100-nvlink.toml'}"
+
+
+def blocks(language):
+    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+
+
+def column(head):
+    """The words in code of the first column of each table whose heading it is, without their values."""
+    tables = [text.partition("\n\n")[0] for text in PAGE.split(f"\n| {head} |")[1:]]
+    rows = [row for table in tables for row in table.splitlines()[2:]]
+    return [word.partition("=")[0] for row in rows for word in re.findall("`([^`]+)`", row.split("|")[1])]
+
+
+def run(*command, folder=None, **variables):
+    environment = os.environ | {"PKG_CONFIG_PATH": f"{PREFIX}/lib/pkgconfig"} | variables
+    return subprocess.run(
+        list(map(str, command)), cwd=folder, env=environment, capture_output=True, text=True, timeout=300
+    )
+
+
+def said(text):
+    """The names at the end of a refusal that lists what there is."""
+    return sorted(re.findall(r"there are (.*)", text)[0].split(", "))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """One in which the page's first commands have built its program, with what they printed."""
+    path = tmp_path_factory.mktemp("stencils")
+    (source,) = blocks("cpp")
+    (path / "heat.cpp").write_text(source)
+    done = run("bash", "-euo", "pipefail", "-c", blocks("sh")[0], folder=path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "warning" not in done.stderr
+    (path / "printed").write_text(done.stdout)
+    return path
+
+
+def test_the_program_prints_the_same_in_every_way(folder):
+    lines = (folder / "printed").read_text().splitlines()
+    assert len(lines) == len(re.findall(r"\./heat$", blocks("sh")[0], re.MULTILINE)) == 4
+    assert len(set(lines)) == 1
+
+
+def test_the_program_passes_its_checks(folder):
+    done = run("bash", "-euo", "pipefail", "-c", blocks("sh")[1], folder=folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_cmake_builds_it(folder):
+    (text,) = blocks("cmake")
+    (folder / "CMakeLists.txt").write_text(
+        f"cmake_minimum_required(VERSION 3.25)\nproject(heat LANGUAGES CXX)\n{text}"
+    )
+    for words in (("-B", "build", f"-DCMAKE_PREFIX_PATH={PREFIX}"), ("--build", "build")):
+        done = run("cmake", *words, folder=folder)
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert run("build/heat", "50", folder=folder).returncode == 0
+
+
+def test_every_word_and_executor_has_a_row(folder):
+    assert sorted(column("word")) == said(run("./heat", folder=folder, TERRACE_STENCIL="x=1").stderr)
+    assert sorted(column("executor")) == said(run("./heat", folder=folder, TERRACE_STENCIL="executor=x").stderr)
+
+
+def test_refusals_say_what_the_page_says(folder):
+    table = PAGE[PAGE.index("\n| it says |") :].lstrip("\n").partition("\n\n")[0]
+    messages = re.findall(r"^\| `([^`]+)` \|", table, re.MULTILINE)
+    patterns = [re.sub(r"\\\.\\\.\\\.|\bN\b|FOLDER", ".*", re.escape(message)) for message in messages]
+    for words in ("memory=256KiB", "memory=4MiB,folder=/no/where"):
+        done = run("./heat", folder=folder, TERRACE_STENCIL=f"executor=streamed,{words}")
+        assert done.returncode == 1
+        assert any(re.search(pattern, done.stderr) for pattern in patterns), done.stderr
+
+
+def test_every_statistic_has_a_row():
+    header = (ROOT / "include" / "terrace" / "stencil" / "statistics.hpp").read_text()
+    of_a_loop, of_all = (text.partition("};")[0] for text in re.split(r"^struct \w+ {", header, flags=re.M)[1:])
+    member = re.compile(r"^  \S.*? (\w+)(?: = 0)?;", re.MULTILINE)
+    assert set(member.findall(of_all)) <= set(column("member"))
+    (by_loop,) = re.findall(r"^\| `by_loop`.*$", PAGE, re.MULTILINE)
+    assert all(f"`{name}`" in by_loop for name in member.findall(of_a_loop))
+
+
+def test_every_mode_and_argument_has_a_row():
+    assert sorted(column("how")) == said(run(PROGRAMS, "jacobi", "how=x", MACHINE).stderr)
+    refusal = run(PROGRAMS, "jacobi", "x=1", MACHINE).stderr
+    assert sorted([*column("argument"), "cells", "iterations"]) == said(refusal)
+
+
+def test_every_program_has_a_row_with_its_arguments():
+    listed = re.findall(r"^(\w+) .*\n((?:  .*\n)+)", run(PROGRAMS).stdout, re.MULTILINE)
+    assert sorted(column("program")) == sorted(name for name, _ in listed)
+    for name, about in listed:
+        (row,) = re.findall(rf"^\| `{name}`.*$", PAGE, re.MULTILINE)
+        assert re.findall(r"`(\w+)`", row.split("|")[2]) == re.findall(r"^  (\w+)=", about, re.MULTILINE)
+
+
+def test_every_key_has_a_row():
+    found = json.loads(run(PROGRAMS, "jacobi", "cells=64", MACHINE).stdout)
+    assert set(found) - {"schema"} == set(column("key of the JSON"))
+    here = json.loads(run(PROGRAMS, "jacobi", "cells=64", TERRACE_STENCIL="executor=serial").stdout)
+    assert all(f"`{key}`" in PAGE for key in set(here) - {"schema"})
+    assert all(f"`{key}`" in PAGE for result in here["results"].values() for key in result)
+
+
+def test_the_examples_of_the_page_run():
+    shown = re.findall(r"^    (terrace-stencils.*?)(?: {2,}#.*)?$", PAGE, re.MULTILINE)
+    assert len(shown) == 3
+    for command in shown:
+        done = run(PROGRAMS, *command.split()[1:], folder=ROOT)
+        assert done.returncode == 0, done.stderr

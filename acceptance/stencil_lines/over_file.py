@@ -36,14 +36,14 @@ def _sized(program: str, arguments: Mapping[str, str]) -> dict[str, str]:
 
 def _bytes(program: str, arguments: Mapping[str, str]) -> float:
     """Of all datasets."""
-    about = _core.Machine.read("ddr5-nvme")
+    about = _core.Machine.read("knl-7210-flat")
     return float(_core.price_stencil(program, dict(arguments), about, how="flat-slow")["dataset_bytes"])
 
 
 def _least(program: str, arguments: Mapping[str, str], memory: float) -> tuple[float, float]:
     """Bytes that have to be read and written with so much memory, whoever streams: what chains need from before
     and leave behind, less what of it stays in memory from one chain to the next."""
-    about = _core.Machine.read("ddr5-nvme")
+    about = _core.Machine.read("knl-7210-flat")
     run = _core.price_stencil(program, dict(arguments), about, how="slots", memory=int(1e15))
     each = run["bytes_in"] / run["chains"]
     left = max(1 - memory / each, 0.0) if each > 0 else 0.0

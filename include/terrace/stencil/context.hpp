@@ -7,6 +7,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,6 +41,16 @@ template <class T>
   }
 }
 
+// Nothing for types that are none of these: they can be in datasets, and not in files.
+template <class T>
+[[nodiscard]] constexpr std::optional<Number> known_number_of() {
+  if constexpr (std::is_same_v<T, double> || std::is_same_v<T, float> || std::is_same_v<T, std::int64_t> ||
+                std::is_same_v<T, std::int32_t>)
+    return number_of<T>();
+  else
+    return std::nullopt;
+}
+
 // How far a dataset goes beyond its block, by dimension: `low` points below (0 or less), `high` points above.
 struct Halo {
   Point low{0, 0, 0};
@@ -50,11 +61,14 @@ struct Halo {
 // 0.
 template <class T>
 class Dataset {
+  static_assert(std::is_trivially_copyable_v<T>, "elements are copied as bytes");
+
  public:
   Dataset() = default;
   Dataset(Engine* engine, DatasetId id) : engine_(engine), id_(id) {}
 
   [[nodiscard]] DatasetId id() const { return id_; }
+  [[nodiscard]] Engine& engine() const { return *engine_; }
   [[nodiscard]] std::string_view name() const;
   // All points that it has.
   [[nodiscard]] Range range() const;
@@ -230,7 +244,7 @@ class Block {
   [[nodiscard]] const Range& range() const { return range_; }
   template <class T>
   [[nodiscard]] Dataset<T> dataset(const std::string& name, const Halo& halo = {}) const {
-    return {engine_, add_dataset(name, sizeof(T), halo)};
+    return {engine_, add_dataset(name, sizeof(T), halo, known_number_of<T>())};
   }
 
   // The kernel runs at each point of the range, in any order, once what it needs is there. It waits until
@@ -248,7 +262,8 @@ class Block {
   }
 
  private:
-  [[nodiscard]] DatasetId add_dataset(const std::string& name, std::size_t element, const Halo& halo) const;
+  [[nodiscard]] DatasetId add_dataset(const std::string& name, std::size_t element, const Halo& halo,
+                                      std::optional<Number> number) const;
   void add(Loop loop) const;
 
   Engine* engine_ = nullptr;
@@ -285,6 +300,8 @@ class Context {
   [[nodiscard]] const Options& options() const;
   // The loops that wait.
   [[nodiscard]] const Chain& waiting() const;
+  // What is behind it, for libraries that add to it (terrace/stencil/hdf5.hpp).
+  [[nodiscard]] Engine& engine() { return *engine_; }
 
  private:
   [[nodiscard]] ReductionId add_reduction(ReductionKind kind, Number number);

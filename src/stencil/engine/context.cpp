@@ -23,8 +23,9 @@ ReductionId Context::add_reduction(ReductionKind kind, Number number) {
   return engine_->add_reduction(kind, number);
 }
 
-DatasetId Block::add_dataset(const std::string& name, std::size_t element, const Halo& halo) const {
-  return engine_->add_dataset(id_, name, element, halo);
+DatasetId Block::add_dataset(const std::string& name, std::size_t element, const Halo& halo,
+                             std::optional<Number> number) const {
+  return engine_->add_dataset(id_, name, element, halo, number);
 }
 void Block::add(Loop loop) const { engine_->add_loop(std::move(loop)); }
 

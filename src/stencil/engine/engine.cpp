@@ -10,13 +10,6 @@
 namespace terrace::stencil {
 namespace {
 
-std::string text_of(const Range& range) {
-  std::string text;
-  for (std::size_t d = 0; d < k_most_dims; ++d)
-    text += (d ? " x " : "") + std::to_string(range.begin[d]) + ".." + std::to_string(range.end[d]);
-  return text;
-}
-
 // Where a loop reads a dataset.
 Range read_range(const Loop& loop, const Argument& argument) {
   Range range = loop.range;
@@ -42,7 +35,7 @@ BlockId Engine::add_block(const std::string& name, const std::vector<std::ptrdif
   if (size.empty() || size.size() > k_most_dims)
     throw Error(Code::invalid, "the block '" + name + "' has " + std::to_string(size.size()) +
                                    " dimensions: a block has 1 to " + std::to_string(k_most_dims));
-  BlockAbout block{name, {}};
+  BlockAbout block{name, size.size(), {}};
   for (std::size_t d = 0; d < size.size(); ++d) {
     if (size[d] < 1)
       throw Error(Code::invalid, "the block '" + name + "' has " + std::to_string(size[d]) +
@@ -53,8 +46,10 @@ BlockId Engine::add_block(const std::string& name, const std::vector<std::ptrdif
   return static_cast<BlockId>(blocks_.size() - 1);
 }
 
-DatasetId Engine::add_dataset(BlockId block, const std::string& name, std::size_t element, const Halo& halo) {
+DatasetId Engine::add_dataset(BlockId block, const std::string& name, std::size_t element, const Halo& halo,
+                              std::optional<Number> number) {
   DatasetAbout about{name, block, element, blocks_[block].range};
+  about.number = number;
   for (std::size_t d = 0; d < k_most_dims; ++d) {
     about.range.begin[d] += halo.low[d];
     about.range.end[d] += halo.high[d];

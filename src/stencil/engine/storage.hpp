@@ -3,10 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <optional>
 #include <string>
 
-#include "terrace/stencil/chain.hpp"
+#include "terrace/stencil/context.hpp"
 
 namespace terrace::stencil {
 
@@ -17,6 +17,7 @@ struct DatasetAbout {
   Range range;              // points that it has
   std::ptrdiff_t row = 0;   // elements from a row to the next
   std::ptrdiff_t plane = 0;
+  std::optional<Number> number = std::nullopt;  // that its elements are, where that is known
 
   // Bytes from the first element to behind the last row.
   [[nodiscard]] std::size_t bytes() const {
@@ -49,6 +50,9 @@ class Memory {
   std::size_t size_ = 0;
   std::byte* first_ = nullptr;
 };
+
+// "0..8 x -1..9 x 0..1".
+[[nodiscard]] std::string text_of(const Range& range);
 
 // Elements from a row to the next, for rows of so many.
 [[nodiscard]] std::ptrdiff_t padded_row(std::ptrdiff_t length, std::size_t element);

@@ -134,6 +134,9 @@ struct Maximum : Reduction<T> {
 // --------------------------------------------------------------------------------------------
 
 namespace detail {
+#ifdef TERRACE_STENCIL_CHECKS
+inline namespace checked {
+#endif
 
 // Where an argument is among those of its kind: views go by dataset arguments, partials by reductions.
 struct Position {
@@ -167,8 +170,8 @@ struct LineArgument {
   std::ptrdiff_t begin;
 
   void describe(Loop& /*loop*/, Position& /*position*/) const {}
-  [[nodiscard]] LineCursor<T, Axis> cursor(const Call& /*call*/, const Point& point) const {
-    return {numbers->data() + (point[Axis] - begin)};
+  [[nodiscard]] LineCursor<T, Axis> cursor(const Call& call, const Point& point) const {
+    return {call, point, *numbers, begin};
   }
 };
 
@@ -192,6 +195,9 @@ struct ReductionArgument {
   }
 };
 
+#ifdef TERRACE_STENCIL_CHECKS
+}  // namespace checked
+#endif
 }  // namespace detail
 
 template <class T>

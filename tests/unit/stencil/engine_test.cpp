@@ -3,9 +3,11 @@
 #include "stencil/engine/engine.hpp"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <cstdlib>
 
+#include "child.hpp"
 #include "core/error.hpp"
 
 namespace terrace::stencil {
@@ -120,6 +122,25 @@ TEST(Elements, MayBeLargerThanALineOfTheCache) {
       write(cells), index());
   EXPECT_EQ(cells.get(Point{4, 2, 0}).flows[8], 24);
   EXPECT_EQ(cells.get(Point{0, 1, 0}).flows[8], 10);
+}
+
+// More threads than there is room for, since each has a stack of 16 TiB.
+TEST(Threads, ThatTheSystemDoesNotGiveAreNamed) {
+  const auto found = test::in_child([]() -> std::string {
+    pthread_attr_t about;
+    pthread_attr_init(&about);
+    if (pthread_attr_setstacksize(&about, std::size_t{1} << 44U) != 0 || pthread_setattr_default_np(&about) != 0)
+      return "no such stacks";
+    try {
+      Context context(Options{.executor = "parallel", .threads = 64});
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "no error";
+  });
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(found->starts_with("64 threads are asked for, the system gives ")) << *found;
+  EXPECT_TRUE(found->ends_with("): ask for fewer")) << *found;
 }
 
 struct Variable : testing::Test {

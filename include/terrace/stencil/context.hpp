@@ -7,6 +7,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,6 +41,16 @@ template <class T>
   }
 }
 
+// Nothing for types that are none of these: they can be in datasets, and not in files.
+template <class T>
+[[nodiscard]] constexpr std::optional<Number> known_number_of() {
+  if constexpr (std::is_same_v<T, double> || std::is_same_v<T, float> || std::is_same_v<T, std::int64_t> ||
+                std::is_same_v<T, std::int32_t>)
+    return number_of<T>();
+  else
+    return std::nullopt;
+}
+
 // How far a dataset goes beyond its block, by dimension: `low` points below (0 or less), `high` points above.
 struct Halo {
   Point low{0, 0, 0};
@@ -50,11 +61,14 @@ struct Halo {
 // 0.
 template <class T>
 class Dataset {
+  static_assert(std::is_trivially_copyable_v<T>, "elements are copied as bytes");
+
  public:
   Dataset() = default;
   Dataset(Engine* engine, DatasetId id) : engine_(engine), id_(id) {}
 
   [[nodiscard]] DatasetId id() const { return id_; }
+  [[nodiscard]] Engine& engine() const { return *engine_; }
   [[nodiscard]] std::string_view name() const;
   // All points that it has.
   [[nodiscard]] Range range() const;
@@ -120,6 +134,9 @@ struct Maximum : Reduction<T> {
 // --------------------------------------------------------------------------------------------
 
 namespace detail {
+#ifdef TERRACE_STENCIL_CHECKS
+inline namespace checked {
+#endif
 
 // Where an argument is among those of its kind: views go by dataset arguments, partials by reductions.
 struct Position {
@@ -154,8 +171,8 @@ struct LineArgument {
   std::ptrdiff_t begin;
 
   void describe(Loop& /*loop*/, Position& /*position*/) const {}
-  [[nodiscard]] LineCursor<T, Axis> cursor(const Call& /*call*/, const Point& point) const {
-    return {numbers->data() + (point[Axis] - begin)};
+  [[nodiscard]] LineCursor<T, Axis> cursor(const Call& call, const Point& point) const {
+    return {call, point, *numbers, begin};
   }
 };
 
@@ -179,6 +196,9 @@ struct ReductionArgument {
   }
 };
 
+#ifdef TERRACE_STENCIL_CHECKS
+}  // namespace checked
+#endif
 }  // namespace detail
 
 template <class T>
@@ -189,8 +209,8 @@ template <class T>
 [[nodiscard]] detail::FieldArgument<T, Access::write> write(const Dataset<T>& dataset) {
   return {dataset, {}};
 }
-// Written at the loop's own point. Read at the offsets, which may be without the own point, and at others only where
-// these lead out of the loop's range.
+// Written at the loop's own point. Read at the offsets, which may be without the own point, and at others only
+// where these lead out of the loop's range.
 template <class T>
 [[nodiscard]] detail::FieldArgument<T, Access::read_write> read_write(const Dataset<T>& dataset,
                                                                       Stencil stencil = {}) {
@@ -231,13 +251,13 @@ class Block {
   [[nodiscard]] const Range& range() const { return range_; }
   template <class T>
   [[nodiscard]] Dataset<T> dataset(const std::string& name, const Halo& halo = {}) const {
-    return {engine_, add_dataset(name, sizeof(T), halo, false)};
+    return {engine_, add_dataset(name, sizeof(T), halo, known_number_of<T>(), false)};
   }
   // One whose numbers no chain needs from before: they are not kept when a chain has ended, which saves moving
   // them. A chain that reads it before writing it ends with an error.
   template <class T>
   [[nodiscard]] Dataset<T> temporary(const std::string& name, const Halo& halo = {}) const {
-    return {engine_, add_dataset(name, sizeof(T), halo, true)};
+    return {engine_, add_dataset(name, sizeof(T), halo, known_number_of<T>(), true)};
   }
 
   // The kernel runs at each point of the range, in any order, once what it needs is there. It waits until
@@ -256,7 +276,7 @@ class Block {
 
  private:
   [[nodiscard]] DatasetId add_dataset(const std::string& name, std::size_t element, const Halo& halo,
-                                      bool is_temporary) const;
+                                      std::optional<Number> number, bool is_temporary) const;
   void add(Loop loop) const;
 
   Engine* engine_ = nullptr;
@@ -295,6 +315,8 @@ class Context {
   [[nodiscard]] const Options& options() const;
   // The loops that wait.
   [[nodiscard]] const Chain& waiting() const;
+  // What is behind it, for libraries that add to it (terrace/stencil/hdf5.hpp).
+  [[nodiscard]] Engine& engine() { return *engine_; }
 
  private:
   [[nodiscard]] ReductionId add_reduction(ReductionKind kind, Number number);

@@ -10,6 +10,7 @@
 #include <limits>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "terrace/stencil/chain.hpp"
 #include "terrace/stencil/check.hpp"
@@ -92,8 +93,18 @@ class MaxAccessor {
 // ------------------------------------------------------------------------------------------
 
 namespace detail {
+#ifdef TERRACE_STENCIL_CHECKS
+inline namespace checked {
 
-#ifndef TERRACE_STENCIL_CHECKS
+template <class T>
+using FieldCursor = CheckedCursor<T>;
+template <class T, std::size_t Axis>
+using LineCursor = CheckedLineCursor<T, Axis>;
+template <class T, template <class> class Into>
+using ReductionCursor = CheckedReductionCursor<T, Into>;
+
+#else
+
 template <class T>
 struct FieldCursor {
   T* at;
@@ -104,26 +115,14 @@ struct FieldCursor {
   [[nodiscard]] Accessor<T> get(std::ptrdiff_t i) const { return {at + i, row, plane}; }
   void finish() const {}
 };
-#else
-template <class T>
-using FieldCursor = CheckedCursor<T>;
-#endif
 
 template <class T, std::size_t Axis>
 struct LineCursor {
   const T* at;
+  LineCursor(const Call& /*call*/, const Point& point, const std::vector<T>& numbers, std::ptrdiff_t begin)
+      : at(numbers.data() + (point[Axis] - begin)) {}
   [[nodiscard]] LineAccessor<T> get(std::ptrdiff_t i) const { return LineAccessor<T>(Axis == 0 ? at + i : at); }
   void finish() const {}
-  void before(std::ptrdiff_t /*i*/) const {}
-  void after(std::ptrdiff_t /*i*/) const {}
-};
-
-struct IndexCursor {
-  Point at;
-  [[nodiscard]] IndexAccessor get(std::ptrdiff_t i) const { return IndexAccessor({at[0] + i, at[1], at[2]}); }
-  void finish() const {}
-  void before(std::ptrdiff_t /*i*/) const {}
-  void after(std::ptrdiff_t /*i*/) const {}
 };
 
 // The partial result of a row, kept in a register while the row is walked.
@@ -133,27 +132,31 @@ struct ReductionCursor {
   T value;
   [[nodiscard]] Into<T> get(std::ptrdiff_t /*i*/) { return Into<T>(value); }
   void finish() const { *kept = value; }
-  void before(std::ptrdiff_t /*i*/) const {}
-  void after(std::ptrdiff_t /*i*/) const {}
+};
+
+#endif
+
+struct IndexCursor {
+  Point at;
+  [[nodiscard]] IndexAccessor get(std::ptrdiff_t i) const { return IndexAccessor({at[0] + i, at[1], at[2]}); }
+  void finish() const {}
 };
 
 // Points of a row in any order: a loop's own promise. The kernel is a copy, so that stores cannot change what it
 // has captured. All that it calls is inlined (flatten): one call left in a kernel keeps its row from vectors.
 template <class Kernel, class... Cursors>
-[[gnu::flatten]] void walk_row(const Kernel kernel, std::ptrdiff_t length, Cursors... cursors) {
-#ifndef TERRACE_STENCIL_CHECKS
+[[gnu::flatten]] void walk_row(const Kernel kernel, [[maybe_unused]] const Call& call,
+                               [[maybe_unused]] const Point& first, std::ptrdiff_t length, Cursors... cursors) {
+#ifdef TERRACE_STENCIL_CHECKS
+  for (std::ptrdiff_t i = 0; i < length; ++i)
+    check_point(kernel, call, {first[0] + i, first[1], first[2]}, i, cursors...);
+#else
 #if defined(__clang__)
 #pragma clang loop vectorize(enable)
 #elif defined(__GNUC__)
 #pragma GCC ivdep
 #endif
   for (std::ptrdiff_t i = 0; i < length; ++i) kernel(cursors.get(i)...);
-#else
-  for (std::ptrdiff_t i = 0; i < length; ++i) {
-    (cursors.before(i), ...);
-    kernel(cursors.get(i)...);
-    (cursors.after(i), ...);
-  }
 #endif
   (cursors.finish(), ...);
 }
@@ -162,9 +165,14 @@ template <class Kernel, class... Binders>
 void walk(const Kernel& kernel, const Call& call, const Binders&... binders) {
   const auto& range = call.range;
   for (auto z = range.begin[2]; z < range.end[2]; ++z)
-    for (auto y = range.begin[1]; y < range.end[1]; ++y)
-      walk_row(kernel, range.length(0), binders.cursor(call, Point{range.begin[0], y, z})...);
+    for (auto y = range.begin[1]; y < range.end[1]; ++y) {
+      const Point first{range.begin[0], y, z};
+      walk_row(kernel, call, first, range.length(0), binders.cursor(call, first)...);
+    }
 }
 
+#ifdef TERRACE_STENCIL_CHECKS
+}  // namespace checked
+#endif
 }  // namespace detail
 }  // namespace terrace::stencil

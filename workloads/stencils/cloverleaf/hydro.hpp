@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
+#include "workloads/stencils/checkpointing.hpp"
 #include "workloads/stencils/cloverleaf/advection.hpp"
 #include "workloads/stencils/cloverleaf/deck.hpp"
 #include "workloads/stencils/cloverleaf/halo.hpp"
@@ -29,18 +31,22 @@ class Hydro {
   Hydro& operator=(const Hydro&) = delete;
 
   // Until the problem says so. The loops of the first step are counted.
-  [[nodiscard]] std::vector<Result> run(double expected_loops) {
-    start();
+  [[nodiscard]] std::vector<Result> run(double expected_loops, Checkpointing& checkpoints) {
+    auto step = checkpoints.begin(std::numeric_limits<std::int64_t>::max());
+    const auto is_new = step == 0;
+    if (is_new) start();
     auto summary = summing_(f);
-    double t = 0;
-    double dt = problem_.deck.dt_init;
-    std::int64_t step = 0;
+    auto t = is_new ? 0 : checkpoints.numbers().real("t");
+    auto dt = is_new ? problem_.deck.dt_init : checkpoints.numbers().real("dt");
     std::uint64_t loops = 0;
     do {
       const auto before = loops_so_far();
       dt = advance(dt, ++step);
-      if (step == 1) loops = loops_so_far() - before;
+      if (loops == 0) loops = loops_so_far() - before;
       t += dt;
+      checkpoints.numbers().set("t", t);
+      checkpoints.numbers().set("dt", dt);
+      checkpoints.done(step);
       const auto is_over = problem_.is_over(t, step);
       if (is_over || (problem_.summary > 0 && step % problem_.summary == 0)) summary = summing_(f);
       if (is_over) break;

@@ -138,8 +138,12 @@ struct ReductionCursor {
 };
 
 // Points of a row in any order: a loop's own promise. The kernel is a copy, so that stores cannot change what it
-// has captured.
+// has captured. All that it calls is inlined (flatten): one call left in a kernel keeps its row from vectors. Not
+// with checks: compiling them would take very long.
 template <class Kernel, class... Cursors>
+#ifndef TERRACE_STENCIL_CHECKS
+[[gnu::flatten]]
+#endif
 void walk_row(const Kernel kernel, std::ptrdiff_t length, Cursors... cursors) {
 #ifndef TERRACE_STENCIL_CHECKS
 #if defined(__clang__)

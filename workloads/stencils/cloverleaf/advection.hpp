@@ -1,5 +1,6 @@
 // The advection of CloverLeaf: what flows through the faces of one direction at a time, first mass and energy of
-// the cells, then momentum of the vertices. B. van Leer's limiter bounds the slopes.
+// the cells, then momentum of the vertices. B. van Leer's limiter bounds the slopes. A number in brackets says
+// which work array a quantity is in.
 #pragma once
 
 #include <cmath>
@@ -57,8 +58,7 @@ void cell_flux(const Fields<Dims>& f) {
   f.grid.loop(
       with_axis("cell flux", Axis), range,
       [](auto mass_flux, auto energy_flux, auto flux, auto pre, auto density, auto energy, auto width) {
-        const bool is_forward = flux() > 0.0;
-        const auto choose = [&](double forward, double backward) { return is_forward ? forward : backward; };
+        const BySign choose(flux());
         const auto upwind = [&](const auto& q) { return choose(along<Axis>(q, -2), along<Axis>(q, 1)); };
         const auto donor = [&](const auto& q) { return choose(along<Axis>(q, -1), q()); };
         const auto downwind = [&](const auto& q) { return choose(q(), along<Axis>(q, -1)); };
@@ -178,17 +178,16 @@ void momentum_flux(const Fields<Dims>& f, const Field& velocity) {
       with_axis("momentum flux", Axis), f.range_along(Axis, -1, 1, 1),
       [](auto momentum_flux, auto node_flux, auto node_mass, auto w, auto width) {
         const double flow = node_flux();
-        const bool is_backward = flow < 0.0;
-        const auto choose = [&](double backward, double forward) { return is_backward ? backward : forward; };
-        const double upwind = choose(along<Axis>(w, 2), along<Axis>(w, -1));
-        const double donor = choose(along<Axis>(w, 1), w());
-        const double downwind = choose(w(), along<Axis>(w, 1));
-        const double part = std::abs(flow) / choose(along<Axis>(node_mass, 1), node_mass());
+        const BySign choose(flow);
+        const double upwind = choose(along<Axis>(w, -1), along<Axis>(w, 2));
+        const double donor = choose(w(), along<Axis>(w, 1));
+        const double downwind = choose(along<Axis>(w, 1), w());
+        const double part = std::abs(flow) / choose(node_mass(), along<Axis>(node_mass, 1));
         const double h = width();
         const double a = donor - upwind;
         const double b = downwind - donor;
         const double slope =
-            h * ((2.0 - part) * std::abs(b) / h + (1.0 + part) * std::abs(a) / choose(width(1), width(-1))) / 6.0;
+            h * ((2.0 - part) * std::abs(b) / h + (1.0 + part) * std::abs(a) / choose(width(-1), width(1))) / 6.0;
         const double bounded = std::copysign(1.0, b) * least(least(slope, std::abs(a)), std::abs(b));
         const double limited = a * b > 0.0 ? bounded : 0.0;
         momentum_flux() = flow * (donor + (1.0 - part) * limited);

@@ -143,10 +143,14 @@ struct IndexCursor {
 };
 
 // Points of a row in any order: a loop's own promise. The kernel is a copy, so that stores cannot change what it
-// has captured. All that it calls is inlined (flatten): one call left in a kernel keeps its row from vectors.
+// has captured. All that it calls is inlined (flatten): one call left in a kernel keeps its row from vectors. Not
+// with checks: compiling them would take very long.
 template <class Kernel, class... Cursors>
-[[gnu::flatten]] void walk_row(const Kernel kernel, [[maybe_unused]] const Call& call,
-                               [[maybe_unused]] const Point& first, std::ptrdiff_t length, Cursors... cursors) {
+#ifndef TERRACE_STENCIL_CHECKS
+[[gnu::flatten]]
+#endif
+void walk_row(const Kernel kernel, [[maybe_unused]] const Call& call, [[maybe_unused]] const Point& first,
+              std::ptrdiff_t length, Cursors... cursors) {
 #ifdef TERRACE_STENCIL_CHECKS
   for (std::ptrdiff_t i = 0; i < length; ++i)
     check_point(kernel, call, {first[0] + i, first[1], first[2]}, i, cursors...);

@@ -39,7 +39,8 @@ class Hydro {
     auto t = is_new ? 0 : checkpoints.numbers().real("t");
     auto dt = is_new ? problem_.deck.dt_init : checkpoints.numbers().real("dt");
     std::uint64_t loops = 0;
-    do {
+    auto is_over = false;
+    while (!is_over) {
       const auto before = loops_so_far();
       dt = advance(dt, ++step);
       if (loops == 0) loops = loops_so_far() - before;
@@ -47,10 +48,9 @@ class Hydro {
       checkpoints.numbers().set("t", t);
       checkpoints.numbers().set("dt", dt);
       checkpoints.done(step);
-      const auto is_over = problem_.is_over(t, step);
+      is_over = problem_.is_over(t, step);
       if (is_over || (problem_.summary > 0 && step % problem_.summary == 0)) summary = summing_(f);
-      if (is_over) break;
-    } while (true);
+    }
     const auto& published = problem_.published;
     return {{"ke", summary.kinetic, published.kinetic, published.is_held ? k_allowed : 0},
             {"vol", summary.volume},
@@ -126,9 +126,9 @@ class Hydro {
     f.grid.loop(
         "position of the least", Range{{0, 1}, {0, 1}, {0, 1}}, [](auto /*x*/, auto /*y*/) {},
         read(f.template axis<0>().centre), read(f.template axis<1>().centre));
-    if (dt < problem_.dt_min)
-      throw Error(Code::failed, "the time step fell to " + std::to_string(dt) + ", below " +
-                                    std::to_string(problem_.dt_min) + ": the problem has become unstable");
+    if (!(dt >= problem_.dt_min))
+      throw Error(Code::failed, "the time step is " + std::to_string(dt / problem_.dt_min) +
+                                    " of the least one allowed: the problem has become unstable");
     return dt;
   }
 

@@ -45,8 +45,9 @@ std::uint64_t StreamScheduler::next_use(const Chunk& chunk) const {
   if (chunk.use != k_unused && step_ <= plan_->uses[chunk.use].last)
     return std::max<std::uint64_t>(step_, plan_->uses[chunk.use].first);
   if (chunk.ahead != k_unused) return steps + ahead_->uses[chunk.ahead].first;
-  // Nothing is known: in the order in which it was used.
-  return 4 * steps + 4 - (chunk.use != k_unused ? plan_->uses[chunk.use].last : 0);
+  // Nothing is known, so behind all that is known: in the order in which it was used.
+  const auto known = steps + (ahead_ ? ahead_->steps.size() : 0);
+  return known + steps - (chunk.use != k_unused ? plan_->uses[chunk.use].last : 0);
 }
 
 FrameId StreamScheduler::last_used(std::uint64_t before, bool is_dirty) const {

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <map>
 #include <random>
 #include <string>
@@ -31,6 +32,41 @@ struct RandomProgram {
   std::vector<Halo> halos;  // by dataset
   std::vector<RandomLoop> loops;
 };
+
+// All points of a dataset.
+[[nodiscard]] inline Range range_of(const RandomProgram& program, std::size_t dataset) {
+  Range range;
+  for (std::size_t d = 0; d < program.size.size(); ++d) {
+    range.begin[d] = program.halos[dataset].low[d];
+    range.end[d] = program.size[d] + program.halos[dataset].high[d];
+  }
+  return range;
+}
+
+// What planning knows of a loop. Datasets have the numbers that they have in the program.
+[[nodiscard]] inline Loop planned_loop(const RandomLoop& from) {
+  Loop loop{"loop", 0, from.range, {}, {}, {}};
+  for (const auto& argument : from.arguments)
+    loop.arguments.push_back({static_cast<DatasetId>(argument.dataset), "dataset", argument.access,
+                              argument.stencil, argument.stencil.low(), argument.stencil.high(), sizeof(double)});
+  return loop;
+}
+
+[[nodiscard]] inline Chain chain_of(const RandomProgram& program) {
+  Chain chain;
+  for (const auto& loop : program.loops) chain.push_back(planned_loop(loop));
+  return chain;
+}
+
+[[nodiscard]] inline Point moved(const Point& point, const Point& offset) {
+  return {point[0] + offset[0], point[1] + offset[1], point[2] + offset[2]};
+}
+
+// How many chains tests make.
+[[nodiscard]] inline int random_chains() {
+  const auto* const wanted = std::getenv("TERRACE_RANDOM_CHAINS");
+  return wanted ? std::atoi(wanted) : 600;
+}
 
 class RandomMaker {
  public:
@@ -62,15 +98,6 @@ class RandomMaker {
   double factor() { return std::uniform_real_distribution(-1.0, 1.0)(random_); }
 
  private:
-  static Range range_of(const RandomProgram& program, std::size_t dataset) {
-    Range range;
-    for (std::size_t d = 0; d < program.size.size(); ++d) {
-      range.begin[d] = program.halos[dataset].low[d];
-      range.end[d] = program.size[d] + program.halos[dataset].high[d];
-    }
-    return range;
-  }
-
   RandomLoop loop(const RandomProgram& program, std::size_t dims) {
     RandomLoop made{{}, {}, factor(), number(0, 3) == 0};
     std::vector<std::size_t> chosen;

@@ -1,7 +1,6 @@
 // Random chains: every executor, in tiles of every size, does what plain arrays do, to the last bit.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <set>
 
 #include "core/error.hpp"
@@ -26,7 +25,7 @@ class Ran {
       : engine_(options) {
     const auto block = engine_.add_block("block", program.size);
     for (std::size_t i = 0; i < program.halos.size(); ++i)
-      ids_.push_back(engine_.add_dataset(block, "d" + std::to_string(i), sizeof(double), program.halos[i]));
+      engine_.add_dataset(block, "d" + std::to_string(i), sizeof(double), program.halos[i]);
     sum_ = engine_.add_reduction(ReductionKind::sum, Number::float64);
     least_ = engine_.add_reduction(ReductionKind::minimum, Number::float64);
     most_ = engine_.add_reduction(ReductionKind::maximum, Number::float64);
@@ -43,7 +42,7 @@ class Ran {
     engine_.value_of(sum_, reinterpret_cast<std::byte*>(&results.sum));
     engine_.value_of(least_, reinterpret_cast<std::byte*>(&results.least));
     engine_.value_of(most_, reinterpret_cast<std::byte*>(&results.most));
-    for (const auto id : ids_) {
+    for (DatasetId id = 0; id < engine_.datasets(); ++id) {
       const auto range = engine_.about(id).range;
       std::vector<double> numbers(range.points());
       engine_.get(id, range, reinterpret_cast<std::byte*>(numbers.data()));
@@ -54,13 +53,7 @@ class Ran {
 
  private:
   Loop loop_of(const RandomLoop& from) {
-    Loop loop;
-    loop.name = "loop";
-    loop.range = from.range;
-    for (const auto& argument : from.arguments)
-      loop.arguments.push_back({ids_[argument.dataset], engine_.about(ids_[argument.dataset]).name,
-                                argument.access, argument.stencil, argument.stencil.low(),
-                                argument.stencil.high()});
+    auto loop = planned_loop(from);
     if (from.is_reduced) loop.reductions = {{sum_}, {least_}, {most_}};
     loop.body = [&from](const Call& call) {
       for (auto z = call.range.begin[2]; z < call.range.end[2]; ++z)
@@ -86,7 +79,6 @@ class Ran {
   }
 
   Engine engine_;
-  std::vector<DatasetId> ids_;
   ReductionId sum_ = 0;
   ReductionId least_ = 0;
   ReductionId most_ = 0;
@@ -96,11 +88,7 @@ void expect_as_plain(const RandomProgram& program, const Results& results) {
   PlainData plain(program);
   for (const auto& loop : program.loops) plain.do_loop(loop);
   for (std::size_t i = 0; i < program.halos.size(); ++i) {
-    Range range;
-    for (std::size_t d = 0; d < program.size.size(); ++d) {
-      range.begin[d] = program.halos[i].low[d];
-      range.end[d] = program.size[d] + program.halos[i].high[d];
-    }
+    const auto range = range_of(program, i);
     std::size_t at = 0;
     for (auto z = range.begin[2]; z < range.end[2]; ++z)
       for (auto y = range.begin[1]; y < range.end[1]; ++y)
@@ -113,13 +101,8 @@ void expect_as_plain(const RandomProgram& program, const Results& results) {
   EXPECT_NEAR(results.sum, plain.total, 1e-9);
 }
 
-int chains() {
-  const auto* const wanted = std::getenv("TERRACE_RANDOM_CHAINS");
-  return wanted ? std::atoi(wanted) : 600;
-}
-
 TEST(RandomChains, EveryExecutorDoesWhatPlainArraysDo) {
-  for (int i = 0; i < chains(); ++i) {
+  for (int i = 0; i < random_chains(); ++i) {
     RandomMaker maker(static_cast<std::uint64_t>(i));
     const auto program = maker.make();
     const auto serial = Ran(program, {.executor = "serial"}).results();
@@ -137,7 +120,7 @@ TEST(RandomChains, EveryExecutorDoesWhatPlainArraysDo) {
 // Data in a file, of which a small part is in memory: chunks of a page, several chains that come again and again.
 TEST(RandomChains, StreamedFromAFileTheyDoTheSame) {
   double moved = 0;
-  for (int i = 0; i < chains() / 6; ++i) {
+  for (int i = 0; i < random_chains() / 6; ++i) {
     RandomMaker maker(static_cast<std::uint64_t>(i), 6);
     const auto program = maker.make();
     std::set<std::size_t> ends;

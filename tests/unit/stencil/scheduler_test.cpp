@@ -1,0 +1,152 @@
+// The scheduler of chunks: whatever the order in which moves and steps end, no number is lost, no step meets
+// another chunk than its own, and it never stands still; how often it fetches, against the least that is possible.
+#include "stencil/stream/scheduler.hpp"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <limits>
+#include <string>
+
+#include "stream_model.hpp"
+
+namespace terrace::stencil::test {
+namespace {
+
+// Moves and steps begin and end in a random order, some much more often than others.
+void run_at_random(StreamModel& model, RandomStreams& random, std::size_t eagerness) {
+  while (!model.is_over()) {
+    if (model.is_running() && random.is_one_in(eagerness)) {
+      model.end_step();
+    } else if (model.is_ready() && !model.is_running() && random.is_one_in(eagerness)) {
+      model.begin_step();
+    } else if (model.under_way() > 0 && random.is_one_in(2)) {
+      model.end_move(random.number(0, model.under_way() - 1));
+    } else if (!model.begin_move()) {
+      const auto can_go_on = model.under_way() > 0 || model.is_running() || model.is_ready();
+      ASSERT_TRUE(can_go_on) << "it stands still";
+    }
+    ASSERT_FALSE(testing::Test::HasFailure());
+  }
+}
+
+TEST(StreamScheduler, LosesNoNumberAndNeverStandsStill) {
+  std::size_t fetches = 0, stores = 0;
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    RandomStreams random(seed);
+    const auto streams = random.next(3, 5, 6, 6, false);
+    StreamModel model(streams, random.number(1, 5));
+    if (random.is_one_in(2)) model.set_all();
+    const auto eagerness = random.number(1, 6);
+    for (std::size_t c = 0; c < streams.plans.size(); ++c) {
+      // What is taken to come next may be nothing, or wrong.
+      Plan ahead;
+      if (c + 1 < streams.plans.size() && !random.is_one_in(4)) ahead = streams.plans[c + 1];
+      if (random.is_one_in(5)) ahead = streams.plans[random.number(0, streams.plans.size() - 1)];
+      model.begin(streams.plans[c], ahead);
+      ASSERT_NO_FATAL_FAILURE(run_at_random(model, random, eagerness));
+      if (!random.is_one_in(3)) continue;
+      while (model.under_way() > 0) model.end_move(0);
+      const auto dataset = random.number(0, streams.chunks.size() - 1);
+      if (!streams.is_temporary[dataset])
+        model.set({static_cast<DatasetId>(dataset),
+                   static_cast<std::uint32_t>(random.number(0, streams.chunks[dataset] - 1))});
+    }
+    while (model.under_way() > 0) model.end_move(0);
+    model.expect_truth();
+    ASSERT_FALSE(testing::Test::HasFailure());
+    fetches += model.fetches();
+    stores += model.stores();
+  }
+  // Or nothing was tried.
+  EXPECT_GT(fetches, 10000U);
+  EXPECT_GT(stores, 3000U);
+}
+
+// The least number of fetches of all that a memory with so many frames can have, whatever it keeps: the least over
+// all sets of chunks that are there after each step. (L. Belady's optimum, by brute force.)
+std::size_t fewest_fetches(const StreamCase& of) {
+  constexpr auto k_most = std::numeric_limits<std::size_t>::max();
+  std::map<ChunkId, std::size_t> numbers;
+  for (const auto& plan : of.plans)
+    for (const auto& use : plan->uses) numbers.try_emplace(use.chunk, numbers.size());
+  const auto sets = std::size_t{1} << numbers.size();
+  std::vector<std::size_t> least(sets, k_most);
+  least[0] = 0;
+  for (const auto& plan : of.plans)
+    for (std::size_t step = 0; step < plan->steps.size(); ++step) {
+      std::size_t used = 0, fetched = 0;
+      for (const auto& use : plan->uses) {
+        if (!uses_in(use, step)) continue;
+        used |= std::size_t{1} << numbers.at(use.chunk);
+        if (use.is_fetched) fetched |= std::size_t{1} << numbers.at(use.chunk);
+      }
+      std::vector<std::size_t> next(sets, k_most);
+      for (std::size_t before = 0; before < sets; ++before) {
+        if (least[before] == k_most) continue;
+        const auto cost = least[before] + static_cast<std::size_t>(std::popcount(fetched & ~before));
+        for (std::size_t after = 0; after < sets; ++after)
+          if ((after & used) == used && (after & ~(before | used)) == 0 &&
+              static_cast<std::size_t>(std::popcount(after)) <= of.frames)
+            next[after] = std::min(next[after], cost);
+      }
+      least = std::move(next);
+    }
+  return *std::ranges::min_element(least);
+}
+
+// Each chain is known while the one before runs; numbers are in the file at first. `is_on_demand`: what a step
+// needs comes once the step before has ended, and nothing else does.
+std::size_t fetches(const StreamCase& of, bool is_on_demand, RandomStreams& random) {
+  StreamModel model(of, is_on_demand ? 1 : 3);
+  model.set_all();
+  for (std::size_t c = 0; c < of.plans.size(); ++c) {
+    model.begin(of.plans[c], c + 1 < of.plans.size() ? of.plans[c + 1] : nullptr);
+    if (!is_on_demand) run_at_random(model, random, 4);
+    while (!model.is_over()) {
+      while (!model.is_ready()) {
+        EXPECT_TRUE(model.begin_move());
+        model.end_move(0);
+        if (testing::Test::HasFailure()) return 0;
+      }
+      model.begin_step();
+      model.end_step();
+    }
+  }
+  return model.fetches();
+}
+
+TEST(StreamScheduler, FetchesOnDemandAsSeldomAsPossible) {
+  std::size_t had_to_leave = 0;
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    RandomStreams random(seed);
+    // Two chains: beyond the next one nothing is known.
+    const auto streams = random.next(2, 4, 2, 20, true);
+    const auto least = fewest_fetches(streams);
+    ASSERT_EQ(fetches(streams, true, random), least);
+    had_to_leave += streams.frames < streams.chunks[0] + streams.chunks[1];
+  }
+  EXPECT_GT(had_to_leave, 100U);
+}
+
+TEST(StreamScheduler, FetchesAheadNotMuchMoreOften) {
+  std::size_t all = 0, least = 0;
+  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    RandomStreams random(seed);
+    const auto streams = random.next(2, 4, 4, 6, false);
+    const auto fewest = fewest_fetches(streams);
+    const auto done = fetches(streams, false, random);
+    ASSERT_GE(done, fewest);
+    all += done;
+    least += fewest;
+  }
+  RecordProperty("fetches", static_cast<int>(all));
+  RecordProperty("least", static_cast<int>(least));
+  EXPECT_LE(all, least + least / 8);
+}
+
+}  // namespace
+}  // namespace terrace::stencil::test

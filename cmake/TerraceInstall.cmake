@@ -28,8 +28,9 @@ if(TARGET terrace_stencil_library)
   install(TARGETS terrace_stencil_library LIBRARY DESTINATION ${TERRACE_LIBDIR} COMPONENT stencil OPTIONAL)
   install(FILES ${PROJECT_SOURCE_DIR}/include/terrace/stencil.hpp DESTINATION ${TERRACE_INCLUDEDIR}/terrace
     COMPONENT stencil)
+  # Without what is not in the library.
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/terrace/stencil DESTINATION ${TERRACE_INCLUDEDIR}/terrace
-    COMPONENT stencil)
+    COMPONENT stencil PATTERN "hdf5.hpp" EXCLUDE)
 endif()
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/machines DESTINATION ${TERRACE_DATADIR} COMPONENT sim

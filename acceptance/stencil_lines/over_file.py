@@ -36,14 +36,14 @@ def _sized(program: str, arguments: Mapping[str, str]) -> dict[str, str]:
 
 def _bytes(program: str, arguments: Mapping[str, str]) -> float:
     """Of all datasets."""
-    about = _core.Machine.read("ddr5-nvme")
+    about = _core.Machine.read("knl-7210-flat")
     return float(_core.price_stencil(program, dict(arguments), about, how="flat-slow")["dataset_bytes"])
 
 
 def _least(program: str, arguments: Mapping[str, str], memory: float) -> tuple[float, float]:
-    """Bytes that have to be read and written with so much memory, whoever streams: what chains need from before and
-    leave behind, less what of it stays in memory from one chain to the next."""
-    about = _core.Machine.read("ddr5-nvme")
+    """Bytes that have to be read and written with so much memory, whoever streams: what chains need from before
+    and leave behind, less what of it stays in memory from one chain to the next."""
+    about = _core.Machine.read("knl-7210-flat")
     run = _core.price_stencil(program, dict(arguments), about, how="slots", memory=int(1e15))
     each = run["bytes_in"] / run["chains"]
     left = max(1 - memory / each, 0.0) if each > 0 else 0.0
@@ -91,7 +91,7 @@ def _bound(found: Mapping[str, Any]) -> float:
     """Seconds: computing in memory, or moving what has to be moved, as both go on at a time."""
     read, write = found["least"]
     of_read, of_write, of_both = found["disk"]
-    return max(found["in_memory"], read / of_read, write / of_write, (read + write) / of_both)
+    return float(max(found["in_memory"], read / of_read, write / of_write, (read + write) / of_both))
 
 
 def over_file() -> Measured:
@@ -108,12 +108,12 @@ def over_file() -> Measured:
             bound = _bound(found)
             near = streamed is not None and streamed <= BOUND * bound
             holds = holds and near and (paged is None or streamed < paged)
+            read, written, both = (f"{rate / 1e9:.1f}" for rate in found["disk"])
             loss = "did not end" if streamed is None else f"{1 - found['in_memory'] / streamed:.0%} lost"
             lines.append(
                 f"{name}, {found['bytes'] / 1e9:.1f} GB, {times} times the memory: in memory "
-                f"{found['in_memory']:.1f} s, streamed {_text(streamed)} ({loss}; bound {bound:.1f} s), the kernel's "
-                f"paging {_text(paged)}; disk {found['disk'][0] / 1e9:.1f} GB/s read, {found['disk'][1] / 1e9:.1f} "
-                f"written, {found['disk'][2] / 1e9:.1f} both"
+                f"{found['in_memory']:.1f} s, streamed {_text(streamed)} ({loss}; bound {bound:.1f} s), the "
+                f"kernel's paging {_text(paged)}; disk {read} GB/s read, {written} written, {both} both"
             )
             rows.append({"program": name, "times": times, "in memory": found["in_memory"], "streamed": streamed,
                          "paged": paged, "bound": bound})  # fmt: skip

@@ -1,51 +1,83 @@
 // The debug mode: with TERRACE_STENCIL_CHECKS defined, each access of a kernel is held against what its loop
-// declares. Found are: an offset that the stencil does not have; a kernel's own point that is to be written and
-// was not, or was read though that is not declared; a change at another point. The first of them ends the chain
-// with std::logic_error, which names loop, dataset, point and offset.
+// declares. Found are:
+// - an offset that the stencil does not have, or at which nothing may be read;
+// - a kernel's own point of a dataset that is not declared as read there and was read, or that is written only and
+//   was not written;
+// - a change at a point other than the kernel's own;
+// - an index that a line does not have;
+// - a kernel that gives other numbers when it is called again.
+// The first of them ends the chain with std::logic_error, which names loop, point, dataset and offset.
+//
+// To find what reads where it only writes, a kernel is called twice at each point, with different numbers there:
+// its results must not differ.
 #pragma once
 
 #ifdef TERRACE_STENCIL_CHECKS
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 #include <type_traits>
 #include <vector>
 
 #include "terrace/stencil/chain.hpp"
 
+// A namespace of their own, so that in one program files with and without checks do not meet.
 namespace terrace::stencil::detail {
+inline namespace checked {
 
 [[nodiscard]] inline std::string text_of(const Point& point) {
-  std::string text;
-  for (const auto i : point) text.append(text.empty() ? "(" : ", ").append(std::to_string(i));
-  return text.append(")");
+  return "(" + std::to_string(point[0]) + ", " + std::to_string(point[1]) + ", " + std::to_string(point[2]) + ")";
 }
 
-// Out of line: a row's walk would have the text's making at each access.
-[[noreturn, gnu::noinline]] inline void violation(const Call& call, std::size_t argument, const Point& at,
-                                                  std::string_view what) {
-  std::string text("loop '");
-  text.append(call.loop.name).append("', point ").append(text_of(at)).append(", dataset '");
-  text.append(call.loop.arguments[argument].name).append("': ").append(what);
-  throw std::logic_error(text);
+[[noreturn]] inline void violation(const Call& call, const Point& at, const std::string& what) {
+  throw std::logic_error("loop '" + call.loop.name + "', point " + text_of(at) + ", " + what);
 }
 
-// Of an access at an offset.
-[[noreturn, gnu::noinline]] inline void violation(const Call& call, std::size_t argument, const Point& at,
-                                                  const Point& offset, std::string_view what) {
-  violation(call, argument, at, std::string("the offset ").append(text_of(offset)).append(what));
+[[noreturn]] inline void violation(const Call& call, std::size_t argument, const Point& at,
+                                   const std::string& what) {
+  violation(call, at, "dataset '" + std::string(call.loop.arguments[argument].name) + "': " + what);
 }
 
-// Whether a loop says that it reads a dataset at the offset.
-[[nodiscard]] inline bool is_read(const Argument& argument, const Point& offset) {
-  const auto& offsets = argument.stencil.offsets();
-  return reads(argument.access) && std::ranges::find(offsets, offset) != offsets.end();
+// To the last bit; structures, which may have bytes between their members, by their ==, and without one they count
+// as the same.
+template <class T>
+[[nodiscard]] bool is_same(const T& a, const T& b) {
+  using Bytes = std::array<std::byte, sizeof(T)>;
+  if constexpr (std::is_floating_point_v<T> || std::has_unique_object_representations_v<T>)
+    return std::bit_cast<Bytes>(a) == std::bit_cast<Bytes>(b);
+  else if constexpr (std::equality_comparable<T>)
+    return a == b;
+  else
+    return true;
 }
+
+// What a dataset that is written only holds before the kernel is called. The first two are so large that they are
+// not lost in sums, and differ in sign and size, so that results differ, too. The third changes in sums with small
+// numbers.
+enum class Filler : std::uint8_t { first, second, small };
+
+template <class T>
+[[nodiscard]] T number_of_filler(Filler filler) {
+  T value{};
+  if constexpr (std::is_floating_point_v<T>) {
+    value = static_cast<T>(filler == Filler::first ? 3.0625e33 : filler == Filler::second ? -7.03125e30 : 3.0625);
+  } else {
+    std::array<unsigned char, sizeof(T)> bytes{};
+    bytes.fill(filler == Filler::first ? 0x5b : filler == Filler::second ? 0xa4 : 0x11);
+    std::memcpy(&value, bytes.data(), sizeof value);
+  }
+  return value;
+}
+
+// Which arguments hold it; the others hold the first.
+inline constexpr std::size_t k_all_arguments = static_cast<std::size_t>(-1);
 
 template <class T>
 class CheckedAccessor {
@@ -56,9 +88,13 @@ class CheckedAccessor {
   T& operator()(std::ptrdiff_t x = 0, std::ptrdiff_t y = 0, std::ptrdiff_t z = 0) const {
     const auto& argument = call_.loop.arguments[argument_];
     const Point offset{x, y, z};
-    const auto is_written = writes(argument.access) && offset == Point{0, 0, 0};
-    if (!is_written && !is_read(argument, offset))
-      violation(call_, argument_, point_, offset, " is not in its stencil");
+    const auto& known = argument.stencil.offsets();
+    const auto is_own = writes(argument.access) && offset == Point{0, 0, 0};
+    if (!is_own && !reads(argument.access))
+      violation(call_, argument_, point_,
+                "the offset " + text_of(offset) + " is used, and it is written at the point alone");
+    if (!is_own && std::ranges::find(known, offset) == known.end())
+      violation(call_, argument_, point_, "the offset " + text_of(offset) + " is not in its stencil");
     return at_[x + y * row_ + z * plane_];
   }
 
@@ -71,72 +107,204 @@ class CheckedAccessor {
   std::ptrdiff_t plane_;
 };
 
-// What is written and not read holds this pattern before the kernel runs: in floating point a quiet NaN that keeps
-// its bits through arithmetic.
 template <class T>
-[[nodiscard]] T poison() {
-  T value{};
-  if constexpr (sizeof(T) == 8) {
-    const std::uint64_t bits = 0x7ff8'5ee5'0bad'5ee5;
-    std::memcpy(&value, &bits, sizeof value);
-  } else if constexpr (sizeof(T) == 4) {
-    const std::uint32_t bits = 0x7fe5'0bad;
-    std::memcpy(&value, &bits, sizeof value);
-  }
-  return value;
-}
-
-template <class T>
-[[nodiscard]] bool same_bits(const T& a, const T& b) {
-  return std::memcmp(&a, &b, sizeof a) == 0;
-}
-
-template <class T>
-struct CheckedCursor {
+class CheckedCursor {
+ public:
   using Value = std::remove_const_t<T>;
 
-  CheckedCursor(const Call& to, std::size_t number, const Point& from, T* start, const View& view)
-      : call(to), argument(number), point(from), at(start), row(view.row), plane(view.plane) {}
+  CheckedCursor(const Call& call, std::size_t argument, const Point& point, T* at, const View& view)
+      : call_(call), argument_(argument), point_(point), at_(at), row_(view.row), plane_(view.plane) {}
 
   [[nodiscard]] CheckedAccessor<T> get(std::ptrdiff_t i) const {
-    return {call, argument, here(i), at + i, row, plane};
+    return {call_, argument_, here(i), at_ + i, row_, plane_};
   }
   void finish() const {}
 
-  void before(std::ptrdiff_t i) {
+  [[nodiscard]] std::size_t argument() const { return argument_; }
+  // The own point is not read.
+  [[nodiscard]] bool is_written_only() const {
+    return about().access == Access::write || std::ranges::find(others(), Point{0, 0, 0}) == others().end();
+  }
+  [[nodiscard]] Point here(std::ptrdiff_t i) const { return {point_[0] + i, point_[1], point_[2]}; }
+
+  // Before the first call: what is there.
+  void keep(std::ptrdiff_t i) {
     if constexpr (!std::is_const_v<T>) {
-      const auto& about = call.loop.arguments[argument];
-      if (!is_read(about, {0, 0, 0})) at[i] = poison<Value>();
-      kept.clear();
-      if (about.access == Access::write) return;
-      for (const auto& offset : about.stencil.offsets()) kept.push_back(element(i, offset));
+      own_ = at_[i];
+      was_written_ = false;
+      kept_.clear();
+      for (const auto& offset : others()) kept_.push_back(element(i, offset));
     }
   }
-  void after(std::ptrdiff_t i) {
+  // Before each call.
+  void prepare(std::ptrdiff_t i, Filler filler, std::size_t of) {
     if constexpr (!std::is_const_v<T>) {
-      if (same_bits(at[i], poison<Value>()))
-        violation(call, argument, here(i), "it is not written, or made of what was there and is not to be read");
-      const auto& offsets = call.loop.arguments[argument].stencil.offsets();
-      for (std::size_t k = 0; k < kept.size(); ++k)
-        if (offsets[k] != Point{0, 0, 0} && !same_bits(kept[k], element(i, offsets[k])))
-          violation(call, argument, here(i), offsets[k], " was written");
+      const auto has_it = of == k_all_arguments || of == argument_;
+      at_[i] = is_written_only() ? number_of_filler<Value>(has_it ? filler : Filler::first) : own_;
     }
+  }
+  // After each call.
+  void hold_others(std::ptrdiff_t i) const {
+    if constexpr (!std::is_const_v<T>)
+      for (std::size_t k = 0; k < kept_.size(); ++k)
+        if (others()[k] != Point{0, 0, 0} && !is_same(kept_[k], element(i, others()[k])))
+          violation(call_, argument_, here(i), "it is written at the offset " + text_of(others()[k]));
+  }
+  // After the first call.
+  void remember(std::ptrdiff_t i) {
+    if constexpr (!std::is_const_v<T>) result_ = at_[i];
+  }
+  [[nodiscard]] bool differs(std::ptrdiff_t i) const {
+    if constexpr (!std::is_const_v<T>) return !is_same(result_, at_[i]);
+    return false;
+  }
+  // After each call for which all hold the filler: is it still there?
+  void look(std::ptrdiff_t i, Filler filler) {
+    if constexpr (!std::is_const_v<T>)
+      was_written_ = was_written_ || !is_same(at_[i], number_of_filler<Value>(filler));
+  }
+  void hold_written(std::ptrdiff_t i) const {
+    if constexpr (!std::is_const_v<T>)
+      if (is_written_only() && !was_written_) violation(call_, argument_, here(i), "it is not written");
   }
 
-  [[nodiscard]] Point here(std::ptrdiff_t i) const { return {point[0] + i, point[1], point[2]}; }
+ private:
+  [[nodiscard]] const Argument& about() const { return call_.loop.arguments[argument_]; }
+  [[nodiscard]] const std::vector<Point>& others() const { return about().stencil.offsets(); }
   [[nodiscard]] T& element(std::ptrdiff_t i, const Point& offset) const {
-    return at[i + offset[0] + offset[1] * row + offset[2] * plane];
+    return at_[i + offset[0] + offset[1] * row_ + offset[2] * plane_];
   }
 
-  const Call& call;
-  std::size_t argument;
-  Point point;
-  T* at;
-  std::ptrdiff_t row;
-  std::ptrdiff_t plane;
-  std::vector<Value> kept;
+  const Call& call_;
+  std::size_t argument_;
+  Point point_;
+  T* at_;
+  std::ptrdiff_t row_;
+  std::ptrdiff_t plane_;
+  Value own_{};
+  Value result_{};
+  bool was_written_ = false;
+  std::vector<Value> kept_;
 };
 
+template <class T, std::size_t Axis>
+class CheckedLineAccessor {
+ public:
+  CheckedLineAccessor(const Call& call, const Point& point, const std::vector<T>& numbers, std::ptrdiff_t begin)
+      : call_(call), point_(point), numbers_(numbers), begin_(begin) {}
+  const T& operator()(std::ptrdiff_t along = 0) const {
+    const auto index = point_[Axis] + along;
+    const auto end = begin_ + static_cast<std::ptrdiff_t>(numbers_.size());
+    if (index < begin_ || index >= end)
+      violation(call_, point_,
+                std::string("a line along ") + "xyz"[Axis] + ": the offset (" + std::to_string(along) +
+                    ") leads to " + std::to_string(index) + ", it has " + std::to_string(begin_) + ".." +
+                    std::to_string(end));
+    return numbers_[static_cast<std::size_t>(index - begin_)];
+  }
+
+ private:
+  const Call& call_;
+  Point point_;
+  const std::vector<T>& numbers_;
+  std::ptrdiff_t begin_;
+};
+
+template <class T, std::size_t Axis>
+class CheckedLineCursor {
+ public:
+  CheckedLineCursor(const Call& call, const Point& point, const std::vector<T>& numbers, std::ptrdiff_t begin)
+      : call_(call), point_(point), numbers_(numbers), begin_(begin) {}
+  [[nodiscard]] CheckedLineAccessor<T, Axis> get(std::ptrdiff_t i) const {
+    return {call_, {point_[0] + i, point_[1], point_[2]}, numbers_, begin_};
+  }
+  void finish() const {}
+
+ private:
+  const Call& call_;
+  Point point_;
+  const std::vector<T>& numbers_;
+  std::ptrdiff_t begin_;
+};
+
+template <class T, template <class> class Into>
+class CheckedReductionCursor {
+ public:
+  CheckedReductionCursor(T* kept, T value) : kept_(kept), value_(value) {}
+  [[nodiscard]] Into<T> get(std::ptrdiff_t /*i*/) { return Into<T>(value_); }
+  void finish() const { *kept_ = value_; }
+
+  void keep(std::ptrdiff_t /*i*/) { own_ = value_; }
+  void prepare(std::ptrdiff_t /*i*/, Filler /*filler*/, std::size_t /*of*/) { value_ = own_; }
+  void hold_others(std::ptrdiff_t /*i*/) const {}
+  void remember(std::ptrdiff_t /*i*/) { result_ = value_; }
+  [[nodiscard]] bool differs(std::ptrdiff_t /*i*/) const { return !is_same(result_, value_); }
+  void look(std::ptrdiff_t /*i*/, Filler /*filler*/) const {}
+  void hold_written(std::ptrdiff_t /*i*/) const {}
+
+ private:
+  T* kept_;
+  T value_;
+  T own_{};
+  T result_{};
+};
+
+// What a kernel changes; lines and indexes are not of these.
+template <class Cursor>
+concept Changing = requires(Cursor cursor) {
+  cursor.keep(0);
+};
+
+template <class Cursor, class Action>
+void if_changing(Cursor& cursor, Action action) {
+  if constexpr (Changing<Cursor>) action(cursor);
+}
+
+// Compiled once: copies of the same arithmetic may be rounded in different ways.
+template <class Kernel, class... Cursors>
+[[gnu::noinline]] void call_kernel(const Kernel& kernel, std::ptrdiff_t i, Cursors&... cursors) {
+  kernel(cursors.get(i)...);
+}
+
+template <class Kernel, class... Cursors>
+void check_point(const Kernel& kernel, const Call& call, const Point& point, std::ptrdiff_t i,
+                 Cursors&... cursors) {
+  const auto for_all = [&](auto action) { (if_changing(cursors, action), ...); };
+  const auto run = [&](Filler filler, std::size_t of) {
+    for_all([&](auto& cursor) { cursor.prepare(i, filler, of); });
+    call_kernel(kernel, i, cursors...);
+    for_all([&](auto& cursor) {
+      cursor.hold_others(i);
+      cursor.look(i, filler);
+    });
+  };
+  const auto differs = [&] {
+    auto found = false;
+    for_all([&](auto& cursor) { found = found || cursor.differs(i); });
+    return found;
+  };
+  for_all([&](auto& cursor) { cursor.keep(i); });
+  run(Filler::first, k_all_arguments);
+  for_all([&](auto& cursor) { cursor.remember(i); });
+  run(Filler::second, k_all_arguments);
+  if (!differs()) return;
+  run(Filler::small, k_all_arguments);
+  for_all([&](auto& cursor) { cursor.hold_written(i); });
+  run(Filler::first, k_all_arguments);
+  if (differs()) violation(call, point, "the kernel gives other numbers when it is called again");
+  for_all([&](auto& cursor) {
+    if constexpr (requires { cursor.is_written_only(); }) {
+      if (!cursor.is_written_only()) return;
+      run(Filler::second, cursor.argument());
+      if (differs())
+        violation(call, cursor.argument(), point,
+                  "it is read at the offset (0, 0, 0), and declared as written only");
+    }
+  });
+  violation(call, point, "the results depend on what was in datasets that are written only");
+}
+
+}  // namespace checked
 }  // namespace terrace::stencil::detail
 
 #endif

@@ -7,6 +7,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -41,6 +42,16 @@ template <class T>
   }
 }
 
+// Nothing for types that are none of these: they can be in datasets, and not in files.
+template <class T>
+[[nodiscard]] constexpr std::optional<Number> known_number_of() {
+  if constexpr (std::is_same_v<T, double> || std::is_same_v<T, float> || std::is_same_v<T, std::int64_t> ||
+                std::is_same_v<T, std::int32_t>)
+    return number_of<T>();
+  else
+    return std::nullopt;
+}
+
 // How far a dataset goes beyond its block, by dimension: `low` points below (0 or less), `high` points above.
 struct Halo {
   Point low{0, 0, 0};
@@ -51,11 +62,14 @@ struct Halo {
 // 0.
 template <class T>
 class Dataset {
+  static_assert(std::is_trivially_copyable_v<T>, "elements are copied as bytes");
+
  public:
   Dataset() = default;
   Dataset(Engine* engine, DatasetId id) : engine_(engine), id_(id) {}
 
   [[nodiscard]] DatasetId id() const { return id_; }
+  [[nodiscard]] Engine& engine() const { return *engine_; }
   [[nodiscard]] std::string_view name() const;
   // All points that it has.
   [[nodiscard]] Range range() const;
@@ -121,6 +135,9 @@ struct Maximum : Reduction<T> {
 // --------------------------------------------------------------------------------------------
 
 namespace detail {
+#ifdef TERRACE_STENCIL_CHECKS
+inline namespace checked {
+#endif
 
 // Where an argument is among those of its kind: views go by dataset arguments, partials by reductions.
 struct Position {
@@ -155,8 +172,8 @@ struct LineArgument {
   std::ptrdiff_t begin;
 
   void describe(Loop& /*loop*/, Position& /*position*/) const {}
-  [[nodiscard]] LineCursor<T, Axis> cursor(const Call& /*call*/, const Point& point) const {
-    return {numbers->data() + (point[Axis] - begin)};
+  [[nodiscard]] LineCursor<T, Axis> cursor(const Call& call, const Point& point) const {
+    return {call, point, *numbers, begin};
   }
 };
 
@@ -180,6 +197,9 @@ struct ReductionArgument {
   }
 };
 
+#ifdef TERRACE_STENCIL_CHECKS
+}  // namespace checked
+#endif
 }  // namespace detail
 
 template <class T>
@@ -232,13 +252,13 @@ class TERRACE_STENCIL_PUBLIC Block {
   [[nodiscard]] const Range& range() const { return range_; }
   template <class T>
   [[nodiscard]] Dataset<T> dataset(const std::string& name, const Halo& halo = {}) const {
-    return {engine_, add_dataset(name, sizeof(T), halo, false)};
+    return {engine_, add_dataset(name, sizeof(T), halo, known_number_of<T>(), false)};
   }
   // One whose numbers no chain needs from before: they are not kept when a chain has ended, which saves moving
   // them. A chain that reads it before writing it ends with an error.
   template <class T>
   [[nodiscard]] Dataset<T> temporary(const std::string& name, const Halo& halo = {}) const {
-    return {engine_, add_dataset(name, sizeof(T), halo, true)};
+    return {engine_, add_dataset(name, sizeof(T), halo, known_number_of<T>(), true)};
   }
 
   // The kernel runs at each point of the range, in any order, once what it needs is there. It waits until
@@ -257,7 +277,7 @@ class TERRACE_STENCIL_PUBLIC Block {
 
  private:
   [[nodiscard]] DatasetId add_dataset(const std::string& name, std::size_t element, const Halo& halo,
-                                      bool is_temporary) const;
+                                      std::optional<Number> number, bool is_temporary) const;
   void add(Loop loop) const;
 
   Engine* engine_ = nullptr;
@@ -296,6 +316,8 @@ class TERRACE_STENCIL_PUBLIC Context {
   [[nodiscard]] const Options& options() const;
   // The loops that wait.
   [[nodiscard]] const Chain& waiting() const;
+  // What is behind it, for libraries that add to it (terrace/stencil/hdf5.hpp).
+  [[nodiscard]] Engine& engine() { return *engine_; }
 
  private:
   [[nodiscard]] ReductionId add_reduction(ReductionKind kind, Number number);

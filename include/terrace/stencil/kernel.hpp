@@ -10,6 +10,7 @@
 #include <limits>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "terrace/stencil/chain.hpp"
 #include "terrace/stencil/check.hpp"
@@ -92,8 +93,18 @@ class MaxAccessor {
 // ------------------------------------------------------------------------------------------
 
 namespace detail {
+#ifdef TERRACE_STENCIL_CHECKS
+inline namespace checked {
 
-#ifndef TERRACE_STENCIL_CHECKS
+template <class T>
+using FieldCursor = CheckedCursor<T>;
+template <class T, std::size_t Axis>
+using LineCursor = CheckedLineCursor<T, Axis>;
+template <class T, template <class> class Into>
+using ReductionCursor = CheckedReductionCursor<T, Into>;
+
+#else
+
 template <class T>
 struct FieldCursor {
   T* at;
@@ -104,26 +115,14 @@ struct FieldCursor {
   [[nodiscard]] Accessor<T> get(std::ptrdiff_t i) const { return {at + i, row, plane}; }
   void finish() const {}
 };
-#else
-template <class T>
-using FieldCursor = CheckedCursor<T>;
-#endif
 
 template <class T, std::size_t Axis>
 struct LineCursor {
   const T* at;
+  LineCursor(const Call& /*call*/, const Point& point, const std::vector<T>& numbers, std::ptrdiff_t begin)
+      : at(numbers.data() + (point[Axis] - begin)) {}
   [[nodiscard]] LineAccessor<T> get(std::ptrdiff_t i) const { return LineAccessor<T>(Axis == 0 ? at + i : at); }
   void finish() const {}
-  void before(std::ptrdiff_t /*i*/) const {}
-  void after(std::ptrdiff_t /*i*/) const {}
-};
-
-struct IndexCursor {
-  Point at;
-  [[nodiscard]] IndexAccessor get(std::ptrdiff_t i) const { return IndexAccessor({at[0] + i, at[1], at[2]}); }
-  void finish() const {}
-  void before(std::ptrdiff_t /*i*/) const {}
-  void after(std::ptrdiff_t /*i*/) const {}
 };
 
 // The partial result of a row, kept in a register while the row is walked.
@@ -133,17 +132,24 @@ struct ReductionCursor {
   T value;
   [[nodiscard]] Into<T> get(std::ptrdiff_t /*i*/) { return Into<T>(value); }
   void finish() const { *kept = value; }
-  void before(std::ptrdiff_t /*i*/) const {}
-  void after(std::ptrdiff_t /*i*/) const {}
 };
 
 template <class Cursor>
-inline constexpr bool k_is_reduction = false;
-template <class T, template <class> class Into>
-inline constexpr bool k_is_reduction<ReductionCursor<T, Into>> = true;
+concept Reducing = requires(Cursor cursor) {
+  cursor.kept;
+};
+
+#endif
+
+struct IndexCursor {
+  Point at;
+  [[nodiscard]] IndexAccessor get(std::ptrdiff_t i) const { return IndexAccessor({at[0] + i, at[1], at[2]}); }
+  void finish() const {}
+};
 
 // Points of a row in any order: a loop's own promise. The kernel is a copy, so that stores cannot change what it
-// has captured. All that it calls is inlined (flatten): one call left in a kernel keeps its row from vectors.
+// has captured. All that it calls is inlined (flatten): one call left in a kernel keeps its row from vectors. Not
+// with checks: compiling them would take very long.
 //
 // A row with a reduction is walked in the order of x. The pragma that takes GCC nothing but its doubts about
 // addresses lets clang change the order of sums; and it has clang warn where a row is left without vectors, which
@@ -151,20 +157,21 @@ inline constexpr bool k_is_reduction<ReductionCursor<T, Into>> = true;
 #if defined(__clang__)
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wpass-failed"
-#define TERRACE_STENCIL_WALK [[gnu::flatten, gnu::noinline]]
-#else
-#define TERRACE_STENCIL_WALK [[gnu::flatten]]
 #endif
 template <class Kernel, class... Cursors>
-TERRACE_STENCIL_WALK void walk_row(const Kernel kernel, std::ptrdiff_t length, Cursors... cursors) {
+#ifndef TERRACE_STENCIL_CHECKS
+[[gnu::flatten]]
+#endif
+#ifdef __clang__
+[[gnu::noinline]]
+#endif
+void walk_row(const Kernel kernel, [[maybe_unused]] const Call& call, [[maybe_unused]] const Point& first,
+              std::ptrdiff_t length, Cursors... cursors) {
 #if defined(TERRACE_STENCIL_CHECKS)
-  for (std::ptrdiff_t i = 0; i < length; ++i) {
-    (cursors.before(i), ...);
-    kernel(cursors.get(i)...);
-    (cursors.after(i), ...);
-  }
+  for (std::ptrdiff_t i = 0; i < length; ++i)
+    check_point(kernel, call, {first[0] + i, first[1], first[2]}, i, cursors...);
 #elif defined(__clang__)
-  if constexpr ((k_is_reduction<Cursors> || ...)) {
+  if constexpr ((Reducing<Cursors> || ...)) {
     for (std::ptrdiff_t i = 0; i < length; ++i) kernel(cursors.get(i)...);
   } else {
 #pragma clang loop vectorize(enable)
@@ -178,7 +185,6 @@ TERRACE_STENCIL_WALK void walk_row(const Kernel kernel, std::ptrdiff_t length, C
 #endif
   (cursors.finish(), ...);
 }
-#undef TERRACE_STENCIL_WALK
 #if defined(__clang__)
 #pragma clang diagnostic pop
 #endif
@@ -187,9 +193,14 @@ template <class Kernel, class... Binders>
 void walk(const Kernel& kernel, const Call& call, const Binders&... binders) {
   const auto& range = call.range;
   for (auto z = range.begin[2]; z < range.end[2]; ++z)
-    for (auto y = range.begin[1]; y < range.end[1]; ++y)
-      walk_row(kernel, range.length(0), binders.cursor(call, Point{range.begin[0], y, z})...);
+    for (auto y = range.begin[1]; y < range.end[1]; ++y) {
+      const Point first{range.begin[0], y, z};
+      walk_row(kernel, call, first, range.length(0), binders.cursor(call, first)...);
+    }
 }
 
+#ifdef TERRACE_STENCIL_CHECKS
+}  // namespace checked
+#endif
 }  // namespace detail
 }  // namespace terrace::stencil

@@ -25,8 +25,8 @@ ReductionId Context::add_reduction(ReductionKind kind, Number number) {
 }
 
 DatasetId Block::add_dataset(const std::string& name, std::size_t element, const Halo& halo,
-                             bool is_temporary) const {
-  return engine_->add_dataset(id_, name, element, halo, is_temporary);
+                             std::optional<Number> number, bool is_temporary) const {
+  return engine_->add_dataset(id_, name, element, halo, number, is_temporary);
 }
 void Block::add(Loop loop) const { engine_->add_loop(std::move(loop)); }
 

@@ -12,13 +12,6 @@
 namespace terrace::stencil {
 namespace {
 
-std::string text_of(const Range& range) {
-  std::string text;
-  for (std::size_t d = 0; d < k_most_dims; ++d)
-    text += (d ? " x " : "") + std::to_string(range.begin[d]) + ".." + std::to_string(range.end[d]);
-  return text;
-}
-
 bool leads_out(const Range& range, const Point& offset) {
   for (std::size_t d = 0; d < k_most_dims; ++d)
     if (std::abs(offset[d]) >= range.length(d)) return true;
@@ -34,7 +27,7 @@ BlockId Engine::add_block(const std::string& name, const std::vector<std::ptrdif
   if (size.empty() || size.size() > k_most_dims)
     throw Error(Code::invalid, "the block '" + name + "' has " + std::to_string(size.size()) +
                                    " dimensions: a block has 1 to " + std::to_string(k_most_dims));
-  BlockAbout block{name, {}};
+  BlockAbout block{name, size.size(), {}};
   for (std::size_t d = 0; d < size.size(); ++d) {
     if (size[d] < 1)
       throw Error(Code::invalid, "the block '" + name + "' has " + std::to_string(size[d]) +
@@ -46,8 +39,9 @@ BlockId Engine::add_block(const std::string& name, const std::vector<std::ptrdif
 }
 
 DatasetId Engine::add_dataset(BlockId block, const std::string& name, std::size_t element, const Halo& halo,
-                              bool is_temporary) {
+                              std::optional<Number> number, bool is_temporary) {
   DatasetAbout about{name, static_cast<DatasetId>(datasets_.size()), block, element, blocks_[block].range};
+  about.number = number;
   about.is_temporary = is_temporary;
   for (std::size_t d = 0; d < k_most_dims; ++d) {
     about.range.begin[d] += halo.low[d];

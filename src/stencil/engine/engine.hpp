@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -14,6 +15,12 @@
 
 namespace terrace::stencil {
 
+struct BlockAbout {
+  std::string name;
+  std::size_t dims = 0;
+  Range range;
+};
+
 class Engine {
  public:
   // Throws Error{invalid} for options that make no sense.
@@ -22,8 +29,9 @@ class Engine {
       : options_(options), executor_(std::move(executor)) {}
 
   BlockId add_block(const std::string& name, const std::vector<std::ptrdiff_t>& size);
+  // Elements of so many bytes. Those that are numbers of a type that is known can be written to files.
   DatasetId add_dataset(BlockId block, const std::string& name, std::size_t element, const Halo& halo,
-                        bool is_temporary = false);
+                        std::optional<Number> number = std::nullopt, bool is_temporary = false);
   ReductionId add_reduction(ReductionKind kind, Number number) { return reductions_.add(kind, number); }
   // Throws Error{invalid}, which names loop and dataset, where it goes beyond a dataset, uses one of another
   // block, or reads what other points of it write.
@@ -34,18 +42,15 @@ class Engine {
   void set(DatasetId dataset, const Range& range, const std::byte* numbers);
   void value_of(ReductionId reduction, std::byte* number);
 
-  [[nodiscard]] DatasetId datasets() const { return static_cast<DatasetId>(datasets_.size()); }
   [[nodiscard]] const DatasetAbout& about(DatasetId dataset) const { return datasets_[dataset]; }
+  [[nodiscard]] std::size_t datasets() const { return datasets_.size(); }
+  [[nodiscard]] const BlockAbout& about_block(BlockId block) const { return blocks_[block]; }
   [[nodiscard]] const Range& range_of_block(BlockId block) const { return blocks_[block].range; }
   [[nodiscard]] const Statistics& statistics() const { return statistics_; }
   [[nodiscard]] const Options& options() const { return options_; }
   [[nodiscard]] const Chain& waiting() const { return chain_; }
 
  private:
-  struct BlockAbout {
-    std::string name;
-    Range range;
-  };
   void check(const Loop& loop) const;
   void check(const Range& range, DatasetId dataset) const;
   // Throws Error{invalid} where a chain needs a temporary dataset's numbers from before.

@@ -23,6 +23,28 @@ T number_of_text(std::string_view word, std::string_view value) {
   return number;
 }
 
+std::uint64_t bytes_of_text(std::string_view word, std::string_view value) {
+  try {
+    return parse_bytes(value).value;
+  } catch (const Error& error) {
+    throw Error(error.code(), std::string(k_variable) + ": " + std::string(word) + ": " + error.what());
+  }
+}
+
+// "256x32": x, y, z.
+std::array<std::ptrdiff_t, 3> tile_of_text(std::string_view word, std::string_view value) {
+  std::array<std::ptrdiff_t, 3> tile{0, 0, 0};
+  auto rest = value;
+  for (auto& points : tile) {
+    const auto next = rest.find('x');
+    points = number_of_text<std::ptrdiff_t>(word, rest.substr(0, next));
+    if (next == std::string_view::npos) return tile;
+    rest = rest.substr(next + 1);
+  }
+  throw Error(Code::invalid, std::string(k_variable) + ": " + std::string(word) + "=" + std::string(value) +
+                                 ": a tile has three numbers at most, as 256x32x8");
+}
+
 void set_word(Options& options, std::string_view word) {
   const auto equals = word.find('=');
   const auto name = word.substr(0, equals);
@@ -32,23 +54,16 @@ void set_word(Options& options, std::string_view word) {
   else if (name == "threads")
     options.threads = number_of_text<unsigned>(name, value);
   else if (name == "memory")
-    options.memory = parse_bytes(value).value;
+    options.memory = bytes_of_text(name, value);
   else if (name == "folder")
     options.folder = value;
   else if (name == "paged")
     options.is_paged = number_of_text<unsigned>(name, value) != 0;
-  else if (name == "tile") {
-    // "256x32": x, y, z.
-    auto rest = value;
-    for (auto& points : options.tile) {
-      const auto next = rest.find('x');
-      points = number_of_text<std::ptrdiff_t>(name, rest.substr(0, next));
-      rest = next == std::string_view::npos ? std::string_view{"0"} : rest.substr(next + 1);
-    }
-  } else {
+  else if (name == "tile")
+    options.tile = tile_of_text(name, value);
+  else
     throw Error(Code::invalid, std::string(k_variable) + ": there is no '" + std::string(name) +
                                    "'; there are executor, threads, tile, memory, folder, paged");
-  }
 }
 
 }  // namespace

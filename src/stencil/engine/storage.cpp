@@ -3,6 +3,8 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <utility>
 
@@ -48,8 +50,16 @@ Memory::Memory(Memory&& other) noexcept
       first_(other.first_),
       file_(std::move(other.file_)) {}
 
+std::string text_of(const Range& range) {
+  std::string text;
+  for (std::size_t d = 0; d < k_most_dims; ++d)
+    text += (d ? " x " : "") + std::to_string(range.begin[d]) + ".." + std::to_string(range.end[d]);
+  return text;
+}
+
 std::ptrdiff_t padded_row(std::ptrdiff_t length, std::size_t element) {
-  const auto in_line = static_cast<std::ptrdiff_t>(k_line / element);
+  // An element may be larger than a line.
+  const auto in_line = std::max(static_cast<std::ptrdiff_t>(k_line / element), std::ptrdiff_t{1});
   const auto lines = (length + in_line - 1) / in_line;
   // An odd number of lines, so that rows below one another do not share the sets of a cache.
   return (lines | 1) * in_line;

@@ -4,9 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
-#include "terrace/stencil/chain.hpp"
+#include "terrace/stencil/context.hpp"
 #include "transfer/spill/spill_file.hpp"
 
 namespace terrace::stencil {
@@ -19,7 +20,8 @@ struct DatasetAbout {
   Range range;              // points that it has
   std::ptrdiff_t row = 0;   // elements from a row to the next
   std::ptrdiff_t plane = 0;
-  bool is_temporary = false;  // no chain needs its numbers from before
+  bool is_temporary = false;                    // no chain needs its numbers from before
+  std::optional<Number> number = std::nullopt;  // that its elements are, where that is known
 
   // Bytes from the first element to behind the last row.
   [[nodiscard]] std::size_t bytes() const {
@@ -54,6 +56,9 @@ class Memory {
   std::byte* first_ = nullptr;
   std::unique_ptr<transfer::SpillFile> file_;
 };
+
+// "0..8 x -1..9 x 0..1".
+[[nodiscard]] std::string text_of(const Range& range);
 
 // Elements from a row to the next, for rows of so many.
 [[nodiscard]] std::ptrdiff_t padded_row(std::ptrdiff_t length, std::size_t element);

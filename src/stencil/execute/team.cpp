@@ -1,6 +1,11 @@
 // See team.hpp.
 #include "stencil/execute/team.hpp"
 
+#include <string>
+#include <system_error>
+
+#include "core/error.hpp"
+
 namespace terrace::stencil {
 namespace {
 
@@ -18,21 +23,30 @@ void pause_a_little() {
 }  // namespace
 
 Team::Team(int threads) {
-  for (int i = 1; i < threads; ++i)
-    others_.emplace_back([this, number = static_cast<std::size_t>(i)] {
-      for (std::size_t seen = 0;; ++seen) {
-        for (int looks = 0; looks < k_looks && begun_.load(std::memory_order_acquire) == seen; ++looks)
-          pause_a_little();
-        begun_.wait(seen, std::memory_order_acquire);
-        if (is_over_.load(std::memory_order_acquire)) return;
-        do_work(number);
-        ended_.fetch_add(1, std::memory_order_acq_rel);
-        ended_.notify_all();
-      }
-    });
+  try {
+    for (int i = 1; i < threads; ++i)
+      others_.emplace_back([this, number = static_cast<std::size_t>(i)] {
+        for (std::size_t seen = 0;; ++seen) {
+          for (int looks = 0; looks < k_looks && begun_.load(std::memory_order_acquire) == seen; ++looks)
+            pause_a_little();
+          begun_.wait(seen, std::memory_order_acquire);
+          if (is_over_.load(std::memory_order_acquire)) return;
+          do_work(number);
+          ended_.fetch_add(1, std::memory_order_acq_rel);
+          ended_.notify_all();
+        }
+      });
+  } catch (const std::system_error& error) {
+    const auto has = size();
+    end_others();
+    throw Error(Code::failed, std::to_string(threads) + " threads are asked for, the system gives " +
+                                  std::to_string(has) + " (" + error.what() + "): ask for fewer");
+  }
 }
 
-Team::~Team() {
+Team::~Team() { end_others(); }
+
+void Team::end_others() {
   is_over_.store(true, std::memory_order_release);
   begun_.fetch_add(1, std::memory_order_acq_rel);
   begun_.notify_all();

@@ -14,7 +14,7 @@ namespace terrace::stencil {
 
 class Team {
  public:
-  // The caller's thread and so many others.
+  // So many threads, the caller's among them. Throws Error{failed} where the system does not give them.
   explicit Team(int threads);
   ~Team();
   Team(const Team&) = delete;
@@ -32,6 +32,7 @@ class Team {
 
  private:
   void do_work(std::size_t number);
+  void end_others();
 
   const std::function<void(std::size_t)>* work_ = nullptr;
   alignas(64) std::atomic<std::size_t> begun_{0};  // runs

@@ -64,7 +64,8 @@ void cell_flux(const Fields<Dims>& f) {
         const auto downwind = [&](const auto& q) { return choose(q(), along<Axis>(q, -1)); };
         const double from = donor(pre);
         const double part = std::abs(flux()) / from;
-        const double s3 = (1.0 + part) * width() / choose(width(-1), width(1));
+        // The quotient first: in the other order 2955 steps in two dimensions end 6e-6 from the published energy.
+        const double s3 = (1.0 + part) * (width() / choose(width(-1), width(1)));
         const double s4 = 2.0 - part;
         const double rho = donor(density);
         const double mass = flux() * (rho + limited(upwind(density), rho, downwind(density), part, s3, s4));

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
+#include "workloads/stencils/checkpointing.hpp"
 #include "workloads/stencils/cloverleaf/advection.hpp"
 #include "workloads/stencils/cloverleaf/deck.hpp"
 #include "workloads/stencils/cloverleaf/halo.hpp"
@@ -29,22 +31,26 @@ class Hydro {
   Hydro& operator=(const Hydro&) = delete;
 
   // Until the problem says so. The loops of the first step are counted.
-  [[nodiscard]] std::vector<Result> run(double expected_loops) {
-    start();
+  [[nodiscard]] std::vector<Result> run(double expected_loops, Checkpointing& checkpoints) {
+    auto step = checkpoints.begin(std::numeric_limits<std::int64_t>::max());
+    const auto is_new = step == 0;
+    if (is_new) start();
     auto summary = summing_(f);
-    double t = 0;
-    double dt = problem_.deck.dt_init;
-    std::int64_t step = 0;
+    auto t = is_new ? 0 : checkpoints.numbers().real("t");
+    auto dt = is_new ? problem_.deck.dt_init : checkpoints.numbers().real("dt");
     std::uint64_t loops = 0;
-    do {
+    auto is_over = false;
+    while (!is_over) {
       const auto before = loops_so_far();
       dt = advance(dt, ++step);
-      if (step == 1) loops = loops_so_far() - before;
+      if (loops == 0) loops = loops_so_far() - before;
       t += dt;
-      const auto is_over = problem_.is_over(t, step);
+      checkpoints.numbers().set("t", t);
+      checkpoints.numbers().set("dt", dt);
+      checkpoints.done(step);
+      is_over = problem_.is_over(t, step);
       if (is_over || (problem_.summary > 0 && step % problem_.summary == 0)) summary = summing_(f);
-      if (is_over) break;
-    } while (true);
+    }
     const auto& published = problem_.published;
     return {{"ke", summary.kinetic, published.kinetic, published.is_held ? k_allowed : 0},
             {"vol", summary.volume},
@@ -120,9 +126,9 @@ class Hydro {
     f.grid.loop(
         "position of the least", Range{{0, 1}, {0, 1}, {0, 1}}, [](auto /*x*/, auto /*y*/) {},
         read(f.template axis<0>().centre), read(f.template axis<1>().centre));
-    if (dt < problem_.dt_min)
-      throw Error(Code::failed, "the time step fell to " + std::to_string(dt) + ", below " +
-                                    std::to_string(problem_.dt_min) + ": the problem has become unstable");
+    if (!(dt >= problem_.dt_min))
+      throw Error(Code::failed, "the time step is " + std::to_string(dt / problem_.dt_min) +
+                                    " of the least one allowed: the problem has become unstable");
     return dt;
   }
 

@@ -214,14 +214,19 @@ class Cloverleaf2d final : public StencilProgram {
     return "A. Mallinson et al., CloverLeaf: Preparing Hydrodynamics Codes for Exascale, CUG 2013";
   }
   [[nodiscard]] std::string_view arguments() const override {
-    return "  problem=NAME  published problem, tp1 to tp5, default tp1\n"
-           "  cells=NxM     instead of the problem's\n"
-           "  steps=N       instead of the problem's end\n"
-           "  summary=N     steps between field summaries, default 10; 0: only at the end";
+    static const auto text =
+        std::string(
+            "  problem=NAME  published problem, tp1 to tp5, default tp1\n"
+            "  cells=NxM     instead of the problem's\n"
+            "  steps=N       instead of the problem's end\n"
+            "  summary=N     steps between field summaries, default 10; 0: only at the end\n") +
+        std::string(Checkpointing::k_arguments);
+    return text;
   }
   [[nodiscard]] std::vector<Result> run(Context& context, Arguments& arguments) const override {
+    Checkpointing checkpoints(context, arguments);
     Hydro2d hydro(context, make_problem(arguments, k_dims, k_decks, k_finer, k_safety));
-    return hydro.run(k_loops);
+    return hydro.run(k_loops, checkpoints);
   }
 };
 

@@ -1,7 +1,9 @@
 // Poisson's equation on a square by Jacobi's iterations: two datasets that take turns.
 #include <cmath>
 #include <numbers>
+#include <string>
 
+#include "workloads/stencils/checkpointing.hpp"
 #include "workloads/stencils/program.hpp"
 
 namespace terrace::stencil::programs {
@@ -15,8 +17,11 @@ class Jacobi final : public StencilProgram {
     return "Y. Saad, Iterative Methods for Sparse Linear Systems, 2003, section 4.1";
   }
   [[nodiscard]] std::string_view arguments() const override {
-    return "  cells=N       points in each direction, default 256\n"
-           "  iterations=N  default 100";
+    static const auto text =
+        "  cells=N       points in each direction, default 256\n"
+        "  iterations=N  default 100\n" +
+        std::string(Checkpointing::k_arguments);
+    return text;
   }
 
   // The right side is zero, and so is the boundary: a product of sines is an eigenvector, so that each iteration
@@ -24,6 +29,7 @@ class Jacobi final : public StencilProgram {
   [[nodiscard]] std::vector<Result> run(Context& context, Arguments& arguments) const override {
     const auto cells = arguments.number("cells", 256);
     const auto iterations = arguments.number("iterations", 100);
+    Checkpointing checkpoints(context, arguments);
     arguments.refuse_others();
     const auto grid = context.block("grid", {cells, cells});
     const auto range = grid.range();
@@ -34,14 +40,18 @@ class Jacobi final : public StencilProgram {
     Line<double, 0> across(0, cells);
     Line<double, 1> along(0, cells);
     for (std::int64_t i = 0; i < cells; ++i) across[i] = along[i] = std::sin(step * static_cast<double>(i + 1));
-    grid.loop(
-        "start", range, [](auto u, auto x, auto y) { u() = x() * y(); }, write(u), read(across), read(along));
-    for (std::int64_t i = 0; i < iterations; ++i) {
+    auto done = checkpoints.begin(iterations);
+    if (done % 2 != 0) std::swap(u, next);
+    if (done == 0)
+      grid.loop(
+          "start", range, [](auto u, auto x, auto y) { u() = x() * y(); }, write(u), read(across), read(along));
+    while (done < iterations) {
       grid.loop(
           "sweep", range,
           [](auto next, auto u, auto f) { next() = 0.25 * (u(-1, 0) + u(1, 0) + u(0, -1) + u(0, 1) - f()); },
           write(next), read(u, star(2, 1)), read(f));
       std::swap(u, next);
+      checkpoints.done(++done);
     }
     auto most = context.maximum<double>();
     grid.loop(

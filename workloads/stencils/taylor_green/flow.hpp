@@ -51,16 +51,16 @@ class Flow {
     for (std::size_t q = 0; q < conserved.size(); ++q) {
       now_[q] = grid_.dataset<double>(conserved[q], around);
       saved_[q] = grid_.dataset<double>("saved " + conserved[q]);
-      rate_[q] = grid_.dataset<double>("rate of " + conserved[q]);
+      rate_[q] = grid_.temporary<double>("rate of " + conserved[q]);
     }
-    for (std::size_t d = 0; d < 3; ++d) velocity_[d] = grid_.dataset<double>(velocities[d], around);
-    pressure_ = grid_.dataset<double>("p", around);
-    temperature_ = grid_.dataset<double>("T", around);
+    for (std::size_t d = 0; d < 3; ++d) velocity_[d] = grid_.temporary<double>(velocities[d], around);
+    pressure_ = grid_.temporary<double>("p", around);
+    temperature_ = grid_.temporary<double>("T", around);
     for (std::size_t d = 0; d < 3; ++d)
       for (std::size_t axis = 0; axis < 3; ++axis) {
         slope_names_[d][axis] = "d" + velocities[d] + "/d" + axes[axis];
         slope_ranges_[d][axis] = slope_range(d, axis);
-        slope_[d][axis] = grid_.dataset<double>(slope_names_[d][axis], halo_of(slope_ranges_[d][axis]));
+        slope_[d][axis] = grid_.temporary<double>(slope_names_[d][axis], halo_of(slope_ranges_[d][axis]));
       }
     mass_ = context.sum<double>();
     energy_ = context.sum<double>();

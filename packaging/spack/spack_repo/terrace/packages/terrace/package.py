@@ -37,6 +37,7 @@ class Terrace(CMakePackage):
     depends_on("nlohmann-json@3:", type="build")
     depends_on("tomlplusplus@3:", type="build")
     depends_on("xxhash", type=("build", "link"))
+    depends_on("hdf5@1.10.2:~mpi")
     # Into what enters programs, which may depend on libc alone.
     depends_on("zstd libs=static", type=("build", "link"))
     depends_on("liburing", type=("build", "link"))

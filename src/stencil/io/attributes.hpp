@@ -1,0 +1,28 @@
+// Attributes of HDF5 objects: a few numbers under a name.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "stencil/io/hdf5_file.hpp"
+
+namespace terrace::stencil::io {
+
+using NamedNumber = std::variant<std::int64_t, double>;
+
+// Throws Error{failed}. One that is there is replaced.
+void write_integers(const Hdf5File& file, hid_t object, const std::string& name,
+                    std::span<const std::int64_t> numbers);
+void write_number(const Hdf5File& file, hid_t object, const std::string& name, const NamedNumber& number);
+
+// Nothing where there is none of that name, kind and length. Throws Error{corrupt} where it cannot be read.
+[[nodiscard]] std::optional<std::vector<std::int64_t>> read_integers(const Hdf5File& file, hid_t object,
+                                                                     const std::string& name, std::size_t count);
+[[nodiscard]] std::optional<NamedNumber> read_number(const Hdf5File& file, hid_t object, const std::string& name);
+[[nodiscard]] std::vector<std::string> attribute_names(const Hdf5File& file, hid_t object);
+
+}  // namespace terrace::stencil::io

@@ -1,0 +1,137 @@
+// Checkpoints. See terrace/stencil/hdf5.hpp.
+#include <array>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "stencil/io/attributes.hpp"
+#include "stencil/io/draft.hpp"
+#include "stencil/io/stored.hpp"
+#include "terrace/stencil/hdf5.hpp"
+
+namespace terrace::stencil {
+namespace {
+
+// Names may have what HDF5 has other uses for: '/' is "%2F". An empty name is "%".
+std::string escaped(std::string_view name) {
+  if (name.empty()) return "%";
+  if (name == ".") return "%2E";
+  constexpr std::string_view k_digits = "0123456789ABCDEF";
+  std::string text;
+  for (const auto letter : name) {
+    const auto code = static_cast<unsigned char>(letter);
+    if (letter == '/' || letter == '%' || code < 0x20)
+      text += {'%', k_digits[code >> 4U], k_digits[code & 15U]};
+    else
+      text += letter;
+  }
+  return text;
+}
+
+[[noreturn]] void refuse_twin(const std::string& path, const std::string& name, const std::string& block) {
+  throw Error(Code::invalid, path + ": two datasets are called '" + name + "' in the block '" + block +
+                                 "', which a checkpoint cannot tell apart: name one of them otherwise");
+}
+
+// Throws Error{invalid} where files cannot have one of them, or cannot tell them apart.
+std::vector<io::Part> parts_of(Engine& engine, const std::string& path) {
+  std::vector<io::Part> parts;
+  std::set<std::string> names;
+  for (DatasetId id = 0; id < engine.datasets(); ++id) {
+    const auto& about = engine.about(id);
+    if (about.is_temporary) continue;  // no chain needs its numbers from before
+    const auto& block = engine.about_block(about.block).name;
+    auto name = escaped(block);
+    name.append("/").append(escaped(about.name));
+    parts.push_back({engine, id, about.range, std::move(name)});
+    io::check_part(path, parts.back());
+    if (!names.insert(parts.back().name).second) refuse_twin(path, about.name, block);
+  }
+  return parts;
+}
+
+void refuse_others(const io::Hdf5File& file, const std::vector<io::Part>& parts) {
+  std::set<std::string_view> wanted;
+  for (const auto& part : parts) wanted.insert(part.name);
+  for (const auto& name : io::stored_names(file))
+    if (!wanted.contains(name))
+      throw Error(Code::invalid, file.path() + ": there is a dataset '" + name +
+                                     "' in it, and none in the program: name a file of the same program and size");
+}
+
+using Numbers = std::map<std::string, io::NamedNumber>;
+
+void write_numbers(const io::Hdf5File& file, const Numbers& numbers) {
+  const io::Handle root(H5Gopen2(file.id(), "/", H5P_DEFAULT), H5Gclose);
+  for (const auto& [name, number] : numbers) {
+    if (name.empty() || name.find('\0') != std::string::npos)
+      throw Error(Code::invalid, file.path() + ": a number without a name: give it one");
+    io::write_number(file, root.get(), name, number);
+  }
+}
+
+Numbers read_numbers(const io::Hdf5File& file) {
+  Numbers numbers;
+  const io::Handle root(H5Gopen2(file.id(), "/", H5P_DEFAULT), H5Gclose);
+  for (const auto& name : io::attribute_names(file, root.get())) {
+    const auto number = io::read_number(file, root.get(), name);
+    if (!number) file.fail(Code::corrupt, "the number '" + name + "' cannot be read");
+    numbers[name] = *number;
+  }
+  return numbers;
+}
+
+template <class T>
+T number_named(const Numbers& numbers, const std::string& name, const char* kind) {
+  const auto found = numbers.find(name);
+  if (found != numbers.end())
+    if (const auto* const number = std::get_if<T>(&found->second)) return *number;
+  std::string known;
+  for (const auto& [other, number] : numbers)
+    known.append(known.empty() ? "'" : ", '")
+        .append(other)
+        .append(number.index() == 0 ? "' (integer)" : "' (real)");
+  throw Error(Code::not_found, std::string("the checkpoint has no ") + kind + " number '" + name + "'; it has " +
+                                   (known.empty() ? "none" : known));
+}
+
+}  // namespace
+
+std::int64_t Checkpoint::integer(const std::string& name) const {
+  return number_named<std::int64_t>(numbers_, name, "integer");
+}
+
+double Checkpoint::real(const std::string& name) const { return number_named<double>(numbers_, name, "real"); }
+
+void Checkpoint::write(const std::string& path) const {
+  const auto parts = parts_of(*engine_, path);
+  engine_->run();
+  const io::Library library;
+  io::Draft draft(path);
+  auto hdf5 = io::Hdf5File::make(draft.file(), io::seal_size(parts.size()));
+  std::vector<io::Extent> extents;
+  extents.reserve(parts.size());
+  for (const auto& part : parts) extents.push_back(io::write_part(hdf5, part));
+  write_numbers(hdf5, numbers_);
+  hdf5.close();
+  io::write_seal(draft.file(), std::move(extents));
+  draft.commit();
+}
+
+void Checkpoint::restore(const std::string& path) {
+  const auto parts = parts_of(*engine_, path);
+  engine_->run();
+  const io::Library library;
+  io::File file(path, io::Use::read_complete);
+  io::check_seal(file);
+  const auto hdf5 = io::Hdf5File::open(file, io::Use::read_complete);
+  std::vector<io::Stored> all;
+  all.reserve(parts.size());
+  for (const auto& part : parts) all.emplace_back(hdf5, part);
+  refuse_others(hdf5, parts);
+  auto numbers = read_numbers(hdf5);
+  for (std::size_t i = 0; i < parts.size(); ++i) all[i].read(hdf5, parts[i]);
+  numbers_ = std::move(numbers);
+}
+
+}  // namespace terrace::stencil

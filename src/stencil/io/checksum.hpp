@@ -1,0 +1,22 @@
+// XXH3 of bytes that come in pieces.
+#pragma once
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace terrace::stencil::io {
+
+class Checksum {
+ public:
+  Checksum() { XXH3_64bits_reset(&state_); }
+  void add(const void* bytes, std::size_t size) { XXH3_64bits_update(&state_, bytes, size); }
+  [[nodiscard]] std::uint64_t value() const { return XXH3_64bits_digest(&state_); }
+
+ private:
+  XXH3_state_t state_;
+};
+
+}  // namespace terrace::stencil::io

@@ -1,0 +1,111 @@
+// See file.hpp.
+#include "stencil/io/file.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "core/error.hpp"
+
+namespace terrace::stencil::io {
+namespace {
+
+bool is_about_room(int error) { return error == ENOSPC || error == EDQUOT || error == EFBIG; }
+
+}  // namespace
+
+void lock(const std::string& path, int descriptor, bool is_alone) {
+  if (flock(descriptor, (is_alone ? LOCK_EX : LOCK_SH) | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    throw Error(Code::failed, path + ": another program has it open: wait for it, or name another file");
+}
+
+File::File(std::string path, Use use) : path_(std::move(path)) {
+  const auto flags = O_CLOEXEC | (use == Use::change ? O_RDWR : O_RDONLY);
+  descriptor_ = open(path_.c_str(), flags);
+  if (descriptor_ < 0 && errno == ENOENT && use == Use::change) {
+    descriptor_ = open(path_.c_str(), flags | O_CREAT | O_EXCL, 0666);
+    is_made_ = descriptor_ >= 0;
+  }
+  if (descriptor_ < 0)
+    throw Error(errno == ENOENT ? Code::not_found : Code::failed,
+                path_ + ": it cannot be opened: " + std::strerror(errno));
+  struct stat about {};
+  if (fstat(descriptor_, &about) != 0 || !S_ISREG(about.st_mode)) {
+    close(descriptor_);
+    throw Error(Code::failed, path_ + ": it is no regular file: name another");
+  }
+  try {
+    if (use != Use::read_complete) lock(path_, descriptor_, use == Use::change);
+  } catch (...) {
+    close(descriptor_);
+    throw;
+  }
+}
+
+File::~File() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+std::uint64_t File::size() const {
+  struct stat about {};
+  return fstat(descriptor_, &about) == 0 ? static_cast<std::uint64_t>(about.st_size) : 0;
+}
+
+bool File::read(std::uint64_t offset, void* to, std::size_t bytes) {
+  auto* at = static_cast<char*>(to);
+  while (bytes > 0) {
+    const auto count = pread(descriptor_, at, bytes, static_cast<off_t>(offset));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) {
+      keep("read", errno);
+      return false;
+    }
+    if (count == 0) {
+      std::memset(at, 0, bytes);
+      return true;
+    }
+    at += count;
+    offset += static_cast<std::uint64_t>(count);
+    bytes -= static_cast<std::size_t>(count);
+  }
+  return true;
+}
+
+void File::write(std::uint64_t offset, const void* from, std::size_t bytes) {
+  const auto* at = static_cast<const char*>(from);
+  while (bytes > 0 && !failed_) {
+    const auto count = pwrite(descriptor_, at, bytes, static_cast<off_t>(offset));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return keep("written", count < 0 ? errno : EIO);
+    at += count;
+    offset += static_cast<std::uint64_t>(count);
+    bytes -= static_cast<std::size_t>(count);
+  }
+}
+
+void File::resize(std::uint64_t bytes) {
+  if (!failed_ && ftruncate(descriptor_, static_cast<off_t>(bytes)) != 0) keep("written", errno);
+}
+
+void File::sync() {
+  if (!failed_ && fsync(descriptor_) != 0) keep("written", errno);
+}
+
+void File::keep(const char* what, int error) {
+  if (failed_) return;
+  failed_ = what;
+  error_ = error;
+}
+
+void File::check() const {
+  if (failed_)
+    throw Error(Code::failed, path_ + ": it cannot be " + failed_ + ": " + std::strerror(error_) +
+                                  (is_about_room(error_) ? ": make room, or name a file elsewhere" : ""));
+}
+
+}  // namespace terrace::stencil::io

@@ -1,0 +1,34 @@
+// A range in pieces that fit into memory.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "terrace/stencil/grid.hpp"
+
+namespace terrace::stencil::io {
+
+// Calls with pieces of at most so many points (one or more), in an order in which their points, x fastest, are one
+// after the other those of the range: planes where one fits, else rows, else parts of rows.
+template <class Action>
+void for_slabs(const Range& range, std::uint64_t most, Action action) {
+  Point step{1, 1, 1};
+  auto room = std::max<std::uint64_t>(most, 1);
+  for (std::size_t d = 0; d < k_most_dims; ++d) {
+    const auto length = static_cast<std::uint64_t>(range.length(d));
+    step[d] = static_cast<std::ptrdiff_t>(std::clamp<std::uint64_t>(length, 1, room));
+    if (length > room) break;
+    room = std::max<std::uint64_t>(room / std::max<std::uint64_t>(length, 1), 1);
+  }
+  Point at{};
+  for (at[2] = range.begin[2]; at[2] < range.end[2]; at[2] += step[2])
+    for (at[1] = range.begin[1]; at[1] < range.end[1]; at[1] += step[1])
+      for (at[0] = range.begin[0]; at[0] < range.end[0]; at[0] += step[0]) {
+        Range slab;
+        slab.begin = at;
+        for (std::size_t d = 0; d < k_most_dims; ++d) slab.end[d] = std::min(at[d] + step[d], range.end[d]);
+        action(slab);
+      }
+}
+
+}  // namespace terrace::stencil::io

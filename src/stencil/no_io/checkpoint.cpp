@@ -1,0 +1,19 @@
+// Checkpoints where there is no HDF5: none can be written or read. See terrace/stencil/hdf5.hpp.
+#include "core/error.hpp"
+#include "terrace/stencil/hdf5.hpp"
+
+namespace terrace::stencil {
+namespace {
+
+[[noreturn]] void refuse(const std::string& what) {
+  throw Error(Code::unsupported, what + ": this build has no HDF5, which checkpoints need");
+}
+
+}  // namespace
+
+std::int64_t Checkpoint::integer(const std::string& name) const { refuse(name); }
+double Checkpoint::real(const std::string& name) const { refuse(name); }
+void Checkpoint::write(const std::string& path) const { refuse(path); }
+void Checkpoint::restore(const std::string& path) { refuse(path); }
+
+}  // namespace terrace::stencil

@@ -1,0 +1,188 @@
+// Whatever ends the writing of a checkpoint, the one before it is there: a full disk, a limit, SIGKILL at any
+// moment.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <functional>
+#include <thread>
+
+#include "child.hpp"
+#include "io_files.hpp"
+
+namespace terrace::stencil::test {
+namespace {
+
+// Numbers that follow from a step.
+class Stepped {
+ public:
+  explicit Stepped(std::ptrdiff_t size) : grid_(context_.block("grid", {size, size})) {
+    for (const auto* const name : {"u", "v"}) all_.push_back(grid_.dataset<double>(name, {{-1, -1}, {1, 1}}));
+  }
+  void write(const std::string& path, std::int64_t step) {
+    for (std::size_t i = 0; i < all_.size(); ++i) all_[i].set(all_[i].range(), numbers(i, step));
+    Checkpoint checkpoint(context_);
+    checkpoint.set("step", step);
+    checkpoint.write(path);
+  }
+  // The step of the checkpoint, all of whose numbers are those of that step.
+  std::int64_t restored(const std::string& path) {
+    Checkpoint checkpoint(context_);
+    checkpoint.restore(path);
+    const auto step = checkpoint.integer("step");
+    for (std::size_t i = 0; i < all_.size(); ++i)
+      EXPECT_EQ(all_[i].get(all_[i].range()), numbers(i, step)) << "of step " << step;
+    return step;
+  }
+
+ private:
+  [[nodiscard]] std::vector<double> numbers(std::size_t dataset, std::int64_t step) const {
+    std::vector<double> all(all_[dataset].range().points());
+    for (std::size_t k = 0; k < all.size(); ++k)
+      all[k] = static_cast<double>(step) + 1e-3 * static_cast<double>(k) + 0.5 * static_cast<double>(dataset);
+    return all;
+  }
+  Context context_{k_serial};
+  Block grid_;
+  std::vector<Dataset<double>> all_;
+};
+
+void limit_files_to(std::uint64_t bytes) {
+  const rlimit limit{bytes, bytes};
+  setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+// A disk of 1 MiB, which only the child sees. Returns false where this process may not mount.
+bool mount_small_disk(const std::string& folder) {
+  return unshare(CLONE_NEWNS) == 0 && mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+         mount("none", folder.c_str(), "tmpfs", 0, "size=1m") == 0;
+}
+
+TEST(CheckpointCrash, AFullDiskLeavesTheOneBefore) {
+  const Folder folder;
+  const auto path = folder / "state.h5";
+  const auto found = in_child([&]() -> std::string {
+    if (!mount_small_disk(path.substr(0, path.rfind('/')))) return "no mount";
+    // 420 kB each: one has room, the second one beside it, a larger one has not.
+    Stepped small(160), large(220);
+    small.write(path, 1);
+    small.write(path, 2);
+    auto error = error_of([&] { large.write(path, 3); }, Code::failed);
+    if (error != path + ": it cannot be written: No space left on device: make room, or name a file elsewhere")
+      return error;
+    if (small.restored(path) != 2) return "another step";
+    if (folder.names() != std::vector<std::string>{"state.h5"}) return "the draft is left";
+    // And goes on when there is room again.
+    small.write(path, 4);
+    return small.restored(path) == 4 ? "right" : "not written afterwards";
+  });
+  ASSERT_TRUE(found);
+  if (*found == "no mount") GTEST_SKIP() << "this process may not mount; the next tests do without";
+  EXPECT_EQ(*found, "right");
+}
+
+TEST(CheckpointCrash, ALimitAnywhereLeavesTheOneBefore) {
+  const Folder folder;
+  const auto path = folder / "state.h5";
+  Stepped state(24);
+  state.write(path, 1);
+  const auto size = std::filesystem::file_size(path);
+  for (std::uint64_t limit = 0; limit < size; limit += limit < 600 || limit + 1500 > size ? 37 : 409) {
+    const auto found = in_child([&]() -> std::string {
+      std::signal(SIGXFSZ, SIG_IGN);
+      limit_files_to(limit);
+      return error_of([&] { state.write(path, 2); }, Code::failed);
+    });
+    ASSERT_EQ(found, path + ": it cannot be written: File too large: make room, or name a file elsewhere")
+        << limit;
+    ASSERT_EQ(state.restored(path), 1) << limit;
+    ASSERT_EQ(folder.names(), std::vector<std::string>{"state.h5"});
+  }
+}
+
+// The same, but the program ends there.
+TEST(CheckpointCrash, AnEndAnywhereLeavesTheOneBefore) {
+  const Folder folder;
+  const auto path = folder / "state.h5";
+  Stepped state(24);
+  state.write(path, 1);
+  const auto size = std::filesystem::file_size(path);
+  for (std::uint64_t limit = 0; limit < size; limit += 409) {
+    const auto found = in_child([&]() -> std::string {
+      std::signal(SIGXFSZ, SIG_DFL);
+      limit_files_to(limit);
+      state.write(path, 2);
+      return "written";
+    });
+    ASSERT_FALSE(found) << *found;
+    ASSERT_EQ(state.restored(path), 1) << limit;
+  }
+  state.write(path, 3);
+  EXPECT_EQ(state.restored(path), 3);
+}
+
+TEST(CheckpointCrash, SigkillAtAnyMomentLeavesACompleteOne) {
+  const Folder folder;
+  const auto path = folder / "state.h5";
+  std::mt19937_64 random(std::random_device{}());
+  Stepped state(200);
+  state.write(path, 0);
+  std::int64_t last = 0;
+  for (int kills = 0; kills < 50; ++kills) {
+    const auto child = fork();
+    if (child == 0)
+      for (auto step = last + 1;; ++step) state.write(path, step);
+    std::this_thread::sleep_for(std::chrono::microseconds(random() % 30'000));
+    // Others can read it while it is replaced.
+    if (kills % 2 == 0) last = std::max(last, state.restored(path));
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+    const auto step = state.restored(path);
+    ASSERT_GE(step, last);
+    last = step;
+  }
+  EXPECT_GT(last, 0);
+}
+
+// A dataset that cannot be written leaves the others of its file, and nothing of itself.
+TEST(CheckpointCrash, ALimitLeavesTheOtherDatasetsOfAFile) {
+  const Folder folder;
+  const auto path = folder / "data.h5";
+  Context context(k_serial);
+  const auto block = context.block("block", {4000});
+  auto kept = block.dataset<double>("kept");
+  const auto other = block.dataset<double>("other");
+  std::mt19937_64 random(1);
+  const auto numbers = random_numbers<double>(random, 4000);
+  kept.set(kept.range(), numbers);
+  write_hdf5(path, kept, "kept");
+  const auto before = content_of(path);
+  for (const std::uint64_t more : {0, 100, 20'000, 31'000}) {
+    const auto found = in_child([&]() -> std::string {
+      std::signal(SIGXFSZ, SIG_IGN);
+      limit_files_to(before.size() + more);
+      return error_of([&] { write_hdf5(path, other, "other"); }, Code::failed);
+    });
+    EXPECT_EQ(found, path + ": it cannot be written: File too large: make room, or name a file elsewhere");
+    read_hdf5(path, other, "kept");
+    EXPECT_EQ(bytes_of(other), bytes_of(numbers));
+    EXPECT_EQ(error_of([&] { read_hdf5(path, other, "other"); }, Code::not_found),
+              path + ": there is no dataset 'other' in it; there are 'kept'");
+  }
+  // A new file is not left behind.
+  (void)in_child([&]() -> std::string {
+    std::signal(SIGXFSZ, SIG_IGN);
+    limit_files_to(5000);
+    return error_of([&] { write_hdf5(folder / "new.h5", other, "other"); }, Code::failed);
+  });
+  EXPECT_EQ(folder.names(), std::vector<std::string>{"data.h5"});
+}
+
+}  // namespace
+}  // namespace terrace::stencil::test

@@ -1,0 +1,58 @@
+// A program that is restarted from a checkpoint ends with the same digits as one that ran in one go.
+#include "workloads/stencils/checkpointing.hpp"
+
+#include <gtest/gtest.h>
+
+#include "core/error.hpp"
+#include "io_files.hpp"
+
+namespace terrace::stencil::programs {
+namespace {
+
+using Given = std::map<std::string, std::string>;
+
+struct Restarts : testing::Test {
+  static double run(Given given) {
+    Context context(Options{.executor = "tiled", .threads = 2, .tile = {20, 9, 0}});
+    given["cells"] = "50";
+    Arguments arguments(std::move(given));
+    return find_stencil_program("jacobi").run(context, arguments).front().value;
+  }
+  static std::string refusal(const Given& given) {
+    return test::error_of([&] { (void)run(given); }, Code::invalid);
+  }
+  test::Folder folder;
+  std::string file = folder / "state.h5";
+};
+
+TEST_F(Restarts, EndWithTheSameDigits) {
+  const auto expected = run({{"iterations", "40"}});
+  // After an odd and an even number of iterations, and after the last.
+  for (const auto* const every : {"7", "10", "40", "1"}) {
+    run({{"iterations", "21"}, {"checkpoint", file}, {"every", every}});
+    if (std::string(every) == "40") run({{"iterations", "40"}, {"checkpoint", file}, {"every", every}});
+    EXPECT_EQ(run({{"iterations", "40"}, {"restart", file}}), expected) << every;
+  }
+}
+
+// The last checkpoint is a restart's beginning, which goes on with checkpoints of its own.
+TEST_F(Restarts, GoOnStepByStep) {
+  run({{"iterations", "5"}, {"checkpoint", file}, {"every", "5"}});
+  for (const auto* const iterations : {"10", "15", "20"})
+    run({{"iterations", iterations}, {"restart", file}, {"checkpoint", file}, {"every", "5"}});
+  EXPECT_EQ(run({{"iterations", "20"}, {"restart", file}}), run({{"iterations", "20"}}));
+}
+
+TEST_F(Restarts, AreRefusedWhereTheyMakeNoSense) {
+  EXPECT_EQ(refusal({{"every", "5"}}), "every=5: there is no checkpoint=FILE to write");
+  EXPECT_EQ(refusal({{"checkpoint", "a.h5"}}),
+            "checkpoint=a.h5: every=N with N from 1 on says after how many steps");
+  EXPECT_EQ(refusal({{"checkpoint", "a.h5"}, {"every", "-1"}}),
+            "checkpoint=a.h5: every=N with N from 1 on says after how many steps");
+  run({{"iterations", "20"}, {"checkpoint", file}, {"every", "20"}});
+  EXPECT_EQ(refusal({{"iterations", "19"}, {"restart", file}}),
+            "restart=" + file + ": 20 steps are done there, 19 are asked for: ask for more");
+}
+
+}  // namespace
+}  // namespace terrace::stencil::programs

@@ -1,0 +1,8 @@
+// What checks_test.cpp compares with: the same program without checks.
+#include "all_kinds.hpp"
+
+namespace terrace::stencil::test {
+
+std::vector<double> unchecked_numbers(const Options& options) { return numbers_of_all_kinds(options); }
+
+}  // namespace terrace::stencil::test

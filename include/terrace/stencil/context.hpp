@@ -268,6 +268,8 @@ class Block {
 class Context {
  public:
   explicit Context(const Options& options = Options::from_environment());
+  // Of an engine that is there: see terrace/stencil/mpi.hpp.
+  explicit Context(std::unique_ptr<Engine> engine);
   ~Context();
   Context(Context&&) noexcept;
   Context& operator=(Context&&) noexcept;

@@ -1,11 +1,14 @@
 // The front of an engine. See terrace/stencil/context.hpp.
 #include "terrace/stencil/context.hpp"
 
+#include <utility>
+
 #include "stencil/engine/engine.hpp"
 
 namespace terrace::stencil {
 
 Context::Context(const Options& options) : engine_(std::make_unique<Engine>(options)) {}
+Context::Context(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
 Context::~Context() = default;
 Context::Context(Context&&) noexcept = default;
 Context& Context::operator=(Context&&) noexcept = default;

@@ -10,14 +10,15 @@
 
 #include "stencil/engine/reductions.hpp"
 #include "stencil/execute/executor.hpp"
+#include "stencil/ranks/ranks.hpp"
 #include "terrace/stencil/context.hpp"
 
 namespace terrace::stencil {
 
 class Engine {
  public:
-  // Throws Error{invalid} for options that make no sense.
-  explicit Engine(const Options& options);
+  // With others, where there are several ranks. Throws Error{invalid} for options that make no sense.
+  explicit Engine(const Options& options, std::unique_ptr<Ranks> ranks = nullptr);
 
   BlockId add_block(const std::string& name, const std::vector<std::ptrdiff_t>& size);
   DatasetId add_dataset(BlockId block, const std::string& name, std::size_t element, const Halo& halo,

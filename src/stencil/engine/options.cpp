@@ -35,6 +35,8 @@ void set_word(Options& options, std::string_view word) {
     options.memory = parse_bytes(value).value;
   else if (name == "folder")
     options.folder = value;
+  else if (name == "depth")
+    options.depth = number_of_text<std::ptrdiff_t>(name, value);
   else if (name == "tile") {
     // "256x32": x, y, z.
     auto rest = value;
@@ -45,7 +47,7 @@ void set_word(Options& options, std::string_view word) {
     }
   } else {
     throw Error(Code::invalid, std::string(k_variable) + ": there is no '" + std::string(name) +
-                                   "'; there are executor, threads, tile, memory, folder");
+                                   "'; there are executor, threads, tile, memory, folder, depth");
   }
 }
 

@@ -40,11 +40,13 @@ class Memory {
  public:
   // In bytes. Throws Error{no_memory}, which names the dataset.
   Memory(const std::string& name, std::size_t bytes, std::size_t number);
-  ~Memory();
+  ~Memory() { release(); }
   Memory(Memory&& other) noexcept;
   Memory& operator=(Memory&&) = delete;
 
   [[nodiscard]] std::byte* first() const { return first_; }
+  // Gives the memory back.
+  void release();
 
  private:
   void* mapping_ = nullptr;

@@ -13,6 +13,7 @@ class InMemory : public Executor {
  public:
   InMemory(const Options& options, Statistics& statistics) : statistics_(statistics), team_(threads_of(options)) {}
   void add(const DatasetAbout& about) override;
+  void remove(DatasetId dataset) override { memories_[dataset].release(); }
   void get(DatasetId dataset, const Range& range, std::byte* numbers) override;
   void set(DatasetId dataset, const Range& range, const std::byte* numbers) override;
 

@@ -59,6 +59,8 @@ class Streamed final : public Executor {
                       layout_.shift.back());
   }
 
+  void remove(DatasetId dataset) override { stream_.remove_dataset(dataset); }
+
   void run(std::span<const Loop> chain, Reductions& reductions) override {
     auto& known = find(chain);
     const auto direction = std::exchange(is_reversed_, !is_reversed_) ? 1U : 0U;

@@ -1,6 +1,7 @@
 // terrace-stencils NAME [ARGUMENT=VALUE ...]: runs a stencil program, prints its results and what running it took,
 // as JSON. How it runs is a matter of TERRACE_STENCIL (terrace/stencil/options.hpp). Exit status: 1 where a result
-// is not as expected or the system refuses, 2 for a wrong call.
+// is not as expected or the system refuses, 2 for a wrong call. terrace-stencils-mpi is the same on several ranks,
+// of which the first one prints; times, messages and bytes of exchanges are its own.
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -9,6 +10,7 @@
 #include <string>
 
 #include "core/error.hpp"
+#include "workloads/stencils/launch.hpp"
 #include "workloads/stencils/program.hpp"
 
 namespace terrace::stencil::programs {
@@ -22,7 +24,7 @@ int list() {
   return 0;
 }
 
-int run(int count, char** words) {
+int run(const Launch& launch, int count, char** words) {
   const auto& program = find_stencil_program(words[1]);
   std::map<std::string, std::string> given;
   for (int i = 2; i < count; ++i) {
@@ -32,7 +34,7 @@ int run(int count, char** words) {
     given[word.substr(0, equals)] = word.substr(equals + 1);
   }
   Arguments arguments(std::move(given));
-  Context context;
+  auto context = launch.context();
   const auto start = std::chrono::steady_clock::now();
   const auto results = program.run(context, arguments);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
@@ -53,6 +55,13 @@ int run(int count, char** words) {
                              {"waited", done.waited}};
   for (const auto& [name, loop] : done.by_loop)
     out["by_loop"][name] = {{"count", loop.count}, {"bytes", loop.bytes}, {"seconds", loop.seconds}};
+  if (launch.ranks() > 1)
+    out.update({{"ranks", launch.ranks()},
+                {"exchanges", done.exchanges},
+                {"messages", done.messages},
+                {"exchanged_bytes", done.exchanged_bytes},
+                {"exchange_seconds", done.exchange_seconds},
+                {"redundant_bytes", done.redundant_bytes}});
   auto holds = true;
   for (const auto& result : results) {
     auto& one = out["results"][result.name];
@@ -64,7 +73,7 @@ int run(int count, char** words) {
     }
     holds = holds && result.holds();
   }
-  std::printf("%s\n", out.dump(1).c_str());
+  if (launch.is_first()) std::printf("%s\n", out.dump(1).c_str());
   return holds ? 0 : 1;
 }
 
@@ -73,13 +82,13 @@ int run(int count, char** words) {
 
 int main(int count, char** words) {
   using namespace terrace::stencil::programs;
+  const Launch launch(count, words);
   try {
-    return count < 2 ? list() : run(count, words);
+    if (count < 2) return launch.is_first() ? list() : 0;
+    return run(launch, count, words);
   } catch (const terrace::Error& error) {
-    std::fprintf(stderr, "terrace-stencils: %s\n", error.what());
-    return error.code() == terrace::Code::invalid ? 2 : 1;
+    return launch.failed(error.what(), error.code() == terrace::Code::invalid ? 2 : 1);
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "terrace-stencils: %s\n", error.what());
-    return 1;
+    return launch.failed(error.what(), 1);
   }
 }

@@ -288,7 +288,7 @@ class Block {
 class Context {
  public:
   explicit Context(const Options& options = Options::from_environment());
-  // With an engine that somebody else has set up.
+  // Of an engine that somebody else has set up: see terrace/stencil/mpi.hpp.
   explicit Context(std::unique_ptr<Engine> engine);
   ~Context();
   Context(Context&&) noexcept;

@@ -12,11 +12,12 @@
 //   }, read(u, star(2, 1)), write(v), into(change));
 //   if (change.value() < 1e-6) ...
 //
-// A loop says which datasets it reads and writes, and at which offsets. So its points may be computed in any order,
-// and loops need not run when they are called: they wait, in a chain, until something is asked back (a reduction, a
-// dataset's numbers). Then the chain's dependencies are known, and it runs in pieces that go through all its loops
-// while their data are in the fast memory: a processor's cache, or memory where the data are in files.
-// Results do not depend on the pieces, nor on the number of threads.
+// A loop says which datasets it reads and writes, and at which offsets. So its points may be computed in any
+// order, and loops need not run when they are called: they wait, in a chain, until something is asked back (a
+// reduction, a dataset's numbers). Then the chain's dependencies are known, and it runs in pieces that go through
+// all its loops while their data are in the fast memory: a processor's cache, or memory where the data are in
+// files. Results do not depend on the pieces, nor on the number of threads. On several processes the same program
+// runs by terrace/stencil/mpi.hpp.
 #pragma once
 
 #include "terrace/stencil/context.hpp"

@@ -1,6 +1,7 @@
 // terrace-stencils NAME [ARGUMENT=VALUE ...]: runs a stencil program, prints its results and what running it took,
 // as JSON. How it runs is a matter of TERRACE_STENCIL (terrace/stencil/options.hpp). Exit status: 1 where a result
-// is not as expected or the system refuses, 2 for a wrong call.
+// is not as expected or the system refuses, 2 for a wrong call. terrace-stencils-mpi is the same on several ranks,
+// of which the first one prints; times, messages and bytes of exchanges are its own.
 //
 // With machine=FILE no kernel runs: what the chains would take on that machine is computed (src/stencil/virtual).
 // how=NAME says how they use its two fastest memories, memory=SIZE how much of the fast one they may take,
@@ -15,6 +16,7 @@
 #include "core/error.hpp"
 #include "machine/file/machine_file.hpp"
 #include "stencil/virtual/virtual_run.hpp"
+#include "workloads/stencils/launch.hpp"
 #include "workloads/stencils/program.hpp"
 
 namespace terrace::stencil::programs {
@@ -66,12 +68,12 @@ int run_virtually(const StencilProgram& program, const std::string& file, Argume
   return 0;
 }
 
-int run(int count, char** words) {
+int run(const Launch& launch, int count, char** words) {
   const auto& program = find_stencil_program(words[1]);
   auto arguments = parse(count, words);
   if (const auto file = arguments.text("machine", ""); !file.empty())
-    return run_virtually(program, file, arguments);
-  Context context;
+    return launch.is_first() ? run_virtually(program, file, arguments) : 0;
+  auto context = launch.context();
   const auto start = std::chrono::steady_clock::now();
   const auto results = program.run(context, arguments);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
@@ -92,6 +94,13 @@ int run(int count, char** words) {
            {"waited", done.waited}};
   for (const auto& [name, loop] : done.by_loop)
     out["by_loop"][name] = {{"count", loop.count}, {"bytes", loop.bytes}, {"seconds", loop.seconds}};
+  if (launch.ranks() > 1)
+    out.update({{"ranks", launch.ranks()},
+                {"exchanges", done.exchanges},
+                {"messages", done.messages},
+                {"exchanged_bytes", done.exchanged_bytes},
+                {"exchange_seconds", done.exchange_seconds},
+                {"redundant_bytes", done.redundant_bytes}});
   auto holds = true;
   for (const auto& result : results) {
     auto& one = out["results"][result.name];
@@ -103,7 +112,7 @@ int run(int count, char** words) {
     }
     holds = holds && result.holds();
   }
-  std::printf("%s\n", out.dump(1).c_str());
+  if (launch.is_first()) std::printf("%s\n", out.dump(1).c_str());
   return holds ? 0 : 1;
 }
 
@@ -112,13 +121,13 @@ int run(int count, char** words) {
 
 int main(int count, char** words) {
   using namespace terrace::stencil::programs;
+  const Launch launch(count, words);
   try {
-    return count < 2 ? list() : run(count, words);
+    if (count < 2) return launch.is_first() ? list() : 0;
+    return run(launch, count, words);
   } catch (const terrace::Error& error) {
-    std::fprintf(stderr, "terrace-stencils: %s\n", error.what());
-    return error.code() == terrace::Code::invalid ? 2 : 1;
+    return launch.failed(error.what(), error.code() == terrace::Code::invalid ? 2 : 1);
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "terrace-stencils: %s\n", error.what());
-    return 1;
+    return launch.failed(error.what(), 1);
   }
 }

@@ -289,7 +289,7 @@ class TERRACE_STENCIL_PUBLIC Block {
 class TERRACE_STENCIL_PUBLIC Context {
  public:
   explicit Context(const Options& options = Options::from_environment());
-  // With an engine that somebody else has set up.
+  // Of an engine that somebody else has set up: see terrace/stencil/mpi.hpp.
   explicit Context(std::unique_ptr<Engine> engine);
   ~Context();
   Context(Context&&) noexcept;

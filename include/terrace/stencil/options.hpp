@@ -31,6 +31,11 @@ struct Options {
   std::uint64_t memory = 0;
   std::string folder = ".";
 
+  // Of several ranks: the most layers of others' points that a rank needs before a chain; one that needs more runs
+  // in pieces, with an exchange before each. 0: a quarter of the narrowest part of the block, so that ranks do
+  // little more than their own points, but 8 at least, which cost less than messages.
+  std::ptrdiff_t depth = 0;
+
   // These, and over them what TERRACE_STENCIL says: "executor=streamed,threads=2,memory=2GiB,folder=/scratch".
   // Throws std::runtime_error, which names the word.
   TERRACE_STENCIL_PUBLIC [[nodiscard]] static Options from_environment(Options options);

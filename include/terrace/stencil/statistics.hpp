@@ -28,6 +28,14 @@ struct Statistics {
   double bytes_in = 0;
   double bytes_out = 0;
   double waited = 0;
+  // Of several ranks: how often they exchanged what their chains need, the messages and bytes that this one sent
+  // for it, and how long that took. `bytes` is of the whole loops; `redundant_bytes` is counted alike, of the
+  // points that this rank computed and another one has.
+  std::uint64_t exchanges = 0;
+  std::uint64_t messages = 0;
+  double exchanged_bytes = 0;
+  double exchange_seconds = 0;
+  double redundant_bytes = 0;
   // Of "serial" and "parallel", which run one loop after the other.
   std::map<std::string, LoopStatistics> by_loop;
 };

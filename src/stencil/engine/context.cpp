@@ -1,6 +1,8 @@
 // The front of an engine. See terrace/stencil/context.hpp.
 #include "terrace/stencil/context.hpp"
 
+#include <utility>
+
 #include "stencil/engine/engine.hpp"
 
 namespace terrace::stencil {

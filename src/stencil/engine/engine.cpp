@@ -8,6 +8,7 @@
 #include "core/error.hpp"
 #include "stencil/plan/chain_use.hpp"
 #include "stencil/plan/signature.hpp"
+#include "stencil/ranks/distributed.hpp"
 
 namespace terrace::stencil {
 namespace {
@@ -20,8 +21,11 @@ bool leads_out(const Range& range, const Point& offset) {
 
 }  // namespace
 
-Engine::Engine(const Options& options)
-    : options_(options), executor_(find_executor(options.executor).make(options_, statistics_)) {}
+Engine::Engine(const Options& options, std::unique_ptr<Ranks> ranks)
+    : options_(options), executor_(find_executor(options.executor).make(options_, statistics_)) {
+  if (ranks && ranks->size() > 1)
+    executor_ = std::make_unique<Distributed>(std::move(executor_), std::move(ranks), options_, statistics_);
+}
 
 BlockId Engine::add_block(const std::string& name, const std::vector<std::ptrdiff_t>& size) {
   if (size.empty() || size.size() > k_most_dims)
@@ -34,6 +38,7 @@ BlockId Engine::add_block(const std::string& name, const std::vector<std::ptrdif
                                      " points in dimension " + std::to_string(d) + ": it needs one at least");
     block.range.end[d] = size[d];
   }
+  executor_->add_block(static_cast<BlockId>(blocks_.size()), block.range);
   blocks_.push_back(block);
   return static_cast<BlockId>(blocks_.size() - 1);
 }

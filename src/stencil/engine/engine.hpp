@@ -11,6 +11,7 @@
 
 #include "stencil/engine/reductions.hpp"
 #include "stencil/execute/executor.hpp"
+#include "stencil/ranks/ranks.hpp"
 #include "terrace/stencil/context.hpp"
 
 namespace terrace::stencil {
@@ -23,8 +24,8 @@ struct BlockAbout {
 
 class Engine {
  public:
-  // Throws Error{invalid} for options that make no sense.
-  explicit Engine(const Options& options);
+  // With others, where there are several ranks. Throws Error{invalid} for options that make no sense.
+  explicit Engine(const Options& options, std::unique_ptr<Ranks> ranks = nullptr);
   Engine(const Options& options, std::unique_ptr<Executor> executor)
       : options_(options), executor_(std::move(executor)) {}
 

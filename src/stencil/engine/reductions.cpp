@@ -95,6 +95,22 @@ void Reductions::enter(const Loop& loop, const std::vector<std::vector<std::byte
   }
 }
 
+std::size_t Reductions::best(ReductionId reduction, const std::byte* partials, std::size_t count) const {
+  const auto& one = all_[reduction];
+  return with_type(one.number, [&](auto zero) {
+    using T = decltype(zero);
+    const auto at = [&](std::size_t i) {
+      T value{};
+      std::memcpy(&value, partials + i * sizeof value, sizeof value);
+      return value;
+    };
+    std::size_t best = 0;
+    for (std::size_t i = 1; i < count; ++i)
+      if (one.kind == ReductionKind::minimum ? at(i) < at(best) : at(best) < at(i)) best = i;
+    return best;
+  });
+}
+
 void Reductions::take(ReductionId reduction, std::byte* number) {
   auto& one = all_[reduction];
   with_type(one.number, [&](auto zero) {

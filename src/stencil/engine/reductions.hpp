@@ -10,13 +10,20 @@ namespace terrace::stencil {
 
 class Reductions {
  public:
+  virtual ~Reductions() = default;
   ReductionId add(ReductionKind kind, Number number);
   // Room for the partial results of a loop, each as that of no points; by use.
-  [[nodiscard]] std::vector<std::vector<std::byte>> partials(const Loop& loop) const;
+  [[nodiscard]] virtual std::vector<std::vector<std::byte>> partials(const Loop& loop) const;
   // Enters those of a loop that ran.
-  void enter(const Loop& loop, const std::vector<std::vector<std::byte>>& partials);
+  virtual void enter(const Loop& loop, const std::vector<std::vector<std::byte>>& partials);
   // The result so far, and that of no points from now on.
   void take(ReductionId reduction, std::byte* number);
+
+  [[nodiscard]] ReductionKind kind(ReductionId reduction) const { return all_[reduction].kind; }
+  // Of its number, in bytes.
+  [[nodiscard]] std::size_t size(ReductionId reduction) const { return all_[reduction].value.size(); }
+  // Of a minimum or a maximum: which of so many partial results, one at least, it takes.
+  [[nodiscard]] std::size_t best(ReductionId reduction, const std::byte* partials, std::size_t count) const;
 
  private:
   struct One {

@@ -40,8 +40,9 @@ Memory::Memory(const std::string& name, std::size_t bytes, std::size_t number, c
   first_ = static_cast<std::byte*>(mapping_) + (aligned - address) + shift;
 }
 
-Memory::~Memory() {
+void Memory::release() {
   if (mapping_) munmap(mapping_, size_);
+  mapping_ = nullptr;
 }
 
 Memory::Memory(Memory&& other) noexcept

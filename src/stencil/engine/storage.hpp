@@ -44,11 +44,13 @@ class Memory {
   // In bytes; in a file of the folder, if there is one. Throws Error{no_memory}, which names the dataset, or
   // Error{failed}, which names the folder.
   Memory(const std::string& name, std::size_t bytes, std::size_t number, const std::string& folder = {});
-  ~Memory();
+  ~Memory() { release(); }
   Memory(Memory&& other) noexcept;
   Memory& operator=(Memory&&) = delete;
 
   [[nodiscard]] std::byte* first() const { return first_; }
+  // Gives the memory back.
+  void release();
 
  private:
   void* mapping_ = nullptr;

@@ -19,8 +19,12 @@ namespace terrace::stencil {
 class Executor {
  public:
   virtual ~Executor() = default;
+  // The next block; datasets say which they are of.
+  virtual void add_block(BlockId /*block*/, const Range& /*range*/) {}
   // A dataset that it keeps from now on; all numbers are 0.
   virtual void add(const DatasetAbout& about) = 0;
+  // Nobody asks for this one any more. Its number stays taken.
+  virtual void remove(DatasetId /*dataset*/) {}
   // Loops of one block, checked. Datasets and reductions are afterwards as if they had run one after the other.
   virtual void run(std::span<const Loop> chain, Reductions& reductions) = 0;
   // Copies numbers of a part of a dataset, x fastest.

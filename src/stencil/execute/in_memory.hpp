@@ -14,6 +14,7 @@ class InMemory : public Executor {
   InMemory(const Options& options, Statistics& statistics)
       : statistics_(statistics), team_(threads_of(options)), folder_(options.is_paged ? options.folder : "") {}
   void add(const DatasetAbout& about) override;
+  void remove(DatasetId dataset) override { memories_[dataset].release(); }
   void get(DatasetId dataset, const Range& range, std::byte* numbers) override;
   void set(DatasetId dataset, const Range& range, const std::byte* numbers) override;
 

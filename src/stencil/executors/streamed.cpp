@@ -47,6 +47,8 @@ class Streamed final : public Executor {
                       layout_.shift.back());
   }
 
+  void remove(DatasetId dataset) override { stream_.remove_dataset(dataset); }
+
   void run(std::span<const Loop> chain, Reductions& reductions) override {
     const auto [way, ahead] = book_.next(chain);
     std::vector<Running> all;

@@ -85,6 +85,17 @@ std::byte* FileStream::add_dataset(const std::string& name, std::uint32_t chunks
   return place.first;
 }
 
+void FileStream::remove_dataset(DatasetId dataset) {
+  std::unique_lock lock(mutex_);
+  ready_.wait(lock, [&] { return scheduler_.under_way() == 0 || !failure_.empty(); });
+  if (bounced_ && bounced_->dataset == dataset) {
+    bounced_.reset();
+    is_bounce_changed_ = false;
+  }
+  scheduler_.remove_dataset(dataset);
+  file_.release(places_[dataset].offset, places_[dataset].size);
+}
+
 void FileStream::wake() noexcept {
   const std::uint64_t one = 1;
   [[maybe_unused]] const auto ignored = ::write(wake_, &one, sizeof one);

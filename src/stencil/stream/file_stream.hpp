@@ -33,6 +33,8 @@ class FileStream {
 
   // Room in the file and addresses; where its first byte is. Throws Error{failed} where the disk has no room.
   std::byte* add_dataset(const std::string& name, std::uint32_t chunks, bool is_temporary);
+  // Its room in the file is free again; its addresses stay reserved.
+  void remove_dataset(DatasetId dataset);
   [[nodiscard]] std::size_t frames() const { return frame_count_; }
 
   void begin(std::shared_ptr<const StreamPlan> plan, std::shared_ptr<const StreamPlan> ahead);

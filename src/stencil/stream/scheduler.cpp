@@ -18,6 +18,14 @@ void StreamScheduler::add_dataset(std::uint32_t chunks, bool is_temporary) {
   chunks_.resize(chunks_.size() + chunks, chunk);
 }
 
+void StreamScheduler::remove_dataset(DatasetId dataset) {
+  const auto end = dataset + 1 < first_.size() ? first_[dataset + 1] : chunks_.size();
+  for (auto i = first_[dataset]; i < end; ++i) {
+    chunks_[i].is_dirty = false;
+    chunks_[i].is_clear = true;
+  }
+}
+
 void StreamScheduler::begin(std::shared_ptr<const StreamPlan> plan, std::shared_ptr<const StreamPlan> ahead) {
   for (auto& chunk : chunks_) chunk.use = chunk.ahead = k_unused;
   plan_ = std::move(plan);

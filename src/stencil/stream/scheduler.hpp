@@ -40,6 +40,8 @@ class StreamScheduler {
 
   // Chunks whose numbers are 0.
   void add_dataset(std::uint32_t chunks, bool is_temporary);
+  // Its numbers are needed no more; while nothing is under way.
+  void remove_dataset(DatasetId dataset);
   // The chain before has ended. `ahead` is what is taken to come next, if anything is known: its first chunks come
   // in once all of this chain are there.
   void begin(std::shared_ptr<const StreamPlan> plan, std::shared_ptr<const StreamPlan> ahead);

@@ -50,7 +50,6 @@ StreamPlan plan_stream(std::span<const Loop> chain, const TilePlan& tiles, std::
   StreamPlan plan;
   const auto count = tiles.tiles()[outer];
   std::map<ChunkId, ChunkUse> uses;
-  std::vector<std::size_t> chunks_of_step;
   for (std::size_t first = 0; first < count; first += tiles_in_step) {
     const StreamStep step{first, std::min(first + tiles_in_step, count)};
     const auto number = static_cast<std::uint32_t>(plan.steps.size());
@@ -70,10 +69,8 @@ StreamPlan plan_stream(std::span<const Loop> chain, const TilePlan& tiles, std::
         found->second = hull(found->second, reached_range(part, argument));
       }
     }
-    auto& in_step = chunks_of_step.emplace_back(0);
     for (const auto& [dataset, range] : used) {
       const auto chunks = chunks_of(abouts[dataset], layout, range);
-      in_step += chunks.end - chunks.begin;
       for (auto c = chunks.begin; c < chunks.end; ++c) {
         auto& use = uses.try_emplace(ChunkId{dataset, c}, ChunkUse{{dataset, c}, number, number, false, false})
                         .first->second;
@@ -96,7 +93,14 @@ StreamPlan plan_stream(std::span<const Loop> chain, const TilePlan& tiles, std::
   for (auto i = plan.uses.size(); i-- > 0;) plan.uses_of_step[plan.uses[i].first] = i;
   for (auto s = plan.steps.size(); s-- > 0;)
     plan.uses_of_step[s] = std::min(plan.uses_of_step[s], plan.uses_of_step[s + 1]);
-  for (const auto chunks : chunks_of_step) plan.most_chunks = std::max(plan.most_chunks, chunks);
+  // From its first step to its last a chunk stays, whether the steps between use it or not.
+  std::vector<std::size_t> comes(plan.steps.size() + 1, 0), leaves(plan.steps.size() + 1, 0);
+  for (const auto& use : plan.uses) ++comes[use.first], ++leaves[use.last + 1];
+  std::size_t there = 0;
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    there = there + comes[s] - leaves[s];
+    plan.most_chunks = std::max(plan.most_chunks, there);
+  }
   return plan;
 }
 

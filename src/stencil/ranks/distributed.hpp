@@ -1,0 +1,60 @@
+// Runs chains on several ranks: plans what each does, exchanges what it needs of the others, and has another
+// executor run it, as any other chain. To the engine it is an executor whose datasets are the whole ones.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "stencil/execute/executor.hpp"
+#include "stencil/ranks/rank_plan.hpp"
+#include "stencil/ranks/rank_results.hpp"
+#include "stencil/ranks/rank_storage.hpp"
+#include "stencil/ranks/ranks.hpp"
+
+namespace terrace::stencil {
+
+// All ranks call everything, in the same order and with the same arguments.
+class Distributed final : public Executor {
+ public:
+  Distributed(std::unique_ptr<Executor> executor, std::unique_ptr<Ranks> ranks, const Options& options,
+              Statistics& statistics);
+
+  void add_block(BlockId block, const Range& range) override;
+  void add(const DatasetAbout& about) override;
+  void run(std::span<const Loop> chain, Reductions& reductions) override;
+  // Gathers the range on all ranks.
+  void get(DatasetId dataset, const Range& range, std::byte* numbers) override;
+  // Each rank takes its part of the numbers.
+  void set(DatasetId dataset, const Range& range, const std::byte* numbers) override;
+
+ private:
+  struct Piece {
+    RankPiece plan;
+    Chain loops;                       // those of which this rank does something
+    std::vector<std::size_t> numbers;  // of each, in the piece
+    // Of what it exchanges: the versions that were exchanged last, and are there still.
+    std::map<DatasetId, std::uint64_t> exchanged;
+  };
+  struct KnownChain {
+    BlockId block = 0;
+    std::vector<std::int64_t> signature;
+    std::vector<Piece> pieces;
+    std::vector<DatasetId> kept;  // temporary datasets that a piece needs of an earlier one
+    std::uint64_t used = 0;
+  };
+  KnownChain& find(std::span<const Loop> chain);
+  void run(std::span<const Loop> loops, const Division& division, Piece& piece, Reductions& reductions);
+  void exchange(Piece& piece);
+
+  std::unique_ptr<Executor> executor_;
+  std::unique_ptr<Ranks> ranks_;
+  std::ptrdiff_t most_depth_;
+  Statistics& statistics_;
+  std::vector<Division> divisions_;  // by block
+  RankStorage storage_;
+  std::vector<std::unique_ptr<KnownChain>> known_;
+  std::uint64_t uses_ = 0;
+};
+
+}  // namespace terrace::stencil

@@ -30,7 +30,7 @@ if(TARGET terrace_stencil_library)
     COMPONENT stencil)
   # Without what is not in the library.
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/terrace/stencil DESTINATION ${TERRACE_INCLUDEDIR}/terrace
-    COMPONENT stencil PATTERN "hdf5.hpp" EXCLUDE)
+    COMPONENT stencil PATTERN "hdf5.hpp" EXCLUDE PATTERN "mpi.hpp" EXCLUDE)
 endif()
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/machines DESTINATION ${TERRACE_DATADIR} COMPONENT sim

@@ -7,7 +7,7 @@ function __terrace_verb
     contains -- -- $words; and return 1
     set -l verb
     for word in $words[2..-1]
-        contains -- "$verb $word" ' machine' ' record' ' run' ' simulate' ' replay' ' merge' ' bounds' ' compare' ' export' ' import' ' lab' ' lab calibrate' ' lab coverage' ' lab demo' ' lab experiment' ' lab experiment ablation' ' lab experiment baselines' ' lab experiment camat' ' lab experiment ccnuma' ' lab experiment memory-size' ' lab experiment moves' ' lab experiment two-level' ' lab experiment unimem' ' lab gpu' ' lab misses' ' lab pim' ' lab sweep' ' lab trace' ' lab validate' ' plan' ' report' ' show'; or break
+        contains -- "$verb $word" ' machine' ' record' ' run' ' simulate' ' replay' ' merge' ' bounds' ' compare' ' export' ' import' ' lab' ' lab calibrate' ' lab coverage' ' lab demo' ' lab experiment' ' lab experiment ablation' ' lab experiment baselines' ' lab experiment camat' ' lab experiment ccnuma' ' lab experiment memory-size' ' lab experiment moves' ' lab experiment out-of-core' ' lab experiment two-level' ' lab experiment unimem' ' lab gpu' ' lab misses' ' lab pim' ' lab sweep' ' lab trace' ' lab validate' ' plan' ' report' ' show'; or break
         set verb "$verb $word"
     end
     string trim -- "$verb"
@@ -284,6 +284,7 @@ complete -c terrace -n '__terrace_at "lab experiment"' -a camat -d 'memory perfo
 complete -c terrace -n '__terrace_at "lab experiment"' -a ccnuma -d 'page placement on a GPU over a coherent link'
 complete -c terrace -n '__terrace_at "lab experiment"' -a memory-size -d 'what less memory costs, before one buys it'
 complete -c terrace -n '__terrace_at "lab experiment"' -a moves -d 'Unimem\'s study at its own size, at three prices of moves'
+complete -c terrace -n '__terrace_at "lab experiment"' -a out-of-core -d 'stencil programs on more data than the fast memory holds'
 complete -c terrace -n '__terrace_at "lab experiment"' -a two-level -d 'the two-level-memory study: STREAM, hydrodynamics, metrics'
 complete -c terrace -n '__terrace_at "lab experiment"' -a unimem -d 'Unimem\'s evaluation: slowdowns, techniques, baselines, moves'
 complete -c terrace -n '__terrace_at "lab experiment ablation"' -s o -l output -r -F -d 'Folder; default: out/NAME.'
@@ -332,6 +333,12 @@ complete -c terrace -n '__terrace_at "lab experiment moves"' -l shard -r -f -d '
 complete -c terrace -n '__terrace_at "lab experiment moves"' -l stop-after -r -f -d 'Begin nothing more after so many; called again, it goes on.'
 complete -c terrace -n '__terrace_at "lab experiment moves"' -l source -r -F -d 'Terrace\'s source tree, for the workloads.'
 complete -c terrace -n '__terrace_at "lab experiment moves"' -s h -l help -d 'Show this message and exit.'
+complete -c terrace -n '__terrace_at "lab experiment out-of-core"' -s o -l output -r -F -d 'Folder; default: out/NAME.'
+complete -c terrace -n '__terrace_at "lab experiment out-of-core"' -l small -d 'Two sizes: 6 and 48 GB.'
+complete -c terrace -n '__terrace_at "lab experiment out-of-core"' -l only -r -f -a '(__terrace_names workloads)' -d 'These programs only, with commas between them.'
+complete -c terrace -n '__terrace_at "lab experiment out-of-core"' -s j -l jobs -r -f -d 'Processes at a time.'
+complete -c terrace -n '__terrace_at "lab experiment out-of-core"' -l stop-after -r -f -d 'Begin nothing more after so many; called again, it goes on.'
+complete -c terrace -n '__terrace_at "lab experiment out-of-core"' -s h -l help -d 'Show this message and exit.'
 complete -c terrace -n '__terrace_at "lab experiment two-level"' -s o -l output -r -F -d 'Folder; default: out/NAME.'
 complete -c terrace -n '__terrace_at "lab experiment two-level"' -l class -r -f -d 'Size of the programs: S, W or A.'
 complete -c terrace -n '__terrace_at "lab experiment two-level"' -l small -d 'Few programs in class S, and few questions.'

@@ -13,7 +13,7 @@ from typing import Any
 
 from terrace import _core
 from terrace.lab import gpu_camat
-from terrace.lab.experiment.cells import document, write_whole
+from terrace.lab.experiment.cells import document, read_document, write_whole
 from terrace.lab.experiment.runner import Work
 from terrace.lab.experiment.warp_study import FEW, WarpStudy
 
@@ -42,7 +42,7 @@ class Study(WarpStudy):
 
     def get(self, program: str, machine: str) -> dict[str, Any]:
         """An answer. Raises TerraceError where there is none."""
-        return self.read(self.path(program, machine))
+        return read_document(self.path(program, machine))
 
     def missing(self) -> list[tuple[str, str]]:
         """The questions without an answer, program by program."""

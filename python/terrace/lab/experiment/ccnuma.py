@@ -13,7 +13,7 @@ from typing import Any
 
 from terrace import _core
 from terrace.errors import TerraceError
-from terrace.lab.experiment.cells import document, write_whole
+from terrace.lab.experiment.cells import document, read_document, write_whole
 from terrace.lab.experiment.gpu_laws import broken_laws
 from terrace.lab.experiment.gpu_machine import page_bytes
 from terrace.lab.experiment.runner import Work
@@ -120,7 +120,7 @@ class Study(WarpStudy):
 
     def get(self, program: str, rule: Rule) -> dict[str, Any]:
         """An answer. Raises TerraceError where there is none."""
-        return self.read(self.path(program, rule))
+        return read_document(self.path(program, rule))
 
     def missing(self) -> list[tuple[str, Rule]]:
         """The questions without an answer, program by program."""

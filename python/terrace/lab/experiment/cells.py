@@ -86,13 +86,8 @@ class Answers:
 
     def get(self, cell: Cell) -> Answer:
         """Reads it. Raises TerraceError when it is not there, or not of this version."""
-        path = self.path(cell)
-        try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise TerraceError(f"{path} cannot be read ({error}): remove it and run again") from error
-        if content.pop("schema", None) != SCHEMA:
-            raise TerraceError(f"{path} is of another version: name another folder with --output")
+        content = read_document(self.path(cell))
+        content.pop("schema")
         for key in asdict(cell):
             content.pop(key, None)
         return Answer(**content)
@@ -113,6 +108,17 @@ def parse_shard(text: str) -> tuple[int, int]:
 def document(content: dict[str, Any]) -> str:
     """JSON that says which schema it has."""
     return json.dumps({"schema": SCHEMA, **content}, indent=1) + "\n"
+
+
+def read_document(path: Path) -> dict[str, Any]:
+    """Reads what document() made. Raises TerraceError where it is not there, or not of this version."""
+    try:
+        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise TerraceError(f"{path} cannot be read ({error}): remove it and run again") from error
+    if content.get("schema") != SCHEMA:
+        raise TerraceError(f"{path} is of another version: name another folder with --output")
+    return content
 
 
 def write_whole(path: Path, content: str | bytes) -> None:

@@ -25,6 +25,12 @@ def beyond_bandwidth(machine: _core.Machine) -> int:
     return _core.parse_size(rate.removesuffix("/s"))
 
 
+def link_bandwidth(machine: _core.Machine) -> str:
+    """Of the link, as the machine file has it: "12GB/s"."""
+    rate: str = _gpu(machine)["memory"][-1]["link_bandwidth"]
+    return rate
+
+
 def copy_bandwidth(machine: _core.Machine, run: Mapping[str, Any]) -> float:
     """Of a copy of all pages to the GPU's own memory, in bytes a second, as a run on the machine has it."""
     return page_bytes(machine) * len(run["page_accesses"]) / float(run["copy_seconds"])

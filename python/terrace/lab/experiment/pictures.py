@@ -80,10 +80,14 @@ def ranked(names: Sequence[str], values: Sequence[float], colours: Sequence[str]
 
 
 def lines(
-    positions: Sequence[str] | Sequence[float], series: Sequence[Series], axis: str, across: str = ""
+    positions: Sequence[str] | Sequence[float],
+    series: Sequence[Series],
+    axis: str,
+    across: str = "",
+    levels: Sequence[Level] = (),
 ) -> go.Figure:
     """A line for each series over named positions, or over numbers, which are to scale."""
-    figure = _figure(series, axis)
+    figure = _figure(series, axis, levels)
     if across:
         figure.update_xaxes(title=across)
     if not any(isinstance(position, str) for position in positions):

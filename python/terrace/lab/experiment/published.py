@@ -1,8 +1,11 @@
 """What the papers published, as far as their text says it: pictures without numbers in the text are left out.
 
 Unimem: Wu, Huang, Li, SC'17. Two-level memory: the poster of the two-level-memory study, SC'17. Times are relative
-to those with all data in fast memory.
+to those with all data in fast memory. Out of core: I. Reguly et al., "Beyond 16GB: out-of-core stencil
+computations", MCHPC 2017.
 """
+
+from dataclasses import dataclass
 
 # Section 2.2: class D, 16 ranks, 4 a node; slow memory alone, by program and machine.
 SLOW_ONLY = {("lu", "unimem-bw2"): 2.19, ("lu", "unimem-lat2"): 2.14}
@@ -48,3 +51,25 @@ STREAM = {
 # Poster, section III: LULESH's time with all in slow memory over that with all in fast memory, and with what its
 # developer chose.
 SPEEDUPS = {"two-level-sandy-bridge": (1.32, 1.03), "knl-7210-flat": (1.43, 1.01)}
+
+
+@dataclass(frozen=True)
+class OutOfCore:
+    """What the text of "Beyond 16GB" says of a program: sections 5.2 and 5.3."""
+
+    ddr4: float  # GB/s, all data in the KNL's DDR4
+    untiled: float  # GB/s at 48 GB, MCDRAM as a cache
+    slowdown: float  # the same, relative to small problems
+    tiled_loss: float  # of 48 GB over 6 GB, with tiles
+    tiled_gain: float  # at 48 GB, over no tiles
+    nvlink: float  # explicit memory management over the baseline in the P100's memory
+    pcie: float
+
+
+# SBLI's moves "can be completely hidden": as fast as in memory.
+OUT_OF_CORE = {
+    "cloverleaf2d": OutOfCore(50, 86, 0.36, 0.15, 2.2, 0.84, 0.48),
+    "cloverleaf3d": OutOfCore(50, 98, 0.45, 0.07, 1.7, 0.84, 0.68),
+    "taylor_green": OutOfCore(30, 50, 0.59, 0.07, 1.5, 1.0, 1.0),
+}
+UNIFIED_GAIN = 3.0  # tiled over untiled unified memory, at most

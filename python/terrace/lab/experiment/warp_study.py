@@ -5,21 +5,15 @@ The traces and the answers are in one folder, so that a run goes on where it sto
 
 from __future__ import annotations
 
-import json
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol
-
-import typer
 
 from terrace import _core
-from terrace.errors import TerraceError, WrongCallError
 from terrace.lab.experiment import made
-from terrace.lab.experiment.cells import SCHEMA, write_whole
-from terrace.lab.experiment.command import UNFINISHED
-from terrace.lab.experiment.page import Report
+from terrace.lab.experiment.cells import write_whole
+from terrace.lab.experiment.questions import chosen
 from terrace.lab.experiment.runner import Work, do_all
 from terrace.lab.workers import workers
 
@@ -42,16 +36,6 @@ class WarpStudy(ABC):
     def verdict(self, program: str) -> Path:
         """Of what its results were checked against."""
         return self.folder / "traces" / f"{program}.txt"
-
-    def read(self, path: Path) -> dict[str, Any]:
-        """An answer. Raises TerraceError where there is none."""
-        try:
-            content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise TerraceError(f"{path} cannot be read ({error}): remove it and run again") from error
-        if content.get("schema") != SCHEMA:
-            raise TerraceError(f"{path} is of another version: name another folder with --output")
-        return content
 
     @abstractmethod
     def machines(self) -> list[_core.Machine]:
@@ -97,46 +81,4 @@ def make_trace(study: WarpStudy, name: str) -> None:
 
 def chosen_programs(only: str | None) -> list[str]:
     """Those of --only, each once, or all. Raises WrongCallError for a name that there is not."""
-    known = [name for name, *_ in _core.gpu_programs()]
-    programs = known if only is None else list(dict.fromkeys(only.split(",")))
-    for name in programs:
-        if not name:
-            raise WrongCallError(f"--only {only}: --only has an empty name; there are {', '.join(known)}")
-        if name not in known:
-            raise WrongCallError(f"--only {name}: there are {', '.join(known)}")
-    return programs
-
-
-class Questions(Protocol):
-    """What has answers in a folder."""
-
-    def settle(self) -> None:
-        """Raises WrongCallError where the folder has answers that were made with something else."""
-
-    def count(self) -> int:
-        """Of all questions."""
-
-    def left(self) -> int:
-        """Of those without an answer."""
-
-    def run(self, jobs: int, seconds: float | None = None) -> bool:
-        """Answers what is missing; whether nothing is left."""
-
-
-def answer_and_report(
-    parts: Sequence[Questions], folder: Path, jobs: int, stop_after: float | None, report: Callable[[], Report]
-) -> None:
-    """Answers what is missing, part by part; writes the report where all is answered, else exits by UNFINISHED."""
-    end = None if stop_after is None else time.monotonic() + 60 * stop_after
-    for part in parts:
-        part.settle()
-    before = sum(part.left() for part in parts)
-    is_done = all(part.run(jobs, None if end is None else max(end - time.monotonic(), 0)) for part in parts)
-    left = sum(part.left() for part in parts)
-    count = sum(part.count() for part in parts)
-    print(f"{before - left} runs answered, {count - before} had been; {folder}")
-    if not is_done:
-        print(f"the time is up: {left} are left; the same command goes on")
-        raise typer.Exit(UNFINISHED)
-    report().write(folder)
-    print(f"tables and pictures: {folder}; report: {folder / 'report.html'}")
+    return chosen(only, [name for name, *_ in _core.gpu_programs()])

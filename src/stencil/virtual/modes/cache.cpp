@@ -28,7 +28,7 @@ class Cache final : public Mode {
     blocks_ += static_cast<std::size_t>(blocks);
     const auto bytes = static_cast<double>(about.bytes()) / static_cast<double>(blocks);
     reuse_.add_blocks(static_cast<std::size_t>(blocks), bytes);
-    is_changed_.resize(blocks_, false);
+    changed_.resize(blocks_, 0);
   }
 
   void run(std::span<const Loop> chain) override {
@@ -81,10 +81,11 @@ class Cache final : public Mode {
       const auto each = all / static_cast<double>(last - first + 1);
       for (auto b = first; b <= last; ++b) {
         const auto block = kept.first + static_cast<std::size_t>(b);
-        const auto lost = each * (1 - std::exp(-reuse_.access(block) / pair_.fast_bytes));
-        missed += lost;
-        if (is_changed_[block]) stored += lost;
-        if (writes(argument.access)) is_changed_[block] = true;
+        const auto share_lost = 1 - std::exp(-reuse_.access(block) / pair_.fast_bytes);
+        missed += each * share_lost;
+        stored += each * share_lost * changed_[block];
+        // What came again is as the slow memory has it.
+        changed_[block] = writes(argument.access) ? 1 : changed_[block] * (1 - share_lost);
       }
       bytes += times * all;
     }
@@ -102,7 +103,7 @@ class Cache final : public Mode {
   std::vector<Kept> kept_;
   std::size_t blocks_ = 0;
   Reuse reuse_;
-  std::vector<bool> is_changed_;
+  std::vector<double> changed_;  // share of a block that differs from the slow memory
 };
 
 class CacheVariant final : public ModeVariant {

@@ -24,10 +24,9 @@ class Slots final : public Mode {
                                      " has no room for a tile of " + std::to_string(chain.size()) + " loops");
     const OuterTiles tiles(chain, abouts_, length);
     // Stream 0 runs loops, 1 brings, 2 stores; each is free again at its time.
-    if (!is_fetched_)
-      upload_ = copy(std::max(run_, upload_), coming(tiles, 0, true), pair_.in_bandwidth);
-    else
-      counts_.bytes_in += coming(tiles, 0, true);
+    const auto first = coming(tiles, 0, true);
+    counts_.bytes_in += first;
+    if (!is_fetched_) upload_ = copy(std::max(run_, upload_), first, pair_.in_bandwidth);
     is_fetched_ = false;
     for (std::size_t t = 0; t < tiles.count(); ++t) {
       const auto is_last = t + 1 == tiles.count();

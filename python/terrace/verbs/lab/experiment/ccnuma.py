@@ -9,7 +9,8 @@ import typer
 
 from terrace.lab.experiment import ccnuma, ccnuma_iterations, ccnuma_links, ccnuma_page
 from terrace.lab.experiment.command import CORES, Jobs, Only, Output, StopAfter
-from terrace.lab.experiment.warp_study import FEW, answer_and_report, chosen_programs
+from terrace.lab.experiment.questions import answer_and_report
+from terrace.lab.experiment.warp_study import FEW, chosen_programs
 
 _EPILOG = """\b
 Traces of the programs' warps stay in the folder, up to 200 MB each; the same command goes on where it stopped.

@@ -1,0 +1,137 @@
+"""Ten times the fast memory, in the report of `terrace lab experiment out-of-core`: beyond the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from terrace import _core
+from terrace.lab.experiment.out_of_core import CHAINED, KNL, LINKS, PROGRAMS, SMALLEST, Question, Study
+from terrace.lab.experiment.out_of_core_figures import lost, over
+from terrace.lab.experiment.out_of_core_knl import TILED, cached
+from terrace.lab.experiment.out_of_core_links import CHAINS, MODES
+from terrace.lab.experiment.page import Picture, Section
+from terrace.lab.experiment.pictures import CYCLE, Series, bars
+from terrace.lab.experiment.tables import Row, Table
+
+WHERE = {"KNL": KNL, **LINKS}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A program on a machine, in chains of so many time steps (0: the program's)."""
+
+    program: str
+    where: str
+    chain: int = 0
+
+    @property
+    def title(self) -> str:
+        """In tables and pictures."""
+        about = PROGRAMS[self.program]
+        steps = self.chain or about.chain
+        return f"{about.title}, {steps} step{'s' if steps > 1 else ''}" if steps else about.title
+
+    @property
+    def modes(self) -> tuple[str, ...]:
+        """Those that are asked for: the cache without further steps, in the program's own chains."""
+        return (*MODES, TILED) if self.where == "KNL" and self.chain == 0 else MODES
+
+    def ask(self, how: str, size: int) -> Question:
+        """In one of the modes."""
+        if how == TILED:
+            return cached(self.program)[TILED](size)
+        return Question(self.program, WHERE[self.where], size, how, chain=self.chain)
+
+
+def cases(programs: Sequence[str]) -> list[Case]:
+    """All of them."""
+    return [
+        Case(program, where, 0 if chain == PROGRAMS[program].chain else chain)
+        for program in programs
+        for where in WHERE
+        for chain in (CHAINS if program == CHAINED else (0,))
+    ]
+
+
+def questions(programs: Sequence[str], sizes: Sequence[int]) -> list[Question]:
+    """At the largest size, in MODES twice for further steps, and what they are compared with."""
+    asked = []
+    for case in cases(programs):
+        asked.append(case.ask("flat-fast", SMALLEST))
+        asked += [case.ask(how, sizes[-1]) for how in case.modes]
+        asked += [replace(case.ask(how, sizes[-1]), runs=2) for how in MODES]
+    return asked
+
+
+def sections(study: Study) -> list[Section]:
+    """The section."""
+    size = study.sizes[-1]
+    of_all = [(case, how) for case in cases(study.programs) for how in case.modes]
+    table = Table("beyond", f"{size} GB of data", [_row(study, case, how, size) for case, how in of_all])
+    notes = [
+        f"{case.title}, {case.where}, {how}: {said}."
+        for case, how in of_all
+        if (said := study.refused(case.ask(how, size))) is not None
+    ]
+    knl = _core.Machine.read(KNL)
+    has = knl.capacities[knl.fastest_first(0)[-1]]
+    notes.append(
+        f"The KNL has {_core.format_size(has)} of DDR4; larger data are priced as if it had more. Copies to "
+        "MCDRAM and copies back have DDR4's bandwidth each, as links have it, though on the KNL both share it."
+    )
+    return [
+        Section(
+            "Beyond the paper: the largest size",
+            f"{size} GB of data, {size / 16:.0f} times the fast memory. The loss is one minus the bandwidth over "
+            "that of the smallest size, all in the fast memory. The other columns are of further steps, without "
+            "what comes before the first: overlap is the time of loops over all time; live data are what a chain "
+            "needs of the chain before, over all data, by what the slots bring.",
+            pictures=[_losses(study, table, where) for where in WHERE],
+            tables=[table],
+            notes=notes,
+        )
+    ]
+
+
+def _row(study: Study, case: Case, how: str, size: int) -> Row:
+    question = case.ask(how, size)
+    base = study.rate(case.ask("flat-fast", SMALLEST))
+    more = None if how == TILED else study.further(question)
+    slots = study.further(case.ask("slots", size))
+    row: Row = {
+        "program": case.title,
+        "machine": case.where,
+        "mode": how,
+        "GB/s": study.rate(question),
+        "loss_share": lost(over(study.rate(question), base)),
+        "further loss_share": None,
+        "overlap": None,
+        "GB in a step": None,
+        "GB out a step": None,
+        "live data_share": None,
+    }
+    if more is not None:
+        row["further loss_share"] = lost(over(study.further_rate(question), base))
+        row["overlap"] = more["loop_seconds"] / more["seconds"]
+        row["GB in a step"] = more["bytes_in"] / question.steps / 1e9
+        row["GB out a step"] = more["bytes_out"] / question.steps / 1e9
+    if slots is not None and how != TILED:
+        row["live data_share"] = slots["bytes_in"] / slots["chains"] / study.get(question)["dataset_bytes"]
+    return row
+
+
+def _losses(study: Study, table: Table, where: str) -> Picture:
+    programs = [case.title for case in cases(study.programs) if case.where == where]
+    modes = list(dict.fromkeys(how for case in cases(study.programs) if case.where == where for how in case.modes))
+    series = []
+    for number, how in enumerate(modes):
+        found = {
+            row["program"]: row["loss_share"]
+            for row in table.rows
+            if (row["machine"], row["mode"]) == (where, how)
+        }
+        values = [100 * share if isinstance(share := found.get(name), float) else None for name in programs]
+        series.append(Series(how, values, CYCLE[number]))
+    title = f"Loss against data in the fast memory, {where}"
+    return Picture(f"{table.name}-{where.lower()}", title, bars(programs, series, "loss, %"))

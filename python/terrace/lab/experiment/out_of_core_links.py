@@ -1,0 +1,177 @@
+"""Figures 7 to 10 in the report of `terrace lab experiment out-of-core`: tiles that come over a GPU's link."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+
+from terrace.lab.experiment.out_of_core import (
+    CHAINED,
+    LARGEST_IN_MEMORY,
+    LINKS,
+    PROGRAMS,
+    PUBLISHED_SIZE,
+    SMALLEST,
+    Question,
+    Study,
+)
+from terrace.lab.experiment.out_of_core_figures import RATE, beside, by_size, drawn, over
+from terrace.lab.experiment.page import Section
+from terrace.lab.experiment.pictures import Level
+from terrace.lab.experiment.published import OUT_OF_CORE
+from terrace.lab.experiment.tables import Row, Table
+
+BASELINE = "in memory"
+MODES = ("slots", "streamed")
+FIGURES = {"cloverleaf2d": "8", "cloverleaf3d": "9"}  # with the optimisations on and off
+CHAINS = (1, 2, 3)  # time steps
+Column = Callable[[int], Question | None]
+
+
+def ask(program: str, link: str, how: str, size: int) -> Question:
+    """A program on the GPU with that link, all optimisations on."""
+    return Question(program, LINKS[link], size, how)
+
+
+def mode(program: str, link: str, how: str) -> Callable[[int], Question]:
+    """The same at any size."""
+    return partial(ask, program, link, how)
+
+
+def baseline(program: str, link: str, size: int) -> Question | None:
+    """All data in the GPU's memory, while they fit."""
+    return ask(program, link, "flat-fast", size) if size <= LARGEST_IN_MEMORY else None
+
+
+def in_memory(study: Study, program: str, link: str) -> float:
+    """The rate that others are compared with, in GB/s."""
+    return study.rate(ask(program, link, "flat-fast", SMALLEST)) or 0.0
+
+
+def scaling(program: str) -> dict[str, Column]:
+    """Figure 7."""
+    columns: dict[str, Column] = {f"{BASELINE}, {link}": partial(baseline, program, link) for link in LINKS}
+    for how in MODES:
+        columns.update({f"{how}, {link}": mode(program, link, how) for link in LINKS})
+    return columns
+
+
+def _changed(question: Callable[[int], Question], cyclic: bool, prefetched: bool) -> Column:
+    return lambda size: replace(question(size), cyclic=cyclic, prefetched=prefetched)
+
+
+def optimisations(program: str) -> dict[str, Column]:
+    """Figures 8 and 9."""
+    columns: dict[str, Column] = {}
+    for link in LINKS:
+        slots = mode(program, link, "slots")
+        columns[f"{link}, prefetch, cyclic"] = slots
+        columns[f"{link}, no prefetch, cyclic"] = _changed(slots, True, False)
+        columns[f"{link}, no prefetch, not cyclic"] = _changed(slots, False, False)
+    columns.update({f"{link}, streamed": mode(program, link, "streamed") for link in LINKS})
+    return columns
+
+
+def _of_chain(question: Callable[[int], Question], chain: int) -> Column:
+    return lambda size: replace(question(size), chain=0 if chain == PROGRAMS[CHAINED].chain else chain)
+
+
+def chains(how: str) -> dict[str, Column]:
+    """Figure 10."""
+    return {
+        f"{link}, {chain} step{'s' if chain > 1 else ''}": _of_chain(mode(CHAINED, link, how), chain)
+        for link in LINKS
+        for chain in CHAINS
+    }
+
+
+def asked(program: str) -> Sequence[dict[str, Column]]:
+    """All columns of a program's figures."""
+    columns = [scaling(program)]
+    if program in FIGURES:
+        columns.append(optimisations(program))
+    if program == CHAINED:
+        columns += [chains(how) for how in MODES]
+    return columns
+
+
+def sections(study: Study) -> list[Section]:
+    """Figure 7 for each program, then what the optimisations bring, then chains."""
+    shown = [_scaling(study, program) for program in study.programs]
+    shown += [_optimisations(study, program) for program in study.programs if program in FIGURES]
+    return shown + ([_chains(study)] if CHAINED in study.programs else [])
+
+
+def _scaling(study: Study, program: str) -> Section:
+    about, said = PROGRAMS[program], OUT_OF_CORE[program]
+    title = f"Figure 7: {about.title} on the P100"
+    table = Table(f"figure-7-{program}", f"{title}, {RATE}", by_size(study, scaling(program), study.rate))
+    is_level = said.nvlink == said.pcie
+    levels = [Level(about.gpu * said.nvlink, "published" if is_level else "published, NVLink")]
+    levels += [] if is_level else [Level(about.gpu * said.pcie, "published, PCIe")]
+    of = f", in chains of {about.chain} time steps" if about.chain else ""
+    return Section(
+        title,
+        "All data in the GPU's memory while they fit; three slots, as published; and Terrace's own stream of "
+        f"chunks{of}. In the GPU's memory the program's loops reach {about.gpu} GB/s: published, an input. Dashed "
+        f"is the published share of that: {said.nvlink:.0%} over NVLink, {said.pcie:.0%} over PCIe; the text does "
+        "not say at which size.",
+        pictures=[drawn(table, RATE, levels)],
+        tables=[table],
+    )
+
+
+def _optimisations(study: Study, program: str) -> Section:
+    figure, title = FIGURES[program], PROGRAMS[program].title
+    rows = by_size(study, optimisations(program), study.rate)
+    table = Table(f"figure-{figure}", f"What prefetching and cyclic chains bring, {title}, {RATE}", rows)
+    return Section(
+        f"Figure {figure}: optimisations, {title}",
+        "Three slots. Prefetch: the next chain's first tile comes while the last one of this chain runs. Cyclic: "
+        "what a chain writes before it reads it is not stored. Streamed, with both, is beside them.",
+        pictures=[drawn(table, RATE)],
+        tables=[table],
+    )
+
+
+def _chains(study: Study) -> Section:
+    tables = [
+        Table(
+            f"figure-10-{how}",
+            f"Time steps in a chain, {PROGRAMS[CHAINED].title}, {how}, {RATE}",
+            by_size(study, chains(how), study.rate),
+        )
+        for how in MODES
+    ]
+    refused = dict.fromkeys(
+        f"{one.size} GB, {one.chain or one.about.chain} steps: {said}."
+        for how in MODES
+        for ask_at in chains(how).values()
+        for size in study.sizes
+        if (one := ask_at(size)) is not None and (said := study.refused(one)) is not None
+    )
+    return Section(
+        f"Figure 10: time steps in a chain, {PROGRAMS[CHAINED].title}",
+        "No step waits for a number, so that any number of time steps may be one chain. Longer chains use data "
+        "more often while they are there, and their tiles overlap more.",
+        pictures=[drawn(table, RATE) for table in tables],
+        tables=tables,
+        notes=list(refused),
+    )
+
+
+def published(study: Study) -> list[Row]:
+    """What the text states, ours beside it."""
+    rows: list[Row] = []
+    for program in study.programs:
+        said, about = OUT_OF_CORE[program], PROGRAMS[program]
+        for link, share in (("NVLink", said.nvlink), ("PCIe", said.pcie)):
+            base = in_memory(study, program, link)
+            rows.append(beside("7", about.title, f"baseline, {link} (an input)", base, about.gpu))
+            for how in MODES:
+                ours = over(study.rate(ask(program, link, how, PUBLISHED_SIZE)), base)
+                rows.append(
+                    beside("7", about.title, f"{how}, {link}, 48 GB, of the baseline", ours, share, "share")
+                )
+    return rows

@@ -1,0 +1,114 @@
+"""Figure 11 in the report of `terrace lab experiment out-of-core`: unified memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from terrace.lab.experiment.out_of_core import CHAINED, LARGEST_IN_MEMORY, LINKS, PROGRAMS, Question, Study
+from terrace.lab.experiment.out_of_core_figures import RATE, Asked, beside, by_size, drawn, over
+from terrace.lab.experiment.out_of_core_links import mode
+from terrace.lab.experiment.page import Section
+from terrace.lab.experiment.published import UNIFIED_GAIN
+from terrace.lab.experiment.tables import Row, Table
+
+WAYS = {"untiled": (False, False), "tiled": (True, False), "tiled, prefetched": (True, True)}
+LONG_CHAIN = 5  # time steps, as in the paper's figure
+
+
+def way(program: str, link: str, name: str, chain: int = 0) -> Callable[[int], Question]:
+    """A program with unified memory at any size, in chains of so many steps (0: the program's)."""
+    tiled, prefetched = WAYS[name]
+
+    def ask(size: int) -> Question:
+        return Question(program, LINKS[link], size, "unified", tiled, prefetched=prefetched, chain=chain)
+
+    return ask
+
+
+def asked(program: str, chain: int = 0) -> Asked:
+    """The three ways over both links."""
+    return {f"{link}, {name}": way(program, link, name, chain) for link in LINKS for name in WAYS}
+
+
+def chains(program: str) -> tuple[int, ...]:
+    """What figures there are of a program, by time steps in a chain."""
+    return (LONG_CHAIN, 0) if program == CHAINED else (0,)
+
+
+def sections(study: Study) -> list[Section]:
+    """A figure for each program."""
+    return [_figure(study, program) for program in study.programs]
+
+
+def _figure(study: Study, program: str) -> Section:
+    title = f"Figure 11: unified memory, {PROGRAMS[program].title}"
+    further, whole = [], []
+    for chain in chains(program):
+        steps = chain or PROGRAMS[program].chain
+        of, at = (f", chains of {steps} steps", f"-chain-{steps}") if steps else ("", "")
+        name = f"figure-11-{program}{at}"
+        columns = asked(program, chain)
+        rows = by_size(study, columns, study.further_rate)
+        further.append(Table(name, f"{title}{of}, further steps, {RATE}", rows))
+        rows = by_size(study, columns, study.rate)
+        whole.append(Table(f"{name}-whole", f"{title}{of}, with what comes before the first step, {RATE}", rows))
+    longer = ", in chains of five time steps as in the paper, and of three" if program == CHAINED else ""
+    return Section(
+        title,
+        f"Pages come into the GPU's memory when a loop touches them{longer}. Prefetched: a tile's pages are asked "
+        "for while the tile before runs. Pictures have further steps: data that fit are there already.",
+        pictures=[drawn(table, RATE) for table in further],
+        tables=[*further, *whole],
+        notes=_without_room(study, program),
+    )
+
+
+def _without_room(study: Study, program: str) -> list[str]:
+    """Where chains have one tile though their data do not fit."""
+    said = []
+    for chain in chains(program):
+        ask = way(program, next(iter(LINKS)), "tiled", chain)
+        large = [size for size in study.sizes if size > LARGEST_IN_MEMORY]
+        found = [size for size in large if (more := study.further(ask(size))) and more["tiles"] == more["chains"]]
+        if found:
+            sizes = ", ".join(str(size) for size in found)
+            steps = chain or PROGRAMS[program].chain
+            said.append(
+                f"No tile has room in chains of {steps} steps at {sizes} GB: these are priced without tiles."
+            )
+    return said
+
+
+def questions(program: str, sizes: list[int]) -> list[Question]:
+    """Each twice, for what further steps take."""
+    return [
+        replace(ask(size), runs=runs)
+        for chain in chains(program)
+        for link in LINKS
+        for name in WAYS
+        for ask in (way(program, link, name, chain),)
+        for size in sizes
+        for runs in (1, 2)
+    ]
+
+
+def published(study: Study) -> list[Row]:
+    """What the text states, ours beside it."""
+    rows: list[Row] = []
+    for program in study.programs:
+        title = PROGRAMS[program].title
+        largest = max(size for size in study.sizes if size <= LARGEST_IN_MEMORY)
+        for link in LINKS:
+            untiled, tiled = (way(program, link, name) for name in ("untiled", "tiled"))
+            base = study.rate(mode(program, link, "flat-fast")(largest))
+            share = over(study.further_rate(untiled(largest)), base)
+            rows.append(beside("11", title, f"untiled, {link}, {largest} GB, of the baseline", share, 1, "share"))
+            gains = [
+                gain
+                for size in study.sizes
+                if (gain := over(study.further_rate(tiled(size)), study.further_rate(untiled(size)))) is not None
+            ]
+            most = max(gains, default=None)
+            rows.append(beside("11", title, f"tiled over untiled, {link}, at most", most, UNIFIED_GAIN, "times"))
+    return rows

@@ -1,0 +1,39 @@
+"""`terrace lab experiment out-of-core`: stencil programs on more data than the fast memory holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from terrace.lab.experiment import out_of_core, out_of_core_page
+from terrace.lab.experiment.command import CORES, Jobs, Only, Output, StopAfter
+from terrace.lab.experiment.questions import answer_and_report, chosen
+
+_EPILOG = """\b
+No kernel runs, and no data is there; the same command goes on where it stopped.
+\b
+Examples:
+  terrace lab experiment out-of-core --output out/out-of-core
+  terrace lab experiment out-of-core --small
+  terrace lab experiment out-of-core --only cloverleaf2d,taylor_green
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command to `terrace lab experiment`."""
+    app.command("out-of-core", epilog=_EPILOG)(out_of_core_verb)
+
+
+def out_of_core_verb(
+    output: Output = None,
+    small: Annotated[bool, typer.Option("--small", help="Two sizes: 6 and 48 GB.")] = False,
+    only: Only = None,
+    jobs: Jobs = CORES,
+    stop_after: StopAfter = None,
+) -> None:
+    """Stencil programs on more data than the fast memory holds: a cache, slots, streams, unified memory."""
+    programs = chosen(only, list(out_of_core.PROGRAMS))
+    study = out_of_core_page.open_study(output or Path("out/out-of-core"), programs, small)
+    answer_and_report([study], study.folder, jobs, stop_after, lambda: out_of_core_page.report(study))

@@ -1,0 +1,295 @@
+"""`terrace lab experiment out-of-core`, small: its questions, its report, going on where it stopped, refusals."""
+
+import csv
+import json
+import re
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+from conftest import charts_of
+from terrace import _core
+from terrace.lab.experiment import made, out_of_core, out_of_core_beyond, out_of_core_knl, out_of_core_page
+from terrace.lab.experiment.out_of_core import KNL, LINKS, PROGRAMS, Question
+from terrace.lab.experiment.published import OUT_OF_CORE
+
+GPU = LINKS["PCIe"]
+
+
+def run(folder, *words):
+    line = [sys.executable, "-P", "-m", "terrace", "lab", "experiment", "out-of-core"]
+    line += ["-o", str(folder), "-j", "2", *words]
+    return subprocess.run(line, capture_output=True, text=True, timeout=900)
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("out-of-core")
+    done = run(folder, "--small")
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def study(small):
+    return out_of_core_page.open_study(small, list(PROGRAMS), True)
+
+
+def rows(folder, table):
+    with (folder / f"{table}.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
+def test_every_figure_is_there(small):
+    page = (small / "report.html").read_text()
+    titles = re.findall("<h2>(.*?)</h2>", page)
+    assert [title.partition(":")[0] for title in titles] == [
+        "Ours beside the published values",
+        *(f"Figure {number}" for number in (3, 4, 5, 6, 7, 7, 7, 8, 9, 10, 11, 11, 11)),
+        "Beyond the paper",
+    ]
+    charts = charts_of(page)
+    assert set(charts) == {
+        *(
+            "figure-3",
+            "figure-4",
+            "figure-5",
+            "figure-6",
+            "figure-8",
+            "figure-9",
+            "beyond-knl",
+            "beyond-pcie",
+            "beyond-nvlink",
+        ),
+        *(f"figure-7-{name}" for name in PROGRAMS),
+        *("figure-10-slots", "figure-10-streamed", "figure-11-cloverleaf2d", "figure-11-cloverleaf3d"),
+        *("figure-11-taylor_green-chain-3", "figure-11-taylor_green-chain-5"),
+    }
+    for name in [*(name for name in charts if not name.startswith("beyond")), "beyond", "published"]:
+        assert len(json.loads((small / f"{name}.json").read_text())["rows"]) == len(rows(small, name)) > 1
+
+
+def test_pictures_can_be_read(small):
+    found = charts_of((small / "report.html").read_text())
+    for name, chart in found.items():
+        layout = chart["layout"]
+        assert layout["xaxis"]["automargin"], name
+        assert layout["yaxis"]["title"]["text"].endswith(("GB/s", "%")), name
+        assert layout["yaxis"]["rangemode"] == "tozero", name
+        for trace in chart["data"]:
+            assert "_" not in trace["name"], name
+            assert any(value is not None for value in trace["y"]), (name, trace["name"])
+        if name.startswith("beyond"):
+            continue
+        assert layout["xaxis"]["title"]["text"] == "data, GB"
+        # Sizes as they are, to a decimal.
+        sizes = [f"{float(row['data, GB']):.1f}" for row in rows(small, name)]
+        assert all(trace["x"] == sizes for trace in chart["data"]), name
+    traces = {trace["name"]: trace for trace in found["figure-3"]["data"]}
+    assert traces["published cache, untiled"]["y"] == [None, 86]
+    assert traces["published cache, untiled"]["marker"]["symbol"] == "diamond-open"
+    for name in ("flat DDR4", "cache, untiled", "cache, tiled"):
+        assert traces[f"published {name}"]["marker"]["color"] == traces[name]["line"]["color"]
+    levels = [note["text"] for note in found["figure-7-cloverleaf2d"]["layout"]["annotations"]]
+    assert levels == ["published, NVLink", "published, PCIe"]
+    heights = [line["y0"] for line in found["figure-7-cloverleaf2d"]["layout"]["shapes"]]
+    assert heights == pytest.approx([0.84 * 470, 0.48 * 470])
+
+
+def test_published_numbers_stand_beside_ours(small, study):
+    by_what = {(row["program"], row["what"]): row for row in rows(small, "published")}
+    for program, said in OUT_OF_CORE.items():
+        title = PROGRAMS[program].title
+
+        def of(what, title=title):
+            row = by_what[title, what]
+            return float(row["ours"]), float(row["published"])
+
+        assert of("flat MCDRAM (an input)") == pytest.approx((PROGRAMS[program].knl,) * 2)
+        # DDR4 by STREAM, 60.8 GB/s.
+        assert of("flat DDR4") == pytest.approx((min(PROGRAMS[program].knl, 60.8), said.ddr4))
+        ways = out_of_core_knl.cached(program)
+        untiled, tiled = (study.rate(ways[name](48)) for name in ("cache, untiled", "cache, tiled"))
+        assert of("cache, untiled, 48 GB") == pytest.approx((untiled, said.untiled))
+        assert of("cache, 48 GB, tiled over untiled") == pytest.approx((tiled / untiled, said.tiled_gain))
+        lost = 1 - tiled / study.rate(ways["cache, tiled"](6))
+        assert of("cache, tiled, loss of 48 GB over 6 GB") == pytest.approx((lost, said.tiled_loss))
+        base, slots = (
+            study.rate(Question(program, GPU, *of_size)) for of_size in ((6, "flat-fast"), (48, "slots"))
+        )
+        assert of("slots, PCIe, 48 GB, of the baseline") == pytest.approx((slots / base, said.pcie))
+        assert of("baseline, PCIe (an input)") == pytest.approx((base, PROGRAMS[program].gpu))
+        # Data that fit are there after the first steps.
+        assert of("untiled, PCIe, 6 GB, of the baseline") == pytest.approx((1, 1), abs=1e-3)
+    # The text's order of the two is the other way round; its 4.8 and 4 times DDR4's 50 GB/s are not.
+    assert (PROGRAMS["cloverleaf2d"].knl, PROGRAMS["cloverleaf3d"].knl) == (4.8 * 50, 4 * 50)
+
+
+def test_tables_say_what_the_answers_say(small, study):
+    def rate(*words, runs=(1,), **how):
+        question = Question(*words, **how)
+        one, *other = [study.get(replace(question, runs=number)) for number in runs]
+        seconds, accesses = one["seconds"], one["accesses"]
+        if other:
+            seconds, accesses = other[0]["seconds"] - seconds, other[0]["accesses"] - accesses
+        return pytest.approx(accesses / seconds / 1e9)
+
+    for at, size in enumerate((6, 48)):
+        knl = rows(small, "figure-5")[at]
+        assert float(knl["cache, untiled"]) == rate("cloverleaf3d", KNL, size, "cache", tiled=False)
+        assert float(knl["flat DDR4"]) == rate("cloverleaf3d", KNL, size, "flat-slow", tiled=False)
+        hits = rows(small, "figure-4")[at]
+        tiled = study.get(Question("cloverleaf2d", KNL, size, "cache"))
+        assert float(hits["cache, tiled"]) == pytest.approx(tiled["hits"] / tiled["accesses"])
+        assert float(hits["data, GB"]) == pytest.approx(tiled["dataset_bytes"] / 1e9)
+        brought = rows(small, "figure-8")[at]
+        unaided = {"cyclic": False, "prefetched": False}
+        assert float(brought["PCIe, no prefetch, not cyclic"]) == rate(
+            "cloverleaf2d", GPU, size, "slots", **unaided
+        )
+        assert float(brought["PCIe, streamed"]) == rate("cloverleaf2d", GPU, size, "streamed")
+        chains = rows(small, "figure-10-slots")[at]
+        assert float(chains["NVLink, 1 step"]) == rate("taylor_green", LINKS["NVLink"], size, "slots", chain=1)
+        assert float(chains["NVLink, 3 steps"]) == rate("taylor_green", LINKS["NVLink"], size, "slots")
+        ways = {"tiled": False, "prefetched": False}
+        unified = "taylor_green", GPU, size, "unified"
+        long, whole = (rows(small, f"figure-11-taylor_green-chain-5{end}")[at] for end in ("", "-whole"))
+        assert float(long["PCIe, untiled"]) == rate(*unified, runs=(1, 2), chain=5, **ways)
+        assert float(whole["PCIe, untiled"]) == rate(*unified, chain=5, **ways)
+    assert rows(small, "figure-3")[1]["flat MCDRAM"] == ""
+
+
+def test_the_largest_size_by_its_answers(small, study):
+    found = {(row["program"], row["machine"], row["mode"]): row for row in rows(small, "beyond")}
+    assert len(found) == (1 + 1 + 3) * 3 * 2 + 3
+    question = Question("taylor_green", GPU, 48, "slots", chain=2)
+    row = found["SBLI, 2 steps", "PCIe", "slots"]
+    once, twice = study.get(question), study.get(replace(question, runs=2))
+    base = study.rate(Question("taylor_green", GPU, 6, "flat-fast", chain=2))
+    assert float(row["loss_share"]) == pytest.approx(1 - once["accesses"] / once["seconds"] / 1e9 / base)
+    more = {count: twice[count] - once[count] for count in out_of_core.COUNTS}
+    assert float(row["overlap"]) == pytest.approx(more["loop_seconds"] / more["seconds"])
+    assert float(row["GB in a step"]) == pytest.approx(more["bytes_in"] / 12 / 1e9)
+    # Of 29 datasets a chain needs the 5 conserved quantities, and the 5 of the time scheme's register.
+    assert float(row["live data_share"]) == pytest.approx(10 / 29, abs=0.01)
+    assert found["SBLI, 3 steps", "KNL", "cache, tiled"]["overlap"] == ""
+
+
+def test_laws(study):
+    for question in study.questions:
+        found = study.get(question)
+        assert found["loop_seconds"] <= found["seconds"] * (1 + 1e-9), question
+        assert found["accesses"] / found["bandwidth"] <= found["loop_seconds"] * (1 + 1e-9), question
+        # Loops access the same bytes, whoever moves them.
+        chain = question.chain or question.about.chain
+        other = Question(question.program, KNL, question.size, "flat-slow", False)
+        if chain == question.about.chain and question.runs == 1:
+            assert found["accesses"] == pytest.approx(study.get(other)["accesses"]), question
+        # Each way has no more than the link's bandwidth: 12 GB/s (machines/p100-pcie.toml).
+        if question.machine == GPU and question.how == "slots":
+            assert max(found["bytes_in"], found["bytes_out"]) / 12e9 <= found["seconds"] * (1 + 1e-9), question
+            unaided = replace(question, cyclic=False, prefetched=False)
+            if question.cyclic and question.prefetched and unaided in study.questions:
+                plain = study.get(unaided)
+                assert plain["bytes_in"] == found["bytes_in"]
+                assert plain["bytes_out"] > found["bytes_out"]
+                assert plain["seconds"] > found["seconds"]
+
+
+def test_a_cache_stores_what_was_written_and_no_more():
+    # Three datasets, each many times the cache: what is accessed has to come, and what was written leaves once.
+    # Two loops before the first iteration write, and each iteration; what the last one wrote stays.
+    cells, iterations = 20000, 20
+    arguments = {"cells": str(cells), "iterations": str(iterations)}
+    found = _core.price_stencil(
+        "jacobi", arguments, _core.Machine.read(KNL), how="cache", tiled=False, memory=1 << 24
+    )
+    one = 8 * cells**2
+    assert found["accesses"] == pytest.approx((2 + 3 * iterations) * one)
+    assert found["bytes_in"] == pytest.approx(found["accesses"])
+    assert found["bytes_out"] == pytest.approx((2 + iterations - 1) * one)
+
+
+def test_it_goes_on_where_it_stopped(small, study):
+    removed = study.path(Question("taylor_green", GPU, 48, "streamed"))
+    before = json.loads(removed.read_text())
+    kept = {path: path.stat().st_mtime_ns for path in small.glob("answers/**/*.json") if path != removed}
+    removed.unlink()
+    done = run(small, "--small")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(f"1 runs answered, {study.count() - 1} had been")
+    assert json.loads(removed.read_text()) == before
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept
+
+
+def test_time_that_is_up_is_said(tmp_path):
+    done = run(tmp_path, "--small", "--stop-after", "0")
+    assert done.returncode == 3
+    assert "the same command goes on" in done.stdout
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_folders_of_something_else_are_refused(tmp_path):
+    words = ("--small", "--only", "taylor_green", "--stop-after", "0")
+    assert run(tmp_path, *words).returncode == 3
+    path = tmp_path / "made.json"
+    kept = path.read_text()
+    assert set(json.loads(kept)["machines"]) == set(out_of_core.MACHINES)
+    for text, what in (
+        (kept.replace(made.version(), "0.0.9, commit 0123456789ab"), "Terrace (0.0.9, commit 0123456789ab)"),
+        (kept.replace(made.machine_hash(_core.Machine.read(KNL)), "0" * 12), KNL),
+    ):
+        path.write_text(text)
+        done = run(tmp_path, *words)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+        assert f"{tmp_path} was made with another {what}: name another folder with --output" in done.stderr
+
+
+def test_programs_that_there_are_not(tmp_path):
+    done = run(tmp_path, "--only", "cloverleaf")
+    assert done.returncode == 2
+    assert "--only cloverleaf: there are cloverleaf2d, cloverleaf3d, taylor_green" in done.stderr
+
+
+def test_a_chain_that_has_no_room_is_an_answer(tmp_path):
+    question = Question("taylor_green", GPU, 160, "slots")
+    study = out_of_core.Study(tmp_path, ["taylor_green"], [160], [question])
+    out_of_core.answer(study.path(question), question)
+    assert study.left() == 0
+    assert study.refused(question) == "a third of 16GiB has no room for a tile of 216 loops"
+    assert study.rate(question) is None
+    # Anything else that is refused is an error of the question.
+    with pytest.raises(_core.InvalidError, match="the datasets do not fit into hbm"):
+        out_of_core.answer(tmp_path / "x.json", replace(question, how="flat-fast"))
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_data_have_the_wanted_size(tmp_path, program):
+    for size in out_of_core.SIZES:
+        question = Question(program, KNL, size, "flat-slow")
+        out_of_core.answer(tmp_path / "x.json", question)
+        found = json.loads((tmp_path / "x.json").read_text())
+        assert found["dataset_bytes"] == pytest.approx(size * 1e9, rel=0.02)
+        if size <= out_of_core.LARGEST_IN_MEMORY:
+            assert found["dataset_bytes"] < found["fast_bytes"]
+
+
+def test_runs_have_whole_chains():
+    for program, chain, runs, steps in (
+        ("cloverleaf2d", 0, 1, 10),
+        ("cloverleaf3d", 0, 2, 20),
+        ("taylor_green", 0, 1, 12),
+        ("taylor_green", 5, 1, 15),
+        ("taylor_green", 5, 2, 30),
+    ):
+        question = Question(program, GPU, 6, "slots", chain=chain, runs=runs)
+        assert question.steps == steps
+        assert question.arguments["steps"] == str(steps)
+    names = {one.name for one in out_of_core_page.open_study("", ["taylor_green"], False).questions}
+    assert "160GB-unified-not-tiled-not-prefetched-chain-5-runs-2" in names
+    assert [case.title for case in out_of_core_beyond.cases(["taylor_green"])][:3] == [
+        "SBLI, 1 step",
+        "SBLI, 2 steps",
+        "SBLI, 3 steps",
+    ]

@@ -62,15 +62,15 @@ def _times(factor: float, value: Value) -> float | None:
     return factor * value if isinstance(value, float | int) else None
 
 
-def beside(figure: str, program: str, what: str, ours: float | None, published: float, unit: str = "GB/s") -> Row:
-    """A row of the table of all that the text states."""
+def beside(figure: str, program: str, what: str, ours: float | None, published: float | None, unit: str) -> Row:
+    """A row of the table of all that the text states; with nothing published, it is of a mode of ours."""
     return {
         "figure": figure,
         "program": program,
         "what": what,
         "unit": unit,
         "ours": ours,
-        "published": float(published),
+        "published": None if published is None else float(published),
     }
 
 

@@ -168,10 +168,11 @@ def published(study: Study) -> list[Row]:
         said, about = OUT_OF_CORE[program], PROGRAMS[program]
         for link, share in (("NVLink", said.nvlink), ("PCIe", said.pcie)):
             base = in_memory(study, program, link)
-            rows.append(beside("7", about.title, f"baseline, {link} (an input)", base, about.gpu))
+            rows.append(beside("7", about.title, f"baseline, {link} (an input)", base, about.gpu, "GB/s"))
             for how in MODES:
                 ours = over(study.rate(ask(program, link, how, PUBLISHED_SIZE)), base)
+                theirs = share if how == "slots" else None
                 rows.append(
-                    beside("7", about.title, f"{how}, {link}, 48 GB, of the baseline", ours, share, "share")
+                    beside("7", about.title, f"{how}, {link}, 48 GB, of the baseline", ours, theirs, "share")
                 )
     return rows

@@ -3,7 +3,7 @@
 #include <array>
 #include <cmath>
 
-#include "workloads/stencils/cloverleaf/hydro.hpp"
+#include "workloads/stencils/cloverleaf/cloverleaf_program.hpp"
 #include "workloads/stencils/program.hpp"
 
 namespace terrace::stencil::programs {
@@ -204,36 +204,12 @@ class Hydro2d final : public Hydro<k_dims> {
   }
 };
 
-class Cloverleaf2d final : public StencilProgram {
- public:
-  [[nodiscard]] std::string_view name() const override { return "cloverleaf2d"; }
-  [[nodiscard]] std::string_view title() const override {
-    return "compressible Euler equations, CloverLeaf in 2D";
-  }
-  [[nodiscard]] std::string_view source() const override {
-    return "A. Mallinson et al., CloverLeaf: Preparing Hydrodynamics Codes for Exascale, CUG 2013";
-  }
-  [[nodiscard]] std::string_view arguments() const override {
-    static const auto text =
-        std::string(
-            "  problem=NAME  published problem, tp1 to tp5, default tp1\n"
-            "  cells=NxM     instead of the problem's\n"
-            "  steps=N       instead of the problem's end\n"
-            "  summary=N     steps between field summaries, default 10; 0: only at the end\n") +
-        std::string(Checkpointing::k_arguments);
-    return text;
-  }
-  [[nodiscard]] std::vector<Result> run(Context& context, Arguments& arguments) const override {
-    Checkpointing checkpoints(context, arguments);
-    Hydro2d hydro(context, make_problem(arguments, k_dims, k_decks, k_finer, k_safety));
-    return hydro.run(k_loops, checkpoints);
-  }
-};
-
 }  // namespace
 
 const StencilProgram& cloverleaf2d_program() {
-  static const Cloverleaf2d program;
+  static const CloverleafProgram<Hydro2d> program({"cloverleaf2d",
+                                                   "compressible Euler equations, CloverLeaf in 2D", "NxM", k_dims,
+                                                   k_decks, k_finer, k_safety, k_loops});
   return program;
 }
 

@@ -27,6 +27,10 @@ struct DatasetAbout {
   [[nodiscard]] std::size_t bytes() const {
     return static_cast<std::size_t>(plane) * static_cast<std::size_t>(range.length(2)) * element;
   }
+  // In which one piece comes after the other in memory: rows, or planes.
+  [[nodiscard]] std::size_t slow_dimension() const {
+    return range.length(2) > 1 ? 2 : range.length(1) > 1 ? 1 : 0;
+  }
   // Of a point, from the first element.
   [[nodiscard]] std::ptrdiff_t offset(const Point& point) const {
     return ((point[0] - range.begin[0]) + (point[1] - range.begin[1]) * row +

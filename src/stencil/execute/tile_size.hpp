@@ -37,7 +37,6 @@ class TileTuner {
     TileSize tried{};
     double best_seconds = 0;
     std::vector<TileSize> left;  // to try
-    bool improved = false;
   };
   std::map<std::uint64_t, Kind> kinds_;
 };

@@ -9,6 +9,7 @@
 #include "stencil/execute/in_memory.hpp"
 #include "stencil/execute/tile_runner.hpp"
 #include "stencil/execute/tile_size.hpp"
+#include "stencil/plan/chain_use.hpp"
 #include "stencil/stream/chain_book.hpp"
 #include "stencil/stream/file_stream.hpp"
 
@@ -62,7 +63,7 @@ class Streamed final : public Executor {
     for (std::size_t s = 0; s < way->stream->steps.size(); ++s) {
       stream_.wait_for(s);
       const auto& step = way->stream->steps[s];
-      run_tiles(*way->tiles, all, team_, dims(chain) - 1, step.first_tile, step.last_tile);
+      run_tiles(*way->tiles, all, team_, outer_dimension(chain), step.first_tile, step.last_tile);
       stream_.end_step(s);
     }
     statistics_.tiles += way->tiles->count();
@@ -88,7 +89,7 @@ class Streamed final : public Executor {
     auto size = given_;
     if (size == TileSize{}) size = model_size(chain, bytes_of_point(chain, abouts_), own_cache());
     // The outermost dimension is cut in any case.
-    const auto outer = dims(chain) - 1;
+    const auto outer = outer_dimension(chain);
     if (size[outer] == 0) size[outer] = k_default_tile;
     std::array<bool, k_most_dims> reversed{};
     reversed[outer] = outer > 0 && is_reversed;
@@ -108,14 +109,6 @@ class Streamed final : public Executor {
                                    std::to_string(chain.size()) + " loops, whose tiles need " +
                                    format(Bytes{needed}) +
                                    ": give more, or make chains shorter by Context::run()");
-  }
-
-  static std::size_t dims(std::span<const Loop> chain) {
-    std::size_t found = 1;
-    for (const auto& loop : chain)
-      for (std::size_t d = 1; d < k_most_dims; ++d)
-        if (loop.range.length(d) > 1) found = std::max(found, d + 1);
-    return found;
   }
 
   static constexpr std::ptrdiff_t k_default_tile = 16;

@@ -1,7 +1,17 @@
 // See chain_use.hpp.
 #include "stencil/plan/chain_use.hpp"
 
+#include <algorithm>
+
 namespace terrace::stencil {
+
+std::size_t outer_dimension(std::span<const Loop> chain) {
+  std::size_t found = 0;
+  for (const auto& loop : chain)
+    for (std::size_t d = 1; d < k_most_dims; ++d)
+      if (loop.range.length(d) > 1) found = std::max(found, d);
+  return found;
+}
 
 Range read_range(const Range& range, const Argument& argument) {
   Range reached = range;

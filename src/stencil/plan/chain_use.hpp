@@ -17,6 +17,9 @@ struct DatasetUse {
 
 [[nodiscard]] std::map<DatasetId, DatasetUse> uses_of(std::span<const Loop> chain);
 
+// The outermost dimension in which any loop has more than one point.
+[[nodiscard]] std::size_t outer_dimension(std::span<const Loop> chain);
+
 // Where a loop reads a dataset: the hull of all its offsets.
 [[nodiscard]] Range read_range(const Range& range, const Argument& argument);
 // All that it reaches.

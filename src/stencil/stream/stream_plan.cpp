@@ -14,11 +14,6 @@ struct Chunks {
   std::uint32_t end = 0;
 };
 
-// The dimension in which a dataset is one piece after the other in memory.
-std::size_t slow_dimension(const DatasetAbout& about) {
-  return about.range.length(2) > 1 ? 2 : about.range.length(1) > 1 ? 1 : 0;
-}
-
 // Those that have the points of a range, which is not empty.
 Chunks chunks_of(const DatasetAbout& about, const StreamLayout& layout, const Range& range) {
   const Point last{range.end[0] - 1, range.end[1] - 1, range.end[2] - 1};
@@ -30,7 +25,7 @@ Chunks chunks_of(const DatasetAbout& about, const StreamLayout& layout, const Ra
 
 // All points that are in a chunk, or in a row, or plane, of which it has a part.
 Range points_of(const DatasetAbout& about, const StreamLayout& layout, std::uint32_t chunk) {
-  const auto d = slow_dimension(about);
+  const auto d = about.slow_dimension();
   const auto stride = static_cast<std::ptrdiff_t>(about.element) * (d == 2 ? about.plane : d == 1 ? about.row : 1);
   const auto shift = static_cast<std::ptrdiff_t>(layout.shift_of(about));
   const auto size = static_cast<std::ptrdiff_t>(layout.chunk);
@@ -89,10 +84,6 @@ StreamPlan plan_stream(std::span<const Loop> chain, const TilePlan& tiles, std::
     plan.uses.push_back(use);
   }
   std::ranges::stable_sort(plan.uses, {}, &ChunkUse::first);
-  plan.uses_of_step.resize(plan.steps.size() + 1, plan.uses.size());
-  for (auto i = plan.uses.size(); i-- > 0;) plan.uses_of_step[plan.uses[i].first] = i;
-  for (auto s = plan.steps.size(); s-- > 0;)
-    plan.uses_of_step[s] = std::min(plan.uses_of_step[s], plan.uses_of_step[s + 1]);
   // From its first step to its last a chunk stays, whether the steps between use it or not.
   std::vector<std::size_t> comes(plan.steps.size() + 1, 0), leaves(plan.steps.size() + 1, 0);
   for (const auto& use : plan.uses) ++comes[use.first], ++leaves[use.last + 1];

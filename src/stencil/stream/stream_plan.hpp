@@ -35,9 +35,8 @@ struct StreamStep {
 
 struct StreamPlan {
   std::vector<StreamStep> steps;
-  std::vector<ChunkUse> uses;             // by first step
-  std::vector<std::size_t> uses_of_step;  // where those begin whose first step it is; one more than steps
-  std::size_t most_chunks = 0;            // that are used at a time
+  std::vector<ChunkUse> uses;   // by first step
+  std::size_t most_chunks = 0;  // that are used at a time
 };
 
 // Where datasets are cut.

@@ -14,14 +14,6 @@ std::array<std::ptrdiff_t, k_most_dims> size_of(std::size_t outer, std::ptrdiff_
 
 }  // namespace
 
-std::size_t outer_dimension(std::span<const Loop> chain) {
-  std::size_t found = 0;
-  for (const auto& loop : chain)
-    for (std::size_t d = 1; d < k_most_dims; ++d)
-      if (loop.range.length(d) > 1) found = std::max(found, d);
-  return found;
-}
-
 OuterTiles::OuterTiles(std::span<const Loop> chain, std::span<const DatasetAbout> abouts, std::ptrdiff_t length)
     : chain_(chain),
       abouts_(abouts),

@@ -53,9 +53,6 @@ class OuterTiles {
   std::map<DatasetId, DatasetUse> uses_;
 };
 
-// The outermost dimension in which any loop has more than one point.
-[[nodiscard]] std::size_t outer_dimension(std::span<const Loop> chain);
-
 // The longest tiles of which one takes at most so many bytes; 0 where none does.
 [[nodiscard]] std::ptrdiff_t length_that_fits(std::span<const Loop> chain, std::span<const DatasetAbout> abouts,
                                               double bytes);

@@ -4,15 +4,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "stencil/virtual/dataset_blocks.hpp"
 #include "stencil/virtual/mode.hpp"
 #include "stencil/virtual/outer_tiles.hpp"
-#include "stencil/virtual/reuse.hpp"
 
 namespace terrace::stencil {
 namespace {
 
-constexpr std::ptrdiff_t k_blocks = 512;  // of a dataset
-constexpr int k_halvings = 10;            // of the cache: shares that tiles may take
+constexpr int k_halvings = 10;  // of the cache: shares that tiles may take
 
 class Cache final : public Mode {
  public:
@@ -20,32 +19,19 @@ class Cache final : public Mode {
 
   void add(const DatasetAbout& about) override {
     abouts_.push_back(about);
-    const auto outer = about.range.length(2) > 1 ? 2U : 1U;
-    const auto rows = about.range.length(outer);
-    const auto per_block = (rows + k_blocks - 1) / k_blocks;
-    const auto blocks = (rows + per_block - 1) / per_block;
-    kept_.push_back({blocks_, per_block, about.range.begin[outer]});
-    blocks_ += static_cast<std::size_t>(blocks);
-    const auto bytes = static_cast<double>(about.bytes()) / static_cast<double>(blocks);
-    reuse_.add_blocks(static_cast<std::size_t>(blocks), bytes);
-    changed_.resize(blocks_, 0);
+    blocks_.add(about, reuse_);
+    changed_.resize(blocks_.count(), 0);
   }
 
   void run(std::span<const Loop> chain) override {
     const OuterTiles tiles(chain, abouts_, options_.is_tiled ? length(chain) : 0);
     for (std::size_t t = 0; t < tiles.count(); ++t)
-      for (std::size_t l = 0; l < chain.size(); ++l) do_part(chain[l], tiles.part(l, t), tiles.outer());
+      for (std::size_t l = 0; l < chain.size(); ++l) do_part(chain[l], tiles.part(l, t));
     counts_.tiles += static_cast<double>(tiles.count());
     counts_.seconds = counts_.loop_seconds;
   }
 
  private:
-  struct Kept {
-    std::size_t first;
-    std::ptrdiff_t rows;  // of a block
-    std::ptrdiff_t begin;
-  };
-
   // By the least that tiles read again: their skew, and what the cache has lost of them when they come back to it.
   [[nodiscard]] std::ptrdiff_t length(std::span<const Loop> chain) const {
     std::ptrdiff_t best = 0;
@@ -67,26 +53,20 @@ class Cache final : public Mode {
     return best;
   }
 
-  void do_part(const Loop& loop, const Range& part, std::size_t outer) {
+  void do_part(const Loop& loop, const Range& part) {
     if (part.empty()) return;
     const auto share = static_cast<double>(part.points()) / static_cast<double>(loop.range.points());
     double bytes = 0, missed = 0, stored = 0;
     for (const auto& argument : loop.arguments) {
-      const auto& kept = kept_[argument.dataset];
-      const auto reached = reached_range(part, argument);
-      const auto first = (reached.begin[outer] - kept.begin) / kept.rows;
-      const auto last = (reached.end[outer] - 1 - kept.begin) / kept.rows;
       const auto times = reads(argument.access) && writes(argument.access) ? 2.0 : 1.0;
       const auto all = static_cast<double>(argument.element) * static_cast<double>(loop.range.points()) * share;
-      const auto each = all / static_cast<double>(last - first + 1);
-      for (auto b = first; b <= last; ++b) {
-        const auto block = kept.first + static_cast<std::size_t>(b);
-        const auto share_lost = 1 - std::exp(-reuse_.access(block) / pair_.fast_bytes);
-        missed += each * share_lost;
-        stored += each * share_lost * changed_[block];
+      blocks_.for_each(argument, part, [&](std::size_t block, double /*bytes*/, double of_accesses) {
+        const auto lost = 1 - std::exp(-reuse_.access(block) / pair_.fast_bytes);
+        missed += of_accesses * all * lost;
+        stored += of_accesses * all * lost * changed_[block];
         // What came again is as the slow memory has it.
-        changed_[block] = writes(argument.access) ? 1 : changed_[block] * (1 - share_lost);
-      }
+        changed_[block] = writes(argument.access) ? 1 : changed_[block] * (1 - lost);
+      });
       bytes += times * all;
     }
     counts_.accesses += bytes;
@@ -100,8 +80,7 @@ class Cache final : public Mode {
   Pair pair_;
   ModeOptions options_;
   std::vector<DatasetAbout> abouts_;
-  std::vector<Kept> kept_;
-  std::size_t blocks_ = 0;
+  DatasetBlocks blocks_;
   Reuse reuse_;
   std::vector<double> changed_;  // share of a block that differs from the slow memory
 };

@@ -4,15 +4,14 @@
 #include <algorithm>
 
 #include "core/error.hpp"
+#include "stencil/virtual/dataset_blocks.hpp"
 #include "stencil/virtual/mode.hpp"
 #include "stencil/virtual/outer_tiles.hpp"
-#include "stencil/virtual/reuse.hpp"
 
 namespace terrace::stencil {
 namespace {
 
-constexpr std::ptrdiff_t k_blocks = 512;  // of a dataset
-constexpr double k_tile_share = 4;        // of the fast memory, a tile at the most
+constexpr double k_tile_share = 4;  // of the fast memory, a tile at the most
 
 class Unified final : public Mode {
  public:
@@ -23,14 +22,8 @@ class Unified final : public Mode {
 
   void add(const DatasetAbout& about) override {
     abouts_.push_back(about);
-    const auto outer = about.range.length(2) > 1 ? 2U : 1U;
-    const auto rows = about.range.length(outer);
-    const auto per_block = (rows + k_blocks - 1) / k_blocks;
-    const auto blocks = static_cast<std::size_t>((rows + per_block - 1) / per_block);
-    kept_.push_back({changed_.size(), per_block, about.range.begin[outer],
-                     static_cast<double>(about.bytes()) / static_cast<double>(blocks)});
-    reuse_.add_blocks(blocks, kept_.back().bytes);
-    changed_.resize(changed_.size() + blocks, false);
+    blocks_.add(about, reuse_);
+    changed_.resize(blocks_.count(), false);
   }
 
   void run(std::span<const Loop> chain) override {
@@ -46,7 +39,7 @@ class Unified final : public Mode {
             bytes_of(chain[l]) * static_cast<double>(part.points()) / static_cast<double>(chain[l].range.points());
         counts_.accesses += bytes;
         loops += pair_.loop_seconds(bytes);
-        moves += touch(chain[l], part, tiles.outer());
+        moves += touch(chain[l], part);
       }
       counts_.loop_seconds += loops;
       // Tiles that run while the next one's pages come hide so much of it.
@@ -55,33 +48,27 @@ class Unified final : public Mode {
       loops_before = loops;
       counts_.tiles += 1;
     }
-    counts_.hits = counts_.accesses - counts_.bytes_in;
   }
 
  private:
-  struct Kept {
-    std::size_t first;
-    std::ptrdiff_t rows;  // of a block
-    std::ptrdiff_t begin;
-    double bytes;  // of a block
-  };
-
   // Seconds that the driver takes for what is not there.
-  double touch(const Loop& loop, const Range& part, std::size_t outer) {
+  double touch(const Loop& loop, const Range& part) {
+    const auto share = static_cast<double>(part.points()) / static_cast<double>(loop.range.points());
     double in = 0, out = 0;
     for (const auto& argument : loop.arguments) {
-      const auto& kept = kept_[argument.dataset];
-      const auto reached = reached_range(part, argument);
-      const auto last = (reached.end[outer] - 1 - kept.begin) / kept.rows;
-      for (auto b = (reached.begin[outer] - kept.begin) / kept.rows; b <= last; ++b) {
-        const auto block = kept.first + static_cast<std::size_t>(b);
-        if (reuse_.access(block) + kept.bytes > pair_.fast_bytes) {
-          in += kept.bytes;
-          if (changed_[block]) out += kept.bytes;  // it had to leave before it came again
+      const auto times = reads(argument.access) && writes(argument.access) ? 2.0 : 1.0;
+      const auto all = static_cast<double>(argument.element) * static_cast<double>(loop.range.points()) * share;
+      counts_.hits += all * (times - 1);  // what was read is there when it is written
+      blocks_.for_each(argument, part, [&](std::size_t block, double bytes, double of_accesses) {
+        const auto is_there = reuse_.access(block) + bytes <= pair_.fast_bytes;
+        if (is_there) counts_.hits += of_accesses * all;
+        if (!is_there) {
+          in += bytes;
+          if (changed_[block]) out += bytes;  // it had to leave before it came again
           changed_[block] = false;
         }
         if (writes(argument.access)) changed_[block] = true;
-      }
+      });
     }
     counts_.bytes_in += in;
     counts_.bytes_out += out;
@@ -92,7 +79,7 @@ class Unified final : public Mode {
   Pair pair_;
   ModeOptions options_;
   std::vector<DatasetAbout> abouts_;
-  std::vector<Kept> kept_;
+  DatasetBlocks blocks_;
   Reuse reuse_;
   std::vector<bool> changed_;
 };

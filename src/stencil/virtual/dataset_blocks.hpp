@@ -1,0 +1,54 @@
+// Datasets cut into blocks of their slowest dimension, for modes that ask what of them is still in the fast
+// memory.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "stencil/engine/storage.hpp"
+#include "stencil/plan/chain_use.hpp"
+#include "stencil/virtual/reuse.hpp"
+
+namespace terrace::stencil {
+
+class DatasetBlocks {
+ public:
+  void add(const DatasetAbout& about, Reuse& reuse) {
+    const auto slow = about.slow_dimension();
+    const auto rows = about.range.length(slow);
+    const auto per_block = (rows + k_blocks - 1) / k_blocks;
+    const auto blocks = static_cast<std::size_t>((rows + per_block - 1) / per_block);
+    of_.push_back(
+        {count_, slow, per_block, about.range.begin[slow], static_cast<double>(about.bytes()) / double(blocks)});
+    reuse.add_blocks(blocks, of_.back().bytes);
+    count_ += blocks;
+  }
+  // Of all datasets.
+  [[nodiscard]] std::size_t count() const { return count_; }
+
+  // Calls with each block that an argument reaches in a part of its loop: its number, the bytes that it has, and
+  // the share of the argument's accesses that are to it.
+  template <class Action>
+  void for_each(const Argument& argument, const Range& part, Action action) const {
+    const auto& of = of_[argument.dataset];
+    const auto reached = reached_range(part, argument);
+    const auto first = (reached.begin[of.slow] - of.begin) / of.rows;
+    const auto last = (reached.end[of.slow] - 1 - of.begin) / of.rows;
+    for (auto block = first; block <= last; ++block)
+      action(of.first + static_cast<std::size_t>(block), of.bytes, 1.0 / static_cast<double>(last - first + 1));
+  }
+
+ private:
+  static constexpr std::ptrdiff_t k_blocks = 512;  // of a dataset
+  struct Of {
+    std::size_t first;
+    std::size_t slow;     // dimension
+    std::ptrdiff_t rows;  // of a block
+    std::ptrdiff_t begin;
+    double bytes;  // of a block
+  };
+  std::vector<Of> of_;
+  std::size_t count_ = 0;
+};
+
+}  // namespace terrace::stencil

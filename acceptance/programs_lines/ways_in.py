@@ -27,6 +27,7 @@ SHOWN = {
     "install.pkg_config": "a program is built with what pkg-config says",
     "install.hooks_pkg_config": "a program with hooks is built with what pkg-config says",
     "install.pim": "the library for memories that compute",
+    "install.stencil": "the library for stencils: a program through CMake and pkg-config, with and without checks",
 }
 
 Row = dict[str, Any]

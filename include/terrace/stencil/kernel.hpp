@@ -139,6 +139,35 @@ concept Reducing = requires(Cursor cursor) {
   cursor.kept;
 };
 
+// A least or greatest number is the same in any order of points; but for a zero's sign, which a result does not
+// have. So a row keeps one for each of some lanes, which a processor compares in vectors.
+inline constexpr std::ptrdiff_t k_lanes = 32;
+template <class Cursor>
+inline constexpr bool k_in_any_order = !Reducing<Cursor>;
+template <class T>
+inline constexpr bool k_in_any_order<ReductionCursor<T, MinAccessor> > = true;
+template <class T>
+inline constexpr bool k_in_any_order<ReductionCursor<T, MaxAccessor> > = true;
+template <class Cursor>
+struct InLanes {
+  Cursor cursor;
+  explicit InLanes(const Cursor& whole) : cursor(whole) {}
+  [[nodiscard]] auto get(std::ptrdiff_t i, std::ptrdiff_t /*lane*/) { return cursor.get(i); }
+  void finish() const {}
+};
+template <class T, template <class> class Into>
+struct InLanes<ReductionCursor<T, Into> > {
+  ReductionCursor<T, Into>& whole;
+  T lanes[k_lanes];
+  explicit InLanes(ReductionCursor<T, Into>& cursor) : whole(cursor) {
+    for (auto& lane : lanes) lane = cursor.value;
+  }
+  [[nodiscard]] Into<T> get(std::ptrdiff_t /*i*/, std::ptrdiff_t lane) { return Into<T>(lanes[lane]); }
+  void finish() const {
+    for (const auto lane : lanes) whole.get(0)(lane);
+  }
+};
+
 #endif
 
 struct IndexCursor {
@@ -151,42 +180,63 @@ struct IndexCursor {
 // has captured. All that it calls is inlined (flatten): one call left in a kernel keeps its row from vectors. Not
 // with checks: compiling them would take very long.
 //
-// A row with a reduction is walked in the order of x. The pragma that takes GCC nothing but its doubts about
-// addresses lets clang change the order of sums; and it has clang warn where a row is left without vectors, which
-// is no fault of the program's. The warning is of the function that the loop is in, so it stays here.
+// A row with a sum is walked in the order of x. The pragma that takes GCC nothing but its doubts about addresses
+// lets clang change the order of sums; and it has clang warn where a row is left without vectors, which is no
+// fault of the program's. The warning is of the function that the loop is in, so it stays here.
+#if defined(TERRACE_STENCIL_CHECKS)
+template <class Kernel, class... Cursors>
+void walk_row(const Kernel kernel, const Call& call, const Point& first, std::ptrdiff_t length,
+              Cursors... cursors) {
+  for (std::ptrdiff_t i = 0; i < length; ++i)
+    check_point(kernel, call, {first[0] + i, first[1], first[2]}, i, cursors...);
+  (cursors.finish(), ...);
+}
+#else
 #if defined(__clang__)
+#define TERRACE_STENCIL_ANY_ORDER _Pragma("clang loop vectorize(enable)")
+#define TERRACE_STENCIL_IN_ORDER
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wpass-failed"
+#elif defined(__GNUC__)
+#define TERRACE_STENCIL_ANY_ORDER _Pragma("GCC ivdep")
+#define TERRACE_STENCIL_IN_ORDER _Pragma("GCC ivdep")
+#else
+#define TERRACE_STENCIL_ANY_ORDER
+#define TERRACE_STENCIL_IN_ORDER
 #endif
+template <class Kernel, class... Wide>
+void walk_lanes(const Kernel& kernel, std::ptrdiff_t length, Wide... wide) {
+  for (std::ptrdiff_t i = 0; i < length; i += k_lanes) {
+    const auto count = length - i < k_lanes ? length - i : k_lanes;
+    TERRACE_STENCIL_ANY_ORDER
+    for (std::ptrdiff_t lane = 0; lane < count; ++lane) kernel(wide.get(i + lane, lane)...);
+  }
+  (wide.finish(), ...);
+}
+
 template <class Kernel, class... Cursors>
-#ifndef TERRACE_STENCIL_CHECKS
 [[gnu::flatten]]
-#endif
 #ifdef __clang__
 [[gnu::noinline]]
 #endif
-void walk_row(const Kernel kernel, [[maybe_unused]] const Call& call, [[maybe_unused]] const Point& first,
-              std::ptrdiff_t length, Cursors... cursors) {
-#if defined(TERRACE_STENCIL_CHECKS)
-  for (std::ptrdiff_t i = 0; i < length; ++i)
-    check_point(kernel, call, {first[0] + i, first[1], first[2]}, i, cursors...);
-#elif defined(__clang__)
-  if constexpr ((Reducing<Cursors> || ...)) {
+void walk_row(const Kernel kernel, const Call& /*call*/, const Point& /*first*/, std::ptrdiff_t length,
+              Cursors... cursors) {
+  if constexpr (!(Reducing<Cursors> || ...)) {
+    TERRACE_STENCIL_ANY_ORDER
     for (std::ptrdiff_t i = 0; i < length; ++i) kernel(cursors.get(i)...);
+  } else if constexpr ((k_in_any_order<Cursors> && ...)) {
+    walk_lanes(kernel, length, InLanes<Cursors>(cursors)...);
   } else {
-#pragma clang loop vectorize(enable)
+    TERRACE_STENCIL_IN_ORDER
     for (std::ptrdiff_t i = 0; i < length; ++i) kernel(cursors.get(i)...);
   }
-#else
-#if defined(__GNUC__)
-#pragma GCC ivdep
-#endif
-  for (std::ptrdiff_t i = 0; i < length; ++i) kernel(cursors.get(i)...);
-#endif
   (cursors.finish(), ...);
 }
 #if defined(__clang__)
 #pragma clang diagnostic pop
+#endif
+#undef TERRACE_STENCIL_ANY_ORDER
+#undef TERRACE_STENCIL_IN_ORDER
 #endif
 
 template <class Kernel, class... Binders>

@@ -4,6 +4,7 @@
 #   sim     what makes programs run in virtual time: the compiler wrappers with their stand-ins, the machine files
 #   pim     allocation for memories that compute: libbmem.so and its headers
 #   stencil stencil programs on structured meshes: libterrace_stencil.so and its headers
+#   stencil_hdf5  their files and checkpoints, which need HDF5: installed only where it is named
 #   python  the analysis verbs
 # Core installs alone. A room whose parts are more than a target adds its own install() rules, with the
 # destinations of TerraceLayout.cmake.
@@ -28,9 +29,12 @@ if(TARGET terrace_stencil_library)
   install(TARGETS terrace_stencil_library LIBRARY DESTINATION ${TERRACE_LIBDIR} COMPONENT stencil OPTIONAL)
   install(FILES ${PROJECT_SOURCE_DIR}/include/terrace/stencil.hpp DESTINATION ${TERRACE_INCLUDEDIR}/terrace
     COMPONENT stencil)
-  # Without what is not in the library.
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/terrace/stencil DESTINATION ${TERRACE_INCLUDEDIR}/terrace
-    COMPONENT stencil PATTERN "hdf5.hpp" EXCLUDE PATTERN "mpi.hpp" EXCLUDE)
+    COMPONENT stencil PATTERN "hdf5.hpp" EXCLUDE)
+  install(TARGETS terrace_stencil_hdf5_library LIBRARY DESTINATION ${TERRACE_LIBDIR} COMPONENT stencil_hdf5
+    EXCLUDE_FROM_ALL)
+  install(FILES ${PROJECT_SOURCE_DIR}/include/terrace/stencil/hdf5.hpp
+    DESTINATION ${TERRACE_INCLUDEDIR}/terrace/stencil COMPONENT stencil_hdf5 EXCLUDE_FROM_ALL)
 endif()
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/machines DESTINATION ${TERRACE_DATADIR} COMPONENT sim
@@ -67,6 +71,8 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/TerraceConfigVers
 configure_file(${PROJECT_SOURCE_DIR}/cmake/terrace.pc.in ${PROJECT_BINARY_DIR}/package/terrace.pc @ONLY)
 configure_file(${PROJECT_SOURCE_DIR}/cmake/terrace-bmem.pc.in ${PROJECT_BINARY_DIR}/package/terrace-bmem.pc @ONLY)
 configure_file(${PROJECT_SOURCE_DIR}/cmake/terrace-stencil.pc.in ${PROJECT_BINARY_DIR}/package/terrace-stencil.pc @ONLY)
+configure_file(${PROJECT_SOURCE_DIR}/cmake/terrace-stencil-hdf5.pc.in
+  ${PROJECT_BINARY_DIR}/package/terrace-stencil-hdf5.pc @ONLY)
 
 # What the compiler wrappers add (src/cli/wrapper/wrapper_command.cpp), for builds that cannot use them. With clang
 # the option goes to the compiler proper: its driver would link a run-time library of its own. (The hooks of basic
@@ -93,4 +99,6 @@ endforeach()
 install(FILES ${PROJECT_BINARY_DIR}/package/terrace.pc DESTINATION ${TERRACE_PKGCONFIGDIR} COMPONENT core)
 install(FILES ${PROJECT_BINARY_DIR}/package/terrace-bmem.pc DESTINATION ${TERRACE_PKGCONFIGDIR} COMPONENT pim)
 install(FILES ${PROJECT_BINARY_DIR}/package/terrace-stencil.pc DESTINATION ${TERRACE_PKGCONFIGDIR} COMPONENT stencil)
+install(FILES ${PROJECT_BINARY_DIR}/package/terrace-stencil-hdf5.pc DESTINATION ${TERRACE_PKGCONFIGDIR}
+  COMPONENT stencil_hdf5 EXCLUDE_FROM_ALL)
 install(FILES ${PROJECT_SOURCE_DIR}/cmake/TerraceSim.cmake DESTINATION ${TERRACE_CONFIGDIR} COMPONENT sim)

@@ -27,7 +27,8 @@ SHOWN = {
     "install.pkg_config": "a program is built with what pkg-config says",
     "install.hooks_pkg_config": "a program with hooks is built with what pkg-config says",
     "install.pim": "the library for memories that compute",
-    "install.stencil": "the library for stencils: a program through CMake and pkg-config, with and without checks",
+    "install.stencil": "the library for stencils: a program through CMake and pkg-config; checks; two ranks",
+    "install.stencil_hdf5": "files and checkpoints of stencil programs, through CMake and pkg-config",
 }
 
 Row = dict[str, Any]

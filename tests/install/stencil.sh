@@ -17,6 +17,12 @@ export PKG_CONFIG_PATH=$work/moved/lib/pkgconfig
 readonly source=$OLDPWD/stencil/consumer.cpp
 readonly warnings=(-std=c++20 -Wall -Wextra -Werror)
 cflags=$(pkg-config --cflags terrace-stencil)
+# MPI, of whichever maker, is the program's own.
+mpi=""
+for package in mpich ompi-c; do
+  if PKG_CONFIG_PATH="" pkg-config --exists "$package"; then mpi=$package; fi
+done
+mpi_cflags=${mpi:+$(PKG_CONFIG_PATH="" pkg-config --cflags "$mpi")}
 # shellcheck disable=SC2046,SC2086  # the flags are words
 for compiler in g++ clang++; do
   command -v "$compiler" >/dev/null || continue
@@ -27,10 +33,22 @@ for compiler in g++ clang++; do
     "$compiler" "${warnings[@]}" -fsyntax-only $checks ${cflags/-I/-isystem } "$source"
     # Each header by itself.
     for header in "$work"/moved/include/terrace/stencil.hpp "$work"/moved/include/terrace/stencil/*.hpp; do
-      "$compiler" "${warnings[@]}" -fsyntax-only $checks $cflags -include "$header" -x c++ /dev/null
+      [[ $header == */mpi.hpp && -z $mpi ]] && continue
+      "$compiler" "${warnings[@]}" -fsyntax-only $checks $cflags ${mpi_cflags/-I/-isystem } -include "$header" -x c++ /dev/null
     done
   done
 done
+
+if [[ -n $mpi ]]; then
+  # shellcheck disable=SC2046,SC2086
+  "$CXX" -std=c++20 -O2 -DMPICH_SKIP_MPICXX -DOMPI_SKIP_MPICXX $cflags $mpi_cflags "${source/consumer.cpp/ranks.cpp}" \
+    $(pkg-config --libs terrace-stencil) $(PKG_CONFIG_PATH="" pkg-config --libs "$mpi") -o "$work/ranks"
+  launcher=mpirun
+  for name in mpirun.mpich mpirun.openmpi; do
+    if [[ $name == *"${mpi/ompi-c/openmpi}" ]] && command -v "$name" >/dev/null; then launcher=$name; fi
+  done
+  OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "$launcher" -n 2 "$work/ranks"
+fi
 
 # It shows its own names and no others, and needs the C++ library alone.
 readonly library=$work/moved/lib/terrace/libterrace_stencil.so

@@ -289,7 +289,7 @@ class TERRACE_STENCIL_PUBLIC Block {
 class TERRACE_STENCIL_PUBLIC Context {
  public:
   explicit Context(const Options& options = Options::from_environment());
-  // Of an engine that somebody else has set up: see terrace/stencil/mpi.hpp.
+  // Of an engine that somebody else has set up: see terrace/stencil/ranks.hpp.
   explicit Context(std::unique_ptr<Engine> engine);
   ~Context();
   Context(Context&&) noexcept;

@@ -1,4 +1,4 @@
-// Datasets in HDF5 files, and checkpoints of all datasets of a context. Link with terrace_stencil_io.
+// Datasets in HDF5 files, and checkpoints of all datasets of a context. Link with terrace_stencil_hdf5.
 //
 //   Checkpoint checkpoint(context);
 //   checkpoint.set("step", step);
@@ -24,10 +24,10 @@
 namespace terrace::stencil {
 
 namespace detail {
-void write_hdf5(const std::string& path, Engine& engine, DatasetId dataset, const std::string& name,
-                const Range& range);
-void read_hdf5(const std::string& path, Engine& engine, DatasetId dataset, const std::string& name,
-               const Range& range);
+TERRACE_STENCIL_PUBLIC void write_hdf5(const std::string& path, Engine& engine, DatasetId dataset,
+                                       const std::string& name, const Range& range);
+TERRACE_STENCIL_PUBLIC void read_hdf5(const std::string& path, Engine& engine, DatasetId dataset,
+                                      const std::string& name, const Range& range);
 }  // namespace detail
 
 // Writes a range of the dataset to the file, under a name ("u", "after/u": groups are made), with x as the last
@@ -60,7 +60,7 @@ void read_hdf5(const std::string& path, const Dataset<T>& dataset, const std::st
 // The file is written under the name PATH.part, in the same folder, and renamed when all of it is on the disk. So
 // whatever happens (a crash, a full disk, SIGKILL), the file is the last checkpoint that was complete; while one
 // is written there is room for two on the disk. It is an HDF5 file, with one group for each block.
-class Checkpoint {
+class TERRACE_STENCIL_PUBLIC Checkpoint {
  public:
   explicit Checkpoint(Context& context) : engine_(&context.engine()) {}
 

@@ -1,4 +1,5 @@
-// Stencil programs on several processes, which talk by MPI.
+// Stencil programs on several processes, which talk by MPI. All of it is here, so it is compiled with the
+// program's own MPI, whichever that is; terrace/stencil/ranks.hpp says what such a program does.
 //
 //   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
 //   {
@@ -6,26 +7,102 @@
 //     ...
 //   }
 //   MPI_Finalize();
-//
-// The program is that for one process, and its results are the same to the last bit. Each process, a rank,
-// computes a part of each block: of z, of y, or of both. Before a chain ranks exchange what it needs, once, and
-// compute points near their borders more than once instead of exchanging again. A chain that needs more layers
-// than the narrowest part has is run in pieces.
-//
-// All ranks do all calls with the same arguments: loops, Dataset::get(), which gives the numbers of all ranks,
-// Dataset::set(), of which each rank keeps its part, Reduction::value(). What an error ends on one rank the others
-// wait for: end the program by MPI_Abort().
 #pragma once
 
 #include <mpi.h>
 
-#include "terrace/stencil.hpp"
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <vector>
+
+#include "terrace/stencil/ranks.hpp"
 
 namespace terrace::stencil {
+namespace detail {
+
+class MpiRanks final : public Ranks {
+ public:
+  explicit MpiRanks(MPI_Comm communicator) {
+    MPI_Comm_dup(communicator, &communicator_);
+    MPI_Comm_rank(communicator_, &rank_);
+    MPI_Comm_size(communicator_, &size_);
+  }
+  ~MpiRanks() override {
+    int is_over = 0;
+    MPI_Finalized(&is_over);
+    if (is_over == 0) MPI_Comm_free(&communicator_);
+  }
+  MpiRanks(const MpiRanks&) = delete;
+  MpiRanks& operator=(const MpiRanks&) = delete;
+
+  [[nodiscard]] std::size_t rank() const override { return static_cast<std::size_t>(rank_); }
+  [[nodiscard]] std::size_t size() const override { return static_cast<std::size_t>(size_); }
+
+  void exchange(std::span<const Message> sent, std::span<Message> received) override {
+    std::vector<MPI_Request> requests;
+    for (auto& message : received)
+      for_parts(message.bytes.size(), [&](std::size_t at, int count) {
+        MPI_Irecv(&message.bytes[at], count, MPI_BYTE, static_cast<int>(message.rank), k_tag, communicator_,
+                  &requests.emplace_back());
+      });
+    for (const auto& message : sent)
+      for_parts(message.bytes.size(), [&](std::size_t at, int count) {
+        MPI_Isend(&message.bytes[at], count, MPI_BYTE, static_cast<int>(message.rank), k_tag, communicator_,
+                  &requests.emplace_back());
+      });
+    MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+  }
+
+  void gather(std::span<const std::byte> own, std::span<const std::size_t> sizes,
+              std::span<std::byte> all) override {
+    if (all.size() <= k_most) {
+      std::vector<int> counts, places;
+      for (int at = 0; const auto size : sizes) {
+        counts.push_back(static_cast<int>(size));
+        places.push_back(at);
+        at += counts.back();
+      }
+      MPI_Allgatherv(own.data(), counts[rank()], MPI_BYTE, all.data(), counts.data(), places.data(), MPI_BYTE,
+                     communicator_);
+      return;
+    }
+    std::size_t at = 0;
+    for (std::size_t rank = 0; rank < size(); at += sizes[rank++]) {
+      if (rank == this->rank()) std::ranges::copy(own, all.begin() + static_cast<std::ptrdiff_t>(at));
+      for_parts(sizes[rank], [&](std::size_t within, int count) {
+        MPI_Bcast(&all[at + within], count, MPI_BYTE, static_cast<int>(rank), communicator_);
+      });
+    }
+  }
+
+ private:
+  static constexpr int k_tag = 0;
+  static constexpr std::size_t k_most = std::size_t{1} << 30U;  // bytes of a message: MPI counts by int
+
+  // Calls with where each part begins and how long it is.
+  template <class Action>
+  static void for_parts(std::size_t size, Action action) {
+    for (std::size_t at = 0; at < size; at += k_most) action(at, static_cast<int>(std::min(size - at, k_most)));
+  }
+
+  MPI_Comm communicator_ = MPI_COMM_NULL;
+  int rank_ = 0;
+  int size_ = 1;
+};
+
+}  // namespace detail
 
 // The context of one of the communicator's processes. It uses a copy of the communicator, and MPI by the calling
-// thread alone; MPI has to be there until it has ended. Options are those of one rank: `memory` is what each may
-// take, and `threads` how many each has, which is best said where several ranks are on a machine.
-[[nodiscard]] Context distributed(MPI_Comm communicator, const Options& options = Options::from_environment());
+// thread alone; MPI has to be there until it has ended. Throws std::logic_error where it is not there yet.
+[[nodiscard]] inline Context distributed(MPI_Comm communicator,
+                                         const Options& options = Options::from_environment()) {
+  int is_there = 0;
+  MPI_Initialized(&is_there);
+  if (is_there == 0) throw std::logic_error("distributed() is called before MPI_Init_thread()");
+  return distributed(std::make_unique<detail::MpiRanks>(communicator), options);
+}
 
 }  // namespace terrace::stencil

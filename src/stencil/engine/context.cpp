@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "stencil/engine/engine.hpp"
+#include "terrace/stencil/ranks.hpp"
 
 namespace terrace::stencil {
 
@@ -12,6 +13,10 @@ Context::Context(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
 Context::~Context() = default;
 Context::Context(Context&&) noexcept = default;
 Context& Context::operator=(Context&&) noexcept = default;
+
+Context distributed(std::unique_ptr<Ranks> ranks, const Options& options) {
+  return Context(std::make_unique<Engine>(options, std::move(ranks)));
+}
 
 Block Context::block(const std::string& name, const std::vector<std::ptrdiff_t>& size) {
   const auto id = engine_->add_block(name, size);

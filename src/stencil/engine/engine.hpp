@@ -11,8 +11,8 @@
 
 #include "stencil/engine/reductions.hpp"
 #include "stencil/execute/executor.hpp"
-#include "stencil/ranks/ranks.hpp"
 #include "terrace/stencil/context.hpp"
+#include "terrace/stencil/ranks.hpp"
 
 namespace terrace::stencil {
 
@@ -22,6 +22,7 @@ struct BlockAbout {
   Range range;
 };
 
+// What terrace_stencil_io calls is public: it may be a library of its own.
 class Engine {
  public:
   // With others, where there are several ranks. Throws Error{invalid} for options that make no sense.
@@ -37,10 +38,10 @@ class Engine {
   // Throws Error{invalid}, which names loop and dataset, where it goes beyond a dataset, uses one of another
   // block, or reads what other points of it write.
   void add_loop(Loop loop);
-  void run();
+  TERRACE_STENCIL_PUBLIC void run();
 
-  void get(DatasetId dataset, const Range& range, std::byte* numbers);
-  void set(DatasetId dataset, const Range& range, const std::byte* numbers);
+  TERRACE_STENCIL_PUBLIC void get(DatasetId dataset, const Range& range, std::byte* numbers);
+  TERRACE_STENCIL_PUBLIC void set(DatasetId dataset, const Range& range, const std::byte* numbers);
   void value_of(ReductionId reduction, std::byte* number);
 
   [[nodiscard]] const DatasetAbout& about(DatasetId dataset) const { return datasets_[dataset]; }

@@ -64,7 +64,7 @@ class Memory {
 };
 
 // "0..8 x -1..9 x 0..1".
-[[nodiscard]] std::string text_of(const Range& range);
+TERRACE_STENCIL_PUBLIC [[nodiscard]] std::string text_of(const Range& range);
 
 // Elements from a row to the next, for rows of so many.
 [[nodiscard]] std::ptrdiff_t padded_row(std::ptrdiff_t length, std::size_t element);

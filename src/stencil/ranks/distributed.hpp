@@ -10,7 +10,7 @@
 #include "stencil/ranks/rank_plan.hpp"
 #include "stencil/ranks/rank_results.hpp"
 #include "stencil/ranks/rank_storage.hpp"
-#include "stencil/ranks/ranks.hpp"
+#include "terrace/stencil/ranks.hpp"
 
 namespace terrace::stencil {
 

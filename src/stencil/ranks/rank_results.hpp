@@ -8,7 +8,7 @@
 
 #include "stencil/engine/reductions.hpp"
 #include "stencil/ranks/division.hpp"
-#include "stencil/ranks/ranks.hpp"
+#include "terrace/stencil/ranks.hpp"
 
 namespace terrace::stencil {
 

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "stencil/ranks/ranks.hpp"
+#include "terrace/stencil/ranks.hpp"
 
 namespace terrace::stencil::test {
 

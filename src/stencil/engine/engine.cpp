@@ -9,6 +9,7 @@
 #include "stencil/plan/chain_use.hpp"
 #include "stencil/plan/signature.hpp"
 #include "stencil/ranks/distributed.hpp"
+#include "stencil/record/recorded.hpp"
 
 namespace terrace::stencil {
 namespace {
@@ -23,6 +24,10 @@ bool leads_out(const Range& range, const Point& offset) {
 
 Engine::Engine(const Options& options, std::unique_ptr<Ranks> ranks)
     : options_(options), executor_(find_executor(options.executor).make(options_, statistics_)) {
+  if (!options_.plans.empty()) {
+    const auto file = options_.plans + (ranks && ranks->size() > 1 ? "." + std::to_string(ranks->rank()) : "");
+    executor_ = std::make_unique<Recorded>(std::move(executor_), options_, file);
+  }
   if (ranks && ranks->size() > 1)
     executor_ = std::make_unique<Distributed>(std::move(executor_), std::move(ranks), options_, statistics_);
 }
@@ -38,7 +43,7 @@ BlockId Engine::add_block(const std::string& name, const std::vector<std::ptrdif
                                      " points in dimension " + std::to_string(d) + ": it needs one at least");
     block.range.end[d] = size[d];
   }
-  executor_->add_block(static_cast<BlockId>(blocks_.size()), block.range);
+  executor_->add_block(static_cast<BlockId>(blocks_.size()), name, block.range);
   blocks_.push_back(block);
   return static_cast<BlockId>(blocks_.size() - 1);
 }

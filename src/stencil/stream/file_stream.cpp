@@ -137,7 +137,8 @@ void FileStream::body() noexcept {
       transfer::DiskAnswer answer;
       while (queue_->next(answer)) finish(answer.token, answer.error);
       if (is_over_ && under_way_.empty()) return;
-      if (!is_over_ && failure_.empty()) begin_moves();
+      // What was changed in `bounce_` is not in the file yet: its chunk must not come from there.
+      if (!is_over_ && failure_.empty() && !is_bounce_changed_) begin_moves();
     }
     pollfd files[] = {{queue_->file(), POLLIN, 0}, {wake_, POLLIN, 0}};
     poll(files, 2, -1);
@@ -225,7 +226,10 @@ void FileStream::for_parts(DatasetId dataset, std::size_t offset, std::size_t si
 }
 
 std::byte* FileStream::in_memory(const ChunkId& chunk) {
-  if (scheduler_.frame_of(chunk) != k_no_frame) return address(chunk);
+  if (scheduler_.frame_of(chunk) != k_no_frame) {
+    if (bounced_ == chunk) bounced_.reset();  // it may be changed, and leave
+    return address(chunk);
+  }
   if (bounced_ == chunk) return bounce_;
   put_back();
   if (scheduler_.is_clear(chunk))

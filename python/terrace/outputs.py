@@ -20,6 +20,7 @@ Is = Callable[[bytes], object]
 
 is_plan: Is = re.compile(rb"^(planner = |\[\[(object|segment)\]\])", re.MULTILINE).search
 is_report: Is = re.compile(rb"<title>[^<]*placement report").search
+is_tiles: Is = re.compile(rb"<title>[^<]*: tile plans").search
 is_sweep: Is = re.compile(rb'^(\{\s*"schema": |schema,machine,)').match
 # Of frames of zstd (RFC 8878, section 3.1.1).
 is_trace: Is = re.compile(rb"\x28\xb5\x2f\xfd").match

@@ -127,3 +127,28 @@ def test_the_examples_of_the_page_run():
     for command in shown:
         done = run(PROGRAMS, *command.split()[1:], folder=ROOT)
         assert done.returncode == 0, done.stderr
+
+
+def test_the_plans_are_shown_as_the_page_says(folder):
+    path = f"{PREFIX / 'bin'}:{os.environ['PATH']}"
+    done = run("bash", "-euo", "pipefail", "-c", blocks("sh")[2], folder=folder, PATH=path)
+    assert done.returncode == 0, done.stderr
+    assert "140 loops, ran 9 times" in done.stdout
+    assert (folder / "heat.html").exists()
+
+
+def test_every_key_of_the_plans_has_a_row(folder):
+    def keys(value):
+        if isinstance(value, dict):
+            yield from value
+        for one in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+            yield from keys(one)
+
+    table = PAGE[PAGE.index("\n| in the file |") :].lstrip("\n").partition("\n\n")[0]
+    plain = (
+        "name block element begin end is_temporary seconds dataset access low high offsets reductions loops runs"
+    )
+    plain += " dimension chunk most_chunks steps first_tile last_tile"
+    assert set(keys(json.loads((folder / "heat.plans").read_text()))) - set(plain.split()) <= set(
+        re.findall("`([^`]+)`", table)
+    )

@@ -58,6 +58,13 @@ struct Halo {
   Point high{0, 0, 0};
 };
 
+// How the axes of the source of a transfer lie along those of its target: along the target's axis d goes the
+// source's axis axes[d], from its end to its beginning where flipped[d].
+struct Orientation {
+  std::array<std::size_t, k_most_dims> axes{0, 1, 2};
+  std::array<bool, k_most_dims> flipped{false, false, false};
+};
+
 // Numbers at the points of a block, or of a larger range. A handle: copies are the same dataset. At first all are
 // 0.
 template <class T>
@@ -135,6 +142,10 @@ struct Maximum : Reduction<T> {
 // --------------------------------------------------------------------------------------------
 
 namespace detail {
+// Throws std::runtime_error, which names the datasets.
+TERRACE_STENCIL_PUBLIC void transfer(Engine& engine, DatasetId from, const Range& from_range, DatasetId to,
+                                     const Range& to_range, const Orientation& orientation);
+
 #ifdef TERRACE_STENCIL_CHECKS
 inline namespace checked {
 #endif
@@ -310,11 +321,22 @@ class TERRACE_STENCIL_PUBLIC Context {
     return {engine_.get(), add_reduction(ReductionKind::maximum, number_of<T>())};
   }
 
+  // Copies a part of a dataset to a part of another one, of another block or of the same: after the loops and
+  // transfers that are called before it, before those that are called after it. It waits as they do. Along each
+  // axis both parts have as many points. Both datasets belong to this context, and neither is temporary.
+  template <class T>
+  void transfer(const Dataset<T>& from, const Range& from_range, const Dataset<T>& to, const Range& to_range,
+                const Orientation& orientation = {}) {
+    if (&from.engine() != engine_.get() || &to.engine() != engine_.get())
+      throw std::invalid_argument("a transfer's datasets belong to the context that makes it");
+    detail::transfer(*engine_, from.id(), from_range, to.id(), to_range, orientation);
+  }
+
   // Runs what waits.
   void run();
   [[nodiscard]] const Statistics& statistics() const;
   [[nodiscard]] const Options& options() const;
-  // The loops that wait.
+  // The loops that wait, those of all blocks.
   [[nodiscard]] const Chain& waiting() const;
   // What is behind it, for libraries that add to it (terrace/stencil/hdf5.hpp).
   [[nodiscard]] Engine& engine() { return *engine_; }

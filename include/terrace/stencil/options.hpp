@@ -36,6 +36,10 @@ struct Options {
   // little more than their own points, but 8 at least, which cost less than messages.
   std::ptrdiff_t depth = 0;
 
+  // A file to which the plans of all chains that ran are written when the context ends, as JSON; `terrace show`
+  // prints it, `terrace report` draws it. Of several ranks each has its own, FILE.RANK. Empty: none.
+  std::string plans{};
+
   // These, and over them what TERRACE_STENCIL says: "executor=streamed,threads=2,memory=2GiB,folder=/scratch".
   // Throws std::runtime_error, which names the word.
   TERRACE_STENCIL_PUBLIC [[nodiscard]] static Options from_environment(Options options);

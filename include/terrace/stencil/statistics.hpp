@@ -21,6 +21,9 @@ struct Statistics {
   std::uint64_t longest_chain = 0;  // in loops
   std::uint64_t tiles = 0;
   double seconds = 0;  // in which chains ran
+  // Transfers between datasets, and the bytes that they wrote. Their time is in `seconds`.
+  std::uint64_t transfers = 0;
+  double transferred_bytes = 0;
   // Of all loops: points times the elements that each reads and writes, a dataset that is read and written
   // counting twice. Over `seconds` it is the average bandwidth of I. Reguly et al., MCHPC 2017, section 5.
   double bytes = 0;

@@ -5,16 +5,21 @@ from typing import Annotated
 
 import typer
 
+from terrace.errors import WrongCallError
 from terrace.output import write_whole
-from terrace.outputs import check_output, is_report
+from terrace.outputs import check_output, is_report, is_tiles
+from terrace.report import stencil_facts, stencil_page
 from terrace.report.gather import gather
 from terrace.report.page import render
+from terrace.store import stencil_plans
 
 _EPILOG = """\b
 Examples:
   terrace report cg.4711.terrace
   terrace report cg.4711.terrace -o cg.html
+  terrace report heat.plans --chain 2
 """
+_MANY_CHAINS = 4
 
 
 def register(app: typer.Typer) -> None:
@@ -24,15 +29,33 @@ def register(app: typer.Typer) -> None:
 
 def report(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE.terrace", help="What `terrace record` or `simulate` wrote.")
+        Path,
+        typer.Argument(
+            metavar="FILE.terrace",
+            help="What `terrace record` or `simulate` wrote, or the plans of a stencil program.",
+        ),
     ],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Page to write; default FILE.html.")
     ] = None,
     process: Annotated[int | None, typer.Option(help="Process of a parallel job; default: the slowest.")] = None,
+    chain: Annotated[
+        int | None, typer.Option(help=f"Of stencil plans, from 1; default: the {_MANY_CHAINS} that took longest.")
+    ] = None,
 ) -> None:
     """Write one HTML page with the pictures."""
     target = output or file.with_suffix(".html")
+    if stencil_plans.is_plans(file):
+        if process is not None:
+            raise WrongCallError(f"--process: {file} has the plans of one process")
+        check_output(target, "page of tile plans", is_tiles)
+        plans = stencil_plans.read(file)
+        numbers = stencil_facts.chosen(plans, chain, _MANY_CHAINS)
+        write_whole(target, stencil_page.render(plans, numbers, file.name))
+        print(target)
+        return
+    if chain is not None:
+        raise WrongCallError(f"--chain: {file} has no stencil plans")
     check_output(target, "report", is_report)
     page = render(gather(file, process))
     write_whole(target, page)

@@ -7,9 +7,11 @@ import typer
 from rich.console import Console
 
 from terrace import units
+from terrace.errors import WrongCallError
 from terrace.output import console, print_json, table
-from terrace.report import seen
+from terrace.report import seen, stencil_facts, stencil_tables
 from terrace.solve import confidence, model
+from terrace.store import stencil_plans
 from terrace.store.reader import Store
 from terrace.store.summary import PhaseSummary, by_name, summarise_phases
 from terrace.store.values import Counters, Coverage, Floats, Level, Loop, Machine, Note, Profile, Run
@@ -19,6 +21,7 @@ Examples:
   terrace show cg.4711.terrace
   terrace show cg.4711.terrace --exact --all
   terrace show cg.4711.terrace --json | jq '.objects[0]'
+  terrace show heat.plans --chain 2
 """
 _MANY = 20
 _MANY_PHASES = 8
@@ -31,18 +34,36 @@ def register(app: typer.Typer) -> None:
 
 def show(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE.terrace", help="What `terrace record` or `simulate` wrote.")
+        Path,
+        typer.Argument(
+            metavar="FILE.terrace",
+            help="What `terrace record` or `simulate` wrote, or the plans of a stencil program.",
+        ),
     ],
     process: Annotated[int | None, typer.Option(help="Process of a parallel job; default: the slowest.")] = None,
     exact: Annotated[
         bool, typer.Option("--exact", help="The simulator's own counters instead of samples.")
     ] = False,
     all_objects: Annotated[
-        bool, typer.Option("--all", help=f"Every object and phase, not the first {_MANY} and {_MANY_PHASES}.")
+        bool,
+        typer.Option(
+            "--all",
+            help=f"Every object and phase, not the first {_MANY} and {_MANY_PHASES}; every chain and loop.",
+        ),
     ] = False,
+    chain: Annotated[
+        int | None, typer.Option(help="Of stencil plans, from 1; default: the one that took longest.")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
 ) -> None:
-    """Print objects, phases and what each costs."""
+    """Print objects, phases and what each costs; or the plans of a stencil program."""
+    if stencil_plans.is_plans(file):
+        if process is not None or exact:
+            raise WrongCallError(f"--{'exact' if exact else 'process'}: {file} has stencil plans, and no profile")
+        _show_plans(file, chain, everything=all_objects, as_json=json)
+        return
+    if chain is not None:
+        raise WrongCallError(f"--chain: {file} has no stencil plans")
     store = Store(file)
     run = store.run(process)
     machine = store.machine(run)
@@ -66,6 +87,15 @@ def show(
         print_json(view.document())
     else:
         view.print(console(), everything=all_objects)
+
+
+def _show_plans(file: Path, chain: int | None, *, everything: bool, as_json: bool) -> None:
+    plans = stencil_plans.read(file)
+    numbers = stencil_facts.chosen(plans, chain, len(plans.chains) if everything or as_json else 1)
+    if as_json:
+        print_json(stencil_tables.document(plans, numbers))
+    else:
+        stencil_tables.print_plans(console(), plans, numbers, everything=everything)
 
 
 def _benefits(store: Store, run: Run, profile: Profile) -> list[confidence.Benefit]:

@@ -47,6 +47,10 @@ void get(Engine& engine, DatasetId dataset, const Range& range, std::byte* numbe
 void set(Engine& engine, DatasetId dataset, const Range& range, const std::byte* numbers) {
   engine.set(dataset, range, numbers);
 }
+void transfer(Engine& engine, DatasetId from, const Range& from_range, DatasetId to, const Range& to_range,
+              const Orientation& orientation) {
+  engine.add_transfer({from, from_range, to, to_range, orientation});
+}
 void value_of(Engine& engine, ReductionId reduction, std::byte* number) { engine.value_of(reduction, number); }
 
 }  // namespace detail

@@ -9,6 +9,7 @@
 #include "stencil/plan/chain_use.hpp"
 #include "stencil/plan/signature.hpp"
 #include "stencil/ranks/distributed.hpp"
+#include "stencil/record/recorded.hpp"
 
 namespace terrace::stencil {
 namespace {
@@ -23,6 +24,10 @@ bool leads_out(const Range& range, const Point& offset) {
 
 Engine::Engine(const Options& options, std::unique_ptr<Ranks> ranks)
     : options_(options), executor_(find_executor(options.executor).make(options_, statistics_)) {
+  if (!options_.plans.empty()) {
+    const auto file = options_.plans + (ranks && ranks->size() > 1 ? "." + std::to_string(ranks->rank()) : "");
+    executor_ = std::make_unique<Recorded>(std::move(executor_), options_, file);
+  }
   if (ranks && ranks->size() > 1)
     executor_ = std::make_unique<Distributed>(std::move(executor_), std::move(ranks), options_, statistics_);
 }
@@ -38,7 +43,7 @@ BlockId Engine::add_block(const std::string& name, const std::vector<std::ptrdif
                                      " points in dimension " + std::to_string(d) + ": it needs one at least");
     block.range.end[d] = size[d];
   }
-  executor_->add_block(static_cast<BlockId>(blocks_.size()), block.range);
+  executor_->add_block(static_cast<BlockId>(blocks_.size()), name, block.range);
   blocks_.push_back(block);
   return static_cast<BlockId>(blocks_.size() - 1);
 }
@@ -96,24 +101,45 @@ void Engine::add_loop(Loop loop) {
   chain_.push_back(std::move(loop));
 }
 
+void Engine::add_transfer(const BlockTransfer& transfer) {
+  terrace::stencil::check(transfer, datasets_[transfer.from], datasets_[transfer.to]);
+  if (!transfer.to_range.empty()) transfers_.push_back({chain_.size(), transfer});
+}
+
 void Engine::run() {
-  if (chain_.empty()) return;
+  if (chain_.empty() && transfers_.empty()) return;
   const auto start = std::chrono::steady_clock::now();
   // What goes wrong ends this chain, and not what comes after it.
-  auto chain = std::exchange(chain_, {});
+  auto loops = std::exchange(chain_, {});
+  const auto transfers = std::exchange(transfers_, {});
+  // Blocks share no datasets: the loops of each are a chain of their own. A transfer ends those of its two blocks.
+  std::vector<Chain> chains(blocks_.size());
+  std::size_t next = 0;
+  const auto add_until = [&](std::size_t end) {
+    for (; next < end; ++next) chains[loops[next].block].push_back(std::move(loops[next]));
+  };
+  for (const auto& [before, transfer] : transfers) {
+    add_until(before);
+    const auto &from = datasets_[transfer.from], &to = datasets_[transfer.to];
+    run(chains[from.block]);
+    run(chains[to.block]);
+    carry_out(transfer, to.element, *executor_);
+    ++statistics_.transfers;
+    statistics_.transferred_bytes += static_cast<double>(transfer.to_range.points() * to.element);
+  }
+  add_until(loops.size());
+  for (auto& chain : chains) run(chain);
+  statistics_.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+void Engine::run(Chain& chain) {
+  if (chain.empty()) return;
   ++statistics_.chains;
   statistics_.loops += chain.size();
   statistics_.longest_chain = std::max<std::uint64_t>(statistics_.longest_chain, chain.size());
-  // Blocks share no datasets: the loops of each are a chain of their own.
-  std::ranges::stable_sort(chain, {}, &Loop::block);
-  for (auto first = chain.begin(); first != chain.end();) {
-    const auto last =
-        std::find_if(first, chain.end(), [&](const Loop& loop) { return loop.block != first->block; });
-    check_temporaries({&*first, static_cast<std::size_t>(last - first)});
-    executor_->run({&*first, static_cast<std::size_t>(last - first)}, reductions_);
-    first = last;
-  }
-  statistics_.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  check_temporaries(chain);
+  executor_->run(chain, reductions_);
+  chain.clear();
 }
 
 void Engine::check_temporaries(std::span<const Loop> chain) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "stencil/engine/block_transfer.hpp"
 #include "stencil/engine/reductions.hpp"
 #include "stencil/execute/executor.hpp"
 #include "terrace/stencil/context.hpp"
@@ -38,6 +39,8 @@ class Engine {
   // Throws Error{invalid}, which names loop and dataset, where it goes beyond a dataset, uses one of another
   // block, or reads what other points of it write.
   void add_loop(Loop loop);
+  // Throws Error{invalid}, which names both datasets.
+  void add_transfer(const BlockTransfer& transfer);
   TERRACE_STENCIL_PUBLIC void run();
 
   TERRACE_STENCIL_PUBLIC void get(DatasetId dataset, const Range& range, std::byte* numbers);
@@ -53,7 +56,14 @@ class Engine {
   [[nodiscard]] const Chain& waiting() const { return chain_; }
 
  private:
+  // One that waits, behind so many of the loops that wait.
+  struct Waiting {
+    std::size_t loops = 0;
+    BlockTransfer transfer;
+  };
   void check(const Loop& loop) const;
+  // Of one block.
+  void run(Chain& chain);
   void check(const Range& range, DatasetId dataset) const;
   // Throws Error{invalid} where a chain needs a temporary dataset's numbers from before.
   void check_temporaries(std::span<const Loop> chain);
@@ -64,6 +74,7 @@ class Engine {
   std::deque<DatasetAbout> datasets_;  // whose names stay where they are
   Reductions reductions_;
   Chain chain_;
+  std::vector<Waiting> transfers_;               // by loops
   std::set<std::vector<std::int64_t>> checked_;  // signatures of chains whose temporaries are right
   std::unique_ptr<Executor> executor_;
 };

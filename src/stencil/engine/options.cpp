@@ -61,11 +61,13 @@ void set_word(Options& options, std::string_view word) {
     options.is_paged = number_of_text<unsigned>(name, value) != 0;
   else if (name == "depth")
     options.depth = number_of_text<std::ptrdiff_t>(name, value);
+  else if (name == "plans")
+    options.plans = value;
   else if (name == "tile")
     options.tile = tile_of_text(name, value);
   else
     throw Error(Code::invalid, std::string(k_variable) + ": there is no '" + std::string(name) +
-                                   "'; there are executor, threads, tile, memory, folder, depth, paged");
+                                   "'; there are executor, threads, tile, memory, folder, depth, paged, plans");
 }
 
 }  // namespace

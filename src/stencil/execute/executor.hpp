@@ -10,23 +10,38 @@
 
 #include "stencil/engine/reductions.hpp"
 #include "stencil/engine/storage.hpp"
+#include "stencil/plan/tile_plan.hpp"
+#include "stencil/stream/stream_plan.hpp"
 #include "terrace/stencil/chain.hpp"
 #include "terrace/stencil/options.hpp"
 #include "terrace/stencil/statistics.hpp"
 
 namespace terrace::stencil {
 
+// What a chain is cut into, for those who show it. The tiles are there until the next chain runs.
+struct CutChain {
+  const TilePlan* tiles = nullptr;  // nullptr: one loop runs after the other
+  // Of data in a file: the steps, and what was moved while each of them ran, which is counted on.
+  std::shared_ptr<const StreamPlan> stream{};
+  std::shared_ptr<const StreamMoves> moved{};
+  std::size_t outer = 0;   // the dimension whose tiles make the steps
+  std::size_t chunk = 0;   // bytes
+  std::size_t frames = 0;  // chunks that there is memory for
+};
+
 class Executor {
  public:
   virtual ~Executor() = default;
   // The next block; datasets say which they are of.
-  virtual void add_block(BlockId /*block*/, const Range& /*range*/) {}
+  virtual void add_block(BlockId /*block*/, const std::string& /*name*/, const Range& /*range*/) {}
   // A dataset that it keeps from now on; all numbers are 0.
   virtual void add(const DatasetAbout& about) = 0;
   // Nobody asks for this one any more. Its number stays taken.
   virtual void remove(DatasetId /*dataset*/) {}
   // Loops of one block, checked. Datasets and reductions are afterwards as if they had run one after the other.
   virtual void run(std::span<const Loop> chain, Reductions& reductions) = 0;
+  // Of the chain that ran last.
+  [[nodiscard]] virtual CutChain cut() const { return {}; }
   // Copies numbers of a part of a dataset, x fastest.
   virtual void get(DatasetId dataset, const Range& range, std::byte* numbers) = 0;
   virtual void set(DatasetId dataset, const Range& range, const std::byte* numbers) = 0;

@@ -59,7 +59,8 @@ class Streamed final : public Executor {
         views.push_back(abouts_[argument.dataset].view(firsts_[argument.dataset]));
       all.push_back(terrace::stencil::begin(loop, std::move(views), reductions));
     }
-    stream_.begin(way->stream, ahead);
+    stream_.begin(way->stream, ahead, way->moved);
+    cut_ = {way->tiles.get(), way->stream, way->moved, outer_dimension(chain), layout_.chunk, stream_.frames()};
     for (std::size_t s = 0; s < way->stream->steps.size(); ++s) {
       stream_.wait_for(s);
       const auto& step = way->stream->steps[s];
@@ -69,6 +70,8 @@ class Streamed final : public Executor {
     statistics_.tiles += way->tiles->count();
     for (const auto& running : all) reductions.enter(*running.loop, running.partials);
   }
+
+  [[nodiscard]] CutChain cut() const override { return cut_; }
 
   void get(DatasetId dataset, const Range& range, std::byte* numbers) override {
     const auto& about = abouts_[dataset];
@@ -100,7 +103,10 @@ class Streamed final : public Executor {
         way.stream = std::make_shared<StreamPlan>(plan_stream(chain, *way.tiles, outer, tiles, abouts_, layout_));
         if (way.stream->most_chunks <= stream_.frames() / 2 || tiles == 1) break;
       }
-      if (way.stream->most_chunks <= stream_.frames()) return way;
+      if (way.stream->most_chunks <= stream_.frames()) {
+        way.moved = std::make_shared<StreamMoves>(way.stream->steps.size() + 1);
+        return way;
+      }
       if (size[outer] == 1) break;
       size[outer] = (size[outer] + 1) / 2;
     }
@@ -122,6 +128,7 @@ class Streamed final : public Executor {
   FileStream stream_;
   std::vector<DatasetAbout> abouts_;
   std::vector<std::byte*> firsts_;
+  CutChain cut_;
   ChainBook book_{[this](std::span<const Loop> chain, bool is_reversed) { return plan(chain, is_reversed); },
                   true};
 };

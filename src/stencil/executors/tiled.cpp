@@ -18,7 +18,7 @@ class Tiled final : public InMemory {
     const auto kind = kind_of(chain);
     const auto is_given = given_ != TileSize{};
     const auto size = is_given ? given_ : tuner_.next(kind, model(chain, kind));
-    const auto& plan = plans_.get(chain, size);
+    const auto& plan = *(plan_ = &plans_.get(chain, size));
     std::vector<Running> all;
     for (const auto& loop : chain) all.push_back(begin(loop, views(loop), reductions));
     const auto start = std::chrono::steady_clock::now();
@@ -30,6 +30,8 @@ class Tiled final : public InMemory {
     for (const auto& running : all) reductions.enter(*running.loop, running.partials);
   }
 
+  [[nodiscard]] CutChain cut() const override { return {.tiles = plan_}; }
+
  private:
   TileSize model(std::span<const Loop> chain, std::uint64_t kind) {
     auto& size = models_[kind];
@@ -40,6 +42,7 @@ class Tiled final : public InMemory {
   TileSize given_;
   std::size_t cache_;
   PlanCache plans_;
+  const TilePlan* plan_ = nullptr;
   TileTuner tuner_;
   std::map<std::uint64_t, std::optional<TileSize>> models_;
 };

@@ -67,7 +67,7 @@ void add_needs(const Loop& loop, std::ptrdiff_t end, std::size_t d, bool is_reve
 
 TilePlan::TilePlan(std::span<const Loop> chain, const std::array<std::ptrdiff_t, k_most_dims>& size,
                    const std::array<bool, k_most_dims>& reversed)
-    : reversed_(reversed) {
+    : size_(size), reversed_(reversed) {
   for (const auto& loop : chain) ranges_.push_back(loop.range);
   for (std::size_t d = 0; d < k_most_dims; ++d) cut(chain, d, size[d]);
 }

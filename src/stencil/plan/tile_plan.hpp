@@ -27,6 +27,9 @@ class TilePlan {
   [[nodiscard]] std::size_t loops() const { return ranges_.size(); }
   // Tiles in each dimension.
   [[nodiscard]] const std::array<std::size_t, k_most_dims>& tiles() const { return tiles_; }
+  // In points; 0: a dimension is not cut.
+  [[nodiscard]] const std::array<std::ptrdiff_t, k_most_dims>& size() const { return size_; }
+  [[nodiscard]] const std::array<bool, k_most_dims>& reversed() const { return reversed_; }
   [[nodiscard]] std::size_t count() const { return tiles_[0] * tiles_[1] * tiles_[2]; }
   // What a tile does of a loop; often empty at the edges.
   [[nodiscard]] Range part(std::size_t loop, const std::array<std::size_t, k_most_dims>& tile) const;
@@ -37,6 +40,7 @@ class TilePlan {
   void cut(std::span<const Loop> chain, std::size_t d, std::ptrdiff_t size);
 
   std::vector<Range> ranges_;
+  std::array<std::ptrdiff_t, k_most_dims> size_;
   std::array<std::size_t, k_most_dims> tiles_{1, 1, 1};
   std::array<std::ptrdiff_t, k_most_dims> skew_{0, 0, 0};
   std::array<bool, k_most_dims> reversed_;

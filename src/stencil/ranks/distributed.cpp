@@ -24,7 +24,8 @@ Distributed::Distributed(std::unique_ptr<Executor> executor, std::unique_ptr<Ran
       statistics_(statistics),
       storage_(*executor_) {}
 
-void Distributed::add_block(BlockId /*block*/, const Range& range) {
+void Distributed::add_block(BlockId block, const std::string& name, const Range& range) {
+  executor_->add_block(block, name, range);
   divisions_.emplace_back(range, ranks_->size());
 }
 

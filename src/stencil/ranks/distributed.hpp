@@ -20,7 +20,7 @@ class Distributed final : public Executor {
   Distributed(std::unique_ptr<Executor> executor, std::unique_ptr<Ranks> ranks, const Options& options,
               Statistics& statistics);
 
-  void add_block(BlockId block, const Range& range) override;
+  void add_block(BlockId block, const std::string& name, const Range& range) override;
   void add(const DatasetAbout& about) override;
   void run(std::span<const Loop> chain, Reductions& reductions) override;
   // Gathers the range on all ranks.

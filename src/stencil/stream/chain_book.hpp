@@ -19,6 +19,7 @@ class ChainBook {
   struct Way {
     std::unique_ptr<TilePlan> tiles;
     std::shared_ptr<const StreamPlan> stream;
+    std::shared_ptr<StreamMoves> moved;
   };
   struct Entry {
     const Way* way;

@@ -101,12 +101,14 @@ void FileStream::wake() noexcept {
   [[maybe_unused]] const auto ignored = ::write(wake_, &one, sizeof one);
 }
 
-void FileStream::begin(std::shared_ptr<const StreamPlan> plan, std::shared_ptr<const StreamPlan> ahead) {
+void FileStream::begin(std::shared_ptr<const StreamPlan> plan, std::shared_ptr<const StreamPlan> ahead,
+                       std::shared_ptr<StreamMoves> moved) {
   {
     const std::scoped_lock lock(mutex_);
     put_back();
     bounced_.reset();
     if (!failure_.empty()) throw Error(Code::failed, failure_);
+    moved_ = std::move(moved);
     scheduler_.begin(std::move(plan), std::move(ahead));
   }
   wake();
@@ -135,7 +137,8 @@ void FileStream::body() noexcept {
       transfer::DiskAnswer answer;
       while (queue_->next(answer)) finish(answer.token, answer.error);
       if (is_over_ && under_way_.empty()) return;
-      if (!is_over_ && failure_.empty()) begin_moves();
+      // What was changed in `bounce_` is not in the file yet: its chunk must not come from there.
+      if (!is_over_ && failure_.empty() && !is_bounce_changed_) begin_moves();
     }
     pollfd files[] = {{queue_->file(), POLLIN, 0}, {wake_, POLLIN, 0}};
     poll(files, 2, -1);
@@ -164,7 +167,9 @@ void FileStream::carry_out(const StreamAction& action) {
   auto* const memory = address(action.chunk);
   if (action.what != What::store)
     move_pages(action.evicted ? address(*action.evicted) : pool_ + std::size_t{action.frame} * chunk_, memory);
+  auto& moved = (*moved_)[scheduler_.step()];
   if (action.what == What::admit || action.what == What::clear) {
+    ++(action.what == What::clear ? moved.cleared : moved.admitted);
     if (action.what == What::clear) std::memset(memory, 0, chunk_);
     scheduler_.done(action);
     return;
@@ -172,6 +177,7 @@ void FileStream::carry_out(const StreamAction& action) {
   const auto token = next_token_++;
   under_way_.emplace(token, action);
   const auto is_store = action.what == What::store;
+  ++(is_store ? moved.stored : moved.fetched);
   (is_store ? statistics_.bytes_out : statistics_.bytes_in) += static_cast<double>(chunk_);
   queue_->start({is_store, reinterpret_cast<std::uint64_t>(memory), offset(action.chunk), chunk_, token});
 }
@@ -220,7 +226,10 @@ void FileStream::for_parts(DatasetId dataset, std::size_t offset, std::size_t si
 }
 
 std::byte* FileStream::in_memory(const ChunkId& chunk) {
-  if (scheduler_.frame_of(chunk) != k_no_frame) return address(chunk);
+  if (scheduler_.frame_of(chunk) != k_no_frame) {
+    if (bounced_ == chunk) bounced_.reset();  // it may be changed, and leave
+    return address(chunk);
+  }
   if (bounced_ == chunk) return bounce_;
   put_back();
   if (scheduler_.is_clear(chunk))

@@ -37,7 +37,9 @@ class FileStream {
   void remove_dataset(DatasetId dataset);
   [[nodiscard]] std::size_t frames() const { return frame_count_; }
 
-  void begin(std::shared_ptr<const StreamPlan> plan, std::shared_ptr<const StreamPlan> ahead);
+  // What it moves is added to `moved`, which has an element for each step and one more.
+  void begin(std::shared_ptr<const StreamPlan> plan, std::shared_ptr<const StreamPlan> ahead,
+             std::shared_ptr<StreamMoves> moved);
   // Returns once all that the step uses is in memory. Throws Error{failed} where the disk refused.
   void wait_for(std::size_t step);
   void end_step(std::size_t step);
@@ -87,6 +89,7 @@ class FileStream {
   std::byte* bounce_ = nullptr;
   std::optional<ChunkId> bounced_;
   bool is_bounce_changed_ = false;
+  std::shared_ptr<StreamMoves> moved_;
 
   std::mutex mutex_;
   std::condition_variable ready_;

@@ -54,6 +54,8 @@ class StreamScheduler {
   // Steps end in their order.
   void end_step(std::size_t step);
   [[nodiscard]] std::size_t under_way() const { return moves_; }
+  // That runs or is waited for; the number of steps once all have ended.
+  [[nodiscard]] std::size_t step() const { return step_; }
 
   // Of a chunk, while nothing is under way.
   [[nodiscard]] FrameId frame_of(const ChunkId& chunk) const { return at(chunk).frame; }

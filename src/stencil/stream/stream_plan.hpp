@@ -39,6 +39,16 @@ struct StreamPlan {
   std::size_t most_chunks = 0;  // that are used at a time
 };
 
+// Chunks that were moved while a step ran, or was waited for.
+struct StepMoves {
+  std::uint64_t fetched = 0;
+  std::uint64_t cleared = 0;   // came as zeros: nobody had written them
+  std::uint64_t admitted = 0;  // came without their numbers, which the chain writes
+  std::uint64_t stored = 0;
+};
+// Of each step, and of the time from the last one's end to the next chain. Of all times that the plan was run.
+using StreamMoves = std::vector<StepMoves>;
+
 // Where datasets are cut.
 struct StreamLayout {
   std::size_t chunk = 0;           // bytes

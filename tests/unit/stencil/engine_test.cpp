@@ -167,9 +167,11 @@ TEST_F(Variable, SaysHowChainsAreRun) {
 TEST_F(Variable, WithWrongWordsGivesOneLine) {
   EXPECT_EQ(
       refused("thread=3"),
-      "TERRACE_STENCIL: there is no 'thread'; there are executor, threads, tile, memory, folder, depth, paged");
+      "TERRACE_STENCIL: there is no 'thread'; there are executor, threads, tile, memory, folder, depth, paged, "
+      "plans");
   EXPECT_EQ(refused("executor=serial,,threads=1"),
-            "TERRACE_STENCIL: there is no ''; there are executor, threads, tile, memory, folder, depth, paged");
+            "TERRACE_STENCIL: there is no ''; there are executor, threads, tile, memory, folder, depth, paged, "
+            "plans");
   EXPECT_EQ(refused("threads"), "TERRACE_STENCIL: threads=: a number from 0 on is needed");
   EXPECT_EQ(refused("threads=-2"), "TERRACE_STENCIL: threads=-2: a number from 0 on is needed");
   EXPECT_EQ(refused("threads=2x"), "TERRACE_STENCIL: threads=2x: a number from 0 on is needed");

@@ -1,0 +1,102 @@
+"""What follows from the plans of stencil chains: bytes of loops, how far they are ahead, how deep tiles reach."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from terrace.errors import WrongCallError
+from terrace.store.stencil_plans import Chain, Loop, Plan, Plans
+
+AXES = "xyz"
+
+
+def title(plans: Plans, number: int) -> str:
+    """A chain by name; numbers are from 1."""
+    chain = plans.chains[number - 1]
+    loops = f"{len(chain.loops)} loop{'s' * (len(chain.loops) != 1)}"
+    return f"Chain {number} of the block '{plans.blocks[chain.block]}': {loops}, ran {times(chain.runs)}"
+
+
+def times(count: int) -> str:
+    """A count of runs."""
+    return "once" if count == 1 else f"{count:,} times"
+
+
+def points(count: int) -> str:
+    """A count of points."""
+    return f"{count} point{'s' * (count != 1)}"
+
+
+def chosen(plans: Plans, number: int | None, most: int) -> list[int]:
+    """Numbers of the chains to show: the one that is asked for, else those that took longest, in their order."""
+    if not plans.chains:
+        raise WrongCallError("no chain ran: there are no plans in the file; let the program end in order")
+    if number is not None:
+        if not 1 <= number <= len(plans.chains):
+            raise WrongCallError(f"--chain {number}: there are chains 1 to {len(plans.chains)}")
+        return [number]
+    order = sorted(range(1, len(plans.chains) + 1), key=lambda n: -plans.chains[n - 1].seconds)
+    return sorted(order[:most])
+
+
+def main_plan(chain: Chain) -> Plan | None:
+    """The plan of a chain that ran most often, of these the one that took the least time; None where loops ran one
+    after the other."""
+    if not chain.plans:
+        return None
+    return max(chain.plans, key=lambda plan: (plan.runs, -plan.seconds))
+
+
+def outer(chain: Chain, plan: Plan | None) -> int:
+    """The dimension to look at: that of the steps, else the outermost that is cut, else the outermost there is."""
+    if plan is not None and plan.stream is not None:
+        return plan.stream.dimension
+    cut = [d for d in range(3) if plan is not None and plan.tiles[d] > 1]
+    long = [d for d in range(3) if any(loop.range.length(d) > 1 for loop in chain.loops)]
+    return max(cut or long or [0])
+
+
+def loop_bytes(plans: Plans, loop: Loop) -> int:
+    """Bytes that a loop reads and writes, as the statistics count them."""
+    each = sum(plans.datasets[a.dataset].element * (a.reads + a.writes) for a in loop.arguments)
+    return each * loop.range.points
+
+
+def reach(loop: Loop, d: int) -> tuple[int, int]:
+    """The lowest and the highest offset at which a loop reads in a dimension; 0 is among them."""
+    reads = [a for a in loop.arguments if a.reads]
+    return min([0, *(a.low[d] for a in reads)]), max([0, *(a.high[d] for a in reads)])
+
+
+def ahead(plan: Plan, number: int, d: int) -> int:
+    """By how many points a loop is ahead in most tiles."""
+    runs = plan.edges[d][number] if plan.edges[d] else []
+    return max(runs, default=(0, 0))[1]
+
+
+def depth(chain: Chain, plan: Plan, d: int) -> tuple[int, int]:
+    """How far a tile in the middle reaches beyond its points, below and above: computing and reading."""
+    tile = plan.tiles[d] // 2
+    if plan.tiles[d] == 1:
+        return 0, 0
+    sign = -1 if plan.reversed[d] else 1
+    first = plan.range.end[d] if plan.reversed[d] else plan.range.begin[d]
+    last = plan.range.begin[d] if plan.reversed[d] else plan.range.end[d]
+    edges = [first + sign * plan.size[d] * t for t in (tile, tile + 1)]
+    if (edges[1] - last) * sign > 0:
+        edges[1] = last
+    low, high = min(edges), max(edges)
+    below, above = 0, 0
+    for number, loop in enumerate(chain.loops):
+        begin, end = part(plan.cuts(loop, number, d), tile)
+        if begin < end and loop.range.points:
+            beyond = reach(loop, d)
+            below = max(below, low - (begin + beyond[0]))
+            above = max(above, end + beyond[1] - high)
+    return below, above
+
+
+def part(cuts: Sequence[int], tile: int) -> tuple[int, int]:
+    """What a tile has of a loop in a dimension."""
+    begin, end = sorted((cuts[tile], cuts[tile + 1]))
+    return begin, end

@@ -1,0 +1,113 @@
+"""The page of a program's stencil plans: its chains, the tiles of each, the steps of those that are streamed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from terrace import units
+from terrace.report import parts, stencil_picture
+from terrace.report import stencil_facts as facts
+from terrace.store.stencil_plans import Chain, Plan, Plans
+
+_ABOUT = (
+    "Space across, loops from the first to the last downwards. A band is what a tile does of each loop: going up, "
+    "its ends are further by what the loops below read beyond their own points."
+)
+_ABOUT_STEPS = " Where the colour changes, a step ends."
+
+
+def render(plans: Plans, numbers: Sequence[int], name: str) -> str:
+    """The whole file; it refers to nothing outside of itself."""
+    body = (
+        f"{_header(plans, name)}\n<main>\n{''.join(_section(plans, n) for n in numbers)}{_chains(plans)}</main>\n"
+    )
+    footer = f"<footer>Again: <code>terrace report {escape(name)}</code></footer>"
+    return parts.document(f"{name}: tile plans", body + footer)
+
+
+def _header(plans: Plans, name: str) -> str:
+    longest = max(len(chain.loops) for chain in plans.chains)
+    runs = sum(chain.runs for chain in plans.chains)
+    several = f"{len(plans.chains):,} different chains" if len(plans.chains) != 1 else "One chain"
+    headline = f"{several}, run {facts.times(runs)}; the longest has {longest} loops"
+    used = [plan for plan in map(facts.main_plan, plans.chains) if plan]
+    tiles = [
+        ("plan", "Executor", plans.executor, units.size(plans.memory) + " of memory" if plans.memory else ""),
+        ("fast", "Time in chains", units.seconds(sum(chain.seconds for chain in plans.chains)), ""),
+        ("bound", "Largest skew", str(max((max(plan.skew) for plan in used), default=0)), "points"),
+    ]
+    streams = [plan.stream for plan in used if plan.stream]
+    if streams:
+        most = max(stream.most_chunks * stream.chunk for stream in streams)
+        tiles.append(("slow", "In memory", units.size(most), "in use at a time, at most"))
+    return (
+        f"<header>\n<h1>Terrace · {escape(name)}</h1>\n"
+        f'<p class="headline">{escape(headline)}</p>\n{parts.tiles(tiles)}\n</header>'
+    )
+
+
+def _section(plans: Plans, number: int) -> str:
+    chain = plans.chains[number - 1]
+    plan = facts.main_plan(chain)
+    title = facts.title(plans, number)
+    if plan is None:
+        text = "Its loops ran one after the other, without tiles."
+        return parts.section(f"chain-{number}", title, text, "", _loops(plans, chain, plan))
+    d = facts.outer(chain, plan)
+    below, above = facts.depth(chain, plan, d)
+    about = (
+        f"{_ABOUT}{_ABOUT_STEPS if plan.stream else ''} A tile has "
+        f"{' x '.join(str(points) for points in plan.size if points) or 'all'} points; in {facts.AXES[d]} one in "
+        f"the middle reaches {facts.points(below)} below its own and {above} above."
+    )
+    if len(chain.plans) > 1:
+        about += f" Of {len(chain.plans)} plans of this chain it is the one that ran most often."
+    text = parts.section(
+        f"chain-{number}", title, about, stencil_picture.draw(plans, number, plan),
+        _loops(plans, chain, plan),
+    )  # fmt: skip
+    if plan.stream:
+        stream = plan.stream
+        about = (
+            "What each step needs of the file or begins anew, upwards; what it is the last one to use, downwards. "
+            f"At most {units.size(stream.most_chunks * stream.chunk)} of "
+            f"{units.size(stream.frames * stream.chunk)} are in use at a time. Triangles: what was moved while "
+            f"the step ran, in the mean of {facts.times(plan.runs)}; what stays from chain to chain is not moved."
+        )
+        picture = stencil_picture.draw_steps(number, chain, plan, stream)
+        text += parts.section(f"steps-{number}", f"What the steps of chain {number} move", about, picture)
+    return text
+
+
+def _loops(plans: Plans, chain: Chain, plan: Plan | None) -> str:
+    d = facts.outer(chain, plan)
+    rows = [
+        [
+            str(n + 1),
+            loop.name,
+            f"{loop.range.begin[d]:,}..{loop.range.end[d]:,}",
+            "{}..{}".format(*facts.reach(loop, d)),
+            str(facts.ahead(plan, n, d)) if plan else "",
+            units.size(facts.loop_bytes(plans, loop)),
+        ]
+        for n, loop in enumerate(chain.loops)
+    ]
+    axis = facts.AXES[d]
+    return parts.details("The loops", ["loop", "name", axis, f"reads in {axis}", "ahead", "bytes"], rows, (0, 1))
+
+
+def _chains(plans: Plans) -> str:
+    rows = [
+        [
+            str(number),
+            plans.blocks[chain.block],
+            str(len(chain.loops)),
+            f"{chain.runs:,}",
+            units.seconds(chain.seconds),
+            "x".join(map(str, plan.tiles)) if plan else "",
+        ]
+        for number, (chain, plan) in enumerate(((chain, facts.main_plan(chain)) for chain in plans.chains), 1)
+    ]
+    inner = parts.details("All chains", ["chain", "block", "loops", "ran", "time", "tiles"], rows, (0, 1))
+    return f'<section aria-labelledby="all-h">\n<h2 id="all-h">All chains</h2>\n{inner}\n</section>\n'

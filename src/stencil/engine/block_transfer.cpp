@@ -1,0 +1,90 @@
+// See block_transfer.hpp.
+#include "stencil/engine/block_transfer.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/error.hpp"
+#include "stencil/ranks/slabs.hpp"
+
+namespace terrace::stencil {
+namespace {
+
+bool is_straight(const Orientation& orientation) {
+  return orientation.axes == Orientation{}.axes && orientation.flipped == Orientation{}.flipped;
+}
+
+// Numbers of a source, x fastest, in the order of the target's points.
+std::vector<std::byte> turned(const std::vector<std::byte>& numbers, const Range& source, const Range& target,
+                              const Orientation& orientation, std::size_t element) {
+  // Of a step along each of the source's axes, and then along each of the target's.
+  const std::array<std::ptrdiff_t, k_most_dims> strides{1, source.length(0), source.length(0) * source.length(1)};
+  std::array<std::ptrdiff_t, k_most_dims> steps{};
+  std::ptrdiff_t first = 0;
+  for (std::size_t d = 0; d < k_most_dims; ++d) {
+    const auto axis = orientation.axes[d];
+    steps[d] = orientation.flipped[d] ? -strides[axis] : strides[axis];
+    if (orientation.flipped[d]) first += strides[axis] * (source.length(axis) - 1);
+  }
+  std::vector<std::byte> all(numbers.size());
+  auto* to = all.data();
+  for (std::ptrdiff_t z = 0; z < target.length(2); ++z)
+    for (std::ptrdiff_t y = 0; y < target.length(1); ++y)
+      for (std::ptrdiff_t x = 0; x < target.length(0); ++x, to += element) {
+        const auto at = first + x * steps[0] + y * steps[1] + z * steps[2];
+        std::memcpy(to, &numbers[static_cast<std::size_t>(at) * element], element);
+      }
+  return all;
+}
+
+}  // namespace
+
+void check(const BlockTransfer& transfer, const DatasetAbout& from, const DatasetAbout& to) {
+  const auto where = "transfer from '" + from.name + "' to '" + to.name + "': ";
+  const auto refuse = [&](const std::string& why) { throw Error(Code::invalid, where + why); };
+  auto axes = transfer.orientation.axes;
+  std::ranges::sort(axes);
+  if (axes != Orientation{}.axes) refuse("its axes are not 0, 1 and 2, each once");
+  for (std::size_t d = 0; d < k_most_dims; ++d) {
+    const auto axis = transfer.orientation.axes[d];
+    if (transfer.from_range.length(axis) != transfer.to_range.length(d))
+      refuse(text_of(transfer.from_range) + " does not fit to " + text_of(transfer.to_range) + ": axis " +
+             std::to_string(axis) + " has " + std::to_string(transfer.from_range.length(axis)) + " points, axis " +
+             std::to_string(d) + " of the target " + std::to_string(transfer.to_range.length(d)));
+  }
+  for (const auto* const one : {&from, &to}) {
+    const auto& range = one == &from ? transfer.from_range : transfer.to_range;
+    if (one->is_temporary) refuse("'" + one->name + "' is temporary: its numbers do not outlive a chain");
+    if (!one->range.contains(range))
+      refuse("it reaches " + text_of(range) + ", the dataset '" + one->name + "' has " + text_of(one->range));
+  }
+  if (from.id == to.id && !intersection(transfer.from_range, transfer.to_range).empty())
+    refuse("it reads points that it writes");
+}
+
+Range source_of(const BlockTransfer& transfer, const Range& part) {
+  Range source;
+  for (std::size_t d = 0; d < k_most_dims; ++d) {
+    const auto axis = transfer.orientation.axes[d];
+    const auto begin = part.begin[d] - transfer.to_range.begin[d], end = part.end[d] - transfer.to_range.begin[d];
+    const auto is_flipped = transfer.orientation.flipped[d];
+    source.begin[axis] =
+        is_flipped ? transfer.from_range.end[axis] - end : transfer.from_range.begin[axis] + begin;
+    source.end[axis] = source.begin[axis] + (end - begin);
+  }
+  return source;
+}
+
+void carry_out(const BlockTransfer& transfer, std::size_t element, Executor& executor) {
+  std::vector<std::byte> numbers;
+  for_slabs(transfer.to_range, element, [&](const Range& target) {
+    const auto source = source_of(transfer, target);
+    numbers.resize(target.points() * element);
+    executor.get(transfer.from, source, numbers.data());
+    if (!is_straight(transfer.orientation))
+      numbers = turned(numbers, source, target, transfer.orientation, element);
+    executor.set(transfer.to, target, numbers.data());
+  });
+}
+
+}  // namespace terrace::stencil

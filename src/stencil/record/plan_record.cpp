@@ -1,0 +1,219 @@
+// See plan_record.hpp.
+#include "stencil/record/plan_record.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
+
+#include "stencil/plan/signature.hpp"
+#include "stencil/record/edge_runs.hpp"
+
+namespace terrace::stencil {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int k_schema = 1;
+constexpr std::size_t k_most_chains = 256;  // more are counted alone: each takes memory
+
+std::string_view word_of(Access access) {
+  switch (access) {
+    case Access::read:
+      return "read";
+    case Access::write:
+      return "write";
+    case Access::read_write:
+      return "read_write";
+    case Access::increment:
+      return "increment";
+  }
+  return "";
+}
+
+Json json_of(const Loop& loop) {
+  Json arguments = Json::array();
+  for (const auto& argument : loop.arguments)
+    arguments.push_back({{"dataset", argument.dataset},
+                         {"access", word_of(argument.access)},
+                         {"low", argument.low},
+                         {"high", argument.high},
+                         {"offsets", argument.stencil.offsets().size()}});
+  return {{"name", loop.name},
+          {"begin", loop.range.begin},
+          {"end", loop.range.end},
+          {"arguments", std::move(arguments)},
+          {"reductions", loop.reductions.size()}};
+}
+
+Json json_of(std::span<const Loop> chain, const TilePlan& plan) {
+  Range all{{0, 0, 0}, {0, 0, 0}};
+  for (const auto& loop : chain) all = hull(all, loop.range);
+  Json edges = Json::array();
+  for (std::size_t d = 0; d < k_most_dims; ++d) {
+    Json of_dimension = Json::array();
+    for (std::size_t l = 0; l < chain.size() && plan.tiles()[d] > 1; ++l) {
+      Json runs = Json::array();
+      for (const auto& run : edge_runs(plan, all, chain[l].range, l, d)) runs.push_back({run.tiles, run.ahead});
+      of_dimension.push_back(std::move(runs));
+    }
+    edges.push_back(std::move(of_dimension));
+  }
+  return {{"size", plan.size()},         {"tiles", plan.tiles()},
+          {"reversed", plan.reversed()}, {"skew", {plan.skew(0), plan.skew(1), plan.skew(2)}},
+          {"begin", all.begin},          {"end", all.end},
+          {"edges", std::move(edges)}};
+}
+
+Json json_of(const StreamPlan& plan, const CutChain& cut) {
+  std::vector<Json> steps;
+  for (const auto& step : plan.steps)
+    steps.push_back({{"first_tile", step.first_tile},
+                     {"last_tile", step.last_tile},
+                     {"needed", 0U},
+                     {"new", 0U},
+                     {"written", 0U},
+                     {"dropped", 0U},
+                     {"held", 0U}});
+  const auto count = [&](std::uint32_t step, const char* what) {
+    auto& number = steps[step][what].get_ref<Json::number_unsigned_t&>();
+    ++number;
+  };
+  for (const auto& use : plan.uses) {
+    count(use.first, use.is_fetched ? "needed" : "new");
+    count(use.last, use.is_written ? "written" : "dropped");
+    for (auto step = use.first; step <= use.last; ++step) count(step, "held");
+  }
+  return {{"dimension", cut.outer},
+          {"chunk", cut.chunk},
+          {"frames", cut.frames},
+          {"most_chunks", plan.most_chunks},
+          {"steps", std::move(steps)}};
+}
+
+Json json_of(const StreamMoves& moves) {
+  Json all = Json::array();
+  for (const auto& one : moves)
+    all.push_back(
+        {{"fetched", one.fetched}, {"cleared", one.cleared}, {"admitted", one.admitted}, {"stored", one.stored}});
+  return all;
+}
+
+}  // namespace
+
+// One of a chain's. It may be made anew, by one who has forgotten it: then there are more counts than one.
+struct PlanRecord::Plan {
+  std::array<std::ptrdiff_t, k_most_dims> size{};
+  std::array<bool, k_most_dims> reversed{};
+  std::size_t steps = 0;
+  std::uint64_t runs = 0;
+  double seconds = 0;
+  Json json;
+  Json stream;
+  std::set<std::shared_ptr<const StreamMoves>> moved;
+};
+
+struct PlanRecord::Known {
+  BlockId block = 0;
+  std::uint64_t runs = 0;
+  double seconds = 0;
+  Json loops = Json::array();
+  std::vector<Plan> plans;
+};
+
+PlanRecord::PlanRecord(const Options& options)
+    : head_(std::make_unique<Json>(Json{{"kind", k_kind},
+                                        {"schema", k_schema},
+                                        {"executor", options.executor},
+                                        {"memory", options.memory},
+                                        {"blocks", Json::array()},
+                                        {"datasets", Json::array()}})) {}
+
+PlanRecord::~PlanRecord() = default;
+
+void PlanRecord::add_block(const std::string& name, const Range& range) {
+  (*head_)["blocks"].push_back({{"name", name}, {"begin", range.begin}, {"end", range.end}});
+}
+
+void PlanRecord::add(const DatasetAbout& about) {
+  (*head_)["datasets"].push_back({{"name", about.name},
+                                  {"block", about.block},
+                                  {"element", about.element},
+                                  {"begin", about.range.begin},
+                                  {"end", about.range.end},
+                                  {"is_temporary", about.is_temporary}});
+}
+
+PlanRecord::Known* PlanRecord::find(std::span<const Loop> chain) {
+  auto signature = signature_of(chain);
+  if (const auto found = by_signature_.find(signature); found != by_signature_.end()) return found->second;
+  if (known_.size() == k_most_chains) return nullptr;
+  auto& made = *known_.emplace_back(std::make_unique<Known>());
+  made.block = chain.front().block;
+  for (const auto& loop : chain) made.loops.push_back(json_of(loop));
+  return by_signature_.emplace(std::move(signature), &made).first->second;
+}
+
+void PlanRecord::ran(std::span<const Loop> chain, const CutChain& cut, double seconds) {
+  auto* const known = find(chain);
+  if (!known) {
+    ++left_out_;
+    return;
+  }
+  ++known->runs;
+  known->seconds += seconds;
+  if (!cut.tiles) return;
+  const auto steps = cut.stream ? cut.stream->steps.size() : 0;
+  auto plan = std::ranges::find_if(known->plans, [&](const Plan& one) {
+    return one.size == cut.tiles->size() && one.reversed == cut.tiles->reversed() && one.steps == steps;
+  });
+  if (plan == known->plans.end()) {
+    known->plans.push_back({cut.tiles->size(),
+                            cut.tiles->reversed(),
+                            steps,
+                            0,
+                            0,
+                            json_of(chain, *cut.tiles),
+                            cut.stream ? json_of(*cut.stream, cut) : Json(),
+                            {}});
+    plan = known->plans.end() - 1;
+  }
+  ++plan->runs;
+  plan->seconds += seconds;
+  if (cut.moved) plan->moved.insert(cut.moved);
+}
+
+std::string PlanRecord::text() const {
+  auto document = *head_;
+  document["left_out"] = left_out_;
+  auto& chains = document["chains"] = Json::array();
+  for (const auto& known : known_) {
+    Json chain{{"block", known->block},
+               {"runs", known->runs},
+               {"seconds", known->seconds},
+               {"loops", known->loops},
+               {"plans", Json::array()}};
+    for (const auto& plan : known->plans) {
+      Json one{{"runs", plan.runs}, {"seconds", plan.seconds}};
+      one.update(plan.json);
+      if (!plan.stream.is_null()) {
+        one["stream"] = plan.stream;
+        StreamMoves all(plan.steps + 1);
+        for (const auto& moved : plan.moved)
+          for (std::size_t s = 0; s < all.size(); ++s) {
+            all[s].fetched += (*moved)[s].fetched;
+            all[s].cleared += (*moved)[s].cleared;
+            all[s].admitted += (*moved)[s].admitted;
+            all[s].stored += (*moved)[s].stored;
+          }
+        one["stream"]["moved"] = json_of(all);
+      }
+      chain["plans"].push_back(std::move(one));
+    }
+    chains.push_back(std::move(chain));
+  }
+  // Names are the program's: any bytes.
+  return document.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace terrace::stencil

@@ -1,0 +1,69 @@
+// See recorded.hpp.
+#include "stencil/record/recorded.hpp"
+
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/whole_file.hpp"
+
+namespace terrace::stencil {
+namespace {
+
+// What is there is replaced if it is of this kind, or empty.
+bool is_ours(const std::string& file) {
+  std::string head(64, '\0');
+  std::ifstream there(file, std::ios::binary);
+  there.read(head.data(), static_cast<std::streamsize>(head.size()));
+  return there.gcount() == 0 || head.starts_with("{\"kind\":\"" + std::string(PlanRecord::k_kind) + "\"");
+}
+
+}  // namespace
+
+Recorded::Recorded(std::unique_ptr<Executor> executor, const Options& options, std::string file)
+    : executor_(std::move(executor)), record_(options), file_(std::move(file)) {
+  std::error_code ignored;
+  if (const auto there = std::filesystem::status(file_, ignored);
+      std::filesystem::exists(there) && !std::filesystem::is_regular_file(there))
+    return;  // a device, as /dev/stdout
+  if (!is_ours(file_))
+    throw Error(Code::invalid, "plans=" + file_ + ": a file is there that has no plans, and is not overwritten");
+  // Now, and not when all has been computed.
+  if (const auto failed = write_whole_file(file_, record_.text()); !failed.empty())
+    throw Error(Code::failed, "plans=" + file_ + ": it cannot be written: " + failed);
+}
+
+Recorded::~Recorded() {
+  executor_.reset();  // nothing is moved from now on
+  std::string failed;
+  try {
+    failed = write_whole_file(file_, record_.text());
+  } catch (const std::exception& error) {
+    failed = error.what();
+  }
+  if (!failed.empty())
+    std::fprintf(stderr, "terrace: plans=%s: it cannot be written: %s\n", file_.c_str(), failed.c_str());
+}
+
+void Recorded::add_block(BlockId block, const std::string& name, const Range& range) {
+  executor_->add_block(block, name, range);
+  record_.add_block(name, range);
+}
+
+void Recorded::add(const DatasetAbout& about) {
+  executor_->add(about);
+  record_.add(about);
+}
+
+void Recorded::run(std::span<const Loop> chain, Reductions& reductions) {
+  const auto start = std::chrono::steady_clock::now();
+  executor_->run(chain, reductions);
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  record_.ran(chain, executor_->cut(), seconds.count());
+}
+
+}  // namespace terrace::stencil

@@ -27,7 +27,17 @@ FEW_SIZES = (6, 48)
 # Of MPI, on the KNL, in which the paper ran its programs: with tiles they exchange halos once in a chain.
 PROCESSES = 4
 SMALLEST, LARGEST_IN_MEMORY, PUBLISHED_SIZE = 6, 16, 48
-COUNTS = ("seconds", "loop_seconds", "accesses", "bytes_in", "bytes_out", "tiles", "untiled_chains", "chains", "loops")
+COUNTS = (
+    "seconds",
+    "loop_seconds",
+    "accesses",
+    "bytes_in",
+    "bytes_out",
+    "tiles",
+    "untiled_chains",
+    "chains",
+    "loops",
+)
 
 
 @dataclass(frozen=True)

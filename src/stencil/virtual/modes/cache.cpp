@@ -94,6 +94,10 @@ class Cache final : public Mode {
     return counts;
   }
 
+  [[nodiscard]] double reached_bytes(const LastAccesses::Touch& touch) const {
+    return static_cast<double>(abouts_[touch.dataset].element) * static_cast<double>(touch.reached.points());
+  }
+
   void do_part(const Loop& loop, const Range& part, LastAccesses& accesses, Counts& counts) const {
     const auto bytes = bytes_of_part(loop, part);
     double missed = 0, stored = 0;
@@ -119,7 +123,8 @@ class Cache final : public Mode {
     const auto found = accesses.access(touches);
     for (std::size_t i = 0; i < found.size(); ++i) {
       missed += own[i] * found[i].lost;
-      stored += own[i] * found[i].stored;
+      // Of all that is reached: a halo that nobody writes is in none of it.
+      stored += reached_bytes(touches[i]) * found[i].stored;
     }
     counts.accesses += bytes;
     counts.missed += missed;

@@ -44,7 +44,7 @@ def _least(program: str, arguments: Mapping[str, str], memory: float) -> tuple[f
     """Bytes that have to be read and written with so much memory, whoever streams: what chains need from before
     and leave behind, less what of it stays in memory from one chain to the next."""
     about = _core.Machine.read("knl-7210-flat")
-    run = _core.price_stencil(program, dict(arguments), about, how="slots", memory=int(1e15))
+    run = _core.price_stencil(program, dict(arguments), about, how="slots", memory=int(1e15), prefetched=False)
     each = run["bytes_in"] / run["chains"]
     left = max(1 - memory / each, 0.0) if each > 0 else 0.0
     return run["bytes_in"] * left, run["bytes_out"] * left

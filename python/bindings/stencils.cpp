@@ -21,9 +21,9 @@ namespace {
 
 nb::dict price(const std::string& program, const std::map<std::string, std::string>& arguments,
                const machine::Machine& machine, const std::string& how, std::uint64_t memory, double bandwidth,
-               bool tiled, bool cyclic, bool prefetched) {
+               bool tiled, bool cyclic, bool prefetched, double processes) {
   using namespace stencil;
-  VirtualRun run(machine, {how, {Bytes{memory}, bandwidth}, {tiled, cyclic, prefetched}});
+  VirtualRun run(machine, {how, {Bytes{memory}, bandwidth}, {tiled, cyclic, prefetched, processes}});
   {
     const nb::gil_scoped_release others_may_run;
     programs::Arguments given(arguments);
@@ -39,6 +39,7 @@ nb::dict price(const std::string& program, const std::map<std::string, std::stri
   out["bytes_in"] = counts.bytes_in;
   out["bytes_out"] = counts.bytes_out;
   out["tiles"] = counts.tiles;
+  out["untiled_chains"] = counts.untiled_chains;
   out["dataset_bytes"] = run.dataset_bytes();
   out["fast_bytes"] = run.pair().fast_bytes;
   out["chains"] = run.context().statistics().chains;
@@ -66,11 +67,13 @@ void bind_stencils(nb::module_& module) {
         return all;
       },
       "Ways to run chains of loops on two memories.");
-  module.def("price_stencil", &price, "program"_a, "arguments"_a, "machine"_a, nb::kw_only(), "how"_a,
-             "memory"_a = 0, "bandwidth"_a = 0.0, "tiled"_a = true, "cyclic"_a = true, "prefetched"_a = true,
-             "What a stencil program takes on the machine's two fastest memories, in virtual time: no kernel runs. "
-             "`memory`: bytes of the fast one that datasets may take, 0: all; `bandwidth`: bytes a second that the "
-             "program's own loops reach there, 0: the memory's.");
+  module.def(
+      "price_stencil", &price, "program"_a, "arguments"_a, "machine"_a, nb::kw_only(), "how"_a, "memory"_a = 0,
+      "bandwidth"_a = 0.0, "tiled"_a = true, "cyclic"_a = true, "prefetched"_a = true, "processes"_a = 1.0,
+      "What a stencil program takes on the machine's two fastest memories, in virtual time: no kernel runs. "
+      "`memory`: bytes of the fast one that datasets may take, 0: all; `bandwidth`: bytes a second that the "
+      "program's own loops reach there, 0: the memory's; `processes`: of a cache, that do not wait for one "
+      "another within a chain.");
 }
 
 }  // namespace terrace::python

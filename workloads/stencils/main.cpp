@@ -5,7 +5,8 @@
 //
 // With machine=FILE no kernel runs: what the chains would take on that machine is computed (src/stencil/virtual).
 // how=NAME says how they use its two fastest memories, memory=SIZE how much of the fast one they may take,
-// bandwidth=RATE what the program's own loops reach there; tiled=0, cyclic=0, prefetched=0 leave these out.
+// bandwidth=RATE what the program's own loops reach there; tiled=0, cyclic=0, prefetched=0 leave these out;
+// processes=N run the chains.
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -62,6 +63,7 @@ int run_virtually(const StencilProgram& program, const std::string& file, Argume
                  {"bytes_in", counts.bytes_in},
                  {"bytes_out", counts.bytes_out},
                  {"tiles", counts.tiles},
+                 {"untiled_chains", counts.untiled_chains},
                  {"chains", run.context().statistics().chains},
                  {"loops", run.context().statistics().loops}};
   std::printf("%s\n", out.dump(1).c_str());

@@ -55,6 +55,9 @@ VirtualOptions virtual_options(Arguments& arguments) {
   options.how.is_tiled = arguments.number("tiled", 1) != 0;
   options.how.is_cyclic = arguments.number("cyclic", 1) != 0;
   options.how.is_prefetched = arguments.number("prefetched", 1) != 0;
+  const auto processes = arguments.number("processes", 1);
+  if (processes < 1) throw Error(Code::invalid, "processes=" + std::to_string(processes) + ": 1 at least");
+  options.how.processes = static_cast<double>(processes);
   return options;
 }
 

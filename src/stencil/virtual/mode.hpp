@@ -17,6 +17,7 @@ struct ModeOptions {
   bool is_tiled = true;
   bool is_cyclic = true;      // temporaries are not stored
   bool is_prefetched = true;  // the next chain's first data come while this one ends
+  double processes = 1;       // of a cache: that do not wait for one another within a chain in tiles
 };
 
 // What a mode has counted.
@@ -28,6 +29,7 @@ struct ModeCounts {
   double accesses = 0;  // bytes
   double hits = 0;      // of them in the fast memory
   double tiles = 0;
+  double untiled_chains = 0;  // chains that were to run in tiles and ran without: none has room
 };
 
 class Mode {

@@ -60,9 +60,7 @@ double OuterTiles::loop_bytes(std::size_t tile) const {
   double sum = 0;
   for (std::size_t l = 0; l < chain_.size(); ++l) {
     const auto range = part(l, tile);
-    if (!range.empty() && chain_[l].range.points() > 0)
-      sum += bytes_of(chain_[l]) * static_cast<double>(range.points()) /
-             static_cast<double>(chain_[l].range.points());
+    if (!range.empty()) sum += bytes_of_part(chain_[l], range);
   }
   return sum;
 }

@@ -53,6 +53,11 @@ class OuterTiles {
   std::map<DatasetId, DatasetUse> uses_;
 };
 
+// Of a part of a loop, as bytes_of() counts them.
+[[nodiscard]] inline double bytes_of_part(const Loop& loop, const Range& part) {
+  return bytes_of(loop) * static_cast<double>(part.points()) / static_cast<double>(loop.range.points());
+}
+
 // The longest tiles of which one takes at most so many bytes; 0 where none does.
 [[nodiscard]] std::ptrdiff_t length_that_fits(std::span<const Loop> chain, std::span<const DatasetAbout> abouts,
                                               double bytes);

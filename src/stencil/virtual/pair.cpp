@@ -30,12 +30,17 @@ Pair pair_of(const machine::Machine& machine, const PairOptions& options) {
   pair.loop_bandwidth = options.loop_bandwidth > 0 ? options.loop_bandwidth : pair.fast_bandwidth;
   pair.in_bandwidth = machine.copy_bandwidth(slow, fast).value;
   pair.out_bandwidth = machine.copy_bandwidth(fast, slow).value;
+  pair.slow_read = machine.path(0, slow).read.value;
+  pair.slow_write = machine.path(0, slow).write.value;
   if (!machine.parts().gpus.empty()) {
     const auto& gpu = machine.parts().gpus.front();
     pair.launch = gpu.launch_cycles / gpu.hertz;
     pair.call = gpu.notice / gpu.hertz;
     pair.fault = gpu.fault / gpu.hertz;
     pair.fault_bytes = static_cast<double>(gpu.fault_batch) * static_cast<double>(gpu.page_bytes);
+    for (const auto& memory : gpu.memories)
+      if (memory.place == slow && memory.link_bytes_per_second > 0)
+        pair.slow_read = pair.slow_write = memory.bytes_per_second;
   }
   return pair;
 }

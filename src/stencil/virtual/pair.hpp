@@ -14,8 +14,13 @@ struct Pair {
   double fast_bytes = 0;      // that datasets may take in the fast memory
   double fast_bandwidth = 0;  // bytes a second that loops get of each memory, all cores together
   double slow_bandwidth = 0;
-  double in_bandwidth = 0;  // of copies from the slow memory to the fast one, and back; both at a time
+  double in_bandwidth = 0;  // of copies from the slow memory to the fast one, and back, each alone
   double out_bandwidth = 0;
+  // Of the slow memory itself, which copies both ways share: bytes read over the one and bytes written over the
+  // other are no more than the time (design: "Making time"). Behind a link that has its own bandwidth each way it
+  // is that of the memory there.
+  double slow_read = 0;
+  double slow_write = 0;
   // Bytes a second that the program's own loops reach in the fast memory: less than the memory's where they are
   // held back by arithmetic or latency.
   double loop_bandwidth = 0;

@@ -91,7 +91,10 @@ class Flow {
   void run() {
     for (const auto& loop : context_->waiting()) {
       loops_.insert(loop.name);
-      for (const auto& argument : loop.arguments) datasets_.insert(argument.dataset);
+      for (const auto& argument : loop.arguments) {
+        datasets_.insert(argument.dataset);
+        if (reads(argument.access)) stencils_.insert(argument.stencil.offsets());
+      }
     }
     context_->run();
   }
@@ -117,6 +120,7 @@ class Flow {
   // Different ones that have run.
   [[nodiscard]] std::size_t loops() const { return loops_.size(); }
   [[nodiscard]] std::size_t datasets() const { return datasets_.size(); }
+  [[nodiscard]] std::size_t stencils() const { return stencils_.size(); }
 
  private:
   // The grid with its halo along some of the axes.
@@ -167,6 +171,7 @@ class Flow {
   double time_ = 0;
   std::set<std::string> loops_;
   std::set<DatasetId> datasets_;
+  std::set<std::vector<Point>> stencils_;
 };
 
 // A vortex of uniform temperature, with the pressure of the incompressible flow: G. Taylor, A. Green, Proceedings

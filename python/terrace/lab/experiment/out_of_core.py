@@ -24,8 +24,20 @@ LINKS = {"PCIe": "p100-pcie", "NVLink": "p100-nvlink"}
 MACHINES = (KNL, *LINKS.values())
 SIZES = (6, 12, 16, 24, 36, 48, 96, 160)  # GB; the paper ends at 48
 FEW_SIZES = (6, 48)
+# Of MPI, on the KNL, in which the paper ran its programs: with tiles they exchange halos once in a chain.
+PROCESSES = 4
 SMALLEST, LARGEST_IN_MEMORY, PUBLISHED_SIZE = 6, 16, 48
-COUNTS = ("seconds", "loop_seconds", "accesses", "bytes_in", "bytes_out", "tiles", "chains", "loops")
+COUNTS = (
+    "seconds",
+    "loop_seconds",
+    "accesses",
+    "bytes_in",
+    "bytes_out",
+    "tiles",
+    "untiled_chains",
+    "chains",
+    "loops",
+)
 
 
 @dataclass(frozen=True)
@@ -136,8 +148,7 @@ class Study:
 
     def rate(self, question: Question) -> float | None:
         """Bytes that the loops access over the time, in GB/s; None where no tile fits."""
-        answer = self.get(question)
-        return None if "refused" in answer else answer["accesses"] / answer["seconds"] / 1e9
+        return rate_of(self.get(question))
 
     def further(self, question: Question) -> dict[str, float] | None:
         """What the run takes more with twice as many steps: without what comes before the first."""
@@ -176,8 +187,8 @@ class Study:
             return do_all(pool, "runs", [(answer, (self.path(one), one)) for one in missing], deadline)
 
 
-def answer(path: Path, question: Question) -> None:
-    """Prices the run and keeps what came of it."""
+def price(question: Question) -> dict[str, Any]:
+    """What comes of the run, beside the question: `refused` where no tile fits."""
     machine = _core.Machine.read(question.machine)
     gigabytes = question.about.rate(question.machine)
     kept = {**asdict(question), "arguments": question.arguments, "bandwidth": gigabytes * 1e9}
@@ -191,10 +202,20 @@ def answer(path: Path, question: Question) -> None:
             tiled=question.tiled,
             cyclic=question.cyclic,
             prefetched=question.prefetched,
+            processes=PROCESSES if question.machine == KNL else 1,
         )
     except _core.InvalidError as error:
         if "no room for a tile" not in str(error):
             raise
-        priced = {}
-        kept["refused"] = str(error)
-    write_whole(path, document({**kept, **priced}))
+        return {**kept, "refused": str(error)}
+    return {**kept, **priced}
+
+
+def rate_of(answer: dict[str, Any]) -> float | None:
+    """Bytes that the loops access over the time, in GB/s; None where no tile fits."""
+    return None if "refused" in answer else answer["accesses"] / answer["seconds"] / 1e9
+
+
+def answer(path: Path, question: Question) -> None:
+    """Prices the run and keeps what came of it."""
+    write_whole(path, document(price(question)))

@@ -78,7 +78,7 @@ def sections(study: Study) -> list[Section]:
     has = knl.capacities[knl.fastest_first(0)[-1]]
     notes.append(
         f"The KNL has {_core.format_size(has)} of DDR4; larger data are priced as if it had more. Copies to "
-        "MCDRAM and copies back have DDR4's bandwidth each, as links have it, though on the KNL both share it."
+        "MCDRAM and copies back share DDR4's bandwidth, where links have theirs each way."
     )
     return [
         Section(

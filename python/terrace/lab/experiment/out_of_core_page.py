@@ -26,9 +26,11 @@ _DIFFERENCES = (
     "complex kernels in 3D: 240 is taken for 2D, and 200 for 3D.",
     "Loops have the lesser of that and of a memory's bandwidth, by STREAM; latency is not modelled. The "
     "paper's loops reach 50 and 30 GB/s in DDR4, less than STREAM.",
-    "MCDRAM as a cache is direct-mapped, and where data lie in memory is taken to be random. Tiles are of the "
-    "outermost dimension alone, and in 3D their skew takes much of the cache. The paper's four processes "
-    "exchange halos, with tiles once in a chain; ours is one process.",
+    "MCDRAM as a cache is direct-mapped, and where data lie in memory is taken to be random. Tiles are slices of "
+    "the outermost dimension or columns of two, whichever the model has faster, of any size; the paper says only "
+    "that sizes were set by the memory's. The paper's four processes exchange halos, with tiles once in a chain: "
+    "within one, which loops each is at is taken to be random, so that loops that wait for DDR4 and loops that do "
+    "not go on at a time. Without tiles they meet at each loop. What they exchange and compute twice is left out.",
     "The paper's field summary, every ten steps, is a chain of one loop; here it ends the chain of the step "
     "before it.",
     "CloverLeaf 3D reads a few layers of four datasets of faces from the step before. Ours brings and stores "

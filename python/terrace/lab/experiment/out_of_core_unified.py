@@ -65,18 +65,20 @@ def _figure(study: Study, program: str) -> Section:
 
 
 def _without_room(study: Study, program: str) -> list[str]:
-    """Where chains have one tile though their data do not fit."""
+    """Where chains run without tiles, since none has room, and how many of all do."""
     said = []
     for chain in chains(program):
         ask = way(program, next(iter(LINKS)), "tiled", chain)
-        large = [size for size in study.sizes if size > LARGEST_IN_MEMORY]
-        found = [size for size in large if (more := study.further(ask(size))) and more["tiles"] == more["chains"]]
+        answers = {size: study.get(ask(size)) for size in study.sizes}
+        found = ", ".join(
+            f"{answer['untiled_chains']:.0f} of {answer['chains']} at {size} GB"
+            for size, answer in answers.items()
+            if answer["untiled_chains"] > 0
+        )
         if found:
-            sizes = ", ".join(str(size) for size in found)
             steps = chain or PROGRAMS[program].chain
-            said.append(
-                f"No tile has room in chains of {steps} steps at {sizes} GB: these are priced without tiles."
-            )
+            of = f"Of chains of {steps} steps" if steps else "Of the chains"
+            said.append(f"{of} these have no room for a tile, and are priced without: {found}.")
     return said
 
 

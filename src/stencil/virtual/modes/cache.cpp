@@ -1,88 +1,193 @@
 // The fast memory as a cache of the slow one, direct-mapped, as MCDRAM is in cache mode (A. Sodani et al., IEEE
-// Micro 36(2), 2016). Where data lie in memory is taken to be random: data are still there with probability exp(-D
-// / C), D being the bytes of other data that were accessed since, C the cache's. Both memories work at a time.
+// Micro 36(2), 2016). Both memories work at a time.
+//
+// Tiles are of the outermost dimension, or of two dimensions in the shapes that the published library takes where
+// its user states none: in three dimensions whole rows, as many of them as planes; in two, rows three times as
+// long as there are of them. The size and the shape are those with which the chain takes the least time.
 #include <algorithm>
 #include <cmath>
+#include <map>
 
-#include "stencil/virtual/dataset_blocks.hpp"
+#include "stencil/plan/signature.hpp"
+#include "stencil/virtual/last_accesses.hpp"
 #include "stencil/virtual/mode.hpp"
 #include "stencil/virtual/outer_tiles.hpp"
 
 namespace terrace::stencil {
 namespace {
 
-constexpr int k_halvings = 10;  // of the cache: shares that tiles may take
+constexpr int k_halvings = 8;           // of the cache: what a tile's own points may take
+constexpr double k_worth = 0.01;        // of the time, by which half the size has to be faster
+constexpr std::ptrdiff_t k_longer = 3;  // rows of tiles in two dimensions than there are of them
+using Size = std::array<std::ptrdiff_t, k_most_dims>;
+
+// What a part of a loop takes.
+struct Part {
+  double loop;  // seconds, in the fast memory
+  double slow;  // seconds, of the slow memory alone
+};
+
+// What a chain has counted.
+struct Counts {
+  std::vector<Part> parts;
+  double loops = 0;  // seconds of all parts
+  double slow = 0;
+  double accesses = 0;
+  double missed = 0;
+  double stored = 0;
+};
+
+// Of so many processes, each of which does the same share of each part: the time with which the rest of the slow
+// memory's bandwidth, when the others have what they take in that time, is enough for what each takes itself.
+double seconds_of(const Counts& counts, double processes) {
+  const auto with = [&](double seconds) {
+    const auto share = processes - (processes - 1) * counts.slow / seconds;  // 1: as if it were alone
+    double sum = 0;
+    for (const auto& part : counts.parts) sum += std::max(part.loop, part.slow / share);
+    return sum;
+  };
+  auto high = 0.0;
+  for (const auto& part : counts.parts) high += std::max(part.loop, part.slow);
+  if (processes == 1) return high;
+  auto low = std::max(counts.loops, counts.slow);
+  while (high - low > 1e-9 * high) {
+    const auto middle = (low + high) / 2;
+    (with(middle) > middle ? low : high) = middle;
+  }
+  return high;
+}
 
 class Cache final : public Mode {
  public:
-  Cache(const Pair& pair, const ModeOptions& options) : pair_(pair), options_(options) {}
+  Cache(const Pair& pair, const ModeOptions& options)
+      : pair_(pair), options_(options), accesses_(pair.fast_bytes) {}
 
   void add(const DatasetAbout& about) override {
     abouts_.push_back(about);
-    blocks_.add(about, reuse_);
-    changed_.resize(blocks_.count(), 0);
+    accesses_.add(about);
   }
 
   void run(std::span<const Loop> chain) override {
-    const OuterTiles tiles(chain, abouts_, options_.is_tiled ? length(chain) : 0);
-    for (std::size_t t = 0; t < tiles.count(); ++t)
-      for (std::size_t l = 0; l < chain.size(); ++l) do_part(chain[l], tiles.part(l, t));
+    const TilePlan tiles(chain, options_.is_tiled ? best_size(chain) : Size{0, 0, 0});
+    const auto done = run_tiles(chain, tiles, accesses_, HUGE_VAL);
+    counts_.accesses += done.accesses;
+    counts_.hits += done.accesses - done.missed;
+    counts_.bytes_in += done.missed;
+    counts_.bytes_out += done.stored;
+    counts_.seconds += seconds_of(done, options_.is_tiled ? options_.processes : 1);
+    counts_.loop_seconds = counts_.seconds;
     counts_.tiles += static_cast<double>(tiles.count());
-    counts_.seconds = counts_.loop_seconds;
   }
 
  private:
-  // By the least that tiles read again: their skew, and what the cache has lost of them when they come back to it.
-  [[nodiscard]] std::ptrdiff_t length(std::span<const Loop> chain) const {
-    std::ptrdiff_t best = 0;
-    auto least = HUGE_VAL;
-    for (int i = 1; i <= k_halvings; ++i) {
-      const auto share = std::ldexp(1.0, -i);
-      const auto length = length_that_fits(chain, abouts_, share * pair_.fast_bytes);
-      if (length == 0) continue;
-      const OuterTiles tiles(chain, abouts_, length);
-      const auto again = 1 + static_cast<double>(tiles.skew()) / static_cast<double>(length);
-      // Each of the loops finds the tile's data less what was displaced since the loop before.
-      const auto lost = 1 - std::exp(-share);
-      const auto cost = again + lost * static_cast<double>(chain.size());
-      if (cost < least) {
-        least = cost;
-        best = length;
-      }
-    }
-    return best;
+  // Ends where it is sure to take more than so many seconds.
+  [[nodiscard]] Counts run_tiles(std::span<const Loop> chain, const TilePlan& tiles, LastAccesses& accesses,
+                                 double most) const {
+    Counts counts;
+    const auto& count = tiles.tiles();
+    std::array<std::size_t, k_most_dims> tile{0, 0, 0};
+    for (tile[2] = 0; tile[2] < count[2]; ++tile[2])
+      for (tile[1] = 0; tile[1] < count[1]; ++tile[1])
+        for (tile[0] = 0; tile[0] < count[0] && std::max(counts.loops, counts.slow) <= most; ++tile[0])
+          for (std::size_t l = 0; l < chain.size(); ++l)
+            if (const auto part = tiles.part(l, tile); !part.empty()) do_part(chain[l], part, accesses, counts);
+    return counts;
   }
 
-  void do_part(const Loop& loop, const Range& part) {
-    if (part.empty()) return;
-    const auto share = static_cast<double>(part.points()) / static_cast<double>(loop.range.points());
-    double bytes = 0, missed = 0, stored = 0;
+  [[nodiscard]] double reached_bytes(const LastAccesses::Touch& touch) const {
+    return static_cast<double>(abouts_[touch.dataset].element) * static_cast<double>(touch.reached.points());
+  }
+
+  void do_part(const Loop& loop, const Range& part, LastAccesses& accesses, Counts& counts) const {
+    const auto bytes = bytes_of_part(loop, part);
+    double missed = 0, stored = 0;
+    std::vector<LastAccesses::Touch> touches;
+    std::vector<double> own;  // bytes of each touch
     for (const auto& argument : loop.arguments) {
-      const auto times = reads(argument.access) && writes(argument.access) ? 2.0 : 1.0;
-      const auto all = static_cast<double>(argument.element) * static_cast<double>(loop.range.points()) * share;
-      blocks_.for_each(argument, part, [&](std::size_t block, double /*bytes*/, double of_accesses) {
-        const auto lost = 1 - std::exp(-reuse_.access(block) / pair_.fast_bytes);
-        missed += of_accesses * all * lost;
-        stored += of_accesses * all * lost * changed_[block];
-        // What came again is as the slow memory has it.
-        changed_[block] = writes(argument.access) ? 1 : changed_[block] * (1 - lost);
-      });
-      bytes += times * all;
+      const auto is_same = [&](const LastAccesses::Touch& touch) { return touch.dataset == argument.dataset; };
+      const auto reached = reached_range(part, argument);
+      // What is named twice comes once.
+      if (const auto found = std::ranges::find_if(touches, is_same); found != touches.end()) {
+        found->reached = hull(found->reached, reached);
+        if (writes(argument.access)) found->written = part;
+        continue;
+      }
+      touches.push_back({argument.dataset, reached, writes(argument.access) ? part : Range({0, 0, 0}, {0, 0, 0})});
+      // Of a loop that reads other points than it writes, twice as many.
+      const auto& offsets = argument.stencil.offsets();
+      const auto is_elsewhere = reads(argument.access) && writes(argument.access) &&
+                                std::ranges::find(offsets, Point{0, 0, 0}) == offsets.end();
+      own.push_back(static_cast<double>(argument.element) * static_cast<double>(part.points()) *
+                    (is_elsewhere ? 2 : 1));
     }
-    counts_.accesses += bytes;
-    counts_.hits += bytes - missed;
-    counts_.bytes_in += missed;
-    counts_.bytes_out += stored;
-    counts_.loop_seconds += std::max({pair_.loop_seconds(bytes), (bytes + missed + stored) / pair_.fast_bandwidth,
-                                      (missed + stored) / pair_.slow_bandwidth});
+    const auto found = accesses.access(touches);
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      missed += own[i] * found[i].lost;
+      // Of all that is reached: a halo that nobody writes is in none of it.
+      stored += reached_bytes(touches[i]) * found[i].stored;
+    }
+    counts.accesses += bytes;
+    counts.missed += missed;
+    counts.stored += stored;
+    const Part took{std::max(pair_.loop_seconds(bytes), (bytes + missed + stored) / pair_.fast_bandwidth),
+                    (missed + stored) / pair_.slow_bandwidth};
+    counts.parts.push_back(took);
+    counts.loops += took.loop;
+    counts.slow += took.slow;
+  }
+
+  // Beginning with an empty cache.
+  [[nodiscard]] double seconds(std::span<const Loop> chain, const Size& size, double most) const {
+    LastAccesses accesses(pair_.fast_bytes);
+    for (const auto& about : abouts_) accesses.add(about);
+    const auto done = run_tiles(chain, TilePlan(chain, size), accesses, most);
+    return std::max(done.loops, done.slow) > most ? HUGE_VAL : seconds_of(done, options_.processes);
+  }
+
+  // The sizes of which a tile's own points, without what its loops reach beyond them, take so many bytes.
+  [[nodiscard]] std::vector<Size> sizes(std::span<const Loop> chain, double bytes) const {
+    Range all{{0, 0, 0}, {0, 0, 0}};
+    for (const auto& loop : chain) all = hull(all, loop.range);
+    double of_point = 0;
+    for (const auto& [dataset, use] : uses_of(chain)) of_point += static_cast<double>(abouts_[dataset].element);
+    const auto points = bytes / of_point;
+    const auto outer = outer_dimension(chain);
+    const auto x = static_cast<double>(all.length(0)), y = static_cast<double>(all.length(1));
+    const auto length = [](double of) { return static_cast<std::ptrdiff_t>(of); };
+    std::vector<Size> found(outer == 0 ? 1 : 2, Size{0, 0, 0});
+    found[0][outer] = length(outer == 2 ? points / x / y : outer == 1 ? points / x : points);
+    if (outer == 2) found[1] = {0, length(std::sqrt(points / x)), length(std::sqrt(points / x))};
+    if (outer == 1) {
+      const auto rows = length(std::sqrt(points / k_longer));
+      found[1] = {k_longer * rows, rows, 0};
+    }
+    std::erase_if(found, [&](const Size& size) { return size[outer] < 1 || size[outer] >= all.length(outer); });
+    return found;
+  }
+
+  // 0: without tiles.
+  [[nodiscard]] const Size& best_size(std::span<const Loop> chain) {
+    const auto [found, is_new] = sizes_.try_emplace(signature_of(chain), Size{0, 0, 0});
+    if (!is_new) return found->second;
+    auto least = seconds(chain, found->second, HUGE_VAL);
+    for (int i = 0; i <= k_halvings; ++i) {
+      const auto worth = least * (1 - k_worth);
+      const auto tried = sizes(chain, std::ldexp(pair_.fast_bytes, -i));
+      for (const auto& size : tried)
+        if (const auto takes = seconds(chain, size, least); takes < least) {
+          least = takes;
+          found->second = size;
+        }
+      if (!tried.empty() && least > worth) break;
+    }
+    return found->second;
   }
 
   Pair pair_;
   ModeOptions options_;
   std::vector<DatasetAbout> abouts_;
-  DatasetBlocks blocks_;
-  Reuse reuse_;
-  std::vector<double> changed_;  // share of a block that differs from the slow memory
+  LastAccesses accesses_;
+  std::map<std::vector<std::int64_t>, Size> sizes_;  // of chains that came before
 };
 
 class CacheVariant final : public ModeVariant {

@@ -1,9 +1,12 @@
 // Three slots in the fast memory, as published: while a tile runs in one, the next tile's data come into another,
 // and the last one's results leave the third; what two tiles share is copied from slot to slot. I. Reguly et al.,
-// "Beyond 16GB: out-of-core stencil computations", MCHPC 2017, algorithm 1 and section 4.1.
+// "Beyond 16GB: out-of-core stencil computations", MCHPC 2017, algorithm 1 and section 4.1. Its stream 0 is the
+// lane of loops here, 1 that of copies to the fast memory, 2 that of copies back.
 #include <algorithm>
+#include <map>
 
 #include "core/error.hpp"
+#include "stencil/virtual/flow.hpp"
 #include "stencil/virtual/mode.hpp"
 #include "stencil/virtual/outer_tiles.hpp"
 
@@ -14,7 +17,7 @@ constexpr double k_slots = 3;
 
 class Slots final : public Mode {
  public:
-  Slots(const Pair& pair, const ModeOptions& options) : pair_(pair), options_(options) {}
+  Slots(const Pair& pair, const ModeOptions& options) : pair_(pair), options_(options), flow_(pair) {}
   void add(const DatasetAbout& about) override { abouts_.push_back(about); }
 
   void run(std::span<const Loop> chain) override {
@@ -23,51 +26,97 @@ class Slots final : public Mode {
       throw Error(Code::invalid, "a third of " + format(Bytes{static_cast<std::uint64_t>(pair_.fast_bytes)}) +
                                      " has no room for a tile of " + std::to_string(chain.size()) + " loops");
     const OuterTiles tiles(chain, abouts_, length);
-    // Stream 0 runs loops, 1 brings, 2 stores; each is free again at its time.
-    const auto first = coming(tiles, 0, true);
-    counts_.bytes_in += first;
-    if (!is_fetched_) upload_ = copy(std::max(run_, upload_), first, pair_.in_bandwidth);
-    is_fetched_ = false;
+    bring_first(tiles);
     for (std::size_t t = 0; t < tiles.count(); ++t) {
       const auto is_last = t + 1 == tiles.count();
-      const auto begin = std::max(run_, upload_);
-      if (!is_last) {
-        const auto bytes = coming(tiles, t + 1, false);
-        counts_.bytes_in += bytes;
-        upload_ = copy(begin, bytes, pair_.in_bandwidth);
-      } else if (options_.is_prefetched) {
-        // The next chain is taken to be like this one.
-        upload_ = copy(begin, coming(tiles, 0, true), pair_.in_bandwidth);
-        is_fetched_ = true;
-      }
-      const auto loops = pair_.loop_seconds(tiles.loop_bytes(t), tiles.pieces(t));
-      counts_.loop_seconds += loops;
+      flow_.wait(Lane::loops);
+      flow_.wait(Lane::in);
+      if (!is_last)
+        bring(coming(tiles, t + 1));
+      else if (options_.is_prefetched)
+        bring_ahead(tiles);
+      flow_.run(tiles.loop_bytes(t), tiles.pieces(t));
       counts_.accesses += tiles.loop_bytes(t);
-      run_ = begin + loops;
-      const auto finish = std::max(run_, store_);
-      if (!is_last) run_ = finish + shared(tiles, t) / pair_.fast_bandwidth * 2;  // read and written
+      flow_.wait(Lane::loops);
+      flow_.wait(Lane::out);
+      if (!is_last) flow_.copy_within(shared(tiles, t));
       const auto stored = leaving(tiles, t);
       counts_.bytes_out += stored;
-      store_ = copy(finish, stored, pair_.out_bandwidth);
+      if (stored > 0) flow_.copy(Lane::out, stored);
       counts_.tiles += 1;
     }
-    counts_.seconds = std::max({run_, store_, is_fetched_ ? 0 : upload_});
+    // What comes for a chain that nobody has begun is no time of this one.
+    auto all = flow_;
+    all.wait(Lane::loops);
+    all.wait(Lane::out);
+    counts_.seconds = all.now();
+    counts_.loop_seconds = all.loop_seconds();
     counts_.hits = counts_.accesses;
   }
 
  private:
-  [[nodiscard]] double copy(double begin, double bytes, double bandwidth) const {
-    return bytes > 0 ? begin + pair_.call + bytes / bandwidth : begin;
+  using Lane = Flow::Lane;
+  using Stretches = std::map<DatasetId, Stretch>;
+
+  void bring(double bytes) {
+    counts_.bytes_in += bytes;
+    if (bytes > 0) flow_.copy(Lane::in, bytes);
   }
-  // What a tile needs of the slow memory: all, or without what it shares with the one before.
-  [[nodiscard]] static double coming(const OuterTiles& tiles, std::size_t tile, bool is_all) {
+  // All that the first tile needs, but what came while the chain before ended. That is counted now: it is of use
+  // if there is a chain to come, and it came whether this one needs it or not.
+  void bring_first(const OuterTiles& tiles) {
     double bytes = 0;
-    for (const auto& [dataset, stretch] : tiles.used(tile)) {
-      if (tiles.use(dataset).needed.all().empty()) continue;  // written first
+    auto is_late = false;
+    for (const auto& [dataset, stretch] : needed(tiles, 0)) {
+      auto there = Stretch{};
+      if (const auto found = ahead_.find(dataset); found != ahead_.end()) there = common(stretch, found->second);
+      bytes += tiles.bytes(dataset, stretch) - tiles.bytes(dataset, there);
+      const auto late = late_.find(dataset);
+      is_late = is_late || (late != late_.end() && common(stretch, late->second).length() > 0);
+    }
+    counts_.bytes_in += ahead_bytes_;
+    ahead_bytes_ = 0;
+    ahead_.clear();
+    if (is_late) flow_.wait(Lane::out);
+    bring(bytes);
+    find_late(tiles);
+  }
+  // What the last tile writes, and the one before, whose results are leaving while the last one runs: the slow
+  // memory does not have it yet.
+  void find_late(const OuterTiles& tiles) {
+    late_.clear();
+    for (auto t = tiles.count() - std::min<std::size_t>(tiles.count(), 2); t < tiles.count(); ++t)
+      for (const auto& [dataset, stretch] : tiles.used(t)) {
+        if (tiles.use(dataset).written.all().empty()) continue;
+        auto& late = late_.try_emplace(dataset, stretch).first->second;
+        late = {std::min(late.begin, stretch.begin), std::max(late.end, stretch.end)};
+      }
+  }
+  // The next chain's first tile is taken to need what this chain's did.
+  void bring_ahead(const OuterTiles& tiles) {
+    for (const auto& [dataset, stretch] : needed(tiles, 0)) {
       auto own = stretch;
-      if (!is_all && tile > 0)
-        if (const auto before = tiles.used(tile - 1).find(dataset); before != tiles.used(tile - 1).end())
-          own.begin = std::max(own.begin, before->second.end);
+      if (const auto late = late_.find(dataset); late != late_.end())
+        own.end = std::min(own.end, late->second.begin);
+      if (own.length() == 0) continue;
+      ahead_.emplace(dataset, own);
+      ahead_bytes_ += tiles.bytes(dataset, own);
+    }
+    if (ahead_bytes_ > 0) flow_.copy(Lane::in, ahead_bytes_);
+  }
+  // What a tile needs of each dataset from before the chain.
+  [[nodiscard]] static Stretches needed(const OuterTiles& tiles, std::size_t tile) {
+    Stretches all;
+    for (const auto& [dataset, stretch] : tiles.used(tile))
+      if (!tiles.use(dataset).needed.all().empty()) all.emplace(dataset, stretch);  // not written first
+    return all;
+  }
+  // The same without what it shares with the tile before.
+  [[nodiscard]] static double coming(const OuterTiles& tiles, std::size_t tile) {
+    double bytes = 0;
+    for (auto [dataset, own] : needed(tiles, tile)) {
+      if (const auto before = tiles.used(tile - 1).find(dataset); before != tiles.used(tile - 1).end())
+        own.begin = std::max(own.begin, before->second.end);
       bytes += tiles.bytes(dataset, own);
     }
     return bytes;
@@ -86,13 +135,15 @@ class Slots final : public Mode {
     }
     return bytes;
   }
+  [[nodiscard]] static Stretch common(const Stretch& one, const Stretch& other) {
+    return {std::max(one.begin, other.begin), std::min(one.end, other.end)};
+  }
   [[nodiscard]] static double shared(const OuterTiles& tiles, std::size_t tile) {
     double bytes = 0;
     for (const auto& [dataset, stretch] : tiles.used(tile)) {
       const auto next = tiles.used(tile + 1).find(dataset);
       if (next == tiles.used(tile + 1).end()) continue;
-      bytes += tiles.bytes(dataset,
-                           {std::max(stretch.begin, next->second.begin), std::min(stretch.end, next->second.end)});
+      bytes += tiles.bytes(dataset, common(stretch, next->second));
     }
     return bytes;
   }
@@ -100,8 +151,10 @@ class Slots final : public Mode {
   Pair pair_;
   ModeOptions options_;
   std::vector<DatasetAbout> abouts_;
-  double run_ = 0, upload_ = 0, store_ = 0;  // when each stream is free
-  bool is_fetched_ = false;                  // the first tile's data, by the chain before
+  Flow flow_;
+  Stretches late_;
+  Stretches ahead_;  // what came for the next chain, while the last tile ran
+  double ahead_bytes_ = 0;
 };
 
 class SlotsVariant final : public ModeVariant {

@@ -28,6 +28,7 @@ class Unified final : public Mode {
 
   void run(std::span<const Loop> chain) override {
     const auto length = options_.is_tiled ? length_that_fits(chain, abouts_, pair_.fast_bytes / k_tile_share) : 0;
+    if (options_.is_tiled && length == 0) counts_.untiled_chains += 1;
     const OuterTiles tiles(chain, abouts_, length);
     double loops_before = 0;
     for (std::size_t t = 0; t < tiles.count(); ++t) {
@@ -35,8 +36,7 @@ class Unified final : public Mode {
       for (std::size_t l = 0; l < chain.size(); ++l) {
         const auto part = tiles.part(l, t);
         if (part.empty()) continue;
-        const auto bytes =
-            bytes_of(chain[l]) * static_cast<double>(part.points()) / static_cast<double>(chain[l].range.points());
+        const auto bytes = bytes_of_part(chain[l], part);
         counts_.accesses += bytes;
         loops += pair_.loop_seconds(bytes);
         moves += touch(chain[l], part);

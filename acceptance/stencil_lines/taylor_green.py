@@ -1,0 +1,147 @@
+"""The compressible Taylor-Green vortex at Reynolds number 1600: what it is made of, its exact beginning, its
+orders of convergence, and its decay beside published direct simulations.
+
+The program computes an eighth of the cube, whose mirrors are the rest: a grid of N^3 is of N / 2 points in each
+direction. The decay is -dE/dt of the mean kinetic energy E, the dissipation that of the computed gradients.
+
+Published: spectral and discontinuous methods find the largest decay, 0.0129, near t = 9 (C. Carton de Wiart, K.
+Hillewaert, M. Duponcheel, G. Winckelmans, International Journal for Numerical Methods in Fluids 74, 2014). In the
+incompressible flow all decay is 2 / Re times the enstrophy, whose largest value is then 10.3; at the start that is
+3/8, and E is 1/8 (G. Taylor, A. Green, Proceedings of the Royal Society A 158, 1937).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from harness import Line, Measured, keep_part
+
+from stencil_lines.common import is_small, stencil
+
+PROGRAM = "taylor_green"
+REYNOLDS = 1600
+DECAY, TIME = 0.0129, 9.0
+ENSTROPHY = DECAY * REYNOLDS / 2
+DATASETS, STENCILS, LOOPS = 29, 9, 27
+# Of the time: after it the largest decay is behind.
+UNTIL = 10
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What a grid has to reach: relative differences from what is published."""
+
+    decay: float
+    time: float
+    enstrophy: float | None = None  # said, and no goal
+
+
+# 64^3 has no room for the smallest eddies, which have much of the enstrophy; it has to lose the energy in time.
+GOALS = {64: Goal(0.1, 0.1), 128: Goal(0.06, 0.03, 0.25)}
+EARLY = (0.5, 1.0)  # times at which Taylor's and Green's series is good
+
+
+def _results(name: str, arguments: Mapping[str, object]) -> Mapping[str, Mapping[str, Any]]:
+    """What the program says, kept under that name."""
+
+    def ran() -> Any:
+        return stencil(PROGRAM, arguments, executor="tiled", threads=2).document["results"]
+
+    found: Mapping[str, Mapping[str, Any]] = keep_part(f"stencil-taylor-green-{name}", ran)
+    return found
+
+
+def _not_held(results: Mapping[str, Mapping[str, Any]], names: Sequence[str]) -> list[str]:
+    """Those that are not as expected, or that nothing is expected of."""
+    return [name for name in names if not results[name].get("holds", False)]
+
+
+def counts() -> Measured:
+    """Of a step: what has run, by name. Each layer of a mirror is a stencil of its own, where the published code
+    has sides that repeat: how many stencils there are is said, and not held against the published number."""
+    results = _results("counts", {"cells": 8, "steps": 3})
+    found = {name: round(float(results[name]["value"])) for name in ("datasets", "stencils", "loops")}
+    text = (
+        f"{found['datasets']} datasets (published {DATASETS}), {found['loops']} loops ({LOOPS}), "
+        f"{found['stencils']} stencils with mirrors' ({STENCILS})"
+    )
+    return Measured(text, (found["datasets"], found["loops"]) == (DATASETS, LOOPS))
+
+
+def beginning() -> Measured:
+    """Sums of products of sines are exact on each grid; differences multiply each sine by a known number."""
+    exact = ("mass", "kinetic_energy_at_start", "enstrophy_at_start", "dissipation_at_start")
+    series = ("kinetic_energy", "enstrophy")
+    lines, wrong = [], []
+    for cells in (16,) if is_small() else (16, 32):
+        for until in EARLY:
+            results = _results(f"{2 * cells}-until-{until}", {"cells": cells, "until": until})
+            wrong += [f"{name}, {2 * cells}^3, t = {until}" for name in _not_held(results, (*exact, *series))]
+            far = {name: abs(results[name]["value"] / results[name]["expected"] - 1) for name in (*exact, *series)}
+            lines.append(
+                f"{2 * cells}^3, t = {until}: at the start at most {max(far[name] for name in exact):.0e} off; "
+                + ", ".join(f"{name} {far[name]:.1e} off the series" for name in series)
+            )
+    lines += [f"not as expected: {', '.join(wrong)}"] if wrong else []
+    return Measured("\n".join(lines), not wrong and not is_small())
+
+
+def orders() -> Measured:
+    """In space on three grids, of which the finest is the truth; in time with three lengths of the step."""
+    lines, holds = [], True
+    for mode, of in (("convergence", "space"), ("time_convergence", "time")):
+        results = _results(mode, {"mode": mode})
+        names = [name for name in results if name.startswith("order_of_")]
+        found = ", ".join(f"{results[name]['value']:.2f} ({name.removeprefix('order_of_')})" for name in names)
+        lines.append(f"in {of}: {found}; expected {results[names[0]]['expected']:.0f}")
+        holds = holds and not _not_held(results, names)
+    return Measured("\n".join(lines), holds)
+
+
+def _measured(points: int) -> Mapping[str, Mapping[str, Any]]:
+    """A run until the largest decay is behind, on so many points in each direction of the whole cube; about 200
+    measurements of it."""
+    return _results(f"{points}-decay", {"cells": points // 2, "until": UNTIL, "every": 10 * points // 64})
+
+
+def decay(points: int) -> Measured:
+    """The largest decay and enstrophy, and when."""
+    goal = GOALS[points]
+    results = _measured(points // 2 if is_small() else points)
+
+    def value(name: str) -> float:
+        return float(results[name]["value"])
+
+    largest, when = value("largest_decay"), value("time_of_largest_decay")
+    enstrophy = value("largest_enstrophy")
+    pairs = [("decay", largest, DECAY, goal.decay), ("time", when, TIME, goal.time)]
+    if goal.enstrophy is not None:
+        pairs.append(("enstrophy", enstrophy, ENSTROPHY, goal.enstrophy))
+    short = [name for name, found, published, allowed in pairs if abs(found / published - 1) > allowed]
+    then, seen = value("time_of_largest_enstrophy"), value("largest_dissipation") / largest
+    text = (
+        f"largest decay {largest:.4f} at t = {when:.2f} (published {DECAY} near {TIME:.0f}); largest enstrophy "
+        f"{enstrophy:.1f} at {then:.2f} ({ENSTROPHY:.1f}); of the decay the gradients account for {seen:.0%}"
+    )
+    return Measured(text + (f"; short: {', '.join(short)}" if short else ""), not short and not is_small())
+
+
+def _goal(goal: Goal) -> str:
+    enstrophy = "" if goal.enstrophy is None else f", enstrophy within {goal.enstrophy:.0%}"
+    return (
+        f"largest decay within {goal.decay:.0%} of what is published, its time within {goal.time:.0%}{enstrophy}"
+    )
+
+
+LINES = [
+    Line("taylor-green, counts", f"{DATASETS} datasets, {STENCILS} stencils, {LOOPS} loops", counts),
+    Line("taylor-green, beginning", "energy 1/8, enstrophy 3/8, decay 2/Re of that; then the series", beginning),
+    Line("taylor-green, orders", "the fourth in space, the third in time", orders),
+    *(
+        Line(f"taylor-green, {points}^3", _goal(goal), functools.partial(decay, points))
+        for points, goal in GOALS.items()
+    ),
+]

@@ -1,0 +1,59 @@
+// Loops and copies that go on at a time, in virtual time, and what they take of the memories that they share.
+//
+// There are three lanes: loops, copies to the fast memory, copies back. In each, one piece of work comes after the
+// other. Pieces of different lanes go on beside one another, at the rates that they have alone, as long as the
+// memories have the bandwidth: copies both ways share that of the slow memory, and with loops that of the fast
+// one. Where it is not enough, each gets the same share of what it would take alone.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <optional>
+
+#include "stencil/virtual/pair.hpp"
+
+namespace terrace::stencil {
+
+class Flow {
+ public:
+  enum class Lane : std::uint8_t { loops, in, out };
+
+  explicit Flow(const Pair& pair) : pair_(pair) {}
+
+  // Each begins when all that its lane has before it has ended. A copy, with the time that it takes to begin one.
+  void copy(Lane way, double bytes);
+  // Loops over so many bytes, in so many pieces.
+  void run(double bytes, double pieces);
+  // A copy from one part of the fast memory to another, between loops.
+  void copy_within(double bytes);
+
+  // Goes on until a piece of work ends; its lane, or nothing where there is no work.
+  std::optional<Lane> pass();
+  // Goes on until a lane has no work.
+  void wait(Lane lane);
+  [[nodiscard]] bool is_idle(Lane lane) const { return of(lane).empty(); }
+  // Seconds since the beginning; those in which loops ran.
+  [[nodiscard]] double now() const { return now_; }
+  [[nodiscard]] double loop_seconds() const { return loop_seconds_; }
+
+ private:
+  static constexpr std::size_t k_lanes = 3;
+  struct Work {
+    double seconds;  // left before the first byte
+    double bytes;    // left
+    double rate;     // alone
+    bool is_loop;
+  };
+  [[nodiscard]] std::deque<Work>& of(Lane lane) { return lanes_[static_cast<std::size_t>(lane)]; }
+  [[nodiscard]] const std::deque<Work>& of(Lane lane) const { return lanes_[static_cast<std::size_t>(lane)]; }
+  // Bytes a second of what goes on now.
+  [[nodiscard]] std::array<double, k_lanes> rates() const;
+
+  Pair pair_;
+  std::array<std::deque<Work>, k_lanes> lanes_;
+  double now_ = 0;
+  double loop_seconds_ = 0;
+};
+
+}  // namespace terrace::stencil

@@ -1,0 +1,101 @@
+// See last_accesses.hpp.
+#include "stencil/virtual/last_accesses.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "stencil/plan/boxes.hpp"
+
+namespace terrace::stencil {
+namespace {
+
+constexpr std::size_t k_moments = std::size_t{1} << 16U;  // before they are numbered anew, at least
+
+}  // namespace
+
+void LastAccesses::add(const DatasetAbout& about) {
+  of_.resize(std::max<std::size_t>(of_.size(), about.id + 1));
+  of_[about.id] = {static_cast<double>(about.element), {}};
+}
+
+void LastAccesses::add(Moment moment, double bytes) {
+  all_ += bytes;
+  for (std::size_t at = moment + 1; at < tree_.size(); at += at & (~at + 1)) tree_[at] += bytes;
+}
+
+double LastAccesses::since(Moment moment) const {
+  auto bytes = all_;
+  for (std::size_t at = moment; at > 0; at -= at & (~at + 1)) bytes -= tree_[at];
+  return std::max(bytes, 0.0);
+}
+
+void LastAccesses::renumber() {
+  std::vector<Moment> left;
+  for (const auto& of : of_)
+    for (const auto& piece : of.pieces) left.push_back(piece.last);
+  std::ranges::sort(left);
+  const auto behind = std::ranges::unique(left);
+  left.erase(behind.begin(), behind.end());
+  tree_.assign(std::max(k_moments, 4 * left.size()) + 1, 0.0);
+  all_ = 0;
+  for (auto& of : of_)
+    for (auto& piece : of.pieces) {
+      piece.last = static_cast<Moment>(std::distance(left.begin(), std::ranges::lower_bound(left, piece.last)));
+      add(piece.last, static_cast<double>(piece.range.points()) * of.element);
+    }
+  now_ = static_cast<Moment>(left.size());
+}
+
+std::vector<LastAccesses::Found> LastAccesses::access(std::span<const Touch> touches) {
+  if (now_ + 2 >= tree_.size()) renumber();
+  std::vector<Found> found;
+  std::vector<double> clean(touches.size());
+  for (std::size_t i = 0; i < touches.size(); ++i) found.push_back(take(touches[i], clean[i]));
+  for (const auto& [moment, bytes] : taken_) add(moment, -bytes);
+  taken_.clear();
+  for (std::size_t i = 0; i < touches.size(); ++i) put(touches[i], clean[i]);
+  ++now_;
+  return found;
+}
+
+LastAccesses::Found LastAccesses::take(const Touch& touch, double& clean) {
+  auto& of = of_[touch.dataset];
+  const auto all = static_cast<double>(touch.reached.points());
+  double lost = all, stored = 0;  // points
+  clean = all;
+  Boxes hole;
+  hole.add(touch.reached);
+  std::vector<Piece> left;
+  for (std::size_t p = 0; p < of.pieces.size();) {
+    const auto piece = of.pieces[p];
+    const auto both = intersection(piece.range, touch.reached);
+    if (both.empty()) {
+      ++p;
+      continue;
+    }
+    const auto share = 1 - std::exp(-since(piece.last) / room_);
+    const auto points = static_cast<double>(both.points());
+    lost -= points * (1 - share);
+    stored += points * std::max(share - piece.clean, 0.0);
+    clean -= points * (1 - std::max(share, piece.clean));
+    taken_.emplace_back(piece.last, points * of.element);
+    for (const auto& range : hole.missing(piece.range)) left.push_back({range, piece.last, piece.clean});
+    of.pieces[p] = of.pieces.back();
+    of.pieces.pop_back();
+  }
+  of.pieces.insert(of.pieces.end(), left.begin(), left.end());
+  clean /= all;
+  return {lost / all, stored / all};
+}
+
+void LastAccesses::put(const Touch& touch, double clean) {
+  auto& of = of_[touch.dataset];
+  Boxes written;
+  written.add(touch.written);
+  for (const auto& range : written.missing(touch.reached)) of.pieces.push_back({range, now_, clean});
+  if (!touch.written.empty()) of.pieces.push_back({touch.written, now_, 0});
+  add(now_, static_cast<double>(touch.reached.points()) * of.element);
+}
+
+}  // namespace terrace::stencil

@@ -1,0 +1,47 @@
+// Chains that stream, in virtual time: the scheduler of chunks that streams from files decides here, too; copies,
+// loops and the time are virtual.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <span>
+
+#include "stencil/plan/tile_plan.hpp"
+#include "stencil/stream/scheduler.hpp"
+#include "stencil/virtual/flow.hpp"
+#include "stencil/virtual/mode.hpp"
+
+namespace terrace::stencil {
+
+class StreamRun {
+ public:
+  // In chunks of so many bytes.
+  StreamRun(const Pair& pair, std::size_t chunk);
+
+  void add_dataset(std::uint32_t chunks, bool is_temporary) { scheduler_.add_dataset(chunks, is_temporary); }
+  // The slow memory has numbers of its own there.
+  void changed(const ChunkId& chunk) { scheduler_.changed(chunk); }
+  // `ahead` as StreamScheduler::begin() has it.
+  void run(std::span<const Loop> chain, const TilePlan& tiles, std::shared_ptr<const StreamPlan> plan,
+           std::shared_ptr<const StreamPlan> ahead);
+  [[nodiscard]] const ModeCounts& counts() const { return counts_; }
+
+ private:
+  using Lane = Flow::Lane;
+
+  // Goes on until something ends.
+  void pass();
+  void begin_moves();
+  void begin_loops(std::span<const Loop> chain, const TilePlan& tiles, const StreamStep& step);
+
+  std::size_t chunk_;  // bytes
+  StreamScheduler scheduler_;
+  Flow flow_;
+  std::deque<StreamAction> coming_;
+  std::deque<StreamAction> leaving_;
+  ModeCounts counts_;
+};
+
+}  // namespace terrace::stencil

@@ -1,0 +1,66 @@
+"""Lines of the Taylor-Green vortex: what makes them fall short."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "acceptance"))
+
+from stencil_lines import taylor_green
+
+FINE = {
+    "largest_decay": 0.0129,
+    "time_of_largest_decay": 9.0,
+    "largest_dissipation": 0.0129,
+    "largest_enstrophy": 10.3,
+    "time_of_largest_enstrophy": 9.0,
+}
+
+
+@pytest.fixture
+def given(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Sets what the program says."""
+
+    def give(**values: float) -> None:
+        said = {name: {"value": value} for name, value in values.items()}
+        monkeypatch.setattr(taylor_green, "_results", lambda name, arguments: said)
+        monkeypatch.setattr(taylor_green, "is_small", lambda: False)
+
+    return give
+
+
+@pytest.mark.parametrize("points", taylor_green.GOALS)
+def test_published_values_hold(given: Any, points: int) -> None:
+    given(**FINE)
+    assert taylor_green.decay(points).holds
+
+
+@pytest.mark.parametrize(
+    ("changed", "points", "short"),
+    [
+        ({"largest_decay": 0.0115}, 64, "decay"),
+        ({"time_of_largest_decay": 8.0}, 64, "time"),
+        ({"largest_decay": 0.0120, "largest_enstrophy": 7.0}, 128, "decay, enstrophy"),
+    ],
+)
+def test_a_value_that_is_too_far_off_falls_short(
+    given: Any, changed: dict[str, float], points: int, short: str
+) -> None:
+    given(**FINE | changed)
+    measured = taylor_green.decay(points)
+    assert not measured.holds
+    assert measured.text.endswith(f"; short: {short}")
+
+
+def test_the_enstrophy_of_a_coarse_grid_is_no_goal(given: Any) -> None:
+    given(**FINE | {"largest_enstrophy": 5.6})
+    assert taylor_green.decay(64).holds
+
+
+def test_other_counts_fall_short(given: Any) -> None:
+    given(datasets=29, stencils=20, loops=27)
+    assert taylor_green.counts().holds
+    given(datasets=29, stencils=20, loops=26)
+    assert not taylor_green.counts().holds

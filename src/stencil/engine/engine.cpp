@@ -21,8 +21,8 @@ bool leads_out(const Range& range, const Point& offset) {
 
 }  // namespace
 
-Engine::Engine(const Options& options, std::unique_ptr<Ranks> ranks)
-    : options_(options), executor_(find_executor(options.executor).make(options_, statistics_)) {
+Engine::Engine(const Options& options, const ExecutorVariant& executor, std::unique_ptr<Ranks> ranks)
+    : options_(options), executor_(executor.make(options_, statistics_)) {
   if (ranks && ranks->size() > 1)
     executor_ = std::make_unique<Distributed>(std::move(executor_), std::move(ranks), options_, statistics_);
 }

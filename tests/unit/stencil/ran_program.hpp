@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "host_places.hpp"
 #include "random_chain.hpp"
 #include "stencil/engine/engine.hpp"
 
@@ -37,8 +38,10 @@ struct OneAtATime {
 };
 using OwnEngine = std::unique_ptr<Engine, OneAtATime>;
 inline OwnEngine make_engine(const Options& options, std::unique_ptr<Ranks> ranks) {
+  static const HostVariant host;
   const std::scoped_lock lock(OneAtATime::mutex());
-  return OwnEngine(new Engine(options, std::move(ranks)));
+  const auto& executor = options.executor == HostVariant::k_name ? host : find_executor(options.executor);
+  return OwnEngine(new Engine(options, executor, std::move(ranks)));
 }
 
 class Ran {

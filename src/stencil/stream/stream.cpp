@@ -71,6 +71,7 @@ void Stream::begin(std::shared_ptr<const StreamPlan> plan, std::shared_ptr<const
     }
     throw_failure();
     scheduler_.begin(std::move(plan), std::move(ahead));
+    is_held_ = false;
   }
   wake();
 }
@@ -104,7 +105,7 @@ void Stream::body() noexcept {
         StreamPlaces::Answer answer;
         while (places_->next(answer)) finish(answer);
         if (is_over_ && under_way_.empty()) return;
-        if (!is_over_ && failure_.empty()) begin_moves();
+        if (!is_over_ && !is_held_ && failure_.empty()) begin_moves();
       } catch (const std::exception& error) {
         fail(error.what());
       }
@@ -174,6 +175,7 @@ template <class Action>
 void Stream::for_parts(DatasetId dataset, std::size_t offset, std::size_t size, Action action) {
   std::unique_lock lock(mutex_);
   ready_.wait(lock, [&] { return scheduler_.under_way() == 0 || !failure_.empty(); });
+  is_held_ = true;
   while (size > 0) {
     throw_failure();
     const ChunkId chunk{dataset, static_cast<std::uint32_t>(offset / chunk_)};

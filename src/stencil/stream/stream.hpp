@@ -66,6 +66,7 @@ class Stream {
   std::unordered_map<std::uint64_t, StreamAction> under_way_;
   std::uint64_t next_token_ = 0;
   std::string failure_;
+  bool is_held_ = false;  // the program reads or writes: nothing begins until the next chain does
   bool is_over_ = false;
   int wake_ = -1;
   std::thread thread_;

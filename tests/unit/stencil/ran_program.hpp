@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -46,9 +47,9 @@ inline OwnEngine make_engine(const Options& options, std::unique_ptr<Ranks> rank
 
 class Ran {
  public:
-  // So often, and what waits is run behind the loops whose numbers are in `ends`.
+  // So often, and what waits is run behind the loops whose numbers are in `ends`. `prepare` changes each loop.
   Ran(const RandomProgram& program, const Options& options, int times = 1, const std::set<std::size_t>& ends = {},
-      std::unique_ptr<Ranks> ranks = nullptr)
+      std::unique_ptr<Ranks> ranks = nullptr, const std::function<void(Loop&)>& prepare = {})
       : engine_(make_engine(options, std::move(ranks))) {
     const auto block = engine_->add_block("block", program.size);
     for (std::size_t i = 0; i < program.halos.size(); ++i)
@@ -58,7 +59,9 @@ class Ran {
     most_ = engine_->add_reduction(ReductionKind::maximum, Number::float64);
     for (int time = 0; time < times; ++time) {
       for (std::size_t l = 0; l < program.loops.size(); ++l) {
-        engine_->add_loop(loop_of(program.loops[l]));
+        auto loop = loop_of(program.loops[l]);
+        if (prepare) prepare(loop);
+        engine_->add_loop(std::move(loop));
         if (ends.contains(l)) engine_->run();
       }
     }

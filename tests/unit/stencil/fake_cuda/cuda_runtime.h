@@ -1,0 +1,84 @@
+// A stand-in for CUDA's run-time library, for tests: with it a file of a stencil program is compiled by the host's
+// compiler as nvcc would compile it for a GPU. Kernels go to the stand-in for the driver (fake_cuda.hpp) and run
+// on the host: all blocks in turns, the 32 threads of a warp by a thread each.
+#pragma once
+
+#include <barrier>
+#include <cstddef>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "fake_cuda/fake_cuda.hpp"
+
+#define __CUDACC_EXTENDED_LAMBDA__ 1
+#define __host__
+#define __device__
+#define __global__
+#define __nv_is_extended_device_lambda_closure_type(Type) (sizeof(Type) > 0)
+#define __nv_is_extended_host_device_lambda_closure_type(Type) false
+
+struct dim3 {
+  unsigned x = 1, y = 1, z = 1;
+  dim3() = default;
+  explicit dim3(unsigned in_x, unsigned in_y = 1, unsigned in_z = 1) : x(in_x), y(in_y), z(in_z) {}
+  [[nodiscard]] unsigned count() const { return x * y * z; }
+  [[nodiscard]] dim3 at(unsigned number) const { return dim3(number % x, number / x % y, number / x / y); }
+};
+inline thread_local dim3 threadIdx, blockIdx, blockDim, gridDim;
+
+using cudaStream_t = void*;
+using cudaError_t = int;
+inline constexpr cudaError_t cudaSuccess = 0;
+inline const char* cudaGetErrorString(cudaError_t) { return "too many resources requested for launch"; }
+inline cudaError_t fake_launch_error = cudaSuccess;
+
+struct cudaLaunchConfig_t {
+  dim3 gridDim, blockDim;
+  std::size_t dynamicSmemBytes = 0;
+  cudaStream_t stream = nullptr;
+};
+
+// What the lanes of a warp meet by.
+struct FakeWarp {
+  std::barrier<> meeting{32};
+  const void* values[32] = {};
+};
+inline thread_local FakeWarp* fake_warp = nullptr;
+
+inline void __syncwarp() { fake_warp->meeting.arrive_and_wait(); }
+
+template <class T>
+T __shfl_sync(unsigned /*mask*/, T value, int lane) {
+  fake_warp->values[threadIdx.x % 32] = &value;
+  __syncwarp();
+  const T found = *static_cast<const T*>(fake_warp->values[lane]);
+  __syncwarp();
+  return found;
+}
+
+template <class... Expected, class... Given>
+cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Expected...), Given&&... given) {
+  if (fake_launch_error != cudaSuccess) return fake_launch_error;
+  if (config->blockDim.count() > 1024 || config->blockDim.count() % 32 != 0) return 1;
+  terrace::stencil::test::fake_cuda::launch(
+      config->stream, {}, [grid = config->gridDim, block = config->blockDim, kernel, ... values = given] {
+        FakeWarp warp;
+        std::vector<std::thread> lanes;
+        for (unsigned lane = 0; lane < 32; ++lane)
+          lanes.emplace_back([&, lane] {
+            fake_warp = &warp;
+            gridDim = grid;
+            blockDim = block;
+            for (unsigned b = 0; b < grid.count(); ++b)
+              for (unsigned first = 0; first < block.count(); first += 32) {
+                blockIdx = grid.at(b);
+                threadIdx = block.at(first + lane);
+                kernel(values...);
+                __syncwarp();
+              }
+          });
+        for (auto& lane : lanes) lane.join();
+      });
+  return cudaSuccess;
+}

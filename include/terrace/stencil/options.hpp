@@ -17,8 +17,8 @@ namespace terrace::stencil {
 
 struct Options {
   // Who runs a chain: "serial" (one loop after the other, one thread), "parallel" (the same, several threads),
-  // "tiled" (pieces that stay in the cache), "streamed" (data in files, pieces that stay in memory), "gpu" (data in
-  // memory, pieces that are in a GPU's).
+  // "tiled" (pieces that stay in the cache), "streamed" (data in files, pieces that stay in memory), "gpu" (data
+  // in memory, pieces that are in a GPU's).
   std::string executor = "tiled";
   unsigned threads = 0;  // 0: as many as the process may use
 

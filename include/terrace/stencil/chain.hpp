@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,6 +59,23 @@ struct Call {
   std::byte* const* partials;  // by use of a reduction: an element for each row of the whole loop
 };
 
+// The same on a GPU: what is to be put into a stream. All addresses are the device's.
+struct DeviceCall {
+  const Loop& loop;
+  Range range;
+  const View* views;
+  std::byte* const* partials;
+  const std::byte* const* lines;  // by use of a line: its first number
+  void* stream;                   // CUDA's
+};
+
+// Numbers along an axis that a loop uses, as they are when the loop runs; for who has to copy them.
+struct LineUse {
+  std::shared_ptr<const void> owner;
+  const std::byte* first = nullptr;
+  std::size_t bytes = 0;
+};
+
 struct Loop {
   std::string name;
   BlockId block = 0;
@@ -65,6 +83,10 @@ struct Loop {
   std::vector<Argument> arguments;
   std::vector<ReductionUse> reductions;
   std::function<void(const Call&)> body;
+  // Launches the kernel on a GPU, and does not wait for it; empty where the program was not compiled for one.
+  // Lines are listed where it was.
+  std::function<void(const DeviceCall&)> device{};
+  std::vector<LineUse> lines{};
 };
 
 // The first row of a part in the partial results.

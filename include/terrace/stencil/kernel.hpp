@@ -14,6 +14,7 @@
 
 #include "terrace/stencil/chain.hpp"
 #include "terrace/stencil/check.hpp"
+#include "terrace/stencil/target.hpp"
 
 namespace terrace::stencil {
 
@@ -24,11 +25,12 @@ namespace terrace::stencil {
 template <class T>
 class Accessor {
  public:
-  Accessor(T* at, std::ptrdiff_t row, std::ptrdiff_t plane) : at_(at), row_(row), plane_(plane) {}
-  T& operator()() const { return *at_; }
-  T& operator()(std::ptrdiff_t x) const { return at_[x]; }
-  T& operator()(std::ptrdiff_t x, std::ptrdiff_t y) const { return at_[x + y * row_]; }
-  T& operator()(std::ptrdiff_t x, std::ptrdiff_t y, std::ptrdiff_t z) const {
+  TERRACE_STENCIL_BOTH Accessor(T* at, std::ptrdiff_t row, std::ptrdiff_t plane)
+      : at_(at), row_(row), plane_(plane) {}
+  TERRACE_STENCIL_BOTH T& operator()() const { return *at_; }
+  TERRACE_STENCIL_BOTH T& operator()(std::ptrdiff_t x) const { return at_[x]; }
+  TERRACE_STENCIL_BOTH T& operator()(std::ptrdiff_t x, std::ptrdiff_t y) const { return at_[x + y * row_]; }
+  TERRACE_STENCIL_BOTH T& operator()(std::ptrdiff_t x, std::ptrdiff_t y, std::ptrdiff_t z) const {
     return at_[x + y * row_ + z * plane_];
   }
 
@@ -42,8 +44,8 @@ class Accessor {
 template <class T>
 class LineAccessor {
  public:
-  explicit LineAccessor(const T* at) : at_(at) {}
-  const T& operator()(std::ptrdiff_t along = 0) const { return at_[along]; }
+  TERRACE_STENCIL_BOTH explicit LineAccessor(const T* at) : at_(at) {}
+  TERRACE_STENCIL_BOTH const T& operator()(std::ptrdiff_t along = 0) const { return at_[along]; }
 
  private:
   const T* at_;
@@ -52,18 +54,18 @@ class LineAccessor {
 // The point itself: `i[0]` is x.
 class IndexAccessor {
  public:
-  explicit IndexAccessor(const Point& at) : at_(at) {}
-  std::ptrdiff_t operator[](std::size_t d) const { return at_[d]; }
+  TERRACE_STENCIL_BOTH IndexAccessor(std::ptrdiff_t x, std::ptrdiff_t y, std::ptrdiff_t z) : at_{x, y, z} {}
+  TERRACE_STENCIL_BOTH std::ptrdiff_t operator[](std::size_t d) const { return at_[d]; }
 
  private:
-  Point at_;
+  std::ptrdiff_t at_[k_most_dims];
 };
 
 template <class T>
 class SumAccessor {
  public:
-  explicit SumAccessor(T& into) : into_(into) {}
-  void operator+=(T value) const { into_ += value; }
+  TERRACE_STENCIL_BOTH explicit SumAccessor(T& into) : into_(into) {}
+  TERRACE_STENCIL_BOTH void operator+=(T value) const { into_ += value; }
 
  private:
   T& into_;
@@ -72,8 +74,8 @@ class SumAccessor {
 template <class T>
 class MinAccessor {
  public:
-  explicit MinAccessor(T& into) : into_(into) {}
-  void operator()(T value) const { into_ = value < into_ ? value : into_; }
+  TERRACE_STENCIL_BOTH explicit MinAccessor(T& into) : into_(into) {}
+  TERRACE_STENCIL_BOTH void operator()(T value) const { into_ = value < into_ ? value : into_; }
 
  private:
   T& into_;
@@ -82,8 +84,8 @@ class MinAccessor {
 template <class T>
 class MaxAccessor {
  public:
-  explicit MaxAccessor(T& into) : into_(into) {}
-  void operator()(T value) const { into_ = into_ < value ? value : into_; }
+  TERRACE_STENCIL_BOTH explicit MaxAccessor(T& into) : into_(into) {}
+  TERRACE_STENCIL_BOTH void operator()(T value) const { into_ = into_ < value ? value : into_; }
 
  private:
   T& into_;
@@ -93,8 +95,8 @@ class MaxAccessor {
 // ------------------------------------------------------------------------------------------
 
 namespace detail {
+TERRACE_STENCIL_BEGIN_TARGET
 #ifdef TERRACE_STENCIL_CHECKS
-inline namespace checked {
 
 template <class T>
 using FieldCursor = CheckedCursor<T>;
@@ -172,7 +174,7 @@ struct InLanes<ReductionCursor<T, Into> > {
 
 struct IndexCursor {
   Point at;
-  [[nodiscard]] IndexAccessor get(std::ptrdiff_t i) const { return IndexAccessor({at[0] + i, at[1], at[2]}); }
+  [[nodiscard]] IndexAccessor get(std::ptrdiff_t i) const { return {at[0] + i, at[1], at[2]}; }
   void finish() const {}
 };
 
@@ -249,8 +251,6 @@ void walk(const Kernel& kernel, const Call& call, const Binders&... binders) {
     }
 }
 
-#ifdef TERRACE_STENCIL_CHECKS
-}  // namespace checked
-#endif
+TERRACE_STENCIL_END_TARGET
 }  // namespace detail
 }  // namespace terrace::stencil

@@ -17,7 +17,8 @@ namespace terrace::stencil {
 
 struct Options {
   // Who runs a chain: "serial" (one loop after the other, one thread), "parallel" (the same, several threads),
-  // "tiled" (pieces that stay in the cache), "streamed" (data in files, pieces that stay in memory).
+  // "tiled" (pieces that stay in the cache), "streamed" (data in files, pieces that stay in memory), "gpu" (data
+  // in memory, pieces that are in a GPU's).
   std::string executor = "tiled";
   unsigned threads = 0;  // 0: as many as the process may use
 
@@ -27,7 +28,8 @@ struct Options {
   // Of the others but "streamed": datasets are in files of the folder, which the kernel pages.
   bool is_paged = false;
 
-  // Of "streamed": how much memory datasets may take, and the folder of their files.
+  // Of "streamed": how much memory datasets may take, and the folder of their files. Of "gpu": how much of the
+  // GPU's memory.
   std::uint64_t memory = 0;
   std::string folder = ".";
 

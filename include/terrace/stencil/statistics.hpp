@@ -27,7 +27,8 @@ struct Statistics {
   // Of all loops: points times the elements that each reads and writes, a dataset that is read and written
   // counting twice. Over `seconds` it is the average bandwidth of I. Reguly et al., MCHPC 2017, section 5.
   double bytes = 0;
-  // Of "streamed": moved between memory and files, and how long the program waited for it.
+  // Of "streamed": moved between memory and files (of "gpu": the memories of host and GPU), and how long the
+  // program waited for it.
   double bytes_in = 0;
   double bytes_out = 0;
   double waited = 0;

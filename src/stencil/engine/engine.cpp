@@ -22,8 +22,8 @@ bool leads_out(const Range& range, const Point& offset) {
 
 }  // namespace
 
-Engine::Engine(const Options& options, std::unique_ptr<Ranks> ranks)
-    : options_(options), executor_(find_executor(options.executor).make(options_, statistics_)) {
+Engine::Engine(const Options& options, const ExecutorVariant& executor, std::unique_ptr<Ranks> ranks)
+    : options_(options), executor_(executor.make(options_, statistics_)) {
   if (!options_.plans.empty()) {
     const auto file = options_.plans + (ranks && ranks->size() > 1 ? "." + std::to_string(ranks->rank()) : "");
     executor_ = std::make_unique<Recorded>(std::move(executor_), options_, file);

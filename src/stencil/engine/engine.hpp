@@ -7,6 +7,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "stencil/engine/block_transfer.hpp"
@@ -27,7 +28,10 @@ struct BlockAbout {
 class Engine {
  public:
   // With others, where there are several ranks. Throws Error{invalid} for options that make no sense.
-  explicit Engine(const Options& options, std::unique_ptr<Ranks> ranks = nullptr);
+  explicit Engine(const Options& options, std::unique_ptr<Ranks> ranks = nullptr)
+      : Engine(options, find_executor(options.executor), std::move(ranks)) {}
+  // Whoever the options name, this one runs chains.
+  Engine(const Options& options, const ExecutorVariant& executor, std::unique_ptr<Ranks> ranks);
   Engine(const Options& options, std::unique_ptr<Executor> executor)
       : options_(options), executor_(std::move(executor)) {}
 

@@ -85,6 +85,8 @@ void Distributed::run(std::span<const Loop> loops, const Division& division, Pie
       to.name = from.name;
       to.reductions = from.reductions;
       to.body = [&from](const Call& call) { from.body(call); };
+      to.device = from.device;
+      to.lines = from.lines;
       for (std::size_t a = 0; a < from.arguments.size(); ++a)
         to.arguments[a].dataset = storage_.part(from.arguments[a].dataset);
     }

@@ -18,7 +18,10 @@ ChainBook::Entry ChainBook::next(std::span<const Loop> chain) {
   if (last_) last_->next = &known;
   last_ = &known;
   auto& way = known.ways[is_reversed_ ? 1 : 0];
-  if (!way.tiles) way = maker_(chain, is_reversed_);
+  if (!way.tiles) {
+    way = maker_(chain, is_reversed_);
+    way.moved = std::make_shared<StreamMoves>(way.stream->steps.size() + 1);
+  }
   if (both_ways_) is_reversed_ = !is_reversed_;
   return {&way, known.next ? known.next->ways[is_reversed_ ? 1 : 0].stream : nullptr};
 }

@@ -19,13 +19,13 @@ class ChainBook {
   struct Way {
     std::unique_ptr<TilePlan> tiles;
     std::shared_ptr<const StreamPlan> stream;
-    std::shared_ptr<StreamMoves> moved;
+    std::shared_ptr<StreamMoves> moved{};  // what it has moved, by step; the book makes it
   };
   struct Entry {
     const Way* way;
     std::shared_ptr<const StreamPlan> ahead;  // of the chain that came after this one the last time, if any did
   };
-  // Makes a chain's plan in a direction; it may throw.
+  // Makes a chain's tiles and steps in a direction; it may throw.
   using Maker = std::function<Way(std::span<const Loop> chain, bool is_reversed)>;
 
   // `both_ways`: chains go forward and back in turns, so that each begins with what the one before has ended with.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -10,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "host_places.hpp"
 #include "random_chain.hpp"
 #include "stencil/engine/engine.hpp"
 
@@ -37,15 +39,17 @@ struct OneAtATime {
 };
 using OwnEngine = std::unique_ptr<Engine, OneAtATime>;
 inline OwnEngine make_engine(const Options& options, std::unique_ptr<Ranks> ranks) {
+  static const HostVariant host;
   const std::scoped_lock lock(OneAtATime::mutex());
-  return OwnEngine(new Engine(options, std::move(ranks)));
+  const auto& executor = options.executor == HostVariant::k_name ? host : find_executor(options.executor);
+  return OwnEngine(new Engine(options, executor, std::move(ranks)));
 }
 
 class Ran {
  public:
-  // So often, and what waits is run behind the loops whose numbers are in `ends`.
+  // So often, and what waits is run behind the loops whose numbers are in `ends`. `prepare` changes each loop.
   Ran(const RandomProgram& program, const Options& options, int times = 1, const std::set<std::size_t>& ends = {},
-      std::unique_ptr<Ranks> ranks = nullptr)
+      std::unique_ptr<Ranks> ranks = nullptr, const std::function<void(Loop&)>& prepare = {})
       : engine_(make_engine(options, std::move(ranks))) {
     const auto block = engine_->add_block("block", program.size);
     for (std::size_t i = 0; i < program.halos.size(); ++i)
@@ -55,7 +59,9 @@ class Ran {
     most_ = engine_->add_reduction(ReductionKind::maximum, Number::float64);
     for (int time = 0; time < times; ++time) {
       for (std::size_t l = 0; l < program.loops.size(); ++l) {
-        engine_->add_loop(loop_of(program.loops[l]));
+        auto loop = loop_of(program.loops[l]);
+        if (prepare) prepare(loop);
+        engine_->add_loop(std::move(loop));
         if (ends.contains(l)) engine_->run();
       }
     }

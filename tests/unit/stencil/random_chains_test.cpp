@@ -43,8 +43,11 @@ TEST(RandomChains, EveryExecutorDoesWhatPlainArraysDo) {
   }
 }
 
-// Data in a file, of which a small part is in memory: chunks of a page, several chains that come again and again.
-TEST(RandomChains, StreamedFromAFileTheyDoTheSame) {
+// Data in a slow place, of which a small part is in memory: chunks of a page, several chains that come again and
+// again.
+class StreamedChains : public testing::TestWithParam<std::string_view> {};
+
+TEST_P(StreamedChains, DoTheSame) {
   double moved = 0;
   for (int i = 0; i < random_chains() / 6; ++i) {
     RandomMaker maker(static_cast<std::uint64_t>(i), 6);
@@ -53,7 +56,7 @@ TEST(RandomChains, StreamedFromAFileTheyDoTheSame) {
     for (std::size_t l = 0; l < program.loops.size(); ++l)
       if (maker.number(0, 3) == 0) ends.insert(l);
     const auto serial = Ran(program, {.executor = "serial"}, 3, ends).results();
-    Options options{.executor = "streamed",
+    Options options{.executor = std::string(GetParam()),
                     .threads = static_cast<unsigned>(maker.number(1, 3)),
                     .memory = static_cast<std::uint64_t>(maker.number(64, 200)) * 4096,
                     .folder = testing::TempDir()};
@@ -71,6 +74,9 @@ TEST(RandomChains, StreamedFromAFileTheyDoTheSame) {
   }
   EXPECT_GT(moved, 1e6);
 }
+
+INSTANTIATE_TEST_SUITE_P(Places, StreamedChains, testing::Values("streamed", HostVariant::k_name),
+                         [](const auto& about) { return about.index == 0 ? "File" : "Memory"; });
 
 }  // namespace
 }  // namespace terrace::stencil::test

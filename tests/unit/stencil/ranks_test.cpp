@@ -71,10 +71,12 @@ TEST(Ranks, RandomChainsDoWhatOneRankDoes) {
   EXPECT_GT(exchanges, random_chains());
 }
 
-TEST(Ranks, StreamedFromFilesRandomChainsDoTheSame) {
+class StreamedRanks : public testing::TestWithParam<std::string_view> {};
+
+TEST_P(StreamedRanks, RandomChainsDoTheSame) {
   double moved = 0;
   for (int seed = 0; seed < random_chains() / 4; ++seed) {
-    const auto run = random_run(seed, "streamed", 6);
+    const auto run = random_run(seed, std::string(GetParam()), 6);
     try {
       const auto statistics = expect_as_one_rank(run);
       moved += statistics.bytes_in + statistics.bytes_out;
@@ -87,6 +89,9 @@ TEST(Ranks, StreamedFromFilesRandomChainsDoTheSame) {
   }
   EXPECT_GT(moved, 1e6);
 }
+
+INSTANTIATE_TEST_SUITE_P(Places, StreamedRanks, testing::Values("streamed", HostVariant::k_name),
+                         [](const auto& about) { return about.index == 0 ? "Files" : "Memory"; });
 
 // --- how much is exchanged
 // ----------------------------------------------------------------------------------------------

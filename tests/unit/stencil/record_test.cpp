@@ -1,6 +1,7 @@
 // The plans that a program writes: what the document says is held against the plans themselves, against what the
 // engine counted, and against the loops of random programs, point by point.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -86,8 +87,9 @@ TEST(EdgeRuns, AreFew) {
               (std::vector<EdgeRun>{{499, static_cast<std::ptrdiff_t>(7 - l)}}));
 }
 
+// Of this test alone: others may run beside it.
 std::string file_named(const std::string& name) {
-  auto file = testing::TempDir() + name;
+  auto file = testing::TempDir() + std::to_string(getpid()) + "-" + name;
   std::filesystem::remove(file);
   return file;
 }

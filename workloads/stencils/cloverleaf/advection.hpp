@@ -15,7 +15,7 @@ namespace detail {
 
 // `start` and what leaves through the faces of the directions, one after the other.
 template <std::size_t... Axis>
-[[nodiscard]] double swept(double start, Directions<Axis...> /*order*/, const auto&... flux) {
+[[nodiscard]] TERRACE_STENCIL_BOTH double swept(double start, Directions<Axis...> /*order*/, const auto&... flux) {
   ((start = start + along<Axis>(flux, 1) - flux()), ...);
   return start;
 }
@@ -28,7 +28,7 @@ template <std::size_t Axis, bool Is_first, std::size_t Dims, std::size_t... Orde
 void cell_volumes(const Fields<Dims>& f, Directions<Order...> order) {
   f.grid.loop(
       with_axis("cell volumes", Axis), f.cells_and_halo(),
-      [order](auto pre, auto post, auto volume, auto... flux) {
+      [order] TERRACE_STENCIL_KERNEL(auto pre, auto post, auto volume, auto... flux) {
         const double total =
             Is_first ? volume() + detail::swept(0.0, order, flux...) : detail::swept(volume(), order, flux...);
         double own = 0;
@@ -40,7 +40,8 @@ void cell_volumes(const Fields<Dims>& f, Directions<Order...> order) {
 }
 
 // The limited slope of a cell's value towards the face: k is the part of the cell that leaves.
-[[nodiscard]] inline double limited(double upwind, double donor, double downwind, double k, double s3, double s4) {
+[[nodiscard]] TERRACE_STENCIL_BOTH inline double limited(double upwind, double donor, double downwind, double k,
+                                                         double s3, double s4) {
   constexpr double k_sixth = 1.0 / 6.0;
   const double a = donor - upwind;
   const double b = downwind - donor;
@@ -57,7 +58,8 @@ void cell_flux(const Fields<Dims>& f) {
   if (Dims == 3 && Axis == 1) range.end[2] += 2;  // as published
   f.grid.loop(
       with_axis("cell flux", Axis), range,
-      [](auto mass_flux, auto energy_flux, auto flux, auto pre, auto density, auto energy, auto width) {
+      [] TERRACE_STENCIL_KERNEL(auto mass_flux, auto energy_flux, auto flux, auto pre, auto density, auto energy,
+                                auto width) {
         const BySign choose(flux());
         const auto upwind = [&](const auto& q) { return choose(along<Axis>(q, -2), along<Axis>(q, 1)); };
         const auto donor = [&](const auto& q) { return choose(along<Axis>(q, -1), q()); };
@@ -84,8 +86,8 @@ struct Swept {
   double mass, new_mass, new_energy, new_volume;
 };
 template <std::size_t Axis>
-[[nodiscard]] Swept swept_cell(double density, double energy, double pre, const auto& flux, const auto& mass_flux,
-                               const auto& energy_flux) {
+[[nodiscard]] TERRACE_STENCIL_BOTH Swept swept_cell(double density, double energy, double pre, const auto& flux,
+                                                    const auto& mass_flux, const auto& energy_flux) {
   const double mass = density * pre;
   const double new_mass = mass + mass_flux() - along<Axis>(mass_flux, 1);
   return {mass, new_mass, (energy * mass + energy_flux() - along<Axis>(energy_flux, 1)) / new_mass,
@@ -96,8 +98,8 @@ template <std::size_t Axis>
 // reads them.
 template <std::size_t Axis, std::size_t Dims>
 void cell_update(const Fields<Dims>& f) {
-  const auto update = [](auto density, auto energy, auto pre, auto flux, auto mass_flux, auto energy_flux,
-                         auto... kept) {
+  const auto update = [] TERRACE_STENCIL_KERNEL(auto density, auto energy, auto pre, auto flux, auto mass_flux,
+                                                auto energy_flux, auto... kept) {
     const Swept now = swept_cell<Axis>(density(), energy(), pre(), flux, mass_flux, energy_flux);
     energy() = now.new_energy;
     density() = now.new_mass / now.new_volume;
@@ -128,7 +130,7 @@ template <std::size_t Before, std::size_t Dims, std::size_t... Others>
 void momentum_volumes(const Fields<Dims>& f, Directions<Others...> others) {
   f.grid.loop(
       "momentum volumes", f.cells_and_halo(),
-      [others](auto pre, auto post, auto volume, auto flux, auto... other) {
+      [others] TERRACE_STENCIL_KERNEL(auto pre, auto post, auto volume, auto flux, auto... other) {
         const double after = detail::swept(volume(), others, other...);
         post() = after;
         pre() = after + along<Before>(flux, 1) - flux();
@@ -142,7 +144,7 @@ template <std::size_t Axis, std::size_t Dims>
 void node_flux(const Fields<Dims>& f) {
   f.grid.loop(
       with_axis("node flux", Axis), f.range_along(Axis, -2, 2, 1),
-      [](auto node_flux, auto m) {
+      [] TERRACE_STENCIL_KERNEL(auto node_flux, auto m) {
         const auto at = [&](std::ptrdiff_t i, std::ptrdiff_t j, std::ptrdiff_t k) {
           return turned<Axis>(m, i, j, k);
         };
@@ -158,7 +160,7 @@ template <std::size_t Axis, std::size_t Dims>
 void node_mass(const Fields<Dims>& f) {
   f.grid.loop(
       with_axis("node mass", Axis), f.range_along(Axis, -1, 2, 1),
-      [](auto post, auto pre, auto rho, auto volume, auto node_flux) {
+      [] TERRACE_STENCIL_KERNEL(auto post, auto pre, auto rho, auto volume, auto node_flux) {
         const auto at = [&](std::ptrdiff_t i, std::ptrdiff_t j, std::ptrdiff_t k) {
           return rho(i, j, k) * volume(i, j, k);
         };
@@ -177,7 +179,7 @@ template <std::size_t Axis, std::size_t Dims>
 void momentum_flux(const Fields<Dims>& f, const Field& velocity) {
   f.grid.loop(
       with_axis("momentum flux", Axis), f.range_along(Axis, -1, 1, 1),
-      [](auto momentum_flux, auto node_flux, auto node_mass, auto w, auto width) {
+      [] TERRACE_STENCIL_KERNEL(auto momentum_flux, auto node_flux, auto node_mass, auto w, auto width) {
         const double flow = node_flux();
         const BySign choose(flow);
         const double upwind = choose(along<Axis>(w, -1), along<Axis>(w, 2));
@@ -201,7 +203,7 @@ template <std::size_t Axis, std::size_t Dims>
 void velocity_update(const Fields<Dims>& f, const Field& velocity) {
   f.grid.loop(
       with_axis("velocity update", Axis), f.vertices(),
-      [](auto w, auto post, auto pre, auto momentum_flux) {
+      [] TERRACE_STENCIL_KERNEL(auto w, auto post, auto pre, auto momentum_flux) {
         w() = (w() * pre() + along<Axis>(momentum_flux, -1) - momentum_flux()) / post();
       },
       read_write(velocity), read(f.work2), read(f.work3), read(f.work5, line(Axis, -1, 0)));

@@ -43,7 +43,8 @@ template <std::size_t... I>
 void mirror(const Block& grid, std::string name, const Range& layer, const Point& from, double sign,
             const std::vector<Field>& fields, std::index_sequence<I...> /*all*/) {
   grid.loop(
-      std::move(name), layer, [from, sign](auto... f) { ((f() = sign * f(from[0], from[1], from[2])), ...); },
+      std::move(name), layer,
+      [from, sign] TERRACE_STENCIL_KERNEL(auto... f) { ((f() = sign * f(from[0], from[1], from[2])), ...); },
       read_write(fields[I], Stencil(std::vector<Point>{from}))...);
 }
 

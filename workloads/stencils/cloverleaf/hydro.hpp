@@ -63,6 +63,24 @@ class Hydro {
             {"loops_per_step", static_cast<double>(loops), expected_loops, 1e-12}};
   }
 
+  // The length of a step. Public, since nvcc takes no kernels of functions that are not.
+  [[nodiscard]] double time_step(double last_dt) {
+    cell_dt();
+    f.grid.loop(
+        "least time step", f.cells(), [] TERRACE_STENCIL_KERNEL(auto least, auto dt) { least(dt()); },
+        into(least_dt_), read(f.work1));
+    const auto dt = std::min({least_dt_.value(), problem_.safety.growth * last_dt, problem_.deck.dt_init});
+    // The published codes print here where the least step was.
+    f.grid.loop(
+        "position of the least", Range{{0, 1}, {0, 1}, {0, 1}},
+        [] TERRACE_STENCIL_KERNEL(auto /*x*/, auto /*y*/) {}, read(f.template axis<0>().centre),
+        read(f.template axis<1>().centre));
+    if (!(dt >= problem_.dt_min))
+      throw Error(Code::failed, "the time step is " + std::to_string(dt / problem_.dt_min) +
+                                    " of the least one allowed: the problem has become unstable");
+    return dt;
+  }
+
  protected:
   virtual void viscosity() = 0;
   // The largest step that each cell allows (1).
@@ -114,21 +132,6 @@ class Hydro {
     volume_fluxes(dt);
     advect(step % 2 == 1);
     reset(f);
-    return dt;
-  }
-
-  [[nodiscard]] double time_step(double last_dt) {
-    cell_dt();
-    f.grid.loop(
-        "least time step", f.cells(), [](auto least, auto dt) { least(dt()); }, into(least_dt_), read(f.work1));
-    const auto dt = std::min({least_dt_.value(), problem_.safety.growth * last_dt, problem_.deck.dt_init});
-    // The published codes print here where the least step was.
-    f.grid.loop(
-        "position of the least", Range{{0, 1}, {0, 1}, {0, 1}}, [](auto /*x*/, auto /*y*/) {},
-        read(f.template axis<0>().centre), read(f.template axis<1>().centre));
-    if (!(dt >= problem_.dt_min))
-      throw Error(Code::failed, "the time step is " + std::to_string(dt / problem_.dt_min) +
-                                    " of the least one allowed: the problem has become unstable");
     return dt;
   }
 

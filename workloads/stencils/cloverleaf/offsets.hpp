@@ -19,13 +19,14 @@ struct Directions {};
 
 // f at `i` points from its own along the direction.
 template <std::size_t Axis>
-[[nodiscard]] double along(const auto& f, std::ptrdiff_t i) {
+[[nodiscard]] TERRACE_STENCIL_BOTH double along(const auto& f, std::ptrdiff_t i) {
   return f(Axis == 0 ? i : 0, Axis == 1 ? i : 0, Axis == 2 ? i : 0);
 }
 
 // f at i, j, k along the direction and the two across it, the lower one first.
 template <std::size_t Axis>
-[[nodiscard]] double turned(const auto& f, std::ptrdiff_t i, std::ptrdiff_t j, std::ptrdiff_t k) {
+[[nodiscard]] TERRACE_STENCIL_BOTH double turned(const auto& f, std::ptrdiff_t i, std::ptrdiff_t j,
+                                                 std::ptrdiff_t k) {
   if constexpr (Axis == 0)
     return f(i, j, k);
   else if constexpr (Axis == 1)
@@ -37,7 +38,7 @@ template <std::size_t Axis>
 // The sum of vertex values over the corners of a cell's face in the direction, low (0) or high (1); of several
 // fields one after the other, strictly from left to right.
 template <std::size_t Dims, std::size_t Axis>
-[[nodiscard]] double face_sum(std::ptrdiff_t side, const auto& field, const auto&... others) {
+[[nodiscard]] TERRACE_STENCIL_BOTH double face_sum(std::ptrdiff_t side, const auto& field, const auto&... others) {
   const auto add_others = [&](double sum, const auto& f) {
     sum += turned<Axis>(f, side, 1, 0);
     if constexpr (Dims == 3) sum = sum + turned<Axis>(f, side, 0, 1) + turned<Axis>(f, side, 1, 1);
@@ -48,16 +49,16 @@ template <std::size_t Dims, std::size_t Axis>
   return sum;
 }
 template <std::size_t Dims, std::size_t Axis>
-[[nodiscard]] double low(const auto&... fields) {
+[[nodiscard]] TERRACE_STENCIL_BOTH double low(const auto&... fields) {
   return face_sum<Dims, Axis>(0, fields...);
 }
 template <std::size_t Dims, std::size_t Axis>
-[[nodiscard]] double high(const auto&... fields) {
+[[nodiscard]] TERRACE_STENCIL_BOTH double high(const auto&... fields) {
   return face_sum<Dims, Axis>(1, fields...);
 }
 // The difference of the two, in the direction.
 template <std::size_t Dims, std::size_t Axis>
-[[nodiscard]] double rise(const auto& field) {
+[[nodiscard]] TERRACE_STENCIL_BOTH double rise(const auto& field) {
   return high<Dims, Axis>(field) - low<Dims, Axis>(field);
 }
 
@@ -67,15 +68,16 @@ template <std::size_t Dims, std::size_t Axis>
 }
 
 // By value, so that a kernel stays free of branches.
-[[nodiscard]] inline double least(double a, double b) { return b < a ? b : a; }
-[[nodiscard]] inline double most(double a, double b) { return a < b ? b : a; }
+[[nodiscard]] TERRACE_STENCIL_BOTH inline double least(double a, double b) { return b < a ? b : a; }
+[[nodiscard]] TERRACE_STENCIL_BOTH inline double most(double a, double b) { return a < b ? b : a; }
 
 // One of two values, by the sign of a number, in integers. Of a conditional expression the compiler makes a branch
 // that loads one value only, and then it uses no vectors. The sign of 0 does not matter where nothing flows.
 class BySign {
  public:
-  explicit BySign(double number) : mask_(std::uint64_t{0} - (std::bit_cast<std::uint64_t>(number) >> 63U)) {}
-  [[nodiscard]] double operator()(double if_positive, double if_negative) const {
+  TERRACE_STENCIL_BOTH explicit BySign(double number)
+      : mask_(std::uint64_t{0} - (std::bit_cast<std::uint64_t>(number) >> 63U)) {}
+  [[nodiscard]] TERRACE_STENCIL_BOTH double operator()(double if_positive, double if_negative) const {
     return std::bit_cast<double>((std::bit_cast<std::uint64_t>(if_positive) & ~mask_) |
                                  (std::bit_cast<std::uint64_t>(if_negative) & mask_));
   }

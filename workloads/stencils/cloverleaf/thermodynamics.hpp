@@ -16,13 +16,13 @@ template <std::size_t Dims>
 void set_initial_state(const Fields<Dims>& f, const Vector& dense) {
   const double volume = Dims == 2 ? f.h[0] * f.h[1] : f.h[0] * f.h[1] * f.h[2];
   f.grid.loop(
-      "volumes", f.volume.range(), [volume](auto v) { v() = volume; }, write(f.volume));
+      "volumes", f.volume.range(), [volume] TERRACE_STENCIL_KERNEL(auto v) { v() = volume; }, write(f.volume));
   for (std::size_t d = 0; d < Dims; ++d) {
     // The order of the factors is x, y, z.
     double area = 1;
     for (std::size_t b = 0; b < Dims; ++b) area *= b == d ? 1.0 : f.h[b];
     f.grid.loop(
-        "areas", f.area[d].range(), [area](auto a) { a() = area; }, write(f.area[d]));
+        "areas", f.area[d].range(), [area] TERRACE_STENCIL_KERNEL(auto a) { a() = area; }, write(f.area[d]));
   }
   // A direction that the grid does not have is 0 to 1.
   Vector low{0, 0, 0}, high{1, 1, 1};
@@ -32,13 +32,12 @@ void set_initial_state(const Fields<Dims>& f, const Vector& dense) {
   }
   f.grid.loop(
       "initial state", f.cells_and_halo(),
-      [low, high](auto density, auto energy, auto... vertex) {
+      [low, high] TERRACE_STENCIL_KERNEL(auto density, auto energy, auto... vertex) {
         std::size_t d = 0;
         bool is_in = true;
         ((is_in = is_in && vertex(1) >= low[d] && vertex() < high[d], ++d), ...);
-        const State& state = is_in ? k_dense : k_background;
-        density() = state.density;
-        energy() = state.energy;
+        density() = is_in ? k_dense.density : k_background.density;
+        energy() = is_in ? k_dense.energy : k_background.energy;
       },
       write(f.density0), write(f.energy0), read(f.template axis<0>().vertex), read(f.template axis<1>().vertex),
       read(f.template axis<2>().vertex));
@@ -48,7 +47,7 @@ template <std::size_t Dims>
 void equation_of_state(const Fields<Dims>& f, const Field& density, const Field& energy) {
   f.grid.loop(
       "equation of state", f.cells(),
-      [](auto p, auto c, auto rho, auto e) {
+      [] TERRACE_STENCIL_KERNEL(auto p, auto c, auto rho, auto e) {
         const double by_energy = k_gamma_less_1 * rho();
         const double pressure = by_energy * e();
         const double v = 1.0 / rho();
@@ -63,7 +62,7 @@ void copy_cells(const Fields<Dims>& f, const char* name, const Field& density_to
                 const Field& density, const Field& energy) {
   f.grid.loop(
       name, f.cells(),
-      [](auto to_rho, auto to_e, auto rho, auto e) {
+      [] TERRACE_STENCIL_KERNEL(auto to_rho, auto to_e, auto rho, auto e) {
         to_rho() = rho();
         to_e() = e();
       },
@@ -83,7 +82,7 @@ void reset(const Fields<Dims>& f) {
   if constexpr (Dims == 2)
     f.grid.loop(
         "reset of vertices", f.vertices(),
-        [](auto u0, auto v0, auto u1, auto v1) {
+        [] TERRACE_STENCIL_KERNEL(auto u0, auto v0, auto u1, auto v1) {
           u0() = u1();
           v0() = v1();
         },
@@ -91,7 +90,7 @@ void reset(const Fields<Dims>& f) {
   else
     f.grid.loop(
         "reset of vertices", f.vertices(),
-        [](auto u0, auto v0, auto w0, auto u1, auto v1, auto w1) {
+        [] TERRACE_STENCIL_KERNEL(auto u0, auto v0, auto w0, auto u1, auto v1, auto w1) {
           u0() = u1();
           v0() = v1();
           w0() = w1();
@@ -122,27 +121,26 @@ class Summing {
   // Two loops; they end the chain.
   [[nodiscard]] Summary operator()(const Fields<Dims>& f) const {
     equation_of_state(f, f.density0, f.energy0);
+    const auto sums = [] TERRACE_STENCIL_KERNEL(auto volumes, auto masses, auto internals, auto kinetics,
+                                                auto pressures, auto volume, auto rho, auto e, auto p, auto... w) {
+      const auto square = [&](std::ptrdiff_t x, std::ptrdiff_t y, std::ptrdiff_t z) {
+        return ((w(x, y, z) * w(x, y, z)) + ...);
+      };
+      double squares = 0;
+      for (std::ptrdiff_t z = 0; z < (Dims == 3 ? 2 : 1); ++z)
+        for (std::ptrdiff_t y = 0; y < 2; ++y)
+          for (std::ptrdiff_t x = 0; x < 2; ++x) squares += (Dims == 2 ? 0.25 : 0.125) * square(x, y, z);
+      const double mass = volume() * rho();
+      volumes += volume();
+      masses += mass;
+      internals += mass * e();
+      kinetics += mass * 0.5 * squares;
+      pressures += volume() * p();
+    };
     const auto loop = [&](auto... velocities) {
-      f.grid.loop(
-          "field summary", f.cells(),
-          [](auto volumes, auto masses, auto internals, auto kinetics, auto pressures, auto volume, auto rho,
-             auto e, auto p, auto... w) {
-            const auto square = [&](std::ptrdiff_t x, std::ptrdiff_t y, std::ptrdiff_t z) {
-              return ((w(x, y, z) * w(x, y, z)) + ...);
-            };
-            double squares = 0;
-            for (std::ptrdiff_t z = 0; z < (Dims == 3 ? 2 : 1); ++z)
-              for (std::ptrdiff_t y = 0; y < 2; ++y)
-                for (std::ptrdiff_t x = 0; x < 2; ++x) squares += (Dims == 2 ? 0.25 : 0.125) * square(x, y, z);
-            const double mass = volume() * rho();
-            volumes += volume();
-            masses += mass;
-            internals += mass * e();
-            kinetics += mass * 0.5 * squares;
-            pressures += volume() * p();
-          },
-          into(volume_), into(mass_), into(internal_), into(kinetic_), into(pressure_), read(f.volume),
-          read(f.density0), read(f.energy0), read(f.pressure), velocities...);
+      f.grid.loop("field summary", f.cells(), sums, into(volume_), into(mass_), into(internal_), into(kinetic_),
+                  into(pressure_), read(f.volume), read(f.density0), read(f.energy0), read(f.pressure),
+                  velocities...);
     };
     if constexpr (Dims == 2)
       loop(read(f.velocity0[0], corners(2)), read(f.velocity0[1], corners(2)));

@@ -29,15 +29,32 @@ constexpr std::array k_decks{
 };
 constexpr OtherRun k_finer{"tp2", {6144, 6144, 1}, 10, {1.994495048539736e-02, true}};
 
+// Density and energy once the cell has grown by what its faces sweep in the time.
+template <class Written, class Read>
+TERRACE_STENCIL_BOTH void compress(double time, const Written& ratio, const Written& rho1, const Written& e1,
+                                   const Read& rho0, const Read& e0, const Read& p, const Read& q,
+                                   const Read& volume, const Read& ax, const Read& ay, const Read& u0,
+                                   const Read& v0, const Read& u, const Read& v) {
+  const double x_low = ax() * low<2, 0>(u0, u) * 0.25 * time;
+  const double x_high = ax(1, 0) * high<2, 0>(u0, u) * 0.25 * time;
+  const double y_low = ay() * low<2, 1>(v0, v) * 0.25 * time;
+  const double y_high = ay(0, 1) * high<2, 1>(v0, v) * 0.25 * time;
+  const double growth = x_high - x_low + y_high - y_low;
+  const double change = volume() / (volume() + growth);
+  ratio() = change;
+  e1() = e0() - (p() / rho0() + q() / rho0()) * growth * (1.0 / volume());
+  rho1() = rho0() * change;
+}
+
 class Hydro2d final : public Hydro<k_dims> {
  public:
   using Hydro::Hydro;
 
- private:
+  // nvcc takes no kernels of functions that are private.
   void viscosity() override {
     f.grid.loop(
         "viscosity", f.cells(),
-        [](auto q, auto u, auto v, auto p, auto rho, auto hx, auto hy) {
+        [] TERRACE_STENCIL_KERNEL(auto q, auto u, auto v, auto p, auto rho, auto hx, auto hy) {
           const double rise_u = rise<2, 0>(u);
           const double rise_v = rise<2, 1>(v);
           const double divergence = hx() * rise_u + hy() * rise_v;
@@ -64,8 +81,8 @@ class Hydro2d final : public Hydro<k_dims> {
   void cell_dt() override {
     f.grid.loop(
         "time step of each cell", f.cells(),
-        [safety = problem_.safety](auto dt, auto c, auto q, auto rho, auto volume, auto u, auto v, auto ax,
-                                   auto ay, auto hx, auto hy) {
+        [safety = problem_.safety] TERRACE_STENCIL_KERNEL(auto dt, auto c, auto q, auto rho, auto volume, auto u,
+                                                          auto v, auto ax, auto ay, auto hx, auto hy) {
           constexpr double k_small = 1e-16;
           constexpr double k_big = 1e21;
           const double speed = most(std::sqrt(c() * c() + 2.0 * q() / rho()), k_small);
@@ -86,26 +103,11 @@ class Hydro2d final : public Hydro<k_dims> {
         read(f.area[1], line(1, 0, 1)), read(f.axis<0>().width), read(f.axis<1>().width));
   }
 
-  // Density and energy once the cell has grown by what its faces sweep in the time.
-  static constexpr auto compress = [](double time, auto& ratio, auto& rho1, auto& e1, auto& rho0, auto& e0,
-                                      auto& p, auto& q, auto& volume, auto& ax, auto& ay, auto& u0, auto& v0,
-                                      auto& u, auto& v) {
-    const double x_low = ax() * low<2, 0>(u0, u) * 0.25 * time;
-    const double x_high = ax(1, 0) * high<2, 0>(u0, u) * 0.25 * time;
-    const double y_low = ay() * low<2, 1>(v0, v) * 0.25 * time;
-    const double y_high = ay(0, 1) * high<2, 1>(v0, v) * 0.25 * time;
-    const double growth = x_high - x_low + y_high - y_low;
-    const double change = volume() / (volume() + growth);
-    ratio() = change;
-    e1() = e0() - (p() / rho0() + q() / rho0()) * growth * (1.0 / volume());
-    rho1() = rho0() * change;
-  };
-
   void predictor(double dt) override {
     f.grid.loop(
         "compression, predicted", f.cells(),
-        [time = 0.5 * dt](auto ratio, auto rho1, auto e1, auto rho0, auto e0, auto p, auto q, auto volume, auto ax,
-                          auto ay, auto u0, auto v0) {
+        [time = 0.5 * dt] TERRACE_STENCIL_KERNEL(auto ratio, auto rho1, auto e1, auto rho0, auto e0, auto p,
+                                                 auto q, auto volume, auto ax, auto ay, auto u0, auto v0) {
           compress(time, ratio, rho1, e1, rho0, e0, p, q, volume, ax, ay, u0, v0, u0, v0);
         },
         write(f.work1), write(f.density1), write(f.energy1), read(f.density0), read(f.energy0), read(f.pressure),
@@ -116,9 +118,10 @@ class Hydro2d final : public Hydro<k_dims> {
   void corrector(double dt) override {
     f.grid.loop(
         "compression", f.cells(),
-        [dt](auto ratio, auto rho1, auto e1, auto rho0, auto e0, auto p, auto q, auto volume, auto ax, auto ay,
-             auto u0, auto v0, auto u1,
-             auto v1) { compress(dt, ratio, rho1, e1, rho0, e0, p, q, volume, ax, ay, u0, v0, u1, v1); },
+        [dt] TERRACE_STENCIL_KERNEL(auto ratio, auto rho1, auto e1, auto rho0, auto e0, auto p, auto q,
+                                    auto volume, auto ax, auto ay, auto u0, auto v0, auto u1, auto v1) {
+          compress(dt, ratio, rho1, e1, rho0, e0, p, q, volume, ax, ay, u0, v0, u1, v1);
+        },
         write(f.work1), write(f.density1), write(f.energy1), read(f.density0), read(f.energy0), read(f.pressure),
         read(f.viscosity), read(f.volume), read(f.area[0], line(0, 0, 1)), read(f.area[1], line(1, 0, 1)),
         read(f.velocity0[0], corners(2)), read(f.velocity0[1], corners(2)), read(f.velocity1[0], corners(2)),
@@ -128,8 +131,8 @@ class Hydro2d final : public Hydro<k_dims> {
   void accelerate(double dt) override {
     f.grid.loop(
         "acceleration", f.vertices(),
-        [dt](auto step, auto u1, auto v1, auto u0, auto v0, auto rho, auto volume, auto p, auto q, auto ax,
-             auto ay) {
+        [dt] TERRACE_STENCIL_KERNEL(auto step, auto u1, auto v1, auto u0, auto v0, auto rho, auto volume, auto p,
+                                    auto q, auto ax, auto ay) {
           const double mass = (rho(-1, -1) * volume(-1, -1) + rho(0, -1) * volume(0, -1) + rho() * volume() +
                                rho(-1, 0) * volume(-1, 0)) *
                               0.25;
@@ -153,7 +156,9 @@ class Hydro2d final : public Hydro<k_dims> {
   void volume_flux(double dt) {
     f.grid.loop(
         with_axis("volume flux", Axis), f.range_along(Axis, 0, 1, 0),
-        [dt](auto flux, auto area, auto w0, auto w1) { flux() = 0.25 * dt * area() * low<2, Axis>(w0, w1); },
+        [dt] TERRACE_STENCIL_KERNEL(auto flux, auto area, auto w0, auto w1) {
+          flux() = 0.25 * dt * area() * low<2, Axis>(w0, w1);
+        },
         write(f.flux[Axis]), read(f.area[Axis]), read(f.velocity0[Axis], line(1 - Axis, 0, 1)),
         read(f.velocity1[Axis], line(1 - Axis, 0, 1)));
   }

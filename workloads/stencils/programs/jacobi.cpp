@@ -44,18 +44,21 @@ class Jacobi final : public StencilProgram {
     if (done % 2 != 0) std::swap(u, next);
     if (done == 0)
       grid.loop(
-          "start", range, [](auto u, auto x, auto y) { u() = x() * y(); }, write(u), read(across), read(along));
+          "start", range, [] TERRACE_STENCIL_KERNEL(auto u, auto x, auto y) { u() = x() * y(); }, write(u),
+          read(across), read(along));
     while (done < iterations) {
       grid.loop(
           "sweep", range,
-          [](auto next, auto u, auto f) { next() = 0.25 * (u(-1, 0) + u(1, 0) + u(0, -1) + u(0, 1) - f()); },
+          [] TERRACE_STENCIL_KERNEL(auto next, auto u, auto f) {
+            next() = 0.25 * (u(-1, 0) + u(1, 0) + u(0, -1) + u(0, 1) - f());
+          },
           write(next), read(u, star(2, 1)), read(f));
       std::swap(u, next);
       checkpoints.done(++done);
     }
     auto most = context.maximum<double>();
     grid.loop(
-        "largest", range, [](auto u, auto most) { most(u()); }, read(u), into(most));
+        "largest", range, [] TERRACE_STENCIL_KERNEL(auto u, auto most) { most(u()); }, read(u), into(most));
     const auto top = std::pow(std::sin(step * static_cast<double>((cells + 1) / 2)), 2);
     return {{"largest", most.value(), top * std::pow(std::cos(step), static_cast<double>(iterations)), 1e-12}};
   }

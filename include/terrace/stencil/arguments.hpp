@@ -1,0 +1,126 @@
+// What a loop is called with behind its kernel: read(u), write(v), into(sum) and the like. See
+// terrace/stencil.hpp.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "terrace/stencil/data.hpp"
+#include "terrace/stencil/kernel.hpp"
+
+namespace terrace::stencil {
+
+namespace detail {
+TERRACE_STENCIL_BEGIN_TARGET
+
+// Where an argument is among those of its kind: views go by dataset arguments, partials by reductions.
+struct Position {
+  std::size_t view = 0;
+  std::size_t partial = 0;
+  std::size_t line = 0;
+};
+
+template <class T, Access How>
+struct FieldArgument {
+  using Element = std::conditional_t<How == Access::read, const T, T>;
+  Dataset<T> dataset;
+  Stencil stencil;
+
+  void describe(Loop& loop, Position& position) {
+    at = position.view++;
+    loop.arguments.push_back(
+        {dataset.id(), dataset.name(), How, stencil, stencil.low(), stencil.high(), sizeof(T)});
+    stencil = Stencil{};  // the loop has it
+  }
+  [[nodiscard]] FieldCursor<Element> cursor(const Call& call, const Point& point) const {
+    const auto& view = call.views[at];
+    auto* const from =
+        reinterpret_cast<Element*>(view.origin) + point[0] + point[1] * view.row + point[2] * view.plane;
+    return {call, at, point, from, view};
+  }
+  std::size_t at = 0;
+};
+
+template <class T, std::size_t Axis>
+struct LineArgument {
+  std::shared_ptr<const std::vector<T>> numbers;
+  std::ptrdiff_t begin;
+  std::size_t at = 0;
+
+  void describe([[maybe_unused]] Loop& loop, [[maybe_unused]] Position& position) {
+#ifdef TERRACE_STENCIL_GPU
+    at = position.line++;
+    loop.lines.push_back(
+        {numbers, reinterpret_cast<const std::byte*>(numbers->data()), numbers->size() * sizeof(T)});
+#endif
+  }
+  [[nodiscard]] LineCursor<T, Axis> cursor(const Call& call, const Point& point) const {
+    return {call, point, *numbers, begin};
+  }
+};
+
+struct IndexArgument {
+  void describe(Loop& /*loop*/, Position& /*position*/) const {}
+  [[nodiscard]] IndexCursor cursor(const Call& /*call*/, const Point& point) const { return {point}; }
+};
+
+template <class T, template <class> class Into>
+struct ReductionArgument {
+  ReductionId reduction;
+  std::size_t at = 0;
+
+  void describe(Loop& loop, Position& position) {
+    at = position.partial++;
+    loop.reductions.push_back({reduction});
+  }
+  [[nodiscard]] ReductionCursor<T, Into> cursor(const Call& call, const Point& point) const {
+    auto* const kept = reinterpret_cast<T*>(call.partials[at]) + partial_row(call.loop.range, point[1], point[2]);
+    return {kept, *kept};
+  }
+};
+
+TERRACE_STENCIL_END_TARGET
+}  // namespace detail
+
+template <class T>
+[[nodiscard]] detail::FieldArgument<T, Access::read> read(const Dataset<T>& dataset, Stencil stencil = {}) {
+  return {dataset, std::move(stencil)};
+}
+template <class T>
+[[nodiscard]] detail::FieldArgument<T, Access::write> write(const Dataset<T>& dataset) {
+  return {dataset, {}};
+}
+// Written at the loop's own point. Read at the offsets, which may be without the own point, and at others only
+// where these lead out of the loop's range.
+template <class T>
+[[nodiscard]] detail::FieldArgument<T, Access::read_write> read_write(const Dataset<T>& dataset,
+                                                                      Stencil stencil = {}) {
+  return {dataset, std::move(stencil)};
+}
+template <class T>
+[[nodiscard]] detail::FieldArgument<T, Access::increment> increment(const Dataset<T>& dataset) {
+  return {dataset, {}};
+}
+// Numbers along an axis, as they are when the loop runs: change them only while no loop waits.
+template <class T, std::size_t Axis>
+[[nodiscard]] detail::LineArgument<T, Axis> read(const Line<T, Axis>& line) {
+  return {line.numbers(), line.begin(), 0};
+}
+[[nodiscard]] inline detail::IndexArgument index() { return {}; }
+template <class T>
+[[nodiscard]] detail::ReductionArgument<T, SumAccessor> into(const Sum<T>& sum) {
+  return {sum.id()};
+}
+template <class T>
+[[nodiscard]] detail::ReductionArgument<T, MinAccessor> into(const Minimum<T>& minimum) {
+  return {minimum.id()};
+}
+template <class T>
+[[nodiscard]] detail::ReductionArgument<T, MaxAccessor> into(const Maximum<T>& maximum) {
+  return {maximum.id()};
+}
+
+}  // namespace terrace::stencil

@@ -1,0 +1,87 @@
+// See copy_stream.hpp.
+#include "stencil/cuda/copy_stream.hpp"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "core/error.hpp"
+
+namespace terrace::stencil::cuda {
+
+EndedCopies::EndedCopies() : file_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  if (file_ < 0) throw Error(Code::failed, std::string("no event for streaming: ") + std::strerror(errno));
+}
+
+EndedCopies::~EndedCopies() { close(file_); }
+
+void EndedCopies::add(const Ended& ended) {
+  {
+    const std::scoped_lock lock(mutex_);
+    all_.push_back(ended);
+  }
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const auto ignored = ::write(file_, &one, sizeof one);
+}
+
+bool EndedCopies::next(Ended& ended) {
+  const std::scoped_lock lock(mutex_);
+  if (all_.empty()) {
+    std::uint64_t count = 0;
+    [[maybe_unused]] const auto ignored = ::read(file_, &count, sizeof count);
+    return false;
+  }
+  ended = all_.front();
+  all_.pop_front();
+  return true;
+}
+
+CopyStream::CopyStream(const Device& device, EndedCopies& ended, std::size_t most)
+    : device_(device), ended_(ended), stream_(device) {
+  for (std::size_t i = 0; i < most; ++i) {
+    events_.emplace_back(device);
+    free_.push_back(i);
+  }
+  thread_ = std::thread([this] { body(); });
+}
+
+CopyStream::~CopyStream() {
+  {
+    const std::scoped_lock lock(mutex_);
+    is_over_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void CopyStream::begun(std::uint64_t token) {
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto event = free_.back();
+    events_[event].record(stream_);
+    free_.pop_back();
+    begun_.push_back({token, event});
+  }
+  changed_.notify_all();
+}
+
+void CopyStream::body() noexcept {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [&] { return is_over_ || !begun_.empty(); });
+    if (begun_.empty()) return;
+    const auto [token, event] = begun_.front();
+    begun_.pop_front();
+    lock.unlock();
+    auto result = device_.driver().set_context(device_.context());
+    if (result == k_success) result = events_[event].wait();
+    lock.lock();
+    free_.push_back(event);
+    ended_.add({token, result});
+  }
+}
+
+}  // namespace terrace::stencil::cuda

@@ -1,0 +1,69 @@
+// Copies of one direction, one after the other, and word of those that have ended: a thread waits for each in turn
+// and says so by a file that poll(2) knows.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "stencil/cuda/device.hpp"
+
+namespace terrace::stencil::cuda {
+
+// Of several streams.
+class EndedCopies {
+ public:
+  struct Ended {
+    std::uint64_t token = 0;
+    Result result = k_success;
+  };
+  EndedCopies();
+  ~EndedCopies();
+  EndedCopies(const EndedCopies&) = delete;
+  EndedCopies& operator=(const EndedCopies&) = delete;
+  void add(const Ended& ended);
+  // False: none has ended; the file is quiet then.
+  [[nodiscard]] bool next(Ended& ended);
+  [[nodiscard]] int file() const { return file_; }
+
+ private:
+  int file_ = -1;
+  std::mutex mutex_;
+  std::deque<Ended> all_;
+};
+
+class CopyStream {
+ public:
+  // At most so many copies are under way. Both others outlive it.
+  CopyStream(const Device& device, EndedCopies& ended, std::size_t most);
+  ~CopyStream();
+  CopyStream(const CopyStream&) = delete;
+  CopyStream& operator=(const CopyStream&) = delete;
+
+  [[nodiscard]] StreamHandle handle() const { return stream_.handle(); }
+  // What was put into the stream so far belongs to the token.
+  void begun(std::uint64_t token);
+
+ private:
+  struct Begun {
+    std::uint64_t token;
+    std::size_t event;
+  };
+  void body() noexcept;
+
+  const Device& device_;
+  EndedCopies& ended_;
+  CommandStream stream_;
+  std::deque<Event> events_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::size_t> free_;  // events
+  std::deque<Begun> begun_;
+  bool is_over_ = false;
+  std::thread thread_;
+};
+
+}  // namespace terrace::stencil::cuda

@@ -1,0 +1,157 @@
+// Datasets in the host's memory, in steps whose data are in a GPU's: kernels run there, on a stream of their own,
+// while others bring what the next steps need and take away what is done with.
+//
+// A step has one tile of the outermost dimension, of which each loop does all points: a GPU gains nothing by tiles
+// that fit into its cache, and needs many points for each launch.
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <memory>
+#include <optional>
+
+#include "core/error.hpp"
+#include "core/units.hpp"
+#include "stencil/cuda/chain_numbers.hpp"
+#include "stencil/cuda/device_places.hpp"
+#include "stencil/execute/in_memory.hpp"
+#include "stencil/plan/chain_use.hpp"
+#include "stencil/stream/streamed_data.hpp"
+
+namespace terrace::stencil {
+namespace {
+
+using cuda::Device;
+
+// Mapping a chunk takes some tens of microseconds, however large it is; copying one of 32 MiB over PCI Express
+// takes 600 or more.
+constexpr std::size_t k_largest_chunk = std::size_t{32} << 20U;
+constexpr std::size_t k_least_chunks = 64;
+
+class Gpu final : public StreamedData {
+ public:
+  Gpu(const Options& options, std::shared_ptr<const Device> device, std::size_t chunk, Statistics& statistics)
+      : StreamedData(std::make_unique<cuda::DevicePlaces>(device, options.memory, chunk), options.memory,
+                     statistics),
+        device_(std::move(device)),
+        given_(options.tile),
+        kernels_(*device_),
+        ended_{{cuda::Event(*device_), cuda::Event(*device_)}},
+        numbers_(*device_) {}
+  ~Gpu() override { device_->driver().set_context(device_->context()); }
+
+  void run(std::span<const Loop> chain, Reductions& reductions) override {
+    device_->enter();
+    for (const auto& loop : chain)
+      if (!loop.device && !loop.range.empty())
+        throw Error(Code::unsupported, "loop '" + loop.name +
+                                           "' has no kernel for a GPU: mark it with TERRACE_STENCIL_KERNEL and "
+                                           "compile the program with nvcc --extended-lambda");
+    const auto [way, ahead] = book_.next(chain);
+    std::vector<Running> all;
+    for (const auto& loop : chain) all.push_back(terrace::stencil::begin(loop, views(loop), reductions));
+    begin(*way, ahead, outer_dimension(chain));
+    try {
+      numbers_.upload(all, kernels_);
+      run_steps(*way, outer_dimension(chain), all);
+      numbers_.download(kernels_);
+      kernels_.wait("results cannot be copied from the GPU");
+    } catch (...) {
+      // Nothing may use memory that is moved, or copied from, afterwards.
+      device_->driver().synchronize_stream(kernels_.handle());
+      throw;
+    }
+    numbers_.collect(all);
+    statistics().tiles += way->tiles->count();
+    for (const auto& running : all) reductions.enter(*running.loop, running.partials);
+  }
+
+ private:
+  // Kernels of a step are put behind those of the one before while these run, if its data are there by then. A
+  // step ends, so that its data may leave, once its kernels have.
+  void run_steps(const ChainBook::Way& way, std::size_t outer, std::span<const Running> all) {
+    std::optional<std::size_t> running;
+    const auto end_running = [&] {
+      if (!running) return;
+      if (const auto result = ended_[*running % 2].wait(); result != cuda::k_success)
+        throw Error(Code::failed, "the GPU failed in a chain of " + std::to_string(all.size()) + " loops, from '" +
+                                      all.front().loop->name + "' to '" + all.back().loop->name +
+                                      "': " + device_->driver().text_of(result));
+      stream().end_step(*running);
+      running.reset();
+    };
+    for (std::size_t s = 0; s < way.stream->steps.size(); ++s) {
+      if (!stream().is_ready(s)) end_running();
+      stream().wait_for(s);
+      std::array<std::size_t, k_most_dims> tile{0, 0, 0};
+      tile[outer] = way.stream->steps[s].first_tile;
+      for (std::size_t l = 0; l < all.size(); ++l) {
+        const auto part = way.tiles->part(l, tile);
+        if (part.empty()) continue;
+        all[l].loop->device(
+            {*all[l].loop, part, all[l].views.data(), numbers_.partials(l), numbers_.lines(l), kernels_.handle()});
+      }
+      ended_[s % 2].record(kernels_);
+      end_running();
+      running = s;
+    }
+    end_running();
+  }
+
+  // As few tiles as leave half of the memory to those that come next; one, if all that the chain uses fits.
+  ChainBook::Way plan(std::span<const Loop> chain, bool is_reversed) {
+    const auto outer = outer_dimension(chain);
+    std::array<bool, k_most_dims> reversed{};
+    reversed[outer] = outer > 0 && is_reversed;
+    auto begin = std::numeric_limits<std::ptrdiff_t>::max(), end = std::numeric_limits<std::ptrdiff_t>::min();
+    for (const auto& loop : chain) {
+      begin = std::min(begin, loop.range.begin[outer]);
+      end = std::max(end, loop.range.end[outer]);
+    }
+    std::optional<ChainBook::Way> fits;  // with nothing left
+    std::array<std::ptrdiff_t, k_most_dims> size{0, 0, 0};
+    size[outer] = given_[outer] > 0 ? given_[outer] : std::max<std::ptrdiff_t>(end - begin, 1);
+    for (;; size[outer] = (size[outer] + 1) / 2) {
+      ChainBook::Way way;
+      way.tiles = std::make_unique<TilePlan>(chain, size, reversed);
+      way.stream = plan_steps(chain, *way.tiles, outer, 1);
+      const auto most = way.stream->most_chunks;
+      const auto has_one = way.tiles->count() == 1;
+      if (most <= (has_one ? stream().frames() : stream().frames() / 2)) return way;
+      if (!fits && most <= stream().frames()) fits = std::move(way);
+      if (size[outer] > 1) continue;
+      if (fits) return std::move(*fits);
+      refuse(chain, *way.stream);
+    }
+  }
+
+  std::shared_ptr<const Device> device_;
+  std::array<std::ptrdiff_t, k_most_dims> given_;
+  cuda::CommandStream kernels_;
+  std::array<cuda::Event, 2> ended_;  // steps, in turns
+  cuda::ChainNumbers numbers_;
+  ChainBook book_{[this](std::span<const Loop> chain, bool is_reversed) { return plan(chain, is_reversed); },
+                  true};
+};
+
+class GpuVariant final : public ExecutorVariant {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "gpu"; }
+  [[nodiscard]] std::unique_ptr<Executor> make(const Options& options, Statistics& statistics) const override {
+    auto device = std::make_shared<const Device>();
+    const auto smallest = device->granularity();
+    if (options.memory < k_least_chunks * smallest)
+      throw Error(Code::invalid, "executor=gpu needs memory=SIZE, " + format(Bytes{k_least_chunks * smallest}) +
+                                     " at least: how much of the datasets may be in the GPU's memory");
+    const auto chunk = chunk_size(options.memory, std::max(k_largest_chunk, smallest), smallest);
+    return std::make_unique<Gpu>(options, std::move(device), chunk, statistics);
+  }
+};
+
+}  // namespace
+
+const ExecutorVariant& gpu_executor() {
+  static const GpuVariant variant;
+  return variant;
+}
+
+}  // namespace terrace::stencil

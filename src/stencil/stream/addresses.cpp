@@ -1,0 +1,40 @@
+// See addresses.hpp.
+#include "stencil/stream/addresses.hpp"
+
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+
+#include "core/error.hpp"
+
+namespace terrace::stencil {
+namespace {
+
+constexpr std::size_t k_huge = std::size_t{2} << 20U;
+
+}  // namespace
+
+std::byte* reserve_addresses(std::size_t size, const std::string& what) {
+  auto* const mapped =
+      mmap(nullptr, size + k_huge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapped == MAP_FAILED) throw Error(Code::no_memory, "no addresses for " + what + ": " + std::strerror(errno));
+  const auto address = reinterpret_cast<std::uintptr_t>(mapped);
+  const auto before = (k_huge - address % k_huge) % k_huge;
+  auto* const first = static_cast<std::byte*>(mapped);
+  if (before > 0) munmap(first, before);
+  if (before < k_huge) munmap(first + before + size, k_huge - before);
+  madvise(first + before, size, MADV_HUGEPAGE);
+  return first + before;
+}
+
+bool move_pages(std::byte* from, std::byte* to, std::size_t size) noexcept {
+  // The old addresses stay reserved; where the kernel cannot do that (before 5.7), they are mapped again.
+  if (mremap(from, size, size, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, to) != MAP_FAILED) return true;
+  if (errno != EINVAL || mremap(from, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, to) == MAP_FAILED) return false;
+  mmap(from, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  return true;
+}
+
+}  // namespace terrace::stencil

@@ -1,0 +1,124 @@
+// See file_places.hpp.
+#include "stencil/stream/file_places.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "core/error.hpp"
+#include "stencil/stream/addresses.hpp"
+
+namespace terrace::stencil {
+namespace {
+
+constexpr std::size_t k_disk_threads = 4;  // where there is no io_uring
+
+std::unique_ptr<transfer::DiskQueue> make_queue(int file) {
+  if (auto ring = transfer::make_ring_queue(file)) return ring;
+  return transfer::make_thread_queue(file, k_disk_threads);
+}
+
+[[noreturn]] void refuse(const std::string& what) {
+  throw Error(Code::failed, what + ": " + std::strerror(errno != 0 ? errno : EIO));
+}
+
+}  // namespace
+
+FilePlaces::FilePlaces(const std::string& folder, std::size_t memory, std::size_t chunk)
+    : chunk_(chunk), frames_(memory / chunk), file_(folder), queue_(make_queue(file_.file())) {
+  pool_ = reserve_addresses(frames_ * chunk_, "memory=" + std::to_string(memory));
+  bounce_ = reserve_addresses(chunk_, "a chunk");
+  std::memset(pool_, 0, frames_ * chunk_);  // the memory is there from now on
+}
+
+FilePlaces::~FilePlaces() {
+  for (const auto& dataset : datasets_) munmap(dataset.first, dataset.size);
+  munmap(pool_, frames_ * chunk_);
+  munmap(bounce_, chunk_);
+}
+
+std::byte* FilePlaces::add_dataset(const std::string& name, std::uint32_t chunks, bool is_temporary) {
+  const auto size = std::size_t{chunks} * chunk_;
+  const Dataset dataset{reserve_addresses(size, "the dataset '" + name + "'"), size, file_end_};
+  // Now, and not when a chunk has to leave: then there would be nowhere to go.
+  if (const int error = is_temporary ? 0 : file_.reserve(file_end_, size); error != 0 && error != EOPNOTSUPP) {
+    munmap(dataset.first, size);
+    throw Error(Code::failed, "no room for the dataset '" + name + "', " + std::to_string(size) + " bytes, in " +
+                                  file_.folder() + ": " + std::strerror(error));
+  }
+  file_end_ += size;
+  datasets_.push_back(dataset);
+  return dataset.first;
+}
+
+void FilePlaces::remove_dataset(DatasetId dataset) {
+  if (bounced_ && bounced_->dataset == dataset) {
+    bounced_.reset();
+    is_bounce_changed_ = false;
+  }
+  file_.release(datasets_[dataset].offset, datasets_[dataset].size);
+}
+
+void FilePlaces::move_frame(FrameId frame, const std::optional<ChunkId>& from, const ChunkId& to) {
+  if (!move_pages(from ? address(*from) : pool_ + std::size_t{frame} * chunk_, address(to), chunk_))
+    refuse("pages cannot be moved");
+}
+
+bool FilePlaces::clear(const ChunkId& chunk, std::uint64_t /*token*/) {
+  std::memset(address(chunk), 0, chunk_);
+  return true;
+}
+
+void FilePlaces::fetch(const ChunkId& chunk, std::uint64_t token) {
+  queue_->start({false, reinterpret_cast<std::uint64_t>(address(chunk)), offset(chunk), chunk_, token});
+}
+
+void FilePlaces::store(const ChunkId& chunk, std::uint64_t token) {
+  queue_->start({true, reinterpret_cast<std::uint64_t>(address(chunk)), offset(chunk), chunk_, token});
+}
+
+bool FilePlaces::next(Answer& answer) {
+  transfer::DiskAnswer ended;
+  if (!queue_->next(ended)) return false;
+  answer.token = ended.token;
+  answer.error = ended.error != 0 ? std::strerror(ended.error) : "";
+  return true;
+}
+
+std::byte* FilePlaces::in_memory(const Part& part) {
+  if (part.is_fast) return address(part.chunk);
+  if (bounced_ == part.chunk) return bounce_;
+  flush();
+  errno = 0;
+  if (part.is_clear)
+    std::memset(bounce_, 0, chunk_);
+  else if (pread(file_.file(), bounce_, chunk_, static_cast<off_t>(offset(part.chunk))) !=
+           static_cast<ssize_t>(chunk_))
+    refuse("a read failed");
+  bounced_ = part.chunk;
+  return bounce_;
+}
+
+void FilePlaces::flush() {
+  const auto kept = bounced_;
+  bounced_.reset();
+  if (!kept || !is_bounce_changed_) return;
+  is_bounce_changed_ = false;
+  errno = 0;
+  if (pwrite(file_.file(), bounce_, chunk_, static_cast<off_t>(offset(*kept))) != static_cast<ssize_t>(chunk_))
+    refuse("a write failed");
+}
+
+void FilePlaces::read(const Part& part, std::byte* to) {
+  std::memcpy(to, in_memory(part) + part.within, part.size);
+}
+
+void FilePlaces::write(const Part& part, const std::byte* from) {
+  auto* const memory = in_memory(part);
+  std::memcpy(memory + part.within, from, part.size);
+  if (memory == bounce_) is_bounce_changed_ = true;
+}
+
+}  // namespace terrace::stencil

@@ -1,0 +1,218 @@
+// See stream.hpp.
+#include "stencil/stream/stream.hpp"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include "core/error.hpp"
+
+namespace terrace::stencil {
+namespace {
+
+constexpr std::size_t k_most_moves = 16;
+
+}  // namespace
+
+Stream::Stream(std::unique_ptr<StreamPlaces> places, Statistics& statistics)
+    : places_(std::move(places)),
+      chunk_(places_->chunk()),
+      frames_(places_->frames()),
+      statistics_(statistics),
+      scheduler_(frames_, std::min(k_most_moves, places_->room())),
+      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  if (wake_ < 0) throw Error(Code::failed, std::string("no event for streaming: ") + std::strerror(errno));
+  thread_ = std::thread([this] { body(); });
+}
+
+Stream::~Stream() {
+  {
+    const std::scoped_lock lock(mutex_);
+    is_over_ = true;
+  }
+  wake();
+  thread_.join();
+  close(wake_);
+}
+
+std::byte* Stream::add_dataset(const std::string& name, std::uint32_t chunks, bool is_temporary) {
+  const std::scoped_lock lock(mutex_);
+  auto* const first = places_->add_dataset(name, chunks, is_temporary);
+  scheduler_.add_dataset(chunks, is_temporary);
+  return first;
+}
+
+void Stream::remove_dataset(DatasetId dataset) {
+  std::unique_lock lock(mutex_);
+  ready_.wait(lock, [&] { return scheduler_.under_way() == 0 || !failure_.empty(); });
+  scheduler_.remove_dataset(dataset);
+  places_->remove_dataset(dataset);
+}
+
+void Stream::wake() noexcept {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const auto ignored = ::write(wake_, &one, sizeof one);
+}
+
+void Stream::begin(std::shared_ptr<const StreamPlan> plan, std::shared_ptr<const StreamPlan> ahead,
+                   std::shared_ptr<StreamMoves> moved) {
+  {
+    const std::scoped_lock lock(mutex_);
+    throw_failure();
+    try {
+      places_->flush();
+    } catch (const Error& error) {
+      fail(error.what());
+    }
+    throw_failure();
+    moved_ = std::move(moved);
+    scheduler_.begin(std::move(plan), std::move(ahead));
+    is_held_ = false;
+  }
+  wake();
+}
+
+bool Stream::is_ready(std::size_t step) {
+  const std::scoped_lock lock(mutex_);
+  return scheduler_.is_ready(step);
+}
+
+void Stream::wait_for(std::size_t step) {
+  std::unique_lock lock(mutex_);
+  const auto start = std::chrono::steady_clock::now();
+  ready_.wait(lock, [&] { return scheduler_.is_ready(step) || !failure_.empty(); });
+  statistics_.waited += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  throw_failure();
+}
+
+void Stream::end_step(std::size_t step) {
+  {
+    const std::scoped_lock lock(mutex_);
+    scheduler_.end_step(step);
+  }
+  wake();
+}
+
+void Stream::body() noexcept {
+  for (;;) {
+    {
+      const std::scoped_lock lock(mutex_);
+      try {
+        StreamPlaces::Answer answer;
+        while (places_->next(answer)) finish(answer);
+        if (is_over_ && under_way_.empty()) return;
+        if (!is_over_ && !is_held_ && failure_.empty()) begin_moves();
+      } catch (const std::exception& error) {
+        fail(error.what());
+      }
+    }
+    pollfd files[] = {{places_->file(), POLLIN, 0}, {wake_, POLLIN, 0}};
+    poll(files, 2, -1);
+    std::uint64_t count = 0;
+    if (files[1].revents != 0) [[maybe_unused]]
+      const auto ignored = ::read(wake_, &count, sizeof count);
+  }
+}
+
+void Stream::begin_moves() {
+  auto begun = false;
+  while (places_->room() > 0) {
+    const auto action = scheduler_.next();
+    if (!action) break;
+    carry_out(*action);
+    begun = true;
+  }
+  if (begun) {
+    places_->submit();
+    ready_.notify_all();  // what needed no transfer is there
+  }
+}
+
+void Stream::carry_out(const StreamAction& action) {
+  using What = StreamAction::What;
+  if (action.what != What::store) places_->move_frame(action.frame, action.evicted, action.chunk);
+  auto& moved = (*moved_)[scheduler_.step()];
+  const auto token = next_token_++;
+  if (action.what == What::admit) ++moved.admitted;
+  if (action.what == What::clear) ++moved.cleared;
+  if (action.what == What::admit || (action.what == What::clear && places_->clear(action.chunk, token))) {
+    scheduler_.done(action);
+    return;
+  }
+  if (action.what == What::fetch) {
+    places_->fetch(action.chunk, token);
+    ++moved.fetched;
+    statistics_.bytes_in += static_cast<double>(chunk_);
+  } else if (action.what == What::store) {
+    places_->store(action.chunk, token);
+    ++moved.stored;
+    statistics_.bytes_out += static_cast<double>(chunk_);
+  }
+  under_way_.emplace(token, action);  // answers are taken by this thread
+}
+
+void Stream::finish(const StreamPlaces::Answer& answer) {
+  const auto found = under_way_.find(answer.token);
+  const auto action = found->second;
+  under_way_.erase(found);
+  if (!answer.error.empty())
+    fail((action.what == StreamAction::What::store ? "a write failed: " : "a read failed: ") + answer.error);
+  else
+    scheduler_.done(action);
+  ready_.notify_all();
+}
+
+void Stream::fail(const std::string& what) {
+  if (failure_.empty())
+    failure_ = places_->name() + ": " + what + "; what was computed since the last checkpoint is lost";
+  ready_.notify_all();
+}
+
+void Stream::throw_failure() const {
+  if (!failure_.empty()) throw Error(Code::failed, failure_);
+}
+
+template <class Action>
+void Stream::for_parts(DatasetId dataset, std::size_t offset, std::size_t size, Action action) {
+  std::unique_lock lock(mutex_);
+  ready_.wait(lock, [&] { return scheduler_.under_way() == 0 || !failure_.empty(); });
+  is_held_ = true;
+  while (size > 0) {
+    throw_failure();
+    const ChunkId chunk{dataset, static_cast<std::uint32_t>(offset / chunk_)};
+    const auto within = offset % chunk_;
+    const auto part = std::min(size, chunk_ - within);
+    try {
+      action(StreamPlaces::Part{chunk, within, part, scheduler_.frame_of(chunk) != k_no_frame,
+                                scheduler_.is_clear(chunk)});
+    } catch (const Error& error) {
+      fail(error.what());
+    }
+    offset += part;
+    size -= part;
+  }
+  throw_failure();
+}
+
+void Stream::get(DatasetId dataset, std::size_t offset, std::size_t size, std::byte* to) {
+  for_parts(dataset, offset, size, [&](const StreamPlaces::Part& part) {
+    places_->read(part, to);
+    to += part.size;
+  });
+}
+
+void Stream::set(DatasetId dataset, std::size_t offset, std::size_t size, const std::byte* from) {
+  for_parts(dataset, offset, size, [&](const StreamPlaces::Part& part) {
+    places_->write(part, from);
+    scheduler_.changed(part.chunk);
+    from += part.size;
+  });
+}
+
+}  // namespace terrace::stencil

@@ -1,0 +1,78 @@
+// Datasets in a slow place, of which a part is in a fast one: has the scheduler's decisions carried out, by a
+// thread of its own, and waits for what a step of a chain needs. Which places these are it does not know
+// (places.hpp).
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <unordered_map>
+
+#include "stencil/stream/places.hpp"
+#include "stencil/stream/scheduler.hpp"
+#include "terrace/stencil/statistics.hpp"
+
+namespace terrace::stencil {
+
+class Stream {
+ public:
+  // Throws Error{failed}.
+  Stream(std::unique_ptr<StreamPlaces> places, Statistics& statistics);
+  ~Stream();
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  // Where its first byte is. Throws Error{failed} or Error{no_memory} where a place has no room.
+  std::byte* add_dataset(const std::string& name, std::uint32_t chunks, bool is_temporary);
+  void remove_dataset(DatasetId dataset);
+  [[nodiscard]] std::size_t frames() const { return frames_; }
+  [[nodiscard]] std::size_t chunk() const { return chunk_; }
+
+  // What it moves is added to `moved`, which has an element for each step and one more.
+  void begin(std::shared_ptr<const StreamPlan> plan, std::shared_ptr<const StreamPlan> ahead,
+             std::shared_ptr<StreamMoves> moved);
+  // Whether all that the step uses is there.
+  [[nodiscard]] bool is_ready(std::size_t step);
+  // Returns once it is. Throws Error{failed} where a transfer failed.
+  void wait_for(std::size_t step);
+  // Nobody uses what the step did any more. Steps end in their order; others may have begun.
+  void end_step(std::size_t step);
+
+  // A part of a dataset's bytes, wherever they are.
+  void get(DatasetId dataset, std::size_t offset, std::size_t size, std::byte* to);
+  void set(DatasetId dataset, std::size_t offset, std::size_t size, const std::byte* from);
+
+ private:
+  void body() noexcept;
+  // All that can be begun now; holds the lock.
+  void begin_moves();
+  void carry_out(const StreamAction& action);
+  void finish(const StreamPlaces::Answer& answer);
+  void wake() noexcept;
+  void fail(const std::string& what);
+  void throw_failure() const;
+  // Calls with each chunk's part, while nothing is under way.
+  template <class Action>
+  void for_parts(DatasetId dataset, std::size_t offset, std::size_t size, Action action);
+
+  std::unique_ptr<StreamPlaces> places_;
+  std::size_t chunk_;
+  std::size_t frames_;
+  Statistics& statistics_;
+  StreamScheduler scheduler_;
+  std::shared_ptr<StreamMoves> moved_;
+
+  std::mutex mutex_;
+  std::condition_variable ready_;
+  std::unordered_map<std::uint64_t, StreamAction> under_way_;
+  std::uint64_t next_token_ = 0;
+  std::string failure_;
+  bool is_held_ = false;  // the program reads or writes: nothing begins until the next chain does
+  bool is_over_ = false;
+  int wake_ = -1;
+  std::thread thread_;
+};
+
+}  // namespace terrace::stencil

@@ -1,0 +1,76 @@
+// Datasets in a slow place, in steps whose data are in a fast one, by tiles that are in the cache.
+#include <algorithm>
+#include <utility>
+
+#include "stencil/execute/in_memory.hpp"
+#include "stencil/execute/tile_runner.hpp"
+#include "stencil/execute/tile_size.hpp"
+#include "stencil/plan/chain_use.hpp"
+#include "stencil/stream/streamed_data.hpp"
+
+namespace terrace::stencil {
+namespace {
+
+class Streamed final : public StreamedData {
+ public:
+  Streamed(const Options& options, std::unique_ptr<StreamPlaces> places, Statistics& statistics)
+      : StreamedData(std::move(places), options.memory, statistics),
+        team_(threads_of(options)),
+        given_(options.tile) {}
+
+  void run(std::span<const Loop> chain, Reductions& reductions) override {
+    const auto [way, ahead] = book_.next(chain);
+    std::vector<Running> all;
+    for (const auto& loop : chain) all.push_back(terrace::stencil::begin(loop, views(loop), reductions));
+    begin(*way, ahead, outer_dimension(chain));
+    for (std::size_t s = 0; s < way->stream->steps.size(); ++s) {
+      stream().wait_for(s);
+      const auto& step = way->stream->steps[s];
+      run_tiles(*way->tiles, all, team_, outer_dimension(chain), step.first_tile, step.last_tile);
+      stream().end_step(s);
+    }
+    statistics().tiles += way->tiles->count();
+    for (const auto& running : all) reductions.enter(*running.loop, running.partials);
+  }
+
+ private:
+  ChainBook::Way plan(std::span<const Loop> chain, bool is_reversed) {
+    ChainBook::Way way;
+    auto size = given_;
+    if (size == TileSize{}) size = model_size(chain, bytes_of_point(chain, abouts()), own_cache());
+    // The outermost dimension is cut in any case.
+    const auto outer = outer_dimension(chain);
+    if (size[outer] == 0) size[outer] = k_default_tile;
+    std::array<bool, k_most_dims> reversed{};
+    reversed[outer] = outer > 0 && is_reversed;
+    for (;;) {
+      way.tiles = std::make_unique<TilePlan>(chain, size, reversed);
+      std::size_t tiles = std::max<std::size_t>(way.tiles->tiles()[outer] / k_most_steps, 2 * team_.size());
+      for (;; tiles = (tiles + 1) / 2) {
+        way.stream = plan_steps(chain, *way.tiles, outer, tiles);
+        if (way.stream->most_chunks <= stream().frames() / 2 || tiles == 1) break;
+      }
+      if (way.stream->most_chunks <= stream().frames()) return way;
+      if (size[outer] == 1) break;
+      size[outer] = (size[outer] + 1) / 2;
+    }
+    refuse(chain, *way.stream);
+  }
+
+  static constexpr std::ptrdiff_t k_default_tile = 16;
+  static constexpr std::size_t k_most_steps = 256;
+
+  Team team_;
+  TileSize given_;
+  ChainBook book_{[this](std::span<const Loop> chain, bool is_reversed) { return plan(chain, is_reversed); },
+                  true};
+};
+
+}  // namespace
+
+std::unique_ptr<Executor> make_streamed(const Options& options, std::unique_ptr<StreamPlaces> places,
+                                        Statistics& statistics) {
+  return std::make_unique<Streamed>(options, std::move(places), statistics);
+}
+
+}  // namespace terrace::stencil

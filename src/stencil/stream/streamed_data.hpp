@@ -1,0 +1,56 @@
+// What executors share whose datasets stream between two places, whichever these are.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "stencil/execute/executor.hpp"
+#include "stencil/stream/chain_book.hpp"
+#include "stencil/stream/stream.hpp"
+
+namespace terrace::stencil {
+
+class StreamedData : public Executor {
+ public:
+  void add(const DatasetAbout& about) override;
+  void remove(DatasetId dataset) override { stream_.remove_dataset(dataset); }
+  void get(DatasetId dataset, const Range& range, std::byte* numbers) override;
+  void set(DatasetId dataset, const Range& range, const std::byte* numbers) override;
+  [[nodiscard]] CutChain cut() const override { return cut_; }
+
+ protected:
+  // `memory` is what the user has stated.
+  StreamedData(std::unique_ptr<StreamPlaces> places, std::uint64_t memory, Statistics& statistics);
+  // Of a loop's arguments.
+  [[nodiscard]] std::vector<View> views(const Loop& loop) const;
+  // The chain's steps, so many tiles each.
+  [[nodiscard]] std::shared_ptr<StreamPlan> plan_steps(std::span<const Loop> chain, const TilePlan& tiles,
+                                                       std::size_t outer, std::size_t tiles_in_step) const;
+  // The chain is to run; `outer` is the dimension that its steps cut.
+  void begin(const ChainBook::Way& way, std::shared_ptr<const StreamPlan> ahead, std::size_t outer);
+  // Throws Error{invalid}: not even the smallest step has room.
+  [[noreturn]] void refuse(std::span<const Loop> chain, const StreamPlan& plan) const;
+  [[nodiscard]] Stream& stream() { return stream_; }
+  [[nodiscard]] Statistics& statistics() { return statistics_; }
+  [[nodiscard]] const std::vector<DatasetAbout>& abouts() const { return abouts_; }
+
+ private:
+  std::uint64_t memory_;
+  Statistics& statistics_;
+  Stream stream_;
+  StreamLayout layout_;
+  std::vector<DatasetAbout> abouts_;
+  std::vector<std::byte*> firsts_;
+  CutChain cut_;
+};
+
+// Of so many bytes at most, and so small that the memory has 512 of them, but no smaller than `smallest`.
+[[nodiscard]] std::size_t chunk_size(std::uint64_t memory, std::size_t largest, std::size_t smallest);
+
+// Loops run in tiles that are in the cache, by threads of the processor: the executor `streamed`, over places that
+// it can read and write.
+[[nodiscard]] std::unique_ptr<Executor> make_streamed(const Options& options, std::unique_ptr<StreamPlaces> places,
+                                                      Statistics& statistics);
+
+}  // namespace terrace::stencil

@@ -1,0 +1,19 @@
+// Stencil programs as nvcc compiles them, here by the host's compiler and with stand-ins for CUDA. Their kernels
+// run by every executor.
+// clang-format off: the stand-in says what all others are compiled for
+#define FAKE_CUDA_BOTH
+#include "fake_cuda/cuda_runtime.h"
+// clang-format on
+
+#include "workloads/stencils/programs/cloverleaf2d.cpp"
+#include "workloads/stencils/programs/heat.cpp"
+#include "workloads/stencils/programs/jacobi.cpp"
+
+namespace terrace::stencil::programs {
+
+const std::vector<const StencilProgram*>& stencil_programs() {
+  static const std::vector<const StencilProgram*> all{&cloverleaf2d_program(), &heat_program(), &jacobi_program()};
+  return all;
+}
+
+}  // namespace terrace::stencil::programs

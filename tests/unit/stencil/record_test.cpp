@@ -87,9 +87,16 @@ TEST(EdgeRuns, AreFew) {
               (std::vector<EdgeRun>{{499, static_cast<std::ptrdiff_t>(7 - l)}}));
 }
 
-// Of this test alone: others may run beside it.
+// A folder of this process alone, for other tests may run beside it.
+struct Folder {
+  std::filesystem::path path = testing::TempDir() + "plans-" + std::to_string(getpid());
+  Folder() { std::filesystem::create_directory(path); }
+  ~Folder() { std::filesystem::remove_all(path); }
+};
+
 std::string file_named(const std::string& name) {
-  auto file = testing::TempDir() + std::to_string(getpid()) + "-" + name;
+  static const Folder folder;
+  auto file = folder.path / name;
   std::filesystem::remove(file);
   return file;
 }

@@ -34,10 +34,12 @@ class TERRACE_STENCIL_PUBLIC Block {
     return {engine_, add_dataset(name, sizeof(T), halo, known_number_of<T>(), false)};
   }
   // One whose numbers no chain needs from before: they are not kept when a chain has ended, which saves moving
-  // them. A chain that reads it before writing it ends with an error.
+  // them. A chain that reads it before writing it ends with an error. At the points of `kept` it is like any
+  // other.
   template <class T>
-  [[nodiscard]] Dataset<T> temporary(const std::string& name, const Halo& halo = {}) const {
-    return {engine_, add_dataset(name, sizeof(T), halo, known_number_of<T>(), true)};
+  [[nodiscard]] Dataset<T> temporary(const std::string& name, const Halo& halo = {},
+                                     const std::vector<Range>& kept = {}) const {
+    return {engine_, add_dataset(name, sizeof(T), halo, known_number_of<T>(), true, kept)};
   }
 
   // The kernel runs at each point of the range, in any order, once what it needs is there. It waits until
@@ -56,7 +58,8 @@ class TERRACE_STENCIL_PUBLIC Block {
 
  private:
   [[nodiscard]] DatasetId add_dataset(const std::string& name, std::size_t element, const Halo& halo,
-                                      std::optional<Number> number, bool is_temporary) const;
+                                      std::optional<Number> number, bool is_temporary,
+                                      const std::vector<Range>& kept = {}) const;
   void add(Loop loop) const;
 
   Engine* engine_ = nullptr;

@@ -1,6 +1,7 @@
 // See device_places.hpp.
 #include "stencil/cuda/device_places.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -60,11 +61,11 @@ void DevicePlaces::allocate_host(Dataset& dataset) const {
   dataset.host = static_cast<std::byte*>(memory);
 }
 
-std::byte* DevicePlaces::add_dataset(const std::string& name, std::uint32_t chunks, bool is_temporary) {
+std::byte* DevicePlaces::add_dataset(const std::string& name, const std::vector<bool>& is_kept) {
   device_->enter();
-  Dataset dataset{name, 0, chunks * chunk_, nullptr};
+  Dataset dataset{name, 0, is_kept.size() * chunk_, nullptr};
   // Now, and not when a chunk has to leave: then there would be nowhere to go.
-  if (!is_temporary) allocate_host(dataset);
+  if (std::ranges::find(is_kept, true) != is_kept.end()) allocate_host(dataset);
   if (const auto result = driver_.reserve(&dataset.first, dataset.size, 0, 0, 0); result != k_success) {
     if (dataset.host) driver_.free_host(dataset.host);
     driver_.check(result, "no addresses for the dataset '" + name + "'");

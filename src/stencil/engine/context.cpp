@@ -32,8 +32,9 @@ ReductionId Context::add_reduction(ReductionKind kind, Number number) {
 }
 
 DatasetId Block::add_dataset(const std::string& name, std::size_t element, const Halo& halo,
-                             std::optional<Number> number, bool is_temporary) const {
-  return engine_->add_dataset(id_, name, element, halo, number, is_temporary);
+                             std::optional<Number> number, bool is_temporary,
+                             const std::vector<Range>& kept) const {
+  return engine_->add_dataset(id_, name, element, halo, number, is_temporary, kept);
 }
 void Block::add(Loop loop) const { engine_->add_loop(std::move(loop)); }
 

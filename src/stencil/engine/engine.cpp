@@ -49,10 +49,11 @@ BlockId Engine::add_block(const std::string& name, const std::vector<std::ptrdif
 }
 
 DatasetId Engine::add_dataset(BlockId block, const std::string& name, std::size_t element, const Halo& halo,
-                              std::optional<Number> number, bool is_temporary) {
+                              std::optional<Number> number, bool is_temporary, const std::vector<Range>& kept) {
   DatasetAbout about{name, static_cast<DatasetId>(datasets_.size()), block, element, blocks_[block].range};
   about.number = number;
   about.is_temporary = is_temporary;
+  about.kept = kept;
   for (std::size_t d = 0; d < k_most_dims; ++d) {
     about.range.begin[d] += halo.low[d];
     about.range.end[d] += halo.high[d];
@@ -148,12 +149,17 @@ void Engine::check_temporaries(std::span<const Loop> chain) {
                            [&](const Loop& loop) { return std::ranges::any_of(loop.arguments, is_temporary); }))
     return;
   if (!checked_.insert(signature_of(chain)).second) return;
-  for (const auto& [dataset, use] : uses_of(chain))
-    if (datasets_[dataset].is_temporary && !use.needed.all().empty())
-      throw Error(Code::invalid,
-                  "the temporary dataset '" + datasets_[dataset].name + "' is read at " +
-                      text_of(use.needed.all().front()) +
-                      " before its chain writes it: make it a dataset, or ask for nothing in between");
+  for (const auto& [dataset, use] : uses_of(chain)) {
+    const auto& about = datasets_[dataset];
+    if (!about.is_temporary) continue;
+    Boxes kept;
+    for (const auto& range : about.kept) kept.add(range);
+    for (const auto& needed : use.needed.all())
+      for (const auto& range : kept.missing(needed))
+        throw Error(Code::invalid, "the temporary dataset '" + about.name + "' is read at " + text_of(range) +
+                                       " before its chain writes it: make it a dataset, have it keep them, or ask "
+                                       "for nothing in between");
+  }
 }
 
 void Engine::check(const Range& range, DatasetId dataset) const {

@@ -38,7 +38,8 @@ class Engine {
   BlockId add_block(const std::string& name, const std::vector<std::ptrdiff_t>& size);
   // Elements of so many bytes. Those that are numbers of a type that is known can be written to files.
   DatasetId add_dataset(BlockId block, const std::string& name, std::size_t element, const Halo& halo,
-                        std::optional<Number> number = std::nullopt, bool is_temporary = false);
+                        std::optional<Number> number = std::nullopt, bool is_temporary = false,
+                        const std::vector<Range>& kept = {});
   ReductionId add_reduction(ReductionKind kind, Number number) { return reductions_.add(kind, number); }
   // Throws Error{invalid}, which names loop and dataset, where it goes beyond a dataset, uses one of another
   // block, or reads what other points of it write.

@@ -1,11 +1,13 @@
 // Datasets in memory: what each is, and where.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "terrace/stencil/context.hpp"
 #include "transfer/spill/spill_file.hpp"
@@ -20,12 +22,18 @@ struct DatasetAbout {
   Range range;              // points that it has
   std::ptrdiff_t row = 0;   // elements from a row to the next
   std::ptrdiff_t plane = 0;
-  bool is_temporary = false;                    // no chain needs its numbers from before
+  bool is_temporary = false;                    // no chain needs its numbers from before, but for
+  std::vector<Range> kept{};                    // those at these points
   std::optional<Number> number = std::nullopt;  // that its elements are, where that is known
 
   // Bytes from the first element to behind the last row.
   [[nodiscard]] std::size_t bytes() const {
     return static_cast<std::size_t>(plane) * static_cast<std::size_t>(range.length(2)) * element;
+  }
+  // Whether a chain may need some of these points' numbers from before.
+  [[nodiscard]] bool keeps(const Range& points) const {
+    return !is_temporary ||
+           std::ranges::any_of(kept, [&](const Range& one) { return !intersection(one, points).empty(); });
   }
   // In which one piece comes after the other in memory: rows, or planes.
   [[nodiscard]] std::size_t slow_dimension() const {

@@ -39,7 +39,7 @@ std::vector<io::Part> parts_of(Engine& engine, const std::string& path) {
   std::set<std::string> names;
   for (DatasetId id = 0; id < engine.datasets(); ++id) {
     const auto& about = engine.about(id);
-    if (about.is_temporary) continue;  // no chain needs its numbers from before
+    if (about.is_temporary && about.kept.empty()) continue;  // no chain needs its numbers from before
     const auto& block = engine.about_block(about.block).name;
     auto name = escaped(block);
     name.append("/").append(escaped(about.name));

@@ -8,7 +8,7 @@
 namespace terrace::stencil {
 
 void RankStorage::add(const DatasetAbout& whole, const Range& own) {
-  all_.push_back({whole, own, !whole.is_temporary});
+  all_.push_back({whole, own, !whole.is_temporary || !whole.kept.empty()});
 }
 
 void RankStorage::provide(DatasetId dataset, const Range& range) {

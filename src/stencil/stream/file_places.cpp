@@ -39,11 +39,16 @@ FilePlaces::~FilePlaces() {
   munmap(bounce_, chunk_);
 }
 
-std::byte* FilePlaces::add_dataset(const std::string& name, std::uint32_t chunks, bool is_temporary) {
-  const auto size = std::size_t{chunks} * chunk_;
+std::byte* FilePlaces::add_dataset(const std::string& name, const std::vector<bool>& is_kept) {
+  const auto size = is_kept.size() * chunk_;
   const Dataset dataset{reserve_addresses(size, "the dataset '" + name + "'"), size, file_end_};
   // Now, and not when a chunk has to leave: then there would be nowhere to go.
-  if (const int error = is_temporary ? 0 : file_.reserve(file_end_, size); error != 0 && error != EOPNOTSUPP) {
+  int error = 0;
+  for (std::size_t begin = 0, end = 0; begin < is_kept.size() && error == 0; begin = end + 1) {
+    for (end = begin; end < is_kept.size() && is_kept[end];) ++end;
+    if (end > begin) error = file_.reserve(file_end_ + begin * chunk_, (end - begin) * chunk_);
+  }
+  if (error != 0 && error != EOPNOTSUPP) {
     munmap(dataset.first, size);
     throw Error(Code::failed, "no room for the dataset '" + name + "', " + std::to_string(size) + " bytes, in " +
                                   file_.folder() + ": " + std::strerror(error));

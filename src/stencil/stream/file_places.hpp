@@ -23,7 +23,7 @@ class FilePlaces final : public StreamPlaces {
   [[nodiscard]] std::string name() const override { return "datasets in " + file_.folder(); }
   [[nodiscard]] std::size_t chunk() const override { return chunk_; }
   [[nodiscard]] std::size_t frames() const override { return frames_; }
-  std::byte* add_dataset(const std::string& name, std::uint32_t chunks, bool is_temporary) override;
+  std::byte* add_dataset(const std::string& name, const std::vector<bool>& is_kept) override;
   void remove_dataset(DatasetId dataset) override;
   void move_frame(FrameId frame, const std::optional<ChunkId>& from, const ChunkId& to) override;
   [[nodiscard]] std::size_t room() const override { return queue_->room(); }

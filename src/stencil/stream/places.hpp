@@ -39,7 +39,7 @@ class StreamPlaces {
   [[nodiscard]] virtual std::size_t frames() const = 0;
 
   // The next dataset: addresses, and room in the slow place. Returns where its first byte is.
-  virtual std::byte* add_dataset(const std::string& name, std::uint32_t chunks, bool is_temporary) = 0;
+  virtual std::byte* add_dataset(const std::string& name, const std::vector<bool>& is_kept) = 0;
   // Its room in the slow place is free again; its addresses stay reserved. Nothing of it is under way.
   virtual void remove_dataset(DatasetId dataset) = 0;
 

@@ -11,11 +11,12 @@ StreamScheduler::StreamScheduler(std::size_t frames, std::size_t most_moves)
   for (auto frame = frames; frame-- > 0;) free_.push_back(static_cast<FrameId>(frame));
 }
 
-void StreamScheduler::add_dataset(std::uint32_t chunks, bool is_temporary) {
+void StreamScheduler::add_dataset(const std::vector<bool>& is_kept) {
   first_.push_back(chunks_.size());
-  Chunk chunk;
-  chunk.is_temporary = is_temporary;
-  chunks_.resize(chunks_.size() + chunks, chunk);
+  for (const auto kept : is_kept) {
+    chunks_.emplace_back();
+    chunks_.back().is_kept = kept;
+  }
 }
 
 void StreamScheduler::remove_dataset(DatasetId dataset) {
@@ -157,7 +158,7 @@ void StreamScheduler::end_step(std::size_t step) {
     auto& chunk = at(*frame);
     if (chunk.use == k_unused) continue;
     const auto& use = plan_->uses[chunk.use];
-    if (!use.is_written || use.last != step || chunk.is_temporary) continue;
+    if (!use.is_written || use.last != step || !chunk.is_kept) continue;
     chunk.is_dirty = true;
     chunk.is_changed = chunk.is_storing;  // what is on its way may be of before
   }

@@ -38,8 +38,8 @@ class StreamScheduler {
   // So many frames, and so many fetches and stores at a time.
   StreamScheduler(std::size_t frames, std::size_t most_moves);
 
-  // Chunks whose numbers are 0.
-  void add_dataset(std::uint32_t chunks, bool is_temporary);
+  // Chunks whose numbers are 0, and which of them are kept from chain to chain.
+  void add_dataset(const std::vector<bool>& is_kept);
   // Its numbers are needed no more; while nothing is under way.
   void remove_dataset(DatasetId dataset);
   // The chain before has ended. `ahead` is what is taken to come next, if anything is known: its first chunks come
@@ -75,7 +75,7 @@ class StreamScheduler {
     bool is_coming = false;
     bool is_storing = false;
     bool is_changed = false;  // since storing it began
-    bool is_temporary = false;
+    bool is_kept = true;
   };
   Chunk& at(const ChunkId& id) { return chunks_[first_[id.dataset] + id.number]; }
   [[nodiscard]] const Chunk& at(const ChunkId& id) const { return chunks_[first_[id.dataset] + id.number]; }

@@ -41,10 +41,10 @@ Stream::~Stream() {
   close(wake_);
 }
 
-std::byte* Stream::add_dataset(const std::string& name, std::uint32_t chunks, bool is_temporary) {
+std::byte* Stream::add_dataset(const std::string& name, const std::vector<bool>& is_kept) {
   const std::scoped_lock lock(mutex_);
-  auto* const first = places_->add_dataset(name, chunks, is_temporary);
-  scheduler_.add_dataset(chunks, is_temporary);
+  auto* const first = places_->add_dataset(name, is_kept);
+  scheduler_.add_dataset(is_kept);
   return first;
 }
 

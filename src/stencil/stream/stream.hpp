@@ -25,7 +25,7 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
 
   // Where its first byte is. Throws Error{failed} or Error{no_memory} where a place has no room.
-  std::byte* add_dataset(const std::string& name, std::uint32_t chunks, bool is_temporary);
+  std::byte* add_dataset(const std::string& name, const std::vector<bool>& is_kept);
   void remove_dataset(DatasetId dataset);
   [[nodiscard]] std::size_t frames() const { return frames_; }
   [[nodiscard]] std::size_t chunk() const { return chunk_; }

@@ -37,7 +37,18 @@ Range points_of(const DatasetAbout& about, const StreamLayout& layout, std::uint
   return range;
 }
 
+bool keeps(const DatasetAbout& about, const StreamLayout& layout, const Range& points) {
+  return !layout.is_temporary[about.id] || about.keeps(points);
+}
+
 }  // namespace
+
+std::vector<bool> kept_chunks(const DatasetAbout& about, const StreamLayout& layout) {
+  std::vector<bool> kept;
+  for (std::uint32_t chunk = 0; chunk < layout.chunks(about); ++chunk)
+    kept.push_back(keeps(about, layout, points_of(about, layout, chunk)));
+  return kept;
+}
 
 StreamPlan plan_stream(std::span<const Loop> chain, const TilePlan& tiles, std::size_t outer,
                        std::size_t tiles_in_step, std::span<const DatasetAbout> abouts,
@@ -77,10 +88,11 @@ StreamPlan plan_stream(std::span<const Loop> chain, const TilePlan& tiles, std::
   const auto of_datasets = uses_of(chain);
   for (auto& [id, use] : uses) {
     const auto& of = of_datasets.at(id.dataset);
-    const auto points = points_of(abouts[id.dataset], layout, id.number);
+    const auto& about = abouts[id.dataset];
+    const auto points = points_of(about, layout, id.number);
     use.is_written = of.written.touches(points);
     // What is left as it was has to be there when the chunk is stored, or read later.
-    use.is_fetched = of.needed.touches(points) || (!layout.is_temporary[id.dataset] && !of.written.covers(points));
+    use.is_fetched = of.needed.touches(points) || (keeps(about, layout, points) && !of.written.covers(points));
     plan.uses.push_back(use);
   }
   std::ranges::stable_sort(plan.uses, {}, &ChunkUse::first);

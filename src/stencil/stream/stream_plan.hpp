@@ -53,12 +53,15 @@ using StreamMoves = std::vector<StepMoves>;
 struct StreamLayout {
   std::size_t chunk = 0;           // bytes
   std::vector<std::size_t> shift;  // of each dataset: bytes before its first element
-  std::vector<bool> is_temporary;  // of each dataset: its numbers are not kept
+  std::vector<bool> is_temporary;  // of each dataset: its numbers are not kept, but for DatasetAbout::kept
   [[nodiscard]] std::uint32_t chunks(const DatasetAbout& about) const {
     return static_cast<std::uint32_t>((shift_of(about) + about.bytes() + chunk - 1) / chunk);
   }
   [[nodiscard]] std::size_t shift_of(const DatasetAbout& about) const { return shift[about.id]; }
 };
+
+// Of each chunk of a dataset, whether its numbers are to be there for the next chain.
+[[nodiscard]] std::vector<bool> kept_chunks(const DatasetAbout& about, const StreamLayout& layout);
 
 // So many tiles of the dimension `outer` make a step.
 [[nodiscard]] StreamPlan plan_stream(std::span<const Loop> chain, const TilePlan& tiles, std::size_t outer,

@@ -35,8 +35,7 @@ void StreamedData::add(const DatasetAbout& about) {
   layout_.shift.push_back(std::min(shift, layout_.chunk / 2));
   layout_.is_temporary.push_back(about.is_temporary);
   abouts_.push_back(about);
-  firsts_.push_back(stream_.add_dataset(about.name, layout_.chunks(about), about.is_temporary) +
-                    layout_.shift.back());
+  firsts_.push_back(stream_.add_dataset(about.name, kept_chunks(about, layout_)) + layout_.shift.back());
 }
 
 void StreamedData::get(DatasetId dataset, const Range& range, std::byte* numbers) {

@@ -20,7 +20,7 @@ class StreamRun {
   // In chunks of so many bytes.
   StreamRun(const Pair& pair, std::size_t chunk);
 
-  void add_dataset(std::uint32_t chunks, bool is_temporary) { scheduler_.add_dataset(chunks, is_temporary); }
+  void add_dataset(const std::vector<bool>& is_kept) { scheduler_.add_dataset(is_kept); }
   // The slow memory has numbers of its own there.
   void changed(const ChunkId& chunk) { scheduler_.changed(chunk); }
   // `ahead` as StreamScheduler::begin() has it.

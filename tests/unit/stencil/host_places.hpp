@@ -46,10 +46,10 @@ class HostPlaces final : public StreamPlaces {
   [[nodiscard]] std::string name() const override { return "datasets in memory"; }
   [[nodiscard]] std::size_t chunk() const override { return chunk_; }
   [[nodiscard]] std::size_t frames() const override { return frames_; }
-  std::byte* add_dataset(const std::string& name, std::uint32_t chunks, bool /*is_temporary*/) override {
+  std::byte* add_dataset(const std::string& name, const std::vector<bool>& is_kept) override {
     // What nobody has stored is garbage.
-    datasets_.push_back(
-        {reserve_addresses(chunks * chunk_, name), std::vector<std::byte>(chunks * chunk_, std::byte{0x5b})});
+    const auto size = is_kept.size() * chunk_;
+    datasets_.push_back({reserve_addresses(size, name), std::vector<std::byte>(size, std::byte{0x5b})});
     return datasets_.back().first;
   }
   void remove_dataset(DatasetId dataset) override {

@@ -34,7 +34,7 @@ class StreamModel {
   StreamModel(const StreamCase& of, std::size_t most_moves)
       : scheduler_(of.frames, most_moves), most_moves_(most_moves), frames_(of.frames) {
     for (std::size_t d = 0; d < of.chunks.size(); ++d) {
-      scheduler_.add_dataset(of.chunks[d], of.is_temporary[d]);
+      scheduler_.add_dataset(std::vector<bool>(of.chunks[d], !of.is_temporary[d]));
       for (std::uint32_t c = 0; c < of.chunks[d]; ++c)
         chunks_[{static_cast<DatasetId>(d), c}].is_temporary = of.is_temporary[d];
     }

@@ -114,7 +114,7 @@ TEST(Streamed, TakesTheTilesThatAreFastest) {
           plans[tiles == &back] = std::make_shared<StreamPlan>(plan_stream(chain, *tiles, 1, 1, abouts, layout));
         if (std::max(plans[0]->most_chunks, plans[1]->most_chunks) > 2000000 / 4096) continue;
         StreamRun run(pair, layout.chunk);
-        for (const auto& about : abouts) run.add_dataset(layout.chunks(about), false);
+        for (const auto& about : abouts) run.add_dataset(kept_chunks(about, layout));
         for (std::size_t i = 0; i < chains; ++i)
           run.run(chain, i % 2 == 0 ? forward : back, plans[i % 2], plans[(i + 1) % 2]);
         best = std::min(best, run.counts().seconds);

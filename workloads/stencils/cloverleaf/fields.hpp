@@ -72,8 +72,8 @@ struct Fields {
     volume = make("volume");
     for (std::size_t d = 0; d < Dims; ++d) {
       velocity0[d] = make(with_axis("velocity0", d)), velocity1[d] = make(with_axis("velocity1", d), true);
-      flux[d] = make(with_axis("flux", d), is_renewed(d)),
-      mass_flux[d] = make(with_axis("mass flux", d), is_renewed(d)), area[d] = make(with_axis("area", d));
+      flux[d] = make(with_axis("flux", d), true, not_renewed(d)),
+      mass_flux[d] = make(with_axis("mass flux", d), true, not_renewed(d)), area[d] = make(with_axis("area", d));
     }
     work1 = make("work1", true), work2 = make("work2", true), work3 = make("work3", true);
     work4 = make("work4", true), work5 = make("work5", true), work6 = make("work6", true);
@@ -116,15 +116,23 @@ struct Fields {
     for (std::size_t d = 0; d < Dims; ++d) h[d] = deck.box[d] / static_cast<double>(deck.cells[d]);
     return h;
   }
-  // Faces of a direction, all of which a step writes before it reads them: see takes_all() in halo.hpp.
-  [[nodiscard]] static bool is_renewed(std::size_t d) { return Dims == 2 || d == 2; }
-  [[nodiscard]] Field make(const std::string& name, bool is_temporary = false) const {
+  // Faces of a direction that a step reads before it writes them: in three dimensions those of which the mirrors
+  // in z leave out the last (takes_all() in halo.hpp), in the layers of the halo in z.
+  [[nodiscard]] std::vector<terrace::stencil::Range> not_renewed(std::size_t d) const {
+    if (Dims == 2 || d == 2) return {};
+    auto below = range(k_below, k_above), above = below;
+    below.end[2] = 0;
+    above.begin[2] = count[2];
+    return {below, above};
+  }
+  [[nodiscard]] Field make(const std::string& name, bool is_temporary = false,
+                           const std::vector<terrace::stencil::Range>& kept = {}) const {
     Halo halo;
     for (std::size_t d = 0; d < Dims; ++d) {
       halo.low[d] = k_below;
       halo.high[d] = k_above;
     }
-    return is_temporary && is_wide() ? grid.temporary<double>(name, halo) : grid.dataset<double>(name, halo);
+    return is_temporary && is_wide() ? grid.temporary<double>(name, halo, kept) : grid.dataset<double>(name, halo);
   }
 };
 

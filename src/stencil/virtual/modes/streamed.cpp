@@ -38,7 +38,7 @@ class Streamed final : public Mode {
       layout->is_temporary.push_back(about.is_temporary && options_.is_cyclic);
     }
     abouts_.push_back(about);
-    run_.add_dataset(layout_.chunks(about), layout_.is_temporary.back());
+    run_.add_dataset(kept_chunks(about, layout_));
   }
 
   void run(std::span<const Loop> chain) override {
@@ -73,9 +73,10 @@ class Streamed final : public Mode {
     if (!forward || !back) return {};
     StreamRun tried(pair_, tried_.chunk);
     for (const auto& about : abouts_) {
-      tried.add_dataset(tried_.chunks(about), tried_.is_temporary[about.id]);
-      for (std::uint32_t c = 0; !tried_.is_temporary[about.id] && c < tried_.chunks(about); ++c)
-        tried.changed({about.id, c});
+      const auto kept = kept_chunks(about, tried_);
+      tried.add_dataset(kept);
+      for (std::uint32_t c = 0; c < kept.size(); ++c)
+        if (kept[c]) tried.changed({about.id, c});
     }
     double first = 0;
     for (int i = 0; i < k_tried_chains; ++i) {

@@ -117,7 +117,7 @@ struct Fields {
     return h;
   }
   // Faces of a direction that a step reads before it writes them: in three dimensions those of which the mirrors
-  // in z leave out the last (takes_all() in halo.hpp), in the layers of the halo in z.
+  // in z leave out the last (takes_old() in halo.hpp), in the layers of the halo in z.
   [[nodiscard]] std::vector<terrace::stencil::Range> not_renewed(std::size_t d) const {
     if (Dims == 2 || d == 2) return {};
     auto below = range(k_below, k_above), above = below;

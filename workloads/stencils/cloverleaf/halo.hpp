@@ -61,12 +61,12 @@ void mirror(const Block& grid, std::string name, const Range& layer, const Point
 // The directions in turns, as published: y, x, z.
 inline constexpr std::array<std::size_t, 3> k_turn{1, 0, 2};
 
-// Whether layers are those of the published code, with what they find in other layers from the call before.
-// Results depend on that on narrow meshes, and in three dimensions for the faces of which the z direction leaves
-// out the last.
+// Whether layers have, as in the published code, what they find in those of a direction that comes later, from the
+// call before. Results depend on that on narrow meshes; and in z for the faces of which that direction leaves out
+// the last. All others are written over by the later direction.
 template <std::size_t Dims>
-[[nodiscard]] bool takes_all(const Fields<Dims>& f, const Group& group) {
-  return !f.is_wide() || (Dims == 3 && group.place == Place::face && group.axis != 2);
+[[nodiscard]] bool takes_old(const Fields<Dims>& f, const Group& group, std::size_t direction) {
+  return !f.is_wide() || (direction == 2 && group.place == Place::face && group.axis != 2);
 }
 
 // The layer `n` of a group's halo on one side; the layers of the directions before it, up to `depth`, belong to
@@ -82,7 +82,7 @@ template <std::size_t Dims>
       range.begin[d] = is_high ? end - 1 + n : -n;
       range.end[d] = range.begin[d] + 1;
     } else {
-      const auto halo = takes_all(f, group) || k_turn[d] < k_turn[side] ? depth : 0;
+      const auto halo = k_turn[d] < k_turn[side] || takes_old(f, group, d) ? depth : 0;
       if (side == 2 && group.place == Place::face && d == group.axis) --end;
       range.begin[d] = -halo;
       range.end[d] = end + halo;

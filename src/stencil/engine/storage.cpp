@@ -20,7 +20,7 @@ constexpr std::size_t k_offsets = 16;  // different beginnings, one after the ot
 }  // namespace
 
 Memory::Memory(const std::string& name, std::size_t bytes, std::size_t number, const std::string& folder) {
-  const auto shift = number % k_offsets * (k_huge / k_offsets / 4 + 3 * k_line);
+  const auto shift = number % k_offsets * (k_huge / k_offsets / 4) + shift_in_page(number);
   size_ = bytes + shift + k_huge;
   mapping_ = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapping_ == MAP_FAILED)
@@ -56,6 +56,12 @@ std::string text_of(const Range& range) {
   for (std::size_t d = 0; d < k_most_dims; ++d)
     text += (d ? " x " : "") + std::to_string(range.begin[d]) + ".." + std::to_string(range.end[d]);
   return text;
+}
+
+std::size_t shift_in_page(std::size_t number) {
+  // The golden section of a page's lines: any few numbers in a row are about as far apart as they can be.
+  constexpr std::size_t k_lines = 64, k_apart = 25;
+  return number * k_apart % k_lines * k_line;
 }
 
 std::ptrdiff_t padded_row(std::ptrdiff_t length, std::size_t element) {

@@ -12,8 +12,6 @@ namespace terrace::stencil {
 namespace {
 
 constexpr std::size_t k_chunks = 512;  // that the memory has at least, where the smallest ones allow it
-constexpr std::size_t k_shifts = 16;   // different beginnings, as in_memory has them
-constexpr std::size_t k_line = 64;
 
 }  // namespace
 
@@ -30,9 +28,7 @@ StreamedData::StreamedData(std::unique_ptr<StreamPlaces> places, std::uint64_t m
       layout_{stream_.chunk(), {}, {}} {}
 
 void StreamedData::add(const DatasetAbout& about) {
-  // Different for each, so that they do not share the sets of a cache.
-  const auto shift = abouts_.size() % k_shifts * 3 * k_line;
-  layout_.shift.push_back(std::min(shift, layout_.chunk / 2));
+  layout_.shift.push_back(shift_in_page(abouts_.size()));
   layout_.is_temporary.push_back(about.is_temporary);
   abouts_.push_back(about);
   firsts_.push_back(stream_.add_dataset(about.name, kept_chunks(about, layout_)) + layout_.shift.back());

@@ -76,6 +76,7 @@ Range source_of(const BlockTransfer& transfer, const Range& part) {
 }
 
 void carry_out(const BlockTransfer& transfer, std::size_t element, Executor& executor) {
+  executor.expect_transfer(transfer.from, transfer.from_range, transfer.to, transfer.to_range);
   std::vector<std::byte> numbers;
   for_slabs(transfer.to_range, element, [&](const Range& target) {
     const auto source = source_of(transfer, target);

@@ -42,6 +42,9 @@ class Executor {
   virtual void run(std::span<const Loop> chain, Reductions& reductions) = 0;
   // Of the chain that ran last.
   [[nodiscard]] virtual CutChain cut() const { return {}; }
+  // Numbers of a part are about to go to another part, by get() and set(). For those who copy none.
+  virtual void expect_transfer(DatasetId /*from*/, const Range& /*from_range*/, DatasetId /*to*/,
+                               const Range& /*to_range*/) {}
   // Copies numbers of a part of a dataset, x fastest.
   virtual void get(DatasetId dataset, const Range& range, std::byte* numbers) = 0;
   virtual void set(DatasetId dataset, const Range& range, const std::byte* numbers) = 0;

@@ -8,8 +8,10 @@
 #include <random>
 #include <vector>
 
+#include "stencil/engine/engine.hpp"
 #include "stencil/virtual/outer_tiles.hpp"
 #include "stencil/virtual/stream_run.hpp"
+#include "stencil/virtual/virtual_executor.hpp"
 #include "virtual_chains.hpp"
 
 namespace terrace::stencil::test {
@@ -22,6 +24,19 @@ std::vector<DatasetAbout> datasets(DatasetId count, std::ptrdiff_t rows) {
   std::vector<DatasetAbout> made;
   for (DatasetId id = 0; id < count; ++id) made.push_back(dataset(id, {{0, k_row}, {0, rows}}));
   return made;
+}
+
+// --- transfers between blocks ---
+
+TEST(Transfers, TakeAReadAndAWrite) {
+  auto made = mode("flat-slow", pair_with(1e9, 1e12, 8e3, 1e12), {});
+  Context context(std::make_unique<Engine>(Options{.executor = "virtual"}, make_virtual_executor(*made)));
+  const auto left = context.block("left", {100, 10}), right = context.block("right", {100, 10});
+  const auto u = left.dataset<double>("u"), v = right.dataset<double>("v", {{0, -1}, {0, 0}});
+  context.transfer(u, {{0, 100}, {9, 10}}, v, {{0, 100}, {-1, 0}});
+  context.run();
+  EXPECT_DOUBLE_EQ(made->counts().accesses, 2 * 100 * 8);
+  EXPECT_NEAR(made->counts().seconds, 2 * 100 * 8 / 8e3, 1e-6);
 }
 
 // --- slots ---

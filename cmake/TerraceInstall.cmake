@@ -32,7 +32,7 @@ if(TARGET terrace_stencil_library)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/terrace/stencil DESTINATION ${TERRACE_INCLUDEDIR}/terrace
     COMPONENT stencil PATTERN "hdf5.hpp" EXCLUDE)
   install(TARGETS terrace_stencil_hdf5_library LIBRARY DESTINATION ${TERRACE_LIBDIR} COMPONENT stencil_hdf5
-    EXCLUDE_FROM_ALL)
+    OPTIONAL EXCLUDE_FROM_ALL)
   install(FILES ${PROJECT_SOURCE_DIR}/include/terrace/stencil/hdf5.hpp
     DESTINATION ${TERRACE_INCLUDEDIR}/terrace/stencil COMPONENT stencil_hdf5 EXCLUDE_FROM_ALL)
 endif()

@@ -23,7 +23,7 @@ def tiled() -> Measured:
 def streamed() -> Measured:
     """From a file, of which a small part is in memory: several chains, three times each."""
     count = 300 if is_small() else CHAINS
-    measured = _chains("RandomChains.Streamed*", count)
+    measured = _chains("Places/StreamedChains*", count)
     return Measured(f"one in {STREAMED_OF} of {measured.text}", measured.holds)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import json
 import os
 import subprocess
@@ -76,7 +77,8 @@ def stencil(program: str, arguments: Mapping[str, object], ranks: int = 1, **opt
 
 
 def tests(name: str, pattern: str, **environ: str) -> tuple[bool, str]:
-    """Runs tests of an executable; whether all passed, and its last line."""
+    """Runs tests of an executable; whether all passed, none was skipped, and each part of the pattern has one; and
+    its last line."""
     path = ROOT / "build" / "release" / "tests" / "unit" / "stencil" / name
     done = subprocess.run(
         [str(path), f"--gtest_filter={pattern}"],
@@ -86,5 +88,8 @@ def tests(name: str, pattern: str, **environ: str) -> tuple[bool, str]:
         timeout=7200,
     )
     lines = [line for line in done.stdout.splitlines() if line.strip()]
-    ran = sum(line.startswith("[       OK ]") for line in lines)
-    return done.returncode == 0 and ran > 0, lines[-1] if lines else f"it ended with {done.returncode}"
+    ran = [line.split()[3] for line in lines if line.startswith("[       OK ]")]
+    found = all(any(fnmatch.fnmatchcase(test, part) for test in ran) for part in pattern.split(":"))
+    skipped = any(line.startswith("[  SKIPPED ]") for line in lines)
+    said = lines[-1] if lines else f"it ended with {done.returncode}"
+    return done.returncode == 0 and found and not skipped, said

@@ -88,6 +88,8 @@ int run(const Launch& launch, int count, char** words) {
            {"chains", done.chains},
            {"loops", done.loops},
            {"longest_chain", done.longest_chain},
+           {"transfers", done.transfers},
+           {"transferred_bytes", done.transferred_bytes},
            {"tiles", done.tiles},
            {"bytes", done.bytes},
            {"bandwidth", done.seconds > 0 ? done.bytes / done.seconds : 0},

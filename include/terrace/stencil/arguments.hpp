@@ -29,6 +29,7 @@ struct FieldArgument {
   Dataset<T> dataset;
   Stencil stencil;
 
+  [[nodiscard]] bool is_of(const Engine* engine) const { return dataset.is_of(engine); }
   void describe(Loop& loop, Position& position) {
     at = position.view++;
     loop.arguments.push_back(
@@ -50,6 +51,7 @@ struct LineArgument {
   std::ptrdiff_t begin;
   std::size_t at = 0;
 
+  [[nodiscard]] bool is_of(const Engine* /*engine*/) const { return true; }
   void describe([[maybe_unused]] Loop& loop, [[maybe_unused]] Position& position) {
 #ifdef TERRACE_STENCIL_GPU
     at = position.line++;
@@ -63,6 +65,7 @@ struct LineArgument {
 };
 
 struct IndexArgument {
+  [[nodiscard]] bool is_of(const Engine* /*engine*/) const { return true; }
   void describe(Loop& /*loop*/, Position& /*position*/) const {}
   [[nodiscard]] IndexCursor cursor(const Call& /*call*/, const Point& point) const { return {point}; }
 };
@@ -70,8 +73,10 @@ struct IndexArgument {
 template <class T, template <class> class Into>
 struct ReductionArgument {
   ReductionId reduction;
+  const Engine* engine;
   std::size_t at = 0;
 
+  [[nodiscard]] bool is_of(const Engine* other) const { return engine == other; }
   void describe(Loop& loop, Position& position) {
     at = position.partial++;
     loop.reductions.push_back({reduction});
@@ -112,15 +117,15 @@ template <class T, std::size_t Axis>
 [[nodiscard]] inline detail::IndexArgument index() { return {}; }
 template <class T>
 [[nodiscard]] detail::ReductionArgument<T, SumAccessor> into(const Sum<T>& sum) {
-  return {sum.id()};
+  return {sum.id(), sum.engine(), 0};
 }
 template <class T>
 [[nodiscard]] detail::ReductionArgument<T, MinAccessor> into(const Minimum<T>& minimum) {
-  return {minimum.id()};
+  return {minimum.id(), minimum.engine(), 0};
 }
 template <class T>
 [[nodiscard]] detail::ReductionArgument<T, MaxAccessor> into(const Maximum<T>& maximum) {
-  return {maximum.id()};
+  return {maximum.id(), maximum.engine(), 0};
 }
 
 }  // namespace terrace::stencil

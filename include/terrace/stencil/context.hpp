@@ -46,6 +46,9 @@ class TERRACE_STENCIL_PUBLIC Block {
   // something is asked for.
   template <class Kernel, class... Arguments>
   void loop(std::string name, const Range& range, Kernel kernel, Arguments... arguments) const {
+    if (!engine_ || !(arguments.is_of(engine_) && ...))
+      throw std::invalid_argument("loop '" + name +
+                                  "': its block, datasets and reductions are not of one and the same context");
     Loop loop;
     loop.name = std::move(name);
     loop.block = id_;

@@ -71,6 +71,7 @@ class Dataset {
 
   [[nodiscard]] DatasetId id() const { return id_; }
   [[nodiscard]] Engine& engine() const { return *engine_; }
+  [[nodiscard]] bool is_of(const Engine* engine) const { return engine_ == engine; }
   [[nodiscard]] std::string_view name() const;
   // All points that it has.
   [[nodiscard]] Range range() const;
@@ -113,6 +114,7 @@ class Reduction {
   Reduction(Engine* engine, ReductionId id) : engine_(engine), id_(id) {}
   [[nodiscard]] T value() const;
   [[nodiscard]] ReductionId id() const { return id_; }
+  [[nodiscard]] const Engine* engine() const { return engine_; }
 
  private:
   Engine* engine_ = nullptr;

@@ -43,9 +43,11 @@ namespace detail {
 std::string_view name_of(const Engine& engine, DatasetId dataset) { return engine.about(dataset).name; }
 Range range_of(const Engine& engine, DatasetId dataset) { return engine.about(dataset).range; }
 void get(Engine& engine, DatasetId dataset, const Range& range, std::byte* numbers) {
+  engine.check_kept(dataset, range);
   engine.get(dataset, range, numbers);
 }
 void set(Engine& engine, DatasetId dataset, const Range& range, const std::byte* numbers) {
+  engine.check_kept(dataset, range);
   engine.set(dataset, range, numbers);
 }
 void transfer(Engine& engine, DatasetId from, const Range& from_range, DatasetId to, const Range& to_range,

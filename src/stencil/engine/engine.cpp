@@ -20,6 +20,16 @@ bool leads_out(const Range& range, const Point& offset) {
   return false;
 }
 
+// With what is left free behind rows.
+void check_size(const DatasetAbout& about) {
+  constexpr double k_most = 0x1p62;
+  double bytes = static_cast<double>(about.element) * 2;
+  for (std::size_t d = 0; d < k_most_dims; ++d) bytes *= static_cast<double>(about.range.length(d) + 128);
+  if (bytes > k_most)
+    throw Error(Code::invalid, "the dataset '" + about.name + "' has " + text_of(about.range) +
+                                   " points: more bytes than a processor has addresses");
+}
+
 }  // namespace
 
 Engine::Engine(const Options& options, const ExecutorVariant& executor, std::unique_ptr<Ranks> ranks)
@@ -55,11 +65,14 @@ DatasetId Engine::add_dataset(BlockId block, const std::string& name, std::size_
   about.is_temporary = is_temporary;
   about.kept = kept;
   for (std::size_t d = 0; d < k_most_dims; ++d) {
+    if (halo.low[d] > 0 || halo.high[d] < 0)
+      throw Error(Code::invalid, "the dataset '" + name + "' has a halo of " + std::to_string(halo.low[d]) +
+                                     " to " + std::to_string(halo.high[d]) + " in dimension " + std::to_string(d) +
+                                     ": its low side is 0 or less, its high side 0 or more");
     about.range.begin[d] += halo.low[d];
     about.range.end[d] += halo.high[d];
   }
-  if (about.range.empty())
-    throw Error(Code::invalid, "the dataset '" + name + "' has no points: " + text_of(about.range));
+  check_size(about);
   about.row = padded_row(about.range.length(0), element);
   about.plane = about.row * about.range.length(1);
   run();
@@ -98,7 +111,6 @@ void Engine::add_loop(Loop loop) {
     loop.range.end = loop.range.begin;
   else
     check(loop);
-  statistics_.bytes += bytes_of(loop);
   chain_.push_back(std::move(loop));
 }
 
@@ -139,6 +151,7 @@ void Engine::run(Chain& chain) {
   statistics_.loops += chain.size();
   statistics_.longest_chain = std::max<std::uint64_t>(statistics_.longest_chain, chain.size());
   check_temporaries(chain);
+  for (const auto& loop : chain) statistics_.bytes += bytes_of(loop);
   executor_->run(chain, reductions_);
   chain.clear();
 }
@@ -167,6 +180,17 @@ void Engine::check(const Range& range, DatasetId dataset) const {
   if (!about.range.contains(range))
     throw Error(Code::invalid, "dataset '" + about.name + "': " + text_of(range) + " is asked for, it has " +
                                    text_of(about.range));
+}
+
+void Engine::check_kept(DatasetId dataset, const Range& range) const {
+  const auto& about = datasets_[dataset];
+  if (!about.is_temporary) return;
+  Boxes kept;
+  for (const auto& one : about.kept) kept.add(one);
+  if (!kept.covers(range))
+    throw Error(Code::invalid, "dataset '" + about.name + "': " + text_of(range) +
+                                   " is asked for, but it is temporary, and no chain leaves its numbers: make it "
+                                   "a dataset, or have it keep them");
 }
 
 void Engine::get(DatasetId dataset, const Range& range, std::byte* numbers) {

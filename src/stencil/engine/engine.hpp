@@ -46,6 +46,8 @@ class Engine {
   void add_loop(Loop loop);
   // Throws Error{invalid}, which names both datasets.
   void add_transfer(const BlockTransfer& transfer);
+  // Throws Error{invalid} where the dataset is temporary and does not keep all of the range.
+  TERRACE_STENCIL_PUBLIC void check_kept(DatasetId dataset, const Range& range) const;
   TERRACE_STENCIL_PUBLIC void run();
 
   TERRACE_STENCIL_PUBLIC void get(DatasetId dataset, const Range& range, std::byte* numbers);

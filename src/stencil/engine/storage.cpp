@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <utility>
@@ -28,7 +29,11 @@ Memory::Memory(const std::string& name, std::size_t bytes, std::size_t number, c
                                      " bytes: take a smaller problem, or executor=streamed with data in files");
   if (!folder.empty()) {
     file_ = std::make_unique<transfer::SpillFile>(folder);
-    if (const int error = file_->map(reinterpret_cast<std::uint64_t>(mapping_), 0, size_); error != 0) {
+    // The room is taken now: a page without it would end the process.
+    int error = file_->reserve(0, size_);
+    if (error == EOPNOTSUPP) error = 0;
+    if (error == 0) error = file_->map(reinterpret_cast<std::uint64_t>(mapping_), 0, size_);
+    if (error != 0) {
       munmap(mapping_, size_);
       throw Error(Code::failed, "the dataset '" + name + "', " + std::to_string(bytes) + " bytes, cannot be in " +
                                     folder + ": " + std::strerror(error));

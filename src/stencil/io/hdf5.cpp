@@ -22,6 +22,7 @@ void write_hdf5(const std::string& path, Engine& engine, DatasetId dataset, cons
                 const Range& range) {
   const io::Part part{engine, dataset, range, name};
   io::check_part(path, part);
+  engine.check_kept(dataset, range);
   engine.run();
   const io::Library library;
   io::File file(path, io::Use::change);
@@ -37,6 +38,7 @@ void read_hdf5(const std::string& path, Engine& engine, DatasetId dataset, const
                const Range& range) {
   const io::Part part{engine, dataset, range, name};
   io::check_part(path, part);
+  engine.check_kept(dataset, range);
   engine.run();
   const io::Library library;
   io::File file(path, io::Use::read);

@@ -5,6 +5,7 @@
 #include <linux/falloc.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -47,6 +48,10 @@ SpillFile::~SpillFile() {
 }
 
 int SpillFile::reserve(std::uint64_t offset, std::uint64_t size) noexcept {
+  // Beyond the process's limit the kernel would send SIGXFSZ.
+  rlimit limit{};
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && offset + size > limit.rlim_cur)
+    return EFBIG;
   for (;;) {
     if (fallocate(file_, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset), static_cast<off_t>(size)) == 0) return 0;
     if (errno != EINTR) return errno;

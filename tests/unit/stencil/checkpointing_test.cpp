@@ -35,6 +35,26 @@ TEST_F(Restarts, EndWithTheSameDigits) {
   }
 }
 
+// Also from the last step, with nothing left to do.
+TEST_F(Restarts, OfCloverLeafEndWithTheSameSummary) {
+  const auto summary = [&](Given given) {
+    Context context(Options{.executor = "tiled", .threads = 1, .tile = {20, 9, 0}});
+    given.merge(Given{{"problem", "tp2"}, {"cells", "24x24"}, {"steps", "12"}});
+    Arguments arguments(std::move(given));
+    std::map<std::string, double> found;
+    for (const auto& one : find_stencil_program("cloverleaf2d").run(context, arguments))
+      found[one.name] = one.value;
+    found.erase("loops_per_step");  // where no step is left, none was counted
+    return found;
+  };
+  const auto expected = summary({});
+  EXPECT_EQ(expected.at("steps"), 12);
+  for (const auto* const every : {"5", "12", "1"}) {
+    summary({{"checkpoint", file}, {"every", every}});
+    EXPECT_EQ(summary({{"restart", file}}), expected) << every;
+  }
+}
+
 // The last checkpoint is a restart's beginning, which goes on with checkpoints of its own.
 TEST_F(Restarts, GoOnStepByStep) {
   run({{"iterations", "5"}, {"checkpoint", file}, {"every", "5"}});

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <sys/resource.h>
 
 #include <cstdlib>
 
@@ -93,10 +94,6 @@ TEST_F(Refused, BlocksAndDatasetsWithoutPoints) {
               (void)context.block("many", {4, 4, 4, 4});
             }),
             "the block 'many' has 4 dimensions: a block has 1 to 3");
-  EXPECT_EQ(refusal([&] {
-              (void)block.dataset<double>("none", {{4, 0}, {-4, 0}});
-            }),
-            "the dataset 'none' has no points: 4..4 x 0..6 x 0..1");
 }
 
 TEST_F(Refused, NumbersThatADatasetDoesNotHave) {
@@ -106,6 +103,84 @@ TEST_F(Refused, NumbersThatADatasetDoesNotHave) {
 }
 
 // Elements of any size can be in a dataset.
+TEST_F(Refused, DatasetsAndReductionsOfAnotherContext) {
+  Context other{Options{.executor = "serial", .threads = 1}};
+  const auto theirs = other.block("block", {8, 6}).dataset<double>("theirs");
+  const auto sum = other.sum<double>();
+  const auto refused = [&](const Block& of, auto... arguments) {
+    try {
+      of.loop(
+          "sweep", Range{{0, 8}, {0, 6}}, [](auto...) {}, arguments...);
+    } catch (const std::invalid_argument& error) {
+      return std::string(error.what());
+    }
+    return std::string("nothing is refused");
+  };
+  const auto text = "loop 'sweep': its block, datasets and reductions are not of one and the same context";
+  EXPECT_EQ(refused(block, read(theirs)), text);
+  EXPECT_EQ(refused(block, write(u), into(sum)), text);
+  EXPECT_EQ(refused(block, read(Dataset<double>{})), text);
+  EXPECT_EQ(refused(Block{}, write(u)), text);
+  EXPECT_EQ(refused(block, write(u), read(v)), "nothing is refused");
+}
+
+TEST_F(Refused, NumbersThatNoChainLeaves) {
+  auto t = block.temporary<double>("t", {{0, -1}, {0, 0}}, {{{0, 8}, {-1, 0}}});
+  EXPECT_EQ(
+      refusal([&] {
+        static_cast<void>(t.get(Range{{0, 8}, {0, 1}}));
+      }),
+      "dataset 't': 0..8 x 0..1 x 0..1 is asked for, but it is temporary, and no chain leaves its numbers: make it a "
+      "dataset, or have it keep them");
+  const std::vector<double> numbers(16, 1);
+  EXPECT_NE(refusal([&] { t.set(Range{{0, 8}, {-1, 1}}, numbers); }), "nothing is refused");
+  EXPECT_EQ(t.get(Range{{0, 8}, {-1, 0}}), std::vector<double>(8, 0));
+}
+
+TEST_F(Refused, HalosThatAreNone) {
+  EXPECT_EQ(
+      refusal([&] {
+        static_cast<void>(block.dataset<double>("w", {{1, 1}, {1, 1}}));
+      }),
+      "the dataset 'w' has a halo of 1 to 1 in dimension 0: its low side is 0 or less, its high side 0 or more");
+  EXPECT_NE(refusal([&] {
+              static_cast<void>(block.dataset<double>("w", {{0, -1}, {0, -1}}));
+            }),
+            "nothing is refused");
+}
+
+TEST_F(Refused, MorePointsThanAddresses) {
+  const auto huge = context.block("huge", {std::ptrdiff_t{1} << 40, std::ptrdiff_t{1} << 40});
+  EXPECT_NE(refusal([&] {
+              static_cast<void>(huge.dataset<double>("w"));
+            }).find("more bytes than a processor has addresses"),
+            std::string::npos);
+}
+
+// The kernel would end the process with a signal.
+TEST(Files, BeyondTheLimitOfTheirSizeAreRefused) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  auto less = before;
+  less.rlim_cur = 1 << 20;
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &less), 0);
+  Options streamed{.executor = "streamed", .threads = 1, .memory = 1 << 20, .folder = testing::TempDir()};
+  Options paged{.executor = "tiled", .threads = 1, .folder = testing::TempDir()};
+  paged.is_paged = true;
+  for (const auto& options : {streamed, paged}) {
+    std::string text = "nothing is refused";
+    try {
+      Context context(options);
+      static_cast<void>(context.block("block", {1000, 1000}).dataset<double>("u"));
+    } catch (const Error& error) {
+      text = error.what();
+    }
+    EXPECT_NE(text.find("'u'"), std::string::npos) << text;
+    EXPECT_NE(text.find("File too large"), std::string::npos) << text;
+  }
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+}
+
 TEST(Elements, MayBeLargerThanALineOfTheCache) {
   struct Cell {
     std::array<double, 9> flows;

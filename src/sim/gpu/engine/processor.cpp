@@ -216,6 +216,9 @@ void Processor::end_warp(std::uint32_t number) {
   slot.warps &= ~(WarpMask{1} << number);
   free_warps_ |= WarpMask{1} << number;
   warp.age = ~std::uint64_t{0};
+  // Who takes its place has not issued last.
+  if (gpu_.scheduler == machine::WarpScheduler::greedy_then_oldest)
+    std::replace(last_.begin(), last_.end(), number, k_most_warps);
   go_on_if_all_wait(slot);  // who waits at a barrier does not wait for it
   free_if_over(warp.slot);
 }

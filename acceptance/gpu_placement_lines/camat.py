@@ -50,7 +50,8 @@ def two_programs() -> Measured:
     about = _core.Machine.read(ccnuma.MACHINE)
     lines, rows, holds = [], [], True
     for name, (middle, least, most) in PUBLISHED.items():
-        by_sm = _core.simulate_gpu_share(about, trace(name, size()), 1.0)["l1_camat_by_sm"]
+        l1 = _core.simulate_gpu_share(about, trace(name, size()), 1.0)["camat"]["l1"]
+        by_sm = [of_sm["value"] for of_sm in l1["each"]]
         mean = sum(by_sm) / len(by_sm)
         holds = holds and all(map(math.isfinite, by_sm)) and mean > 0
         lines.append(

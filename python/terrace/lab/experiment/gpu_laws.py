@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 
-def broken_laws(run: Mapping[str, Any]) -> list[str]:
-    """The laws of conservation that a run's counters break, with the figures; none where all is right."""
+def broken_laws(run: Mapping[str, Any], *, pages: bool = True) -> list[str]:
+    """The laws of conservation that a run's counters break, with the figures; none where all is right. `pages`:
+    it has each page's traffic."""
     counts = run["counts"]
     missed = counts["l1_loads"] - counts["l1_hits"] - counts["l1_merges"] + counts["l1_atomics"]
     laws = [
@@ -19,9 +20,10 @@ def broken_laws(run: Mapping[str, Any]) -> list[str]:
         ("moved pages = bytes that were written for it", counts["copied_bytes"], counts["dram_move_write_bytes"]),
         ("L2 misses + write-backs + moves = DRAM bytes", *_dram_bytes(run)),
         ("samples = bytes that were written down", run["samples"] // 16 * 128, counts["record_bytes"]),
-        ("traffic of all pages = bytes of demand", sum(run["page_bytes"]), sum(run["demand_bytes"])),
         ("pages in another's frame or in none = 0", counts["misplaced_pages"], 0),
     ]
+    if pages:
+        laws.append(("traffic of all pages = bytes of demand", sum(run["page_bytes"]), sum(run["demand_bytes"])))
     return [f"{law}: {left} and {right}" for law, left, right in laws if left != right]
 
 

@@ -3,8 +3,10 @@
 
 #include <charconv>
 #include <cmath>
+#include <ranges>
 
 #include "core/error.hpp"
+#include "core/unknown_name.hpp"
 
 namespace terrace::stencil::programs {
 namespace {
@@ -39,11 +41,8 @@ std::string Arguments::text(const std::string& name, const std::string& otherwis
 }
 
 void Arguments::refuse_others() const {
-  std::string known;
-  for (const auto& [name, was_asked] : asked_) known += (known.empty() ? "" : ", ") + name;
   for (const auto& [name, text] : given_)
-    if (!asked_.contains(name))
-      throw Error(Code::invalid, "there is no argument '" + name + "'; there are " + known);
+    if (!asked_.contains(name)) refuse_name("argument", name, std::views::keys(asked_));
 }
 
 VirtualOptions virtual_options(Arguments& arguments) {
@@ -64,12 +63,7 @@ VirtualOptions virtual_options(Arguments& arguments) {
 bool Result::holds() const { return allowed <= 0 || std::abs(value - expected) <= allowed * std::abs(expected); }
 
 const StencilProgram& find_stencil_program(std::string_view name) {
-  std::string known;
-  for (const auto* program : stencil_programs()) {
-    if (program->name() == name) return *program;
-    known += (known.empty() ? "" : ", ") + std::string(program->name());
-  }
-  throw Error(Code::invalid, "there is no stencil program '" + std::string(name) + "'; there are " + known);
+  return find_named("stencil program", name, stencil_programs());
 }
 
 }  // namespace terrace::stencil::programs

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "core/error.hpp"
-#include "stencil/ranks/slabs.hpp"
+#include "stencil/data/slabs.hpp"
 
 namespace terrace::stencil {
 namespace {
@@ -78,7 +78,7 @@ Range source_of(const BlockTransfer& transfer, const Range& part) {
 void carry_out(const BlockTransfer& transfer, std::size_t element, Executor& executor) {
   executor.expect_transfer(transfer.from, transfer.from_range, transfer.to, transfer.to_range);
   std::vector<std::byte> numbers;
-  for_slabs(transfer.to_range, element, [&](const Range& target) {
+  for_slabs(transfer.to_range, k_slab / element, [&](const Range& target) {
     const auto source = source_of(transfer, target);
     numbers.resize(target.points() * element);
     executor.get(transfer.from, source, numbers.data());

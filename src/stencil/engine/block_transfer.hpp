@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "stencil/engine/storage.hpp"
+#include "stencil/data/storage.hpp"
 #include "stencil/execute/executor.hpp"
 #include "terrace/stencil/context.hpp"
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "stencil/engine/block_transfer.hpp"
-#include "stencil/engine/reductions.hpp"
+#include "stencil/data/reductions.hpp"
 #include "stencil/execute/executor.hpp"
 #include "terrace/stencil/context.hpp"
 #include "terrace/stencil/ranks.hpp"

@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "stencil/engine/reductions.hpp"
-#include "stencil/engine/storage.hpp"
+#include "stencil/data/reductions.hpp"
+#include "stencil/data/storage.hpp"
 #include "stencil/plan/tile_plan.hpp"
-#include "stencil/stream/stream_plan.hpp"
+#include "stencil/plan/stream_plan.hpp"
 #include "terrace/stencil/chain.hpp"
 #include "terrace/stencil/options.hpp"
 #include "terrace/stencil/statistics.hpp"

@@ -9,7 +9,7 @@
 #include <thread>
 #include <utility>
 
-#include "core/error.hpp"
+#include "core/unknown_name.hpp"
 
 namespace terrace::stencil {
 void copy_out(const DatasetAbout& about, const std::byte* first, const Range& range, std::byte* numbers) {
@@ -34,12 +34,7 @@ int threads_of(const Options& options) {
 }
 
 const ExecutorVariant& find_executor(std::string_view name) {
-  std::string known;
-  for (const auto* variant : executors()) {
-    if (variant->name() == name) return *variant;
-    known += (known.empty() ? "" : ", ") + std::string(variant->name());
-  }
-  throw Error(Code::invalid, "there is no executor '" + std::string(name) + "'; there are " + known);
+  return find_named("executor", name, executors());
 }
 
 void InMemory::add(const DatasetAbout& about) {

@@ -8,7 +8,7 @@
 #include "stencil/io/attributes.hpp"
 #include "stencil/io/checksum.hpp"
 #include "stencil/io/number_types.hpp"
-#include "stencil/io/slabs.hpp"
+#include "stencil/data/slabs.hpp"
 
 namespace terrace::stencil::io {
 namespace {

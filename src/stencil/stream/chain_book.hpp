@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "stencil/plan/tile_plan.hpp"
-#include "stencil/stream/stream_plan.hpp"
+#include "stencil/plan/stream_plan.hpp"
 
 namespace terrace::stencil {
 

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <deque>
 
-#include "core/error.hpp"
+#include "core/unknown_name.hpp"
 
 namespace terrace::stencil {
 namespace {
@@ -42,12 +42,7 @@ class VirtualExecutor final : public Executor {
 }  // namespace
 
 const ModeVariant& find_mode(std::string_view name) {
-  std::string known;
-  for (const auto* variant : modes()) {
-    if (variant->name() == name) return *variant;
-    known += (known.empty() ? "" : ", ") + std::string(variant->name());
-  }
-  throw Error(Code::invalid, "there is no mode '" + std::string(name) + "'; there are " + known);
+  return find_named("mode", name, modes());
 }
 
 std::unique_ptr<Executor> make_virtual_executor(Mode& mode) { return std::make_unique<VirtualExecutor>(mode); }

@@ -1,5 +1,5 @@
 // See stream_plan.hpp.
-#include "stencil/stream/stream_plan.hpp"
+#include "stencil/plan/stream_plan.hpp"
 
 #include <algorithm>
 #include <map>

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "stencil/engine/storage.hpp"
+#include "stencil/data/storage.hpp"
 #include "stencil/plan/tile_plan.hpp"
 #include "terrace/stencil/chain.hpp"
 

@@ -14,6 +14,12 @@
 
 namespace terrace::stencil {
 
+struct BlockAbout {
+  std::string name;
+  std::size_t dims = 0;
+  Range range;
+};
+
 struct DatasetAbout {
   std::string name;
   DatasetId id = 0;

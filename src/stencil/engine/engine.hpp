@@ -10,19 +10,13 @@
 #include <utility>
 #include <vector>
 
-#include "stencil/engine/block_transfer.hpp"
 #include "stencil/data/reductions.hpp"
+#include "stencil/engine/block_transfer.hpp"
 #include "stencil/execute/executor.hpp"
 #include "terrace/stencil/context.hpp"
 #include "terrace/stencil/ranks.hpp"
 
 namespace terrace::stencil {
-
-struct BlockAbout {
-  std::string name;
-  std::size_t dims = 0;
-  Range range;
-};
 
 // What terrace_stencil_io calls is public: it may be a library of its own.
 class Engine {
@@ -46,6 +40,8 @@ class Engine {
   void add_loop(Loop loop);
   // Throws Error{invalid}, which names both datasets.
   void add_transfer(const BlockTransfer& transfer);
+  // Throws Error{invalid} where the dataset has not all of the range.
+  void check(const Range& range, DatasetId dataset) const;
   // Throws Error{invalid} where the dataset is temporary and does not keep all of the range.
   TERRACE_STENCIL_PUBLIC void check_kept(DatasetId dataset, const Range& range) const;
   TERRACE_STENCIL_PUBLIC void run();
@@ -68,10 +64,8 @@ class Engine {
     std::size_t loops = 0;
     BlockTransfer transfer;
   };
-  void check(const Loop& loop) const;
   // Of one block.
   void run(Chain& chain);
-  void check(const Range& range, DatasetId dataset) const;
   // Throws Error{invalid} where a chain needs a temporary dataset's numbers from before.
   void check_temporaries(std::span<const Loop> chain);
 

@@ -10,8 +10,8 @@
 
 #include "stencil/data/reductions.hpp"
 #include "stencil/data/storage.hpp"
-#include "stencil/plan/tile_plan.hpp"
 #include "stencil/plan/stream_plan.hpp"
+#include "stencil/plan/tile_plan.hpp"
 #include "terrace/stencil/chain.hpp"
 #include "terrace/stencil/options.hpp"
 #include "terrace/stencil/statistics.hpp"
@@ -54,6 +54,8 @@ class ExecutorVariant {
  public:
   virtual ~ExecutorVariant() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
+  // Which of threads, tile, memory, folder and paged it uses, by their names in TERRACE_STENCIL.
+  [[nodiscard]] virtual std::vector<std::string_view> words() const { return {}; }
   // Throws Error{invalid} where the options make no sense, Error{failed} where the system refuses.
   [[nodiscard]] virtual std::unique_ptr<Executor> make(const Options& options, Statistics& statistics) const = 0;
 };

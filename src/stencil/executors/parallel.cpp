@@ -44,6 +44,7 @@ class Parallel final : public InMemory {
 class ParallelVariant final : public ExecutorVariant {
  public:
   [[nodiscard]] std::string_view name() const override { return "parallel"; }
+  [[nodiscard]] std::vector<std::string_view> words() const override { return {"threads", "paged", "folder"}; }
   [[nodiscard]] std::unique_ptr<Executor> make(const Options& options, Statistics& statistics) const override {
     return std::make_unique<Parallel>(options, statistics);
   }

@@ -26,9 +26,9 @@ STREAMED = "executor=streamed,threads=1,memory=1MiB,tile=40x5"
 def plans_of(folder, name, how, *arguments):
     """The file that a program writes."""
     path = folder / f"{name}.plans"
-    environment = os.environ | {"TERRACE_STENCIL": f"{how},folder={folder},plans={path}"}
+    environment = os.environ | {"TERRACE_STENCIL": f"{how},plans={path}"}
     command = [PROGRAMS, name, *arguments]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return path
 

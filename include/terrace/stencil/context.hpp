@@ -20,6 +20,8 @@ namespace detail {
 // Throws std::runtime_error, which names the datasets.
 TERRACE_STENCIL_PUBLIC void transfer(Engine& engine, DatasetId from, const Range& from_range, DatasetId to,
                                      const Range& to_range, const Orientation& orientation);
+// From now on each dataset that chains leave has a name of its own. Throws std::runtime_error where two have not.
+TERRACE_STENCIL_PUBLIC void keep_names_apart(Engine& engine);
 // Throw std::invalid_argument: a block that belongs to no context is used; an argument of a loop, from 1, is not
 // of the context of its block.
 [[noreturn]] TERRACE_STENCIL_PUBLIC void refuse_block(const std::string& what, const std::string& name);

@@ -36,6 +36,8 @@ struct DatasetAbout {
   [[nodiscard]] std::size_t bytes() const {
     return static_cast<std::size_t>(plane) * static_cast<std::size_t>(range.length(2)) * element;
   }
+  // Whether a chain may need any of its numbers from before.
+  [[nodiscard]] bool outlives_chains() const { return !is_temporary || !kept.empty(); }
   // Whether a chain may need some of these points' numbers from before.
   [[nodiscard]] bool keeps(const Range& points) const {
     return !is_temporary ||

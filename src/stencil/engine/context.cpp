@@ -72,6 +72,7 @@ void transfer(Engine& engine, DatasetId from, const Range& from_range, DatasetId
               const Orientation& orientation) {
   engine.add_transfer({from, from_range, to, to_range, orientation});
 }
+void keep_names_apart(Engine& engine) { engine.keep_names_apart(); }
 void value_of(Engine& engine, ReductionId reduction, std::byte* number) { engine.value_of(reduction, number); }
 
 }  // namespace detail

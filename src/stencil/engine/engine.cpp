@@ -57,12 +57,28 @@ DatasetId Engine::add_dataset(BlockId block, const std::string& name, std::size_
     about.range.end[d] += halo.high[d];
   }
   check_size(about);
+  if (names_are_apart_) check_name(about);
   about.row = padded_row(about.range.length(0), element);
   about.plane = about.row * about.range.length(1);
   run();
   executor_->add(about);
   datasets_.push_back(std::move(about));
   return static_cast<DatasetId>(datasets_.size() - 1);
+}
+
+void Engine::check_name(const DatasetAbout& about) const {
+  if (!about.outlives_chains()) return;
+  const auto& block = blocks_[about.block].name;
+  for (const auto& other : datasets_)
+    if (other.id != about.id && other.outlives_chains() && other.name == about.name &&
+        blocks_[other.block].name == block)
+      throw Error(Code::invalid, "two datasets are called '" + about.name + "' in the block '" + block +
+                                     "', which a checkpoint cannot tell apart: name one of them otherwise");
+}
+
+void Engine::keep_names_apart() {
+  for (const auto& about : datasets_) check_name(about);
+  names_are_apart_ = true;
 }
 
 void Engine::add_loop(Loop loop) {

@@ -34,6 +34,9 @@ class Engine {
   DatasetId add_dataset(BlockId block, const std::string& name, std::size_t element, const Halo& halo,
                         std::optional<Number> number = std::nullopt, bool is_temporary = false,
                         const std::vector<Range>& kept = {});
+  // From now on no two datasets that are kept have the same names, their own and their blocks': checkpoints go by
+  // them. Throws Error{invalid}, as add_dataset() does from now on.
+  void keep_names_apart();
   ReductionId add_reduction(ReductionKind kind, Number number) { return reductions_.add(kind, number); }
   // Throws Error{invalid}, which names loop and dataset, where it goes beyond a dataset, uses one of another
   // block, or reads what other points of it write.
@@ -69,7 +72,10 @@ class Engine {
   // Throws Error{invalid} where a chain needs a temporary dataset's numbers from before.
   void check_temporaries(std::span<const Loop> chain);
 
+  void check_name(const DatasetAbout& about) const;
+
   Options options_;
+  bool names_are_apart_ = false;
   Statistics statistics_;
   std::vector<BlockAbout> blocks_;
   std::deque<DatasetAbout> datasets_;  // whose names stay where they are

@@ -62,7 +62,9 @@ def test_a_wrong_argument_is_refused(words, said):
 def test_in_virtual_time_the_variable_has_no_effect_and_is_refused():
     done = call(["jacobi", "cells=64", MACHINE], TERRACE_STENCIL="executor=serial")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("terrace-stencils: TERRACE_STENCIL=executor=serial has no effect with machine=FILE")
+    assert done.stderr.startswith(
+        "terrace-stencils: TERRACE_STENCIL=executor=serial has no effect with machine=FILE"
+    )
     assert done.stderr.count("\n") == 1
     assert call(["jacobi", "cells=64", MACHINE], TERRACE_STENCIL="").returncode == 0
 

@@ -106,7 +106,9 @@ int run(const Launch& launch, int count, char** words) {
            {"bandwidth", done.seconds > 0 ? done.bytes / done.seconds : 0},
            {"bytes_in", done.bytes_in},
            {"bytes_out", done.bytes_out},
-           {"waited", done.waited}};
+           {"waited", done.waited},
+           {"copied_in", done.copied_in},
+           {"copied_out", done.copied_out}};
   for (const auto& [name, loop] : done.by_loop)
     out["by_loop"][name] = {{"count", loop.count}, {"bytes", loop.bytes}, {"seconds", loop.seconds}};
   if (launch.ranks() > 1)

@@ -89,12 +89,13 @@ void Engine::add_loop(Loop loop) {
   chain_.push_back(std::move(loop));
 }
 
-void Engine::add_transfer(const BlockTransfer& transfer) {
+void Engine::add_transfer(BlockTransfer transfer) {
   const auto &from = datasets_[transfer.from], &to = datasets_[transfer.to];
   const auto what = "transfer from '" + from.name + "' to '" + to.name + "'";
   check_sides(what, transfer.from_range, blocks_[from.block]);
   check_sides(what, transfer.to_range, blocks_[to.block]);
   terrace::stencil::check(transfer, from, to);
+  transfer.element = to.element;
   if (!transfer.to_range.empty()) transfers_.push_back({chain_.size(), transfer});
 }
 
@@ -115,7 +116,7 @@ void Engine::run() {
     const auto &from = datasets_[transfer.from], &to = datasets_[transfer.to];
     run(chains[from.block]);
     run(chains[to.block]);
-    carry_out(transfer, to.element, *executor_);
+    executor_->transfer(transfer);
     ++statistics_.transfers;
     statistics_.transferred_bytes += static_cast<double>(transfer.to_range.points() * to.element);
   }

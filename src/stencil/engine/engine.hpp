@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "stencil/data/block_transfer.hpp"
 #include "stencil/data/reductions.hpp"
-#include "stencil/engine/block_transfer.hpp"
 #include "stencil/execute/executor.hpp"
 #include "terrace/stencil/context.hpp"
 #include "terrace/stencil/ranks.hpp"
@@ -42,7 +42,7 @@ class Engine {
   // block, or reads what other points of it write.
   void add_loop(Loop loop);
   // Throws Error{invalid}, which names both datasets.
-  void add_transfer(const BlockTransfer& transfer);
+  void add_transfer(BlockTransfer transfer);
   // Throws Error{invalid} where the dataset has not all of the range.
   void check(const Range& range, DatasetId dataset) const;
   // Throws Error{invalid} where the dataset is temporary and does not keep all of the range.

@@ -36,6 +36,13 @@ int threads_of(const Options& options) {
 
 const ExecutorVariant& find_executor(std::string_view name) { return find_named("executor", name, executors()); }
 
+void Executor::transfer(const BlockTransfer& transfer) {
+  carry_out(
+      transfer, transfer.to_range,
+      [this](DatasetId dataset, const Range& range, std::byte* numbers) { get(dataset, range, numbers); },
+      [this](DatasetId dataset, const Range& range, const std::byte* numbers) { set(dataset, range, numbers); });
+}
+
 void InMemory::add(const DatasetAbout& about) {
   if (folder_.empty())
     need_memory("the dataset '" + about.name + "'", about.bytes(),

@@ -109,6 +109,7 @@ std::byte* FilePlaces::in_memory(const Part& part) {
   else if (pread(file_.file(), bounce_, chunk_, static_cast<off_t>(offset(part.chunk))) !=
            static_cast<ssize_t>(chunk_))
     refuse("a read failed");
+  if (!part.is_clear) copied_.in += static_cast<double>(chunk_);
   bounced_ = part.chunk;
   return bounce_;
 }
@@ -121,6 +122,7 @@ void FilePlaces::flush() {
   errno = 0;
   if (pwrite(file_.file(), bounce_, chunk_, static_cast<off_t>(offset(*kept))) != static_cast<ssize_t>(chunk_))
     refuse("a write failed");
+  copied_.out += static_cast<double>(chunk_);
 }
 
 void FilePlaces::read(const Part& part, std::byte* to) {

@@ -29,7 +29,7 @@ class Parallel final : public InMemory {
       for (const auto& running : all) {
         running.do_part(
             piece(running.loop->range, static_cast<std::ptrdiff_t>(number), count(), running.partials.empty()));
-        team().meet();
+        team().barrier();
         if (team().failed()) return;
         if (number > 0) continue;
         const auto now = std::chrono::steady_clock::now();

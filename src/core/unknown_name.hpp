@@ -20,8 +20,8 @@ template <std::ranges::input_range Names>
 // Throws Error{invalid}: "there is no KIND 'NAME'; there are a, b, c".
 template <std::ranges::input_range Names>
 [[noreturn]] void refuse_name(const std::string& kind, std::string_view name, const Names& names) {
-  throw Error(Code::invalid, "there is no " + kind + " '" + std::string(name) + "'; there are " +
-                                 listed_names(names));
+  throw Error(Code::invalid,
+              "there is no " + kind + " '" + std::string(name) + "'; there are " + listed_names(names));
 }
 
 // The variant of that name; of a table of pointers to what has name(). Throws Error{invalid} naming all of them.

@@ -11,8 +11,8 @@ namespace terrace::stencil {
 
 inline constexpr std::size_t k_slab = std::size_t{16} << 20U;  // bytes, unless there is reason for another size
 
-// Calls with pieces of at most so many points (one at least), in an order in which their points, x fastest, are one
-// after the other those of the range: planes where one fits, else rows, else parts of rows.
+// Calls with pieces of at most so many points (one at least), in an order in which their points, x fastest, are
+// one after the other those of the range: planes where one fits, else rows, else parts of rows.
 template <class Action>
 void for_slabs(const Range& range, std::uint64_t most, Action action) {
   Point step{1, 1, 1};

@@ -5,9 +5,9 @@
 #include <chrono>
 #include <utility>
 
+#include "stencil/data/slabs.hpp"
 #include "stencil/execute/in_memory.hpp"
 #include "stencil/execute/plan_cache.hpp"
-#include "stencil/data/slabs.hpp"
 
 namespace terrace::stencil {
 namespace {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -43,8 +44,8 @@ def said(text):
 def folder(tmp_path_factory):
     """One in which the page's first commands have built its program, with what they printed."""
     path = tmp_path_factory.mktemp("stencils")
-    (source,) = blocks("cpp")
-    (path / "heat.cpp").write_text(source)
+    for source in blocks("cpp"):
+        (path / re.match(r"// (\w+\.cpp): ", source)[1]).write_text(source)
     done = run("bash", "-euo", "pipefail", "-c", blocks("sh")[0], folder=path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "warning" not in done.stderr
@@ -72,6 +73,44 @@ def test_cmake_builds_it(folder):
         done = run("cmake", *words, folder=folder)
         assert done.returncode == 0, done.stdout + done.stderr
     assert run("build/heat", "50", folder=folder).returncode == 0
+
+
+def mpi_in(path):
+    """A folder with the commands `mpicxx` and `mpirun` of one MPI that compiles; there may be several."""
+    (path / "empty.cpp").write_text("#include <mpi.h>\n")
+    for kind in ("", ".mpich", ".openmpi"):
+        compiler, starter = (shutil.which(f"{name}{kind}") for name in ("mpicxx", "mpirun"))
+        if compiler and starter and run(compiler, "-fsyntax-only", path / "empty.cpp").returncode == 0:
+            for name, command in (("mpicxx", compiler), ("mpirun", starter)):
+                (path / name).write_text(f'#!/bin/sh\nexec {command} "$@"\n')
+                (path / name).chmod(0o755)
+            return path
+    return None
+
+
+def test_the_program_on_ranks_prints_the_same(folder, tmp_path):
+    if mpi_in(tmp_path) is None:
+        pytest.skip("no MPI: no mpicxx that compiles")
+    found = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    found |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    done = run("bash", "-euo", "pipefail", "-c", blocks("sh")[3], folder=folder, **found)
+    assert done.returncode == 0, done.stdout + done.stderr
+    one, two = done.stdout.splitlines()
+    assert one == two
+    assert one.startswith("heat ")
+
+
+def test_the_program_goes_on_from_its_checkpoint(folder, tmp_path):
+    for component in ("stencil", "stencil_hdf5"):
+        done = run("cmake", "--install", BUILD, "--prefix", tmp_path, "--component", component)
+        assert done.returncode == 0, done.stdout + done.stderr
+    found = {"PKG_CONFIG_PATH": str(tmp_path / "lib" / "pkgconfig")}
+    done = run("bash", "-euo", "pipefail", "-c", blocks("sh")[4], folder=folder, **found)
+    assert done.returncode == 0, done.stdout + done.stderr
+    whole, part, rest = done.stdout.splitlines()
+    assert whole == rest
+    assert whole.startswith("step 60, ")
+    assert part.startswith("step 35, ")
 
 
 def test_every_word_and_executor_has_a_row(folder):

@@ -13,7 +13,7 @@ constexpr auto k_step = "step";
 Checkpointing::Checkpointing(Context& context, Arguments& arguments)
     : checkpoint_(context),
       file_(arguments.text("checkpoint", "")),
-      every_(arguments.number("every", 0)),
+      every_(arguments.number("every", 0, 1)),
       restart_(arguments.text("restart", "")) {
   if (file_.empty() && every_ != 0)
     throw Error(Code::invalid, "every=" + std::to_string(every_) + ": there is no checkpoint=FILE to write");

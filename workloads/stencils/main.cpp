@@ -9,6 +9,7 @@
 // processes=N run the chains.
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -39,12 +40,20 @@ Arguments parse(int count, char** words) {
     const std::string word = words[i];
     const auto equals = word.find('=');
     if (equals == std::string::npos) throw Error(Code::invalid, word + ": an argument is NAME=VALUE");
-    given[word.substr(0, equals)] = word.substr(equals + 1);
+    const auto name = word.substr(0, equals);
+    if (equals + 1 == word.size()) throw Error(Code::invalid, word + ": a value is needed");
+    if (!given.emplace(name, word.substr(equals + 1)).second)
+      throw Error(Code::invalid, name + "= is there twice");
   }
   return Arguments(std::move(given));
 }
 
 int run_virtually(const StencilProgram& program, const std::string& file, Arguments& arguments) {
+  if (const auto* const words = std::getenv("TERRACE_STENCIL"); words && *words != '\0')
+    throw Error(Code::invalid,
+                std::string("TERRACE_STENCIL=") + words +
+                    " has no effect with machine=FILE, where no kernel runs: unset it; how=, memory= "
+                    "and the like say how chains run there");
   VirtualRun run(machine::read_machine_file(file), virtual_options(arguments));
   const auto results = program.run(run.context(), arguments);
   run.context().run();
@@ -75,6 +84,8 @@ int run(const Launch& launch, int count, char** words) {
   auto arguments = parse(count, words);
   if (const auto file = arguments.text("machine", ""); !file.empty())
     return launch.is_first() ? run_virtually(program, file, arguments) : 0;
+  arguments.refuse_those_of([](Arguments& of_machine) { (void)virtual_options(of_machine); },
+                            "machine=FILE; on this machine TERRACE_STENCIL says how chains run");
   auto context = launch.context();
   const auto start = std::chrono::steady_clock::now();
   const auto results = program.run(context, arguments);
@@ -95,7 +106,9 @@ int run(const Launch& launch, int count, char** words) {
            {"bandwidth", done.seconds > 0 ? done.bytes / done.seconds : 0},
            {"bytes_in", done.bytes_in},
            {"bytes_out", done.bytes_out},
-           {"waited", done.waited}};
+           {"waited", done.waited},
+           {"copied_in", done.copied_in},
+           {"copied_out", done.copied_out}};
   for (const auto& [name, loop] : done.by_loop)
     out["by_loop"][name] = {{"count", loop.count}, {"bytes", loop.bytes}, {"seconds", loop.seconds}};
   if (launch.ranks() > 1)

@@ -3,8 +3,10 @@
 
 #include <charconv>
 #include <cmath>
+#include <ranges>
 
 #include "core/error.hpp"
+#include "core/unknown_name.hpp"
 
 namespace terrace::stencil::programs {
 namespace {
@@ -20,56 +22,75 @@ T parsed(const std::string& name, const std::string& text) {
 
 }  // namespace
 
-std::int64_t Arguments::number(const std::string& name, std::int64_t otherwise) {
+const std::string* Arguments::given(const std::string& name) {
   asked_[name] = true;
   const auto found = given_.find(name);
-  return found == given_.end() ? otherwise : parsed<std::int64_t>(name, found->second);
+  return found == given_.end() ? nullptr : &found->second;
+}
+
+std::int64_t Arguments::number(const std::string& name, std::int64_t otherwise, std::int64_t least) {
+  const auto* const text = given(name);
+  if (!text) return otherwise;
+  const auto number = parsed<std::int64_t>(name, *text);
+  if (number < least) throw Error(Code::invalid, name + "=" + *text + ": " + std::to_string(least) + " at least");
+  return number;
 }
 
 double Arguments::real(const std::string& name, double otherwise) {
-  asked_[name] = true;
-  const auto found = given_.find(name);
-  return found == given_.end() ? otherwise : parsed<double>(name, found->second);
+  const auto* const text = given(name);
+  if (!text) return otherwise;
+  const auto number = parsed<double>(name, *text);
+  if (!(std::isfinite(number) && number > 0))
+    throw Error(Code::invalid, name + "=" + *text + ": a finite number larger than 0 is needed");
+  return number;
+}
+
+bool Arguments::flag(const std::string& name, bool otherwise) {
+  const auto* const text = given(name);
+  if (!text) return otherwise;
+  if (*text != "0" && *text != "1") throw Error(Code::invalid, name + "=" + *text + ": it is 0 or 1");
+  return *text == "1";
 }
 
 std::string Arguments::text(const std::string& name, const std::string& otherwise) {
-  asked_[name] = true;
-  const auto found = given_.find(name);
-  return found == given_.end() ? otherwise : found->second;
+  const auto* const text = given(name);
+  return text ? *text : otherwise;
 }
 
 void Arguments::refuse_others() const {
-  std::string known;
-  for (const auto& [name, was_asked] : asked_) known += (known.empty() ? "" : ", ") + name;
   for (const auto& [name, text] : given_)
-    if (!asked_.contains(name))
-      throw Error(Code::invalid, "there is no argument '" + name + "'; there are " + known);
+    if (!asked_.contains(name)) refuse_name("argument", name, std::views::keys(asked_));
+}
+
+void Arguments::refuse_those_beyond(const Arguments& before, const std::string& needed) const {
+  for (const auto& [name, text] : given_)
+    if (asked_.contains(name) && !before.asked_.contains(name))
+      throw Error(Code::invalid, name + "=" + text + " needs " + needed);
 }
 
 VirtualOptions virtual_options(Arguments& arguments) {
   VirtualOptions options;
   options.mode = arguments.text("how", options.mode);
-  if (const auto memory = arguments.text("memory", ""); !memory.empty()) options.pair.memory = parse_bytes(memory);
-  if (const auto rate = arguments.text("bandwidth", ""); !rate.empty())
+  if (const auto memory = arguments.text("memory", ""); !memory.empty()) {
+    options.pair.memory = parse_bytes(memory);
+    if (options.pair.memory.value == 0) throw Error(Code::invalid, "memory=" + memory + ": it is larger than 0");
+  }
+  if (const auto rate = arguments.text("bandwidth", ""); !rate.empty()) {
     options.pair.loop_bandwidth = parse_bandwidth(rate).value;
-  options.how.is_tiled = arguments.number("tiled", 1) != 0;
-  options.how.is_cyclic = arguments.number("cyclic", 1) != 0;
-  options.how.is_prefetched = arguments.number("prefetched", 1) != 0;
-  const auto processes = arguments.number("processes", 1);
-  if (processes < 1) throw Error(Code::invalid, "processes=" + std::to_string(processes) + ": 1 at least");
-  options.how.processes = static_cast<double>(processes);
+    if (!(options.pair.loop_bandwidth > 0))
+      throw Error(Code::invalid, "bandwidth=" + rate + ": it is larger than 0");
+  }
+  options.how.is_tiled = arguments.flag("tiled", true);
+  options.how.is_cyclic = arguments.flag("cyclic", true);
+  options.how.is_prefetched = arguments.flag("prefetched", true);
+  options.how.processes = static_cast<double>(arguments.number("processes", 1, 1));
   return options;
 }
 
 bool Result::holds() const { return allowed <= 0 || std::abs(value - expected) <= allowed * std::abs(expected); }
 
 const StencilProgram& find_stencil_program(std::string_view name) {
-  std::string known;
-  for (const auto* program : stencil_programs()) {
-    if (program->name() == name) return *program;
-    known += (known.empty() ? "" : ", ") + std::string(program->name());
-  }
-  throw Error(Code::invalid, "there is no stencil program '" + std::string(name) + "'; there are " + known);
+  return find_named("stencil program", name, stencil_programs());
 }
 
 }  // namespace terrace::stencil::programs

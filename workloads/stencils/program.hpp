@@ -19,14 +19,30 @@ namespace terrace::stencil::programs {
 class Arguments {
  public:
   explicit Arguments(std::map<std::string, std::string> given) : given_(std::move(given)) {}
-  // Throws Error{invalid}, which names the argument, where it is no such number.
-  [[nodiscard]] std::int64_t number(const std::string& name, std::int64_t otherwise);
+  // Throws Error{invalid}, which names the argument, where it is no such number, or a smaller one than `least`;
+  // `otherwise` is not held against that.
+  [[nodiscard]] std::int64_t number(const std::string& name, std::int64_t otherwise, std::int64_t least);
+  // The same for a finite number, larger than 0.
   [[nodiscard]] double real(const std::string& name, double otherwise);
+  // 0 or 1.
+  [[nodiscard]] bool flag(const std::string& name, bool otherwise);
   [[nodiscard]] std::string text(const std::string& name, const std::string& otherwise);
   // Throws Error{invalid} naming those that nobody asked for.
   void refuse_others() const;
+  // Throws Error{invalid} where `user` takes an argument that is given and that nobody has asked for: it needs
+  // `needed`.
+  template <class User>
+  void refuse_those_of(User user, const std::string& needed) const {
+    auto copy = *this;
+    user(copy);
+    copy.refuse_those_beyond(*this, needed);
+  }
 
  private:
+  void refuse_those_beyond(const Arguments& before, const std::string& needed) const;
+  // Its text, if it is given.
+  [[nodiscard]] const std::string* given(const std::string& name);
+
   std::map<std::string, std::string> given_;
   std::map<std::string, bool> asked_;
 };

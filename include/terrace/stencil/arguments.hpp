@@ -52,12 +52,11 @@ struct LineArgument {
   std::size_t at = 0;
 
   [[nodiscard]] bool is_of(const Engine* /*engine*/) const { return true; }
-  void describe([[maybe_unused]] Loop& loop, [[maybe_unused]] Position& position) {
-#ifdef TERRACE_STENCIL_GPU
+  void describe(Loop& loop, Position& position) {
     at = position.line++;
-    loop.lines.push_back(
-        {numbers, reinterpret_cast<const std::byte*>(numbers->data()), numbers->size() * sizeof(T)});
-#endif
+    const auto count = numbers ? numbers->size() : 0;
+    loop.lines.push_back({numbers, count > 0 ? reinterpret_cast<const std::byte*>(numbers->data()) : nullptr,
+                          count * sizeof(T), Axis, begin, begin + static_cast<std::ptrdiff_t>(count)});
   }
   [[nodiscard]] LineCursor<T, Axis> cursor(const Call& call, const Point& point) const {
     return {call, point, *numbers, begin};

@@ -69,11 +69,14 @@ struct DeviceCall {
   void* stream;                   // CUDA's
 };
 
-// Numbers along an axis that a loop uses, as they are when the loop runs; for who has to copy them.
+// Numbers along an axis that a loop uses, as they are when the loop runs, from `begin` up to, and not with, `end`.
 struct LineUse {
   std::shared_ptr<const void> owner;
   const std::byte* first = nullptr;
   std::size_t bytes = 0;
+  std::size_t axis = 0;
+  std::ptrdiff_t begin = 0;
+  std::ptrdiff_t end = 0;
 };
 
 struct Loop {
@@ -84,7 +87,6 @@ struct Loop {
   std::vector<ReductionUse> reductions;
   std::function<void(const Call&)> body;
   // Launches the kernel on a GPU, and does not wait for it; empty where the program was not compiled for one.
-  // Lines are listed where it was.
   std::function<void(const DeviceCall&)> device{};
   std::vector<LineUse> lines{};
 };

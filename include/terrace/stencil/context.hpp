@@ -20,6 +20,12 @@ namespace detail {
 // Throws std::runtime_error, which names the datasets.
 TERRACE_STENCIL_PUBLIC void transfer(Engine& engine, DatasetId from, const Range& from_range, DatasetId to,
                                      const Range& to_range, const Orientation& orientation);
+// From now on each dataset that chains leave has a name of its own. Throws std::runtime_error where two have not.
+TERRACE_STENCIL_PUBLIC void keep_names_apart(Engine& engine);
+// Throw std::invalid_argument: a block that belongs to no context is used; an argument of a loop, from 1, is not
+// of the context of its block.
+[[noreturn]] TERRACE_STENCIL_PUBLIC void refuse_block(const std::string& what, const std::string& name);
+[[noreturn]] TERRACE_STENCIL_PUBLIC void refuse_argument(const std::string& loop, std::size_t argument);
 }  // namespace detail
 
 // An index space, from 0 to its size in each dimension.
@@ -46,9 +52,9 @@ class TERRACE_STENCIL_PUBLIC Block {
   // something is asked for.
   template <class Kernel, class... Arguments>
   void loop(std::string name, const Range& range, Kernel kernel, Arguments... arguments) const {
-    if (!engine_ || !(arguments.is_of(engine_) && ...))
-      throw std::invalid_argument("loop '" + name +
-                                  "': its block, datasets and reductions are not of one and the same context");
+    if (!engine_) detail::refuse_block("loop", name);
+    std::size_t argument = 0;
+    if (!((++argument, arguments.is_of(engine_)) && ...)) detail::refuse_argument(name, argument);
     Loop loop;
     loop.name = std::move(name);
     loop.block = id_;

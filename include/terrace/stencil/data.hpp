@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
@@ -70,7 +71,10 @@ class Dataset {
   Dataset(Engine* engine, DatasetId id) : engine_(engine), id_(id) {}
 
   [[nodiscard]] DatasetId id() const { return id_; }
-  [[nodiscard]] Engine& engine() const { return *engine_; }
+  [[nodiscard]] Engine& engine() const {
+    if (!engine_) throw std::invalid_argument("a dataset that was made by Dataset() is used: take one of a block");
+    return *engine_;
+  }
   [[nodiscard]] bool is_of(const Engine* engine) const { return engine_ == engine; }
   [[nodiscard]] std::string_view name() const;
   // All points that it has.
@@ -80,7 +84,8 @@ class Dataset {
   [[nodiscard]] T get(const Point& point) const {
     return get(Range{point, {point[0] + 1, point[1] + 1, point[2] + 1}}).front();
   }
-  // Sets them; runs what waits.
+  // Sets them; runs what waits. Throws std::invalid_argument for another count of numbers than the range has
+  // points.
   void set(const Range& range, std::span<const T> numbers);
 
  private:
@@ -93,15 +98,25 @@ template <class T, std::size_t Axis>
 class Line {
  public:
   Line() = default;
+  // Throws std::invalid_argument where the end is before the beginning.
   Line(std::ptrdiff_t begin, std::ptrdiff_t end)
-      : begin_(begin), numbers_(std::make_shared<std::vector<T>>(static_cast<std::size_t>(end - begin))) {}
+      : begin_(begin), numbers_(std::make_shared<std::vector<T>>(length(begin, end))) {}
   T& operator[](std::ptrdiff_t i) { return (*numbers_)[static_cast<std::size_t>(i - begin_)]; }
   const T& operator[](std::ptrdiff_t i) const { return (*numbers_)[static_cast<std::size_t>(i - begin_)]; }
   [[nodiscard]] std::ptrdiff_t begin() const { return begin_; }
-  [[nodiscard]] std::ptrdiff_t end() const { return begin_ + static_cast<std::ptrdiff_t>(numbers_->size()); }
+  [[nodiscard]] std::ptrdiff_t end() const {
+    return begin_ + (numbers_ ? static_cast<std::ptrdiff_t>(numbers_->size()) : 0);
+  }
   [[nodiscard]] std::shared_ptr<const std::vector<T>> numbers() const { return numbers_; }
 
  private:
+  static std::size_t length(std::ptrdiff_t begin, std::ptrdiff_t end) {
+    if (end < begin)
+      throw std::invalid_argument("a line from " + std::to_string(begin) + " to " + std::to_string(end) +
+                                  ": its end is before its beginning");
+    return static_cast<std::size_t>(end - begin);
+  }
+
   std::ptrdiff_t begin_ = 0;
   std::shared_ptr<std::vector<T>> numbers_;
 };
@@ -137,6 +152,11 @@ struct Maximum : Reduction<T> {
 namespace detail {
 TERRACE_STENCIL_PUBLIC [[nodiscard]] std::string_view name_of(const Engine& engine, DatasetId dataset);
 TERRACE_STENCIL_PUBLIC [[nodiscard]] Range range_of(const Engine& engine, DatasetId dataset);
+// Throws std::runtime_error where the dataset has not all of the range.
+TERRACE_STENCIL_PUBLIC void check_range(const Engine& engine, DatasetId dataset, const Range& range);
+// Throws std::invalid_argument.
+[[noreturn]] TERRACE_STENCIL_PUBLIC void refuse_count(const Engine& engine, DatasetId dataset, const Range& range,
+                                                      std::size_t count);
 TERRACE_STENCIL_PUBLIC void get(Engine& engine, DatasetId dataset, const Range& range, std::byte* numbers);
 TERRACE_STENCIL_PUBLIC void set(Engine& engine, DatasetId dataset, const Range& range, const std::byte* numbers);
 TERRACE_STENCIL_PUBLIC void value_of(Engine& engine, ReductionId reduction, std::byte* number);
@@ -144,25 +164,30 @@ TERRACE_STENCIL_PUBLIC void value_of(Engine& engine, ReductionId reduction, std:
 
 template <class T>
 std::string_view Dataset<T>::name() const {
-  return detail::name_of(*engine_, id_);
+  return detail::name_of(engine(), id_);
 }
 template <class T>
 Range Dataset<T>::range() const {
-  return detail::range_of(*engine_, id_);
+  return detail::range_of(engine(), id_);
 }
 template <class T>
 std::vector<T> Dataset<T>::get(const Range& range) const {
+  detail::check_range(engine(), id_, range);
   std::vector<T> numbers(range.points());
-  detail::get(*engine_, id_, range, reinterpret_cast<std::byte*>(numbers.data()));
+  detail::get(engine(), id_, range, reinterpret_cast<std::byte*>(numbers.data()));
   return numbers;
 }
 template <class T>
 void Dataset<T>::set(const Range& range, std::span<const T> numbers) {
-  if (numbers.size() != range.points()) throw std::invalid_argument("as many numbers as the range has points");
-  detail::set(*engine_, id_, range, reinterpret_cast<const std::byte*>(numbers.data()));
+  if (numbers.size() != range.points()) detail::refuse_count(engine(), id_, range, numbers.size());
+  detail::set(engine(), id_, range, reinterpret_cast<const std::byte*>(numbers.data()));
 }
 template <class T>
 T Reduction<T>::value() const {
+  if (!engine_)
+    throw std::invalid_argument(
+        "a reduction that was made without a context is asked for its value: take "
+        "Context::sum(), minimum() or maximum()");
   T number{};
   detail::value_of(*engine_, id_, reinterpret_cast<std::byte*>(&number));
   return number;

@@ -20,19 +20,22 @@ using Point = std::array<std::ptrdiff_t, k_most_dims>;
 struct Range {
   Point begin{0, 0, 0};
   Point end{1, 1, 1};
+  // How many dimensions the text of the program has said; 0 where it was not said. Loops and transfers are held
+  // against it.
+  std::size_t sides = 0;
 
   Range() = default;
   Range(const Point& from, const Point& to) : begin(from), end(to) {}
   // From and to of x, y, z, as far as the block has them: Range{{0, nx}, {0, ny}}.
-  Range(std::initializer_list<std::array<std::ptrdiff_t, 2>> sides) {
+  Range(std::initializer_list<std::array<std::ptrdiff_t, 2>> from_to) : sides(from_to.size()) {
     std::size_t d = 0;
-    for (const auto& side : sides) {
+    for (const auto& side : from_to) {
       if (d == k_most_dims) break;
       begin[d] = side[0];
       end[d++] = side[1];
     }
   }
-  friend bool operator==(const Range&, const Range&) = default;
+  friend bool operator==(const Range& a, const Range& b) { return a.begin == b.begin && a.end == b.end; }
 
   [[nodiscard]] std::ptrdiff_t length(std::size_t d) const {
     return std::max<std::ptrdiff_t>(end[d] - begin[d], 0);

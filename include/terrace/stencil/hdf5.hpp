@@ -10,7 +10,7 @@
 // Numbers are copied in pieces of at most 32 MiB, so datasets may be larger than memory. What waits runs first.
 // Numbers are double, float, std::int64_t or std::int32_t; datasets with elements of other types are refused.
 // Lines and reductions are not in files. All that is thrown is terrace::Error (a std::runtime_error), one line
-// that begins with the file's name.
+// that begins with the file's name; or, of two datasets that no file could tell apart, with their name.
 #pragma once
 
 #include <concepts>
@@ -62,7 +62,9 @@ void read_hdf5(const std::string& path, const Dataset<T>& dataset, const std::st
 // is written there is room for two on the disk. It is an HDF5 file, with one group for each block.
 class TERRACE_STENCIL_PUBLIC Checkpoint {
  public:
-  explicit Checkpoint(Context& context) : engine_(&context.engine()) {}
+  // From now on two datasets of the context that no file could tell apart, of one name in blocks of one name, are
+  // refused when the second is made; or here, where both are there. Temporary ones have no names in files.
+  explicit Checkpoint(Context& context) : engine_(&context.engine()) { detail::keep_names_apart(*engine_); }
 
   template <std::integral T>
   void set(const std::string& name, T number) {

@@ -23,6 +23,7 @@ struct Options {
   unsigned threads = 0;  // 0: as many as the process may use
 
   // Points of a tile in x, y and z; 0: as the executor chooses and corrects it by what it measures.
+  // Of "tiled", "streamed" and "gpu".
   std::array<std::ptrdiff_t, 3> tile{0, 0, 0};
 
   // Of the others but "streamed": datasets are in files of the folder, which the kernel pages.
@@ -43,7 +44,8 @@ struct Options {
   std::string plans{};
 
   // These, and over them what TERRACE_STENCIL says: "executor=streamed,threads=2,memory=2GiB,folder=/scratch".
-  // Throws std::runtime_error, which names the word.
+  // Blanks around words and values do not count. Throws std::runtime_error, which names the word, for one that is
+  // unknown, makes no sense, is there twice, or has no effect with the executor that chains then have.
   TERRACE_STENCIL_PUBLIC [[nodiscard]] static Options from_environment(Options options);
   [[nodiscard]] static Options from_environment() { return from_environment(Options{}); }
 };

@@ -27,11 +27,14 @@ struct Statistics {
   // Of all loops: points times the elements that each reads and writes, a dataset that is read and written
   // counting twice. Over `seconds` it is the average bandwidth of I. Reguly et al., MCHPC 2017, section 5.
   double bytes = 0;
-  // Of "streamed": moved between memory and files (of "gpu": the memories of host and GPU), and how long the
-  // program waited for it.
+  // Of "streamed": moved between memory and files (of "gpu": the memories of host and GPU) by chains and
+  // transfers, and how long the program waited for it.
   double bytes_in = 0;
   double bytes_out = 0;
   double waited = 0;
+  // Of "streamed": moved between memory and files for get() and set(), whole chunks where these ask for a part.
+  double copied_in = 0;
+  double copied_out = 0;
   // Of several ranks: how often they exchanged what their chains need, the messages and bytes that this one sent
   // for it, and how long that took. `bytes` is of the whole loops; `redundant_bytes` is counted alike, of the
   // points that this rank computed and another one has.

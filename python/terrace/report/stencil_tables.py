@@ -82,7 +82,8 @@ def _plan_document(chain: Chain, plan: Plan) -> dict[str, Any]:
 
 def print_plans(out: Console, plans: Plans, numbers: Sequence[int], *, everything: bool) -> None:
     """All chains in a table, then those of the numbers, one after the other."""
-    memory = f", {units.size(plans.memory)} of memory" if plans.executor == "streamed" else ""
+    streams = any(plan.stream for chain in plans.chains for plan in chain.plans)
+    memory = f", {units.size(plans.memory)} of memory" if streams else ""
     out.print(f"Stencil plans of the executor {plans.executor}{memory}", markup=False)
     rows = table("chain", "block", "loops", "ran", "time", "bytes", "tiles", "skew", "steps", left=(1,))
     for number, chain in enumerate(plans.chains, 1):

@@ -10,7 +10,7 @@ from terrace.errors import TerraceError, WrongCallError
 from terrace.store.checked import Checked
 
 KIND, SCHEMA = "terrace stencil plans", 1
-_HEAD = f'{{"kind":"{KIND}"'.encode()
+_HEAD_BYTES = 4096
 _FAR = 1 << 40  # no point is further away
 _MOST_TILES = 1 << 20
 _MOST_PARTS = 1 << 24  # of all loops in a dimension: pictures and tables take memory for each
@@ -171,10 +171,17 @@ class Plans:
 
 
 def is_plans(path: Path) -> bool:
-    """Whether the file has plans, by how it begins."""
+    """Whether the file has plans, also if another program has laid it out anew. Raises WrongCallError for a file
+    without content, which may be meant for plans."""
     try:
+        if path.is_file() and path.stat().st_size == 0:
+            raise WrongCallError(
+                f"{path} is empty: neither `terrace record` nor a stencil program (TERRACE_STENCIL=plans=FILE) "
+                "has written it; let the program end in order"
+            )
         with path.open("rb") as file:
-            return file.read(len(_HEAD)) == _HEAD
+            head = file.read(_HEAD_BYTES)
+            return head.lstrip().startswith(b"{") and f'"{KIND}"'.encode() in head + file.read()
     except OSError:
         return False
 

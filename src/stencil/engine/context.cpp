@@ -1,6 +1,8 @@
 // The front of an engine. See terrace/stencil/context.hpp.
 #include "terrace/stencil/context.hpp"
 
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "stencil/engine/engine.hpp"
@@ -34,6 +36,7 @@ ReductionId Context::add_reduction(ReductionKind kind, Number number) {
 DatasetId Block::add_dataset(const std::string& name, std::size_t element, const Halo& halo,
                              std::optional<Number> number, bool is_temporary,
                              const std::vector<Range>& kept) const {
+  if (!engine_) detail::refuse_block("dataset", name);
   return engine_->add_dataset(id_, name, element, halo, number, is_temporary, kept);
 }
 void Block::add(Loop loop) const { engine_->add_loop(std::move(loop)); }
@@ -42,6 +45,21 @@ namespace detail {
 
 std::string_view name_of(const Engine& engine, DatasetId dataset) { return engine.about(dataset).name; }
 Range range_of(const Engine& engine, DatasetId dataset) { return engine.about(dataset).range; }
+void check_range(const Engine& engine, DatasetId dataset, const Range& range) { engine.check(range, dataset); }
+void refuse_count(const Engine& engine, DatasetId dataset, const Range& range, std::size_t count) {
+  throw std::invalid_argument("dataset '" + engine.about(dataset).name + "': " + std::to_string(count) +
+                              " numbers are given for the " + std::to_string(range.points()) + " points of " +
+                              text_of(range));
+}
+void refuse_block(const std::string& what, const std::string& name) {
+  throw std::invalid_argument(what + " '" + name +
+                              "': its block was made by Block() and belongs to no context: take one of "
+                              "Context::block()");
+}
+void refuse_argument(const std::string& loop, std::size_t argument) {
+  throw std::invalid_argument("loop '" + loop + "': argument " + std::to_string(argument) +
+                              " behind the kernel does not belong to the context of the loop's block");
+}
 void get(Engine& engine, DatasetId dataset, const Range& range, std::byte* numbers) {
   engine.check_kept(dataset, range);
   engine.get(dataset, range, numbers);
@@ -54,6 +72,7 @@ void transfer(Engine& engine, DatasetId from, const Range& from_range, DatasetId
               const Orientation& orientation) {
   engine.add_transfer({from, from_range, to, to_range, orientation});
 }
+void keep_names_apart(Engine& engine) { engine.keep_names_apart(); }
 void value_of(Engine& engine, ReductionId reduction, std::byte* number) { engine.value_of(reduction, number); }
 
 }  // namespace detail

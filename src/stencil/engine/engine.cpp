@@ -6,37 +6,20 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "stencil/engine/loop_checks.hpp"
 #include "stencil/plan/chain_use.hpp"
 #include "stencil/plan/signature.hpp"
 #include "stencil/ranks/distributed.hpp"
 #include "stencil/record/recorded.hpp"
 
 namespace terrace::stencil {
-namespace {
-
-bool leads_out(const Range& range, const Point& offset) {
-  for (std::size_t d = 0; d < k_most_dims; ++d)
-    if (std::abs(offset[d]) >= range.length(d)) return true;
-  return false;
-}
-
-// With what is left free behind rows.
-void check_size(const DatasetAbout& about) {
-  constexpr double k_most = 0x1p62;
-  double bytes = static_cast<double>(about.element) * 2;
-  for (std::size_t d = 0; d < k_most_dims; ++d) bytes *= static_cast<double>(about.range.length(d) + 128);
-  if (bytes > k_most)
-    throw Error(Code::invalid, "the dataset '" + about.name + "' has " + text_of(about.range) +
-                                   " points: more bytes than a processor has addresses");
-}
-
-}  // namespace
 
 Engine::Engine(const Options& options, const ExecutorVariant& executor, std::unique_ptr<Ranks> ranks)
     : options_(options), executor_(executor.make(options_, statistics_)) {
   if (!options_.plans.empty()) {
-    const auto file = options_.plans + (ranks && ranks->size() > 1 ? "." + std::to_string(ranks->rank()) : "");
-    executor_ = std::make_unique<Recorded>(std::move(executor_), options_, file);
+    auto file = options_.plans;
+    if (ranks && ranks->size() > 1) file.append(".").append(std::to_string(ranks->rank()));
+    executor_ = std::make_unique<Recorded>(std::move(executor_), options_, std::move(file));
   }
   if (ranks && ranks->size() > 1)
     executor_ = std::make_unique<Distributed>(std::move(executor_), std::move(ranks), options_, statistics_);
@@ -53,6 +36,7 @@ BlockId Engine::add_block(const std::string& name, const std::vector<std::ptrdif
                                      " points in dimension " + std::to_string(d) + ": it needs one at least");
     block.range.end[d] = size[d];
   }
+  block.range.sides = size.size();
   executor_->add_block(static_cast<BlockId>(blocks_.size()), name, block.range);
   blocks_.push_back(block);
   return static_cast<BlockId>(blocks_.size() - 1);
@@ -73,6 +57,7 @@ DatasetId Engine::add_dataset(BlockId block, const std::string& name, std::size_
     about.range.end[d] += halo.high[d];
   }
   check_size(about);
+  if (names_are_apart_) check_name(about);
   about.row = padded_row(about.range.length(0), element);
   about.plane = about.row * about.range.length(1);
   run();
@@ -81,41 +66,36 @@ DatasetId Engine::add_dataset(BlockId block, const std::string& name, std::size_
   return static_cast<DatasetId>(datasets_.size() - 1);
 }
 
-void Engine::check(const Loop& loop) const {
-  for (std::size_t i = 0; i < loop.arguments.size(); ++i) {
-    const auto& argument = loop.arguments[i];
-    const auto& about = datasets_[argument.dataset];
-    const auto where = "loop '" + loop.name + "', dataset '" + about.name + "': ";
-    if (about.block != loop.block)
-      throw Error(Code::invalid, where + "it is of the block '" + blocks_[about.block].name + "', the loop of '" +
-                                     blocks_[loop.block].name + "'");
-    const auto reached = reached_range(loop.range, argument);
-    if (!about.range.contains(reached))
-      throw Error(Code::invalid,
-                  where + "the loop reaches " + text_of(reached) + ", the dataset has " + text_of(about.range));
-    for (std::size_t k = 0; k < i; ++k)
-      if (loop.arguments[k].dataset == argument.dataset &&
-          (writes(argument.access) || writes(loop.arguments[k].access)))
-        throw Error(Code::invalid,
-                    where + "it is two arguments, one of which is written: name it once, as read_write");
-    if (!writes(argument.access)) continue;
-    for (const auto& offset : argument.stencil.offsets())
-      if (offset != Point{0, 0, 0} && !leads_out(loop.range, offset))
-        throw Error(Code::invalid,
-                    where + "it is written and read at an offset that other points of the loop write");
-  }
+void Engine::check_name(const DatasetAbout& about) const {
+  if (!about.outlives_chains()) return;
+  const auto& block = blocks_[about.block].name;
+  for (const auto& other : datasets_)
+    if (other.id != about.id && other.outlives_chains() && other.name == about.name &&
+        blocks_[other.block].name == block)
+      throw Error(Code::invalid, "two datasets are called '" + about.name + "' in the block '" + block +
+                                     "', which a checkpoint cannot tell apart: name one of them otherwise");
+}
+
+void Engine::keep_names_apart() {
+  for (const auto& about : datasets_) check_name(about);
+  names_are_apart_ = true;
 }
 
 void Engine::add_loop(Loop loop) {
   if (loop.range.empty())
     loop.range.end = loop.range.begin;
   else
-    check(loop);
+    check_loop(loop, blocks_, datasets_);
   chain_.push_back(std::move(loop));
 }
 
-void Engine::add_transfer(const BlockTransfer& transfer) {
-  terrace::stencil::check(transfer, datasets_[transfer.from], datasets_[transfer.to]);
+void Engine::add_transfer(BlockTransfer transfer) {
+  const auto &from = datasets_[transfer.from], &to = datasets_[transfer.to];
+  const auto what = "transfer from '" + from.name + "' to '" + to.name + "'";
+  check_sides(what, transfer.from_range, blocks_[from.block]);
+  check_sides(what, transfer.to_range, blocks_[to.block]);
+  terrace::stencil::check(transfer, from, to);
+  transfer.element = to.element;
   if (!transfer.to_range.empty()) transfers_.push_back({chain_.size(), transfer});
 }
 
@@ -136,7 +116,7 @@ void Engine::run() {
     const auto &from = datasets_[transfer.from], &to = datasets_[transfer.to];
     run(chains[from.block]);
     run(chains[to.block]);
-    carry_out(transfer, to.element, *executor_);
+    executor_->transfer(transfer);
     ++statistics_.transfers;
     statistics_.transferred_bytes += static_cast<double>(transfer.to_range.points() * to.element);
   }

@@ -10,19 +10,13 @@
 #include <utility>
 #include <vector>
 
-#include "stencil/engine/block_transfer.hpp"
-#include "stencil/engine/reductions.hpp"
+#include "stencil/data/block_transfer.hpp"
+#include "stencil/data/reductions.hpp"
 #include "stencil/execute/executor.hpp"
 #include "terrace/stencil/context.hpp"
 #include "terrace/stencil/ranks.hpp"
 
 namespace terrace::stencil {
-
-struct BlockAbout {
-  std::string name;
-  std::size_t dims = 0;
-  Range range;
-};
 
 // What terrace_stencil_io calls is public: it may be a library of its own.
 class Engine {
@@ -40,12 +34,17 @@ class Engine {
   DatasetId add_dataset(BlockId block, const std::string& name, std::size_t element, const Halo& halo,
                         std::optional<Number> number = std::nullopt, bool is_temporary = false,
                         const std::vector<Range>& kept = {});
+  // From now on no two datasets that are kept have the same names, their own and their blocks': checkpoints go by
+  // them. Throws Error{invalid}, as add_dataset() does from now on.
+  void keep_names_apart();
   ReductionId add_reduction(ReductionKind kind, Number number) { return reductions_.add(kind, number); }
   // Throws Error{invalid}, which names loop and dataset, where it goes beyond a dataset, uses one of another
   // block, or reads what other points of it write.
   void add_loop(Loop loop);
   // Throws Error{invalid}, which names both datasets.
-  void add_transfer(const BlockTransfer& transfer);
+  void add_transfer(BlockTransfer transfer);
+  // Throws Error{invalid} where the dataset has not all of the range.
+  void check(const Range& range, DatasetId dataset) const;
   // Throws Error{invalid} where the dataset is temporary and does not keep all of the range.
   TERRACE_STENCIL_PUBLIC void check_kept(DatasetId dataset, const Range& range) const;
   TERRACE_STENCIL_PUBLIC void run();
@@ -68,14 +67,15 @@ class Engine {
     std::size_t loops = 0;
     BlockTransfer transfer;
   };
-  void check(const Loop& loop) const;
   // Of one block.
   void run(Chain& chain);
-  void check(const Range& range, DatasetId dataset) const;
   // Throws Error{invalid} where a chain needs a temporary dataset's numbers from before.
   void check_temporaries(std::span<const Loop> chain);
 
+  void check_name(const DatasetAbout& about) const;
+
   Options options_;
+  bool names_are_apart_ = false;
   Statistics statistics_;
   std::vector<BlockAbout> blocks_;
   std::deque<DatasetAbout> datasets_;  // whose names stay where they are

@@ -8,10 +8,11 @@
 #include <string_view>
 #include <vector>
 
-#include "stencil/engine/reductions.hpp"
-#include "stencil/engine/storage.hpp"
+#include "stencil/data/block_transfer.hpp"
+#include "stencil/data/reductions.hpp"
+#include "stencil/data/storage.hpp"
+#include "stencil/plan/stream_plan.hpp"
 #include "stencil/plan/tile_plan.hpp"
-#include "stencil/stream/stream_plan.hpp"
 #include "terrace/stencil/chain.hpp"
 #include "terrace/stencil/options.hpp"
 #include "terrace/stencil/statistics.hpp"
@@ -42,9 +43,8 @@ class Executor {
   virtual void run(std::span<const Loop> chain, Reductions& reductions) = 0;
   // Of the chain that ran last.
   [[nodiscard]] virtual CutChain cut() const { return {}; }
-  // Numbers of a part are about to go to another part, by get() and set(). For those who copy none.
-  virtual void expect_transfer(DatasetId /*from*/, const Range& /*from_range*/, DatasetId /*to*/,
-                               const Range& /*to_range*/) {}
+  // Copies numbers from a dataset to another; checked. By get() and set(), if there is no better way.
+  virtual void transfer(const BlockTransfer& transfer);
   // Copies numbers of a part of a dataset, x fastest.
   virtual void get(DatasetId dataset, const Range& range, std::byte* numbers) = 0;
   virtual void set(DatasetId dataset, const Range& range, const std::byte* numbers) = 0;
@@ -54,6 +54,8 @@ class ExecutorVariant {
  public:
   virtual ~ExecutorVariant() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
+  // Which of threads, tile, memory, folder and paged it uses, by their names in TERRACE_STENCIL.
+  [[nodiscard]] virtual std::vector<std::string_view> words() const { return {}; }
   // Throws Error{invalid} where the options make no sense, Error{failed} where the system refuses.
   [[nodiscard]] virtual std::unique_ptr<Executor> make(const Options& options, Statistics& statistics) const = 0;
 };

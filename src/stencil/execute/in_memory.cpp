@@ -9,7 +9,8 @@
 #include <thread>
 #include <utility>
 
-#include "core/error.hpp"
+#include "core/unknown_name.hpp"
+#include "stencil/data/free_memory.hpp"
 
 namespace terrace::stencil {
 void copy_out(const DatasetAbout& about, const std::byte* first, const Range& range, std::byte* numbers) {
@@ -33,16 +34,19 @@ int threads_of(const Options& options) {
   return std::max(static_cast<int>(std::thread::hardware_concurrency()), 1);
 }
 
-const ExecutorVariant& find_executor(std::string_view name) {
-  std::string known;
-  for (const auto* variant : executors()) {
-    if (variant->name() == name) return *variant;
-    known += (known.empty() ? "" : ", ") + std::string(variant->name());
-  }
-  throw Error(Code::invalid, "there is no executor '" + std::string(name) + "'; there are " + known);
+const ExecutorVariant& find_executor(std::string_view name) { return find_named("executor", name, executors()); }
+
+void Executor::transfer(const BlockTransfer& transfer) {
+  carry_out(
+      transfer, transfer.to_range,
+      [this](DatasetId dataset, const Range& range, std::byte* numbers) { get(dataset, range, numbers); },
+      [this](DatasetId dataset, const Range& range, const std::byte* numbers) { set(dataset, range, numbers); });
 }
 
 void InMemory::add(const DatasetAbout& about) {
+  if (folder_.empty())
+    need_memory("the dataset '" + about.name + "'", about.bytes(),
+                "take executor=streamed,memory=SIZE, which has datasets in a file, or a smaller problem");
   memories_.emplace_back(about.name, about.bytes(), memories_.size(), folder_);
   abouts_.push_back(about);
   // Touched by the thread that will use it, if loops are split in the same way.

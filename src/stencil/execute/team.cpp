@@ -9,12 +9,12 @@
 namespace terrace::stencil {
 namespace {
 
-// Looks at a number for a while, then sleeps until it changes. About 20 us: longer than a short loop, shorter than
-// a sleep and the waking from it.
-constexpr int k_looks = 4000;
-constexpr int k_looks_awake = 200;  // with more threads than processors, looking keeps others from working
+// A waiting thread spins so many times before it sleeps. About 20 us: longer than a short loop, shorter than a
+// sleep and the waking from it.
+constexpr int k_spins = 4000;
+constexpr int k_spins_before_yield = 200;  // with more threads than processors, spinning keeps others from working
 
-void pause_a_little() {
+void spin_once() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
 #endif
@@ -27,8 +27,8 @@ Team::Team(int threads) {
     for (int i = 1; i < threads; ++i)
       others_.emplace_back([this, number = static_cast<std::size_t>(i)] {
         for (std::size_t seen = 0;; ++seen) {
-          for (int looks = 0; looks < k_looks && begun_.load(std::memory_order_acquire) == seen; ++looks)
-            pause_a_little();
+          for (int spins = 0; spins < k_spins && begun_.load(std::memory_order_acquire) == seen; ++spins)
+            spin_once();
           begun_.wait(seen, std::memory_order_acquire);
           if (is_over_.load(std::memory_order_acquire)) return;
           do_work(number);
@@ -67,13 +67,12 @@ void Team::run(const std::function<void(std::size_t)>& work) {
   work_ = &work;
   error_ = nullptr;
   failed_.store(false, std::memory_order_relaxed);
-  met_.store(0, std::memory_order_relaxed);
+  arrived_.store(0, std::memory_order_relaxed);
   const auto wanted = ended_.load(std::memory_order_relaxed) + others_.size();
   begun_.fetch_add(1, std::memory_order_acq_rel);
   begun_.notify_all();
   do_work(0);
-  for (int looks = 0; looks < k_looks && ended_.load(std::memory_order_acquire) < wanted; ++looks)
-    pause_a_little();
+  for (int spins = 0; spins < k_spins && ended_.load(std::memory_order_acquire) < wanted; ++spins) spin_once();
   for (auto ended = ended_.load(std::memory_order_acquire); ended < wanted;
        ended = ended_.load(std::memory_order_acquire))
     ended_.wait(ended, std::memory_order_acquire);
@@ -81,18 +80,18 @@ void Team::run(const std::function<void(std::size_t)>& work) {
 }
 
 void Team::wait_for(const std::atomic<std::size_t>& number, std::size_t count) const {
-  for (int looks = 0; number.load(std::memory_order_acquire) < count; ++looks) {
+  for (int spins = 0; number.load(std::memory_order_acquire) < count; ++spins) {
     if (failed()) return;
-    if (looks < k_looks_awake)
-      pause_a_little();
+    if (spins < k_spins_before_yield)
+      spin_once();
     else
       std::this_thread::yield();
   }
 }
 
-void Team::meet() {
-  const auto before = met_.fetch_add(1, std::memory_order_acq_rel);
-  wait_for(met_, (before / size() + 1) * size());
+void Team::barrier() {
+  const auto before = arrived_.fetch_add(1, std::memory_order_acq_rel);
+  wait_for(arrived_, (before / size() + 1) * size());
 }
 
 }  // namespace terrace::stencil

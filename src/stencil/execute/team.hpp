@@ -1,5 +1,5 @@
-// Threads that work together, and wait for one another without going to sleep at once: a chain has hundreds of
-// loops, some of them a microsecond long.
+// Threads that work together. Who waits spins before it sleeps: a chain has hundreds of loops, some of them a
+// microsecond long.
 #pragma once
 
 #include <atomic>
@@ -24,8 +24,8 @@ class Team {
   // All threads call it with their number; returns when all are done. Throws what one of them threw; the others
   // find failed() then.
   void run(const std::function<void(std::size_t)>& work);
-  // Within run(): returns when all threads have come here, or one has failed.
-  void meet();
+  // Within run(): returns when all threads have called it, or one has failed.
+  void barrier();
   [[nodiscard]] bool failed() const { return failed_.load(std::memory_order_relaxed); }
   // Returns once the number is at least `count`, or a thread has failed.
   void wait_for(const std::atomic<std::size_t>& number, std::size_t count) const;
@@ -35,9 +35,9 @@ class Team {
   void end_others();
 
   const std::function<void(std::size_t)>* work_ = nullptr;
-  alignas(64) std::atomic<std::size_t> begun_{0};  // runs
-  alignas(64) std::atomic<std::size_t> ended_{0};  // threads, of all runs
-  alignas(64) std::atomic<std::size_t> met_{0};    // threads, of all meetings
+  alignas(64) std::atomic<std::size_t> begun_{0};    // runs
+  alignas(64) std::atomic<std::size_t> ended_{0};    // threads, of all runs
+  alignas(64) std::atomic<std::size_t> arrived_{0};  // threads, of all barriers
   std::atomic<bool> failed_{false};
   std::atomic<bool> is_over_{false};
   std::mutex mutex_;

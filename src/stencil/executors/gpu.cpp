@@ -136,6 +136,7 @@ class Gpu final : public StreamedData {
 class GpuVariant final : public ExecutorVariant {
  public:
   [[nodiscard]] std::string_view name() const override { return "gpu"; }
+  [[nodiscard]] std::vector<std::string_view> words() const override { return {"tile", "memory"}; }
   [[nodiscard]] std::unique_ptr<Executor> make(const Options& options, Statistics& statistics) const override {
     auto device = std::make_shared<const Device>();
     const auto smallest = device->granularity();

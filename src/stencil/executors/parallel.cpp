@@ -29,7 +29,7 @@ class Parallel final : public InMemory {
       for (const auto& running : all) {
         running.do_part(
             piece(running.loop->range, static_cast<std::ptrdiff_t>(number), count(), running.partials.empty()));
-        team().meet();
+        team().barrier();
         if (team().failed()) return;
         if (number > 0) continue;
         const auto now = std::chrono::steady_clock::now();
@@ -44,6 +44,7 @@ class Parallel final : public InMemory {
 class ParallelVariant final : public ExecutorVariant {
  public:
   [[nodiscard]] std::string_view name() const override { return "parallel"; }
+  [[nodiscard]] std::vector<std::string_view> words() const override { return {"threads", "paged", "folder"}; }
   [[nodiscard]] std::unique_ptr<Executor> make(const Options& options, Statistics& statistics) const override {
     return std::make_unique<Parallel>(options, statistics);
   }

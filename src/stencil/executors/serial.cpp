@@ -23,6 +23,7 @@ class Serial final : public InMemory {
 class SerialVariant final : public ExecutorVariant {
  public:
   [[nodiscard]] std::string_view name() const override { return "serial"; }
+  [[nodiscard]] std::vector<std::string_view> words() const override { return {"paged", "folder"}; }
   [[nodiscard]] std::unique_ptr<Executor> make(const Options& options, Statistics& statistics) const override {
     return std::make_unique<Serial>(options, statistics);
   }

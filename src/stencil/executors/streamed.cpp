@@ -17,6 +17,9 @@ constexpr std::size_t k_largest_chunk = std::size_t{2} << 20U;
 class StreamedVariant final : public ExecutorVariant {
  public:
   [[nodiscard]] std::string_view name() const override { return "streamed"; }
+  [[nodiscard]] std::vector<std::string_view> words() const override {
+    return {"threads", "tile", "memory", "folder"};
+  }
   [[nodiscard]] std::unique_ptr<Executor> make(const Options& options, Statistics& statistics) const override {
     if (options.memory < 64 * k_page)
       throw Error(Code::invalid, "executor=streamed needs memory=SIZE, " + format(Bytes{64 * k_page}) +

@@ -50,6 +50,9 @@ class Tiled final : public InMemory {
 class TiledVariant final : public ExecutorVariant {
  public:
   [[nodiscard]] std::string_view name() const override { return "tiled"; }
+  [[nodiscard]] std::vector<std::string_view> words() const override {
+    return {"threads", "tile", "paged", "folder"};
+  }
   [[nodiscard]] std::unique_ptr<Executor> make(const Options& options, Statistics& statistics) const override {
     return std::make_unique<Tiled>(options, statistics);
   }

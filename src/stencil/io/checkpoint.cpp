@@ -28,24 +28,16 @@ std::string escaped(std::string_view name) {
   return text;
 }
 
-[[noreturn]] void refuse_twin(const std::string& path, const std::string& name, const std::string& block) {
-  throw Error(Code::invalid, path + ": two datasets are called '" + name + "' in the block '" + block +
-                                 "', which a checkpoint cannot tell apart: name one of them otherwise");
-}
-
-// Throws Error{invalid} where files cannot have one of them, or cannot tell them apart.
+// Throws Error{invalid} where files cannot have one of them. Their names differ: Engine::keep_names_apart().
 std::vector<io::Part> parts_of(Engine& engine, const std::string& path) {
   std::vector<io::Part> parts;
-  std::set<std::string> names;
   for (DatasetId id = 0; id < engine.datasets(); ++id) {
     const auto& about = engine.about(id);
-    if (about.is_temporary && about.kept.empty()) continue;  // no chain needs its numbers from before
-    const auto& block = engine.about_block(about.block).name;
-    auto name = escaped(block);
+    if (!about.outlives_chains()) continue;
+    auto name = escaped(engine.about_block(about.block).name);
     name.append("/").append(escaped(about.name));
     parts.push_back({engine, id, about.range, std::move(name)});
     io::check_part(path, parts.back());
-    if (!names.insert(parts.back().name).second) refuse_twin(path, about.name, block);
   }
   return parts;
 }

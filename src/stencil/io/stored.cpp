@@ -5,10 +5,10 @@
 #include <array>
 #include <bit>
 
+#include "stencil/data/slabs.hpp"
 #include "stencil/io/attributes.hpp"
 #include "stencil/io/checksum.hpp"
 #include "stencil/io/number_types.hpp"
-#include "stencil/io/slabs.hpp"
 
 namespace terrace::stencil::io {
 namespace {

@@ -5,9 +5,9 @@
 #include <chrono>
 #include <utility>
 
+#include "stencil/data/slabs.hpp"
 #include "stencil/execute/in_memory.hpp"
 #include "stencil/execute/plan_cache.hpp"
-#include "stencil/ranks/slabs.hpp"
 
 namespace terrace::stencil {
 namespace {
@@ -153,7 +153,7 @@ void Distributed::get(DatasetId dataset, const Range& range, std::byte* numbers)
   const auto& division = divisions_[whole.block];
   std::vector<std::byte> own, all;
   std::vector<std::size_t> sizes(ranks_->size());
-  for_slabs(range, whole.element, [&](const Range& slab) {
+  for_slabs(range, k_slab / whole.element, [&](const Range& slab) {
     const auto bytes = [&](const Range& part) { return part.empty() ? 0 : part.points() * whole.element; };
     for (std::size_t rank = 0; rank < sizes.size(); ++rank)
       sizes[rank] = bytes(intersection(slab, division.own(rank)));
@@ -172,7 +172,7 @@ void Distributed::set(DatasetId dataset, const Range& range, const std::byte* nu
   const auto& whole = storage_.whole(dataset);
   storage_.provide(dataset, storage_.own(dataset));
   std::vector<std::byte> part;
-  for_slabs(intersection(range, storage_.own(dataset)), whole.element, [&](const Range& slab) {
+  for_slabs(intersection(range, storage_.own(dataset)), k_slab / whole.element, [&](const Range& slab) {
     part.resize(slab.points() * whole.element);
     copy_out(packed(range, whole.element), numbers, slab, part.data());
     storage_.set(dataset, slab, part.data());

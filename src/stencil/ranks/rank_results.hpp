@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "stencil/engine/reductions.hpp"
+#include "stencil/data/reductions.hpp"
 #include "stencil/ranks/division.hpp"
 #include "terrace/stencil/ranks.hpp"
 

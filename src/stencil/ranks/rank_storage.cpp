@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "stencil/ranks/slabs.hpp"
+#include "stencil/data/slabs.hpp"
 
 namespace terrace::stencil {
 
@@ -43,7 +43,7 @@ void RankStorage::keep(DatasetId dataset) {
 
 void RankStorage::copy(const DatasetAbout& from, const DatasetAbout& to) {
   std::vector<std::byte> numbers;
-  for_slabs(from.range, from.element, [&](const Range& slab) {
+  for_slabs(from.range, k_slab / from.element, [&](const Range& slab) {
     numbers.resize(slab.points() * from.element);
     executor_.get(from.id, slab, numbers.data());
     executor_.set(to.id, slab, numbers.data());

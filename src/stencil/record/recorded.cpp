@@ -1,8 +1,12 @@
 // See recorded.hpp.
 #include "stencil/record/recorded.hpp"
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <filesystem>
 #include <fstream>
@@ -28,8 +32,13 @@ Recorded::Recorded(std::unique_ptr<Executor> executor, const Options& options, s
     : executor_(std::move(executor)), record_(options), file_(std::move(file)) {
   std::error_code ignored;
   if (const auto there = std::filesystem::status(file_, ignored);
-      std::filesystem::exists(there) && !std::filesystem::is_regular_file(there))
-    return;  // a device, as /dev/stdout
+      std::filesystem::exists(there) && !std::filesystem::is_regular_file(there)) {
+    // A device, as /dev/stdout, gets nothing but the document.
+    if (std::filesystem::is_directory(there) || access(file_.c_str(), W_OK) != 0)
+      throw Error(Code::failed, "plans=" + file_ + ": it cannot be written: " +
+                                    std::strerror(std::filesystem::is_directory(there) ? EISDIR : errno));
+    return;
+  }
   if (!is_ours(file_))
     throw Error(Code::invalid, "plans=" + file_ + ": a file is there that has no plans, and is not overwritten");
   // Now, and not when all has been computed.

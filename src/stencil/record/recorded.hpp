@@ -20,6 +20,7 @@ class Recorded final : public Executor {
   void remove(DatasetId dataset) override { executor_->remove(dataset); }
   void run(std::span<const Loop> chain, Reductions& reductions) override;
   [[nodiscard]] CutChain cut() const override { return executor_->cut(); }
+  void transfer(const BlockTransfer& transfer) override { executor_->transfer(transfer); }
   void get(DatasetId dataset, const Range& range, std::byte* numbers) override {
     executor_->get(dataset, range, numbers);
   }

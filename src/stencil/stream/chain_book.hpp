@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
+#include "stencil/plan/stream_plan.hpp"
 #include "stencil/plan/tile_plan.hpp"
-#include "stencil/stream/stream_plan.hpp"
 
 namespace terrace::stencil {
 

@@ -8,6 +8,8 @@
 #include <cstring>
 
 #include "core/error.hpp"
+#include "core/units.hpp"
+#include "stencil/data/free_memory.hpp"
 #include "stencil/stream/addresses.hpp"
 
 namespace terrace::stencil {
@@ -20,6 +22,11 @@ std::unique_ptr<transfer::DiskQueue> make_queue(int file) {
   return transfer::make_thread_queue(file, k_disk_threads);
 }
 
+std::size_t frames_of(std::size_t memory, std::size_t chunk) {
+  need_memory("memory=" + format(Bytes{memory}), memory / chunk * chunk, "give less");
+  return memory / chunk;
+}
+
 [[noreturn]] void refuse(const std::string& what) {
   throw Error(Code::failed, what + ": " + std::strerror(errno != 0 ? errno : EIO));
 }
@@ -27,7 +34,7 @@ std::unique_ptr<transfer::DiskQueue> make_queue(int file) {
 }  // namespace
 
 FilePlaces::FilePlaces(const std::string& folder, std::size_t memory, std::size_t chunk)
-    : chunk_(chunk), frames_(memory / chunk), file_(folder), queue_(make_queue(file_.file())) {
+    : chunk_(chunk), frames_(frames_of(memory, chunk)), file_(folder), queue_(make_queue(file_.file())) {
   pool_ = reserve_addresses(frames_ * chunk_, "memory=" + std::to_string(memory));
   bounce_ = reserve_addresses(chunk_, "a chunk");
   std::memset(pool_, 0, frames_ * chunk_);  // the memory is there from now on
@@ -102,6 +109,7 @@ std::byte* FilePlaces::in_memory(const Part& part) {
   else if (pread(file_.file(), bounce_, chunk_, static_cast<off_t>(offset(part.chunk))) !=
            static_cast<ssize_t>(chunk_))
     refuse("a read failed");
+  if (!part.is_clear) copied_.in += static_cast<double>(chunk_);
   bounced_ = part.chunk;
   return bounce_;
 }
@@ -114,6 +122,7 @@ void FilePlaces::flush() {
   errno = 0;
   if (pwrite(file_.file(), bounce_, chunk_, static_cast<off_t>(offset(*kept))) != static_cast<ssize_t>(chunk_))
     refuse("a write failed");
+  copied_.out += static_cast<double>(chunk_);
 }
 
 void FilePlaces::read(const Part& part, std::byte* to) {

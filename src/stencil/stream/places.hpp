@@ -64,6 +64,15 @@ class StreamPlaces {
   virtual void write(const Part& part, const std::byte* from) = 0;
   // What write() has kept back is in its place.
   virtual void flush() {}
+  // Bytes that these have moved between the places so far, in whole chunks.
+  struct Copied {
+    double in = 0;
+    double out = 0;
+  };
+  [[nodiscard]] const Copied& copied() const { return copied_; }
+
+ protected:
+  Copied copied_;
 };
 
 }  // namespace terrace::stencil

@@ -12,7 +12,7 @@
 #include <optional>
 #include <vector>
 
-#include "stencil/stream/stream_plan.hpp"
+#include "stencil/plan/stream_plan.hpp"
 
 namespace terrace::stencil {
 

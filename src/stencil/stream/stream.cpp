@@ -70,6 +70,7 @@ void Stream::begin(std::shared_ptr<const StreamPlan> plan, std::shared_ptr<const
     } catch (const Error& error) {
       fail(error.what());
     }
+    count_copies();
     throw_failure();
     moved_ = std::move(moved);
     scheduler_.begin(std::move(plan), std::move(ahead));
@@ -197,7 +198,15 @@ void Stream::for_parts(DatasetId dataset, std::size_t offset, std::size_t size, 
     offset += part;
     size -= part;
   }
+  count_copies();
   throw_failure();
+}
+
+void Stream::count_copies() {
+  const auto& copied = places_->copied();
+  statistics_.copied_in += copied.in - counted_.in;
+  statistics_.copied_out += copied.out - counted_.out;
+  counted_ = copied;
 }
 
 void Stream::get(DatasetId dataset, std::size_t offset, std::size_t size, std::byte* to) {

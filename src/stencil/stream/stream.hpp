@@ -51,6 +51,8 @@ class Stream {
   void carry_out(const StreamAction& action);
   void finish(const StreamPlaces::Answer& answer);
   void wake() noexcept;
+  // What the program's own copies moved counts, too.
+  void count_copies();
   void fail(const std::string& what);
   void throw_failure() const;
   // Calls with each chunk's part, while nothing is under way.
@@ -63,6 +65,7 @@ class Stream {
   Statistics& statistics_;
   StreamScheduler scheduler_;
   std::shared_ptr<StreamMoves> moved_;
+  StreamPlaces::Copied counted_;
 
   std::mutex mutex_;
   std::condition_variable ready_;

@@ -33,6 +33,28 @@ class Streamed final : public StreamedData {
     for (const auto& running : all) reductions.enter(*running.loop, running.partials);
   }
 
+  // In steps whose chunks are in memory, as those of a chain.
+  void transfer(const BlockTransfer& transfer) override {
+    const auto plan = plan_transfer(transfer, abouts(), layout(), stream().frames());
+    if (!plan) {
+      Executor::transfer(transfer);
+      return;
+    }
+    begin(*plan);
+    for (std::size_t s = 0; s < plan->parts.size(); ++s) {
+      stream().wait_for(s);
+      carry_out(
+          transfer, plan->parts[s],
+          [this](DatasetId dataset, const Range& range, std::byte* numbers) {
+            copy_out(abouts()[dataset], first(dataset), range, numbers);
+          },
+          [this](DatasetId dataset, const Range& range, const std::byte* numbers) {
+            copy_in(abouts()[dataset], first(dataset), range, numbers);
+          });
+      stream().end_step(s);
+    }
+  }
+
  private:
   ChainBook::Way plan(std::span<const Loop> chain, bool is_reversed) {
     ChainBook::Way way;

@@ -59,8 +59,13 @@ std::shared_ptr<StreamPlan> StreamedData::plan_steps(std::span<const Loop> chain
 }
 
 void StreamedData::begin(const ChainBook::Way& way, std::shared_ptr<const StreamPlan> ahead, std::size_t outer) {
-  stream_.begin(way.stream, std::move(ahead), way.moved);
+  ahead_ = std::move(ahead);
+  stream_.begin(way.stream, ahead_, way.moved);
   cut_ = {way.tiles.get(), way.stream, way.moved, outer, layout_.chunk, stream_.frames()};
+}
+
+void StreamedData::begin(const TransferPlan& plan) {
+  stream_.begin(plan.stream, ahead_, std::make_shared<StreamMoves>(plan.stream->steps.size() + 1));
 }
 
 void StreamedData::refuse(std::span<const Loop> chain, const StreamPlan& plan) const {

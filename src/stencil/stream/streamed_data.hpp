@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "stencil/execute/executor.hpp"
+#include "stencil/plan/transfer_plan.hpp"
 #include "stencil/stream/chain_book.hpp"
 #include "stencil/stream/stream.hpp"
 
@@ -29,6 +30,11 @@ class StreamedData : public Executor {
                                                        std::size_t outer, std::size_t tiles_in_step) const;
   // The chain is to run; `outer` is the dimension that its steps cut.
   void begin(const ChainBook::Way& way, std::shared_ptr<const StreamPlan> ahead, std::size_t outer);
+  // A transfer is to run, by steps of its own. What was taken to come behind the last chain still is.
+  void begin(const TransferPlan& plan);
+  // Of a dataset's numbers in the fast place.
+  [[nodiscard]] std::byte* first(DatasetId dataset) const { return firsts_[dataset]; }
+  [[nodiscard]] const StreamLayout& layout() const { return layout_; }
   // Throws Error{invalid}: not even the smallest step has room.
   [[noreturn]] void refuse(std::span<const Loop> chain, const StreamPlan& plan) const;
   [[nodiscard]] Stream& stream() { return stream_; }
@@ -43,6 +49,7 @@ class StreamedData : public Executor {
   std::vector<DatasetAbout> abouts_;
   std::vector<std::byte*> firsts_;
   CutChain cut_;
+  std::shared_ptr<const StreamPlan> ahead_;
 };
 
 // Of so many bytes at most, and so small that the memory has 512 of them, but no smaller than `smallest`.

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "stencil/engine/storage.hpp"
+#include "stencil/data/storage.hpp"
 #include "stencil/plan/chain_use.hpp"
 #include "stencil/virtual/reuse.hpp"
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "stencil/engine/storage.hpp"
+#include "stencil/data/storage.hpp"
 
 namespace terrace::stencil {
 

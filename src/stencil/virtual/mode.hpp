@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "stencil/engine/storage.hpp"
+#include "stencil/data/storage.hpp"
 #include "stencil/virtual/pair.hpp"
 #include "terrace/stencil/chain.hpp"
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "stencil/engine/storage.hpp"
+#include "stencil/data/storage.hpp"
 #include "stencil/plan/chain_use.hpp"
 #include "stencil/plan/tile_plan.hpp"
 

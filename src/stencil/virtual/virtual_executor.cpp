@@ -4,7 +4,7 @@
 #include <cstring>
 #include <deque>
 
-#include "core/error.hpp"
+#include "core/unknown_name.hpp"
 
 namespace terrace::stencil {
 namespace {
@@ -18,9 +18,9 @@ class VirtualExecutor final : public Executor {
   }
   void run(std::span<const Loop> chain, Reductions& /*reductions*/) override { mode_.run(chain); }
   // It takes what a loop takes that reads the one part, and one that writes the other.
-  void expect_transfer(DatasetId from, const Range& from_range, DatasetId to, const Range& to_range) override {
-    run_alone(from, from_range, Access::read);
-    run_alone(to, to_range, Access::write);
+  void transfer(const BlockTransfer& transfer) override {
+    run_alone(transfer.from, transfer.from_range, Access::read);
+    run_alone(transfer.to, transfer.to_range, Access::write);
   }
   void get(DatasetId dataset, const Range& range, std::byte* numbers) override {
     std::memset(numbers, 0, range.points() * abouts_[dataset].element);
@@ -41,14 +41,7 @@ class VirtualExecutor final : public Executor {
 
 }  // namespace
 
-const ModeVariant& find_mode(std::string_view name) {
-  std::string known;
-  for (const auto* variant : modes()) {
-    if (variant->name() == name) return *variant;
-    known += (known.empty() ? "" : ", ") + std::string(variant->name());
-  }
-  throw Error(Code::invalid, "there is no mode '" + std::string(name) + "'; there are " + known);
-}
+const ModeVariant& find_mode(std::string_view name) { return find_named("mode", name, modes()); }
 
 std::unique_ptr<Executor> make_virtual_executor(Mode& mode) { return std::make_unique<VirtualExecutor>(mode); }
 

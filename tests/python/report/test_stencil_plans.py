@@ -26,9 +26,9 @@ STREAMED = "executor=streamed,threads=1,memory=1MiB,tile=40x5"
 def plans_of(folder, name, how, *arguments):
     """The file that a program writes."""
     path = folder / f"{name}.plans"
-    environment = os.environ | {"TERRACE_STENCIL": f"{how},folder={folder},plans={path}"}
+    environment = os.environ | {"TERRACE_STENCIL": f"{how},plans={path}"}
     command = [PROGRAMS, name, *arguments]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return path
 
@@ -275,6 +275,24 @@ def test_damaged_files_are_refused(terrace, cloverleaf, tmp_path):
     document = json.loads(text)
     path.write_text(json.dumps(document | {"chains": []}, separators=(",", ":")))
     assert "no chain ran" in refusal(terrace("show", path), 2)
+
+
+def test_an_empty_file_is_named_as_such(terrace, tmp_path):
+    path = tmp_path / "empty.plans"
+    path.touch()
+    for verb in ("show", "report"):
+        assert f"{path} is empty: neither `terrace record` nor a stencil program" in refusal(
+            terrace(verb, path), 2
+        )
+
+
+@pytest.mark.parametrize("layout", [{"indent": 2}, {"sort_keys": True}, {"indent": 1, "sort_keys": True}])
+def test_another_layout_of_the_document_is_the_same(terrace, cloverleaf, tmp_path, layout):
+    path = tmp_path / "laid_out.plans"
+    path.write_text("\n" + json.dumps(json.loads(cloverleaf.read_text()), **layout))
+    assert terrace("show", path, "--json").stdout == terrace("show", cloverleaf, "--json").stdout
+    path.write_text(path.read_text()[:-10])
+    assert "damaged" in refusal(terrace("show", path), 1)
 
 
 @pytest.fixture(scope="module")

@@ -192,12 +192,20 @@ TEST(Checkpoints, WithNamesThatAreNoneAreRefused) {
   checkpoint.set("", 1);
   EXPECT_EQ(error_of([&] { checkpoint.write(path); }, Code::invalid),
             path + ": a number without a name: give it one");
-  (void)block.dataset<float>("u");
-  EXPECT_EQ(
-      error_of([&] { save(context, path); }, Code::invalid),
-      path +
-          ": two datasets are called 'u' in the block 'block', which a checkpoint cannot tell apart: name one "
-          "of them otherwise");
+  // A name that is there twice is refused as soon as both the dataset and the checkpoint are there.
+  const auto text =
+      "two datasets are called 'u' in the block 'block', which a checkpoint cannot tell apart: name one of them "
+      "otherwise";
+  EXPECT_EQ(error_of([&] { (void)block.dataset<float>("u"); }, Code::invalid), text);
+  EXPECT_EQ(error_of([&] { (void)context.block("block", {3}).dataset<float>("u"); }, Code::invalid), text);
+  (void)block.temporary<double>("u");
+  (void)context.block("other", {4}).dataset<double>("u");
+  Context twins(k_serial);
+  const auto their_block = twins.block("block", {4});
+  (void)their_block.dataset<double>("u");
+  (void)their_block.dataset<float>("u");
+  EXPECT_EQ(error_of([&] { Checkpoint{twins}; }, Code::invalid), text);
+  EXPECT_EQ(error_of([&] { save(twins, path); }, Code::invalid), text);
   Context other(k_serial);
   (void)other.block("block", {4}).dataset<std::uint64_t>("flags");
   EXPECT_EQ(

@@ -10,20 +10,13 @@
 
 #include "child.hpp"
 #include "core/error.hpp"
+#include "refusal.hpp"
 
 namespace terrace::stencil {
 namespace {
 
-template <class Action>
-std::string refusal(Action action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), Code::invalid) << error.what();
-    return error.what();
-  }
-  return "nothing is refused";
-}
+using test::refusal;
+using test::wrong_call;
 
 struct Refused : testing::Test {
   template <class... Arguments>
@@ -108,30 +101,98 @@ TEST_F(Refused, DatasetsAndReductionsOfAnotherContext) {
   const auto theirs = other.block("block", {8, 6}).dataset<double>("theirs");
   const auto sum = other.sum<double>();
   const auto refused = [&](const Block& of, auto... arguments) {
-    try {
+    return wrong_call([&] {
       of.loop(
           "sweep", Range{{0, 8}, {0, 6}}, [](auto...) {}, arguments...);
-    } catch (const std::invalid_argument& error) {
-      return std::string(error.what());
-    }
-    return std::string("nothing is refused");
+    });
   };
-  const auto text = "loop 'sweep': its block, datasets and reductions are not of one and the same context";
-  EXPECT_EQ(refused(block, read(theirs)), text);
-  EXPECT_EQ(refused(block, write(u), into(sum)), text);
-  EXPECT_EQ(refused(block, read(Dataset<double>{})), text);
-  EXPECT_EQ(refused(Block{}, write(u)), text);
+  const auto text = [](int number) {
+    return "loop 'sweep': argument " + std::to_string(number) +
+           " behind the kernel does not belong to the context of the loop's block";
+  };
+  EXPECT_EQ(refused(block, read(theirs)), text(1));
+  EXPECT_EQ(refused(block, write(u), into(sum)), text(2));
+  EXPECT_EQ(refused(block, write(u), read(v), read(Dataset<double>{})), text(3));
   EXPECT_EQ(refused(block, write(u), read(v)), "nothing is refused");
+}
+
+TEST_F(Refused, HandlesThatBelongToNoContext) {
+  const std::string block_text =
+      "its block was made by Block() and belongs to no context: take one of Context::block()";
+  EXPECT_EQ(wrong_call([&] {
+              Block{}.loop(
+                  "sweep", Range{}, [](auto) {}, write(u));
+            }),
+            "loop 'sweep': " + block_text);
+  EXPECT_EQ(wrong_call([&] { (void)Block{}.dataset<double>("w"); }), "dataset 'w': " + block_text);
+  EXPECT_EQ(wrong_call([&] { (void)Block{}.temporary<double>("w"); }), "dataset 'w': " + block_text);
+  Dataset<double> none;
+  const auto text = "a dataset that was made by Dataset() is used: take one of a block";
+  EXPECT_EQ(wrong_call([&] { (void)none.get(Range{}); }), text);
+  EXPECT_EQ(wrong_call([&] { none.set(Range{}, std::vector<double>(1)); }), text);
+  EXPECT_EQ(wrong_call([&] { (void)none.name(); }), text);
+  EXPECT_EQ(wrong_call([&] { (void)none.range(); }), text);
+  EXPECT_EQ(wrong_call([&] { context.transfer(none, Range{}, u, Range{}); }), text);
+  EXPECT_EQ(
+      wrong_call([&] { (void)Sum<double>{}.value(); }),
+      "a reduction that was made without a context is asked for its value: take Context::sum(), minimum() or "
+      "maximum()");
+}
+
+TEST_F(Refused, AnotherCountOfNumbers) {
+  EXPECT_EQ(wrong_call([&] {
+              v.set(Range{{0, 4}, {0, 3}}, std::vector<double>(11));
+            }),
+            "dataset 'v': 11 numbers are given for the 12 points of 0..4 x 0..3 x 0..1");
+  // Refused before there is room for them.
+  EXPECT_EQ(refusal([&] {
+              (void)v.get(Range{{0, std::ptrdiff_t{1} << 60}, {0, 6}});
+            }),
+            "dataset 'v': 0..1152921504606846976 x 0..6 x 0..1 is asked for, it has 0..8 x 0..6 x 0..1");
+}
+
+TEST_F(Refused, ARangeOfOtherDimensions) {
+  const auto one =
+      "loop 'sweep': its range has 1 dimension, the block 'block' has 2: say begin and end in each, {0, 1} "
+      "for the first layer";
+  EXPECT_EQ(loop(Range{{0, 8}}), one);
+  EXPECT_EQ(loop(Range{{0, 8}}, write(v)), one);
+  EXPECT_EQ(loop(context.block("row", {8}).range(), write(v)), one);
+  EXPECT_EQ(
+      loop(Range{{0, 8}, {0, 6}, {0, 2}}),
+      "loop 'sweep': its range 0..8 x 0..6 x 0..2 goes into dimension 3, the block 'block' has 2 dimensions: it "
+      "is 0..1 in the others");
+  EXPECT_EQ(loop(Range{{0, 8}, {0, 6}, {0, 1}, {0, 1}}).substr(0, 40), "loop 'sweep': its range has 4 dimensions");
+  EXPECT_EQ(loop(Range{{0, 8}, {0, 6}, {0, 1}}, write(v)), "nothing is refused");
+  EXPECT_EQ(loop(Range{{0, 0, 0}, {8, 1, 1}}, write(v)), "nothing is refused");
+  EXPECT_EQ(refusal([&] {
+              context.transfer(u, {{0, 8}}, v, {{0, 8}, {0, 1}});
+            }).substr(0, 55),
+            "transfer from 'u' to 'v': its range has 1 dimension, th");
+}
+
+TEST_F(Refused, ALineThatIsTooShort) {
+  const Line<double, 0> across(0, 8);
+  const Line<double, 1> along(1, 6);
+  EXPECT_EQ(loop(block.range(), write(v), read(across), read(along)),
+            "loop 'sweep', line 2 of 2, along y: it has 5 numbers, 1..6, the loop's range is 0..6 there");
+  EXPECT_EQ(loop(Range{{0, 9}, {0, 6}}, read(u, Stencil{{-1, 0}}), read(across)),
+            "loop 'sweep', line 1 of 1, along x: it has 8 numbers, 0..8, the loop's range is 0..9 there");
+  EXPECT_EQ(loop(block.range(), read(Line<double, 1>{})),
+            "loop 'sweep', line 1 of 1, along y: it has 0 numbers, 0..0, the loop's range is 0..6 there");
+  EXPECT_EQ(loop(Range{{0, 8}, {1, 6}}, write(v), read(across), read(along)), "nothing is refused");
+  EXPECT_EQ(wrong_call([] { Line<double, 0>(4, 0); }), "a line from 4 to 0: its end is before its beginning");
+  EXPECT_EQ((Line<double, 0>(4, 4).end()), 4);
 }
 
 TEST_F(Refused, NumbersThatNoChainLeaves) {
   auto t = block.temporary<double>("t", {{0, -1}, {0, 0}}, {{{0, 8}, {-1, 0}}});
-  EXPECT_EQ(
-      refusal([&] {
-        static_cast<void>(t.get(Range{{0, 8}, {0, 1}}));
-      }),
-      "dataset 't': 0..8 x 0..1 x 0..1 is asked for, but it is temporary, and no chain leaves its numbers: make it a "
-      "dataset, or have it keep them");
+  EXPECT_EQ(refusal([&] {
+              static_cast<void>(t.get(Range{{0, 8}, {0, 1}}));
+            }),
+            "dataset 't': 0..8 x 0..1 x 0..1 is asked for, but it is temporary, and no chain leaves its numbers: "
+            "make it a "
+            "dataset, or have it keep them");
   const std::vector<double> numbers(16, 1);
   EXPECT_NE(refusal([&] { t.set(Range{{0, 8}, {-1, 1}}, numbers); }), "nothing is refused");
   EXPECT_EQ(t.get(Range{{0, 8}, {-1, 0}}), std::vector<double>(8, 0));
@@ -216,54 +277,6 @@ TEST(Threads, ThatTheSystemDoesNotGiveAreNamed) {
   ASSERT_TRUE(found);
   EXPECT_TRUE(found->starts_with("64 threads are asked for, the system gives ")) << *found;
   EXPECT_TRUE(found->ends_with("): ask for fewer")) << *found;
-}
-
-struct Variable : testing::Test {
-  static std::string refused(const char* text) {
-    return refusal([&] { (void)from(text); });
-  }
-  static Options from(const char* text) {
-    setenv("TERRACE_STENCIL", text, 1);
-    return Options::from_environment();
-  }
-  void TearDown() override { unsetenv("TERRACE_STENCIL"); }
-};
-
-TEST_F(Variable, SaysHowChainsAreRun) {
-  const auto options = from("executor=parallel,threads=3,tile=256x32,memory=2GiB,folder=/scratch");
-  EXPECT_EQ(options.executor, "parallel");
-  EXPECT_EQ(options.threads, 3U);
-  EXPECT_EQ(options.tile, (std::array<std::ptrdiff_t, 3>{256, 32, 0}));
-  EXPECT_EQ(options.memory, std::uint64_t{2} << 30U);
-  EXPECT_EQ(options.folder, "/scratch");
-  EXPECT_EQ(from("").executor, "tiled");
-}
-
-TEST_F(Variable, WithWrongWordsGivesOneLine) {
-  EXPECT_EQ(
-      refused("thread=3"),
-      "TERRACE_STENCIL: there is no 'thread'; there are executor, threads, tile, memory, folder, depth, paged, "
-      "plans");
-  EXPECT_EQ(refused("executor=serial,,threads=1"),
-            "TERRACE_STENCIL: there is no ''; there are executor, threads, tile, memory, folder, depth, paged, "
-            "plans");
-  EXPECT_EQ(refused("threads"), "TERRACE_STENCIL: threads=: a number from 0 on is needed");
-  EXPECT_EQ(refused("threads=-2"), "TERRACE_STENCIL: threads=-2: a number from 0 on is needed");
-  EXPECT_EQ(refused("threads=2x"), "TERRACE_STENCIL: threads=2x: a number from 0 on is needed");
-  EXPECT_EQ(refused("threads=99999999999"), "TERRACE_STENCIL: threads=99999999999: a number from 0 on is needed");
-  EXPECT_EQ(refused("tile=-4x4"), "TERRACE_STENCIL: tile=-4: a number from 0 on is needed");
-  EXPECT_EQ(refused("tile=4x"), "TERRACE_STENCIL: tile=: a number from 0 on is needed");
-  EXPECT_EQ(refused("tile=4x4x4x4"),
-            "TERRACE_STENCIL: tile=4x4x4x4: a tile has three numbers at most, as 256x32x8");
-  const auto memory = refused("memory=much");
-  EXPECT_TRUE(memory.starts_with("TERRACE_STENCIL: memory: 'much' is not ")) << memory;
-  EXPECT_EQ(memory.find('\n'), std::string::npos);
-}
-
-TEST_F(Variable, NamesAnExecutorThatThereIs) {
-  const auto text = refusal([&] { Context context(from("executor=fast")); });
-  EXPECT_TRUE(text.starts_with("there is no executor 'fast'; there are ")) << text;
-  EXPECT_NE(text.find("tiled"), std::string::npos);
 }
 
 }  // namespace

@@ -185,7 +185,7 @@ TEST_F(Gpu, LinesAreOnTheDevice) {
       loop.name = "add";
       loop.range = {{0, 7}, {0, 5}};
       loop.arguments = {{a, "a", Access::increment, Stencil{}, {0, 0, 0}, {0, 0, 0}, sizeof(double)}};
-      loop.lines = {{numbers, reinterpret_cast<const std::byte*>(numbers->data()), 5 * sizeof(double)}};
+      loop.lines = {{numbers, reinterpret_cast<const std::byte*>(numbers->data()), 5 * sizeof(double), 1, 0, 5}};
       loop.device = [&](const DeviceCall& call) {
         EXPECT_NE(static_cast<const void*>(call.lines[0]), static_cast<const void*>(numbers->data()));
         put(call, [line = reinterpret_cast<const double*>(call.lines[0])](const Call& part) {

@@ -9,7 +9,7 @@
 
 #include "child.hpp"
 #include "io_files.hpp"
-#include "stencil/io/slabs.hpp"
+#include "stencil/data/slabs.hpp"
 
 namespace terrace::stencil::test {
 namespace {
@@ -33,7 +33,7 @@ TEST(Slabs, AreTheRangeInItsOrder) {
         for (auto y = of.begin[1]; y < of.end[1]; ++y)
           for (auto x = of.begin[0]; x < of.end[0]; ++x) points.push_back({x, y, z});
     };
-    io::for_slabs(range, most, [&](const Range& slab) {
+    for_slabs(range, most, [&](const Range& slab) {
       EXPECT_FALSE(slab.empty());
       EXPECT_LE(slab.points(), std::max<std::uint64_t>(most, 1));
       add(found, slab);

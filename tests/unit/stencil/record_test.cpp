@@ -291,6 +291,7 @@ TEST(Plans, ReplaceNoFileThatHasNone) {
   EXPECT_EQ(refusal(file), "plans=" + file + ": a file is there that has no plans, and is not overwritten");
   EXPECT_EQ(refusal("/no/where"), "plans=/no/where: it cannot be written: No such file or directory");
   std::filesystem::remove(file);
+  EXPECT_EQ(refusal("/"), "plans=/: it cannot be written: Is a directory");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // What plans of streaming say about memory.
-#include "stencil/stream/stream_plan.hpp"
+#include "stencil/plan/stream_plan.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <random>
 
 #include "core/error.hpp"
-#include "stencil/stream/stream_plan.hpp"
+#include "stencil/plan/stream_plan.hpp"
 #include "ways.hpp"
 
 namespace terrace::stencil::test {

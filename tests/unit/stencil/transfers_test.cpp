@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "random_chain.hpp"
+#include "random_transfer.hpp"
 #include "ways.hpp"
 
 namespace terrace::stencil::test {
@@ -39,26 +40,13 @@ Range moved_range(Range range, const Point& offset) {
   return range;
 }
 
-// A part of one dataset and where it fits into another one; nothing where the axes do not fit.
+// Nothing where the parts are of one dataset and overlap.
 std::optional<BlockTransfer> random_transfer(const Several& program, RandomMaker& maker) {
   const auto last = static_cast<std::ptrdiff_t>(program.sets.size()) - 1;
-  BlockTransfer made;
-  made.from = static_cast<DatasetId>(maker.number(0, last));
-  made.to = static_cast<DatasetId>(maker.number(0, last));
-  const auto &from = program.sets[made.from].range, &to = program.sets[made.to].range;
-  for (std::size_t d = k_most_dims - 1; d > 0; --d)
-    std::swap(made.orientation.axes[d],
-              made.orientation.axes[static_cast<std::size_t>(maker.number(0, static_cast<std::ptrdiff_t>(d)))]);
-  for (std::size_t d = 0; d < k_most_dims; ++d) {
-    const auto axis = made.orientation.axes[d];
-    made.orientation.flipped[d] = maker.number(0, 1) == 1;
-    const auto length = maker.number(1, std::min(from.length(axis), to.length(d)));
-    made.from_range.begin[axis] = maker.number(from.begin[axis], from.end[axis] - length);
-    made.to_range.begin[d] = maker.number(to.begin[d], to.end[d] - length);
-    made.from_range.end[axis] = made.from_range.begin[axis] + length;
-    made.to_range.end[d] = made.to_range.begin[d] + length;
-  }
-  if (made.from == made.to && !intersection(made.from_range, made.to_range).empty()) return {};
+  const auto from = static_cast<DatasetId>(maker.number(0, last));
+  const auto to = static_cast<DatasetId>(maker.number(0, last));
+  const auto made = random_transfer(maker, from, program.sets[from].range, to, program.sets[to].range);
+  if (from == to && !intersection(made.from_range, made.to_range).empty()) return {};
   return made;
 }
 
@@ -126,7 +114,7 @@ Numbers plainly(const Several& program) {
   for (const auto& action : program.actions) {
     auto before = fields;
     if (action.is_transfer) {
-      const auto& [from, from_range, to, to_range, orientation] = action.transfer;
+      const auto& [from, from_range, to, to_range, orientation, element] = action.transfer;
       for_all(to_range, [&, &source = from_range, &target = to_range, &axes = orientation.axes,
                          &flipped = orientation.flipped, &of = before[from], &into = fields[to]](const Point& at) {
         Point p{};
@@ -268,6 +256,5 @@ TEST_F(RefusedTransfers, SayWhatIsWrong) {
   // Of no points nothing is done.
   EXPECT_EQ(transfer({{0, 0}, {0, 6}}, v, {{0, 0}, {0, 6}}), "nothing is refused");
 }
-
 }  // namespace
 }  // namespace terrace::stencil::test

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "stencil/engine/storage.hpp"
+#include "stencil/data/storage.hpp"
 #include "stencil/virtual/mode.hpp"
 
 namespace terrace::stencil::test {

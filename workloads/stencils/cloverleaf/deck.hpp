@@ -97,12 +97,11 @@ struct Problem {
                                           const OtherRun& other, const Safety& safety) {
   const auto name = arguments.text("problem", "tp1");
   const auto cells = arguments.text("cells", "");
-  const auto steps = arguments.number("steps", 0);
+  const auto steps = arguments.number("steps", 0, 1);
   Problem problem;
   problem.safety = safety;
-  problem.summary = arguments.number("summary", 10);
+  problem.summary = arguments.number("summary", 10, 0);
   arguments.refuse_others();
-  if (steps < 0) throw Error(Code::invalid, "steps=" + std::to_string(steps) + ": a number from 1 on is needed");
   const auto deck = std::ranges::find(decks, std::string_view(name), &Deck::name);
   if (deck == decks.end())
     throw Error(Code::invalid, "problem=" + name + ": there is no such problem; there are tp1 to tp" +

@@ -67,10 +67,10 @@ class Heat final : public StencilProgram {
   }
 
   [[nodiscard]] std::vector<Result> run(Context& context, Arguments& arguments) const override {
-    const auto dims = arguments.number("dims", 2);
-    const auto cells = arguments.number("cells", 128);
-    const auto steps = arguments.number("steps", 50);
-    const auto chain = arguments.number("chain", 0);
+    const auto dims = arguments.number("dims", 2, 2);
+    const auto cells = arguments.number("cells", 128, 1);
+    const auto steps = arguments.number("steps", 50, 0);
+    const auto chain = arguments.number("chain", 0, 1);
     arguments.refuse_others();
     if (dims == 2) return solve<2>(context, cells, steps, chain);
     if (dims == 3) return solve<3>(context, cells, steps, chain);

@@ -27,8 +27,8 @@ class Jacobi final : public StencilProgram {
   // The right side is zero, and so is the boundary: a product of sines is an eigenvector, so that each iteration
   // multiplies it by the same factor.
   [[nodiscard]] std::vector<Result> run(Context& context, Arguments& arguments) const override {
-    const auto cells = arguments.number("cells", 256);
-    const auto iterations = arguments.number("iterations", 100);
+    const auto cells = arguments.number("cells", 256, 1);
+    const auto iterations = arguments.number("iterations", 100, 0);
     Checkpointing checkpoints(context, arguments);
     arguments.refuse_others();
     const auto grid = context.block("grid", {cells, cells});

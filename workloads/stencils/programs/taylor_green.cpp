@@ -41,15 +41,10 @@ Setting setting_of(Arguments& arguments, std::int64_t cells, std::int64_t steps,
   Setting setting;
   setting.gas.mach = arguments.real("mach", setting.gas.mach);
   setting.gas.reynolds = arguments.real("reynolds", setting.gas.reynolds);
-  setting.cells = arguments.number("cells", cells);
-  setting.steps = arguments.number("steps", steps);
-  setting.chain = arguments.number("chain", 3);
-  setting.every = arguments.number("every", 0);
-  if (setting.cells < 4) throw Error(Code::invalid, "cells=" + std::to_string(setting.cells) + ": 4 at least");
-  if (setting.steps < 1) throw Error(Code::invalid, "steps=" + std::to_string(setting.steps) + ": 1 at least");
-  if (setting.chain < 1) throw Error(Code::invalid, "chain=" + std::to_string(setting.chain) + ": 1 at least");
-  if (!(setting.gas.mach > 0 && setting.gas.reynolds > 0))
-    throw Error(Code::invalid, "mach and reynolds are larger than 0");
+  setting.cells = arguments.number("cells", cells, 4);
+  setting.steps = arguments.number("steps", steps, 1);
+  setting.chain = arguments.number("chain", 3, 1);
+  setting.every = arguments.number("every", 0, 1);
   setting.step = arguments.real("dt", stable_step(setting.distance() / finer, setting.gas));
   until = arguments.real("until", until);
   arguments.refuse_others();

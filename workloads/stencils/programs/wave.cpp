@@ -33,16 +33,12 @@ void require_stable(std::size_t dims, double courant) {
 // Without `steps` they are as many as a wave takes for `way`, in cells for each of the cells; or 50.
 Setting setting_of(Arguments& arguments, std::size_t dims, std::int64_t cells, double courant, double way) {
   Setting setting;
-  setting.cells = arguments.number("cells", cells);
+  setting.cells = arguments.number("cells", cells, wave::k_reach);
   setting.courant = arguments.real("courant", courant);
-  setting.chain = arguments.number("chain", 8);
+  setting.chain = arguments.number("chain", 8, 1);
   require_stable(dims, setting.courant);
   const auto across = way * static_cast<double>(setting.cells) / setting.courant;
-  setting.steps = arguments.number("steps", way > 0 ? std::llround(across) : 50);
-  if (setting.cells < wave::k_reach)
-    throw Error(Code::invalid, "cells=" + std::to_string(setting.cells) + ": 4 at least");
-  if (setting.steps < 1) throw Error(Code::invalid, "steps=" + std::to_string(setting.steps) + ": 1 at least");
-  if (setting.chain < 1) throw Error(Code::invalid, "chain=" + std::to_string(setting.chain) + ": 1 at least");
+  setting.steps = arguments.number("steps", way > 0 ? std::llround(across) : 50, 1);
   return setting;
 }
 
@@ -58,7 +54,7 @@ Line<double, Axis> sines(std::int64_t cells, double angle) {
 template <std::size_t Dims>
 std::vector<Result> run_standing(Context& context, Arguments& arguments) {
   const auto setting = setting_of(arguments, Dims, Dims == 3 ? 64 : 256, 0.4, 0);
-  const auto waves = arguments.number("waves", 1);
+  const auto waves = arguments.number("waves", 1, 1);
   arguments.refuse_others();
   const auto cells = setting.cells;
   if (waves < 1 || waves + static_cast<std::int64_t>(Dims) > cells)
@@ -140,7 +136,6 @@ std::vector<Result> run_source(Context& context, Arguments& arguments) {
   const auto wavelength = arguments.real("wavelength", 12);
   const auto contrast = arguments.real("contrast", 1);
   arguments.refuse_others();
-  if (!(wavelength > 0 && contrast > 0)) throw Error(Code::invalid, "wavelength and contrast are larger than 0");
   require_stable(Dims, setting.courant * contrast);
   const auto distance = 1 / static_cast<double>(cells);
   const auto step = setting.courant * distance;
@@ -201,7 +196,7 @@ class Wave final : public StencilProgram {
   }
   [[nodiscard]] std::vector<Result> run(Context& context, Arguments& arguments) const override {
     const auto mode = arguments.text("mode", "standing");
-    const auto dims = arguments.number("dims", 3);
+    const auto dims = arguments.number("dims", 3, 2);
     if (dims != 2 && dims != 3) throw Error(Code::invalid, "dims=" + std::to_string(dims) + ": 2 or 3");
     if (mode == "standing")
       return dims == 2 ? run_standing<2>(context, arguments) : run_standing<3>(context, arguments);

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "stencil/engine/storage.hpp"
+#include "stencil/data/storage.hpp"
 #include "stencil/plan/tile_plan.hpp"
 #include "terrace/stencil/chain.hpp"
 
@@ -62,6 +62,18 @@ struct StreamLayout {
 
 // Of each chunk of a dataset, whether its numbers are to be there for the next chain.
 [[nodiscard]] std::vector<bool> kept_chunks(const DatasetAbout& about, const StreamLayout& layout);
+
+// Chunks of a dataset, one after the other.
+struct ChunkRange {
+  std::uint32_t begin = 0;
+  std::uint32_t end = 0;
+};
+// Those that have the points of a range, which is not empty, and what lies between them.
+[[nodiscard]] ChunkRange chunks_of(const DatasetAbout& about, const StreamLayout& layout, const Range& range);
+
+// The most chunks that are used at a time: from its first step to its last a chunk stays, whether the steps
+// between use it or not.
+[[nodiscard]] std::size_t most_chunks_of(const StreamPlan& plan);
 
 // So many tiles of the dimension `outer` make a step.
 [[nodiscard]] StreamPlan plan_stream(std::span<const Loop> chain, const TilePlan& tiles, std::size_t outer,

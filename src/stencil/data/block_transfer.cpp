@@ -1,11 +1,12 @@
 // See block_transfer.hpp.
-#include "stencil/engine/block_transfer.hpp"
+#include "stencil/data/block_transfer.hpp"
 
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "core/error.hpp"
-#include "stencil/ranks/slabs.hpp"
+#include "stencil/data/slabs.hpp"
 
 namespace terrace::stencil {
 namespace {
@@ -75,16 +76,15 @@ Range source_of(const BlockTransfer& transfer, const Range& part) {
   return source;
 }
 
-void carry_out(const BlockTransfer& transfer, std::size_t element, Executor& executor) {
-  executor.expect_transfer(transfer.from, transfer.from_range, transfer.to, transfer.to_range);
+void carry_out(const BlockTransfer& transfer, const Range& part, const Getter& get, const Setter& set) {
   std::vector<std::byte> numbers;
-  for_slabs(transfer.to_range, element, [&](const Range& target) {
+  for_slabs(part, k_slab / transfer.element, [&](const Range& target) {
     const auto source = source_of(transfer, target);
-    numbers.resize(target.points() * element);
-    executor.get(transfer.from, source, numbers.data());
+    numbers.resize(target.points() * transfer.element);
+    get(transfer.from, source, numbers.data());
     if (!is_straight(transfer.orientation))
-      numbers = turned(numbers, source, target, transfer.orientation, element);
-    executor.set(transfer.to, target, numbers.data());
+      numbers = turned(numbers, source, target, transfer.orientation, transfer.element);
+    set(transfer.to, target, numbers.data());
   });
 }
 

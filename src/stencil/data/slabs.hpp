@@ -1,15 +1,18 @@
-// A range in pieces that fit into memory.
+// Large ranges in pieces, so that what copies them needs little memory.
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
-#include "terrace/stencil/grid.hpp"
+#include "stencil/data/storage.hpp"
 
-namespace terrace::stencil::io {
+namespace terrace::stencil {
 
-// Calls with pieces of at most so many points (one or more), in an order in which their points, x fastest, are one
-// after the other those of the range: planes where one fits, else rows, else parts of rows.
+inline constexpr std::size_t k_slab = std::size_t{16} << 20U;  // bytes, unless there is reason for another size
+
+// Calls with pieces of at most so many points (one at least), in an order in which their points, x fastest, are
+// one after the other those of the range: planes where one fits, else rows, else parts of rows.
 template <class Action>
 void for_slabs(const Range& range, std::uint64_t most, Action action) {
   Point step{1, 1, 1};
@@ -31,4 +34,14 @@ void for_slabs(const Range& range, std::uint64_t most, Action action) {
       }
 }
 
-}  // namespace terrace::stencil::io
+// Numbers of a range that lie in a row, x fastest.
+[[nodiscard]] inline DatasetAbout packed(const Range& range, std::size_t element) {
+  DatasetAbout about;
+  about.element = element;
+  about.range = range;
+  about.row = range.length(0);
+  about.plane = about.row * range.length(1);
+  return about;
+}
+
+}  // namespace terrace::stencil

@@ -1,5 +1,5 @@
 // See storage.hpp.
-#include "stencil/engine/storage.hpp"
+#include "stencil/data/storage.hpp"
 
 #include <sys/mman.h>
 

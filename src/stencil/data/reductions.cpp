@@ -1,5 +1,5 @@
 // See reductions.hpp.
-#include "stencil/engine/reductions.hpp"
+#include "stencil/data/reductions.hpp"
 
 #include <algorithm>
 #include <cmath>

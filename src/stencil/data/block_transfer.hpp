@@ -2,10 +2,9 @@
 #pragma once
 
 #include <cstddef>
-#include <vector>
+#include <functional>
 
-#include "stencil/engine/storage.hpp"
-#include "stencil/execute/executor.hpp"
+#include "stencil/data/storage.hpp"
 #include "terrace/stencil/context.hpp"
 
 namespace terrace::stencil {
@@ -16,6 +15,7 @@ struct BlockTransfer {
   DatasetId to = 0;
   Range to_range;
   Orientation orientation;
+  std::size_t element = 0;  // bytes
 };
 
 // Throws Error{invalid}, which names the datasets, where the transfer makes no sense.
@@ -24,7 +24,9 @@ void check(const BlockTransfer& transfer, const DatasetAbout& from, const Datase
 // Where the points of a part of `to_range` come from.
 [[nodiscard]] Range source_of(const BlockTransfer& transfer, const Range& part);
 
-// Carries it out, in pieces that take little memory.
-void carry_out(const BlockTransfer& transfer, std::size_t element, Executor& executor);
+using Getter = std::function<void(DatasetId dataset, const Range& range, std::byte* numbers)>;
+using Setter = std::function<void(DatasetId dataset, const Range& range, const std::byte* numbers)>;
+// Carries out what goes to a part of `to_range`, in pieces that take little memory.
+void carry_out(const BlockTransfer& transfer, const Range& part, const Getter& get, const Setter& set);
 
 }  // namespace terrace::stencil

@@ -14,6 +14,12 @@
 
 namespace terrace::stencil {
 
+struct BlockAbout {
+  std::string name;
+  std::size_t dims = 0;
+  Range range;
+};
+
 struct DatasetAbout {
   std::string name;
   DatasetId id = 0;
@@ -30,6 +36,8 @@ struct DatasetAbout {
   [[nodiscard]] std::size_t bytes() const {
     return static_cast<std::size_t>(plane) * static_cast<std::size_t>(range.length(2)) * element;
   }
+  // Whether a chain may need any of its numbers from before.
+  [[nodiscard]] bool outlives_chains() const { return !is_temporary || !kept.empty(); }
   // Whether a chain may need some of these points' numbers from before.
   [[nodiscard]] bool keeps(const Range& points) const {
     return !is_temporary ||
@@ -74,8 +82,8 @@ class Memory {
 // "0..8 x -1..9 x 0..1".
 TERRACE_STENCIL_PUBLIC [[nodiscard]] std::string text_of(const Range& range);
 
-// Where in a page the dataset of this number begins, in bytes. A processor that reads an address takes it for one
-// that it is about to write where both are at the same place of their pages, and waits.
+// Where in a page the dataset of this number begins, in bytes: against 4 KiB aliasing. A load waits for an earlier
+// store that is not done yet where both addresses have the same lowest 12 bits.
 [[nodiscard]] std::size_t shift_in_page(std::size_t number);
 
 // Elements from a row to the next, for rows of so many.

@@ -1,5 +1,5 @@
 // See stream_plan.hpp.
-#include "stencil/stream/stream_plan.hpp"
+#include "stencil/plan/stream_plan.hpp"
 
 #include <algorithm>
 #include <map>
@@ -8,20 +8,6 @@
 
 namespace terrace::stencil {
 namespace {
-
-struct Chunks {
-  std::uint32_t begin = 0;
-  std::uint32_t end = 0;
-};
-
-// Those that have the points of a range, which is not empty.
-Chunks chunks_of(const DatasetAbout& about, const StreamLayout& layout, const Range& range) {
-  const Point last{range.end[0] - 1, range.end[1] - 1, range.end[2] - 1};
-  const auto begin = layout.shift_of(about) + static_cast<std::size_t>(about.offset(range.begin));
-  const auto end = layout.shift_of(about) + static_cast<std::size_t>(about.offset(last)) + about.element;
-  return {static_cast<std::uint32_t>(begin / layout.chunk),
-          static_cast<std::uint32_t>((end + layout.chunk - 1) / layout.chunk)};
-}
 
 // All points that are in a chunk, or in a row, or plane, of which it has a part.
 Range points_of(const DatasetAbout& about, const StreamLayout& layout, std::uint32_t chunk) {
@@ -43,11 +29,30 @@ bool keeps(const DatasetAbout& about, const StreamLayout& layout, const Range& p
 
 }  // namespace
 
+ChunkRange chunks_of(const DatasetAbout& about, const StreamLayout& layout, const Range& range) {
+  const Point last{range.end[0] - 1, range.end[1] - 1, range.end[2] - 1};
+  const auto begin = layout.shift_of(about) + static_cast<std::size_t>(about.offset(range.begin));
+  const auto end = layout.shift_of(about) + static_cast<std::size_t>(about.offset(last)) + about.element;
+  return {static_cast<std::uint32_t>(begin / layout.chunk),
+          static_cast<std::uint32_t>((end + layout.chunk - 1) / layout.chunk)};
+}
+
 std::vector<bool> kept_chunks(const DatasetAbout& about, const StreamLayout& layout) {
   std::vector<bool> kept;
   for (std::uint32_t chunk = 0; chunk < layout.chunks(about); ++chunk)
     kept.push_back(keeps(about, layout, points_of(about, layout, chunk)));
   return kept;
+}
+
+std::size_t most_chunks_of(const StreamPlan& plan) {
+  std::vector<std::size_t> comes(plan.steps.size() + 1, 0), leaves(plan.steps.size() + 1, 0);
+  for (const auto& use : plan.uses) ++comes[use.first], ++leaves[use.last + 1];
+  std::size_t there = 0, most = 0;
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    there = there + comes[s] - leaves[s];
+    most = std::max(most, there);
+  }
+  return most;
 }
 
 StreamPlan plan_stream(std::span<const Loop> chain, const TilePlan& tiles, std::size_t outer,
@@ -96,14 +101,7 @@ StreamPlan plan_stream(std::span<const Loop> chain, const TilePlan& tiles, std::
     plan.uses.push_back(use);
   }
   std::ranges::stable_sort(plan.uses, {}, &ChunkUse::first);
-  // From its first step to its last a chunk stays, whether the steps between use it or not.
-  std::vector<std::size_t> comes(plan.steps.size() + 1, 0), leaves(plan.steps.size() + 1, 0);
-  for (const auto& use : plan.uses) ++comes[use.first], ++leaves[use.last + 1];
-  std::size_t there = 0;
-  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
-    there = there + comes[s] - leaves[s];
-    plan.most_chunks = std::max(plan.most_chunks, there);
-  }
+  plan.most_chunks = most_chunks_of(plan);
   return plan;
 }
 

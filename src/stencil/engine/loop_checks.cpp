@@ -1,0 +1,88 @@
+// See loop_checks.hpp.
+#include "stencil/engine/loop_checks.hpp"
+
+#include <cstdlib>
+
+#include "core/error.hpp"
+#include "stencil/plan/chain_use.hpp"
+
+namespace terrace::stencil {
+namespace {
+
+bool leads_out(const Range& range, const Point& offset) {
+  for (std::size_t d = 0; d < k_most_dims; ++d)
+    if (std::abs(offset[d]) >= range.length(d)) return true;
+  return false;
+}
+
+std::string dimensions_text(std::size_t count) {
+  return std::to_string(count) + (count == 1 ? " dimension" : " dimensions");
+}
+
+void check_lines(const Loop& loop) {
+  for (std::size_t i = 0; i < loop.lines.size(); ++i) {
+    const auto& line = loop.lines[i];
+    const auto begin = loop.range.begin[line.axis], end = loop.range.end[line.axis];
+    if (line.begin <= begin && line.end >= end) continue;
+    throw Error(Code::invalid, "loop '" + loop.name + "', line " + std::to_string(i + 1) + " of " +
+                                   std::to_string(loop.lines.size()) + ", along " + "xyz"[line.axis] +
+                                   ": it has " + std::to_string(line.end - line.begin) + " numbers, " +
+                                   std::to_string(line.begin) + ".." + std::to_string(line.end) +
+                                   ", the loop's range is " + std::to_string(begin) + ".." + std::to_string(end) +
+                                   " there");
+  }
+}
+
+void check_argument(const Loop& loop, std::size_t number, const std::vector<BlockAbout>& blocks,
+                    const DatasetAbout& about) {
+  const auto& argument = loop.arguments[number];
+  const auto refuse = [&](const std::string& why) {
+    throw Error(Code::invalid, "loop '" + loop.name + "', dataset '" + about.name + "': " + why);
+  };
+  if (about.block != loop.block)
+    refuse("it is of the block '" + blocks[about.block].name + "', the loop of '" + blocks[loop.block].name + "'");
+  const auto reached = reached_range(loop.range, argument);
+  if (!about.range.contains(reached))
+    refuse("the loop reaches " + text_of(reached) + ", the dataset has " + text_of(about.range));
+  for (std::size_t k = 0; k < number; ++k)
+    if (loop.arguments[k].dataset == argument.dataset &&
+        (writes(argument.access) || writes(loop.arguments[k].access)))
+      refuse("it is two arguments, one of which is written: name it once, as read_write");
+  if (!writes(argument.access)) return;
+  for (const auto& offset : argument.stencil.offsets())
+    if (offset != Point{0, 0, 0} && !leads_out(loop.range, offset))
+      refuse("it is written and read at an offset that other points of the loop write");
+}
+
+}  // namespace
+
+void check_size(const DatasetAbout& about) {
+  constexpr double k_most = 0x1p62;
+  double bytes = static_cast<double>(about.element) * 2;  // with what is left free behind rows
+  for (std::size_t d = 0; d < k_most_dims; ++d) bytes *= static_cast<double>(about.range.length(d) + 128);
+  if (bytes > k_most)
+    throw Error(Code::invalid, "the dataset '" + about.name + "' has " + text_of(about.range) +
+                                   " points: more bytes than a processor has addresses");
+}
+
+void check_sides(const std::string& what, const Range& range, const BlockAbout& block) {
+  if (range.sides > k_most_dims || (range.sides > 0 && range.sides < block.dims))
+    throw Error(Code::invalid, what + ": its range has " + dimensions_text(range.sides) + ", the block '" +
+                                   block.name + "' has " + std::to_string(block.dims) +
+                                   ": say begin and end in each, {0, 1} for the first layer");
+  for (auto d = block.dims; d < k_most_dims; ++d)
+    if (range.begin[d] != 0 || range.end[d] != 1)
+      throw Error(Code::invalid, what + ": its range " + text_of(range) + " goes into dimension " +
+                                     std::to_string(d + 1) + ", the block '" + block.name + "' has " +
+                                     dimensions_text(block.dims) + ": it is 0..1 in the others");
+}
+
+void check_loop(const Loop& loop, const std::vector<BlockAbout>& blocks,
+                const std::deque<DatasetAbout>& datasets) {
+  check_sides("loop '" + loop.name + "'", loop.range, blocks[loop.block]);
+  for (std::size_t i = 0; i < loop.arguments.size(); ++i)
+    check_argument(loop, i, blocks, datasets[loop.arguments[i].dataset]);
+  check_lines(loop);
+}
+
+}  // namespace terrace::stencil

@@ -1,0 +1,81 @@
+"""Wrong calls of `terrace-stencils`: one line that says what is wrong, exit status 2, and no document."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+import pytest
+from conftest import BUILD, ROOT
+
+PROGRAMS = BUILD / "workloads" / "stencils" / "terrace-stencils"
+MACHINE = f"machine={ROOT / 'machines' / 'p100-nvlink.toml'}"
+NEEDS = "needs machine=FILE; on this machine TERRACE_STENCIL says how chains run"
+
+
+def call(words, **variables):
+    environment = {name: text for name, text in os.environ.items() if name != "TERRACE_STENCIL"} | variables
+    return subprocess.run([PROGRAMS, *words], env=environment, capture_output=True, text=True, timeout=60)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("jacobi iterations=-1", "iterations=-1: 0 at least"),
+        ("jacobi cells=0", "cells=0: 1 at least"),
+        ("jacobi cells=many", "cells=many: a number is needed"),
+        ("jacobi cells=1e3", "cells=1e3: a number is needed"),
+        ("jacobi cells=", "cells=: a value is needed"),
+        ("jacobi cells=8 cells=9", "cells= is there twice"),
+        ("jacobi cells", "cells: an argument is NAME=VALUE"),
+        ("jacobi cells=8 every=0 checkpoint=a.h5", "every=0: 1 at least"),
+        ("heat steps=-5", "steps=-5: 0 at least"),
+        ("heat chain=-1", "chain=-1: 1 at least"),
+        ("heat dims=1", "dims=1: 2 at least"),
+        ("heat dims=4", "dims=4: heat has 2 or 3 dimensions"),
+        ("wave cells=3", "cells=3: 4 at least"),
+        ("wave chain=0", "chain=0: 1 at least"),
+        ("wave waves=0", "waves=0: 1 at least"),
+        ("wave courant=nan", "courant=nan: a finite number larger than 0 is needed"),
+        ("wave mode=source wavelength=inf", "wavelength=inf: a finite number larger than 0 is needed"),
+        ("taylor_green mach=0", "mach=0: a finite number larger than 0 is needed"),
+        ("taylor_green every=-1", "every=-1: 1 at least"),
+        ("taylor_green dt=-0.1", "dt=-0.1: a finite number larger than 0 is needed"),
+        ("taylor_green until=-1", "until=-1: a finite number larger than 0 is needed"),
+        ("cloverleaf2d steps=0", "steps=0: 1 at least"),
+        ("cloverleaf3d summary=-1", "summary=-1: 0 at least"),
+        ("cloverleaf2d problem=tp99", "problem=tp99: there is no such problem; there are tp1 to tp5"),
+        ("jacobi how=cache", f"how=cache {NEEDS}"),
+        ("jacobi memory=1GiB", f"memory=1GiB {NEEDS}"),
+        ("jacobi processes=2", f"processes=2 {NEEDS}"),
+        (f"jacobi {MACHINE} processes=0", "processes=0: 1 at least"),
+        (f"jacobi {MACHINE} tiled=2", "tiled=2: it is 0 or 1"),
+        (f"jacobi {MACHINE} memory=0", "memory=0: it is larger than 0"),
+        (f"jacobi {MACHINE} cells=-4", "cells=-4: 1 at least"),
+    ],
+)
+def test_a_wrong_argument_is_refused(words, said):
+    done = call(words.split())
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"terrace-stencils: {said}\n")
+
+
+def test_in_virtual_time_the_variable_has_no_effect_and_is_refused():
+    done = call(["jacobi", "cells=64", MACHINE], TERRACE_STENCIL="executor=serial")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(
+        "terrace-stencils: TERRACE_STENCIL=executor=serial has no effect with machine=FILE"
+    )
+    assert done.stderr.count("\n") == 1
+    assert call(["jacobi", "cells=64", MACHINE], TERRACE_STENCIL="").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("executor=tiled,memory=1GiB", "memory= has no effect with executor=tiled; it has with gpu, streamed"),
+        ("threads=1,threads=1", "threads= is there twice"),
+    ],
+)
+def test_a_word_without_effect_is_refused(words, said):
+    done = call(["jacobi", "cells=64"], TERRACE_STENCIL=words)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"terrace-stencils: TERRACE_STENCIL: {said}\n")

@@ -1,0 +1,36 @@
+// What a call is refused with.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "core/error.hpp"
+
+namespace terrace::stencil::test {
+
+// The text of an Error{invalid}.
+template <class Action>
+std::string refusal(Action action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::invalid) << error.what();
+    return error.what();
+  }
+  return "nothing is refused";
+}
+
+// The text of a std::invalid_argument.
+template <class Action>
+std::string wrong_call(Action action) {
+  try {
+    action();
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "nothing is refused";
+}
+
+}  // namespace terrace::stencil::test

@@ -1,0 +1,110 @@
+// Transfers between datasets that are larger than memory: what their steps use, and what they move.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include "random_transfer.hpp"
+#include "stencil/plan/transfer_plan.hpp"
+#include "terrace/stencil.hpp"
+
+namespace terrace::stencil::test {
+namespace {
+
+// Chunks of which some point is in the range, point by point.
+std::set<ChunkId> chunks_of_points(const DatasetAbout& about, const StreamLayout& layout, const Range& range) {
+  std::set<ChunkId> chunks;
+  for (auto z = range.begin[2]; z < range.end[2]; ++z)
+    for (auto y = range.begin[1]; y < range.end[1]; ++y)
+      for (auto x = range.begin[0]; x < range.end[0]; ++x) {
+        const auto first = layout.shift_of(about) + static_cast<std::size_t>(about.offset({x, y, z}));
+        for (const auto byte : {first, first + about.element - 1})
+          chunks.insert({about.id, static_cast<std::uint32_t>(byte / layout.chunk)});
+      }
+  return chunks;
+}
+
+TEST(TransferPlans, HaveWhatEachStepUses) {
+  auto cut = 0, refused = 0;
+  for (unsigned seed = 1; seed <= 300; ++seed) {
+    RandomMaker maker(seed);
+    std::vector<DatasetAbout> abouts;
+    StreamLayout layout{std::size_t{512} << static_cast<unsigned>(maker.number(0, 3)), {0, 832}, {false, false}};
+    for (DatasetId id = 0; id < 2; ++id) {
+      DatasetAbout about;
+      about.id = about.block = id;
+      about.element = 8;
+      for (std::size_t d = 0; d < k_most_dims; ++d) about.range.end[d] = maker.number(1, 24);
+      about.row = padded_row(about.range.length(0), about.element);
+      about.plane = about.row * about.range.length(1);
+      abouts.push_back(about);
+    }
+    const auto transfer = random_transfer(maker, 0, abouts[0].range, 1, abouts[1].range);
+    const auto frames = static_cast<std::size_t>(maker.number(8, 64));
+    const auto plan = plan_transfer(transfer, abouts, layout, frames);
+    if (!plan) {
+      ++refused;
+      continue;
+    }
+    EXPECT_LE(plan->stream->most_chunks, frames);
+    ASSERT_EQ(plan->parts.size(), plan->stream->steps.size());
+    cut += plan->parts.size() > 1;
+    std::uint64_t points = 0;
+    for (std::size_t s = 0; s < plan->parts.size(); ++s) {
+      const auto& part = plan->parts[s];
+      points += part.points();
+      EXPECT_TRUE(transfer.to_range.contains(part));
+      for (std::size_t k = 0; k < s; ++k) EXPECT_TRUE(intersection(part, plan->parts[k]).empty());
+      std::set<ChunkId> there, written;
+      for (const auto& use : plan->stream->uses)
+        if (use.first <= s && s <= use.last) {
+          EXPECT_TRUE(use.is_fetched);
+          there.insert(use.chunk);
+          if (use.is_written) written.insert(use.chunk);
+        }
+      EXPECT_LE(there.size(), plan->stream->most_chunks);
+      const auto to = chunks_of_points(abouts[transfer.to], layout, part);
+      const auto from = chunks_of_points(abouts[transfer.from], layout, source_of(transfer, part));
+      EXPECT_TRUE(std::ranges::includes(written, to));
+      EXPECT_TRUE(std::ranges::includes(there, from));
+    }
+    EXPECT_EQ(points, transfer.to_range.points());
+  }
+  EXPECT_GT(cut, 50);
+  EXPECT_LT(refused, 100);
+}
+
+// A column of one block becomes one of another block. Both are much larger than memory.
+TEST(StreamedTransfers, AcrossRowsOfAFileMoveEachChunkOnce) {
+  constexpr std::ptrdiff_t k_nx = 300, k_ny = 1200;
+  constexpr std::uint64_t k_memory = 512 << 10U;
+  Context context({.executor = "streamed", .threads = 1, .memory = k_memory, .folder = testing::TempDir()});
+  const auto left = context.block("left", {k_nx, k_ny}), right = context.block("right", {k_nx, k_ny});
+  const auto u = left.dataset<double>("u"), v = right.dataset<double>("v", {{-1, 0}, {0, 0}});
+  const auto fill = [](auto value, auto i) { value() = static_cast<double>(i[0] + 1000 * i[1]); };
+  left.loop("fill", u.range(), fill, write(u), index());
+  right.loop("fill", v.range(), fill, write(v), index());
+  context.run();
+  const auto before = context.statistics();
+  context.transfer(u, {{k_nx - 1, k_nx}, {0, k_ny}}, v, {{-1, 0}, {0, k_ny}});
+  context.run();
+  const auto& after = context.statistics();
+  const auto in = after.bytes_in - before.bytes_in, out = after.bytes_out - before.bytes_out;
+  const auto of_each = 8.0 * k_nx * k_ny;
+  EXPECT_GE(in, 2 * of_each - k_memory);  // what was in memory has not come
+  EXPECT_LE(in, 2.2 * of_each);           // with the ends of rows
+  EXPECT_LE(out, 1.1 * of_each + k_memory);
+  EXPECT_GE(out, of_each - k_memory);
+  EXPECT_EQ(after.copied_in, before.copied_in);
+  const auto column = v.get(Range{{-1, 1}, {0, k_ny}});
+  for (std::ptrdiff_t y = 0; y < k_ny; ++y) {
+    ASSERT_EQ(column[static_cast<std::size_t>(2 * y)], static_cast<double>(k_nx - 1 + 1000 * y));
+    ASSERT_EQ(column[static_cast<std::size_t>(2 * y + 1)], static_cast<double>(1000 * y));
+  }
+  // Whole chunks have come for it, all that were not in memory.
+  EXPECT_GE(context.statistics().copied_in, of_each - k_memory);
+}
+
+}  // namespace
+}  // namespace terrace::stencil::test

@@ -50,6 +50,8 @@ VirtualOptions virtual_options(Arguments& arguments) {
   VirtualOptions options;
   options.mode = arguments.text("how", options.mode);
   if (const auto memory = arguments.text("memory", ""); !memory.empty()) options.pair.memory = parse_bytes(memory);
+  if (const auto memory = arguments.text("slow_memory", ""); !memory.empty())
+    options.pair.slow_memory = parse_bytes(memory);
   if (const auto rate = arguments.text("bandwidth", ""); !rate.empty())
     options.pair.loop_bandwidth = parse_bandwidth(rate).value;
   options.how.is_tiled = arguments.number("tiled", 1) != 0;

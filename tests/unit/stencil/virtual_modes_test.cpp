@@ -94,6 +94,24 @@ TEST(Slots, WhatTheLastTilesWriteIsNotBroughtBeforeItIsThere) {
   EXPECT_NEAR(made->counts().seconds, 80, 1e-6);
 }
 
+// Ten tiles: while one runs, the next comes and the last one leaves. Copies one way take as long as loops, both
+// ways share the memory; so each tile's time is that of what is copied, and loops run for half of it.
+TEST(Slots, CopiesAreHiddenBehindLoops) {
+  constexpr std::ptrdiff_t rows = 100;
+  auto pair = pair_with(240e3, 1e12, 8e3, 32e3);  // loops read and write: 160e3 bytes of each tile, 5 s
+  pair.slow_read = pair.slow_write = 1e12;        // a link, with its bandwidth each way
+  auto made = mode("slots", pair, datasets(1, rows), {true, false, false});
+  made->run(updates(0, rows));
+  const auto& counts = made->counts();
+  // The first comes alone, and the last one's results leave alone: 10 s each; between, ten tiles wait for copies.
+  EXPECT_NEAR(counts.bytes_in, 800e3, 1);
+  EXPECT_NEAR(counts.bytes_out, 800e3, 1);
+  EXPECT_NEAR(counts.loop_seconds, 50, 1e-6);
+  EXPECT_NEAR(counts.seconds, 10 * 10 + 5 + 10, 1e-6);
+  EXPECT_NEAR(counts.copy_seconds, counts.seconds, 1e-6);
+  EXPECT_NEAR(counts.hidden_seconds, 50, 1e-6);
+}
+
 // --- streamed ---
 
 // Each loop reads what the one before wrote, at rows beside its own.
@@ -107,36 +125,51 @@ Chain sweeps(DatasetId count, std::ptrdiff_t rows, int loops) {
   return chain;
 }
 
-TEST(Streamed, TakesTheTilesThatAreFastest) {
+// Chains go forward and back, in chunks of 4096 bytes; loops take ten times as long as copies do.
+TEST(Streamed, CopiesAreHiddenBehindLoops) {
   constexpr std::ptrdiff_t rows = 250;
   constexpr DatasetId count = 3;
-  for (const double launch : {0.0, 0.5})
-    for (const double slow : {4e3, 30e3}) {
-      auto pair = pair_with(2e6, 1e6, slow, 300e3);
-      pair.launch = launch;
-      const auto abouts = datasets(count, rows);
-      const auto chain = sweeps(count, rows, 12);
-      constexpr int chains = 6;
-      auto made = mode("streamed", pair, abouts, {});
-      for (int i = 0; i < chains; ++i) made->run(chain);
-      // All lengths that there are, forward and back.
-      StreamLayout layout{4096, std::vector<std::size_t>(count, 0), std::vector<bool>(count, false)};
-      auto best = HUGE_VAL;
-      for (std::ptrdiff_t length = 1; length <= rows; length += 1 + length / 4) {
-        const TilePlan forward(chain, {0, length, 0}), back(chain, {0, length, 0}, {false, true, false});
-        std::array<std::shared_ptr<const StreamPlan>, 2> plans;
-        for (const auto& tiles : {&forward, &back})
-          plans[tiles == &back] = std::make_shared<StreamPlan>(plan_stream(chain, *tiles, 1, 1, abouts, layout));
-        if (std::max(plans[0]->most_chunks, plans[1]->most_chunks) > 2000000 / 4096) continue;
-        StreamRun run(pair, layout.chunk);
-        for (const auto& about : abouts) run.add_dataset(kept_chunks(about, layout));
-        for (std::size_t i = 0; i < chains; ++i)
-          run.run(chain, i % 2 == 0 ? forward : back, plans[i % 2], plans[(i + 1) % 2]);
-        best = std::min(best, run.counts().seconds);
-      }
-      EXPECT_LE(made->counts().seconds, 1.1 * best) << launch << ' ' << slow;
-      EXPECT_GE(made->counts().seconds, 0.95 * best);
+  const auto run = [&](double loops, bool is_prefetched) {
+    auto made =
+        mode("streamed", pair_with(2e6, 1e9, 30e3, loops), datasets(count, rows), {true, true, is_prefetched});
+    const auto chain = sweeps(count, rows, 12);
+    ModeCounts before;
+    for (int i = 0; i < 12; ++i) {
+      if (i == 6) before = made->counts();
+      made->run(chain);
     }
+    auto more = made->counts();
+    more.seconds -= before.seconds;
+    more.loop_seconds -= before.loop_seconds;
+    more.copy_seconds -= before.copy_seconds;
+    more.hidden_seconds -= before.hidden_seconds;
+    more.bytes_in -= before.bytes_in;
+    more.bytes_out -= before.bytes_out;
+    return more;
+  };
+  const auto slow = run(30e3, true);
+  EXPECT_GT(slow.bytes_in + slow.bytes_out, 6e6);  // of 6e6 bytes a third stays from chain to chain
+  EXPECT_GT(slow.overlap(), 0.99);
+  EXPECT_LT(slow.seconds, 1.01 * slow.loop_seconds);
+  // Where loops take next to nothing there is nothing to hide copies behind: they take their bytes' time.
+  const auto fast = run(1e9, true);
+  EXPECT_LT(fast.overlap(), 0.01);
+  EXPECT_NEAR(fast.seconds, (fast.bytes_in + fast.bytes_out) / 30e3, 0.05 * fast.seconds);
+  // And what is between: no more than the longer of the two, and the begin of chains.
+  const auto even = run(150e3, true);
+  EXPECT_LT(even.seconds, 0.75 * (even.loop_seconds + even.copy_seconds));
+  EXPECT_GT(even.overlap(), 0.5);
+}
+
+TEST(Streamed, ChainsWithoutRoomAreRefused) {
+  const auto pair = pair_with(1e5, 1e6, 1e4, 1e6);
+  auto made = mode("streamed", pair, datasets(2, 400));
+  try {
+    made->run(sweeps(2, 400, 100));
+    FAIL();
+  } catch (const NoTileFits& error) {
+    EXPECT_STREQ(error.what(), "97.7KiB has no room for a tile of 100 loops");
+  }
 }
 
 // --- unified ---
@@ -160,6 +193,55 @@ TEST(Unified, ChainsWithoutRoomForTilesAreCounted) {
   EXPECT_EQ(run(40e6, true).untiled_chains, 0);
 }
 
+TEST(Unified, OverlapIsWhatComesWhileTheTileBeforeRuns) {
+  constexpr std::ptrdiff_t rows = 400;
+  auto pair = pair_with(4e6, 1e9, 30e3, 60e3);
+  pair.fault = 1e-3;
+  pair.fault_bytes = 65536;
+  const auto run = [&](bool is_prefetched) {
+    auto made = mode("unified", pair, datasets(2, rows), {true, true, is_prefetched});
+    made->run(sweeps(2, rows, 4));
+    return made->counts();
+  };
+  const auto with = run(true), without = run(false);
+  EXPECT_EQ(without.overlap(), 0);
+  EXPECT_NEAR(without.seconds, without.loop_seconds + without.copy_seconds, 1e-6);
+  EXPECT_GT(with.overlap(), 0.5);
+  EXPECT_NEAR(with.seconds, with.loop_seconds + with.copy_seconds - with.hidden_seconds, 1e-6);
+}
+
+// --- room in the slow memory ---
+
+TEST(SlowMemory, HasToHaveTheDatasets) {
+  for (const auto* variant : modes()) {
+    if (variant->name() == "flat-fast") continue;
+    auto pair = pair_with(1e6, 1e9, 1e8, 1e9);
+    pair.fault = pair.fault_bytes = 1;
+    pair.slow_name = "ddr";
+    pair.fast_name = "hbm";
+    pair.slow_bytes = variant->name() == "unified" ? 15.9e6 - 1e6 : 15.9e6;
+    const auto made = variant->make(pair, {});
+    const auto two = datasets(2, 1000);  // 8e6 bytes each
+    made->add(two[0]);
+    try {
+      made->add(two[1]);
+      FAIL() << variant->name();
+    } catch (const Error& error) {
+      EXPECT_EQ(std::string(error.what()).find("the datasets do not fit into ddr"), 0) << error.what();
+      EXPECT_NE(std::string(error.what()).find("slow_memory="), std::string::npos);
+    }
+  }
+}
+
+TEST(SlowMemory, HasNothingOfWhatIsNeverStored) {
+  auto pair = pair_with(1e6, 1e9, 1e8, 1e9);
+  pair.slow_bytes = 9e6;
+  auto two = datasets(2, 1000);
+  two[1].is_temporary = true;
+  EXPECT_NO_THROW(static_cast<void>(mode("streamed", pair, two)));
+  EXPECT_THROW(static_cast<void>(mode("streamed", pair, two, {true, false, true})), Error);
+}
+
 // --- cache ---
 
 // A direct-mapped cache of single points, each of which has a random place; and what hits and leaves it.
@@ -177,26 +259,28 @@ class PointCache {
     for (std::size_t i = 0; i < points; ++i) place_.push_back(place(random));
     is_changed_.resize(points, false);
   }
-  // A loop, row by row and point by point.
-  void run(const Loop& of) {
-    for (auto y = of.range.begin[1]; y < of.range.end[1]; ++y)
-      for (auto x = of.range.begin[0]; x < of.range.end[0]; ++x)
-        for (const auto& one : of.arguments) {
-          if (reads(one.access))
-            for (const auto& offset : one.stencil.offsets())
-              touch(one.dataset, x + offset[0], y + offset[1], false);
-          if (writes(one.access)) touch(one.dataset, x, y, true);
-        }
+  // A loop, or a part of it, row by row and point by point.
+  void run(const Loop& of) { run(of, of.range); }
+  void run(const Loop& of, const Range& part) {
+    for (auto z = part.begin[2]; z < part.end[2]; ++z)
+      for (auto y = part.begin[1]; y < part.end[1]; ++y)
+        for (auto x = part.begin[0]; x < part.end[0]; ++x)
+          for (const auto& one : of.arguments) {
+            if (reads(one.access))
+              for (const auto& offset : one.stencil.offsets())
+                touch(one.dataset, {x + offset[0], y + offset[1], z + offset[2]}, false);
+            if (writes(one.access)) touch(one.dataset, {x, y, z}, true);
+          }
   }
   [[nodiscard]] double missed() const { return missed_; }
   [[nodiscard]] double stored() const { return stored_; }
 
  private:
   static constexpr std::size_t k_none = ~std::size_t{0};
-  void touch(DatasetId id, std::ptrdiff_t x, std::ptrdiff_t y, bool is_written) {
+  void touch(DatasetId id, const Point& at, bool is_written) {
     const auto& range = abouts_[id].range;
-    const auto point =
-        first_[id] + static_cast<std::size_t>((y - range.begin[1]) * range.length(0) + x - range.begin[0]);
+    const auto row = (at[2] - range.begin[2]) * range.length(1) + at[1] - range.begin[1];
+    const auto point = first_[id] + static_cast<std::size_t>(row * range.length(0) + at[0] - range.begin[0]);
     auto& set = sets_[place_[point]];
     if (set != point) {
       ++missed_;
@@ -293,21 +377,49 @@ TEST(Cache, ProcessesOverlapWhatTheyWaitFor) {
               1e-6 * many.seconds);
 }
 
+// What a chain in tiles misses and stores in a cache of points; the first chain is not counted.
+double moved(const Chain& chain, const std::vector<DatasetAbout>& abouts, std::size_t room,
+             const std::array<std::ptrdiff_t, k_most_dims>& size) {
+  PointCache points(abouts, room, room);
+  const TilePlan plan(chain, size);
+  double before = 0;
+  for (int times = 0; times < 2; ++times) {
+    before = points.missed() + points.stored();
+    std::array<std::size_t, k_most_dims> tile;
+    for (tile[2] = 0; tile[2] < plan.tiles()[2]; ++tile[2])
+      for (tile[1] = 0; tile[1] < plan.tiles()[1]; ++tile[1])
+        for (tile[0] = 0; tile[0] < plan.tiles()[0]; ++tile[0])
+          for (std::size_t l = 0; l < chain.size(); ++l) points.run(chain[l], plan.part(l, tile));
+  }
+  return points.missed() + points.stored() - before;
+}
+
 // In three dimensions a chain whose loops reach far has more of its data again in columns than in slices, where
-// the cache has no room for what a slice of whole planes reaches beyond itself.
+// the cache has no room for what a slice of whole planes reaches beyond itself. By all slices and columns that
+// there are, in a cache of points.
 TEST(Cache, CutsTwoDimensionsWhereThatIsLess) {
-  const Range whole{{0, 8}, {0, 200}, {0, 200}};
+  const Range whole{{0, 4}, {0, 100}, {0, 100}};
   std::vector<DatasetAbout> abouts;
   for (DatasetId id = 0; id < 2; ++id) abouts.push_back(dataset(id, whole));
   Chain chain;
-  for (DatasetId i = 0; i < 40; ++i)
-    chain.push_back(loop({{0, 8}, {1, 199}, {1, 199}}, {argument(i % 2, Access::read, {0, -1, -1}, {0, 1, 1}),
-                                                        argument((i + 1) % 2, Access::write)}));
-  const auto pair = pair_with(2e6, 1e12, 1e5, 1e7);  // 78 planes of both, and the chain reaches 40 further
-  auto made = mode("cache", pair, abouts, {});
+  for (DatasetId i = 0; i < 20; ++i)
+    chain.push_back(loop({{0, 4}, {1, 99}, {1, 99}}, {argument(i % 2, Access::read, {0, -1, -1}, {0, 1, 1}),
+                                                      argument((i + 1) % 2, Access::write)}));
+  constexpr std::size_t room = 24000;  // 30 planes of both; the chain reaches 20 further
+  auto slices = HUGE_VAL, columns = HUGE_VAL;
+  for (std::ptrdiff_t length = 2; length < 100; length += 1 + length / 4) {
+    slices = std::min(slices, moved(chain, abouts, room, {0, 0, length}));
+    columns = std::min(columns, moved(chain, abouts, room, {0, length, length}));
+  }
+  EXPECT_LT(columns, 0.95 * slices);
+  // The slow memory is what counts.
+  const auto made = mode("cache", pair_with(8.0 * room, 1e12, 1e5, 1e12), abouts, {});
   made->run(chain);
-  auto untiled = mode("cache", pair, abouts, {false, true, true});
-  untiled->run(chain);
+  const auto first = made->counts();
+  made->run(chain);
+  const auto ours = (made->counts().bytes_in + made->counts().bytes_out - first.bytes_in - first.bytes_out) / 8;
+  EXPECT_LT(ours, 0.95 * slices);
+  EXPECT_NEAR(ours / columns, 1, 0.1);
 }
 
 }  // namespace

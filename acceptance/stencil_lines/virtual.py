@@ -92,22 +92,26 @@ def published() -> Measured:
     """Held is that the published way is near what was published, faster or slower, and that ours, where it is
     another one, is no slower than that, to the percent that was published."""
     size = SMALL_SIZE if is_small() else THREE
-    lines, short = [], []
+    lines: list[str] = []
+    short, rows = [], []
     for machine, how in WAYS.items():
         for program, about in PROGRAMS.items():
             theirs = _published(program, machine)
             beside = _kept(program, machine, how, size)
             said = [f"{how} {beside:.0%}, published {theirs:.0%}, {beside - theirs:+.0%}"]
+            row = {"program": about.title, "machine": machine, "published": f"{theirs:.0%}", how: f"{beside:.1%}"}
             if abs(beside - theirs) > NEAR:
                 short.append(f"{about.title} on {machine}, {how}")
             if OURS[machine] != how:
                 ours = _kept(program, machine, OURS[machine], size)
                 said.append(f"{OURS[machine]} {ours:.0%}, at least {theirs:.0%}")
+                row[OURS[machine]] = f"{ours:.1%}"
                 if round(ours, 2) < theirs:
                     short.append(f"{about.title} on {machine}, {OURS[machine]}")
             lines.append(f"{about.title}, {machine}: {'; '.join(said)}")
+            rows.append(row)
     lines.insert(0, f"short: {', '.join(short) or 'none'}")
-    return Measured("\n".join(lines), not short and not is_small())
+    return Measured("\n".join(lines), not short and not is_small(), rows)
 
 
 def _enlarged(question: Question) -> str:
@@ -116,24 +120,39 @@ def _enlarged(question: Question) -> str:
     return f" (slow memory enlarged from {slow_capacity(question.machine) / 1e9:.0f} to {question.slow_memory} GB)"
 
 
+def _step(question: Question) -> dict[str, str]:
+    """What a time step takes, accesses and moves."""
+    more = _further(question)
+    steps = question.steps
+    hidden = more["hidden_seconds"] / more["copy_seconds"] if more["copy_seconds"] > 0 else None
+    return {
+        "s a step": f"{more['seconds'] / steps:.2f}",
+        "GB accessed": f"{more['accesses'] / steps / 1e9:.0f}",
+        "GB in": f"{more['bytes_in'] / steps / 1e9:.1f}",
+        "GB out": f"{more['bytes_out'] / steps / 1e9:.1f}",
+        "accessed over in": f"{more['accesses'] / more['bytes_in']:.1f}",
+        "copies hidden": "" if hidden is None else f"{hidden:.0%}",
+    }
+
+
 def ten_times() -> Measured:
-    """160 GB of data, 16 GiB of fast memory. Held is each loss; beside it is how long the copies take over how
-    long the loops take that may hide them."""
-    lines, short = [], []
+    """160 GB of data, 16 GiB of fast memory. Held is each loss; the table says what a time step accesses and
+    moves."""
+    lines: list[str] = []
+    short, rows = [], []
     for machine, how in OURS.items():
         for program, about in PROGRAMS.items():
             size = 2 * SMALL_SIZE if is_small() else TEN
             question = Question(program, machine, size, how)
             kept = _kept(program, machine, how, size)
-            more = _further(question)
-            copies = ""
-            if more["copy_seconds"] > 0:
-                copies = f"; copies take {more['copy_seconds'] / more['loop_seconds']:.2f} of the loops' time"
-            lines.append(f"{about.title}, {machine}, {how}: {kept:.0%}{copies}{_enlarged(question)}")
+            lines.append(f"{about.title}, {machine}, {how}: {kept:.0%}{_enlarged(question)}")
+            rows.append(
+                {"program": about.title, "machine": machine, "mode": how, "kept": f"{kept:.1%}"} | _step(question)
+            )
             if kept < 1 - LOSS:
                 short.append(f"{about.title} on {machine}")
     lines.insert(0, f"below {1 - LOSS:.0%}: {', '.join(short) or 'none'}")
-    return Measured("\n".join(lines), not short and not is_small())
+    return Measured("\n".join(lines), not short and not is_small(), rows)
 
 
 LINES = [

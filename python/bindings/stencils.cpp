@@ -21,9 +21,11 @@ namespace {
 
 nb::dict price(const std::string& program, const std::map<std::string, std::string>& arguments,
                const machine::Machine& machine, const std::string& how, std::uint64_t memory,
-               std::uint64_t slow_memory, double bandwidth, bool tiled, bool cyclic, bool prefetched, double processes) {
+               std::uint64_t slow_memory, double bandwidth, bool tiled, bool cyclic, bool prefetched,
+               double processes) {
   using namespace stencil;
-  VirtualRun run(machine, {how, {Bytes{memory}, Bytes{slow_memory}, bandwidth}, {tiled, cyclic, prefetched, processes}});
+  VirtualRun run(machine,
+                 {how, {Bytes{memory}, Bytes{slow_memory}, bandwidth}, {tiled, cyclic, prefetched, processes}});
   {
     const nb::gil_scoped_release others_may_run;
     programs::Arguments given(arguments);
@@ -73,8 +75,8 @@ void bind_stencils(nb::module_& module) {
   nb::exception<stencil::NoTileFits>(module, "NoRoomError", module.attr("InvalidError"));
   module.def(
       "price_stencil", &price, "program"_a, "arguments"_a, "machine"_a, nb::kw_only(), "how"_a, "memory"_a = 0,
-      "slow_memory"_a = 0,
-      "bandwidth"_a = 0.0, "tiled"_a = true, "cyclic"_a = true, "prefetched"_a = true, "processes"_a = 1.0,
+      "slow_memory"_a = 0, "bandwidth"_a = 0.0, "tiled"_a = true, "cyclic"_a = true, "prefetched"_a = true,
+      "processes"_a = 1.0,
       "What a stencil program takes on the machine's two fastest memories, in virtual time: no kernel runs. "
       "`memory`: bytes of the fast one that datasets may take, 0: all; `slow_memory`: bytes of the slow one, 0: "
       "the machine's; `bandwidth`: bytes a second that the "

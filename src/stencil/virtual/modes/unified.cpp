@@ -15,8 +15,7 @@ constexpr double k_tile_share = 4;  // of the fast memory, a tile at the most
 
 class Unified final : public Mode {
  public:
-  Unified(const Pair& pair, const ModeOptions& options)
-      : pair_(pair), slow_(pair, true), options_(options) {
+  Unified(const Pair& pair, const ModeOptions& options) : pair_(pair), slow_(pair, true), options_(options) {
     if (pair.fault <= 0)
       throw Error(Code::invalid, "how=unified is of machines with a [[gpu]], which states what a fault takes");
   }

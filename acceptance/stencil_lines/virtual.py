@@ -1,30 +1,47 @@
-"""The paper's losses at three times the fast memory, and ours at ten times, in virtual time."""
+"""The paper's losses at three times the fast memory, and ours at ten times, in virtual time.
+
+The loss is that of `terrace.lab.experiment.out_of_core`, the paper's: bandwidths of further steps, relative to the
+smallest problem in a cache on the KNL, and to data in the GPU's memory on the P100.
+"""
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from harness import SETTINGS, Line, Measured, Unavailable, keep_part
 from terrace.errors import TerraceError
 from terrace.lab.experiment import made, out_of_core
-from terrace.lab.experiment.out_of_core import KNL, LINKS, PROGRAMS, PUBLISHED_SIZE, SMALLEST, Question, rate_of
+from terrace.lab.experiment.out_of_core import (
+    KNL,
+    LINKS,
+    PROGRAMS,
+    PUBLISHED_SIZE,
+    Question,
+    baseline,
+    both_runs,
+    further_of,
+    rate_of,
+    slow_capacity,
+)
 from terrace.lab.experiment.published import OUT_OF_CORE
 
 from stencil_lines.common import is_small
 
 THREE, TEN = PUBLISHED_SIZE, 160  # GB
 SMALL_SIZE = 12
-NEAR = 0.1  # of the in-memory speed: what ten times the fast memory may cost where the chain has the reuse
+NEAR = 0.1  # of the baseline: how far the published way may be from what was published, on either side
+LOSS = 0.1  # what ten times the fast memory may cost where the chain has the reuse
 NVLINK, PCIE = LINKS["NVLink"], LINKS["PCIe"]
-# Machine and way, as published.
+# Machine and way, as published; and our own, where it is another.
 WAYS = {KNL: "cache", NVLINK: "slots", PCIE: "slots"}
 OURS = {KNL: "cache", NVLINK: "streamed", PCIE: "streamed"}
 
 
 def _published(program: str, machine: str) -> float:
-    """The speed at 48 GB over that in memory; on the KNL over that of a small problem in the cache."""
+    """The speed at 48 GB over the baseline's."""
     said = OUT_OF_CORE[program]
     return {KNL: 1 - said.tiled_loss, NVLINK: said.nvlink, PCIE: said.pcie}[machine]
 
@@ -54,48 +71,95 @@ def _answer(question: Question) -> dict[str, Any]:
     return answer
 
 
+def _further(question: Question) -> Mapping[str, float]:
+    """What further steps take."""
+    once, twice = both_runs(question)
+    more = further_of(_answer(once), _answer(twice))
+    if more is None:
+        raise RuntimeError(f"{question.program} on {question.machine}, {question.name}: no tile has room")
+    return more
+
+
 def _kept(program: str, machine: str, how: str, size: int) -> float:
-    """The speed over that of all data in the fast memory."""
-    rate = rate_of(_answer(Question(program, machine, size, how)))
-    in_memory = rate_of(_answer(Question(program, machine, SMALLEST, "flat-fast", tiled=machine != KNL)))
-    if rate is None or in_memory is None:
-        raise RuntimeError(f"{program} on {machine}, {how}, {size} GB: no tile has room")
+    """The speed over the baseline's."""
+    rate = rate_of(_further(Question(program, machine, size, how)))
+    in_memory = rate_of(_further(baseline(program, machine)))
+    assert rate is not None and in_memory is not None
     return rate / in_memory
 
 
 def published() -> Measured:
-    """Held is that no code keeps less than a tenth below what was published."""
+    """Held is that the published way is near what was published, faster or slower, and that ours, where it is
+    another one, is no slower than that, to the percent that was published."""
     size = SMALL_SIZE if is_small() else THREE
-    lines, holds = [], True
+    lines: list[str] = []
+    short, rows = [], []
     for machine, how in WAYS.items():
         for program, about in PROGRAMS.items():
             theirs = _published(program, machine)
-            ours = _kept(program, machine, how, size)
-            best = _kept(program, machine, OURS[machine], size)
-            holds = holds and ours >= theirs - NEAR
-            lines.append(
-                f"{about.title}, {machine}, {how}: {ours:.0%} (published {theirs:.0%}); {OURS[machine]} {best:.0%}"
-            )
-    return Measured("\n".join(lines), holds and not is_small())
+            beside = _kept(program, machine, how, size)
+            said = [f"{how} {beside:.0%}, published {theirs:.0%}, {beside - theirs:+.0%}"]
+            row = {"program": about.title, "machine": machine, "published": f"{theirs:.0%}", how: f"{beside:.1%}"}
+            if abs(beside - theirs) > NEAR:
+                short.append(f"{about.title} on {machine}, {how}")
+            if OURS[machine] != how:
+                ours = _kept(program, machine, OURS[machine], size)
+                said.append(f"{OURS[machine]} {ours:.0%}, at least {theirs:.0%}")
+                row[OURS[machine]] = f"{ours:.1%}"
+                if round(ours, 2) < theirs:
+                    short.append(f"{about.title} on {machine}, {OURS[machine]}")
+            lines.append(f"{about.title}, {machine}: {'; '.join(said)}")
+            rows.append(row)
+    lines.insert(0, f"short: {', '.join(short) or 'none'}")
+    return Measured("\n".join(lines), not short and not is_small(), rows)
+
+
+def _enlarged(question: Question) -> str:
+    if question.slow_memory == 0:
+        return ""
+    return f" (slow memory enlarged from {slow_capacity(question.machine) / 1e9:.0f} to {question.slow_memory} GB)"
+
+
+def _step(question: Question) -> dict[str, str]:
+    """What a time step takes, accesses and moves."""
+    more = _further(question)
+    steps = question.steps
+    hidden = more["hidden_seconds"] / more["copy_seconds"] if more["copy_seconds"] > 0 else None
+    return {
+        "s a step": f"{more['seconds'] / steps:.2f}",
+        "GB accessed": f"{more['accesses'] / steps / 1e9:.0f}",
+        "GB in": f"{more['bytes_in'] / steps / 1e9:.1f}",
+        "GB out": f"{more['bytes_out'] / steps / 1e9:.1f}",
+        "accessed over in": f"{more['accesses'] / more['bytes_in']:.1f}",
+        "copies hidden": "" if hidden is None else f"{hidden:.0%}",
+    }
 
 
 def ten_times() -> Measured:
-    """160 GB of data, 16 GiB of fast memory."""
-    lines, short = [], []
+    """160 GB of data, 16 GiB of fast memory. Held is each loss; the table says what a time step accesses and
+    moves."""
+    lines: list[str] = []
+    short, rows = [], []
     for machine, how in OURS.items():
         for program, about in PROGRAMS.items():
-            kept = _kept(program, machine, how, 2 * SMALL_SIZE if is_small() else TEN)
-            lines.append(f"{about.title}, {machine}, {how}: {kept:.0%}")
-            if kept < 1 - NEAR:
+            size = 2 * SMALL_SIZE if is_small() else TEN
+            question = Question(program, machine, size, how)
+            kept = _kept(program, machine, how, size)
+            lines.append(f"{about.title}, {machine}, {how}: {kept:.0%}{_enlarged(question)}")
+            rows.append(
+                {"program": about.title, "machine": machine, "mode": how, "kept": f"{kept:.1%}"} | _step(question)
+            )
+            if kept < 1 - LOSS:
                 short.append(f"{about.title} on {machine}")
-    lines.append(f"below {1 - NEAR:.0%}: {', '.join(short) or 'none'}")
-    return Measured("\n".join(lines), not short and not is_small())
+    lines.insert(0, f"below {1 - LOSS:.0%}: {', '.join(short) or 'none'}")
+    return Measured("\n".join(lines), not short and not is_small(), rows)
 
 
 LINES = [
     Line(
         "virtual time, three times",
-        "KNL, P100 over NVLink and PCIe at 48 GB: the published shares of the in-memory speed beside ours",
+        "KNL, P100 over NVLink and PCIe at 48 GB: the published way within 10 points of the published share of "
+        "the in-memory speed, our own way at least that share",
         published,
     ),
     Line(

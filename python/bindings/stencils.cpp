@@ -20,10 +20,12 @@ namespace terrace::python {
 namespace {
 
 nb::dict price(const std::string& program, const std::map<std::string, std::string>& arguments,
-               const machine::Machine& machine, const std::string& how, std::uint64_t memory, double bandwidth,
-               bool tiled, bool cyclic, bool prefetched, double processes) {
+               const machine::Machine& machine, const std::string& how, std::uint64_t memory,
+               std::uint64_t slow_memory, double bandwidth, bool tiled, bool cyclic, bool prefetched,
+               double processes) {
   using namespace stencil;
-  VirtualRun run(machine, {how, {Bytes{memory}, bandwidth}, {tiled, cyclic, prefetched, processes}});
+  VirtualRun run(machine,
+                 {how, {Bytes{memory}, Bytes{slow_memory}, bandwidth}, {tiled, cyclic, prefetched, processes}});
   {
     const nb::gil_scoped_release others_may_run;
     programs::Arguments given(arguments);
@@ -34,6 +36,8 @@ nb::dict price(const std::string& program, const std::map<std::string, std::stri
   nb::dict out;
   out["seconds"] = counts.seconds;
   out["loop_seconds"] = counts.loop_seconds;
+  out["copy_seconds"] = counts.copy_seconds;
+  out["hidden_seconds"] = counts.hidden_seconds;
   out["accesses"] = counts.accesses;
   out["hits"] = counts.hits;
   out["bytes_in"] = counts.bytes_in;
@@ -42,6 +46,7 @@ nb::dict price(const std::string& program, const std::map<std::string, std::stri
   out["untiled_chains"] = counts.untiled_chains;
   out["dataset_bytes"] = run.dataset_bytes();
   out["fast_bytes"] = run.pair().fast_bytes;
+  out["slow_bytes"] = run.pair().slow_bytes;
   out["chains"] = run.context().statistics().chains;
   out["loops"] = run.context().statistics().loops;
   return out;
@@ -67,13 +72,16 @@ void bind_stencils(nb::module_& module) {
         return all;
       },
       "Ways to run chains of loops on two memories.");
+  nb::exception<stencil::NoTileFits>(module, "NoRoomError", module.attr("InvalidError"));
   module.def(
       "price_stencil", &price, "program"_a, "arguments"_a, "machine"_a, nb::kw_only(), "how"_a, "memory"_a = 0,
-      "bandwidth"_a = 0.0, "tiled"_a = true, "cyclic"_a = true, "prefetched"_a = true, "processes"_a = 1.0,
+      "slow_memory"_a = 0, "bandwidth"_a = 0.0, "tiled"_a = true, "cyclic"_a = true, "prefetched"_a = true,
+      "processes"_a = 1.0,
       "What a stencil program takes on the machine's two fastest memories, in virtual time: no kernel runs. "
-      "`memory`: bytes of the fast one that datasets may take, 0: all; `bandwidth`: bytes a second that the "
+      "`memory`: bytes of the fast one that datasets may take, 0: all; `slow_memory`: bytes of the slow one, 0: "
+      "the machine's; `bandwidth`: bytes a second that the "
       "program's own loops reach there, 0: the memory's; `processes`: of a cache, that do not wait for one "
-      "another within a chain.");
+      "another within a chain. Raises NoRoomError where not even the smallest tile of a chain has room.");
 }
 
 }  // namespace terrace::python

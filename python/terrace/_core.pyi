@@ -12,6 +12,9 @@ class Error(Exception):
 class InvalidError(Error):
     """The call itself is wrong."""
 
+class NoRoomError(InvalidError):
+    """Not even the smallest tile of a stencil program's chain has room."""
+
 class Machine:
     name: str
     kinds: list[str]
@@ -364,6 +367,7 @@ def price_stencil(
     *,
     how: str,
     memory: int = 0,
+    slow_memory: int = 0,
     bandwidth: float = 0.0,
     tiled: bool = True,
     cyclic: bool = True,

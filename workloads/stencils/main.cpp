@@ -54,7 +54,7 @@ int run_virtually(const StencilProgram& program, const std::string& file, Argume
                 std::string("TERRACE_STENCIL=") + words +
                     " has no effect with machine=FILE, where no kernel runs: unset it; how=, memory= "
                     "and the like say how chains run there");
-  VirtualRun run(machine::read_machine_file(file), virtual_options(arguments));
+  VirtualRun run(machine::load_machine(file).machine, virtual_options(arguments));
   const auto results = program.run(run.context(), arguments);
   run.context().run();
   const auto& counts = run.counts();
@@ -64,8 +64,12 @@ int run_virtually(const StencilProgram& program, const std::string& file, Argume
                  {"mode", run.mode()},
                  {"dataset_bytes", run.dataset_bytes()},
                  {"fast_bytes", run.pair().fast_bytes},
+                 {"slow_bytes", run.pair().slow_bytes},
+                 {"copies", run.copies()},
                  {"seconds", counts.seconds},
                  {"loop_seconds", counts.loop_seconds},
+                 {"copy_seconds", counts.copy_seconds},
+                 {"overlap", counts.overlap()},
                  {"bandwidth", counts.seconds > 0 ? counts.accesses / counts.seconds : 0},
                  {"accesses", counts.accesses},
                  {"hits", counts.hits},

@@ -75,6 +75,11 @@ VirtualOptions virtual_options(Arguments& arguments) {
     options.pair.memory = parse_bytes(memory);
     if (options.pair.memory.value == 0) throw Error(Code::invalid, "memory=" + memory + ": it is larger than 0");
   }
+  if (const auto memory = arguments.text("slow_memory", ""); !memory.empty()) {
+    options.pair.slow_memory = parse_bytes(memory);
+    if (options.pair.slow_memory.value == 0)
+      throw Error(Code::invalid, "slow_memory=" + memory + ": it is larger than 0");
+  }
   if (const auto rate = arguments.text("bandwidth", ""); !rate.empty()) {
     options.pair.loop_bandwidth = parse_bandwidth(rate).value;
     if (!(options.pair.loop_bandwidth > 0))

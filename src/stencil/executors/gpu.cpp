@@ -1,11 +1,7 @@
 // Datasets in the host's memory, in steps whose data are in a GPU's: kernels run there, on a stream of their own,
 // while others bring what the next steps need and take away what is done with.
-//
-// A step has one tile of the outermost dimension, of which each loop does all points: a GPU gains nothing by tiles
-// that fit into its cache, and needs many points for each launch.
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <memory>
 #include <optional>
 
@@ -22,9 +18,6 @@ namespace {
 
 using cuda::Device;
 
-// Mapping a chunk takes some tens of microseconds, however large it is; copying one of 32 MiB over PCI Express
-// takes 600 or more.
-constexpr std::size_t k_largest_chunk = std::size_t{32} << 20U;
 constexpr std::size_t k_least_chunks = 64;
 
 class Gpu final : public StreamedData {
@@ -97,31 +90,9 @@ class Gpu final : public StreamedData {
     end_running();
   }
 
-  // As few tiles as leave half of the memory to those that come next; one, if all that the chain uses fits.
   ChainBook::Way plan(std::span<const Loop> chain, bool is_reversed) {
-    const auto outer = outer_dimension(chain);
-    std::array<bool, k_most_dims> reversed{};
-    reversed[outer] = outer > 0 && is_reversed;
-    auto begin = std::numeric_limits<std::ptrdiff_t>::max(), end = std::numeric_limits<std::ptrdiff_t>::min();
-    for (const auto& loop : chain) {
-      begin = std::min(begin, loop.range.begin[outer]);
-      end = std::max(end, loop.range.end[outer]);
-    }
-    std::optional<ChainBook::Way> fits;  // with nothing left
-    std::array<std::ptrdiff_t, k_most_dims> size{0, 0, 0};
-    size[outer] = given_[outer] > 0 ? given_[outer] : std::max<std::ptrdiff_t>(end - begin, 1);
-    for (;; size[outer] = (size[outer] + 1) / 2) {
-      ChainBook::Way way;
-      way.tiles = std::make_unique<TilePlan>(chain, size, reversed);
-      way.stream = plan_steps(chain, *way.tiles, outer, 1);
-      const auto most = way.stream->most_chunks;
-      const auto has_one = way.tiles->count() == 1;
-      if (most <= (has_one ? stream().frames() : stream().frames() / 2)) return way;
-      if (!fits && most <= stream().frames()) fits = std::move(way);
-      if (size[outer] > 1) continue;
-      if (fits) return std::move(*fits);
-      refuse(chain, *way.stream);
-    }
+    const auto given = given_[outer_dimension(chain)];
+    return with_room(chain, plan_whole_steps(chain, room(), given, is_reversed));
   }
 
   std::shared_ptr<const Device> device_;
@@ -143,7 +114,7 @@ class GpuVariant final : public ExecutorVariant {
     if (options.memory < k_least_chunks * smallest)
       throw Error(Code::invalid, "executor=gpu needs memory=SIZE, " + format(Bytes{k_least_chunks * smallest}) +
                                      " at least: how much of the datasets may be in the GPU's memory");
-    const auto chunk = chunk_size(options.memory, std::max(k_largest_chunk, smallest), smallest);
+    const auto chunk = chunk_size(options.memory, std::max(k_gpu_chunks.largest, smallest), smallest);
     return std::make_unique<Gpu>(options, std::move(device), chunk, statistics);
   }
 };

@@ -11,8 +11,7 @@
 namespace terrace::stencil {
 namespace {
 
-constexpr std::size_t k_page = 4096;
-constexpr std::size_t k_largest_chunk = std::size_t{2} << 20U;
+constexpr std::size_t k_least_chunks = 64;
 
 class StreamedVariant final : public ExecutorVariant {
  public:
@@ -21,10 +20,11 @@ class StreamedVariant final : public ExecutorVariant {
     return {"threads", "tile", "memory", "folder"};
   }
   [[nodiscard]] std::unique_ptr<Executor> make(const Options& options, Statistics& statistics) const override {
-    if (options.memory < 64 * k_page)
-      throw Error(Code::invalid, "executor=streamed needs memory=SIZE, " + format(Bytes{64 * k_page}) +
+    constexpr auto least = k_least_chunks * k_processor_chunks.smallest;
+    if (options.memory < least)
+      throw Error(Code::invalid, "executor=streamed needs memory=SIZE, " + format(Bytes{least}) +
                                      " at least: how much of the datasets may be in memory");
-    const auto chunk = chunk_size(options.memory, k_largest_chunk, k_page);
+    const auto chunk = chunk_size(options.memory, k_processor_chunks.largest, k_processor_chunks.smallest);
     return make_streamed(options, std::make_unique<FilePlaces>(options.folder, options.memory, chunk), statistics);
   }
 };

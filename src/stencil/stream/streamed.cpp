@@ -1,5 +1,4 @@
 // Datasets in a slow place, in steps whose data are in a fast one, by tiles that are in the cache.
-#include <algorithm>
 #include <utility>
 
 #include "stencil/execute/in_memory.hpp"
@@ -57,30 +56,8 @@ class Streamed final : public StreamedData {
 
  private:
   ChainBook::Way plan(std::span<const Loop> chain, bool is_reversed) {
-    ChainBook::Way way;
-    auto size = given_;
-    if (size == TileSize{}) size = model_size(chain, bytes_of_point(chain, abouts()), own_cache());
-    // The outermost dimension is cut in any case.
-    const auto outer = outer_dimension(chain);
-    if (size[outer] == 0) size[outer] = k_default_tile;
-    std::array<bool, k_most_dims> reversed{};
-    reversed[outer] = outer > 0 && is_reversed;
-    for (;;) {
-      way.tiles = std::make_unique<TilePlan>(chain, size, reversed);
-      std::size_t tiles = std::max<std::size_t>(way.tiles->tiles()[outer] / k_most_steps, 2 * team_.size());
-      for (;; tiles = (tiles + 1) / 2) {
-        way.stream = plan_steps(chain, *way.tiles, outer, tiles);
-        if (way.stream->most_chunks <= stream().frames() / 2 || tiles == 1) break;
-      }
-      if (way.stream->most_chunks <= stream().frames()) return way;
-      if (size[outer] == 1) break;
-      size[outer] = (size[outer] + 1) / 2;
-    }
-    refuse(chain, *way.stream);
+    return with_room(chain, plan_cache_steps(chain, room(), {given_, own_cache(), team_.size()}, is_reversed));
   }
-
-  static constexpr std::ptrdiff_t k_default_tile = 16;
-  static constexpr std::size_t k_most_steps = 256;
 
   Team team_;
   TileSize given_;

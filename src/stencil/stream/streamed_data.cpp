@@ -9,17 +9,6 @@
 #include "stencil/execute/in_memory.hpp"
 
 namespace terrace::stencil {
-namespace {
-
-constexpr std::size_t k_chunks = 512;  // that the memory has at least, where the smallest ones allow it
-
-}  // namespace
-
-std::size_t chunk_size(std::uint64_t memory, std::size_t largest, std::size_t smallest) {
-  auto chunk = largest;
-  while (chunk > smallest && memory / chunk < k_chunks) chunk /= 2;
-  return chunk;
-}
 
 StreamedData::StreamedData(std::unique_ptr<StreamPlaces> places, std::uint64_t memory, Statistics& statistics)
     : memory_(memory),
@@ -53,11 +42,6 @@ std::vector<View> StreamedData::views(const Loop& loop) const {
   return views;
 }
 
-std::shared_ptr<StreamPlan> StreamedData::plan_steps(std::span<const Loop> chain, const TilePlan& tiles,
-                                                     std::size_t outer, std::size_t tiles_in_step) const {
-  return std::make_shared<StreamPlan>(plan_stream(chain, tiles, outer, tiles_in_step, abouts_, layout_));
-}
-
 void StreamedData::begin(const ChainBook::Way& way, std::shared_ptr<const StreamPlan> ahead, std::size_t outer) {
   ahead_ = std::move(ahead);
   stream_.begin(way.stream, ahead_, way.moved);
@@ -66,6 +50,11 @@ void StreamedData::begin(const ChainBook::Way& way, std::shared_ptr<const Stream
 
 void StreamedData::begin(const TransferPlan& plan) {
   stream_.begin(plan.stream, ahead_, std::make_shared<StreamMoves>(plan.stream->steps.size() + 1));
+}
+
+ChainBook::Way StreamedData::with_room(std::span<const Loop> chain, ChainBook::Way way) const {
+  if (!room().has(*way.stream)) refuse(chain, *way.stream);
+  return way;
 }
 
 void StreamedData::refuse(std::span<const Loop> chain, const StreamPlan& plan) const {

@@ -8,6 +8,7 @@
 #include "stencil/execute/executor.hpp"
 #include "stencil/plan/transfer_plan.hpp"
 #include "stencil/stream/chain_book.hpp"
+#include "stencil/stream/step_plan.hpp"
 #include "stencil/stream/stream.hpp"
 
 namespace terrace::stencil {
@@ -25,9 +26,8 @@ class StreamedData : public Executor {
   StreamedData(std::unique_ptr<StreamPlaces> places, std::uint64_t memory, Statistics& statistics);
   // Of a loop's arguments.
   [[nodiscard]] std::vector<View> views(const Loop& loop) const;
-  // The chain's steps, so many tiles each.
-  [[nodiscard]] std::shared_ptr<StreamPlan> plan_steps(std::span<const Loop> chain, const TilePlan& tiles,
-                                                       std::size_t outer, std::size_t tiles_in_step) const;
+  // For which chains are cut.
+  [[nodiscard]] StreamRoom room() const { return {abouts_, layout_, stream_.frames()}; }
   // The chain is to run; `outer` is the dimension that its steps cut.
   void begin(const ChainBook::Way& way, std::shared_ptr<const StreamPlan> ahead, std::size_t outer);
   // A transfer is to run, by steps of its own. What was taken to come behind the last chain still is.
@@ -35,13 +35,14 @@ class StreamedData : public Executor {
   // Of a dataset's numbers in the fast place.
   [[nodiscard]] std::byte* first(DatasetId dataset) const { return firsts_[dataset]; }
   [[nodiscard]] const StreamLayout& layout() const { return layout_; }
-  // Throws Error{invalid}: not even the smallest step has room.
-  [[noreturn]] void refuse(std::span<const Loop> chain, const StreamPlan& plan) const;
+  // The same. Throws Error{invalid} where not even the smallest step has room.
+  [[nodiscard]] ChainBook::Way with_room(std::span<const Loop> chain, ChainBook::Way way) const;
   [[nodiscard]] Stream& stream() { return stream_; }
   [[nodiscard]] Statistics& statistics() { return statistics_; }
-  [[nodiscard]] const std::vector<DatasetAbout>& abouts() const { return abouts_; }
 
  private:
+  [[noreturn]] void refuse(std::span<const Loop> chain, const StreamPlan& plan) const;
+
   std::uint64_t memory_;
   Statistics& statistics_;
   Stream stream_;
@@ -51,9 +52,6 @@ class StreamedData : public Executor {
   CutChain cut_;
   std::shared_ptr<const StreamPlan> ahead_;
 };
-
-// Of so many bytes at most, and so small that the memory has 512 of them, but no smaller than `smallest`.
-[[nodiscard]] std::size_t chunk_size(std::uint64_t memory, std::size_t largest, std::size_t smallest);
 
 // Loops run in tiles that are in the cache, by threads of the processor: the executor `streamed`, over places that
 // it can read and write.

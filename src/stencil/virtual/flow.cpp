@@ -6,22 +6,40 @@
 
 namespace terrace::stencil {
 
-void Flow::copy(Lane way, double bytes) {
-  of(way).push_back({pair_.call, bytes, way == Lane::in ? pair_.in_bandwidth : pair_.out_bandwidth, false});
+void Flow::copy(Lane way, double bytes, const CopyPrice& price) {
+  const auto rate = way == Lane::in ? pair_.in_bandwidth : pair_.out_bandwidth;
+  of(way).push_back({0, price.begin, bytes, rate, false, price.stall});
 }
 
 void Flow::run(double bytes, double pieces) {
-  of(Lane::loops).push_back({pieces * pair_.launch, bytes, pair_.loop_bandwidth, true});
+  of(Lane::loops)
+      .push_back({0, pieces * pair_.launch, bytes, pair_.loop_bandwidth * pair_.beside_copies, true, 0});
 }
 
-void Flow::copy_within(double bytes) {
-  of(Lane::loops).push_back({0, 2 * bytes, pair_.fast_bandwidth, false});  // read and written
+void Flow::copy_within(double bytes, double copies) {
+  // Read and written.
+  of(Lane::loops).push_back({0, copies * pair_.launch, 2 * bytes, pair_.fast_bandwidth, false, 0});
+}
+
+void Flow::stall_loops() {
+  for (const auto way : {Lane::in, Lane::out}) {
+    if (of(way).empty()) continue;
+    if (auto& loops = of(Lane::loops); !loops.empty()) loops.front().stalled += of(way).front().stall;
+    of(way).front().stall = 0;
+  }
+}
+
+double Flow::share(std::size_t lane) const {
+  const auto is_copied_both_ways = !is_idle(Lane::in) && !is_idle(Lane::out);
+  return lane != 0 && is_copied_both_ways && pair_.is_mover_shared() ? 0.5 : 1;
 }
 
 std::array<double, Flow::k_lanes> Flow::rates() const {
   std::array<double, k_lanes> rates{0, 0, 0};
   for (std::size_t lane = 0; lane < k_lanes; ++lane)
-    if (!lanes_[lane].empty() && lanes_[lane].front().seconds <= 0) rates[lane] = lanes_[lane].front().rate;
+    if (const auto& works = lanes_[lane]; !works.empty())
+      if (const auto& work = works.front(); work.stalled <= 0 && work.seconds <= 0)
+        rates[lane] = work.rate * share(lane);
   auto &loops = rates[0], &in = rates[1], &out = rates[2];
   const auto of_slow = in / pair_.slow_read + out / pair_.slow_write;
   if (of_slow > 1) {
@@ -34,36 +52,50 @@ std::array<double, Flow::k_lanes> Flow::rates() const {
   return rates;
 }
 
+void Flow::count(double seconds) {
+  now_ += seconds;
+  const auto& loops = of(Lane::loops);
+  const auto has_loops = !loops.empty() && loops.front().is_loop;
+  if (has_loops) loop_seconds_ += seconds;
+  if (is_idle(Lane::in) && is_idle(Lane::out)) return;
+  copy_seconds_ += seconds;
+  if (has_loops && loops.front().stalled <= 0) hidden_seconds_ += seconds;
+}
+
 std::optional<Flow::Lane> Flow::pass() {
   for (;;) {
+    stall_loops();
     const auto at = rates();
+    const auto takes = [&](std::size_t lane) {
+      const auto& work = lanes_[lane].front();
+      if (work.stalled > 0) return work.stalled;
+      if (work.seconds > 0) return work.seconds / share(lane);
+      return work.bytes > 0 ? work.bytes / at[lane] : 0;
+    };
     auto least = std::numeric_limits<double>::infinity();
     std::size_t first = k_lanes;
     for (std::size_t lane = 0; lane < k_lanes; ++lane) {
-      if (lanes_[lane].empty()) continue;
-      const auto& work = lanes_[lane].front();
-      const auto takes = work.seconds > 0 ? work.seconds : work.bytes > 0 ? work.bytes / at[lane] : 0;
-      if (takes < least) {
-        least = takes;
-        first = lane;
-      }
+      if (lanes_[lane].empty() || takes(lane) >= least) continue;
+      least = takes(lane);
+      first = lane;
     }
     if (first == k_lanes) return {};
-    now_ += least;
-    if (!lanes_[0].empty() && lanes_[0].front().is_loop) loop_seconds_ += least;
-    auto has_ended = false;
+    count(least);
     for (std::size_t lane = 0; lane < k_lanes; ++lane) {
       if (lanes_[lane].empty()) continue;
       auto& work = lanes_[lane].front();
-      if (work.seconds > 0) {
-        work.seconds = lane == first ? 0 : std::max(work.seconds - least, 0.0);
-        has_ended = has_ended || (lane == first && work.bytes <= 0);
-      } else {
-        work.bytes = lane == first ? 0 : std::max(work.bytes - at[lane] * least, 0.0);
-        has_ended = has_ended || lane == first;
-      }
+      const auto pass = [&](double& left, double rate) {
+        left = lane == first ? 0 : std::max(left - rate * least, 0.0);
+      };
+      if (work.stalled > 0)
+        pass(work.stalled, 1);
+      else if (work.seconds > 0)
+        pass(work.seconds, share(lane));
+      else
+        pass(work.bytes, at[lane]);
     }
-    if (!has_ended) continue;
+    const auto& work = lanes_[first].front();
+    if (work.stalled > 0 || work.seconds > 0 || work.bytes > 0) continue;
     lanes_[first].pop_front();
     return static_cast<Lane>(first);
   }

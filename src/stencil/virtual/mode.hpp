@@ -4,10 +4,13 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/error.hpp"
 #include "stencil/data/storage.hpp"
+#include "stencil/execute/executor.hpp"
 #include "stencil/virtual/pair.hpp"
 #include "terrace/stencil/chain.hpp"
 
@@ -23,22 +26,36 @@ struct ModeOptions {
 // What a mode has counted.
 struct ModeCounts {
   double seconds = 0;
-  double loop_seconds = 0;  // in which loops ran
-  double bytes_in = 0;      // from the slow memory
+  double loop_seconds = 0;    // in which loops ran
+  double copy_seconds = 0;    // in which anything was copied between the memories
+  double hidden_seconds = 0;  // those of them in which loops ran, too
+  double bytes_in = 0;        // from the slow memory
   double bytes_out = 0;
   double accesses = 0;  // bytes
   double hits = 0;      // of them in the fast memory
   double tiles = 0;
   double untiled_chains = 0;  // chains that were to run in tiles and ran without: none has room
+
+  // The share of the time of copies that is hidden behind loops; 0 where nothing is copied.
+  [[nodiscard]] double overlap() const { return copy_seconds > 0 ? hidden_seconds / copy_seconds : 0; }
+};
+
+// Not even the smallest tile of a chain has room.
+class NoTileFits final : public Error {
+ public:
+  NoTileFits(const std::string& memory, std::size_t loops)
+      : Error(Code::invalid, memory + " has no room for a tile of " + std::to_string(loops) + " loops") {}
 };
 
 class Mode {
  public:
   virtual ~Mode() = default;
+  // Throws Error{invalid} where a memory that has to have all datasets has no room for it.
   virtual void add(const DatasetAbout& about) = 0;
-  // Of one block. Throws Error{invalid} where its tiles have no room, or the datasets none in a memory that has to
-  // have all of them.
+  // Of one block. Throws NoTileFits.
   virtual void run(std::span<const Loop> chain) = 0;
+  // What the chain that ran last was cut into, of those who cut it as an executor does.
+  [[nodiscard]] virtual CutChain cut() const { return {}; }
   // Somebody waits for what the last chain gave.
   virtual void end() {}
   [[nodiscard]] const ModeCounts& counts() const { return counts_; }

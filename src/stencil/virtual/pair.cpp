@@ -8,9 +8,58 @@
 namespace terrace::stencil {
 namespace {
 
+// Of a GPU's driver that gives a chunk of its memory to other addresses: "some tens of microseconds", whatever the
+// size (docs/stencils.md). No machine file has it.
+constexpr double k_map = 50e-6;
+constexpr std::size_t k_cache = std::size_t{1} << 20U;  // of a core, where the file states none
+
 double bandwidth_of(const machine::Path& path) { return std::min(path.read.value, path.write.value); }
 
+// Threads of the copier have cores for themselves, as long as there are more than one; the others run loops. Both
+// ways are copied by the same threads.
+void add_cores(const machine::Machine& machine, PlaceId fast, PlaceId slow, Pair& pair) {
+  const auto& cores = machine.initiators().front();
+  pair.cores = cores.cores;
+  pair.copier = machine.copier();
+  pair.copier.threads = std::min(pair.copier.threads, std::max(cores.cores / 2, 1U));
+  pair.threads = std::max(cores.cores - pair.copier.threads, 1U);
+  pair.beside_copies = 1 - static_cast<double>(pair.copier.threads) / std::max(cores.cores, 2U);
+  pair.in_bandwidth = copy_rate(machine, pair.copier, pair.copier.threads, 0, slow, fast).value;
+  pair.out_bandwidth = copy_rate(machine, pair.copier, pair.copier.threads, 0, fast, slow).value;
+  pair.cache = k_cache;
+  for (const auto& cache : cores.caches)
+    if (!cache.shared) pair.cache = cache.size.value;
+}
+
+void add_gpu(const machine::Gpu& gpu, PlaceId slow, Pair& pair) {
+  pair.is_gpu = true;
+  pair.launch = gpu.launch_cycles / gpu.hertz;
+  pair.call = gpu.notice / gpu.hertz;
+  pair.map = k_map;
+  pair.fault = gpu.fault / gpu.hertz;
+  pair.fault_bytes = static_cast<double>(gpu.fault_batch) * static_cast<double>(gpu.page_bytes);
+  for (const auto& memory : gpu.memories)
+    if (memory.place == slow && memory.link_bytes_per_second > 0)
+      pair.slow_read = pair.slow_write = memory.bytes_per_second;
+}
+
+Bytes bytes_of(double number) { return Bytes{static_cast<std::uint64_t>(number)}; }
+
 }  // namespace
+
+CopyPrice Pair::copy_price(double bytes) const {
+  if (is_gpu) return {call, 0};
+  return {remapping_time(copier, bytes_of(bytes)).value, stall_time(copier, bytes_of(bytes)).value};
+}
+
+CopyPrice Pair::map_price(double bytes) const { return is_gpu ? CopyPrice{map, 0} : copy_price(bytes); }
+
+void SlowRoom::take(double bytes) {
+  taken_ += bytes;
+  if (taken_ > bytes_)
+    throw Error(Code::invalid, "the datasets do not fit into " + name_ + ", which has room for " +
+                                   format(bytes_of(bytes_)) + ": slow_memory=SIZE prices a machine that has more");
+}
 
 Pair pair_of(const machine::Machine& machine, const PairOptions& options) {
   std::vector<std::pair<double, PlaceId>> by_speed;
@@ -25,6 +74,8 @@ Pair pair_of(const machine::Machine& machine, const PairOptions& options) {
   pair.slow_name = machine.places()[slow].name;
   pair.fast_bytes =
       static_cast<double>((options.memory.value > 0 ? options.memory : machine.places()[fast].capacity).value);
+  pair.slow_bytes = static_cast<double>(
+      (options.slow_memory.value > 0 ? options.slow_memory : machine.places()[slow].capacity).value);
   pair.fast_bandwidth = by_speed[0].first;
   pair.slow_bandwidth = by_speed[1].first;
   pair.loop_bandwidth = options.loop_bandwidth > 0 ? options.loop_bandwidth : pair.fast_bandwidth;
@@ -32,16 +83,10 @@ Pair pair_of(const machine::Machine& machine, const PairOptions& options) {
   pair.out_bandwidth = machine.copy_bandwidth(fast, slow).value;
   pair.slow_read = machine.path(0, slow).read.value;
   pair.slow_write = machine.path(0, slow).write.value;
-  if (!machine.parts().gpus.empty()) {
-    const auto& gpu = machine.parts().gpus.front();
-    pair.launch = gpu.launch_cycles / gpu.hertz;
-    pair.call = gpu.notice / gpu.hertz;
-    pair.fault = gpu.fault / gpu.hertz;
-    pair.fault_bytes = static_cast<double>(gpu.fault_batch) * static_cast<double>(gpu.page_bytes);
-    for (const auto& memory : gpu.memories)
-      if (memory.place == slow && memory.link_bytes_per_second > 0)
-        pair.slow_read = pair.slow_write = memory.bytes_per_second;
-  }
+  if (machine.parts().gpus.empty())
+    add_cores(machine, fast, slow, pair);
+  else
+    add_gpu(machine.parts().gpus.front(), slow, pair);
   return pair;
 }
 

@@ -1,6 +1,8 @@
 // See stream_run.hpp.
 #include "stencil/virtual/stream_run.hpp"
 
+#include <algorithm>
+
 #include "core/error.hpp"
 #include "stencil/virtual/outer_tiles.hpp"
 
@@ -12,7 +14,10 @@ constexpr std::size_t k_moves = 16;  // under way at a time, as with files
 }  // namespace
 
 StreamRun::StreamRun(const Pair& pair, std::size_t chunk)
-    : chunk_(chunk), scheduler_(static_cast<std::size_t>(pair.fast_bytes) / chunk, k_moves), flow_(pair) {}
+    : pair_(pair),
+      chunk_(chunk),
+      scheduler_(static_cast<std::size_t>(pair.fast_bytes) / chunk, k_moves),
+      flow_(pair) {}
 
 void StreamRun::run(std::span<const Loop> chain, const TilePlan& tiles, std::shared_ptr<const StreamPlan> plan,
                     std::shared_ptr<const StreamPlan> ahead) {
@@ -29,6 +34,8 @@ void StreamRun::run(std::span<const Loop> chain, const TilePlan& tiles, std::sha
   begin_moves();
   counts_.seconds = flow_.now();
   counts_.loop_seconds = flow_.loop_seconds();
+  counts_.copy_seconds = flow_.copy_seconds();
+  counts_.hidden_seconds = flow_.hidden_seconds();
   counts_.hits = counts_.accesses;
 }
 
@@ -46,26 +53,39 @@ void StreamRun::begin_moves() {
   using What = StreamAction::What;
   while (const auto action = scheduler_.next()) {
     const auto is_store = action->what == What::store;
-    // What is not copied takes the time to begin a copy.
     const auto bytes = is_store || action->what == What::fetch ? static_cast<double>(chunk_) : 0;
     (is_store ? leaving_ : coming_).push_back(*action);
     (is_store ? counts_.bytes_out : counts_.bytes_in) += bytes;
-    flow_.copy(is_store ? Lane::out : Lane::in, bytes);
+    flow_.copy(is_store ? Lane::out : Lane::in, bytes, price(action->what));
   }
+}
+
+// What comes gets addresses; of that, what is fetched or cleared is a copy, too. Cores do both in one call.
+CopyPrice StreamRun::price(StreamAction::What what) const {
+  using What = StreamAction::What;
+  const auto bytes = static_cast<double>(chunk_);
+  if (what == What::store) return pair_.copy_price(bytes);
+  auto price = pair_.map_price(bytes);
+  if (pair_.is_gpu && what != What::admit) price.begin += pair_.copy_price(bytes).begin;
+  return price;
 }
 
 void StreamRun::begin_loops(std::span<const Loop> chain, const TilePlan& tiles, const StreamStep& step) {
   const auto outer = outer_dimension(chain);
+  std::array<std::size_t, k_most_dims> begin{0, 0, 0}, end{0, 0, 0};
+  begin[outer] = step.first_tile;
+  end[outer] = step.last_tile - 1;
   double bytes = 0, pieces = 0;
-  for (auto t = step.first_tile; t < step.last_tile; ++t)
-    for (std::size_t l = 0; l < chain.size(); ++l) {
-      std::array<std::size_t, k_most_dims> tile{0, 0, 0};
-      tile[outer] = t;
-      const auto part = tiles.part(l, tile);
-      if (part.empty()) continue;
-      bytes += bytes_of_part(chain[l], part);
-      pieces += 1;
-    }
+  for (std::size_t l = 0; l < chain.size(); ++l) {
+    // All tiles of the other dimensions.
+    auto part = chain[l].range;
+    const auto from = tiles.part(l, begin), to = tiles.part(l, end);
+    part.begin[outer] = std::min(from.begin[outer], to.begin[outer]);
+    part.end[outer] = std::max(from.end[outer], to.end[outer]);
+    if (part.empty()) continue;
+    bytes += bytes_of_part(chain[l], part);
+    pieces += 1;
+  }
   counts_.accesses += bytes;
   flow_.run(bytes, pieces);
 }

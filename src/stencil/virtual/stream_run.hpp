@@ -21,8 +21,6 @@ class StreamRun {
   StreamRun(const Pair& pair, std::size_t chunk);
 
   void add_dataset(const std::vector<bool>& is_kept) { scheduler_.add_dataset(is_kept); }
-  // The slow memory has numbers of its own there.
-  void changed(const ChunkId& chunk) { scheduler_.changed(chunk); }
   // `ahead` as StreamScheduler::begin() has it.
   void run(std::span<const Loop> chain, const TilePlan& tiles, std::shared_ptr<const StreamPlan> plan,
            std::shared_ptr<const StreamPlan> ahead);
@@ -36,6 +34,10 @@ class StreamRun {
   void begin_moves();
   void begin_loops(std::span<const Loop> chain, const TilePlan& tiles, const StreamStep& step);
 
+  // Of a move, beside its bytes.
+  [[nodiscard]] CopyPrice price(StreamAction::What what) const;
+
+  Pair pair_;
   std::size_t chunk_;  // bytes
   StreamScheduler scheduler_;
   Flow flow_;

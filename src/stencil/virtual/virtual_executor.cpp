@@ -17,6 +17,7 @@ class VirtualExecutor final : public Executor {
     mode_.add(about);
   }
   void run(std::span<const Loop> chain, Reductions& /*reductions*/) override { mode_.run(chain); }
+  [[nodiscard]] CutChain cut() const override { return mode_.cut(); }
   // It takes what a loop takes that reads the one part, and one that writes the other.
   void transfer(const BlockTransfer& transfer) override {
     run_alone(transfer.from, transfer.from_range, Access::read);

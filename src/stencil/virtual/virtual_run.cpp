@@ -18,6 +18,13 @@ VirtualRun::VirtualRun(const machine::Machine& machine, const VirtualOptions& op
 
 VirtualRun::~VirtualRun() = default;
 
+std::string VirtualRun::copies() const {
+  if (pair_.is_gpu) return "a GPU's engines";
+  if (pair_.copier.threads == 0) return pair_.copier.name;
+  const auto threads = pair_.copier.threads;
+  return pair_.copier.name + ", " + std::to_string(threads) + " of " + std::to_string(pair_.cores) + " cores";
+}
+
 double VirtualRun::dataset_bytes() const {
   double bytes = 0;
   for (DatasetId dataset = 0; dataset < engine_->datasets(); ++dataset)

@@ -29,6 +29,8 @@ class VirtualRun {
   [[nodiscard]] const Pair& pair() const { return pair_; }
   [[nodiscard]] const std::string& machine() const { return machine_; }
   [[nodiscard]] const std::string& mode() const { return options_.mode; }
+  // Who copies between the memories: "a GPU's engines", or "swap, 4 of 64 cores"; "ideal" where no core does.
+  [[nodiscard]] std::string copies() const;
   // Of all datasets together.
   [[nodiscard]] double dataset_bytes() const;
 

@@ -22,8 +22,8 @@ double all(Flow& flow) {
 
 TEST(Flow, CopiesBothWaysShareTheSlowMemory) {
   Flow flow(pair_with(0, 1000, 100, 500));
-  flow.copy(Lane::in, 300);
-  flow.copy(Lane::out, 100);
+  flow.copy(Lane::in, 300, {});
+  flow.copy(Lane::out, 100, {});
   flow.wait(Lane::out);
   EXPECT_DOUBLE_EQ(flow.now(), 2);
   EXPECT_DOUBLE_EQ(all(flow), 4);  // all bytes over the bandwidth
@@ -33,21 +33,21 @@ TEST(Flow, ALinkHasItsBandwidthEachWay) {
   auto pair = pair_with(0, 1000, 100, 500);
   pair.slow_read = pair.slow_write = 200;
   Flow flow(pair);
-  flow.copy(Lane::in, 300);
-  flow.copy(Lane::out, 100);
+  flow.copy(Lane::in, 300, {});
+  flow.copy(Lane::out, 100, {});
   EXPECT_DOUBLE_EQ(all(flow), 3);
   // A memory behind it that has less than both ways takes: 2 * 100 bytes a second, of which it has 150.
   pair.slow_read = pair.slow_write = 150;
   Flow held(pair);
-  held.copy(Lane::in, 300);
-  held.copy(Lane::out, 300);
+  held.copy(Lane::in, 300, {});
+  held.copy(Lane::out, 300, {});
   EXPECT_DOUBLE_EQ(all(held), 4);
 }
 
 TEST(Flow, LoopsAndCopiesShareTheFastMemory) {
   Flow flow(pair_with(0, 500, 100, 500));
   flow.run(1000, 1);
-  flow.copy(Lane::in, 100);
+  flow.copy(Lane::in, 100, {});
   flow.wait(Lane::in);
   EXPECT_DOUBLE_EQ(flow.now(), 1.2);  // (500 + 100) / 500 times as long as alone
   EXPECT_DOUBLE_EQ(all(flow), 2.2);   // 1100 bytes
@@ -55,18 +55,17 @@ TEST(Flow, LoopsAndCopiesShareTheFastMemory) {
   // Loops that are held back by something else leave room for copies.
   Flow slower(pair_with(0, 500, 100, 400));
   slower.run(1000, 1);
-  slower.copy(Lane::in, 100);
+  slower.copy(Lane::in, 100, {});
   EXPECT_DOUBLE_EQ(all(slower), 2.5);
 }
 
 TEST(Flow, ALaneDoesOneAfterTheOther) {
   auto pair = pair_with(0, 1000, 100, 500);
-  pair.call = 3;
   pair.launch = 2;
   Flow flow(pair);
-  flow.copy(Lane::in, 100);
-  flow.copy(Lane::in, 0);
-  flow.copy(Lane::in, 200);
+  flow.copy(Lane::in, 100, {3, 0});
+  flow.copy(Lane::in, 0, {3, 0});
+  flow.copy(Lane::in, 200, {3, 0});
   EXPECT_EQ(flow.pass(), Lane::in);
   EXPECT_DOUBLE_EQ(flow.now(), 4);
   EXPECT_EQ(flow.pass(), Lane::in);
@@ -75,9 +74,66 @@ TEST(Flow, ALaneDoesOneAfterTheOther) {
   EXPECT_DOUBLE_EQ(flow.now(), 12);
   EXPECT_EQ(flow.pass(), std::nullopt);
   flow.run(500, 4);
-  flow.copy_within(500);
-  EXPECT_DOUBLE_EQ(all(flow), 12 + 8 + 1 + 1);
+  flow.copy_within(500, 3);
+  EXPECT_DOUBLE_EQ(all(flow), 12 + 8 + 1 + 6 + 1);
   EXPECT_DOUBLE_EQ(flow.loop_seconds(), 9);
+}
+
+// Half of a copy beside loops that take as long, half alone; then loops alone.
+TEST(Flow, HiddenIsWhatIsCopiedWhileLoopsRun) {
+  auto pair = pair_with(0, 1000, 100, 500);
+  pair.launch = 1;
+  Flow flow(pair);
+  flow.copy(Lane::in, 400, {});
+  flow.run(500, 1);
+  flow.wait(Lane::in);
+  EXPECT_DOUBLE_EQ(flow.copy_seconds(), 4);
+  EXPECT_DOUBLE_EQ(flow.hidden_seconds(), 2);
+  flow.run(500, 1);
+  EXPECT_DOUBLE_EQ(all(flow), 6);
+  EXPECT_DOUBLE_EQ(flow.copy_seconds(), 4);
+  EXPECT_DOUBLE_EQ(flow.hidden_seconds(), 2);
+  // Both ways at a time count once; copies within the fast memory are no loops.
+  flow.copy(Lane::in, 100, {});
+  flow.copy(Lane::out, 100, {});
+  flow.copy_within(5000, 0);
+  EXPECT_DOUBLE_EQ(all(flow), 6 + 10.2);
+  EXPECT_DOUBLE_EQ(flow.copy_seconds(), 4 + 2.2);
+  EXPECT_DOUBLE_EQ(flow.hidden_seconds(), 2);
+}
+
+// A copy takes its call, its bytes, and from loops that run the stall and what the cores that copy do not compute.
+TEST(Flow, CopiesByCoresTakeThemFromLoops) {
+  auto pair = pair_with(0, 1000, 100, 400);
+  pair.beside_copies = 0.75;
+  Flow flow(pair);
+  flow.run(300, 1);
+  EXPECT_DOUBLE_EQ(all(flow), 1);
+  flow.run(300, 1);
+  flow.copy(Lane::in, 100, {2, 0.5});
+  flow.wait(Lane::loops);
+  EXPECT_DOUBLE_EQ(flow.now(), 2.5);
+  EXPECT_DOUBLE_EQ(flow.loop_seconds(), 2.5);
+  EXPECT_DOUBLE_EQ(flow.hidden_seconds(), 1);  // without the stall
+  EXPECT_DOUBLE_EQ(all(flow), 4);
+  // Nothing is stalled where nothing runs.
+  flow.copy(Lane::in, 100, {2, 0.5});
+  EXPECT_DOUBLE_EQ(all(flow), 7);
+  flow.run(300, 1);
+  EXPECT_DOUBLE_EQ(all(flow), 8);
+}
+
+// The mover has one copy after the other, whichever way: the sum of what they take.
+TEST(Flow, CoresCopyOneWayAtATime) {
+  auto pair = pair_with(0, 1000, 100, 500);
+  pair.slow_read = pair.slow_write = 1000;
+  for (const auto threads : {0U, 2U}) {
+    pair.copier.threads = threads;
+    Flow flow(pair);
+    flow.copy(Lane::in, 100, {1, 0});
+    flow.copy(Lane::out, 300, {1, 0});
+    EXPECT_DOUBLE_EQ(all(flow), threads == 0 ? 4 : 6);
+  }
 }
 
 TEST(Flow, NothingIsFasterThanItsMemory) {
@@ -97,7 +153,7 @@ TEST(Flow, NothingIsFasterThanItsMemory) {
       if (lane == Lane::loops)
         flow.run(bytes, 1);
       else
-        flow.copy(lane, bytes);
+        flow.copy(lane, bytes, {});
       if (number(0, 1) < 0.3) static_cast<void>(flow.pass());
     }
     const auto took = all(flow) * (1 + 1e-9);
@@ -113,22 +169,31 @@ TEST(Flow, NothingIsFasterThanItsMemory) {
   }
 }
 
-Pair shipped(const std::string& name) {
-  return pair_of(machine::read_machine_file(machine::find_machine(name)), PairOptions{});
-}
+Pair shipped(const std::string& name) { return pair_of(machine::load_machine(name).machine, PairOptions{}); }
 
 double both_ways(const Pair& pair, double bytes) {
   Flow flow(pair);
-  flow.copy(Lane::in, bytes);
-  flow.copy(Lane::out, bytes);
+  flow.copy(Lane::in, bytes, pair.copy_price(bytes));
+  flow.copy(Lane::out, bytes, pair.copy_price(bytes));
   return all(flow);
 }
 
-// On the KNL both ways go through DDR4, of 60.8 GB/s; a GPU's link has its bandwidth each way.
-TEST(Flow, MachineFilesSayWhatCopiesShare) {
-  EXPECT_NEAR(both_ways(shipped("knl-7210-flat"), 60.8e9), 2, 1e-9);
+// A GPU's link has its bandwidth each way, and a copy begins with a notice of 1 us. On the KNL both ways go
+// through DDR4, of 60.8 GB/s, and its copier, swap, takes 25 us for 2 MiB, which four of the 64 cores copy: lines
+// enough.
+TEST(Flow, MachineFilesSayWhatCopiesTake) {
   EXPECT_NEAR(both_ways(shipped("p100-nvlink"), 33e9), 1, 1e-4);
-  EXPECT_NEAR(both_ways(shipped("p100-pcie"), 12e9), 1, 1e-4);
+  EXPECT_NEAR(both_ways(shipped("p100-pcie"), 12e9), 1 + 1e-6, 1e-9);
+  const auto knl = shipped("knl-7210-flat");
+  constexpr double piece = 1 << 21;
+  EXPECT_NEAR(both_ways(knl, 29e3 * piece), 2 * 29e3 * (25e-6 + piece / 60.8e9), 1e-6);
+  EXPECT_DOUBLE_EQ(knl.copy_price(piece).stall, 20e-6);
+  EXPECT_DOUBLE_EQ(knl.copy_price(4096).begin, 25.2e-6);
+  EXPECT_DOUBLE_EQ(knl.beside_copies, 60.0 / 64);
+  // move-pages copies with one thread: 38 lines of 64 bytes in 154 ns.
+  const auto other = shipped("knl-7210-flat@move-pages");
+  EXPECT_NEAR(other.in_bandwidth, 38 * 64 / 154e-9, 1);
+  EXPECT_DOUBLE_EQ(other.beside_copies, 63.0 / 64);
 }
 
 }  // namespace

@@ -36,6 +36,7 @@ inline Loop loop(const Range& range, std::vector<Argument> arguments) {
 inline Pair pair_with(double fast_bytes, double fast, double slow, double loops) {
   Pair pair;
   pair.fast_bytes = fast_bytes;
+  pair.slow_bytes = 1e15;
   pair.fast_bandwidth = fast;
   pair.loop_bandwidth = loops;
   pair.slow_bandwidth = pair.in_bandwidth = pair.out_bandwidth = pair.slow_read = pair.slow_write = slow;

@@ -1,16 +1,10 @@
-// Ways to run a chain on two memories in virtual time: against simulations of single points, and against all that
-// could have been chosen.
+// Ways to run a chain on two memories in virtual time: in closed forms.
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <map>
-#include <numeric>
-#include <random>
 #include <vector>
 
 #include "stencil/engine/engine.hpp"
-#include "stencil/virtual/outer_tiles.hpp"
-#include "stencil/virtual/stream_run.hpp"
 #include "stencil/virtual/virtual_executor.hpp"
 #include "virtual_chains.hpp"
 
@@ -94,6 +88,24 @@ TEST(Slots, WhatTheLastTilesWriteIsNotBroughtBeforeItIsThere) {
   EXPECT_NEAR(made->counts().seconds, 80, 1e-6);
 }
 
+// Ten tiles: while one runs, the next comes and the last one leaves. Copies one way take as long as loops, both
+// ways share the memory; so each tile's time is that of what is copied, and loops run for half of it.
+TEST(Slots, CopiesAreHiddenBehindLoops) {
+  constexpr std::ptrdiff_t rows = 100;
+  auto pair = pair_with(240e3, 1e12, 8e3, 32e3);  // loops read and write: 160e3 bytes of each tile, 5 s
+  pair.slow_read = pair.slow_write = 1e12;        // a link, with its bandwidth each way
+  auto made = mode("slots", pair, datasets(1, rows), {true, false, false});
+  made->run(updates(0, rows));
+  const auto& counts = made->counts();
+  // The first comes alone, and the last one's results leave alone: 10 s each; between, ten tiles wait for copies.
+  EXPECT_NEAR(counts.bytes_in, 800e3, 1);
+  EXPECT_NEAR(counts.bytes_out, 800e3, 1);
+  EXPECT_NEAR(counts.loop_seconds, 50, 1e-6);
+  EXPECT_NEAR(counts.seconds, 10 * 10 + 5 + 10, 1e-6);
+  EXPECT_NEAR(counts.copy_seconds, counts.seconds, 1e-6);
+  EXPECT_NEAR(counts.hidden_seconds, 50, 1e-6);
+}
+
 // --- streamed ---
 
 // Each loop reads what the one before wrote, at rows beside its own.
@@ -107,36 +119,51 @@ Chain sweeps(DatasetId count, std::ptrdiff_t rows, int loops) {
   return chain;
 }
 
-TEST(Streamed, TakesTheTilesThatAreFastest) {
+// Chains go forward and back, in chunks of 4096 bytes; loops take ten times as long as copies do.
+TEST(Streamed, CopiesAreHiddenBehindLoops) {
   constexpr std::ptrdiff_t rows = 250;
   constexpr DatasetId count = 3;
-  for (const double launch : {0.0, 0.5})
-    for (const double slow : {4e3, 30e3}) {
-      auto pair = pair_with(2e6, 1e6, slow, 300e3);
-      pair.launch = launch;
-      const auto abouts = datasets(count, rows);
-      const auto chain = sweeps(count, rows, 12);
-      constexpr int chains = 6;
-      auto made = mode("streamed", pair, abouts, {});
-      for (int i = 0; i < chains; ++i) made->run(chain);
-      // All lengths that there are, forward and back.
-      StreamLayout layout{4096, std::vector<std::size_t>(count, 0), std::vector<bool>(count, false)};
-      auto best = HUGE_VAL;
-      for (std::ptrdiff_t length = 1; length <= rows; length += 1 + length / 4) {
-        const TilePlan forward(chain, {0, length, 0}), back(chain, {0, length, 0}, {false, true, false});
-        std::array<std::shared_ptr<const StreamPlan>, 2> plans;
-        for (const auto& tiles : {&forward, &back})
-          plans[tiles == &back] = std::make_shared<StreamPlan>(plan_stream(chain, *tiles, 1, 1, abouts, layout));
-        if (std::max(plans[0]->most_chunks, plans[1]->most_chunks) > 2000000 / 4096) continue;
-        StreamRun run(pair, layout.chunk);
-        for (const auto& about : abouts) run.add_dataset(kept_chunks(about, layout));
-        for (std::size_t i = 0; i < chains; ++i)
-          run.run(chain, i % 2 == 0 ? forward : back, plans[i % 2], plans[(i + 1) % 2]);
-        best = std::min(best, run.counts().seconds);
-      }
-      EXPECT_LE(made->counts().seconds, 1.1 * best) << launch << ' ' << slow;
-      EXPECT_GE(made->counts().seconds, 0.95 * best);
+  const auto run = [&](double loops, bool is_prefetched) {
+    auto made =
+        mode("streamed", pair_with(2e6, 1e9, 30e3, loops), datasets(count, rows), {true, true, is_prefetched});
+    const auto chain = sweeps(count, rows, 12);
+    ModeCounts before;
+    for (int i = 0; i < 12; ++i) {
+      if (i == 6) before = made->counts();
+      made->run(chain);
     }
+    auto more = made->counts();
+    more.seconds -= before.seconds;
+    more.loop_seconds -= before.loop_seconds;
+    more.copy_seconds -= before.copy_seconds;
+    more.hidden_seconds -= before.hidden_seconds;
+    more.bytes_in -= before.bytes_in;
+    more.bytes_out -= before.bytes_out;
+    return more;
+  };
+  const auto slow = run(30e3, true);
+  EXPECT_GT(slow.bytes_in + slow.bytes_out, 6e6);  // of 6e6 bytes a third stays from chain to chain
+  EXPECT_GT(slow.overlap(), 0.99);
+  EXPECT_LT(slow.seconds, 1.01 * slow.loop_seconds);
+  // Where loops take next to nothing there is nothing to hide copies behind: they take their bytes' time.
+  const auto fast = run(1e9, true);
+  EXPECT_LT(fast.overlap(), 0.01);
+  EXPECT_NEAR(fast.seconds, (fast.bytes_in + fast.bytes_out) / 30e3, 0.05 * fast.seconds);
+  // And what is between: no more than the longer of the two, and the begin of chains.
+  const auto even = run(150e3, true);
+  EXPECT_LT(even.seconds, 0.75 * (even.loop_seconds + even.copy_seconds));
+  EXPECT_GT(even.overlap(), 0.5);
+}
+
+TEST(Streamed, ChainsWithoutRoomAreRefused) {
+  const auto pair = pair_with(1e5, 1e6, 1e4, 1e6);
+  auto made = mode("streamed", pair, datasets(2, 400));
+  try {
+    made->run(sweeps(2, 400, 100));
+    FAIL();
+  } catch (const NoTileFits& error) {
+    EXPECT_STREQ(error.what(), "97.7KiB has no room for a tile of 100 loops");
+  }
 }
 
 // --- unified ---
@@ -160,154 +187,53 @@ TEST(Unified, ChainsWithoutRoomForTilesAreCounted) {
   EXPECT_EQ(run(40e6, true).untiled_chains, 0);
 }
 
-// --- cache ---
-
-// A direct-mapped cache of single points, each of which has a random place; and what hits and leaves it.
-class PointCache {
- public:
-  PointCache(const std::vector<DatasetAbout>& abouts, std::size_t room, std::uint64_t seed)
-      : abouts_(abouts), sets_(room, k_none) {
-    std::size_t points = 0;
-    for (const auto& about : abouts) {
-      first_.push_back(points);
-      points += about.range.points();
-    }
-    std::mt19937_64 random(seed);
-    std::uniform_int_distribution<std::size_t> place(0, room - 1);
-    for (std::size_t i = 0; i < points; ++i) place_.push_back(place(random));
-    is_changed_.resize(points, false);
-  }
-  // A loop, row by row and point by point.
-  void run(const Loop& of) {
-    for (auto y = of.range.begin[1]; y < of.range.end[1]; ++y)
-      for (auto x = of.range.begin[0]; x < of.range.end[0]; ++x)
-        for (const auto& one : of.arguments) {
-          if (reads(one.access))
-            for (const auto& offset : one.stencil.offsets())
-              touch(one.dataset, x + offset[0], y + offset[1], false);
-          if (writes(one.access)) touch(one.dataset, x, y, true);
-        }
-  }
-  [[nodiscard]] double missed() const { return missed_; }
-  [[nodiscard]] double stored() const { return stored_; }
-
- private:
-  static constexpr std::size_t k_none = ~std::size_t{0};
-  void touch(DatasetId id, std::ptrdiff_t x, std::ptrdiff_t y, bool is_written) {
-    const auto& range = abouts_[id].range;
-    const auto point =
-        first_[id] + static_cast<std::size_t>((y - range.begin[1]) * range.length(0) + x - range.begin[0]);
-    auto& set = sets_[place_[point]];
-    if (set != point) {
-      ++missed_;
-      if (set != k_none && is_changed_[set]) {
-        ++stored_;
-        is_changed_[set] = false;
-      }
-      set = point;
-    }
-    if (is_written) is_changed_[point] = true;
-  }
-  std::vector<DatasetAbout> abouts_;
-  std::vector<std::size_t> first_, place_, sets_;
-  std::vector<bool> is_changed_;
-  double missed_ = 0, stored_ = 0;
-};
-
-// Three datasets that sweep into one another, and layers at all sides that are copied between the sweeps: what the
-// mode says is missing is what is missing in a cache of single points.
-TEST(Cache, MissesWhatACacheOfPointsMisses) {
-  const Range inner{{0, 150}, {0, 150}}, whole{{-2, 152}, {-2, 152}};
-  std::vector<DatasetAbout> abouts;
-  for (DatasetId id = 0; id < 3; ++id) abouts.push_back(dataset(id, whole));
-  Chain chain;
-  for (DatasetId id = 0; id < 3; ++id) {
-    const auto next = (id + 1) % 3;
-    for (int times = 0; times < 3; ++times)
-      for (const auto& [layer, offset] :
-           std::initializer_list<std::pair<Range, Point>>{{{{-1, 0}, {0, 150}}, {1, 0, 0}},
-                                                          {{{150, 151}, {0, 150}}, {-1, 0, 0}},
-                                                          {{{0, 150}, {-1, 0}}, {0, 1, 0}},
-                                                          {{{0, 150}, {150, 151}}, {0, -1, 0}}})
-        chain.push_back(loop(layer, {argument(id, Access::read_write, offset, offset)}));
-    chain.push_back(
-        loop(inner, {argument(id, Access::read, {0, 0, 0}, {0, 0, 0}), argument(next, Access::write)}));
-  }
-  for (const std::size_t room : {20000U, 60000U, 200000U}) {
-    auto made = mode("cache", pair_with(8.0 * static_cast<double>(room), 1, 1, 1), abouts, {false, true, true});
-    PointCache points(abouts, room, room);
-    constexpr int before = 4, chains = 12;
-    double missed = 0, stored = 0, ours_missed = 0, ours_stored = 0;
-    for (int i = 0; i < chains; ++i) {
-      if (i == before) {
-        missed = points.missed();
-        stored = points.stored();
-        ours_missed = made->counts().bytes_in;
-        ours_stored = made->counts().bytes_out;
-      }
-      for (const auto& one : chain) points.run(one);
-      made->run(chain);
-    }
-    EXPECT_NEAR((made->counts().bytes_in - ours_missed) / 8 / (points.missed() - missed), 1, 0.06)
-        << "in, " << room;
-    EXPECT_NEAR((made->counts().bytes_out - ours_stored) / 8 / (points.stored() - stored), 1, 0.06)
-        << "out, " << room;
-  }
-}
-
-// A layer that is copied in each of many loops does not keep the rest of the data in the cache.
-TEST(Cache, LayersRefreshThemselvesAlone) {
-  const Range whole{{0, 1000}, {0, 1000}};
-  const std::vector<DatasetAbout> abouts{dataset(0, whole), dataset(1, whole)};
-  Chain chain;
-  chain.push_back(loop(whole, {argument(0, Access::read)}));
-  chain.push_back(loop(whole, {argument(1, Access::read)}));
-  chain.push_back(loop({{0, 1}, {0, 1000}}, {argument(0, Access::read)}));
-  const auto pair = pair_with(1e6, 1, 1, 1);  // an eighth of a dataset
-  auto made = mode("cache", pair, abouts, {false, true, true});
-  for (int i = 0; i < 3; ++i) made->run(chain);
-  EXPECT_GT(made->counts().bytes_in, 0.999 * made->counts().accesses);
-}
-
-// Parts that wait for the slow memory and parts that do not, in turns: one process has the sum of what each takes;
-// many have the slow memory and their loops at a time.
-TEST(Cache, ProcessesOverlapWhatTheyWaitFor) {
-  constexpr std::ptrdiff_t rows = 1000;
-  std::vector<DatasetAbout> abouts;
-  for (DatasetId id = 0; id < 2; ++id) abouts.push_back(dataset(id, {{0, k_row}, {0, rows}}));
-  Chain chain;
-  for (int i = 0; i < 20; ++i) chain.push_back(loop(abouts[0].range, {argument(0, Access::read)}));
-  const auto pair = pair_with(1e6, 1e12, 4e5, 4e6);
-  const auto run = [&](double processes) {
-    auto made = mode("cache", pair, abouts, {true, true, true, processes});
-    made->run(chain);
+TEST(Unified, OverlapIsWhatComesWhileTheTileBeforeRuns) {
+  constexpr std::ptrdiff_t rows = 400;
+  auto pair = pair_with(4e6, 1e9, 30e3, 60e3);
+  pair.fault = 1e-3;
+  pair.fault_bytes = 65536;
+  const auto run = [&](bool is_prefetched) {
+    auto made = mode("unified", pair, datasets(2, rows), {true, true, is_prefetched});
+    made->run(sweeps(2, rows, 4));
     return made->counts();
   };
-  const auto alone = run(1), four = run(4), many = run(1e9);
-  const auto loops = alone.accesses / 4e6;
-  const auto slow = (alone.bytes_in + alone.bytes_out) / 4e5;
-  EXPECT_GT(alone.seconds, 1.3 * std::max(loops, slow));
-  EXPECT_LT(four.seconds, alone.seconds);
-  EXPECT_GT(four.seconds, many.seconds);
-  EXPECT_NEAR(many.seconds, std::max(many.accesses / 4e6, (many.bytes_in + many.bytes_out) / 4e5),
-              1e-6 * many.seconds);
+  const auto with = run(true), without = run(false);
+  EXPECT_EQ(without.overlap(), 0);
+  EXPECT_NEAR(without.seconds, without.loop_seconds + without.copy_seconds, 1e-6);
+  EXPECT_GT(with.overlap(), 0.5);
+  EXPECT_NEAR(with.seconds, with.loop_seconds + with.copy_seconds - with.hidden_seconds, 1e-6);
 }
 
-// In three dimensions a chain whose loops reach far has more of its data again in columns than in slices, where
-// the cache has no room for what a slice of whole planes reaches beyond itself.
-TEST(Cache, CutsTwoDimensionsWhereThatIsLess) {
-  const Range whole{{0, 8}, {0, 200}, {0, 200}};
-  std::vector<DatasetAbout> abouts;
-  for (DatasetId id = 0; id < 2; ++id) abouts.push_back(dataset(id, whole));
-  Chain chain;
-  for (DatasetId i = 0; i < 40; ++i)
-    chain.push_back(loop({{0, 8}, {1, 199}, {1, 199}}, {argument(i % 2, Access::read, {0, -1, -1}, {0, 1, 1}),
-                                                        argument((i + 1) % 2, Access::write)}));
-  const auto pair = pair_with(2e6, 1e12, 1e5, 1e7);  // 78 planes of both, and the chain reaches 40 further
-  auto made = mode("cache", pair, abouts, {});
-  made->run(chain);
-  auto untiled = mode("cache", pair, abouts, {false, true, true});
-  untiled->run(chain);
+// --- room in the slow memory ---
+
+TEST(SlowMemory, HasToHaveTheDatasets) {
+  for (const auto* variant : modes()) {
+    if (variant->name() == "flat-fast") continue;
+    auto pair = pair_with(1e6, 1e9, 1e8, 1e9);
+    pair.fault = pair.fault_bytes = 1;
+    pair.slow_name = "ddr";
+    pair.fast_name = "hbm";
+    pair.slow_bytes = variant->name() == "unified" ? 15.9e6 - 1e6 : 15.9e6;
+    const auto made = variant->make(pair, {});
+    const auto two = datasets(2, 1000);  // 8e6 bytes each
+    made->add(two[0]);
+    try {
+      made->add(two[1]);
+      FAIL() << variant->name();
+    } catch (const Error& error) {
+      EXPECT_EQ(std::string(error.what()).find("the datasets do not fit into ddr"), 0) << error.what();
+      EXPECT_NE(std::string(error.what()).find("slow_memory="), std::string::npos);
+    }
+  }
+}
+
+TEST(SlowMemory, HasNothingOfWhatIsNeverStored) {
+  auto pair = pair_with(1e6, 1e9, 1e8, 1e9);
+  pair.slow_bytes = 9e6;
+  auto two = datasets(2, 1000);
+  two[1].is_temporary = true;
+  EXPECT_NO_THROW(static_cast<void>(mode("streamed", pair, two)));
+  EXPECT_THROW(static_cast<void>(mode("streamed", pair, two, {true, false, true})), Error);
 }
 
 }  // namespace

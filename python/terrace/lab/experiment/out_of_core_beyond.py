@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from terrace import _core
-from terrace.lab.experiment.out_of_core import CHAINED, KNL, LINKS, PROGRAMS, SMALLEST, Question, Study
+from terrace.lab.experiment.out_of_core import (
+    CHAINED,
+    KNL,
+    LINKS,
+    PROGRAMS,
+    Question,
+    Study,
+    baseline,
+    slow_capacity,
+)
 from terrace.lab.experiment.out_of_core_figures import lost, over
 from terrace.lab.experiment.out_of_core_knl import TILED, cached
 from terrace.lab.experiment.out_of_core_links import CHAINS, MODES
@@ -34,7 +42,7 @@ class Case:
 
     @property
     def modes(self) -> tuple[str, ...]:
-        """Those that are asked for: the cache without further steps, in the program's own chains."""
+        """Those that are asked for: the cache in the program's own chains."""
         return (*MODES, TILED) if self.where == "KNL" and self.chain == 0 else MODES
 
     def ask(self, how: str, size: int) -> Question:
@@ -42,6 +50,11 @@ class Case:
         if how == TILED:
             return cached(self.program)[TILED](size)
         return Question(self.program, WHERE[self.where], size, how, chain=self.chain)
+
+    @property
+    def baseline(self) -> Question:
+        """What its loss is relative to."""
+        return baseline(self.program, WHERE[self.where], self.chain)
 
 
 def cases(programs: Sequence[str]) -> list[Case]:
@@ -55,12 +68,11 @@ def cases(programs: Sequence[str]) -> list[Case]:
 
 
 def questions(programs: Sequence[str], sizes: Sequence[int]) -> list[Question]:
-    """At the largest size, in MODES twice for further steps, and what they are compared with."""
+    """At the largest size, and what they are compared with."""
     asked = []
     for case in cases(programs):
-        asked.append(case.ask("flat-fast", SMALLEST))
+        asked.append(case.baseline)
         asked += [case.ask(how, sizes[-1]) for how in case.modes]
-        asked += [replace(case.ask(how, sizes[-1]), runs=2) for how in MODES]
     return asked
 
 
@@ -74,19 +86,19 @@ def sections(study: Study) -> list[Section]:
         for case, how in of_all
         if (said := study.refused(case.ask(how, size))) is not None
     ]
-    knl = _core.Machine.read(KNL)
-    has = knl.capacities[knl.fastest_first(0)[-1]]
+    notes += _enlarged(study, size)
     notes.append(
-        f"The KNL has {_core.format_size(has)} of DDR4; larger data are priced as if it had more. Copies to "
-        "MCDRAM and copies back share DDR4's bandwidth, where links have theirs each way."
+        "On the KNL copies to MCDRAM and copies back share DDR4's bandwidth, where links have theirs each way; "
+        "four of its 64 cores copy, at the price of the machine file's first copier, and loops have the other "
+        "cores."
     )
     return [
         Section(
             "Beyond the paper: the largest size",
-            f"{size} GB of data, {size / 16:.0f} times the fast memory. The loss is one minus the bandwidth over "
-            "that of the smallest size, all in the fast memory. The other columns are of further steps, without "
-            "what comes before the first: overlap is the time of loops over all time; live data are what a chain "
-            "needs of the chain before, over all data, by what the slots bring.",
+            f"{size} GB of data, {size / 16:.0f} times the fast memory. The loss is that of further steps, "
+            "relative to the smallest size: on the KNL in tiles with MCDRAM as a cache, on the P100 in its "
+            "memory. Overlap is the share of the time of copies that is hidden behind loops; live data are what a "
+            "chain needs of the chain before, over all data, by what the slots bring.",
             pictures=[_losses(study, table, where) for where in WHERE],
             tables=[table],
             notes=notes,
@@ -94,26 +106,37 @@ def sections(study: Study) -> list[Section]:
     ]
 
 
+def _enlarged(study: Study, size: int) -> list[str]:
+    """Where the slow memory is priced as if it had more than the machine file says."""
+    said = []
+    for where, machine in WHERE.items():
+        if (taken := Question(study.programs[0], machine, size, "flat-slow").slow_memory) > 0:
+            has = slow_capacity(machine) / 1e9
+            said.append(
+                f"{where}: slow memory enlarged to {taken} GB; the machine file says {has:.0f} GB, which data of "
+                "this size do not fit into."
+            )
+    return said
+
+
 def _row(study: Study, case: Case, how: str, size: int) -> Row:
     question = case.ask(how, size)
-    base = study.rate(case.ask("flat-fast", SMALLEST))
-    more = None if how == TILED else study.further(question)
+    more = study.further(question)
     slots = study.further(case.ask("slots", size))
     row: Row = {
         "program": case.title,
         "machine": case.where,
         "mode": how,
         "GB/s": study.rate(question),
-        "loss_share": lost(over(study.rate(question), base)),
-        "further loss_share": None,
+        "loss_share": lost(over(study.rate(question), study.rate(case.baseline))),
         "overlap": None,
         "GB in a step": None,
         "GB out a step": None,
         "live data_share": None,
     }
     if more is not None:
-        row["further loss_share"] = lost(over(study.further_rate(question), base))
-        row["overlap"] = more["loop_seconds"] / more["seconds"]
+        if more["copy_seconds"] > 0:  # a cache has no copies
+            row["overlap"] = more["hidden_seconds"] / more["copy_seconds"]
         row["GB in a step"] = more["bytes_in"] / question.steps / 1e9
         row["GB out a step"] = more["bytes_out"] / question.steps / 1e9
     if slots is not None and how != TILED:

@@ -13,6 +13,7 @@ from terrace.lab.experiment.out_of_core import (
     SMALLEST,
     Question,
     Study,
+    baseline,
 )
 from terrace.lab.experiment.out_of_core_figures import RATE, Asked, beside, by_size, drawn, lost, over
 from terrace.lab.experiment.page import Section
@@ -74,9 +75,9 @@ def _bandwidths(study: Study, program: str) -> Section:
 
 
 def _hit_rates(study: Study) -> Section:
-    def rate(question: Question) -> float:
-        found = study.get(question)
-        return float(found["hits"]) / float(found["accesses"])
+    def rate(question: Question) -> float | None:
+        found = study.further(question)
+        return None if found is None else found["hits"] / found["accesses"]
 
     rows = by_size(study, cached(HIT_RATES_OF), rate)
     table = Table("figure-4", f"{PROGRAMS[HIT_RATES_OF].title} on the KNL, hit rate of MCDRAM", rows)
@@ -96,7 +97,8 @@ def published(study: Study) -> list[Row]:
         said, about = OUT_OF_CORE[program], PROGRAMS[program]
         ways = cached(program)
         untiled, tiled = (study.rate(ways[way](PUBLISHED_SIZE)) for way in (UNTILED, TILED))
-        small_untiled, small_tiled = (study.rate(ways[way](SMALLEST)) for way in (UNTILED, TILED))
+        small_untiled = study.rate(ways[UNTILED](SMALLEST))
+        small_tiled = study.rate(baseline(program, KNL))
         slow = study.rate(ask(program, "flat-slow", False, PUBLISHED_SIZE))
         in_memory = study.rate(ask(program, "flat-fast", False, SMALLEST))
         for what, unit, ours, theirs in (

@@ -12,9 +12,9 @@ from terrace.lab.experiment.out_of_core import (
     LINKS,
     PROGRAMS,
     PUBLISHED_SIZE,
-    SMALLEST,
     Question,
     Study,
+    baseline,
 )
 from terrace.lab.experiment.out_of_core_figures import RATE, beside, by_size, drawn, over
 from terrace.lab.experiment.page import Section
@@ -39,19 +39,14 @@ def mode(program: str, link: str, how: str) -> Callable[[int], Question]:
     return partial(ask, program, link, how)
 
 
-def baseline(program: str, link: str, size: int) -> Question | None:
+def fitting(program: str, link: str, size: int) -> Question | None:
     """All data in the GPU's memory, while they fit."""
     return ask(program, link, "flat-fast", size) if size <= LARGEST_IN_MEMORY else None
 
 
-def in_memory(study: Study, program: str, link: str) -> float:
-    """The rate that others are compared with, in GB/s."""
-    return study.rate(ask(program, link, "flat-fast", SMALLEST)) or 0.0
-
-
 def scaling(program: str) -> dict[str, Column]:
     """Figure 7."""
-    columns: dict[str, Column] = {f"{BASELINE}, {link}": partial(baseline, program, link) for link in LINKS}
+    columns: dict[str, Column] = {f"{BASELINE}, {link}": partial(fitting, program, link) for link in LINKS}
     for how in MODES:
         columns.update({f"{how}, {link}": mode(program, link, how) for link in LINKS})
     return columns
@@ -167,7 +162,7 @@ def published(study: Study) -> list[Row]:
     for program in study.programs:
         said, about = OUT_OF_CORE[program], PROGRAMS[program]
         for link, share in (("NVLink", said.nvlink), ("PCIe", said.pcie)):
-            base = in_memory(study, program, link)
+            base = study.rate(baseline(program, LINKS[link])) or 0.0
             rows.append(beside("7", about.title, f"baseline, {link} (an input)", base, about.gpu, "GB/s"))
             for how in MODES:
                 ours = over(study.rate(ask(program, link, how, PUBLISHED_SIZE)), base)

@@ -61,8 +61,11 @@ def report(study: Study) -> Report:
         "How the bandwidth that programs get falls with the size of their data, ours beside the published values.",
         f"{titles}: chains of loops are priced in virtual time, no kernel runs. What the loops reach in the fast "
         "memory is taken from the paper; what is predicted is how it falls with size. Bandwidth is what the loops "
-        "access over the time: a dataset that is read and written counts twice. SBLI stands for OpenSBLI's "
-        "Taylor-Green vortex.",
+        "access over the time: a dataset that is read and written counts twice; it is that of further steps, what "
+        "a run of twice as many steps has more than one of the steps, without what comes once before the first. "
+        "The loss at a size is one minus the bandwidth over that of the baseline: on the KNL the smallest "
+        "problem, in tiles with MCDRAM as a cache, on the P100 all data in its memory, as in the paper's sections "
+        "5.2 and 5.3. SBLI stands for OpenSBLI's Taylor-Green vortex.",
         [
             _published(study),
             *out_of_core_knl.sections(study),

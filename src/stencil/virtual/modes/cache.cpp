@@ -33,7 +33,8 @@ struct Counts {
   double loops = 0;  // seconds of all parts
   double slow = 0;
   double accesses = 0;
-  double missed = 0;
+  double missed = 0;  // of the accesses
+  double came = 0;    // and of what loops reach beside their points
   double stored = 0;
 };
 
@@ -60,9 +61,10 @@ double seconds_of(const Counts& counts, double processes) {
 class Cache final : public Mode {
  public:
   Cache(const Pair& pair, const ModeOptions& options)
-      : pair_(pair), options_(options), accesses_(pair.fast_bytes) {}
+      : pair_(pair), slow_(pair), options_(options), accesses_(pair.fast_bytes) {}
 
   void add(const DatasetAbout& about) override {
+    slow_.take(static_cast<double>(about.bytes()));
     abouts_.push_back(about);
     accesses_.add(about);
   }
@@ -72,7 +74,7 @@ class Cache final : public Mode {
     const auto done = run_tiles(chain, tiles, accesses_, HUGE_VAL);
     counts_.accesses += done.accesses;
     counts_.hits += done.accesses - done.missed;
-    counts_.bytes_in += done.missed;
+    counts_.bytes_in += done.came;
     counts_.bytes_out += done.stored;
     counts_.seconds += seconds_of(done, options_.is_tiled ? options_.processes : 1);
     counts_.loop_seconds = counts_.seconds;
@@ -94,43 +96,51 @@ class Cache final : public Mode {
     return counts;
   }
 
-  [[nodiscard]] double reached_bytes(const LastAccesses::Touch& touch) const {
-    return static_cast<double>(abouts_[touch.dataset].element) * static_cast<double>(touch.reached.points());
+  // Points that an argument touches in a part, each once, where they are fewer than all that it reaches: what it
+  // reads at its offsets, and what it writes.
+  static double touched_points(const Argument& argument, const Range& part) {
+    const auto& offsets = argument.stencil.offsets();
+    const auto is_own_read = std::ranges::find(offsets, Point{0, 0, 0}) != offsets.end();
+    const auto places = (reads(argument.access) ? offsets.size() : 0) +
+                        (writes(argument.access) && !(reads(argument.access) && is_own_read) ? 1 : 0);
+    return static_cast<double>(places) * static_cast<double>(part.points());
   }
 
   void do_part(const Loop& loop, const Range& part, LastAccesses& accesses, Counts& counts) const {
     const auto bytes = bytes_of_part(loop, part);
-    double missed = 0, stored = 0;
     std::vector<LastAccesses::Touch> touches;
-    std::vector<double> own;  // bytes of each touch
+    std::vector<double> own, touched;  // points of each touch: of the part, and all
     for (const auto& argument : loop.arguments) {
       const auto is_same = [&](const LastAccesses::Touch& touch) { return touch.dataset == argument.dataset; };
       const auto reached = reached_range(part, argument);
+      const auto points = touched_points(argument, part);
       // What is named twice comes once.
       if (const auto found = std::ranges::find_if(touches, is_same); found != touches.end()) {
         found->reached = hull(found->reached, reached);
         if (writes(argument.access)) found->written = part;
+        touched[static_cast<std::size_t>(found - touches.begin())] += points;
         continue;
       }
       touches.push_back({argument.dataset, reached, writes(argument.access) ? part : Range({0, 0, 0}, {0, 0, 0})});
-      // Of a loop that reads other points than it writes, twice as many.
-      const auto& offsets = argument.stencil.offsets();
-      const auto is_elsewhere = reads(argument.access) && writes(argument.access) &&
-                                std::ranges::find(offsets, Point{0, 0, 0}) == offsets.end();
-      own.push_back(static_cast<double>(argument.element) * static_cast<double>(part.points()) *
-                    (is_elsewhere ? 2 : 1));
+      own.push_back(static_cast<double>(part.points()));
+      touched.push_back(points);
     }
     const auto found = accesses.access(touches);
+    double missed = 0, came = 0, stored = 0;
     for (std::size_t i = 0; i < found.size(); ++i) {
-      missed += own[i] * found[i].lost;
+      const auto element = static_cast<double>(abouts_[touches[i].dataset].element);
+      const auto reached = static_cast<double>(touches[i].reached.points());
+      missed += element * own[i] * found[i].lost;
+      came += element * std::min(touched[i], reached) * found[i].lost;
       // Of all that is reached: a halo that nobody writes is in none of it.
-      stored += reached_bytes(touches[i]) * found[i].stored;
+      stored += element * reached * found[i].stored;
     }
     counts.accesses += bytes;
     counts.missed += missed;
+    counts.came += came;
     counts.stored += stored;
-    const Part took{std::max(pair_.loop_seconds(bytes), (bytes + missed + stored) / pair_.fast_bandwidth),
-                    (missed + stored) / pair_.slow_bandwidth};
+    const Part took{std::max(pair_.loop_seconds(bytes), (bytes + came + stored) / pair_.fast_bandwidth),
+                    (came + stored) / pair_.slow_bandwidth};
     counts.parts.push_back(took);
     counts.loops += took.loop;
     counts.slow += took.slow;
@@ -184,6 +194,7 @@ class Cache final : public Mode {
   }
 
   Pair pair_;
+  SlowRoom slow_;
   ModeOptions options_;
   std::vector<DatasetAbout> abouts_;
   LastAccesses accesses_;

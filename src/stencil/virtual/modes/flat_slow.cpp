@@ -8,8 +8,8 @@ namespace {
 
 class FlatSlow final : public Mode {
  public:
-  explicit FlatSlow(const Pair& pair) : pair_(pair) {}
-  void add(const DatasetAbout& /*about*/) override {}
+  explicit FlatSlow(const Pair& pair) : pair_(pair), slow_(pair) {}
+  void add(const DatasetAbout& about) override { slow_.take(static_cast<double>(about.bytes())); }
   void run(std::span<const Loop> chain) override {
     for (const auto& loop : chain) {
       const auto bytes = bytes_of(loop);
@@ -21,6 +21,7 @@ class FlatSlow final : public Mode {
 
  private:
   Pair pair_;
+  SlowRoom slow_;
 };
 
 class FlatSlowVariant final : public ModeVariant {

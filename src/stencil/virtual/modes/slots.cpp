@@ -15,16 +15,31 @@ namespace {
 
 constexpr double k_slots = 3;
 
+// Copies one after the other, one of each dataset.
+struct Copies {
+  double bytes = 0;
+  CopyPrice price;
+  void add(const Pair& pair, double more) {
+    if (more <= 0) return;
+    const auto each = pair.copy_price(more);
+    bytes += more;
+    price.begin += each.begin;
+    price.stall += each.stall;
+  }
+};
+
 class Slots final : public Mode {
  public:
-  Slots(const Pair& pair, const ModeOptions& options) : pair_(pair), options_(options), flow_(pair) {}
-  void add(const DatasetAbout& about) override { abouts_.push_back(about); }
+  Slots(const Pair& pair, const ModeOptions& options) : pair_(pair), slow_(pair), options_(options), flow_(pair) {}
+  void add(const DatasetAbout& about) override {
+    slow_.take(static_cast<double>(about.bytes()));
+    abouts_.push_back(about);
+  }
 
   void run(std::span<const Loop> chain) override {
     const auto length = length_that_fits(chain, abouts_, pair_.fast_bytes / k_slots);
     if (length == 0)
-      throw Error(Code::invalid, "a third of " + format(Bytes{static_cast<std::uint64_t>(pair_.fast_bytes)}) +
-                                     " has no room for a tile of " + std::to_string(chain.size()) + " loops");
+      throw NoTileFits("a third of " + format(Bytes{static_cast<std::uint64_t>(pair_.fast_bytes)}), chain.size());
     const OuterTiles tiles(chain, abouts_, length);
     bring_first(tiles);
     for (std::size_t t = 0; t < tiles.count(); ++t) {
@@ -39,10 +54,10 @@ class Slots final : public Mode {
       counts_.accesses += tiles.loop_bytes(t);
       flow_.wait(Lane::loops);
       flow_.wait(Lane::out);
-      if (!is_last) flow_.copy_within(shared(tiles, t));
+      if (!is_last) copy_shared(tiles, t);
       const auto stored = leaving(tiles, t);
-      counts_.bytes_out += stored;
-      if (stored > 0) flow_.copy(Lane::out, stored);
+      counts_.bytes_out += stored.bytes;
+      if (stored.bytes > 0) flow_.copy(Lane::out, stored.bytes, stored.price);
       counts_.tiles += 1;
     }
     // What comes for a chain that nobody has begun is no time of this one.
@@ -51,6 +66,8 @@ class Slots final : public Mode {
     all.wait(Lane::out);
     counts_.seconds = all.now();
     counts_.loop_seconds = all.loop_seconds();
+    counts_.copy_seconds = all.copy_seconds();
+    counts_.hidden_seconds = all.hidden_seconds();
     counts_.hits = counts_.accesses;
   }
 
@@ -58,19 +75,19 @@ class Slots final : public Mode {
   using Lane = Flow::Lane;
   using Stretches = std::map<DatasetId, Stretch>;
 
-  void bring(double bytes) {
-    counts_.bytes_in += bytes;
-    if (bytes > 0) flow_.copy(Lane::in, bytes);
+  void bring(const Copies& copies) {
+    counts_.bytes_in += copies.bytes;
+    if (copies.bytes > 0) flow_.copy(Lane::in, copies.bytes, copies.price);
   }
   // All that the first tile needs, but what came while the chain before ended. That is counted now: it is of use
   // if there is a chain to come, and it came whether this one needs it or not.
   void bring_first(const OuterTiles& tiles) {
-    double bytes = 0;
+    Copies late_copies;
     auto is_late = false;
     for (const auto& [dataset, stretch] : needed(tiles, 0)) {
       auto there = Stretch{};
       if (const auto found = ahead_.find(dataset); found != ahead_.end()) there = common(stretch, found->second);
-      bytes += tiles.bytes(dataset, stretch) - tiles.bytes(dataset, there);
+      late_copies.add(pair_, tiles.bytes(dataset, stretch) - tiles.bytes(dataset, there));
       const auto late = late_.find(dataset);
       is_late = is_late || (late != late_.end() && common(stretch, late->second).length() > 0);
     }
@@ -78,7 +95,7 @@ class Slots final : public Mode {
     ahead_bytes_ = 0;
     ahead_.clear();
     if (is_late) flow_.wait(Lane::out);
-    bring(bytes);
+    bring(late_copies);
     find_late(tiles);
   }
   // What the last tile writes, and the one before, whose results are leaving while the last one runs: the slow
@@ -94,15 +111,17 @@ class Slots final : public Mode {
   }
   // The next chain's first tile is taken to need what this chain's did.
   void bring_ahead(const OuterTiles& tiles) {
+    Copies copies;
     for (const auto& [dataset, stretch] : needed(tiles, 0)) {
       auto own = stretch;
       if (const auto late = late_.find(dataset); late != late_.end())
         own.end = std::min(own.end, late->second.begin);
       if (own.length() == 0) continue;
       ahead_.emplace(dataset, own);
-      ahead_bytes_ += tiles.bytes(dataset, own);
+      copies.add(pair_, tiles.bytes(dataset, own));
     }
-    if (ahead_bytes_ > 0) flow_.copy(Lane::in, ahead_bytes_);
+    ahead_bytes_ = copies.bytes;
+    if (copies.bytes > 0) flow_.copy(Lane::in, copies.bytes, copies.price);
   }
   // What a tile needs of each dataset from before the chain.
   [[nodiscard]] static Stretches needed(const OuterTiles& tiles, std::size_t tile) {
@@ -112,17 +131,17 @@ class Slots final : public Mode {
     return all;
   }
   // The same without what it shares with the tile before.
-  [[nodiscard]] static double coming(const OuterTiles& tiles, std::size_t tile) {
-    double bytes = 0;
+  [[nodiscard]] Copies coming(const OuterTiles& tiles, std::size_t tile) const {
+    Copies copies;
     for (auto [dataset, own] : needed(tiles, tile)) {
       if (const auto before = tiles.used(tile - 1).find(dataset); before != tiles.used(tile - 1).end())
         own.begin = std::max(own.begin, before->second.end);
-      bytes += tiles.bytes(dataset, own);
+      copies.add(pair_, tiles.bytes(dataset, own));
     }
-    return bytes;
+    return copies;
   }
-  [[nodiscard]] double leaving(const OuterTiles& tiles, std::size_t tile) const {
-    double bytes = 0;
+  [[nodiscard]] Copies leaving(const OuterTiles& tiles, std::size_t tile) const {
+    Copies copies;
     for (const auto& [dataset, stretch] : tiles.used(tile)) {
       const auto& use = tiles.use(dataset);
       if (use.written.all().empty()) continue;  // only read
@@ -131,24 +150,26 @@ class Slots final : public Mode {
       if (tile + 1 < tiles.count())
         if (const auto next = tiles.used(tile + 1).find(dataset); next != tiles.used(tile + 1).end())
           own.end = std::min(own.end, next->second.begin);
-      bytes += tiles.bytes(dataset, own);
+      copies.add(pair_, tiles.bytes(dataset, own));
     }
-    return bytes;
+    return copies;
   }
   [[nodiscard]] static Stretch common(const Stretch& one, const Stretch& other) {
     return {std::max(one.begin, other.begin), std::min(one.end, other.end)};
   }
-  [[nodiscard]] static double shared(const OuterTiles& tiles, std::size_t tile) {
-    double bytes = 0;
+  void copy_shared(const OuterTiles& tiles, std::size_t tile) {
+    double bytes = 0, copies = 0;
     for (const auto& [dataset, stretch] : tiles.used(tile)) {
       const auto next = tiles.used(tile + 1).find(dataset);
       if (next == tiles.used(tile + 1).end()) continue;
       bytes += tiles.bytes(dataset, common(stretch, next->second));
+      copies += 1;
     }
-    return bytes;
+    flow_.copy_within(bytes, copies);
   }
 
   Pair pair_;
+  SlowRoom slow_;
   ModeOptions options_;
   std::vector<DatasetAbout> abouts_;
   Flow flow_;

@@ -15,12 +15,13 @@ constexpr double k_tile_share = 4;  // of the fast memory, a tile at the most
 
 class Unified final : public Mode {
  public:
-  Unified(const Pair& pair, const ModeOptions& options) : pair_(pair), options_(options) {
+  Unified(const Pair& pair, const ModeOptions& options) : pair_(pair), slow_(pair, true), options_(options) {
     if (pair.fault <= 0)
       throw Error(Code::invalid, "how=unified is of machines with a [[gpu]], which states what a fault takes");
   }
 
   void add(const DatasetAbout& about) override {
+    slow_.take(static_cast<double>(about.bytes()));
     abouts_.push_back(about);
     blocks_.add(about, reuse_);
     changed_.resize(blocks_.count(), false);
@@ -45,6 +46,8 @@ class Unified final : public Mode {
       // Tiles that run while the next one's pages come hide so much of it.
       const auto hidden = options_.is_prefetched && options_.is_tiled ? std::min(moves, loops_before) : 0;
       counts_.seconds += loops + moves - hidden;
+      counts_.copy_seconds += moves;
+      counts_.hidden_seconds += hidden;
       loops_before = loops;
       counts_.tiles += 1;
     }
@@ -77,6 +80,7 @@ class Unified final : public Mode {
   }
 
   Pair pair_;
+  SlowRoom slow_;  // pages are in one of the two
   ModeOptions options_;
   std::vector<DatasetAbout> abouts_;
   DatasetBlocks blocks_;

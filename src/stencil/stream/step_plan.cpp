@@ -1,0 +1,82 @@
+// See step_plan.hpp.
+#include "stencil/stream/step_plan.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "stencil/plan/chain_use.hpp"
+
+namespace terrace::stencil {
+namespace {
+
+constexpr std::size_t k_chunks = 512;  // that the memory has at least, where the smallest ones allow it
+constexpr std::ptrdiff_t k_default_tile = 16;
+constexpr std::size_t k_most_steps = 256;
+
+void plan_steps(std::span<const Loop> chain, const StreamRoom& room, std::size_t outer, std::size_t tiles,
+                ChainBook::Way& way) {
+  way.stream =
+      std::make_shared<StreamPlan>(plan_stream(chain, *way.tiles, outer, tiles, room.abouts, room.layout));
+}
+
+std::array<bool, k_most_dims> reversed_in(std::size_t outer, bool is_reversed) {
+  std::array<bool, k_most_dims> reversed{};
+  reversed[outer] = outer > 0 && is_reversed;
+  return reversed;
+}
+
+}  // namespace
+
+std::size_t chunk_size(std::uint64_t memory, std::size_t largest, std::size_t smallest) {
+  auto chunk = largest;
+  while (chunk > smallest && memory / chunk < k_chunks) chunk /= 2;
+  return chunk;
+}
+
+ChainBook::Way plan_cache_steps(std::span<const Loop> chain, const StreamRoom& room, const CacheTiles& tiles,
+                                bool is_reversed) {
+  ChainBook::Way way;
+  auto size = tiles.given;
+  if (size == TileSize{}) size = model_size(chain, bytes_of_point(chain, room.abouts), tiles.cache);
+  // The outermost dimension is cut in any case.
+  const auto outer = outer_dimension(chain);
+  if (size[outer] == 0) size[outer] = k_default_tile;
+  for (;; size[outer] = (size[outer] + 1) / 2) {
+    way.tiles = std::make_unique<TilePlan>(chain, size, reversed_in(outer, is_reversed));
+    std::size_t in_step = std::max<std::size_t>(way.tiles->tiles()[outer] / k_most_steps, 2 * tiles.threads);
+    for (;; in_step = (in_step + 1) / 2) {
+      plan_steps(chain, room, outer, in_step, way);
+      if (way.stream->most_chunks <= room.frames / 2 || in_step == 1) break;
+    }
+    if (room.has(*way.stream) || size[outer] == 1) return way;
+  }
+}
+
+ChainBook::Way plan_whole_steps(std::span<const Loop> chain, const StreamRoom& room, std::ptrdiff_t given,
+                                bool is_reversed) {
+  const auto outer = outer_dimension(chain);
+  auto begin = std::numeric_limits<std::ptrdiff_t>::max(), end = std::numeric_limits<std::ptrdiff_t>::min();
+  for (const auto& loop : chain) {
+    begin = std::min(begin, loop.range.begin[outer]);
+    end = std::max(end, loop.range.end[outer]);
+  }
+  std::optional<ChainBook::Way> fits;  // with nothing left
+  std::array<std::ptrdiff_t, k_most_dims> size{0, 0, 0};
+  size[outer] = given > 0 ? given : std::max<std::ptrdiff_t>(end - begin, 1);
+  for (;; size[outer] = (size[outer] + 1) / 2) {
+    ChainBook::Way way;
+    way.tiles = std::make_unique<TilePlan>(chain, size, reversed_in(outer, is_reversed));
+    plan_steps(chain, room, outer, 1, way);
+    const auto most = way.stream->most_chunks;
+    const auto has_one = way.tiles->count() == 1;
+    if (most <= (has_one ? room.frames : room.frames / 2)) return way;
+    if (!fits && room.has(*way.stream)) fits = std::move(way);
+    if (size[outer] > 1) continue;
+    return fits ? std::move(*fits) : std::move(way);
+  }
+}
+
+}  // namespace terrace::stencil

@@ -1,0 +1,56 @@
+// How a chain is cut for the memory that there is: its tiles, how many of them make a step, and the chunks of each
+// step. Executors that stream plan by it, and so does virtual time: the same chain in the same memory is cut in
+// the same way.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "stencil/execute/tile_size.hpp"
+#include "stencil/stream/chain_book.hpp"
+#include "stencil/plan/stream_plan.hpp"
+
+namespace terrace::stencil {
+
+// Of a chunk, in bytes.
+struct ChunkSizes {
+  std::size_t largest = 0;
+  std::size_t smallest = 0;
+};
+// Of data that a processor's loops go over: pages move, the smallest and the huge ones.
+inline constexpr ChunkSizes k_processor_chunks{std::size_t{2} << 20U, 4096};
+// Of data in a GPU's memory. Mapping a chunk takes some tens of microseconds, however large it is; copying one of
+// 32 MiB over PCI Express takes 600 or more. The smallest is what NVIDIA's driver maps.
+inline constexpr ChunkSizes k_gpu_chunks{std::size_t{32} << 20U, std::size_t{2} << 20U};
+
+// Of so many bytes at most, and so small that the memory has 512 of them, but no smaller than `smallest`.
+[[nodiscard]] std::size_t chunk_size(std::uint64_t memory, std::size_t largest, std::size_t smallest);
+
+// Where chunks are used.
+struct StreamRoom {
+  std::span<const DatasetAbout> abouts;
+  const StreamLayout& layout;
+  std::size_t frames = 0;
+  [[nodiscard]] bool has(const StreamPlan& plan) const { return plan.most_chunks <= frames; }
+};
+
+// Tiles that are in the cache of the thread that does them, and steps of as many as leave half of the frames to
+// those that come next. `given`: the tile that the user states; {}: by the cache. Where even the smallest step has
+// no room, that one.
+struct CacheTiles {
+  TileSize given{};
+  std::size_t cache = 0;  // bytes
+  std::size_t threads = 1;
+};
+[[nodiscard]] ChainBook::Way plan_cache_steps(std::span<const Loop> chain, const StreamRoom& room,
+                                              const CacheTiles& tiles, bool is_reversed);
+
+// Steps of one tile of the outermost dimension, of which each loop does all points: a GPU gains nothing by tiles
+// that fit into its cache, and needs many points for each launch. As few as leave half of the frames to those that
+// come next; one, if all that the chain uses has room. `given`: points of a tile; 0: none is stated.
+[[nodiscard]] ChainBook::Way plan_whole_steps(std::span<const Loop> chain, const StreamRoom& room,
+                                              std::ptrdiff_t given, bool is_reversed);
+
+}  // namespace terrace::stencil

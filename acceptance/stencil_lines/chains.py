@@ -7,7 +7,7 @@ from harness import Line, Measured
 from stencil_lines.common import is_small, tests
 
 CHAINS = 10_000
-STREAMED_OF = 6  # of the chains one in so many is streamed, larger and several times (random_chains_test.cpp)
+STREAMED_OF = 12  # of the chains one in so many is streamed, larger and several times (random_chains_test.cpp)
 
 
 def _chains(pattern: str, count: int) -> Measured:

@@ -32,6 +32,8 @@ struct Statistics {
   double bytes_in = 0;
   double bytes_out = 0;
   double waited = 0;
+  // Chains that had no room in the memory as a whole and ran as two shorter ones, which may be cut again.
+  std::uint64_t shortened_chains = 0;
   // Of several ranks: how often they exchanged what their chains need, the messages and bytes that this one sent
   // for it, and how long that took. `bytes` is of the whole loops; `redundant_bytes` is counted alike, of the
   // points that this rank computed and another one has.

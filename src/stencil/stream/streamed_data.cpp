@@ -7,6 +7,7 @@
 #include "core/error.hpp"
 #include "core/units.hpp"
 #include "stencil/execute/in_memory.hpp"
+#include "stencil/stream/shortened.hpp"
 
 namespace terrace::stencil {
 namespace {
@@ -64,10 +65,10 @@ void StreamedData::begin(const ChainBook::Way& way, std::shared_ptr<const Stream
 }
 
 void StreamedData::refuse(std::span<const Loop> chain, const StreamPlan& plan) const {
-  throw Error(Code::invalid, "memory=" + format(Bytes{memory_}) + " is too little for a chain of " +
-                                 std::to_string(chain.size()) + " loops, whose tiles need " +
-                                 format(Bytes{plan.most_chunks * layout_.chunk}) +
-                                 ": give more, or make chains shorter by Context::run()");
+  throw NoRoom("memory=" + format(Bytes{memory_}) + " is too little for a chain of " +
+               std::to_string(chain.size()) + " loops, whose tiles need " +
+               format(Bytes{plan.most_chunks * layout_.chunk}) +
+               ": give more, or make chains shorter by Context::run()");
 }
 
 }  // namespace terrace::stencil

@@ -34,8 +34,8 @@ LINES = [
     Line("chains, tiled", f"{CHAINS} random chains equal plain arrays bit for bit, in tiles of every size", tiled),
     Line(
         "chains, streamed",
-        f"the same of {CHAINS // STREAMED_OF} programs with memory for a part of their data; at least 85 % of them "
-        "are moved to memory and back",
+        f"the same of {CHAINS // STREAMED_OF} programs with memory for a part of their data; at least 85 % "
+        "of them are moved to memory and back",
         streamed,
     ),
 ]

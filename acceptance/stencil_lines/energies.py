@@ -89,7 +89,7 @@ def _of(problem: Problem) -> tuple[str, bool]:
     others = [str(way) for way, (energy, _, _) in found.items() if energy != first]
     loops = {round(count) for _, count, _ in found.values()}
     streamed = [way for way in found if way.executor == "streamed"]
-    # The data of 2D tp1, 25 datasets of a page each, are less than the smallest memory, and so are a rank's of tp1.
+    # The data of 2D tp1, 25 datasets of a page each, are less than the smallest memory; so are a rank's of tp1.
     small = [way for way in streamed if problem.memory // way.ranks < LEAST or problem == PROBLEMS[0]]
     moving = [found[way][2] for way in streamed if way not in small]
     still = sum(moved <= 0 for moved in moving)
@@ -118,8 +118,8 @@ def energies() -> Measured:
 LINES = [
     Line(
         "energies",
-        "published kinetic energies of tp1, tp2, tp4 to 1e-10 and the same digits: untiled, tiled, streamed, by 1 and "
-        "2 threads, by 1, 2 and 4 ranks; where data are in a file they are moved",
+        "published kinetic energies of tp1, tp2, tp4 to 1e-10 and the same digits: untiled, tiled, streamed, by 1 "
+        "and 2 threads, by 1, 2 and 4 ranks; where data are in a file they are moved",
         energies,
     )
 ]

@@ -7,9 +7,9 @@ direction. The decay is -dE/dt of the mean kinetic energy E, the dissipation tha
 Published: spectral and discontinuous methods find the largest decay, 0.0129, near t = 9 (C. Carton de Wiart, K.
 Hillewaert, M. Duponcheel, G. Winckelmans, International Journal for Numerical Methods in Fluids 74, 2014). In the
 incompressible flow all decay is 2 / Re times the enstrophy, whose largest value is then 10.3; at the start that is
-3/8, and E is 1/8 (G. Taylor, A. Green, Proceedings of the Royal Society A 158, 1937). Their series is the enstrophy's
-curve at several early times. Of the later curve the largest value alone is held: whoever published more of it, did so
-in figures, whose numbers nobody could check here.
+3/8, and E is 1/8 (G. Taylor, A. Green, Proceedings of the Royal Society A 158, 1937). Their series is the
+enstrophy's curve at early times. Of the later curve the largest value alone is held: no other
+published numbers were at hand that are certain.
 """
 
 from __future__ import annotations
@@ -83,8 +83,8 @@ def stencils() -> Measured:
     found = _counts()
     mirrors = found["mirror_stencils"]
     text = (
-        f"{found['stencils']}: {found['stencils'] - mirrors} of the equations and {mirrors} of the layers of mirrors, "
-        "where the published code copies one side to the other"
+        f"{found['stencils']}: {found['stencils'] - mirrors} of the equations and {mirrors} of the layers of "
+        "mirrors, where the published code copies one side to the other"
     )
     return Measured(text, found["stencils"] == STENCILS)
 

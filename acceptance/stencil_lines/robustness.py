@@ -28,7 +28,7 @@ OF_CHECKPOINTS = (
     "CheckpointCrash.ALimit*:CheckpointCrash.AnEnd*:CheckpointCrash.AFailureOfStreamedData*"
 )
 OF_STREAMS = "StreamFile.*:Copies/StreamFailure.*"
-SMALL_DISK = 4 << 20  # about half of the data of the problem
+SMALL_DISK = 1 << 20  # less than the data of the problem, which are 0.3 MB a dataset
 FULL = ": a write failed: No space left on device; what was computed since the last checkpoint is lost"
 NEARLY_ALL = 0.9  # of the kills behind the first checkpoint leave one from which a run goes on
 

@@ -22,6 +22,11 @@ def is_small() -> bool:
     return bool(getattr(SETTINGS, "small", False))
 
 
+def reduced(text: str) -> str:
+    """A line's text: of a small call it begins with what is smaller than promised."""
+    return f"[small] {text}" if is_small() else text
+
+
 def data_folder() -> Path:
     """Where files of datasets lie."""
     return Path(getattr(SETTINGS, "data", "/var/tmp"))
@@ -33,6 +38,10 @@ class Ran:
 
     status: int
     document: Mapping[str, Any]
+
+    def number(self, key: str) -> float:
+        """Of the statistics."""
+        return float(self.document[key])
 
     @property
     def seconds(self) -> float:
@@ -76,9 +85,16 @@ def stencil(program: str, arguments: Mapping[str, object], ranks: int = 1, **opt
     return Ran(done.returncode, document)
 
 
-def tests(name: str, pattern: str, **environ: str) -> tuple[bool, str]:
+def needs(program: str, arguments: Mapping[str, object]) -> dict[str, Any]:
+    """What its chains have to read and to write, by chain, and the bytes of all datasets. No kernel runs."""
+    done = run(command(program, {**arguments, "needs": 1}), timeout=1800)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def tests(name: str, pattern: str, said: str = "", **environ: str) -> tuple[bool, str]:
     """Runs tests of an executable; whether all passed, none was skipped, and each part of the pattern has one; and
-    its last line."""
+    its last line, behind the lines that have `said`."""
     path = ROOT / "build" / "release" / "tests" / "unit" / "stencil" / name
     done = subprocess.run(
         [str(path), f"--gtest_filter={pattern}"],
@@ -91,5 +107,6 @@ def tests(name: str, pattern: str, **environ: str) -> tuple[bool, str]:
     ran = [line.split()[3] for line in lines if line.startswith("[       OK ]")]
     found = all(any(fnmatch.fnmatchcase(test, part) for test in ran) for part in pattern.split(":"))
     skipped = any(line.startswith("[  SKIPPED ]") for line in lines)
-    said = lines[-1] if lines else f"it ended with {done.returncode}"
-    return done.returncode == 0 and found and not skipped, said
+    of_tests = [line for line in lines if said and said in line]
+    last = lines[-1] if lines else f"it ended with {done.returncode}"
+    return done.returncode == 0 and found and not skipped, "; ".join([*of_tests, last])

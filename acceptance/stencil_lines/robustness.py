@@ -2,78 +2,164 @@
 
 from __future__ import annotations
 
+import os
 import random
+import shutil
 import signal
 import subprocess
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from harness import Line, Measured, work
+from harness import Line, Measured, Unavailable, run, work
 
-from stencil_lines.common import command, environment, is_small, stencil, tests
+from stencil_lines.common import Ran, command, environment, is_small, reduced, stencil, tests
 
 KILLS = 50
 SEED = 1
-PROBLEM = {"problem": "tp2", "cells": "192x192", "steps": 40}
-DAMAGE = (
+STEPS = 40
+PROBLEM = {"problem": "tp2", "cells": "192x192", "steps": STEPS}
+SUMMARY = ("vol", "mass", "pressure", "ie", "ke", "t")
+# Of the tests of checkpoints, and of data that are streamed: every byte that is changed, lengths that are cut off,
+# disks that are full, reads that are short, copies that fail.
+OF_CHECKPOINTS = (
     "Checkpoints.DamageIsFoundWhereverItIs:Hdf5.DamageIsFound:CheckpointCrash.AFullDisk*:"
-    "CheckpointCrash.ALimit*:CheckpointCrash.AnEnd*"
+    "CheckpointCrash.ALimit*:CheckpointCrash.AnEnd*:CheckpointCrash.AFailureOfStreamedData*"
 )
+OF_STREAMS = "StreamFile.*:Copies/StreamFailure.*"
+SMALL_DISK = 1 << 20  # less than the data of the problem, which are 0.3 MB a dataset
+FULL = ": a write failed: No space left on device; what was computed since the last checkpoint is lost"
+NEARLY_ALL = 0.9  # of the kills behind the first checkpoint leave one from which a run goes on
+
+
+@contextmanager
+def _small_disk(folder: Path) -> Iterator[Path]:
+    """A file system that reserves no room (ext2), so that it is full when data are written back."""
+    image, place = folder / "disk", folder / "mounted"
+    place.mkdir()
+    with image.open("wb") as file:
+        file.truncate(SMALL_DISK)
+    run(["mke2fs", "-q", "-t", "ext2", image])
+    done = run(["mount", "-o", "loop", image, place], check=False)
+    if done.returncode != 0:
+        raise Unavailable(f"no disk that is small: {done.stderr.strip()}")
+    try:
+        yield place
+    finally:
+        run(["umount", place])
+
+
+def _full_disk() -> tuple[str, bool]:
+    """CloverLeaf 2D goes on from a checkpoint, with its data on a disk that has no room for them: one line, status
+    1, and a run that goes on from the last checkpoint ends with the digits of one that was never stopped."""
+    folder = work("stencils") / "full"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    state = folder / "state.h5"
+    stencil("cloverleaf2d", {**PROBLEM, "steps": 3, "checkpoint": state, "every": 1}, executor="tiled", threads=2)
+    with _small_disk(folder) as disk:
+        options = environment(executor="streamed", threads=2, memory="1MiB", folder=disk)
+        words = command("cloverleaf2d", {**PROBLEM, "restart": state, "checkpoint": state, "every": 1})
+        done = run(words, check=False, env=options)
+    lines = (done.stdout + done.stderr).strip().splitlines()
+    is_clear = done.returncode == 1 and len(lines) == 1 and lines[0].endswith(FULL)
+    is_intact = _summary(_restart(state)) == _summary(_whole())
+    text = f"status {done.returncode}, '{lines[0].replace(str(folder), 'FOLDER') if lines else ''}'"
+    text += f" and {len(lines) - 1} lines more" if len(lines) > 1 else ""
+    text += f"; the last checkpoint {'leads to the same' if is_intact else 'leads to other'} digits"
+    return text, is_clear and is_intact
 
 
 def damaged() -> Measured:
-    """Of checkpoints: every byte that is changed, lengths that are cut off, disks that are full."""
-    holds, said = tests("stencil_io_test", DAMAGE)
-    return Measured(said, holds)
+    """Of checkpoints and of streamed data, by tests; and a whole program whose disk is full."""
+    checkpoints, said = tests("stencil_io_test", OF_CHECKPOINTS)
+    streams, also_said = tests("stencil_test", OF_STREAMS)
+    full_said, full = _full_disk()
+    text = f"checkpoints: {said}\nstreamed data: {also_said}\nCloverLeaf 2D, streamed, on a full disk: {full_said}"
+    return Measured(text, checkpoints and streams and full)
 
 
-def _summary(**arguments: object) -> dict[str, float]:
-    """Of a whole run, or of one that goes on."""
-    ran = stencil("cloverleaf2d", {**PROBLEM, **arguments}, executor="tiled", threads=2)
-    return {name: ran.value(name) for name in ("vol", "mass", "pressure", "ie", "ke", "t")}
+def _whole(**arguments: object) -> Ran:
+    return stencil("cloverleaf2d", {**PROBLEM, **arguments}, executor="tiled", threads=2)
 
 
-def _killed(file: Path, moment: float) -> None:
-    """A run that keeps a checkpoint of each step, and is killed."""
+def _restart(file: Path) -> Ran:
+    return _whole(restart=file)
+
+
+def _summary(ran: Ran) -> dict[str, float]:
+    return {name: ran.value(name) for name in SUMMARY}
+
+
+def _begun(file: Path) -> subprocess.Popen[bytes]:
+    """A run that keeps a checkpoint of each step."""
     words = command("cloverleaf2d", {**PROBLEM, "checkpoint": file, "every": 1})
-    process = subprocess.Popen(
-        words, env=environment(executor="tiled", threads=2), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    time.sleep(moment)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    options = environment(executor="tiled", threads=2)
+    return subprocess.Popen(words, env=options, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def _times(file: Path) -> tuple[float, float]:
+    """Seconds of such a run until its first checkpoint is there, and until its end."""
+    begun = time.monotonic()
+    process = _begun(file)
+    first = None
+    while process.poll() is None:
+        if first is None and file.exists():
+            first = time.monotonic() - begun
+        time.sleep(0.0005)
+    if process.returncode != 0 or first is None:
+        raise RuntimeError(f"a run with checkpoints ended with {process.returncode}")
+    return first, time.monotonic() - begun
+
+
+def _is_right(file: Path, wanted: dict[str, float]) -> bool:
+    """A run goes on from there for the steps that are missing, and has the same summary."""
+    kept = round(_whole(restart=file, steps=1).value("steps"))  # no step is left: it says how many there were
+    ran = _restart(file)
+    return 1 <= kept <= STEPS and round(ran.value("steps_run")) == STEPS - kept and _summary(ran) == wanted
 
 
 def killed() -> Measured:
     """CloverLeaf 2D, killed anywhere in its run; where there is a checkpoint, a run goes on from it."""
-    wanted = _summary()
+    wanted = _summary(_whole())
     folder = work("stencils") / "kills"
-    folder.mkdir(parents=True, exist_ok=True)
-    begun = time.monotonic()
-    _summary(checkpoint=folder / "whole.h5", every=1)
-    longest = time.monotonic() - begun
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    first, longest = _times(folder / "whole.h5")
     moments = random.Random(SEED)
-    restarted, wrong = 0, []
-    for number in range(KILLS // 10 if is_small() else KILLS):
+    kills = KILLS // 10 if is_small() else KILLS
+    behind, right, wrong = 0, 0, []
+    for number in range(kills):
         file = folder / f"{number}.h5"
-        file.unlink(missing_ok=True)
-        _killed(file, moments.uniform(0, longest))
+        moment = moments.uniform(0, longest)
+        process = _begun(file)
+        time.sleep(moment)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        behind += moment > first
         if not file.exists():
             continue  # before the first one was complete
-        restarted += 1
-        if _summary(restart=file) != wanted:
+        if _is_right(file, wanted):
+            right += 1
+        else:
             wrong.append(number)
     text = (
-        f"{restarted} of {number + 1} kills left a checkpoint; {len(wrong)} of the restarts end with other digits"
+        f"the first checkpoint is there after {first:.2f} s, the run takes {longest:.2f} s: {behind} of {kills} "
+        f"kills came behind the first; {right} runs went on for the steps that were missing and ended with the "
+        f"same digits, {len(wrong)} did not"
     )
-    return Measured(text, restarted > 0 and not wrong and not is_small())
+    text = f"{kills} kills instead of {KILLS}: {text}" if is_small() else text
+    enough = right >= NEARLY_ALL * behind and 2 * behind >= kills
+    return Measured(reduced(text), enough and not wrong and not is_small())
 
 
 LINES = [
     Line(
         "damage",
-        "a full disk, a short read, a torn file: a clear error, the last checkpoint intact",
+        "a full disk, a short read, a torn file: a clear error, the last checkpoint intact; of checkpoints and of "
+        "streamed data",
         damaged,
     ),
-    Line("kill", "SIGKILL at 50 random moments, restart gives the same field summary", killed),
+    Line("kill", f"SIGKILL at {KILLS} random moments, restart gives the same field summary", killed),
 ]

@@ -7,7 +7,9 @@ direction. The decay is -dE/dt of the mean kinetic energy E, the dissipation tha
 Published: spectral and discontinuous methods find the largest decay, 0.0129, near t = 9 (C. Carton de Wiart, K.
 Hillewaert, M. Duponcheel, G. Winckelmans, International Journal for Numerical Methods in Fluids 74, 2014). In the
 incompressible flow all decay is 2 / Re times the enstrophy, whose largest value is then 10.3; at the start that is
-3/8, and E is 1/8 (G. Taylor, A. Green, Proceedings of the Royal Society A 158, 1937).
+3/8, and E is 1/8 (G. Taylor, A. Green, Proceedings of the Royal Society A 158, 1937). Their series is the
+enstrophy's curve at early times. Of the later curve the largest value alone is held: no other
+published numbers were at hand that are certain.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from typing import Any
 
 from harness import Line, Measured, keep_part
 
-from stencil_lines.common import is_small, stencil
+from stencil_lines.common import is_small, reduced, stencil
 
 PROGRAM = "taylor_green"
 REYNOLDS = 1600
@@ -41,7 +43,7 @@ class Goal:
 
 # 64^3 has no room for the smallest eddies, which have much of the enstrophy; it has to lose the energy in time.
 GOALS = {64: Goal(0.1, 0.1), 128: Goal(0.06, 0.03, 0.25)}
-EARLY = (0.5, 1.0)  # times at which Taylor's and Green's series is good
+EARLY = (0.25, 0.5, 0.75, 1.0, 1.25)  # times at which Taylor's and Green's series is good
 
 
 def _results(name: str, arguments: Mapping[str, object]) -> Mapping[str, Mapping[str, Any]]:
@@ -59,16 +61,32 @@ def _not_held(results: Mapping[str, Mapping[str, Any]], names: Sequence[str]) ->
     return [name for name in names if not results[name].get("holds", False)]
 
 
-def counts() -> Measured:
-    """Of a step: what has run, by name. Each layer of a mirror is a stencil of its own, where the published code
-    has sides that repeat: how many stencils there are is said, and not held against the published number."""
+def _counts() -> dict[str, int]:
+    """Of a step: what has run, by name."""
     results = _results("counts", {"cells": 8, "steps": 3})
-    found = {name: round(float(results[name]["value"])) for name in ("datasets", "stencils", "loops")}
-    text = (
-        f"{found['datasets']} datasets (published {DATASETS}), {found['loops']} loops ({LOOPS}), "
-        f"{found['stencils']} stencils with mirrors' ({STENCILS})"
-    )
+    return {
+        name: round(float(results[name]["value"])) for name in ("datasets", "stencils", "mirror_stencils", "loops")
+    }
+
+
+def counts() -> Measured:
+    """Datasets and loops."""
+    found = _counts()
+    text = f"{found['datasets']} datasets (published {DATASETS}), {found['loops']} loops ({LOOPS})"
     return Measured(text, (found["datasets"], found["loops"]) == (DATASETS, LOOPS))
+
+
+def stencils() -> Measured:
+    """As the paper counts: different lists of offsets that loops read (I. Reguly et al., MCHPC 2017, section 5.2).
+    The published code's sides repeat, by copies that have no stencil. Ours are mirrors, each layer of which reads
+    an image that is elsewhere."""
+    found = _counts()
+    mirrors = found["mirror_stencils"]
+    text = (
+        f"{found['stencils']}: {found['stencils'] - mirrors} of the equations and {mirrors} of the layers of "
+        "mirrors, where the published code copies one side to the other"
+    )
+    return Measured(text, found["stencils"] == STENCILS)
 
 
 def beginning() -> Measured:
@@ -77,7 +95,7 @@ def beginning() -> Measured:
     series = ("kinetic_energy", "enstrophy")
     lines, wrong = [], []
     for cells in (16,) if is_small() else (16, 32):
-        for until in EARLY:
+        for until in EARLY[1:4:2] if is_small() else EARLY:
             results = _results(f"{2 * cells}-until-{until}", {"cells": cells, "until": until})
             wrong += [f"{name}, {2 * cells}^3, t = {until}" for name in _not_held(results, (*exact, *series))]
             far = {name: abs(results[name]["value"] / results[name]["expected"] - 1) for name in (*exact, *series)}
@@ -86,7 +104,8 @@ def beginning() -> Measured:
                 + ", ".join(f"{name} {far[name]:.1e} off the series" for name in series)
             )
     lines += [f"not as expected: {', '.join(wrong)}"] if wrong else []
-    return Measured("\n".join(lines), not wrong and not is_small())
+    lines += ["without 64^3, and fewer times"] if is_small() else []
+    return Measured(reduced("\n".join(lines)), not wrong and not is_small())
 
 
 def orders() -> Measured:
@@ -110,7 +129,8 @@ def _measured(points: int) -> Mapping[str, Mapping[str, Any]]:
 def decay(points: int) -> Measured:
     """The largest decay and enstrophy, and when."""
     goal = GOALS[points]
-    results = _measured(points // 2 if is_small() else points)
+    computed = points // 2 if is_small() else points
+    results = _measured(computed)
 
     def value(name: str) -> float:
         return float(results[name]["value"])
@@ -126,7 +146,9 @@ def decay(points: int) -> Measured:
         f"largest decay {largest:.4f} at t = {when:.2f} (published {DECAY} near {TIME:.0f}); largest enstrophy "
         f"{enstrophy:.1f} at {then:.2f} ({ENSTROPHY:.1f}); of the decay the gradients account for {seen:.0%}"
     )
-    return Measured(text + (f"; short: {', '.join(short)}" if short else ""), not short and not is_small())
+    text += f"; short: {', '.join(short)}" if short else ""
+    text = f"{computed}^3 instead of {points}^3: {text}" if is_small() else text
+    return Measured(reduced(text), not short and not is_small())
 
 
 def _goal(goal: Goal) -> str:
@@ -137,7 +159,8 @@ def _goal(goal: Goal) -> str:
 
 
 LINES = [
-    Line("taylor-green, counts", f"{DATASETS} datasets, {STENCILS} stencils, {LOOPS} loops", counts),
+    Line("taylor-green, counts", f"{DATASETS} datasets and {LOOPS} loops, as published", counts),
+    Line("taylor-green, stencils", f"{STENCILS} stencils, as published", stencils),
     Line("taylor-green, beginning", "energy 1/8, enstrophy 3/8, decay 2/Re of that; then the series", beginning),
     Line("taylor-green, orders", "the fourth in space, the third in time", orders),
     *(

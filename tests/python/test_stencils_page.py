@@ -140,7 +140,7 @@ def test_every_statistic_has_a_row():
 def test_every_mode_and_argument_has_a_row():
     assert sorted(column("how")) == said(run(PROGRAMS, "jacobi", "how=x", MACHINE).stderr)
     refusal = run(PROGRAMS, "jacobi", "x=1", MACHINE).stderr
-    own = ["cells", "iterations", "checkpoint", "every", "restart"]
+    own = ["cells", "iterations", "chain", "source", "checkpoint", "every", "restart"]
     assert sorted([*column("argument"), *own]) == said(refusal)
 
 

@@ -7,6 +7,8 @@
 // how=NAME says how they use its two fastest memories, memory=SIZE how much of the fast one they may take,
 // bandwidth=RATE what the program's own loops reach there; tiled=0, cyclic=0, prefetched=0 leave these out;
 // processes=N run the chains.
+//
+// With needs=1 no kernel runs either: what each chain has to read and to write is counted (chain_needs.hpp).
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -18,6 +20,7 @@
 #include "core/error.hpp"
 #include "machine/file/machine_file.hpp"
 #include "stencil/virtual/virtual_run.hpp"
+#include "workloads/stencils/chain_needs.hpp"
 #include "workloads/stencils/launch.hpp"
 #include "workloads/stencils/program.hpp"
 
@@ -83,6 +86,23 @@ int run_virtually(const StencilProgram& program, const std::string& file, Argume
   return 0;
 }
 
+int count_needs(const StencilProgram& program, Arguments& arguments) {
+  Needs needs;
+  {
+    auto context = counting_context(needs);
+    static_cast<void>(program.run(context, arguments));
+    context.run();
+  }
+  Json out{{"schema", 1},
+           {"program", program.name()},
+           {"dataset_bytes", needs.dataset_bytes},
+           {"chains", Json::array()}};
+  for (const auto& chain : needs.chains)
+    out["chains"].push_back({{"loops", chain.loops}, {"in", chain.in}, {"out", chain.out}});
+  std::printf("%s\n", out.dump(1).c_str());
+  return 0;
+}
+
 int run(const Launch& launch, int count, char** words) {
   const auto& program = find_stencil_program(words[1]);
   auto arguments = parse(count, words);
@@ -90,6 +110,7 @@ int run(const Launch& launch, int count, char** words) {
     return launch.is_first() ? run_virtually(program, file, arguments) : 0;
   arguments.refuse_those_of([](Arguments& of_machine) { (void)virtual_options(of_machine); },
                             "machine=FILE; on this machine TERRACE_STENCIL says how chains run");
+  if (arguments.flag("needs", false)) return launch.is_first() ? count_needs(program, arguments) : 0;
   auto context = launch.context();
   const auto start = std::chrono::steady_clock::now();
   const auto results = program.run(context, arguments);
@@ -112,7 +133,8 @@ int run(const Launch& launch, int count, char** words) {
            {"bytes_out", done.bytes_out},
            {"waited", done.waited},
            {"copied_in", done.copied_in},
-           {"copied_out", done.copied_out}};
+           {"copied_out", done.copied_out},
+           {"shortened_chains", done.shortened_chains}};
   for (const auto& [name, loop] : done.by_loop)
     out["by_loop"][name] = {{"count", loop.count}, {"bytes", loop.bytes}, {"seconds", loop.seconds}};
   if (launch.ranks() > 1)

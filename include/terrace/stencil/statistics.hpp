@@ -35,6 +35,8 @@ struct Statistics {
   // Of "streamed": moved between memory and files for get() and set(), whole chunks where these ask for a part.
   double copied_in = 0;
   double copied_out = 0;
+  // Chains that had no room in the memory as a whole and ran as two shorter ones, which may be cut again.
+  std::uint64_t shortened_chains = 0;
   // Of several ranks: how often they exchanged what their chains need, the messages and bytes that this one sent
   // for it, and how long that took. `bytes` is of the whole loops; `redundant_bytes` is counted alike, of the
   // points that this rank computed and another one has.

@@ -11,6 +11,7 @@
 #include "stencil/plan/signature.hpp"
 #include "stencil/ranks/distributed.hpp"
 #include "stencil/record/recorded.hpp"
+#include "stencil/stream/shortened.hpp"
 
 namespace terrace::stencil {
 
@@ -21,6 +22,7 @@ Engine::Engine(const Options& options, const ExecutorVariant& executor, std::uni
     if (ranks && ranks->size() > 1) file.append(".").append(std::to_string(ranks->rank()));
     executor_ = std::make_unique<Recorded>(std::move(executor_), options_, std::move(file));
   }
+  executor_ = std::make_unique<Shortened>(std::move(executor_), statistics_);
   if (ranks && ranks->size() > 1)
     executor_ = std::make_unique<Distributed>(std::move(executor_), std::move(ranks), options_, statistics_);
 }

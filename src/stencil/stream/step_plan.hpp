@@ -9,8 +9,8 @@
 #include <span>
 
 #include "stencil/execute/tile_size.hpp"
-#include "stencil/stream/chain_book.hpp"
 #include "stencil/plan/stream_plan.hpp"
+#include "stencil/stream/chain_book.hpp"
 
 namespace terrace::stencil {
 

@@ -7,6 +7,7 @@
 #include "core/error.hpp"
 #include "core/units.hpp"
 #include "stencil/execute/in_memory.hpp"
+#include "stencil/stream/shortened.hpp"
 
 namespace terrace::stencil {
 
@@ -58,10 +59,10 @@ ChainBook::Way StreamedData::with_room(std::span<const Loop> chain, ChainBook::W
 }
 
 void StreamedData::refuse(std::span<const Loop> chain, const StreamPlan& plan) const {
-  throw Error(Code::invalid, "memory=" + format(Bytes{memory_}) + " is too little for a chain of " +
-                                 std::to_string(chain.size()) + " loops, whose tiles need " +
-                                 format(Bytes{plan.most_chunks * layout_.chunk}) +
-                                 ": give more, or make chains shorter by Context::run()");
+  throw NoRoom("memory=" + format(Bytes{memory_}) + " is too little for a chain of " +
+               std::to_string(chain.size()) + " loops, whose tiles need " +
+               format(Bytes{plan.most_chunks * layout_.chunk}) +
+               ": give more, or make chains shorter by Context::run()");
 }
 
 }  // namespace terrace::stencil

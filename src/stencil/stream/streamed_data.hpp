@@ -26,8 +26,11 @@ class StreamedData : public Executor {
   StreamedData(std::unique_ptr<StreamPlaces> places, std::uint64_t memory, Statistics& statistics);
   // Of a loop's arguments.
   [[nodiscard]] std::vector<View> views(const Loop& loop) const;
+  [[nodiscard]] const std::vector<DatasetAbout>& abouts() const { return abouts_; }
   // For which chains are cut.
   [[nodiscard]] StreamRoom room() const { return {abouts_, layout_, stream_.frames()}; }
+  // The same way. Throws NoRoom where not even the smallest step has room.
+  [[nodiscard]] ChainBook::Way with_room(std::span<const Loop> chain, ChainBook::Way way) const;
   // The chain is to run; `outer` is the dimension that its steps cut.
   void begin(const ChainBook::Way& way, std::shared_ptr<const StreamPlan> ahead, std::size_t outer);
   // A transfer is to run, by steps of its own. What was taken to come behind the last chain still is.
@@ -35,8 +38,6 @@ class StreamedData : public Executor {
   // Of a dataset's numbers in the fast place.
   [[nodiscard]] std::byte* first(DatasetId dataset) const { return firsts_[dataset]; }
   [[nodiscard]] const StreamLayout& layout() const { return layout_; }
-  // The same. Throws Error{invalid} where not even the smallest step has room.
-  [[nodiscard]] ChainBook::Way with_room(std::span<const Loop> chain, ChainBook::Way way) const;
   [[nodiscard]] Stream& stream() { return stream_; }
   [[nodiscard]] Statistics& statistics() { return statistics_; }
 

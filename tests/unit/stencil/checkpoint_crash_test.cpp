@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "child.hpp"
+#include "hidden_file.hpp"
 #include "io_files.hpp"
 
 namespace terrace::stencil::test {
@@ -22,7 +23,8 @@ namespace {
 // Numbers that follow from a step.
 class Stepped {
  public:
-  explicit Stepped(std::ptrdiff_t size) : grid_(context_.block("grid", {size, size})) {
+  explicit Stepped(std::ptrdiff_t size, const Options& options = k_serial)
+      : context_(options), grid_(context_.block("grid", {size, size})) {
     for (const auto* const name : {"u", "v"}) all_.push_back(grid_.dataset<double>(name, {{-1, -1}, {1, 1}}));
   }
   void write(const std::string& path, std::int64_t step) {
@@ -30,6 +32,16 @@ class Stepped {
     Checkpoint checkpoint(context_);
     checkpoint.set("step", step);
     checkpoint.write(path);
+  }
+  // Chains that read all, several times.
+  void read() {
+    auto sum = context_.sum<double>();
+    for (int i = 0; i < 4; ++i)
+      for (const auto& one : all_) {
+        grid_.loop(
+            "read", grid_.range(), [](auto from, auto all) { all += from(); }, stencil::read(one), into(sum));
+        static_cast<void>(sum.value());
+      }
   }
   // The step of the checkpoint, all of whose numbers are those of that step.
   std::int64_t restored(const std::string& path) {
@@ -48,7 +60,7 @@ class Stepped {
       all[k] = static_cast<double>(step) + 1e-3 * static_cast<double>(k) + 0.5 * static_cast<double>(dataset);
     return all;
   }
-  Context context_{k_serial};
+  Context context_;
   Block grid_;
   std::vector<Dataset<double>> all_;
 };
@@ -148,6 +160,27 @@ TEST(CheckpointCrash, SigkillAtAnyMomentLeavesACompleteOne) {
     last = step;
   }
   EXPECT_GT(last, 0);
+}
+
+// Data in a file of their own, which is cut off: the chain that reads it fails, and so does the next checkpoint.
+TEST(CheckpointCrash, AFailureOfStreamedDataLeavesTheOneBefore) {
+  const Folder folder;
+  const auto path = folder / "state.h5";
+  const auto data = path.substr(0, path.rfind('/'));
+  const Options streamed{.executor = "streamed", .threads = 1, .memory = 64 * 4096, .folder = data};
+  {
+    Stepped state(300, streamed);
+    state.write(path, 1);
+    state.read();
+    ASSERT_TRUE(empty_hidden_file(data));
+    const auto lost = ": a read failed: Input/output error; what was computed since the last checkpoint is lost";
+    auto error = error_of([&] { state.read(); }, Code::failed);
+    EXPECT_TRUE(error.ends_with(lost)) << error;
+    error = error_of([&] { state.write(path, 2); }, Code::failed);
+    EXPECT_TRUE(error.ends_with(lost)) << error;
+  }
+  EXPECT_EQ(folder.names(), std::vector<std::string>{"state.h5"});
+  EXPECT_EQ(Stepped(300, streamed).restored(path), 1);
 }
 
 // A dataset that cannot be written leaves the others of its file, and nothing of itself.

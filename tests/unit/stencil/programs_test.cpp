@@ -1,6 +1,7 @@
 // The stencil programs at small sizes: every executor's results are as expected, and the same to the last bit.
 #include <gtest/gtest.h>
 
+#include "workloads/stencils/chain_needs.hpp"
 #include "workloads/stencils/program.hpp"
 
 namespace terrace::stencil::programs {
@@ -32,6 +33,63 @@ TEST_P(Program, ResultsAreAsExpectedWithEveryExecutor) {
     for (std::size_t i = 0; i < results.size(); ++i)
       EXPECT_EQ(results[i].value, serial[i].value) << results[i].name << ", " << options.executor;
   }
+}
+
+// The right side is stored by a chain before, and each chain of sweeps reads it and what the one before has left.
+TEST(JacobiChains, ReadAndWriteWhatTheyHaveTo) {
+  constexpr double k_points = 512 * 512, k_size = k_points * sizeof(double), k_memory = 1 << 20;
+  const auto given = [] {
+    return Arguments({{"cells", "512"}, {"iterations", "40"}, {"chain", "10"}, {"source", "0.01"}});
+  };
+  const auto& jacobi = find_stencil_program("jacobi");
+  Needs needs;
+  {
+    auto context = counting_context(needs);
+    auto arguments = given();
+    static_cast<void>(jacobi.run(context, arguments));
+    context.run();
+  }
+  ASSERT_EQ(needs.chains.size(), 5U);
+  for (std::size_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(needs.chains[i].in, i == 0 ? 0 : 2 * k_size);
+    EXPECT_EQ(needs.chains[i].out, 2 * k_size);  // start and right side; two that take turns
+  }
+  EXPECT_GT(needs.dataset_bytes, 3 * k_size);
+
+  Context streamed(Options{.executor = "streamed",
+                           .threads = 1,
+                           .memory = static_cast<std::uint64_t>(k_memory),
+                           .folder = testing::TempDir()});
+  auto arguments = given();
+  const auto results = jacobi.run(streamed, arguments);
+  EXPECT_TRUE(results[0].holds()) << results[0].value << ", expected " << results[0].expected;
+  EXPECT_GE(streamed.statistics().bytes_in, 4 * (2 * k_size - k_memory));
+  EXPECT_EQ(streamed.statistics().chains, 5U);
+}
+
+// By hand: what is temporary is neither read nor written, whatever the chain is.
+TEST(Needs, HaveNoTemporaries) {
+  Needs needs;
+  auto context = counting_context(needs);
+  const auto block = context.block("block", {10, 20});
+  auto u = block.dataset<double>("u", {{0, -1}, {0, 1}});
+  const auto v = block.dataset<double>("v");
+  const auto t = block.temporary<float>("t");
+  const auto step = [&] {
+    block.loop(
+        "there", block.range(), [](auto to, auto from) { to() = static_cast<float>(from(0, 1)); }, write(t),
+        read(u, Stencil{{0, 1}}));
+    block.loop(
+        "back", Range{{0, 10}, {0, 5}}, [](auto to, auto from) { to() = from(); }, write(v), read(t));
+    context.run();
+  };
+  step();
+  EXPECT_EQ(needs.chains[0].in, 0);  // nobody has written u
+  EXPECT_EQ(needs.chains[0].out, 50 * 8);
+  u.set(block.range(), std::vector<double>(200, 1.0));
+  step();
+  EXPECT_EQ(needs.chains[1].in, 190 * 8);  // all rows but the first
+  EXPECT_EQ(needs.chains[1].out, 50 * 8);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Program, testing::ValuesIn(stencil_programs()),

@@ -74,10 +74,36 @@ class RandomMaker {
   explicit RandomMaker(std::uint64_t seed, std::ptrdiff_t larger = 1) : random_(seed), larger_(larger) {}
 
   RandomProgram make() {
+    return make([](const RandomProgram&) { return true; });
+  }
+
+  // One that is `large` enough: of blocks that are longer in the outermost dimension, twice as long each time.
+  // Where loops use a layer alone that is to no avail, and another program is made.
+  template <class Large>
+  RandomProgram make(Large large) {
+    constexpr std::ptrdiff_t k_longest = 512;
+    for (;;) {
+      const auto before = random_;
+      for (std::ptrdiff_t longer = 1; longer <= k_longest; longer *= 2) {
+        random_ = before;
+        auto program = program_of(longer);
+        if (large(program)) return program;
+      }
+    }
+  }
+
+  std::ptrdiff_t number(std::ptrdiff_t low, std::ptrdiff_t high) {
+    return std::uniform_int_distribution<std::ptrdiff_t>(low, high)(random_);
+  }
+  double factor() { return std::uniform_real_distribution(-1.0, 1.0)(random_); }
+
+ private:
+  RandomProgram program_of(std::ptrdiff_t longer) {
     RandomProgram program;
     const auto dims = static_cast<std::size_t>(number(1, 3));
     const std::ptrdiff_t most = dims == 1 ? 60 : dims == 2 ? 24 : 11;
     for (std::size_t d = 0; d < dims; ++d) program.size.push_back(number(1, most * larger_));
+    program.size.back() *= longer;
     const auto datasets = number(1, 6);
     for (std::ptrdiff_t i = 0; i < datasets; ++i) {
       Halo halo;
@@ -92,12 +118,6 @@ class RandomMaker {
     return program;
   }
 
-  std::ptrdiff_t number(std::ptrdiff_t low, std::ptrdiff_t high) {
-    return std::uniform_int_distribution<std::ptrdiff_t>(low, high)(random_);
-  }
-  double factor() { return std::uniform_real_distribution(-1.0, 1.0)(random_); }
-
- private:
   RandomLoop loop(const RandomProgram& program, std::size_t dims) {
     RandomLoop made{{}, {}, factor(), number(0, 3) == 0};
     std::vector<std::size_t> chosen;

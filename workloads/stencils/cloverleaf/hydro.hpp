@@ -33,6 +33,7 @@ class Hydro {
   // Until the problem says so. The loops of the first step are counted.
   [[nodiscard]] std::vector<Result> run(double expected_loops, Checkpointing& checkpoints) {
     auto step = checkpoints.begin(std::numeric_limits<std::int64_t>::max());
+    const auto first = step;
     const auto is_new = step == 0;
     if (is_new) start();
     auto summary = summing_(f);
@@ -59,7 +60,9 @@ class Hydro {
                                 {"ie", summary.internal},
                                 {"t", t},
                                 {"dt", dt},
-                                {"steps", static_cast<double>(step)}};
+                                {"steps", static_cast<double>(step)},
+                                // Those of this run, which may have begun at a checkpoint.
+                                {"steps_run", static_cast<double>(step - first)}};
     // None where the last checkpoint was the end.
     if (loops > 0) results.push_back({"loops_per_step", static_cast<double>(loops), expected_loops, 1e-12});
     return results;

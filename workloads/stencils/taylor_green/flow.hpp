@@ -93,7 +93,9 @@ class Flow {
       loops_.insert(loop.name);
       for (const auto& argument : loop.arguments) {
         datasets_.insert(argument.dataset);
-        if (reads(argument.access)) stencils_.insert(argument.stencil.offsets());
+        if (!reads(argument.access)) continue;
+        stencils_.insert(argument.stencil.offsets());
+        if (loop.name.starts_with("mirror ")) mirror_stencils_.insert(argument.stencil.offsets());
       }
     }
     context_->run();
@@ -121,6 +123,8 @@ class Flow {
   [[nodiscard]] std::size_t loops() const { return loops_.size(); }
   [[nodiscard]] std::size_t datasets() const { return datasets_.size(); }
   [[nodiscard]] std::size_t stencils() const { return stencils_.size(); }
+  // Those of them that belong to mirrors: each layer's image is elsewhere.
+  [[nodiscard]] std::size_t mirror_stencils() const { return mirror_stencils_.size(); }
 
  private:
   // The grid with its halo along some of the axes.
@@ -171,7 +175,7 @@ class Flow {
   double time_ = 0;
   std::set<std::string> loops_;
   std::set<DatasetId> datasets_;
-  std::set<std::vector<Point>> stencils_;
+  std::set<std::vector<Point>> stencils_, mirror_stencils_;
 };
 
 // A vortex of uniform temperature, with the pressure of the incompressible flow: G. Taylor, A. Green, Proceedings

@@ -1,0 +1,58 @@
+// See shortened.hpp.
+#include "stencil/stream/shortened.hpp"
+
+#include <algorithm>
+
+#include "stencil/plan/chain_use.hpp"
+#include "stencil/plan/signature.hpp"
+
+namespace terrace::stencil {
+
+void Shortened::add(const DatasetAbout& about) {
+  executor_->add(about);
+  if (!about.is_temporary) return;
+  auto& kept = temporaries_[about.id];
+  for (const auto& range : about.kept) kept.add(range);
+}
+
+void Shortened::run(std::span<const Loop> chain, Reductions& reductions) {
+  std::size_t before = 0;
+  if (!cuts_.empty())
+    if (const auto found = cuts_.find(signature_of(chain)); found != cuts_.end()) before = found->second;
+  if (before == 0) {
+    try {
+      executor_->run(chain, reductions);
+      return;
+    } catch (const NoRoom&) {
+      before = place_to_cut(chain);
+      if (before == 0) throw;
+    }
+    cuts_.emplace(signature_of(chain), before);
+  }
+  ++statistics_.shortened_chains;
+  run(chain.subspan(0, before), reductions);
+  run(chain.subspan(before), reductions);
+}
+
+std::size_t Shortened::place_to_cut(std::span<const Loop> chain) const {
+  const auto middle = chain.size() / 2;
+  for (std::size_t away = 0; away <= middle; ++away) {
+    const auto below = middle - away, above = middle + away;
+    if (below > 0 && can_cut(chain, below)) return below;
+    if (away > 0 && above < chain.size() && can_cut(chain, above)) return above;
+  }
+  return 0;
+}
+
+bool Shortened::can_cut(std::span<const Loop> chain, std::size_t before) const {
+  if (temporaries_.empty()) return true;
+  for (const auto& [dataset, use] : uses_of(chain.subspan(before))) {
+    const auto found = temporaries_.find(dataset);
+    if (found == temporaries_.end()) continue;
+    for (const auto& needed : use.needed.all())
+      if (!found->second.covers(needed)) return false;
+  }
+  return true;
+}
+
+}  // namespace terrace::stencil

@@ -1,0 +1,80 @@
+// Memory over memory, of whose copies one fails: what a stream does then.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "host_places.hpp"
+
+namespace terrace::stencil::test {
+
+// Which copy fails, counted from 0, and with which words.
+struct Failure {
+  enum class Of { fetches, stores };
+  Of of = Of::fetches;
+  std::size_t number = 0;
+  std::string text{};
+};
+
+class FailingPlaces final : public StreamPlaces {
+ public:
+  FailingPlaces(std::size_t memory, std::size_t chunk, Failure failure)
+      : places_(memory, chunk), failure_(std::move(failure)) {}
+
+  [[nodiscard]] std::string name() const override { return places_.name(); }
+  [[nodiscard]] std::size_t chunk() const override { return places_.chunk(); }
+  [[nodiscard]] std::size_t frames() const override { return places_.frames(); }
+  std::byte* add_dataset(const std::string& name, const std::vector<bool>& is_kept) override {
+    return places_.add_dataset(name, is_kept);
+  }
+  void remove_dataset(DatasetId dataset) override { places_.remove_dataset(dataset); }
+  void move_frame(FrameId frame, const std::optional<ChunkId>& from, const ChunkId& to) override {
+    places_.move_frame(frame, from, to);
+  }
+  [[nodiscard]] std::size_t room() const override { return places_.room(); }
+  [[nodiscard]] bool clear(const ChunkId& chunk, std::uint64_t token) override {
+    return places_.clear(chunk, token);
+  }
+  void fetch(const ChunkId& chunk, std::uint64_t token) override {
+    count(Failure::Of::fetches, token);
+    places_.fetch(chunk, token);
+  }
+  void store(const ChunkId& chunk, std::uint64_t token) override {
+    count(Failure::Of::stores, token);
+    places_.store(chunk, token);
+  }
+  [[nodiscard]] bool next(Answer& answer) override {
+    if (!places_.next(answer)) return false;
+    if (failing_.contains(answer.token)) answer.error = failure_.text;
+    return true;
+  }
+  [[nodiscard]] int file() const override { return places_.file(); }
+  void read(const Part& part, std::byte* to) override { places_.read(part, to); }
+  void write(const Part& part, const std::byte* from) override { places_.write(part, from); }
+
+ private:
+  void count(Failure::Of of, std::uint64_t token) {
+    if (of == failure_.of && failure_.number-- == 0) failing_.insert(token);
+  }
+  HostPlaces places_;
+  Failure failure_;
+  std::set<std::uint64_t> failing_;
+};
+
+class FailingVariant final : public ExecutorVariant {
+ public:
+  explicit FailingVariant(Failure failure) : failure_(std::move(failure)) {}
+  [[nodiscard]] std::string_view name() const override { return "streamed over memory that fails"; }
+  [[nodiscard]] std::unique_ptr<Executor> make(const Options& options, Statistics& statistics) const override {
+    const auto chunk = chunk_size(options.memory, 1 << 20, 4096);
+    return make_streamed(options, std::make_unique<FailingPlaces>(options.memory, chunk, failure_), statistics);
+  }
+
+ private:
+  Failure failure_;
+};
+
+}  // namespace terrace::stencil::test

@@ -1,0 +1,186 @@
+// What goes wrong while data are moved: a disk that is full, a file that is shorter than it was, a device that
+// does not answer. The chain ends with one line that says what failed, and so does each later call; nobody waits
+// for ever, and no number that was not moved is taken for one that was.
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <fstream>
+
+#include "child.hpp"
+#include "core/error.hpp"
+#include "failing_places.hpp"
+#include "hidden_file.hpp"
+#include "stencil/engine/engine.hpp"
+#include "terrace/stencil.hpp"
+
+namespace terrace::stencil::test::stream_failures {
+namespace {
+
+constexpr std::ptrdiff_t k_width = 512, k_height = 128;
+constexpr std::uint64_t k_memory = 64 * 4096;  // two datasets of 128 pages and more have a part of it
+constexpr auto k_lost = "; what was computed since the last checkpoint is lost";
+
+// Two datasets that are added to one another, over and over; or only read.
+struct Program {
+  explicit Program(Context&& own) : context(std::move(own)) {}
+  explicit Program(const std::string& folder)
+      : Program(Context(Options{.executor = "streamed", .threads = 1, .memory = k_memory, .folder = folder})) {}
+
+  void start() {
+    block.loop(
+        "start", block.range(), [](auto to, auto at) { to() = static_cast<double>(at[0] + at[1]); }, write(u),
+        index());
+    context.run();
+  }
+  void add() {
+    block.loop(
+        "add", block.range(), [](auto to, auto from) { to() += from(); }, read_write(v), read(u));
+    block.loop(
+        "and back", block.range(), [](auto to, auto from) { to() = 0.5 * from(); }, write(u), read(v));
+    context.run();
+  }
+  double total() {
+    block.loop(
+        "total", block.range(), [](auto from, auto all) { all += from(); }, read(u), into(sum));
+    return sum.value();
+  }
+  // Several chains; the text of what ended one of them.
+  std::string error() {
+    try {
+      start();
+      for (int i = 0; i < 6; ++i) add();
+      total();
+    } catch (const Error& error) {
+      return error.code() == Code::failed ? error.what() : std::string("another code: ") + error.what();
+    }
+    return "no error";
+  }
+
+  Context context;
+  Block block = context.block("block", {k_width, k_height});
+  Dataset<double> u = block.dataset<double>("u");
+  Dataset<double> v = block.dataset<double>("v");
+  Sum<double> sum = context.sum<double>();
+};
+
+template <class Action>
+std::string said(Action action) {
+  try {
+    action();
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+// Each fetch and each store in turn, the first and the last ones included.
+class StreamFailure : public testing::TestWithParam<Failure::Of> {};
+
+TEST_P(StreamFailure, OfAnyCopyEndsTheChainAndAllLaterOnes) {
+  const auto is_read = GetParam() == Failure::Of::fetches;
+  const auto expected = "datasets in memory: " + std::string(is_read ? "a read" : "a write") +
+                        " failed: the device is gone" + k_lost;
+  const Options options{.executor = "streamed", .threads = 2, .memory = k_memory};
+  std::size_t failed = 0, of_later = 0;
+  for (std::size_t number = 0;; number += number < 40 ? 1 : 97) {
+    const FailingVariant variant({GetParam(), number, "the device is gone"});
+    Program program(Context(std::make_unique<Engine>(options, variant, nullptr)));
+    const auto error = program.error();
+    if (error == "no error") {
+      // There were not so many copies. One of the last may have been under way for a chain that never came.
+      const auto moved = is_read ? program.context.statistics().bytes_in : program.context.statistics().bytes_out;
+      EXPECT_GE(static_cast<double>(number) + 20, moved / 4096);
+      break;
+    }
+    ASSERT_EQ(error, expected) << number;
+    ++failed;
+    // What waited is gone, and what comes later is told the same.
+    EXPECT_EQ(said([&] { (void)program.total(); }), expected);
+    EXPECT_EQ(said([&] { (void)program.u.get(Point{3, 4, 0}); }), expected);
+    EXPECT_EQ(said([&] { program.u.set({{0, 1}, {0, 1}}, std::vector{1.0}); }), expected);
+    of_later += number >= 40 ? 1 : 0;
+  }
+  EXPECT_GE(failed, 40U);
+  EXPECT_GT(of_later, 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Copies, StreamFailure, testing::Values(Failure::Of::fetches, Failure::Of::stores),
+                         [](const auto& about) { return about.index == 0 ? "Fetches" : "Stores"; });
+
+// The file ends where a chunk is to be read.
+TEST(StreamFile, AShortReadIsAnError) {
+  const auto folder = testing::TempDir();
+  Program program(folder);
+  program.start();
+  const auto whole = program.total();
+  EXPECT_EQ(whole, 0.5 * k_width * k_height * (k_width - 1 + k_height - 1));
+  // All is in the file by now, and nothing is written any more.
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(program.total(), whole);
+  ASSERT_TRUE(empty_hidden_file(folder));
+  const auto text = said([&] {
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(program.total(), whole);  // from what is still in memory
+  });
+  const auto end = std::string(": a read failed: Input/output error") + k_lost;
+  EXPECT_EQ(text.rfind("datasets in ", 0), 0U) << text;
+  EXPECT_TRUE(text.ends_with(end)) << text;
+  EXPECT_EQ(said([&] { (void)program.total(); }), text);
+}
+
+// In a process of its own: a limit of a file's size stops writes in room that was reserved, too.
+TEST(StreamFile, AWriteThatIsRefusedIsAnError) {
+  const auto folder = testing::TempDir();
+  const auto found = in_child([&]() -> std::string {
+    Program program(folder);
+    program.start();
+    std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{0, 0};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    return program.error();
+  });
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->rfind("datasets in ", 0), 0U) << *found;
+  EXPECT_TRUE(found->ends_with(std::string(": a write failed: File too large") + k_lost)) << *found;
+}
+
+// A disk of 3 MiB, which only the child sees.
+bool mount_small_disk(const std::string& folder) {
+  return unshare(CLONE_NEWNS) == 0 && mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+         mount("none", folder.c_str(), "tmpfs", 0, "size=3m") == 0;
+}
+
+void fill(const std::string& path) {
+  std::ofstream file(path, std::ios::binary);
+  const std::string piece(4096, 'x');
+  while (file.write(piece.data(), std::ssize(piece)).flush()) {
+  }
+}
+
+TEST(StreamFile, AFullDiskIsAnError) {
+  const auto folder = testing::TempDir() + "full-disk";
+  std::filesystem::create_directories(folder);
+  const auto found = in_child([&]() -> std::string {
+    if (!mount_small_disk(folder)) return "no mount";
+    // A dataset for which there is no room is refused at once, and those that are there go on.
+    Program program(folder);
+    const auto refused = said([&] { (void)program.block.dataset<double>("more", {{0, 0}, {0, 900}}); });
+    if (refused.rfind("no room for the dataset 'more', ", 0) != 0 ||
+        !refused.ends_with(": No space left on device"))
+      return "more: " + refused;
+    program.start();
+    program.add();
+    // Others take the room that the file has had.
+    if (!empty_hidden_file(folder)) return "no file";
+    fill(folder + "/other");
+    return program.error();
+  });
+  std::filesystem::remove_all(folder);
+  ASSERT_TRUE(found);
+  if (*found == "no mount") GTEST_SKIP() << "this process may not mount; the others do without";
+  EXPECT_EQ(*found, "datasets in " + folder + ": a write failed: No space left on device" + k_lost);
+}
+
+}  // namespace
+}  // namespace terrace::stencil::test::stream_failures

@@ -120,6 +120,15 @@ def _enlarged(question: Question) -> str:
     return f" (slow memory enlarged from {slow_capacity(question.machine) / 1e9:.0f} to {question.slow_memory} GB)"
 
 
+def _accessed_for_goal(question: Question) -> str:
+    """How often a byte that comes has to be accessed while the next one comes, at the share of the loops' speed
+    that is the goal. Of copies; a cache's also write back."""
+    if question.how == "cache":
+        return ""
+    rate = PROGRAMS[question.program].rate(question.machine) * 1e9
+    return f"{(1 - LOSS) * rate / _answer(question)['in_bandwidth']:.1f}"
+
+
 def _step(question: Question) -> dict[str, str]:
     """What a time step takes, accesses and moves."""
     more = _further(question)
@@ -131,6 +140,7 @@ def _step(question: Question) -> dict[str, str]:
         "GB in": f"{more['bytes_in'] / steps / 1e9:.1f}",
         "GB out": f"{more['bytes_out'] / steps / 1e9:.1f}",
         "accessed over in": f"{more['accesses'] / more['bytes_in']:.1f}",
+        "as goal": _accessed_for_goal(question),
         "copies hidden": "" if hidden is None else f"{hidden:.0%}",
     }
 

@@ -4,12 +4,14 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <exception>
 #include <map>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "bindings.hpp"
+#include "stencil/stream/shortened.hpp"
 #include "stencil/virtual/virtual_run.hpp"
 #include "workloads/stencils/program.hpp"
 
@@ -44,8 +46,10 @@ nb::dict price(const std::string& program, const std::map<std::string, std::stri
   out["bytes_out"] = counts.bytes_out;
   out["tiles"] = counts.tiles;
   out["untiled_chains"] = counts.untiled_chains;
+  out["shortened_chains"] = run.context().statistics().shortened_chains;
   out["dataset_bytes"] = run.dataset_bytes();
   out["fast_bytes"] = run.pair().fast_bytes;
+  out["in_bandwidth"] = run.pair().in_bandwidth;
   out["slow_bytes"] = run.pair().slow_bytes;
   out["chains"] = run.context().statistics().chains;
   out["loops"] = run.context().statistics().loops;
@@ -72,7 +76,17 @@ void bind_stencils(nb::module_& module) {
         return all;
       },
       "Ways to run chains of loops on two memories.");
-  nb::exception<stencil::NoTileFits>(module, "NoRoomError", module.attr("InvalidError"));
+  const nb::exception<stencil::NoTileFits> no_room(module, "NoRoomError", module.attr("InvalidError"));
+  // Of a chain that was cut until it could not be cut any more.
+  nb::register_exception_translator(
+      [](const std::exception_ptr& thrown, void* type) {
+        try {
+          std::rethrow_exception(thrown);
+        } catch (const stencil::NoRoom& error) {
+          PyErr_SetString(static_cast<PyObject*>(type), error.what());
+        }
+      },
+      no_room.ptr());
   module.def(
       "price_stencil", &price, "program"_a, "arguments"_a, "machine"_a, nb::kw_only(), "how"_a, "memory"_a = 0,
       "slow_memory"_a = 0, "bandwidth"_a = 0.0, "tiled"_a = true, "cyclic"_a = true, "prefetched"_a = true,

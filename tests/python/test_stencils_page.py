@@ -122,9 +122,11 @@ def test_refusals_say_what_the_page_says(folder):
     table = PAGE[PAGE.index("\n| it says |") :].lstrip("\n").partition("\n\n")[0]
     messages = re.findall(r"^\| `([^`]+)` \|", table, re.MULTILINE)
     patterns = [re.sub(r"\\\.\\\.\\\.|\bN\b|FOLDER", ".*", re.escape(message)) for message in messages]
-    for words in ("memory=256KiB", "memory=4MiB,folder=/no/where"):
-        done = run("./heat", folder=folder, TERRACE_STENCIL=f"executor=streamed,{words}")
-        assert done.returncode == 1
+    too_far = (str(PROGRAMS), "wave", "dims=3", "cells=64", "steps=2")  # a loop that reads nine planes
+    without_folder = (("./heat",), "memory=4MiB,folder=/no/where", 1)
+    for program, words, status in ((too_far, "memory=256KiB", 2), without_folder):
+        done = run(*program, folder=folder, TERRACE_STENCIL=f"executor=streamed,{words}")
+        assert done.returncode == status
         assert any(re.search(pattern, done.stderr) for pattern in patterns), done.stderr
 
 

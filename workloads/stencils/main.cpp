@@ -80,6 +80,7 @@ int run_virtually(const StencilProgram& program, const std::string& file, Argume
                  {"bytes_out", counts.bytes_out},
                  {"tiles", counts.tiles},
                  {"untiled_chains", counts.untiled_chains},
+                 {"shortened_chains", run.context().statistics().shortened_chains},
                  {"chains", run.context().statistics().chains},
                  {"loops", run.context().statistics().loops}};
   std::printf("%s\n", out.dump(1).c_str());

@@ -27,6 +27,9 @@ Engine::Engine(const Options& options, const ExecutorVariant& executor, std::uni
     executor_ = std::make_unique<Distributed>(std::move(executor_), std::move(ranks), options_, statistics_);
 }
 
+Engine::Engine(const Options& options, std::unique_ptr<Executor> executor)
+    : options_(options), executor_(std::make_unique<Shortened>(std::move(executor), statistics_)) {}
+
 BlockId Engine::add_block(const std::string& name, const std::vector<std::ptrdiff_t>& size) {
   if (size.empty() || size.size() > k_most_dims)
     throw Error(Code::invalid, "the block '" + name + "' has " + std::to_string(size.size()) +

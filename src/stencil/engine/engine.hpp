@@ -26,8 +26,7 @@ class Engine {
       : Engine(options, find_executor(options.executor), std::move(ranks)) {}
   // Whoever the options name, this one runs chains.
   Engine(const Options& options, const ExecutorVariant& executor, std::unique_ptr<Ranks> ranks);
-  Engine(const Options& options, std::unique_ptr<Executor> executor)
-      : options_(options), executor_(std::move(executor)) {}
+  Engine(const Options& options, std::unique_ptr<Executor> executor);
 
   BlockId add_block(const std::string& name, const std::vector<std::ptrdiff_t>& size);
   // Elements of so many bytes. Those that are numbers of a type that is known can be written to files.

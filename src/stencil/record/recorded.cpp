@@ -29,7 +29,7 @@ bool is_ours(const std::string& file) {
 }  // namespace
 
 Recorded::Recorded(std::unique_ptr<Executor> executor, const Options& options, std::string file)
-    : executor_(std::move(executor)), record_(options), file_(std::move(file)) {
+    : ExecutorAround(std::move(executor)), record_(options), file_(std::move(file)) {
   std::error_code ignored;
   if (const auto there = std::filesystem::status(file_, ignored);
       std::filesystem::exists(there) && !std::filesystem::is_regular_file(there)) {
@@ -47,7 +47,7 @@ Recorded::Recorded(std::unique_ptr<Executor> executor, const Options& options, s
 }
 
 Recorded::~Recorded() {
-  executor_.reset();  // nothing is moved from now on
+  end_inner();  // nothing is moved from now on
   std::string failed;
   try {
     failed = write_whole_file(file_, record_.text());
@@ -59,20 +59,20 @@ Recorded::~Recorded() {
 }
 
 void Recorded::add_block(BlockId block, const std::string& name, const Range& range) {
-  executor_->add_block(block, name, range);
+  ExecutorAround::add_block(block, name, range);
   record_.add_block(name, range);
 }
 
 void Recorded::add(const DatasetAbout& about) {
-  executor_->add(about);
+  ExecutorAround::add(about);
   record_.add(about);
 }
 
 void Recorded::run(std::span<const Loop> chain, Reductions& reductions) {
   const auto start = std::chrono::steady_clock::now();
-  executor_->run(chain, reductions);
+  ExecutorAround::run(chain, reductions);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  record_.ran(chain, executor_->cut(), seconds.count());
+  record_.ran(chain, cut(), seconds.count());
 }
 
 }  // namespace terrace::stencil

@@ -9,7 +9,7 @@
 namespace terrace::stencil {
 
 void Shortened::add(const DatasetAbout& about) {
-  executor_->add(about);
+  ExecutorAround::add(about);
   if (!about.is_temporary) return;
   auto& kept = temporaries_[about.id];
   for (const auto& range : about.kept) kept.add(range);
@@ -21,7 +21,7 @@ void Shortened::run(std::span<const Loop> chain, Reductions& reductions) {
     if (const auto found = cuts_.find(signature_of(chain)); found != cuts_.end()) before = found->second;
   if (before == 0) {
     try {
-      executor_->run(chain, reductions);
+      ExecutorAround::run(chain, reductions);
       return;
     } catch (const NoRoom&) {
       before = place_to_cut(chain);

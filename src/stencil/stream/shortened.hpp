@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "stencil/execute/executor.hpp"
+#include "stencil/execute/executor_around.hpp"
 #include "stencil/plan/boxes.hpp"
 
 namespace terrace::stencil {
@@ -19,33 +19,20 @@ class NoRoom : public Error {
   explicit NoRoom(const std::string& text) : Error(Code::invalid, text) {}
 };
 
-class Shortened final : public Executor {
+class Shortened final : public ExecutorAround {
  public:
   Shortened(std::unique_ptr<Executor> executor, Statistics& statistics)
-      : executor_(std::move(executor)), statistics_(statistics) {}
+      : ExecutorAround(std::move(executor)), statistics_(statistics) {}
 
-  void add_block(BlockId block, const std::string& name, const Range& range) override {
-    executor_->add_block(block, name, range);
-  }
   void add(const DatasetAbout& about) override;
-  void remove(DatasetId dataset) override { executor_->remove(dataset); }
   // Throws NoRoom where a part has no room and cannot be cut any more. What was before it has run.
   void run(std::span<const Loop> chain, Reductions& reductions) override;
-  [[nodiscard]] CutChain cut() const override { return executor_->cut(); }
-  void transfer(const BlockTransfer& transfer) override { executor_->transfer(transfer); }
-  void get(DatasetId dataset, const Range& range, std::byte* numbers) override {
-    executor_->get(dataset, range, numbers);
-  }
-  void set(DatasetId dataset, const Range& range, const std::byte* numbers) override {
-    executor_->set(dataset, range, numbers);
-  }
 
  private:
   // The loop nearest to the middle before which the chain can be cut; 0: there is none.
   [[nodiscard]] std::size_t place_to_cut(std::span<const Loop> chain) const;
   [[nodiscard]] bool can_cut(std::span<const Loop> chain, std::size_t before) const;
 
-  std::unique_ptr<Executor> executor_;
   Statistics& statistics_;
   std::map<DatasetId, Boxes> temporaries_;                 // what they keep
   std::map<std::vector<std::int64_t>, std::size_t> cuts_;  // by signature: chains that had no room before

@@ -40,7 +40,7 @@ struct ModeCounts {
   [[nodiscard]] double overlap() const { return copy_seconds > 0 ? hidden_seconds / copy_seconds : 0; }
 };
 
-// Not even the smallest tile of a chain has room.
+// Not even the smallest tile of a chain has room, and the mode does not cut chains.
 class NoTileFits final : public Error {
  public:
   NoTileFits(const std::string& memory, std::size_t loops)
@@ -52,7 +52,7 @@ class Mode {
   virtual ~Mode() = default;
   // Throws Error{invalid} where a memory that has to have all datasets has no room for it.
   virtual void add(const DatasetAbout& about) = 0;
-  // Of one block. Throws NoTileFits.
+  // Of one block. Throws NoTileFits, or NoRoom where a shorter chain may have room (stream/shortened.hpp).
   virtual void run(std::span<const Loop> chain) = 0;
   // What the chain that ran last was cut into, of those who cut it as an executor does.
   [[nodiscard]] virtual CutChain cut() const { return {}; }

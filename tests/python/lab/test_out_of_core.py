@@ -338,6 +338,19 @@ def test_a_chain_that_has_no_room_is_an_answer(tmp_path):
         out_of_core.answer(tmp_path / "x.json", replace(question, how="flat-fast"))
 
 
+def test_a_chain_that_has_no_room_runs_as_shorter_ones_where_executors_do_that():
+    def priced(memory: int) -> dict[str, float]:
+        arguments = {"cells": "48", "dims": "3", "chain": "40", "steps": "40"}
+        return _core.price_stencil("heat", arguments, _core.Machine.read(KNL), how="streamed", memory=memory)
+
+    whole, cut = priced(16 << 20), priced(1 << 20)
+    assert whole["shortened_chains"] == 0
+    assert cut["shortened_chains"] > 0
+    assert cut["accesses"] == whole["accesses"]
+    assert cut["chains"] == whole["chains"]
+    assert cut["bytes_in"] > whole["bytes_in"]
+
+
 def test_a_slow_memory_that_is_too_small_is_enlarged_and_that_is_said():
     # By the machine files 96 GiB, 128 GiB and 256 GiB.
     for machine, has, enlarged in ((KNL, 96, 176), (GPU, 128, 176), (LINKS["NVLink"], 256, 0)):

@@ -8,6 +8,7 @@
 
 #include "core/error.hpp"
 #include "stencil/data/reductions.hpp"
+#include "stencil/stream/shortened.hpp"
 #include "virtual_chains.hpp"
 
 namespace terrace::stencil::test {
@@ -55,7 +56,7 @@ inline bool compare_cuts(Executor& real, Mode& ours, std::span<const DatasetAbou
       real.run(chain, none);
     } catch (const Error& error) {
       EXPECT_NE(std::string(error.what()).find("is too little for a chain"), std::string::npos) << error.what();
-      EXPECT_THROW(ours.run(chain), NoTileFits);
+      EXPECT_THROW(ours.run(chain), NoRoom);
       return false;
     }
     ours.run(chain);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "stencil/engine/engine.hpp"
+#include "stencil/stream/shortened.hpp"
 #include "stencil/virtual/virtual_executor.hpp"
 #include "virtual_chains.hpp"
 
@@ -155,13 +156,13 @@ TEST(Streamed, CopiesAreHiddenBehindLoops) {
   EXPECT_GT(even.overlap(), 0.5);
 }
 
-TEST(Streamed, ChainsWithoutRoomAreRefused) {
+TEST(Streamed, ChainsWithoutRoomAreRefusedByTheMode) {
   const auto pair = pair_with(1e5, 1e6, 1e4, 1e6);
   auto made = mode("streamed", pair, datasets(2, 400));
   try {
     made->run(sweeps(2, 400, 100));
     FAIL();
-  } catch (const NoTileFits& error) {
+  } catch (const NoRoom& error) {
     EXPECT_STREQ(error.what(), "97.7KiB has no room for a tile of 100 loops");
   }
 }

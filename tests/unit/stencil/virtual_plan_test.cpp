@@ -1,9 +1,14 @@
 // Virtual time cuts chains as the executor cuts them that streams: random programs, in as much memory.
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "cut_chains.hpp"
 #include "random_chain.hpp"
+#include "stencil/engine/engine.hpp"
 #include "stencil/execute/tile_size.hpp"
+#include "stencil/virtual/virtual_executor.hpp"
+#include "terrace/stencil.hpp"
 
 namespace terrace::stencil::test {
 namespace {
@@ -35,6 +40,37 @@ TEST(VirtualPlan, IsTheExecutors) {
   EXPECT_GT(had_room, 50);
   EXPECT_GT(had_none, 0);
   EXPECT_GT(steps, 30);
+}
+
+// Steps that are too many for the memory; their numbers go to and fro between two datasets.
+void long_chain(Context& context, int steps) {
+  const auto block = context.block("block", {500, 80});
+  const Halo around{{0, -1}, {0, 1}};
+  const auto u = block.dataset<double>("u", around), v = block.dataset<double>("v", around);
+  const Stencil stencil{{0, -1}, {0, 0}, {0, 1}};
+  const auto mean = [](auto to, auto from) { to() = 0.25 * (from(0, -1) + 2 * from() + from(0, 1)); };
+  for (int step = 0; step < steps; ++step) {
+    block.loop("there", block.range(), mean, write(v), read(u, stencil));
+    block.loop("back", block.range(), mean, write(u), read(v, stencil));
+  }
+  context.run();
+}
+
+TEST(VirtualPlan, ChainsAreShortenedAsTheExecutors) {
+  constexpr std::uint64_t memory = 64 * 4096;
+  for (const auto& [steps, is_cut] : {std::pair{2, false}, std::pair{40, true}, std::pair{90, true}}) {
+    Context real(Options{.executor = "streamed", .threads = 2, .memory = memory, .folder = testing::TempDir()});
+    long_chain(real, steps);
+    auto pair = pair_with(static_cast<double>(memory), 1e9, 1e8, 1e9);
+    pair.cache = own_cache();
+    pair.threads = 2;
+    const auto ours = mode("streamed", pair, {});
+    Context priced(std::make_unique<Engine>(Options{.executor = "virtual"}, make_virtual_executor(*ours)));
+    long_chain(priced, steps);
+    EXPECT_EQ(real.statistics().shortened_chains > 0, is_cut) << steps;
+    EXPECT_EQ(priced.statistics().shortened_chains, real.statistics().shortened_chains) << steps;
+    EXPECT_GT(ours->counts().seconds, 0) << steps;
+  }
 }
 
 }  // namespace

@@ -48,6 +48,7 @@ COUNTS = (
     "bytes_out",
     "tiles",
     "untiled_chains",
+    "shortened_chains",
     "chains",
     "loops",
 )

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "stencil/plan/chain_use.hpp"
+#include "stencil/stream/shortened.hpp"
 #include "stencil/stream/step_plan.hpp"
 #include "stencil/virtual/mode.hpp"
 #include "stencil/virtual/stream_run.hpp"
@@ -48,7 +49,8 @@ class Streamed final : public Mode {
     auto way = pair_.is_gpu ? plan_whole_steps(chain, room, 0, is_reversed)
                             : plan_cache_steps(chain, room, {{}, pair_.cache, pair_.threads}, is_reversed);
     if (!room.has(*way.stream))
-      throw NoTileFits(format(Bytes{static_cast<std::uint64_t>(pair_.fast_bytes)}), chain.size());
+      throw NoRoom(format(Bytes{static_cast<std::uint64_t>(pair_.fast_bytes)}) + " has no room for a tile of " +
+                   std::to_string(chain.size()) + " loops");
     return way;
   }
 

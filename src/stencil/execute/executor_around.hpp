@@ -1,0 +1,37 @@
+// An executor that is around another one, which does what this one does not do itself.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "stencil/execute/executor.hpp"
+
+namespace terrace::stencil {
+
+class ExecutorAround : public Executor {
+ public:
+  void add_block(BlockId block, const std::string& name, const Range& range) override {
+    executor_->add_block(block, name, range);
+  }
+  void add(const DatasetAbout& about) override { executor_->add(about); }
+  void remove(DatasetId dataset) override { executor_->remove(dataset); }
+  void run(std::span<const Loop> chain, Reductions& reductions) override { executor_->run(chain, reductions); }
+  [[nodiscard]] CutChain cut() const override { return executor_->cut(); }
+  void transfer(const BlockTransfer& transfer) override { executor_->transfer(transfer); }
+  void get(DatasetId dataset, const Range& range, std::byte* numbers) override {
+    executor_->get(dataset, range, numbers);
+  }
+  void set(DatasetId dataset, const Range& range, const std::byte* numbers) override {
+    executor_->set(dataset, range, numbers);
+  }
+
+ protected:
+  explicit ExecutorAround(std::unique_ptr<Executor> executor) : executor_(std::move(executor)) {}
+  // It ends now.
+  void end_inner() { executor_.reset(); }
+
+ private:
+  std::unique_ptr<Executor> executor_;
+};
+
+}  // namespace terrace::stencil

@@ -15,7 +15,6 @@ from terrace import _core
 from terrace.lab.experiment import (
     made,
     out_of_core,
-    out_of_core_beyond,
     out_of_core_knl,
     out_of_core_page,
     out_of_core_unified,
@@ -225,22 +224,6 @@ def test_laws(study):
                 assert plain["seconds"] > found["seconds"]
 
 
-def test_a_cache_stores_what_was_written_and_no_more():
-    # Three datasets, each many times the cache: what is accessed has to come, and what was written leaves once.
-    # Two loops before the first iteration write, and each iteration; what the last one wrote stays. Each iteration
-    # reads the halo of one of them, too, a layer on each side.
-    cells, iterations = 20000, 20
-    arguments = {"cells": str(cells), "iterations": str(iterations)}
-    found = _core.price_stencil(
-        "jacobi", arguments, _core.Machine.read(KNL), how="cache", tiled=False, memory=1 << 24
-    )
-    one = 8 * cells**2
-    assert found["accesses"] == pytest.approx((2 + 3 * iterations) * one)
-    halo = 8 * ((cells + 2) ** 2 - cells**2)
-    assert found["bytes_in"] == pytest.approx(found["accesses"] + iterations * halo, rel=1e-9)
-    assert found["bytes_out"] == pytest.approx((2 + iterations - 1) * one)
-
-
 def test_the_page_says_which_chains_have_no_room_for_a_tile(study):
     question = Question("taylor_green", GPU, 48, "unified", True, prefetched=False, chain=5)
     found = study.get(question)
@@ -324,55 +307,6 @@ def test_programs_that_there_are_not(tmp_path):
     assert "--only cloverleaf: there are cloverleaf2d, cloverleaf3d, taylor_green" in done.stderr
 
 
-def test_a_chain_that_has_no_room_is_an_answer(tmp_path):
-    question = Question("taylor_green", GPU, 160, "slots")
-    study = out_of_core.Study(tmp_path, ["taylor_green"], [160], [question])
-    for one in study.questions:
-        out_of_core.answer(study.path(one), one)
-    assert (study.count(), study.left()) == (2, 0)
-    assert study.refused(question) == "a third of 16GiB has no room for a tile of 216 loops"
-    assert study.rate(question) is None
-    assert _core.NoRoomError.__mro__[1] is _core.InvalidError
-    # Anything else that is refused is an error of the question.
-    with pytest.raises(_core.InvalidError, match="the datasets do not fit into hbm"):
-        out_of_core.answer(tmp_path / "x.json", replace(question, how="flat-fast"))
-
-
-def test_a_chain_that_has_no_room_runs_as_shorter_ones_where_executors_do_that():
-    def priced(memory: int) -> dict[str, float]:
-        arguments = {"cells": "48", "dims": "3", "chain": "40", "steps": "40"}
-        return _core.price_stencil("heat", arguments, _core.Machine.read(KNL), how="streamed", memory=memory)
-
-    whole, cut = priced(16 << 20), priced(1 << 20)
-    assert whole["shortened_chains"] == 0
-    assert cut["shortened_chains"] > 0
-    assert cut["accesses"] == whole["accesses"]
-    assert cut["chains"] == whole["chains"]
-    assert cut["bytes_in"] > whole["bytes_in"]
-
-
-def test_a_slow_memory_that_is_too_small_is_enlarged_and_that_is_said():
-    # By the machine files 96 GiB, 128 GiB and 256 GiB.
-    for machine, has, enlarged in ((KNL, 96, 176), (GPU, 128, 176), (LINKS["NVLink"], 256, 0)):
-        assert out_of_core.slow_capacity(machine) == has << 30
-        assert Question("cloverleaf2d", machine, 160, "flat-slow").slow_memory == enlarged
-        assert Question("cloverleaf2d", machine, 96, "flat-slow").slow_memory == 0
-    question = Question("cloverleaf2d", GPU, 160, "flat-slow")
-    assert out_of_core.price(question)["slow_bytes"] == 176e9
-    assert out_of_core.price(replace(question, size=96))["slow_bytes"] == 128 << 30
-    with pytest.raises(
-        _core.InvalidError, match=r"the datasets do not fit into ddr, which has room for 128GiB: slow"
-    ):
-        _core.price_stencil(question.program, question.arguments, _core.Machine.read(GPU), how="flat-slow")
-    study = out_of_core.Study("", ["cloverleaf2d"], [160], [])
-    assert out_of_core_beyond._enlarged(study, 160) == [
-        f"{where}: slow memory enlarged to 176 GB; the machine file says {has} GB, which data of this size do not "
-        "fit into."
-        for where, has in (("KNL", 103), ("PCIe", 137))
-    ]
-    assert out_of_core_beyond._enlarged(study, 48) == []
-
-
 @pytest.mark.parametrize("ways", [("slots",), ("slots", "streamed")])
 def test_acceptance_wants_the_published_way_near_and_ours_no_slower(monkeypatch, ways):
     monkeypatch.syspath_prepend(ROOT / "acceptance")
@@ -395,34 +329,3 @@ def test_acceptance_wants_the_published_way_near_and_ours_no_slower(monkeypatch,
     below = f"short: {ours}" if "streamed" in ways else "short: none"
     assert said(-0.09) == (below == "short: none", below)
     assert said(-0.11) == (False, f"short: {theirs}" + (f", {ours}" if "streamed" in ways else ""))
-
-
-@pytest.mark.parametrize("program", PROGRAMS)
-def test_data_have_the_wanted_size(tmp_path, program):
-    for size in out_of_core.SIZES:
-        question = Question(program, KNL, size, "flat-slow")
-        out_of_core.answer(tmp_path / "x.json", question)
-        found = json.loads((tmp_path / "x.json").read_text())
-        assert found["dataset_bytes"] == pytest.approx(size * 1e9, rel=0.02)
-        if size <= out_of_core.LARGEST_IN_MEMORY:
-            assert found["dataset_bytes"] < found["fast_bytes"]
-
-
-def test_runs_have_whole_chains():
-    for program, chain, runs, steps in (
-        ("cloverleaf2d", 0, 1, 10),
-        ("cloverleaf3d", 0, 2, 20),
-        ("taylor_green", 0, 1, 12),
-        ("taylor_green", 5, 1, 15),
-        ("taylor_green", 5, 2, 30),
-    ):
-        question = Question(program, GPU, 6, "slots", chain=chain, runs=runs)
-        assert question.steps == steps
-        assert question.arguments["steps"] == str(steps)
-    names = {one.name for one in out_of_core_page.open_study("", ["taylor_green"], False).questions}
-    assert "160GB-unified-not-tiled-not-prefetched-chain-5-runs-2" in names
-    assert [case.title for case in out_of_core_beyond.cases(["taylor_green"])][:3] == [
-        "SBLI, 1 step",
-        "SBLI, 2 steps",
-        "SBLI, 3 steps",
-    ]

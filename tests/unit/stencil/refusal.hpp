@@ -10,13 +10,13 @@
 
 namespace terrace::stencil::test {
 
-// The text of an Error{invalid}.
+// The text of an Error of that kind.
 template <class Action>
-std::string refusal(Action action) {
+std::string refusal(Action action, Code code = Code::invalid) {
   try {
     action();
   } catch (const Error& error) {
-    EXPECT_EQ(error.code(), Code::invalid) << error.what();
+    EXPECT_EQ(error.code(), code) << error.what();
     return error.what();
   }
   return "nothing is refused";

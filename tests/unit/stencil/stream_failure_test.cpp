@@ -13,6 +13,7 @@
 #include "core/error.hpp"
 #include "failing_places.hpp"
 #include "hidden_file.hpp"
+#include "refusal.hpp"
 #include "stencil/engine/engine.hpp"
 #include "terrace/stencil.hpp"
 
@@ -66,14 +67,10 @@ struct Program {
   Sum<double> sum = context.sum<double>();
 };
 
+// What a call says that could not be carried out.
 template <class Action>
 std::string said(Action action) {
-  try {
-    action();
-  } catch (const std::exception& error) {
-    return error.what();
-  }
-  return "no error";
+  return refusal(action, Code::failed);
 }
 
 // Each fetch and each store in turn, the first and the last ones included.

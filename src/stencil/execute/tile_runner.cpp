@@ -26,22 +26,25 @@ std::size_t outermost(const TilePlan& plan) {
 }
 
 void run_tiles(const TilePlan& plan, std::span<const Running> loops, Team& team, std::size_t outer,
-               std::size_t first, std::size_t last) {
+               TileGate* gate) {
   auto within = plan.tiles();
   within[outer] = 1;
   const auto count = within[0] * within[1] * within[2];
-  std::vector<Progress> progress(last - first);
+  const auto last = plan.tiles()[outer];
+  std::vector<Progress> progress(last);
   team.run([&](std::size_t number) {
-    for (auto t = first + number; t < last; t += team.size()) {
+    for (auto t = number; t < last; t += team.size()) {
       for (std::size_t i = 0; i < count; ++i) {
         // Those before it in this dimension have done this tile, and so all that are not behind it in any.
-        if (t > first) team.wait_for(progress[t - first - 1].done, i + 1);
+        if (t > 0) team.wait_for(progress[t - 1].done, i + 1);
         if (team.failed()) return;
+        if (gate && i == 0) gate->before(t);
         std::array<std::size_t, k_most_dims> tile{i % within[0], i / within[0] % within[1],
                                                   i / within[0] / within[1]};
         tile[outer] = t;
         do_tile(plan, loops, tile);
-        progress[t - first].done.store(i + 1, std::memory_order_release);
+        if (gate && i + 1 == count) gate->after(t);
+        progress[t].done.store(i + 1, std::memory_order_release);
       }
     }
   });

@@ -3,6 +3,7 @@
 // all.
 #pragma once
 
+#include <cstddef>
 #include <span>
 
 #include "stencil/execute/in_memory.hpp"
@@ -11,9 +12,19 @@
 
 namespace terrace::stencil {
 
-// Those of the dimension `outer` from `first` to before `last`, whose tiles before are done.
+// Is asked by the thread that does a tile of the outermost dimension.
+class TileGate {
+ public:
+  virtual ~TileGate() = default;
+  // Returns once its data are there. Tiles behind it have not begun. It may throw.
+  virtual void before(std::size_t tile) = 0;
+  // It is done, and all tiles before it; in the order of tiles.
+  virtual void after(std::size_t tile) = 0;
+};
+
+// All tiles, of which those of the dimension `outer` are dealt out.
 void run_tiles(const TilePlan& plan, std::span<const Running> loops, Team& team, std::size_t outer,
-               std::size_t first, std::size_t last);
+               TileGate* gate = nullptr);
 
 // The dimension whose tiles are dealt out.
 [[nodiscard]] std::size_t outermost(const TilePlan& plan);

@@ -15,6 +15,13 @@ constexpr double k_share = 0.75;  // of the cache that a tile's data may fill
 // Points of a row that beginning it takes the time of: of the caches' own prefetching, and of what is left of a
 // vector. A default, which measuring corrects.
 constexpr double k_row_begin = 32;
+// Points that beginning a loop's part of a tile takes the time of: a call, and finding out where the part is. A
+// default, too.
+constexpr double k_part_begin = 100;
+// What an access takes, in times of one to the processor's own cache: so much more for each doubling of what a
+// loop's part has beyond that cache, and where it is the tile's first to a point. Defaults, too.
+constexpr double k_doubling = 0.5;
+constexpr double k_first = 4;
 constexpr double k_better = 0.98;  // of the best time: what is slower is not taken for faster
 
 Range hull_of(std::span<const Loop> chain) {
@@ -22,6 +29,76 @@ Range hull_of(std::span<const Loop> chain) {
   for (const auto& loop : chain) all = hull(all, loop.range);
   return all;
 }
+
+// Whose tiles are dealt out to threads; of lines, where there is one thread at a time, it is as good as any.
+std::size_t last_dimension(const Range& all) { return all.length(2) > 1 ? 2 : 1; }
+
+// What tiles of a size take, for each point of a loop, in times of a point whose data are in the processor's own
+// cache.
+class SizeModel {
+ public:
+  SizeModel(std::span<const Loop> chain, const ModelledCache& cache)
+      : all_(hull_of(chain)),
+        room_(k_share * static_cast<double>(cache.bytes) /
+              static_cast<double>(std::max<std::size_t>(cache.point_bytes, 1))),
+        threads_(static_cast<double>(cache.threads)) {
+    // Skews do not depend on the size, as long as it is larger.
+    TileSize probe{};
+    for (std::size_t d = 0; d < k_most_dims; ++d) probe[d] = std::max<std::ptrdiff_t>(all_.length(d) / 4, 1);
+    const TilePlan plan(chain, probe);
+    for (std::size_t d = 0; d < k_most_dims; ++d)
+      skew_[d] = static_cast<double>(std::min(plan.skew(d), all_.length(d)));
+    std::set<DatasetId> used;
+    double accesses = 0;
+    for (const auto& loop : chain)
+      for (const auto& argument : loop.arguments) {
+        used.insert(argument.dataset);
+        accesses += static_cast<double>(loop.range.points());
+      }
+    const auto points = static_cast<double>(all_.points() * std::max<std::size_t>(used.size(), 1));
+    reuse_ = std::max(accesses / std::max(points, 1.0), 1.0);
+  }
+
+  [[nodiscard]] double cost(const TileSize& size) const {
+    auto footprint = 1.0, once = 1.0;
+    for (std::size_t d = 0; d < k_most_dims; ++d) {
+      footprint *= touched(size, d);
+      once *= static_cast<double>(std::min(size[d], all_.length(d)));
+    }
+    const auto first = footprint / once / reuse_;
+    const auto doublings = std::max(std::log2(once / room_), 0.0);
+    return waiting(size) * (1 + k_row_begin / static_cast<double>(size[0])) * (1 + k_part_begin / once) *
+           (1 + k_first * first + k_doubling * doublings);
+  }
+
+ private:
+  [[nodiscard]] double touched(const TileSize& size, std::size_t d) const {
+    const auto own = static_cast<double>(size[d]);
+    return own < length(d) ? std::min(own + skew_[d], length(d)) : length(d);
+  }
+  // What threads take that wait for one another, in times of what they take that do not. Each has a tile of the
+  // last dimension in each round, and does those that are side by side in it behind the thread before it: where
+  // they are fewer than threads, or one is larger than a thread's share, it waits in each round, and in any case
+  // in the first.
+  [[nodiscard]] double waiting(const TileSize& size) const {
+    const auto last = last_dimension(all_);
+    auto side = 1.0;  // the largest tile's share of those that are side by side
+    for (std::size_t d = 0; d < last; ++d)
+      side *= std::min((static_cast<double>(size[d]) + skew_[d] / 2) / length(d), 1.0);
+    const auto share = std::min(static_cast<double>(size[last]) / length(last), 1.0);
+    const auto rounds = std::ceil(std::ceil(1 / share) / threads_);
+    return threads_ * share * (rounds * std::max(threads_ * side, 1.0) + (threads_ - 1) * side);
+  }
+  [[nodiscard]] double length(std::size_t d) const {
+    return static_cast<double>(std::max<std::ptrdiff_t>(all_.length(d), 1));
+  }
+
+  Range all_;
+  double room_;  // points
+  double threads_;
+  double reuse_ = 1;  // accesses to a point in a chain
+  std::array<double, k_most_dims> skew_{};
+};
 
 }  // namespace
 
@@ -39,46 +116,29 @@ std::size_t bytes_of_point(std::span<const Loop> chain, std::span<const DatasetA
   return bytes;
 }
 
-TileSize model_size(std::span<const Loop> chain, std::size_t point_bytes, std::size_t cache) {
+TileSize model_size(std::span<const Loop> chain, const ModelledCache& cache) {
   const auto all = hull_of(chain);
-  const auto room =
-      k_share * static_cast<double>(cache) / static_cast<double>(std::max<std::size_t>(point_bytes, 1));
-  // Skews do not depend on the size, as long as it is larger.
-  TileSize probe{};
-  for (std::size_t d = 0; d < k_most_dims; ++d) probe[d] = std::max<std::ptrdiff_t>(all.length(d) / 4, 1);
-  const TilePlan plan(chain, probe);
-  const auto skew = [&](std::size_t d) { return static_cast<double>(std::min(plan.skew(d), all.length(d))); };
+  const SizeModel model(chain, cache);
+  // From the shortest on, each half as long again, to all.
+  const auto lengths = [&](std::size_t d, std::ptrdiff_t shortest) {
+    std::vector<std::ptrdiff_t> found;
+    if (d <= last_dimension(all))
+      for (auto length = shortest; length < all.length(d); length += length / 2) found.push_back(length);
+    found.push_back(all.length(d));
+    return found;
+  };
+  const auto last = last_dimension(all);
   TileSize best{};
   auto least = HUGE_VAL;
-  // Sizes in x and y, all but uncut; z, or y where there is no z, fills the cache.
-  std::vector<std::ptrdiff_t> widths{all.length(0)}, depths{all.length(2) > 1 ? all.length(1) : 0};
-  for (std::ptrdiff_t width = 64; width < all.length(0); width += width / 2) widths.push_back(width);
-  if (all.length(2) > 1)
-    for (std::ptrdiff_t depth = 8; depth < all.length(1); depth += depth / 2) depths.push_back(depth);
-  const std::size_t last = all.length(2) > 1 ? 2 : 1;
-  for (const auto x : widths) {
-    for (const auto y : depths) {
-      TileSize size{x, y, 0};
-      auto footprint = static_cast<double>(x) + (x < all.length(0) ? skew(0) : 0);
-      auto once = static_cast<double>(x);
-      if (last == 2) {
-        footprint *= static_cast<double>(y) + (y < all.length(1) ? skew(1) : 0);
-        once *= static_cast<double>(y);
+  for (const auto x : lengths(0, 64))
+    for (const auto y : lengths(1, last == 1 ? 4 : 8))
+      for (const auto z : lengths(2, 4)) {
+        const TileSize size{x, y, z};
+        if (const auto cost = model.cost(size); cost < least) {
+          least = cost;
+          best = size;
+        }
       }
-      const auto filled = std::floor(room / footprint - skew(last));
-      size[last] = static_cast<std::ptrdiff_t>(std::clamp(filled, 4.0, std::max(4.0, double(all.length(last)))));
-      const auto end = static_cast<double>(size[last]);
-      footprint *= end + (size[last] < all.length(last) ? skew(last) : 0);
-      once *= end;
-      // What is read more than once, what does not fit, and beginning rows.
-      const auto cost =
-          footprint / once * std::max(footprint / room, 1.0) * (1 + k_row_begin / static_cast<double>(x));
-      if (cost < least) {
-        least = cost;
-        best = size;
-      }
-    }
-  }
   for (std::size_t d = 0; d < k_most_dims; ++d)
     if (best[d] >= all.length(d)) best[d] = 0;
   return best;

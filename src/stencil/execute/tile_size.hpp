@@ -21,8 +21,14 @@ using TileSize = std::array<std::ptrdiff_t, k_most_dims>;
 // Bytes that one point takes in all datasets of a chain.
 [[nodiscard]] std::size_t bytes_of_point(std::span<const Loop> chain, std::span<const DatasetAbout> abouts);
 
-// The tile whose data, with what its skew adds, fill the cache, and that reads the least more than once.
-[[nodiscard]] TileSize model_size(std::span<const Loop> chain, std::size_t point_bytes, std::size_t cache);
+struct ModelledCache {
+  std::size_t bytes = 0;        // of each thread
+  std::size_t point_bytes = 0;  // of a chain's point, in all datasets
+  std::size_t threads = 1;
+};
+// The tile that takes the least time for each point: by beginning rows and parts, by what is read more than once,
+// by what of a tile's data, with what its skew adds, is not in the cache, and by threads that have nothing to do.
+[[nodiscard]] TileSize model_size(std::span<const Loop> chain, const ModelledCache& cache);
 
 // Chooses a size for each kind of chain: the model's at first, then its neighbours, of which the fastest stays.
 class TileTuner {

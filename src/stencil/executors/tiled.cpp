@@ -22,8 +22,7 @@ class Tiled final : public InMemory {
     std::vector<Running> all;
     for (const auto& loop : chain) all.push_back(begin(loop, views(loop), reductions));
     const auto start = std::chrono::steady_clock::now();
-    const auto outer = outermost(plan);
-    run_tiles(plan, all, team(), outer, 0, plan.tiles()[outer]);
+    run_tiles(plan, all, team(), outermost(plan));
     if (!is_given)
       tuner_.measured(kind, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     statistics().tiles += plan.count();
@@ -35,7 +34,7 @@ class Tiled final : public InMemory {
  private:
   TileSize model(std::span<const Loop> chain, std::uint64_t kind) {
     auto& size = models_[kind];
-    if (!size) size = model_size(chain, bytes_of_point(chain, abouts()), cache_);
+    if (!size) size = model_size(chain, {cache_, bytes_of_point(chain, abouts()), team().size()});
     return *size;
   }
 

@@ -44,9 +44,12 @@ std::vector<bool> kept_chunks(const DatasetAbout& about, const StreamLayout& lay
   return kept;
 }
 
-std::size_t most_chunks_of(const StreamPlan& plan) {
+std::size_t most_chunks_of(const StreamPlan& plan, std::size_t steps) {
   std::vector<std::size_t> comes(plan.steps.size() + 1, 0), leaves(plan.steps.size() + 1, 0);
-  for (const auto& use : plan.uses) ++comes[use.first], ++leaves[use.last + 1];
+  for (const auto& use : plan.uses) {
+    ++comes[use.first + 1 < steps ? 0 : use.first + 1 - steps];
+    ++leaves[use.last + 1];
+  }
   std::size_t there = 0, most = 0;
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     there = there + comes[s] - leaves[s];

@@ -71,9 +71,9 @@ struct ChunkRange {
 // Those that have the points of a range, which is not empty, and what lies between them.
 [[nodiscard]] ChunkRange chunks_of(const DatasetAbout& about, const StreamLayout& layout, const Range& range);
 
-// The most chunks that are used at a time: from its first step to its last a chunk stays, whether the steps
-// between use it or not.
-[[nodiscard]] std::size_t most_chunks_of(const StreamPlan& plan);
+// The most chunks that are used in so many steps that follow each other: from its first step to its last a chunk
+// stays, whether the steps between use it or not.
+[[nodiscard]] std::size_t most_chunks_of(const StreamPlan& plan, std::size_t steps = 1);
 
 // So many tiles of the dimension `outer` make a step.
 [[nodiscard]] StreamPlan plan_stream(std::span<const Loop> chain, const TilePlan& tiles, std::size_t outer,

@@ -12,9 +12,11 @@
 namespace terrace::stencil {
 namespace {
 
-constexpr std::size_t k_chunks = 512;  // that the memory has at least, where the smallest ones allow it
+constexpr std::size_t k_chunks = 200;  // that the memory has at least, where the smallest ones allow it
 constexpr std::ptrdiff_t k_default_tile = 16;
 constexpr std::size_t k_most_steps = 256;
+// That are there at a time: one runs, the data of the next one come, and those of the last one leave.
+constexpr std::size_t k_gpu_steps = 3;
 
 void plan_steps(std::span<const Loop> chain, const StreamRoom& room, std::size_t outer, std::size_t tiles,
                 ChainBook::Way& way) {
@@ -38,20 +40,24 @@ std::size_t chunk_size(std::uint64_t memory, std::size_t largest, std::size_t sm
 
 ChainBook::Way plan_cache_steps(std::span<const Loop> chain, const StreamRoom& room, const CacheTiles& tiles,
                                 bool is_reversed) {
-  ChainBook::Way way;
   auto size = tiles.given;
-  if (size == TileSize{}) size = model_size(chain, bytes_of_point(chain, room.abouts), tiles.cache);
+  if (size == TileSize{})
+    size = model_size(chain, {tiles.cache, bytes_of_point(chain, room.abouts), tiles.threads});
   // The outermost dimension is cut in any case.
   const auto outer = outer_dimension(chain);
   if (size[outer] == 0) size[outer] = k_default_tile;
   for (;; size[outer] = (size[outer] + 1) / 2) {
+    ChainBook::Way way;
     way.tiles = std::make_unique<TilePlan>(chain, size, reversed_in(outer, is_reversed));
-    std::size_t in_step = std::max<std::size_t>(way.tiles->tiles()[outer] / k_most_steps, 2 * tiles.threads);
+    auto in_step = std::max(way.tiles->tiles()[outer] / k_most_steps, 2 * tiles.threads);
     for (;; in_step = (in_step + 1) / 2) {
       plan_steps(chain, room, outer, in_step, way);
-      if (way.stream->most_chunks <= room.frames / 2 || in_step == 1) break;
+      // Threads are in as many tiles, and the data of a step come beside.
+      const auto there = (tiles.threads + in_step - 1) / in_step + 1;
+      if (most_chunks_of(*way.stream, there) <= room.frames) return way;
+      if (in_step == 1) break;
     }
-    if (room.has(*way.stream) || size[outer] == 1) return way;
+    if (size[outer] == 1) return way;
   }
 }
 
@@ -70,10 +76,9 @@ ChainBook::Way plan_whole_steps(std::span<const Loop> chain, const StreamRoom& r
     ChainBook::Way way;
     way.tiles = std::make_unique<TilePlan>(chain, size, reversed_in(outer, is_reversed));
     plan_steps(chain, room, outer, 1, way);
-    const auto most = way.stream->most_chunks;
-    const auto has_one = way.tiles->count() == 1;
-    if (most <= (has_one ? room.frames : room.frames / 2)) return way;
-    if (!fits && room.has(*way.stream)) fits = std::move(way);
+    const auto has_room = room.has(*way.stream);
+    if (way.tiles->count() == 1 ? has_room : most_chunks_of(*way.stream, k_gpu_steps) <= room.frames) return way;
+    if (!fits && has_room) fits = std::move(way);
     if (size[outer] > 1) continue;
     return fits ? std::move(*fits) : std::move(way);
   }

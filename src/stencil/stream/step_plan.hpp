@@ -25,7 +25,7 @@ inline constexpr ChunkSizes k_processor_chunks{std::size_t{2} << 20U, 4096};
 // 32 MiB over PCI Express takes 600 or more. The smallest is what NVIDIA's driver maps.
 inline constexpr ChunkSizes k_gpu_chunks{std::size_t{32} << 20U, std::size_t{2} << 20U};
 
-// Of so many bytes at most, and so small that the memory has 512 of them, but no smaller than `smallest`.
+// Of so many bytes at most, and so small that the memory has 200 of them, but no smaller than `smallest`.
 [[nodiscard]] std::size_t chunk_size(std::uint64_t memory, std::size_t largest, std::size_t smallest);
 
 // Where chunks are used.
@@ -36,9 +36,10 @@ struct StreamRoom {
   [[nodiscard]] bool has(const StreamPlan& plan) const { return plan.most_chunks <= frames; }
 };
 
-// Tiles that are in the cache of the thread that does them, and steps of as many as leave half of the frames to
-// those that come next. `given`: the tile that the user states; {}: by the cache. Where even the smallest step has
-// no room, that one.
+// Tiles that take the least time (tile_size.hpp), and steps of as many as have room beside the next one, two for
+// each thread at the most: threads go from one step to the next without waiting for one another. Where one tile
+// for each thread and a next one have no room, tiles are cut further. `given`: the tile that the user states; {}:
+// by the cache. Where even the smallest step has no room, that one.
 struct CacheTiles {
   TileSize given{};
   std::size_t cache = 0;  // bytes
@@ -48,8 +49,8 @@ struct CacheTiles {
                                               const CacheTiles& tiles, bool is_reversed);
 
 // Steps of one tile of the outermost dimension, of which each loop does all points: a GPU gains nothing by tiles
-// that fit into its cache, and needs many points for each launch. As few as leave half of the frames to those that
-// come next; one, if all that the chain uses has room. `given`: points of a tile; 0: none is stated.
+// that fit into its cache, and needs many points for each launch. As few as leave room for the steps before and
+// behind it; one, if all that the chain uses has room. `given`: points of a tile; 0: none is stated.
 [[nodiscard]] ChainBook::Way plan_whole_steps(std::span<const Loop> chain, const StreamRoom& room,
                                               std::ptrdiff_t given, bool is_reversed);
 

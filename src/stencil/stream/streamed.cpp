@@ -1,5 +1,7 @@
 // Datasets in a slow place, in steps whose data are in a fast one, by tiles that are in the cache.
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "stencil/execute/in_memory.hpp"
 #include "stencil/execute/tile_runner.hpp"
@@ -9,6 +11,30 @@
 
 namespace terrace::stencil {
 namespace {
+
+// Tiles wait for the data of their step. A thread that has none left of a step goes on with the next one.
+class StepGate final : public TileGate {
+ public:
+  StepGate(Stream& stream, const std::vector<StreamStep>& steps) : stream_(stream), steps_(steps) {}
+  void before(std::size_t tile) override {
+    const auto step = step_of(tile);
+    if (steps_[step].first_tile == tile) stream_.wait_for(step);
+  }
+  void after(std::size_t tile) override {
+    const auto step = step_of(tile);
+    if (steps_[step].last_tile == tile + 1) stream_.end_step(step);
+  }
+
+ private:
+  [[nodiscard]] std::size_t step_of(std::size_t tile) const {
+    return static_cast<std::size_t>(std::ranges::upper_bound(steps_, tile, {}, &StreamStep::first_tile) -
+                                    steps_.begin()) -
+           1;
+  }
+
+  Stream& stream_;
+  const std::vector<StreamStep>& steps_;
+};
 
 class Streamed final : public StreamedData {
  public:
@@ -22,12 +48,8 @@ class Streamed final : public StreamedData {
     std::vector<Running> all;
     for (const auto& loop : chain) all.push_back(terrace::stencil::begin(loop, views(loop), reductions));
     begin(*way, ahead, outer_dimension(chain));
-    for (std::size_t s = 0; s < way->stream->steps.size(); ++s) {
-      stream().wait_for(s);
-      const auto& step = way->stream->steps[s];
-      run_tiles(*way->tiles, all, team_, outer_dimension(chain), step.first_tile, step.last_tile);
-      stream().end_step(s);
-    }
+    StepGate gate(stream(), way->stream->steps);
+    run_tiles(*way->tiles, all, team_, outer_dimension(chain), &gate);
     statistics().tiles += way->tiles->count();
     for (const auto& running : all) reductions.enter(*running.loop, running.partials);
   }

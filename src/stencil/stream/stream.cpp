@@ -86,9 +86,10 @@ bool Stream::is_ready(std::size_t step) {
 
 void Stream::wait_for(std::size_t step) {
   std::unique_lock lock(mutex_);
-  const auto start = std::chrono::steady_clock::now();
+  if (waiting_++ == 0) waiting_since_ = std::chrono::steady_clock::now();
   ready_.wait(lock, [&] { return scheduler_.is_ready(step) || !failure_.empty(); });
-  statistics_.waited += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (--waiting_ == 0)
+    statistics_.waited += std::chrono::duration<double>(std::chrono::steady_clock::now() - waiting_since_).count();
   throw_failure();
 }
 

@@ -3,6 +3,7 @@
 // (places.hpp).
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -35,7 +36,7 @@ class Stream {
              std::shared_ptr<StreamMoves> moved);
   // Whether all that the step uses is there.
   [[nodiscard]] bool is_ready(std::size_t step);
-  // Returns once it is. Throws Error{failed} where a transfer failed.
+  // Returns once it is; several threads may wait, for different steps. Throws Error{failed} where a transfer failed.
   void wait_for(std::size_t step);
   // Nobody uses what the step did any more. Steps end in their order; others may have begun.
   void end_step(std::size_t step);
@@ -71,6 +72,8 @@ class Stream {
   std::condition_variable ready_;
   std::unordered_map<std::uint64_t, StreamAction> under_way_;
   std::uint64_t next_token_ = 0;
+  std::size_t waiting_ = 0;  // threads, for steps
+  std::chrono::steady_clock::time_point waiting_since_;
   std::string failure_;
   bool is_held_ = false;  // the program reads or writes: nothing begins until the next chain does
   bool is_over_ = false;

@@ -39,7 +39,7 @@ JACOBI_PART, JACOBI_PUBLISHED = 16, 0.8
 # paging may use it for data.
 BESIDE = 32 << 20
 MOST_BESIDE = 0.15  # of the memory
-LONGEST, LONGEST_SMALL = 1800.0, 60.0
+LONGEST, LONGEST_SMALL = 600.0, 60.0
 
 
 def _sized(program: str, arguments: Mapping[str, str]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What the disk under a folder gives to requests as streaming makes them: direct, of 2 MiB, several at a time."""
+"""What the disk under a folder gives to requests as streaming makes them: direct, of a chunk, several at a time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-PIECE = 2 << 20
 THREADS = 8
 SIZE = 1 << 30
 
@@ -24,41 +23,41 @@ class Speed:
     both: float
 
 
-def _work(file: int, pieces: list[int], write: bool) -> None:
-    memory = mmap.mmap(-1, PIECE)
+def _work(file: int, pieces: list[int], write: bool, piece_bytes: int) -> None:
+    memory = mmap.mmap(-1, piece_bytes)
     for piece in pieces:
         if write:
-            os.pwritev(file, [memory], piece * PIECE)
+            os.pwritev(file, [memory], piece * piece_bytes)
         else:
-            os.preadv(file, [memory], piece * PIECE)
+            os.preadv(file, [memory], piece * piece_bytes)
 
 
-def _timed(file: int, size: int, ways: list[bool]) -> float:
+def _timed(file: int, size: int, ways: list[bool], piece: int) -> float:
     """Bytes a second of threads that read and write, half the file each where there are both."""
-    pieces = size // PIECE
+    pieces = size // piece
     each = pieces // len(ways)
     threads = []
     for number, write in enumerate(ways):
         own = list(range(number * each, (number + 1) * each))
         count = THREADS // len(ways)
-        threads += [threading.Thread(target=_work, args=(file, own[i::count], write)) for i in range(count)]
+        threads += [threading.Thread(target=_work, args=(file, own[i::count], write, piece)) for i in range(count)]
     begun = time.perf_counter()
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    return each * len(ways) * PIECE / (time.perf_counter() - begun)
+    return each * len(ways) * piece / (time.perf_counter() - begun)
 
 
-def measure(folder: Path, size: int = SIZE) -> Speed:
-    """Of a file there, which is gone afterwards."""
+def measure(folder: Path, piece: int, size: int = SIZE) -> Speed:
+    """Of a file there, which is gone afterwards, by requests of `piece` bytes."""
     with tempfile.NamedTemporaryFile(dir=folder) as named:
         file = os.open(named.name, os.O_RDWR | os.O_DIRECT)
         try:
             os.posix_fallocate(file, 0, size)
-            _timed(file, size, [True])  # what was never written is not on the disk
-            written = _timed(file, size, [True])
-            read = _timed(file, size, [False])
-            return Speed(read, written, _timed(file, size, [False, True]))
+            _timed(file, size, [True], piece)  # what was never written is not on the disk
+            written = _timed(file, size, [True], piece)
+            read = _timed(file, size, [False], piece)
+            return Speed(read, written, _timed(file, size, [False, True], piece))
         finally:
             os.close(file)

@@ -28,7 +28,7 @@ struct Statistics {
   // counting twice. Over `seconds` it is the average bandwidth of I. Reguly et al., MCHPC 2017, section 5.
   double bytes = 0;
   // Of "streamed": moved between memory and files (of "gpu": the memories of host and GPU) by chains and
-  // transfers, and how long a thread or more waited for it.
+  // transfers, and how long a thread waited for it.
   double bytes_in = 0;
   double bytes_out = 0;
   double waited = 0;

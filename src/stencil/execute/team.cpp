@@ -1,6 +1,7 @@
 // See team.hpp.
 #include "stencil/execute/team.hpp"
 
+#include <chrono>
 #include <string>
 #include <system_error>
 
@@ -13,6 +14,10 @@ namespace {
 // sleep and the waking from it.
 constexpr int k_spins = 4000;
 constexpr int k_spins_before_yield = 200;  // with more threads than processors, spinning keeps others from working
+// A wait that is longer than so many yields is one for data from a disk, or for a thread that does not run: then
+// it sleeps so long at a time, and leaves the processor to others.
+constexpr int k_yields_before_sleep = 100;
+constexpr std::chrono::microseconds k_sleep{50};
 
 void spin_once() {
 #if defined(__x86_64__)
@@ -84,8 +89,10 @@ void Team::wait_for(const std::atomic<std::size_t>& number, std::size_t count) c
     if (failed()) return;
     if (spins < k_spins_before_yield)
       spin_once();
-    else
+    else if (spins < k_spins_before_yield + k_yields_before_sleep)
       std::this_thread::yield();
+    else
+      std::this_thread::sleep_for(k_sleep);
   }
 }
 

@@ -32,13 +32,13 @@ void run_tiles(const TilePlan& plan, std::span<const Running> loops, Team& team,
   const auto count = within[0] * within[1] * within[2];
   const auto last = plan.tiles()[outer];
   std::vector<Progress> progress(last);
-  team.run([&](std::size_t number) {
+  const auto do_tiles = [&](std::size_t number) {
     for (auto t = number; t < last; t += team.size()) {
       for (std::size_t i = 0; i < count; ++i) {
         // Those before it in this dimension have done this tile, and so all that are not behind it in any.
         if (t > 0) team.wait_for(progress[t - 1].done, i + 1);
         if (team.failed()) return;
-        if (gate && i == 0) gate->before(t);
+        if (gate && i == 0 && !gate->before(t)) return;
         std::array<std::size_t, k_most_dims> tile{i % within[0], i / within[0] % within[1],
                                                   i / within[0] / within[1]};
         tile[outer] = t;
@@ -46,6 +46,14 @@ void run_tiles(const TilePlan& plan, std::span<const Running> loops, Team& team,
         if (gate && i + 1 == count) gate->after(t);
         progress[t].done.store(i + 1, std::memory_order_release);
       }
+    }
+  };
+  team.run([&](std::size_t number) {
+    try {
+      do_tiles(number);
+    } catch (...) {
+      if (gate) gate->give_up();
+      throw;
     }
   });
 }

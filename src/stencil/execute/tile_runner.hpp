@@ -16,10 +16,13 @@ namespace terrace::stencil {
 class TileGate {
  public:
   virtual ~TileGate() = default;
-  // Returns once its data are there. Tiles behind it have not begun. It may throw.
-  virtual void before(std::size_t tile) = 0;
+  // True once its data are there; false where somebody gave up. Tiles behind it have not begun, and nobody asks for
+  // them meanwhile. It may throw.
+  [[nodiscard]] virtual bool before(std::size_t tile) = 0;
   // It is done, and all tiles before it; in the order of tiles.
   virtual void after(std::size_t tile) = 0;
+  // A thread has failed: no tile behind it will be done. Whoever waits is to return.
+  virtual void give_up() noexcept = 0;
 };
 
 // All tiles, of which those of the dimension `outer` are dealt out.

@@ -74,7 +74,7 @@ class Gpu final : public StreamedData {
     };
     for (std::size_t s = 0; s < way.stream->steps.size(); ++s) {
       if (!stream().is_ready(s)) end_running();
-      stream().wait_for(s);
+      (void)stream().wait_for(s);
       std::array<std::size_t, k_most_dims> tile{0, 0, 0};
       tile[outer] = way.stream->steps[s].first_tile;
       for (std::size_t l = 0; l < all.size(); ++l) {

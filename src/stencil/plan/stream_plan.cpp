@@ -9,7 +9,12 @@
 namespace terrace::stencil {
 namespace {
 
-// All points that are in a chunk, or in a row, or plane, of which it has a part.
+bool keeps(const DatasetAbout& about, const StreamLayout& layout, const Range& points) {
+  return !layout.is_temporary[about.id] || about.keeps(points);
+}
+
+}  // namespace
+
 Range points_of(const DatasetAbout& about, const StreamLayout& layout, std::uint32_t chunk) {
   const auto d = about.slow_dimension();
   const auto stride = static_cast<std::ptrdiff_t>(about.element) * (d == 2 ? about.plane : d == 1 ? about.row : 1);
@@ -22,12 +27,6 @@ Range points_of(const DatasetAbout& about, const StreamLayout& layout, std::uint
   range.end[d] = about.range.begin[d] + std::clamp<std::ptrdiff_t>(end, 0, about.range.length(d));
   return range;
 }
-
-bool keeps(const DatasetAbout& about, const StreamLayout& layout, const Range& points) {
-  return !layout.is_temporary[about.id] || about.keeps(points);
-}
-
-}  // namespace
 
 ChunkRange chunks_of(const DatasetAbout& about, const StreamLayout& layout, const Range& range) {
   const Point last{range.end[0] - 1, range.end[1] - 1, range.end[2] - 1};

@@ -60,6 +60,9 @@ struct StreamLayout {
   [[nodiscard]] std::size_t shift_of(const DatasetAbout& about) const { return shift[about.id]; }
 };
 
+// All points that are in a chunk, or in a row, or plane, of which it has a part.
+[[nodiscard]] Range points_of(const DatasetAbout& about, const StreamLayout& layout, std::uint32_t chunk);
+
 // Of each chunk of a dataset, whether its numbers are to be there for the next chain.
 [[nodiscard]] std::vector<bool> kept_chunks(const DatasetAbout& about, const StreamLayout& layout);
 

@@ -62,10 +62,15 @@ class Cutter {
     const auto number = static_cast<std::uint32_t>(parts_.size());
     parts_.push_back(part);
     plan_.steps.push_back({number, number + 1U});
-    // What is left as it was has to be there when the chunk is stored.
-    for (const auto& id : chunks)
-      uses_.try_emplace(id, ChunkUse{id, number, number, true, id.dataset == transfer_.to}).first->second.last =
-          number;
+    for (const auto& id : chunks) uses_.try_emplace(id, first_use(id, number)).first->second.last = number;
+  }
+
+  [[nodiscard]] ChunkUse first_use(const ChunkId& id, std::uint32_t step) const {
+    const auto is_target = id.dataset == transfer_.to;
+    // What is left as it was has to be there when the chunk is stored, and what the transfer reads.
+    const auto is_covered = is_target && transfer_.from != transfer_.to &&
+                            transfer_.to_range.contains(points_of(abouts_[id.dataset], layout_, id.number));
+    return {id, step, step, !is_covered, is_target};
   }
 
   const BlockTransfer& transfer_;

@@ -74,7 +74,7 @@ void Stream::begin(std::shared_ptr<const StreamPlan> plan, std::shared_ptr<const
     throw_failure();
     moved_ = std::move(moved);
     scheduler_.begin(std::move(plan), std::move(ahead));
-    is_held_ = false;
+    is_held_ = is_given_up_ = false;
   }
   wake();
 }
@@ -84,13 +84,21 @@ bool Stream::is_ready(std::size_t step) {
   return scheduler_.is_ready(step);
 }
 
-void Stream::wait_for(std::size_t step) {
+bool Stream::wait_for(std::size_t step) {
   std::unique_lock lock(mutex_);
-  if (waiting_++ == 0) waiting_since_ = std::chrono::steady_clock::now();
-  ready_.wait(lock, [&] { return scheduler_.is_ready(step) || !failure_.empty(); });
-  if (--waiting_ == 0)
-    statistics_.waited += std::chrono::duration<double>(std::chrono::steady_clock::now() - waiting_since_).count();
+  const auto start = std::chrono::steady_clock::now();
+  ready_.wait(lock, [&] { return scheduler_.is_ready(step) || is_given_up_ || !failure_.empty(); });
+  statistics_.waited += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   throw_failure();
+  return !is_given_up_;
+}
+
+void Stream::give_up() noexcept {
+  {
+    const std::scoped_lock lock(mutex_);
+    is_given_up_ = true;
+  }
+  ready_.notify_all();
 }
 
 void Stream::end_step(std::size_t step) {

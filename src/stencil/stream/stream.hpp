@@ -3,7 +3,6 @@
 // (places.hpp).
 #pragma once
 
-#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -36,8 +35,11 @@ class Stream {
              std::shared_ptr<StreamMoves> moved);
   // Whether all that the step uses is there.
   [[nodiscard]] bool is_ready(std::size_t step);
-  // Returns once it is; several threads may wait, for different steps. Throws Error{failed} where a transfer failed.
-  void wait_for(std::size_t step);
+  // True once it is; false where a thread gave the chain up. One thread waits at a time. Throws Error{failed} where
+  // a transfer failed.
+  [[nodiscard]] bool wait_for(std::size_t step);
+  // The steps that have not ended do not run any more, until the next chain begins.
+  void give_up() noexcept;
   // Nobody uses what the step did any more. Steps end in their order; others may have begun.
   void end_step(std::size_t step);
 
@@ -72,10 +74,9 @@ class Stream {
   std::condition_variable ready_;
   std::unordered_map<std::uint64_t, StreamAction> under_way_;
   std::uint64_t next_token_ = 0;
-  std::size_t waiting_ = 0;  // threads, for steps
-  std::chrono::steady_clock::time_point waiting_since_;
   std::string failure_;
   bool is_held_ = false;  // the program reads or writes: nothing begins until the next chain does
+  bool is_given_up_ = false;
   bool is_over_ = false;
   int wake_ = -1;
   std::thread thread_;

@@ -16,14 +16,15 @@ namespace {
 class StepGate final : public TileGate {
  public:
   StepGate(Stream& stream, const std::vector<StreamStep>& steps) : stream_(stream), steps_(steps) {}
-  void before(std::size_t tile) override {
+  [[nodiscard]] bool before(std::size_t tile) override {
     const auto step = step_of(tile);
-    if (steps_[step].first_tile == tile) stream_.wait_for(step);
+    return steps_[step].first_tile != tile || stream_.wait_for(step);
   }
   void after(std::size_t tile) override {
     const auto step = step_of(tile);
     if (steps_[step].last_tile == tile + 1) stream_.end_step(step);
   }
+  void give_up() noexcept override { stream_.give_up(); }
 
  private:
   [[nodiscard]] std::size_t step_of(std::size_t tile) const {
@@ -63,7 +64,7 @@ class Streamed final : public StreamedData {
     }
     begin(*plan);
     for (std::size_t s = 0; s < plan->parts.size(); ++s) {
-      stream().wait_for(s);
+      (void)stream().wait_for(s);
       carry_out(
           transfer, plan->parts[s],
           [this](DatasetId dataset, const Range& range, std::byte* numbers) {

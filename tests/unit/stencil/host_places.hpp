@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <cstring>
 #include <memory>
@@ -25,9 +26,11 @@ class HostPlaces final : public StreamPlaces {
  public:
   static constexpr std::size_t k_most_copies = 5;
 
-  HostPlaces(std::size_t memory, std::size_t chunk)
+  // Each copy takes `delay` at least.
+  HostPlaces(std::size_t memory, std::size_t chunk, std::chrono::microseconds delay = {})
       : chunk_(chunk),
         frames_(memory / chunk),
+        delay_(delay),
         pool_(reserve_addresses(frames_ * chunk, "frames")),
         file_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
         thread_([this] { copy_all(); }) {}
@@ -123,6 +126,7 @@ class HostPlaces final : public StreamPlaces {
       const auto [copy, fast, slow] = waiting_.back();
       waiting_.pop_back();
       lock.unlock();
+      if (delay_.count() > 0) std::this_thread::sleep_for(delay_);
       if (copy.what == Copy::What::clear)
         std::memset(fast, 0, chunk_);
       else
@@ -142,6 +146,7 @@ class HostPlaces final : public StreamPlaces {
   };
   std::size_t chunk_;
   std::size_t frames_;
+  std::chrono::microseconds delay_;
   std::byte* pool_;
   std::vector<Dataset> datasets_;
   std::size_t under_way_ = 0;

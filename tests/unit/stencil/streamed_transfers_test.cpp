@@ -25,8 +25,21 @@ std::set<ChunkId> chunks_of_points(const DatasetAbout& about, const StreamLayout
   return chunks;
 }
 
+// Points of the range that have a byte in the chunk, point by point.
+int points_in(const DatasetAbout& about, const StreamLayout& layout, const ChunkId& chunk, const Range& range) {
+  int count = 0;
+  for (auto z = range.begin[2]; z < range.end[2]; ++z)
+    for (auto y = range.begin[1]; y < range.end[1]; ++y)
+      for (auto x = range.begin[0]; x < range.end[0]; ++x) {
+        const auto first = layout.shift_of(about) + static_cast<std::size_t>(about.offset({x, y, z}));
+        count +=
+            first / layout.chunk == chunk.number || (first + about.element - 1) / layout.chunk == chunk.number;
+      }
+  return count;
+}
+
 TEST(TransferPlans, HaveWhatEachStepUses) {
-  auto cut = 0, refused = 0;
+  auto cut = 0, refused = 0, covered = 0;
   for (unsigned seed = 1; seed <= 300; ++seed) {
     RandomMaker maker(seed);
     std::vector<DatasetAbout> abouts;
@@ -59,7 +72,13 @@ TEST(TransferPlans, HaveWhatEachStepUses) {
       std::set<ChunkId> there, written;
       for (const auto& use : plan->stream->uses)
         if (use.first <= s && s <= use.last) {
-          EXPECT_TRUE(use.is_fetched);
+          // Without its numbers a chunk comes only where the transfer writes all of them.
+          if (!use.is_fetched) {
+            ++covered;
+            EXPECT_EQ(use.chunk.dataset, transfer.to);
+            EXPECT_EQ(points_in(abouts[transfer.to], layout, use.chunk, abouts[transfer.to].range),
+                      points_in(abouts[transfer.to], layout, use.chunk, transfer.to_range));
+          }
           there.insert(use.chunk);
           if (use.is_written) written.insert(use.chunk);
         }
@@ -72,6 +91,7 @@ TEST(TransferPlans, HaveWhatEachStepUses) {
     EXPECT_EQ(points, transfer.to_range.points());
   }
   EXPECT_GT(cut, 50);
+  EXPECT_GT(covered, 50);
   EXPECT_LT(refused, 100);
 }
 
@@ -104,6 +124,29 @@ TEST(StreamedTransfers, AcrossRowsOfAFileMoveEachChunkOnce) {
   }
   // Whole chunks have come for it, all that were not in memory.
   EXPECT_GE(context.statistics().copied_in, of_each - k_memory);
+}
+
+// What a transfer writes over need not come.
+TEST(StreamedTransfers, OfAWholeDatasetReadNothingOfTheTarget) {
+  constexpr std::ptrdiff_t k_nx = 512, k_ny = 1024;
+  constexpr std::uint64_t k_memory = 512 << 10U;
+  Context context({.executor = "streamed", .threads = 1, .memory = k_memory, .folder = testing::TempDir()});
+  const auto left = context.block("left", {k_nx, k_ny}), right = context.block("right", {k_nx, k_ny});
+  const auto u = left.dataset<double>("u"), v = right.dataset<double>("v");
+  const auto fill = [](auto value, auto i) { value() = static_cast<double>(i[0] + 1000 * i[1]); };
+  left.loop("fill", u.range(), fill, write(u), index());
+  right.loop("fill", v.range(), fill, write(v), index());
+  context.run();
+  const auto before = context.statistics();
+  context.transfer(u, u.range(), v, v.range());
+  context.run();
+  const auto in = context.statistics().bytes_in - before.bytes_in;
+  const auto of_each = 8.0 * k_nx * k_ny;
+  EXPECT_GE(in, of_each - k_memory);
+  EXPECT_LE(in, 1.1 * of_each);
+  EXPECT_EQ(v.get(Range{{k_nx - 1, k_nx}, {k_ny - 1, k_ny}}).at(0),
+            static_cast<double>(k_nx - 1 + 1000 * (k_ny - 1)));
+  EXPECT_EQ(v.get(Range{{3, 4}, {0, 1}}).at(0), 3.0);
 }
 
 }  // namespace

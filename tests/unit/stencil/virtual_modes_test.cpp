@@ -6,6 +6,7 @@
 
 #include "stencil/engine/engine.hpp"
 #include "stencil/stream/shortened.hpp"
+#include "stencil/stream/step_plan.hpp"
 #include "stencil/virtual/virtual_executor.hpp"
 #include "virtual_chains.hpp"
 
@@ -154,6 +155,35 @@ TEST(Streamed, CopiesAreHiddenBehindLoops) {
   const auto even = run(150e3, true);
   EXPECT_LT(even.seconds, 0.75 * (even.loop_seconds + even.copy_seconds));
   EXPECT_GT(even.overlap(), 0.5);
+}
+
+// Beside its bytes a chunk that comes takes mapping on a GPU, and one that goes either way what cores take for
+// each copy. Bytes and loops take next to nothing, and chunks come one after the other.
+TEST(Streamed, ChunksTakeTimeBesideTheirBytes) {
+  constexpr std::ptrdiff_t rows = 25000;
+  constexpr DatasetId count = 3;
+  constexpr double memory = 200e6;
+  const auto run = [&](const Pair& pair) {
+    auto made = mode("streamed", pair, datasets(count, rows));
+    for (int i = 0; i < 4; ++i) made->run(sweeps(count, rows, 12));
+    return made->counts();
+  };
+  auto gpu = pair_with(memory, 1e15, 1e15, 1e15);
+  gpu.is_gpu = true;
+  gpu.map = 1;
+  const auto on_gpu = run(gpu);
+  const auto gpu_chunk = static_cast<double>(
+      chunk_size(static_cast<std::uint64_t>(memory), k_gpu_chunks.largest, k_gpu_chunks.smallest));
+  EXPECT_GT(on_gpu.bytes_in, memory);
+  EXPECT_GE(on_gpu.seconds, 0.99 * on_gpu.bytes_in / gpu_chunk);
+  auto cores = pair_with(memory, 1e15, 1e15, 1e15);
+  cores.copier.threads = 1;
+  cores.copier.call = Seconds{1};
+  const auto by_cores = run(cores);
+  const auto chunk = static_cast<double>(
+      chunk_size(static_cast<std::uint64_t>(memory), k_processor_chunks.largest, k_processor_chunks.smallest));
+  EXPECT_GT(by_cores.bytes_in, memory);
+  EXPECT_GE(by_cores.seconds, 0.99 * (by_cores.bytes_in + by_cores.bytes_out) / chunk);
 }
 
 TEST(Streamed, ChainsWithoutRoomAreRefusedByTheMode) {

@@ -36,7 +36,7 @@ class Stream {
              std::shared_ptr<StreamMoves> moved);
   // Whether all that the step uses is there.
   [[nodiscard]] bool is_ready(std::size_t step);
-  // Returns once it is; several threads may wait, for different steps. Throws Error{failed} where a transfer failed.
+  // Returns once the step is ready; several threads may wait, for different steps. Throws Error{failed} where a transfer failed.
   void wait_for(std::size_t step);
   // Nobody uses what the step did any more. Steps end in their order; others may have begun.
   void end_step(std::size_t step);

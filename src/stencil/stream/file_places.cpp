@@ -29,11 +29,11 @@ std::size_t frames_of(std::size_t memory, std::size_t chunk) {
   return memory / chunk;
 }
 
-// "in folder=/data, which has 12GiB free".
-std::string room_in(const transfer::SpillFile& file) {
+// "in folder=/data, which has 12GiB free", where that is why there is no room.
+std::string room_in(const transfer::SpillFile& file, int error) {
   const auto text = "in folder=" + file.folder();
   struct statvfs about {};
-  if (fstatvfs(file.file(), &about) != 0) return text;
+  if ((error != ENOSPC && error != EDQUOT) || fstatvfs(file.file(), &about) != 0) return text;
   return text + ", which has " + format(Bytes{std::uint64_t{about.f_bavail} * about.f_frsize}) + " free";
 }
 
@@ -68,7 +68,7 @@ std::byte* FilePlaces::add_dataset(const std::string& name, const std::vector<bo
   if (error != 0 && error != EOPNOTSUPP) {
     munmap(dataset.first, size);
     throw Error(Code::failed, "no room for the dataset '" + name + "', " + format(Bytes{size}) + ", " +
-                                  room_in(file_) +
+                                  room_in(file_, error) +
                                   ": take another folder or a smaller problem: " + std::strerror(error));
   }
   file_end_ += size;

@@ -28,10 +28,12 @@ template <class Kernel, class... Arguments>
 void set_bodies(Loop& loop, const Kernel& kernel, const Arguments&... arguments) {
 #ifndef TERRACE_STENCIL_GPU
   // nvcc says nothing of a kernel that is for a GPU alone.
-  static_assert(k_takes<Kernel, Arguments...>,
-                "a kernel has one parameter for each argument of the loop behind it, in the same order, and is not "
-                "mutable");
-#else
+  static_assert(
+      k_takes<Kernel, Arguments...>,
+      "a kernel has one parameter for each argument of the loop behind it, in the same order, and is not "
+      "mutable");
+#endif
+#ifdef TERRACE_STENCIL_GPU
   if constexpr (k_is_for_gpu<Kernel>)
     loop.device = [kernel, arguments...](const DeviceCall& call) {
       launch(kernel, call, on_gpu_of(arguments, call)...);

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <fstream>
 
+#include "core/size_signal.hpp"
+
 namespace terrace {
 
 namespace fs = std::filesystem;
@@ -14,6 +16,7 @@ namespace fs = std::filesystem;
 namespace {
 
 std::string written(const fs::path& path, std::string_view content) {
+  const WithoutSizeSignal without;
   errno = 0;
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   file.write(content.data(), static_cast<std::streamsize>(content.size()));

@@ -12,6 +12,12 @@ PROGRAMS = BUILD / "workloads" / "stencils" / "terrace-stencils"
 MACHINE = f"machine={ROOT / 'machines' / 'p100-nvlink.toml'}"
 NEEDS = "needs machine=FILE; on this machine TERRACE_STENCIL says how chains run"
 
+COPIED = "slots, streamed, unified"
+
+
+def without(word, how, others):
+    return f"{word}= has no effect with how={how}; it has with {others}"
+
 
 def call(words, **variables):
     environment = {name: text for name, text in os.environ.items() if name != "TERRACE_STENCIL"} | variables
@@ -52,6 +58,25 @@ def call(words, **variables):
         (f"jacobi {MACHINE} tiled=2", "tiled=2: it is 0 or 1"),
         (f"jacobi {MACHINE} memory=0", "memory=0: it is larger than 0"),
         (f"jacobi {MACHINE} cells=-4", "cells=-4: 1 at least"),
+        (
+            f"jacobi {MACHINE} how=bogus",
+            "how=bogus: there is no such mode; there are cache, flat-fast, flat-slow, slots, streamed, unified",
+        ),
+        (
+            f"jacobi {MACHINE} how=flat-slow memory=1GiB",
+            without("memory", "flat-slow", f"cache, flat-fast, {COPIED}"),
+        ),
+        (
+            f"jacobi {MACHINE} how=flat-fast slow_memory=1GiB",
+            without("slow_memory", "flat-fast", f"cache, flat-slow, {COPIED}"),
+        ),
+        (f"jacobi {MACHINE} how=flat-slow prefetched=0", without("prefetched", "flat-slow", COPIED)),
+        (f"jacobi {MACHINE} how=flat-slow cyclic=0", without("cyclic", "flat-slow", "slots, streamed")),
+        (f"jacobi {MACHINE} how=unified cyclic=0", without("cyclic", "unified", "slots, streamed")),
+        (f"jacobi {MACHINE} how=slots tiled=0", without("tiled", "slots", "cache, unified")),
+        (f"jacobi {MACHINE} processes=4", without("processes", "streamed", "cache")),
+        (f"jacobi {MACHINE} how=cache tiled=0 processes=4", "processes= has no effect with tiled=0"),
+        (f"jacobi {MACHINE} how=unified tiled=0 prefetched=0", "prefetched= has no effect with tiled=0"),
     ],
 )
 def test_a_wrong_argument_is_refused(words, said):
@@ -79,3 +104,19 @@ def test_in_virtual_time_the_variable_has_no_effect_and_is_refused():
 def test_a_word_without_effect_is_refused(words, said):
     done = call(["jacobi", "cells=64"], TERRACE_STENCIL=words)
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"terrace-stencils: TERRACE_STENCIL: {said}\n")
+
+
+@pytest.mark.parametrize(
+    ("how", "given"),
+    [
+        ("flat-fast", {"memory=1GiB"}),
+        ("flat-slow", {"slow_memory=1GiB"}),
+        ("cache", {"memory=1GiB", "slow_memory=1GiB", "tiled=1", "processes=2"}),
+        ("slots", {"memory=1GiB", "slow_memory=1GiB", "cyclic=0", "prefetched=0"}),
+        ("streamed", {"memory=1GiB", "slow_memory=1GiB", "cyclic=0", "prefetched=0"}),
+        ("unified", {"memory=1GiB", "slow_memory=1GiB", "tiled=1", "prefetched=0"}),
+    ],
+)
+def test_in_virtual_time_each_mode_takes_its_own_arguments(how, given):
+    done = call(["jacobi", "cells=64", "iterations=2", MACHINE, f"how={how}", "bandwidth=100GB/s", *given])
+    assert (done.returncode, done.stderr) == (0, "")

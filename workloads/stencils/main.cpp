@@ -5,8 +5,9 @@
 //
 // With machine=FILE no kernel runs: what the chains would take on that machine is computed (src/stencil/virtual).
 // how=NAME says how they use its two fastest memories, memory=SIZE how much of the fast one they may take,
-// bandwidth=RATE what the program's own loops reach there; tiled=0, cyclic=0, prefetched=0 leave these out;
-// processes=N run the chains.
+// slow_memory=SIZE how much of the slow one, bandwidth=RATE what the program's own loops reach in the fast one;
+// tiled=0, cyclic=0, prefetched=0 leave these out; processes=N run the chains. One that has no effect with how=NAME
+// is refused.
 //
 // With needs=1 no kernel runs either: what each chain has to read and to write is counted (chain_needs.hpp).
 #include <chrono>
@@ -57,7 +58,9 @@ int run_virtually(const StencilProgram& program, const std::string& file, Argume
                 std::string("TERRACE_STENCIL=") + words +
                     " has no effect with machine=FILE, where no kernel runs: unset it; how=, memory= "
                     "and the like say how chains run there");
-  VirtualRun run(machine::load_machine(file).machine, virtual_options(arguments));
+  const auto options = virtual_options(arguments);
+  refuse_without_effect(arguments, options);
+  VirtualRun run(machine::load_machine(file).machine, options);
   const auto results = program.run(run.context(), arguments);
   run.context().run();
   const auto& counts = run.counts();

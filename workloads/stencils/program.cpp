@@ -1,6 +1,7 @@
 // See program.hpp.
 #include "workloads/stencils/program.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <ranges>
@@ -90,6 +91,25 @@ VirtualOptions virtual_options(Arguments& arguments) {
   options.how.is_prefetched = arguments.flag("prefetched", true);
   options.how.processes = static_cast<double>(arguments.number("processes", 1, 1));
   return options;
+}
+
+void refuse_without_effect(const Arguments& arguments, const VirtualOptions& options) {
+  const auto uses = [](const ModeVariant& mode, std::string_view word) {
+    const auto words = mode.words();
+    return std::ranges::find(words, word) != words.end();
+  };
+  const auto& chosen = find_mode(options.mode);
+  for (const auto* const word : {"memory", "slow_memory", "tiled", "cyclic", "prefetched", "processes"}) {
+    if (!arguments.has(word) || uses(chosen, word)) continue;
+    std::vector<std::string_view> others;
+    for (const auto* mode : modes())
+      if (uses(*mode, word)) others.push_back(mode->name());
+    throw Error(Code::invalid, std::string(word) + "= has no effect with how=" + options.mode + "; it has with " +
+                                   listed_names(others));
+  }
+  for (const auto* const word : {"prefetched", "processes"})
+    if (arguments.has(word) && !options.how.is_tiled)
+      throw Error(Code::invalid, std::string(word) + "= has no effect with tiled=0");
 }
 
 bool Result::holds() const { return allowed <= 0 || std::abs(value - expected) <= allowed * std::abs(expected); }

@@ -27,6 +27,7 @@ class Arguments {
   // 0 or 1.
   [[nodiscard]] bool flag(const std::string& name, bool otherwise);
   [[nodiscard]] std::string text(const std::string& name, const std::string& otherwise);
+  [[nodiscard]] bool has(const std::string& name) const { return given_.contains(name); }
   // Throws Error{invalid} naming those that nobody asked for.
   void refuse_others() const;
   // Throws Error{invalid} where `user` takes an argument that is given and that nobody has asked for: it needs
@@ -47,8 +48,11 @@ class Arguments {
   std::map<std::string, bool> asked_;
 };
 
-// What is said of a run in virtual time, by how=, memory=, bandwidth=, tiled=, cyclic=, prefetched=.
+// What is said of a run in virtual time, by how=, memory=, slow_memory=, bandwidth=, tiled=, cyclic=, prefetched=,
+// processes=.
 [[nodiscard]] VirtualOptions virtual_options(Arguments& arguments);
+// Throws Error{invalid} for one that is given and has no effect with the mode that how= says.
+void refuse_without_effect(const Arguments& arguments, const VirtualOptions& options);
 
 // One number that a program ends with. `expected` is what was published or follows from theory; `allowed` is how
 // far the result may be from it, relative to it. Without `allowed` there is nothing to hold it against.

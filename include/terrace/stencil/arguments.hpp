@@ -86,6 +86,11 @@ struct ReductionArgument {
   }
 };
 
+template <class T>
+concept LoopArgument = requires(const T& argument, const Call& call, const Point& point) {
+  argument.cursor(call, point);
+};
+
 TERRACE_STENCIL_END_TARGET
 }  // namespace detail
 

@@ -1,7 +1,10 @@
 // What makes a loop of a kernel and its arguments: code for a part of the loop, which knows no types outside.
 #pragma once
 
+#include <cstddef>
 #include <stdexcept>
+#include <type_traits>
+#include <utility>
 
 #include "terrace/stencil/arguments.hpp"
 #include "terrace/stencil/chain.hpp"
@@ -13,8 +16,23 @@
 namespace terrace::stencil::detail {
 TERRACE_STENCIL_BEGIN_TARGET
 
+template <class Argument>
+using CursorOf =
+    decltype(std::declval<const Argument&>().cursor(std::declval<const Call&>(), std::declval<const Point&>()));
+// Whether a kernel can be called with what these arguments of a loop give it.
+template <class Kernel, class... Arguments>
+inline constexpr bool k_takes =
+    std::is_invocable_v<const Kernel&, decltype(std::declval<CursorOf<Arguments>&>().get(std::ptrdiff_t{}))...>;
+
 template <class Kernel, class... Arguments>
 void set_bodies(Loop& loop, const Kernel& kernel, const Arguments&... arguments) {
+#ifndef TERRACE_STENCIL_GPU
+  // nvcc says nothing of a kernel that is for a GPU alone.
+  static_assert(
+      k_takes<Kernel, Arguments...>,
+      "a kernel has one parameter for each argument of the loop behind it, in the same order, and is not "
+      "mutable");
+#endif
 #ifdef TERRACE_STENCIL_GPU
   if constexpr (k_is_for_gpu<Kernel>)
     loop.device = [kernel, arguments...](const DeviceCall& call) {

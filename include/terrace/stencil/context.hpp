@@ -52,17 +52,22 @@ class TERRACE_STENCIL_PUBLIC Block {
   // something is asked for.
   template <class Kernel, class... Arguments>
   void loop(std::string name, const Range& range, Kernel kernel, Arguments... arguments) const {
-    if (!engine_) detail::refuse_block("loop", name);
-    std::size_t argument = 0;
-    if (!((++argument, arguments.is_of(engine_)) && ...)) detail::refuse_argument(name, argument);
-    Loop loop;
-    loop.name = std::move(name);
-    loop.block = id_;
-    loop.range = range;
-    detail::Position position;
-    (arguments.describe(loop, position), ...);
-    detail::set_bodies(loop, kernel, arguments...);
-    add(std::move(loop));
+    static_assert((detail::LoopArgument<Arguments> && ...),
+                  "behind the kernel a loop has read(u), write(u), read_write(u), increment(u), read(line), index() "
+                  "or into(reduction), and no dataset by itself");
+    if constexpr ((detail::LoopArgument<Arguments> && ...)) {
+      if (!engine_) detail::refuse_block("loop", name);
+      std::size_t argument = 0;
+      if (!((++argument, arguments.is_of(engine_)) && ...)) detail::refuse_argument(name, argument);
+      Loop loop;
+      loop.name = std::move(name);
+      loop.block = id_;
+      loop.range = range;
+      detail::Position position;
+      (arguments.describe(loop, position), ...);
+      detail::set_bodies(loop, kernel, arguments...);
+      add(std::move(loop));
+    }
   }
 
  private:
@@ -76,7 +81,8 @@ class TERRACE_STENCIL_PUBLIC Block {
   Range range_;
 };
 
-// Owns blocks and datasets, and runs chains of loops. One thread uses it.
+// Owns blocks and datasets, and runs chains of loops. One thread uses it. One that was moved elsewhere has
+// nothing: its functions throw std::invalid_argument.
 class TERRACE_STENCIL_PUBLIC Context {
  public:
   explicit Context(const Options& options = Options::from_environment());
@@ -119,9 +125,10 @@ class TERRACE_STENCIL_PUBLIC Context {
   // The loops that wait, those of all blocks.
   [[nodiscard]] const Chain& waiting() const;
   // What is behind it, for libraries that add to it (terrace/stencil/hdf5.hpp).
-  [[nodiscard]] Engine& engine() { return *engine_; }
+  [[nodiscard]] Engine& engine();
 
  private:
+  [[nodiscard]] Engine& own() const;
   [[nodiscard]] ReductionId add_reduction(ReductionKind kind, Number number);
 
   std::unique_ptr<Engine> engine_;

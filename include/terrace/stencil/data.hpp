@@ -82,7 +82,7 @@ class Dataset {
   // The numbers of a part of them, x fastest; runs what waits.
   [[nodiscard]] std::vector<T> get(const Range& range) const;
   [[nodiscard]] T get(const Point& point) const {
-    return get(Range{point, {point[0] + 1, point[1] + 1, point[2] + 1}}).front();
+    return get(Range::from_to(point, {point[0] + 1, point[1] + 1, point[2] + 1})).front();
   }
   // Sets them; runs what waits. Throws std::invalid_argument for another count of numbers than the range has
   // points.

@@ -16,7 +16,8 @@ inline constexpr std::size_t k_most_dims = 3;
 
 using Point = std::array<std::ptrdiff_t, k_most_dims>;
 
-// The points from `begin` up to, and not with, `end`.
+// The points from `begin` up to, and not with, `end`. In braces it is said by axis, begin and end of each:
+// Range{{0, nx}, {0, ny}}. Of two points it is Range::from_to(begin, end).
 struct Range {
   Point begin{0, 0, 0};
   Point end{1, 1, 1};
@@ -25,15 +26,20 @@ struct Range {
   std::size_t sides = 0;
 
   Range() = default;
-  Range(const Point& from, const Point& to) : begin(from), end(to) {}
-  // From and to of x, y, z, as far as the block has them: Range{{0, nx}, {0, ny}}.
-  Range(std::initializer_list<std::array<std::ptrdiff_t, 2>> from_to) : sides(from_to.size()) {
+  // Begin and end of x, y, z, as far as the block has them.
+  Range(std::initializer_list<std::array<std::ptrdiff_t, 2>> axes) : sides(axes.size()) {
     std::size_t d = 0;
-    for (const auto& side : from_to) {
+    for (const auto& side : axes) {
       if (d == k_most_dims) break;
       begin[d] = side[0];
       end[d++] = side[1];
     }
+  }
+  [[nodiscard]] static Range from_to(const Point& begin, const Point& end) {
+    Range range;
+    range.begin = begin;
+    range.end = end;
+    return range;
   }
   friend bool operator==(const Range& a, const Range& b) { return a.begin == b.begin && a.end == b.end; }
 
@@ -58,11 +64,12 @@ struct Range {
   }
 };
 
+// The points that both have; of none, a range that ends where it begins.
 [[nodiscard]] inline Range intersection(const Range& a, const Range& b) {
   Range both;
   for (std::size_t d = 0; d < k_most_dims; ++d) {
     both.begin[d] = std::max(a.begin[d], b.begin[d]);
-    both.end[d] = std::min(a.end[d], b.end[d]);
+    both.end[d] = std::max(both.begin[d], std::min(a.end[d], b.end[d]));
   }
   return both;
 }
@@ -90,6 +97,7 @@ class Stencil {
       offsets_.push_back(point);
     }
   }
+  explicit Stencil(const Point& offset) : offsets_{offset} {}
   explicit Stencil(std::vector<Point> offsets) : offsets_(std::move(offsets)) {}
 
   [[nodiscard]] const std::vector<Point>& offsets() const { return offsets_; }

@@ -26,7 +26,7 @@ struct Options {
   // Of "tiled", "streamed" and "gpu".
   std::array<std::ptrdiff_t, 3> tile{0, 0, 0};
 
-  // Of the others but "streamed": datasets are in files of the folder, which the kernel pages.
+  // Of "serial", "parallel" and "tiled": datasets are in files of the folder, which the kernel pages.
   bool is_paged = false;
 
   // Of "streamed": how much memory datasets may take, and the folder of their files. Of "gpu": how much of the

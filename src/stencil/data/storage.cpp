@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/units.hpp"
 
 namespace terrace::stencil {
 namespace {
@@ -25,18 +26,18 @@ Memory::Memory(const std::string& name, std::size_t bytes, std::size_t number, c
   size_ = bytes + shift + k_huge;
   mapping_ = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapping_ == MAP_FAILED)
-    throw Error(Code::no_memory, "no memory for the dataset '" + name + "', " + std::to_string(bytes) +
-                                     " bytes: take a smaller problem, or executor=streamed with data in files");
+    throw Error(Code::no_memory, "no memory for the dataset '" + name + "', " + format(Bytes{bytes}) +
+                                     ": take a smaller problem, or executor=streamed with data in files");
   if (!folder.empty()) {
-    file_ = std::make_unique<transfer::SpillFile>(folder);
+    file_.reset(new transfer::SpillFile(file_in(folder)));
     // The room is taken now: a page without it would end the process.
     int error = file_->reserve(0, size_);
     if (error == EOPNOTSUPP) error = 0;
     if (error == 0) error = file_->map(reinterpret_cast<std::uint64_t>(mapping_), 0, size_);
     if (error != 0) {
       munmap(mapping_, size_);
-      throw Error(Code::failed, "the dataset '" + name + "', " + std::to_string(bytes) + " bytes, cannot be in " +
-                                    folder + ": " + std::strerror(error));
+      throw Error(Code::failed, "the dataset '" + name + "', " + format(Bytes{bytes}) +
+                                    ", cannot be in folder=" + folder + ": " + std::strerror(error));
     }
   }
   madvise(mapping_, size_, MADV_HUGEPAGE);
@@ -55,6 +56,14 @@ Memory::Memory(Memory&& other) noexcept
       size_(other.size_),
       first_(other.first_),
       file_(std::move(other.file_)) {}
+
+transfer::SpillFile file_in(const std::string& folder) {
+  try {
+    return transfer::SpillFile(folder);
+  } catch (const Error& error) {
+    throw Error(error.code(), "folder=" + folder + ": " + error.what());
+  }
+}
 
 std::string text_of(const Range& range) {
   std::string text;

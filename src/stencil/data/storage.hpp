@@ -28,9 +28,9 @@ struct DatasetAbout {
   Range range;              // points that it has
   std::ptrdiff_t row = 0;   // elements from a row to the next
   std::ptrdiff_t plane = 0;
-  bool is_temporary = false;                    // no chain needs its numbers from before, but for
-  std::vector<Range> kept{};                    // those at these points
-  std::optional<Number> number = std::nullopt;  // that its elements are, where that is known
+  bool is_temporary = false;                    // no chain needs its numbers from before, except at `kept`
+  std::vector<Range> kept{};                    // of a temporary: the points whose numbers are kept
+  std::optional<Number> number = std::nullopt;  // the kind of its elements, where it is one that files can have
 
   // Bytes from the first element to behind the last row.
   [[nodiscard]] std::size_t bytes() const {
@@ -78,6 +78,9 @@ class Memory {
   std::byte* first_ = nullptr;
   std::unique_ptr<transfer::SpillFile> file_;
 };
+
+// A file of the folder, for datasets. Throws Error{failed}, which names the option.
+[[nodiscard]] transfer::SpillFile file_in(const std::string& folder);
 
 // "0..8 x -1..9 x 0..1".
 TERRACE_STENCIL_PUBLIC [[nodiscard]] std::string text_of(const Range& range);

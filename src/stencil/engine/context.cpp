@@ -20,18 +20,24 @@ Context distributed(std::unique_ptr<Ranks> ranks, const Options& options) {
   return Context(std::make_unique<Engine>(options, std::move(ranks)));
 }
 
-Block Context::block(const std::string& name, const std::vector<std::ptrdiff_t>& size) {
-  const auto id = engine_->add_block(name, size);
-  return {engine_.get(), id, engine_->range_of_block(id)};
+Engine& Context::own() const {
+  if (!engine_)
+    throw std::invalid_argument("a context that was moved elsewhere is used: use the one that it was moved to");
+  return *engine_;
 }
 
-void Context::run() { engine_->run(); }
-const Statistics& Context::statistics() const { return engine_->statistics(); }
-const Options& Context::options() const { return engine_->options(); }
-const Chain& Context::waiting() const { return engine_->waiting(); }
-ReductionId Context::add_reduction(ReductionKind kind, Number number) {
-  return engine_->add_reduction(kind, number);
+Block Context::block(const std::string& name, const std::vector<std::ptrdiff_t>& size) {
+  auto& engine = own();
+  const auto id = engine.add_block(name, size);
+  return {&engine, id, engine.range_of_block(id)};
 }
+
+void Context::run() { own().run(); }
+const Statistics& Context::statistics() const { return own().statistics(); }
+const Options& Context::options() const { return own().options(); }
+const Chain& Context::waiting() const { return own().waiting(); }
+Engine& Context::engine() { return own(); }
+ReductionId Context::add_reduction(ReductionKind kind, Number number) { return own().add_reduction(kind, number); }
 
 DatasetId Block::add_dataset(const std::string& name, std::size_t element, const Halo& halo,
                              std::optional<Number> number, bool is_temporary,

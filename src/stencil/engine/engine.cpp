@@ -87,10 +87,8 @@ void Engine::keep_names_apart() {
 }
 
 void Engine::add_loop(Loop loop) {
-  if (loop.range.empty())
-    loop.range.end = loop.range.begin;
-  else
-    check_loop(loop, blocks_, datasets_);
+  check_loop(loop, blocks_, datasets_);
+  if (loop.range.empty()) loop.range.end = loop.range.begin;
   chain_.push_back(std::move(loop));
 }
 
@@ -162,6 +160,7 @@ void Engine::check_temporaries(std::span<const Loop> chain) {
 
 void Engine::check(const Range& range, DatasetId dataset) const {
   const auto& about = datasets_[dataset];
+  check_order("dataset '" + about.name + "'", range);
   if (!about.range.contains(range))
     throw Error(Code::invalid, "dataset '" + about.name + "': " + text_of(range) + " is asked for, it has " +
                                    text_of(about.range));

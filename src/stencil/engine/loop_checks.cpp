@@ -65,11 +65,28 @@ void check_size(const DatasetAbout& about) {
                                    " points: more bytes than a processor has addresses");
 }
 
+void check_order(const std::string& what, const Range& range) {
+  for (std::size_t d = 0; d < k_most_dims; ++d)
+    if (range.end[d] < range.begin[d])
+      throw Error(Code::invalid, what + ": the range " + text_of(range) + " ends before it begins along " +
+                                     "xyz"[d] +
+                                     ": in braces a range has begin and end of each axis, {{0, nx}, {0, ny}}");
+  // Computed ranges may be empty. Two points in braces would be, too, along both axes.
+  const auto is_two_points =
+      range.sides == 2 && range.length(0) == 0 && range.length(1) == 0 && range.begin[0] < range.begin[1];
+  if (is_two_points)
+    throw Error(Code::invalid, what + ": the range " + text_of(range) +
+                                   " is empty along both axes: in braces a range has begin and end of each axis, "
+                                   "{{0, nx}, {0, ny}}; Range::from_to() takes two points");
+}
+
 void check_sides(const std::string& what, const Range& range, const BlockAbout& block) {
+  check_order(what, range);
   if (range.sides > k_most_dims || (range.sides > 0 && range.sides < block.dims))
     throw Error(Code::invalid, what + ": its range has " + dimensions_text(range.sides) + ", the block '" +
                                    block.name + "' has " + std::to_string(block.dims) +
                                    ": say begin and end in each, {0, 1} for the first layer");
+  if (range.empty()) return;
   for (auto d = block.dims; d < k_most_dims; ++d)
     if (range.begin[d] != 0 || range.end[d] != 1)
       throw Error(Code::invalid, what + ": its range " + text_of(range) + " goes into dimension " +
@@ -80,6 +97,7 @@ void check_sides(const std::string& what, const Range& range, const BlockAbout& 
 void check_loop(const Loop& loop, const std::vector<BlockAbout>& blocks,
                 const std::deque<DatasetAbout>& datasets) {
   check_sides("loop '" + loop.name + "'", loop.range, blocks[loop.block]);
+  if (loop.range.empty()) return;
   for (std::size_t i = 0; i < loop.arguments.size(); ++i)
     check_argument(loop, i, blocks, datasets[loop.arguments[i].dataset]);
   check_lines(loop);

@@ -13,8 +13,12 @@ namespace terrace::stencil {
 // Throws Error{invalid} for a dataset of more bytes than a processor has addresses.
 void check_size(const DatasetAbout& about);
 
-// `what` has a range of points of a block. Throws Error{invalid} where it says another number of dimensions, or
-// goes into one that the block does not have.
+// Throws Error{invalid} where the range that `what` is called with ends before it begins, or is two points in
+// braces.
+void check_order(const std::string& what, const Range& range);
+
+// `what` has a range of points of a block. Throws Error{invalid} as check_order does, where it says another number
+// of dimensions, or where it has points in one that the block does not have.
 void check_sides(const std::string& what, const Range& range, const BlockAbout& block);
 
 // Throws Error{invalid}, which names the loop and what is wrong with it: its range is not of its block; it goes

@@ -58,7 +58,10 @@ std::array<std::ptrdiff_t, 3> tile_of(const Word& word) {
   auto rest = word.value;
   for (auto& points : tile) {
     const auto next = rest.find('x');
-    points = number_of<std::ptrdiff_t>({word.name, rest.substr(0, next)});
+    const auto part = rest.substr(0, next);
+    const auto [end, error] = std::from_chars(part.begin(), part.end(), points);
+    if (error != std::errc{} || end != part.end() || points < 0)
+      refuse(word.text() + ": a tile has numbers from 0 on with x between them, as 256x32x8");
     rest = next == std::string_view::npos ? std::string_view{} : rest.substr(next + 1);
     if (next != std::string_view::npos) continue;
     if (std::ranges::all_of(tile, [](auto size) { return size == 0; }))
@@ -85,8 +88,9 @@ constexpr std::array k_meanings{
     Meaning{"plans", [](Options& options, const Word& word) { options.plans = text_of(word); }},
 };
 
+constexpr std::string_view k_blanks = " \t\r\n";
+
 std::string_view without_blanks(std::string_view text) {
-  constexpr std::string_view k_blanks = " \t\r\n";
   const auto first = text.find_first_not_of(k_blanks);
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(k_blanks) - first + 1);
@@ -98,7 +102,19 @@ Word word_of_text(std::string_view text) {
   return {without_blanks(text.substr(0, equals)), without_blanks(text.substr(equals + 1))};
 }
 
+// A value that ends with another word, behind a blank: the comma is missing.
+void check_commas(const Word& word) {
+  const auto equals = word.value.rfind('=');
+  if (equals == std::string_view::npos) return;
+  const auto before = without_blanks(word.value.substr(0, equals));
+  const auto blank = before.find_last_of(k_blanks);
+  if (blank == std::string_view::npos) return;
+  if (std::ranges::find(k_meanings, before.substr(blank + 1), &Meaning::name) != k_meanings.end())
+    refuse(word.text() + ": words have commas between them, not blanks");
+}
+
 void set_word(Options& options, const Word& word) {
+  check_commas(word);
   const auto found = std::ranges::find(k_meanings, word.name, &Meaning::name);
   if (found == k_meanings.end())
     refuse("there is no '" + std::string(word.name) + "'; there are " +

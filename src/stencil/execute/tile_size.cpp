@@ -25,7 +25,7 @@ constexpr double k_first = 4;
 constexpr double k_better = 0.98;  // of the best time: what is slower is not taken for faster
 
 Range hull_of(std::span<const Loop> chain) {
-  Range all{{0, 0, 0}, {0, 0, 0}};
+  Range all{{0, 0}, {0, 0}, {0, 0}};
   for (const auto& loop : chain) all = hull(all, loop.range);
   return all;
 }

@@ -10,7 +10,7 @@
 namespace terrace::stencil {
 
 struct DatasetUse {
-  Range used{{0, 0, 0}, {0, 0, 0}};  // the smallest range of all that is read or written
+  Range used{{0, 0}, {0, 0}, {0, 0}};  // the smallest range of all that is read or written
   Boxes needed;                      // read before the chain has written it
   Boxes written;
 };

@@ -78,7 +78,7 @@ StreamPlan plan_stream(std::span<const Loop> chain, const TilePlan& tiles, std::
       part.end[outer] = std::max(from.end[outer], to.end[outer]);
       if (part.empty()) continue;
       for (const auto& argument : chain[l].arguments) {
-        auto [found, is_new] = used.try_emplace(argument.dataset, Range{{0, 0, 0}, {0, 0, 0}});
+        auto [found, is_new] = used.try_emplace(argument.dataset, Range{{0, 0}, {0, 0}, {0, 0}});
         found->second = hull(found->second, reached_range(part, argument));
       }
     }

@@ -73,7 +73,7 @@ TilePlan::TilePlan(std::span<const Loop> chain, const std::array<std::ptrdiff_t,
 }
 
 void TilePlan::cut(std::span<const Loop> chain, std::size_t d, std::ptrdiff_t size) {
-  Range all{{0, 0, 0}, {0, 0, 0}};
+  Range all{{0, 0}, {0, 0}, {0, 0}};
   for (const auto& range : ranges_) all = hull(all, range);
   const auto length = all.length(d);
   const auto tiles = size <= 0 ? 1 : std::max<std::ptrdiff_t>((length + size - 1) / size, 1);

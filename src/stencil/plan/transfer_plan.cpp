@@ -13,7 +13,7 @@ void add_chunks(std::vector<ChunkId>& chunks, const DatasetAbout& about, const S
                 const Range& range) {
   for (auto z = range.begin[2]; z < range.end[2]; ++z)
     for (auto y = range.begin[1]; y < range.end[1]; ++y) {
-      const auto of_row = chunks_of(about, layout, {{range.begin[0], y, z}, {range.end[0], y + 1, z + 1}});
+      const auto of_row = chunks_of(about, layout, {{range.begin[0], range.end[0]}, {y, y + 1}, {z, z + 1}});
       for (auto number = of_row.begin; number < of_row.end; ++number)
         if (const ChunkId id{about.id, number}; chunks.empty() || chunks.back() != id) chunks.push_back(id);
     }

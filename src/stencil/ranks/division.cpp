@@ -54,7 +54,7 @@ std::ptrdiff_t cut(const Range& block, std::size_t d, std::size_t parts, std::si
 }  // namespace
 
 Division::Division(const Range& block, std::size_t ranks)
-    : parts_(best_parts(block, ranks)), own_(ranks, Range{{0, 0, 0}, {0, 0, 0}}) {
+    : parts_(best_parts(block, ranks)), own_(ranks, Range{{0, 0}, {0, 0}, {0, 0}}) {
   for (std::size_t d = 0; d < k_most_dims; ++d)
     narrowest_[d] = block.length(d) / static_cast<std::ptrdiff_t>(parts_[d]);
   for (std::size_t z = 0; z < parts_[2]; ++z)

@@ -10,7 +10,7 @@ namespace terrace::stencil {
 namespace {
 
 constexpr std::ptrdiff_t k_least_depth = 8;
-const Range k_nothing{{0, 0, 0}, {0, 0, 0}};
+const Range k_nothing{{0, 0}, {0, 0}, {0, 0}};
 
 Range& at(std::map<DatasetId, Range>& ranges, DatasetId dataset) {
   return ranges.try_emplace(dataset, k_nothing).first->second;

@@ -47,7 +47,7 @@ Json json_of(const Loop& loop) {
 }
 
 Json json_of(std::span<const Loop> chain, const TilePlan& plan) {
-  Range all{{0, 0, 0}, {0, 0, 0}};
+  Range all{{0, 0}, {0, 0}, {0, 0}};
   for (const auto& loop : chain) all = hull(all, loop.range);
   Json edges = Json::array();
   for (std::size_t d = 0; d < k_most_dims; ++d) {

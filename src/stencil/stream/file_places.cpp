@@ -2,12 +2,14 @@
 #include "stencil/stream/file_places.hpp"
 
 #include <sys/mman.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 
 #include "core/error.hpp"
+#include "core/size_signal.hpp"
 #include "core/units.hpp"
 #include "stencil/data/free_memory.hpp"
 #include "stencil/stream/addresses.hpp"
@@ -27,6 +29,14 @@ std::size_t frames_of(std::size_t memory, std::size_t chunk) {
   return memory / chunk;
 }
 
+// "in folder=/data, which has 12GiB free", where that is why there is no room.
+std::string room_in(const transfer::SpillFile& file, int error) {
+  const auto text = "in folder=" + file.folder();
+  struct statvfs about {};
+  if ((error != ENOSPC && error != EDQUOT) || fstatvfs(file.file(), &about) != 0) return text;
+  return text + ", which has " + format(Bytes{std::uint64_t{about.f_bavail} * about.f_frsize}) + " free";
+}
+
 [[noreturn]] void refuse(const std::string& what) {
   throw Error(Code::failed, what + ": " + std::strerror(errno != 0 ? errno : EIO));
 }
@@ -34,8 +44,8 @@ std::size_t frames_of(std::size_t memory, std::size_t chunk) {
 }  // namespace
 
 FilePlaces::FilePlaces(const std::string& folder, std::size_t memory, std::size_t chunk)
-    : chunk_(chunk), frames_(frames_of(memory, chunk)), file_(folder), queue_(make_queue(file_.file())) {
-  pool_ = reserve_addresses(frames_ * chunk_, "memory=" + std::to_string(memory));
+    : chunk_(chunk), frames_(frames_of(memory, chunk)), file_(file_in(folder)), queue_(make_queue(file_.file())) {
+  pool_ = reserve_addresses(frames_ * chunk_, "memory=" + format(Bytes{memory}));
   bounce_ = reserve_addresses(chunk_, "a chunk");
   std::memset(pool_, 0, frames_ * chunk_);  // the memory is there from now on
 }
@@ -57,8 +67,9 @@ std::byte* FilePlaces::add_dataset(const std::string& name, const std::vector<bo
   }
   if (error != 0 && error != EOPNOTSUPP) {
     munmap(dataset.first, size);
-    throw Error(Code::failed, "no room for the dataset '" + name + "', " + std::to_string(size) + " bytes, in " +
-                                  file_.folder() + ": " + std::strerror(error));
+    throw Error(Code::failed, "no room for the dataset '" + name + "', " + format(Bytes{size}) + ", " +
+                                  room_in(file_, error) +
+                                  ": take another folder or a smaller problem: " + std::strerror(error));
   }
   file_end_ += size;
   datasets_.push_back(dataset);
@@ -119,6 +130,7 @@ void FilePlaces::flush() {
   bounced_.reset();
   if (!kept || !is_bounce_changed_) return;
   is_bounce_changed_ = false;
+  const WithoutSizeSignal without;
   errno = 0;
   if (pwrite(file_.file(), bounce_, chunk_, static_cast<off_t>(offset(*kept))) != static_cast<ssize_t>(chunk_))
     refuse("a write failed");

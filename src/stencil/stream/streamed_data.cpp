@@ -59,10 +59,12 @@ ChainBook::Way StreamedData::with_room(std::span<const Loop> chain, ChainBook::W
 }
 
 void StreamedData::refuse(std::span<const Loop> chain, const StreamPlan& plan) const {
-  throw NoRoom("memory=" + format(Bytes{memory_}) + " is too little for a chain of " +
-               std::to_string(chain.size()) + " loops, whose tiles need " +
-               format(Bytes{plan.most_chunks * layout_.chunk}) +
-               ": give more, or make chains shorter by Context::run()");
+  // A chain that can be cut runs as shorter ones, and nobody sees this (shortened.hpp).
+  throw NoRoom(
+      "memory=" + format(Bytes{memory_}) + " is too little for a chain of " + std::to_string(chain.size()) +
+      " loops, from '" + chain.front().name + "' to '" + chain.back().name + "', whose tiles need " +
+      format(Bytes{plan.most_chunks * layout_.chunk}) + ": give more" +
+      (chain.size() == 1 ? "" : ", or make datasets of the temporaries, between whose uses no chain is cut"));
 }
 
 }  // namespace terrace::stencil

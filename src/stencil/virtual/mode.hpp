@@ -68,6 +68,9 @@ class ModeVariant {
  public:
   virtual ~ModeVariant() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
+  // Which of memory, slow_memory, tiled, cyclic, prefetched and processes it uses, by their names in calls of
+  // terrace-stencils. All use bandwidth.
+  [[nodiscard]] virtual std::vector<std::string_view> words() const = 0;
   [[nodiscard]] virtual std::unique_ptr<Mode> make(const Pair& pair, const ModeOptions& options) const = 0;
 };
 const std::vector<const ModeVariant*>& modes();

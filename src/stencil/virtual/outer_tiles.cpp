@@ -72,7 +72,7 @@ double OuterTiles::pieces(std::size_t tile) const {
 }
 
 std::ptrdiff_t length_that_fits(std::span<const Loop> chain, std::span<const DatasetAbout> abouts, double bytes) {
-  Range all{{0, 0, 0}, {0, 0, 0}};
+  Range all{{0, 0}, {0, 0}, {0, 0}};
   for (const auto& loop : chain) all = hull(all, loop.range);
   // Footprints grow with the length.
   std::ptrdiff_t fits = 0, beyond = all.length(outer_dimension(chain)) + 1;

@@ -42,7 +42,15 @@ class VirtualExecutor final : public Executor {
 
 }  // namespace
 
-const ModeVariant& find_mode(std::string_view name) { return find_named("mode", name, modes()); }
+const ModeVariant& find_mode(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const auto* mode : modes()) {
+    if (mode->name() == name) return *mode;
+    names.push_back(mode->name());
+  }
+  throw Error(Code::invalid,
+              "how=" + std::string(name) + ": there is no such mode; there are " + listed_names(names));
+}
 
 std::unique_ptr<Executor> make_virtual_executor(Mode& mode) { return std::make_unique<VirtualExecutor>(mode); }
 

@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "core/high_file.hpp"
+#include "core/size_signal.hpp"
 #include "transfer/spill/disk_queue.hpp"
 
 namespace terrace::transfer {
@@ -40,7 +41,9 @@ class RingQueue final : public DiskQueue {
     enter(at);
   }
 
+  // The calling thread begins writes itself.
   void submit() noexcept override {
+    const WithoutSizeSignal without;
     while (io_uring_submit(&ring_) == -EINTR) {
     }
   }

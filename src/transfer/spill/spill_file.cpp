@@ -15,6 +15,7 @@
 
 #include "core/error.hpp"
 #include "core/high_file.hpp"
+#include "core/size_signal.hpp"
 
 namespace terrace::transfer {
 
@@ -61,6 +62,7 @@ int SpillFile::reserve(std::uint64_t offset, std::uint64_t size) noexcept {
 // By a last byte: ftruncate(2) would cut off what is written behind `end` by the time that it is carried out.
 int SpillFile::reach(std::uint64_t end) noexcept {
   if (lseek(file_, 0, SEEK_END) >= static_cast<off_t>(end)) return 0;  // nobody uses the position
+  const WithoutSizeSignal without;
   while (fallocate(file_, 0, static_cast<off_t>(end - 1), 1) != 0) {
     if (errno == EINTR) continue;
     if (errno != EOPNOTSUPP) return errno;

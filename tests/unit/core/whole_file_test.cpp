@@ -2,9 +2,11 @@
 #include "core/whole_file.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -62,6 +64,58 @@ TEST_F(WholeFile, SaysWhyItFailed) {
   EXPECT_EQ(write_whole_file("/dev/full", "x"), "No space left on device");
   EXPECT_TRUE(fs::is_character_file("/dev/full"));
   EXPECT_EQ(write_whole_file(folder / "none" / "one", "x"), "No such file or directory");
+}
+
+// Files of this process are no longer than that.
+class SizeLimit {
+ public:
+  explicit SizeLimit(rlim_t bytes) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit less{bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &less);
+  }
+  ~SizeLimit() { setrlimit(RLIMIT_FSIZE, &before_); }
+  SizeLimit(const SizeLimit&) = delete;
+  SizeLimit& operator=(const SizeLimit&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+bool is_pending(int signal) {
+  sigset_t pending;
+  return sigpending(&pending) == 0 && sigismember(&pending, signal) == 1;
+}
+
+// The kernel's signal would end this process.
+TEST_F(WholeFile, IsRefusedBeyondTheLimitOfItsSize) {
+  EXPECT_EQ(write_whole_file(folder / "one", "first"), "");
+  {
+    const SizeLimit limit(1000);
+    EXPECT_EQ(write_whole_file(folder / "one", std::string(5000, 'x')), "File too large");
+  }
+  EXPECT_EQ(content(folder / "one"), "first");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder), {}), 1);
+  sigset_t blocked;
+  pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+  EXPECT_FALSE(sigismember(&blocked, SIGXFSZ));
+}
+
+// The program blocks the signal: one that it has is left there, and none is added.
+TEST_F(WholeFile, LeavesAProgramsOwnSignals) {
+  sigset_t size, before;
+  sigemptyset(&size);
+  sigaddset(&size, SIGXFSZ);
+  pthread_sigmask(SIG_BLOCK, &size, &before);
+  const SizeLimit limit(1000);
+  EXPECT_EQ(write_whole_file(folder / "one", std::string(5000, 'x')), "File too large");
+  EXPECT_FALSE(is_pending(SIGXFSZ));
+  raise(SIGXFSZ);
+  EXPECT_EQ(write_whole_file(folder / "one", std::string(5000, 'x')), "File too large");
+  EXPECT_TRUE(is_pending(SIGXFSZ));
+  constexpr timespec k_now{0, 0};
+  sigtimedwait(&size, nullptr, &k_now);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -16,6 +17,23 @@
 #include "child.hpp"
 #include "hidden_file.hpp"
 #include "io_files.hpp"
+
+namespace {
+
+// The process is killed when it writes beyond that, with all before it written.
+std::uint64_t g_ends_at = ~std::uint64_t{0};
+
+}  // namespace
+
+// For the C library's, in this program.
+extern "C" ssize_t pwrite(int file, const void* from, std::size_t size, off_t offset) {
+  const auto begin = static_cast<std::uint64_t>(offset);
+  const auto has_room = begin <= g_ends_at && size <= g_ends_at - begin;
+  const auto within = has_room ? size : begin < g_ends_at ? g_ends_at - begin : 0;
+  const auto written = syscall(SYS_pwrite64, file, from, within, offset);
+  if (!has_room) kill(getpid(), SIGKILL);
+  return written;
+}
 
 namespace terrace::stencil::test {
 namespace {
@@ -107,7 +125,7 @@ TEST(CheckpointCrash, ALimitAnywhereLeavesTheOneBefore) {
   const auto size = std::filesystem::file_size(path);
   for (std::uint64_t limit = 0; limit < size; limit += limit < 600 || limit + 1500 > size ? 37 : 409) {
     const auto found = in_child([&]() -> std::string {
-      std::signal(SIGXFSZ, SIG_IGN);
+      std::signal(SIGXFSZ, SIG_DFL);
       limit_files_to(limit);
       return error_of([&] { state.write(path, 2); }, Code::failed);
     });
@@ -127,8 +145,7 @@ TEST(CheckpointCrash, AnEndAnywhereLeavesTheOneBefore) {
   const auto size = std::filesystem::file_size(path);
   for (std::uint64_t limit = 0; limit < size; limit += 409) {
     const auto found = in_child([&]() -> std::string {
-      std::signal(SIGXFSZ, SIG_DFL);
-      limit_files_to(limit);
+      g_ends_at = limit;
       state.write(path, 2);
       return "written";
     });
@@ -198,7 +215,7 @@ TEST(CheckpointCrash, ALimitLeavesTheOtherDatasetsOfAFile) {
   const auto before = content_of(path);
   for (const std::uint64_t more : {0, 100, 20'000, 31'000}) {
     const auto found = in_child([&]() -> std::string {
-      std::signal(SIGXFSZ, SIG_IGN);
+      std::signal(SIGXFSZ, SIG_DFL);
       limit_files_to(before.size() + more);
       return error_of([&] { write_hdf5(path, other, "other"); }, Code::failed);
     });
@@ -210,7 +227,7 @@ TEST(CheckpointCrash, ALimitLeavesTheOtherDatasetsOfAFile) {
   }
   // A new file is not left behind.
   (void)in_child([&]() -> std::string {
-    std::signal(SIGXFSZ, SIG_IGN);
+    std::signal(SIGXFSZ, SIG_DFL);
     limit_files_to(5000);
     return error_of([&] { write_hdf5(folder / "new.h5", other, "other"); }, Code::failed);
   });

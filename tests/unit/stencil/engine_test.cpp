@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 
 #include <cstdlib>
+#include <type_traits>
 
 #include "child.hpp"
 #include "core/error.hpp"
@@ -139,6 +140,21 @@ TEST_F(Refused, HandlesThatBelongToNoContext) {
       "maximum()");
 }
 
+TEST_F(Refused, AContextThatWasMovedElsewhere) {
+  const Context there = std::move(context);
+  const auto text = "a context that was moved elsewhere is used: use the one that it was moved to";
+  EXPECT_EQ(wrong_call([&] { context.run(); }), text);
+  EXPECT_EQ(wrong_call([&] { static_cast<void>(context.block("b", {4})); }), text);
+  EXPECT_EQ(wrong_call([&] { static_cast<void>(context.sum<double>()); }), text);
+  EXPECT_EQ(wrong_call([&] { static_cast<void>(context.statistics()); }), text);
+  EXPECT_EQ(wrong_call([&] { static_cast<void>(context.options()); }), text);
+  EXPECT_EQ(wrong_call([&] { static_cast<void>(context.waiting()); }), text);
+  EXPECT_EQ(wrong_call([&] { static_cast<void>(context.engine()); }), text);
+  EXPECT_EQ(wrong_call([&] { context.transfer(u, u.range(), u, u.range()); }),
+            "a transfer's datasets belong to the context that makes it");
+  EXPECT_EQ(there.options().executor, "serial");
+}
+
 TEST_F(Refused, AnotherCountOfNumbers) {
   EXPECT_EQ(wrong_call([&] {
               v.set(Range{{0, 4}, {0, 3}}, std::vector<double>(11));
@@ -164,11 +180,61 @@ TEST_F(Refused, ARangeOfOtherDimensions) {
       "is 0..1 in the others");
   EXPECT_EQ(loop(Range{{0, 8}, {0, 6}, {0, 1}, {0, 1}}).substr(0, 40), "loop 'sweep': its range has 4 dimensions");
   EXPECT_EQ(loop(Range{{0, 8}, {0, 6}, {0, 1}}, write(v)), "nothing is refused");
-  EXPECT_EQ(loop(Range{{0, 0, 0}, {8, 1, 1}}, write(v)), "nothing is refused");
+  EXPECT_EQ(loop(Range::from_to({0, 0, 0}, {8, 1, 1}), write(v)), "nothing is refused");
   EXPECT_EQ(refusal([&] {
               context.transfer(u, {{0, 8}}, v, {{0, 8}, {0, 1}});
             }).substr(0, 55),
             "transfer from 'u' to 'v': its range has 1 dimension, th");
+}
+
+// Each would run over no points and say nothing.
+TEST_F(Refused, ARangeThatEndsBeforeItBegins) {
+  const std::string order = ": in braces a range has begin and end of each axis, {{0, nx}, {0, ny}}";
+  const auto y = ": the range 0..8 x 6..0 x 0..1 ends before it begins along y" + order;
+  EXPECT_EQ(loop({{0, 8}, {6, 0}}, write(v)), "loop 'sweep'" + y);
+  EXPECT_EQ(loop(Range::from_to({8, 0, 0}, {0, 6, 1})),
+            "loop 'sweep': the range 8..0 x 0..6 x 0..1 ends before it begins along x" + order);
+  EXPECT_EQ(refusal([&] {
+              context.transfer(u, {{0, 8}, {6, 0}}, v, {{0, 8}, {6, 0}});
+            }),
+            "transfer from 'u' to 'v'" + y);
+  EXPECT_EQ(refusal([&] { static_cast<void>(v.get({{0, 8}, {6, 0}})); }), "dataset 'v'" + y);
+  EXPECT_EQ(wrong_call([&] {
+              static_cast<void>(v.set(Range{{0, 8}, {6, 0}}, std::vector<double>(1)));
+            }),
+            "dataset 'v': 1 numbers are given for the 0 points of 0..8 x 6..0 x 0..1");
+}
+
+// What a loop's static_asserts ask.
+TEST_F(Refused, KernelsAndArgumentsThatDoNotFit) {
+  static_assert(!detail::LoopArgument<Dataset<double>>);
+  static_assert(!detail::LoopArgument<Line<double, 0>>);
+  static_assert(detail::LoopArgument<decltype(read(u))> && detail::LoopArgument<decltype(index())>);
+  static_assert(detail::LoopArgument<decltype(read(Line<double, 1>{}))>);
+  static_assert(detail::LoopArgument<decltype(into(context.sum<double>()))>);
+  const auto one = [](auto to) { to() = 1; };
+  const auto two = [](auto to, auto from) { to() = from(); };
+  static_assert(detail::k_takes<decltype(one), decltype(write(u))>);
+  static_assert(!detail::k_takes<decltype(one), decltype(write(u)), decltype(read(v))>);
+  static_assert(!detail::k_takes<decltype(two), decltype(write(u))>);
+  static_assert(detail::k_takes<decltype(two), decltype(write(u)), decltype(read(v))>);
+}
+
+// A halo is two points in braces, a range is not.
+TEST_F(Refused, ARangeOfTwoPoints) {
+  EXPECT_EQ(loop({{0, 0}, {5, 5}}, write(v)),
+            "loop 'sweep': the range 0..0 x 5..5 x 0..1 is empty along both axes: in braces a range has begin and "
+            "end of each axis, {{0, nx}, {0, ny}}; Range::from_to() takes two points");
+  EXPECT_EQ(loop({{0, 5}}).substr(0, 43), "loop 'sweep': its range has 1 dimension, th");
+  EXPECT_EQ(loop({{3, 3}}).substr(0, 43), "loop 'sweep': its range has 1 dimension, th");
+  // Empty ranges that a program computes.
+  for (const auto& range :
+       {Range{{3, 3}, {0, 6}}, Range{{3, 3}, {2, 2}}, Range{{0, 0}, {0, 0}}, Range::from_to({3, 3, 0}, {3, 3, 0}),
+        intersection({{0, 3}, {0, 6}}, {{5, 8}, {0, 6}})})
+    EXPECT_EQ(loop(range, write(v)), "nothing is refused");
+  // The spellings mean the same points; the one of two points in braces does not compile.
+  EXPECT_EQ(Range::from_to({1, 2, 0}, {3, 5, 1}), (Range{{1, 3}, {2, 5}}));
+  static_assert(!std::is_constructible_v<Range, Point, Point>);
 }
 
 TEST_F(Refused, ALineThatIsTooShort) {

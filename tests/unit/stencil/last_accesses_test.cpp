@@ -95,7 +95,7 @@ TEST(LastAccesses, AreWhatCachesOfPointsHave) {
   for (std::uint64_t seed = 0; seed < 12; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomRanges random(seed);
-    const Range all({-1, -2, 0}, {random.number(3, 6), random.number(3, 6), random.number(2, 4)});
+    const auto all = Range::from_to({-1, -2, 0}, {random.number(3, 6), random.number(3, 6), random.number(2, 4)});
     const auto room = static_cast<std::size_t>(random.number(1, 8)) * all.points() / 2;
     std::vector<std::vector<LastAccesses::Touch>> program(accesses);
     for (auto& touches : program)

@@ -46,8 +46,9 @@ TEST_F(Variable, WithWrongWordsGivesOneLine) {
   EXPECT_EQ(refused("threads=-2"), "TERRACE_STENCIL: threads=-2: a number from 0 on is needed");
   EXPECT_EQ(refused("threads=2x"), "TERRACE_STENCIL: threads=2x: a number from 0 on is needed");
   EXPECT_EQ(refused("threads=99999999999"), "TERRACE_STENCIL: threads=99999999999: a number from 0 on is needed");
-  EXPECT_EQ(refused("tile=-4x4"), "TERRACE_STENCIL: tile=-4: a number from 0 on is needed");
-  EXPECT_EQ(refused("tile=4x"), "TERRACE_STENCIL: tile=: a number from 0 on is needed");
+  for (const std::string tile : {"-4x4", "4x", "axb", "4x4x"})
+    EXPECT_EQ(refused(("tile=" + tile).c_str()),
+              "TERRACE_STENCIL: tile=" + tile + ": a tile has numbers from 0 on with x between them, as 256x32x8");
   EXPECT_EQ(refused("tile=4x4x4x4"),
             "TERRACE_STENCIL: tile=4x4x4x4: a tile has three numbers at most, as 256x32x8");
   const auto memory = refused("memory=much");
@@ -61,6 +62,15 @@ TEST_F(Variable, MayHaveBlanksAroundWords) {
   EXPECT_EQ(options.threads, 2U);
   EXPECT_EQ(options.tile, (std::array<std::ptrdiff_t, 3>{8, 8, 0}));
   EXPECT_EQ(from("  ").executor, "tiled");
+}
+
+TEST_F(Variable, HasCommasBetweenWords) {
+  EXPECT_EQ(refused("executor=streamed memory=4MiB,threads=1"),
+            "TERRACE_STENCIL: executor=streamed memory=4MiB: words have commas between them, not blanks");
+  EXPECT_EQ(refused("threads=1\t memory = 4MiB"),
+            "TERRACE_STENCIL: threads=1\t memory = 4MiB: words have commas between them, not blanks");
+  // A folder may have such a name.
+  EXPECT_EQ(from("executor=streamed,memory=4MiB,folder=/my data/n=4").folder, "/my data/n=4");
 }
 
 TEST_F(Variable, HasEachWordOnceAndWithAValue) {

@@ -1,12 +1,14 @@
 // The plans that a program writes: what the document says is held against the plans themselves, against what the
 // engine counted, and against the loops of random programs, point by point.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "child.hpp"
 #include "core/error.hpp"
 #include "points.hpp"
 #include "ran_program.hpp"
@@ -19,7 +21,7 @@ namespace {
 using Json = nlohmann::json;
 
 Range hull_of(const Chain& chain) {
-  Range all{{0, 0, 0}, {0, 0, 0}};
+  Range all{{0, 0}, {0, 0}, {0, 0}};
   for (const auto& loop : chain) all = hull(all, loop.range);
   return all;
 }
@@ -106,7 +108,7 @@ Json read(const std::string& file) {
   return Json::parse(text);
 }
 
-Range range_in(const Json& of) { return {of["begin"].get<Point>(), of["end"].get<Point>()}; }
+Range range_in(const Json& of) { return Range::from_to(of["begin"].get<Point>(), of["end"].get<Point>()); }
 
 // Each point of each loop is in one tile: tiles are cut in each dimension by itself, so cuts that go from the
 // loop's beginning to its end without going back are enough.
@@ -290,6 +292,29 @@ std::string refusal(const std::string& file) {
     return error.what();
   }
   return "nothing is refused";
+}
+
+// A program whose plans have no room ends as others do; the file is that of its beginning.
+TEST(Plans, BeyondTheLimitOfAFilesSizeEndNoProgram) {
+  const auto file = file_named("plans");
+  const auto found = in_child([&]() -> std::string {
+    {
+      Options options{.executor = "tiled", .threads = 1};
+      options.plans = file;
+      Context context(options);
+      const auto block = context.block("block", {100, 100});
+      const auto u = block.dataset<double>("u");
+      const rlimit limit{400, 400};
+      setrlimit(RLIMIT_FSIZE, &limit);
+      block.loop(
+          "fill", block.range(), [](auto to) { to() = 1; }, write(u));
+      context.run();
+      testing::internal::CaptureStderr();
+    }
+    return testing::internal::GetCapturedStderr();
+  });
+  EXPECT_EQ(found, "terrace: plans=" + file + ": it cannot be written: File too large\n");
+  EXPECT_TRUE(read(file)["chains"].empty());
 }
 
 TEST(Plans, ReplaceNoFileThatHasNone) {

@@ -80,7 +80,9 @@ TEST(ShortenedChain, IsRefusedWhereItCannotBeCut) {
         "far", block.range(), [](auto to, auto from) { to() = from(0, -70) + from(0, 70); }, write(v),
         read(u, Stencil{{0, -70}, {0, 70}}));
   const auto said = refusal([&] { context.run(); });
-  EXPECT_TRUE(said.starts_with("memory=256KiB is too little for a chain of 1 loops")) << said;
+  EXPECT_TRUE(said.starts_with("memory=256KiB is too little for a chain of 1 loops, from 'far' to 'far', whose "))
+      << said;
+  EXPECT_TRUE(said.ends_with(": give more")) << said;
 }
 
 // Each number of the temporary is read by the loop behind the one that writes it, to the end of the chain.
@@ -100,7 +102,12 @@ TEST(ShortenedChain, IsRefusedWhereEachCutWouldLoseATemporary) {
         read(v, Stencil{{0, -30}, {0, 30}}));
   }
   const auto said = refusal([&] { context.run(); });
-  EXPECT_TRUE(said.starts_with("memory=256KiB is too little for a chain of 7 loops")) << said;
+  EXPECT_TRUE(
+      said.starts_with("memory=256KiB is too little for a chain of 7 loops, from 'first' to 'back', whose "))
+      << said;
+  EXPECT_TRUE(
+      said.ends_with(": give more, or make datasets of the temporaries, between whose uses no chain is cut"))
+      << said;
   EXPECT_EQ(context.statistics().shortened_chains, 0U);
 }
 

@@ -127,12 +127,13 @@ TEST(StreamFile, AShortReadIsAnError) {
 }
 
 // In a process of its own: a limit of a file's size stops writes in room that was reserved, too.
+// The signal that comes with it does not end the process.
 TEST(StreamFile, AWriteThatIsRefusedIsAnError) {
   const auto folder = testing::TempDir();
   const auto found = in_child([&]() -> std::string {
     Program program(folder);
     program.start();
-    std::signal(SIGXFSZ, SIG_IGN);
+    std::signal(SIGXFSZ, SIG_DFL);
     const rlimit limit{0, 0};
     setrlimit(RLIMIT_FSIZE, &limit);
     return program.error();
@@ -140,6 +141,31 @@ TEST(StreamFile, AWriteThatIsRefusedIsAnError) {
   ASSERT_TRUE(found);
   EXPECT_EQ(found->rfind("datasets in ", 0), 0U) << *found;
   EXPECT_TRUE(found->ends_with(std::string(": a write failed: File too large") + k_lost)) << *found;
+}
+
+// The same for numbers that a program sets, which are written one chunk at a time.
+TEST(StreamFile, NumbersThatCannotBeWrittenAreAnError) {
+  const auto folder = testing::TempDir();
+  const auto found = in_child([&]() -> std::string {
+    Program program(folder);
+    program.start();
+    std::signal(SIGXFSZ, SIG_DFL);
+    const rlimit limit{0, 0};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    return said([&] {
+      for (std::ptrdiff_t y = 0; y < k_height; ++y) program.v.set({{0, 1}, {y, y + 1}}, std::vector{1.0});
+    });
+  });
+  ASSERT_TRUE(found);
+  EXPECT_NE(found->find("a write failed: File too large"), std::string::npos) << *found;
+}
+
+TEST(StreamFile, AFolderThatIsNotThereIsNamed) {
+  const auto expected = "folder=/nowhere: no file for memory in /nowhere: No such file or directory";
+  EXPECT_EQ(said([&] { const Program program("/nowhere"); }), expected);
+  Options paged{.executor = "tiled", .threads = 1, .folder = "/nowhere"};
+  paged.is_paged = true;
+  EXPECT_EQ(said([&] { const Program program{Context(paged)}; }), expected);
 }
 
 // A disk of 3 MiB, which only the child sees.
@@ -163,7 +189,8 @@ TEST(StreamFile, AFullDiskIsAnError) {
     // A dataset for which there is no room is refused at once, and those that are there go on.
     Program program(folder);
     const auto refused = said([&] { (void)program.block.dataset<double>("more", {{0, 0}, {0, 900}}); });
-    if (refused.rfind("no room for the dataset 'more', ", 0) != 0 ||
+    if (refused.rfind("no room for the dataset 'more', 4180KiB, in folder=" + folder + ", which has ", 0) != 0 ||
+        refused.find("iB free: take another folder or a smaller problem: ") == std::string::npos ||
         !refused.ends_with(": No space left on device"))
       return "more: " + refused;
     program.start();

@@ -151,7 +151,7 @@ TEST(Temporaries, KeepTheChunksOfTheirPoints) {
     for (auto z = about.range.begin[2]; z < about.range.end[2]; ++z)
       for (auto y = about.range.begin[1]; y < about.range.end[1]; ++y)
         for (auto x = about.range.begin[0]; x < about.range.end[0]; ++x)
-          if (about.keeps({{x, y, z}, {x + 1, y + 1, z + 1}})) has[chunk_at({x, y, z}, 0)] = true;
+          if (about.keeps({{x, x + 1}, {y, y + 1}, {z, z + 1}})) has[chunk_at({x, y, z}, 0)] = true;
     const auto slow = about.slow_dimension();
     const auto stride = 8 * (slow == 2 ? about.plane : slow == 1 ? about.row : 1);
     for (auto i_slow = about.range.begin[slow]; i_slow < about.range.end[slow]; ++i_slow) {

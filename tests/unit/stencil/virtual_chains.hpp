@@ -10,7 +10,7 @@
 
 namespace terrace::stencil::test {
 
-inline const Range k_nowhere{{0, 0, 0}, {0, 0, 0}};
+inline const Range k_nowhere{{0, 0}, {0, 0}, {0, 0}};
 
 // Of 8 bytes, without a halo.
 inline DatasetAbout dataset(DatasetId id, const Range& range) {

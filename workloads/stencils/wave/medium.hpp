@@ -80,7 +80,7 @@ class Medium {
 
   // What a source has brought to a point in the last step.
   void add(const Point& point, double amount) {
-    Range one{point, point};
+    auto one = Range::from_to(point, point);
     for (auto& end : one.end) ++end;
     grid_.loop(
         "source", one, [amount](auto u) { u() += amount; }, increment(now_));

@@ -121,7 +121,7 @@ class Cache final : public Mode {
         touched[static_cast<std::size_t>(found - touches.begin())] += points;
         continue;
       }
-      touches.push_back({argument.dataset, reached, writes(argument.access) ? part : Range({0, 0, 0}, {0, 0, 0})});
+      touches.push_back({argument.dataset, reached, writes(argument.access) ? part : Range{{0, 0}, {0, 0}, {0, 0}}});
       own.push_back(static_cast<double>(part.points()));
       touched.push_back(points);
     }
@@ -156,7 +156,7 @@ class Cache final : public Mode {
 
   // The sizes of which a tile's own points, without what its loops reach beyond them, take so many bytes.
   [[nodiscard]] std::vector<Size> sizes(std::span<const Loop> chain, double bytes) const {
-    Range all{{0, 0, 0}, {0, 0, 0}};
+    Range all{{0, 0}, {0, 0}, {0, 0}};
     for (const auto& loop : chain) all = hull(all, loop.range);
     double of_point = 0;
     for (const auto& [dataset, use] : uses_of(chain)) of_point += static_cast<double>(abouts_[dataset].element);
@@ -204,6 +204,7 @@ class Cache final : public Mode {
 class CacheVariant final : public ModeVariant {
  public:
   [[nodiscard]] std::string_view name() const override { return "cache"; }
+  [[nodiscard]] std::vector<std::string_view> words() const override { return {"memory", "slow_memory", "tiled", "processes"}; }
   [[nodiscard]] std::unique_ptr<Mode> make(const Pair& pair, const ModeOptions& options) const override {
     return std::make_unique<Cache>(pair, options);
   }

@@ -32,6 +32,7 @@ class FlatFast final : public Mode {
 class FlatFastVariant final : public ModeVariant {
  public:
   [[nodiscard]] std::string_view name() const override { return "flat-fast"; }
+  [[nodiscard]] std::vector<std::string_view> words() const override { return {"memory"}; }
   [[nodiscard]] std::unique_ptr<Mode> make(const Pair& pair, const ModeOptions& /*options*/) const override {
     return std::make_unique<FlatFast>(pair);
   }

@@ -27,6 +27,7 @@ class FlatSlow final : public Mode {
 class FlatSlowVariant final : public ModeVariant {
  public:
   [[nodiscard]] std::string_view name() const override { return "flat-slow"; }
+  [[nodiscard]] std::vector<std::string_view> words() const override { return {"slow_memory"}; }
   [[nodiscard]] std::unique_ptr<Mode> make(const Pair& pair, const ModeOptions& /*options*/) const override {
     return std::make_unique<FlatSlow>(pair);
   }

@@ -116,10 +116,10 @@ TEST(StreamSteps, AreAsLargeAsHasRoom) {
       for (const std::size_t loops : {1U, 4U, 9U}) {
         SCOPED_TRACE(std::to_string(threads) + " threads, " + std::to_string(frames) + " frames, " +
                      std::to_string(loops) + " loops");
-        const Range range{{0, 0, 0}, {512, 300, 1}};
+        const Range range{{0, 512}, {0, 300}};
         std::vector<DatasetAbout> abouts;
         for (DatasetId id = 0; id < 2; ++id) {
-          DatasetAbout about{"", id, 0, 8, {{0, -1, 0}, {512, 301, 1}}};
+          DatasetAbout about{"", id, 0, 8, {{0, 512}, {-1, 301}}};
           about.row = 512;
           about.plane = 512 * 302;
           abouts.push_back(about);

@@ -145,10 +145,9 @@ TileSize model_size(std::span<const Loop> chain, const ModelledCache& cache) {
 }
 
 TileSize TileTuner::next(std::uint64_t kind, const TileSize& model) {
-  auto [found, is_new] = kinds_.try_emplace(kind);
-  auto& one = found->second;
-  if (is_new) {
-    one.tried = one.best = model;
+  auto* const known = kinds_.find(kind);
+  if (!known) {
+    auto& one = kinds_.add(kind, {model, model, 0, {}});
     for (std::size_t d = 0; d < k_most_dims; ++d) {
       if (model[d] == 0) continue;
       for (const auto factor : {2.0, 0.5}) {
@@ -160,6 +159,7 @@ TileSize TileTuner::next(std::uint64_t kind, const TileSize& model) {
     }
     return model;
   }
+  auto& one = *known;
   if (one.best_seconds == 0) return one.best;  // the first was not measured
   if (one.left.empty()) return one.tried = one.best;
   one.tried = one.left.back();
@@ -168,7 +168,7 @@ TileSize TileTuner::next(std::uint64_t kind, const TileSize& model) {
 }
 
 void TileTuner::measured(std::uint64_t kind, double seconds) {
-  auto& one = kinds_[kind];
+  auto& one = *kinds_.find(kind);
   if (one.best_seconds == 0 || seconds < k_better * one.best_seconds) {
     const auto was = one.best;
     one.best = one.tried;

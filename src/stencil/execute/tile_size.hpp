@@ -4,11 +4,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <span>
 #include <vector>
 
 #include "stencil/execute/executor.hpp"
+#include "stencil/plan/recent_map.hpp"
 #include "stencil/plan/tile_plan.hpp"
 
 namespace terrace::stencil {
@@ -33,8 +33,10 @@ struct ModelledCache {
 // Chooses a size for each kind of chain: the model's at first, then its neighbours, of which the fastest stays.
 class TileTuner {
  public:
+  static constexpr std::size_t k_most_kinds = 1024;  // that it knows at a time
   // A kind of chain, by loops and points.
   [[nodiscard]] TileSize next(std::uint64_t kind, const TileSize& model);
+  // The kind of the last next().
   void measured(std::uint64_t kind, double seconds);
 
  private:
@@ -44,7 +46,7 @@ class TileTuner {
     double best_seconds = 0;
     std::vector<TileSize> left;  // to try
   };
-  std::map<std::uint64_t, Kind> kinds_;
+  RecentMap<std::uint64_t, Kind> kinds_{k_most_kinds};
 };
 
 }  // namespace terrace::stencil

@@ -6,7 +6,6 @@
 #include <string_view>
 #include <utility>
 
-#include "stencil/plan/signature.hpp"
 #include "stencil/record/edge_runs.hpp"
 
 namespace terrace::stencil {

@@ -3,12 +3,12 @@
 #pragma once
 
 #include <array>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
-#include <vector>
 
+#include "stencil/plan/recent_map.hpp"
+#include "stencil/plan/signature.hpp"
 #include "stencil/plan/stream_plan.hpp"
 #include "stencil/plan/tile_plan.hpp"
 
@@ -30,24 +30,21 @@ class ChainBook {
 
   // `both_ways`: chains go forward and back in turns, so that each begins with what the one before has ended with.
   ChainBook(Maker maker, bool both_ways) : maker_(std::move(maker)), both_ways_(both_ways) {}
-  // The next chain that runs.
+  // The next chain that runs. What `way` shows is there until the next call.
   [[nodiscard]] Entry next(std::span<const Loop> chain);
 
  private:
   struct Known {
-    std::vector<std::int64_t> signature;
     std::array<Way, 2> ways;  // forward, reversed
-    Known* next = nullptr;
-    std::uint64_t used = 0;
+    std::weak_ptr<Known> next;
   };
-  Known& find(std::span<const Loop> chain);
+  std::shared_ptr<Known> find(std::span<const Loop> chain);
 
   Maker maker_;
   bool both_ways_;
-  std::vector<std::unique_ptr<Known>> all_;
-  Known* last_ = nullptr;
+  RecentMap<Signature, std::shared_ptr<Known>> known_{32};
+  std::weak_ptr<Known> last_;
   bool is_reversed_ = false;
-  std::uint64_t uses_ = 0;
 };
 
 }  // namespace terrace::stencil

@@ -6,8 +6,9 @@
 // long as there are of them. The size and the shape are those with which the chain takes the least time.
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <utility>
 
+#include "stencil/plan/recent_map.hpp"
 #include "stencil/plan/signature.hpp"
 #include "stencil/virtual/last_accesses.hpp"
 #include "stencil/virtual/mode.hpp"
@@ -177,20 +178,21 @@ class Cache final : public Mode {
 
   // 0: without tiles.
   [[nodiscard]] const Size& best_size(std::span<const Loop> chain) {
-    const auto [found, is_new] = sizes_.try_emplace(signature_of(chain), Size{0, 0, 0});
-    if (!is_new) return found->second;
-    auto least = seconds(chain, found->second, HUGE_VAL);
+    auto signature = signature_of(chain);
+    if (const auto* const known = sizes_.find(signature)) return *known;
+    Size best{0, 0, 0};
+    auto least = seconds(chain, best, HUGE_VAL);
     for (int i = 0; i <= k_halvings; ++i) {
       const auto worth = least * (1 - k_worth);
       const auto tried = sizes(chain, std::ldexp(pair_.fast_bytes, -i));
       for (const auto& size : tried)
         if (const auto takes = seconds(chain, size, least); takes < least) {
           least = takes;
-          found->second = size;
+          best = size;
         }
       if (!tried.empty() && least > worth) break;
     }
-    return found->second;
+    return sizes_.add(std::move(signature), best);
   }
 
   Pair pair_;
@@ -198,7 +200,7 @@ class Cache final : public Mode {
   ModeOptions options_;
   std::vector<DatasetAbout> abouts_;
   LastAccesses accesses_;
-  std::map<std::vector<std::int64_t>, Size> sizes_;  // of chains that came before
+  RecentMap<Signature, Size> sizes_{512};  // of chains that came before
 };
 
 class CacheVariant final : public ModeVariant {

@@ -26,7 +26,8 @@ class TileGate {
 void run_tiles(const TilePlan& plan, std::span<const Running> loops, Team& team, std::size_t outer,
                TileGate* gate = nullptr);
 
-// The dimension whose tiles are dealt out.
+// The outermost dimension that is cut: the one whose tiles are dealt out where nothing else cuts them. It is not
+// that of the chain (outer_dimension()) where that one has a single tile.
 [[nodiscard]] std::size_t outermost(const TilePlan& plan);
 
 }  // namespace terrace::stencil

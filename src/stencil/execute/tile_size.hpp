@@ -15,7 +15,9 @@ namespace terrace::stencil {
 
 using TileSize = std::array<std::ptrdiff_t, k_most_dims>;
 
-// What a processor's own cache holds, in bytes; a stated default where the system does not say.
+// Of a core, in bytes, where nobody says what it is: what many processors have.
+inline constexpr std::size_t k_default_cache = std::size_t{1} << 20U;
+// What a processor's own cache holds, in bytes; the default where the system does not say.
 [[nodiscard]] std::size_t own_cache();
 
 // Bytes that one point takes in all datasets of a chain.

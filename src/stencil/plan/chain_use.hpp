@@ -17,6 +17,8 @@ struct DatasetUse {
 
 [[nodiscard]] std::map<DatasetId, DatasetUse> uses_of(std::span<const Loop> chain);
 
+// The smallest range that has the points of all loops.
+[[nodiscard]] Range hull_of(std::span<const Loop> chain);
 // The outermost dimension in which any loop has more than one point.
 [[nodiscard]] std::size_t outer_dimension(std::span<const Loop> chain);
 

@@ -21,6 +21,7 @@ namespace terrace::stencil {
 
 using FrameId = std::uint32_t;
 inline constexpr FrameId k_no_frame = ~FrameId{0};
+inline constexpr std::size_t k_most_moves = 16;  // fetches and stores at a time, where a place has no fewer
 
 // What is to be begun now. `frame` is where the chunk is, or comes to.
 struct StreamAction {

@@ -2,7 +2,6 @@
 #include "stencil/stream/step_plan.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -64,14 +63,9 @@ ChainBook::Way plan_cache_steps(std::span<const Loop> chain, const StreamRoom& r
 ChainBook::Way plan_whole_steps(std::span<const Loop> chain, const StreamRoom& room, std::ptrdiff_t given,
                                 bool is_reversed) {
   const auto outer = outer_dimension(chain);
-  auto begin = std::numeric_limits<std::ptrdiff_t>::max(), end = std::numeric_limits<std::ptrdiff_t>::min();
-  for (const auto& loop : chain) {
-    begin = std::min(begin, loop.range.begin[outer]);
-    end = std::max(end, loop.range.end[outer]);
-  }
   std::optional<ChainBook::Way> fits;  // with nothing left
   std::array<std::ptrdiff_t, k_most_dims> size{0, 0, 0};
-  size[outer] = given > 0 ? given : std::max<std::ptrdiff_t>(end - begin, 1);
+  size[outer] = given > 0 ? given : std::max<std::ptrdiff_t>(hull_of(chain).length(outer), 1);
   for (;; size[outer] = (size[outer] + 1) / 2) {
     ChainBook::Way way;
     way.tiles = std::make_unique<TilePlan>(chain, size, reversed_in(outer, is_reversed));

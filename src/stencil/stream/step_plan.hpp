@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 
+#include "stencil/data/storage.hpp"
 #include "stencil/execute/tile_size.hpp"
 #include "stencil/plan/stream_plan.hpp"
 #include "stencil/stream/chain_book.hpp"
@@ -20,7 +21,7 @@ struct ChunkSizes {
   std::size_t smallest = 0;
 };
 // Of data that a processor's loops go over: pages move, the smallest and the huge ones.
-inline constexpr ChunkSizes k_processor_chunks{std::size_t{2} << 20U, 4096};
+inline constexpr ChunkSizes k_processor_chunks{k_huge_page, 4096};
 // Of data in a GPU's memory. Mapping a chunk takes some tens of microseconds, however large it is; copying one of
 // 32 MiB over PCI Express takes 600 or more. The smallest is what NVIDIA's driver maps.
 inline constexpr ChunkSizes k_gpu_chunks{std::size_t{32} << 20U, std::size_t{2} << 20U};

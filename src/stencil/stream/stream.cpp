@@ -14,11 +14,6 @@
 #include "core/error.hpp"
 
 namespace terrace::stencil {
-namespace {
-
-constexpr std::size_t k_most_moves = 16;
-
-}  // namespace
 
 Stream::Stream(std::unique_ptr<StreamPlaces> places, Statistics& statistics)
     : places_(std::move(places)),

@@ -157,8 +157,7 @@ class Cache final : public Mode {
 
   // The sizes of which a tile's own points, without what its loops reach beyond them, take so many bytes.
   [[nodiscard]] std::vector<Size> sizes(std::span<const Loop> chain, double bytes) const {
-    Range all{{0, 0, 0}, {0, 0, 0}};
-    for (const auto& loop : chain) all = hull(all, loop.range);
+    const auto all = hull_of(chain);
     double of_point = 0;
     for (const auto& [dataset, use] : uses_of(chain)) of_point += static_cast<double>(abouts_[dataset].element);
     const auto points = bytes / of_point;

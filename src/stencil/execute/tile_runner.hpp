@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <span>
 
-#include "stencil/execute/in_memory.hpp"
+#include "stencil/execute/running.hpp"
 #include "stencil/execute/team.hpp"
 #include "stencil/plan/tile_plan.hpp"
 

@@ -9,7 +9,7 @@
 #include "core/units.hpp"
 #include "stencil/cuda/chain_numbers.hpp"
 #include "stencil/cuda/device_places.hpp"
-#include "stencil/execute/in_memory.hpp"
+#include "stencil/execute/running.hpp"
 #include "stencil/plan/chain_use.hpp"
 #include "stencil/stream/streamed_data.hpp"
 

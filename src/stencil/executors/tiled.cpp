@@ -1,7 +1,9 @@
 // In tiles that go through the whole chain while their data are in the cache.
 #include <chrono>
 
+#include "stencil/execute/in_memory.hpp"
 #include "stencil/execute/plan_cache.hpp"
+#include "stencil/execute/running.hpp"
 #include "stencil/execute/tile_runner.hpp"
 #include "stencil/execute/tile_size.hpp"
 #include "stencil/plan/recent_map.hpp"

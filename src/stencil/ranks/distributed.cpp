@@ -4,8 +4,8 @@
 #include <chrono>
 #include <utility>
 
+#include "stencil/data/dataset_rows.hpp"
 #include "stencil/data/slabs.hpp"
-#include "stencil/execute/in_memory.hpp"
 
 namespace terrace::stencil {
 

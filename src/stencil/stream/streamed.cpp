@@ -3,7 +3,9 @@
 #include <utility>
 #include <vector>
 
-#include "stencil/execute/in_memory.hpp"
+#include "stencil/data/dataset_rows.hpp"
+#include "stencil/execute/running.hpp"
+#include "stencil/execute/team.hpp"
 #include "stencil/execute/tile_runner.hpp"
 #include "stencil/execute/tile_size.hpp"
 #include "stencil/plan/chain_use.hpp"

@@ -6,7 +6,7 @@
 
 #include "core/error.hpp"
 #include "core/units.hpp"
-#include "stencil/execute/in_memory.hpp"
+#include "stencil/data/dataset_rows.hpp"
 #include "stencil/stream/shortened.hpp"
 
 namespace terrace::stencil {

@@ -9,14 +9,14 @@ ChainBook::Entry ChainBook::next(std::span<const Loop> chain) {
   const auto known = find(chain);
   if (const auto last = last_.lock()) last->next = known;
   last_ = known;
-  auto& way = known->ways[is_reversed_ ? 1 : 0];
-  if (!way.tiles) {
-    way = maker_(chain, is_reversed_);
-    way.moved = std::make_shared<StreamMoves>(way.stream->steps.size() + 1);
+  auto& plan = known->plans[is_reversed_ ? 1 : 0];
+  if (!plan.tiles) {
+    plan = maker_(chain, is_reversed_);
+    plan.moved = std::make_shared<StreamMoves>(plan.stream->steps.size() + 1);
   }
   if (both_ways_) is_reversed_ = !is_reversed_;
   const auto ahead = known->next.lock();
-  return {&way, ahead ? ahead->ways[is_reversed_ ? 1 : 0].stream : nullptr};
+  return {&plan, ahead ? ahead->plans[is_reversed_ ? 1 : 0].stream : nullptr};
 }
 
 std::shared_ptr<ChainBook::Known> ChainBook::find(std::span<const Loop> chain) {

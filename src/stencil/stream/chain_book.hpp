@@ -14,28 +14,30 @@
 
 namespace terrace::stencil {
 
+// A chain's plan in one direction.
+struct ChainPlan {
+  std::unique_ptr<TilePlan> tiles;
+  std::shared_ptr<const StreamPlan> stream;
+  std::shared_ptr<StreamMoves> moved{};  // what it has moved, by step; the book makes it
+};
+
 class ChainBook {
  public:
-  struct Way {
-    std::unique_ptr<TilePlan> tiles;
-    std::shared_ptr<const StreamPlan> stream;
-    std::shared_ptr<StreamMoves> moved{};  // what it has moved, by step; the book makes it
-  };
   struct Entry {
-    const Way* way;
+    const ChainPlan* plan;
     std::shared_ptr<const StreamPlan> ahead;  // of the chain that came after this one the last time, if any did
   };
   // Makes a chain's tiles and steps in a direction; it may throw.
-  using Maker = std::function<Way(std::span<const Loop> chain, bool is_reversed)>;
+  using Maker = std::function<ChainPlan(std::span<const Loop> chain, bool is_reversed)>;
 
   // `both_ways`: chains go forward and back in turns, so that each begins with what the one before has ended with.
   ChainBook(Maker maker, bool both_ways) : maker_(std::move(maker)), both_ways_(both_ways) {}
-  // The next chain that runs. What `way` shows is there until the next call.
+  // The next chain that runs. What `plan` shows is there until the next call.
   [[nodiscard]] Entry next(std::span<const Loop> chain);
 
  private:
   struct Known {
-    std::array<Way, 2> ways;  // forward, reversed
+    std::array<ChainPlan, 2> plans;  // forward, reversed
     std::weak_ptr<Known> next;
   };
   std::shared_ptr<Known> find(std::span<const Loop> chain);

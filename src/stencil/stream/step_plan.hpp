@@ -46,13 +46,13 @@ struct CacheTiles {
   std::size_t cache = 0;  // bytes
   std::size_t threads = 1;
 };
-[[nodiscard]] ChainBook::Way plan_cache_steps(std::span<const Loop> chain, const StreamRoom& room,
-                                              const CacheTiles& tiles, bool is_reversed);
+[[nodiscard]] ChainPlan plan_cache_steps(std::span<const Loop> chain, const StreamRoom& room,
+                                         const CacheTiles& tiles, bool is_reversed);
 
 // Steps of one tile of the outermost dimension, of which each loop does all points: a GPU gains nothing by tiles
 // that fit into its cache, and needs many points for each launch. As few as leave room for the steps before and
 // behind it; one, if all that the chain uses has room. `given`: points of a tile; 0: none is stated.
-[[nodiscard]] ChainBook::Way plan_whole_steps(std::span<const Loop> chain, const StreamRoom& room,
-                                              std::ptrdiff_t given, bool is_reversed);
+[[nodiscard]] ChainPlan plan_whole_steps(std::span<const Loop> chain, const StreamRoom& room, std::ptrdiff_t given,
+                                         bool is_reversed);
 
 }  // namespace terrace::stencil

@@ -55,8 +55,8 @@ Chain chain_over(std::ptrdiff_t points) {
 struct Book {
   // The chain over so many points; the chain over `follows` points is the one that followed it the last time.
   void run(std::ptrdiff_t points, std::ptrdiff_t follows) {
-    const auto [way, ahead] = book.next(chain_over(points));
-    EXPECT_EQ(way->stream->most_chunks, static_cast<std::size_t>(points)) << "the plan of another chain";
+    const auto [of_chain, ahead] = book.next(chain_over(points));
+    EXPECT_EQ(of_chain->stream->most_chunks, static_cast<std::size_t>(points)) << "the plan of another chain";
     if (!ahead) return;
     ++known_ahead;
     EXPECT_EQ(ahead->most_chunks, static_cast<std::size_t>(follows));
@@ -70,7 +70,7 @@ struct Book {
                    auto plan = std::make_shared<StreamPlan>();
                    plan->most_chunks = chain[0].range.points();
                    made.push_back(plan);
-                   return ChainBook::Way{std::make_unique<TilePlan>(chain, TileSize{}), plan};
+                   return ChainPlan{std::make_unique<TilePlan>(chain, TileSize{}), plan};
                  },
                  true};
 };

@@ -64,27 +64,32 @@ TEST(StreamScheduler, LosesNoNumberAndNeverStandsStill) {
   EXPECT_GT(stores, 3000U);
 }
 
-// What a dataset has that is removed is not stored, and its frames are there for others, also those that were
-// changed last.
+// What a dataset has that is removed is not stored, and its frames are there for others, before the next chain
+// begins, too.
 TEST(StreamScheduler, StoresNothingOfADatasetThatIsRemoved) {
-  const auto chain = [](DatasetId dataset) {
+  const auto chain = [](DatasetId dataset, bool is_fetched) {
     auto plan = std::make_shared<StreamPlan>();
     plan->steps.resize(3);
-    for (std::uint32_t c = 0; c < 3; ++c) plan->uses.push_back({{dataset, c}, c, c, false, true});
+    for (std::uint32_t c = 0; c < 3; ++c) plan->uses.push_back({{dataset, c}, c, c, is_fetched, true});
     plan->most_chunks = 1;
     return plan;
   };
-  StreamCase streams{.chunks = {3, 3}, .is_temporary = {false, false}, .plans = {}, .frames = 3};
-  StreamModel model(streams, 2);
-  RandomStreams random(1);
-  model.begin(chain(0), nullptr);
-  run_at_random(model, random, 2);
-  while (model.under_way() > 0) model.end_move(0);
-  ASSERT_EQ(model.stores(), 0U);
+  StreamModel model({.chunks = {3, 3}, .is_temporary = {false, false}, .plans = {}, .frames = 3}, 2);
+  model.begin(chain(0, false), chain(1, true));
+  while (!model.is_over()) {
+    ASSERT_TRUE(model.begin_move());
+    model.end_move(0);
+    model.begin_step();
+    model.end_step();
+  }
   model.remove(0);
-  model.begin(chain(1), nullptr);
-  run_at_random(model, random, 2);
+  for (int moves = 0; moves < 3; ++moves) {
+    ASSERT_TRUE(model.begin_move()) << "of the next chain";
+    model.end_move(0);
+  }
   EXPECT_EQ(model.stores(), 0U);
+  model.begin(chain(1, true), nullptr);
+  EXPECT_TRUE(model.is_ready());
 }
 
 // With many frames, used by steps that overlap: each decision as who looks at all frames takes it.

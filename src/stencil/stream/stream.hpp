@@ -36,7 +36,8 @@ class Stream {
              std::shared_ptr<StreamMoves> moved);
   // Whether all that the step uses is there.
   [[nodiscard]] bool is_ready(std::size_t step);
-  // Returns once it is; several threads may wait, for different steps. Throws Error{failed} where a transfer failed.
+  // Returns once it is; several threads may wait, for different steps. Throws Error{failed} where a transfer
+  // failed.
   void wait_for(std::size_t step);
   // Nobody uses what the step did any more. Steps end in their order; others may have begun.
   void end_step(std::size_t step);
@@ -50,7 +51,7 @@ class Stream {
   // All that can be begun now; holds the lock.
   void begin_moves();
   void carry_out(const StreamAction& action);
-  void finish(const StreamPlaces::Answer& answer);
+  void finish(const StreamPlaces::Completion& completion);
   void wake() noexcept;
   // What the program's own copies moved counts, too.
   void count_copies();
@@ -71,7 +72,7 @@ class Stream {
   std::mutex mutex_;
   std::condition_variable ready_;
   std::unordered_map<std::uint64_t, StreamAction> under_way_;
-  std::uint64_t next_token_ = 0;
+  std::uint64_t next_ticket_ = 0;
   std::size_t waiting_ = 0;  // threads, for steps
   std::chrono::steady_clock::time_point waiting_since_;
   std::string failure_;

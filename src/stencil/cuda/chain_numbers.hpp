@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "stencil/cuda/device.hpp"
-#include "stencil/execute/in_memory.hpp"
+#include "stencil/execute/running.hpp"
 
 namespace terrace::stencil::cuda {
 

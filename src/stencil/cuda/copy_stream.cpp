@@ -57,13 +57,13 @@ CopyStream::~CopyStream() {
   thread_.join();
 }
 
-void CopyStream::begun(std::uint64_t token) {
+void CopyStream::begun(std::uint64_t ticket) {
   {
     const std::scoped_lock lock(mutex_);
     const auto event = free_.back();
     events_[event].record(stream_);
     free_.pop_back();
-    begun_.push_back({token, event});
+    begun_.push_back({ticket, event});
   }
   changed_.notify_all();
 }
@@ -73,14 +73,14 @@ void CopyStream::body() noexcept {
   for (;;) {
     changed_.wait(lock, [&] { return is_over_ || !begun_.empty(); });
     if (begun_.empty()) return;
-    const auto [token, event] = begun_.front();
+    const auto [ticket, event] = begun_.front();
     begun_.pop_front();
     lock.unlock();
     auto result = device_.driver().set_context(device_.context());
     if (result == k_success) result = events_[event].wait();
     lock.lock();
     free_.push_back(event);
-    ended_.add({token, result});
+    ended_.add({ticket, result});
   }
 }
 

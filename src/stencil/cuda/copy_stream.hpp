@@ -17,7 +17,7 @@ namespace terrace::stencil::cuda {
 class EndedCopies {
  public:
   struct Ended {
-    std::uint64_t token = 0;
+    std::uint64_t ticket = 0;
     Result result = k_success;
   };
   EndedCopies();
@@ -44,12 +44,12 @@ class CopyStream {
   CopyStream& operator=(const CopyStream&) = delete;
 
   [[nodiscard]] StreamHandle handle() const { return stream_.handle(); }
-  // What was put into the stream so far belongs to the token.
-  void begun(std::uint64_t token);
+  // What was put into the stream so far belongs to the ticket.
+  void begun(std::uint64_t ticket);
 
  private:
   struct Begun {
-    std::uint64_t token;
+    std::uint64_t ticket;
     std::size_t event;
   };
   void body() noexcept;

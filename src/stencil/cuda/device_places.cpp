@@ -101,33 +101,33 @@ std::byte* DevicePlaces::host(const ChunkId& chunk) {
   return dataset.host + std::size_t{chunk.number} * chunk_;
 }
 
-bool DevicePlaces::clear(const ChunkId& chunk, std::uint64_t token) {
+bool DevicePlaces::clear(const ChunkId& chunk, std::uint64_t ticket) {
   driver_.check(driver_.fill(address(chunk), 0, chunk_, up_.handle()), "a copy failed");
-  up_.begun(token);
+  up_.begun(ticket);
   ++under_way_;
   return false;
 }
 
-void DevicePlaces::fetch(const ChunkId& chunk, std::uint64_t token) {
+void DevicePlaces::fetch(const ChunkId& chunk, std::uint64_t ticket) {
   device_->enter();
   driver_.check(driver_.copy_to_device(address(chunk), host(chunk), chunk_, up_.handle()), "a copy failed");
-  up_.begun(token);
+  up_.begun(ticket);
   ++under_way_;
 }
 
-void DevicePlaces::store(const ChunkId& chunk, std::uint64_t token) {
+void DevicePlaces::store(const ChunkId& chunk, std::uint64_t ticket) {
   device_->enter();
   driver_.check(driver_.copy_to_host(host(chunk), address(chunk), chunk_, down_.handle()), "a copy failed");
-  down_.begun(token);
+  down_.begun(ticket);
   ++under_way_;
 }
 
-bool DevicePlaces::next(Answer& answer) {
+bool DevicePlaces::next(Completion& completion) {
   EndedCopies::Ended ended;
   if (!ended_.next(ended)) return false;
   --under_way_;
-  answer.token = ended.token;
-  answer.error = ended.result == k_success ? "" : driver_.text_of(ended.result);
+  completion.ticket = ended.ticket;
+  completion.error = ended.result == k_success ? "" : driver_.text_of(ended.result);
   return true;
 }
 

@@ -16,14 +16,13 @@ namespace terrace::stencil {
 namespace {
 
 constexpr std::size_t k_line = 64;
-constexpr std::size_t k_huge = std::size_t{2} << 20U;
 constexpr std::size_t k_offsets = 16;  // different beginnings, one after the other
 
 }  // namespace
 
 Memory::Memory(const std::string& name, std::size_t bytes, std::size_t number, const std::string& folder) {
-  const auto shift = number % k_offsets * (k_huge / k_offsets / 4) + shift_in_page(number);
-  size_ = bytes + shift + k_huge;
+  const auto shift = number % k_offsets * (k_huge_page / k_offsets / 4) + shift_in_page(number);
+  size_ = bytes + shift + k_huge_page;
   mapping_ = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapping_ == MAP_FAILED)
     throw Error(Code::no_memory, "no memory for the dataset '" + name + "', " + format(Bytes{bytes}) +
@@ -42,7 +41,7 @@ Memory::Memory(const std::string& name, std::size_t bytes, std::size_t number, c
   }
   madvise(mapping_, size_, MADV_HUGEPAGE);
   const auto address = reinterpret_cast<std::uintptr_t>(mapping_);
-  const auto aligned = (address + k_huge - 1) / k_huge * k_huge;
+  const auto aligned = (address + k_huge_page - 1) / k_huge_page * k_huge_page;
   first_ = static_cast<std::byte*>(mapping_) + (aligned - address) + shift;
 }
 

@@ -14,6 +14,8 @@
 
 namespace terrace::stencil {
 
+inline constexpr std::size_t k_huge_page = std::size_t{2} << 20U;  // bytes, beside pages of 4 KiB
+
 struct BlockAbout {
   std::string name;
   std::size_t dims = 0;

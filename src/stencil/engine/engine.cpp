@@ -8,7 +8,6 @@
 #include "core/error.hpp"
 #include "stencil/engine/loop_checks.hpp"
 #include "stencil/plan/chain_use.hpp"
-#include "stencil/plan/signature.hpp"
 #include "stencil/ranks/distributed.hpp"
 #include "stencil/record/recorded.hpp"
 #include "stencil/stream/shortened.hpp"
@@ -144,7 +143,8 @@ void Engine::check_temporaries(std::span<const Loop> chain) {
   if (std::ranges::none_of(chain,
                            [&](const Loop& loop) { return std::ranges::any_of(loop.arguments, is_temporary); }))
     return;
-  if (!checked_.insert(signature_of(chain)).second) return;
+  auto signature = signature_of(chain);
+  if (checked_.find(signature)) return;
   for (const auto& [dataset, use] : uses_of(chain)) {
     const auto& about = datasets_[dataset];
     if (!about.is_temporary) continue;
@@ -156,6 +156,7 @@ void Engine::check_temporaries(std::span<const Loop> chain) {
                                        " before its chain writes it: make it a dataset, have it keep them, or ask "
                                        "for nothing in between");
   }
+  checked_.add(std::move(signature), {});
 }
 
 void Engine::check(const Range& range, DatasetId dataset) const {

@@ -4,15 +4,17 @@
 #include <deque>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "stencil/data/block_transfer.hpp"
 #include "stencil/data/reductions.hpp"
 #include "stencil/execute/executor.hpp"
+#include "stencil/plan/recent_map.hpp"
+#include "stencil/plan/signature.hpp"
 #include "terrace/stencil/context.hpp"
 #include "terrace/stencil/ranks.hpp"
 
@@ -80,8 +82,8 @@ class Engine {
   std::deque<DatasetAbout> datasets_;  // whose names stay where they are
   Reductions reductions_;
   Chain chain_;
-  std::vector<Waiting> transfers_;               // by loops
-  std::set<std::vector<std::int64_t>> checked_;  // signatures of chains whose temporaries are right
+  std::vector<Waiting> transfers_;                     // by loops
+  RecentMap<Signature, std::monostate> checked_{512};  // chains whose temporaries are right
   std::unique_ptr<Executor> executor_;
 };
 

@@ -1,14 +1,7 @@
 // See plan_cache.hpp.
 #include "stencil/execute/plan_cache.hpp"
 
-#include <algorithm>
-
 namespace terrace::stencil {
-namespace {
-
-constexpr std::size_t k_most_plans = 64;
-
-}  // namespace
 
 std::uint64_t kind_of(std::span<const Loop> chain) {
   std::uint64_t points = 0;
@@ -17,16 +10,9 @@ std::uint64_t kind_of(std::span<const Loop> chain) {
 }
 
 const TilePlan& PlanCache::get(std::span<const Loop> chain, const TileSize& size) {
-  auto signature = signature_of(chain);
-  ++uses_;
-  for (auto& kept : kept_) {
-    if (kept.size != size || kept.signature != signature) continue;
-    kept.used = uses_;
-    return *kept.plan;
-  }
-  if (kept_.size() == k_most_plans) kept_.erase(std::ranges::min_element(kept_, {}, &Kept::used));
-  kept_.push_back({std::move(signature), size, std::make_unique<TilePlan>(chain, size), uses_});
-  return *kept_.back().plan;
+  std::pair key(signature_of(chain), size);
+  if (const auto* const kept = kept_.find(key)) return *kept;
+  return kept_.add(std::move(key), TilePlan(chain, size));
 }
 
 }  // namespace terrace::stencil

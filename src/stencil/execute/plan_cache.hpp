@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
-#include <vector>
+#include <utility>
 
 #include "stencil/execute/tile_size.hpp"
+#include "stencil/plan/recent_map.hpp"
 #include "stencil/plan/signature.hpp"
 #include "stencil/plan/tile_plan.hpp"
 
@@ -17,17 +17,11 @@ namespace terrace::stencil {
 
 class PlanCache {
  public:
+  // It is there until the next call.
   const TilePlan& get(std::span<const Loop> chain, const TileSize& size);
 
  private:
-  struct Kept {
-    std::vector<std::int64_t> signature;
-    TileSize size;
-    std::unique_ptr<TilePlan> plan;
-    std::uint64_t used = 0;
-  };
-  std::vector<Kept> kept_;
-  std::uint64_t uses_ = 0;
+  RecentMap<std::pair<Signature, TileSize>, TilePlan> kept_{64};
 };
 
 }  // namespace terrace::stencil

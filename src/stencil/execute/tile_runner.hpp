@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <span>
 
-#include "stencil/execute/in_memory.hpp"
+#include "stencil/execute/running.hpp"
 #include "stencil/execute/team.hpp"
 #include "stencil/plan/tile_plan.hpp"
 
@@ -16,8 +16,8 @@ namespace terrace::stencil {
 class TileGate {
  public:
   virtual ~TileGate() = default;
-  // True once its data are there; false where somebody gave up. Tiles behind it have not begun, and nobody asks for
-  // them meanwhile. It may throw.
+  // True once its data are there; false where somebody gave up. Tiles behind it have not begun, and nobody asks
+  // for them meanwhile. It may throw.
   [[nodiscard]] virtual bool before(std::size_t tile) = 0;
   // It is done, and all tiles before it; in the order of tiles.
   virtual void after(std::size_t tile) = 0;
@@ -29,7 +29,8 @@ class TileGate {
 void run_tiles(const TilePlan& plan, std::span<const Running> loops, Team& team, std::size_t outer,
                TileGate* gate = nullptr);
 
-// The dimension whose tiles are dealt out.
+// The outermost dimension that is cut: the one whose tiles are dealt out where nothing else cuts them. It is not
+// that of the chain (outer_dimension()) where that one has a single tile.
 [[nodiscard]] std::size_t outermost(const TilePlan& plan);
 
 }  // namespace terrace::stencil

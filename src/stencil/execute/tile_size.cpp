@@ -7,10 +7,11 @@
 #include <cmath>
 #include <set>
 
+#include "stencil/plan/chain_use.hpp"
+
 namespace terrace::stencil {
 namespace {
 
-constexpr std::size_t k_default_cache = std::size_t{1} << 20U;
 constexpr double k_share = 0.75;  // of the cache that a tile's data may fill
 // Points of a row that beginning it takes the time of: of the caches' own prefetching, and of what is left of a
 // vector. A default, which measuring corrects.
@@ -24,14 +25,10 @@ constexpr double k_doubling = 0.5;
 constexpr double k_first = 4;
 constexpr double k_better = 0.98;  // of the best time: what is slower is not taken for faster
 
-Range hull_of(std::span<const Loop> chain) {
-  Range all{{0, 0}, {0, 0}, {0, 0}};
-  for (const auto& loop : chain) all = hull(all, loop.range);
-  return all;
+// Whose tiles are dealt out to threads. Of lines it is one that has a single tile: there is one thread at a time.
+std::size_t dealt_dimension(std::span<const Loop> chain) {
+  return std::max<std::size_t>(outer_dimension(chain), 1);
 }
-
-// Whose tiles are dealt out to threads; of lines, where there is one thread at a time, it is as good as any.
-std::size_t last_dimension(const Range& all) { return all.length(2) > 1 ? 2 : 1; }
 
 // What tiles of a size take, for each point of a loop, in times of a point whose data are in the processor's own
 // cache.
@@ -39,6 +36,7 @@ class SizeModel {
  public:
   SizeModel(std::span<const Loop> chain, const ModelledCache& cache)
       : all_(hull_of(chain)),
+        last_(dealt_dimension(chain)),
         room_(k_share * static_cast<double>(cache.bytes) /
               static_cast<double>(std::max<std::size_t>(cache.point_bytes, 1))),
         threads_(static_cast<double>(cache.threads)) {
@@ -81,11 +79,10 @@ class SizeModel {
   // they are fewer than threads, or one is larger than a thread's share, it waits in each round, and in any case
   // in the first.
   [[nodiscard]] double waiting(const TileSize& size) const {
-    const auto last = last_dimension(all_);
     auto side = 1.0;  // the largest tile's share of those that are side by side
-    for (std::size_t d = 0; d < last; ++d)
+    for (std::size_t d = 0; d < last_; ++d)
       side *= std::min((static_cast<double>(size[d]) + skew_[d] / 2) / length(d), 1.0);
-    const auto share = std::min(static_cast<double>(size[last]) / length(last), 1.0);
+    const auto share = std::min(static_cast<double>(size[last_]) / length(last_), 1.0);
     const auto rounds = std::ceil(std::ceil(1 / share) / threads_);
     return threads_ * share * (rounds * std::max(threads_ * side, 1.0) + (threads_ - 1) * side);
   }
@@ -94,6 +91,7 @@ class SizeModel {
   }
 
   Range all_;
+  std::size_t last_;
   double room_;  // points
   double threads_;
   double reuse_ = 1;  // accesses to a point in a chain
@@ -119,15 +117,15 @@ std::size_t bytes_of_point(std::span<const Loop> chain, std::span<const DatasetA
 TileSize model_size(std::span<const Loop> chain, const ModelledCache& cache) {
   const auto all = hull_of(chain);
   const SizeModel model(chain, cache);
+  const auto last = dealt_dimension(chain);
   // From the shortest on, each half as long again, to all.
   const auto lengths = [&](std::size_t d, std::ptrdiff_t shortest) {
     std::vector<std::ptrdiff_t> found;
-    if (d <= last_dimension(all))
+    if (d <= last)
       for (auto length = shortest; length < all.length(d); length += length / 2) found.push_back(length);
     found.push_back(all.length(d));
     return found;
   };
-  const auto last = last_dimension(all);
   TileSize best{};
   auto least = HUGE_VAL;
   for (const auto x : lengths(0, 64))
@@ -145,10 +143,9 @@ TileSize model_size(std::span<const Loop> chain, const ModelledCache& cache) {
 }
 
 TileSize TileTuner::next(std::uint64_t kind, const TileSize& model) {
-  auto [found, is_new] = kinds_.try_emplace(kind);
-  auto& one = found->second;
-  if (is_new) {
-    one.tried = one.best = model;
+  auto* const known = kinds_.find(kind);
+  if (!known) {
+    auto& one = kinds_.add(kind, {model, model, 0, {}});
     for (std::size_t d = 0; d < k_most_dims; ++d) {
       if (model[d] == 0) continue;
       for (const auto factor : {2.0, 0.5}) {
@@ -160,6 +157,7 @@ TileSize TileTuner::next(std::uint64_t kind, const TileSize& model) {
     }
     return model;
   }
+  auto& one = *known;
   if (one.best_seconds == 0) return one.best;  // the first was not measured
   if (one.left.empty()) return one.tried = one.best;
   one.tried = one.left.back();
@@ -168,7 +166,7 @@ TileSize TileTuner::next(std::uint64_t kind, const TileSize& model) {
 }
 
 void TileTuner::measured(std::uint64_t kind, double seconds) {
-  auto& one = kinds_[kind];
+  auto& one = *kinds_.find(kind);
   if (one.best_seconds == 0 || seconds < k_better * one.best_seconds) {
     const auto was = one.best;
     one.best = one.tried;

@@ -4,18 +4,20 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <span>
 #include <vector>
 
 #include "stencil/execute/executor.hpp"
+#include "stencil/plan/recent_map.hpp"
 #include "stencil/plan/tile_plan.hpp"
 
 namespace terrace::stencil {
 
 using TileSize = std::array<std::ptrdiff_t, k_most_dims>;
 
-// What a processor's own cache holds, in bytes; a stated default where the system does not say.
+// Of a core, in bytes, where nobody says what it is: what many processors have.
+inline constexpr std::size_t k_default_cache = std::size_t{1} << 20U;
+// What a processor's own cache holds, in bytes; the default where the system does not say.
 [[nodiscard]] std::size_t own_cache();
 
 // Bytes that one point takes in all datasets of a chain.
@@ -33,8 +35,10 @@ struct ModelledCache {
 // Chooses a size for each kind of chain: the model's at first, then its neighbours, of which the fastest stays.
 class TileTuner {
  public:
+  static constexpr std::size_t k_most_kinds = 1024;  // that it knows at a time
   // A kind of chain, by loops and points.
   [[nodiscard]] TileSize next(std::uint64_t kind, const TileSize& model);
+  // The kind of the last next().
   void measured(std::uint64_t kind, double seconds);
 
  private:
@@ -44,7 +48,7 @@ class TileTuner {
     double best_seconds = 0;
     std::vector<TileSize> left;  // to try
   };
-  std::map<std::uint64_t, Kind> kinds_;
+  RecentMap<std::uint64_t, Kind> kinds_{k_most_kinds};
 };
 
 }  // namespace terrace::stencil

@@ -9,7 +9,7 @@
 #include "core/units.hpp"
 #include "stencil/cuda/chain_numbers.hpp"
 #include "stencil/cuda/device_places.hpp"
-#include "stencil/execute/in_memory.hpp"
+#include "stencil/execute/running.hpp"
 #include "stencil/plan/chain_use.hpp"
 #include "stencil/stream/streamed_data.hpp"
 
@@ -39,13 +39,13 @@ class Gpu final : public StreamedData {
         throw Error(Code::unsupported, "loop '" + loop.name +
                                            "' has no kernel for a GPU: mark it with TERRACE_STENCIL_KERNEL and "
                                            "compile the program with nvcc --extended-lambda");
-    const auto [way, ahead] = book_.next(chain);
+    const auto [plan, ahead] = book_.next(chain);
     std::vector<Running> all;
     for (const auto& loop : chain) all.push_back(terrace::stencil::begin(loop, views(loop), reductions));
-    begin(*way, ahead, outer_dimension(chain));
+    begin(*plan, ahead, outer_dimension(chain));
     try {
       numbers_.upload(all, kernels_);
-      run_steps(*way, outer_dimension(chain), all);
+      run_steps(*plan, outer_dimension(chain), all);
       numbers_.download(kernels_);
       kernels_.wait("results cannot be copied from the GPU");
     } catch (...) {
@@ -54,14 +54,14 @@ class Gpu final : public StreamedData {
       throw;
     }
     numbers_.collect(all);
-    statistics().tiles += way->tiles->count();
+    statistics().tiles += plan->tiles->count();
     for (const auto& running : all) reductions.enter(*running.loop, running.partials);
   }
 
  private:
   // Kernels of a step are put behind those of the one before while these run, if its data are there by then. A
   // step ends, so that its data may leave, once its kernels have.
-  void run_steps(const ChainBook::Way& way, std::size_t outer, std::span<const Running> all) {
+  void run_steps(const ChainPlan& plan, std::size_t outer, std::span<const Running> all) {
     std::optional<std::size_t> running;
     const auto end_running = [&] {
       if (!running) return;
@@ -72,13 +72,13 @@ class Gpu final : public StreamedData {
       stream().end_step(*running);
       running.reset();
     };
-    for (std::size_t s = 0; s < way.stream->steps.size(); ++s) {
+    for (std::size_t s = 0; s < plan.stream->steps.size(); ++s) {
       if (!stream().is_ready(s)) end_running();
       (void)stream().wait_for(s);
       std::array<std::size_t, k_most_dims> tile{0, 0, 0};
-      tile[outer] = way.stream->steps[s].first_tile;
+      tile[outer] = plan.stream->steps[s].first_tile;
       for (std::size_t l = 0; l < all.size(); ++l) {
-        const auto part = way.tiles->part(l, tile);
+        const auto part = plan.tiles->part(l, tile);
         if (part.empty()) continue;
         all[l].loop->device(
             {*all[l].loop, part, all[l].views.data(), numbers_.partials(l), numbers_.lines(l), kernels_.handle()});
@@ -90,7 +90,7 @@ class Gpu final : public StreamedData {
     end_running();
   }
 
-  ChainBook::Way plan(std::span<const Loop> chain, bool is_reversed) {
+  ChainPlan plan(std::span<const Loop> chain, bool is_reversed) {
     const auto given = given_[outer_dimension(chain)];
     return with_room(chain, plan_whole_steps(chain, room(), given, is_reversed));
   }

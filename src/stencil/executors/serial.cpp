@@ -2,6 +2,7 @@
 #include <chrono>
 
 #include "stencil/execute/in_memory.hpp"
+#include "stencil/execute/running.hpp"
 
 namespace terrace::stencil {
 namespace {

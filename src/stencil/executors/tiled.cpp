@@ -1,10 +1,12 @@
 // In tiles that go through the whole chain while their data are in the cache.
 #include <chrono>
-#include <optional>
 
+#include "stencil/execute/in_memory.hpp"
 #include "stencil/execute/plan_cache.hpp"
+#include "stencil/execute/running.hpp"
 #include "stencil/execute/tile_runner.hpp"
 #include "stencil/execute/tile_size.hpp"
+#include "stencil/plan/recent_map.hpp"
 
 namespace terrace::stencil {
 namespace {
@@ -33,9 +35,8 @@ class Tiled final : public InMemory {
 
  private:
   TileSize model(std::span<const Loop> chain, std::uint64_t kind) {
-    auto& size = models_[kind];
-    if (!size) size = model_size(chain, {cache_, bytes_of_point(chain, abouts()), team().size()});
-    return *size;
+    if (const auto* const size = models_.find(kind)) return *size;
+    return models_.add(kind, model_size(chain, {cache_, bytes_of_point(chain, abouts()), team().size()}));
   }
 
   TileSize given_;
@@ -43,7 +44,7 @@ class Tiled final : public InMemory {
   PlanCache plans_;
   const TilePlan* plan_ = nullptr;
   TileTuner tuner_;
-  std::map<std::uint64_t, std::optional<TileSize>> models_;
+  RecentMap<std::uint64_t, TileSize> models_{TileTuner::k_most_kinds};
 };
 
 class TiledVariant final : public ExecutorVariant {

@@ -5,6 +5,12 @@
 
 namespace terrace::stencil {
 
+Range hull_of(std::span<const Loop> chain) {
+  Range all{{0, 0}, {0, 0}, {0, 0}};
+  for (const auto& loop : chain) all = hull(all, loop.range);
+  return all;
+}
+
 std::size_t outer_dimension(std::span<const Loop> chain) {
   std::size_t found = 0;
   for (const auto& loop : chain)

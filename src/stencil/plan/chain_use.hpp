@@ -11,12 +11,14 @@ namespace terrace::stencil {
 
 struct DatasetUse {
   Range used{{0, 0}, {0, 0}, {0, 0}};  // the smallest range of all that is read or written
-  Boxes needed;                      // read before the chain has written it
+  Boxes needed;                        // read before the chain has written it
   Boxes written;
 };
 
 [[nodiscard]] std::map<DatasetId, DatasetUse> uses_of(std::span<const Loop> chain);
 
+// The smallest range that has the points of all loops.
+[[nodiscard]] Range hull_of(std::span<const Loop> chain);
 // The outermost dimension in which any loop has more than one point.
 [[nodiscard]] std::size_t outer_dimension(std::span<const Loop> chain);
 

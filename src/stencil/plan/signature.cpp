@@ -3,8 +3,8 @@
 
 namespace terrace::stencil {
 
-std::vector<std::int64_t> signature_of(std::span<const Loop> chain) {
-  std::vector<std::int64_t> signature;
+Signature signature_of(std::span<const Loop> chain) {
+  Signature signature;
   for (const auto& loop : chain) {
     signature.insert(signature.end(), loop.range.begin.begin(), loop.range.begin.end());
     signature.insert(signature.end(), loop.range.end.begin(), loop.range.end.end());

@@ -9,7 +9,9 @@
 
 namespace terrace::stencil {
 
+using Signature = std::vector<std::int64_t>;
+
 // What a plan depends on: ranges, datasets, accesses and offsets of all loops.
-[[nodiscard]] std::vector<std::int64_t> signature_of(std::span<const Loop> chain);
+[[nodiscard]] Signature signature_of(std::span<const Loop> chain);
 
 }  // namespace terrace::stencil

@@ -68,14 +68,7 @@ StreamPlan plan_stream(std::span<const Loop> chain, const TilePlan& tiles, std::
     const auto number = static_cast<std::uint32_t>(plan.steps.size());
     std::map<DatasetId, Range> used;
     for (std::size_t l = 0; l < chain.size(); ++l) {
-      // All tiles of the other dimensions.
-      auto part = chain[l].range;
-      std::array<std::size_t, k_most_dims> begin{0, 0, 0}, end{0, 0, 0};
-      begin[outer] = step.first_tile;
-      end[outer] = step.last_tile - 1;
-      const auto from = tiles.part(l, begin), to = tiles.part(l, end);
-      part.begin[outer] = std::min(from.begin[outer], to.begin[outer]);
-      part.end[outer] = std::max(from.end[outer], to.end[outer]);
+      const auto part = tiles.part_of_all(l, outer, step.first_tile, step.last_tile);
       if (part.empty()) continue;
       for (const auto& argument : chain[l].arguments) {
         auto [found, is_new] = used.try_emplace(argument.dataset, Range{{0, 0}, {0, 0}, {0, 0}});

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "stencil/plan/chain_use.hpp"
+
 namespace terrace::stencil {
 namespace {
 
@@ -73,8 +75,7 @@ TilePlan::TilePlan(std::span<const Loop> chain, const std::array<std::ptrdiff_t,
 }
 
 void TilePlan::cut(std::span<const Loop> chain, std::size_t d, std::ptrdiff_t size) {
-  Range all{{0, 0}, {0, 0}, {0, 0}};
-  for (const auto& range : ranges_) all = hull(all, range);
+  const auto all = hull_of(chain);
   const auto length = all.length(d);
   const auto tiles = size <= 0 ? 1 : std::max<std::ptrdiff_t>((length + size - 1) / size, 1);
   tiles_[d] = static_cast<std::size_t>(tiles);
@@ -107,6 +108,17 @@ Range TilePlan::part(std::size_t loop, const std::array<std::size_t, k_most_dims
     part.end[d] = reversed_[d] ? -begin : end;
   }
   return part;
+}
+
+Range TilePlan::part_of_all(std::size_t loop, std::size_t dimension, std::size_t first, std::size_t last) const {
+  std::array<std::size_t, k_most_dims> begin{0, 0, 0}, end{0, 0, 0};
+  begin[dimension] = first;
+  end[dimension] = last - 1;
+  const auto from = part(loop, begin), to = part(loop, end);
+  auto all = ranges_[loop];
+  all.begin[dimension] = std::min(from.begin[dimension], to.begin[dimension]);
+  all.end[dimension] = std::max(from.end[dimension], to.end[dimension]);
+  return all;
 }
 
 }  // namespace terrace::stencil

@@ -33,6 +33,10 @@ class TilePlan {
   [[nodiscard]] std::size_t count() const { return tiles_[0] * tiles_[1] * tiles_[2]; }
   // What a tile does of a loop; often empty at the edges.
   [[nodiscard]] Range part(std::size_t loop, const std::array<std::size_t, k_most_dims>& tile) const;
+  // What all tiles from `first` up to, and not with, `last` of a dimension do of a loop, whatever their place in
+  // the others.
+  [[nodiscard]] Range part_of_all(std::size_t loop, std::size_t dimension, std::size_t first,
+                                  std::size_t last) const;
   // How much further the first loops of a tile are than its last one, at the most, in points.
   [[nodiscard]] std::ptrdiff_t skew(std::size_t d) const { return skew_[d]; }
 

@@ -1,20 +1,13 @@
 // See distributed.hpp.
 #include "stencil/ranks/distributed.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <utility>
 
+#include "stencil/data/dataset_rows.hpp"
 #include "stencil/data/slabs.hpp"
-#include "stencil/execute/in_memory.hpp"
-#include "stencil/execute/plan_cache.hpp"
 
 namespace terrace::stencil {
-namespace {
-
-constexpr std::size_t k_most_plans = 64;
-
-}  // namespace
 
 Distributed::Distributed(std::unique_ptr<Executor> executor, std::unique_ptr<Ranks> ranks, const Options& options,
                          Statistics& statistics)
@@ -34,20 +27,10 @@ void Distributed::add(const DatasetAbout& about) {
 }
 
 Distributed::KnownChain& Distributed::find(std::span<const Loop> chain) {
-  auto signature = signature_of(chain);
   const auto block = chain.front().block;
-  ++uses_;
-  for (auto& known : known_)
-    if (known->block == block && known->signature == signature) {
-      known->used = uses_;
-      return *known;
-    }
-  if (known_.size() == k_most_plans)
-    known_.erase(std::ranges::min_element(known_, {}, [](const auto& known) { return known->used; }));
-  auto& made = *known_.emplace_back(std::make_unique<KnownChain>());
-  made.block = block;
-  made.signature = std::move(signature);
-  made.used = uses_;
+  std::pair key(block, signature_of(chain));
+  if (auto* const known = known_.find(key)) return *known;
+  KnownChain made{block, {}, {}};
   for (auto& plan : plan_ranks(chain, divisions_[block], ranks_->rank(), most_depth_)) {
     for (const auto dataset : plan.needed)
       if (storage_.whole(dataset).is_temporary) made.kept.push_back(dataset);
@@ -61,7 +44,7 @@ Distributed::KnownChain& Distributed::find(std::span<const Loop> chain) {
     piece.plan = std::move(plan);
     made.pieces.push_back(std::move(piece));
   }
-  return made;
+  return known_.add(std::move(key), std::move(made));
 }
 
 void Distributed::run(std::span<const Loop> chain, Reductions& reductions) {

@@ -4,9 +4,12 @@
 
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "stencil/execute/executor.hpp"
+#include "stencil/plan/recent_map.hpp"
+#include "stencil/plan/signature.hpp"
 #include "stencil/ranks/rank_plan.hpp"
 #include "stencil/ranks/rank_results.hpp"
 #include "stencil/ranks/rank_storage.hpp"
@@ -38,10 +41,8 @@ class Distributed final : public Executor {
   };
   struct KnownChain {
     BlockId block = 0;
-    std::vector<std::int64_t> signature;
     std::vector<Piece> pieces;
     std::vector<DatasetId> kept;  // temporary datasets that a piece needs of an earlier one
-    std::uint64_t used = 0;
   };
   KnownChain& find(std::span<const Loop> chain);
   void run(std::span<const Loop> loops, const Division& division, Piece& piece, Reductions& reductions);
@@ -53,8 +54,7 @@ class Distributed final : public Executor {
   Statistics& statistics_;
   std::vector<Division> divisions_;  // by block
   RankStorage storage_;
-  std::vector<std::unique_ptr<KnownChain>> known_;
-  std::uint64_t uses_ = 0;
+  RecentMap<std::pair<BlockId, Signature>, KnownChain> known_{64};
 };
 
 }  // namespace terrace::stencil

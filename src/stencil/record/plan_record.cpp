@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "stencil/plan/signature.hpp"
+#include "stencil/plan/chain_use.hpp"
 #include "stencil/record/edge_runs.hpp"
 
 namespace terrace::stencil {
@@ -47,8 +47,7 @@ Json json_of(const Loop& loop) {
 }
 
 Json json_of(std::span<const Loop> chain, const TilePlan& plan) {
-  Range all{{0, 0}, {0, 0}, {0, 0}};
-  for (const auto& loop : chain) all = hull(all, loop.range);
+  const auto all = hull_of(chain);
   Json edges = Json::array();
   for (std::size_t d = 0; d < k_most_dims; ++d) {
     Json of_dimension = Json::array();

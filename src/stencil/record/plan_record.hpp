@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "stencil/execute/executor.hpp"
+#include "stencil/plan/signature.hpp"
 
 namespace terrace::stencil {
 
@@ -37,7 +38,7 @@ class PlanRecord {
   Known* find(std::span<const Loop> chain);
 
   std::unique_ptr<nlohmann::ordered_json> head_;
-  std::map<std::vector<std::int64_t>, Known*> by_signature_;
+  std::map<Signature, Known*> by_signature_;
   std::vector<std::unique_ptr<Known>> known_;  // as they came
   std::uint64_t left_out_ = 0;                 // runs of chains for which there was no room
 };

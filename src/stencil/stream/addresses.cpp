@@ -8,23 +8,19 @@
 #include <cstring>
 
 #include "core/error.hpp"
+#include "stencil/data/storage.hpp"
 
 namespace terrace::stencil {
-namespace {
-
-constexpr std::size_t k_huge = std::size_t{2} << 20U;
-
-}  // namespace
 
 std::byte* reserve_addresses(std::size_t size, const std::string& what) {
-  auto* const mapped =
-      mmap(nullptr, size + k_huge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  auto* const mapped = mmap(nullptr, size + k_huge_page, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapped == MAP_FAILED) throw Error(Code::no_memory, "no addresses for " + what + ": " + std::strerror(errno));
   const auto address = reinterpret_cast<std::uintptr_t>(mapped);
-  const auto before = (k_huge - address % k_huge) % k_huge;
+  const auto before = (k_huge_page - address % k_huge_page) % k_huge_page;
   auto* const first = static_cast<std::byte*>(mapped);
   if (before > 0) munmap(first, before);
-  if (before < k_huge) munmap(first + before + size, k_huge - before);
+  if (before < k_huge_page) munmap(first + before + size, k_huge_page - before);
   madvise(first + before, size, MADV_HUGEPAGE);
   return first + before;
 }

@@ -3,51 +3,50 @@
 #pragma once
 
 #include <array>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
-#include <vector>
 
+#include "stencil/plan/recent_map.hpp"
+#include "stencil/plan/signature.hpp"
 #include "stencil/plan/stream_plan.hpp"
 #include "stencil/plan/tile_plan.hpp"
 
 namespace terrace::stencil {
 
+// A chain's plan in one direction.
+struct ChainPlan {
+  std::unique_ptr<TilePlan> tiles;
+  std::shared_ptr<const StreamPlan> stream;
+  std::shared_ptr<StreamMoves> moved{};  // what it has moved, by step; the book makes it
+};
+
 class ChainBook {
  public:
-  struct Way {
-    std::unique_ptr<TilePlan> tiles;
-    std::shared_ptr<const StreamPlan> stream;
-    std::shared_ptr<StreamMoves> moved{};  // what it has moved, by step; the book makes it
-  };
   struct Entry {
-    const Way* way;
+    const ChainPlan* plan;
     std::shared_ptr<const StreamPlan> ahead;  // of the chain that came after this one the last time, if any did
   };
   // Makes a chain's tiles and steps in a direction; it may throw.
-  using Maker = std::function<Way(std::span<const Loop> chain, bool is_reversed)>;
+  using Maker = std::function<ChainPlan(std::span<const Loop> chain, bool is_reversed)>;
 
   // `both_ways`: chains go forward and back in turns, so that each begins with what the one before has ended with.
   ChainBook(Maker maker, bool both_ways) : maker_(std::move(maker)), both_ways_(both_ways) {}
-  // The next chain that runs.
+  // The next chain that runs. What `plan` shows is there until the next call.
   [[nodiscard]] Entry next(std::span<const Loop> chain);
 
  private:
   struct Known {
-    std::vector<std::int64_t> signature;
-    std::array<Way, 2> ways;  // forward, reversed
-    Known* next = nullptr;
-    std::uint64_t used = 0;
+    std::array<ChainPlan, 2> plans;  // forward, reversed
+    std::weak_ptr<Known> next;
   };
-  Known& find(std::span<const Loop> chain);
+  std::shared_ptr<Known> find(std::span<const Loop> chain);
 
   Maker maker_;
   bool both_ways_;
-  std::vector<std::unique_ptr<Known>> all_;
-  Known* last_ = nullptr;
+  RecentMap<Signature, std::shared_ptr<Known>> known_{32};
+  std::weak_ptr<Known> last_;
   bool is_reversed_ = false;
-  std::uint64_t uses_ = 0;
 };
 
 }  // namespace terrace::stencil

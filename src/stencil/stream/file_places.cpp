@@ -89,24 +89,24 @@ void FilePlaces::move_frame(FrameId frame, const std::optional<ChunkId>& from, c
     refuse("pages cannot be moved");
 }
 
-bool FilePlaces::clear(const ChunkId& chunk, std::uint64_t /*token*/) {
+bool FilePlaces::clear(const ChunkId& chunk, std::uint64_t /*ticket*/) {
   std::memset(address(chunk), 0, chunk_);
   return true;
 }
 
-void FilePlaces::fetch(const ChunkId& chunk, std::uint64_t token) {
-  queue_->start({false, reinterpret_cast<std::uint64_t>(address(chunk)), offset(chunk), chunk_, token});
+void FilePlaces::fetch(const ChunkId& chunk, std::uint64_t ticket) {
+  queue_->start({false, reinterpret_cast<std::uint64_t>(address(chunk)), offset(chunk), chunk_, ticket});
 }
 
-void FilePlaces::store(const ChunkId& chunk, std::uint64_t token) {
-  queue_->start({true, reinterpret_cast<std::uint64_t>(address(chunk)), offset(chunk), chunk_, token});
+void FilePlaces::store(const ChunkId& chunk, std::uint64_t ticket) {
+  queue_->start({true, reinterpret_cast<std::uint64_t>(address(chunk)), offset(chunk), chunk_, ticket});
 }
 
-bool FilePlaces::next(Answer& answer) {
+bool FilePlaces::next(Completion& completion) {
   transfer::DiskAnswer ended;
   if (!queue_->next(ended)) return false;
-  answer.token = ended.token;
-  answer.error = ended.error != 0 ? std::strerror(ended.error) : "";
+  completion.ticket = ended.token;
+  completion.error = ended.error != 0 ? std::strerror(ended.error) : "";
   return true;
 }
 

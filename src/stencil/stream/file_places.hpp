@@ -27,11 +27,11 @@ class FilePlaces final : public StreamPlaces {
   void remove_dataset(DatasetId dataset) override;
   void move_frame(FrameId frame, const std::optional<ChunkId>& from, const ChunkId& to) override;
   [[nodiscard]] std::size_t room() const override { return queue_->room(); }
-  [[nodiscard]] bool clear(const ChunkId& chunk, std::uint64_t token) override;
-  void fetch(const ChunkId& chunk, std::uint64_t token) override;
-  void store(const ChunkId& chunk, std::uint64_t token) override;
+  [[nodiscard]] bool clear(const ChunkId& chunk, std::uint64_t ticket) override;
+  void fetch(const ChunkId& chunk, std::uint64_t ticket) override;
+  void store(const ChunkId& chunk, std::uint64_t ticket) override;
   void submit() override { queue_->submit(); }
-  [[nodiscard]] bool next(Answer& answer) override;
+  [[nodiscard]] bool next(Completion& completion) override;
   [[nodiscard]] int file() const override { return queue_->file(); }
   void read(const Part& part, std::byte* to) override;
   void write(const Part& part, const std::byte* from) override;

@@ -18,8 +18,8 @@ namespace terrace::stencil {
 class StreamPlaces {
  public:
   // A transfer that has ended; without an error it did all that was asked.
-  struct Answer {
-    std::uint64_t token = 0;
+  struct Completion {
+    std::uint64_t ticket = 0;
     std::string error;
   };
   // A part of a chunk, in bytes, and where the chunk's numbers are.
@@ -47,15 +47,15 @@ class StreamPlaces {
   virtual void move_frame(FrameId frame, const std::optional<ChunkId>& from, const ChunkId& to) = 0;
   // How many more transfers may be under way.
   [[nodiscard]] virtual std::size_t room() const = 0;
-  // Transfers of a whole chunk that has a frame; each is answered by next(). Zeros may be there at once: then
-  // clear() returns true, and there is no answer.
-  [[nodiscard]] virtual bool clear(const ChunkId& chunk, std::uint64_t token) = 0;
-  virtual void fetch(const ChunkId& chunk, std::uint64_t token) = 0;
-  virtual void store(const ChunkId& chunk, std::uint64_t token) = 0;
+  // Transfers of a whole chunk that has a frame; next() says when each has ended. Zeros may be there at once: then
+  // clear() returns true, and next() says nothing of it.
+  [[nodiscard]] virtual bool clear(const ChunkId& chunk, std::uint64_t ticket) = 0;
+  virtual void fetch(const ChunkId& chunk, std::uint64_t ticket) = 0;
+  virtual void store(const ChunkId& chunk, std::uint64_t ticket) = 0;
   // Those that were begun are on their way.
   virtual void submit() {}
   // False: none has ended.
-  [[nodiscard]] virtual bool next(Answer& answer) = 0;
+  [[nodiscard]] virtual bool next(Completion& completion) = 0;
   // To wait on by poll(2) until one has ended; next() makes it quiet again.
   [[nodiscard]] virtual int file() const = 0;
 

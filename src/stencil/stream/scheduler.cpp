@@ -24,6 +24,7 @@ void StreamScheduler::remove_dataset(DatasetId dataset) {
   for (auto i = first_[dataset]; i < end; ++i) {
     chunks_[i].is_dirty = false;
     chunks_[i].is_clear = true;
+    add_candidate(chunks_[i]);
   }
 }
 
@@ -33,16 +34,29 @@ void StreamScheduler::begin(std::shared_ptr<const StreamPlan> plan, std::shared_
   ahead_ = std::move(ahead);
   step_ = wanted_ = wanted_ahead_ = 0;
   missing_.assign(plan_->steps.size(), 0);
+  for (auto& uses : ending_) uses.clear();
+  ending_.resize(plan_->steps.size());
   for (std::size_t i = 0; i < plan_->uses.size(); ++i) {
     const auto& use = plan_->uses[i];
     auto& chunk = at(use.chunk);
     chunk.use = static_cast<std::uint32_t>(i);
+    ending_[use.last].push_back(chunk.use);
     // What it has is written over before anyone reads it.
     if (!use.is_fetched && !chunk.is_storing) chunk.is_dirty = false;
     if (chunk.frame == k_no_frame || chunk.is_coming) add_missing(use);
   }
   for (std::size_t i = 0; ahead_ && i < ahead_->uses.size(); ++i)
     at(ahead_->uses[i].chunk).ahead = static_cast<std::uint32_t>(i);
+  // At once: that takes less than one by one.
+  for (const auto is_dirty : {false, true}) {
+    std::vector<Candidate> all;
+    for (FrameId frame = 0; frame < frames_.size(); ++frame) {
+      if (!frames_[frame]) continue;
+      if (const auto& chunk = at(*frames_[frame]); may_leave(chunk, is_dirty))
+        all.push_back({next_use(chunk), frame});
+    }
+    candidates_[is_dirty] = std::priority_queue<Candidate>({}, std::move(all));
+  }
 }
 
 void StreamScheduler::add_missing(const ChunkUse& use) {
@@ -51,27 +65,29 @@ void StreamScheduler::add_missing(const ChunkUse& use) {
 
 std::uint64_t StreamScheduler::next_use(const Chunk& chunk) const {
   const auto steps = plan_->steps.size();
-  if (chunk.use != k_unused && step_ <= plan_->uses[chunk.use].last)
-    return std::max<std::uint64_t>(step_, plan_->uses[chunk.use].first);
+  // A step that runs, or has ended, counts as well as the first of those that use it: nobody leaves for who is
+  // used before step_.
+  if (chunk.use != k_unused && step_ <= plan_->uses[chunk.use].last) return plan_->uses[chunk.use].first;
   if (chunk.ahead != k_unused) return steps + ahead_->uses[chunk.ahead].first;
   // Nothing is known, so behind all that is known: in the order in which it was used.
   const auto known = steps + (ahead_ ? ahead_->steps.size() : 0);
   return known + steps - (chunk.use != k_unused ? plan_->uses[chunk.use].last : 0);
 }
 
-FrameId StreamScheduler::last_used(std::uint64_t before, bool is_dirty) const {
-  auto found = k_no_frame;
-  std::uint64_t latest = before;
-  for (FrameId frame = 0; frame < frames_.size(); ++frame) {
-    if (!frames_[frame]) continue;
+void StreamScheduler::add_candidate(const Chunk& chunk) {
+  if (chunk.frame != k_no_frame && may_leave(chunk, chunk.is_dirty))
+    candidates_[chunk.is_dirty].push({next_use(chunk), chunk.frame});
+}
+
+FrameId StreamScheduler::last_used(std::uint64_t before, bool is_dirty) {
+  auto& candidates = candidates_[is_dirty];
+  for (; !candidates.empty(); candidates.pop()) {
+    const auto [use, frame] = candidates.top();
+    if (use <= before) break;
     const auto& chunk = at(*frames_[frame]);
-    if (chunk.is_coming || chunk.is_storing || chunk.is_dirty != is_dirty) continue;
-    if (const auto use = next_use(chunk); use > latest) {
-      latest = use;
-      found = frame;
-    }
+    if (may_leave(chunk, is_dirty) && next_use(chunk) == use) return frame;
   }
-  return found;
+  return k_no_frame;
 }
 
 std::optional<StreamAction> StreamScheduler::next() {
@@ -142,9 +158,11 @@ void StreamScheduler::done(const StreamAction& action) {
   if (action.what == StreamAction::What::store) {
     chunk.is_dirty = chunk.is_changed;
     chunk.is_storing = chunk.is_changed = chunk.is_clear = false;
+    add_candidate(chunk);
     return;
   }
   chunk.is_coming = false;
+  add_candidate(chunk);
   if (chunk.use == k_unused) return;
   const auto& use = plan_->uses[chunk.use];
   for (auto step = use.first; step <= use.last; ++step) --missing_[step];
@@ -153,23 +171,25 @@ void StreamScheduler::done(const StreamAction& action) {
 void StreamScheduler::end_step(std::size_t step) {
   // What is written for the last time is worth storing from now on.
   step_ = step + 1;
-  for (auto& frame : frames_) {
-    if (!frame) continue;
-    auto& chunk = at(*frame);
-    if (chunk.use == k_unused) continue;
-    const auto& use = plan_->uses[chunk.use];
-    if (!use.is_written || use.last != step || !chunk.is_kept) continue;
-    chunk.is_dirty = true;
-    chunk.is_changed = chunk.is_storing;  // what is on its way may be of before
+  for (const auto number : ending_[step]) {
+    const auto& use = plan_->uses[number];
+    auto& chunk = at(use.chunk);
+    if (use.is_written && chunk.is_kept) {
+      chunk.is_dirty = true;
+      chunk.is_changed = chunk.is_storing;  // what is on its way may be of before
+    }
+    add_candidate(chunk);  // it is used later from now on
   }
 }
 
 void StreamScheduler::changed(const ChunkId& id) {
   auto& chunk = at(id);
-  if (chunk.frame != k_no_frame)
-    chunk.is_dirty = true;
-  else
+  if (chunk.frame == k_no_frame) {
     chunk.is_clear = false;
+    return;
+  }
+  chunk.is_dirty = true;
+  add_candidate(chunk);
 }
 
 }  // namespace terrace::stencil

@@ -2,14 +2,17 @@
 // what the time is, it does not know; so one code decides on a real machine and in virtual time.
 //
 // Chunks come in the order of the steps that use them, as early as there is room. Room is made by who is used
-// again last (L. Belady, IBM Systems Journal 5(2), 1966): within the chain that is known, behind it the next chain
-// is taken to be like this one. What was changed is stored before it leaves, while there is nothing more urgent.
+// again last (L. Belady, IBM Systems Journal 5(2), 1966): within the chain that is known, and behind it in the
+// chain that followed this one the last time. What was changed is stored before it leaves, while there is nothing
+// more urgent. A move takes time that grows with the logarithm of the number of frames.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <queue>
 #include <vector>
 
 #include "stencil/plan/stream_plan.hpp"
@@ -18,6 +21,7 @@ namespace terrace::stencil {
 
 using FrameId = std::uint32_t;
 inline constexpr FrameId k_no_frame = ~FrameId{0};
+inline constexpr std::size_t k_most_moves = 16;  // fetches and stores at a time, where a place has no fewer
 
 // What is to be begun now. `frame` is where the chunk is, or comes to.
 struct StreamAction {
@@ -59,7 +63,7 @@ class StreamScheduler {
 
   // Of a chunk, while nothing is under way.
   [[nodiscard]] FrameId frame_of(const ChunkId& chunk) const { return at(chunk).frame; }
-  // Its numbers in the file are 0, or those of the file.
+  // Nothing of it was ever stored: where it has no frame, its numbers are 0.
   [[nodiscard]] bool is_clear(const ChunkId& chunk) const { return at(chunk).is_clear; }
   // Somebody else changed them in the frame, or in the file.
   void changed(const ChunkId& chunk);
@@ -85,9 +89,23 @@ class StreamScheduler {
   [[nodiscard]] const ChunkUse* wanted(std::uint64_t& when);
   [[nodiscard]] std::optional<StreamAction> next_coming();
   [[nodiscard]] std::optional<StreamAction> next_store();
+  [[nodiscard]] bool may_leave(const Chunk& chunk, bool is_dirty) const {
+    return !chunk.is_coming && !chunk.is_storing && chunk.is_dirty == is_dirty;
+  }
+  // To be called whenever a chunk that has a frame may leave from now on, or its next use or is_dirty changes.
+  void add_candidate(const Chunk& chunk);
   // Of those that may leave for who is used at `before`, the one that is used again last; dirty ones only if
   // asked.
-  [[nodiscard]] FrameId last_used(std::uint64_t before, bool is_dirty) const;
+  [[nodiscard]] FrameId last_used(std::uint64_t before, bool is_dirty);
+
+  // The chunk in a frame that may leave. Used again last comes first; of several, the first frame.
+  struct Candidate {
+    std::uint64_t use;
+    FrameId frame;
+    friend bool operator<(const Candidate& a, const Candidate& b) {
+      return a.use != b.use ? a.use < b.use : a.frame > b.frame;
+    }
+  };
 
   std::vector<Chunk> chunks_;
   std::vector<std::size_t> first_;              // of each dataset
@@ -98,10 +116,14 @@ class StreamScheduler {
 
   std::shared_ptr<const StreamPlan> plan_;
   std::shared_ptr<const StreamPlan> ahead_;
-  std::size_t step_ = 0;                // that runs, or is to run
-  std::size_t wanted_ = 0;              // the first use that has not been begun
-  std::size_t wanted_ahead_ = 0;        // the same of the next chain
-  std::vector<std::uint32_t> missing_;  // chunks, by step
+  std::size_t step_ = 0;                            // that runs, or is to run
+  std::size_t wanted_ = 0;                          // the first use that has not been begun
+  std::size_t wanted_ahead_ = 0;                    // the same of the next chain
+  std::vector<std::uint32_t> missing_;              // chunks, by step
+  std::vector<std::vector<std::uint32_t>> ending_;  // uses, by their last step
+  // Clean and dirty ones: all that may leave, and some that may not any more, or not with this use. These are left
+  // out once they come first.
+  std::array<std::priority_queue<Candidate>, 2> candidates_;
 };
 
 }  // namespace terrace::stencil

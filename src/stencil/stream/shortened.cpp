@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "stencil/plan/chain_use.hpp"
-#include "stencil/plan/signature.hpp"
 
 namespace terrace::stencil {
 
@@ -17,8 +16,8 @@ void Shortened::add(const DatasetAbout& about) {
 
 void Shortened::run(std::span<const Loop> chain, Reductions& reductions) {
   std::size_t before = 0;
-  if (!cuts_.empty())
-    if (const auto found = cuts_.find(signature_of(chain)); found != cuts_.end()) before = found->second;
+  if (cuts_.size() > 0)
+    if (const auto* const found = cuts_.find(signature_of(chain))) before = *found;
   if (before == 0) {
     try {
       ExecutorAround::run(chain, reductions);
@@ -27,7 +26,7 @@ void Shortened::run(std::span<const Loop> chain, Reductions& reductions) {
       before = place_to_cut(chain);
       if (before == 0) throw;
     }
-    cuts_.emplace(signature_of(chain), before);
+    cuts_.add(signature_of(chain), before);
   }
   ++statistics_.shortened_chains;
   run(chain.subspan(0, before), reductions);

@@ -5,11 +5,12 @@
 #include <map>
 #include <memory>
 #include <utility>
-#include <vector>
 
 #include "core/error.hpp"
 #include "stencil/execute/executor_around.hpp"
 #include "stencil/plan/boxes.hpp"
+#include "stencil/plan/recent_map.hpp"
+#include "stencil/plan/signature.hpp"
 
 namespace terrace::stencil {
 
@@ -34,8 +35,8 @@ class Shortened final : public ExecutorAround {
   [[nodiscard]] bool can_cut(std::span<const Loop> chain, std::size_t before) const;
 
   Statistics& statistics_;
-  std::map<DatasetId, Boxes> temporaries_;                 // what they keep
-  std::map<std::vector<std::int64_t>, std::size_t> cuts_;  // by signature: chains that had no room before
+  std::map<DatasetId, Boxes> temporaries_;       // what they keep
+  RecentMap<Signature, std::size_t> cuts_{512};  // of chains that had no room before
 };
 
 }  // namespace terrace::stencil

@@ -2,7 +2,6 @@
 #include "stencil/stream/step_plan.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -19,9 +18,9 @@ constexpr std::size_t k_most_steps = 256;
 constexpr std::size_t k_gpu_steps = 3;
 
 void plan_steps(std::span<const Loop> chain, const StreamRoom& room, std::size_t outer, std::size_t tiles,
-                ChainBook::Way& way) {
-  way.stream =
-      std::make_shared<StreamPlan>(plan_stream(chain, *way.tiles, outer, tiles, room.abouts, room.layout));
+                ChainPlan& plan) {
+  plan.stream =
+      std::make_shared<StreamPlan>(plan_stream(chain, *plan.tiles, outer, tiles, room.abouts, room.layout));
 }
 
 std::array<bool, k_most_dims> reversed_in(std::size_t outer, bool is_reversed) {
@@ -38,8 +37,8 @@ std::size_t chunk_size(std::uint64_t memory, std::size_t largest, std::size_t sm
   return chunk;
 }
 
-ChainBook::Way plan_cache_steps(std::span<const Loop> chain, const StreamRoom& room, const CacheTiles& tiles,
-                                bool is_reversed) {
+ChainPlan plan_cache_steps(std::span<const Loop> chain, const StreamRoom& room, const CacheTiles& tiles,
+                           bool is_reversed) {
   auto size = tiles.given;
   if (size == TileSize{})
     size = model_size(chain, {tiles.cache, bytes_of_point(chain, room.abouts), tiles.threads});
@@ -47,40 +46,36 @@ ChainBook::Way plan_cache_steps(std::span<const Loop> chain, const StreamRoom& r
   const auto outer = outer_dimension(chain);
   if (size[outer] == 0) size[outer] = k_default_tile;
   for (;; size[outer] = (size[outer] + 1) / 2) {
-    ChainBook::Way way;
-    way.tiles = std::make_unique<TilePlan>(chain, size, reversed_in(outer, is_reversed));
-    auto in_step = std::max(way.tiles->tiles()[outer] / k_most_steps, 2 * tiles.threads);
+    ChainPlan plan;
+    plan.tiles = std::make_unique<TilePlan>(chain, size, reversed_in(outer, is_reversed));
+    auto in_step = std::max(plan.tiles->tiles()[outer] / k_most_steps, 2 * tiles.threads);
     for (;; in_step = (in_step + 1) / 2) {
-      plan_steps(chain, room, outer, in_step, way);
+      plan_steps(chain, room, outer, in_step, plan);
       // Threads are in as many tiles, and the data of a step come beside.
       const auto there = (tiles.threads + in_step - 1) / in_step + 1;
-      if (most_chunks_of(*way.stream, there) <= room.frames) return way;
+      if (most_chunks_of(*plan.stream, there) <= room.frames) return plan;
       if (in_step == 1) break;
     }
-    if (size[outer] == 1) return way;
+    if (size[outer] == 1) return plan;
   }
 }
 
-ChainBook::Way plan_whole_steps(std::span<const Loop> chain, const StreamRoom& room, std::ptrdiff_t given,
-                                bool is_reversed) {
+ChainPlan plan_whole_steps(std::span<const Loop> chain, const StreamRoom& room, std::ptrdiff_t given,
+                           bool is_reversed) {
   const auto outer = outer_dimension(chain);
-  auto begin = std::numeric_limits<std::ptrdiff_t>::max(), end = std::numeric_limits<std::ptrdiff_t>::min();
-  for (const auto& loop : chain) {
-    begin = std::min(begin, loop.range.begin[outer]);
-    end = std::max(end, loop.range.end[outer]);
-  }
-  std::optional<ChainBook::Way> fits;  // with nothing left
+  std::optional<ChainPlan> fits;  // with nothing left
   std::array<std::ptrdiff_t, k_most_dims> size{0, 0, 0};
-  size[outer] = given > 0 ? given : std::max<std::ptrdiff_t>(end - begin, 1);
+  size[outer] = given > 0 ? given : std::max<std::ptrdiff_t>(hull_of(chain).length(outer), 1);
   for (;; size[outer] = (size[outer] + 1) / 2) {
-    ChainBook::Way way;
-    way.tiles = std::make_unique<TilePlan>(chain, size, reversed_in(outer, is_reversed));
-    plan_steps(chain, room, outer, 1, way);
-    const auto has_room = room.has(*way.stream);
-    if (way.tiles->count() == 1 ? has_room : most_chunks_of(*way.stream, k_gpu_steps) <= room.frames) return way;
-    if (!fits && has_room) fits = std::move(way);
+    ChainPlan plan;
+    plan.tiles = std::make_unique<TilePlan>(chain, size, reversed_in(outer, is_reversed));
+    plan_steps(chain, room, outer, 1, plan);
+    const auto has_room = room.has(*plan.stream);
+    if (plan.tiles->count() == 1 ? has_room : most_chunks_of(*plan.stream, k_gpu_steps) <= room.frames)
+      return plan;
+    if (!fits && has_room) fits = std::move(plan);
     if (size[outer] > 1) continue;
-    return fits ? std::move(*fits) : std::move(way);
+    return fits ? std::move(*fits) : std::move(plan);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 
+#include "stencil/data/storage.hpp"
 #include "stencil/execute/tile_size.hpp"
 #include "stencil/plan/stream_plan.hpp"
 #include "stencil/stream/chain_book.hpp"
@@ -20,7 +21,7 @@ struct ChunkSizes {
   std::size_t smallest = 0;
 };
 // Of data that a processor's loops go over: pages move, the smallest and the huge ones.
-inline constexpr ChunkSizes k_processor_chunks{std::size_t{2} << 20U, 4096};
+inline constexpr ChunkSizes k_processor_chunks{k_huge_page, 4096};
 // Of data in a GPU's memory. Mapping a chunk takes some tens of microseconds, however large it is; copying one of
 // 32 MiB over PCI Express takes 600 or more. The smallest is what NVIDIA's driver maps.
 inline constexpr ChunkSizes k_gpu_chunks{std::size_t{32} << 20U, std::size_t{2} << 20U};
@@ -45,13 +46,13 @@ struct CacheTiles {
   std::size_t cache = 0;  // bytes
   std::size_t threads = 1;
 };
-[[nodiscard]] ChainBook::Way plan_cache_steps(std::span<const Loop> chain, const StreamRoom& room,
-                                              const CacheTiles& tiles, bool is_reversed);
+[[nodiscard]] ChainPlan plan_cache_steps(std::span<const Loop> chain, const StreamRoom& room,
+                                         const CacheTiles& tiles, bool is_reversed);
 
 // Steps of one tile of the outermost dimension, of which each loop does all points: a GPU gains nothing by tiles
 // that fit into its cache, and needs many points for each launch. As few as leave room for the steps before and
 // behind it; one, if all that the chain uses has room. `given`: points of a tile; 0: none is stated.
-[[nodiscard]] ChainBook::Way plan_whole_steps(std::span<const Loop> chain, const StreamRoom& room,
-                                              std::ptrdiff_t given, bool is_reversed);
+[[nodiscard]] ChainPlan plan_whole_steps(std::span<const Loop> chain, const StreamRoom& room, std::ptrdiff_t given,
+                                         bool is_reversed);
 
 }  // namespace terrace::stencil

@@ -14,11 +14,6 @@
 #include "core/error.hpp"
 
 namespace terrace::stencil {
-namespace {
-
-constexpr std::size_t k_most_moves = 16;
-
-}  // namespace
 
 Stream::Stream(std::unique_ptr<StreamPlaces> places, Statistics& statistics)
     : places_(std::move(places)),
@@ -114,8 +109,8 @@ void Stream::body() noexcept {
     {
       const std::scoped_lock lock(mutex_);
       try {
-        StreamPlaces::Answer answer;
-        while (places_->next(answer)) finish(answer);
+        StreamPlaces::Completion completion;
+        while (places_->next(completion)) finish(completion);
         if (is_over_ && under_way_.empty()) return;
         if (!is_over_ && !is_held_ && failure_.empty()) begin_moves();
       } catch (const std::exception& error) {
@@ -148,31 +143,31 @@ void Stream::carry_out(const StreamAction& action) {
   using What = StreamAction::What;
   if (action.what != What::store) places_->move_frame(action.frame, action.evicted, action.chunk);
   auto& moved = (*moved_)[scheduler_.step()];
-  const auto token = next_token_++;
+  const auto ticket = next_ticket_++;
   if (action.what == What::admit) ++moved.admitted;
   if (action.what == What::clear) ++moved.cleared;
-  if (action.what == What::admit || (action.what == What::clear && places_->clear(action.chunk, token))) {
+  if (action.what == What::admit || (action.what == What::clear && places_->clear(action.chunk, ticket))) {
     scheduler_.done(action);
     return;
   }
   if (action.what == What::fetch) {
-    places_->fetch(action.chunk, token);
+    places_->fetch(action.chunk, ticket);
     ++moved.fetched;
     statistics_.bytes_in += static_cast<double>(chunk_);
   } else if (action.what == What::store) {
-    places_->store(action.chunk, token);
+    places_->store(action.chunk, ticket);
     ++moved.stored;
     statistics_.bytes_out += static_cast<double>(chunk_);
   }
-  under_way_.emplace(token, action);  // answers are taken by this thread
+  under_way_.emplace(ticket, action);  // completions are taken by this thread
 }
 
-void Stream::finish(const StreamPlaces::Answer& answer) {
-  const auto found = under_way_.find(answer.token);
+void Stream::finish(const StreamPlaces::Completion& completion) {
+  const auto found = under_way_.find(completion.ticket);
   const auto action = found->second;
   under_way_.erase(found);
-  if (!answer.error.empty())
-    fail((action.what == StreamAction::What::store ? "a write failed: " : "a read failed: ") + answer.error);
+  if (!completion.error.empty())
+    fail((action.what == StreamAction::What::store ? "a write failed: " : "a read failed: ") + completion.error);
   else
     scheduler_.done(action);
   ready_.notify_all();

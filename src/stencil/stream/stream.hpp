@@ -35,8 +35,8 @@ class Stream {
              std::shared_ptr<StreamMoves> moved);
   // Whether all that the step uses is there.
   [[nodiscard]] bool is_ready(std::size_t step);
-  // True once it is; false where a thread gave the chain up. One thread waits at a time. Throws Error{failed} where
-  // a transfer failed.
+  // True once it is; false where a thread gave the chain up. One thread waits at a time. Throws Error{failed}
+  // where a transfer failed.
   [[nodiscard]] bool wait_for(std::size_t step);
   // The steps that have not ended do not run any more, until the next chain begins.
   void give_up() noexcept;
@@ -52,7 +52,7 @@ class Stream {
   // All that can be begun now; holds the lock.
   void begin_moves();
   void carry_out(const StreamAction& action);
-  void finish(const StreamPlaces::Answer& answer);
+  void finish(const StreamPlaces::Completion& completion);
   void wake() noexcept;
   // What the program's own copies moved counts, too.
   void count_copies();
@@ -73,7 +73,7 @@ class Stream {
   std::mutex mutex_;
   std::condition_variable ready_;
   std::unordered_map<std::uint64_t, StreamAction> under_way_;
-  std::uint64_t next_token_ = 0;
+  std::uint64_t next_ticket_ = 0;
   std::string failure_;
   bool is_held_ = false;  // the program reads or writes: nothing begins until the next chain does
   bool is_given_up_ = false;

@@ -3,7 +3,9 @@
 #include <utility>
 #include <vector>
 
-#include "stencil/execute/in_memory.hpp"
+#include "stencil/data/dataset_rows.hpp"
+#include "stencil/execute/running.hpp"
+#include "stencil/execute/team.hpp"
 #include "stencil/execute/tile_runner.hpp"
 #include "stencil/execute/tile_size.hpp"
 #include "stencil/plan/chain_use.hpp"
@@ -45,13 +47,13 @@ class Streamed final : public StreamedData {
         given_(options.tile) {}
 
   void run(std::span<const Loop> chain, Reductions& reductions) override {
-    const auto [way, ahead] = book_.next(chain);
+    const auto [plan, ahead] = book_.next(chain);
     std::vector<Running> all;
     for (const auto& loop : chain) all.push_back(terrace::stencil::begin(loop, views(loop), reductions));
-    begin(*way, ahead, outer_dimension(chain));
-    StepGate gate(stream(), way->stream->steps);
-    run_tiles(*way->tiles, all, team_, outer_dimension(chain), &gate);
-    statistics().tiles += way->tiles->count();
+    begin(*plan, ahead, outer_dimension(chain));
+    StepGate gate(stream(), plan->stream->steps);
+    run_tiles(*plan->tiles, all, team_, outer_dimension(chain), &gate);
+    statistics().tiles += plan->tiles->count();
     for (const auto& running : all) reductions.enter(*running.loop, running.partials);
   }
 
@@ -78,7 +80,7 @@ class Streamed final : public StreamedData {
   }
 
  private:
-  ChainBook::Way plan(std::span<const Loop> chain, bool is_reversed) {
+  ChainPlan plan(std::span<const Loop> chain, bool is_reversed) {
     return with_room(chain, plan_cache_steps(chain, room(), {given_, own_cache(), team_.size()}, is_reversed));
   }
 

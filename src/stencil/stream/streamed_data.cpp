@@ -6,7 +6,7 @@
 
 #include "core/error.hpp"
 #include "core/units.hpp"
-#include "stencil/execute/in_memory.hpp"
+#include "stencil/data/dataset_rows.hpp"
 #include "stencil/stream/shortened.hpp"
 
 namespace terrace::stencil {
@@ -43,19 +43,19 @@ std::vector<View> StreamedData::views(const Loop& loop) const {
   return views;
 }
 
-void StreamedData::begin(const ChainBook::Way& way, std::shared_ptr<const StreamPlan> ahead, std::size_t outer) {
+void StreamedData::begin(const ChainPlan& plan, std::shared_ptr<const StreamPlan> ahead, std::size_t outer) {
   ahead_ = std::move(ahead);
-  stream_.begin(way.stream, ahead_, way.moved);
-  cut_ = {way.tiles.get(), way.stream, way.moved, outer, layout_.chunk, stream_.frames()};
+  stream_.begin(plan.stream, ahead_, plan.moved);
+  cut_ = {plan.tiles.get(), plan.stream, plan.moved, outer, layout_.chunk, stream_.frames()};
 }
 
 void StreamedData::begin(const TransferPlan& plan) {
   stream_.begin(plan.stream, ahead_, std::make_shared<StreamMoves>(plan.stream->steps.size() + 1));
 }
 
-ChainBook::Way StreamedData::with_room(std::span<const Loop> chain, ChainBook::Way way) const {
-  if (!room().has(*way.stream)) refuse(chain, *way.stream);
-  return way;
+ChainPlan StreamedData::with_room(std::span<const Loop> chain, ChainPlan plan) const {
+  if (!room().has(*plan.stream)) refuse(chain, *plan.stream);
+  return plan;
 }
 
 void StreamedData::refuse(std::span<const Loop> chain, const StreamPlan& plan) const {

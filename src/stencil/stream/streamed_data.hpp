@@ -29,10 +29,10 @@ class StreamedData : public Executor {
   [[nodiscard]] const std::vector<DatasetAbout>& abouts() const { return abouts_; }
   // For which chains are cut.
   [[nodiscard]] StreamRoom room() const { return {abouts_, layout_, stream_.frames()}; }
-  // The same way. Throws NoRoom where not even the smallest step has room.
-  [[nodiscard]] ChainBook::Way with_room(std::span<const Loop> chain, ChainBook::Way way) const;
+  // The same plan. Throws NoRoom where not even the smallest step has room.
+  [[nodiscard]] ChainPlan with_room(std::span<const Loop> chain, ChainPlan plan) const;
   // The chain is to run; `outer` is the dimension that its steps cut.
-  void begin(const ChainBook::Way& way, std::shared_ptr<const StreamPlan> ahead, std::size_t outer);
+  void begin(const ChainPlan& plan, std::shared_ptr<const StreamPlan> ahead, std::size_t outer);
   // A transfer is to run, by steps of its own. What was taken to come behind the last chain still is.
   void begin(const TransferPlan& plan);
   // Of a dataset's numbers in the fast place.

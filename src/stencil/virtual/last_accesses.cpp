@@ -21,14 +21,10 @@ void LastAccesses::add(const DatasetAbout& about) {
 
 void LastAccesses::add(Moment moment, double bytes) {
   all_ += bytes;
-  for (std::size_t at = moment + 1; at < tree_.size(); at += at & (~at + 1)) tree_[at] += bytes;
+  sums_.add(moment, bytes);
 }
 
-double LastAccesses::since(Moment moment) const {
-  auto bytes = all_;
-  for (std::size_t at = moment; at > 0; at -= at & (~at + 1)) bytes -= tree_[at];
-  return std::max(bytes, 0.0);
-}
+double LastAccesses::since(Moment moment) const { return std::max(all_ - sums_.sum(moment), 0.0); }
 
 void LastAccesses::renumber() {
   std::vector<Moment> left;
@@ -37,7 +33,7 @@ void LastAccesses::renumber() {
   std::ranges::sort(left);
   const auto behind = std::ranges::unique(left);
   left.erase(behind.begin(), behind.end());
-  tree_.assign(std::max(k_moments, 4 * left.size()) + 1, 0.0);
+  sums_.reset(std::max(k_moments, 4 * left.size()));
   all_ = 0;
   for (auto& of : of_)
     for (auto& piece : of.pieces) {
@@ -48,7 +44,7 @@ void LastAccesses::renumber() {
 }
 
 std::vector<LastAccesses::Found> LastAccesses::access(std::span<const Touch> touches) {
-  if (now_ + 2 >= tree_.size()) renumber();
+  if (now_ + 1 >= sums_.size()) renumber();
   std::vector<Found> found;
   std::vector<double> clean(touches.size());
   for (std::size_t i = 0; i < touches.size(); ++i) found.push_back(take(touches[i], clean[i]));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "stencil/data/storage.hpp"
+#include "stencil/virtual/running_sums.hpp"
 
 namespace terrace::stencil {
 
@@ -61,7 +62,7 @@ class LastAccesses {
 
   double room_;
   std::vector<Of> of_;
-  std::vector<double> tree_;  // bytes by moment: P. Fenwick, Software: Practice and Experience 24(3), 1994
+  RunningSums sums_;  // of bytes, by moment
   double all_ = 0;
   std::vector<std::pair<Moment, double>> taken_;  // bytes, by an access
   Moment now_ = 0;

@@ -72,10 +72,8 @@ double OuterTiles::pieces(std::size_t tile) const {
 }
 
 std::ptrdiff_t length_that_fits(std::span<const Loop> chain, std::span<const DatasetAbout> abouts, double bytes) {
-  Range all{{0, 0}, {0, 0}, {0, 0}};
-  for (const auto& loop : chain) all = hull(all, loop.range);
   // Footprints grow with the length.
-  std::ptrdiff_t fits = 0, beyond = all.length(outer_dimension(chain)) + 1;
+  std::ptrdiff_t fits = 0, beyond = hull_of(chain).length(outer_dimension(chain)) + 1;
   while (beyond - fits > std::max<std::ptrdiff_t>(1, fits / 16)) {
     const auto length = fits + (beyond - fits) / 2;
     if (OuterTiles(chain, abouts, length).largest_footprint() <= bytes)

@@ -4,14 +4,14 @@
 #include <algorithm>
 
 #include "core/error.hpp"
+#include "stencil/execute/tile_size.hpp"
 
 namespace terrace::stencil {
 namespace {
 
-// Of a GPU's driver that gives a chunk of its memory to other addresses: "some tens of microseconds", whatever the
-// size (docs/stencils.md). No machine file has it.
+// Of a GPU's driver that gives a chunk of its memory to other addresses, whatever the size. An assumption without
+// a source: no machine file has it.
 constexpr double k_map = 50e-6;
-constexpr std::size_t k_cache = std::size_t{1} << 20U;  // of a core, where the file states none
 
 double bandwidth_of(const machine::Path& path) { return std::min(path.read.value, path.write.value); }
 
@@ -26,7 +26,7 @@ void add_cores(const machine::Machine& machine, PlaceId fast, PlaceId slow, Pair
   pair.beside_copies = 1 - static_cast<double>(pair.copier.threads) / std::max(cores.cores, 2U);
   pair.in_bandwidth = copy_rate(machine, pair.copier, pair.copier.threads, 0, slow, fast).value;
   pair.out_bandwidth = copy_rate(machine, pair.copier, pair.copier.threads, 0, fast, slow).value;
-  pair.cache = k_cache;
+  pair.cache = k_default_cache;
   for (const auto& cache : cores.caches)
     if (!cache.shared) pair.cache = cache.size.value;
 }

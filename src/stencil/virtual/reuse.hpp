@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "stencil/virtual/running_sums.hpp"
+
 namespace terrace::stencil {
 
 class Reuse {
@@ -16,14 +18,12 @@ class Reuse {
   double access(std::size_t block);
 
  private:
-  void add(std::size_t at, double bytes);
-  [[nodiscard]] double sum(std::size_t end) const;
   void renumber();
 
   static constexpr std::size_t k_never = ~std::size_t{0};
   std::vector<double> bytes_;
   std::vector<std::size_t> last_;  // when a block was accessed
-  std::vector<double> tree_;       // P. Fenwick, Software: Practice and Experience 24(3), 1994
+  RunningSums sums_;               // of bytes, by time
   std::size_t now_ = 0;
 };
 

@@ -1,22 +1,15 @@
 // See stream_run.hpp.
 #include "stencil/virtual/stream_run.hpp"
 
-#include <algorithm>
-
 #include "core/error.hpp"
 #include "stencil/virtual/outer_tiles.hpp"
 
 namespace terrace::stencil {
-namespace {
-
-constexpr std::size_t k_moves = 16;  // under way at a time, as with files
-
-}  // namespace
 
 StreamRun::StreamRun(const Pair& pair, std::size_t chunk)
     : pair_(pair),
       chunk_(chunk),
-      scheduler_(static_cast<std::size_t>(pair.fast_bytes) / chunk, k_moves),
+      scheduler_(static_cast<std::size_t>(pair.fast_bytes) / chunk, k_most_moves),
       flow_(pair) {}
 
 void StreamRun::run(std::span<const Loop> chain, const TilePlan& tiles, std::shared_ptr<const StreamPlan> plan,
@@ -72,16 +65,9 @@ CopyPrice StreamRun::price(StreamAction::What what) const {
 
 void StreamRun::begin_loops(std::span<const Loop> chain, const TilePlan& tiles, const StreamStep& step) {
   const auto outer = outer_dimension(chain);
-  std::array<std::size_t, k_most_dims> begin{0, 0, 0}, end{0, 0, 0};
-  begin[outer] = step.first_tile;
-  end[outer] = step.last_tile - 1;
   double bytes = 0, pieces = 0;
   for (std::size_t l = 0; l < chain.size(); ++l) {
-    // All tiles of the other dimensions.
-    auto part = chain[l].range;
-    const auto from = tiles.part(l, begin), to = tiles.part(l, end);
-    part.begin[outer] = std::min(from.begin[outer], to.begin[outer]);
-    part.end[outer] = std::max(from.end[outer], to.end[outer]);
+    const auto part = tiles.part_of_all(l, outer, step.first_tile, step.last_tile);
     if (part.empty()) continue;
     bytes += bytes_of_part(chain[l], part);
     pieces += 1;

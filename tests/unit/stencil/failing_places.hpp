@@ -35,20 +35,20 @@ class FailingPlaces final : public StreamPlaces {
     places_.move_frame(frame, from, to);
   }
   [[nodiscard]] std::size_t room() const override { return places_.room(); }
-  [[nodiscard]] bool clear(const ChunkId& chunk, std::uint64_t token) override {
-    return places_.clear(chunk, token);
+  [[nodiscard]] bool clear(const ChunkId& chunk, std::uint64_t ticket) override {
+    return places_.clear(chunk, ticket);
   }
-  void fetch(const ChunkId& chunk, std::uint64_t token) override {
-    count(Failure::Of::fetches, token);
-    places_.fetch(chunk, token);
+  void fetch(const ChunkId& chunk, std::uint64_t ticket) override {
+    count(Failure::Of::fetches, ticket);
+    places_.fetch(chunk, ticket);
   }
-  void store(const ChunkId& chunk, std::uint64_t token) override {
-    count(Failure::Of::stores, token);
-    places_.store(chunk, token);
+  void store(const ChunkId& chunk, std::uint64_t ticket) override {
+    count(Failure::Of::stores, ticket);
+    places_.store(chunk, ticket);
   }
-  [[nodiscard]] bool next(Answer& answer) override {
-    if (!places_.next(answer)) return false;
-    if (failing_.contains(answer.token)) answer.error = failure_.text;
+  [[nodiscard]] bool next(Completion& completion) override {
+    if (!places_.next(completion)) return false;
+    if (failing_.contains(completion.ticket)) completion.error = failure_.text;
     return true;
   }
   [[nodiscard]] int file() const override { return places_.file(); }
@@ -56,8 +56,8 @@ class FailingPlaces final : public StreamPlaces {
   void write(const Part& part, const std::byte* from) override { places_.write(part, from); }
 
  private:
-  void count(Failure::Of of, std::uint64_t token) {
-    if (of == failure_.of && failure_.number-- == 0) failing_.insert(token);
+  void count(Failure::Of of, std::uint64_t ticket) {
+    if (of == failure_.of && failure_.number-- == 0) failing_.insert(ticket);
   }
   HostPlaces places_;
   Failure failure_;

@@ -63,18 +63,18 @@ class HostPlaces final : public StreamPlaces {
       throw Error(Code::failed, "pages cannot be moved");
   }
   [[nodiscard]] std::size_t room() const override { return k_most_copies - under_way_; }
-  [[nodiscard]] bool clear(const ChunkId& chunk, std::uint64_t token) override {
-    begin({chunk, token, Copy::What::clear});
+  [[nodiscard]] bool clear(const ChunkId& chunk, std::uint64_t ticket) override {
+    begin({chunk, ticket, Copy::What::clear});
     return false;
   }
-  void fetch(const ChunkId& chunk, std::uint64_t token) override { begin({chunk, token, Copy::What::fetch}); }
-  void store(const ChunkId& chunk, std::uint64_t token) override { begin({chunk, token, Copy::What::store}); }
-  [[nodiscard]] bool next(Answer& answer) override {
+  void fetch(const ChunkId& chunk, std::uint64_t ticket) override { begin({chunk, ticket, Copy::What::fetch}); }
+  void store(const ChunkId& chunk, std::uint64_t ticket) override { begin({chunk, ticket, Copy::What::store}); }
+  [[nodiscard]] bool next(Completion& completion) override {
     std::uint64_t count = 0;
     [[maybe_unused]] const auto ignored = ::read(file_, &count, sizeof count);
     const std::scoped_lock lock(mutex_);
     if (ended_.empty()) return false;
-    answer = {ended_.back(), {}};
+    completion = {ended_.back(), {}};
     ended_.pop_back();
     --under_way_;
     return true;
@@ -99,7 +99,7 @@ class HostPlaces final : public StreamPlaces {
   struct Copy {
     enum class What { clear, fetch, store };
     ChunkId chunk;
-    std::uint64_t token;
+    std::uint64_t ticket;
     What what;
   };
   [[nodiscard]] std::byte* fast(const ChunkId& chunk) {
@@ -133,7 +133,7 @@ class HostPlaces final : public StreamPlaces {
         std::memcpy(copy.what == Copy::What::fetch ? fast : slow, copy.what == Copy::What::fetch ? slow : fast,
                     chunk_);
       lock.lock();
-      ended_.push_back(copy.token);
+      ended_.push_back(copy.ticket);
       const std::uint64_t one = 1;
       [[maybe_unused]] const auto ignored = ::write(file_, &one, sizeof one);
     }

@@ -64,6 +64,54 @@ TEST(StreamScheduler, LosesNoNumberAndNeverStandsStill) {
   EXPECT_GT(stores, 3000U);
 }
 
+// What a dataset has that is removed is not stored, and its frames are there for others, before the next chain
+// begins, too.
+TEST(StreamScheduler, StoresNothingOfADatasetThatIsRemoved) {
+  const auto chain = [](DatasetId dataset, bool is_fetched) {
+    auto plan = std::make_shared<StreamPlan>();
+    plan->steps.resize(3);
+    for (std::uint32_t c = 0; c < 3; ++c) plan->uses.push_back({{dataset, c}, c, c, is_fetched, true});
+    plan->most_chunks = 1;
+    return plan;
+  };
+  StreamModel model({.chunks = {3, 3}, .is_temporary = {false, false}, .plans = {}, .frames = 3}, 2);
+  model.begin(chain(0, false), chain(1, true));
+  while (!model.is_over()) {
+    ASSERT_TRUE(model.begin_move());
+    model.end_move(0);
+    model.begin_step();
+    model.end_step();
+  }
+  model.remove(0);
+  for (int moves = 0; moves < 3; ++moves) {
+    ASSERT_TRUE(model.begin_move()) << "of the next chain";
+    model.end_move(0);
+  }
+  EXPECT_EQ(model.stores(), 0U);
+  model.begin(chain(1, true), nullptr);
+  EXPECT_TRUE(model.is_ready());
+}
+
+// With many frames, used by steps that overlap: each decision as who looks at all frames takes it.
+TEST(StreamScheduler, DecidesAmongManyFramesAsWhoLooksAtAll) {
+  std::size_t stores = 0, fetches = 0;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    RandomStreams random(seed);
+    auto streams = random.next(4, 40, 5, 30, false);
+    StreamModel model(streams, random.number(1, 16));
+    model.set_all();
+    for (std::size_t c = 0; c < streams.plans.size(); ++c) {
+      model.begin(streams.plans[c], c + 1 < streams.plans.size() ? streams.plans[c + 1] : nullptr);
+      ASSERT_NO_FATAL_FAILURE(run_at_random(model, random, 12));
+    }
+    stores += model.stores();
+    fetches += model.fetches();
+  }
+  EXPECT_GT(fetches, 1000U);
+  EXPECT_GT(stores, 1000U);
+}
+
 // The least number of fetches of all that a memory with so many frames can have, whatever it keeps: the least over
 // all sets of chunks that are there after each step. (L. Belady's optimum, by brute force.)
 std::size_t fewest_fetches(const StreamCase& of) {

@@ -12,6 +12,7 @@
 #include <random>
 #include <vector>
 
+#include "plain_scheduler.hpp"
 #include "stencil/stream/scheduler.hpp"
 
 namespace terrace::stencil::test {
@@ -32,11 +33,17 @@ struct StreamCase {
 class StreamModel {
  public:
   StreamModel(const StreamCase& of, std::size_t most_moves)
-      : scheduler_(of.frames, most_moves), most_moves_(most_moves), frames_(of.frames) {
+      : scheduler_(of.frames, most_moves),
+        plain_(of.frames, most_moves),
+        most_moves_(most_moves),
+        frames_(of.frames) {
     for (std::size_t d = 0; d < of.chunks.size(); ++d) {
       scheduler_.add_dataset(std::vector<bool>(of.chunks[d], !of.is_temporary[d]));
-      for (std::uint32_t c = 0; c < of.chunks[d]; ++c)
-        chunks_[{static_cast<DatasetId>(d), c}].is_temporary = of.is_temporary[d];
+      for (std::uint32_t c = 0; c < of.chunks[d]; ++c) {
+        const ChunkId id{static_cast<DatasetId>(d), c};
+        chunks_[id].is_temporary = of.is_temporary[d];
+        plain_.add(id, !of.is_temporary[d]);
+      }
     }
   }
 
@@ -45,12 +52,14 @@ class StreamModel {
     step_ = 0;
     for (auto& [id, chunk] : chunks_)
       if (chunk.is_temporary) chunk.truth = k_any;
+    plain_.begin(plan, ahead);
     scheduler_.begin(std::move(plan), std::move(ahead));
     check();
   }
   // Begins what the scheduler wants next; false: nothing.
   bool begin_move() {
     const auto action = scheduler_.next();
+    expect_same(action, plain_.next());
     if (!action) return false;
     EXPECT_LT(under_way_.size(), most_moves_);
     under_way_.push_back(*action);
@@ -73,6 +82,7 @@ class StreamModel {
       chunk.is_coming = false;
     }
     scheduler_.done(action);
+    plain_.done(action);
     check();
   }
 
@@ -93,6 +103,7 @@ class StreamModel {
   void end_step() {
     write();
     scheduler_.end_step(step_++);
+    plain_.end_step();
     is_running_ = false;
     check();
   }
@@ -102,6 +113,14 @@ class StreamModel {
     auto& chunk = chunks_.at(id);
     (chunk.frame ? chunk.held : chunk.file) = chunk.truth = ++newest_;
     scheduler_.changed(id);
+    plain_.changed(id);
+  }
+  // Nobody uses it any more, while nothing is under way and no chain runs.
+  void remove(DatasetId dataset) {
+    for (auto& [id, chunk] : chunks_)
+      if (id.dataset == dataset) chunk.is_temporary = true;
+    scheduler_.remove_dataset(dataset);
+    plain_.remove(dataset);
   }
   void set_all() {
     for (const auto& [id, chunk] : chunks_)
@@ -141,6 +160,15 @@ class StreamModel {
   [[nodiscard]] const ChunkUse* use_of(const ChunkId& id) const {
     const auto found = std::ranges::find(plan_->uses, id, &ChunkUse::chunk);
     return found == plan_->uses.end() ? nullptr : &*found;
+  }
+
+  static void expect_same(const std::optional<StreamAction>& action, const std::optional<StreamAction>& plain) {
+    ASSERT_EQ(action.has_value(), plain.has_value()) << "whether there is anything to do";
+    if (!action) return;
+    EXPECT_EQ(action->what, plain->what);
+    EXPECT_EQ(action->chunk, plain->chunk) << text(action->chunk) << ", not " << text(plain->chunk);
+    EXPECT_EQ(action->frame, plain->frame);
+    EXPECT_EQ(action->evicted, plain->evicted) << "who leaves";
   }
 
   void begin_coming(const StreamAction& action) {
@@ -217,6 +245,7 @@ class StreamModel {
   }
 
   StreamScheduler scheduler_;
+  PlainScheduler plain_;
   std::size_t most_moves_;
   std::map<ChunkId, Chunk> chunks_;
   std::vector<std::optional<ChunkId>> frames_;

@@ -6,8 +6,9 @@
 // long as there are of them. The size and the shape are those with which the chain takes the least time.
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <utility>
 
+#include "stencil/plan/recent_map.hpp"
 #include "stencil/plan/signature.hpp"
 #include "stencil/virtual/last_accesses.hpp"
 #include "stencil/virtual/mode.hpp"
@@ -156,8 +157,7 @@ class Cache final : public Mode {
 
   // The sizes of which a tile's own points, without what its loops reach beyond them, take so many bytes.
   [[nodiscard]] std::vector<Size> sizes(std::span<const Loop> chain, double bytes) const {
-    Range all{{0, 0}, {0, 0}, {0, 0}};
-    for (const auto& loop : chain) all = hull(all, loop.range);
+    const auto all = hull_of(chain);
     double of_point = 0;
     for (const auto& [dataset, use] : uses_of(chain)) of_point += static_cast<double>(abouts_[dataset].element);
     const auto points = bytes / of_point;
@@ -177,20 +177,21 @@ class Cache final : public Mode {
 
   // 0: without tiles.
   [[nodiscard]] const Size& best_size(std::span<const Loop> chain) {
-    const auto [found, is_new] = sizes_.try_emplace(signature_of(chain), Size{0, 0, 0});
-    if (!is_new) return found->second;
-    auto least = seconds(chain, found->second, HUGE_VAL);
+    auto signature = signature_of(chain);
+    if (const auto* const known = sizes_.find(signature)) return *known;
+    Size best{0, 0, 0};
+    auto least = seconds(chain, best, HUGE_VAL);
     for (int i = 0; i <= k_halvings; ++i) {
       const auto worth = least * (1 - k_worth);
       const auto tried = sizes(chain, std::ldexp(pair_.fast_bytes, -i));
       for (const auto& size : tried)
         if (const auto takes = seconds(chain, size, least); takes < least) {
           least = takes;
-          found->second = size;
+          best = size;
         }
       if (!tried.empty() && least > worth) break;
     }
-    return found->second;
+    return sizes_.add(std::move(signature), best);
   }
 
   Pair pair_;
@@ -198,7 +199,7 @@ class Cache final : public Mode {
   ModeOptions options_;
   std::vector<DatasetAbout> abouts_;
   LastAccesses accesses_;
-  std::map<std::vector<std::int64_t>, Size> sizes_;  // of chains that came before
+  RecentMap<Signature, Size> sizes_{512};  // of chains that came before
 };
 
 class CacheVariant final : public ModeVariant {

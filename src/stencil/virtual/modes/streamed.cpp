@@ -33,10 +33,10 @@ class Streamed final : public Mode {
   }
 
   void run(std::span<const Loop> chain) override {
-    const auto [way, ahead] = book_.next(chain);
-    run_.run(chain, *way->tiles, way->stream, options_.is_prefetched ? ahead : nullptr);
+    const auto [plan, ahead] = book_.next(chain);
+    run_.run(chain, *plan->tiles, plan->stream, options_.is_prefetched ? ahead : nullptr);
     counts_ = run_.counts();
-    cut_ = {way->tiles.get(), way->stream, nullptr, outer_dimension(chain), layout_.chunk, frames()};
+    cut_ = {plan->tiles.get(), plan->stream, nullptr, outer_dimension(chain), layout_.chunk, frames()};
   }
 
   [[nodiscard]] CutChain cut() const override { return cut_; }
@@ -44,14 +44,14 @@ class Streamed final : public Mode {
  private:
   [[nodiscard]] std::size_t frames() const { return static_cast<std::size_t>(pair_.fast_bytes) / layout_.chunk; }
 
-  ChainBook::Way plan(std::span<const Loop> chain, bool is_reversed) {
+  ChainPlan plan(std::span<const Loop> chain, bool is_reversed) {
     const StreamRoom room{abouts_, layout_, frames()};
-    auto way = pair_.is_gpu ? plan_whole_steps(chain, room, 0, is_reversed)
-                            : plan_cache_steps(chain, room, {{}, pair_.cache, pair_.threads}, is_reversed);
-    if (!room.has(*way.stream))
+    auto plan = pair_.is_gpu ? plan_whole_steps(chain, room, 0, is_reversed)
+                             : plan_cache_steps(chain, room, {{}, pair_.cache, pair_.threads}, is_reversed);
+    if (!room.has(*plan.stream))
       throw NoRoom(format(Bytes{static_cast<std::uint64_t>(pair_.fast_bytes)}) + " has no room for a tile of " +
                    std::to_string(chain.size()) + " loops");
-    return way;
+    return plan;
   }
 
   Pair pair_;

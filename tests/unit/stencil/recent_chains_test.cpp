@@ -1,0 +1,155 @@
+// Programs whose chains differ for ever: what is kept of chains stays bounded, and their numbers are right.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "refusal.hpp"
+#include "stencil/plan/recent_map.hpp"
+#include "stencil/stream/chain_book.hpp"
+#include "terrace/stencil.hpp"
+
+namespace terrace::stencil::test::recent_chains {
+namespace {
+
+// Against a list in the order of asking.
+TEST(RecentMap, KeepsThoseThatWereAskedForLast) {
+  constexpr std::size_t k_most = 5;
+  std::mt19937 random(1);
+  RecentMap<int, std::shared_ptr<int>> map(k_most);
+  std::vector<std::pair<int, std::weak_ptr<int>>> truth;  // asked for last comes last
+  std::size_t found_ones = 0, left = 0;
+  for (int i = 0; i < 10000; ++i) {
+    const auto key = std::uniform_int_distribution(0, 9)(random);
+    const auto place = std::ranges::find(truth, key, &std::pair<int, std::weak_ptr<int>>::first);
+    const auto* const found = map.find(key);
+    ASSERT_EQ(found != nullptr, place != truth.end()) << "key " << key;
+    if (found) {
+      EXPECT_EQ(*found, place->second.lock());
+      std::rotate(place, place + 1, truth.end());
+      ++found_ones;
+      continue;
+    }
+    truth.emplace_back(key, map.add(key, std::make_shared<int>(key)));
+    if (truth.size() > k_most) {
+      EXPECT_TRUE(truth.front().second.expired()) << "it is still there";
+      truth.erase(truth.begin());
+      ++left;
+    }
+    ASSERT_EQ(map.size(), truth.size());
+  }
+  EXPECT_GT(found_ones, 1000U);
+  EXPECT_GT(left, 1000U);
+}
+
+Chain chain_over(std::ptrdiff_t points) {
+  Loop loop;
+  loop.range = {{0, points}};
+  return {loop};
+}
+
+// A chain's plan has its number of points as its chunks.
+struct Book {
+  // The chain over so many points; the chain over `follows` points is the one that followed it the last time.
+  void run(std::ptrdiff_t points, std::ptrdiff_t follows) {
+    const auto [of_chain, ahead] = book.next(chain_over(points));
+    EXPECT_EQ(of_chain->stream->most_chunks, static_cast<std::size_t>(points)) << "the plan of another chain";
+    if (!ahead) return;
+    ++known_ahead;
+    EXPECT_EQ(ahead->most_chunks, static_cast<std::size_t>(follows));
+  }
+  [[nodiscard]] std::ptrdiff_t there() const {
+    return std::ranges::count_if(made, [](const auto& plan) { return !plan.expired(); });
+  }
+  std::vector<std::weak_ptr<const StreamPlan>> made;
+  int known_ahead = 0;
+  ChainBook book{[this](std::span<const Loop> chain, bool) {
+                   auto plan = std::make_shared<StreamPlan>();
+                   plan->most_chunks = chain[0].range.points();
+                   made.push_back(plan);
+                   return ChainPlan{std::make_unique<TilePlan>(chain, TileSize{}), plan};
+                 },
+                 true};
+};
+
+TEST(ChainBook, KnowsChainsThatComeAgainAndWhatFollows) {
+  Book book;
+  for (int i = 0; i < 100; ++i) book.run(i % 5 + 1, (i + 1) % 5 + 1);
+  EXPECT_EQ(book.made.size(), 10U);  // in both directions
+  EXPECT_GE(book.known_ahead, 85);
+}
+
+TEST(ChainBook, ForgetsOldOnes) {
+  Book book;
+  for (int i = 0; i < 2000; ++i) {
+    book.run(i % 1000 + 1, (i + 1) % 1000 + 1);
+    ASSERT_LE(book.there(), 64);
+  }
+  EXPECT_EQ(book.made.size(), 2000U);
+}
+
+// Chains that never come again leave, and not the one that comes between them.
+TEST(ChainBook, KnowsWhatComesMostOften) {
+  Book book;
+  for (int i = 2; i < 1000; ++i) {
+    book.run(i, 1);
+    const auto before = book.made.size();
+    book.run(1, i);
+    if (i > 3) {
+      EXPECT_EQ(book.made.size(), before) << "it was planned again";
+    }
+  }
+  EXPECT_GT(book.known_ahead, 900);
+}
+
+// Each chain goes over other points; a temporary is in each. Twice, so that some come again that have left.
+std::vector<double> numbers_of(const Options& options) {
+  Context context(options);
+  const auto block = context.block("block", {300, 90});
+  auto u = block.dataset<double>("u", {{0, -1}, {0, 1}});
+  const auto t = block.temporary<double>("t");
+  block.loop(
+      "start", block.range(), [](auto to, auto at) { to() = static_cast<double>(at[0] % 7 - 2 * at[1]); },
+      write(u), index());
+  for (int times = 0; times < 2; ++times)
+    for (std::ptrdiff_t i = 0; i < 700; ++i) {
+      const Range part{{i % 7, 300}, {0, 90 - i / 10}};
+      block.loop(
+          "mean", part, [](auto to, auto from) { to() = 0.25 * (from(0, -1) + 2 * from() + from(0, 1)); },
+          write(t), read(u, Stencil{{0, -1}, {0, 0}, {0, 1}}));
+      block.loop(
+          "back", Range{{i % 7, 300 - i % 10}, {0, 90 - i / 10}}, [](auto to, auto from) { to() = from(); },
+          write(u), read(t));
+      context.run();
+    }
+  return u.get(block.range());
+}
+
+TEST(ChainsThatDiffer, HaveTheNumbersOfAnyOthers) {
+  const auto expected = numbers_of({.executor = "serial"});
+  EXPECT_EQ(numbers_of({.executor = "tiled", .threads = 2}), expected);
+  EXPECT_EQ(numbers_of({.executor = "tiled", .threads = 2, .tile = {0, 16, 0}}), expected);
+  EXPECT_EQ(numbers_of({.executor = "streamed", .threads = 2, .memory = 64 * 4096, .folder = testing::TempDir()}),
+            expected);
+}
+
+// A chain that was refused is refused when it comes again.
+TEST(ChainsThatDiffer, AreRefusedEachTime) {
+  Context context(Options{.executor = "serial"});
+  const auto block = context.block("block", {8});
+  const auto u = block.dataset<double>("u");
+  const auto t = block.temporary<double>("t");
+  for (int times = 0; times < 2; ++times)
+    EXPECT_NE(refusal([&] {
+                block.loop(
+                    "copy", block.range(), [](auto to, auto from) { to() = from(); }, write(u), read(t));
+                context.run();
+              }).find("the temporary dataset 't' is read"),
+              std::string::npos);
+}
+
+}  // namespace
+}  // namespace terrace::stencil::test::recent_chains

@@ -1,4 +1,4 @@
-"""What the disk under a folder gives to requests as streaming makes them: direct, of a chunk, several at a time."""
+"""What the disk under a folder gives to requests as streaming makes them: direct, of chunks, several at once."""
 
 from __future__ import annotations
 

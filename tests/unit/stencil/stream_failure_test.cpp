@@ -126,6 +126,13 @@ TEST(StreamFile, AShortReadIsAnError) {
   EXPECT_EQ(said([&] { (void)program.total(); }), text);
 }
 
+// From now on, each write to a file is refused.
+void let_no_file_grow() {
+  std::signal(SIGXFSZ, SIG_DFL);
+  const rlimit limit{0, 0};
+  setrlimit(RLIMIT_FSIZE, &limit);
+}
+
 // In a process of its own: a limit of a file's size stops writes in room that was reserved, too.
 // The signal that comes with it does not end the process.
 TEST(StreamFile, AWriteThatIsRefusedIsAnError) {
@@ -133,9 +140,7 @@ TEST(StreamFile, AWriteThatIsRefusedIsAnError) {
   const auto found = in_child([&]() -> std::string {
     Program program(folder);
     program.start();
-    std::signal(SIGXFSZ, SIG_DFL);
-    const rlimit limit{0, 0};
-    setrlimit(RLIMIT_FSIZE, &limit);
+    let_no_file_grow();
     return program.error();
   });
   ASSERT_TRUE(found);
@@ -149,9 +154,7 @@ TEST(StreamFile, NumbersThatCannotBeWrittenAreAnError) {
   const auto found = in_child([&]() -> std::string {
     Program program(folder);
     program.start();
-    std::signal(SIGXFSZ, SIG_DFL);
-    const rlimit limit{0, 0};
-    setrlimit(RLIMIT_FSIZE, &limit);
+    let_no_file_grow();
     return said([&] {
       for (std::ptrdiff_t y = 0; y < k_height; ++y) program.v.set({{0, 1}, {y, y + 1}}, std::vector{1.0});
     });

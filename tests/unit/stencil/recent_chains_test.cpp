@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "refusal.hpp"
+#include "stencil/execute/tile_size.hpp"
 #include "stencil/plan/recent_map.hpp"
 #include "stencil/stream/chain_book.hpp"
 #include "terrace/stencil.hpp"

@@ -124,6 +124,7 @@ void Engine::run() {
   }
   add_until(loops.size());
   for (auto& chain : chains) run(chain);
+  executor_->update_statistics();
   statistics_.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 

@@ -58,7 +58,11 @@ class Engine {
   [[nodiscard]] std::size_t datasets() const { return datasets_.size(); }
   [[nodiscard]] const BlockAbout& about_block(BlockId block) const { return blocks_[block]; }
   [[nodiscard]] const Range& range_of_block(BlockId block) const { return blocks_[block].range; }
-  [[nodiscard]] const Statistics& statistics() const { return statistics_; }
+  // As they are now: chunks may move while no chain runs.
+  [[nodiscard]] const Statistics& statistics() const {
+    executor_->update_statistics();
+    return statistics_;
+  }
   [[nodiscard]] const Options& options() const { return options_; }
   [[nodiscard]] const Chain& waiting() const { return chain_; }
 

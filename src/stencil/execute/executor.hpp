@@ -43,6 +43,9 @@ class Executor {
   virtual void run(std::span<const Loop> chain, Reductions& reductions) = 0;
   // Of the chain that ran last.
   [[nodiscard]] virtual CutChain cut() const { return {}; }
+  // Brings into the statistics what threads of its own have counted. These change in no other call but this one
+  // and those that run or copy.
+  virtual void update_statistics() {}
   // Copies numbers from a dataset to another; checked. By get() and set(), if there is no better way.
   virtual void transfer(const BlockTransfer& transfer);
   // Copies numbers of a part of a dataset, x fastest.

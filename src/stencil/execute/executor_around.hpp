@@ -17,6 +17,7 @@ class ExecutorAround : public Executor {
   void remove(DatasetId dataset) override { executor_->remove(dataset); }
   void run(std::span<const Loop> chain, Reductions& reductions) override { executor_->run(chain, reductions); }
   [[nodiscard]] CutChain cut() const override { return executor_->cut(); }
+  void update_statistics() override { executor_->update_statistics(); }
   void transfer(const BlockTransfer& transfer) override { executor_->transfer(transfer); }
   void get(DatasetId dataset, const Range& range, std::byte* numbers) override {
     executor_->get(dataset, range, numbers);

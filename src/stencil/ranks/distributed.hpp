@@ -26,6 +26,7 @@ class Distributed final : public Executor {
   void add_block(BlockId block, const std::string& name, const Range& range) override;
   void add(const DatasetAbout& about) override;
   void run(std::span<const Loop> chain, Reductions& reductions) override;
+  void update_statistics() override { executor_->update_statistics(); }
   // Gathers the range on all ranks.
   void get(DatasetId dataset, const Range& range, std::byte* numbers) override;
   // Each rank takes its part of the numbers.

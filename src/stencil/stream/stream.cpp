@@ -65,7 +65,7 @@ void Stream::begin(std::shared_ptr<const StreamPlan> plan, std::shared_ptr<const
     } catch (const Error& error) {
       fail(error.what());
     }
-    count_copies();
+    add_to_statistics();
     throw_failure();
     moved_ = std::move(moved);
     scheduler_.begin(std::move(plan), std::move(ahead));
@@ -153,11 +153,11 @@ void Stream::carry_out(const StreamAction& action) {
   if (action.what == What::fetch) {
     places_->fetch(action.chunk, ticket);
     ++moved.fetched;
-    statistics_.bytes_in += static_cast<double>(chunk_);
+    fetched_ += static_cast<double>(chunk_);
   } else if (action.what == What::store) {
     places_->store(action.chunk, ticket);
     ++moved.stored;
-    statistics_.bytes_out += static_cast<double>(chunk_);
+    stored_ += static_cast<double>(chunk_);
   }
   under_way_.emplace(ticket, action);  // completions are taken by this thread
 }
@@ -202,11 +202,18 @@ void Stream::for_parts(DatasetId dataset, std::size_t offset, std::size_t size, 
     offset += part;
     size -= part;
   }
-  count_copies();
+  add_to_statistics();
   throw_failure();
 }
 
-void Stream::count_copies() {
+void Stream::update_statistics() {
+  const std::scoped_lock lock(mutex_);
+  add_to_statistics();
+}
+
+void Stream::add_to_statistics() {
+  statistics_.bytes_in += std::exchange(fetched_, 0);
+  statistics_.bytes_out += std::exchange(stored_, 0);
   const auto& copied = places_->copied();
   statistics_.copied_in += copied.in - counted_.in;
   statistics_.copied_out += copied.out - counted_.out;

@@ -43,6 +43,9 @@ class Stream {
   // Nobody uses what the step did any more. Steps end in their order; others may have begun.
   void end_step(std::size_t step);
 
+  // What was moved so far is in the statistics, which nobody else writes to: the stream's thread counts by itself.
+  void update_statistics();
+
   // A part of a dataset's bytes, wherever they are.
   void get(DatasetId dataset, std::size_t offset, std::size_t size, std::byte* to);
   void set(DatasetId dataset, std::size_t offset, std::size_t size, const std::byte* from);
@@ -54,8 +57,8 @@ class Stream {
   void carry_out(const StreamAction& action);
   void finish(const StreamPlaces::Completion& completion);
   void wake() noexcept;
-  // What the program's own copies moved counts, too.
-  void count_copies();
+  // Holds the lock. What the program's own copies moved counts, too.
+  void add_to_statistics();
   void fail(const std::string& what);
   void throw_failure() const;
   // Calls with each chunk's part, while nothing is under way.
@@ -69,6 +72,8 @@ class Stream {
   StreamScheduler scheduler_;
   std::shared_ptr<StreamMoves> moved_;
   StreamPlaces::Copied counted_;
+  double fetched_ = 0;  // bytes that are not in the statistics yet
+  double stored_ = 0;
 
   std::mutex mutex_;
   std::condition_variable ready_;

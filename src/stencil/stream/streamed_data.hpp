@@ -20,6 +20,7 @@ class StreamedData : public Executor {
   void get(DatasetId dataset, const Range& range, std::byte* numbers) override;
   void set(DatasetId dataset, const Range& range, const std::byte* numbers) override;
   [[nodiscard]] CutChain cut() const override { return cut_; }
+  void update_statistics() override { stream_.update_statistics(); }
 
  protected:
   // `memory` is what the user has stated.

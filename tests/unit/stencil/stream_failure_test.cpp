@@ -126,23 +126,22 @@ TEST(StreamFile, AShortReadIsAnError) {
   EXPECT_EQ(said([&] { (void)program.total(); }), text);
 }
 
-// From now on, each write to a file is refused.
-void let_no_file_grow() {
-  std::signal(SIGXFSZ, SIG_DFL);
-  const rlimit limit{0, 0};
-  setrlimit(RLIMIT_FSIZE, &limit);
+// What `action` says of a program that has begun, in a process of its own: from then on each write to a file is
+// refused, in room that was reserved, too. The signal that comes with it would end the process.
+template <class Action>
+auto in_child_without_room(Action action) {
+  return in_child([&]() -> std::string {
+    Program program(testing::TempDir());
+    program.start();
+    std::signal(SIGXFSZ, SIG_DFL);
+    const rlimit limit{0, 0};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    return action(program);
+  });
 }
 
-// In a process of its own: a limit of a file's size stops writes in room that was reserved, too.
-// The signal that comes with it does not end the process.
 TEST(StreamFile, AWriteThatIsRefusedIsAnError) {
-  const auto folder = testing::TempDir();
-  const auto found = in_child([&]() -> std::string {
-    Program program(folder);
-    program.start();
-    let_no_file_grow();
-    return program.error();
-  });
+  const auto found = in_child_without_room([](Program& program) { return program.error(); });
   ASSERT_TRUE(found);
   EXPECT_EQ(found->rfind("datasets in ", 0), 0U) << *found;
   EXPECT_TRUE(found->ends_with(std::string(": a write failed: File too large") + k_lost)) << *found;
@@ -150,11 +149,7 @@ TEST(StreamFile, AWriteThatIsRefusedIsAnError) {
 
 // The same for numbers that a program sets, which are written one chunk at a time.
 TEST(StreamFile, NumbersThatCannotBeWrittenAreAnError) {
-  const auto folder = testing::TempDir();
-  const auto found = in_child([&]() -> std::string {
-    Program program(folder);
-    program.start();
-    let_no_file_grow();
+  const auto found = in_child_without_room([](Program& program) {
     return said([&] {
       for (std::ptrdiff_t y = 0; y < k_height; ++y) program.v.set({{0, 1}, {y, y + 1}}, std::vector{1.0});
     });

@@ -16,7 +16,7 @@ constexpr int k_spins = 4000;
 constexpr int k_spins_before_yield = 200;  // with more threads than processors, spinning keeps others from working
 // A wait that is longer than so many yields is one for data from a disk, or for a thread that does not run: then
 // it sleeps so long at a time, and leaves the processor to others.
-constexpr int k_yields_before_sleep = 100;
+constexpr int k_yields_before_sleep = 2000;  // about a millisecond where nobody else wants the processor
 constexpr std::chrono::microseconds k_sleep{50};
 
 void spin_once() {

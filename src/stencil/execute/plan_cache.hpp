@@ -12,7 +12,8 @@
 
 namespace terrace::stencil {
 
-// Chains of so many loops and points take about the same time.
+// Chains of as many loops, and of nearly as many points, take about the same time: such as those of steps that
+// sweep in x first and those that sweep in y first.
 [[nodiscard]] std::uint64_t kind_of(std::span<const Loop> chain);
 
 class PlanCache {

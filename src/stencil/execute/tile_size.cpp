@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 
 #include "stencil/plan/chain_use.hpp"
@@ -23,7 +24,8 @@ constexpr double k_part_begin = 100;
 // loop's part has beyond that cache, and where it is the tile's first to a point. Defaults, too.
 constexpr double k_doubling = 0.5;
 constexpr double k_first = 4;
-constexpr double k_better = 0.98;  // of the best time: what is slower is not taken for faster
+constexpr std::ptrdiff_t k_shortest = 4;  // points of a tile that is tried
+constexpr double k_better = 0.98;         // of the best time: what is slower is not taken for faster
 
 // Whose tiles are dealt out to threads. Of lines it is one that has a single tile: there is one thread at a time.
 std::size_t dealt_dimension(std::span<const Loop> chain) {
@@ -142,45 +144,60 @@ TileSize model_size(std::span<const Loop> chain, const ModelledCache& cache) {
   return best;
 }
 
+namespace {
+
+// Up and down in each dimension that is cut, the last one first: bits 1 and up say which, bit 0 down.
+std::optional<TileSize> neighbour(const TileSize& size, std::size_t direction) {
+  auto other = size;
+  auto& length = other[k_most_dims - 1 - direction / 2];
+  if (length == 0) return std::nullopt;
+  const auto is_down = direction % 2 == 1;
+  length = is_down ? std::max(length / 2, k_shortest) : length * 2;
+  return other != size ? std::optional(other) : std::nullopt;
+}
+
+}  // namespace
+
 TileSize TileTuner::next(std::uint64_t kind, const TileSize& model) {
-  auto* const known = kinds_.find(kind);
+  const std::pair key(kind, model);
+  auto* known = kinds_.find(key);
   if (!known) {
-    auto& one = kinds_.add(kind, {model, model, 0, {}});
-    for (std::size_t d = 0; d < k_most_dims; ++d) {
-      if (model[d] == 0) continue;
-      for (const auto factor : {2.0, 0.5}) {
-        auto other = model;
-        other[d] =
-            std::max<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(static_cast<double>(model[d]) * factor), 4);
-        one.left.push_back(other);
-      }
-    }
-    return model;
+    const auto* const start = starts_.find(model);
+    known = &kinds_.add(key, {.model = model, .best = start ? *start : model});
   }
+  last_ = known;
   auto& one = *known;
-  if (one.best_seconds == 0) return one.best;  // the first was not measured
-  if (one.left.empty()) return one.tried = one.best;
-  one.tried = one.left.back();
-  one.left.pop_back();
+  one.tried = one.best;
+  if (one.best_seconds == 0) return one.tried;  // the first was not measured
+  for (; one.failed < k_directions; turn(one)) {
+    const auto other = neighbour(one.best, one.direction);
+    if (!other || std::ranges::find(one.known, *other) != one.known.end()) continue;
+    return one.tried = *other;
+  }
   return one.tried;
 }
 
-void TileTuner::measured(std::uint64_t kind, double seconds) {
-  auto& one = *kinds_.find(kind);
-  if (one.best_seconds == 0 || seconds < k_better * one.best_seconds) {
-    const auto was = one.best;
-    one.best = one.tried;
-    one.best_seconds = seconds;
-    // Further in the same direction.
-    if (was != one.best) {
-      auto next = one.best;
-      for (std::size_t d = 0; d < k_most_dims; ++d)
-        if (was[d] > 0) next[d] = std::max<std::ptrdiff_t>(one.best[d] * one.best[d] / was[d], 4);
-      if (next != one.best) one.left.push_back(next);
-    }
-  } else if (one.tried == one.best) {
-    one.best_seconds = std::min(one.best_seconds, seconds);
+void TileTuner::turn(Kind& kind) {
+  ++kind.failed;
+  kind.direction = (kind.direction + 1) % k_directions;
+}
+
+void TileTuner::measured(double seconds) {
+  auto& one = *last_;
+  if (one.tried == one.best) {
+    one.best_seconds = one.best_seconds == 0 ? seconds : std::min(one.best_seconds, seconds);
+    if (one.known.empty()) one.known.push_back(one.best);
+    return;
   }
+  one.known.push_back(one.tried);
+  if (seconds >= k_better * one.best_seconds) return turn(one);
+  one.best = one.tried;
+  one.best_seconds = seconds;
+  one.failed = 0;
+  if (auto* const start = starts_.find(one.model))
+    *start = one.best;
+  else
+    starts_.add(one.model, one.best);
 }
 
 }  // namespace terrace::stencil

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "stencil/execute/executor.hpp"
@@ -32,23 +33,33 @@ struct ModelledCache {
 // by what of a tile's data, with what its skew adds, is not in the cache, and by threads that have nothing to do.
 [[nodiscard]] TileSize model_size(std::span<const Loop> chain, const ModelledCache& cache);
 
-// Chooses a size for each kind of chain: the model's at first, then its neighbours, of which the fastest stays.
+// Chooses a size for each kind of chain: the model's at first, or the best of another kind for which the model is
+// the same. Then it goes twice and half as far in each dimension, from the fastest so far on, until none is
+// faster.
 class TileTuner {
  public:
   static constexpr std::size_t k_most_kinds = 1024;  // that it knows at a time
-  // A kind of chain, by loops and points.
+  // `kind`: chains of the same take about the same time with the same size.
   [[nodiscard]] TileSize next(std::uint64_t kind, const TileSize& model);
-  // The kind of the last next().
-  void measured(std::uint64_t kind, double seconds);
+  // What the chain took that was asked for last.
+  void measured(double seconds);
 
  private:
+  static constexpr std::size_t k_directions = 2 * k_most_dims;
   struct Kind {
+    TileSize model{};
     TileSize best{};
     TileSize tried{};
     double best_seconds = 0;
-    std::vector<TileSize> left;  // to try
+    std::size_t direction = 0;    // of what is tried next, from the best
+    std::size_t failed = 0;       // directions since the best was found
+    std::vector<TileSize> known;  // sizes that were measured
   };
-  RecentMap<std::uint64_t, Kind> kinds_{k_most_kinds};
+  static void turn(Kind& kind);
+
+  RecentMap<std::pair<std::uint64_t, TileSize>, Kind> kinds_{k_most_kinds};
+  RecentMap<TileSize, TileSize> starts_{k_most_kinds};  // by the model's size
+  Kind* last_ = nullptr;
 };
 
 }  // namespace terrace::stencil

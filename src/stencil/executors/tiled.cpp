@@ -17,16 +17,15 @@ class Tiled final : public InMemory {
       : InMemory(options, statistics), given_(options.tile), cache_(own_cache()) {}
 
   void run(std::span<const Loop> chain, Reductions& reductions) override {
-    const auto kind = kind_of(chain);
     const auto is_given = given_ != TileSize{};
-    const auto size = is_given ? given_ : tuner_.next(kind, model(chain, kind));
+    const auto size = is_given ? given_ : tuner_.next(kind_of(chain), model(chain));
     const auto& plan = *(plan_ = &plans_.get(chain, size));
     std::vector<Running> all;
     for (const auto& loop : chain) all.push_back(begin(loop, views(loop), reductions));
     const auto start = std::chrono::steady_clock::now();
     run_tiles(plan, all, team(), outermost(plan));
     if (!is_given)
-      tuner_.measured(kind, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+      tuner_.measured(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     statistics().tiles += plan.count();
     for (const auto& running : all) reductions.enter(*running.loop, running.partials);
   }
@@ -34,9 +33,11 @@ class Tiled final : public InMemory {
   [[nodiscard]] CutChain cut() const override { return {.tiles = plan_}; }
 
  private:
-  TileSize model(std::span<const Loop> chain, std::uint64_t kind) {
-    if (const auto* const size = models_.find(kind)) return *size;
-    return models_.add(kind, model_size(chain, {cache_, bytes_of_point(chain, abouts()), team().size()}));
+  TileSize model(std::span<const Loop> chain) {
+    auto signature = signature_of(chain);
+    if (const auto* const size = models_.find(signature)) return *size;
+    return models_.add(std::move(signature),
+                       model_size(chain, {cache_, bytes_of_point(chain, abouts()), team().size()}));
   }
 
   TileSize given_;
@@ -44,7 +45,7 @@ class Tiled final : public InMemory {
   PlanCache plans_;
   const TilePlan* plan_ = nullptr;
   TileTuner tuner_;
-  RecentMap<std::uint64_t, TileSize> models_{TileTuner::k_most_kinds};
+  RecentMap<Signature, TileSize> models_{TileTuner::k_most_kinds};
 };
 
 class TiledVariant final : public ExecutorVariant {

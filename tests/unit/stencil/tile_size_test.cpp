@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "stencil/execute/plan_cache.hpp"
 #include "stencil/plan/chain_use.hpp"
 
 namespace terrace::stencil::test {
@@ -141,7 +142,7 @@ TileSize tuned(const TileSize& model, const std::function<double(const TileSize&
   for (int i = 0; i < chains; ++i) {
     const auto size = tuner.next(7, model);
     if (tried) ++(*tried)[size];
-    tuner.measured(7, time(size));
+    tuner.measured(time(size));
   }
   return tuner.next(7, model);
 }
@@ -168,10 +169,11 @@ TEST(TileTuner, KeepsTheFastestOfWhatItTried) {
     const TileSize model{128, 32, 8};
     const auto kept = tuned(model, time, 60, &tried);
     for (const auto& [size, times] : tried) EXPECT_LE(time(kept), time(size));
-    // The model's own neighbours are among them, and what is kept is what runs from then on.
+    // What is kept is what runs from then on, and its own neighbours are among them.
     for (std::size_t d = 0; d < k_most_dims; ++d)
-      for (const auto length : {model[d] * 2, model[d] / 2}) {
-        auto size = model;
+      for (const auto length : {kept[d] * 2, kept[d] / 2}) {
+        if (length < 4) continue;
+        auto size = kept;
         size[d] = length;
         EXPECT_TRUE(tried.contains(size)) << d << ' ' << length;
       }
@@ -196,15 +198,37 @@ TEST(TileTuner, KindsOfChainsAreTunedEachByItself) {
   const TileSize model{0, 64, 0};
   for (int i = 0; i < 20; ++i) {
     const auto of_one = tuner.next(1, model);
-    tuner.measured(1, one(of_one));
+    tuner.measured(one(of_one));
     const auto of_other = tuner.next(2, model);
-    tuner.measured(2, other(of_other));
+    tuner.measured(other(of_other));
   }
   EXPECT_EQ(tuner.next(1, model), (TileSize{0, 128, 0}));
   EXPECT_EQ(tuner.next(2, model), (TileSize{0, 32, 0}));
+}
+
+TEST(TileTuner, AKindBeginsWhereAnotherOfTheSameModelEnded) {
+  TileTuner tuner;
+  const auto one = time_with_best({0, 128, 0});
+  const TileSize model{0, 64, 0};
+  for (int i = 0; i < 20; ++i) tuner.measured(one(tuner.next(1, model)));
+  EXPECT_EQ(tuner.next(2, model), (TileSize{0, 128, 0}));
   // Nothing is concluded from a chain that nobody measured.
-  EXPECT_EQ(tuner.next(3, model), model);
-  EXPECT_EQ(tuner.next(3, model), model);
+  EXPECT_EQ(tuner.next(2, model), (TileSize{0, 128, 0}));
+  const TileSize another{0, 32, 0};
+  EXPECT_EQ(tuner.next(2, another), another);
+  EXPECT_EQ(tuner.next(1, model), (TileSize{0, 128, 0}));
+}
+
+// Steps that sweep in x first and in y first, by turns, are of one kind: each tries another size.
+TEST(TileTuner, ChainsOfAsManyLoopsAndPointsAreOfOneKind) {
+  const auto loops = [](std::ptrdiff_t nx, std::ptrdiff_t ny, int count) {
+    std::vector<Loop> chain(static_cast<std::size_t>(count));
+    for (auto& loop : chain) loop.range = Range{{0, nx}, {0, ny}};
+    return chain;
+  };
+  EXPECT_EQ(kind_of(loops(1000, 1002, 7)), kind_of(loops(1002, 1000, 7)));
+  EXPECT_NE(kind_of(loops(1000, 1000, 7)), kind_of(loops(1000, 1000, 8)));
+  EXPECT_NE(kind_of(loops(1000, 1000, 7)), kind_of(loops(1000, 1100, 7)));
 }
 
 }  // namespace

@@ -80,7 +80,7 @@ def _limited(program: str, arguments: Mapping[str, str], limit: float, **options
 def _chunk(memory: int) -> int:
     """As `streamed` has it (docs/stencils.md, "Data in a file")."""
     chunk = 2 << 20
-    while chunk > 4096 and memory // chunk < 200:
+    while chunk > 4096 and memory // chunk < 100:
         chunk //= 2
     return chunk
 

@@ -11,7 +11,7 @@
 namespace terrace::stencil {
 namespace {
 
-constexpr std::size_t k_chunks = 200;  // that the memory has at least, where the smallest ones allow it
+constexpr std::size_t k_chunks = 100;  // that the memory has at least, where the smallest ones allow it
 constexpr std::ptrdiff_t k_default_tile = 16;
 constexpr std::size_t k_most_steps = 256;
 // That are there at a time: one runs, the data of the next one come, and those of the last one leave.

@@ -26,7 +26,7 @@ inline constexpr ChunkSizes k_processor_chunks{k_huge_page, 4096};
 // 32 MiB over PCI Express takes 600 or more. The smallest is what NVIDIA's driver maps.
 inline constexpr ChunkSizes k_gpu_chunks{std::size_t{32} << 20U, std::size_t{2} << 20U};
 
-// Of so many bytes at most, and so small that the memory has 200 of them, but no smaller than `smallest`.
+// Of so many bytes at most, and so small that the memory has 100 of them, but no smaller than `smallest`.
 [[nodiscard]] std::size_t chunk_size(std::uint64_t memory, std::size_t largest, std::size_t smallest);
 
 // Where chunks are used.

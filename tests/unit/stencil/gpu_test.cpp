@@ -233,8 +233,9 @@ TEST_F(Gpu, MemoryThatTheDeviceDoesNotGiveIsOneLine) {
   EXPECT_EQ(
       refusal([] { Context context({.executor = "gpu"}); }),
       "executor=gpu needs memory=SIZE, 256KiB at least: how much of the datasets may be in the GPU's memory");
+  // In whole chunks, of 64 KiB.
   EXPECT_EQ(refusal([] { Context context({.executor = "gpu", .memory = 2000 * k_page}); }),
-            "memory=8000KiB: the GPU gives 4000KiB (out of memory): ask for less");
+            "memory=8000KiB: the GPU gives 3968KiB (out of memory): ask for less");
   Context context(k_options);
   const auto block = context.block("block", {80, 60});
   fake_cuda::fail("cuMemHostAlloc", 0, 2);

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -17,6 +18,24 @@ namespace {
 
 constexpr std::size_t k_line = 64;
 constexpr std::size_t k_offsets = 16;  // different beginnings, one after the other
+// Of a tile, as tiles of two dimensions are: rows, and lines of each.
+constexpr std::ptrdiff_t k_tile_rows = 64, k_tile_lines = 64;
+constexpr std::ptrdiff_t k_way = 2048;       // lines: 128 KiB, a way of the own cache of many processors
+constexpr std::ptrdiff_t k_padding = 32;     // a row grows by its 32nd part at the most
+constexpr std::ptrdiff_t k_most_shared = 4;  // parts of rows for which a cache has room side by side
+
+// How many of a tile's rows share some of the cache's sets, at most. `row`: lines from one to the next.
+std::ptrdiff_t most_shared(std::ptrdiff_t row) {
+  std::array<std::ptrdiff_t, k_tile_rows> begins{};
+  for (std::ptrdiff_t k = 0; k < k_tile_rows; ++k) begins[static_cast<std::size_t>(k)] = k * row % k_way;
+  std::ranges::sort(begins);
+  std::ptrdiff_t most = 0;
+  for (const auto begin : begins)
+    most = std::max<std::ptrdiff_t>(most, std::ranges::count_if(begins, [&](auto other) {
+                                      return (other - begin + k_way) % k_way < k_tile_lines;
+                                    }));
+  return most;
+}
 
 }  // namespace
 
@@ -81,8 +100,16 @@ std::ptrdiff_t padded_row(std::ptrdiff_t length, std::size_t element) {
   // An element may be larger than a line.
   const auto in_line = std::max(static_cast<std::ptrdiff_t>(k_line / element), std::ptrdiff_t{1});
   const auto lines = (length + in_line - 1) / in_line;
-  // An odd number of lines, so that rows below one another do not share the sets of a cache.
-  return (lines | 1) * in_line;
+  // An odd number of lines, so that all sets of a small cache are used, and one that leaves room in larger ones:
+  // rows of a little more than a power of two lie in the same sets, many below one another.
+  auto best = lines | 1;
+  auto least = most_shared(best);
+  for (auto row = best + 2; row <= lines + lines / k_padding && least > k_most_shared; row += 2)
+    if (const auto shared = most_shared(row); shared < least) {
+      least = shared;
+      best = row;
+    }
+  return best * in_line;
 }
 
 }  // namespace terrace::stencil

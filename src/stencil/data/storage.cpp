@@ -22,12 +22,13 @@ constexpr std::size_t k_offsets = 16;  // different beginnings, one after the ot
 constexpr std::ptrdiff_t k_tile_rows = 64, k_tile_lines = 64;
 constexpr std::ptrdiff_t k_way = 2048;       // lines: 128 KiB, a way of the own cache of many processors
 constexpr std::ptrdiff_t k_padding = 32;     // a row grows by its 32nd part at the most
-constexpr std::ptrdiff_t k_most_shared = 4;  // parts of rows for which a cache has room side by side
+constexpr std::ptrdiff_t k_most_shared = 4;  // rows in a set
 
-// How many of a tile's rows share some of the cache's sets, at most. `row`: lines from one to the next.
+// How many of a tile's rows share some of the cache's sets, at most. `row`: bytes from one to the next.
 std::ptrdiff_t most_shared(std::ptrdiff_t row) {
   std::array<std::ptrdiff_t, k_tile_rows> begins{};
-  for (std::ptrdiff_t k = 0; k < k_tile_rows; ++k) begins[static_cast<std::size_t>(k)] = k * row % k_way;
+  for (std::ptrdiff_t k = 0; k < k_tile_rows; ++k)
+    begins[static_cast<std::size_t>(k)] = k * row / static_cast<std::ptrdiff_t>(k_line) % k_way;
   std::ranges::sort(begins);
   std::ptrdiff_t most = 0;
   for (const auto begin : begins)
@@ -102,10 +103,11 @@ std::ptrdiff_t padded_row(std::ptrdiff_t length, std::size_t element) {
   const auto lines = (length + in_line - 1) / in_line;
   // An odd number of lines, so that all sets of a small cache are used, and one that leaves room in larger ones:
   // rows of a little more than a power of two lie in the same sets, many below one another.
+  const auto bytes = in_line * static_cast<std::ptrdiff_t>(element);  // of what is counted as a line
   auto best = lines | 1;
-  auto least = most_shared(best);
+  auto least = most_shared(best * bytes);
   for (auto row = best + 2; row <= lines + lines / k_padding && least > k_most_shared; row += 2)
-    if (const auto shared = most_shared(row); shared < least) {
+    if (const auto shared = most_shared(row * bytes); shared < least) {
       least = shared;
       best = row;
     }

@@ -91,7 +91,8 @@ TERRACE_STENCIL_PUBLIC [[nodiscard]] std::string text_of(const Range& range);
 // store that is not done yet where both addresses have the same lowest 12 bits.
 [[nodiscard]] std::size_t shift_in_page(std::size_t number);
 
-// Elements from a row to the next, for rows of so many.
+// Elements from a row to the next, for rows of so many: a 32nd part more at the most, beside whole lines of which
+// there are an odd number. Rows of a tile would share sets of a cache where lengths are powers of two.
 [[nodiscard]] std::ptrdiff_t padded_row(std::ptrdiff_t length, std::size_t element);
 
 }  // namespace terrace::stencil

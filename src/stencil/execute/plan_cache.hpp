@@ -14,7 +14,11 @@ namespace terrace::stencil {
 
 // Chains of as many loops, and of nearly as many points, take about the same time: such as those of steps that
 // sweep in x first and those that sweep in y first.
+// A kind holds chains of up to 2 % more points.
 [[nodiscard]] std::uint64_t kind_of(std::span<const Loop> chain);
+
+// Of all its loops; 1 at least.
+[[nodiscard]] double points_of(std::span<const Loop> chain);
 
 class PlanCache {
  public:

@@ -146,7 +146,7 @@ TileSize model_size(std::span<const Loop> chain, const ModelledCache& cache) {
 
 namespace {
 
-// Up and down in each dimension that is cut, the last one first: bits 1 and up say which, bit 0 down.
+// Twice and half as long in each dimension that is cut, the last one first.
 std::optional<TileSize> neighbour(const TileSize& size, std::size_t direction) {
   auto other = size;
   auto& length = other[k_most_dims - 1 - direction / 2];
@@ -156,6 +156,11 @@ std::optional<TileSize> neighbour(const TileSize& size, std::size_t direction) {
   return other != size ? std::optional(other) : std::nullopt;
 }
 
+// Lengths that were doubled and halved are rounded.
+bool is_about(const TileSize& size, const TileSize& other) {
+  return std::ranges::equal(size, other, [](auto a, auto b) { return std::abs(a - b) <= std::max(a, b) / 50; });
+}
+
 }  // namespace
 
 TileSize TileTuner::next(std::uint64_t kind, const TileSize& model) {
@@ -163,22 +168,24 @@ TileSize TileTuner::next(std::uint64_t kind, const TileSize& model) {
   auto* known = kinds_.find(key);
   if (!known) {
     const auto* const start = starts_.find(model);
-    known = &kinds_.add(key, {.model = model, .best = start ? *start : model});
+    const auto first = start ? *start : model;
+    known = &kinds_.add(key, {.model = model, .start = first, .best = first});
   }
   last_ = known;
   auto& one = *known;
   one.tried = one.best;
-  if (one.best_seconds == 0) return one.tried;  // the first was not measured
-  for (; one.failed < k_directions; turn(one)) {
+  if (one.is_new) return one.tried;
+  for (; one.failed_directions < k_directions; turn(one)) {
     const auto other = neighbour(one.best, one.direction);
-    if (!other || std::ranges::find(one.known, *other) != one.known.end()) continue;
+    if (!other || std::ranges::any_of(one.compared, [&](const auto& size) { return is_about(size, *other); }))
+      continue;
     return one.tried = *other;
   }
   return one.tried;
 }
 
 void TileTuner::turn(Kind& kind) {
-  ++kind.failed;
+  ++kind.failed_directions;
   kind.direction = (kind.direction + 1) % k_directions;
 }
 
@@ -186,14 +193,18 @@ void TileTuner::measured(double seconds) {
   auto& one = *last_;
   if (one.tried == one.best) {
     one.best_seconds = one.best_seconds == 0 ? seconds : std::min(one.best_seconds, seconds);
-    if (one.known.empty()) one.known.push_back(one.best);
+    one.is_new = false;
     return;
   }
-  one.known.push_back(one.tried);
+  const auto was = one.best;
+  one.compared.push_back(one.tried);
   if (seconds >= k_better * one.best_seconds) return turn(one);
   one.best = one.tried;
   one.best_seconds = seconds;
-  one.failed = 0;
+  one.is_new = true;
+  one.failed_directions = 0;
+  // The first size ran while its data came to be in memory: it may be tried again.
+  if (was != one.start) one.compared.push_back(was);
   if (auto* const start = starts_.find(one.model))
     *start = one.best;
   else

@@ -41,19 +41,21 @@ class TileTuner {
   static constexpr std::size_t k_most_kinds = 1024;  // that it knows at a time
   // `kind`: chains of the same take about the same time with the same size.
   [[nodiscard]] TileSize next(std::uint64_t kind, const TileSize& model);
-  // What the chain took that was asked for last.
+  // What the chain took that was asked for last, for each of its points: those of a kind differ a little.
   void measured(double seconds);
 
  private:
   static constexpr std::size_t k_directions = 2 * k_most_dims;
   struct Kind {
     TileSize model{};
+    TileSize start{};
     TileSize best{};
     TileSize tried{};
     double best_seconds = 0;
-    std::size_t direction = 0;    // of what is tried next, from the best
-    std::size_t failed = 0;       // directions since the best was found
-    std::vector<TileSize> known;  // sizes that were measured
+    bool is_new = true;         // the best runs once more before others are tried, as one time may be a bad one
+    std::size_t direction = 0;  // of what is tried next, from the best
+    std::size_t failed_directions = 0;  // since the best was found
+    std::vector<TileSize> compared;     // sizes that lost or were left
   };
   static void turn(Kind& kind);
 

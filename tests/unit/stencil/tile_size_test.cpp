@@ -192,6 +192,31 @@ TEST(TileTuner, WhatIsHardlyFasterIsNotTaken) {
             model);
 }
 
+// Data come to be in memory while the first chain runs.
+TEST(TileTuner, ASlowFirstRunDoesNotRuleOutItsSize) {
+  for (const auto& model : {TileSize{0, 64, 0}, TileSize{128, 32, 0}}) {
+    const auto time = time_with_best(model);
+    int runs = 0;
+    EXPECT_EQ(tuned(
+                  model, [&](const TileSize& size) { return (runs++ == 0 ? 10 : 1) * time(size); }, 30),
+              model);
+  }
+}
+
+// The first time of a size that was taken may be a bad one, too: it is not what others have to beat.
+TEST(TileTuner, WhatIsFasterThanABadTimeAloneIsNotTaken) {
+  const auto time = time_with_best({0, 128, 0});
+  std::map<TileSize, int> runs;
+  EXPECT_EQ(tuned(
+                {0, 64, 0},
+                [&](const TileSize& size) {
+                  const auto is_bad = ++runs[size] == 1 && size == TileSize{0, 128, 0};
+                  return time(size) * (is_bad ? 1.07 : 1);
+                },
+                30),
+            (TileSize{0, 128, 0}));
+}
+
 TEST(TileTuner, KindsOfChainsAreTunedEachByItself) {
   TileTuner tuner;
   const auto one = time_with_best({0, 128, 0}), other = time_with_best({0, 32, 0});

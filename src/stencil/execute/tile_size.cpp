@@ -116,6 +116,17 @@ std::size_t bytes_of_point(std::span<const Loop> chain, std::span<const DatasetA
   return bytes;
 }
 
+double points_of(std::span<const Loop> chain) {
+  double points = 0;
+  for (const auto& loop : chain) points += static_cast<double>(loop.range.points());
+  return std::max(points, 1.0);
+}
+
+std::uint64_t kind_of(std::span<const Loop> chain) {
+  const auto about = std::lround(32 * std::log2(points_of(chain)));
+  return static_cast<std::uint64_t>(about) << 32U | chain.size();
+}
+
 TileSize model_size(std::span<const Loop> chain, const ModelledCache& cache) {
   const auto all = hull_of(chain);
   const SizeModel model(chain, cache);
@@ -168,8 +179,7 @@ TileSize TileTuner::next(std::uint64_t kind, const TileSize& model) {
   auto* known = kinds_.find(key);
   if (!known) {
     const auto* const start = starts_.find(model);
-    const auto first = start ? *start : model;
-    known = &kinds_.add(key, {.model = model, .start = first, .best = first});
+    known = &kinds_.add(key, {.model = model, .best = start ? *start : model});
   }
   last_ = known;
   auto& one = *known;
@@ -196,15 +206,12 @@ void TileTuner::measured(double seconds) {
     one.is_new = false;
     return;
   }
-  const auto was = one.best;
   one.compared.push_back(one.tried);
   if (seconds >= k_better * one.best_seconds) return turn(one);
   one.best = one.tried;
   one.best_seconds = seconds;
   one.is_new = true;
   one.failed_directions = 0;
-  // The first size ran while its data came to be in memory: it may be tried again.
-  if (was != one.start) one.compared.push_back(was);
   if (auto* const start = starts_.find(one.model))
     *start = one.best;
   else

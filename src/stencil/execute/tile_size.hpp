@@ -33,9 +33,16 @@ struct ModelledCache {
 // by what of a tile's data, with what its skew adds, is not in the cache, and by threads that have nothing to do.
 [[nodiscard]] TileSize model_size(std::span<const Loop> chain, const ModelledCache& cache);
 
+// Of all loops of a chain; 1 at least.
+[[nodiscard]] double points_of(std::span<const Loop> chain);
+
+// Chains of as many loops, and of the same points to 2 %, are of one kind: such as those of steps that sweep in x
+// first and those that sweep in y first.
+[[nodiscard]] std::uint64_t kind_of(std::span<const Loop> chain);
+
 // Chooses a size for each kind of chain: the model's at first, or the best of another kind for which the model is
-// the same. Then it goes twice and half as far in each dimension, from the fastest so far on, until none is
-// faster.
+// the same. Then it tries twice and half the length in each dimension that is cut, starting from the fastest so
+// far, until none is faster.
 class TileTuner {
  public:
   static constexpr std::size_t k_most_kinds = 1024;  // that it knows at a time
@@ -48,14 +55,14 @@ class TileTuner {
   static constexpr std::size_t k_directions = 2 * k_most_dims;
   struct Kind {
     TileSize model{};
-    TileSize start{};
     TileSize best{};
     TileSize tried{};
     double best_seconds = 0;
     bool is_new = true;         // the best runs once more before others are tried, as one time may be a bad one
     std::size_t direction = 0;  // of what is tried next, from the best
     std::size_t failed_directions = 0;  // since the best was found
-    std::vector<TileSize> compared;     // sizes that lost or were left
+    // Sizes that ran, but for the first one: it ran while its data came to be in memory, and may come back.
+    std::vector<TileSize> compared;
   };
   static void turn(Kind& kind);
 

@@ -1,6 +1,7 @@
 // What kernels and loops need that are the same along each axis.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <string>
@@ -21,24 +22,44 @@ template <std::size_t Axis, class Field>
     return f(0, 0, r);
 }
 
-// A layer of points beyond a side of the grid that is a mirror, halfway between the side's points and the first
-// layer. Its image is as far within. Each layer is a loop of its own: the images are at other offsets.
-struct MirrorLayer {
+// Layers of points beyond a side of the grid that is a mirror, halfway between the side's points and the first
+// layer; the image of each is as far within. They are one loop if it reads none of the layers that it writes: the
+// first alone, then those from a number on to three times that number less 2.
+struct MirrorLayers {
   std::string name;  // of the loop
   Range range;
-  std::ptrdiff_t image;  // how far along the axis it is
-  Stencil stencil;       // of the loop
+  std::ptrdiff_t side;  // where the grid begins or ends
+  Stencil stencil;
 
-  // `side` is the grid, as far along the other axes as the layer goes; `number` counts from 1.
-  MirrorLayer(const Range& side, std::size_t axis, bool is_low, std::ptrdiff_t number)
-      : range(side), image(is_low ? 2 * number - 1 : 1 - 2 * number) {
+  // `grid` is as far along the other axes as the layers go; they are numbered from 1, `first` to `last`.
+  MirrorLayers(const Range& grid, std::size_t axis, bool is_low, std::ptrdiff_t first, std::ptrdiff_t last)
+      : range(grid), side(is_low ? grid.begin[axis] : grid.end[axis]) {
     static const std::array<std::string, k_most_dims> axes{"x", "y", "z"};
-    name = "mirror " + axes[axis] + (is_low ? " low " : " high ") + std::to_string(number);
-    range.begin[axis] = is_low ? side.begin[axis] - number : side.end[axis] + number - 1;
-    range.end[axis] = range.begin[axis] + 1;
-    Point offset{0, 0, 0};
-    offset[axis] = image;
-    stencil = Stencil(std::vector<Point>{Point{0, 0, 0}, offset});
+    name = "mirror " + axes[axis] + (is_low ? " low " : " high ") + std::to_string(first);
+    if (last > first) name += " to " + std::to_string(last);
+    range.begin[axis] = is_low ? side - last : side + first - 1;
+    range.end[axis] = is_low ? side - first + 1 : side + last;
+    std::vector<Point> offsets{Point{0, 0, 0}};
+    for (auto number = first; number <= last; ++number) {
+      offsets.push_back({0, 0, 0});
+      offsets.back()[axis] = is_low ? 2 * number - 1 : 1 - 2 * number;
+    }
+    stencil = Stencil(offsets);
+  }
+
+  // How far along the axis the image is of a layer's point.
+  [[nodiscard]] TERRACE_STENCIL_BOTH static std::ptrdiff_t image(std::ptrdiff_t side, std::ptrdiff_t point) {
+    return 2 * (side - point) - 1;
+  }
+
+  // All loops of both sides.
+  [[nodiscard]] static std::vector<MirrorLayers> of(const Range& grid, std::size_t axis, std::ptrdiff_t layers) {
+    std::vector<MirrorLayers> all;
+    for (std::ptrdiff_t first = 1, last = 1; first <= layers; first = last + 1) {
+      last = std::min(3 * first - 2, layers);
+      for (const auto is_low : {true, false}) all.emplace_back(grid, axis, is_low, first, last);
+    }
+    return all;
   }
 };
 

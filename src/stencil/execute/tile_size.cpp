@@ -23,7 +23,7 @@ constexpr double k_part_begin = 100;
 // What an access takes, in times of one to the processor's own cache: so much more for each doubling of what a
 // loop's part has beyond that cache, and where it is the tile's first to a point. Defaults, too.
 constexpr double k_doubling = 0.5;
-constexpr double k_first = 4;
+constexpr double k_first = 2;
 constexpr std::ptrdiff_t k_shortest = 4;  // points of a tile that is tried
 constexpr double k_better = 0.98;         // of the best time: what is slower is not taken for faster
 

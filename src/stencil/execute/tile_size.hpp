@@ -62,7 +62,7 @@ class TileTuner {
     std::size_t direction = 0;  // of what is tried next, from the best
     std::size_t failed_directions = 0;  // since the best was found
     // Sizes that ran, but for the first one: it ran while its data came to be in memory, and may come back.
-    std::vector<TileSize> compared;
+    std::vector<TileSize> compared{};
   };
   static void turn(Kind& kind);
 

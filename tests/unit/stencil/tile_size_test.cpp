@@ -22,7 +22,7 @@ namespace {
 constexpr double k_row = 32;    // beginning a row
 constexpr double k_part = 100;  // beginning a loop's part of a tile
 constexpr double k_doubling = 0.5;
-constexpr double k_first = 4;
+constexpr double k_first = 2;
 
 // `count` loops, each of which reads what the one before wrote, at points up to `reach` away.
 Chain sweeps(const Range& range, DatasetId datasets, std::size_t count, std::ptrdiff_t reach, std::size_t dims) {

@@ -31,17 +31,16 @@ constexpr OtherRun k_finer{"tp2", {6144, 6144, 1}, 10, {1.994495048539736e-02, t
 
 // Density and energy once the cell has grown by what its faces sweep in the time.
 template <class Written, class Read>
-TERRACE_STENCIL_BOTH void compress(double time, const Written& ratio, const Written& rho1, const Written& e1,
-                                   const Read& rho0, const Read& e0, const Read& p, const Read& q,
-                                   const Read& volume, const Read& ax, const Read& ay, const Read& u0,
-                                   const Read& v0, const Read& u, const Read& v) {
+TERRACE_STENCIL_BOTH void compress(double time, const Written& rho1, const Written& e1, const Read& rho0,
+                                   const Read& e0, const Read& p, const Read& q, const Read& volume,
+                                   const Read& ax, const Read& ay, const Read& u0, const Read& v0, const Read& u,
+                                   const Read& v) {
   const double x_low = ax() * low<2, 0>(u0, u) * 0.25 * time;
   const double x_high = ax(1, 0) * high<2, 0>(u0, u) * 0.25 * time;
   const double y_low = ay() * low<2, 1>(v0, v) * 0.25 * time;
   const double y_high = ay(0, 1) * high<2, 1>(v0, v) * 0.25 * time;
   const double growth = x_high - x_low + y_high - y_low;
   const double change = volume() / (volume() + growth);
-  ratio() = change;
   e1() = e0() - (p() / rho0() + q() / rho0()) * growth * (1.0 / volume());
   rho1() = rho0() * change;
 }
@@ -106,11 +105,11 @@ class Hydro2d final : public Hydro<k_dims> {
   void predictor(double dt) override {
     f.grid.loop(
         "compression, predicted", f.cells(),
-        [time = 0.5 * dt] TERRACE_STENCIL_KERNEL(auto ratio, auto rho1, auto e1, auto rho0, auto e0, auto p,
-                                                 auto q, auto volume, auto ax, auto ay, auto u0, auto v0) {
-          compress(time, ratio, rho1, e1, rho0, e0, p, q, volume, ax, ay, u0, v0, u0, v0);
+        [time = 0.5 * dt] TERRACE_STENCIL_KERNEL(auto rho1, auto e1, auto rho0, auto e0, auto p, auto q,
+                                                 auto volume, auto ax, auto ay, auto u0, auto v0) {
+          compress(time, rho1, e1, rho0, e0, p, q, volume, ax, ay, u0, v0, u0, v0);
         },
-        write(f.work1), write(f.density1), write(f.energy1), read(f.density0), read(f.energy0), read(f.pressure),
+        write(f.density1), write(f.energy1), read(f.density0), read(f.energy0), read(f.pressure),
         read(f.viscosity), read(f.volume), read(f.area[0], line(0, 0, 1)), read(f.area[1], line(1, 0, 1)),
         read(f.velocity0[0], corners(2)), read(f.velocity0[1], corners(2)));
   }
@@ -118,11 +117,11 @@ class Hydro2d final : public Hydro<k_dims> {
   void corrector(double dt) override {
     f.grid.loop(
         "compression", f.cells(),
-        [dt] TERRACE_STENCIL_KERNEL(auto ratio, auto rho1, auto e1, auto rho0, auto e0, auto p, auto q,
-                                    auto volume, auto ax, auto ay, auto u0, auto v0, auto u1, auto v1) {
-          compress(dt, ratio, rho1, e1, rho0, e0, p, q, volume, ax, ay, u0, v0, u1, v1);
+        [dt] TERRACE_STENCIL_KERNEL(auto rho1, auto e1, auto rho0, auto e0, auto p, auto q, auto volume, auto ax,
+                                    auto ay, auto u0, auto v0, auto u1, auto v1) {
+          compress(dt, rho1, e1, rho0, e0, p, q, volume, ax, ay, u0, v0, u1, v1);
         },
-        write(f.work1), write(f.density1), write(f.energy1), read(f.density0), read(f.energy0), read(f.pressure),
+        write(f.density1), write(f.energy1), read(f.density0), read(f.energy0), read(f.pressure),
         read(f.viscosity), read(f.volume), read(f.area[0], line(0, 0, 1)), read(f.area[1], line(1, 0, 1)),
         read(f.velocity0[0], corners(2)), read(f.velocity0[1], corners(2)), read(f.velocity1[0], corners(2)),
         read(f.velocity1[1], corners(2)));
@@ -131,8 +130,8 @@ class Hydro2d final : public Hydro<k_dims> {
   void accelerate(double dt) override {
     f.grid.loop(
         "acceleration", f.vertices(),
-        [dt] TERRACE_STENCIL_KERNEL(auto step, auto u1, auto v1, auto u0, auto v0, auto rho, auto volume, auto p,
-                                    auto q, auto ax, auto ay) {
+        [dt] TERRACE_STENCIL_KERNEL(auto u1, auto v1, auto u0, auto v0, auto rho, auto volume, auto p, auto q,
+                                    auto ax, auto ay) {
           const double mass = (rho(-1, -1) * volume(-1, -1) + rho(0, -1) * volume(0, -1) + rho() * volume() +
                                rho(-1, 0) * volume(-1, 0)) *
                               0.25;
@@ -143,11 +142,10 @@ class Hydro2d final : public Hydro<k_dims> {
           const auto push_y = [&](const auto& g) {
             return ay() * (g() - g(0, -1)) + ay(-1, 0) * (g(-1, 0) - g(-1, -1));
           };
-          step() = s;
           u1() = u0() - s * push_x(p) - s * push_x(q);
           v1() = v0() - s * push_y(p) - s * push_y(q);
         },
-        write(f.work1), write(f.velocity1[0]), write(f.velocity1[1]), read(f.velocity0[0]), read(f.velocity0[1]),
+        write(f.velocity1[0]), write(f.velocity1[1]), read(f.velocity0[0]), read(f.velocity0[1]),
         read(f.density0, cells_around(2)), read(f.volume, cells_around(2)), read(f.pressure, cells_around(2)),
         read(f.viscosity, cells_around(2)), read(f.area[0], line(1, -1, 0)), read(f.area[1], line(0, -1, 0)));
   }

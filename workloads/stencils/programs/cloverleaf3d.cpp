@@ -108,9 +108,9 @@ class Hydro3d final : public Hydro<k_dims> {
   }
 
   // Density and energy once the cell has grown by what its faces sweep in the time.
-  static constexpr auto compress = [](double time, auto& ratio, auto& rho1, auto& e1, auto& rho0, auto& e0,
-                                      auto& p, auto& q, auto& volume, auto& ax, auto& ay, auto& az, auto& u0,
-                                      auto& v0, auto& w0, auto& u, auto& v, auto& w) {
+  static constexpr auto compress = [](double time, auto& rho1, auto& e1, auto& rho0, auto& e0, auto& p, auto& q,
+                                      auto& volume, auto& ax, auto& ay, auto& az, auto& u0, auto& v0, auto& w0,
+                                      auto& u, auto& v, auto& w) {
     const double x_low = ax() * low<3, 0>(u0, u) * 0.125 * time;
     const double x_high = ax(1, 0, 0) * high<3, 0>(u0, u) * 0.125 * time;
     const double y_low = ay() * low<3, 1>(v0, v) * 0.125 * time;
@@ -119,7 +119,6 @@ class Hydro3d final : public Hydro<k_dims> {
     const double z_high = az(0, 0, 1) * high<3, 2>(w0, w) * 0.125 * time;
     const double growth = x_high - x_low + y_high - y_low + z_high - z_low;
     const double change = volume() / (volume() + growth);
-    ratio() = change;
     e1() = e0() - (p() / rho0() + q() / rho0()) * growth * (1.0 / volume());
     rho1() = rho0() * change;
   };
@@ -127,11 +126,11 @@ class Hydro3d final : public Hydro<k_dims> {
   void predictor(double dt) override {
     f.grid.loop(
         "compression, predicted", f.cells(),
-        [time = 0.5 * dt](auto ratio, auto rho1, auto e1, auto rho0, auto e0, auto p, auto q, auto volume, auto ax,
-                          auto ay, auto az, auto u0, auto v0, auto w0) {
-          compress(time, ratio, rho1, e1, rho0, e0, p, q, volume, ax, ay, az, u0, v0, w0, u0, v0, w0);
+        [time = 0.5 * dt](auto rho1, auto e1, auto rho0, auto e0, auto p, auto q, auto volume, auto ax, auto ay,
+                          auto az, auto u0, auto v0, auto w0) {
+          compress(time, rho1, e1, rho0, e0, p, q, volume, ax, ay, az, u0, v0, w0, u0, v0, w0);
         },
-        write(f.work1), write(f.density1), write(f.energy1), read(f.density0), read(f.energy0), read(f.pressure),
+        write(f.density1), write(f.energy1), read(f.density0), read(f.energy0), read(f.pressure),
         read(f.viscosity), read(f.volume), read(f.area[0], line(0, 0, 1)), read(f.area[1], line(1, 0, 1)),
         read(f.area[2], line(2, 0, 1)), read(f.velocity0[0], corners(3)), read(f.velocity0[1], corners(3)),
         read(f.velocity0[2], corners(3)));
@@ -140,11 +139,10 @@ class Hydro3d final : public Hydro<k_dims> {
   void corrector(double dt) override {
     f.grid.loop(
         "compression", f.cells(),
-        [dt](auto ratio, auto rho1, auto e1, auto rho0, auto e0, auto p, auto q, auto volume, auto ax, auto ay,
-             auto az, auto u0, auto v0, auto w0, auto u1, auto v1, auto w1) {
-          compress(dt, ratio, rho1, e1, rho0, e0, p, q, volume, ax, ay, az, u0, v0, w0, u1, v1, w1);
-        },
-        write(f.work1), write(f.density1), write(f.energy1), read(f.density0), read(f.energy0), read(f.pressure),
+        [dt](auto rho1, auto e1, auto rho0, auto e0, auto p, auto q, auto volume, auto ax, auto ay, auto az,
+             auto u0, auto v0, auto w0, auto u1, auto v1,
+             auto w1) { compress(dt, rho1, e1, rho0, e0, p, q, volume, ax, ay, az, u0, v0, w0, u1, v1, w1); },
+        write(f.density1), write(f.energy1), read(f.density0), read(f.energy0), read(f.pressure),
         read(f.viscosity), read(f.volume), read(f.area[0], line(0, 0, 1)), read(f.area[1], line(1, 0, 1)),
         read(f.area[2], line(2, 0, 1)), read(f.velocity0[0], corners(3)), read(f.velocity0[1], corners(3)),
         read(f.velocity0[2], corners(3)), read(f.velocity1[0], corners(3)), read(f.velocity1[1], corners(3)),
@@ -154,8 +152,8 @@ class Hydro3d final : public Hydro<k_dims> {
   void accelerate(double dt) override {
     f.grid.loop(
         "acceleration", f.vertices(),
-        [dt](auto step, auto u1, auto v1, auto w1, auto u0, auto v0, auto w0, auto rho, auto volume, auto p,
-             auto q, auto ax, auto ay, auto az) {
+        [dt](auto u1, auto v1, auto w1, auto u0, auto v0, auto w0, auto rho, auto volume, auto p, auto q, auto ax,
+             auto ay, auto az) {
           const auto mass = [&](std::ptrdiff_t x, std::ptrdiff_t y, std::ptrdiff_t z) {
             return rho(x, y, z) * volume(x, y, z);
           };
@@ -181,12 +179,11 @@ class Hydro3d final : public Hydro<k_dims> {
             };
             return at(0, 0) + at(-1, 0) + at(0, -1) + at(-1, -1);
           };
-          step() = s;
           u1() = u0() - s * push_x(p) - s * push_x(q);
           v1() = v0() - s * push_y(p) - s * push_y(q);
           w1() = w0() - s * push_z(p) - s * push_z(q);
         },
-        write(f.work1), write(f.velocity1[0]), write(f.velocity1[1]), write(f.velocity1[2]), read(f.velocity0[0]),
+        write(f.velocity1[0]), write(f.velocity1[1]), write(f.velocity1[2]), read(f.velocity0[0]),
         read(f.velocity0[1]), read(f.velocity0[2]), read(f.density0, cells_around(3)),
         read(f.volume, cells_around(3)), read(f.pressure, cells_around(3)), read(f.viscosity, cells_around(3)),
         read(f.area[0], faces_around(0)), read(f.area[1], faces_around(1)), read(f.area[2], faces_around(2)));

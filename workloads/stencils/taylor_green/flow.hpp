@@ -221,23 +221,20 @@ inline void Flow::start() {
 template <std::size_t Axis>
 void Flow::mirror() {
   // Halos along the axes before are there already, so that edges and corners are filled, too.
-  const auto side = wide(Axis > 0, Axis > 1, false);
-  for (std::ptrdiff_t number = 1; number <= k_reach; ++number)
-    for (const auto is_low : {true, false}) {
-      const MirrorLayer layer(side, Axis, is_low, number);
-      grid_.loop(
-          layer.name, layer.range,
-          [image = layer.image](auto rho, auto rho_u, auto rho_v, auto rho_w, auto rho_e) {
-            rho() = at<Axis>(rho, image);
-            rho_u() = Axis == 0 ? -at<Axis>(rho_u, image) : at<Axis>(rho_u, image);
-            rho_v() = Axis == 1 ? -at<Axis>(rho_v, image) : at<Axis>(rho_v, image);
-            rho_w() = Axis == 2 ? -at<Axis>(rho_w, image) : at<Axis>(rho_w, image);
-            rho_e() = at<Axis>(rho_e, image);
-          },
-          read_write(now_[0], layer.stencil), read_write(now_[1], layer.stencil),
-          read_write(now_[2], layer.stencil), read_write(now_[3], layer.stencil),
-          read_write(now_[4], layer.stencil));
-    }
+  for (const auto& layers : MirrorLayers::of(wide(Axis > 0, Axis > 1, false), Axis, k_reach))
+    grid_.loop(
+        layers.name, layers.range,
+        [side = layers.side](auto rho, auto rho_u, auto rho_v, auto rho_w, auto rho_e, auto point) {
+          const auto image = MirrorLayers::image(side, point[Axis]);
+          rho() = at<Axis>(rho, image);
+          rho_u() = Axis == 0 ? -at<Axis>(rho_u, image) : at<Axis>(rho_u, image);
+          rho_v() = Axis == 1 ? -at<Axis>(rho_v, image) : at<Axis>(rho_v, image);
+          rho_w() = Axis == 2 ? -at<Axis>(rho_w, image) : at<Axis>(rho_w, image);
+          rho_e() = at<Axis>(rho_e, image);
+        },
+        read_write(now_[0], layers.stencil), read_write(now_[1], layers.stencil),
+        read_write(now_[2], layers.stencil), read_write(now_[3], layers.stencil),
+        read_write(now_[4], layers.stencil), index());
 }
 
 template <std::size_t Axis>

@@ -89,13 +89,11 @@ class Medium {
  private:
   template <std::size_t Axis>
   void mirror() {
-    for (std::ptrdiff_t number = 1; number <= k_reach; ++number)
-      for (const auto is_low : {true, false}) {
-        const MirrorLayer layer(inner(), Axis, is_low, number);
-        grid_.loop(
-            layer.name, layer.range, [image = layer.image](auto u) { u() = -at<Axis>(u, image); },
-            read_write(now_, layer.stencil));
-      }
+    for (const auto& layers : MirrorLayers::of(inner(), Axis, k_reach))
+      grid_.loop(
+          layers.name, layers.range,
+          [side = layers.side](auto u, auto point) { u() = -at<Axis>(u, MirrorLayers::image(side, point[Axis])); },
+          read_write(now_, layers.stencil), index());
   }
 
   Block grid_;

@@ -101,7 +101,7 @@ const ChunkUse* StreamScheduler::wanted(std::uint64_t& when) {
   while (wanted_ < plan_->uses.size() && at(plan_->uses[wanted_].chunk).frame != k_no_frame) ++wanted_;
   if (wanted_ < plan_->uses.size()) {
     when = plan_->uses[wanted_].first;
-    return &plan_->uses[wanted_];
+    return when <= step_ + k_most_ahead || !free_.empty() ? &plan_->uses[wanted_] : nullptr;
   }
   if (!ahead_) return nullptr;
   const auto needs_nothing = [&](const ChunkUse& use) {

@@ -1,10 +1,11 @@
 // Which chunks come into the fast memory and which leave it, and when: the decisions alone. Who moves chunks, and
 // what the time is, it does not know; so one code decides on a real machine and in virtual time.
 //
-// Chunks come in the order of the steps that use them, as early as there is room. Room is made by who is used
-// again last (L. Belady, IBM Systems Journal 5(2), 1966): within the chain that is known, and behind it in the
-// chain that followed this one the last time. What was changed is stored before it leaves, while there is nothing
-// more urgent. A move takes time that grows with the logarithm of the number of frames.
+// Chunks come in the order of the steps that use them, as long as frames are free; then a few steps before, for
+// who makes room earlier may be one who could have stayed until the next chain. Room is made by who is used again
+// last (L. Belady, IBM Systems Journal 5(2), 1966): within the chain that is known, and behind it in the chain
+// that followed this one the last time. What was changed is stored before it leaves, while there is nothing more
+// urgent. A move takes time that grows with the logarithm of the number of frames.
 #pragma once
 
 #include <array>
@@ -21,6 +22,7 @@ namespace terrace::stencil {
 
 using FrameId = std::uint32_t;
 inline constexpr FrameId k_no_frame = ~FrameId{0};
+inline constexpr std::size_t k_most_ahead = 4;   // steps that a chunk comes before its own, where one has to leave
 inline constexpr std::size_t k_most_moves = 16;  // fetches and stores at a time, where a place has no fewer
 
 // What is to be begun now. `frame` is where the chunk is, or comes to.

@@ -118,7 +118,9 @@ class PlainScheduler {
     for (; needed_ < plan_->uses.size(); ++needed_) {
       const auto& use = plan_->uses[needed_];
       when = use.first;
-      if (!has_frame(use.chunk)) return &use;
+      if (has_frame(use.chunk)) continue;
+      const auto is_free = std::ranges::any_of(frames_, [](const auto& chunk) { return !chunk; });
+      return is_free || when <= step_ + k_most_ahead ? &use : nullptr;
     }
     for (; ahead_ && needed_ahead_ < ahead_->uses.size(); ++needed_ahead_) {
       const auto& use = ahead_->uses[needed_ahead_];

@@ -196,5 +196,44 @@ TEST(StreamScheduler, FetchesAheadNotMuchMoreOften) {
   EXPECT_LE(all, least + least / 8);
 }
 
+// Temporaries that many steps begin anew: what comes for them too early takes the room of what the next chain,
+// which goes the other way, needs again.
+TEST(StreamScheduler, LeavesTheNextChainItsNumbersWhereTemporariesComeLater) {
+  constexpr std::uint32_t k_steps = 60, k_temporaries = 4;
+  const auto chain = [](bool is_reversed) {
+    auto plan = std::make_shared<StreamPlan>();
+    plan->steps.resize(k_steps);
+    for (std::uint32_t step = 0; step < k_steps; ++step) {
+      const auto at = is_reversed ? k_steps - 1 - step : step;
+      plan->uses.push_back({{0, at}, step, step, true, true});
+      for (std::uint32_t t = 0; t < k_temporaries; ++t)
+        plan->uses.push_back({{1, at * k_temporaries + t}, step, step, false, true});
+    }
+    plan->most_chunks = 1 + k_temporaries;
+    return plan;
+  };
+  StreamCase of{.chunks = {k_steps, k_steps * k_temporaries},
+                .is_temporary = {false, true},
+                .plans = {},
+                .frames = k_steps + 2};
+  for (std::size_t c = 0; c < 8; ++c) of.plans.push_back(chain(c % 2 == 1));
+  RandomStreams random(1);
+  const auto least = fetches(of, true, random);
+  // All moves that it wants are done before each step.
+  StreamModel model(of, 3);
+  model.set_all();
+  for (std::size_t c = 0; c < of.plans.size(); ++c) {
+    model.begin(of.plans[c], c + 1 < of.plans.size() ? of.plans[c + 1] : nullptr);
+    while (!model.is_over()) {
+      while (model.begin_move()) model.end_move(0);
+      model.begin_step();
+      model.end_step();
+    }
+  }
+  const auto ahead = model.fetches();
+  // In each chain the temporaries of four steps are there too early, and no more.
+  EXPECT_LE(ahead, least + 7 * 4 * k_temporaries);
+}
+
 }  // namespace
 }  // namespace terrace::stencil::test

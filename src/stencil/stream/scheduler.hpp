@@ -1,11 +1,12 @@
 // Which chunks come into the fast memory and which leave it, and when: the decisions alone. Who moves chunks, and
 // what the time is, it does not know; so one code decides on a real machine and in virtual time.
 //
-// Chunks come in the order of the steps that use them, as long as frames are free; then a few steps before, for
-// who makes room earlier may be one who could have stayed until the next chain. Room is made by who is used again
-// last (L. Belady, IBM Systems Journal 5(2), 1966): within the chain that is known, and behind it in the chain
-// that followed this one the last time. What was changed is stored before it leaves, while there is nothing more
-// urgent. A move takes time that grows with the logarithm of the number of frames.
+// Chunks come in the order of the steps that use them: as early as they can into frames that nobody has had, and a
+// few steps before their own where another one leaves, which might have stayed until the next chain. Those of the
+// next chain come once all of this one are there. Room is made by who is used again last (L. Belady, IBM Systems
+// Journal 5(2), 1966): within the chain that is known, and behind it in the chain that followed this one the last
+// time. What was changed is stored when one waits that may come, and finds nobody who could leave at once. A move
+// takes time that grows with the logarithm of the number of frames.
 #pragma once
 
 #include <array>
@@ -87,7 +88,7 @@ class StreamScheduler {
   [[nodiscard]] const Chunk& at(const ChunkId& id) const { return chunks_[first_[id.dataset] + id.number]; }
   void add_missing(const ChunkUse& use);
   [[nodiscard]] std::uint64_t next_use(const Chunk& chunk) const;
-  // The next chunk that is to come, and when it is used.
+  // The next chunk that may come now, and when it is used.
   [[nodiscard]] const ChunkUse* wanted(std::uint64_t& when);
   [[nodiscard]] std::optional<StreamAction> next_coming();
   [[nodiscard]] std::optional<StreamAction> next_store();

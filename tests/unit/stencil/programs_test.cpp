@@ -1,6 +1,9 @@
 // The stencil programs at small sizes: every executor's results are as expected, and the same to the last bit.
 #include <gtest/gtest.h>
 
+#include <set>
+
+#include "workloads/stencils/axes.hpp"
 #include "workloads/stencils/chain_needs.hpp"
 #include "workloads/stencils/program.hpp"
 
@@ -33,6 +36,34 @@ TEST_P(Program, ResultsAreAsExpectedWithEveryExecutor) {
     for (std::size_t i = 0; i < results.size(); ++i)
       EXPECT_EQ(results[i].value, serial[i].value) << results[i].name << ", " << options.executor;
   }
+}
+
+// Every layer comes once, its image is the point as far within, and no offset of a loop's stencil leads from one
+// of its points to another.
+TEST(MirrorLayers, AreAllAndReadNoneThatTheirLoopWrites) {
+  const Range grid{{0, 20}, {3, 30}, {0, 25}};
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    for (std::ptrdiff_t layers = 1; layers <= 15; ++layers) {
+      SCOPED_TRACE(std::to_string(layers) + " layers along " + "xyz"[axis]);
+      const auto begin = grid.begin[axis], end = grid.end[axis];
+      std::set<std::ptrdiff_t> found;
+      for (const auto& loop : MirrorLayers::of(grid, axis, layers)) {
+        const auto from = loop.range.begin[axis], to = loop.range.end[axis];
+        for (auto point = from; point < to; ++point) {
+          EXPECT_TRUE(found.insert(point).second);
+          const auto image = MirrorLayers::image(loop.side, point);
+          EXPECT_EQ(point + image, point < begin ? 2 * begin - 1 - point : 2 * end - 1 - point);
+          Point offset{0, 0, 0};
+          offset[axis] = image;
+          EXPECT_EQ(std::ranges::count(loop.stencil.offsets(), offset), 1);
+        }
+        for (const auto& offset : loop.stencil.offsets())
+          EXPECT_TRUE(offset[axis] == 0 || std::abs(offset[axis]) >= to - from) << offset[axis];
+      }
+      EXPECT_EQ(found.size(), static_cast<std::size_t>(2 * layers));
+      EXPECT_EQ(*found.begin(), begin - layers);
+      EXPECT_EQ(*found.rbegin(), end - 1 + layers);
+    }
 }
 
 // The right side is stored by a chain before, and each chain of sweeps reads it and what the one before has left.

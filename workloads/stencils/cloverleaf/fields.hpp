@@ -54,7 +54,8 @@ struct Fields {
   std::array<Field, Dims> flux;  // of volume
   std::array<Field, Dims> mass_flux;
   std::array<Field, Dims> area;
-  // Their uses follow the published arrays; each loop says what is in them.
+  // Their uses follow the published arrays; each loop says what is in them. As in the hand-written code the volume
+  // ratio and the step over the mass are numbers of the kernels.
   Field work1, work2, work3, work4, work5, work6, work7;
 
   std::tuple<Coordinates<0>, Coordinates<1>, Coordinates<2>> coordinates;

@@ -160,7 +160,8 @@ def _mean(values: list[float]) -> float:
     return math.exp(sum(map(math.log, values)) / len(values)) if values else math.inf
 
 
-def _speed(way: str, mean: float) -> Measured:
+def speed(way: str, mean: float) -> Measured:
+    """Compares the processor time of one way with the native one, over all programs."""
     factors = _factors(way)
     most = MOST.get(way, math.inf)
     over = sorted((factor, name) for name, factor in factors.items() if factor > most)
@@ -207,6 +208,17 @@ def _times(placed: Row) -> dict[str, str]:
     return {way: f"{placed[way]:.2f}" if placed.get(way) else "" for way in ("slow", "live", "planned", "bound")}
 
 
+SPEED_LINES = [
+    Line(
+        f"{way.replace('_', ' ')} of public programs",
+        f"at most {mean:.0f}x native processor time in the geometric mean, its files having been read before"
+        + (f", none above {MOST[way]:.0f}x" if way in MOST else "")
+        + f"; on {MACHINE}, 1/{FAST} of the footprint is fast",
+        functools.partial(speed, way, mean),
+    )
+    for way, mean in (("simulate", SIMULATE), ("record", RECORD), ("hooks_off", HOOKS_OFF))
+]
+
 LINES = [
     Line(
         "programs build",
@@ -226,14 +238,5 @@ LINES = [
         f"of the virtual time after it where there are fewer than {FEW_MISSES:,}",
         none_small,
     ),
-    *(
-        Line(
-            f"{way.replace('_', ' ')} of public programs",
-            f"at most {mean:.0f}x native processor time in the geometric mean, its files having been read before"
-            + (f", none above {MOST[way]:.0f}x" if way in MOST else "")
-            + f"; on {MACHINE}, 1/{FAST} of the footprint is fast",
-            functools.partial(_speed, way, mean),
-        )
-        for way, mean in (("simulate", SIMULATE), ("record", RECORD), ("hooks_off", HOOKS_OFF))
-    ),
+    *SPEED_LINES,
 ]

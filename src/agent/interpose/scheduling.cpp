@@ -39,24 +39,43 @@ void stop_resting() {
     samples->leave_own();
 }
 
-sim::Scheduler& scheduler() { return *process()->scheduler; }
-sim::ThreadClocks& clocks() { return *process()->thread_clocks; }
+// The process whose threads take turns. It stays in memory when it has finished, for threads that are still
+// waiting for their turn then.
+constinit std::atomic<Process*> g_taking_turns{nullptr};
+
+Process* note_taking_turns() noexcept {
+  Process* const here = process();
+  if (here && g_taking_turns.load(std::memory_order_relaxed) != here)
+    g_taking_turns.store(here, std::memory_order_relaxed);
+  return here;
+}
+
+Process& taking_turns_process() noexcept {
+  Process* const here = note_taking_turns();
+  return here ? *here : *g_taking_turns.load(std::memory_order_relaxed);
+}
+
+sim::Scheduler& scheduler() { return *taking_turns_process().scheduler; }
+sim::ThreadClocks& clocks() { return *taking_turns_process().thread_clocks; }
 
 // What this thread accessed so far has its price.
 void bring() {
-  if (auto* const pipeline = observe::t_thread.pipeline) pipeline->flush();
+  auto* const pipeline = observe::t_thread.pipeline;
+  if (pipeline && process()) pipeline->flush();
 }
 
 void note_unless_repeatable() {
   static constinit std::atomic<bool> noted{false};
   if (scheduler().repeatable() || noted.exchange(true)) return;
-  process()->runtime->note("warning",
-                           "not repeatable: a thread waited in a way that Terrace cannot follow, so the order in "
-                           "which threads ran was the system's");
+  taking_turns_process().runtime->note(
+      "warning",
+      "not repeatable: a thread waited in a way that Terrace cannot follow, so the order in "
+      "which threads ran was the system's");
 }
 
-// It is this thread's turn again.
+// It is this thread's turn again, unless the process has finished: then all threads run as they like.
 void go_on() {
+  if (!process()) return;
   clocks().runs(this_thread());
   note_unless_repeatable();
 }
@@ -73,13 +92,13 @@ void pass_turn() {
 }  // namespace
 
 bool in_virtual_time() noexcept {
-  const auto* const here = process();
+  const auto* const here = note_taking_turns();
   return here && here->scheduler && observe::t_thread.inside == 0;
 }
 
 bool takes_turns_now() noexcept {
-  const auto* const here = process();
-  return observe::t_thread.inside == 0 && observe::t_thread.is_scheduled && !here->scheduler->alone() &&
+  const auto* const here = note_taking_turns();
+  return here && observe::t_thread.inside == 0 && observe::t_thread.is_scheduled && !here->scheduler->alone() &&
          !here->scheduler->stopped();
 }
 
@@ -95,7 +114,7 @@ void wait_for(std::uint64_t key) noexcept {
 bool wait_for(std::uint64_t key, double until) noexcept {
   const Ours ours;
   bring();
-  auto& clock = *process()->clock;
+  auto& clock = *taking_turns_process().clock;
   const auto left = std::clamp(until - clock.now().value, 0.0, 1e9);
   const auto deadline = scheduler().progress(this_thread()) + static_cast<std::uint64_t>(left * k_nominal);
   const bool woken = scheduler().wait(this_thread(), key, deadline);
@@ -156,14 +175,15 @@ void follow(std::uint32_t thread, std::uint32_t other) noexcept {
 }
 
 void next_turn() noexcept {
-  if (!process() || !process()->scheduler || process()->scheduler->alone() || !observe::t_thread.is_scheduled)
-    return;
+  const auto* const here = note_taking_turns();
+  if (!here || !here->scheduler || here->scheduler->alone() || !observe::t_thread.is_scheduled) return;
   const observe::OwnTime time;
   pass_turn();
 }
 
 void compete() noexcept {
   const Ours ours;
+  if (!process()) return;
   scheduler().advance(this_thread(), k_competition);
   if (auto* const pipeline = observe::t_thread.pipeline) pipeline->contend();
   pass_turn();
@@ -173,13 +193,13 @@ void try_later() noexcept {
   const Ours ours;
   bring();
   scheduler().advance(this_thread(), k_attempt);
-  process()->clock->charge(Seconds{static_cast<double>(k_attempt) / k_nominal});
+  taking_turns_process().clock->charge(Seconds{static_cast<double>(k_attempt) / k_nominal});
   pass_turn();
 }
 
 void begin_thread(std::uint32_t thread) noexcept {
   const Ours ours;
-  process()->runtime->several_threads();
+  taking_turns_process().runtime->several_threads();
   bring();
   scheduler().begin(thread, this_thread());
   count_alive(scheduler().alive());

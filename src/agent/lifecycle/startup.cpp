@@ -34,6 +34,7 @@
 #include "observe/threads/thread.hpp"
 #include "runtime/runtime.hpp"
 #include "runtime/session/session.hpp"
+#include "sim/scheduler/scheduler.hpp"
 #include "transfer/exchange/holding.hpp"
 
 // The C library's streams, as it has always shown them.
@@ -306,6 +307,8 @@ void finish(const char* how) noexcept {
   Process* const here = g_standing.process.exchange(nullptr);
   if (!here) return;  // another thread was faster
   detach_thread();
+  // Threads that wait for their turn wait in the C library from now on, where those who wake them do it.
+  if (here->scheduler) here->scheduler->stop();
   note_modules(*here);  // time may have been spent in what was loaded lately
   finish_loops(*here);
   if (here->end_watching) here->end_watching();

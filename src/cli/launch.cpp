@@ -79,6 +79,7 @@ std::vector<std::string> program_environment(const fs::path& session, runtime::B
 // say.
 bool may_begin_late(const LaunchOptions& options, const runtime::Session& session) {
   if (session.backend != runtime::Backend::real || options.asks || options.keep_journals) return false;
+  if (options.verb != "run") return false;  // who records wants the profile, whatever there is to place
   // Made for Terrace: it has the library with hooks at once. One that another program starts begins again with it.
   observe::SymbolTable table;
   for (const auto& file : session.symbol_files) table.add_file(file.c_str());
@@ -135,7 +136,7 @@ std::vector<std::string> found_of_memory(const LaunchOptions& options, const run
     const auto why = observe::why_not_loaded(program);
     if (!has_tried)
       lines.push_back(fmt::format("{} never loaded Terrace: {}, and {} does nothing to it", program,
-                                  why.empty() ? "it is statically linked or set-uid" : why, wanted));
+                                  why.empty() ? "nothing says why" : why, wanted));
     Journals others;
     add_journals_in(others, folder);
     if (others.empty()) return lines;

@@ -1,11 +1,13 @@
 // Caliper: its annotations, by the names of its C interface and of the C++ classes behind its macros
 // (caliper/cali.h, cali_macros.h, Annotation.h). Each goes on to Caliper's own function; a program that has
 // Caliper linked into itself does not come by here. Regions, functions, loops and their iterations become phases.
+#include <array>
+#include <atomic>
 #include <cstdint>
 #include <string_view>
 
 #include "agent/doors/regions.hpp"
-#include "agent/interpose/next.hpp"
+#include "agent/interpose/caller_functions.hpp"
 #include "agent/lifecycle/in_process.hpp"
 
 namespace terrace::agent {
@@ -44,11 +46,49 @@ void end_region(std::uint64_t key) {
   if (t_within == 0) k_caliper.end(key);
 }
 
+constexpr std::array k_caliper_names{
+    "_ZN4cali15ScopeAnnotationC1EPKc",
+    "_ZN4cali15ScopeAnnotationD1Ev",
+    "_ZN4cali4Loop3endEv",
+    "_ZN4cali4Loop9IterationC1EPKNS0_4ImplEi",
+    "_ZN4cali4Loop9IterationD1Ev",
+    "_ZN4cali4LoopC1EPKc",
+    "_ZN4cali4LoopD1Ev",
+    "_ZN4cali8FunctionC1EPKc",
+    "_ZN4cali8FunctionD1Ev",
+    "cali_begin",
+    "cali_begin_byname",
+    "cali_begin_comm_region",
+    "cali_begin_double",
+    "cali_begin_double_byname",
+    "cali_begin_int",
+    "cali_begin_int_byname",
+    "cali_begin_phase",
+    "cali_begin_region",
+    "cali_begin_string",
+    "cali_begin_string_byname",
+    "cali_end",
+    "cali_end_byname",
+    "cali_end_comm_region",
+    "cali_end_phase",
+    "cali_end_region",
+    "cali_safe_end_string",
+    "cali_attribute_name",
+};
+constinit std::array<std::atomic<void*>, k_caliper_names.size()> g_caliper_without_table{};
+constinit CallerFunctions g_caliper{k_caliper_names, g_caliper_without_table};
+
+// The caller's Caliper's; null where it has none.
+template <class Function>
+Function caliper_function(ListedName<k_caliper_names> name, const void* caller) {
+  return g_caliper.of(caller).find_as<Function>(name.number());
+}
+
 // Caliper's own name for an attribute; null where it has none.
-const char* attribute_name(std::uint64_t attribute) {
-  static constinit NextLoaded<const char* (*)(std::uint64_t)> next{"cali_attribute_name"};
-  if (!RegionDoor::listens() || !*next) return nullptr;
-  return (*next)(attribute);
+const char* attribute_name(std::uint64_t attribute, const void* caller) {
+  if (!RegionDoor::listens()) return nullptr;
+  const auto next = caliper_function<const char* (*)(std::uint64_t)>("cali_attribute_name", caller);
+  return next ? next(attribute) : nullptr;
 }
 
 }  // namespace
@@ -56,28 +96,27 @@ const char* attribute_name(std::uint64_t attribute) {
 }  // namespace terrace::agent
 
 namespace agent = terrace::agent;
-using agent::NextLoaded;
 using agent::Of;
 
 // Functions of Caliper's. Those of its first version return an error, others nothing: what the register has is
 // passed on.
-#define CALIPER_BEGIN(name, parameters, arguments, key, text)             \
-  TERRACE_EXPORT std::intptr_t name parameters {                          \
-    static constinit NextLoaded<std::intptr_t(*) parameters> next{#name}; \
-    std::intptr_t result = 0;                                             \
-    {                                                                     \
-      const agent::Within within;                                         \
-      if (*next) result = (*next)arguments;                               \
-    }                                                                     \
-    agent::begin_region(key, text);                                       \
-    return result;                                                        \
+#define CALIPER_BEGIN(name, parameters, arguments, key, text)                                                   \
+  TERRACE_EXPORT std::intptr_t name parameters {                                                                \
+    const auto next = agent::caliper_function<std::intptr_t(*) parameters>(#name, __builtin_return_address(0)); \
+    std::intptr_t result = 0;                                                                                   \
+    {                                                                                                           \
+      const agent::Within within;                                                                               \
+      if (next) result = next arguments;                                                                        \
+    }                                                                                                           \
+    agent::begin_region(key, text);                                                                             \
+    return result;                                                                                              \
   }
-#define CALIPER_END(name, parameters, arguments, key)                     \
-  TERRACE_EXPORT std::intptr_t name parameters {                          \
-    static constinit NextLoaded<std::intptr_t(*) parameters> next{#name}; \
-    agent::end_region(key);                                               \
-    const agent::Within within;                                           \
-    return *next ? (*next)arguments : 0;                                  \
+#define CALIPER_END(name, parameters, arguments, key)                                                           \
+  TERRACE_EXPORT std::intptr_t name parameters {                                                                \
+    const auto next = agent::caliper_function<std::intptr_t(*) parameters>(#name, __builtin_return_address(0)); \
+    agent::end_region(key);                                                                                     \
+    const agent::Within within;                                                                                 \
+    return next ? next arguments : 0;                                                                           \
   }
 
 extern "C" {
@@ -91,11 +130,13 @@ CALIPER_END(cali_end_comm_region, (const char* name), (name), agent::key_of(Of::
 
 // By an attribute's number: functions and loops by their name, an iteration by the attribute's.
 CALIPER_BEGIN(cali_begin, (std::uint64_t attribute), (attribute), agent::key_of(Of::attribute, attribute),
-              agent::attribute_name(attribute))
+              agent::attribute_name(attribute, __builtin_return_address(0)))
 CALIPER_BEGIN(cali_begin_int, (std::uint64_t attribute, int value), (attribute, value),
-              agent::key_of(Of::attribute, attribute), agent::attribute_name(attribute))
+              agent::key_of(Of::attribute, attribute),
+              agent::attribute_name(attribute, __builtin_return_address(0)))
 CALIPER_BEGIN(cali_begin_double, (std::uint64_t attribute, double value), (attribute, value),
-              agent::key_of(Of::attribute, attribute), agent::attribute_name(attribute))
+              agent::key_of(Of::attribute, attribute),
+              agent::attribute_name(attribute, __builtin_return_address(0)))
 CALIPER_BEGIN(cali_begin_string, (std::uint64_t attribute, const char* value), (attribute, value),
               agent::key_of(Of::attribute, attribute), value)
 CALIPER_END(cali_end, (std::uint64_t attribute), (attribute), agent::key_of(Of::attribute, attribute))

@@ -15,7 +15,7 @@
 #include <cerrno>
 #include <cstdint>
 
-#include "agent/interpose/next.hpp"
+#include "agent/interpose/caller_functions.hpp"
 #include "agent/lifecycle/in_process.hpp"
 #include "observe/pipeline/pipeline.hpp"
 #include "observe/threads/thread.hpp"
@@ -31,30 +31,31 @@ void charge(LibraryFunction function) {
   if (thread.pipeline && thread.inside == 0) thread.pipeline->call(function);
 }
 
-// Who calls may have a libm that is not in the program's own list: one loaded with a plug-in, or none at all,
-// since a linker that met our definition first may have left it out.
-void* find_in_libm(const char* name) noexcept {
+constexpr auto k_libm_names = [] {
+  std::array<const char*, machine::k_library_functions> names{};
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = machine::k_library[i].name.data();
+  return names;
+}();
+constinit std::array<std::atomic<void*>, k_libm_names.size()> g_libm_without_table{};
+constinit CallerFunctions g_libm{k_libm_names, g_libm_without_table};
+
+// A caller may have no libm at all, since a linker that met our definition first may have left it out.
+void* find_in_libm(std::size_t number) noexcept {
   const observe::Inside inside;
-  if (void* const next = find_next(name)) return next;
   const auto saved = errno;
   void* const libm = dlopen("libm.so.6", RTLD_LAZY | RTLD_LOCAL);
-  void* const found = libm ? dlsym(libm, name) : nullptr;
+  void* const found = libm ? dlsym(libm, k_libm_names[number]) : nullptr;
   errno = saved;
   return found;
 }
 
-constinit std::array<std::atomic<void*>, machine::k_library_functions> next_functions{};
-
-// The definition to go on to, after the call has been charged.
-void* next_of(LibraryFunction function) noexcept {
+// The definition to go on to, after the call has been charged. The caller has a libm of its own, perhaps another
+// one: a plug-in with its compiler's, or a library with a `log` that is no logarithm.
+void* next_of(LibraryFunction function, const void* caller) noexcept {
   charge(function);
   const auto number = static_cast<std::size_t>(function);
-  void* next = next_functions[number].load(std::memory_order_relaxed);
-  if (next) [[likely]]
-    return next;
-  next = find_in_libm(machine::k_library[number].name.data());
-  next_functions[number].store(next, std::memory_order_relaxed);  // racing threads store the same value
-  return next;
+  void* const next = g_libm.of(caller).find(number);
+  return next ? next : find_in_libm(number);
 }
 
 }  // namespace
@@ -66,8 +67,9 @@ namespace agent = terrace::agent;
 #if defined(__x86_64__)
 
 // Called by the gate below alone.
-extern "C" __attribute__((visibility("hidden"), used)) void* terrace_next_of(std::uint32_t function) noexcept {
-  return agent::next_of(static_cast<agent::LibraryFunction>(function));
+extern "C" __attribute__((visibility("hidden"), used)) void* terrace_next_of(std::uint32_t function,
+                                                                             const void* caller) noexcept {
+  return agent::next_of(static_cast<agent::LibraryFunction>(function), caller);
 }
 
 // The function's number is in r11, which belongs to nobody between caller and callee (System V ABI, AMD64
@@ -98,6 +100,7 @@ terrace_library_gate:
   movups %xmm6, 96(%rsp)
   movups %xmm7, 112(%rsp)
   movl %r11d, %edi
+  movq 200(%rsp), %rsi
   call terrace_next_of
   movq %rax, %r11
   movups 0(%rsp), %xmm0
@@ -138,10 +141,11 @@ TERRACE_LIBRARY_FUNCTIONS(TERRACE_DOORS)
 #else
 
 // NOLINTBEGIN(bugprone-macro-parentheses): types and lists of parameters
-#define TERRACE_CALL(result, name, parameters, ...)                                               \
-  TERRACE_EXPORT result name parameters noexcept {                                                \
-    using Function = result(*) parameters;                                                        \
-    return reinterpret_cast<Function>(agent::next_of(agent::LibraryFunction::name))(__VA_ARGS__); \
+#define TERRACE_CALL(result, name, parameters, ...)                                                               \
+  TERRACE_EXPORT result name parameters noexcept {                                                                \
+    using Function = result(*) parameters;                                                                        \
+    return reinterpret_cast<Function>(agent::next_of(agent::LibraryFunction::name, __builtin_return_address(0)))( \
+        __VA_ARGS__);                                                                                             \
   }
 #define TERRACE_CALL_of_one(real, name) TERRACE_CALL(real, name, (real x), x)
 #define TERRACE_CALL_of_two(real, name) TERRACE_CALL(real, name, (real x, real y), x, y)

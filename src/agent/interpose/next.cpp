@@ -2,7 +2,6 @@
 #include "agent/interpose/next.hpp"
 
 #include <dlfcn.h>
-#include <link.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
@@ -11,10 +10,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <exception>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "agent/lifecycle/in_process.hpp"
 
@@ -89,34 +85,6 @@ void* find_next(const char* name) noexcept {
   void* const function = dlsym(RTLD_NEXT, name);
   errno = saved;
   return function;
-}
-
-void* find_loaded(const char* name) noexcept {
-  struct Names {
-    std::vector<std::string> paths;
-  } names;
-  try {
-    dl_iterate_phdr(
-        [](dl_phdr_info* info, std::size_t, void* to) noexcept {
-          try {
-            const bool is_file = info->dlpi_name && *info->dlpi_name && !is_in_terrace(info->dlpi_addr);
-            if (is_file) static_cast<Names*>(to)->paths.emplace_back(info->dlpi_name);
-          } catch (const std::exception&) {  // no memory: it is left out
-          }
-          return 0;
-        },
-        &names);
-  } catch (...) {
-    return nullptr;
-  }
-  for (const auto& path : names.paths) {
-    void* const file = dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
-    if (!file) continue;
-    void* const found = dlsym(file, name);
-    dlclose(file);
-    if (found && !is_in_terrace(reinterpret_cast<std::uint64_t>(found))) return found;
-  }
-  return nullptr;
 }
 
 void* find_next_version(const char* name, const char* version) noexcept {

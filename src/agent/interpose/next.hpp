@@ -1,4 +1,6 @@
 // The functions that would be called if Terrace were not there: the next definition behind the injected library.
+// Of the C library alone, which every caller has in its scope; what callers may have copies of, or for themselves,
+// is found by caller (caller_functions.hpp).
 //
 // Finding one may itself allocate; what is asked for meanwhile comes from an arena
 // (agent/heap/library_blocks.hpp).
@@ -51,10 +53,6 @@ void find_for_own_threads() noexcept;
 void* find_next(const char* name) noexcept;
 void* find_next_version(const char* name, const char* version) noexcept;
 
-// The first definition of it in any file that is loaded, ours left out: also in libraries that were opened for one
-// caller alone, which the next definition is not looked for in. Null where there is none.
-void* find_loaded(const char* name) noexcept;
-
 // A function that is found at its first call: `static Next<decltype(&fork)> next{"fork"}; (*next)()`.
 template <class Function>
 class Next {
@@ -76,25 +74,6 @@ class Next {
   const char* name_;
   const char* version_;                      // of several, where the C library has them
   std::atomic<Function> function_{nullptr};  // racing threads store the same value
-};
-
-// The same for functions of libraries that come later, and may be opened for one caller alone.
-template <class Function>
-class NextLoaded {
- public:
-  constexpr explicit NextLoaded(const char* name) : next_(name), name_(name) {}
-  Function operator*() noexcept {
-    if (const auto function = function_.load(std::memory_order_relaxed)) return function;
-    auto function = *next_;
-    if (!function) function = reinterpret_cast<Function>(find_loaded(name_));
-    function_.store(function, std::memory_order_relaxed);
-    return function;
-  }
-
- private:
-  Next<Function> next_;
-  const char* name_;
-  std::atomic<Function> function_{nullptr};
 };
 
 }  // namespace terrace::agent

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "agent/interpose/barriers.hpp"
-#include "agent/interpose/next.hpp"
+#include "agent/interpose/openmp_functions.hpp"
 #include "agent/interpose/scheduling.hpp"
 #include "agent/interpose/threads.hpp"
 #include "agent/lifecycle/in_process.hpp"
@@ -29,7 +29,9 @@ using Work = void (*)(void*);
 
 // A parallel region while its team works.
 struct Team {
-  Team(Work given_work, void* given_data) : work(given_work), data(given_data) {}
+  Team(const OpenMp& given_library, Work given_work, void* given_data)
+      : openmp(given_library), work(given_work), data(given_data) {}
+  OpenMp openmp;
   Work work;
   void* data;
   std::atomic<std::uint32_t> here{0};  // workers that have written down their numbers
@@ -43,13 +45,12 @@ struct Team {
 
 constinit thread_local Team* t_team = nullptr;
 
-constinit Next<int (*)()> next_thread_number{"omp_get_thread_num"};
-constinit Next<int (*)()> next_team_size{"omp_get_num_threads"};
-
 std::uint64_t key_of(const void* lock) { return reinterpret_cast<std::uint64_t>(lock); }
 
-// A team of several threads that take turns.
-bool in_team() { return t_team && t_team->barrier && taking_turns(); }
+// A team of several threads that take turns, made by the same copy of the library.
+bool in_team(const OpenMp& openmp) {
+  return t_team && t_team->barrier && t_team->openmp.is_same_copy(openmp) && taking_turns();
+}
 
 void announce(std::atomic<std::uint32_t>& word, std::uint32_t value) {
   const observe::Inside inside;
@@ -68,7 +69,7 @@ void await(const std::atomic<std::uint32_t>& word, std::uint32_t value) {
 
 // The master's part: everybody is given their first turn where the master is now, and it ends when all have.
 void lead(Team& team) {
-  const auto size = static_cast<std::uint32_t>((*next_team_size)());
+  const auto size = static_cast<std::uint32_t>(team.openmp.function<int (*)()>("omp_get_num_threads")());
   {
     const observe::Inside inside;
     team.numbers.resize(size);
@@ -88,7 +89,7 @@ void lead(Team& team) {
 
 void help(Team& team) {
   await(team.size, 1);
-  team.numbers[static_cast<std::size_t>((*next_thread_number)())] = this_thread();
+  team.numbers[static_cast<std::size_t>(team.openmp.function<int (*)()>("omp_get_thread_num")())] = this_thread();
   if (team.here.fetch_add(1, std::memory_order_release) + 2 == team.size.load(std::memory_order_relaxed)) {
     const observe::Inside inside;
     futex_wake(team.here, 1);
@@ -109,7 +110,7 @@ void run_team(void* given) {
   t_team = &team;
   {
     const OwnWork own;
-    if ((*next_thread_number)() == 0)
+    if (team.openmp.function<int (*)()>("omp_get_thread_num")() == 0)
       lead(team);
     else
       help(team);
@@ -119,9 +120,9 @@ void run_team(void* given) {
 
 // Runs `parallel(work, data)`, a parallel region of the library.
 template <class Parallel>
-auto in_turns(Work work, void* data, Parallel parallel) {
+auto in_turns(const OpenMp& openmp, Work work, void* data, Parallel parallel) {
   if (!in_virtual_time()) return parallel(work, data);
-  Team team(work, data);
+  Team team(openmp, work, data);
   const MakingWorkers making;
   return parallel(run_team, static_cast<void*>(&team));
 }
@@ -173,8 +174,6 @@ void unset_lock(Lock* lock, Unset unset) {
 }
 
 constexpr unsigned k_task_if = 1u << 10;  // of GOMP_taskloop: whether its tasks may be put off
-constinit int g_unnamed_section = 0;
-constinit int g_atomic_section = 0;
 
 void note_tasks() {
   static constinit std::atomic<bool> noted{false};
@@ -187,7 +186,6 @@ void note_tasks() {
 }  // namespace terrace::agent
 
 namespace agent = terrace::agent;
-using agent::Next;
 using agent::Work;
 
 extern "C" {
@@ -196,35 +194,40 @@ extern "C" {
 // ---------------------------------------------------------------------------------------------------------
 
 TERRACE_EXPORT void GOMP_parallel(Work work, void* data, unsigned threads, unsigned flags) {
-  static constinit Next<void (*)(Work, void*, unsigned, unsigned)> next{"GOMP_parallel"};
-  agent::in_turns(work, data, [&](Work w, void* d) { (*next)(w, d, threads, flags); });
+  const agent::OpenMp openmp(__builtin_return_address(0));
+  const auto next = openmp.function<void (*)(Work, void*, unsigned, unsigned)>("GOMP_parallel");
+  agent::in_turns(openmp, work, data, [&](Work w, void* d) { next(w, d, threads, flags); });
 }
 
 TERRACE_EXPORT unsigned GOMP_parallel_reductions(Work work, void* data, unsigned threads, unsigned flags) {
-  static constinit Next<unsigned (*)(Work, void*, unsigned, unsigned)> next{"GOMP_parallel_reductions"};
-  return agent::in_turns(work, data, [&](Work w, void* d) { return (*next)(w, d, threads, flags); });
+  const agent::OpenMp openmp(__builtin_return_address(0));
+  const auto next = openmp.function<unsigned (*)(Work, void*, unsigned, unsigned)>("GOMP_parallel_reductions");
+  return agent::in_turns(openmp, work, data, [&](Work w, void* d) { return next(w, d, threads, flags); });
 }
 
 TERRACE_EXPORT void GOMP_parallel_sections(Work work, void* data, unsigned threads, unsigned count,
                                            unsigned flags) {
-  static constinit Next<void (*)(Work, void*, unsigned, unsigned, unsigned)> next{"GOMP_parallel_sections"};
-  agent::in_turns(work, data, [&](Work w, void* d) { (*next)(w, d, threads, count, flags); });
+  const agent::OpenMp openmp(__builtin_return_address(0));
+  const auto next = openmp.function<void (*)(Work, void*, unsigned, unsigned, unsigned)>("GOMP_parallel_sections");
+  agent::in_turns(openmp, work, data, [&](Work w, void* d) { next(w, d, threads, count, flags); });
 }
 
 #define PARALLEL_LOOP(kind)                                                                                    \
   TERRACE_EXPORT void GOMP_parallel_loop_##kind(Work work, void* data, unsigned threads, long start, long end, \
                                                 long step, long chunk, unsigned flags) {                       \
-    static constinit Next<void (*)(Work, void*, unsigned, long, long, long, long, unsigned)> next{             \
-        "GOMP_parallel_loop_" #kind};                                                                          \
-    agent::in_turns(work, data,                                                                                \
-                    [&](Work w, void* d) { (*next)(w, d, threads, start, end, step, chunk, flags); });         \
+    const agent::OpenMp openmp(__builtin_return_address(0));                                                   \
+    const auto next = openmp.function<void (*)(Work, void*, unsigned, long, long, long, long, unsigned)>(      \
+        "GOMP_parallel_loop_" #kind);                                                                          \
+    agent::in_turns(openmp, work, data,                                                                        \
+                    [&](Work w, void* d) { next(w, d, threads, start, end, step, chunk, flags); });            \
   }
-#define PARALLEL_LOOP_AS_SET(kind)                                                                             \
-  TERRACE_EXPORT void GOMP_parallel_loop_##kind(Work work, void* data, unsigned threads, long start, long end, \
-                                                long step, unsigned flags) {                                   \
-    static constinit Next<void (*)(Work, void*, unsigned, long, long, long, unsigned)> next{                   \
-        "GOMP_parallel_loop_" #kind};                                                                          \
-    agent::in_turns(work, data, [&](Work w, void* d) { (*next)(w, d, threads, start, end, step, flags); });    \
+#define PARALLEL_LOOP_AS_SET(kind)                                                                               \
+  TERRACE_EXPORT void GOMP_parallel_loop_##kind(Work work, void* data, unsigned threads, long start, long end,   \
+                                                long step, unsigned flags) {                                     \
+    const agent::OpenMp openmp(__builtin_return_address(0));                                                     \
+    const auto next = openmp.function<void (*)(Work, void*, unsigned, long, long, long, unsigned)>(              \
+        "GOMP_parallel_loop_" #kind);                                                                            \
+    agent::in_turns(openmp, work, data, [&](Work w, void* d) { next(w, d, threads, start, end, step, flags); }); \
   }
 PARALLEL_LOOP(static)
 PARALLEL_LOOP(dynamic)
@@ -239,38 +242,43 @@ PARALLEL_LOOP_AS_SET(maybe_nonmonotonic_runtime)
 // ---------------------------------------------------------------------------------------------------------
 
 TERRACE_EXPORT void GOMP_barrier() {
-  static constinit Next<void (*)()> next{"GOMP_barrier"};
-  agent::in_team() ? agent::team_barrier() : (*next)();
+  const agent::OpenMp openmp(__builtin_return_address(0));
+  const auto next = openmp.function<void (*)()>("GOMP_barrier");
+  agent::in_team(openmp) ? agent::team_barrier() : next();
 }
 
 TERRACE_EXPORT void GOMP_loop_end() {
-  static constinit Next<void (*)()> next{"GOMP_loop_end"};
-  static constinit Next<void (*)()> without_barrier{"GOMP_loop_end_nowait"};
-  if (!agent::in_team()) return (*next)();
-  (*without_barrier)();
+  const agent::OpenMp openmp(__builtin_return_address(0));
+  const auto next = openmp.function<void (*)()>("GOMP_loop_end");
+  const auto without_barrier = openmp.function<void (*)()>("GOMP_loop_end_nowait");
+  if (!agent::in_team(openmp)) return next();
+  without_barrier();
   agent::team_barrier();
 }
 
 TERRACE_EXPORT void GOMP_sections_end() {
-  static constinit Next<void (*)()> next{"GOMP_sections_end"};
-  static constinit Next<void (*)()> without_barrier{"GOMP_sections_end_nowait"};
-  if (!agent::in_team()) return (*next)();
-  (*without_barrier)();
+  const agent::OpenMp openmp(__builtin_return_address(0));
+  const auto next = openmp.function<void (*)()>("GOMP_sections_end");
+  const auto without_barrier = openmp.function<void (*)()>("GOMP_sections_end_nowait");
+  if (!agent::in_team(openmp)) return next();
+  without_barrier();
   agent::team_barrier();
 }
 
 TERRACE_EXPORT void* GOMP_single_copy_start() {
-  static constinit Next<void* (*)()> next{"GOMP_single_copy_start"};
-  static constinit Next<bool (*)()> single{"GOMP_single_start"};
-  if (!agent::in_team()) return (*next)();
-  if ((*single)()) return nullptr;
+  const agent::OpenMp openmp(__builtin_return_address(0));
+  const auto next = openmp.function<void* (*)()>("GOMP_single_copy_start");
+  const auto single = openmp.function<bool (*)()>("GOMP_single_start");
+  if (!agent::in_team(openmp)) return next();
+  if (single()) return nullptr;
   agent::team_barrier();
   return agent::t_team->copied;
 }
 
 TERRACE_EXPORT void GOMP_single_copy_end(void* data) {
-  static constinit Next<void (*)(void*)> next{"GOMP_single_copy_end"};
-  if (!agent::in_team()) return (*next)(data);
+  const agent::OpenMp openmp(__builtin_return_address(0));
+  const auto next = openmp.function<void (*)(void*)>("GOMP_single_copy_end");
+  if (!agent::in_team(openmp)) return next(data);
   agent::t_team->copied = data;
   agent::team_barrier();
 }
@@ -278,17 +286,19 @@ TERRACE_EXPORT void GOMP_single_copy_end(void* data) {
 // --- loops and sections whose parts go to whoever comes
 // ---------------------------------------------------------------------------------------------------------
 
-#define LOOP_NEXT(kind)                                                                                   \
-  TERRACE_EXPORT bool GOMP_loop_##kind##_next(long* from, long* to) {                                     \
-    static constinit Next<bool (*)(long*, long*)> next{"GOMP_loop_" #kind "_next"};                       \
-    if (agent::in_team()) agent::compete();                                                               \
-    return (*next)(from, to);                                                                             \
-  }                                                                                                       \
-  TERRACE_EXPORT bool GOMP_loop_ull_##kind##_next(unsigned long long* from, unsigned long long* to) {     \
-    static constinit Next<bool (*)(unsigned long long*, unsigned long long*)> next{"GOMP_loop_ull_" #kind \
-                                                                                   "_next"};              \
-    if (agent::in_team()) agent::compete();                                                               \
-    return (*next)(from, to);                                                                             \
+#define LOOP_NEXT(kind)                                                                                      \
+  TERRACE_EXPORT bool GOMP_loop_##kind##_next(long* from, long* to) {                                        \
+    const agent::OpenMp openmp(__builtin_return_address(0));                                                 \
+    const auto next = openmp.function<bool (*)(long*, long*)>("GOMP_loop_" #kind "_next");                   \
+    if (agent::in_team(openmp)) agent::compete();                                                            \
+    return next(from, to);                                                                                   \
+  }                                                                                                          \
+  TERRACE_EXPORT bool GOMP_loop_ull_##kind##_next(unsigned long long* from, unsigned long long* to) {        \
+    const agent::OpenMp openmp(__builtin_return_address(0));                                                 \
+    const auto next =                                                                                        \
+        openmp.function<bool (*)(unsigned long long*, unsigned long long*)>("GOMP_loop_ull_" #kind "_next"); \
+    if (agent::in_team(openmp)) agent::compete();                                                            \
+    return next(from, to);                                                                                   \
   }
 LOOP_NEXT(static)
 LOOP_NEXT(dynamic)
@@ -300,53 +310,63 @@ LOOP_NEXT(nonmonotonic_runtime)
 LOOP_NEXT(maybe_nonmonotonic_runtime)
 
 TERRACE_EXPORT unsigned GOMP_sections_next() {
-  static constinit Next<unsigned (*)()> next{"GOMP_sections_next"};
-  if (agent::in_team()) agent::compete();
-  return (*next)();
+  const agent::OpenMp openmp(__builtin_return_address(0));
+  const auto next = openmp.function<unsigned (*)()>("GOMP_sections_next");
+  if (agent::in_team(openmp)) agent::compete();
+  return next();
 }
 
 // --- mutual exclusion
 // ---------------------------------------------------------------------------------------------------------
 
 TERRACE_EXPORT void GOMP_critical_start() {
-  static constinit Next<void (*)()> next{"GOMP_critical_start"};
-  if (!agent::enter_section(agent::key_of(&agent::g_unnamed_section))) (*next)();
+  const agent::OpenMp openmp(__builtin_return_address(0));
+  const auto next = openmp.function<void (*)()>("GOMP_critical_start");
+  if (!agent::enter_section(openmp.unnamed_section())) next();
 }
 TERRACE_EXPORT void GOMP_critical_end() {
-  static constinit Next<void (*)()> next{"GOMP_critical_end"};
-  if (!agent::leave_section(agent::key_of(&agent::g_unnamed_section))) (*next)();
+  const agent::OpenMp openmp(__builtin_return_address(0));
+  const auto next = openmp.function<void (*)()>("GOMP_critical_end");
+  if (!agent::leave_section(openmp.unnamed_section())) next();
 }
 TERRACE_EXPORT void GOMP_critical_name_start(void** name) {
-  static constinit Next<void (*)(void**)> next{"GOMP_critical_name_start"};
-  if (!agent::enter_section(agent::key_of(name))) (*next)(name);
+  const agent::OpenMp openmp(__builtin_return_address(0));
+  const auto next = openmp.function<void (*)(void**)>("GOMP_critical_name_start");
+  if (!agent::enter_section(agent::key_of(name))) next(name);
 }
 TERRACE_EXPORT void GOMP_critical_name_end(void** name) {
-  static constinit Next<void (*)(void**)> next{"GOMP_critical_name_end"};
-  if (!agent::leave_section(agent::key_of(name))) (*next)(name);
+  const agent::OpenMp openmp(__builtin_return_address(0));
+  const auto next = openmp.function<void (*)(void**)>("GOMP_critical_name_end");
+  if (!agent::leave_section(agent::key_of(name))) next(name);
 }
 TERRACE_EXPORT void GOMP_atomic_start() {
-  static constinit Next<void (*)()> next{"GOMP_atomic_start"};
-  if (!agent::enter_section(agent::key_of(&agent::g_atomic_section))) (*next)();
+  const agent::OpenMp openmp(__builtin_return_address(0));
+  const auto next = openmp.function<void (*)()>("GOMP_atomic_start");
+  if (!agent::enter_section(openmp.atomic_section())) next();
 }
 TERRACE_EXPORT void GOMP_atomic_end() {
-  static constinit Next<void (*)()> next{"GOMP_atomic_end"};
-  if (!agent::leave_section(agent::key_of(&agent::g_atomic_section))) (*next)();
+  const agent::OpenMp openmp(__builtin_return_address(0));
+  const auto next = openmp.function<void (*)()>("GOMP_atomic_end");
+  if (!agent::leave_section(openmp.atomic_section())) next();
 }
 
 // C's and Fortran's names for the same.
 #define OMP_LOCK(suffix, kind)                                                                          \
   TERRACE_EXPORT void omp_set_##kind##suffix(void* lock) {                                              \
-    static constinit Next<void (*)(void*)> next{"omp_set_" #kind #suffix};                              \
-    static constinit Next<int (*)(void*)> attempt{"omp_test_" #kind #suffix};                           \
-    agent::taking_turns() ? agent::set_lock(lock, *attempt) : (*next)(lock);                            \
+    const agent::OpenMp openmp(__builtin_return_address(0));                                            \
+    const auto next = openmp.function<void (*)(void*)>("omp_set_" #kind #suffix);                       \
+    const auto attempt = openmp.function<int (*)(void*)>("omp_test_" #kind #suffix);                    \
+    agent::taking_turns() ? agent::set_lock(lock, attempt) : next(lock);                                \
   }                                                                                                     \
   TERRACE_EXPORT void omp_unset_##kind##suffix(void* lock) {                                            \
-    static constinit Next<void (*)(void*)> next{"omp_unset_" #kind #suffix};                            \
-    agent::taking_turns() ? agent::unset_lock(lock, *next) : (*next)(lock);                             \
+    const agent::OpenMp openmp(__builtin_return_address(0));                                            \
+    const auto next = openmp.function<void (*)(void*)>("omp_unset_" #kind #suffix);                     \
+    agent::taking_turns() ? agent::unset_lock(lock, next) : next(lock);                                 \
   }                                                                                                     \
   TERRACE_EXPORT int omp_test_##kind##suffix(void* lock) {                                              \
-    static constinit Next<int (*)(void*)> next{"omp_test_" #kind #suffix};                              \
-    const int taken = (*next)(lock);                                                                    \
+    const agent::OpenMp openmp(__builtin_return_address(0));                                            \
+    const auto next = openmp.function<int (*)(void*)>("omp_test_" #kind #suffix);                       \
+    const int taken = next(lock);                                                                       \
     if (agent::taking_turns()) taken != 0 ? agent::take_hold(agent::key_of(lock)) : agent::try_later(); \
     return taken;                                                                                       \
   }
@@ -360,23 +380,24 @@ OMP_LOCK(_, nest_lock)
 
 TERRACE_EXPORT void GOMP_task(Work work, void* data, void (*copy)(void*, void*), long size, long alignment,
                               bool may_wait, unsigned flags, void** depend, int priority, void* detach) {
-  static constinit Next<void (*)(Work, void*, void (*)(void*, void*), long, long, bool, unsigned, void**, int,
-                                 void*)>
-      next{"GOMP_task"};
+  const agent::OpenMp openmp(__builtin_return_address(0));
+  const auto next =
+      openmp
+          .function<void (*)(Work, void*, void (*)(void*, void*), long, long, bool, unsigned, void**, int, void*)>(
+              "GOMP_task");
   agent::note_tasks();
-  (*next)(work, data, copy, size, alignment, may_wait && !agent::in_virtual_time(), flags, depend, priority,
-          detach);
+  next(work, data, copy, size, alignment, may_wait && !agent::in_virtual_time(), flags, depend, priority, detach);
 }
 
-#define TASKLOOP(name, T)                                                                                         \
-  TERRACE_EXPORT void name(Work work, void* data, void (*copy)(void*, void*), long size, long alignment,          \
-                           unsigned flags, unsigned long tasks, int priority, T start, T end, T step) {           \
-    static constinit Next<void (*)(Work, void*, void (*)(void*, void*), long, long, unsigned, unsigned long, int, \
-                                   T, T, T)>                                                                      \
-        next{#name};                                                                                              \
-    agent::note_tasks();                                                                                          \
-    if (agent::in_virtual_time()) flags &= ~agent::k_task_if;                                                     \
-    (*next)(work, data, copy, size, alignment, flags, tasks, priority, start, end, step);                         \
+#define TASKLOOP(name, T)                                                                                 \
+  TERRACE_EXPORT void name(Work work, void* data, void (*copy)(void*, void*), long size, long alignment,  \
+                           unsigned flags, unsigned long tasks, int priority, T start, T end, T step) {   \
+    const agent::OpenMp openmp(__builtin_return_address(0));                                              \
+    const auto next = openmp.function<void (*)(Work, void*, void (*)(void*, void*), long, long, unsigned, \
+                                               unsigned long, int, T, T, T)>(#name);                      \
+    agent::note_tasks();                                                                                  \
+    if (agent::in_virtual_time()) flags &= ~agent::k_task_if;                                             \
+    next(work, data, copy, size, alignment, flags, tasks, priority, start, end, step);                    \
   }
 TASKLOOP(GOMP_taskloop, long)
 TASKLOOP(GOMP_taskloop_ull, unsigned long long)
@@ -385,9 +406,10 @@ TASKLOOP(GOMP_taskloop_ull, unsigned long long)
 // ---------------------------------------------------------------------------------------------------------
 
 TERRACE_EXPORT void GOMP_ordered_start() {
-  static constinit Next<void (*)()> next{"GOMP_ordered_start"};
+  const agent::OpenMp openmp(__builtin_return_address(0));
+  const auto next = openmp.function<void (*)()>("GOMP_ordered_start");
   const agent::Elsewhere elsewhere;
-  (*next)();
+  next();
 }
 
 }  // extern "C"

@@ -1,0 +1,325 @@
+// See caller_functions.hpp.
+#include "agent/interpose/caller_functions.hpp"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <sys/auxv.h>
+#include <unwind.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <exception>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "agent/interpose/next.hpp"
+#include "agent/lifecycle/in_process.hpp"
+#include "observe/coverage/time_samples.hpp"
+#include "observe/threads/thread.hpp"
+
+namespace terrace::agent {
+
+constinit std::atomic<std::uint32_t> CallerFunctions::g_unloads{0};
+
+namespace {
+
+int close_library(void* handle) noexcept {
+  static constinit Next<int (*)(void*)> next{"dlclose"};
+  return (*next)(handle);
+}
+
+// A file that is loaded, in the order of loading.
+struct LoadedFile {
+  std::uint64_t base = 0, low = 0, high = 0;
+  std::string path;  // empty: the executable
+  const ElfW(Dyn) * dynamic = nullptr;
+  [[nodiscard]] bool contains(std::uint64_t address) const { return address - low < high - low; }
+};
+
+LoadedFile describe_file(const dl_phdr_info& info) {
+  LoadedFile module;
+  module.base = info.dlpi_addr;
+  module.low = ~std::uint64_t{0};
+  module.path = info.dlpi_name ? info.dlpi_name : "";
+  for (int i = 0; i < info.dlpi_phnum; ++i) {
+    const auto& part = info.dlpi_phdr[i];
+    const auto begin = info.dlpi_addr + part.p_vaddr;
+    if (part.p_type == PT_DYNAMIC)
+      module.dynamic = reinterpret_cast<const ElfW(Dyn)*>(begin);  // NOLINT(performance-no-int-to-ptr)
+    if (part.p_type != PT_LOAD) continue;
+    module.low = std::min(module.low, begin);
+    module.high = std::max(module.high, begin + part.p_memsz);
+  }
+  if (module.high == 0) module.low = 0;
+  return module;
+}
+
+// Throws std::bad_alloc.
+std::vector<LoadedFile> loaded_modules() {
+  struct Found {
+    std::vector<LoadedFile> modules;
+    std::exception_ptr failed;
+  } found;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* to) noexcept {
+        auto& into = *static_cast<Found*>(to);
+        try {
+          into.modules.push_back(describe_file(*info));
+        } catch (const std::exception&) {
+          into.failed = std::current_exception();
+          return 1;
+        }
+        return 0;
+      },
+      &found);
+  if (found.failed) std::rethrow_exception(found.failed);
+  return std::move(found.modules);
+}
+
+// What a file's dynamic section says: the names of the libraries that it needs, and its own.
+struct Linked {
+  std::vector<std::string_view> needed;
+  std::string_view own;
+};
+
+Linked read_linked(const LoadedFile& module) {
+  Linked linked;
+  if (!module.dynamic) return linked;
+  const char* names = nullptr;
+  for (const auto* entry = module.dynamic; entry->d_tag != DT_NULL; ++entry)
+    if (entry->d_tag == DT_STRTAB) {
+      const auto value = entry->d_un.d_ptr;  // an address, but where the section is read-only (the vDSO)
+      names = reinterpret_cast<const char*>(value < module.base ? module.base + value  // NOLINT
+                                                                : value);
+    }
+  for (const auto* entry = module.dynamic; names && entry->d_tag != DT_NULL; ++entry) {
+    if (entry->d_tag == DT_NEEDED) linked.needed.emplace_back(names + entry->d_un.d_val);
+    if (entry->d_tag == DT_SONAME) linked.own = names + entry->d_un.d_val;
+  }
+  return linked;
+}
+
+// The scope of one caller's references, without Terrace.
+class CallerScope {
+ public:
+  // Throws std::bad_alloc.
+  explicit CallerScope(std::uint64_t caller) : modules_(loaded_modules()), caller_(index_of(caller)) {}
+  ~CallerScope() {
+    for (void* const handle : handles_) close_library(handle);
+  }
+  CallerScope(const CallerScope&) = delete;
+  CallerScope& operator=(const CallerScope&) = delete;
+
+  [[nodiscard]] const LoadedFile* caller() const {
+    return caller_ < modules_.size() ? &modules_[caller_] : nullptr;
+  }
+  [[nodiscard]] bool is_called_by_linker() const { return caller() && caller()->base == getauxval(AT_BASE); }
+
+  // The dynamic linker's order (ld.so(8)): the global scope, then that of the dlopen(3) which loaded the caller.
+  // What became global only later was not there when the caller's references were bound. Null where neither has
+  // it, and no other file that is loaded either.
+  void* find(const char* name) {
+    void* const global = dlsym(RTLD_NEXT, name);
+    if (global && !is_later_than_caller(global)) return global;
+    if (void* const own = find_in_own_scope(name); own) return own;
+    return global ? global : find_anywhere(name);
+  }
+
+ private:
+  [[nodiscard]] std::size_t index_of(std::uint64_t address) const {
+    const auto at =
+        std::ranges::find_if(modules_, [address](const LoadedFile& module) { return module.contains(address); });
+    return static_cast<std::size_t>(at - modules_.begin());
+  }
+
+  // Whether it was loaded when the caller, and what came with it, was there.
+  [[nodiscard]] bool is_later_than_caller(const void* function) {
+    const auto index = index_of(reinterpret_cast<std::uint64_t>(function));
+    if (caller_ >= modules_.size() || index >= modules_.size() || index <= caller_) return false;
+    begin_own_scope();
+    return std::ranges::find(own_scope_, index) == own_scope_.end();
+  }
+
+  // The caller and all that it needs, and the same of files before it that need it: one of these was opened.
+  void begin_own_scope() {
+    if (has_own_scope_ || !caller()) return;
+    has_own_scope_ = true;
+    std::vector<Linked> linked;
+    std::unordered_map<std::string_view, std::size_t> by_name;
+    for (std::size_t i = 0; i < modules_.size(); ++i) {
+      const auto& one = linked.emplace_back(read_linked(modules_[i]));
+      const std::string_view path = modules_[i].path;
+      for (const auto name : {one.own, path, path.substr(path.rfind('/') + 1)})
+        if (!name.empty()) by_name.emplace(name, i);  // the first of several
+    }
+    for (std::size_t root = 0; root <= caller_; ++root) {
+      auto closure = closure_of(root, linked, by_name);
+      if (std::ranges::find(closure, caller_) == closure.end()) continue;
+      if (!modules_[root].path.empty() && !is_in_terrace(modules_[root].low)) roots_.push_back(root);
+      own_scope_.insert(own_scope_.end(), closure.begin(), closure.end());
+    }
+  }
+
+  static std::vector<std::size_t> closure_of(std::size_t root, const std::vector<Linked>& linked,
+                                             const std::unordered_map<std::string_view, std::size_t>& by_name) {
+    std::vector<std::size_t> closure{root};
+    for (std::size_t i = 0; i < closure.size(); ++i)
+      for (const auto name : linked[closure[i]].needed)
+        if (const auto at = by_name.find(name);
+            at != by_name.end() && std::ranges::find(closure, at->second) == closure.end())
+          closure.push_back(at->second);
+    return closure;
+  }
+
+  void* find_in_own_scope(const char* name) {
+    begin_own_scope();
+    for (const auto root : roots_)
+      if (void* const found = find_behind(root, name)) return found;
+    return nullptr;
+  }
+
+  // In libraries that were opened for other callers: the first that has it.
+  void* find_anywhere(const char* name) {
+    for (std::size_t i = 0; i < modules_.size(); ++i)
+      if (!modules_[i].path.empty() && !is_in_terrace(modules_[i].low))
+        if (void* const found = find_behind(i, name)) return found;
+    return nullptr;
+  }
+
+  // In a file and all that it needs, but Terrace's.
+  void* find_behind(std::size_t module, const char* name) {
+    handles_of_.resize(modules_.size());
+    auto& handle = handles_of_[module];
+    if (!handle) {
+      handle = dlopen(modules_[module].path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+      if (!handle) return nullptr;
+      handles_.push_back(handle);
+    }
+    void* const found = dlsym(handle, name);
+    return found && !is_in_terrace(reinterpret_cast<std::uint64_t>(found)) ? found : nullptr;
+  }
+
+  std::vector<LoadedFile> modules_;
+  std::size_t caller_;  // its index; modules_.size(): none, as code that was made at run time
+  bool has_own_scope_ = false;
+  std::vector<std::size_t> own_scope_;
+  std::vector<std::size_t> roots_;
+  std::vector<void*> handles_of_;  // by module
+  std::vector<void*> handles_;
+};
+
+// The first code behind this library and the dynamic linker. An auditing library (LD_AUDIT) that wants to see what
+// calls return has the linker call in the program's place.
+std::uint64_t caller_behind_linker() noexcept {
+  struct Walk {
+    std::uint64_t linker, found;
+  } walk{getauxval(AT_BASE), 0};
+  _Unwind_Backtrace(
+      [](_Unwind_Context* context, void* data) {
+        auto& into = *static_cast<Walk*>(data);
+        const std::uint64_t address = _Unwind_GetIP(context);
+        Dl_info found;
+        const bool is_known =
+            dladdr(reinterpret_cast<const void*>(address), &found) != 0;  // NOLINT(performance-no-int-to-ptr)
+        if (is_in_terrace(address) ||
+            (is_known && reinterpret_cast<std::uint64_t>(found.dli_fbase) == into.linker))
+          return _URC_NO_REASON;
+        into.found = address;
+        return _URC_END_OF_STACK;
+      },
+      &walk);
+  return walk.found;
+}
+
+// Whether the address is in code that was made at run time. False where the C library cannot say it quickly.
+bool is_outside_modules([[maybe_unused]] std::uint64_t address) noexcept {
+#ifdef DLFO_STRUCT_HAS_EH_DBASE
+  // Looked up at run time: older C libraries (before glibc 2.35) lack it.
+  static constinit Next<int (*)(void*, dl_find_object*)> find{"_dl_find_object"};
+  dl_find_object found;
+  void* const code = reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
+  return *find && (*find)(code, &found) != 0;
+#else
+  return false;
+#endif
+}
+
+}  // namespace
+
+const CallerFunctions::Table& CallerFunctions::bind(std::uint64_t caller) noexcept {
+  const observe::Inside inside;
+  const observe::OwnTime time;
+  const auto saved = errno;
+  const auto unloads = g_unloads.load(std::memory_order_acquire);
+  const Table* table = is_outside_modules(caller) ? table_of({}) : nullptr;
+  if (!table || table->unloads_.load(std::memory_order_relaxed) != unloads) try {
+      table = &bind_module(caller, unloads);
+    } catch (const std::exception&) {  // no memory
+      table = &last_resort_;
+    }
+  errno = saved;
+  return *table;
+}
+
+CallerFunctions::Table* CallerFunctions::table_of(Range module) const noexcept {
+  Table* table = first_.load(std::memory_order_acquire);
+  while (table && (table->low_ != module.low || table->high_ != module.high)) table = table->next_;
+  return table;
+}
+
+const CallerFunctions::Table& CallerFunctions::bind_module(std::uint64_t caller, std::uint32_t unloads) {
+  CallerScope scope(caller);
+  if (scope.is_called_by_linker())
+    if (const auto behind = caller_behind_linker(); behind != 0)
+      return of(reinterpret_cast<const void*>(behind));  // NOLINT(performance-no-int-to-ptr)
+  std::vector<void*> found(names_.size());
+  std::ranges::transform(names_, found.begin(), [&](const char* name) { return scope.find(name); });
+  const auto module = scope.caller() ? Range{scope.caller()->low, scope.caller()->high} : Range{};
+  const auto is_same = [](void* one, const std::atomic<void*>& other) { return one == other.load(); };
+  if (Table* const known = table_of(module);
+      known && std::equal(found.begin(), found.end(), known->functions_, is_same)) {
+    known->unloads_.store(unloads, std::memory_order_release);
+    return *known;
+  }
+  auto functions = std::make_unique<std::atomic<void*>[]>(found.size());
+  for (std::size_t i = 0; i < found.size(); ++i) functions[i].store(found[i], std::memory_order_relaxed);
+  auto* const made = new Table;  // never freed: a thread may be about to call by it
+  made->owner_ = this;
+  made->low_ = module.low;
+  made->high_ = module.high;
+  made->functions_ = functions.release();
+  made->unloads_.store(unloads, std::memory_order_relaxed);
+  made->next_ = first_.load(std::memory_order_relaxed);
+  while (!first_.compare_exchange_weak(made->next_, made, std::memory_order_acq_rel)) {
+  }
+  return *made;
+}
+
+void* CallerFunctions::Table::find_again(std::size_t number) const noexcept {
+  const observe::Inside inside;
+  const observe::OwnTime time;
+  const auto saved = errno;
+  void* function = nullptr;
+  try {
+    CallerScope scope(low_);
+    function = scope.find(owner_->names_[number]);
+  } catch (const std::exception&) {  // no memory
+    function = dlsym(RTLD_NEXT, owner_->names_[number]);
+  }
+  functions_[number].store(function, std::memory_order_relaxed);
+  errno = saved;
+  return function;
+}
+
+}  // namespace terrace::agent
+
+// The dynamic linker's own function does not look at who calls it.
+extern "C" TERRACE_EXPORT int dlclose(void* handle) noexcept {
+  const int error = terrace::agent::close_library(handle);
+  terrace::agent::CallerFunctions::note_unload();
+  return error;
+}

@@ -66,8 +66,10 @@ struct ObjectAdded {
 };
 struct LoopBegun {
   std::string_view name;
-  bool new_hints = false;  // since the last loop began
-  bool by_time = false;    // its iterations are cut by time: they take as long as they are cut
+  bool new_hints = false;          // since the last loop began
+  bool by_time = false;            // its iterations are cut by time: they take as long as they are cut
+  bool is_found = false;           // nobody said that this is the main loop
+  std::uint32_t turns_before = 0;  // iterations that it had made when it was found
 };
 struct LoopEnded {};
 // A phase that was profiled, or a segment of one, is over.

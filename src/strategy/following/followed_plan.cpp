@@ -77,7 +77,7 @@ void FollowedPlan::ask_for_missing(std::vector<ActiveMove*> moves, std::uint32_t
   ask(moves, iteration, requests);
 }
 
-void FollowedPlan::gather(Requests& requests, PhaseIndex phase, std::uint32_t iteration) {
+std::vector<ActiveMove> FollowedPlan::moves_to_gather(Requests& requests, PhaseIndex phase) {
   const Arrivals arrivals(*context_->chunks, requests.under_way());
   const auto resides = [&](ChunkId chunk) { return arrivals.of(chunk); };
   const auto home = context_->home();
@@ -94,7 +94,15 @@ void FollowedPlan::gather(Requests& requests, PhaseIndex phase, std::uint32_t it
   }
   std::stable_partition(moves.begin(), moves.end(),
                         [&](const ActiveMove& move) { return move.planned.to == home; });
+  return moves;
+}
+
+void FollowedPlan::request(std::vector<ActiveMove> moves, std::uint32_t iteration, Requests& requests) {
   ask(pointers_to(moves), iteration, requests);
+}
+
+void FollowedPlan::gather(Requests& requests, PhaseIndex phase, std::uint32_t iteration) {
+  request(moves_to_gather(requests, phase), iteration, requests);
 }
 
 void FollowedPlan::loop_begun(Requests& requests) {

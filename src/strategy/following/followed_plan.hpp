@@ -33,6 +33,9 @@ class FollowedPlan {
   // Asks for what brings everything from where it resides, or is on its way to, to where the plan has it when the
   // phase begins: what leaves first.
   void gather(Requests& requests, PhaseIndex phase, std::uint32_t iteration);
+  // Returns these moves without requesting them.
+  [[nodiscard]] std::vector<ActiveMove> moves_to_gather(Requests& requests, PhaseIndex phase);
+  void request(std::vector<ActiveMove> moves, std::uint32_t iteration, Requests& requests);
   void loop_begun(Requests& requests);
   void iteration_begins(const IterationBegins& at, Requests& requests);
   // False where the program has left the plan: its phases are others, and the plan is followed no further.

@@ -22,19 +22,19 @@ std::string microseconds(Seconds time) {
 }  // namespace
 
 Learning::Learning(const Context& context, const Planner* planner, const std::optional<Plan>& given)
-    : context_(context), planner_(planner), given_(given.has_value()), counted_(context_) {
+    : context_(context), planner_(planner), given_(given.has_value()), counted_(context_), payback_(context_) {
   if (given) plan_.emplace(*given, context_, true);
 }
 
 bool Learning::learns(std::uint32_t iteration) const {
-  return context_.profiles && planner_ != nullptr && !gave_up_ && !misses_nowhere_ && !plan_ && !is_learned_ &&
-         (iteration < context_.learn_iterations || !knows_enough());
+  return context_.profiles && may_plan() && learns_from_ &&
+         (iteration < *learns_from_ + context_.learn_iterations || !knows_enough());
 }
 
 // Once in a loop.
 bool Learning::has_learned(std::uint32_t iterations) const {
-  return planner_ != nullptr && !gave_up_ && !misses_nowhere_ && !plan_ && !is_learned_ && !learned_.empty() &&
-         iterations >= context_.learn_iterations && knows_enough();
+  return may_plan() && learns_from_ && !learned_.empty() &&
+         iterations >= *learns_from_ + context_.learn_iterations && knows_enough();
 }
 
 bool Learning::knows_enough() const { return !context_.knows_enough || context_.knows_enough(); }
@@ -62,7 +62,10 @@ void Learning::observe(const LoopBegun& event, Requests& requests) {
   again_ = is_learned_ = moved_early_ = misses_nowhere_ = over_ = let_go_ = false;
   last_arrival_.reset();
   early_.reset();
+  learns_from_.reset();
+  payback_.loop_begun(event);
   iteration_ = 0;
+  is_found_ = event.is_found;
   has_looped_ = true;
   if (plan_)
     plan_->loop_begun(requests);
@@ -82,9 +85,11 @@ void Learning::observe(const IterationProfiled& event, Requests&) {
 
 void Learning::observe(const IterationBegins& event, Requests& requests) {
   // What was to be profiled again is not heard of while the plan is suspended.
+  payback_.iteration_begins(event.iteration, again_ || learns(iteration_));
   if ((again_ && !learned_.empty()) || has_learned(event.iteration)) learn(event.loop, requests);
   again_ = false;
   iteration_ = event.iteration;
+  if (may_plan() && !learns_from_ && payback_.may_learn()) learns_from_ = iteration_;
   if (plan_ && given_) plan_->iteration_begins(event, requests);
   if (event.iteration == 0 && plan_ && given_ && planner_) {
     again_ = true;
@@ -114,6 +119,7 @@ void Learning::watch(std::uint32_t iteration, Requests& requests) {
 
 void Learning::learn(std::string_view loop, Requests& requests) {
   is_learned_ = true;
+  was_again_ = again_;
   profile::Profile profile;
   profile.loop = loop;
   profile.progress = context_.progress;
@@ -176,18 +182,41 @@ bool Learning::adopt(const ComingPlan& coming, const PhaseBegins& at, Requests& 
   adopted.keep({coming.plan, context_, reached()});
   const auto phase = adopted.find(at);
   if (!phase) return false;
+  for (const auto& object : *context_.objects)
+    if (object.live) adopted.bind(object, requests);
+  auto moves = adopted.moves_to_gather(requests, *phase);
+  if (!pays(coming.plan, moves)) {
+    if (was_again_) variation_.watch();
+    if (!plan_ && coming_.size() == 1) put_off();
+    return true;
+  }
   requests.adopted(coming.plan, coming.why);
   requests.forget_needs();
   bettered_ = given_;
   plan_.emplace(std::move(adopted));
-  for (const auto& object : *context_.objects)
-    if (object.live) plan_->bind(object, requests);
-  plan_->gather(requests, *phase, at.iteration + 1);
+  plan_->request(std::move(moves), at.iteration + 1, requests);
   if (requests.all_done())
     variation_.watch();
   else
     last_arrival_ = requests.last_asked();
   return true;
+}
+
+// A plan that needs no moves costs nothing.
+bool Learning::pays(const Plan& plan, std::span<const ActiveMove> moves) const {
+  if (moves.empty() && plan.moves.empty()) return true;
+  if (given_ && !bettered_) return true;
+  const bool betters = plan_ && !was_again_;
+  const auto before = betters ? plan_->plan().given().predicted : plan.predicted_before;
+  return payback_.pays(before - plan.predicted, moves);
+}
+
+// Keeps the placement, and learns the loop again if it goes on for long enough.
+void Learning::put_off() {
+  payback_.put_off();
+  learned_.clear();
+  learns_from_.reset();
+  is_learned_ = false;
 }
 
 // A plan of an iteration with other phases says where data resides at first. Where another is to follow it anyway,
@@ -200,6 +229,7 @@ void Learning::observe(const PhaseBegun& event, Requests& requests) {
                       (planner_ ? "is learned from there" : "moves once those of the first one are known"));
   if (!planner_) return;
   plan_.reset();
+  learns_from_ = event.iteration;
   again_ = false;
   moved_early_ = true;
 }
@@ -221,7 +251,7 @@ void Learning::observe(const PhaseEnded& event, Requests& requests) {
 // moves as soon as what was seen of it says so. Where reference counts have placed it, they know more than the
 // beginning of an iteration.
 bool Learning::moves_early() const {
-  return planner_ && !gave_up_ && !places_by_counts() && !again_ && !plan_ && !context_.compares &&
+  return planner_ && !is_found_ && !gave_up_ && !places_by_counts() && !again_ && !plan_ && !context_.compares &&
          planner_->meanwhile() != nullptr;
 }
 

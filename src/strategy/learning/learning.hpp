@@ -6,6 +6,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "strategy/hints/counted_placement.hpp"
 #include "strategy/learning/coming_plans.hpp"
 #include "strategy/learning/moves_while_learning.hpp"
+#include "strategy/learning/payback.hpp"
 #include "strategy/learning/variation.hpp"
 #include "strategy/strategy.hpp"
 
@@ -43,6 +45,9 @@ class Learning final : public Strategy {
 
  private:
   [[nodiscard]] bool learns(std::uint32_t iteration) const;
+  [[nodiscard]] bool may_plan() const {
+    return planner_ != nullptr && !gave_up_ && !misses_nowhere_ && !plan_ && !is_learned_;
+  }
   [[nodiscard]] bool knows_enough() const;
   [[nodiscard]] bool has_learned(std::uint32_t iterations) const;
   [[nodiscard]] bool moves_early() const;
@@ -53,6 +58,8 @@ class Learning final : public Strategy {
   void learn(std::string_view loop, Requests& requests);
   void watch(std::uint32_t iteration, Requests& requests);
   [[nodiscard]] bool adopt(const ComingPlan& coming, const PhaseBegins& at, Requests& requests);
+  [[nodiscard]] bool pays(const Plan& plan, std::span<const ActiveMove> moves) const;
+  void put_off();
 
   Context context_;
   const Planner* planner_;
@@ -68,12 +75,16 @@ class Learning final : public Strategy {
   bool said_others_ = false;          // that the plan has other phases
   bool is_learned_ = false;           // what a plan of this loop is made of
   bool has_looped_ = false;           // a loop began
+  bool is_found_ = false;             // this loop: nobody said that it is the main one
   std::deque<ComingPlan> coming_;     // in the order in which they will be done
   std::string why_;                   // a plan is made
+  std::optional<std::uint32_t> learns_from_;  // iteration; none: this loop is not worth learning yet
   std::vector<observe::Iteration> learned_;
   std::vector<PlaceId> places_at_start_;  // by chunk, when the profiled iteration began
   Variation variation_;
-  bool again_ = false;  // this iteration is profiled once more, under a plan
+  Payback payback_;
+  bool again_ = false;      // this iteration is profiled once more, under a plan
+  bool was_again_ = false;  // what was learned last was
   // Of the moves to where the plan in force has everything: when it is done, phases are watched.
   std::optional<transfer::Ticket> last_arrival_;
   std::optional<MovesWhileLearning> early_;

@@ -1,0 +1,164 @@
+// Whether learning a loop and moving data for a plan of it pays: a program with a few chunks in slow memory whose
+// clock is set by hand, on a machine whose copier has a price.
+#include "strategy/learning/payback.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "two_places.hpp"
+
+namespace terrace::strategy {
+namespace {
+
+class HandClock final : public Clock {
+ public:
+  Seconds now() override { return time; }
+  void charge(Seconds cost) override { time += cost; }
+  Seconds time;
+};
+
+constexpr double k_piece_stall = 20e-6;
+
+machine::Machine with_a_copier() {
+  auto parts = two_latencies().parts();
+  machine::CopierPrice copier;
+  copier.name = "priced";
+  copier.stall = Seconds{k_piece_stall};
+  copier.threads = 1;
+  copier.lines = 1e6;  // the paths decide
+  parts.copiers = {copier};
+  return machine::Machine(parts);
+}
+
+struct LoopingProgram {
+  // `learning`: what a sample each so often adds is about 290 ns.
+  explicit LoopingProgram(double sample_interval = 2.9e-6) {
+    context.machine = &machine;
+    context.chunks = &chunks;
+    context.clock = &clock;
+    context.sample_interval = Seconds{sample_interval};
+    for (std::uint32_t i = 0; i < 4; ++i) chunks.add(0, 1 << 20, 0, 0, k_slow);
+  }
+  void begin(Payback& payback, bool is_found, std::uint32_t turns_before) {
+    LoopBegun event{"loop"};
+    event.is_found = is_found;
+    event.turns_before = turns_before;
+    payback.loop_begun(event);
+    payback.iteration_begins(0, false);
+  }
+  // Runs iterations; stops before the first one that may be learned. Returns its number.
+  std::uint32_t run_until_learned(Payback& payback, double iteration, std::uint32_t most = 1000) {
+    for (std::uint32_t i = 0; i < most; ++i) {
+      if (payback.may_learn()) return i;
+      clock.time += Seconds{iteration};
+      payback.iteration_begins(i + 1, false);
+    }
+    return most;
+  }
+  [[nodiscard]] static std::vector<ActiveMove> moves(ChunkId count) {
+    std::vector<ActiveMove> all(count);
+    for (ChunkId i = 0; i < count; ++i) {
+      all[i].chunk = i;
+      all[i].planned.to = k_fast;
+    }
+    return all;
+  }
+
+  machine::Machine machine = with_a_copier();
+  memory::ChunkTable chunks;
+  HandClock clock;
+  Context context;
+};
+
+TEST(Payback, CostOfMoves_PricedCopier_IsCopyAndStall) {
+  LoopingProgram program;
+  const Payback payback(program.context);
+  const auto moves = LoopingProgram::moves(2);
+  EXPECT_NEAR(payback.cost_of(moves).value, 2 * ((1 << 20) / 10e9 + k_piece_stall), 1e-9);
+}
+
+TEST(Payback, MovesOfFoundLoop_GainOfIterationsSeen_MustPayThereAndBack) {
+  LoopingProgram program;
+  Payback payback(program.context);
+  program.begin(payback, true, 8);
+  const auto moves = LoopingProgram::moves(3);
+  const auto both = 2 * payback.cost_of(moves);
+  EXPECT_TRUE(payback.pays(1.01 * both / 8, moves));
+  EXPECT_FALSE(payback.pays(0.99 * both / 8, moves)) << "eight more iterations do not pay";
+  EXPECT_FALSE(payback.pays(Seconds{0}, moves));
+}
+
+TEST(Payback, MarkedLoop_FirstIteration_IsLearnedAndPlannedInAnyCase) {
+  LoopingProgram program;
+  Payback payback(program.context);
+  program.begin(payback, false, 0);
+  EXPECT_TRUE(payback.may_learn());
+  EXPECT_TRUE(payback.pays(Seconds{1e-9}, LoopingProgram::moves(1)));
+  program.begin(payback, true, 0);
+  EXPECT_FALSE(payback.may_learn()) << "a loop that was found has to have been seen";
+  EXPECT_FALSE(payback.pays(Seconds{1e-9}, LoopingProgram::moves(1)));
+}
+
+// Sampling adds a tenth to an iteration. When 9 have passed, and 11 more are expected, that is half a percent.
+TEST(Payback, FoundLoop_SamplingAddsATenth_IsLearnedOnceThatIsHalfAPercentOfTheRun) {
+  LoopingProgram program;
+  Payback payback(program.context);
+  program.begin(payback, true, 2);
+  const auto first = program.run_until_learned(payback, 1e-3);
+  EXPECT_EQ(first, 9);
+  LoopingProgram late;
+  late.clock.time = Seconds{1};  // set-up took long: a tenth of a millisecond is nothing
+  Payback soon(late.context);
+  late.begin(soon, true, 2);
+  EXPECT_EQ(late.run_until_learned(soon, 1e-3), 1) << "the first iteration shows what one takes";
+}
+
+// All of a loop that has taken 40 us so far is not worth one move of a chunk.
+TEST(Payback, ShortLoop_ExpectedTimeBelowOneMove_IsNotLearned) {
+  LoopingProgram program;
+  program.clock.time = Seconds{1};
+  Payback payback(program.context);
+  program.begin(payback, true, 2);
+  const auto first = program.run_until_learned(payback, 1e-6);
+  const auto one_move = 2 * payback.cost_of(LoopingProgram::moves(1));
+  EXPECT_NEAR((first + 2) * 1e-6 * 0.75, one_move.value, 2e-6) << "a quarter of the latency";
+}
+
+// Whatever loops come, what learning took stays within half a percent of the run, and of what is expected.
+TEST(Payback, ManyShortLoops_LearnedAgainAndAgain_StayWithinTheBudget) {
+  LoopingProgram program;
+  program.clock.time = Seconds{1e-2};
+  Payback payback(program.context);
+  double learned = 0;
+  for (int loop = 0; loop < 50; ++loop) {
+    program.begin(payback, true, 2);
+    for (std::uint32_t i = 0; i < 40; ++i) {
+      const bool learns = payback.may_learn();
+      program.clock.time += Seconds{learns ? 1.5e-3 : 1e-3};  // sampling takes more than its price says
+      learned += learns ? 0.5e-3 : 0;
+      payback.iteration_begins(i + 1, learns);
+    }
+  }
+  EXPECT_GT(learned, 0);
+  EXPECT_LT(learned, 0.006 * program.clock.time.value);
+}
+
+TEST(Payback, PlanThatDidNotPay_LoopIsLearnedAgain_AfterTwiceAsManyIterations) {
+  LoopingProgram program;
+  program.clock.time = Seconds{10};
+  Payback payback(program.context);
+  program.begin(payback, true, 6);
+  const auto first = program.run_until_learned(payback, 1e-3);
+  payback.put_off();
+  EXPECT_FALSE(payback.may_learn());
+  std::uint32_t again = first;
+  while (!payback.may_learn()) {
+    program.clock.time += Seconds{1e-3};
+    payback.iteration_begins(++again, false);
+  }
+  EXPECT_EQ(again + 6, 2 * (first + 6));
+}
+
+}  // namespace
+}  // namespace terrace::strategy

@@ -65,7 +65,6 @@ void Learning::observe(const LoopBegun& event, Requests& requests) {
   learns_from_.reset();
   payback_.loop_begun(event);
   iteration_ = 0;
-  is_found_ = event.is_found;
   has_looped_ = true;
   if (plan_)
     plan_->loop_begun(requests);
@@ -251,8 +250,8 @@ void Learning::observe(const PhaseEnded& event, Requests& requests) {
 // moves as soon as what was seen of it says so. Where reference counts have placed it, they know more than the
 // beginning of an iteration.
 bool Learning::moves_early() const {
-  return planner_ && !is_found_ && !gave_up_ && !places_by_counts() && !again_ && !plan_ && !context_.compares &&
-         planner_->meanwhile() != nullptr;
+  return planner_ && !payback_.is_found() && !gave_up_ && !places_by_counts() && !again_ && !plan_ &&
+         !context_.compares && planner_->meanwhile() != nullptr;
 }
 
 void Learning::observe(const StretchProfiled& event, Requests& requests) {

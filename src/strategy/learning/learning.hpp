@@ -75,7 +75,6 @@ class Learning final : public Strategy {
   bool said_others_ = false;          // that the plan has other phases
   bool is_learned_ = false;           // what a plan of this loop is made of
   bool has_looped_ = false;           // a loop began
-  bool is_found_ = false;             // this loop: nobody said that it is the main one
   std::deque<ComingPlan> coming_;     // in the order in which they will be done
   std::string why_;                   // a plan is made
   std::optional<std::uint32_t> learns_from_;  // iteration; none: this loop is not worth learning yet

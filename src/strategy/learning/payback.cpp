@@ -41,7 +41,8 @@ Payback::Payback(const Context& context)
     : context_(context), most_gain_(most_gain(context)), learning_(learning_share(context)) {}
 
 void Payback::loop_begun(const LoopBegun& event) {
-  is_found_ = event.is_found;
+  if (event.is_found) found_.emplace(event.name);
+  is_found_ = found_.contains(event.name);
   turns_before_ = event.turns_before;
   iteration_ = 0;
   next_ = 0;

@@ -14,7 +14,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <set>
 #include <span>
+#include <string>
 
 #include "strategy/strategy.hpp"
 
@@ -29,6 +32,8 @@ class Payback {
   // `was_learned`: the iteration that has ended was profiled.
   void iteration_begins(std::uint32_t iteration, bool was_learned);
 
+  // Returns whether this loop was found. Only the first time that a found loop begins is it said to be.
+  [[nodiscard]] bool is_found() const { return is_found_; }
   // Returns whether the iteration that begins may be profiled for a plan.
   [[nodiscard]] bool may_learn() const;
   // Returns whether a plan that gains so much in each iteration pays for these moves.
@@ -45,10 +50,11 @@ class Payback {
   [[nodiscard]] Seconds cheapest_move() const;
 
   const Context& context_;
-  double most_gain_;       // share of the time that any placement on this machine can save
-  double learning_;        // what profiling adds to an iteration, as a share of it
-  Seconds spent_;          // on profiling, in all loops so far
-  bool is_found_ = false;  // this loop
+  double most_gain_;                          // share of the time that any placement on this machine can save
+  double learning_;                           // what profiling adds to an iteration, as a share of it
+  Seconds spent_;                             // on profiling, in all loops so far
+  std::set<std::string, std::less<>> found_;  // names of loops
+  bool is_found_ = false;                     // this loop
   double turns_before_ = 0;
   std::uint32_t iteration_ = 0;
   double next_ = 0;  // iterations before it may be learned again

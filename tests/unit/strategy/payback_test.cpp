@@ -95,8 +95,14 @@ TEST(Payback, MarkedLoop_FirstIteration_IsLearnedAndPlannedInAnyCase) {
   program.begin(payback, false, 0);
   EXPECT_TRUE(payback.may_learn());
   EXPECT_TRUE(payback.pays(Seconds{1e-9}, LoopingProgram::moves(1)));
-  program.begin(payback, true, 0);
-  EXPECT_FALSE(payback.may_learn()) << "a loop that was found has to have been seen";
+}
+
+TEST(Payback, FoundLoop_BegunAgainWithoutEvidence_IsStillAFoundOne) {
+  LoopingProgram program;
+  Payback payback(program.context);
+  program.begin(payback, true, 2);
+  program.begin(payback, false, 0);
+  EXPECT_FALSE(payback.may_learn());
   EXPECT_FALSE(payback.pays(Seconds{1e-9}, LoopingProgram::moves(1)));
 }
 

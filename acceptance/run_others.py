@@ -6,11 +6,11 @@ import argparse
 import sys
 
 from harness import main
-from others_lines import clock, gaps, intervals, own, programs, wrong_loops
+from others_lines import clock, gaps, intervals, live, own, programs, wrong_loops
 from others_tool.recipe import SIZES
 
 # In the order of what was promised.
-LINES = [*own.LINES, *gaps.LINES, *programs.LINES, *wrong_loops.LINES, *clock.LINES, *intervals.LINES]
+LINES = [*own.LINES, *gaps.LINES, *programs.LINES, *wrong_loops.LINES, *live.LINES, *clock.LINES, *intervals.LINES]
 
 
 def options(parser: argparse.ArgumentParser) -> None:

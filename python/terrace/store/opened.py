@@ -1,11 +1,13 @@
 """Opens a profile store for reading: says in one line what else a file is, or that it is damaged."""
 
 import sqlite3
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from terrace.errors import TerraceError, WrongCallError
+from terrace.store.damage import find_damage
 
 APPLICATION = 0x54455252
 VERSION = 16
@@ -15,13 +17,8 @@ _SQLITE = b"SQLite format 3\0"  # how the file begins: https://www.sqlite.org/fi
 def opened(path: Path) -> sqlite3.Connection:
     """The file's connection. Raises WrongCallError when it is not there or is no store that we read, TerraceError
     when it is damaged."""
-    if path.is_dir():
-        raise WrongCallError(f"{path} is a folder; name a file that `terrace record` writes")
-    if not path.is_file():
-        raise WrongCallError(f"{path}: there is no such file; `terrace record -- PROGRAM` writes one")
+    check_is_file(path)
     connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
-    # Names come from the program and from file systems: any bytes.
-    connection.text_factory = lambda raw: raw.decode(errors="replace")
     try:
         application = _pragma(connection, path, "application_id")
     except TerraceError:
@@ -36,7 +33,37 @@ def opened(path: Path) -> sqlite3.Connection:
         raise WrongCallError(
             f"{path} is a profile store of version {version}, this program reads version {VERSION}"
         )
+    with damage_named(path):
+        if damage := find_damage(connection):
+            raise TerraceError(f"{path} is damaged: {damage}")
     return connection
+
+
+def check_is_file(path: Path) -> None:
+    """Raises WrongCallError unless the path names a regular file that this process may read. Never waits: opening
+    a FIFO would."""
+    if path.is_dir():
+        raise WrongCallError(f"{path} is a folder; name a file that `terrace record` writes")
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        raise WrongCallError(f"{path}: there is no such file; `terrace record -- PROGRAM` writes one") from None
+    except OSError as error:
+        raise WrongCallError(f"{path}: {error.strerror}") from None
+    if not stat.S_ISREG(mode):
+        raise WrongCallError(
+            f"{path} is not a profile store but {_kind(mode)}; name a file that `terrace record` writes"
+        )
+    try:
+        path.open("rb").close()
+    except OSError as error:
+        raise WrongCallError(f"{path}: {error.strerror}") from None
+
+
+def _kind(mode: int) -> str:
+    if stat.S_ISFIFO(mode):
+        return "a pipe"
+    return "a socket" if stat.S_ISSOCK(mode) else "a device"
 
 
 @contextmanager
@@ -46,6 +73,9 @@ def damage_named(path: Path) -> Iterator[None]:
         yield
     except sqlite3.DatabaseError as error:
         raise TerraceError(f"{path} is damaged: {error}") from error
+    except UnicodeDecodeError as error:  # SQLite's own text, which quotes the file's names
+        text = error.object.decode(errors="replace")
+        raise TerraceError(f"{path} is damaged: {text}") from error
 
 
 def _pragma(connection: sqlite3.Connection, path: Path, name: str) -> int:

@@ -173,8 +173,10 @@ class Plans:
 def is_plans(path: Path) -> bool:
     """Whether the file has plans, also if another program has laid it out anew. Raises WrongCallError for a file
     without content, which may be meant for plans."""
+    if not path.is_file():
+        return False
     try:
-        if path.is_file() and path.stat().st_size == 0:
+        if path.stat().st_size == 0:
             raise WrongCallError(
                 f"{path} is empty: neither `terrace record` nor a stencil program (TERRACE_STENCIL=plans=FILE) "
                 "has written it; let the program end in order"

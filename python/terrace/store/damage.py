@@ -1,0 +1,110 @@
+"""Finds damage in a profile store that its queries would not notice: pages, text, types, ranges and references."""
+
+import math
+import sqlite3
+from collections.abc import Iterator
+
+# No column means anything beyond these: bytes of an address space, and what a process counts in a lifetime.
+_MAX_INTEGER, _MAX_REAL, _MAX_CHUNKS = 1 << 62, 1e20, 1 << 31
+
+# Columns whose values are counts, sizes, indices or amounts: none is negative.
+_NOT_NEGATIVE = frozenset(
+    (
+        "size", "chunk_size", "first_chunk", "chunks", "first", "capacity", "granule", "line", "cores", "latency",
+        "read", "write", "bandwidth", "instruction_time", "frequency_hz", "phase", "chunk", "read_lines",
+        "write_lines", "samples", "samples_with_access", "time", "core", "bandwidth_time", "exposure", "number",
+        "iterations",
+        "observed", "accesses", "misses", "unseen", "dropped", "hit_time", "pure_miss_time", "position", "object",
+    )
+)  # fmt: skip
+
+# Each finds rows that contradict others.
+_REFERENCES = (
+    (
+        "cell.phase",
+        "SELECT 1 FROM (SELECT DISTINCT iteration, phase FROM cell) LEFT JOIN phase USING (iteration, phase) "
+        "WHERE phase.name IS NULL LIMIT 1",
+    ),
+    ("phase.phase", "SELECT 1 FROM phase GROUP BY iteration HAVING max(phase) <> count(*) - 1 LIMIT 1"),
+    (
+        "phase.name",
+        "SELECT 1 FROM phase JOIN iteration ON iteration.id = iteration GROUP BY run, loop, exact "
+        "HAVING max(phase) * 0 + count(DISTINCT iteration) * (max(phase) + 1) <> count(*) LIMIT 1",
+    ),
+    (
+        "object.chunks",
+        "SELECT 1 FROM object WHERE chunks > 0 AND (chunk_size = 0 OR chunks - 2 > size / chunk_size) LIMIT 1",
+    ),
+    (
+        "chunk_place.chunks",
+        "SELECT 1 FROM chunk_place JOIN iteration ON iteration.id = iteration GROUP BY run "
+        "HAVING max(first + chunks) > "
+        "(SELECT max(first_chunk + chunks) FROM object WHERE object.run = iteration.run) LIMIT 1",
+    ),
+    ("run.initiator", "SELECT 1 FROM run WHERE machine NOT NULL AND initiator NOT IN "
+     "(SELECT id FROM initiator WHERE initiator.machine = run.machine) LIMIT 1"),
+    ("path.place", "SELECT 1 FROM path LEFT JOIN place ON place.machine = path.machine AND place.id = path.place "
+     "WHERE place.id IS NULL LIMIT 1"),
+)  # fmt: skip
+
+# Columns that hold a JSON list.
+_LISTS = (("run", "arguments"), ("plan", "budget"), ("plan", "phases"))
+
+
+def find_damage(connection: sqlite3.Connection) -> str | None:
+    """Returns what is damaged and where, or None. Raises sqlite3.DatabaseError where SQLite itself finds it."""
+    (said,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    if said != "ok":
+        return str(said)
+    tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    for table in tables:
+        for found in _damaged_columns(connection, table):
+            return found
+    for table, column in _LISTS:
+        wrong = f"SELECT 1 FROM {table} WHERE NOT json_valid({column}) OR json_type({column}) <> 'array' LIMIT 1"
+        if table in tables and connection.execute(wrong).fetchone():
+            return f"{table}.{column} is no list"
+    for column, query in _REFERENCES:
+        if column.split(".")[0] in tables and connection.execute(query).fetchone():
+            return f"{column} contradicts other tables"
+    return None
+
+
+def _damaged_columns(connection: sqlite3.Connection, table: str) -> Iterator[str]:
+    columns = connection.execute(f'PRAGMA table_info("{table}")').fetchall()
+    numbers = [(name, kind) for _, name, kind, *_ in columns if kind in ("INTEGER", "REAL")]
+    if numbers:
+        # SQLite orders numbers before text before blobs: the extremes tell of a wrong type as of a wrong value.
+        extremes = ", ".join(f'min("{name}"), max("{name}")' for name, _ in numbers)
+        row = connection.execute(f'SELECT {extremes} FROM "{table}"').fetchone()
+        for i, (name, kind) in enumerate(numbers):
+            for value in row[2 * i : 2 * i + 2]:
+                if value is not None and (wrong := _wrong_number(name, kind, value)):
+                    yield f"{table}.{name} is {wrong}"
+    for _, name, kind, *_ in columns:
+        if kind == "TEXT":
+            yield from _damaged_text(connection, table, name)
+
+
+def _wrong_number(name: str, kind: str, value: object) -> str | None:
+    if not isinstance(value, int | float) or (kind == "INTEGER" and not isinstance(value, int)):
+        return f"no {'integer' if kind == 'INTEGER' else 'number'}"
+    if not math.isfinite(value) or abs(value) > (_MAX_INTEGER if kind == "INTEGER" else _MAX_REAL):
+        return f"{value:g}"
+    if value < 0 and name in _NOT_NEGATIVE:
+        return f"negative: {value:g}"
+    if name in ("first_chunk", "chunks", "first") and value > _MAX_CHUNKS:
+        return f"{value}, more chunks than a process has"
+    return None
+
+
+def _damaged_text(connection: sqlite3.Connection, table: str, column: str) -> Iterator[str]:
+    wrong_type = f"SELECT 1 FROM \"{table}\" WHERE typeof(\"{column}\") NOT IN ('text', 'null') LIMIT 1"
+    if connection.execute(wrong_type).fetchone():
+        yield f"{table}.{column} is no text"
+    for (raw,) in connection.execute(f'SELECT DISTINCT CAST("{column}" AS BLOB) FROM "{table}"'):
+        try:
+            (raw or b"").decode()
+        except UnicodeDecodeError:
+            shown = raw[:40].decode(errors="replace")
+            yield f"{table}.{column} holds text that is not UTF-8: '{shown}'"

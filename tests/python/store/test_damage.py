@@ -1,0 +1,126 @@
+"""Damaged profiles: every subcommand ends with one line or works, and never with a traceback."""
+
+import contextlib
+import io
+import os
+import random
+import sqlite3
+
+import pytest
+from terrace import cli
+from terrace.errors import TerraceError
+from terrace.store.opened import opened
+
+SUBCOMMANDS = {
+    "show": (),
+    "plan": ("--fast", "8MiB", "-o", "page.toml"),
+    "bounds": (),
+    "report": ("-o", "page.html"),
+    "export": ("-o", "page.json"),
+}
+
+
+def changed(store_path, tmp_path, *statements):
+    path = tmp_path / "changed.terrace"
+    path.write_bytes(store_path.read_bytes())
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+        connection.commit()
+    return path
+
+
+@pytest.mark.parametrize("subcommand", sorted(SUBCOMMANDS))
+def test_subcommand_name_that_is_not_utf8_says_where(terrace, store_path, tmp_path, subcommand, monkeypatch):
+    path = changed(store_path, tmp_path, "UPDATE object SET name = CAST(x'6199' AS TEXT)")
+    monkeypatch.chdir(tmp_path)
+    done = terrace(subcommand, path, *SUBCOMMANDS[subcommand])
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(f"terrace: {path} is damaged: object.name holds text that is not UTF-8: 'a")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("statement", "says"),
+    [
+        ("UPDATE cell SET samples = 'many'", "cell.samples is no number"),
+        ("UPDATE object SET chunks = 1.5 WHERE id = 0", "object.chunks is no integer"),
+        ("UPDATE phase SET time = -1.0", "phase.time is negative: -1"),
+        ("UPDATE path SET latency = 9e999", "path.latency is inf"),
+        ("UPDATE object SET chunks = 1 << 30 WHERE id = 0", "object.chunks contradicts other tables"),
+        ("UPDATE chunk_place SET chunks = 1 << 30", "chunk_place.chunks contradicts other tables"),
+        ("UPDATE cell SET phase = phase + 7", "cell.phase contradicts other tables"),
+        ("UPDATE phase SET phase = phase + 100 WHERE phase = 3", "contradicts other tables"),
+        ("UPDATE run SET initiator = 77", "run.initiator contradicts other tables"),
+        ("UPDATE note SET text = x'00ff'", "note.text is no text"),
+    ],
+)
+def test_opened_impossible_value_names_its_column(store_path, tmp_path, statement, says):
+    with pytest.raises(TerraceError, match=says):
+        opened(changed(store_path, tmp_path, "PRAGMA foreign_keys = OFF", statement))
+
+
+def test_opened_shipped_store_is_whole(store_path):
+    opened(store_path).close()
+
+
+@pytest.mark.parametrize(
+    ("statement", "subcommand"),
+    [
+        ("UPDATE run SET arguments = '[\"a\"'", "show"),
+        ("UPDATE plan SET budget = '{'", "report"),
+    ],
+)
+def test_subcommand_document_that_does_not_parse_says_the_file(
+    terrace, store_path, tmp_path, statement, subcommand, monkeypatch
+):
+    path = changed(store_path, tmp_path, statement)
+    monkeypatch.chdir(tmp_path)
+    done = terrace(subcommand, path, *SUBCOMMANDS[subcommand])
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"terrace: {path} is damaged: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_show_and_export_random_bytes_flipped_end_with_one_line_or_work(store_path, tmp_path, monkeypatch):
+    """In this process, because to start one takes longer than to read a profile."""
+    monkeypatch.chdir(tmp_path)
+    whole = store_path.read_bytes()
+    path = tmp_path / "flipped.terrace"
+    refused = 0
+    for seed in range(24):
+        chosen = random.Random(seed)
+        content = bytearray(whole)
+        for _ in range(chosen.choice((1, 4, 16, 64))):
+            content[chosen.randrange(len(content))] = chosen.randrange(256)
+        path.write_bytes(content)
+        # The others search for placements, which takes as long as the rest of this test.
+        for subcommand in ("show", "export"):
+            for output in ("page.toml", "page.html", "page.json"):
+                (tmp_path / output).unlink(missing_ok=True)
+            words = [subcommand, str(path), *SUBCOMMANDS[subcommand]]
+            monkeypatch.setattr("sys.argv", ["terrace", *words])
+            said = io.StringIO()
+            with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(said):
+                try:
+                    cli.main()
+                except SystemExit as end:
+                    refused += end.code != 0
+                    assert end.code in (0, 1, 2), (seed, words)
+            assert said.getvalue().count("\n") <= 1 or "warning" in said.getvalue(), (seed, said.getvalue())
+    assert refused > 12  # damage is met, and not only passed by
+
+
+@pytest.fixture
+def fifo(tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    return path
+
+
+def test_show_pipe_device_or_folder_is_no_profile(terrace, fifo, tmp_path):
+    for path, says in ((fifo, "a pipe"), ("/dev/null", "a device"), (tmp_path, "a folder")):
+        done = terrace("show", path)
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+        assert f"{path} is" in done.stderr and says in done.stderr, done.stderr
+        assert "no such file" not in done.stderr

@@ -20,6 +20,7 @@
 #include "core/error.hpp"
 #include "core/rounding.hpp"
 #include "core/small_file.hpp"
+#include "core/userfault_file.hpp"
 #include "model/directives.hpp"
 #include "observe/threads/thread.hpp"
 #include "strategy/spill/next_use.hpp"
@@ -81,10 +82,16 @@ Bytes most_data(const runtime::SpillSpec& spec) {
 }
 
 // The first one is told of.
-void no_room(std::size_t size) {
+void no_room(std::size_t size, std::size_t alignment) {
   g_counts->refused.fetch_add(size, std::memory_order_relaxed);
   if (!make_once(g_said)) return;
   try {
+    if (alignment > k_huge_page) {
+      say_sentence(("no address that is a multiple of " + format(Bytes{alignment}) +
+                    " is among those of data over a file: a block of " + format(Bytes{size}) + " stays in memory")
+                       .c_str());
+      return;
+    }
     const auto there = free_in(g_spec.folder);
     say_sentence(("no room for a block of " + format(Bytes{size}) + " in " + g_spec.folder +
                   (there ? " (" + format(*there) + " are free)" : "") + ": it stays in memory")
@@ -175,12 +182,17 @@ SpilledHeap* make_spilled() noexcept {
       uselocale(newlocale(LC_ALL_MASK, "C", nullptr));
     };
     parts.say = say_sentence;
-    parts.paged = !transfer::Spill::is_possible();
-    if (parts.paged && make_once(g_said))
+    const int problem = transfer::Spill::problem_here();
+    parts.paged = problem != 0;
+    if (parts.paged && make_once(g_said)) {
+      const bool lacks = problem == EPERM || problem == EACCES || problem == ENOSYS || problem == EINVAL;
+      const auto why = lacks ? "needs Linux 6.8 and the right to wait for page faults (userfaultfd with UFFDIO_MOVE; "
+                               "root, or vm.unprivileged_userfaultfd = 1): without"
+                             : "is paged by the kernel, " + why_no_userfault(problem) + "";
       say_sentence(
-          "memory over a file needs Linux 6.8 and the right to wait for page faults (userfaultfd with "
-          "UFFDIO_MOVE; root, or vm.unprivileged_userfaultfd = 1): without, data are mappings of the file that "
-          "the kernel pages, which is slower");
+          ("memory over a file " + why + ", data are mappings of the file that the kernel pages, which is slower")
+              .c_str());
+    }
     g_counts->paged = parts.paged;
     auto* const heap = new SpilledHeap(most_data(g_spec), parts, no_room);
     g_is_made = true;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 
 #include "core/high_file.hpp"
 
@@ -22,8 +23,10 @@ constexpr int k_user_faults_alone = 1;  // UFFD_USER_MODE_ONLY
 int open_any(bool user_faults_alone) noexcept {
   const int flags = O_CLOEXEC | O_NONBLOCK | (user_faults_alone ? k_user_faults_alone : 0);
   if (const auto file = static_cast<int>(syscall(SYS_userfaultfd, flags)); file >= 0) return file;
+  const int refusal = errno;
+  if (refusal != EPERM && refusal != EACCES && refusal != ENOSYS) return -refusal;  // the device would not help
   const auto device = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/dev/userfaultfd", O_RDWR | O_CLOEXEC));
-  if (device < 0) return -errno;
+  if (device < 0) return errno == ENOENT ? -refusal : -errno;
   const int file = ioctl(device, k_new_file, flags);
   const int error = errno;
   syscall(SYS_close, device);
@@ -31,6 +34,22 @@ int open_any(bool user_faults_alone) noexcept {
 }
 
 }  // namespace
+
+std::string why_no_userfault(int error) {
+  switch (error) {
+    case EPERM:
+    case EACCES:
+      return "for want of the right to wait for page faults (userfaultfd; root, or vm.unprivileged_userfaultfd = 1)";
+    case ENOSYS:
+    case EINVAL: return "because this kernel cannot let it wait for page faults as needed (userfaultfd)";
+    case EMFILE:
+      return "because the process has no file descriptor left to wait for page faults (userfaultfd; ulimit -n)";
+    case ENFILE: return "because the system has no open file left to wait for page faults (userfaultfd)";
+    case ENOMEM: return "because the system has no memory left to wait for page faults (userfaultfd)";
+    case EAGAIN: return "because no thread could be started to wait for page faults";
+    default: return std::string("because userfaultfd failed: ") + std::strerror(error);
+  }
+}
 
 int open_userfault(std::uint64_t features, bool user_faults_alone) noexcept {
   const int file = open_any(user_faults_alone);

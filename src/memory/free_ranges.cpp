@@ -18,8 +18,12 @@ std::uint64_t priority(std::uint64_t start) {
   return x ^ (x >> 33);
 }
 
-bool fits(const FreeRanges::Range& range, std::uint64_t length, std::uint64_t alignment) {
-  const auto skipped = align_up(range.start, alignment) - range.start;
+std::uint64_t aligned(std::uint64_t start, std::uint64_t alignment, std::uint64_t base) {
+  return align_up(base + start, alignment) - base;
+}
+
+bool fits(const FreeRanges::Range& range, std::uint64_t length, std::uint64_t alignment, std::uint64_t base) {
+  const auto skipped = aligned(range.start, alignment, base) - range.start;
   return skipped <= range.length && range.length - skipped >= length;
 }
 
@@ -91,11 +95,12 @@ void FreeRanges::erase(std::uint64_t start) {
   --used_;
 }
 
-FreeRanges::Index FreeRanges::fit(Index node, std::uint64_t length, std::uint64_t alignment) const {
+FreeRanges::Index FreeRanges::fit(Index node, std::uint64_t length, std::uint64_t alignment,
+                                  std::uint64_t base) const {
   if (node == k_none || nodes_[node].longest < length) return k_none;
-  if (const auto found = fit(nodes_[node].left, length, alignment); found != k_none) return found;
-  if (fits(nodes_[node].range, length, alignment)) return node;
-  return fit(nodes_[node].right, length, alignment);
+  if (const auto found = fit(nodes_[node].left, length, alignment, base); found != k_none) return found;
+  if (fits(nodes_[node].range, length, alignment, base)) return node;
+  return fit(nodes_[node].right, length, alignment, base);
 }
 
 FreeRanges::Index FreeRanges::covering(std::uint64_t start) const {
@@ -124,11 +129,12 @@ void FreeRanges::cut(Range range, std::uint64_t start, std::uint64_t length) {
   if (start + length < end) insert({start + length, end - start - length});
 }
 
-std::optional<std::uint64_t> FreeRanges::take(std::uint64_t length, std::uint64_t alignment) {
-  const auto node = fit(root_, length, alignment);
+std::optional<std::uint64_t> FreeRanges::take(std::uint64_t length, std::uint64_t alignment,
+                                              std::uint64_t base) {
+  const auto node = fit(root_, length, alignment, base);
   if (node == k_none) return std::nullopt;
   const auto range = nodes_[node].range;
-  const auto start = align_up(range.start, alignment);
+  const auto start = aligned(range.start, alignment, base);
   cut(range, start, length);
   return start;
 }

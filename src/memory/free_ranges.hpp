@@ -20,8 +20,8 @@ class FreeRanges {
     std::uint64_t length = 0;
   };
 
-  // Takes `length` units at the lowest start that is a multiple of `alignment` (a power of two).
-  std::optional<std::uint64_t> take(std::uint64_t length, std::uint64_t alignment);
+  // Takes `length` units at the lowest start for which `base` + start is a multiple of `alignment` (a power of two).
+  std::optional<std::uint64_t> take(std::uint64_t length, std::uint64_t alignment, std::uint64_t base = 0);
   // Takes [start, start + length) if all of it is free.
   bool take_at(std::uint64_t start, std::uint64_t length);
   // Gives [start, start + length) back; it must not be free already.
@@ -40,7 +40,7 @@ class FreeRanges {
     Index right = k_none;
   };
 
-  [[nodiscard]] Index fit(Index node, std::uint64_t length, std::uint64_t alignment) const;
+  [[nodiscard]] Index fit(Index node, std::uint64_t length, std::uint64_t alignment, std::uint64_t base) const;
   [[nodiscard]] Index covering(std::uint64_t start) const;  // the last range that begins at or before `start`
   [[nodiscard]] Index beginning(std::uint64_t start) const;
   void update(Index node);

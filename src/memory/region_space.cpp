@@ -49,6 +49,8 @@ RegionSpace::RegionSpace(Bytes reserve, Bytes granule) : granule_(granule.value)
     const auto usable = size / granule_ * granule_;
     reserved_ = usable;
     free_.give(0, usable);
+    // A core holds what is accessible, not what is reserved.
+    madvise(got, mapped_size_, MADV_DONTDUMP);
     return;
   }
 }
@@ -62,6 +64,7 @@ bool RegionSpace::make_accessible(std::uint64_t end) {
   for (const auto step : {k_step, granule_}) {
     const auto to = std::min(align_up(end, step), reserved_.load());
     if (mprotect(pointer(base_ + accessible_), to - accessible_, PROT_READ | PROT_WRITE) != 0) continue;
+    madvise(pointer(base_ + accessible_), to - accessible_, MADV_DODUMP);
     accessible_ = to;
     return true;
   }
@@ -99,23 +102,15 @@ void RegionSpace::give_back(std::uint64_t offset, std::uint64_t size) {
 }
 
 void* RegionSpace::allocate(std::size_t size, std::size_t alignment) noexcept {
-  if (size > reserved_ || alignment > reserved_) return nullptr;
+  if (size > reserved_) return nullptr;
   const auto length = align_up(std::max<std::uint64_t>(size, 1), granule_);
   const auto boundary = std::max<std::uint64_t>(alignment, length >= k_huge_page ? k_huge_page : granule_);
   const std::lock_guard guard(mutex_);
   if (is_left_) return nullptr;
   try {
-    // Offsets are aligned like addresses up to the huge page; beyond that a longer range is searched.
-    const bool beyond = boundary > k_huge_page;
-    const auto wanted = beyond ? length + boundary - k_huge_page : length;
-    const auto found = free_.take(wanted, beyond ? k_huge_page : boundary);
+    const auto found = free_.take(length, boundary, base_);
     if (!found) return nullptr;
-    auto start = *found;
-    if (beyond) {
-      start = align_up(base_ + *found, boundary) - base_;
-      if (start > *found) free_.give(*found, start - *found);
-      if (start + length < *found + wanted) free_.give(start + length, *found + wanted - start - length);
-    }
+    const auto start = *found;
     drop_pages(start, length);
     if (!make_accessible(start + length)) {
       free_.give(start, length);

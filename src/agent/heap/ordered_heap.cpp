@@ -16,6 +16,7 @@
 #include "agent/heap/ordered_working.hpp"
 #include "core/error.hpp"
 #include "core/rounding.hpp"
+#include "core/userfault_file.hpp"
 #include "machine/ordering.hpp"
 
 namespace terrace::agent {
@@ -144,22 +145,25 @@ void OrderedHeap::await_touches(std::uint64_t address, std::uint64_t size, int i
   const auto place = here.fill.preferred(size, order_of(intent).places);
   if (place != k_no_place) here.system.prefer(address, size, place);
   bool refused = false;
+  int error = ENOMEM;
   {
     const std::lock_guard guard(mutex_);
     if (!std::exchange(here.has_traps, true)) {
       auto* const traps = new (std::nothrow) transfer::TouchTraps(*this, threads_here());
       refused = !traps || !traps->is_there();
+      if (traps) error = traps->error();
       if (refused)
         delete traps;
       else
         here.traps.store(traps);
     }
   }
-  if (refused)
-    parts_.say(
-        "memory by intent cannot be placed at first touch, for want of the right to wait for page faults "
-        "(userfaultfd; root, or vm.unprivileged_userfaultfd = 1): a block comes from one place as far as that has "
-        "room, as the kernel does it");
+  if (refused) try {
+      parts_.say(("memory by intent cannot be placed at first touch, " + why_no_userfault(error) +
+                  ": a block comes from one place as far as that has room, as the kernel does it")
+                     .c_str());
+    } catch (const std::bad_alloc&) {  // no memory to say it with
+    }
   if (auto* const traps = here.traps.load()) traps->watch(address, size);
 }
 

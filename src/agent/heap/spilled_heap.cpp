@@ -32,7 +32,7 @@ transfer::SpillEngine::Parts in(const memory::RegionSpace& space, transfer::Spil
 
 }  // namespace
 
-SpilledHeap::SpilledHeap(Bytes reserve, transfer::SpillEngine::Parts parts, void (*no_room)(std::size_t size))
+SpilledHeap::SpilledHeap(Bytes reserve, transfer::SpillEngine::Parts parts, void (*no_room)(std::size_t size, std::size_t alignment))
     : space_(reserve, k_chunk),
       counts_(parts.counts),
       most_kept_(std::min(parts.memory.value / k_kept_share, KeptBlocks::k_most_bytes)),
@@ -67,7 +67,7 @@ void* SpilledHeap::obtain(std::size_t size, std::size_t alignment, Kind kind, st
                           bool tells) noexcept {
   void* const block = space_.allocate(size, alignment);
   if (!block) {
-    if (no_room_ && tells) no_room_(size);
+    if (no_room_ && tells) no_room_(size, alignment);
     return nullptr;
   }
   const auto start = reinterpret_cast<std::uint64_t>(block);

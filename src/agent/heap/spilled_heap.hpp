@@ -41,7 +41,7 @@ class SpilledHeap {
   }
   // At most `reserve` bytes of blocks; less where the system has less address space. `parts` without base and
   // size. `no_room` is called for each block that there is no room for. Throws Error{failed}, as the engine does.
-  SpilledHeap(Bytes reserve, transfer::SpillEngine::Parts parts, void (*no_room)(std::size_t size) = nullptr);
+  SpilledHeap(Bytes reserve, transfer::SpillEngine::Parts parts, void (*no_room)(std::size_t, std::size_t) = nullptr);
 
   // Zeros, or what a block had that was freed lately; nullptr where there is no room: the caller asks the next
   // allocator.
@@ -148,7 +148,7 @@ class SpilledHeap {
   const transfer::SpillCounts* counts_;
   std::uint64_t most_kept_;  // bytes
   std::unique_ptr<transfer::SpillEngine> spill_;
-  void (*no_room_)(std::size_t size);
+  void (*no_room_)(std::size_t size, std::size_t alignment);
   pid_t process_;
   bool is_copy_ = false;            // in a child of fork(2); known without a call, which a filter may kill for
   std::atomic<bool> locks_{false};  // something has been locked

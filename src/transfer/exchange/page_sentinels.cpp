@@ -16,6 +16,7 @@
 #include "core/high_file.hpp"
 #include "core/quiet_thread.hpp"
 #include "core/rounding.hpp"
+#include "core/userfault_file.hpp"
 #include "memory/numa_node.hpp"
 
 namespace terrace::transfer {
@@ -40,7 +41,7 @@ bool kernel_moves_pages() noexcept { return Userfault().is_there(); }
 PageSentinels::PageSentinels(Touched touched, void* whom, void (*enter)())
     : touched_(touched), whom_(whom), enter_(enter), faults_(kernel_moves_pages() ? k_userfault_move : 0) {
   if (!faults_.is_there())
-    throw Error(Code::failed, "the system does not let this process watch pages (userfaultfd)");
+    throw Error(Code::failed, "this process cannot watch pages, " + why_no_userfault(faults_.error()));
   if (kernel_moves_pages()) staging_.emplace(faults_, account_, k_most, 0);
   posts_.reserve(k_most);
   sem_init(&ready_, 0, 0);

@@ -10,6 +10,7 @@
 #include <cerrno>
 
 #include "core/error.hpp"
+#include "core/userfault_file.hpp"
 #include "memory/numa_node.hpp"
 
 namespace terrace::transfer {
@@ -48,7 +49,7 @@ int node_of_all(std::uint64_t address, std::size_t size, std::size_t step = 1) n
 Staging::Staging(Userfault& faults, SlotAccount& account, std::size_t slots, std::size_t keep)
     : faults_(faults), account_(account), keep_(keep) {
   if (!faults_.is_there())
-    throw Error(Code::failed, "the system does not let this process move pages (userfaultfd)");
+    throw Error(Code::failed, "this process cannot move pages, " + why_no_userfault(faults_.error()));
   mapped_size_ = (2 * slots + 3) * k_slot;  // one to align, two as scratch
   const auto map = syscall(SYS_mmap, nullptr, mapped_size_, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -23,6 +23,8 @@ class Userfault {
   Userfault& operator=(const Userfault&) = delete;
 
   [[nodiscard]] bool is_there() const noexcept { return file_ >= 0; }
+  // Returns 0, or the errno value with which the kernel refused.
+  [[nodiscard]] int error() const noexcept { return file_ < 0 ? -file_ : 0; }
   [[nodiscard]] const memory::PageMap& page_map() const noexcept { return page_map_; }
 
   // From now on who touches an absent page of the range waits; until it is forgotten, which wakes all.

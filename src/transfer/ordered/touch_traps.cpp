@@ -33,12 +33,15 @@ void* thread_body(void* given) {
 
 TouchTraps::TouchTraps(Handler& handler, unsigned threads) noexcept
     : handler_(handler), userfault_(0), stop_(with_high_number(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))) {
-  if (!userfault_.is_there() || stop_ < 0) return;
+  error_ = userfault_.is_there() ? stop_ < 0 ? errno : 0 : userfault_.error();
+  if (error_ != 0) return;
   try {
     threads_.reserve(threads);
   } catch (const std::exception&) {
+    error_ = ENOMEM;
     return;
   }
+  error_ = EAGAIN;  // what a system without room for a thread says
   const auto serve = [](TouchTraps* traps, sem_t* ready) {
     traps->handler_.begin_thread();
     keep_files(traps->userfault_.file(), traps->stop_);

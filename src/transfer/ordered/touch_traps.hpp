@@ -35,6 +35,9 @@ class TouchTraps {
   // False: the system lacks it, or this process may not; watch() then returns an error.
   [[nodiscard]] bool is_there() const noexcept { return !threads_.empty(); }
 
+  // Returns 0, or the errno value for which it is not there.
+  [[nodiscard]] int error() const noexcept { return is_there() ? 0 : error_; }
+
   // Whole pages of private anonymous memory: who touches one that is absent is told of from now on. 0 or an errno
   // value.
   int watch(std::uint64_t address, std::uint64_t size) noexcept;
@@ -50,6 +53,7 @@ class TouchTraps {
   Handler& handler_;
   Userfault userfault_;
   int stop_ = -1;  // an event: the threads shall end
+  int error_ = 0;
   std::vector<pthread_t> threads_;
 };
 

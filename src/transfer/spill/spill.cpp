@@ -18,6 +18,7 @@
 
 #include "core/error.hpp"
 #include "core/quiet_thread.hpp"
+#include "core/userfault_file.hpp"
 #include "transfer/spill/spill_limits.hpp"
 #include "transfer/spill/spill_system.hpp"
 
@@ -63,7 +64,7 @@ Spill::Spill(const Parts& parts)
   throw Error(Code::failed, problem_);
 }
 
-bool Spill::is_possible() noexcept { return Userfault(k_needed).is_there(); }
+int Spill::problem_here() noexcept { return Userfault(k_needed).error(); }
 
 Spill::~Spill() {
   call({.what = Call::What::stop});
@@ -96,8 +97,7 @@ void Spill::begin() {
   faults_.emplace(k_needed);
   if (!faults_->is_there())
     throw Error(Code::failed,
-                "memory over a file needs Linux 6.8 and the right to wait for page faults (userfaultfd with "
-                "UFFDIO_MOVE; root, or vm.unprivileged_userfaultfd = 1)");
+                "memory over a file cannot wait for page faults: " + why_no_userfault(faults_->error()));
   file_.emplace(parts_.folder);
   if (parts_.ring) disk_ = make_ring_queue(file_->file());
   if (!disk_) disk_ = make_thread_queue(file_->file(), k_disk_threads);

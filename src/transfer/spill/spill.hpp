@@ -43,8 +43,8 @@ class Spill final : public SpillEngine {
   explicit Spill(const Parts& parts);
   // Content is lost.
   ~Spill() override;
-  // Whether this process may have one, and the kernel is new enough.
-  [[nodiscard]] static bool is_possible() noexcept;
+  // Returns 0 where this process may have one and the kernel is new enough, or the errno value that says why not.
+  [[nodiscard]] static int problem_here() noexcept;
 
   // As soon as memory is short there is room in the file for the range, as far as the disk has some.
   void reserve(std::uint64_t address, std::size_t size) noexcept override;

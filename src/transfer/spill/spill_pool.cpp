@@ -37,6 +37,8 @@ SpillPool::SpillPool(Userfault& faults, std::size_t most) : faults_(faults) {
   slots_ = scratch_ + k_chunk;
   madvise(memory_at(mapped_), mapped_size_, MADV_DONTFORK);
   madvise(memory_at(mapped_), mapped_size_, MADV_HUGEPAGE);
+  // A core would hold all of the reserved slots. What is in one is on its way to or from the file.
+  madvise(memory_at(mapped_), mapped_size_, MADV_DONTDUMP);
   if (const int error = faults_.watch(slots_, most * k_chunk); error != 0) {
     syscall(SYS_munmap, mapped_, mapped_size_);
     throw Error(Code::failed, std::string("memory over a file: pages cannot be watched: ") + std::strerror(error));

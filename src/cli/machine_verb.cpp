@@ -197,7 +197,7 @@ int machine_verb(int argc, char** argv) {
       "Examples:\n"
       "  terrace machine                          this machine, and what your running jobs hold of it\n"
       "  terrace machine knl-7210-flat --json     a shipped file\n"
-      "  terrace machine measure -o here.toml     measure this machine (about a minute)\n"
+      "  terrace machine measure -o here.toml     measure this machine (at most two minutes)\n"
       "  terrace machine check                    what Terrace can do here, and what stands in the way\n"
       "  terrace machine orderings FILE           for each intent, the places in the order in which to use them");
   app.add_option("file", name, "a machine file or the name of a shipped one; or measure, check, or orderings")
@@ -207,7 +207,7 @@ int machine_verb(int argc, char** argv) {
       ->type_name("FILE|NAME");
   app.add_flag("--json", json, "print JSON (with its schema's version)");
   app.add_option("--output,-o", output, "measure: write the machine file there")->type_name("FILE");
-  app.add_flag("--quick", quick, "measure: seconds instead of a minute, with a larger spread");
+  app.add_flag("--quick", quick, "measure: at most half a minute, with a larger spread");
   if (!parse_words(app, "machine", argc, argv)) return 0;
   if (name == "measure") return measure(output, quick, json);
   if (quick || !output.empty())

@@ -134,23 +134,30 @@ std::string files(const MachineParts& parts) {
 
 std::string measurements(const MachineParts& parts, const Measurement& measured) {
   std::string out = "Measured " + measured.date + " on " + measured.processor + " (fingerprint " +
-                    parts.fingerprint + "), median of " + std::to_string(measured.repetitions) + "\n";
-  Table rates({"from", "to", "kernel", "threads", "bandwidth", "spread"}, 3);
+                    parts.fingerprint + "), the best of " + std::to_string(measured.repetitions) +
+                    " rounds or more\n";
+  Table rates({"from", "to", "kernel", "threads", "best", "median", "spread"}, 3);
   for (const auto& row : measured.bandwidths) {
     rates.add({parts.initiators[row.initiator].name, parts.places[row.place].name, row.kernel,
-               std::to_string(row.threads), format(BytesPerSecond{row.bytes_per_second.median}),
+               std::to_string(row.threads), format(BytesPerSecond{row.bytes_per_second.best}),
+               format(BytesPerSecond{row.bytes_per_second.median}),
                format(BytesPerSecond{row.bytes_per_second.spread})});
   }
-  Table chases({"from", "to", "pages", "others read", "latency", "spread"}, 3);
+  Table chases({"from", "to", "pages", "others read", "best", "median", "spread"}, 3);
   for (const auto& row : measured.latencies) {
     chases.add({parts.initiators[row.initiator].name, parts.places[row.place].name, row.pages,
-                row.load > 0 ? format(BytesPerSecond{row.load}) : "nothing", format(Seconds{row.seconds.median}),
-                format(Seconds{row.seconds.spread})});
+                row.load > 0 ? format(BytesPerSecond{row.load}) : "nothing", format(Seconds{row.seconds.best}),
+                format(Seconds{row.seconds.median}), format(Seconds{row.seconds.spread})});
   }
-  Table moves({"copier", "what", "pages", "chunk", "time", "spread"}, 3);
+  Table moves({"copier", "what", "pages", "chunk", "best", "median", "spread"}, 3);
   for (const auto& row : measured.copiers)
-    moves.add({row.copier, row.what, row.pages, format(row.size), format(Seconds{row.seconds.median}),
-               format(Seconds{row.seconds.spread})});
+    moves.add({row.copier, row.what, row.pages, format(row.size), format(Seconds{row.seconds.best}),
+               format(Seconds{row.seconds.median}), format(Seconds{row.seconds.spread})});
+  Table times({"initiator", "figure", "best", "median", "spread"}, 2);
+  for (const auto& row : measured.times)
+    times.add({parts.initiators[row.initiator].name, row.figure, format(Seconds{row.seconds.best}),
+               format(Seconds{row.seconds.median}), format(Seconds{row.seconds.spread})});
+  if (!measured.times.empty()) out += times.text();
   if (!measured.bandwidths.empty()) out += rates.text();
   if (!measured.latencies.empty()) out += chases.text();
   if (!measured.copiers.empty()) out += moves.text();

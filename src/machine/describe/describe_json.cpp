@@ -161,12 +161,21 @@ Json measurement(const MachineParts& parts, const Measurement& measured) {
              {"processor", measured.processor},
              {"repetitions", measured.repetitions},
              {"notes", measured.notes}};
+  auto times = Json::array();
+  for (const auto& row : measured.times)
+    times.push_back({{"initiator", parts.initiators[row.initiator].name},
+                     {"figure", row.figure},
+                     {"best", row.seconds.best},
+                     {"median", row.seconds.median},
+                     {"spread", row.seconds.spread}});
+  entry["times"] = std::move(times);
   auto bandwidths = Json::array();
   for (const auto& row : measured.bandwidths) {
     bandwidths.push_back({{"initiator", parts.initiators[row.initiator].name},
                           {"place", parts.places[row.place].name},
                           {"threads", row.threads},
                           {"kernel", row.kernel},
+                          {"best", row.bytes_per_second.best},
                           {"median", row.bytes_per_second.median},
                           {"spread", row.bytes_per_second.spread}});
   }
@@ -176,6 +185,7 @@ Json measurement(const MachineParts& parts, const Measurement& measured) {
                          {"place", parts.places[row.place].name},
                          {"pages", row.pages},
                          {"load", row.load},
+                         {"best", row.seconds.best},
                          {"median", row.seconds.median},
                          {"spread", row.seconds.spread}});
   }
@@ -187,6 +197,7 @@ Json measurement(const MachineParts& parts, const Measurement& measured) {
                        {"what", row.what},
                        {"pages", row.pages},
                        {"size", row.size.value},
+                       {"best", row.seconds.best},
                        {"median", row.seconds.median},
                        {"spread", row.seconds.spread}});
   }

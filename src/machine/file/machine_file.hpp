@@ -13,10 +13,19 @@
 
 namespace terrace::machine {
 
-// A measured quantity: the median of its repetitions, and the largest less the smallest of them.
+// A measured quantity: the median of its windows, the largest less the smallest of them, and the best: the least
+// time or the highest rate, which the machine's figures are made of because other load only ever worsens it.
 struct Spread {
   double median = 0;
   double spread = 0;
+  double best = 0;
+};
+
+// A time that a figure of an initiator was measured to be: "access", "cycle", "l2.hit", "library.exp".
+struct MeasuredTime {
+  InitiatorId initiator = 0;
+  std::string figure;
+  Spread seconds;
 };
 
 // How much of a place's bandwidth `threads` cores reach with one kernel: "copy", "scale", "add", "triad" (counted
@@ -55,6 +64,7 @@ struct Measurement {
   std::string processor;  // as the system calls it
   std::uint32_t repetitions = 0;
   std::vector<std::string> notes;  // what could not be measured, and what stands there instead
+  std::vector<MeasuredTime> times;
   std::vector<MeasuredBandwidth> bandwidths;
   std::vector<MeasuredLatency> latencies;
   std::vector<MeasuredCopier> copiers;
@@ -83,7 +93,8 @@ void write_machine_file(const std::filesystem::path& path, const Machine& machin
 
 // A path of a machine file (anything with a '/' or ending in ".toml"), or the name of a shipped one: looked up in
 // the folders of $TERRACE_MACHINES (separated by ':'), in ../share/terrace/machines beside the executable, and in
-// the source tree; else a file of that name in the current folder. Throws Error{not_found} naming the nearest shipped machine and all there are.
+// the source tree; else a file of that name in the current folder. Throws Error{not_found} naming the nearest
+// shipped machine and all there are.
 std::filesystem::path find_machine(const std::string& name);
 // The same machine with the price of another of its copiers, or of the ideal one. Throws Error{not_found} naming
 // those that there are.

@@ -204,6 +204,13 @@ void put_orderings(Text& out, const MachineParts& parts) {
   }
 }
 
+template <class Unit>
+void put_spread(Text& out, const Spread& row) {
+  out.put("best", Unit{row.best});
+  out.put("median", Unit{row.median});
+  out.put("spread", Unit{row.spread});
+}
+
 void put_measured(Text& out, const MachineParts& parts, const Measurement& measured) {
   out.head("[measured]");
   out.put("fingerprint", parts.fingerprint);
@@ -213,14 +220,19 @@ void put_measured(Text& out, const MachineParts& parts, const Measurement& measu
   std::string notes;
   for (const auto& note : measured.notes) notes += (notes.empty() ? "" : ", ") + toml_string(note);
   out.raw("notes", "[" + notes + "]");
+  for (const auto& row : measured.times) {
+    out.head("[[measured.time]]");
+    out.put("initiator", parts.initiators[row.initiator].name);
+    out.put("figure", row.figure);
+    put_spread<Seconds>(out, row.seconds);
+  }
   for (const auto& row : measured.bandwidths) {
     out.head("[[measured.bandwidth]]");
     out.put("initiator", parts.initiators[row.initiator].name);
     out.put("place", parts.places[row.place].name);
     out.raw("threads", std::to_string(row.threads));
     out.put("kernel", row.kernel);
-    out.put("median", BytesPerSecond{row.bytes_per_second.median});
-    out.put("spread", BytesPerSecond{row.bytes_per_second.spread});
+    put_spread<BytesPerSecond>(out, row.bytes_per_second);
   }
   for (const auto& row : measured.latencies) {
     out.head("[[measured.latency]]");
@@ -228,8 +240,7 @@ void put_measured(Text& out, const MachineParts& parts, const Measurement& measu
     out.put("place", parts.places[row.place].name);
     out.put("pages", row.pages);
     if (row.load > 0) out.put("load", BytesPerSecond{row.load});
-    out.put("median", Seconds{row.seconds.median});
-    out.put("spread", Seconds{row.seconds.spread});
+    put_spread<Seconds>(out, row.seconds);
   }
   for (const auto& row : measured.copiers) {
     out.head("[[measured.copier]]");
@@ -237,8 +248,7 @@ void put_measured(Text& out, const MachineParts& parts, const Measurement& measu
     out.put("what", row.what);
     out.put("pages", row.pages);
     out.put("size", row.size);
-    out.put("median", Seconds{row.seconds.median});
-    out.put("spread", Seconds{row.seconds.spread});
+    put_spread<Seconds>(out, row.seconds);
   }
 }
 

@@ -31,36 +31,51 @@ std::uint16_t Names::find(const TomlTable& table, std::string_view key) const {
   table.refuse(key, "there is no " + std::string(what_) + " '" + name + "'" + advice);
 }
 
+namespace {
+
+// Files of earlier versions have no `best`: their figures are made of the median.
+Spread times_of(const TomlTable& entry) {
+  const double median = entry.time_or_zero("median").value;
+  return {median, entry.time_or_zero("spread").value,
+          entry.has("best") ? entry.time_or_zero("best").value : median};
+}
+
+Spread bandwidths_of(const TomlTable& entry) {
+  const double median = entry.bandwidth("median").value;
+  return {median, entry.bandwidth_or_zero("spread").value,
+          entry.has("best") ? entry.bandwidth("best").value : median};
+}
+
+}  // namespace
+
 Measurement read_measurement(const TomlTable& table, const MeasuredNames& names) {
-  table.allow_only({"fingerprint", "date", "processor", "repetitions", "notes", "bandwidth", "latency", "copier"});
+  table.allow_only(
+      {"fingerprint", "date", "processor", "repetitions", "notes", "time", "bandwidth", "latency", "copier"});
   Measurement measured;
   measured.date = table.text("date");
   measured.processor = table.text("processor");
   measured.repetitions = static_cast<std::uint32_t>(table.integer("repetitions", 1, 1 << 20));
   if (table.has("notes")) measured.notes = table.texts("notes");
+  for (const auto& entry : table.entries("time")) {
+    entry.allow_only({"initiator", "figure", "median", "spread", "best"});
+    measured.times.push_back({names.initiators.find(entry, "initiator"), entry.name("figure"), times_of(entry)});
+  }
   for (const auto& entry : table.entries("bandwidth")) {
-    entry.allow_only({"initiator", "place", "threads", "kernel", "median", "spread"});
-    measured.bandwidths.push_back({names.initiators.find(entry, "initiator"),
-                                   names.places.find(entry, "place"),
+    entry.allow_only({"initiator", "place", "threads", "kernel", "median", "spread", "best"});
+    measured.bandwidths.push_back({names.initiators.find(entry, "initiator"), names.places.find(entry, "place"),
                                    static_cast<std::uint32_t>(entry.integer("threads", 1, 1 << 24)),
-                                   entry.name("kernel"),
-                                   {entry.bandwidth("median").value, entry.bandwidth_or_zero("spread").value}});
+                                   entry.name("kernel"), bandwidths_of(entry)});
   }
   for (const auto& entry : table.entries("latency")) {
-    entry.allow_only({"initiator", "place", "pages", "load", "median", "spread"});
-    measured.latencies.push_back({names.initiators.find(entry, "initiator"),
-                                  names.places.find(entry, "place"),
-                                  entry.name("pages"),
-                                  {entry.time("median").value, entry.time_or_zero("spread").value},
+    entry.allow_only({"initiator", "place", "pages", "load", "median", "spread", "best"});
+    measured.latencies.push_back({names.initiators.find(entry, "initiator"), names.places.find(entry, "place"),
+                                  entry.name("pages"), times_of(entry),
                                   entry.has("load") ? entry.bandwidth("load").value : 0});
   }
   for (const auto& entry : table.entries("copier")) {
-    entry.allow_only({"copier", "what", "pages", "size", "median", "spread"});
-    measured.copiers.push_back({named(names.copiers, entry, "copier"),
-                                entry.name("what"),
-                                entry.name("pages"),
-                                entry.size("size"),
-                                {entry.time_or_zero("median").value, entry.time_or_zero("spread").value}});
+    entry.allow_only({"copier", "what", "pages", "size", "median", "spread", "best"});
+    measured.copiers.push_back({named(names.copiers, entry, "copier"), entry.name("what"), entry.name("pages"),
+                                entry.size("size"), times_of(entry)});
   }
   return measured;
 }

@@ -116,6 +116,19 @@ __attribute__((optimize("no-tree-vectorize", "no-tree-slp-vectorize"))) void sca
   for (std::size_t i = 0; i < a.size(); ++i) a[i] = b[i] + q * c[i];
 }
 
+std::uint64_t add_dependent(std::uint64_t start, std::size_t adds) {
+  std::uint64_t sum = start;
+  const std::uint64_t addend = start | 1;
+  for (std::size_t i = 0; i < adds; i += 64) {
+#pragma GCC unroll 64
+    for (int k = 0; k < 64; ++k) {
+      sum += addend;
+      __asm__ volatile("" : "+r"(sum));  // one instruction each
+    }
+  }
+  return sum;
+}
+
 void read_apart(std::span<const std::uint64_t> far, std::span<std::uint64_t> near, std::size_t reads,
                 std::uint64_t& seed) {
   std::uint64_t sum = 0, mixed = 0;

@@ -26,6 +26,9 @@ void write_all(std::span<double> a, double value);
 // a = b + q c, one element at a time as instrumented code runs: never vectorised. Three accesses an element.
 void scalar_triad(std::span<double> a, std::span<const double> b, std::span<const double> c, double q);
 
+// Adds `adds` times, a multiple of 64, each addition waiting for the one before: one takes one cycle of the core.
+std::uint64_t add_dependent(std::uint64_t start, std::size_t adds);
+
 // Reads `reads` random elements of `far`, a power of two of them, and after each goes through `near`, whole
 // triples of elements: reads two, writes one, with some three instructions each. No address depends on what was
 // read.

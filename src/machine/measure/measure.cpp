@@ -5,15 +5,20 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cmath>
 #include <ctime>
+#include <functional>
 #include <map>
+#include <memory>
+#include <set>
 
 #include "core/error.hpp"
 #include "machine/discover/system_files.hpp"
 #include "machine/measure/fits.hpp"
 #include "machine/measure/kernels.hpp"
 #include "machine/measure/measured_rounds.hpp"
+#include "machine/measure/physics.hpp"
 #include "machine/measure/placed_buffer.hpp"
 
 namespace terrace::machine {
@@ -43,17 +48,26 @@ class Measurer {
         parts_(found.machine.parts()),
         ordinary_(SystemFiles().choice("/sys/kernel/mm/transparent_hugepage/enabled") == "always" ? Pages::huge
                                                                                                   : Pages::small) {
-    measured_.repetitions = options.repetitions != 0 ? options.repetitions : options.quick ? 3 : 5;
+    min_rounds_ = options.repetitions != 0 ? options.repetitions : options.quick ? 2 : 4;
+    measured_.repetitions = static_cast<std::uint32_t>(min_rounds_);
     measured_.processor = found.processor_name;
-    const auto places = parts_.places.size();
-    steps_ = parts_.initiators.size() + places * (places - 1);
+    steps_ = parts_.places.size() * (parts_.places.size() - 1);
+    for (std::size_t i = 0; i < parts_.initiators.size(); ++i) steps_ += 1;
     for (const auto& path : parts_.paths) steps_ += foreign(path) ? 2 : 3;
+    steps_ *= min_rounds_;
   }
 
   MachineFile run() {
-    for (std::size_t i = 0; i < parts_.initiators.size(); ++i) measure_core(i);
-    for (auto& path : parts_.paths) measure_path(path);
-    for (std::size_t i = 0; i < parts_.initiators.size(); ++i) set_parallelism(i);
+    for (std::size_t i = 0; i < parts_.initiators.size(); ++i) {
+      measure_in_rounds(k_share_of_domain, [this, i] {
+        measure_core(i);
+        for (auto& path : parts_.paths)
+          if (path.initiator == i && !foreign(path)) measure_path(path);
+        set_parallelism(i);
+      });
+    }
+    for (auto& path : parts_.paths)
+      if (foreign(path)) measure_in_rounds(k_share_of_path, [this, &path] { measure_path(path); });
     if (parts_.places.size() > 1) measure_copies();
     if (progress_) progress_(1, "done");
     measured_.date = now_utc();
@@ -64,9 +78,90 @@ class Measurer {
   }
 
  private:
+  // Measures all figures of `round`, one after the other, again and again, so that a disturbance of a few seconds
+  // meets each of them once: at least min_rounds_ times, and until their best windows are confirmed and no law of
+  // physics is broken, or the time is up. Each round derives the machine anew from all windows so far. Throws
+  // Error{failed} where the figures stay wrong.
+  void measure_in_rounds(double share, const std::function<void()>& round) {
+    using Clock = std::chrono::steady_clock;
+    const auto limit = std::chrono::duration<double>(share * (options_.quick ? k_quick_limit : k_limit));
+    const auto begun = Clock::now();
+    is_time_up_ = [begun, limit] { return Clock::now() - begun >= limit; };
+    const auto parts = parts_;
+    const auto measured = measured_;
+    figures_ = {};
+    for (round_ = 1;; ++round_) {
+      parts_ = parts;
+      measured_ = measured;
+      figures_.begin_round(round_ > min_rounds_);
+      round();
+      if (round_ < min_rounds_) continue;
+      if (options_.repetitions != 0) break;
+      const auto broken = broken_laws(parts_, measured_);
+      if (broken.empty() && unconfirmed(k_confirmed_within).empty()) break;
+      if (!is_time_up_()) {
+        if (!broken.empty()) figures_.begin_again();
+        continue;
+      }
+      const auto open = unconfirmed(k_refused_beyond);
+      if (broken.empty() && open.empty()) break;
+      refuse(broken, open);
+    }
+    buffers_.clear();
+    chases_.clear();
+  }
+
+  // Returns the reported figures whose best window is not confirmed.
+  [[nodiscard]] std::vector<std::string> unconfirmed(double within) const {
+    auto names = figures_.unconfirmed(within);
+    std::erase_if(names, [this](const std::string& name) { return !reported_.contains(name); });
+    return names;
+  }
+
+  [[noreturn]] void refuse(const std::vector<std::string>& broken, const std::vector<std::string>& open) const {
+    std::string why;
+    for (const auto& law : broken) why += (why.empty() ? "" : "; ") + law;
+    if (broken.empty())
+      why = "the best measurement of " + open.front() +
+            (open.size() > 1 ? " and " + std::to_string(open.size() - 1) + " other figures" : std::string()) +
+            " was not reached again within " + percent(k_refused_beyond);
+    throw Error(Code::failed,
+                why + ". Other programs interrupted " + percent(1 - figures_.clean_share()) +
+                    " of the windows; no machine file is made: measure again when the machine is idle");
+  }
+
   void step(const std::string& what) {
-    if (progress_) progress_(static_cast<double>(done_) / static_cast<double>(steps_), what);
-    ++done_;
+    if (round_ > min_rounds_ && options_.repetitions == 0 && is_time_up_()) figures_.stop_sampling();
+    if (progress_)
+      progress_(static_cast<double>(done_) / static_cast<double>(steps_),
+                what + (round_ > min_rounds_ ? " (repeated: the machine is busy)" : ""));
+    if (round_ <= min_rounds_ && done_ + 1 < steps_) ++done_;
+  }
+
+  [[nodiscard]] Probe probe_of(const std::vector<int>& processors) {
+    return {figures_, processors, options_.quick ? k_quick_windows : k_windows};
+  }
+
+  // States in the file what the windows of a time say.
+  Spread keep_time(std::size_t initiator, const std::string& figure, const Spread& seconds) {
+    measured_.times.push_back({static_cast<InitiatorId>(initiator), figure, seconds});
+    return seconds;
+  }
+
+  // Buffers live as long as their group of figures, because linking a chase takes longer than following it.
+  ChaseBuffer& chase_buffer(const std::string& name, const std::function<Bytes()>& size, Pages pages, int node) {
+    auto& buffer = chases_[name];
+    if (!buffer) buffer = std::make_unique<ChaseBuffer>(size(), pages, node);
+    return *buffer;
+  }
+  PlacedBuffer& plain_buffer(const std::string& name, const std::function<Bytes()>& size, Pages pages, int node) {
+    auto& buffer = buffers_[name];
+    if (!buffer) {
+      buffer = std::make_unique<PlacedBuffer>(size(), pages, node);
+      const auto numbers = buffer->as<double>();
+      std::fill(numbers.begin(), numbers.end(), 1.0);
+    }
+    return *buffer;
   }
 
   void note(const std::string& text) {
@@ -95,9 +190,13 @@ class Measurer {
   }
 
   // What a call takes beside its load and its store, which are seen and counted apart.
-  void measure_library(Initiator& initiator, int core, double access) const {
+  void measure_library(std::size_t index, const Probe& probe, double access) {
+    auto& initiator = parts_.initiators[index];
     for (std::size_t i = 0; i < k_library_functions; ++i) {
-      const auto call = time_of_a_call(core, static_cast<LibraryFunction>(i), measured_.repetitions).median;
+      const auto function = static_cast<LibraryFunction>(i);
+      const auto figure = "library." + std::string(k_library[i].name);
+      reported_.insert(figure);
+      const auto call = keep_time(index, figure, time_of_a_call(probe, figure, function)).best;
       initiator.library[i] = {std::max(call - 2 * access, k_least_call)};
     }
   }
@@ -105,39 +204,47 @@ class Measurer {
   void measure_core(std::size_t index) {
     auto& initiator = parts_.initiators[index];
     step(initiator.name + ": core, libm and caches");
-    const auto core = cores(index).front();
-    const auto access = time_of_an_access(core, k_core_rounds * measured_.repetitions).median;
+    const auto processors = cores(index);
+    const auto probe = probe_of(processors);
+    reported_.insert({"cycle", "access"});
+    keep_time(index, "cycle", time_of_a_cycle(probe, "cycle"));
+    const auto access = keep_time(index, "access", time_of_an_access(probe, "access")).best;
     accesses_[static_cast<InitiatorId>(index)] = access;
     initiator.instruction_time = {access / k_instructions_of_a_triad};
-    measure_library(initiator, core, access);
+    measure_library(index, probe, access);
     double inner = 0;
     for (auto& cache : initiator.caches) {
       // Well beyond the cache inside of it, well within its own size.
       const auto size = static_cast<double>(cache.size.value);
       // (and not far beyond: others may fill much of a cache that is shared).
       const double data = inner == 0 ? size / 2 : std::min({size / 2, std::sqrt(inner * size), 4 * inner});
-      const PlacedBuffer buffer({static_cast<std::uint64_t>(std::max(data, 4096.0))}, Pages::huge, -1);
-      const ChaseCycle cycle(buffer.as<ChaseLine>(), k_seed);
-      cache.latency = {time_of_a_hop(core, cycle, k_cache_hops, measured_.repetitions).median};
-      const auto hop = least_time_of_parallel_hops(core, cycle, k_cache_hops, measured_.repetitions);
-      if (inner != 0) cache.overlapped = {std::max(hop - access, 0.0)};
+      auto& chase = chase_buffer(
+          cache.name, [&] { return Bytes{static_cast<std::uint64_t>(std::max(data, 4096.0))}; }, Pages::huge, -1);
+      reported_.insert(cache.name + ".hit");
+      cache.latency = {keep_time(index, cache.name + ".hit",
+                                 time_of_a_hop(probe, cache.name + ".hit", chase, k_cache_hops, true))
+                           .best};
+      const auto hop =
+          keep_time(index, cache.name + ".parallel_hit",
+                    least_time_of_parallel_hops(probe, cache.name + ".parallel_hit", chase, k_cache_hops, true));
+      if (inner != 0) cache.overlapped = {std::max(hop.best - access, 0.0)};
       inner = size;
     }
-    measure_tlb(initiator, core);
+    measure_tlb(initiator, probe);
   }
 
   // Page walks of hits in the caches beyond the first: chases over one line a page, whose lines fill no more than
   // half of the last cache.
-  void measure_tlb(Initiator& initiator, int core) {
+  void measure_tlb(Initiator& initiator, const Probe& probe) {
     if (initiator.caches.size() < 2) return;
     if (ordinary_ == Pages::huge)
       return note("programs get huge pages here, whose TLB misses lie beyond the caches: no TLB is described");
     const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
     const auto lines = initiator.caches.back().size.value / 2 / sizeof(ChaseLine);
     const Bytes most{std::min(available_memory(-1).value / 2, k_most_translated.value)};
-    const PlacedBuffer buffer({std::min(lines, most.value / page) * page}, Pages::small, -1);
-    const auto costs = costs_of_pages(core, buffer.as<ChaseLine>(), page / sizeof(ChaseLine),
-                                      k_core_rounds * measured_.repetitions);
+    const auto& buffer = plain_buffer(
+        "tlb", [&] { return Bytes{std::min(lines, most.value / page) * page}; }, Pages::small, -1);
+    const auto costs = costs_of_pages(probe, "tlb", buffer.as<ChaseLine>(), page / sizeof(ChaseLine));
     const auto reach = tlb_reach(costs, k_least_walk);
     if (reach.entries == 0) return note("chases over many pages cost no more than over few: no TLB is described");
     initiator.tlb = {reach.entries, k_usual_tlb_ways, Bytes{page}, Seconds{reach.walk}};
@@ -149,13 +256,13 @@ class Measurer {
     const auto name = initiator.name + " -> " + place.name;
     try {
       step(name + ": bandwidth");
-      measure_bandwidth(path);
+      measure_bandwidth(path, name);
       step(name + ": latency, " + name_of(ordinary_) + " pages");
-      measure_latency(path, ordinary_);
+      measure_latency(path, name, ordinary_);
       if (foreign(path)) return;
       const auto other = ordinary_ == Pages::huge ? Pages::small : Pages::huge;
       step(name + ": latency, " + name_of(other) + " pages");
-      measure_latency(path, other);
+      measure_latency(path, name, other);
     } catch (const Error& error) {
       const bool nearest = parts_.domains[initiator.domain].initiator == path.initiator &&
                            found_.machine.domains()[initiator.domain].places.front() == path.place;
@@ -188,21 +295,24 @@ class Measurer {
     }
   }
 
-  void measure_bandwidth(Path& path) {
+  void measure_bandwidth(Path& path, const std::string& name) {
     const auto last = found_.last_level.at(path.initiator);
     // STREAM's rule is four times the caches; quick runs make do with twice.
     const auto wanted = options_.quick ? std::max(32 * k_mib, 2 * last) : std::max(64 * k_mib, 4 * last);
-    const auto size = fitting(wanted, 3, path.initiator, path.place);
-    const PlacedBuffer buffer(3 * size, Pages::huge, node_of(path.place));
+    const auto& buffer = plain_buffer(
+        name, [&] { return 3 * fitting(wanted, 3, path.initiator, path.place); }, Pages::huge,
+        node_of(path.place));
     verify(buffer, path.place);
     const auto all = cores(path.initiator);
+    const auto probe = probe_of(all);
     std::map<std::string, double> best;  // of each kernel, bytes a second
     for (const auto threads : thread_counts(all.size(), options_.quick || foreign(path))) {
-      const auto rates = bandwidths(std::span(all).first(threads), buffer.as<double>(), measured_.repetitions);
+      const auto rates = bandwidths(probe, name, threads, buffer.as<double>(), last);
       for (const auto& [kernel, rate] : rates) {
         measured_.bandwidths.push_back(
             {path.initiator, path.place, static_cast<std::uint32_t>(threads), kernel, rate});
-        best[kernel] = std::max(best[kernel], rate.median);
+        reported_.insert(name + "." + kernel + "." + std::to_string(threads));
+        best[kernel] = std::max(best[kernel], rate.best);
       }
     }
     const auto apart = reads_and_writes(best);
@@ -210,7 +320,9 @@ class Measurer {
     path.write = {apart.write};
     path.bandwidth_source = Source::measured;
     streamed_[{path.initiator, path.place}] =
-        time_of_a_streamed_element(all.front(), buffer.as<double>(), measured_.repetitions).median;
+        keep_time(path.initiator, place_figure(path, "streamed_element"),
+                  time_of_a_streamed_element(probe, name + ".streamed", buffer.as<double>()))
+            .best;
   }
 
   [[nodiscard]] static std::vector<std::size_t> thread_counts(std::size_t most, bool few) {
@@ -222,46 +334,60 @@ class Measurer {
     return counts;
   }
 
-  void measure_latency(Path& path, Pages pages) {
+  [[nodiscard]] std::string place_figure(const Path& path, const char* what) const {
+    return parts_.places[path.place].name + "." + what;
+  }
+
+  void measure_latency(Path& path, const std::string& name, Pages pages) {
     const auto last = found_.last_level.at(path.initiator);
     const auto wanted = options_.quick ? std::max(64 * k_mib, 4 * last) : std::max(256 * k_mib, 8 * last);
-    const PlacedBuffer buffer(fitting(wanted, 1, path.initiator, path.place), pages, node_of(path.place));
-    verify(buffer, path.place);
-    const ChaseCycle cycle(buffer.as<ChaseLine>(), k_seed);
-    const auto core = cores(path.initiator).front();
-    const std::size_t hops = options_.quick ? 300'000 : 1'000'000;
-    const auto latency = time_of_a_hop(core, cycle, hops, measured_.repetitions);
+    const auto figure = name + "." + name_of(pages);
+    auto& chase = chase_buffer(
+        figure, [&] { return fitting(wanted, 1, path.initiator, path.place); }, pages, node_of(path.place));
+    verify(chase.memory, path.place);
+    const auto all = cores(path.initiator);
+    const auto probe = probe_of(all);
+    reported_.insert(figure);
+    const auto latency = time_of_a_hop(probe, figure, chase, k_memory_hops, false);
     measured_.latencies.push_back({path.initiator, path.place, name_of(pages), latency});
     if (pages == ordinary_) {
-      path.latency = {latency.median};
+      path.latency = {latency.best};
       path.latency_source = Source::measured;
-      parallel_[{path.initiator, path.place}] =
-          latency.median / least_time_of_parallel_hops(core, cycle, hops, measured_.repetitions);
-      if (!foreign(path)) measure_loaded_latency(path, cycle, hops);
-      const auto memory = buffer.as<std::uint64_t>();
+      const auto hop =
+          keep_time(path.initiator, place_figure(path, "parallel_miss"),
+                    least_time_of_parallel_hops(probe, figure + ".parallel", chase, k_memory_hops, false));
+      parallel_[{path.initiator, path.place}] = latency.best / hop.best;
+      if (!foreign(path)) measure_loaded_latency(path, figure + ".loaded", chase);
+      const auto memory = chase.memory.as<std::uint64_t>();
+      // Reads of values leave the chase as it is; what is written is memory of its own.
       const auto far = memory.first(std::bit_floor(memory.size()));
+      const auto& written = plain_buffer(
+          figure + ".written",
+          [&] { return Bytes{std::bit_floor(fitting(wanted, 2, path.initiator, path.place).value)}; }, pages,
+          node_of(path.place));
+      const auto stored = written.as<std::uint64_t>();
       overlaps_[{path.initiator, path.place}] = {
-          reorder_window(core, far, measured_.repetitions), store_buffer(core, far, measured_.repetitions),
-          streams_followed(costs_of_streams(core, memory, measured_.repetitions))};
+          reorder_window(probe, figure + ".window", far),
+          store_buffer(probe, figure + ".store_buffer", stored.first(std::bit_floor(stored.size()))),
+          streams_followed(costs_of_streams(probe, figure + ".streams", memory))};
     }
     if (pages == Pages::small) return;
-    if (const auto share = buffer.share_huge(); !share || *share < 0.9) {
+    if (const auto share = chase.memory.share_huge(); !share || *share < 0.9) {
       note("huge pages were asked for and " + (share ? percent(*share) : std::string("an unknown share")) +
            " of the memory has them; latencies hold TLB misses");
     }
   }
 
   // Beside the initiator's other cores, which read the place faster and faster.
-  void measure_loaded_latency(const Path& path, const ChaseCycle& cycle, std::size_t hops) {
+  void measure_loaded_latency(const Path& path, const std::string& name, ChaseBuffer& chase) {
     const auto processors = cores(path.initiator);
     if (processors.size() < 2) return note("latencies beside other cores that read need a second core");
     const auto last = found_.last_level.at(path.initiator);
-    const PlacedBuffer buffer(fitting(std::max(64 * k_mib, 4 * last), 2, path.initiator, path.place), Pages::huge,
-                              node_of(path.place));
+    const auto& buffer = plain_buffer(
+        name, [&] { return fitting(std::max(64 * k_mib, 4 * last), 2, path.initiator, path.place); }, Pages::huge,
+        node_of(path.place));
     verify(buffer, path.place);
-    const auto memory = buffer.as<double>();
-    std::fill(memory.begin(), memory.end(), 1.0);
-    for (const auto& [load, latency] : loaded_hops(processors, cycle, hops, memory, measured_.repetitions))
+    for (const auto& [load, latency] : loaded_hops(probe_of(processors), name, chase, buffer.as<double>()))
       measured_.latencies.push_back({path.initiator, path.place, name_of(ordinary_), latency, load});
   }
 
@@ -301,16 +427,19 @@ class Measurer {
   // by their ratios. (One chase alone comes back to a line so late that others have long filled its place: it
   // keeps little.)
   void measure_share(Initiator& initiator, std::size_t index, Seconds memory) {
-    const auto core = cores(index).front();
+    const auto processors = cores(index);
+    const auto probe = probe_of(processors);
     auto& cache = initiator.caches.back();
     const auto inner = initiator.caches.size() > 1 ? initiator.caches[initiator.caches.size() - 2].size : Bytes{};
     const double hit = cache.overlapped.value + accesses_.at(static_cast<InitiatorId>(index));
     const double nearer = std::sqrt(hit * memory.value / initiator.mlp);
     const auto least = std::max(2 * static_cast<double>(inner.value), 65536.0);
     for (double data = static_cast<double>(cache.size.value) * 0.75; data > least; data /= k_share_step) {
-      const PlacedBuffer buffer({static_cast<std::uint64_t>(data)}, ordinary_, -1);
-      const ChaseCycle cycle(buffer.as<ChaseLine>(), k_seed);
-      if (least_time_of_parallel_hops(core, cycle, k_cache_hops, measured_.repetitions) > nearer) continue;
+      const Bytes bytes{static_cast<std::uint64_t>(data)};
+      const auto figure = cache.name + ".share." + std::to_string(bytes.value);
+      auto& chase = chase_buffer(
+          figure, [bytes] { return bytes; }, ordinary_, -1);
+      if (least_time_of_parallel_hops(probe, figure, chase, k_cache_hops, true).best > nearer) continue;
       const auto kept = static_cast<std::uint64_t>(data / 0.75);
       if (kept >= cache.size.value) return;
       const auto set = parts_.line.value * cache.ways;
@@ -325,7 +454,7 @@ class Measurer {
   void measure_copies() {
     for (std::size_t from = 0; from < parts_.places.size(); ++from) {
       for (std::size_t to = 0; to < parts_.places.size(); ++to) {
-        if (from != to) measure_copy(from, to);
+        if (from != to) measure_in_rounds(k_share_of_path, [this, from, to] { measure_copy(from, to); });
       }
     }
   }
@@ -336,22 +465,29 @@ class Measurer {
     step(name);
     try {
       const auto wanted = std::max(64 * k_mib, 2 * found_.last_level.at(initiator));
-      const PlacedBuffer source(fitting(wanted, 1, initiator, from), Pages::huge, node_of(from));
-      const PlacedBuffer target(fitting(wanted, 1, initiator, to), Pages::huge, node_of(to));
+      const auto& source = plain_buffer(
+          "source", [&] { return fitting(wanted, 1, initiator, from); }, Pages::huge, node_of(from));
+      const auto& target = plain_buffer(
+          "target", [&] { return fitting(wanted, 1, initiator, to); }, Pages::huge, node_of(to));
       verify(source, from);
       verify(target, to);
-      const auto rate = copy_bandwidth(cores(initiator).front(), source.as<double>(), target.as<double>(),
-                                       measured_.repetitions);
+      const auto processors = cores(initiator);
+      reported_.insert(name);
+      const auto rate = copy_bandwidth(probe_of(processors), name, source.as<double>(), target.as<double>());
       measured_.bandwidths.push_back(
           {initiator, static_cast<PlaceId>(to), 1, "memcpy-from-" + parts_.places[from].name, rate});
-      parts_.copies.push_back({static_cast<PlaceId>(from), static_cast<PlaceId>(to), {rate.median}});
+      parts_.copies.push_back({static_cast<PlaceId>(from), static_cast<PlaceId>(to), {rate.best}});
     } catch (const Error& error) {
       note(name + " is not measured: " + error.what());
     }
   }
 
-  static constexpr std::uint64_t k_seed = 20170817;  // any; the same one makes runs comparable
-  static constexpr std::size_t k_cache_hops = 1'000'000;
+  static constexpr std::size_t k_cache_hops = 50'000;
+  static constexpr std::size_t k_memory_hops = 8'000;
+  static constexpr std::size_t k_windows = 5, k_quick_windows = 3;  // of a figure in a round
+  // Seconds after which figures that stay wrong are given up, and the parts of them for a group of figures.
+  static constexpr double k_limit = 80, k_quick_limit = 14;
+  static constexpr double k_share_of_domain = 1, k_share_of_path = 0.1;
   static constexpr double k_least_call = 1e-10;  // seconds
   // For each of its three accesses an element: compiled, it has seven.
   static constexpr double k_instructions_of_a_triad = 7.0 / 3;
@@ -360,7 +496,6 @@ class Measurer {
   static constexpr double k_least_walk = 0.2e-9;  // seconds: less may be a disturbance
   static constexpr Bytes k_most_translated{256u << 20};
   static constexpr std::uint32_t k_usual_tlb_ways = 8;  // what measures the reach does not tell them
-  static constexpr std::size_t k_core_rounds = 5;       // they are short, and a disturbance is long
 
   const Discovered& found_;
   MeasureOptions options_;
@@ -375,6 +510,13 @@ class Measurer {
   };
   std::map<std::pair<InitiatorId, PlaceId>, Overlap> overlaps_;
   std::map<std::pair<InitiatorId, PlaceId>, double> parallel_;
+  Figures figures_;                 // of the group that is being measured
+  std::set<std::string> reported_;  // figures that go into the file
+  std::map<std::string, std::unique_ptr<PlacedBuffer>> buffers_;
+  std::map<std::string, std::unique_ptr<ChaseBuffer>> chases_;
+  std::function<bool()> is_time_up_ = [] { return false; };
+  std::size_t round_ = 1;
+  std::size_t min_rounds_ = 1;
   std::size_t steps_ = 1;
   std::size_t done_ = 0;
 };

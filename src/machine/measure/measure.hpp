@@ -12,16 +12,19 @@
 namespace terrace::machine {
 
 struct MeasureOptions {
-  bool quick = false;             // smaller arrays, fewer thread counts and repetitions: seconds, larger spread
-  std::uint32_t repetitions = 0;  // of each measurement; 0 takes the default, 5 (quick: 3)
+  bool quick = false;  // smaller arrays, fewer thread counts and rounds: under 30 s, larger spread
+  // Rounds over all figures. 0 takes at least 4 (quick: 2), and as many more as it takes until the figures are
+  // confirmed. Otherwise there are as many as stated, and nothing is repeated or refused.
+  std::uint32_t repetitions = 0;
 };
 
 // What is being measured now, and the share of all that is done: from 0, and at last 1.
 using Progress = std::function<void(double done, std::string_view what)>;
 
 // The machine with measured numbers in its paths, copies, caches and parallelism, and all single measurements with
-// their spread. What could not be reached keeps its discovered number and is named in the notes. The machine
-// should be idle meanwhile. Throws Error{failed} when not even the nearest place can be measured.
+// their spread. What could not be reached keeps its discovered number and is named in the notes. The machine may
+// be busy meanwhile: that takes longer. Throws Error{failed} when not even the nearest place can be measured, or
+// when figures contradict physics.hpp or are not confirmed although they were repeated.
 MachineFile measure_machine(const Discovered& discovered, const MeasureOptions& options,
                             const Progress& progress = {});
 

@@ -1,4 +1,5 @@
-// Rounds, medians and spreads.
+// What each figure's windows do. A window takes about a millisecond: less than a time slice, so that other
+// programs leave many windows undisturbed.
 #include "machine/measure/measured_rounds.hpp"
 
 #include <algorithm>
@@ -8,39 +9,55 @@
 #include <cmath>
 #include <cstring>
 #include <functional>
-#include <limits>
-#include <numeric>
 
-#include "machine/measure/team.hpp"
+#include "core/rounding.hpp"
+#include "machine/measure/windows.hpp"
 
 namespace terrace::machine {
 namespace {
 
-// The values of `repetitions` rounds after one that warms up; `value` turns a round's time into what is reported.
-std::vector<double> rounds(std::span<const int> processors, std::size_t repetitions,
-                           const std::function<void(std::size_t thread)>& section,
-                           const std::function<double(Seconds)>& value) {
-  std::vector<double> values;
-  run_team(
-      processors, repetitions + 1, [&](std::size_t thread, std::size_t) { section(thread); },
-      [&](std::size_t round, Seconds time) {
-        // A clock that did not move would make a rate infinite.
-        if (round > 0) values.push_back(value({std::max(time.value, 1e-9)}));
-      });
-  return values;
-}
+constexpr std::uint64_t k_seed = 20170817;  // any; the same one makes runs comparable
+constexpr std::size_t k_line = 8;           // doubles, and other elements of eight bytes
 
-// Of what is compared with one another: a disturbance only adds.
-double least_of(const std::vector<double>& values) { return *std::min_element(values.begin(), values.end()); }
+// One figure that the first core measures; `units` are what a window consists of. Figures of memory that is shared
+// keep the other cores quiet.
+struct Alone {
+  std::size_t lead_in = 1;
+  bool quiet = false;
+  Section prepare{};
+};
+
+Spread measure_alone(const Probe& probe, const std::string& name, double units, const Section& section,
+                     const Alone& how = {}) {
+  return probe.figures.sample(name, [&] {
+    const WindowPlan plan{probe.cores.first(1), how.quiet ? probe.cores.subspan(1) : std::span<const int>{},
+                          how.lead_in, probe.windows};
+    auto windows = run_windows(plan, section, how.prepare);
+    for (auto& window : windows) window.value /= units;
+    return windows;
+  });
+}
 
 // The thread's share of an array, in whole cache lines but for the last.
 template <class T>
 std::span<T> slice(std::span<T> all, std::size_t thread, std::size_t threads) {
-  constexpr std::size_t k_line = 8;  // doubles
   const std::size_t lines = all.size() / k_line;
   const std::size_t begin = lines * thread / threads * k_line;
   const std::size_t end = thread + 1 == threads ? all.size() : lines * (thread + 1) / threads * k_line;
   return all.subspan(begin, end - begin);
+}
+
+// The piece of an array that a window goes over, round and round.
+template <class T>
+std::span<T> piece_of(std::span<T> all, std::size_t piece, std::size_t window) {
+  return all.subspan(window % (all.size() / piece) * piece, piece);
+}
+
+Section bring_into_caches(const ChaseBuffer& chase) {
+  return [&chase](std::size_t, std::size_t) {
+    volatile double kept = read_all(chase.memory.as<const double>());
+    (void)kept;
+  };
 }
 
 }  // namespace
@@ -49,237 +66,292 @@ Spread spread_of(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const auto n = values.size();
   const double median = n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-  return {median, values.back() - values.front()};
+  return {median, values.back() - values.front(), values.front()};
 }
 
-Spread time_of_an_access(int processor, std::size_t repetitions) {
+ChaseBuffer::ChaseBuffer(Bytes size, Pages pages, int numa_node)
+    : memory(size, pages, numa_node), cycle(memory.as<ChaseLine>(), k_seed), single(cycle.start(63, 64)) {
+  constexpr std::size_t k_most = 32;
+  for (std::size_t k = 0; k < k_most; ++k) several.push_back(cycle.start(k, k_most));
+}
+
+Spread time_of_a_cycle(const Probe& probe, const std::string& name) {
+  constexpr std::size_t k_adds = 64 * 16'000;
+  std::uint64_t sum = 1;
+  return measure_alone(probe, name, k_adds, [&](std::size_t, std::size_t) { sum = add_dependent(sum, k_adds); });
+}
+
+Spread time_of_an_access(const Probe& probe, const std::string& name) {
   constexpr std::size_t k_elements = 512;  // three arrays in 12 KiB: within any first-level cache
-  constexpr std::size_t k_passes = 20000;
+  constexpr std::size_t k_passes = 1500;
   std::vector<double> a(k_elements, 1.0);
   std::vector<double> b(k_elements, 2.0);
   std::vector<double> c(k_elements, 3.0);
-  const auto section = [&](std::size_t) {
+  return measure_alone(probe, name, 3.0 * k_elements * k_passes, [&](std::size_t, std::size_t) {
     for (std::size_t pass = 0; pass < k_passes; ++pass) scalar_triad(a, b, c, 0.5);
-  };
-  return spread_of(rounds(std::span(&processor, 1), repetitions, section,
-                          [](Seconds time) { return time.value / (3.0 * k_elements * k_passes); }));
+  });
 }
 
-Spread time_of_a_call(int processor, LibraryFunction function, std::size_t repetitions) {
+Spread time_of_a_call(const Probe& probe, const std::string& name, LibraryFunction function) {
   constexpr std::size_t k_passes = 20;
-  return spread_of(rounds(
-      std::span(&processor, 1), repetitions, [&](std::size_t) { call_library(function, k_passes); },
-      [](Seconds time) { return time.value / (k_library_arguments * k_passes); }));
+  return measure_alone(probe, name, k_library_arguments * k_passes,
+                       [&](std::size_t, std::size_t) { call_library(function, k_passes); });
 }
 
-Spread time_of_a_streamed_element(int processor, std::span<double> memory, std::size_t repetitions) {
+Spread time_of_a_streamed_element(const Probe& probe, const std::string& name, std::span<double> memory) {
   const auto n = memory.size() / 3;
-  const auto section = [&](std::size_t) {
-    scalar_triad(memory.first(n), memory.subspan(n, n), memory.subspan(2 * n, n), 0.5);
+  const auto piece = std::min<std::size_t>(n, std::size_t{1} << 17);
+  const auto section = [&](std::size_t, std::size_t window) {
+    scalar_triad(piece_of(memory.first(n), piece, window), piece_of(memory.subspan(n, n), piece, window),
+                 piece_of(memory.subspan(2 * n, n), piece, window), 0.5);
   };
-  return spread_of(rounds(std::span(&processor, 1), repetitions, section,
-                          [&](Seconds time) { return time.value / static_cast<double>(n); }));
+  constexpr std::size_t k_lead_in = 8;
+  return measure_alone(probe, name, static_cast<double>(piece), section, {.lead_in = k_lead_in, .quiet = true});
 }
 
-Spread time_of_a_hop(int processor, const ChaseCycle& cycle, std::size_t hops, std::size_t repetitions) {
-  auto* at = cycle.start(0, 1);
-  return spread_of(rounds(
-      std::span(&processor, 1), repetitions, [&](std::size_t) { at = chase(at, hops); },
-      [&](Seconds time) { return time.value / static_cast<double>(hops); }));
+Spread time_of_a_hop(const Probe& probe, const std::string& name, ChaseBuffer& chased, std::size_t hops,
+                     bool cached) {
+  return measure_alone(probe, name, static_cast<double>(hops),
+                       [&](std::size_t, std::size_t) { chased.single = chase(chased.single, hops); },
+                       {.quiet = true, .prepare = cached ? bring_into_caches(chased) : Section{}});
 }
 
-double least_time_of_parallel_hops(int processor, const ChaseCycle& cycle, std::size_t hops,
-                                   std::size_t repetitions) {
-  double least = std::numeric_limits<double>::infinity();
+Spread least_time_of_parallel_hops(const Probe& probe, const std::string& name, ChaseBuffer& chased,
+                                   std::size_t hops, bool cached) {
+  Spread least;
   for (const std::size_t chains : {4u, 8u, 16u, 32u}) {
-    std::vector<ChaseLine*> at(chains);
-    for (std::size_t k = 0; k < chains; ++k) at[k] = cycle.start(k, chains);
     const auto each = std::max<std::size_t>(1, hops / chains);
-    const auto values = rounds(
-        std::span(&processor, 1), repetitions, [&](std::size_t) { chase_many(at, each); },
-        [&](Seconds time) { return time.value / static_cast<double>(each * chains); });
-    least = std::min(least, spread_of(values).median);
+    const auto hop =
+        measure_alone(probe, name + "." + std::to_string(chains), static_cast<double>(each * chains),
+                      [&](std::size_t, std::size_t) { chase_many(std::span(chased.several).first(chains), each); },
+                      {.quiet = true, .prepare = cached ? bring_into_caches(chased) : Section{}});
+    if (chains == 4 || hop.best < least.best) least = hop;
   }
   return least;
 }
 
-std::vector<PagesCost> costs_of_pages(int processor, std::span<ChaseLine> memory, std::size_t page_lines,
-                                      std::size_t repetitions) {
-  constexpr std::uint64_t k_seed = 19620912;  // any
-  constexpr std::size_t k_hops = 200'000;
+std::vector<PagesCost> costs_of_pages(const Probe& probe, const std::string& name, std::span<ChaseLine> memory,
+                                      std::size_t page_lines) {
+  constexpr std::size_t k_hops = 60'000;
   const auto most = memory.size() / page_lines;
+  // The least of several numbers of chases; the first window brings the lines into the caches.
+  const auto hop = [&](const std::string& figure, const ChaseCycle& cycle, std::size_t hops) {
+    double least = 0;
+    for (const std::size_t chains : {8u, 16u}) {
+      std::vector<ChaseLine*> at(chains);
+      for (std::size_t k = 0; k < chains; ++k) at[k] = cycle.start(k, chains);
+      const auto each = hops / chains;
+      const auto time =
+          measure_alone(probe, figure + "." + std::to_string(chains), static_cast<double>(each * chains),
+                        [&](std::size_t, std::size_t) { chase_many(at, each); });
+      if (least == 0 || time.best < least) least = time.best;
+    }
+    return least;
+  };
   std::vector<PagesCost> costs;
   for (std::size_t step = 8; 4 * step <= most; step *= 2) {
     for (std::size_t pages = 4 * step; pages < 8 * step && pages <= most; pages += step) {
       const auto hops = std::max(k_hops, 2 * pages);
-      const auto apart = least_time_of_parallel_hops(
-          processor, ChaseCycle::one_a_page(memory.first(pages * page_lines), page_lines, k_seed), hops,
-          repetitions);
-      const auto together =
-          least_time_of_parallel_hops(processor, ChaseCycle(memory.first(pages), k_seed), hops, repetitions);
+      const auto figure = name + "." + std::to_string(pages);
+      const auto apart = hop(figure + ".apart",
+                             ChaseCycle::one_a_page(memory.first(pages * page_lines), page_lines, k_seed), hops);
+      const auto together = hop(figure + ".together", ChaseCycle(memory.first(pages), k_seed), hops);
       costs.push_back({static_cast<std::uint32_t>(pages), apart - together});
     }
   }
   return costs;
 }
 
-std::vector<std::pair<double, Spread>> loaded_hops(std::span<const int> processors, const ChaseCycle& cycle,
-                                                   std::size_t hops, std::span<const double> memory,
-                                                   std::size_t repetitions) {
+std::vector<std::pair<double, Spread>> loaded_hops(const Probe& probe, const std::string& name,
+                                                   ChaseBuffer& chased, std::span<const double> memory) {
   using Clock = std::chrono::steady_clock;
+  constexpr std::size_t k_hops = 8'000;
   constexpr std::size_t k_block = 2048;                      // elements, read at once
   constexpr std::array<double, 5> k_pauses{15, 7, 3, 1, 0};  // for each block, in times that reading one takes
   std::vector<std::pair<double, Spread>> measured;
-  if (processors.size() < 2) return measured;
-  auto* at = cycle.start(0, 1);
-  for (const double pause : k_pauses) {
-    std::atomic<std::size_t> chased{0}, blocks{0};
-    std::vector<double> times, rates;
-    const auto read_until_chased = [&](std::size_t thread, std::size_t round) {
-      const auto mine = slice(memory, thread - 1, processors.size() - 1);
-      std::size_t from = 0, read = 0;
-      while (chased.load(std::memory_order_acquire) <= round) {
+  const auto threads = probe.cores.size();
+  if (threads < 2) return measured;
+  constexpr std::size_t k_lead_in = 1;
+  std::vector<std::size_t> from(threads, 0);
+  for (std::size_t pace = 0; pace < k_pauses.size(); ++pace) {
+    const double pause = k_pauses[pace];
+    const auto count = probe.windows + k_lead_in;
+    std::atomic<std::size_t> chased_windows{0};
+    std::vector<std::atomic<std::size_t>> blocks(count);
+    const auto read_until_chased = [&](std::size_t thread, std::size_t window) {
+      const auto mine = slice(memory, thread - 1, threads - 1);
+      while (chased_windows.load(std::memory_order_acquire) <= window) {
         const auto begun = Clock::now();
-        if (from + k_block > mine.size()) from = 0;
-        read_all(mine.subspan(from, k_block));
-        from += k_block;
-        ++read;
+        if (from[thread] + k_block > mine.size()) from[thread] = 0;
+        volatile double kept = read_all(mine.subspan(from[thread], k_block));
+        (void)kept;
+        from[thread] += k_block;
+        ++blocks[window];
         const auto until = Clock::now() + (Clock::now() - begun) * pause;
-        while (Clock::now() < until) {
+        while (Clock::now() < until && chased_windows.load(std::memory_order_acquire) <= window) {
         }
       }
-      blocks += read;
     };
-    run_team(
-        processors, repetitions + 1,
-        [&](std::size_t thread, std::size_t round) {
-          if (thread > 0) return read_until_chased(thread, round);
-          at = chase(at, hops);
-          chased.store(round + 1, std::memory_order_release);
-        },
-        [&](std::size_t round, Seconds time) {
-          const auto read = static_cast<double>(blocks.exchange(0) * k_block * sizeof(double));
-          if (round == 0) return;
-          times.push_back(time.value / static_cast<double>(hops));
-          rates.push_back(read / time.value);
-        });
-    measured.emplace_back(spread_of(rates).median, spread_of(times));
+    const auto figure = name + "." + std::to_string(static_cast<int>(pause));
+    std::vector<Window> rates;  // of this round, in blocks a second
+    const auto hop = probe.figures.sample(figure, [&] {
+      auto windows =
+          run_windows({probe.cores, {}, k_lead_in, probe.windows}, [&](std::size_t thread, std::size_t w) {
+            if (thread > 0) return read_until_chased(thread, w);
+            chased.single = chase(chased.single, k_hops);
+            chased_windows.store(w + 1, std::memory_order_release);
+          });
+      for (std::size_t w = 0; w < windows.size(); ++w) {
+        const auto read = static_cast<double>(blocks[w + k_lead_in] * k_block * sizeof(double));
+        rates.push_back({read / windows[w].value, windows[w].clean});
+        windows[w].value /= k_hops;
+      }
+      return windows;
+    });
+    const auto rate = probe.figures.sample(figure + ".read", [&] { return rates; });
+    measured.emplace_back(rate.median, hop);
   }
   return measured;
 }
 
-std::uint32_t reorder_window(int processor, std::span<const std::uint64_t> memory, std::size_t repetitions) {
-  constexpr std::size_t k_reads = 20'000;
+std::uint32_t reorder_window(const Probe& probe, const std::string& name, std::span<const std::uint64_t> memory) {
+  constexpr std::size_t k_reads = 5'000;
   constexpr std::size_t k_cached = 1023;  // elements: within any first-level cache
   constexpr double k_step = 1.25;
   std::vector<std::uint64_t> near(k_cached, 1);
   std::uint64_t seed = 1;
-  const auto time = [&](std::span<const std::uint64_t> of, std::size_t between) {
-    const auto section = [&](std::size_t) { read_apart(of, std::span(near).first(between), k_reads, seed); };
-    return least_of(rounds(std::span(&processor, 1), repetitions, section,
-                           [&](Seconds seconds) { return seconds.value / k_reads; }));
+  const auto time = [&](const std::string& figure, std::span<const std::uint64_t> of, std::size_t between,
+                        bool quiet) {
+    return measure_alone(
+               probe, name + "." + std::to_string(between) + figure, k_reads,
+               [&](std::size_t, std::size_t) { read_apart(of, std::span(near).first(between), k_reads, seed); },
+               {.quiet = quiet})
+        .best;
   };
   std::vector<ApartCost> costs;
   for (double triples = 3; 3 * triples < k_cached; triples *= k_step) {
     const auto count = 3 * static_cast<std::size_t>(triples);
-    costs.push_back({static_cast<double>(count) + 1, time(memory, count) - time(near, count)});
+    costs.push_back({static_cast<double>(count) + 1,
+                     time(".far", memory, count, true) - time(".near", std::span(near).first(512), count, false)});
   }
   return least_apart(costs);
 }
 
-std::uint32_t store_buffer(int processor, std::span<std::uint64_t> memory, std::size_t repetitions) {
-  constexpr std::size_t k_writes = 10'000;
+std::uint32_t store_buffer(const Probe& probe, const std::string& name, std::span<std::uint64_t> memory) {
+  constexpr std::size_t k_writes = 4'000;
   constexpr std::size_t k_cached = 1024;  // elements: within any first-level cache
   constexpr std::size_t k_most = 512;     // stores
   constexpr double k_step = 1.2;
   std::vector<std::uint64_t> near(k_cached, 1);
   std::uint64_t seed = 1;
-  const auto time = [&](std::span<std::uint64_t> far, std::size_t between) {
-    const auto section = [&](std::size_t) { write_apart(far, near, between, k_writes, seed); };
-    return least_of(rounds(std::span(&processor, 1), repetitions, section,
-                           [&](Seconds seconds) { return seconds.value / k_writes; }));
+  const auto time = [&](const std::string& figure, std::span<std::uint64_t> far, std::size_t between, bool quiet) {
+    return measure_alone(probe, name + "." + std::to_string(between) + figure, k_writes,
+                         [&](std::size_t, std::size_t) { write_apart(far, near, between, k_writes, seed); },
+                         {.quiet = quiet})
+        .best;
   };
   std::vector<ApartCost> costs;
   for (double between = 5; between < k_most; between *= k_step) {
     const auto count = static_cast<std::size_t>(between);
-    costs.push_back({static_cast<double>(count) + 1, time(memory, count) - time(near, count)});
+    costs.push_back(
+        {static_cast<double>(count) + 1, time(".far", memory, count, true) - time(".near", near, count, false)});
   }
   return least_apart(costs);
 }
 
-std::vector<StreamsCost> costs_of_streams(int processor, std::span<const std::uint64_t> memory,
-                                          std::size_t repetitions) {
-  constexpr std::size_t k_line = 8;            // elements
-  constexpr std::size_t k_lines_a_round = 16;  // of each stream, at least
-  constexpr std::size_t k_least_reads = 100'000;
+std::vector<StreamsCost> costs_of_streams(const Probe& probe, const std::string& name,
+                                          std::span<const std::uint64_t> memory) {
+  constexpr std::size_t k_reads = 20'000;  // of a window
+  constexpr std::size_t k_learnt = 2;      // lines of each stream, before the windows
   std::vector<StreamsCost> costs;
-  std::uint64_t seed = 1, sum = 0;
+  static std::uint64_t seed = 1;  // goes on, so that no round reads what an earlier one read
+  std::uint64_t sum = 0;
   for (std::size_t streams = 4; streams <= k_most_streams; streams *= 2) {
-    const auto reads = std::max(k_least_reads, streams * k_line * k_lines_a_round);
-    // Streams go on from round to round, so that they meet lines that are cold; they begin at random, so that they
-    // are in different sets of a cache.
+    const auto lead_in = 1 + streams * k_line * k_learnt / k_reads;
+    // Streams go on from window to window, so that they meet lines that are cold; they begin at random, so that
+    // they are in different sets of a cache.
     const auto piece = memory.size() / streams;
-    const auto needed = (repetitions + 2) * reads / streams;
+    const auto needed = 2 * (probe.windows + lead_in + 1) * k_reads / streams + k_line;
     if (2 * needed > piece) break;
     std::vector<std::uint32_t> at(streams);
     for (std::size_t s = 0; s < streams; ++s) {
       seed = seed * 6364136223846793005u + 1442695040888963407u;
       at[s] = static_cast<std::uint32_t>(s * piece + ((seed >> 32) * (piece - needed) >> 32));
     }
-    const auto times = rounds(
-        std::span(&processor, 1), repetitions, [&](std::size_t) { sum += read_streams(memory, at, reads, seed); },
-        [&](Seconds seconds) { return seconds.value * k_line / static_cast<double>(reads); });
-    costs.push_back({static_cast<std::uint32_t>(streams), least_of(times)});
+    const auto line =
+        measure_alone(probe, name + "." + std::to_string(streams), static_cast<double>(k_reads) / k_line,
+                      [&](std::size_t, std::size_t) { sum += read_streams(memory, at, k_reads, seed); },
+                      {.lead_in = lead_in, .quiet = true});
+    costs.push_back({static_cast<std::uint32_t>(streams), line.best});
   }
   volatile std::uint64_t kept = sum;  // the reads are not for nothing
   (void)kept;
   return costs;
 }
 
-std::vector<std::pair<std::string, Spread>> bandwidths(std::span<const int> processors, std::span<double> memory,
-                                                       std::size_t repetitions) {
+std::vector<std::pair<std::string, Spread>> bandwidths(const Probe& probe, const std::string& name,
+                                                       std::size_t threads, std::span<double> memory,
+                                                       Bytes caches) {
+  constexpr std::size_t k_most_piece = 1u << 18;  // elements of an array, for a thread and a window
+  constexpr std::size_t k_least_windows = 8;
   const auto n = memory.size() / 3;
   const auto a = memory.first(n);
   const auto b = memory.subspan(n, n);
   const auto c = memory.subspan(2 * n, n);
-  const auto threads = processors.size();
+  const auto piece = align_down(std::min(k_most_piece, n / threads / 2), k_line);
   constexpr double k_scalar = 3;
   std::vector<double> sums(8 * threads);  // a cache line for each thread's sum
   struct Kernel {
     const char* name;
-    double arrays;  // that the kernel reads or writes
-    std::function<void(std::size_t)> run;
+    std::size_t arrays;  // that the kernel reads or writes
+    std::function<void(std::size_t, std::size_t)> run;
   };
-  const auto of = [&](std::span<double> array, std::size_t thread) { return slice(array, thread, threads); };
+  const auto of = [&](std::span<double> array, std::size_t thread, std::size_t window) {
+    return piece_of(slice(array, thread, threads), piece, window);
+  };
   const std::vector<Kernel> kernels = {
-      // The first gives every array its values, by the threads that will use them.
       {"write", 3,
-       [&](std::size_t t) {
-         write_all(of(a, t), 1);
-         write_all(of(b, t), 2);
-         write_all(of(c, t), 0);
+       [&](std::size_t t, std::size_t w) {
+         write_all(of(a, t, w), 1);
+         write_all(of(b, t, w), 2);
+         write_all(of(c, t, w), 0);
        }},
-      {"copy", 2, [&](std::size_t t) { stream_copy(of(c, t), of(a, t)); }},
-      {"scale", 2, [&](std::size_t t) { stream_scale(of(b, t), of(c, t), k_scalar); }},
-      {"add", 3, [&](std::size_t t) { stream_add(of(c, t), of(a, t), of(b, t)); }},
-      {"triad", 3, [&](std::size_t t) { stream_triad(of(a, t), of(b, t), of(c, t), k_scalar); }},
+      {"copy", 2, [&](std::size_t t, std::size_t w) { stream_copy(of(c, t, w), of(a, t, w)); }},
+      {"scale", 2, [&](std::size_t t, std::size_t w) { stream_scale(of(b, t, w), of(c, t, w), k_scalar); }},
+      {"add", 3, [&](std::size_t t, std::size_t w) { stream_add(of(c, t, w), of(a, t, w), of(b, t, w)); }},
+      {"triad", 3,
+       [&](std::size_t t, std::size_t w) { stream_triad(of(a, t, w), of(b, t, w), of(c, t, w), k_scalar); }},
       {"read", 3,
-       [&](std::size_t t) { sums[8 * t] = read_all(of(a, t)) + read_all(of(b, t)) + read_all(of(c, t)); }},
+       [&](std::size_t t, std::size_t w) {
+         sums[8 * t] = read_all(of(a, t, w)) + read_all(of(b, t, w)) + read_all(of(c, t, w));
+       }},
   };
   std::vector<std::pair<std::string, Spread>> rates;
   for (const auto& kernel : kernels) {
-    const double bytes = kernel.arrays * static_cast<double>(n * sizeof(double));
-    rates.emplace_back(kernel.name, spread_of(rounds(processors, repetitions, kernel.run,
-                                                     [&](Seconds time) { return bytes / time.value; })));
+    const auto bytes = kernel.arrays * piece * threads * sizeof(double);
+    const auto figure = name + "." + kernel.name + "." + std::to_string(threads);
+    probe.figures.sample(figure, [&] {
+      return run_windows({probe.cores.first(threads), probe.cores.subspan(threads), 1 + caches.value / bytes,
+                          std::max(probe.windows, k_least_windows)},
+                         kernel.run);
+    });
+    rates.emplace_back(kernel.name, rates_of_windows(probe.figures.windows(figure), static_cast<double>(bytes)));
   }
   return rates;
 }
 
-Spread copy_bandwidth(int processor, std::span<const double> from, std::span<double> to, std::size_t repetitions) {
-  const auto bytes = std::min(from.size_bytes(), to.size_bytes());
-  return spread_of(rounds(
-      std::span(&processor, 1), repetitions, [&](std::size_t) { std::memcpy(to.data(), from.data(), bytes); },
-      [&](Seconds time) { return static_cast<double>(bytes) / time.value; }));
+Spread copy_bandwidth(const Probe& probe, const std::string& name, std::span<const double> from,
+                      std::span<double> to) {
+  constexpr std::size_t k_lead_in = 8;
+  const auto n = std::min(from.size(), to.size());
+  const auto piece = std::min<std::size_t>(n, std::size_t{1} << 19);
+  measure_alone(probe, name, 1,
+                [&](std::size_t, std::size_t window) {
+                  const auto target = piece_of(to.first(n), piece, window);
+                  std::memcpy(target.data(), piece_of(from.first(n), piece, window).data(), target.size_bytes());
+                },
+                {.lead_in = k_lead_in, .quiet = true});
+  return rates_of_windows(probe.figures.windows(name), static_cast<double>(piece * sizeof(double)));
 }
 
 }  // namespace terrace::machine

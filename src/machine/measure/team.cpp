@@ -13,9 +13,8 @@
 #include <vector>
 
 namespace terrace::machine {
-namespace {
 
-bool pin_to(int processor) {
+bool pin_to_processor(int processor) {
   // Sized at run time: machines have more processors than cpu_set_t has bits.
   const auto count = static_cast<std::size_t>(processor) + 1;
   cpu_set_t* set = CPU_ALLOC(count);
@@ -28,8 +27,6 @@ bool pin_to(int processor) {
   return done;
 }
 
-}  // namespace
-
 std::size_t run_team(std::span<const int> processors, std::size_t rounds,
                      const std::function<void(std::size_t, std::size_t)>& section,
                      const std::function<void(std::size_t, Seconds)>& finished) {
@@ -38,7 +35,7 @@ std::size_t run_team(std::span<const int> processors, std::size_t rounds,
   std::mutex failure_mutex;
   std::barrier barrier(static_cast<std::ptrdiff_t>(processors.size()));
   const auto work = [&](std::size_t thread) {
-    if (pin_to(processors[thread])) ++pinned;
+    if (pin_to_processor(processors[thread])) ++pinned;
     for (std::size_t round = 0; round < rounds; ++round) {
       barrier.arrive_and_wait();
       const auto begun = std::chrono::steady_clock::now();

@@ -9,6 +9,9 @@
 
 namespace terrace::machine {
 
+// Binds the calling thread to a processor; returns false where the system refuses.
+bool pin_to_processor(int processor);
+
 // Runs `section(thread, round)` on every processor of the list, one thread each, `rounds` times; calls
 // `finished(round, time)` on one of them with the time from all having started to all having ended. Returns how
 // many threads could be pinned. The first exception of a section is thrown again here.

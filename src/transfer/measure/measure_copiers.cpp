@@ -29,6 +29,8 @@ constexpr Bytes k_memory{128UL << 20};
 constexpr std::uint64_t k_caches = 4;         // times the last caches, at least
 constexpr std::uint64_t k_share_of_free = 4;  // at most one part in so many
 constexpr std::size_t k_traps = 15;
+constexpr std::size_t k_least_rounds = 2;  // recorded ones
+constexpr double k_max_seconds = 2;        // of further rounds of a copier with one kind of pages
 constexpr double k_least_share_huge = 0.9;
 
 std::span<const Bytes> chunks_of(Pages pages) {
@@ -37,7 +39,13 @@ std::span<const Bytes> chunks_of(Pages pages) {
 
 const char* word_of(Pages pages) { return pages == Pages::huge ? "huge" : "small"; }
 
-double median_of(std::vector<double> values) { return machine::spread_of(std::move(values)).median; }
+// Returns the lower quartile of what the chunks of a sweep took. Other programs only ever lengthen a move, but one
+// that found its pages in the caches by chance is no estimate of the others.
+double lower_quartile(std::vector<double> values) {
+  const auto at = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 4);
+  std::nth_element(values.begin(), at, values.end());
+  return *at;
+}
 
 // Where chunks go from and to: the slowest and the fastest place that are nodes, of the first domain that has
 // some.
@@ -130,11 +138,13 @@ class CopierMeasurer {
     std::vector<double> copies;
     std::vector<double> stalls;
     const bool huge = rig.share_huge().value_or(0) >= k_least_share_huge;
+    const auto begun = seconds_now();
     for (std::size_t round = 0; round <= repetitions_; ++round) {
-      const auto copy = median_of(rig.copies(k_one_huge));
+      if (round > k_least_rounds && seconds_now() - begun > k_max_seconds) break;
+      const auto copy = lower_quartile(rig.copies(k_one_huge));
       if (round > 0) copies.push_back(copy);
       for (const auto size : chunks_of(huge ? Pages::huge : Pages::small)) {
-        const auto time = median_of(rig.sweep(size));
+        const auto time = lower_quartile(rig.sweep(size));
         if (round > 0) moves[size.value].push_back(time);
       }
       if (beside && round > 0) stalls.push_back(stall(rig, *beside));
@@ -175,7 +185,7 @@ class CopierMeasurer {
   machine::CopierPrice price_of(const std::map<Pages, Measured>& all) {
     machine::CopierPrice price{.name = std::string(variant_.name()), .piece = piece_, .threads = threads_};
     const auto& best = all.begin()->second;  // huge pages, where there are any
-    const double rate = static_cast<double>(k_one_huge.value) / best.copy.median;
+    const double rate = static_cast<double>(k_one_huge.value) / best.copy.best;
     const bool moves = !within_node_ || variant_.moves_within_node();
     std::vector<PricedMove> points;
     for (const auto& [pages, measured] : all)
@@ -184,8 +194,8 @@ class CopierMeasurer {
         move.pieces = static_cast<double>(divided_up(size, piece_.value));
         (pages == Pages::huge ? move.huge : move.small) =
             static_cast<double>(size / (pages == Pages::huge ? k_huge_page : k_page));
-        move.whole = seconds.median;
-        move.seconds = seconds.median - (moves ? static_cast<double>(size) / rate : 0);
+        move.whole = seconds.best;
+        move.seconds = seconds.best - (moves ? static_cast<double>(size) / rate : 0);
         points.push_back(move);
       }
     const auto fitted = fit_price(points);
@@ -193,7 +203,7 @@ class CopierMeasurer {
     price.pages.push_back({{k_page}, {fitted.small}});
     if (all.contains(Pages::huge)) price.pages.push_back({k_one_huge, {fitted.huge}});
     if (best.stall)
-      price.stall = {best.stall->median};
+      price.stall = {best.stall->median};  // a difference: noise may lessen it, too
     else
       note("what running threads lose needs a second core to be measured");
     if (!moves)
@@ -217,7 +227,7 @@ class CopierMeasurer {
     if (times.empty()) return {};
     const auto spread = machine::spread_of(std::move(times));
     keep("trap", word_of(Pages::small), {k_page}, spread);
-    return Seconds{spread.median};
+    return Seconds{spread.best};
   }
 
   const CopierVariant& variant_;

@@ -18,13 +18,13 @@ TEST(MachineFile, RoundTripsWhatWasMeasuredOfCopiers) {
   auto parts = example_parts();
   parts.fingerprint = "f00d";
   parts.copiers = {{.name = "swap", .call = {25e-6}}};
-  Measurement measured{"2026-01-02T03:04:05Z", "a processor", 5, {}, {}, {}, {}};
-  measured.copiers = {{"swap", "move", "small", {512u << 10}, {41.25e-6, 0.5e-6}},
+  Measurement measured{"2026-01-02T03:04:05Z", "a processor", 5, {}, {}, {}, {}, {}};
+  measured.copiers = {{"swap", "move", "small", {512u << 10}, {41.25e-6, 0.5e-6, 41e-6}},
                       {"swap", "stall", "huge", {2u << 20}, {0, 0}}};
   const Machine machine(parts);
   const auto text = format_machine_file(machine, &measured);
   EXPECT_NE(text.find("\n[[measured.copier]]\ncopier = \"swap\"\nwhat = \"move\"\npages = \"small\"\n"
-                      "size = \"512KiB\"\nmedian = \"41.25us\"\nspread = \"500ns\"\n"),
+                      "size = \"512KiB\"\nbest = \"41us\"\nmedian = \"41.25us\"\nspread = \"500ns\"\n"),
             std::string::npos)
       << text;
   const auto again = parse_machine_file(text, "again");

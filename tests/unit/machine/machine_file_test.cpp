@@ -28,11 +28,12 @@ TEST(MachineFile, RoundTripsATreeCopiesAndAMeasurement) {
   parts.nodes.push_back({"tile", 0, std::nullopt});
   for (std::uint32_t i = 1; i <= 3; ++i) parts.nodes[i].parent = 6;
   const Machine machine(parts);
-  Measurement measured{"2026-01-02T03:04:05Z", "a processor", 5, {"one note", "another"}, {}, {}, {}};
-  measured.bandwidths.push_back({0, 1, 8, "triad", {101.5e9, 0.25e9}});
-  measured.bandwidths.push_back({1, 1, 1, "read", {11.5e9, 0}});
-  measured.latencies.push_back({1, 4, "huge", {101e-9, 2e-9}});
-  measured.latencies.push_back({1, 4, "small", {151e-9, 3e-9}, 12.5e9});
+  Measurement measured{"2026-01-02T03:04:05Z", "a processor", 5, {"one note", "another"}, {}, {}, {}, {}};
+  measured.bandwidths.push_back({0, 1, 8, "triad", {101.5e9, 0.25e9, 101.75e9}});
+  measured.bandwidths.push_back({1, 1, 1, "read", {11.5e9, 0, 11.5e9}});
+  measured.latencies.push_back({1, 4, "huge", {101e-9, 2e-9, 100e-9}});
+  measured.latencies.push_back({1, 4, "small", {151e-9, 3e-9, 150e-9}, 12.5e9});
+  measured.times.push_back({1, "l2.hit", {4.5e-9, 1e-9, 4e-9}});
   const auto text = format_machine_file(machine, &measured);
   const auto again = parse_machine_file(text, "again");
   EXPECT_EQ(format_machine_file(again.machine, &*again.measured), text);
@@ -43,6 +44,10 @@ TEST(MachineFile, RoundTripsATreeCopiesAndAMeasurement) {
   EXPECT_EQ(again.measured->notes.size(), 2u);
   EXPECT_EQ(again.measured->bandwidths[0].bytes_per_second.median, 101.5e9);
   EXPECT_EQ(again.measured->latencies[0].seconds.spread, 2e-9);
+  EXPECT_EQ(again.measured->latencies[0].seconds.best, 100e-9);
+  ASSERT_EQ(again.measured->times.size(), 1u);
+  EXPECT_EQ(again.measured->times[0].figure, "l2.hit");
+  EXPECT_EQ(again.measured->times[0].initiator, 1);
   EXPECT_EQ(again.measured->latencies[0].load, 0);
   EXPECT_EQ(again.measured->latencies[1].load, 12.5e9);
   const auto& nodes = again.machine.nodes();

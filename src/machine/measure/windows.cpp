@@ -1,0 +1,193 @@
+// Workers meet at a spinning barrier before each window; companions publish a heartbeat, whose gaps show that they
+// were preempted. Workers find their own preemptions in getrusage's involuntary context switches.
+#include "machine/measure/windows.hpp"
+
+#include <sys/resource.h>
+#include <time.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include "machine/measure/team.hpp"
+
+namespace terrace::machine {
+namespace {
+
+constexpr std::int64_t k_max_gap_ns = 30'000;       // an interrupt is shorter, a time slice longer
+constexpr std::int64_t k_spin_ns = 100'000;         // before a waiting worker sleeps
+constexpr std::int64_t k_nap_ns = 200'000;          // between two looks
+constexpr std::int64_t k_max_wait_ns = 12'000'000;  // for companions, in one call
+
+std::int64_t now_ns() {
+  timespec time{};
+  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  return std::int64_t{1'000'000'000} * time.tv_sec + time.tv_nsec;
+}
+
+void nap() {
+  const timespec time{0, k_nap_ns};
+  ::nanosleep(&time, nullptr);
+}
+
+// Lets the other thread of the core run.
+void relax() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#endif
+}
+
+long preemptions() {
+  rusage usage{};
+  ::getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_nivcsw;
+}
+
+struct alignas(64) Companion {
+  std::atomic<std::int64_t> seen_ns{0};
+  std::atomic<std::uint64_t> gaps{0};
+
+  void run(const std::atomic<bool>& done) {
+    for (auto last = now_ns(); !done.load(std::memory_order_relaxed);) {
+      const auto now = now_ns();
+      if (now - last > k_max_gap_ns) gaps.fetch_add(1, std::memory_order_relaxed);
+      last = now;
+      seen_ns.store(now, std::memory_order_release);
+      for (int i = 0; i < 8; ++i) relax();
+    }
+  }
+};
+
+class Windows {
+ public:
+  Windows(const WindowPlan& plan, const Section& section, const Section& prepare)
+      : plan_(plan),
+        section_(section),
+        prepare_(prepare),
+        count_(plan.lead_in + plan.windows),
+        companions_(plan.companions.size()),
+        times_(plan.workers.size() * count_) {}
+
+  std::vector<Window> run() {
+    {
+      std::vector<std::jthread> threads;
+      for (std::size_t i = 0; i < companions_.size(); ++i) {
+        threads.emplace_back([this, i] {
+          pin_to_processor(plan_.companions[i]);
+          companions_[i].run(done_);
+        });
+      }
+      std::vector<std::jthread> workers;
+      for (std::size_t i = 0; i < plan_.workers.size(); ++i) workers.emplace_back([this, i] { work(i); });
+      workers.clear();
+      done_ = true;
+    }
+    if (failure_) std::rethrow_exception(failure_);
+    std::vector<Window> windows;
+    for (std::size_t window = plan_.lead_in; window < count_; ++window) {
+      auto total = at(0, window);
+      for (std::size_t worker = 1; worker < plan_.workers.size(); ++worker) {
+        const auto& time = at(worker, window);
+        total.begin_ns = std::min(total.begin_ns, time.begin_ns);
+        total.end_ns = std::max(total.end_ns, time.end_ns);
+        total.clean = total.clean && time.clean;
+      }
+      // A clock that did not move would make a rate infinite.
+      const auto ns = std::max<std::int64_t>(total.end_ns - total.begin_ns, 1);
+      windows.push_back({1e-9 * static_cast<double>(ns), total.clean});
+    }
+    return windows;
+  }
+
+ private:
+  struct Time {
+    std::int64_t begin_ns = 0, end_ns = 0;
+    bool clean = true;
+  };
+  Time& at(std::size_t worker, std::size_t window) { return times_[worker * count_ + window]; }
+
+  void work(std::size_t worker) {
+    pin_to_processor(plan_.workers[worker]);
+    for (std::size_t window = 0; window < count_; ++window) {
+      const bool judges = worker == 0 && !companions_.empty();
+      if (judges) await_companions();
+      meet();
+      const auto gaps = judges ? gaps_of_companions() : 0;
+      const auto preempted = preemptions();
+      Time time;
+      try {
+        if (prepare_) prepare_(worker, window);
+        meet();  // all are awake now
+        time.begin_ns = now_ns();
+        section_(worker, window);
+        time.end_ns = now_ns();
+      } catch (...) {
+        const std::lock_guard lock(failure_mutex_);
+        if (!failure_) failure_ = std::current_exception();
+        failed_ = true;
+        return;
+      }
+      time.clean = preemptions() == preempted && (!judges || (companions_run() && gaps_of_companions() == gaps));
+      at(worker, window) = time;
+      if (failed_) return;
+    }
+  }
+
+  // Returns when all workers have come, or one has failed.
+  void meet() {
+    const auto workers = plan_.workers.size();
+    if (workers == 1) return;
+    const auto arrived = arrived_.fetch_add(1) + 1;
+    const auto all = (arrived + workers - 1) / workers * workers;
+    const auto begun = now_ns();
+    while (arrived_.load(std::memory_order_acquire) < all && !failed_) {
+      if (now_ns() - begun > k_spin_ns) nap();
+      relax();
+    }
+  }
+
+  [[nodiscard]] bool companions_run() const {
+    const auto now = now_ns();
+    return std::ranges::all_of(companions_, [now](const Companion& companion) {
+      return now - companion.seen_ns.load(std::memory_order_acquire) < k_max_gap_ns;
+    });
+  }
+
+  [[nodiscard]] std::uint64_t gaps_of_companions() const {
+    std::uint64_t gaps = 0;
+    for (const auto& companion : companions_) gaps += companion.gaps.load(std::memory_order_relaxed);
+    return gaps;
+  }
+
+  // Sleeps between its looks: a thread that slept is scheduled soon after it wakes.
+  void await_companions() {
+    while (!companions_run() && waited_ns_ < k_max_wait_ns) {
+      const auto begun = now_ns();
+      nap();
+      waited_ns_ += now_ns() - begun;
+    }
+  }
+
+  const WindowPlan& plan_;
+  const Section& section_;
+  const Section& prepare_;
+  std::size_t count_;
+  std::vector<Companion> companions_;
+  std::vector<Time> times_;
+  std::atomic<std::size_t> arrived_{0};
+  std::atomic<bool> done_{false}, failed_{false};
+  std::int64_t waited_ns_ = 0;
+  std::exception_ptr failure_;
+  std::mutex failure_mutex_;
+};
+
+}  // namespace
+
+std::vector<Window> run_windows(const WindowPlan& plan, const Section& section, const Section& prepare) {
+  return Windows(plan, section, prepare).run();
+}
+
+}  // namespace terrace::machine

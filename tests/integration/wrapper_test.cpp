@@ -180,6 +180,89 @@ TEST_F(WrapperBuilds, EveryLanguage) {
             "2000\n");
 }
 
+// Tail calls that the plain compiler turns into jumps: by name and by pointer, of integers and floating-point numbers
+// and of nothing, and of coroutines. Each would need more stack than there is.
+TEST_F(WrapperBuilds, TailCalls_Optimised_NeedConstantStack) {
+  write("tail.c",
+        "#include <stdio.h>\n#include <stdlib.h>\nstatic long* table;\n"
+        "#define PAIR(type, name) \\\n"
+        "  static type name##_odd(long n, type a); \\\n"
+        "  __attribute__((noinline)) static type name##_even(long n, type a) { \\\n"
+        "    table[n & 255] += n; return n == 0 ? a : name##_odd(n - 1, a + 1); } \\\n"
+        "  __attribute__((noinline)) static type name##_odd(long n, type a) { \\\n"
+        "    table[n & 127] -= n; return n == 0 ? -a : name##_even(n - 1, a + 1); }\n"
+        "PAIR(long, whole)\nPAIR(int, word)\nPAIR(double, real)\n"
+        "static void (*step[2])(long);\n"
+        "static void first(long n) { table[n & 63]++; if (n) step[n & 1](n - 1); }\n"
+        "static void second(long n) { table[n & 31]++; if (n) step[n & 1](n - 1); }\n"
+        "int main(void) {\n  table = calloc(256, sizeof *table);\n  step[0] = first; step[1] = second;\n"
+        "  step[1](1000000);\n"
+        "  printf(\"%ld %d %.0f\\n\", whole_even(1000000, 0), word_even(1000000, 0), real_even(1000000, 0));\n}\n");
+  good("terrace-cc -O2 tail.c -o tail");
+  EXPECT_EQ(good("ulimit -s 1024 && ./tail").output, "1000000 1000000 1000000\n");
+  // Without the optimisation the plain compiler's program has no constant stack either.
+  EXPECT_EQ(shell("terrace-cc -O2 -fno-optimize-sibling-calls -c tail.c && nm tail.o").output.find("exit_tail"),
+            std::string::npos);
+}
+
+TEST_F(WrapperBuilds, Coroutines_SymmetricTransfer_NeedConstantStack) {
+  write("await.cpp", R"(// 200,000 awaits in a row by symmetric transfer: constant stack by the language. Prints 100000.
+#include <coroutine>
+#include <cstdio>
+#include <exception>
+
+struct Task {
+  struct promise_type {
+    std::coroutine_handle<> continuation;
+    int value = 0;
+    Task get_return_object() { return Task{std::coroutine_handle<promise_type>::from_promise(*this)}; }
+    std::suspend_always initial_suspend() { return {}; }
+    struct Final {
+      bool await_ready() noexcept { return false; }
+      std::coroutine_handle<> await_suspend(std::coroutine_handle<promise_type> handle) noexcept {
+        const auto next = handle.promise().continuation;
+        return next ? next : std::noop_coroutine();
+      }
+      void await_resume() noexcept {}
+    };
+    Final final_suspend() noexcept { return {}; }
+    void return_value(int result) { value = result; }
+    void unhandled_exception() { std::terminate(); }
+  };
+  explicit Task(std::coroutine_handle<promise_type> of) : handle(of) {}
+  Task(Task&& other) noexcept : handle(other.handle) { other.handle = nullptr; }
+  ~Task() {
+    if (handle) handle.destroy();
+  }
+  bool await_ready() { return false; }
+  std::coroutine_handle<> await_suspend(std::coroutine_handle<> caller) {
+    handle.promise().continuation = caller;
+    return handle;
+  }
+  int await_resume() { return handle.promise().value; }
+  std::coroutine_handle<promise_type> handle;
+};
+
+Task leaf(int i) { co_return i & 1; }
+Task loop(int n) {
+  int sum = 0;
+  for (int i = 0; i < n; i++) sum += co_await leaf(i);
+  co_return sum;
+}
+
+int main() {
+  auto task = loop(200000);
+  task.handle.resume();
+  std::printf("%d\n", task.handle.promise().value);
+}
+)");
+  for (const char* compiler : {"g++", "clang++"}) {
+    if (shell(std::string(compiler) + " -std=c++20 -O2 await.cpp -o plain && ./plain").status != 0) continue;
+    good("TERRACE_CXX=" + std::string(compiler) + " terrace-c++ -std=c++20 -O2 await.cpp -o await");
+    EXPECT_EQ(good("ulimit -s 1024 && ./await").output, "100000\n") << compiler;
+  }
+}
+
 TEST_F(WrapperBuilds, WithClang) {
   if (run_program("command -v clang").status != 0) GTEST_SKIP() << "no clang";
   good("TERRACE_CXX=clang++ terrace-c++ -O3 -c plus.cpp && TERRACE_CXX=clang++ terrace-c++ plus.o -o plus");

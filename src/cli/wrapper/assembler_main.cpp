@@ -1,6 +1,6 @@
-// The assembler that compilers find in the stand-ins' folder: leaves hooks of basic blocks out that say nothing
-// new (thin_blocks.hpp), gives functions a version without hooks (unhooked_copies.hpp), and goes on as the real
-// one, TERRACE_AS or the next in PATH. Whatever it does not understand it leaves to that one as it is; what that
+// The assembler that compilers find in the stand-ins' folder: restores tail calls that hooks took away
+// (tail_calls.hpp), leaves hooks of basic blocks out that say nothing new (thin_blocks.hpp), gives functions a
+// version without hooks (unhooked_copies.hpp), and goes on as the real one, TERRACE_AS or the next in PATH. Whatever it does not understand it leaves to that one as it is; what that
 // one does not accept it gets once more, without the copies.
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -20,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/wrapper/tail_calls.hpp"
 #include "cli/wrapper/thin_blocks.hpp"
 #include "cli/wrapper/unhooked_copies.hpp"
 
@@ -101,7 +102,7 @@ bool edit(const std::string& assembler, std::vector<char*>& words) {
   const auto text = read_all(file);
   const bool hooked = text.find("__sanitizer_cov_trace_pc") != std::string::npos;
   if (!hooked && !piped) return false;
-  const auto thinned = hooked ? cli::thin_blocks(text) : text;
+  const auto thinned = hooked ? cli::thin_blocks(cli::restore_tail_calls(text)) : text;
   if (hooked) {
     auto without_file = words;
     if (!piped) without_file.pop_back();

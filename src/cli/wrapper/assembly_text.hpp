@@ -36,6 +36,16 @@ inline std::string_view any_label_of(std::string_view line) {
   return word.empty() || word.size() == line.size() || line[word.size()] != ':' ? std::string_view{} : word;
 }
 
+// The function that a line ends; "" where it ends none: `.size f, .-f`.
+inline std::string_view function_ended_by(std::string_view line) {
+  if (first_word_of(line) != ".size") return {};
+  const auto begin = line.find_first_not_of(" \t", line.find(".size") + 5);
+  if (begin == std::string_view::npos) return {};
+  const auto name = word_at(line, begin);
+  const auto size = line.find(".-", begin + name.size());
+  return size != std::string_view::npos && word_at(line, size + 2) == name ? name : std::string_view{};
+}
+
 inline observe::Hook hook_called(std::string_view line) {
   for (const std::string_view prefix : {"__tsan_", "__sanitizer_cov_"})
     if (const auto at = line.find(prefix); at != std::string_view::npos)

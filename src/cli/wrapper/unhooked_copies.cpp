@@ -29,16 +29,6 @@ bool may_stand_twice(std::string_view directive) {
   return directive.starts_with(".cfi_") || directive == k_file || std::ranges::count(k_twice, directive) != 0;
 }
 
-// The function that a line ends; "" where it ends none: `.size f, .-f`.
-std::string_view function_ended_by(std::string_view line) {
-  if (first_word_of(line) != ".size") return {};
-  const auto begin = line.find_first_not_of(" \t", line.find(".size") + 5);
-  if (begin == std::string_view::npos) return {};
-  const auto name = word_at(line, begin);
-  const auto size = line.find(".-", begin + name.size());
-  return size != std::string_view::npos && word_at(line, size + 2) == name ? name : std::string_view{};
-}
-
 // What a line is for the two versions.
 enum class Kind : unsigned char {
   same,
@@ -57,7 +47,7 @@ Kind kind_of(std::string_view line, bool own_assembly) {
   if (hook == Hook::block) return line.ends_with(k_loop_mark) ? Kind::call : Kind::left_out;
   if (hook == Hook::access)
     return line.find("__tsan_atomic") == std::string_view::npos ? Kind::left_out : Kind::call;
-  return line.find("__tsan_func_exit") == std::string_view::npos ? Kind::call : Kind::exit;
+  return line.find("__tsan_func_exit") == std::string_view::npos ? Kind::call : Kind::exit;  // the one of tail calls, too
 }
 
 class Function {

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <initializer_list>
 #include <iterator>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -92,6 +93,8 @@ class Examiner {
     }
   }
   [[nodiscard]] bool stops_early() const { return stops_early_; }
+  // The compilers' rule: the last level counts, and the option's own name counts for more.
+  [[nodiscard]] bool wants_sibling_calls() const { return named_sibling_calls_.value_or(level_has_sibling_calls_); }
 
  private:
   void one(const std::string& word) {
@@ -109,6 +112,11 @@ class Examiner {
       language(word.substr(2));
     } else if (word.starts_with("-l")) {
       request_.inputs = true;
+    } else if (word.starts_with("-O")) {
+      const auto level = std::string_view(word).substr(2);
+      level_has_sibling_calls_ = !level.empty() && level != "0" && level != "1" && level != "g";
+    } else if (word == "-foptimize-sibling-calls" || word == "-fno-optimize-sibling-calls") {
+      named_sibling_calls_ = word == "-foptimize-sibling-calls";
     } else if (word == "-" || !word.starts_with('-')) {
       const auto ending = fs::path(word).extension().string();
       request_.inputs = true;
@@ -121,6 +129,8 @@ class Examiner {
   WrapperRequest& request_;
   std::string awaited_;
   bool stops_early_ = false;
+  bool level_has_sibling_calls_ = false;
+  std::optional<bool> named_sibling_calls_;
 };
 
 bool goes_by(const std::vector<std::string>& compiler, std::initializer_list<std::string_view> names) {
@@ -159,6 +169,8 @@ void add_compile_flags(const WrapperCall& call, const WrapperRequest& request, c
                                "-fsanitize-coverage=trace-pc", "-B" + layout.stand_ins,
                                // And it puts instructions behind calls, which use a register.
                                "-fno-ipa-ra"});
+    // It restores tail calls where the names of instruction patterns show that nothing follows them.
+    if (request.sibling_calls) words.emplace_back("-dp");
   }
   // Hooks are called by their address, not by way of the linker's table: an eighth of what they cost.
   words.emplace_back("-fno-plt");
@@ -180,6 +192,7 @@ WrapperRequest examine_request(const WrapperCall& call) {
   WrapperRequest request;
   Examiner examiner(request);
   examiner.words(call.arguments, 0);
+  request.sibling_calls = examiner.wants_sibling_calls();
   request.links = request.inputs && !examiner.stops_early();
   return request;
 }

@@ -30,6 +30,7 @@ struct WrapperRequest {
   bool links = false;
   bool is_static = false;  // asks for a program without a dynamic linker
   bool fortran = false;    // some input is Fortran
+  bool sibling_calls = false;  // calls at functions' ends are to become jumps: -O2 and more, or by name
 };
 
 // Looks through response files, too; one that cannot be read counts as no words.

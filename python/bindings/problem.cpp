@@ -14,6 +14,7 @@
 #include "core/error.hpp"
 #include "model/lower_bound.hpp"
 #include "model/object_benefits.hpp"
+#include "model/uncertainty/loop_bound.hpp"
 #include "model/unimem_model.hpp"
 #include "strategy/hints/hints.hpp"
 
@@ -190,6 +191,35 @@ void bind_problem(nb::module_& module) {
           "row"_a, "capacity"_a, "target"_a, "passes"_a, nb::call_guard<nb::gil_scoped_release>(),
           "Prices that prove as much as these, or more: so many passes from them towards `target`, the best time "
           "known.")
+      .def(
+          "prices",
+          [](const Problem& self, double target, int passes) {
+            auto bound = model::lower_bound(self, target, {.passes = passes});
+            return std::pair(std::move(bound.prices.row), std::move(bound.prices.capacity));
+          },
+          "target"_a, "passes"_a, nb::call_guard<nb::gil_scoped_release>(),
+          "Prices that prove lower_bound(): row and capacity, as bound_at() takes them.")
+      .def(
+          "loop_bound",
+          [](const Problem& self, const std::vector<double>& shares, std::uint32_t iterations, double target,
+             std::vector<double> row, std::vector<double> capacity, std::uint32_t draws) {
+            const auto prices = model::feasible(self, {std::move(row), std::move(capacity)});
+            auto bound = model::loop_bound(self, shares, iterations, target, prices, draws);
+            return std::pair(bound.seconds, std::move(bound.drawn));
+          },
+          "shares"_a, "iterations"_a, "target"_a, "row"_a, "capacity"_a, "draws"_a,
+          nb::call_guard<nb::gil_scoped_release>(),
+          "The bound of a loop's mean iteration, seconds, and the same by draw of the sampling error. `shares`: "
+          "by "
+          "phase, how much of it the mean of the iterations runs.")
+      .def("bounds_of_phases", &model::bounds_of_phases, nb::call_guard<nb::gil_scoped_release>(),
+           "By phase: seconds that no placement beats in it alone.")
+      .def_prop_ro("measured",
+                   [](const Problem& self) {
+                     std::vector<double> seconds;
+                     for (const auto& phase : self.phases) seconds.push_back(phase.measured.value);
+                     return seconds;
+                   })
       .def_static("in_sequence", &model::in_sequence, "iterations"_a,
                   "Iterations of one loop as a single one, which begins and ends where it likes.")
       .def_prop_ro("objects",

@@ -112,6 +112,7 @@ class Problem:
     phases: list[str]
     footprint: int
     objects: list[str]
+    measured: list[float]
     def __init__(
         self,
         profile: Profile,
@@ -132,6 +133,17 @@ class Problem:
     def better_prices(
         self, row: Sequence[float], capacity: Sequence[float], target: float, passes: int
     ) -> tuple[list[float], list[float]]: ...
+    def prices(self, target: float, passes: int) -> tuple[list[float], list[float]]: ...
+    def loop_bound(
+        self,
+        shares: Sequence[float],
+        iterations: int,
+        target: float,
+        row: Sequence[float],
+        capacity: Sequence[float],
+        draws: int,
+    ) -> tuple[float, list[float]]: ...
+    def bounds_of_phases(self) -> list[float]: ...
     @staticmethod
     def in_sequence(iterations: Sequence[Problem]) -> Problem: ...
     def benefits(self) -> list[float]: ...

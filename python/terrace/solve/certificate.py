@@ -21,7 +21,7 @@ import numpy as np
 
 from terrace import _core
 from terrace.solve.figures import later_half
-from terrace.solve.linear import Prices, in_sequence, prices
+from terrace.solve.linear import WORK, Prices, in_sequence, prices
 
 Dump = dict[str, Any]
 _ALL = 2**31 - 1  # items: a bound of merged chunks would not hold for plans that tell them apart
@@ -52,7 +52,12 @@ def certificate(store: Path, fast: int, copier: str = "", iterations: int = 0) -
 
 
 def certificate_of(
-    kept: _core.Store, run: int, budget: list[int], copier: str = "", iterations: int = 0
+    kept: _core.Store,
+    run: int,
+    budget: list[int],
+    copier: str = "",
+    iterations: int = 0,
+    work: float = WORK,
 ) -> Certificate:
     """The recorded loop of a run under a budget by place (empty: all), from its exact counters."""
     machine, profile = kept.machine(run), kept.profile(run, True)
@@ -64,7 +69,7 @@ def certificate_of(
 
     mean = problem(profile, True)
     target = _core.decide(mean, "auto", quick=True).prediction.total
-    starts = proofs_of(mean, target)
+    starts = proofs_of(mean, target, work)
     usual = max(start.proven(mean) for start in starts)
 
     def own(iteration: _core.Problem) -> Prices:
@@ -99,23 +104,25 @@ def certificate_of(
     )
 
 
-def proofs_of(problem: _core.Problem, target: float) -> list[Prices]:
+def proofs_of(
+    problem: _core.Problem, target: float, work: float = WORK, sizes: Sequence[int] = _SIZES
+) -> list[Prices]:
     """Prices that prove much of the problem: those of whole phases and of parts, bettered on its segments.
 
-    `target` is the best time that is known, seconds.
+    `target` is the best time that is known, seconds; `work` limits the solver (linear.prices).
     """
     dump = json.loads(problem.to_json())
     several: list[list[int]] = []
-    for size in _SIZES:
+    for size in sizes:
         if (begins := parts(dump, size)) not in several:  # phases may have one part each
             several.append(begins)
-    return [_prices(dump, begins).better(problem, target, _PASSES) for begins in several]
+    return [_prices(dump, begins, work).better(problem, target, _PASSES) for begins in several]
 
 
-def _prices(dump: Dump, begins: Sequence[int]) -> Prices:
+def _prices(dump: Dump, begins: Sequence[int], work: float) -> Prices:
     """Of the problem's segments: in each part as the linear program of the parts has them."""
     phases = dump["phases"]
-    of_parts = prices({**dump, "phases": merged(phases, begins)})
+    of_parts = prices({**dump, "phases": merged(phases, begins)}, work)
     lengths = np.diff([*begins, len(phases)])
     capacity = np.zeros((len(phases), len(dump["places"])))
     capacity[begins] = of_parts.capacity  # within a part data may come and go

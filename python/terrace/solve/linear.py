@@ -25,7 +25,7 @@ Moves = dict[tuple[int, int], Indices]  # by source and target among a domain's 
 Amounts = dict[str, Floats]  # by what of a place serves it: bytes, or latencies
 
 _GAP = 1e-4  # between the first-order method's two objectives, as a share
-_WORK = 8e9  # nonzeros x iterations: about a minute
+WORK = 8e9  # nonzeros x iterations: about a minute
 
 
 @dataclass(frozen=True)
@@ -77,10 +77,10 @@ def fastest_first(dump: Dump, domain: int) -> list[int]:
     return places
 
 
-def prices(dump: Dump) -> Prices:
-    """Dual values of the linear program, the same ones every time."""
+def prices(dump: Dump, work: float = WORK) -> Prices:
+    """Dual values of the linear program, the same ones every time; after at most `work` nonzeros x iterations."""
     program = _Program(dump)
-    iterations = max(500, int(_WORK / program.matrix.nnz))
+    iterations = max(500, int(work / program.matrix.nnz))
     tolerances = dict.fromkeys(("pdlp_optimality_tolerance", "kkt_tolerance"), _GAP)
     solver = program.solve({"solver": "pdlp", "pdlp_iteration_limit": iterations, **tolerances})
     found = solver.getSolution()

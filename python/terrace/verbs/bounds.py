@@ -23,10 +23,11 @@ from terrace.lab import study
 from terrace.output import console, print_json, progress, table
 from terrace.report import seen
 from terrace.solve.figures import hold_bound
-from terrace.solve.lower_bounds import bound_of_loop, lower_bounds
+from terrace.solve.lower_bounds import bound_of_loop, lower_bounds, sampled_bound
 from terrace.solve.model import Model
 from terrace.store.reader import Store
 from terrace.store.summary import groups, iteration_times, mean, summarise_phases
+from terrace.store.values import Run
 
 _EPILOG = """\b
 Examples:
@@ -45,8 +46,10 @@ class Bounds:
     guided: list[float] | None  # as the user's plan has it; None without one
     fast_only: list[float]
     managed: list[float]
-    lower_bound: list[float | None]  # by phase: what no placement made for this phase alone could beat
-    lower_bound_all: float
+    lower_bound: list[float]  # by phase: what no placement made for this phase alone could beat
+    lower_bound_all: float  # of the mean iteration
+    confidence: float | None  # with which lower_bound_all holds; None where it is proven from exact counters
+    sizes: list["Size"]  # other budgets, where none was asked for
     phases: list[str]
     source: str
     machine: str
@@ -72,6 +75,16 @@ class Bounds:
     def placed(self) -> float:
         """An iteration as the planner places it."""
         return math.fsum(self.managed)
+
+
+@dataclass(frozen=True)
+class Size:
+    """The bound under a budget of the fastest kind; seconds of the mean iteration."""
+
+    size: int
+    share: float  # of the footprint
+    placed: float
+    lower_bound: float
 
 
 def register(app: typer.Typer) -> None:
@@ -149,7 +162,14 @@ def from_profile(file: Path, machine: str | None, limit: str | None, planner: st
             placed = problem.predict(decision.places)
         slow = model.decide(model.problem(), "slow-only").prediction
         everything = model.decide(model.problem(), "fast-only").prediction
-        by_phase, overall, solver = lower_bounds(problem, placed.total)
+        confidence, sizes = None, []
+        if exact:
+            by_phase, overall, solver = lower_bounds(problem, placed.total)
+        else:
+            bound = sampled_bound(problem, placed.total, store, run)
+            by_phase, overall, solver, confidence = bound.by_phase, bound.seconds, bound.means, bound.confidence
+            if limit is None and model.has_choice:
+                sizes = [_of_size(model, store, run, planner, share) for share in _SHARES]
     return Bounds(
         slow_only=_by_name(problem, slow),
         cache_mode=None,
@@ -158,6 +178,8 @@ def from_profile(file: Path, machine: str | None, limit: str | None, planner: st
         managed=_by_name(problem, placed),
         lower_bound=by_phase,
         lower_bound_all=overall,
+        confidence=confidence,
+        sizes=sizes,
         phases=list(groups(problem.phases)),
         source="predicted from exact counters" if exact else "predicted from samples",
         machine=model.machine.name,
@@ -169,6 +191,13 @@ def from_profile(file: Path, machine: str | None, limit: str | None, planner: st
         core_time=seen.core_time(run, store.machine(run)),
         uncalibrated=seen.uncalibrated(run, store.machine(run)),
     )
+
+
+def _of_size(model: Model, store: Store, run: Run, planner: str, share: float) -> Size:
+    size = int(share * model.problem().footprint)
+    problem = model.problem(model.budget(str(size)))
+    placed = model.decide(problem, planner).prediction.total
+    return Size(size, share, placed, sampled_bound(problem, placed, store, run).seconds)
 
 
 def from_program(
@@ -234,6 +263,7 @@ def _simulate(options: Sequence[str], command: Sequence[str]) -> None:
     raise TerraceError(f"{command[0]} ended with {how}" + (f": {last[0]}" if last else ""))
 
 
+_SHARES = (0.25, 0.5, 0.75)  # of the footprint: budgets to bound where none was asked for
 _CONFIGURATIONS = {"slow": "planner=slow-only", "cache": "planner=cache-mode", "fast": "planner=fast-only"}
 
 
@@ -272,6 +302,8 @@ def _measured(stores: dict[str, Store], limit: str | None) -> Bounds:
         managed=of("placed"),
         lower_bound=by_phase,
         lower_bound_all=overall,
+        confidence=None,
+        sizes=[],
         phases=names,
         source="virtual time, mean iteration, learning and moving included",
         machine=slow.machine(run).name,
@@ -310,7 +342,17 @@ def _document(result: Bounds) -> dict[str, Any]:
         "guided_s": _sum(result.guided),
         "managed_s": result.placed,
         "lower_bound_s": result.lower_bound_all,
+        "lower_bound_confidence": result.confidence,
         "fast_only_s": result.fast,
+        "sizes": [
+            {
+                "fast_bytes": one.size,
+                "footprint_share": one.share,
+                "managed_s": one.placed,
+                "lower_bound_s": one.lower_bound,
+            }
+            for one in result.sizes
+        ],
         "phases": [
             {
                 "name": name,
@@ -326,6 +368,19 @@ def _document(result: Bounds) -> dict[str, Any]:
     }
 
 
+def _statement(result: Bounds) -> str:
+    """What the bound says, and whether it is proven or an estimate."""
+    bound = units.seconds(result.lower_bound_all)
+    alone = "A phase's own bound lets it place everything for itself alone."
+    if result.confidence is None:
+        return f"No placement under this budget runs an iteration in less than {bound} ({result.solver}). {alone}"
+    return (
+        f"At {units.percent(result.confidence, 0)} confidence, placements under this budget take at least {bound} "
+        f"an iteration in the mean ({result.solver}). The profile has samples, which prove no bound: "
+        f"--collector exact does. {alone} Bounds of phases are estimates."
+    )
+
+
 def _print(out: Console, result: Bounds) -> None:
     out.print(
         f"Bounds on {result.machine}, {result.budget}; seconds of an iteration, {result.source}\n", markup=False
@@ -335,13 +390,13 @@ def _print(out: Console, result: Bounds) -> None:
     rows = table("phase", "slow-only", *(title for title, _ in others), "placed", "lower bound", "fast-only",
                  "at most to win")  # fmt: skip
 
-    def row(name: str, slow: float, rest: list[float], placed: float, bound: float | None, fast: float) -> None:
+    def row(name: str, slow: float, rest: list[float], placed: float, bound: float, fast: float) -> None:
         rows.add_row(
             name,
             *(units.seconds(value) for value in (slow, *rest, placed)),
-            units.seconds(bound) if bound is not None else "",
+            units.seconds(bound),
             units.seconds(fast),
-            units.percent(1 - bound / slow) if bound is not None and slow > 0 else "",
+            units.percent(1 - bound / slow) if slow > 0 else "",
         )
 
     for p, name in enumerate(result.phases):
@@ -351,11 +406,16 @@ def _print(out: Console, result: Bounds) -> None:
     row("iteration", result.slow, [math.fsum(column) for _, column in others], result.placed,
         result.lower_bound_all, result.fast)  # fmt: skip
     out.print(rows)
-    out.print(
-        f"\nNo placement under this budget runs an iteration in less than {units.seconds(result.lower_bound_all)} "
-        f"({result.solver}). A phase's own bound lets it place everything for itself alone.",
-        markup=False,
-    )
+    out.print(f"\n{_statement(result)}", markup=False)
+    if result.sizes:
+        out.print("\nWithout --fast or --budget the bound is of the machine's whole fast memory. Of less:\n")
+        smaller = table("fast memory", "of the footprint", "placed", "lower bound")
+        for one in result.sizes:
+            smaller.add_row(
+                units.size(one.size), units.percent(one.share), units.seconds(one.placed),
+                units.seconds(one.lower_bound),
+            )  # fmt: skip
+        out.print(smaller)
     if result.cache_mode is not None:
         out.print(
             "Cache mode is fast memory as a hardware cache of lines: another machine, whose times no bound of "

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -87,3 +88,52 @@ def test_a_program_without_hooks_is_told_how_to_be_built(terrace, tmp_path):
     done = terrace("bounds", "-m", "unimem-lat4", "--", tmp_path / "sums")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "terrace: no access was seen: build it with terrace-cc, terrace-c++ or terrace-fc\n"
+
+
+INCLUDE = Path(__file__).resolve().parents[3] / "include"
+
+# Two passes over 1 MiB in each iteration but the last, which ends after the first of them.
+ENDS_EARLY = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <terrace/terrace.h>
+int main(void) {
+  enum { count = 1 << 17, turns = 6 };
+  double *values = malloc(count * sizeof *values), sum = 0;
+  for (int i = 0; i < count; ++i) values[i] = i;
+  terrace_loop_begin("passes");
+  for (int t = 0; t < turns; ++t) {
+    terrace_phase("first");
+    for (int i = 0; i < count; ++i) sum += values[i];
+    if (t + 1 == turns) break;
+    terrace_phase("second");
+    for (int i = 0; i < count; ++i) sum += values[i];
+  }
+  terrace_loop_end();
+  printf("%g\\n", sum);
+  free(values);
+  return 0;
+}
+"""
+
+
+def test_bound_last_iteration_ends_early_is_below_the_mean_iteration(terrace, tmp_path):
+    """The mean iteration of a run in fast memory alone is shorter than a usual one; samples prove nothing."""
+    (tmp_path / "passes.c").write_text(ENDS_EARLY)
+    launcher, compiler = (str(Path(sys.executable).with_name(name)) for name in ("terrace", "terrace-cc"))
+    program, profile, fast = tmp_path / "passes", tmp_path / "p.terrace", tmp_path / "fast.terrace"
+    subprocess.run(
+        [compiler, "-O2", "-g", f"-I{INCLUDE}", tmp_path / "passes.c", "-o", program, "-ldl"], check=True
+    )
+    machine = ("-m", "unimem-lat4", "--cache", "l3=32KiB")
+    subprocess.run([launcher, "record", "-q", *machine, "-o", profile, "--", program], check=True, stdout=-3)
+    only = [launcher, "simulate", "--json", *machine, "--planner", "fast-only", "-o", fast, "--", program]
+    done = subprocess.run(only, check=True, capture_output=True, text=True)
+    said = json.loads(next(line for line in done.stderr.splitlines() if line.startswith("{")))
+    mean = said["loop_s"] / said["iterations"]
+    document = json.loads(terrace("bounds", profile, "--json").stdout)
+    assert 0.9 * mean < document["lower_bound_s"] <= mean * (1 + 1e-9)
+    text = terrace("bounds", profile).stdout
+    assert document["lower_bound_confidence"] == 0.99
+    assert "At 99 % confidence" in " ".join(text.split()) and "No placement" not in text
+    assert [one["footprint_share"] for one in document["sizes"]] == [0.25, 0.5, 0.75]

@@ -186,9 +186,10 @@ SpilledHeap* make_spilled() noexcept {
     parts.paged = problem != 0;
     if (parts.paged && make_once(g_said)) {
       const bool lacks = problem == EPERM || problem == EACCES || problem == ENOSYS || problem == EINVAL;
-      const auto why = lacks ? "needs Linux 6.8 and the right to wait for page faults (userfaultfd with UFFDIO_MOVE; "
-                               "root, or vm.unprivileged_userfaultfd = 1): without"
-                             : "is paged by the kernel, " + why_no_userfault(problem) + "";
+      const auto why =
+          lacks ? "needs Linux 6.8 and the right to wait for page faults (userfaultfd with UFFDIO_MOVE; "
+                  "root, or vm.unprivileged_userfaultfd = 1): without"
+                : "is paged by the kernel, " + why_no_userfault(problem) + "";
       say_sentence(
           ("memory over a file " + why + ", data are mappings of the file that the kernel pages, which is slower")
               .c_str());

@@ -231,8 +231,9 @@ std::string progress_of(const LaunchOptions& options, runtime::Session& session,
   return std::string(chosen->name());
 }
 
-// A name that nothing is called is refused where all code is known, and else told. So is a loop where no code has
-// hooks: only they tell of loops.
+// Refuses a name that no loop of the program has, unless the program may load libraries, which may have one: then
+// it adds a sentence to `unknown`. Loops of other programs that this one begins are not what --loop names. Refuses
+// any loop where no code has hooks: only they tell of loops.
 std::string loop_of(const LaunchOptions& options, const observe::SymbolTable& table, bool is_described,
                     std::vector<std::string>& unknown) {
   if (is_described && !table.has_hooks() && !table.loads_more())
@@ -241,11 +242,11 @@ std::string loop_of(const LaunchOptions& options, const observe::SymbolTable& ta
                             "(--phases) or intervals of time",
                             options.command.front()));
   const auto known = table.loop_names();
-  if (known.empty()) return options.loop;
+  if (known.empty() && !table.has_hooks()) return options.loop;
   const auto choice = resolve_loop(options.loop, known);
   if (choice.unknown.empty()) return choice.loop;
   const auto sentence = fmt::format("--loop: in {} {}", options.command.front(), choice.unknown);
-  if (!table.loads_more()) throw Error(Code::invalid, sentence);
+  if (!table.loads_libraries()) throw Error(Code::invalid, sentence);
   unknown.push_back(sentence + ", unless it loads one later");
   return choice.loop;
 }

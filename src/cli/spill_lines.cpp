@@ -41,7 +41,7 @@ std::string of_blocks(const SpilledProcess& one) {
         "counted)",
         bytes(one.given));
   if (one.refused > 0)
-    text += fmt::format("; blocks of {} in all had no room in the file and stayed in memory", bytes(one.refused));
+    text += fmt::format("; blocks of {} in all stayed in memory, outside the file", bytes(one.refused));
   return text;
 }
 
@@ -120,7 +120,7 @@ std::string account_of(const SpilledProcess& one, const runtime::SpillSpec& spec
 bool tells_forecast(const SpilledProcess& one) { return one.measured > 0 && one.measured >= one.waited / 2; }
 
 std::string refused(const SpilledProcess& one) {
-  return one.refused > 0 ? fmt::format("; {} had no room in the file", bytes(one.refused)) : "";
+  return one.refused > 0 ? fmt::format("; {} stayed in memory, outside the file", bytes(one.refused)) : "";
 }
 
 // What has to be known at once: what a plan was worth, how long it took, where the limit did not hold.

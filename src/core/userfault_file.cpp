@@ -39,15 +39,21 @@ std::string why_no_userfault(int error) {
   switch (error) {
     case EPERM:
     case EACCES:
-      return "for want of the right to wait for page faults (userfaultfd; root, or vm.unprivileged_userfaultfd = 1)";
+      return "for want of the right to wait for page faults (userfaultfd; root, or vm.unprivileged_userfaultfd = "
+             "1)";
     case ENOSYS:
-    case EINVAL: return "because this kernel cannot let it wait for page faults as needed (userfaultfd)";
+    case EINVAL:
+      return "because this kernel cannot let it wait for page faults as needed (userfaultfd; Linux 6.8 can)";
     case EMFILE:
       return "because the process has no file descriptor left to wait for page faults (userfaultfd; ulimit -n)";
-    case ENFILE: return "because the system has no open file left to wait for page faults (userfaultfd)";
-    case ENOMEM: return "because the system has no memory left to wait for page faults (userfaultfd)";
-    case EAGAIN: return "because no thread could be started to wait for page faults";
-    default: return std::string("because userfaultfd failed: ") + std::strerror(error);
+    case ENFILE:
+      return "because the system has no open file left to wait for page faults (userfaultfd)";
+    case ENOMEM:
+      return "because the system has no memory left to wait for page faults (userfaultfd)";
+    case EAGAIN:
+      return "because no thread could be started to wait for page faults";
+    default:
+      return std::string("because userfaultfd failed: ") + std::strerror(error);
   }
 }
 

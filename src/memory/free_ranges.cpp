@@ -129,8 +129,7 @@ void FreeRanges::cut(Range range, std::uint64_t start, std::uint64_t length) {
   if (start + length < end) insert({start + length, end - start - length});
 }
 
-std::optional<std::uint64_t> FreeRanges::take(std::uint64_t length, std::uint64_t alignment,
-                                              std::uint64_t base) {
+std::optional<std::uint64_t> FreeRanges::take(std::uint64_t length, std::uint64_t alignment, std::uint64_t base) {
   const auto node = fit(root_, length, alignment, base);
   if (node == k_none) return std::nullopt;
   const auto range = nodes_[node].range;

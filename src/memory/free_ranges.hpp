@@ -20,7 +20,8 @@ class FreeRanges {
     std::uint64_t length = 0;
   };
 
-  // Takes `length` units at the lowest start for which `base` + start is a multiple of `alignment` (a power of two).
+  // Takes `length` units at the lowest start for which `base` + start is a multiple of `alignment` (a power of
+  // two).
   std::optional<std::uint64_t> take(std::uint64_t length, std::uint64_t alignment, std::uint64_t base = 0);
   // Takes [start, start + length) if all of it is free.
   bool take_at(std::uint64_t start, std::uint64_t length);

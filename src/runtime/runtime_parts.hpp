@@ -103,9 +103,9 @@ enum class PhaseSource : std::uint8_t {
 
 struct PhaseSpec {
   PhaseSource source = PhaseSource::markers;
-  std::vector<std::string> functions;  // names whose entry begins a phase, the first one an iteration
-  std::string loop;                    // the name of the main loop, or of its function; empty: found
-  std::vector<std::string> found;      // names of its phases, the first one first, as an earlier run found them
+  std::vector<std::string> functions{};  // names whose entry begins a phase, the first one an iteration
+  std::string loop{};                    // the name of the main loop, or of its function; empty: found
+  std::vector<std::string> found{};      // names of its phases, the first one first, as an earlier run found them
 
   [[nodiscard]] bool follows_loops() const {
     return source == PhaseSource::automatic || source == PhaseSource::either;

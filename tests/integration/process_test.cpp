@@ -201,6 +201,21 @@ TEST_F(Process, RefusesALoopThatNothingIsCalled) {
       << warned.output;
 }
 
+// system(3) begins other programs, whose loops --loop does not name.
+TEST_F(Process, RefusesAnUnknownLoopOfAProgramThatBeginsOthers) {
+  ASSERT_EQ(
+      run_program("cd '" + root.string() +
+                  "' && { cat steps.c; echo 'int system(const char*);'"
+                  "; echo 'int list_files(void) { return system(\"ls\"); }'; } > shell.c && " TERRACE_WRAPPERS
+                  "/terrace-cc -O2 -g -o shell shell.c 2>&1")
+          .status,
+      0);
+  const auto refused = simulate("./shell", "--loop NOSUCH:200");
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_EQ(refused.output, "terrace: --loop: in ./shell no loop is called 'NOSUCH:200'\n");
+  EXPECT_EQ(simulate("./shell", "--loop main:35").status, 0);
+}
+
 // Its lines have moved on by one since the plan was made.
 TEST_F(Process, SaysThatAPlansLoopDidNotBegin) {
   const auto made = [](const std::string& file, const std::string& source) {

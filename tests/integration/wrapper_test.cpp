@@ -180,24 +180,25 @@ TEST_F(WrapperBuilds, EveryLanguage) {
             "2000\n");
 }
 
-// Tail calls that the plain compiler turns into jumps: by name and by pointer, of integers and floating-point numbers
-// and of nothing, and of coroutines. Each would need more stack than there is.
+// Tail calls that the plain compiler turns into jumps: by name and by pointer, of integers and floating-point
+// numbers and of nothing, and of coroutines. Each would need more stack than there is.
 TEST_F(WrapperBuilds, TailCalls_Optimised_NeedConstantStack) {
-  write("tail.c",
-        "#include <stdio.h>\n#include <stdlib.h>\nstatic long* table;\n"
-        "#define PAIR(type, name) \\\n"
-        "  static type name##_odd(long n, type a); \\\n"
-        "  __attribute__((noinline)) static type name##_even(long n, type a) { \\\n"
-        "    table[n & 255] += n; return n == 0 ? a : name##_odd(n - 1, a + 1); } \\\n"
-        "  __attribute__((noinline)) static type name##_odd(long n, type a) { \\\n"
-        "    table[n & 127] -= n; return n == 0 ? -a : name##_even(n - 1, a + 1); }\n"
-        "PAIR(long, whole)\nPAIR(int, word)\nPAIR(double, real)\n"
-        "static void (*step[2])(long);\n"
-        "static void first(long n) { table[n & 63]++; if (n) step[n & 1](n - 1); }\n"
-        "static void second(long n) { table[n & 31]++; if (n) step[n & 1](n - 1); }\n"
-        "int main(void) {\n  table = calloc(256, sizeof *table);\n  step[0] = first; step[1] = second;\n"
-        "  step[1](1000000);\n"
-        "  printf(\"%ld %d %.0f\\n\", whole_even(1000000, 0), word_even(1000000, 0), real_even(1000000, 0));\n}\n");
+  write(
+      "tail.c",
+      "#include <stdio.h>\n#include <stdlib.h>\nstatic long* table;\n"
+      "#define PAIR(type, name) \\\n"
+      "  static type name##_odd(long n, type a); \\\n"
+      "  __attribute__((noinline)) static type name##_even(long n, type a) { \\\n"
+      "    table[n & 255] += n; return n == 0 ? a : name##_odd(n - 1, a + 1); } \\\n"
+      "  __attribute__((noinline)) static type name##_odd(long n, type a) { \\\n"
+      "    table[n & 127] -= n; return n == 0 ? -a : name##_even(n - 1, a + 1); }\n"
+      "PAIR(long, whole)\nPAIR(int, word)\nPAIR(double, real)\n"
+      "static void (*step[2])(long);\n"
+      "static void first(long n) { table[n & 63]++; if (n) step[n & 1](n - 1); }\n"
+      "static void second(long n) { table[n & 31]++; if (n) step[n & 1](n - 1); }\n"
+      "int main(void) {\n  table = calloc(256, sizeof *table);\n  step[0] = first; step[1] = second;\n"
+      "  step[1](1000000);\n"
+      "  printf(\"%ld %d %.0f\\n\", whole_even(1000000, 0), word_even(1000000, 0), real_even(1000000, 0));\n}\n");
   good("terrace-cc -O2 tail.c -o tail");
   EXPECT_EQ(good("ulimit -s 1024 && ./tail").output, "1000000 1000000 1000000\n");
   // Without the optimisation the plain compiler's program has no constant stack either.
@@ -206,7 +207,8 @@ TEST_F(WrapperBuilds, TailCalls_Optimised_NeedConstantStack) {
 }
 
 TEST_F(WrapperBuilds, Coroutines_SymmetricTransfer_NeedConstantStack) {
-  write("await.cpp", R"(// 200,000 awaits in a row by symmetric transfer: constant stack by the language. Prints 100000.
+  write("await.cpp",
+        R"(// 200,000 awaits in a row by symmetric transfer: constant stack by the language. Prints 100000.
 #include <coroutine>
 #include <cstdio>
 #include <exception>

@@ -77,12 +77,19 @@ def sampled_bound(problem: _core.Problem, target: float, store: Store, run: Run)
     row, capacity, means = _prices(problem, target)
     shares, iterations = _shares_of_mean(problem, store.phase_instances(run))
     estimate, drawn = problem.loop_bound(shares, iterations, target, row, capacity, _DRAWS)
+    core = _core_time(problem, shares)
     drawn = [seconds for seconds in drawn if math.isfinite(seconds)]
     if len(drawn) < _DRAWS // 2:
-        return Bound(0.0, means, CONFIDENCE, _by_name(problem))  # the samples say nothing
+        return Bound(core, "core time: too few samples for more", CONFIDENCE, _by_name(problem))
     bias = max(0.0, float(np.mean(drawn)) - estimate)
     error = float(np.std(drawn, ddof=1))
-    return Bound(max(0.0, estimate - bias - _QUANTILE * error), means, CONFIDENCE, _by_name(problem))
+    return Bound(max(core, estimate - bias - _QUANTILE * error), means, CONFIDENCE, _by_name(problem))
+
+
+def _core_time(problem: _core.Problem, shares: Sequence[float]) -> float:
+    """Seconds of the mean iteration that no memory shortens: instructions alone, which are not sampled."""
+    phases = json.loads(problem.to_json())["phases"]
+    return math.fsum(share * phase["core"] for share, phase in zip(shares, phases, strict=True))
 
 
 def _by_name(problem: _core.Problem) -> list[float]:

@@ -32,7 +32,8 @@ transfer::SpillEngine::Parts in(const memory::RegionSpace& space, transfer::Spil
 
 }  // namespace
 
-SpilledHeap::SpilledHeap(Bytes reserve, transfer::SpillEngine::Parts parts, void (*no_room)(std::size_t size, std::size_t alignment))
+SpilledHeap::SpilledHeap(Bytes reserve, transfer::SpillEngine::Parts parts,
+                         void (*no_room)(std::size_t size, std::size_t alignment))
     : space_(reserve, k_chunk),
       counts_(parts.counts),
       most_kept_(std::min(parts.memory.value / k_kept_share, KeptBlocks::k_most_bytes)),

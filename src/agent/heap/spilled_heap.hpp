@@ -41,7 +41,8 @@ class SpilledHeap {
   }
   // At most `reserve` bytes of blocks; less where the system has less address space. `parts` without base and
   // size. `no_room` is called for each block that there is no room for. Throws Error{failed}, as the engine does.
-  SpilledHeap(Bytes reserve, transfer::SpillEngine::Parts parts, void (*no_room)(std::size_t, std::size_t) = nullptr);
+  SpilledHeap(Bytes reserve, transfer::SpillEngine::Parts parts,
+              void (*no_room)(std::size_t, std::size_t) = nullptr);
 
   // Zeros, or what a block had that was freed lately; nullptr where there is no room: the caller asks the next
   // allocator.

@@ -1,7 +1,8 @@
 // The assembler that compilers find in the stand-ins' folder: restores tail calls that hooks took away
 // (tail_calls.hpp), leaves hooks of basic blocks out that say nothing new (thin_blocks.hpp), gives functions a
-// version without hooks (unhooked_copies.hpp), and goes on as the real one, TERRACE_AS or the next in PATH. Whatever it does not understand it leaves to that one as it is; what that
-// one does not accept it gets once more, without the copies.
+// version without hooks (unhooked_copies.hpp), and goes on as the real one, TERRACE_AS or the next in PATH.
+// Whatever it does not understand it leaves to that one as it is; what that one does not accept it gets once more,
+// without the copies.
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -21,8 +21,8 @@ using observe::Hook;
 constexpr std::string_view k_entry_hook = "__tsan_func_entry";
 constexpr std::string_view k_exit_hook = "__tsan_func_exit";
 constexpr std::string_view k_cost = "\t[c=";  // in the comments of -dp
-constexpr int k_word = 8;       // bytes of a saved register
-constexpr int k_max_walk = 64;  // instructions behind a call; an epilogue has less than twenty
+constexpr int k_word = 8;                     // bytes of a saved register
+constexpr int k_max_walk = 64;                // instructions behind a call; an epilogue has less than twenty
 
 // An instruction, or what takes its place in a line.
 struct Instruction {
@@ -258,8 +258,6 @@ class StackFrame {
   std::set<std::string_view> stored_, loaded_;  // places by the stack pointer
 };
 
-
-
 using Lines = std::span<const std::string_view>;
 
 class TailCallFinder {
@@ -359,10 +357,8 @@ class TailCallFinder {
     int bytes;
   };
   struct Walk {
-    std::map<std::string_view, Value> values{{"a", {"a", 8}},
-                                             {"d", {"d", 8}},
-                                             {"xmm0", {"xmm0", 16}},
-                                             {"xmm1", {"xmm1", 16}}};
+    std::map<std::string_view, Value> values{
+        {"a", {"a", 8}}, {"d", {"d", 8}}, {"xmm0", {"xmm0", 16}}, {"xmm1", {"xmm1", 16}}};
     std::set<std::string_view> others;  // registers of returned values that have another one
     std::vector<std::string> epilogue;
     int freed = 0;
@@ -371,7 +367,8 @@ class TailCallFinder {
   };
 
   // What gives the frame back; null where the call is not the last thing that the function does.
-  [[nodiscard]] std::optional<std::vector<std::string>> epilogue_behind(std::size_t call, const StackFrame& frame) const {
+  [[nodiscard]] std::optional<std::vector<std::string>> epilogue_behind(std::size_t call,
+                                                                        const StackFrame& frame) const {
     Walk walk;
     std::size_t at = call;
     for (int steps = 0; steps < k_max_walk && ++at < lines_.size(); ++steps) {

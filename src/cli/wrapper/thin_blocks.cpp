@@ -76,7 +76,7 @@ class Thinner {
 
   struct Line {
     std::string_view text;  // null: left out
-    std::string_view marks;
+    std::string_view marks{};
   };
 
   void begin_block() { blocks_.emplace_back(); }

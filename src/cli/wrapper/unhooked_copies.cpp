@@ -47,7 +47,8 @@ Kind kind_of(std::string_view line, bool own_assembly) {
   if (hook == Hook::block) return line.ends_with(k_loop_mark) ? Kind::call : Kind::left_out;
   if (hook == Hook::access)
     return line.find("__tsan_atomic") == std::string_view::npos ? Kind::left_out : Kind::call;
-  return line.find("__tsan_func_exit") == std::string_view::npos ? Kind::call : Kind::exit;  // the one of tail calls, too
+  return line.find("__tsan_func_exit") == std::string_view::npos ? Kind::call
+                                                                 : Kind::exit;  // the one of tail calls, too
 }
 
 class Function {

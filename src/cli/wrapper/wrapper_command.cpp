@@ -94,7 +94,9 @@ class Examiner {
   }
   [[nodiscard]] bool stops_early() const { return stops_early_; }
   // The compilers' rule: the last level counts, and the option's own name counts for more.
-  [[nodiscard]] bool wants_sibling_calls() const { return named_sibling_calls_.value_or(level_has_sibling_calls_); }
+  [[nodiscard]] bool wants_sibling_calls() const {
+    return named_sibling_calls_.value_or(level_has_sibling_calls_);
+  }
 
  private:
   void one(const std::string& word) {

@@ -28,8 +28,8 @@ struct WrapperRequest {
   bool inputs = false;    // there is something to compile or to link
   bool compiles = false;  // some input is no object
   bool links = false;
-  bool is_static = false;  // asks for a program without a dynamic linker
-  bool fortran = false;    // some input is Fortran
+  bool is_static = false;      // asks for a program without a dynamic linker
+  bool fortran = false;        // some input is Fortran
   bool sibling_calls = false;  // calls at functions' ends are to become jumps: -O2 and more, or by name
 };
 

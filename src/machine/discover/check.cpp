@@ -135,7 +135,9 @@ class Check {
     add("memory over a file", error == 0 ? Verdict::yes : Verdict::limited,
         error == 0 ? "userfaultfd tells of touches"
         : old      ? "the kernel's userfaultfd cannot tell of touches and exchange pages"
-                   : "no right to userfaultfd: " + error_name(error),
+                   : (error == EPERM || error == EACCES || error == ENOENT ? "no right to userfaultfd: "
+                                                                           : "userfaultfd fails with ") +
+                    error_name(error),
         error == 0 ? ""
         : old      ? instead + "Linux 6.8 can do both"
                    : instead + "set vm.unprivileged_userfaultfd=1, or give access to /dev/userfaultfd")

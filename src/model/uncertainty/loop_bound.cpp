@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t k_max_sequence = 8;    // iterations, one after another, that share one bound
 constexpr std::size_t k_max_work = 400'000;  // items x phases of such a sequence
-constexpr int k_fitting_passes = 8;         // of a draw's prices, which begin as the estimate's
+constexpr int k_fitting_passes = 8;          // of a draw's prices, which begin as the estimate's
 constexpr int k_phase_passes = 60;
 
 Problem scaled(Problem problem, const std::vector<double>& shares) {

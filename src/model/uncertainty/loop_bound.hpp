@@ -5,9 +5,9 @@
 // runs, and data may be anywhere when the loop begins and when it ends.
 //
 // Time that the estimates leave unexplained is no part of the bound: fast memory may serve accesses that no sample
-// met. Sampled counts err. `drawn` has the bounds of problems that might have given the same samples, each with prices
-// fitted to it: they err about the estimate as the estimate errs about the truth. Prices that are fitted to noise
-// prove too much, and the draws show by how much.
+// met. Sampled counts err. `drawn` has the bounds of problems that might have given the same samples, each with
+// prices fitted to it: they err about the estimate as the estimate errs about the truth. Prices that are fitted to
+// noise prove too much, and the draws show by how much.
 #pragma once
 
 #include <cstdint>

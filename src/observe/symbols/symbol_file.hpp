@@ -11,7 +11,7 @@
 namespace terrace::observe {
 
 inline constexpr std::array<char, 8> k_symbol_magic{'T', 'E', 'R', 'R', 'S', 'Y', 'M', 'S'};
-inline constexpr std::uint32_t k_symbol_version = 8;
+inline constexpr std::uint32_t k_symbol_version = 9;
 inline constexpr std::uint32_t k_build_id_bytes = 32;
 
 struct SymbolFileHeader {
@@ -34,6 +34,7 @@ struct SymbolFileHeader {
 
 inline constexpr std::uint64_t k_symbol_markers = 1;     // of the module: it marks its main loop and phases
 inline constexpr std::uint64_t k_symbol_loads_more = 2;  // of the module: it loads libraries or begins programs
+inline constexpr std::uint64_t k_symbol_loads_libraries = 4;  // of the module: it calls dlopen(3) or dlmopen(3)
 inline constexpr std::uint32_t k_symbol_allocator =
     1;  // it hands out memory for others: not what a block is named by
 inline constexpr std::uint32_t k_symbol_no_code = 2;   // sites: nothing is known from here on

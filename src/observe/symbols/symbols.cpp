@@ -266,6 +266,8 @@ bool SymbolTable::has_markers() const noexcept { return state_->any_has(k_symbol
 
 bool SymbolTable::loads_more() const noexcept { return state_->any_has(k_symbol_loads_more); }
 
+bool SymbolTable::loads_libraries() const noexcept { return state_->any_has(k_symbol_loads_libraries); }
+
 namespace {
 
 // What runs at its first address: the innermost of what was inlined there.

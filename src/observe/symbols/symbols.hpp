@@ -84,6 +84,8 @@ class SymbolTable {
   [[nodiscard]] bool has_hooks() const noexcept;
   // Whether one of them calls what loads libraries or begins other programs: there is code that no file describes.
   [[nodiscard]] bool loads_more() const noexcept;
+  // Returns whether one of them may load libraries into its process, whose loops no file describes yet.
+  [[nodiscard]] bool loads_libraries() const noexcept;
 
   // "makea cg.cpp:120", "makea+0x1c", "1a2b3c4d+0x4711" (build-id, else the file's name), "0x7f...". Writes at
   // most `room` bytes, the ending zero among them, and returns the text.

@@ -56,6 +56,17 @@ class Store::Impl {
     return {Code::not_found, path + ": process " + std::to_string(run) + " has no " + what};
   }
 
+  // Parses a column's bytes. Throws Error{failed}, with the file and the column, where they do not parse.
+  template <class Parse>
+  auto parsed(const std::string& column, const std::string& blob, Parse&& parse) const {
+    try {
+      BlobReader in(bytes_of(blob));
+      return parse(in);
+    } catch (const std::exception& error) {
+      throw Error(Code::failed, path + " is damaged: " + column + ": " + error.what());
+    }
+  }
+
   // Objects that were freed before the loop's last phase ended are not live: no plan need place them.
   std::vector<observe::Object> objects(std::int64_t run, std::int64_t loop) {
     Statement query(database,
@@ -205,9 +216,7 @@ machine::Machine Store::machine(std::int64_t run) const {
   Statement query(impl_->database, "SELECT blob FROM machine WHERE id = (SELECT machine FROM run WHERE id = ?)");
   query.bind_all(run);
   if (!query.step()) throw impl_->missing(run, "machine");
-  const auto blob = query.text(0);
-  BlobReader in(bytes_of(blob));
-  return machine::Machine::from_blob(in);
+  return impl_->parsed("machine.blob", query.text(0), machine::Machine::from_blob);
 }
 
 std::string Store::calibration(std::int64_t run) const {
@@ -221,9 +230,7 @@ std::vector<StoredPlan> Store::plans(std::int64_t run) const {
   query.bind_all(run);
   std::vector<StoredPlan> result;
   while (query.step()) {
-    const auto blob = query.text(0);
-    BlobReader in(bytes_of(blob));
-    result.push_back({Plan::from_blob(in), {query.real(1)}, query.text(2)});
+    result.push_back({impl_->parsed("plan.blob", query.text(0), Plan::from_blob), {query.real(1)}, query.text(2)});
   }
   return result;
 }

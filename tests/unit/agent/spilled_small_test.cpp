@@ -41,7 +41,7 @@ Living* living() {
       return std::make_unique<strategy::NextUse>();
     };
     parts.say = [](const char* sentence) { std::fprintf(stderr, "%s\n", sentence); };
-    parts.paged = !transfer::Spill::is_possible();
+    parts.paged = transfer::Spill::problem_here() != 0;
     made->heap = std::make_unique<SpilledHeap>(Bytes{4ULL << 30}, parts);
     made->small = std::make_unique<SpilledSmall>(*made->heap);
     return made;

@@ -11,8 +11,9 @@ namespace {
 std::string named(const std::string& instruction, const std::string& pattern) {
   return "\t" + instruction + "\t# 12\t[c=4 l=3]  " + pattern + "\n";
 }
-const std::string k_begin = "\tpushq\t%rbx\t# 1\t[c=4 l=1]  *pushdi2_rex64/0\n\tmovq\t8(%rsp), %rdi\n"
-                            "\tcall\t*__tsan_func_entry@GOTPCREL(%rip)\n";
+const std::string k_begin =
+    "\tpushq\t%rbx\t# 1\t[c=4 l=1]  *pushdi2_rex64/0\n\tmovq\t8(%rsp), %rdi\n"
+    "\tcall\t*__tsan_func_entry@GOTPCREL(%rip)\n";
 const std::string k_exit = "\tcall\t*__tsan_func_exit@GOTPCREL(%rip)\n";
 const std::string k_end = "\tpopq\t%rbx\n\tret\n";
 
@@ -78,7 +79,8 @@ TEST(TailCalls, Exception_IsHandledWhereItWas) {
 }
 
 TEST(TailCalls, TextWithoutPatterns_StaysAsItIs) {
-  const auto text = "f:\n\tcall\t*__tsan_func_entry@GOTPCREL(%rip)\n\tcall\tg\n" + k_exit + "\tret\n\t.size\tf, .-f\n";
+  const auto text =
+      "f:\n\tcall\t*__tsan_func_entry@GOTPCREL(%rip)\n\tcall\tg\n" + k_exit + "\tret\n\t.size\tf, .-f\n";
   EXPECT_EQ(restore_tail_calls(text), text);
 }
 

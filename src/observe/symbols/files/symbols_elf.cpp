@@ -21,6 +21,12 @@ bool is_marker(std::string_view name) {
          name == "terrace_fortran_phase" || name == "unimem_start";
 }
 
+// Loads code into the process itself.
+bool is_library_loader(std::string_view name) {
+  name = name.substr(0, name.find('@'));
+  return name == "dlopen" || name == "dlmopen";
+}
+
 // What brings in code that is not linked with the program. A symbol table has versions behind an @.
 bool is_loader(std::string_view name) {
   static constexpr std::array k_loaders{"dlopen",      "dlmopen",      "execv",  "execve", "execvp",
@@ -40,6 +46,7 @@ void read_table(Elf* elf, Elf_Scn* section, const GElf_Shdr& header, SymbolFacts
     if (!name || !*name) continue;
     if (symbol.st_shndx == SHN_UNDEF && is_marker(name)) facts.has_markers = true;
     if (symbol.st_shndx == SHN_UNDEF && is_loader(name)) facts.loads_more = true;
+    if (symbol.st_shndx == SHN_UNDEF && is_library_loader(name)) facts.loads_libraries = true;
     if (symbol.st_shndx == SHN_UNDEF || symbol.st_size == 0) continue;
     const auto type = GELF_ST_TYPE(symbol.st_info);
     if (type == STT_FUNC || type == STT_GNU_IFUNC) {

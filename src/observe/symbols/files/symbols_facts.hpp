@@ -29,8 +29,9 @@ class StringPool {
 struct SymbolFacts {
   std::string path;
   std::vector<std::uint8_t> build_id;
-  bool has_markers = false;  // it calls those of terrace.h
-  bool loads_more = false;   // it calls what loads libraries or begins other programs
+  bool has_markers = false;      // it calls those of terrace.h
+  bool loads_more = false;       // it calls what loads libraries or begins other programs
+  bool loads_libraries = false;  // it calls dlopen(3) or dlmopen(3)
   std::vector<SymbolFunction> functions;
   std::vector<SymbolSite> sites;
   std::vector<SymbolVariable> variables;

@@ -86,6 +86,7 @@ bool write_facts(SymbolFacts& facts, const fs::path& path) {
   std::ranges::copy(facts.build_id, header.build_id.begin());
   if (facts.has_markers) header.flags |= k_symbol_markers;
   if (facts.loads_more) header.flags |= k_symbol_loads_more;
+  if (facts.loads_libraries) header.flags |= k_symbol_loads_libraries;
   header.functions = facts.functions.size();
   header.sites = facts.sites.size();
   header.variables = facts.variables.size();

@@ -25,10 +25,7 @@ _STREAMS = "a = bytearray(1 << 28)\nwhile True: a[:1 << 27] = a[1 << 27:]"
 
 @contextlib.contextmanager
 def _busy_processes(count: int) -> Iterator[None]:
-    programs = [
-        subprocess.Popen([sys.executable, "-c", _STREAMS if i % 2 else _COMPUTES])
-        for i in range(count)
-    ]
+    programs = [subprocess.Popen([sys.executable, "-c", _STREAMS if i % 2 else _COMPUTES]) for i in range(count)]
     try:
         yield
     finally:

@@ -22,7 +22,8 @@
 //   parameters on the stack;
 // - an exception that `f` throws passes through the function without being handled there. Coroutines of gcc that
 //   resume another one are exempt from this rule and the one before: nothing of theirs is left on the stack;
-// - the function calls nothing that returns twice (setjmp).
+// - the function calls nothing that returns twice (setjmp);
+// - `f` is no allocator (malloc, operator new): the frame that calls one names the block's object.
 #pragma once
 
 #include <string>

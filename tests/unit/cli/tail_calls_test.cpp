@@ -78,6 +78,15 @@ TEST(TailCalls, Exception_IsHandledWhereItWas) {
   EXPECT_TRUE(jumps(with_table(".L3-.LFB1", catches), "f.actor")) << "a coroutine that resumes another one";
 }
 
+TEST(TailCalls, Allocator_KeepsTheCall) {
+  const auto end = "\n" + k_exit + k_end;
+  for (const std::string target :
+       {"malloc", "calloc@PLT", "*realloc@GOTPCREL(%rip)", "_Znwm", "*_Znam@GOTPCREL(%rip)"})
+    EXPECT_FALSE(jumps("\tcall\t" + target + end)) << target;
+  for (const std::string target : {"my_malloc", "mallocate@PLT", "*free@GOTPCREL(%rip)"})
+    EXPECT_TRUE(jumps("\tcall\t" + target + end)) << target;
+}
+
 TEST(TailCalls, TextWithoutPatterns_StaysAsItIs) {
   const auto text =
       "f:\n\tcall\t*__tsan_func_entry@GOTPCREL(%rip)\n\tcall\tg\n" + k_exit + "\tret\n\t.size\tf, .-f\n";

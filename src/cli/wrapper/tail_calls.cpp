@@ -156,15 +156,17 @@ bool is_hook(const Instruction& one, std::string_view name) {
   return at != std::string_view::npos && word_at(one.text, at) == name;
 }
 
-// Allocators return before they could call the program again, so a chain of calls cannot grow by them; and the
-// frame that calls one names the block's object.
-bool allocates(std::string_view target) {
-  static constexpr std::array<std::string_view, 10> k_allocators{
-      "malloc",         "calloc",   "realloc", "reallocarray", "aligned_alloc",
-      "posix_memalign", "memalign", "valloc",  "strdup",       "strndup"};
+// Functions that return without calling the program: no chain of calls grows by them. The frame that calls an
+// allocator names the block's object.
+bool is_leaf_of_program(std::string_view target) {
+  static constexpr std::array<std::string_view, 11> k_names{
+      "malloc",   "calloc", "realloc", "reallocarray", "aligned_alloc", "posix_memalign",
+      "memalign", "valloc", "strdup",  "strndup",      "free"};
+  static constexpr std::array<std::string_view, 4> k_operators{"_Znw", "_Zna", "_Zdl", "_Zda"};
   if (target.starts_with('*')) target.remove_prefix(1);
   const auto name = target.substr(0, target.find_first_of("@("));
-  return name.starts_with("_Znw") || name.starts_with("_Zna") || std::ranges::count(k_allocators, name) != 0;
+  return name.starts_with("terrace_") || std::ranges::count(k_names, name) != 0 ||
+         std::ranges::any_of(k_operators, [&](std::string_view begin) { return name.starts_with(begin); });
 }
 
 // Functions that return twice, and addresses of thread-local data, around which the linker rewrites code.
@@ -296,7 +298,8 @@ class TailCallFinder {
     for (std::size_t i = 0; i < code_.size(); ++i) {
       const auto& one = code_[i];
       if (one.mnemonic != "call" || one.operands.size() != 1 || own_assembly_.contains(i)) continue;
-      if (hook_called(one.text) != Hook::none || is_linkers(one.text) || allocates(one.operands[0])) continue;
+      if (hook_called(one.text) != Hook::none || is_linkers(one.text) || is_leaf_of_program(one.operands[0]))
+        continue;
       const bool resumes = resumes_coroutine(i);
       if (!resumes && (frame.escapes() || !passes_exceptions(i))) continue;
       if (const auto epilogue = epilogue_behind(i, frame)) found.emplace(i, jump(one, *epilogue));

@@ -78,12 +78,12 @@ TEST(TailCalls, Exception_IsHandledWhereItWas) {
   EXPECT_TRUE(jumps(with_table(".L3-.LFB1", catches), "f.actor")) << "a coroutine that resumes another one";
 }
 
-TEST(TailCalls, Allocator_KeepsTheCall) {
+TEST(TailCalls, FunctionThatReturnsWithoutCallingTheProgram_KeepsTheCall) {
   const auto end = "\n" + k_exit + k_end;
-  for (const std::string target :
-       {"malloc", "calloc@PLT", "*realloc@GOTPCREL(%rip)", "_Znwm", "*_Znam@GOTPCREL(%rip)"})
+  for (const std::string target : {"malloc", "calloc@PLT", "*realloc@GOTPCREL(%rip)", "_Znwm",
+                                   "*_Znam@GOTPCREL(%rip)", "_ZdlPv@PLT", "free", "terrace_phase"})
     EXPECT_FALSE(jumps("\tcall\t" + target + end)) << target;
-  for (const std::string target : {"my_malloc", "mallocate@PLT", "*free@GOTPCREL(%rip)"})
+  for (const std::string target : {"my_malloc", "mallocate@PLT", "*freeze@GOTPCREL(%rip)"})
     EXPECT_TRUE(jumps("\tcall\t" + target + end)) << target;
 }
 

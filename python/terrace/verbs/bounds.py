@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,6 +21,7 @@ from terrace.errors import TerraceError, WrongCallError, core_errors, said_by_la
 from terrace.lab import study
 from terrace.output import console, print_json, progress, table
 from terrace.report import seen
+from terrace.solve.bounds import Bounds, Size
 from terrace.solve.figures import hold_bound
 from terrace.solve.lower_bounds import bound_of_loop, lower_bounds, sampled_bound
 from terrace.solve.model import Model
@@ -35,56 +35,6 @@ Examples:
   terrace bounds --machine knl-7210-flat --fast 64MiB --guided mine.toml -- ./hydro
   terrace bounds cg.4711.terrace --fast 64MiB
 """
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """Seconds of an iteration, in all and by phase; None where it is not known."""
-
-    slow_only: list[float]
-    cache_mode: list[float] | None  # fast memory as a direct-mapped cache of lines; None from a profile
-    guided: list[float] | None  # as the user's plan has it; None without one
-    fast_only: list[float]
-    managed: list[float]
-    lower_bound: list[float]  # by phase: what no placement made for this phase alone could beat
-    lower_bound_all: float  # of the mean iteration
-    confidence: float | None  # with which lower_bound_all holds; None where it is proven from exact counters
-    sizes: list["Size"]  # other budgets, where none was asked for
-    phases: list[str]
-    source: str
-    machine: str
-    budget: str
-    iterations: int
-    observed: str | None  # of all iterations, where not each one was
-    solver: str
-    warnings: list[str]  # of what was not seen
-    core_time: dict[str, Any] | None  # seen.core_time
-    uncalibrated: str | None  # seen.uncalibrated
-
-    @property
-    def slow(self) -> float:
-        """An iteration with nothing in fast memory."""
-        return math.fsum(self.slow_only)
-
-    @property
-    def fast(self) -> float:
-        """An iteration with everything in fast memory."""
-        return math.fsum(self.fast_only)
-
-    @property
-    def placed(self) -> float:
-        """An iteration as the planner places it."""
-        return math.fsum(self.managed)
-
-
-@dataclass(frozen=True)
-class Size:
-    """The bound under a budget of the fastest kind; seconds of the mean iteration."""
-
-    size: int
-    share: float  # of the footprint
-    placed: float
-    lower_bound: float
 
 
 def register(app: typer.Typer) -> None:
@@ -169,7 +119,7 @@ def from_profile(file: Path, machine: str | None, limit: str | None, planner: st
             bound = sampled_bound(problem, placed.total, store, run)
             by_phase, overall, solver, confidence = bound.by_phase, bound.seconds, bound.means, bound.confidence
             if limit is None and model.has_choice:
-                sizes = [_of_size(model, store, run, planner, share) for share in _SHARES]
+                sizes = _smaller_sizes(model, store, run, planner)
     return Bounds(
         slow_only=_by_name(problem, slow),
         cache_mode=None,
@@ -193,11 +143,18 @@ def from_profile(file: Path, machine: str | None, limit: str | None, planner: st
     )
 
 
-def _of_size(model: Model, store: Store, run: Run, planner: str, share: float) -> Size:
-    size = int(share * model.problem().footprint)
-    problem = model.problem(model.budget(str(size)))
-    placed = model.decide(problem, planner).prediction.total
-    return Size(size, share, placed, sampled_bound(problem, placed, store, run).seconds)
+def _smaller_sizes(model: Model, store: Store, run: Run, planner: str) -> list[Size]:
+    """The bounds of shares of the footprint that are less than the machine's fast memory."""
+    sizes = []
+    for share in _SHARES:
+        size = int(share * model.problem().footprint)
+        try:
+            problem = model.problem(model.budget(str(size)))
+        except WrongCallError:
+            continue  # more than the fast memory
+        placed = model.decide(problem, planner).prediction.total
+        sizes.append(Size(size, share, placed, sampled_bound(problem, placed, store, run).seconds))
+    return sizes
 
 
 def from_program(

@@ -13,6 +13,7 @@
 
 #include "agent/interpose/barriers.hpp"
 #include "agent/interpose/openmp_functions.hpp"
+#include "agent/interpose/openmp_team.hpp"
 #include "agent/interpose/scheduling.hpp"
 #include "agent/interpose/threads.hpp"
 #include "agent/lifecycle/in_process.hpp"
@@ -25,23 +26,8 @@ namespace terrace::agent {
 
 namespace {
 
-using Work = void (*)(void*);
-
-// A parallel region while its team works.
-struct Team {
-  Team(const OpenMp& given_library, Work given_work, void* given_data)
-      : openmp(given_library), work(given_work), data(given_data) {}
-  OpenMp openmp;
-  Work work;
-  void* data;
-  std::atomic<std::uint32_t> here{0};  // workers that have written down their numbers
-  std::atomic<std::uint32_t> open{0};  // 1: they may begin
-  std::atomic<std::uint32_t> size{0};  // 0 until the master knows
-  std::vector<std::uint32_t> numbers;  // of threads, by their number in the team
-  std::uint32_t working = 0;           // workers that have not ended
-  std::unique_ptr<Barrier> barrier;
-  void* copied = nullptr;  // by `single copyprivate`
-};
+using Work = OpenMpWork;
+using Team = OpenMpTeam;
 
 constinit thread_local Team* t_team = nullptr;
 
@@ -50,21 +36,6 @@ std::uint64_t key_of(const void* lock) { return reinterpret_cast<std::uint64_t>(
 // A team of several threads that take turns, made by the same copy of the library.
 bool in_team(const OpenMp& openmp) {
   return t_team && t_team->barrier && t_team->openmp.is_same_copy(openmp) && taking_turns();
-}
-
-void announce(std::atomic<std::uint32_t>& word, std::uint32_t value) {
-  const observe::Inside inside;
-  const observe::OwnTime time;
-  word.store(value, std::memory_order_release);
-  futex_wake_all(word);
-}
-
-// Until the word is at least `value`.
-void await(const std::atomic<std::uint32_t>& word, std::uint32_t value) {
-  const observe::Inside inside;
-  const observe::OwnTime time;
-  for (auto seen = word.load(std::memory_order_acquire); seen < value; seen = word.load(std::memory_order_acquire))
-    futex_wait(word, seen);
 }
 
 // The master's part: everybody is given their first turn where the master is now, and it ends when all have.

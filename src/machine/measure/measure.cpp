@@ -20,11 +20,10 @@
 #include "machine/measure/measured_rounds.hpp"
 #include "machine/measure/physics.hpp"
 #include "machine/measure/placed_buffer.hpp"
+#include "machine/measure/rounded_measurement.hpp"
 
 namespace terrace::machine {
 namespace {
-
-constexpr Bytes k_mib{1u << 20};
 
 std::string now_utc() {
   const std::time_t now = std::time(nullptr);
@@ -37,25 +36,10 @@ std::string now_utc() {
 
 const char* name_of(Pages pages) { return pages == Pages::huge ? "huge" : "small"; }
 
-std::string percent(double share) { return std::to_string(static_cast<int>(100 * share)) + " %"; }
-
-class Measurer {
+class Measurer final : private RoundedMeasurement {
  public:
   Measurer(const Discovered& found, const MeasureOptions& options, const Progress& progress)
-      : found_(found),
-        options_(options),
-        progress_(progress),
-        parts_(found.machine.parts()),
-        ordinary_(SystemFiles().choice("/sys/kernel/mm/transparent_hugepage/enabled") == "always" ? Pages::huge
-                                                                                                  : Pages::small) {
-    min_rounds_ = options.repetitions != 0 ? options.repetitions : options.quick ? 2 : 4;
-    measured_.repetitions = static_cast<std::uint32_t>(min_rounds_);
-    measured_.processor = found.processor_name;
-    steps_ = parts_.places.size() * (parts_.places.size() - 1);
-    for (std::size_t i = 0; i < parts_.initiators.size(); ++i) steps_ += 1;
-    for (const auto& path : parts_.paths) steps_ += foreign(path) ? 2 : 3;
-    steps_ *= min_rounds_;
-  }
+      : RoundedMeasurement(found, options, progress) {}
 
   MachineFile run() {
     for (std::size_t i = 0; i < parts_.initiators.size(); ++i) {
@@ -78,117 +62,6 @@ class Measurer {
   }
 
  private:
-  // Measures all figures of `round`, one after the other, again and again, so that a disturbance of a few seconds
-  // meets each of them once: at least min_rounds_ times, and until their best windows are confirmed and no law of
-  // physics is broken, or the time is up. Each round derives the machine anew from all windows so far. Throws
-  // Error{failed} where the figures stay wrong.
-  void measure_in_rounds(double share, const std::function<void()>& round) {
-    using Clock = std::chrono::steady_clock;
-    const auto limit = std::chrono::duration<double>(share * (options_.quick ? k_quick_limit : k_limit));
-    const auto begun = Clock::now();
-    is_time_up_ = [begun, limit] { return Clock::now() - begun >= limit; };
-    const auto parts = parts_;
-    const auto measured = measured_;
-    figures_ = {};
-    for (round_ = 1;; ++round_) {
-      parts_ = parts;
-      measured_ = measured;
-      figures_.begin_round(round_ > min_rounds_);
-      round();
-      if (round_ < min_rounds_) continue;
-      if (options_.repetitions != 0) break;
-      const auto broken = broken_laws(parts_, measured_);
-      if (broken.empty() && unconfirmed(k_confirmed_within).empty()) break;
-      if (!is_time_up_()) {
-        if (!broken.empty()) figures_.begin_again();
-        continue;
-      }
-      const auto open = unconfirmed(k_refused_beyond);
-      if (broken.empty() && open.empty()) break;
-      refuse(broken, open);
-    }
-    buffers_.clear();
-    chases_.clear();
-  }
-
-  // Returns the reported figures whose best window is not confirmed.
-  [[nodiscard]] std::vector<std::string> unconfirmed(double within) const {
-    auto names = figures_.unconfirmed(within);
-    std::erase_if(names, [this](const std::string& name) { return !reported_.contains(name); });
-    return names;
-  }
-
-  [[noreturn]] void refuse(const std::vector<std::string>& broken, const std::vector<std::string>& open) const {
-    std::string why;
-    for (const auto& law : broken) why += (why.empty() ? "" : "; ") + law;
-    if (broken.empty())
-      why = "the best measurement of " + open.front() +
-            (open.size() > 1 ? " and " + std::to_string(open.size() - 1) + " other figures" : std::string()) +
-            " was not reached again within " + percent(k_refused_beyond);
-    throw Error(Code::failed,
-                why + ". Other programs interrupted " + percent(1 - figures_.clean_share()) +
-                    " of the windows; no machine file is made: measure again when the machine is idle");
-  }
-
-  void step(const std::string& what) {
-    if (round_ > min_rounds_ && options_.repetitions == 0 && is_time_up_()) figures_.stop_sampling();
-    if (progress_)
-      progress_(static_cast<double>(done_) / static_cast<double>(steps_),
-                what + (round_ > min_rounds_ ? " (repeated: the machine is busy)" : ""));
-    if (round_ <= min_rounds_ && done_ + 1 < steps_) ++done_;
-  }
-
-  [[nodiscard]] Probe probe_of(const std::vector<int>& processors) {
-    return {figures_, processors, options_.quick ? k_quick_windows : k_windows};
-  }
-
-  // States in the file what the windows of a time say.
-  Spread keep_time(std::size_t initiator, const std::string& figure, const Spread& seconds) {
-    measured_.times.push_back({static_cast<InitiatorId>(initiator), figure, seconds});
-    return seconds;
-  }
-
-  // Buffers live as long as their group of figures, because linking a chase takes longer than following it.
-  ChaseBuffer& chase_buffer(const std::string& name, const std::function<Bytes()>& size, Pages pages, int node) {
-    auto& buffer = chases_[name];
-    if (!buffer) buffer = std::make_unique<ChaseBuffer>(size(), pages, node);
-    return *buffer;
-  }
-  PlacedBuffer& plain_buffer(const std::string& name, const std::function<Bytes()>& size, Pages pages, int node) {
-    auto& buffer = buffers_[name];
-    if (!buffer) {
-      buffer = std::make_unique<PlacedBuffer>(size(), pages, node);
-      const auto numbers = buffer->as<double>();
-      std::fill(numbers.begin(), numbers.end(), 1.0);
-    }
-    return *buffer;
-  }
-
-  void note(const std::string& text) {
-    if (std::find(measured_.notes.begin(), measured_.notes.end(), text) == measured_.notes.end()) {
-      measured_.notes.push_back(text);
-    }
-  }
-
-  // A path out of its domain: measured too, but with fewer settings, because there are many of them.
-  [[nodiscard]] bool foreign(const Path& path) const {
-    return parts_.places[path.place].domain != parts_.initiators[path.initiator].domain;
-  }
-
-  // One processor for each core of an initiator.
-  [[nodiscard]] std::vector<int> cores(std::size_t initiator) const {
-    auto list = found_.processors.at(initiator);
-    if (list.size() > parts_.initiators[initiator].cores) list.resize(parts_.initiators[initiator].cores);
-    if (list.empty())
-      throw Error(Code::failed, "no processor of " + parts_.initiators[initiator].name + " may be used");
-    return list;
-  }
-
-  // With a single node there is nothing to ask for, and a container may forbid asking.
-  [[nodiscard]] int node_of(std::size_t place) const {
-    return parts_.places.size() > 1 ? parts_.places[place].numa_node : -1;
-  }
-
   // What a call takes beside its load and its store, which are seen and counted apart.
   void measure_library(std::size_t index, const Probe& probe, double access) {
     auto& initiator = parts_.initiators[index];
@@ -268,30 +141,6 @@ class Measurer {
                            found_.machine.domains()[initiator.domain].places.front() == path.place;
       if (nearest) throw Error(Code::failed, name + " cannot be measured: " + error.what());
       note(name + " is not measured but as discovered: " + error.what());
-    }
-  }
-
-  // Bytes for one of `parts` buffers on a place: what is wanted, or what fits twice over.
-  [[nodiscard]] Bytes fitting(Bytes wanted, std::uint64_t parts, std::size_t initiator, std::size_t place) const {
-    const auto available = available_memory(node_of(place));
-    const Bytes most{std::min(available.value, parts_.places[place].capacity.value) / 2 / parts};
-    const auto size = std::min(wanted, most);
-    if (size < found_.last_level.at(initiator) || size < 8 * k_mib) {
-      throw Error(Code::no_memory,
-                  "only " + format(available) + " is free, too little to measure memory and not caches");
-    }
-    return size;
-  }
-
-  void verify(const PlacedBuffer& buffer, std::size_t place) {
-    const auto node = node_of(place);
-    if (node < 0) return;
-    const auto share = buffer.share_on(node);
-    if (!share) {
-      note("the kernel does not tell where pages lie; they were asked for on the place's node");
-    } else if (*share < 0.99) {
-      throw Error(Code::failed,
-                  "only " + percent(*share) + " of the pages came to lie on NUMA node " + std::to_string(node));
     }
   }
 
@@ -484,9 +333,6 @@ class Measurer {
 
   static constexpr std::size_t k_cache_hops = 50'000;
   static constexpr std::size_t k_memory_hops = 8'000;
-  static constexpr std::size_t k_windows = 5, k_quick_windows = 3;  // of a figure in a round
-  // Seconds after which figures that stay wrong are given up, and the parts of them for a group of figures.
-  static constexpr double k_limit = 80, k_quick_limit = 14;
   static constexpr double k_share_of_domain = 1, k_share_of_path = 0.1;
   static constexpr double k_least_call = 1e-10;  // seconds
   // For each of its three accesses an element: compiled, it has seven.
@@ -496,29 +342,6 @@ class Measurer {
   static constexpr double k_least_walk = 0.2e-9;  // seconds: less may be a disturbance
   static constexpr Bytes k_most_translated{256u << 20};
   static constexpr std::uint32_t k_usual_tlb_ways = 8;  // what measures the reach does not tell them
-
-  const Discovered& found_;
-  MeasureOptions options_;
-  const Progress& progress_;
-  MachineParts parts_;
-  Measurement measured_;
-  Pages ordinary_;                          // that programs get which ask for none
-  std::map<InitiatorId, double> accesses_;  // seconds of one in the first cache, with what goes with it
-  std::map<std::pair<InitiatorId, PlaceId>, double> streamed_;  // seconds an element
-  struct Overlap {
-    std::uint32_t window, store_buffer, streams;  // 0: not found
-  };
-  std::map<std::pair<InitiatorId, PlaceId>, Overlap> overlaps_;
-  std::map<std::pair<InitiatorId, PlaceId>, double> parallel_;
-  Figures figures_;                 // of the group that is being measured
-  std::set<std::string> reported_;  // figures that go into the file
-  std::map<std::string, std::unique_ptr<PlacedBuffer>> buffers_;
-  std::map<std::string, std::unique_ptr<ChaseBuffer>> chases_;
-  std::function<bool()> is_time_up_ = [] { return false; };
-  std::size_t round_ = 1;
-  std::size_t min_rounds_ = 1;
-  std::size_t steps_ = 1;
-  std::size_t done_ = 0;
 };
 
 }  // namespace

@@ -12,7 +12,9 @@
 namespace terrace::machine {
 
 struct MeasureOptions {
-  bool quick = false;  // smaller arrays, fewer thread counts and rounds: under 30 s, larger spread
+  // Smaller arrays, fewer thread counts and rounds: under 30 s, larger spread. Figures that are not confirmed are
+  // named in the notes, not refused.
+  bool quick = false;
   // Rounds over all figures. 0 takes at least 4 (quick: 2), and as many more as it takes until the figures are
   // confirmed. Otherwise there are as many as stated, and nothing is repeated or refused.
   std::uint32_t repetitions = 0;
@@ -24,7 +26,7 @@ using Progress = std::function<void(double done, std::string_view what)>;
 // The machine with measured numbers in its paths, copies, caches and parallelism, and all single measurements with
 // their spread. What could not be reached keeps its discovered number and is named in the notes. The machine may
 // be busy meanwhile: that takes longer. Throws Error{failed} when not even the nearest place can be measured, or
-// when figures contradict physics.hpp or are not confirmed although they were repeated.
+// when figures contradict physics.hpp or, unless `quick`, are not confirmed although they were repeated.
 MachineFile measure_machine(const Discovered& discovered, const MeasureOptions& options,
                             const Progress& progress = {});
 

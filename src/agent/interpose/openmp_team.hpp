@@ -1,0 +1,51 @@
+// A team of OpenMP's threads in virtual time, and how its threads wait for one another (waits_openmp.cpp).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "agent/interpose/barriers.hpp"
+#include "agent/interpose/openmp_functions.hpp"
+#include "core/futex.hpp"
+#include "observe/coverage/time_samples.hpp"
+#include "observe/threads/thread.hpp"
+
+namespace terrace::agent {
+
+using OpenMpWork = void (*)(void*);
+
+// A parallel region while its team works.
+struct OpenMpTeam {
+  OpenMpTeam(const OpenMp& given_library, OpenMpWork given_work, void* given_data)
+      : openmp(given_library), work(given_work), data(given_data) {}
+  OpenMp openmp;
+  OpenMpWork work;
+  void* data;
+  std::atomic<std::uint32_t> here{0};  // workers that have written down their numbers
+  std::atomic<std::uint32_t> open{0};  // 1: they may begin
+  std::atomic<std::uint32_t> size{0};  // 0 until the master knows
+  std::vector<std::uint32_t> numbers;  // of threads, by their number in the team
+  std::uint32_t working = 0;           // workers that have not ended
+  std::unique_ptr<Barrier> barrier;
+  void* copied = nullptr;  // by `single copyprivate`
+};
+
+// Sets the word and wakes its waiters.
+inline void announce(std::atomic<std::uint32_t>& word, std::uint32_t value) {
+  const observe::Inside inside;
+  const observe::OwnTime time;
+  word.store(value, std::memory_order_release);
+  futex_wake_all(word);
+}
+
+// Waits until the word is at least `value`.
+inline void await(const std::atomic<std::uint32_t>& word, std::uint32_t value) {
+  const observe::Inside inside;
+  const observe::OwnTime time;
+  for (auto seen = word.load(std::memory_order_acquire); seen < value; seen = word.load(std::memory_order_acquire))
+    futex_wait(word, seen);
+}
+
+}  // namespace terrace::agent

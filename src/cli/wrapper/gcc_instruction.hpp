@@ -1,0 +1,42 @@
+// Parses instructions of gcc's x86-64 assembly (AT&T syntax, with -dp), and tells what they are for tail calls
+// (tail_calls.hpp).
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace terrace::cli {
+
+inline constexpr int k_word = 8;  // bytes of a saved register
+
+// An instruction, or what takes its place in a line.
+struct Instruction {
+  std::string_view mnemonic;
+  std::string_view text;                   // from the mnemonic on, without comments
+  std::vector<std::string_view> operands;  // in AT&T's order: sources first
+  std::string_view pattern;                // the compiler's name of it, or ""
+
+  [[nodiscard]] std::string_view last() const { return operands.empty() ? std::string_view{} : operands.back(); }
+};
+
+Instruction parse_instruction(std::string_view line);
+std::optional<int> immediate(std::string_view operand);
+bool is_slot(std::string_view operand);
+// The register that a name means, whatever part of it: "%eax" and "%al" are "a". "" for what is not known.
+std::string_view whole_register(std::string_view operand);
+// Registers that a function must give back as it found them, beside the stack pointer.
+bool is_preserved(std::string_view whole);
+bool returns_values(std::string_view whole);
+// Bytes that a pattern copies unchanged; 0 where it is no plain copy: "*movsi_internal/0" copies four.
+int copied_bytes(std::string_view pattern);
+bool is_hook(const Instruction& one, std::string_view name);
+// Functions that return without calling the program: no chain of calls grows by them. The frame that calls an
+// allocator names the block's object.
+bool is_leaf_of_program(std::string_view target);
+// Functions that return twice, and addresses of thread-local data, around which the linker rewrites code.
+bool returns_twice(std::string_view text);
+bool is_linkers(std::string_view text);
+std::string_view trim_blanks(std::string_view text);
+
+}  // namespace terrace::cli

@@ -80,7 +80,7 @@ std::vector<LoadedFile> loaded_modules() {
   return std::move(found.modules);
 }
 
-// What a file's dynamic section says: the names of the libraries that it needs, and its own.
+// Entries of a file's dynamic section: the libraries that it needs (DT_NEEDED), and its own name (DT_SONAME).
 struct Linked {
   std::vector<std::string_view> needed;
   std::string_view own;
@@ -120,8 +120,8 @@ class CallerScope {
   [[nodiscard]] bool is_called_by_linker() const { return caller() && caller()->base == getauxval(AT_BASE); }
 
   // The dynamic linker's order (ld.so(8)): the global scope, then that of the dlopen(3) which loaded the caller.
-  // What became global only later was not there when the caller's references were bound. Null where neither has
-  // it, and no other file that is loaded either.
+  // Libraries that became global later did not exist when the caller's references were bound. Returns null if no
+  // loaded file defines the name.
   void* find(const char* name) {
     void* const global = dlsym(RTLD_NEXT, name);
     if (global && !is_later_than_caller(global)) return global;

@@ -79,7 +79,7 @@ class CallerFunctions {
   [[gnu::noinline, gnu::cold]] const Table& bind(std::uint64_t caller) noexcept;
   [[nodiscard]] const Table& bind_module(std::uint64_t caller, std::uint32_t unloads);
 
-  // Null where there is none.
+  // Returns the module's table, or null if none was bound.
   [[nodiscard]] Table* table_of(Range module) const noexcept;
 
   static constinit std::atomic<std::uint32_t> g_unloads;

@@ -1,6 +1,6 @@
 // The functions that would be called if Terrace were not there: the next definition behind the injected library.
-// Of the C library alone, which every caller has in its scope; what callers may have copies of, or for themselves,
-// is found by caller (caller_functions.hpp).
+// Serves functions of the C library, which every caller has in its scope. Functions of libraries that a caller may
+// have a copy of, or load for itself, are found by caller (caller_functions.hpp).
 //
 // Finding one may itself allocate; what is asked for meanwhile comes from an arena
 // (agent/heap/library_blocks.hpp).

@@ -88,7 +88,7 @@ class OpenMp {
   [[nodiscard]] bool is_same_copy(const OpenMp& other) const noexcept {
     return table_ == other.table_ || find("GOMP_barrier") == other.find("GOMP_barrier");
   }
-  // What the sections without a name of one copy have in common, and its atomic updates.
+  // Return the keys of one copy's unnamed critical sections, and of its atomic updates.
   [[nodiscard]] std::uint64_t unnamed_section() const noexcept { return address("GOMP_critical_start"); }
   [[nodiscard]] std::uint64_t atomic_section() const noexcept { return address("GOMP_atomic_start"); }
 

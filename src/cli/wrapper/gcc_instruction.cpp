@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cli/wrapper/assembly_text.hpp"
+#include "machine/library.hpp"
 
 namespace terrace::cli {
 
@@ -135,15 +136,25 @@ bool is_hook(const Instruction& one, std::string_view name) {
   return at != std::string_view::npos && word_at(one.text, at) == name;
 }
 
-bool is_leaf_of_program(std::string_view target) {
-  static constexpr std::array<std::string_view, 11> k_names{
-      "malloc",   "calloc", "realloc", "reallocarray", "aligned_alloc", "posix_memalign",
-      "memalign", "valloc", "strdup",  "strndup",      "free"};
-  static constexpr std::array<std::string_view, 4> k_operators{"_Znw", "_Zna", "_Zdl", "_Zda"};
-  if (target.starts_with('*')) target.remove_prefix(1);
-  const auto name = target.substr(0, target.find_first_of("@("));
-  return name.starts_with("terrace_") || std::ranges::count(k_names, name) != 0 ||
-         std::ranges::any_of(k_operators, [&](std::string_view begin) { return name.starts_with(begin); });
+bool is_computed(std::string_view operand) {
+  return operand.starts_with('*') && operand.find("(%rip)") == std::string_view::npos;
+}
+
+bool is_leaf_of_program(std::string_view operand) {
+  static constexpr auto k_names = std::to_array<std::string_view>(
+      {"malloc",  "calloc", "realloc", "reallocarray", "aligned_alloc", "posix_memalign", "memalign", "valloc",
+       "free",    "strdup", "strndup", "memcpy",       "memmove",       "memset",         "memcmp",   "memchr",
+       "bcmp",    "strlen", "strcmp",  "strncmp",      "strcpy",        "strncpy",        "strcat",   "strchr",
+       "strrchr", "sqrt",   "sqrtf",   "fabs",         "fabsf",         "floor",          "floorf",   "ceil",
+       "ceilf",   "round",  "roundf",  "trunc",        "truncf",        "fmod",           "fmodf",    "fma",
+       "fmaf"});
+  static constexpr auto k_operators = std::to_array<std::string_view>({"_Znw", "_Zna", "_Zdl", "_Zda"});
+  if (operand.starts_with('*')) operand.remove_prefix(1);
+  const auto name = operand.substr(0, operand.find_first_of("@("));
+  const auto begins = [name](std::string_view begin) { return name.starts_with(begin); };
+  return begins("terrace_") || std::ranges::count(k_names, name) != 0 ||
+         std::ranges::any_of(k_operators, begins) ||
+         std::ranges::count(machine::k_library, name, &machine::LibraryFunctionFacts::name) != 0;
 }
 
 bool returns_twice(std::string_view text) {

@@ -31,9 +31,11 @@ bool returns_values(std::string_view whole);
 // Bytes that a pattern copies unchanged; 0 where it is no plain copy: "*movsi_internal/0" copies four.
 int copied_bytes(std::string_view pattern);
 bool is_hook(const Instruction& one, std::string_view name);
-// Functions that return without calling the program: no chain of calls grows by them. The frame that calls an
-// allocator names the block's object.
-bool is_leaf_of_program(std::string_view target);
+// Returns whether a call goes to where a register or memory says, and not to a function that is named.
+bool is_computed(std::string_view operand);
+// Returns whether an operand of a call names a function that returns without calling the program: of terrace.h, of
+// libm, of memory and strings, and allocators.
+bool is_leaf_of_program(std::string_view operand);
 // Functions that return twice, and addresses of thread-local data, around which the linker rewrites code.
 bool returns_twice(std::string_view text);
 bool is_linkers(std::string_view text);

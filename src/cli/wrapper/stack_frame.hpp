@@ -1,4 +1,4 @@
-// What a function does to its stack frame, as far as it matters for tail calls (tail_calls.hpp).
+// Analyses how a function uses its stack frame, to decide which calls can be tail calls (tail_calls.hpp).
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace terrace::cli {
 
 inline constexpr std::string_view k_entry_hook = "__tsan_func_entry";
 
-// What a function does to its stack frame, as far as it matters for tail calls.
+// The stack frame of one function: its size, and whether its address may be known elsewhere.
 class StackFrame {
  public:
   explicit StackFrame(const std::vector<Instruction>& code) {

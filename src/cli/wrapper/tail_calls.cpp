@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
 #include <optional>
 #include <set>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "cli/wrapper/assembly_text.hpp"
+#include "cli/wrapper/call_depth.hpp"
 #include "cli/wrapper/gcc_instruction.hpp"
 #include "cli/wrapper/stack_frame.hpp"
 
@@ -25,7 +25,8 @@ constexpr int k_max_walk = 64;  // instructions behind a call; an epilogue has l
 
 class TailCallFinder {
  public:
-  TailCallFinder(std::string_view name, Lines lines) : name_(name), lines_(lines) {
+  TailCallFinder(std::string_view name, Lines lines, CallDepths& depths)
+      : name_(name), lines_(lines), depths_(depths) {
     code_.reserve(lines.size());
     bool own_assembly = false;
     for (std::size_t i = 0; i < lines_.size(); ++i) {
@@ -48,7 +49,7 @@ class TailCallFinder {
     for (std::size_t i = 0; i < code_.size(); ++i) {
       const auto& one = code_[i];
       if (one.mnemonic != "call" || one.operands.size() != 1 || own_assembly_.contains(i)) continue;
-      if (hook_called(one.text) != Hook::none || is_linkers(one.text) || is_leaf_of_program(one.operands[0]))
+      if (hook_called(one.text) != Hook::none || is_linkers(one.text) || depths_.is_bounded(one.operands[0]))
         continue;
       const bool resumes = resumes_coroutine(i);
       if (!resumes && (frame.escapes() || !passes_exceptions(i))) continue;
@@ -62,8 +63,7 @@ class TailCallFinder {
   // and has all that it needs later in its own, which is not on the stack.
   [[nodiscard]] bool resumes_coroutine(std::size_t call) const {
     const auto target = code_[call].operands[0];
-    return name_.find(".actor") != std::string_view::npos && target.starts_with('*') &&
-           target.find("(%rip)") == std::string_view::npos;
+    return name_.find(".actor") != std::string_view::npos && is_computed(target);
   }
 
   // Whether an exception from this call goes on to the caller, and is neither handled here nor ends the program.
@@ -130,7 +130,7 @@ class TailCallFinder {
     bool exits = false;
   };
 
-  // What gives the frame back; null where the call is not the last thing that the function does.
+  // Returns the instructions that release the frame, or nullopt if the function does more after the call.
   [[nodiscard]] std::optional<std::vector<std::string>> epilogue_behind(std::size_t call,
                                                                         const StackFrame& frame) const {
     Walk walk;
@@ -239,7 +239,7 @@ class TailCallFinder {
   static bool is_complete(const Walk& walk, const StackFrame& frame) {
     if (!walk.exits || !walk.others.empty()) return false;
     if (walk.by_pointer ? !frame.has_pointer() || frame.grows_later() : walk.freed != frame.bytes()) return false;
-    // What the registers of returned values have is what the callee left there, or nothing.
+    // Registers of returned values hold what the callee left in them.
     return std::ranges::all_of(walk.values, [](const auto& value) {
       return !returns_values(value.first) || value.second.of == value.first;
     });
@@ -248,7 +248,7 @@ class TailCallFinder {
   [[nodiscard]] std::string jump(const Instruction& call, const std::vector<std::string>& epilogue) const {
     std::string text = "\tcall\t*__tsan_func_exit_tail@GOTPCREL(%rip)\n";
     auto target = call.operands[0];
-    const bool computed = target.starts_with('*') && target.find("(%rip)") == std::string_view::npos;
+    const bool computed = is_computed(target);
     if (computed) text.append("\tmovq\t").append(target.substr(1)).append(", %r11\n");
     if (has_frames_) text += "\t.cfi_remember_state\n";
     for (const auto& line : epilogue) {
@@ -261,6 +261,7 @@ class TailCallFinder {
 
   std::string_view name_;
   Lines lines_;
+  CallDepths& depths_;
   std::vector<Instruction> code_;                   // by line
   std::map<std::string_view, std::size_t> labels_;  // their lines
   std::set<std::size_t> own_assembly_;              // lines that the program wrote itself
@@ -270,7 +271,7 @@ class TailCallFinder {
 
 class Restorer {
  public:
-  explicit Restorer(bool restores) : restores_(restores) {}
+  Restorer(bool restores, CallDepths& depths) : restores_(restores), depths_(depths) {}
   void line(std::string_view line) {
     lines_.push_back(line);
     if (const auto name = function_ended_by(line); !name.empty()) end_function(name);
@@ -285,7 +286,8 @@ class Restorer {
     const Lines all = lines_;
     const auto begin = static_cast<std::size_t>(std::ranges::find(all, name, any_label_of) - all.begin());
     std::map<std::size_t, std::string> replaced;
-    if (restores_ && begin < all.size()) replaced = TailCallFinder(name, all.subspan(begin)).replacements();
+    if (restores_ && begin < all.size())
+      replaced = TailCallFinder(name, all.subspan(begin), depths_).replacements();
     write(all, replaced, begin);
     lines_.clear();
   }
@@ -300,6 +302,7 @@ class Restorer {
   }
 
   bool restores_;
+  CallDepths& depths_;
   std::vector<std::string_view> lines_;  // since the last function's end
   std::string out_;
 };
@@ -308,7 +311,8 @@ class Restorer {
 
 std::string restore_tail_calls(std::string_view assembly) {
   if (assembly.find(k_cost) == std::string_view::npos) return std::string(assembly);
-  Restorer restorer(assembly.find(".intel_syntax") == std::string_view::npos);
+  CallDepths depths(assembly);
+  Restorer restorer(assembly.find(".intel_syntax") == std::string_view::npos, depths);
   for_each_line(assembly, [&](std::string_view line) { restorer.line(line); });
   return restorer.text();
 }

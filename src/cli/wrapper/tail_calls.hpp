@@ -23,8 +23,8 @@
 // - an exception that `f` throws passes through the function without being handled there. Coroutines of gcc that
 //   resume another one are exempt from this rule and the one before: nothing of theirs is left on the stack;
 // - the function calls nothing that returns twice (setjmp);
-// - `f` does not allocate, free, or belong to terrace.h: these return without calling the program, and the frame
-//   that calls an allocator names the block's object.
+// - calls of `f` may nest without a bound (call_depth.hpp). Others need no jump, and their frames name what they
+//   allocate.
 #pragma once
 
 #include <string>

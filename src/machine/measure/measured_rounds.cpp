@@ -1,4 +1,4 @@
-// What each figure's windows do. A window takes about a millisecond: less than a time slice, so that other
+// Implements the windows of each figure. A window takes about a millisecond: less than a time slice, so that other
 // programs leave many windows undisturbed.
 #include "machine/measure/measured_rounds.hpp"
 
@@ -71,8 +71,8 @@ Spread spread_of(std::vector<double> values) {
 
 ChaseBuffer::ChaseBuffer(Bytes size, Pages pages, int numa_node)
     : memory(size, pages, numa_node), cycle(memory.as<ChaseLine>(), k_seed), single(cycle.start(63, 64)) {
-  constexpr std::size_t k_most = 32;
-  for (std::size_t k = 0; k < k_most; ++k) several.push_back(cycle.start(k, k_most));
+  constexpr std::size_t k_max_chains = 32;
+  for (std::size_t k = 0; k < k_max_chains; ++k) several.push_back(cycle.start(k, k_max_chains));
 }
 
 Spread time_of_a_cycle(const Probe& probe, const std::string& name) {
@@ -239,8 +239,8 @@ std::uint32_t reorder_window(const Probe& probe, const std::string& name, std::s
 
 std::uint32_t store_buffer(const Probe& probe, const std::string& name, std::span<std::uint64_t> memory) {
   constexpr std::size_t k_writes = 4'000;
-  constexpr std::size_t k_cached = 1024;  // elements: within any first-level cache
-  constexpr std::size_t k_most = 512;     // stores
+  constexpr std::size_t k_cached = 1024;     // elements: within any first-level cache
+  constexpr std::size_t k_max_stores = 512;  // stores
   constexpr double k_step = 1.2;
   std::vector<std::uint64_t> near(k_cached, 1);
   std::uint64_t seed = 1;
@@ -251,7 +251,7 @@ std::uint32_t store_buffer(const Probe& probe, const std::string& name, std::spa
         .best;
   };
   std::vector<ApartCost> costs;
-  for (double between = 5; between < k_most; between *= k_step) {
+  for (double between = 5; between < k_max_stores; between *= k_step) {
     const auto count = static_cast<std::size_t>(between);
     costs.push_back(
         {static_cast<double>(count) + 1, time(".far", memory, count, true) - time(".near", near, count, false)});
@@ -292,13 +292,13 @@ std::vector<StreamsCost> costs_of_streams(const Probe& probe, const std::string&
 std::vector<std::pair<std::string, Spread>> bandwidths(const Probe& probe, const std::string& name,
                                                        std::size_t threads, std::span<double> memory,
                                                        Bytes caches) {
-  constexpr std::size_t k_most_piece = 1u << 18;  // elements of an array, for a thread and a window
+  constexpr std::size_t k_max_piece = 1u << 18;  // elements of an array, for a thread and a window
   constexpr std::size_t k_least_windows = 8;
   const auto n = memory.size() / 3;
   const auto a = memory.first(n);
   const auto b = memory.subspan(n, n);
   const auto c = memory.subspan(2 * n, n);
-  const auto piece = align_down(std::min(k_most_piece, n / threads / 2), k_line);
+  const auto piece = align_down(std::min(k_max_piece, n / threads / 2), k_line);
   constexpr double k_scalar = 3;
   std::vector<double> sums(8 * threads);  // a cache line for each thread's sum
   struct Kernel {

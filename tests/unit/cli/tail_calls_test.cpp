@@ -87,6 +87,26 @@ TEST(TailCalls, FunctionThatReturnsWithoutCallingTheProgram_KeepsTheCall) {
     EXPECT_TRUE(jumps("\tcall\t" + target + end)) << target;
 }
 
+std::string function(const std::string& name, const std::string& body) {
+  return name + ":\n" + body + "\tret\n\t.size\t" + name + ", .-" + name + "\n";
+}
+
+TEST(TailCalls, CallOfBoundedDepth_StaysACall) {
+  const auto f = "f:\n" + k_begin + "\tcall\tg\n" + k_exit + k_end + "\t.size\tf, .-f\n";
+  const auto restores = [&](const std::string& others) {
+    return restore_tail_calls(others + f).find("__tsan_func_exit_tail") != std::string::npos;
+  };
+  EXPECT_TRUE(restores("")) << "another file's";
+  EXPECT_FALSE(restores(function("g", "\tcall\t*__tsan_read8@GOTPCREL(%rip)\n\tjne\t.L2\n")));
+  EXPECT_FALSE(restores(function("g", "\tcall\th\n\tcall\tsqrt@PLT\n") + function("h", "\tcall\tfree\n")));
+  EXPECT_TRUE(restores(function("g", "\tcall\tf\n"))) << "mutual recursion";
+  EXPECT_TRUE(restores(function("g", "\tcall\tg\n"))) << "recursion";
+  EXPECT_TRUE(restores(function("g", "\tcall\th\n") + function("h", "\tjmp\tg\n"))) << "recursion behind it";
+  EXPECT_TRUE(restores(function("g", "\tcall\t*%rax\n"))) << "through a pointer";
+  EXPECT_TRUE(restores(function("g", "\tjmp\t*(%rax)\n")));
+  EXPECT_TRUE(restores(function("g", "\tcall\tunknown\n")));
+}
+
 TEST(TailCalls, TextWithoutPatterns_StaysAsItIs) {
   const auto text =
       "f:\n\tcall\t*__tsan_func_entry@GOTPCREL(%rip)\n\tcall\tg\n" + k_exit + "\tret\n\t.size\tf, .-f\n";

@@ -224,10 +224,17 @@ void print_what_went_wrong(const LoopSummary& loop, const std::string& path, boo
                format(Seconds{took}), format(Seconds{query.real(0)}), format(Seconds{query.real(1)}));
 }
 
+// The mean of an iteration, too: two runs of one program may take its loop for the main one at different iterations.
+std::string iterations_of(const LoopSummary& loop) {
+  const bool is_one = loop.iterations == 1;
+  auto text = fmt::format("{} {} in {} of {} time", loop.iterations, is_one ? "iteration" : "iterations",
+                          format(Seconds{loop.loop}), loop.backend);
+  if (!is_one) text += fmt::format(", {} each", format(Seconds{loop.loop / static_cast<double>(loop.iterations)}));
+  return text + fmt::format(" ({})", loop.planner);
+}
+
 std::string work_of(const LoopSummary& loop, const std::string& path, const Closing& closing) {
-  auto text = fmt::format("{} {} in {} of {} time ({})", loop.iterations,
-                          loop.iterations == 1 ? "iteration" : "iterations", format(Seconds{loop.loop}),
-                          loop.backend, loop.planner);
+  const auto text = iterations_of(loop);
   if (loop.moves == 0 && loop.backend == "real" && closing.mover != Closing::Mover::nobody)
     return text + "; nothing moved: " +
            (closing.mover == Closing::Mover::one_kind ? "there is one kind of memory here"
@@ -257,8 +264,8 @@ void print_job(const JobSummary& job, const LoopSummary& loop, const profile::Me
   auto text = gain_of(job);
   if (loop.iterations > 0) {
     const bool tells_moves = job.moves > 0 || text.empty();
-    text += fmt::format("{}{} iterations in {} of real time ({})", text.empty() ? "" : "; ", loop.iterations,
-                        format(Seconds{loop.loop}), loop.planner);
+    if (!text.empty()) text += "; ";
+    text += iterations_of(loop);
     if (tells_moves)
       text += fmt::format(", {} moves of {}", job.moves, format(Bytes{static_cast<std::uint64_t>(job.moved)}));
     if (job.proven == 0 && job.moves > 0 && is_cut_by_time(merged.path, loop.run))

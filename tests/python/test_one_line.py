@@ -54,7 +54,7 @@ def test_several_processes_have_one_line(marked, script, left, tmp_path):
     done = run(*TWO_KINDS, "-o", "x.terrace", "--", "sh", "-c", script.format(marked), cwd=tmp_path)
     (line,) = done.stderr.splitlines()
     assert re.fullmatch(
-        r"terrace: 3 processes: .*\d+ iterations in .* of real time \(auto\)(, \d+ moves of \w+)?"
+        r"terrace: 3 processes: .*\d+ iterations in .* of real time, \S+ each \(auto\)(, \d+ moves of \w+)?"
         + left
         + "; profile in x.terrace",
         line,
@@ -84,7 +84,7 @@ def test_the_reason_is_there_where_nothing_moved(marked, tmp_path):
     done = run(*TWO_KINDS, "-o", "x.terrace", "--", marked, 40, cwd=tmp_path)
     (line,) = done.stderr.splitlines()
     assert re.fullmatch(
-        r"terrace: 40 iterations in \S+ of real time \(auto\); nothing moved: its data resides in near already; "
+        r"terrace: 40 iterations in \S+ of real time, \S+ each \(auto\); nothing moved: its data resides in near already; "
         r"profile in x\.terrace",
         line,
     ), line

@@ -1,7 +1,7 @@
 # Plug-ins that bring libraries of their own, some under the names of functions that Terrace stands in for.
 if(TARGET terrace_cli AND NOT TERRACE_SANITIZE)
   find_package(SQLite3 REQUIRED)
-  terrace_test(loaded_test SOURCES loaded_test.cpp DEPENDS SQLite::SQLite3 LABELS integration TIMEOUT 600)
+  terrace_test(loaded_test SOURCES loaded_test.cpp DEPENDS SQLite::SQLite3 LABELS integration TIMEOUT 1800)
   add_dependencies(loaded_test terrace_cli terrace terrace_unfollowed)
   target_compile_definitions(loaded_test PRIVATE TERRACE_LAUNCHER="$<TARGET_FILE:terrace_cli>")
 endif()

@@ -1,7 +1,7 @@
 # Programs that tell tools of their regions. Each is built where what it is made with is there.
 if(TARGET terrace_cli AND TARGET terrace_wrapper AND NOT TERRACE_SANITIZE)
   find_package(SQLite3 REQUIRED)
-  terrace_test(regions_test SOURCES regions_test.cpp DEPENDS SQLite::SQLite3 LABELS integration TIMEOUT 300)
+  terrace_test(regions_test SOURCES regions_test.cpp DEPENDS SQLite::SQLite3 LABELS integration TIMEOUT 900)
   add_dependencies(regions_test terrace_cli terrace_wrapper terrace)
   target_compile_definitions(regions_test PRIVATE TERRACE_LAUNCHER="$<TARGET_FILE:terrace_cli>"
     TERRACE_LIBRARY="$<TARGET_FILE:terrace>")

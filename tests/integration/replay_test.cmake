@@ -14,7 +14,7 @@ if(TARGET terrace_cli AND TARGET terrace_wrapper AND NOT TERRACE_SANITIZE)
   add_custom_target(hooked_workloads ALL DEPENDS ${folder}/built)
   foreach(test IN ITEMS again_test carried_test given_plan_test hints_test phase_costs_test replay_test every_test baselines_test
       file_memory_program_test)
-    terrace_test(${test} SOURCES ${test}.cpp DEPENDS SQLite::SQLite3 LABELS integration TIMEOUT 300)
+    terrace_test(${test} SOURCES ${test}.cpp DEPENDS SQLite::SQLite3 LABELS integration TIMEOUT 900)
     add_dependencies(${test} terrace_cli terrace_wrapper terrace hooked_workloads)
     target_compile_definitions(${test} PRIVATE TERRACE_WRAPPERS="$<TARGET_FILE_DIR:terrace_wrapper>"
       TERRACE_LAUNCHER="$<TARGET_FILE:terrace_cli>" TERRACE_HOOKED="${folder}")

@@ -1,7 +1,7 @@
 # Threads in virtual time: the same in every run.
 if(TARGET terrace_cli AND TARGET terrace_wrapper AND NOT TERRACE_SANITIZE)
   find_package(SQLite3 REQUIRED)
-  terrace_test(threads_test SOURCES threads_test.cpp DEPENDS SQLite::SQLite3 LABELS integration TIMEOUT 300)
+  terrace_test(threads_test SOURCES threads_test.cpp DEPENDS SQLite::SQLite3 LABELS integration TIMEOUT 900)
   add_dependencies(threads_test terrace_cli terrace_wrapper terrace)
   target_compile_definitions(threads_test PRIVATE TERRACE_WRAPPERS="$<TARGET_FILE_DIR:terrace_wrapper>"
     TERRACE_LAUNCHER="$<TARGET_FILE:terrace_cli>")

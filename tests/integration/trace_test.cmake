@@ -6,7 +6,7 @@ if(TARGET terrace_qemu)
   target_compile_options(traced PRIVATE -O1 -g -fno-builtin-memcpy)
   target_link_options(traced PRIVATE -Wl,--build-id)
   set_target_properties(traced PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
-  terrace_test(trace_test SOURCES trace_test.cpp DEPENDS terrace_trace_misses LABELS integration TIMEOUT 300)
+  terrace_test(trace_test SOURCES trace_test.cpp DEPENDS terrace_trace_misses LABELS integration TIMEOUT 900)
   add_dependencies(trace_test traced terrace_qemu terrace_traced)
   target_compile_definitions(trace_test PRIVATE TERRACE_ISA="${CMAKE_SYSTEM_PROCESSOR}"
     TERRACE_PLUGIN="$<TARGET_FILE:terrace_qemu>" TERRACE_TRACED_LIBRARY="$<TARGET_FILE:terrace_traced>"

@@ -54,7 +54,7 @@ int main(int argc, char** argv) {
 def run(*words: object, verb: str = "run", **how: Any) -> subprocess.CompletedProcess[str]:
     """The launcher, with its text."""
     command = [TERRACE, verb, *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, **how)
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, **how)
 
 
 def refused(done: subprocess.CompletedProcess[str]) -> str:
@@ -90,7 +90,7 @@ def terrace() -> Command:
 
     def run(*words: object) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-P", "-m", "terrace", *map(str, words)]
-        return subprocess.run(command, capture_output=True, text=True, timeout=120)
+        return subprocess.run(command, capture_output=True, text=True, timeout=300)
 
     return run
 

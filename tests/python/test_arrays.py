@@ -115,7 +115,7 @@ terrace.array("rows", rows)
 
 def test_under_terrace_run_they_are_placed_and_named(tmp_path):
     command = [TERRACE, "run", "-o", tmp_path / "o.terrace", "--", sys.executable, "-c", PROGRAM]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     is_placed, offset, total, text = json.loads(done.stdout)
     assert (is_placed, offset, total) == (True, 0, 1_000_000)
@@ -126,7 +126,7 @@ def test_under_terrace_run_they_are_placed_and_named(tmp_path):
 
 def test_they_are_objects_by_their_names(tmp_path, terrace):
     command = [TERRACE, "run", "-o", tmp_path / "o.terrace", "--", sys.executable, "-c", PROGRAM]
-    assert subprocess.run(command, capture_output=True, timeout=100).returncode == 0
+    assert subprocess.run(command, capture_output=True, timeout=300).returncode == 0
     shown = terrace("show", tmp_path / "o.terrace", "--all").stdout
     names = {line.split()[0] for line in shown.splitlines() if "named" in line}
     assert {"mine", "part", "rows"} <= names
@@ -149,7 +149,7 @@ print(json.dumps([terrace._arrays.active(), float(large.sum())]))
 def test_off_means_off():
     environment = {"TERRACE": "off", "PATH": "/usr/bin:/bin"}
     command = [TERRACE, "run", "--", sys.executable, "-c", OFF]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100, env=environment)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == [False, 1_000_000]
     assert _arrays.active() is False
@@ -170,7 +170,7 @@ def test_numpys_own_tests_pass_by_intent(tmp_path):
         [TERRACE, "run", "-o", tmp_path / "o.terrace", "--", *command],
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=300,
         cwd=tmp_path,
     )
     assert done.returncode == 0, done.stdout[-2000:]

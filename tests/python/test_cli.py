@@ -78,7 +78,7 @@ def test_a_new_verb_is_one_new_file(tmp_path):
     def run(*words):
         command = [Path(sys.executable).with_name("terrace"), *words]
         environment = {**os.environ, "TERRACE_PYTHON": str(python)}
-        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
 
     for group in ((), ("lab",)):
         assert re.search(
@@ -105,5 +105,5 @@ def test_a_launcher_alone_asks_python(tmp_path):
     python.chmod(0o755)
     command = [Path(sys.executable).with_name("terrace"), "dance", "--fast"]
     environment = {**os.environ, "TERRACE_PYTHON": str(python)}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
     assert done.stdout == "-P -m terrace dance --fast\n"

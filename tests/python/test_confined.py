@@ -140,7 +140,7 @@ def program(tmp_path_factory):
 
 
 def ended(words, cwd):
-    done = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=120, cwd=cwd)
+    done = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=300, cwd=cwd)
     return done.returncode, done.stdout, done.stderr
 
 

@@ -14,7 +14,7 @@ KEYS = {"names", "argument", "value", "default", "about", "required", "repeats",
 
 
 def said(*words):
-    done = subprocess.run([TERRACE, *words], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([TERRACE, *words], capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
 
@@ -92,7 +92,7 @@ def test_names_are_those_of_the_tables():
 
 
 def test_a_kind_that_is_none():
-    done = subprocess.run([TERRACE, "--names", "chairs"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([TERRACE, "--names", "chairs"], capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("terrace: there are no names of the kind 'chairs'; there are machines, ")
 

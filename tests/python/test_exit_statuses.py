@@ -52,7 +52,7 @@ def each(verbs):
 def called(verb: str, *words: object, folder) -> subprocess.CompletedProcess[str]:
     command = [TERRACE, *verb.split(), *map(str, words)]
     environment = {**os.environ, "TERRACE_PROFILES": str(folder)}
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=folder, env=environment)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=folder, env=environment)
     assert done.returncode < 0 or "Traceback" not in done.stderr
     return done
 

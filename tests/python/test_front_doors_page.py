@@ -48,7 +48,7 @@ def test_every_file_is_compiled_and_run(tmp_path):
             env=environment,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
         )
         assert done.returncode == 0, text + done.stdout + done.stderr
         assert "warning" not in done.stderr, done.stderr

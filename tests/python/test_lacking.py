@@ -79,7 +79,7 @@ def made(tmp_path_factory):
 def ended(words, cwd, env=None):
     """Status, standard output, standard error."""
     done = subprocess.run(
-        list(map(str, words)), stdin=subprocess.DEVNULL, capture_output=True, timeout=120, cwd=cwd, env=env
+        list(map(str, words)), stdin=subprocess.DEVNULL, capture_output=True, timeout=300, cwd=cwd, env=env
     )
     return done.returncode, done.stdout, done.stderr.decode(errors="replace").splitlines()
 
@@ -215,9 +215,9 @@ def test_what_cannot_be_run_ends_as_in_a_shell(kind, tmp_path):
         program.write_text(text.get(kind, "#!/bin/sh\n"))
     if program.exists():
         program.chmod(0o755 if kind != "no rights" else 0o644)
-    shell = subprocess.run(["/bin/sh", "-c", f"exec {program}"], capture_output=True, timeout=60)
+    shell = subprocess.run(["/bin/sh", "-c", f"exec {program}"], capture_output=True, timeout=300)
     if kind in ("script", "empty"):
-        shell = subprocess.run(["/bin/sh", "-c", str(program)], capture_output=True, timeout=60)
+        shell = subprocess.run(["/bin/sh", "-c", str(program)], capture_output=True, timeout=300)
     ours = ended([TERRACE, "run", "--", program], tmp_path)
     assert ours[0] == shell.returncode, ours[2]
     assert ours[1] == shell.stdout

@@ -251,6 +251,6 @@ def test_off_leaves_all_out(steps):
         env=where,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
     assert done.stdout.strip() == "0"

@@ -29,7 +29,7 @@ if os.fork() == 0:
 def test_what_a_daemon_starts_after_the_run_is_silent(tmp_path, option):
     gate, log = tmp_path / "gate", tmp_path / "log"
     words = [TERRACE, "run", "-q", *option, "--", sys.executable, "-c", TRIES, gate, log]
-    done = subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=60)
+    done = subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=300)
     assert done.returncode == 0
     gate.touch()
     for _ in range(600):

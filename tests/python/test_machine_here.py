@@ -54,7 +54,7 @@ def test_where_the_nodes_are_not_told_any_is_taken(tmp_path):
         command = CONDITIONS["no /sys"](tmp_path, [str(word) for word in words])
     except LackingError as why:
         pytest.skip(str(why))
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "was-run").exists()
 

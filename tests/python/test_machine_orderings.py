@@ -12,7 +12,7 @@ SAVED = ROOT / "tests" / "unit" / "machine" / "topologies"
 
 def machine(*words, **environment):
     command = [BUILD / "src" / "cli" / "terrace", "machine", *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, env={**os.environ, **environment})
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, env={**os.environ, **environment})
 
 
 def orderings(*words, **environment):

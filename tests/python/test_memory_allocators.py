@@ -53,14 +53,14 @@ def command(*words: bytes) -> bytes:
 def test_redis_has_the_data_that_it_was_given(tmp_path, disk, memory):
     path = tmp_path / "socket"
     words = ["redis-server", "--port", "0", "--unixsocket", str(path), "--save", "", "--dir", str(tmp_path)]
-    ours = [TERRACE, "run", "--memory", memory, "--spill", disk, "--", "timeout", "-s", "KILL", "100", *words]
+    ours = [TERRACE, "run", "--memory", memory, "--spill", disk, "--", "timeout", "-s", "KILL", "300", *words]
     with subprocess.Popen(ours, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as server:
         try:
             while not path.exists():
                 assert server.poll() is None
                 time.sleep(0.02)
             with socket.socket(socket.AF_UNIX) as client:
-                client.settimeout(60)
+                client.settimeout(300)
                 client.connect(str(path))
                 stream = client.makefile("rwb")
                 for key in range(KEYS):
@@ -74,6 +74,6 @@ def test_redis_has_the_data_that_it_was_given(tmp_path, disk, memory):
                     assert stream.read(SIZE + 2) == value(key) + b"\r\n"
         finally:
             server.terminate()
-        said = server.communicate(timeout=60)[1]
+        said = server.communicate(timeout=300)[1]
     assert server.returncode == 0
     assert ("all of its data fitted" if memory == "512MiB" else "of data in 64MiB of memory: read") in said

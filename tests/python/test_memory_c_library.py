@@ -66,7 +66,7 @@ int main(void) {
 def test_what_the_c_library_keeps_is_not_over_the_file(tmp_path, disk, source):
     (tmp_path / "program.c").write_text(source)
     subprocess.run(["gcc", "-O1", tmp_path / "program.c", "-o", tmp_path / "program", "-lpthread"], check=True)
-    plain = subprocess.run([tmp_path / "program"], capture_output=True, text=True, timeout=60)
+    plain = subprocess.run([tmp_path / "program"], capture_output=True, text=True, timeout=300)
     done = run("--memory", "96MiB", "--spill", disk, "--", tmp_path / "program")
     assert (done.returncode, done.stdout) == (plain.returncode, plain.stdout) == (0, plain.stdout)
     assert "of data in 96MiB of memory" in done.stderr

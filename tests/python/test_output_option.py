@@ -122,7 +122,7 @@ def test_launches_at_once_that_are_given_one_name_keep_all_profiles(is_there, tm
     program = 'echo >>begun; until test "$(wc -l <begun)" -eq 3; do sleep 0.01; done'
     words = [TERRACE, "record", "--quiet", "-o", "x.terrace", "--", "sh", "-c", program]
     ranks = [subprocess.Popen(words, stderr=subprocess.PIPE, text=True, cwd=tmp_path) for _ in range(3)]
-    said = "".join(rank.communicate(timeout=100)[1] for rank in ranks)
+    said = "".join(rank.communicate(timeout=300)[1] for rank in ranks)
     names = [f"x{number}.terrace" for number in ("", "-2", "-3")]
     for name in names[1:]:
         assert f"terrace: x.terrace was written by another launch meanwhile: wrote {name}\n" in said

@@ -44,7 +44,7 @@ print(resource.getrlimit(resource.RLIMIT_AS)[0] == hard)
 
 def got(words: list[str | object], call: str) -> tuple[int, bool]:
     program = [sys.executable, "-c", PROGRAM, "600", call]
-    done = subprocess.run([*map(str, words), *program], capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run([*map(str, words), *program], capture_output=True, text=True, timeout=300, check=True)
     amount, whole = done.stdout.split()
     return int(amount), whole == "True"
 
@@ -64,6 +64,6 @@ def test_a_limit_that_is_raised_changes_nothing(tmp_path):
 
     words = [TERRACE, "run", "--profile", "-o", tmp_path / "kept.terrace", "--", sys.executable, "-c", RAISES]
     command = [str(word) for word in words]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, preexec_fn=limited)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, preexec_fn=limited)
     assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr
     assert "limited its address space" not in done.stderr

@@ -68,7 +68,7 @@ def as_usual() -> None:
 def test_what_another_process_sends_is_passed_on(number):
     launcher = begun(as_usual)
     launcher.send_signal(number)
-    said, _ = launcher.communicate(timeout=60)
+    said, _ = launcher.communicate(timeout=300)
     assert said == f"{int(number)}\n"
     assert launcher.returncode == 0
 
@@ -76,14 +76,14 @@ def test_what_another_process_sends_is_passed_on(number):
 def test_a_signal_that_was_blocked_is_passed_on():
     launcher = begun(lambda: signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM}), UNBLOCKS)
     launcher.send_signal(signal.SIGALRM)
-    said, _ = launcher.communicate(timeout=60)
+    said, _ = launcher.communicate(timeout=300)
     assert said == "14\n"
 
 
 def test_a_signal_keeps_its_value():
     launcher = begun(as_usual, HAS_VALUE)
     queued = ctypes.CDLL(None).sigqueue(launcher.pid, signal.SIGRTMIN + 2, ctypes.c_void_p(12345))
-    said, _ = launcher.communicate(timeout=60)
+    said, _ = launcher.communicate(timeout=300)
     assert queued == 0
     assert said == "12345\n"
 
@@ -91,7 +91,7 @@ def test_a_signal_keeps_its_value():
 def test_the_time_of_an_alarm_that_was_set_before_is_passed_on():
     """As after `alarm(1)` and execve(2): the timer is the launcher's, whose process id the program would have."""
     launcher = begun(lambda: signal.setitimer(signal.ITIMER_REAL, 3))
-    said, _ = launcher.communicate(timeout=60)
+    said, _ = launcher.communicate(timeout=300)
     assert said == f"{int(signal.SIGALRM)}\n"
 
 
@@ -101,7 +101,7 @@ def test_who_waits_sees_that_the_program_stops():
     _, status = os.waitpid(launcher.pid, os.WUNTRACED)
     assert os.WIFSTOPPED(status)
     launcher.send_signal(signal.SIGCONT)
-    said, _ = launcher.communicate(timeout=60)
+    said, _ = launcher.communicate(timeout=300)
     assert said.splitlines()[1:] == ["continued"]
     assert launcher.returncode == 0
 
@@ -116,7 +116,9 @@ def test_what_the_program_sends_to_all_of_its_group_comes_once():
         "-c",
         COUNTS.replace("before = -1", "import os; os.kill(0, 10)\nbefore = -1"),
     ]
-    done = subprocess.run(words, stdout=subprocess.PIPE, text=True, timeout=60, start_new_session=True, check=True)
+    done = subprocess.run(
+        words, stdout=subprocess.PIPE, text=True, timeout=300, start_new_session=True, check=True
+    )
     assert done.stdout.splitlines() == ["ready", "10"]
 
 
@@ -127,7 +129,7 @@ def test_nobody_reads_what_the_launcher_itself_writes(setup, status):
     os.close(reads)
     words = [TERRACE, "run", "--memory", "1GiB", "--spill", "/var/tmp", "--", "true"]
     begins = lambda: signal.signal(signal.SIGPIPE, setup)  # noqa: E731
-    done = subprocess.run(words, stderr=writes, timeout=60, preexec_fn=begins)
+    done = subprocess.run(words, stderr=writes, timeout=300, preexec_fn=begins)
     os.close(writes)
     assert done.returncode == status
 
@@ -145,7 +147,7 @@ def test_what_a_terminal_sends_comes_once(key, number):
 
     launcher = begun(with_terminal)
     os.write(ours, key)
-    said, _ = launcher.communicate(timeout=60)
+    said, _ = launcher.communicate(timeout=300)
     os.close(ours)
     os.close(theirs)
     assert said == f"{int(number)}\n"
@@ -157,7 +159,7 @@ def test_a_program_that_dies_of_it_ends_the_launcher_alike():
     assert launcher.stdout is not None
     assert launcher.stdout.readline() == "ready\n"
     launcher.send_signal(signal.SIGINT)
-    assert launcher.wait(timeout=60) == -signal.SIGINT
+    assert launcher.wait(timeout=300) == -signal.SIGINT
 
 
 def test_what_is_ignored_stays_ignored():
@@ -170,5 +172,5 @@ def test_what_is_ignored_stays_ignored():
     launcher.send_signal(signal.SIGINT)
     time.sleep(0.1)
     launcher.send_signal(signal.SIGTERM)
-    said, _ = launcher.communicate(timeout=60)
+    said, _ = launcher.communicate(timeout=300)
     assert said == f"{int(signal.SIGTERM)}\n"

@@ -21,7 +21,7 @@ def without(word, how, others):
 
 def call(words, **variables):
     environment = {name: text for name, text in os.environ.items() if name != "TERRACE_STENCIL"} | variables
-    return subprocess.run([PROGRAMS, *words], env=environment, capture_output=True, text=True, timeout=60)
+    return subprocess.run([PROGRAMS, *words], env=environment, capture_output=True, text=True, timeout=300)
 
 
 @pytest.mark.parametrize(

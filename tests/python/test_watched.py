@@ -27,7 +27,7 @@ def watched(program: Path, tmp_path: Path, *words: str, options: tuple[str, ...]
     """Runs it; returns what the profile notes."""
     store = tmp_path / "p.terrace"
     command = [TERRACE, "run", "--profile", "-o", store, *options, "--", program, *words]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stdout) == (0, f"{words[0]} 1\n"), done.stderr
     with sqlite3.connect(store) as connection:
         return [row[0] for row in connection.execute("SELECT text FROM note")]
@@ -102,7 +102,7 @@ def test_a_handler_that_ends_the_process_ends_it(program: Path, tmp_path: Path) 
         command = [TERRACE, "run", "-q", "--profile", "-o", tmp_path / f"{turn}.terrace", "--", program, "leaves"]
         with subprocess.Popen(command, start_new_session=True) as launcher:
             children = Path(f"/proc/{launcher.pid}/task/{launcher.pid}/children")
-            deadline = time.monotonic() + 60
+            deadline = time.monotonic() + 300
             child = ""
             while not child and time.monotonic() < deadline:
                 child = children.read_text().split(" ")[0]

@@ -14,12 +14,14 @@
 #include "core/units.hpp"
 #include "transfer/spill/foresight.hpp"
 #include "transfer/spill/spill_counts.hpp"
+#include "transfer/spill/spill_limits.hpp"
 
 namespace terrace::transfer {
 
 class SpillEngine {
  public:
   static constexpr std::size_t k_chunk = std::size_t{2} << 20;
+  static constexpr std::uint64_t k_no_limit = std::uint64_t{1} << 62;  // nanoseconds: no run lasts so long
   static constexpr std::size_t k_at_once = 256;  // chunks that children may have from their first moment on
 
   struct Parts {
@@ -33,6 +35,11 @@ class SpillEngine {
     void (*say)(const char* sentence) = nullptr;  // to the user
     bool ring = true;                             // io_uring, where the system has it
     bool paged = false;                           // by the kernel
+    // Limits handing a block over to kernel paging, in nanoseconds: how long it may take, and after what time the
+    // block first comes back to be tried again. A test that must not depend on the disk's speed sets both to
+    // k_no_limit.
+    std::uint64_t handover_limit_ns = spill_limits::k_patience;
+    std::uint64_t first_period_ns = spill_limits::k_period;
   };
 
   explicit SpillEngine(const Parts& parts) : parts_(parts) {}

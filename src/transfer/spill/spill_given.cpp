@@ -16,8 +16,6 @@ namespace terrace::transfer {
 
 namespace {
 
-using spill_limits::k_patience;
-using spill_limits::k_period;
 using spill_limits::k_trials;
 
 Seconds in_seconds(std::uint64_t ns) noexcept { return Seconds{static_cast<double>(ns) * 1e-9}; }
@@ -102,7 +100,7 @@ void Spill::go_on_giving() noexcept {
     all = all && (chunk.where == Where::fresh || chunk.where == Where::disk);
   }
   if (!all) {
-    if (steady_ns() - giving_since_ <= k_patience) return;
+    if (steady_ns() - giving_since_ <= parts_.handover_limit_ns) return;
     found->second.use.refuse(1);
     keep_block(found);
     return;
@@ -120,7 +118,7 @@ void Spill::go_on_giving() noexcept {
   block.leaving = false;
   block.given = true;
   block.since = steady_ns();
-  block.period = block.period > 0 ? 2 * block.period : k_period;
+  block.period = block.period > 0 ? 2 * block.period : parts_.first_period_ns;
   if (block.use.is_in_no_order())
     block.trial.end();
   else

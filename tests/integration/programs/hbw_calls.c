@@ -298,7 +298,7 @@ static void threads_and_children(void) {
   for (int i = 0; i < 10; ++i) {
     const pid_t child = fork();
     if (child == 0) {
-      alarm(60);
+      alarm(300);
       char* const large = hbw_malloc(5 * k_mib);
       if (large) memset(large, 1, 5 * k_mib);
       hbw_free(large);

@@ -138,7 +138,7 @@ class Tree:
             [sys.executable, self.root / program, *words],
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
             env={**os.environ, "TOY_LOG": str(self.log)},
         )
 

@@ -55,7 +55,7 @@ def counted_file(tmp_path_factory):
     (folder / "counted.c").write_text(PROGRAM)
     subprocess.run(["gcc", "-g", "-O1", "-fno-builtin", "counted.c", "-o", "counted"], cwd=folder, check=True)
     command = ["valgrind", "--tool=dhat", "--dhat-out-file=counted.dhat", "./counted"]
-    subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=100)
+    subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=300)
     return folder / "counted.dhat"
 
 

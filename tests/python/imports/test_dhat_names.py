@@ -95,7 +95,7 @@ def counted(folder, source: str, options: list[str]):
     (folder / name).write_text(source)
     subprocess.run([compiler, *options, name, "-o", "program"], cwd=folder, check=True)
     command = ["valgrind", "--tool=dhat", "--dhat-out-file=program.dhat", "./program"]
-    subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=100)
+    subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=300)
 
 
 def objects_of(profile, *more: str):

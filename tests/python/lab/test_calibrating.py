@@ -139,7 +139,7 @@ def test_a_program_with_input_files_and_a_status(fakes: Path, asked: Surrounding
 def launched(*words: object) -> subprocess.CompletedProcess[str]:
     """The launcher itself."""
     command = [str(Path(sys.executable).with_name("terrace")), *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+    return subprocess.run(command, capture_output=True, text=True, timeout=300)
 
 
 def test_input_files_and_status_as_typed(fakes: Path, asked: Surroundings, tmp_path: Path) -> None:

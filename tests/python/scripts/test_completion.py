@@ -64,7 +64,7 @@ class Terminal:
 
     def read(self, until):
         """What it writes up to that pattern; the test fails where it never does."""
-        text, end = "", time.monotonic() + 60
+        text, end = "", time.monotonic() + 300
         while not re.search(until, text):
             ready, _, _ = select.select([self.terminal], [], [], max(0, end - time.monotonic()))
             assert ready, f"no {until!r} in {text!r}"
@@ -111,7 +111,7 @@ def bash(line, folder):
         text=True,
         cwd=folder,
         env=environment(folder),
-        timeout=60,
+        timeout=300,
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
@@ -139,7 +139,7 @@ def fish(line, folder):
         text=True,
         cwd=folder,
         env=environment(folder),
-        timeout=60,
+        timeout=300,
     )
     assert done.stderr == ""
     return {offer.partition("\t")[0] for offer in done.stdout.splitlines()}
@@ -165,7 +165,7 @@ def helped(*words):
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=300,
         env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"},
     )
     return done.stdout
@@ -253,7 +253,7 @@ def test_what_names_lists_is_taken(kind, option, tmp_path):
 
     def status(name):
         command = [TERRACE, "simulate", "-q", *option, name, "-o", tmp_path / "x", "--", "/nonexistent"]
-        return subprocess.run(command, capture_output=True, text=True, timeout=60).returncode
+        return subprocess.run(command, capture_output=True, text=True, timeout=300).returncode
 
     # 127: the call was right, and there is no such program.
     assert {name: status(name) for name in names if status(name) != 127} == {}

@@ -23,7 +23,7 @@ from command_line.man import escaped  # noqa: E402
 def said(*words):
     environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}
     return subprocess.run(
-        [TERRACE, *words, "--help"], capture_output=True, text=True, check=True, env=environment, timeout=60
+        [TERRACE, *words, "--help"], capture_output=True, text=True, check=True, env=environment, timeout=300
     ).stdout
 
 
@@ -43,7 +43,7 @@ def shown(page, width=500):
         ["man", "--warnings", "--nh", "--nj", "-E", "UTF-8", "-l", "-Tutf8", str(page)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         env={**os.environ, "MANWIDTH": str(width), "MAN_KEEP_FORMATTING": "", "LANG": "C.UTF-8"},
     )
     assert (done.returncode, done.stderr) == (0, "")

@@ -214,7 +214,7 @@ def test_who_interrupts_it_gets_what_is_known_and_leaves_nobody_behind(tmp_path,
         assert running.poll() is None
         time.sleep(0.01)
     running.send_signal(number)
-    out, _ = running.communicate(timeout=30)
+    out, _ = running.communicate(timeout=300)
     assert running.returncode == 128 + number
     assert json.loads(out)["pairs"] == 1
     with pytest.raises(ProcessLookupError):

@@ -211,7 +211,7 @@ TEST_F(SmallBlocksTest, AForkedChildGoesOn) {
     heap_.unlock();
     memory::BlockArena::unlock();
     if (child == 0) {
-      ::alarm(20);
+      ::alarm(100);
       heap_.in_child();
       bool right = std::strcmp(kept, "kept") == 0;
       SmallBlocks::release(latency_, kept);

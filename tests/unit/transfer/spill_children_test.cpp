@@ -17,7 +17,7 @@
 namespace terrace::transfer {
 namespace {
 
-constexpr unsigned k_most = 30;  // seconds that a check by a child may take
+constexpr unsigned k_most = k_deadline.count();  // seconds that a check by a child may take
 
 // In a child: it ends when its parent does, and in any case.
 void end_with(pid_t parent) {

@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "spill_fixture.hpp"
+#include "support/spin_wait.hpp"
 
 namespace terrace::transfer {
 namespace {
@@ -124,8 +125,7 @@ TEST(SpillFile, IsNeverMadeShorter) {
   std::atomic<int> begun{0}, written{0};
   std::thread writer([&] {
     for (int round = 1; round <= k_rounds; ++round) {
-      while (begun < round) {
-      }
+      tests::spin_until([&] { return begun >= round; });
       for (int wait = round % 64; wait > 0; --wait) __asm__ volatile("");
       const auto behind = static_cast<off_t>(2 * static_cast<std::uint64_t>(round) * k_range + k_range);
       EXPECT_EQ(pwrite(file.file(), page.data(), page.size(), behind), static_cast<ssize_t>(page.size()));
@@ -140,8 +140,7 @@ TEST(SpillFile, IsNeverMadeShorter) {
       file.release(at, k_range);
     else
       EXPECT_EQ(file.map(reinterpret_cast<std::uint64_t>(here), at, k_range), 0);
-    while (written < round) {
-    }
+    tests::spin_until([&] { return written >= round; });
     lost += lseek(file.file(), 0, SEEK_END) < static_cast<off_t>(at + k_range + page.size()) ? 1 : 0;
   }
   writer.join();

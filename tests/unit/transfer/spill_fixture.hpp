@@ -7,6 +7,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <fstream>
 #include <memory>
@@ -49,10 +50,15 @@ inline Bytes resident() {
 // Of a process that has what it has now, and so many chunks.
 inline Bytes memory_with(std::size_t chunks) { return Bytes{resident().value + (8ULL << 20) + chunks * k_chunk}; }
 
-// A memory of so many chunks, of which about 20 are in RAM, or `memory` bytes of the whole process.
+// Limits each wait for something that the disk's speed decides: many times what a busy machine needs.
+inline constexpr std::chrono::seconds k_deadline{100};
+
+// A memory of so many chunks, of which about 20 are in RAM, or `memory` bytes of the whole process. However slow
+// the disk is, handing a block over to the kernel is never given up; the kernel keeps it for `first_period_ns`.
 class Spilled {
  public:
-  explicit Spilled(std::size_t chunks, bool ring = true, const std::string& folder = "/var/tmp", Bytes memory = {})
+  explicit Spilled(std::size_t chunks, bool ring = true, const std::string& folder = "/var/tmp", Bytes memory = {},
+                   std::uint64_t first_period_ns = Spill::k_no_limit)
       : space_(Bytes{(chunks + 32) * k_chunk}, Bytes{k_chunk}) {
     g_said.clear();
     Spill::Parts parts;
@@ -64,6 +70,8 @@ class Spilled {
     parts.foresight = []() -> std::unique_ptr<Foresight> { return std::make_unique<strategy::NextUse>(); };
     parts.say = say;
     parts.ring = ring;
+    parts.handover_limit_ns = Spill::k_no_limit;
+    parts.first_period_ns = first_period_ns;
     spill_.emplace(parts);
   }
   std::uint64_t* allocate(std::size_t chunks) {

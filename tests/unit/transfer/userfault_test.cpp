@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "core/rounding.hpp"
+#include "support/spin_wait.hpp"
 
 namespace terrace::transfer {
 namespace {
@@ -32,8 +33,7 @@ TEST(Userfault, WhoTouchesWhileARangeIsForgottenGoesOn) {
   std::thread other([&] {
     std::minstd_rand random(1);
     for (int turn = 1; turn <= k_rounds; ++turn) {
-      while (round.load() < turn) {
-      }
+      tests::spin_until([&] { return round.load() >= turn; });
       idle(static_cast<unsigned>(random() % 400));
       *static_cast<volatile char*>(page) = 1;
       touched = turn;
@@ -48,9 +48,8 @@ TEST(Userfault, WhoTouchesWhileARangeIsForgottenGoesOn) {
     idle(static_cast<unsigned>(random() % 4000));
     EXPECT_EQ(faults.forget(address, k_page), 0);
     using Clock = std::chrono::steady_clock;
-    const auto late = Clock::now() + std::chrono::seconds(2);
-    while (touched.load() < turn && Clock::now() < late) {
-    }
+    const auto late = Clock::now() + std::chrono::seconds(60);
+    tests::spin_until([&] { return touched.load() >= turn || Clock::now() >= late; });
     if (touched.load() == turn) continue;
     ++stuck;
     faults.wake(address, k_page);

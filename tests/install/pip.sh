@@ -1,13 +1,18 @@
 # `pip install .`: a wheel is built from the source tree and installed into a fresh environment, which then has the
 # package, the native launcher, the library and the machine files. The other packages that it needs are lent by the
-# environment that runs the tests, so that nothing is fetched. -O1, because all is compiled once more for it.
+# environment that runs the tests, so that nothing is fetched. It is configured, linked and installed as pip does it; an
+# object that pip would compile with the very command of the build that is tested is copied from there.
 source "$(dirname "$0")/common.sh"
 readonly python=$1
 lent=$("$python" -c 'import sysconfig; print(sysconfig.get_path("platlib"))')
 
+export TERRACE_OBJECTS=$work/objects
+"$python" reuse_objects.py --index "$TERRACE_BUILD" "$TERRACE_OBJECTS"
+launcher="$python;-I;-S;$PWD/reuse_objects.py"
 "$python" -m pip wheel --quiet --no-build-isolation --no-deps --no-index --wheel-dir "$work/wheel" \
   --config-settings=build-dir="$TERRACE_BUILD/wheel" \
-  --config-settings=cmake.define.CMAKE_CXX_FLAGS_RELEASE="-O0 -DNDEBUG" "$TERRACE_SOURCE"
+  --config-settings=cmake.define.CMAKE_C_COMPILER_LAUNCHER="$launcher" \
+  --config-settings=cmake.define.CMAKE_CXX_COMPILER_LAUNCHER="$launcher" "$TERRACE_SOURCE"
 "$python" -m venv --without-pip "$work/venv"
 "$python" -m pip --python "$work/venv/bin/python" install --quiet --no-deps --no-index "$work"/wheel/terrace-*.whl
 echo "$lent" >"$("$work/venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("platlib"))')/lent.pth"

@@ -29,6 +29,7 @@
 #include "cli/session_builder.hpp"
 #include "cli/spill_summary.hpp"
 #include "cli/summary.hpp"
+#include "cli/unobserved.hpp"
 #include "core/error.hpp"
 #include "observe/symbols/files/symbols_writer.hpp"
 #include "observe/symbols/symbols.hpp"
@@ -122,21 +123,12 @@ bool has_nothing_to_place(const LaunchOptions& options, const runtime::Session& 
 // Memory over a file, data by intent, and what there was to place: a line for each finding.
 std::vector<std::string> found_of_memory(const LaunchOptions& options, const runtime::Session& session,
                                          const JournalFolder& journals, const Ending& ending) {
-  std::vector<std::string> lines;
-  if (session.backend != runtime::Backend::real) return lines;
   const auto& folder = journals.path();
   const auto& program = options.command.front();
-  const char* const wanted = session.spill.is_wanted()               ? "--memory"
-                             : session.intent.is_wanted()            ? "--intent"
-                             : options.asks || options.verb != "run" ? "what was asked for"
-                                                                     : nullptr;
+  const char* const wanted = what_is_missed(options, session);
+  auto lines = unobserved_programs(program, wanted, folder, ending);
+  if (session.backend != runtime::Backend::real) return lines;
   if (wanted && !has_journal_of(folder, ending.process)) {
-    // One that could not begin has said why.
-    const bool has_tried = fs::exists(folder / (runtime::k_unmanaged + std::to_string(ending.process)));
-    const auto why = observe::why_not_loaded(program);
-    if (!has_tried)
-      lines.push_back(fmt::format("{} never loaded Terrace: {}, and {} does nothing to it", program,
-                                  why.empty() ? "nothing says why" : why, wanted));
     Journals others;
     add_journals_in(others, folder);
     if (others.empty()) return lines;
@@ -341,10 +333,12 @@ Ending run_program(const LaunchOptions& given) {
     const Gauges gauges(options.gauges, [&] { return prepared->ledgers.views(); });
     const SpillReports reports(folder.path(), session.spill,
                                session.spill.is_wanted() ? report_period(options) : 0);
-    return run_child(options.command, prepared->environment);
+    const bool can_load = observe::why_not_loadable(options.command.front()).empty();
+    return run_child(options.command, can_load ? prepared->environment : std::vector<std::string>());
   }();
   const auto found = found_of_memory(options, session, folder, ending);
-  if (tells) print(found);
+  const auto result = ending_of(options, folder.path(), ending);
+  if (tells || (!options.json && result.status != ending.status)) print(found);
   sentences.insert(sentences.end(), found.begin(), found.end());
   try {
     keep_profile(options, outputs, session, folder, ending,
@@ -356,7 +350,7 @@ Ending run_program(const LaunchOptions& given) {
   } catch (const std::system_error&) {
     // Standard error takes no more: nobody can be told, and the program's end is its own.
   }
-  return ending;
+  return result;
 }
 
 }  // namespace

@@ -19,26 +19,33 @@ namespace terrace::agent {
 
 namespace {
 
-// Whether execution can be expected to succeed: after finish() there is no way back.
-bool can_run(const char* file, bool search) {
-  if (!file || !*file) return false;
-  if (!search || strchr(file, '/')) return ::access(file, X_OK) == 0;
-  const char* path = std::getenv("PATH");
-  if (!path) path = "/bin:/usr/bin";
-  char candidate[4096];
-  while (true) {
-    const char* const colon = strchrnul(path, ':');
-    const auto length = static_cast<std::size_t>(colon - path);
-    if (length + strlen(file) + 2 < sizeof candidate) {
-      memcpy(candidate, path, length);
-      candidate[length] = '/';
-      strcpy(candidate + length + (length > 0 ? 1 : 0), file);
-      if (::access(candidate, X_OK) == 0) return true;
-    }
-    if (*colon == '\0') return false;
-    path = colon + 1;
+// The program that is started or becomes this process, and what can be known of it beforehand.
+class NextProgram {
+ public:
+  NextProgram(const char* file, bool search) noexcept
+      : path_(!search                                                          ? file
+              : find_program(file, std::getenv("PATH"), found_, sizeof found_) ? found_
+                                                                               : nullptr),
+        loader_(path_ ? path_ : "") {}
+
+  // Whether execution can be expected to succeed: after finish() there is no way back.
+  [[nodiscard]] bool can_run() const noexcept { return path_ && ::access(path_, X_OK) == 0; }
+  [[nodiscard]] const ProgramLoader& loader() const noexcept { return loader_; }
+  void note_unobserved() const noexcept {
+    if (path_ && can_run()) agent::note_unobserved(path_, loader_);
   }
-}
+
+ private:
+  char found_[4096];
+  const char* path_;  // null: there is none
+  ProgramLoader loader_;
+};
+
+// What a program without a path is called; the kernel takes no words at all, too.
+[[gnu::noinline]] const char* first_word(char* const* words) { return words && *words ? *words : "a program"; }
+
+// The compiler takes the program's words for never null; the kernel does not.
+[[gnu::noinline]] bool is_empty(const char* file) { return file && *file == '\0'; }
 
 // For the variadic forms: the words up to the null pointer, `more` behind it.
 std::size_t count_words(const char* first, va_list more) {
@@ -57,8 +64,8 @@ std::size_t count_words(const char* first, va_list more) {
 namespace agent = terrace::agent;
 
 // An array on this function's own stack.
-#define TERRACE_ENVIRONMENT(given) \
-  agent::passed_environment(given, static_cast<char*>(alloca(agent::room_for(given))))
+#define TERRACE_ENVIRONMENT(given, loader) \
+  agent::passed_environment(given, loader, static_cast<char*>(alloca(agent::room_for(given))))
 
 // Collects `first, ...` into `words`, an array on the stack, and leaves `more` behind the null pointer.
 #define TERRACE_WORDS(words, first, more)                                                \
@@ -80,15 +87,19 @@ TERRACE_EXPORT void _Exit(int status) noexcept { _exit(status); }
 
 TERRACE_EXPORT int execve(const char* file, char* const* words, char* const* environment) noexcept {
   static constinit agent::Next<int (*)(const char*, char* const*, char* const*)> next{"execve"};
-  char* const* const passed = TERRACE_ENVIRONMENT(environment);
-  if (agent::process() && agent::can_run(file, false)) agent::finish("exec");
+  const agent::NextProgram program(file, false);
+  char* const* const passed = TERRACE_ENVIRONMENT(environment, program.loader());
+  program.note_unobserved();
+  if (agent::process() && program.can_run()) agent::finish("exec");
   return (*next)(file, words, passed);
 }
 
 TERRACE_EXPORT int execvpe(const char* file, char* const* words, char* const* environment) noexcept {
   static constinit agent::Next<int (*)(const char*, char* const*, char* const*)> next{"execvpe"};
-  char* const* const passed = TERRACE_ENVIRONMENT(environment);
-  if (agent::process() && agent::can_run(file, true)) agent::finish("exec");
+  const agent::NextProgram program(file, true);
+  char* const* const passed = TERRACE_ENVIRONMENT(environment, program.loader());
+  program.note_unobserved();
+  if (agent::process() && program.can_run()) agent::finish("exec");
   return (*next)(file, words, passed);
 }
 
@@ -122,7 +133,9 @@ TERRACE_EXPORT int execle(const char* file, const char* first, ...) noexcept {
 
 TERRACE_EXPORT int fexecve(int file, char* const* words, char* const* environment) noexcept {
   static constinit agent::Next<int (*)(int, char* const*, char* const*)> next{"fexecve"};
-  char* const* const passed = TERRACE_ENVIRONMENT(environment);
+  const terrace::ProgramLoader loader(file);
+  char* const* const passed = TERRACE_ENVIRONMENT(environment, loader);
+  agent::note_unobserved(agent::first_word(words), loader);
   agent::finish("exec");
   return (*next)(file, words, passed);
 }
@@ -130,9 +143,13 @@ TERRACE_EXPORT int fexecve(int file, char* const* words, char* const* environmen
 TERRACE_EXPORT int execveat(int folder, const char* file, char* const* words, char* const* environment,
                             int flags) noexcept {
   static constinit agent::Next<int (*)(int, const char*, char* const*, char* const*, int)> next{"execveat"};
-  char* const* const passed = TERRACE_ENVIRONMENT(environment);
-  if (agent::process() && ((flags & AT_EMPTY_PATH) != 0 || faccessat(folder, file, X_OK, 0) == 0))
-    agent::finish("exec");
+  const bool is_itself = agent::is_empty(file) && (flags & AT_EMPTY_PATH) != 0;
+  const int opened = is_itself ? -1 : openat(folder, file, O_PATH | O_CLOEXEC);
+  const terrace::ProgramLoader loader(is_itself ? folder : opened);
+  if (opened >= 0) close(opened);
+  char* const* const passed = TERRACE_ENVIRONMENT(environment, loader);
+  agent::note_unobserved(is_itself ? agent::first_word(words) : file, loader);
+  if (agent::process() && (is_itself || faccessat(folder, file, X_OK, 0) == 0)) agent::finish("exec");
   return (*next)(folder, file, words, passed, flags);
 }
 
@@ -142,14 +159,18 @@ using Spawn = int (*)(pid_t*, const char*, const posix_spawn_file_actions_t*, co
 TERRACE_EXPORT int posix_spawn(pid_t* child, const char* file, const posix_spawn_file_actions_t* actions,
                                const posix_spawnattr_t* attributes, char* const* words, char* const* environment) {
   static constinit agent::Next<Spawn> next{"posix_spawn"};
-  return (*next)(child, file, actions, attributes, words, TERRACE_ENVIRONMENT(environment));
+  const agent::NextProgram program(file, false);
+  program.note_unobserved();
+  return (*next)(child, file, actions, attributes, words, TERRACE_ENVIRONMENT(environment, program.loader()));
 }
 
 TERRACE_EXPORT int posix_spawnp(pid_t* child, const char* file, const posix_spawn_file_actions_t* actions,
                                 const posix_spawnattr_t* attributes, char* const* words,
                                 char* const* environment) {
   static constinit agent::Next<Spawn> next{"posix_spawnp"};
-  return (*next)(child, file, actions, attributes, words, TERRACE_ENVIRONMENT(environment));
+  const agent::NextProgram program(file, true);
+  program.note_unobserved();
+  return (*next)(child, file, actions, attributes, words, TERRACE_ENVIRONMENT(environment, program.loader()));
 }
 
 }  // extern "C"

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "agent/lifecycle/in_process.hpp"
+#include "runtime/session/session.hpp"
 
 namespace terrace::agent {
 
@@ -101,10 +102,10 @@ std::size_t room_for(char* const* environment) noexcept {
   return size;
 }
 
-char* const* passed_environment(char* const* environment, char* room) noexcept {
+char* const* passed_environment(char* const* environment, const ProgramLoader& program, char* room) noexcept {
   auto** const passed = reinterpret_cast<char**>(room);
   char* texts = room + (count(environment) + k_passed_on.size() + 1) * sizeof(char*);
-  const bool is_lost = is_library_lost();
+  const bool is_lost = !program.can_load() || is_library_lost();
   std::size_t n = 0;
   for (auto* const* one = environment; one && *one; ++one) {
     const auto* const list = is_lost ? list_of(*one) : nullptr;
@@ -114,6 +115,24 @@ char* const* passed_environment(char* const* environment, char* room) noexcept {
     if (g_kept[i][0] != '\0' && !find_variable(environment, k_passed_on[i])) passed[n++] = g_kept[i];
   passed[n] = nullptr;
   return passed;
+}
+
+void note_unobserved(const char* path, const ProgramLoader& program) noexcept {
+  const char* const session = g_kept[0][0] != '\0' ? strchr(g_kept[0], '=') + 1 : nullptr;
+  const char* const name = session ? strrchr(session, '/') : nullptr;
+  if (program.can_load() || !name) return;
+  const int saved = errno;
+  char note[sizeof g_kept[0] + sizeof runtime::k_unobserved];
+  const auto length = static_cast<std::size_t>(name + 1 - session);
+  memcpy(note, session, length);
+  memcpy(note + length, runtime::k_unobserved, sizeof runtime::k_unobserved);
+  const int file = open(note, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);  // of several the first
+  if (file >= 0) {
+    for (const char* const part : {path, "\n", program.why_not()})
+      if (::write(file, part, strlen(part)) < 0) break;
+    close(file);
+  }
+  errno = saved;
 }
 
 void keep_for_children(char** environment) noexcept {

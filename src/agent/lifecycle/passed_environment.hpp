@@ -6,13 +6,19 @@
 
 #include <cstddef>
 
+#include "core/program_loader.hpp"
+
 namespace terrace::agent {
 
 // What passed_environment() needs.
 std::size_t room_for(char* const* environment) noexcept;
 // The environment with what is missing in it appended. Where the library is not to be found by its name any more,
-// as in another root, what names it is left out: the dynamic linker would complain of it. `room` has
-// room_for(environment) bytes, aligned for pointers.
-char* const* passed_environment(char* const* environment, char* room) noexcept;
+// as in another root, or where the program cannot load it, what names it is left out: the dynamic linker would
+// complain of it, or end the program. `room` has room_for(environment) bytes, aligned for pointers.
+char* const* passed_environment(char* const* environment, const ProgramLoader& program, char* room) noexcept;
+
+// Leaves word for the launcher that the program, which it is about to become or to start, cannot load the library.
+// Does nothing where it can.
+void note_unobserved(const char* path, const ProgramLoader& program) noexcept;
 
 }  // namespace terrace::agent

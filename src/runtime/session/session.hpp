@@ -84,6 +84,8 @@ inline constexpr const char* k_ordered_counts = "ordered.";
 
 // A process that could not begin, and has said why, leaves an empty file of its number there.
 inline constexpr const char* k_unmanaged = "unmanaged.";
+// The first program started by a process of the job that cannot load the library: its path, a line break, why.
+inline constexpr char k_unobserved[] = "unobserved";
 
 struct Session {
   std::string mode;  // "record", "run", "simulate"

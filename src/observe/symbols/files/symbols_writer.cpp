@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -13,6 +14,7 @@
 #include <set>
 
 #include "core/blob.hpp"
+#include "core/program_loader.hpp"
 #include "observe/symbols/files/symbols_facts.hpp"
 
 namespace terrace::observe {
@@ -272,8 +274,14 @@ std::string sanitizer_of(const std::string& program) {
   return {};
 }
 
+std::string why_not_loadable(const std::string& program) {
+  const auto path = find_executable(program, true);
+  return path.empty() ? std::string() : ProgramLoader(path.c_str()).why_not();
+}
+
 std::string why_not_loaded(const std::string& program) {
   const auto path = find_executable(program, true);
+  if (auto why = why_not_loadable(program); !why.empty()) return why;
   const CloseFile file{path.empty() ? -1 : open(path.c_str(), O_RDONLY | O_CLOEXEC)};
   const auto elf = file.file < 0 ? nullptr : open_elf(file.file);
   if (!elf) return {};
@@ -281,7 +289,10 @@ std::string why_not_loaded(const std::string& program) {
   struct stat about {};
   if (fstat(file.file, &about) != 0) return {};
   if ((about.st_mode & S_ISUID) != 0 && about.st_uid != getuid()) return "it is set-uid";
-  return (about.st_mode & S_ISGID) != 0 && about.st_gid != getgid() ? "it is set-gid" : "";
+  if ((about.st_mode & S_ISGID) != 0 && about.st_gid != getgid()) return "it is set-gid";
+  // The superuser gains nothing by them (capabilities(7)).
+  const bool gains = getuid() != 0 && fgetxattr(file.file, "security.capability", nullptr, 0) > 0;
+  return gains ? "it has file capabilities" : "";
 }
 
 bool is_valgrind(const std::string& program) {

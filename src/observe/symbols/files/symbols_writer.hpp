@@ -23,9 +23,13 @@ std::vector<std::string> write_symbol_files(const std::vector<std::string>& word
 // "" where there is none. The program is a command's first word.
 std::string sanitizer_of(const std::string& program);
 
-// Why a program, a command's first word, never loads a library that the environment names (LD_PRELOAD): it is
-// statically linked, or runs with another's rights (ld.so(8), "secure-execution mode"); "" where it does, and for
-// scripts.
+// Returns why a program, a command's first word, cannot load this build's libraries and may not be given any: it
+// uses another C library, or is of another machine (core/program_loader.hpp). "" where it can.
+std::string why_not_loadable(const std::string& program);
+
+// Returns why a program, a command's first word, never loads a library that the environment names (LD_PRELOAD): it
+// cannot, is statically linked, or runs with another's rights (ld.so(8), "secure-execution mode"). "" where it
+// does.
 std::string why_not_loaded(const std::string& program);
 
 // Whether the program, a command's first word, is valgrind, which runs another one on a processor of its own

@@ -1,0 +1,62 @@
+// See unobserved.hpp.
+#include "cli/unobserved.hpp"
+
+#include <fmt/core.h>
+
+#include <fstream>
+
+#include "cli/journals.hpp"
+#include "observe/symbols/files/symbols_writer.hpp"
+
+namespace terrace::cli {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// A program that one of the observed processes started.
+void add_started_one(std::vector<std::string>& lines, const fs::path& journals) {
+  std::ifstream in(journals / runtime::k_unobserved);
+  std::string path;
+  std::string why;
+  if (std::getline(in, path) && std::getline(in, why))
+    lines.push_back(fmt::format("{}, which was started by the program, ran without Terrace: {}", path, why));
+}
+
+}  // namespace
+
+const char* what_is_missed(const LaunchOptions& options, const runtime::Session& session) {
+  return options.verb != "run"        ? "no profile of it is made"
+         : session.spill.is_wanted()  ? "--memory does nothing to it"
+         : session.intent.is_wanted() ? "--intent does nothing to it"
+         : options.asks               ? "what was asked for does nothing to it"
+                                      : nullptr;
+}
+
+std::vector<std::string> unobserved_programs(const std::string& program, const char* missed,
+                                             const fs::path& journals, const Ending& ending) {
+  std::vector<std::string> lines;
+  // One that could not begin has said why.
+  const bool has_tried = fs::exists(journals / (runtime::k_unmanaged + std::to_string(ending.process)));
+  if (!has_journal_of(journals, ending.process) && !has_tried) {
+    const auto why = missed ? observe::why_not_loaded(program) : observe::why_not_loadable(program);
+    if (missed)
+      lines.push_back(fmt::format("{} never loaded Terrace: {}, and {}", program,
+                                  why.empty() ? "nothing says why" : why, missed));
+    else if (!why.empty())
+      lines.push_back(fmt::format("{} ran without Terrace: {}", program, why));
+  }
+  add_started_one(lines, journals);
+  return lines;
+}
+
+Ending ending_of(const LaunchOptions& options, const fs::path& journals, const Ending& program) {
+  if (options.verb == "run" || program.status != 0) return program;
+  Journals made;
+  add_journals_in(made, journals);
+  auto ending = program;
+  if (made.empty()) ending.status = 1;
+  return ending;
+}
+
+}  // namespace terrace::cli

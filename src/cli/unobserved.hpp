@@ -1,0 +1,28 @@
+// What the launcher says of programs that ran without the library: those that cannot load it, and those that never
+// did.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "cli/launch.hpp"
+#include "cli/options.hpp"
+#include "runtime/session/session.hpp"
+
+namespace terrace::cli {
+
+// Returns a line for each finding: the given program never loaded the library although something was asked for or
+// it cannot load it; one that it started cannot. `missed`: what_is_missed().
+std::vector<std::string> unobserved_programs(const std::string& program, const char* missed,
+                                             const std::filesystem::path& journals, const Ending& ending);
+
+// Returns what does not happen to a program that is not observed, as "--intent does nothing to it"; null where
+// nothing was asked for.
+const char* what_is_missed(const LaunchOptions& options, const runtime::Session& session);
+
+// Returns how the launch ends: as the program, except that a command whose only purpose is a profile fails where
+// no process of the program made one.
+Ending ending_of(const LaunchOptions& options, const std::filesystem::path& journals, const Ending& program);
+
+}  // namespace terrace::cli

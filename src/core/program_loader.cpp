@@ -1,0 +1,227 @@
+// See program_loader.hpp.
+#include "core/program_loader.hpp"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+
+// The header of the file that this code is linked into.
+extern "C" {
+extern const ElfW(Ehdr) __ehdr_start [[gnu::visibility("hidden")]];
+}
+
+namespace terrace {
+
+namespace {
+
+constexpr int k_max_scripts = 5;       // that one script's first line may lead through (execve(2))
+constexpr int k_max_first_line = 256;  // BINPRM_BUF_SIZE
+
+class OpenFile {
+ public:
+  explicit OpenFile(const char* path) noexcept : file_(open(path, O_RDONLY | O_CLOEXEC)) {}
+  ~OpenFile() {
+    if (file_ >= 0) close(file_);
+  }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  [[nodiscard]] int number() const noexcept { return file_; }
+
+ private:
+  int file_;
+};
+
+class KeepErrno {
+ public:
+  KeepErrno() = default;
+  ~KeepErrno() { errno = saved_; }
+  KeepErrno(const KeepErrno&) = delete;
+  KeepErrno& operator=(const KeepErrno&) = delete;
+
+ private:
+  int saved_ = errno;
+};
+
+template <class Record>
+bool read_at(int file, std::uint64_t at, Record& record) noexcept {
+  return pread(file, &record, sizeof record, static_cast<off_t>(at)) == static_cast<ssize_t>(sizeof record);
+}
+
+// The dynamic linker of this process, as its executable names it; null where that names none.
+const char* own_interpreter() noexcept {
+  const auto* const parts =
+      reinterpret_cast<const ElfW(Phdr)*>(getauxval(AT_PHDR));  // NOLINT(performance-no-int-to-ptr)
+  const auto count = getauxval(AT_PHNUM);
+  if (!parts) return nullptr;
+  std::uint64_t base = 0;
+  const ElfW(Phdr)* found = nullptr;
+  for (const auto* part = parts; part != parts + count; ++part) {
+    if (part->p_type == PT_PHDR) base = reinterpret_cast<std::uint64_t>(parts) - part->p_vaddr;
+    if (part->p_type == PT_INTERP) found = part;
+  }
+  return found ? reinterpret_cast<const char*>(base + found->p_vaddr) : nullptr;  // NOLINT
+}
+
+bool is_same_file(const char* one, const char* other) noexcept {
+  struct stat first {
+  }, second{};
+  return std::strcmp(one, other) == 0 || (stat(one, &first) == 0 && stat(other, &second) == 0 &&
+                                          first.st_dev == second.st_dev && first.st_ino == second.st_ino);
+}
+
+// The number in the file's text, "stable release version 2.36.", which glibc's dynamic linker has from 2.33 on:
+// the number behind "2."; -1 where the file has no such text.
+int glibc_minor_of(const char* linker) noexcept {
+  constexpr char k_text[] = "release version 2.";
+  constexpr auto k_length = sizeof k_text - 1;
+  const OpenFile file(linker);
+  if (file.number() < 0) return -1;
+  char buffer[4096];
+  std::size_t kept = 0;
+  while (true) {
+    const auto got = ::read(file.number(), buffer + kept, sizeof buffer - kept);
+    if (got <= 0) return -1;
+    const auto size = kept + static_cast<std::size_t>(got);
+    const auto* const at = static_cast<const char*>(memmem(buffer, size, k_text, k_length));
+    const auto left = at ? static_cast<std::size_t>(buffer + size - at) : 0;
+    if (left >= k_length + 4) {
+      int minor = 0;
+      for (const char* digit = at + k_length; *digit >= '0' && *digit <= '9' && minor < 1000; ++digit)
+        minor = 10 * minor + (*digit - '0');
+      return minor;
+    }
+    // A text that began here ends in the next piece.
+    kept = at ? left : std::min(size, k_length + 4);
+    std::memmove(buffer, buffer + size - kept, kept);
+  }
+}
+
+// The first word behind #!, or null.
+const char* interpreter_of_script(char* line) noexcept {
+  char* const first = line + 2 + std::strspn(line + 2, " \t");
+  first[std::strcspn(first, " \t\n")] = '\0';
+  return *first ? first : nullptr;
+}
+
+bool is_named_linker(const char* path) noexcept {
+  const char* const slash = path ? std::strrchr(path, '/') : nullptr;
+  const char* const name = slash ? slash + 1 : path;
+  return name && std::strncmp(name, "ld-", 3) == 0;
+}
+
+char* append(char* to, const char* end, const char* text) noexcept {
+  while (to < end && *text) *to++ = *text++;
+  *to = '\0';
+  return to;
+}
+
+}  // namespace
+
+ProgramLoader::ProgramLoader(int file) noexcept {
+  const KeepErrno keep;
+  const int flags = fcntl(file, F_GETFL);
+  if (flags < 0 || (flags & O_PATH) == 0) {
+    read(file, nullptr, 0);
+    return;
+  }
+  char path[32] = "/proc/self/fd/";
+  char* digit = path + sizeof path - 1;
+  for (int rest = file; rest > 0 || digit == path + sizeof path - 1; rest /= 10)
+    *--digit = static_cast<char>('0' + rest % 10);
+  std::memmove(path + std::strlen(path), digit, static_cast<std::size_t>(path + sizeof path - digit));
+  open_and_read(path, 0);
+}
+
+ProgramLoader::ProgramLoader(const char* path) noexcept {
+  const KeepErrno keep;
+  open_and_read(path, 0);
+}
+
+void ProgramLoader::open_and_read(const char* path, int scripts) noexcept {
+  const OpenFile file(path);
+  if (file.number() >= 0) read(file.number(), path, scripts);
+}
+
+void ProgramLoader::read(int file, const char* path, int scripts) noexcept {
+  struct stat about {};
+  if (fstat(file, &about) != 0 || !S_ISREG(about.st_mode)) return;  // a FIFO would wait for a writer's data
+  char line[k_max_first_line + 1]{};
+  if (pread(file, line, k_max_first_line, 0) < 4) return;
+  if (line[0] == '#' && line[1] == '!') {
+    const char* const interpreter = interpreter_of_script(line);
+    if (interpreter && scripts < k_max_scripts) open_and_read(interpreter, scripts + 1);
+    return;
+  }
+  if (std::memcmp(line, ELFMAG, SELFMAG) != 0) return;
+  if (line[EI_CLASS] != static_cast<char>(__ehdr_start.e_ident[EI_CLASS]))
+    return refuse("it is a program of another word size", nullptr);
+  ElfW(Ehdr) header;
+  if (!read_at(file, 0, header)) return;
+  if (line[EI_DATA] != static_cast<char>(__ehdr_start.e_ident[EI_DATA]) ||
+      header.e_machine != __ehdr_start.e_machine)
+    return refuse("it is a program of another machine", nullptr);
+  char interpreter[256]{};
+  for (std::uint64_t i = 0; i < header.e_phnum; ++i) {
+    ElfW(Phdr) part;
+    if (!read_at(file, header.e_phoff + i * header.e_phentsize, part)) return;
+    if (part.p_type != PT_INTERP) continue;
+    if (pread(file, interpreter, std::min<std::size_t>(part.p_filesz, sizeof interpreter - 1),
+              static_cast<off_t>(part.p_offset)) <= 0)
+      return;
+  }
+  // A dynamic linker that is called by its name to run a program names no other one.
+  const char* const linker = interpreter[0] != '\0'                                     ? interpreter
+                             : header.e_type == ET_DYN && path && is_named_linker(path) ? path
+                                                                                        : nullptr;
+  if (!linker) return;
+  if (const char* const own = own_interpreter(); own && is_same_file(linker, own)) return;
+  const int minor = glibc_minor_of(linker);
+  if (minor < 0) return refuse("it uses another C library", linker);
+  if (minor < __GLIBC_MINOR__) refuse("it uses an older C library", linker);
+}
+
+void ProgramLoader::refuse(const char* reason, const char* interpreter) noexcept {
+  const char* const end = why_ + sizeof why_ - 1;
+  char* to = append(why_, end, reason);
+  if (!interpreter) return;
+  to = append(to, end, " (");
+  to = append(to, end, interpreter);
+  append(to, end, ")");
+}
+
+bool find_program(const char* name, const char* search, char* path, unsigned long size) noexcept {
+  const KeepErrno keep;
+  const auto can_run = [](const char* file) {
+    struct stat about {};
+    return access(file, X_OK) == 0 && stat(file, &about) == 0 && S_ISREG(about.st_mode);
+  };
+  const auto length = name ? std::strlen(name) : 0;
+  if (length == 0) return false;
+  if (std::strchr(name, '/')) {
+    if (length >= size) return false;
+    std::memcpy(path, name, length + 1);
+    return can_run(path);
+  }
+  for (const char* folder = search ? search : "/bin:/usr/bin";; ++folder) {
+    const char* const end = strchrnul(folder, ':');
+    const auto before = static_cast<unsigned long>(end - folder);
+    if (before + length + 2 <= size) {
+      std::memcpy(path, folder, before);
+      if (before > 0) path[before] = '/';
+      std::memcpy(path + before + (before > 0 ? 1 : 0), name, length + 1);
+      if (can_run(path)) return true;
+    }
+    if (*end == '\0') return false;
+    folder = end;
+  }
+}
+
+}  // namespace terrace

@@ -20,7 +20,8 @@ untouched; Terrace speaks on standard error.
 # The same by status, for the page.
 EXIT_STATUSES = {
     "0": "done",
-    "1": "failed: what was asked could not be done, as where a file is damaged or a process has no profile",
+    "1": "failed: what was asked could not be done, as where a file is damaged, a process has no profile, or "
+    "`record` and `simulate` ran a program that cannot load Terrace",
     "2": "called wrongly: the words of the call are to be changed",
     "126": "the program cannot be run",
     "127": "there is no such program",

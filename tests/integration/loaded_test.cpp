@@ -2,6 +2,7 @@
 // their calls reaches the library that it reaches without Terrace. The truth is the run without Terrace.
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -15,16 +16,34 @@ const std::string k_sources = TERRACE_SOURCE_DIR "/tests/integration/programs/lo
 
 class Loaded : public ProgramTest {
  protected:
-  Loaded() : ProgramTest("loaded") { build("cc " + k_sources + "host.c -o host"); }
+  Loaded() : ProgramTest("loaded") {
+    build("cc " + k_sources + "host.c -o host");
+    std::ofstream(root_ + "/plan.toml") << "schema = 2\n[[object]]\nname = \"*\"\nplace = \"dram\"\n";
+    // The same machine as one that this is: all of its memory is this node.
+    std::ifstream simulated(TERRACE_SOURCE_DIR "/machines/unimem-lat4.toml");
+    std::ofstream here(root_ + "/here.toml");
+    for (std::string line; std::getline(simulated, line);)
+      here << line << '\n' << (line == "[[place]]" ? "numa_node = 0\n" : "");
+  }
   void build(const std::string& command) const {
     const auto made = run(command);
     ASSERT_EQ(made.status, 0) << command << "\n" << made.output;
+  }
+  // Makes NAME.so of the plug-in's source for each name, each with a copy of libgomp of its own.
+  void build_with_copies(const std::string& plugin, const std::vector<std::string>& names) const {
+    build("cc -O2 -fopenmp -c -fPIC " + k_sources + plugin + ".c -o plugin.o");
+    for (const auto& name : names) {
+      build("cp $(cc -print-file-name=libgomp.so.1) lib" + name + ".so");
+      build("patchelf --set-soname lib" + name + ".so lib" + name + ".so");
+      build("cc -shared plugin.o ./lib" + name + ".so -Wl,-rpath," + root_ + " -o " + name + ".so");
+    }
   }
   void expect_as_without_terrace(const std::string& command, const std::string& output) const {
     ASSERT_EQ(run(command).output, output);
     for (const std::string mode :
          {"run -q --intent bandwidth", "run -q --profile -o p.terrace", "run -q --memory 64MiB --spill .",
-          "record -q -o r.terrace", "simulate -q -o s.terrace"}) {
+          "run -q -m here.toml --plan plan.toml", "record -q -o r.terrace", "simulate -q -o s.terrace",
+          "simulate -q -m unimem-lat4 --plan plan.toml -o o.terrace"}) {
       const auto done = run(TERRACE_LAUNCHER " " + mode + " -- " + command);
       EXPECT_EQ(done.status, 0) << mode << "\n" << done.output;
       EXPECT_EQ(done.output, output) << mode;
@@ -38,13 +57,17 @@ TEST_F(Loaded, OpenMp_LoadedForOnePlugin_RunsAsWithoutTerrace) {
 }
 
 TEST_F(Loaded, OpenMp_TwoCopies_EachCallsItsOwn) {
-  build("cc -O1 -fopenmp -c -fPIC " + k_sources + "plugin.c -o plugin.o");
-  for (const std::string copy : {"first", "second"}) {
-    build("cp $(cc -print-file-name=libgomp.so.1) lib" + copy + ".so");
-    build("patchelf --set-soname lib" + copy + ".so lib" + copy + ".so");
-    build("cc -shared plugin.o ./lib" + copy + ".so -Wl,-rpath," + root_ + " -o " + copy + ".so");
-  }
+  build_with_copies("plugin", {"first", "second"});
   expect_as_without_terrace("./host ./first.so ./second.so ./first.so", "10306\n10306\n10306\n");
+}
+
+// The compiler makes a call that ends a function a jump: the return address is that of the code behind, which may
+// be of the host, of another copy of the library, or Terrace's own.
+TEST_F(Loaded, OpenMp_FourCopiesReachedByJumps_EachIsReachedByItsOwnCaller) {
+  build_with_copies("tails", {"first", "second", "third", "fourth"});
+  std::string expected;
+  for (int i = 0; i < 5; ++i) expected += "61286\n10306\n";
+  expect_as_without_terrace("./host ./first.so ./second.so ./third.so ./fourth.so ./second.so", expected);
 }
 
 TEST_F(Loaded, FunctionOfLibmsName_OfAPlugin_IsThePluginsOwn) {

@@ -77,7 +77,9 @@ class OpenMp {
  public:
   using Name = ListedName<k_openmp_names>;
 
-  // `caller`: an address in the code that calls.
+  constexpr OpenMp() = default;  // of no caller: to be assigned
+  // `caller`: an address in the code that calls. Of a parallel region or a task its own code is surer than the
+  // return address, which is another's where the call is a jump.
   explicit OpenMp(const void* caller) noexcept;
 
   // Never null. Where no library has the function a call of it ends the program as the dynamic linker does.
@@ -98,7 +100,7 @@ class OpenMp {
     return reinterpret_cast<std::uint64_t>(find(name));
   }
 
-  const CallerFunctions::Table* table_;
+  const CallerFunctions::Table* table_ = nullptr;
 };
 
 }  // namespace terrace::agent

@@ -32,6 +32,16 @@ struct OpenMpTeam {
   void* copied = nullptr;  // by `single copyprivate`
 };
 
+// The calling thread's, or null.
+extern constinit thread_local OpenMpTeam* t_team __attribute__((tls_model("initial-exec")));
+
+// Returns the copy of the library that a call goes on to. Where the call is a jump, the last thing that its
+// function does, the return address is in the code behind: in this library, for what the compiler makes of a
+// parallel region.
+[[nodiscard]] OpenMp openmp_of(const void* caller);
+
+inline std::uint64_t key_of(const void* lock) { return reinterpret_cast<std::uint64_t>(lock); }
+
 // Sets the word and wakes its waiters.
 inline void announce(std::atomic<std::uint32_t>& word, std::uint32_t value) {
   const observe::Inside inside;

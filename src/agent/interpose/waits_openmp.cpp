@@ -1,14 +1,13 @@
 // OpenMP's threads in virtual time: what gcc's compilers call of their run-time library (libgomp), as far as
-// threads wait there. The library stays in charge of teams, loops and sections; its workers take turns for as long
-// as they run the program's code, and wait for one another here instead of there. So static and dynamic schedules,
-// critical sections and reductions repeat.
+// threads wait there (mutual exclusion: waits_sections.cpp). The library stays in charge of teams, loops and
+// sections; its workers take turns for as long as they run the program's code, and wait for one another here
+// instead of there. So static and dynamic schedules, critical sections and reductions repeat.
 //
 // Explicit tasks are run at once, by the thread that makes them, which OpenMP always allows: they are not spread
 // over the team. Ordered regions and doacross loops wait inside the library, and do not repeat.
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <unordered_set>
 #include <vector>
 
 #include "agent/interpose/barriers.hpp"
@@ -24,14 +23,16 @@
 
 namespace terrace::agent {
 
+constinit thread_local OpenMpTeam* t_team = nullptr;
+
+OpenMp openmp_of(const void* caller) {
+  return t_team && is_in_terrace(reinterpret_cast<std::uint64_t>(caller)) ? t_team->openmp : OpenMp(caller);
+}
+
 namespace {
 
 using Work = OpenMpWork;
 using Team = OpenMpTeam;
-
-constinit thread_local Team* t_team = nullptr;
-
-std::uint64_t key_of(const void* lock) { return reinterpret_cast<std::uint64_t>(lock); }
 
 // A team of several threads that take turns, made by the same copy of the library.
 bool in_team(const OpenMp& openmp) {
@@ -100,50 +101,6 @@ auto in_turns(const OpenMp& openmp, Work work, void* data, Parallel parallel) {
 
 void team_barrier() { t_team->barrier->wait(); }
 
-// Sections that one thread at a time may be in, by address. One thread at a time runs, so it needs no lock.
-std::unordered_set<std::uint64_t>& taken_sections() {
-  static auto& taken = *new std::unordered_set<std::uint64_t>;
-  return taken;
-}
-
-// False when the library has to do it.
-bool enter_section(std::uint64_t key) {
-  if (!taking_turns()) return false;
-  compete();
-  while (taking_turns() && taken_sections().contains(key)) wait_for(key);
-  {
-    const observe::Inside inside;
-    taken_sections().insert(key);
-  }
-  take_hold(key);
-  return true;
-}
-
-bool leave_section(std::uint64_t key) {
-  if (observe::t_thread.inside > 0 || !taken_sections().contains(key)) return false;
-  let_go(key);
-  {
-    const observe::Inside inside;
-    taken_sections().erase(key);
-  }
-  wake(key, 1);
-  return true;
-}
-
-template <class Lock, class Attempt>
-void set_lock(Lock* lock, Attempt attempt) {
-  compete();
-  while (attempt(lock) == 0 && taking_turns()) wait_for(key_of(lock));
-  take_hold(key_of(lock));
-}
-
-template <class Lock, class Unset>
-void unset_lock(Lock* lock, Unset unset) {
-  let_go(key_of(lock));
-  unset(lock);
-  wake(key_of(lock), 1);
-}
-
 constexpr unsigned k_task_if = 1u << 10;  // of GOMP_taskloop: whether its tasks may be put off
 
 void note_tasks() {
@@ -165,20 +122,20 @@ extern "C" {
 // ---------------------------------------------------------------------------------------------------------
 
 TERRACE_EXPORT void GOMP_parallel(Work work, void* data, unsigned threads, unsigned flags) {
-  const agent::OpenMp openmp(__builtin_return_address(0));
+  const agent::OpenMp openmp(reinterpret_cast<const void*>(work));
   const auto next = openmp.function<void (*)(Work, void*, unsigned, unsigned)>("GOMP_parallel");
   agent::in_turns(openmp, work, data, [&](Work w, void* d) { next(w, d, threads, flags); });
 }
 
 TERRACE_EXPORT unsigned GOMP_parallel_reductions(Work work, void* data, unsigned threads, unsigned flags) {
-  const agent::OpenMp openmp(__builtin_return_address(0));
+  const agent::OpenMp openmp(reinterpret_cast<const void*>(work));
   const auto next = openmp.function<unsigned (*)(Work, void*, unsigned, unsigned)>("GOMP_parallel_reductions");
   return agent::in_turns(openmp, work, data, [&](Work w, void* d) { return next(w, d, threads, flags); });
 }
 
 TERRACE_EXPORT void GOMP_parallel_sections(Work work, void* data, unsigned threads, unsigned count,
                                            unsigned flags) {
-  const agent::OpenMp openmp(__builtin_return_address(0));
+  const agent::OpenMp openmp(reinterpret_cast<const void*>(work));
   const auto next = openmp.function<void (*)(Work, void*, unsigned, unsigned, unsigned)>("GOMP_parallel_sections");
   agent::in_turns(openmp, work, data, [&](Work w, void* d) { next(w, d, threads, count, flags); });
 }
@@ -186,7 +143,7 @@ TERRACE_EXPORT void GOMP_parallel_sections(Work work, void* data, unsigned threa
 #define PARALLEL_LOOP(kind)                                                                                    \
   TERRACE_EXPORT void GOMP_parallel_loop_##kind(Work work, void* data, unsigned threads, long start, long end, \
                                                 long step, long chunk, unsigned flags) {                       \
-    const agent::OpenMp openmp(__builtin_return_address(0));                                                   \
+    const agent::OpenMp openmp(reinterpret_cast<const void*>(work));                                           \
     const auto next = openmp.function<void (*)(Work, void*, unsigned, long, long, long, long, unsigned)>(      \
         "GOMP_parallel_loop_" #kind);                                                                          \
     agent::in_turns(openmp, work, data,                                                                        \
@@ -195,7 +152,7 @@ TERRACE_EXPORT void GOMP_parallel_sections(Work work, void* data, unsigned threa
 #define PARALLEL_LOOP_AS_SET(kind)                                                                               \
   TERRACE_EXPORT void GOMP_parallel_loop_##kind(Work work, void* data, unsigned threads, long start, long end,   \
                                                 long step, unsigned flags) {                                     \
-    const agent::OpenMp openmp(__builtin_return_address(0));                                                     \
+    const agent::OpenMp openmp(reinterpret_cast<const void*>(work));                                             \
     const auto next = openmp.function<void (*)(Work, void*, unsigned, long, long, long, unsigned)>(              \
         "GOMP_parallel_loop_" #kind);                                                                            \
     agent::in_turns(openmp, work, data, [&](Work w, void* d) { next(w, d, threads, start, end, step, flags); }); \
@@ -213,13 +170,13 @@ PARALLEL_LOOP_AS_SET(maybe_nonmonotonic_runtime)
 // ---------------------------------------------------------------------------------------------------------
 
 TERRACE_EXPORT void GOMP_barrier() {
-  const agent::OpenMp openmp(__builtin_return_address(0));
+  const auto openmp = agent::openmp_of(__builtin_return_address(0));
   const auto next = openmp.function<void (*)()>("GOMP_barrier");
   agent::in_team(openmp) ? agent::team_barrier() : next();
 }
 
 TERRACE_EXPORT void GOMP_loop_end() {
-  const agent::OpenMp openmp(__builtin_return_address(0));
+  const auto openmp = agent::openmp_of(__builtin_return_address(0));
   const auto next = openmp.function<void (*)()>("GOMP_loop_end");
   const auto without_barrier = openmp.function<void (*)()>("GOMP_loop_end_nowait");
   if (!agent::in_team(openmp)) return next();
@@ -228,7 +185,7 @@ TERRACE_EXPORT void GOMP_loop_end() {
 }
 
 TERRACE_EXPORT void GOMP_sections_end() {
-  const agent::OpenMp openmp(__builtin_return_address(0));
+  const auto openmp = agent::openmp_of(__builtin_return_address(0));
   const auto next = openmp.function<void (*)()>("GOMP_sections_end");
   const auto without_barrier = openmp.function<void (*)()>("GOMP_sections_end_nowait");
   if (!agent::in_team(openmp)) return next();
@@ -237,7 +194,7 @@ TERRACE_EXPORT void GOMP_sections_end() {
 }
 
 TERRACE_EXPORT void* GOMP_single_copy_start() {
-  const agent::OpenMp openmp(__builtin_return_address(0));
+  const auto openmp = agent::openmp_of(__builtin_return_address(0));
   const auto next = openmp.function<void* (*)()>("GOMP_single_copy_start");
   const auto single = openmp.function<bool (*)()>("GOMP_single_start");
   if (!agent::in_team(openmp)) return next();
@@ -247,7 +204,7 @@ TERRACE_EXPORT void* GOMP_single_copy_start() {
 }
 
 TERRACE_EXPORT void GOMP_single_copy_end(void* data) {
-  const agent::OpenMp openmp(__builtin_return_address(0));
+  const auto openmp = agent::openmp_of(__builtin_return_address(0));
   const auto next = openmp.function<void (*)(void*)>("GOMP_single_copy_end");
   if (!agent::in_team(openmp)) return next(data);
   agent::t_team->copied = data;
@@ -259,13 +216,13 @@ TERRACE_EXPORT void GOMP_single_copy_end(void* data) {
 
 #define LOOP_NEXT(kind)                                                                                      \
   TERRACE_EXPORT bool GOMP_loop_##kind##_next(long* from, long* to) {                                        \
-    const agent::OpenMp openmp(__builtin_return_address(0));                                                 \
+    const auto openmp = agent::openmp_of(__builtin_return_address(0));                                       \
     const auto next = openmp.function<bool (*)(long*, long*)>("GOMP_loop_" #kind "_next");                   \
     if (agent::in_team(openmp)) agent::compete();                                                            \
     return next(from, to);                                                                                   \
   }                                                                                                          \
   TERRACE_EXPORT bool GOMP_loop_ull_##kind##_next(unsigned long long* from, unsigned long long* to) {        \
-    const agent::OpenMp openmp(__builtin_return_address(0));                                                 \
+    const auto openmp = agent::openmp_of(__builtin_return_address(0));                                       \
     const auto next =                                                                                        \
         openmp.function<bool (*)(unsigned long long*, unsigned long long*)>("GOMP_loop_ull_" #kind "_next"); \
     if (agent::in_team(openmp)) agent::compete();                                                            \
@@ -281,77 +238,18 @@ LOOP_NEXT(nonmonotonic_runtime)
 LOOP_NEXT(maybe_nonmonotonic_runtime)
 
 TERRACE_EXPORT unsigned GOMP_sections_next() {
-  const agent::OpenMp openmp(__builtin_return_address(0));
+  const auto openmp = agent::openmp_of(__builtin_return_address(0));
   const auto next = openmp.function<unsigned (*)()>("GOMP_sections_next");
   if (agent::in_team(openmp)) agent::compete();
   return next();
 }
-
-// --- mutual exclusion
-// ---------------------------------------------------------------------------------------------------------
-
-TERRACE_EXPORT void GOMP_critical_start() {
-  const agent::OpenMp openmp(__builtin_return_address(0));
-  const auto next = openmp.function<void (*)()>("GOMP_critical_start");
-  if (!agent::enter_section(openmp.unnamed_section())) next();
-}
-TERRACE_EXPORT void GOMP_critical_end() {
-  const agent::OpenMp openmp(__builtin_return_address(0));
-  const auto next = openmp.function<void (*)()>("GOMP_critical_end");
-  if (!agent::leave_section(openmp.unnamed_section())) next();
-}
-TERRACE_EXPORT void GOMP_critical_name_start(void** name) {
-  const agent::OpenMp openmp(__builtin_return_address(0));
-  const auto next = openmp.function<void (*)(void**)>("GOMP_critical_name_start");
-  if (!agent::enter_section(agent::key_of(name))) next(name);
-}
-TERRACE_EXPORT void GOMP_critical_name_end(void** name) {
-  const agent::OpenMp openmp(__builtin_return_address(0));
-  const auto next = openmp.function<void (*)(void**)>("GOMP_critical_name_end");
-  if (!agent::leave_section(agent::key_of(name))) next(name);
-}
-TERRACE_EXPORT void GOMP_atomic_start() {
-  const agent::OpenMp openmp(__builtin_return_address(0));
-  const auto next = openmp.function<void (*)()>("GOMP_atomic_start");
-  if (!agent::enter_section(openmp.atomic_section())) next();
-}
-TERRACE_EXPORT void GOMP_atomic_end() {
-  const agent::OpenMp openmp(__builtin_return_address(0));
-  const auto next = openmp.function<void (*)()>("GOMP_atomic_end");
-  if (!agent::leave_section(openmp.atomic_section())) next();
-}
-
-// C's and Fortran's names for the same.
-#define OMP_LOCK(suffix, kind)                                                                          \
-  TERRACE_EXPORT void omp_set_##kind##suffix(void* lock) {                                              \
-    const agent::OpenMp openmp(__builtin_return_address(0));                                            \
-    const auto next = openmp.function<void (*)(void*)>("omp_set_" #kind #suffix);                       \
-    const auto attempt = openmp.function<int (*)(void*)>("omp_test_" #kind #suffix);                    \
-    agent::taking_turns() ? agent::set_lock(lock, attempt) : next(lock);                                \
-  }                                                                                                     \
-  TERRACE_EXPORT void omp_unset_##kind##suffix(void* lock) {                                            \
-    const agent::OpenMp openmp(__builtin_return_address(0));                                            \
-    const auto next = openmp.function<void (*)(void*)>("omp_unset_" #kind #suffix);                     \
-    agent::taking_turns() ? agent::unset_lock(lock, next) : next(lock);                                 \
-  }                                                                                                     \
-  TERRACE_EXPORT int omp_test_##kind##suffix(void* lock) {                                              \
-    const agent::OpenMp openmp(__builtin_return_address(0));                                            \
-    const auto next = openmp.function<int (*)(void*)>("omp_test_" #kind #suffix);                       \
-    const int taken = next(lock);                                                                       \
-    if (agent::taking_turns()) taken != 0 ? agent::take_hold(agent::key_of(lock)) : agent::try_later(); \
-    return taken;                                                                                       \
-  }
-OMP_LOCK(, lock)
-OMP_LOCK(, nest_lock)
-OMP_LOCK(_, lock)
-OMP_LOCK(_, nest_lock)
 
 // --- tasks
 // ---------------------------------------------------------------------------------------------------------
 
 TERRACE_EXPORT void GOMP_task(Work work, void* data, void (*copy)(void*, void*), long size, long alignment,
                               bool may_wait, unsigned flags, void** depend, int priority, void* detach) {
-  const agent::OpenMp openmp(__builtin_return_address(0));
+  const agent::OpenMp openmp(reinterpret_cast<const void*>(work));
   const auto next =
       openmp
           .function<void (*)(Work, void*, void (*)(void*, void*), long, long, bool, unsigned, void**, int, void*)>(
@@ -363,7 +261,7 @@ TERRACE_EXPORT void GOMP_task(Work work, void* data, void (*copy)(void*, void*),
 #define TASKLOOP(name, T)                                                                                 \
   TERRACE_EXPORT void name(Work work, void* data, void (*copy)(void*, void*), long size, long alignment,  \
                            unsigned flags, unsigned long tasks, int priority, T start, T end, T step) {   \
-    const agent::OpenMp openmp(__builtin_return_address(0));                                              \
+    const agent::OpenMp openmp(reinterpret_cast<const void*>(work));                                      \
     const auto next = openmp.function<void (*)(Work, void*, void (*)(void*, void*), long, long, unsigned, \
                                                unsigned long, int, T, T, T)>(#name);                      \
     agent::note_tasks();                                                                                  \
@@ -377,7 +275,7 @@ TASKLOOP(GOMP_taskloop_ull, unsigned long long)
 // ---------------------------------------------------------------------------------------------------------
 
 TERRACE_EXPORT void GOMP_ordered_start() {
-  const agent::OpenMp openmp(__builtin_return_address(0));
+  const auto openmp = agent::openmp_of(__builtin_return_address(0));
   const auto next = openmp.function<void (*)()>("GOMP_ordered_start");
   const agent::Elsewhere elsewhere;
   next();

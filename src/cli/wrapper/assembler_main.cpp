@@ -3,6 +3,8 @@
 // version without hooks (unhooked_copies.hpp), and goes on as the real one, TERRACE_AS or the next in PATH.
 // Whatever it does not understand it leaves to that one as it is; what that one does not accept it gets once more,
 // without the copies.
+//
+// clang comes here with LLVM IR (ir_tail_calls.hpp) and with the command that compiles it, k_ir_command.
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,6 +23,8 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/wrapper/ir_command.hpp"
+#include "cli/wrapper/ir_tail_calls.hpp"
 #include "cli/wrapper/tail_calls.hpp"
 #include "cli/wrapper/thin_blocks.hpp"
 #include "cli/wrapper/unhooked_copies.hpp"
@@ -92,6 +96,44 @@ bool assemble(const std::string& assembler, const std::vector<char*>& words, std
   return true;
 }
 
+// The value of the option -o; "" without one.
+std::string_view output_of(const std::vector<char*>& words) {
+  for (std::size_t i = 1; i + 1 < words.size(); ++i)
+    if (std::string_view(words[i]) == "-o") return words[i + 1];
+  return {};
+}
+
+// Takes the command that compiles IR out of the words; empty where there is none.
+std::vector<std::string> take_ir_command(std::vector<char*>& words) {
+  std::vector<std::string> command;
+  std::erase_if(words, [&](std::string_view word) {
+    if (!word.starts_with(cli::k_ir_command)) return false;
+    command = cli::decode_words(word.substr(cli::k_ir_command.size()));
+    return true;
+  });
+  return command;
+}
+
+// Compiles IR to where the assembler would have written, with its tail calls restored, or as it is where the
+// compiler does not accept that. Returns false if the input is no IR; does not return otherwise.
+bool compile_ir(std::vector<std::string> command, const std::vector<char*>& words) {
+  std::ifstream file(words.back());
+  const auto text = read_all(file);
+  if (command.empty() || !cli::is_ir(text)) return false;
+  const std::string compiler = command.front();
+  for (const std::string_view word : {"-Xclang", "-disable-llvm-passes", "-w", "-c", "-x", "ir", "-", "-o"})
+    command.emplace_back(word);
+  command.emplace_back(output_of(words));
+  std::vector<char*> list;
+  for (auto& word : command) list.push_back(word.data());
+  list.push_back(nullptr);
+  if (assemble(compiler, list, cli::restore_ir_tail_calls(text))) std::exit(0);
+  if (offer(text)) execvp(compiler.c_str(), list.data());
+  std::fprintf(stderr, "terrace: cannot run the compiler '%s': %s; name another in TERRACE_CC or TERRACE_CXX\n",
+               compiler.c_str(), std::strerror(errno));
+  std::exit(1);
+}
+
 // Compilers name one file, last, or none. Without the file's name the assembler reads what is offered. Whether
 // all is done.
 bool edit(const std::string& assembler, std::vector<char*>& words) {
@@ -120,6 +162,8 @@ int main(int count, char** given) {
   std::vector<char*> words(given, given + count);
   std::string assembler = "as";
   try {
+    const auto command = take_ir_command(words);
+    compile_ir(command, words);
     assembler = find_assembler();
     if (edit(assembler, words)) return 0;
   } catch (const std::exception&) {

@@ -7,23 +7,28 @@
 #include <map>
 #include <set>
 #include <string_view>
+#include <utility>
 
 namespace terrace::cli {
 
 class CallDepths {
  public:
-  // The text must outlive this.
+  // What a function calls. The texts must outlive this.
+  struct Calls {
+    std::set<std::string_view> operands;  // of direct calls, and of jumps out of the function
+    bool computed = false;                // one goes to where a register or memory says
+  };
+
+  // Takes the text of an assembly file, which must outlive this.
   explicit CallDepths(std::string_view assembly);
+  // Takes functions that no other file can replace.
+  explicit CallDepths(std::map<std::string_view, Calls> functions) : functions_(std::move(functions)) {}
 
   // Returns whether calls of `operand`, an operand of a call instruction, nest to a bounded depth.
   [[nodiscard]] bool is_bounded(std::string_view operand);
 
  private:
   enum class Depth : unsigned char { running, bounded, unbounded };
-  struct Calls {
-    std::set<std::string_view> operands;  // of direct calls, and of jumps out of the function
-    bool computed = false;                // one goes to where a register or memory says
-  };
   void add(std::string_view line, Calls& calls) const;
   [[nodiscard]] bool is_function_bounded(std::string_view name);
 

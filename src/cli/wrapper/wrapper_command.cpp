@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "cli/wrapper/ir_command.hpp"
 #include "core/error.hpp"
 
 namespace terrace::cli {
@@ -100,6 +101,7 @@ class Examiner {
 
  private:
   void one(const std::string& word) {
+    request_.words.push_back(word);
     if (!awaited_.empty()) {
       if (awaited_ == "-l") request_.inputs = true;
       if (awaited_ == "-x") language(word);
@@ -122,7 +124,7 @@ class Examiner {
     } else if (word == "-" || !word.starts_with('-')) {
       const auto ending = fs::path(word).extension().string();
       request_.inputs = true;
-      request_.compiles |= !is_one_of(ending, k_object_endings) && word.find(".so.") == std::string::npos;
+      request_.compiles |= !is_object(word);
       request_.fortran |= is_one_of(ending, k_fortran_endings);
     }
   }
@@ -153,6 +155,12 @@ const char* name_of(WrapperLanguage language) {
   return "";
 }
 
+// The second step of what clang compiles, for the stand-in. Its descendants may have other steps.
+std::vector<std::string> clang_ir_command(const WrapperCall& call, const WrapperRequest& request) {
+  if (!goes_by(call.compiler, {"clang"})) return {};
+  return ir_command(call.compiler.back(), request.words);
+}
+
 void add_compile_flags(const WrapperCall& call, const WrapperRequest& request, const WrapperLayout& layout,
                        std::vector<std::string>& words) {
   if (is_clang(call.compiler)) {
@@ -162,6 +170,9 @@ void add_compile_flags(const WrapperCall& call, const WrapperRequest& request, c
                  {"-Xclang", "-fsanitize=thread", "-fno-vectorize", "-fno-slp-vectorize",
                   // At basic blocks, too: how much is done between accesses.
                   "-Xclang", "-fsanitize-coverage-type=3", "-Xclang", "-fsanitize-coverage-trace-pc"});
+    if (const auto command = clang_ir_command(call, request); !command.empty())
+      words.insert(words.end(), {"-fno-integrated-as", "-B" + layout.stand_ins, "-Xclang", "-emit-llvm",
+                                 "-Wa," + std::string(k_ir_command) + encode_words(command)});
   } else {
     // Headers ask for annotations where the macro is defined. The warning is about what the real sanitizer cannot
     // check; we only follow accesses.
@@ -189,6 +200,13 @@ void add_link_flags(const WrapperLayout& layout, std::vector<std::string>& words
 }
 
 }  // namespace
+
+bool takes_value(std::string_view option) { return is_one_of(option, k_takes_value); }
+
+bool is_object(const std::string& name) {
+  return is_one_of(fs::path(name).extension().string(), k_object_endings) ||
+         name.find(".so.") != std::string::npos;
+}
 
 WrapperRequest examine_request(const WrapperCall& call) {
   WrapperRequest request;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace terrace::cli {
@@ -28,13 +29,20 @@ struct WrapperRequest {
   bool inputs = false;    // there is something to compile or to link
   bool compiles = false;  // some input is no object
   bool links = false;
-  bool is_static = false;      // asks for a program without a dynamic linker
-  bool fortran = false;        // some input is Fortran
-  bool sibling_calls = false;  // calls at functions' ends are to become jumps: -O2 and more, or by name
+  bool is_static = false;          // asks for a program without a dynamic linker
+  bool fortran = false;            // some input is Fortran
+  bool sibling_calls = false;      // calls at functions' ends are to become jumps: -O2 and more, or by name
+  std::vector<std::string> words;  // the arguments, with those of response files in their place
 };
 
 // Looks through response files, too; one that cannot be read counts as no words.
 WrapperRequest examine_request(const WrapperCall& call);
+
+// Returns whether an option's value is the next word.
+bool takes_value(std::string_view option);
+
+// Returns whether an input goes to the linker as it is, by its name.
+bool is_object(const std::string& name);
 
 // Whether the command is clang or one of its descendants, by its name.
 bool is_clang(const std::vector<std::string>& compiler);

@@ -77,6 +77,16 @@ TEST_F(Loaded, FunctionOfLibmsName_OfAPlugin_IsThePluginsOwn) {
   expect_as_without_terrace("./host ./plugin.so", "7\n");
 }
 
+// The program is alone in taking turns: its order of execution repeats.
+TEST_F(Loaded, MpiThread_SleepingInTheKernel_TakesNoTurns) {
+  build("cc -O1 -shared -fPIC " + k_sources + "libmpi_stub.c -o libmpi_stub.so -lpthread");
+  build("cc -O1 " + k_sources + "barriers.c ./libmpi_stub.so -Wl,-rpath," + root_ + " -o barriers -lpthread");
+  expect_as_without_terrace("./barriers 0", "0\n");
+  expect_as_without_terrace("./barriers 3", "150000\n");
+  ASSERT_EQ(run(TERRACE_LAUNCHER " simulate -q -o s.terrace -- ./barriers 0").status, 0);
+  EXPECT_EQ(number("s.terrace", "select count(*) from note where text like '%not repeatable%'"), 0);
+}
+
 TEST_F(Loaded, Record_ProgramWithNothingToPlace_HasAProfile) {
   const auto done = run(TERRACE_LAUNCHER " record -o r.terrace -- /bin/true");
   EXPECT_EQ(done.status, 0);

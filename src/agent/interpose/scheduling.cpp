@@ -138,6 +138,16 @@ std::uint32_t wake(std::uint64_t key, std::uint32_t most) noexcept {
   return count;
 }
 
+std::uint32_t wake_from_beside(std::uint64_t key, std::uint32_t most) noexcept {
+  const auto* const here = process();
+  if (!here || !here->scheduler || observe::t_thread.inside > 0 || observe::t_thread.is_scheduled) return 0;
+  if (here->scheduler->alone() || here->scheduler->stopped()) return 0;
+  const Ours ours;
+  const auto woken = here->scheduler->wake(this_thread(), key, most);
+  if (woken > 0) here->scheduler->not_repeatable();
+  return woken;
+}
+
 std::uint32_t requeue(std::uint64_t from, std::uint64_t to, std::uint32_t most) noexcept {
   const Ours ours;
   return scheduler().requeue(from, to, most);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "agent/heap/object_registry.hpp"
+#include "agent/interpose/mpi_threads.hpp"
 #include "agent/interpose/next.hpp"
 #include "agent/interpose/scheduling.hpp"
 #include "agent/lifecycle/in_process.hpp"
@@ -29,6 +30,7 @@ struct Beginning {
   std::uint32_t number;
   bool is_scheduled;
   bool is_worker;  // of another library
+  bool is_of_mpi;  // made by an implementation of MPI for itself
 };
 
 struct StackRange {
@@ -108,6 +110,7 @@ void* run(void* data) {
       if (beginning.is_scheduled) arrive(beginning.number);
     }
   }
+  if (beginning.is_of_mpi) note_mpi_thread();
   if (beginning.is_scheduled || !in_virtual_time()) follow_this_thread();
   if (!beginning.is_worker) observe::begin_loops_of_thread();
   return beginning.function(beginning.argument);
@@ -167,13 +170,15 @@ extern "C" TERRACE_EXPORT int pthread_create(pthread_t* thread, const pthread_at
     return error;
   }
   // A worker of another library takes turns when it works, and its library says when.
-  const bool is_scheduled = agent::in_virtual_time() && !agent::t_makes_workers;
+  const bool is_of_mpi = agent::in_virtual_time() && !agent::t_makes_workers && agent::is_in_mpi();
+  const bool is_worker = agent::t_makes_workers || is_of_mpi;
+  const bool is_scheduled = agent::in_virtual_time() && !is_worker;
   agent::Beginning* beginning = nullptr;
   const auto number = terrace::observe::next_thread_number();
   {
     const terrace::observe::Inside inside;
     beginning =
-        new (std::nothrow) agent::Beginning{function, argument, number, is_scheduled, agent::t_makes_workers};
+        new (std::nothrow) agent::Beginning{function, argument, number, is_scheduled, is_worker, is_of_mpi};
   }
   if (!beginning) return (*next)(thread, attributes, function, argument);
   if (is_scheduled) agent::begin_thread(number);

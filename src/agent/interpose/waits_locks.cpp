@@ -64,6 +64,14 @@ int unlock_in_turn(Lock* lock, std::uint32_t most, Unlock unlock) {
   return error;
 }
 
+// By a thread that takes no turns, beside others that may wait for the lock in theirs.
+template <class Lock, class Unlock>
+int unlock_beside(Lock* lock, std::uint32_t most, Unlock unlock) {
+  const int error = unlock(lock);
+  if (error == 0 && agent::in_virtual_time()) agent::wake_from_beside(key_of(lock), most);
+  return error;
+}
+
 // A thread that locks again what it holds waits for ever, or is told so: by the C library.
 bool is_own(const pthread_mutex_t* mutex) { return mutex->__data.__owner == static_cast<int>(gettid()); }
 
@@ -93,7 +101,7 @@ TERRACE_EXPORT int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
 }
 
 TERRACE_EXPORT int pthread_mutex_unlock(pthread_mutex_t* mutex) noexcept {
-  return agent::taking_turns() ? unlock_mutex(mutex) : (*next_mutex_unlock)(mutex);
+  return agent::taking_turns() ? unlock_mutex(mutex) : unlock_beside(mutex, 1, *next_mutex_unlock);
 }
 
 TERRACE_EXPORT int pthread_mutex_trylock(pthread_mutex_t* mutex) noexcept {
@@ -159,13 +167,18 @@ TERRACE_EXPORT int pthread_cond_timedwait(pthread_cond_t* condition, pthread_mut
 
 TERRACE_EXPORT int pthread_cond_signal(pthread_cond_t* condition) noexcept {
   static constinit Next<int (*)(pthread_cond_t*)> next{"pthread_cond_signal", agent::k_condition_version};
-  if (agent::taking_turns() && agent::wake(key_of(condition), 1) > 0) return 0;
+  if (agent::taking_turns() ? agent::wake(key_of(condition), 1) > 0
+                            : agent::wake_from_beside(key_of(condition), 1) > 0)
+    return 0;
   return (*next)(condition);
 }
 
 TERRACE_EXPORT int pthread_cond_broadcast(pthread_cond_t* condition) noexcept {
   static constinit Next<int (*)(pthread_cond_t*)> next{"pthread_cond_broadcast", agent::k_condition_version};
-  if (agent::taking_turns()) agent::wake(key_of(condition), agent::k_everybody);
+  if (agent::taking_turns())
+    agent::wake(key_of(condition), agent::k_everybody);
+  else
+    agent::wake_from_beside(key_of(condition), agent::k_everybody);
   return (*next)(condition);
 }
 
@@ -186,7 +199,8 @@ TERRACE_EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t* lock) noexcept {
 
 TERRACE_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t* lock) noexcept {
   static constinit Next<int (*)(pthread_rwlock_t*)> next{"pthread_rwlock_unlock"};
-  return agent::taking_turns() ? unlock_in_turn(lock, agent::k_everybody, *next) : (*next)(lock);
+  return agent::taking_turns() ? unlock_in_turn(lock, agent::k_everybody, *next)
+                               : unlock_beside(lock, agent::k_everybody, *next);
 }
 
 TERRACE_EXPORT int pthread_rwlock_timedrdlock(pthread_rwlock_t* lock, const timespec* until) noexcept {
@@ -216,7 +230,7 @@ TERRACE_EXPORT int pthread_spin_trylock(pthread_spinlock_t* lock) noexcept {
 
 TERRACE_EXPORT int pthread_spin_unlock(pthread_spinlock_t* lock) noexcept {
   static constinit Next<int (*)(pthread_spinlock_t*)> next{"pthread_spin_unlock"};
-  return agent::taking_turns() ? unlock_in_turn(lock, 1, *next) : (*next)(lock);
+  return agent::taking_turns() ? unlock_in_turn(lock, 1, *next) : unlock_beside(lock, 1, *next);
 }
 
 TERRACE_EXPORT int sem_wait(sem_t* semaphore) {
@@ -250,7 +264,7 @@ TERRACE_EXPORT int sem_timedwait(sem_t* semaphore, const timespec* until) {
 
 TERRACE_EXPORT int sem_post(sem_t* semaphore) noexcept {
   static constinit Next<int (*)(sem_t*)> next{"sem_post"};
-  return agent::taking_turns() ? unlock_in_turn(semaphore, 1, *next) : (*next)(semaphore);
+  return agent::taking_turns() ? unlock_in_turn(semaphore, 1, *next) : unlock_beside(semaphore, 1, *next);
 }
 
 // --- barriers

@@ -1,0 +1,16 @@
+// Tells the threads that an implementation of MPI makes for itself (progress of transfers, of its run-time system)
+// from the program's. In virtual time they do not take turns: they sleep in the kernel for what comes over
+// descriptors, nobody knows of that wait, and what they do is no work of the program's.
+#pragma once
+
+namespace terrace::agent {
+
+// Whether the calling thread is such a one, or is inside a call of the implementation's library: what it makes now
+// is its own. The library is known by its file's name: libmpi* in all implementations, and those of the
+// run-time systems that start their processes. Walks the stack.
+[[nodiscard]] bool is_in_mpi() noexcept;
+
+// The calling thread is one of the implementation's, and so are those that it makes.
+void note_mpi_thread() noexcept;
+
+}  // namespace terrace::agent

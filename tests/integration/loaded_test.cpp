@@ -87,6 +87,13 @@ TEST_F(Loaded, MpiThread_SleepingInTheKernel_TakesNoTurns) {
   EXPECT_EQ(number("s.terrace", "select count(*) from note where text like '%not repeatable%'"), 0);
 }
 
+// Libraries do so to measure a clock (UCX), or to wait a moment.
+TEST_F(Loaded, Thread_WithoutHooksThatWaitsForItsClock_Arrives) {
+  build("cc -O1 " + k_sources + "spin.c -o spin -lpthread");
+  expect_as_without_terrace("./spin 0", "4\n");
+  expect_as_without_terrace("./spin 2", "12\n");
+}
+
 TEST_F(Loaded, Record_ProgramWithNothingToPlace_HasAProfile) {
   const auto done = run(TERRACE_LAUNCHER " record -o r.terrace -- /bin/true");
   EXPECT_EQ(done.status, 0);

@@ -1,6 +1,7 @@
 // The program's clocks. Under simulation they show virtual time: wall clocks its start plus virtual seconds,
 // everything that counts from zero the virtual seconds themselves. On the real machine they are left alone.
 //
+// Time goes on with a thread that does nothing but look at its clock, so that one which waits for a time arrives.
 // Sleeping advances virtual time by what was asked for and returns at once: what the program would have waited for
 // has either happened or is further away than its own clock says. So does waiting for nothing but a time-out
 // (poll, select without descriptors). Time stamp counters are not seen, nor are the time-outs of calls that wait
@@ -38,8 +39,34 @@ Process* simulation() {
 }
 
 // Rounded by hand: what rounds is in libm, which programs need not have.
-std::int64_t virtual_ns(Process& here) {
+std::int64_t now_ns(Process& here) {
   return static_cast<std::int64_t>(here.runtime->now().value * 1e9 + 0.5);  // NOLINT(bugprone-incorrect-roundings)
+}
+
+// A thread that looks at its clock again and again waits for it to go on: so it does, by what reading a clock
+// costs. Code without hooks would wait for ever, as nothing that it does takes virtual time.
+constexpr std::uint32_t k_max_same = 100;  // readings in a row that show the same time
+constexpr Seconds k_reading_time{25e-9};   // of clock_gettime(2) by the vDSO
+struct LastReading {
+  std::int64_t ns = -1;
+  std::uint32_t same = 0;
+};
+constinit thread_local LastReading t_last __attribute__((tls_model("initial-exec")));
+
+std::int64_t virtual_ns(Process& here) {
+  auto& last = t_last;
+  const auto now = now_ns(here);
+  if (now != last.ns) last.same = 0;
+  last.ns = now;
+  if (++last.same <= k_max_same) return now;
+  last.same = k_max_same;
+  if (taking_turns()) {
+    try_later();
+  } else if (here.clock) {
+    const observe::Inside inside;
+    here.clock->charge(k_reading_time);
+  }
+  return last.ns = now_ns(here);
 }
 
 bool is_wall_clock(clockid_t clock) {

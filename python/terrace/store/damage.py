@@ -64,6 +64,11 @@ def find_damage(connection: sqlite3.Connection) -> str | None:
         wrong = f"SELECT 1 FROM {table} WHERE NOT json_valid({column}) OR json_type({column}) <> 'array' LIMIT 1"
         if table in tables and connection.execute(wrong).fetchone():
             return f"{table}.{column} is no list"
+    if "run" in tables and connection.execute("SELECT count(*) FROM run").fetchone() == (0,):
+        return "run holds no process"
+    for table, _, referenced, _ in connection.execute("PRAGMA foreign_key_check"):
+        if referenced == "run":
+            return f"{table} refers to processes that run does not have"
     for column, query in _REFERENCES:
         if column.split(".")[0] in tables and connection.execute(query).fetchone():
             return f"{column} contradicts other tables"

@@ -53,6 +53,8 @@ def test_subcommand_name_that_is_not_utf8_says_where(terrace, store_path, tmp_pa
         ("UPDATE phase SET phase = phase + 100 WHERE phase = 3", "contradicts other tables"),
         ("UPDATE run SET initiator = 77", "run.initiator contradicts other tables"),
         ("UPDATE note SET text = x'00ff'", "note.text is no text"),
+        ("DELETE FROM run", "run holds no process"),
+        ("UPDATE object SET run = run + 50", "object refers to processes that run does not have"),
     ],
 )
 def test_opened_impossible_value_names_its_column(store_path, tmp_path, statement, says):

@@ -1,6 +1,7 @@
 #include "profile/store/store_database.hpp"
 
 #include "core/error.hpp"
+#include "core/valid_text.hpp"
 
 namespace terrace::profile {
 
@@ -22,6 +23,12 @@ std::string Statement::text(int column) const {
 }
 
 void Statement::bind(int position, const std::string& value) {
+  // Names hold what a program calls itself, in any bytes. Readers of a store expect text.
+  if (!is_utf8(value)) {
+    const auto valid = to_utf8(value);
+    check(sqlite3_bind_text64(handle_, position, valid.data(), valid.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
+    return;
+  }
   check(sqlite3_bind_text64(handle_, position, value.data(), value.size(), SQLITE_STATIC, SQLITE_UTF8));
 }
 

@@ -52,6 +52,15 @@ void expect_equal(const observe::Iteration& a, const observe::Iteration& b) {
   }
 }
 
+TEST(StoreDatabase, TextThatIsNotUtf8_IsStoredAsText) {
+  Database database(":memory:", Database::Mode::create);
+  database.execute("CREATE TABLE object(name TEXT)");
+  Statement(database, "INSERT INTO object VALUES(?)").run(std::string("a\x99"));
+  Statement read(database, "SELECT name FROM object");
+  ASSERT_TRUE(read.step());
+  EXPECT_EQ(read.text(0), "a\xEF\xBF\xBD");
+}
+
 TEST_F(StoreTest, GivesBackBothProfilesToTheLastBit) {
   const Store store(merge_two().path);
   for (const bool exact : {false, true}) {

@@ -36,9 +36,13 @@ def draw(facts: Facts) -> str:
         hoverinfo="text",
     )  # fmt: skip
     if (enough := facts.enough) is not None:
+        share = units.percent(facts.share_of_gain(enough), 0)
+        left = enough.size**2 <= sizes[0] * sizes[-1]  # of the middle of the axis: the label goes the other way
         figure.add_annotation(
-            x=math.log10(enough.size), y=enough.predicted, text=f"{units.size(enough.size)} is enough",
-            ax=45, ay=-35, font={"color": charts.GOOD}, arrowcolor=charts.GOOD,
+            x=math.log10(enough.size), y=enough.predicted,
+            text=f"{units.size(enough.size)} gets {share} of the gain",
+            ax=45 if left else -45, ay=-35, xanchor="left" if left else "right",
+            font={"color": charts.GOOD}, arrowcolor=charts.GOOD,
         )  # fmt: skip
     ticks = charts.binary_ticks(sizes[0], sizes[-1])
     figure.update_xaxes(type="log", title="fast memory", tickvals=ticks, ticktext=[units.size(t) for t in ticks])

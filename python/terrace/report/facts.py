@@ -8,7 +8,7 @@ from terrace import _core, units
 from terrace.report import charts
 from terrace.solve.confidence import Benefit
 from terrace.solve.model import ENOUGH, CurvePoint, Pricing
-from terrace.store.summary import PhaseSummary
+from terrace.store.summary import PhaseSummary, mean
 from terrace.store.values import (
     Counters,
     Coverage,
@@ -93,7 +93,8 @@ class Facts:
         """For a busy reader."""
         if not self.learned:
             moved = sum(move.size for move in self.moves if not move.refused)
-            return f"This run obeyed the plan that it was given, and moved {units.size(moved)} under it."
+            obeyed = f"This run obeyed the plan that it was given, and moved {units.size(moved)} under it."
+            return f"{obeyed}{self._gained}"
         if self.gain <= _NOTHING * self.pricing.slow_only:
             return "Placement has nothing to win here: slow memory alone is within 1 % of fast memory alone."
         point = self.enough
@@ -106,7 +107,34 @@ class Facts:
             )
         return (
             f"{units.percent(point.size / self.footprint, 0)} of the data holds "
-            f"{units.percent(self.share_of_gain(point), 0)} of the gain; {units.size(point.size)} is enough."
+            f"{units.percent(self.share_of_gain(point), 0)} of the gain: {units.size(point.size)} of fast memory "
+            "is enough for it."
+        )
+
+    @property
+    def steady(self) -> float | None:
+        """Mean time of the iterations that began after the last plan took effect; None where there is none."""
+        if self.plan is None:
+            return None
+        later: dict[int, float] = {}
+        planned = min((i.iteration for i in self.instances if i.begun >= self.plan.at), default=None)
+        if planned is None:
+            return None
+        for i in self.instances:
+            if i.iteration > planned:
+                later[i.iteration] = later.get(i.iteration, 0.0) + i.ended - i.begun
+        return mean(later.values()) if later else None
+
+    @property
+    def _gained(self) -> str:
+        """What a plan that was obeyed gained, against its own prediction of slow memory alone."""
+        if self.plan is None or self.steady is None or self.plan.predicted_slow <= 0:
+            return ""
+        change = self.steady / self.plan.predicted_slow - 1
+        slow = units.seconds(self.plan.predicted_slow)
+        return (
+            f" An iteration took {units.seconds(self.steady)}, {units.percent(abs(change))} "
+            f"{'less' if change < 0 else 'more'} than the {slow} that the plan predicts for slow memory alone."
         )
 
     @property

@@ -5,7 +5,6 @@ from html import escape
 from terrace import units
 from terrace.report import benefit, curve, heat_map, machine_tree, parts, seen, timeline
 from terrace.report.facts import Facts
-from terrace.store.summary import mean
 
 _WHERE = {
     "fast": "fast memory",
@@ -20,9 +19,7 @@ def render(facts: Facts) -> str:
     title = f"{facts.run.name}: placement report"
     sections = [
         *(_learned(facts) if facts.learned else []),
-        parts.section(
-            "plan", "The plan, and how it ran", _plan_text(facts), timeline.draw(facts), _plan_tables(facts)
-        ),
+        parts.section("plan", _plan_title(facts), _plan_text(facts), timeline.draw(facts), _plan_tables(facts)),
         parts.section(
             "machine",
             f"The machine: {facts.machine.name}",
@@ -86,7 +83,9 @@ def _tiles(facts: Facts) -> str:
     tiles = []
     if facts.learned:
         tiles.append(("slow", "Slow memory only", pricing.slow_only, "an iteration, predicted"))
-    steady = _steady(facts)
+    elif facts.plan is not None and facts.plan.predicted_slow > 0:
+        tiles.append(("slow", "Slow memory only", facts.plan.predicted_slow, "an iteration, as the plan predicts"))
+    steady = facts.steady
     if facts.plan is not None and steady is not None:
         about = "measured"
         if facts.plan.predicted > 0:  # a plan that somebody wrote predicts nothing
@@ -100,20 +99,6 @@ def _tiles(facts: Facts) -> str:
     if facts.learned:
         tiles.append(("fast", "Fast memory only", pricing.fast_only, "an iteration, predicted"))
     return parts.tiles([(style, name, units.seconds(value), about) for style, name, value, about in tiles])
-
-
-def _steady(facts: Facts) -> float | None:
-    """Mean time of the iterations that began after the last plan had taken effect; None where there is none."""
-    if facts.plan is None:
-        return None
-    later: dict[int, float] = {}
-    planned = min((i.iteration for i in facts.instances if i.begun >= facts.plan.at), default=None)
-    if planned is None:
-        return None
-    for i in facts.instances:
-        if i.iteration > planned:
-            later[i.iteration] = later.get(i.iteration, 0.0) + i.ended - i.begun
-    return mean(later.values()) if later else None
 
 
 def _curve_text(facts: Facts) -> str:
@@ -202,11 +187,21 @@ def _benefit_table(facts: Facts) -> str:
     return parts.details("The numbers", headings, rows, (0, 4, 6))
 
 
+def _plan_title(facts: Facts) -> str:
+    return "The run, phase by phase" if facts.plan is None else "The plan, and how it ran"
+
+
+def _without_plan(facts: Facts) -> str:
+    if facts.run.mode == "record":
+        return "This is a recording: it observes the program and makes no plan."
+    return f"This run had no plan (planner {escape(facts.run.planner)})."
+
+
 def _plan_text(facts: Facts) -> str:
     if facts.plan is None:
         return (
-            "This run placed nothing: the phases are as they were recorded. <code>terrace plan</code> makes a "
-            "plan from this file."
+            f"{_without_plan(facts)} <code>terrace plan</code> makes a plan from this file, and "
+            "<code>terrace run --plan</code> obeys it."
         )
     moved = sum(move.size for move in facts.moves if not move.refused)
     waited = sum(i.waited for i in facts.instances)

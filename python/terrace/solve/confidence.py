@@ -35,11 +35,11 @@ class Benefit:
 
     @property
     def certainty(self) -> str:
-        """The rank in words."""
+        """The rank in words. A plan has its own confidence: it also depends on sizes and the budget."""
         if self.rank is None:
             return ""
         if self.rival is None:
-            return f"{self.rank}, certain"
+            return str(self.rank)
         return f"{self.rank}, may swap with {self.rival} (p = {self.swap:.2f})"
 
 
@@ -172,13 +172,14 @@ class Certainty:
 
     @property
     def sentence(self) -> str:
-        """For people: "certain: a, p; may swap: q and z (p = 0.31)"."""
+        """For people: "certain: a, p; draws place differently: q and z (p = 0.31)"."""
         words = []
         if certain := self.certain:
             words.append("certain: " + ", ".join(certain))
         if swaps := self.swaps[:_PAIRS]:
             words.append(
-                "may swap: " + ", ".join(f"{s.less} and {s.more} (p = {s.probability:.2f})" for s in swaps)
+                "draws place differently: "
+                + ", ".join(f"{s.less} and {s.more} (p = {s.probability:.2f})" for s in swaps)
             )
         return "; ".join(words)
 

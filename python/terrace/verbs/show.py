@@ -365,7 +365,8 @@ class View:
         out.print()
         out.print(rows)
         out.print(
-            "benefit: what an iteration gains with the object alone in fast memory; from, to: by sampling error\n",
+            "benefit: what an iteration gains with the object alone in fast memory; from, to: by sampling error; "
+            "rank: by benefit (a plan also weighs sizes and the budget, and `terrace plan` says how sure it is)\n",
             markup=False,
         )
 

@@ -7,11 +7,13 @@ import re
 import sqlite3
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from conftest import charts_of
 from plotly.offline import get_plotlyjs
 from terrace import units
+from terrace.report import page as page_module
 from terrace.report.facts import Facts
 from terrace.report.page import render
 from terrace.solve.model import CurvePoint, Pricing
@@ -158,7 +160,7 @@ def test_the_sentence_is_true(store_path):
     curve = [CurvePoint(8 * mib, 8.0), CurvePoint(16 * mib, 2.8), CurvePoint(size, 2.0)]
     facts = facts_with(store_path, curve, 10.0, 2.0)
     assert size == 92 * mib
-    assert facts.sentence == "17 % of the data holds 90 % of the gain; 16MiB is enough."
+    assert facts.sentence == "17 % of the data holds 90 % of the gain: 16MiB of fast memory is enough for it."
     curve[1] = CurvePoint(16 * mib, 2.9)
     facts = facts_with(store_path, curve, 10.0, 2.0)
     assert facts.sentence.startswith("The gain is spread over all the data: 16MiB")
@@ -185,5 +187,18 @@ def test_a_run_that_obeyed_a_plan_is_told_without_a_profile(terrace, store_path,
     assert done.returncode == 0, done.stderr
     page = parse(target.read_text())
     assert set(charts_of(target.read_text())) == {"timeline", "machine"}
+    text = "".join(page.text)
     moved = sum(move.size for move in Store(path).moves(Store(path).run()) if not move.refused)
-    assert f"This run obeyed the plan that it was given, and moved {units.size(moved)} under it." in page.text
+    assert f"This run obeyed the plan that it was given, and moved {units.size(moved)} under it." in text
+    (plan,) = Store(path).plans(Store(path).run())
+    assert f"{units.seconds(plan.predicted_slow)} that the plan predicts for slow memory alone." in text
+    assert "an iteration, as the plan predicts" in text
+
+
+@pytest.mark.parametrize(
+    ("mode", "planner", "says"),
+    [("record", "auto", "This is a recording"), ("simulate", "slow-only", "no plan (planner slow-only)")],
+)
+def test_plan_text_run_without_plan_says_why(mode, planner, says):
+    run = SimpleNamespace(mode=mode, planner=planner)
+    assert says in page_module._plan_text(SimpleNamespace(plan=None, run=run))

@@ -130,11 +130,11 @@ class Facts:
         """What a plan that was obeyed gained, against its own prediction of slow memory alone."""
         if self.plan is None or self.steady is None or self.plan.predicted_slow <= 0:
             return ""
-        change = self.steady / self.plan.predicted_slow - 1
+        change = units.percent(self.steady / self.plan.predicted_slow - 1)
         slow = units.seconds(self.plan.predicted_slow)
         return (
-            f" An iteration took {units.seconds(self.steady)}, {units.percent(abs(change))} "
-            f"{'less' if change < 0 else 'more'} than the {slow} that the plan predicts for slow memory alone."
+            f" An iteration took {units.seconds(self.steady)}, {change} against the {slow} that the plan predicts "
+            "for slow memory alone."
         )
 
     @property

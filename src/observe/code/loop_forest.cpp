@@ -1,6 +1,8 @@
 // See loop_forest.hpp.
 #include "observe/code/loop_forest.hpp"
 
+#include <utility>
+
 namespace terrace::observe {
 
 namespace {
@@ -84,6 +86,87 @@ class Walk {
   std::vector<Step> path_;
 };
 
+class SplitLoops {
+ public:
+  SplitLoops(const ControlFlow& flow, LoopForest& forest) : flow_(flow), forest_(forest) {}
+
+  // Joins loops that are split with their inner parts. Returns whether there was one.
+  bool join() {
+    find_exits();
+    bool joined = false;
+    for (BlockIndex outer = 0; outer < exits_.size(); ++outer) {
+      const auto inner = exits_[outer];
+      // The exits of a loop that was joined in this round are not known any more.
+      if (inner == k_no_block || inner == outer || !forest_.is_head[outer] || forest_.around[inner] != outer)
+        continue;
+      if (!always_meets(outer, inner)) continue;
+      replace(outer, inner);
+      joined = true;
+    }
+    return joined;
+  }
+
+ private:
+  // By head: the head of the loop right inside that all edges out of the loop come from; the head itself: they
+  // come from several loops or from its own blocks; k_no_block: there are none.
+  void find_exits() {
+    exits_.assign(flow_.successors.size(), k_no_block);
+    depths_.assign(exits_.size(), 0);
+    for (BlockIndex block = 0; block < exits_.size(); ++block)
+      for (const auto next : flow_.successors[block]) leave(forest_.loop_of(block), forest_.loop_of(next));
+  }
+  // Follows an edge from one loop to another: it leaves the loops up to the innermost one around both.
+  void leave(BlockIndex loop, BlockIndex other) {
+    for (auto inside = loop; loop != other;) {
+      if (depth(loop) < depth(other)) {
+        other = forest_.around[other];
+        continue;
+      }
+      auto& by = exits_[loop];
+      by = by == k_no_block || by == inside ? inside : loop;
+      inside = std::exchange(loop, forest_.around[loop]);
+    }
+  }
+  std::uint32_t depth(BlockIndex head) {
+    std::uint32_t depth = 0;
+    auto known = head;
+    for (; known != k_no_block && depths_[known] == 0; known = forest_.around[known]) ++depth;
+    if (known != k_no_block) depth += depths_[known];
+    auto left = depth;
+    for (auto at = head; at != known; at = forest_.around[at]) depths_[at] = left--;
+    return depth;
+  }
+  // Returns whether each way round the outer loop leads through the inner one's head.
+  [[nodiscard]] bool always_meets(BlockIndex outer, BlockIndex inner) const {
+    std::vector<bool> seen(flow_.successors.size());
+    std::vector<BlockIndex> left{outer};
+    while (!left.empty()) {
+      const auto block = left.back();
+      left.pop_back();
+      for (const auto next : flow_.successors[block]) {
+        if (next == outer) return false;
+        if (next == inner || seen[next] || !forest_.holds(outer, next)) continue;
+        seen[next] = true;
+        left.push_back(next);
+      }
+    }
+    return true;
+  }
+  void replace(BlockIndex outer, BlockIndex inner) {
+    auto& around = forest_.around;
+    forest_.is_head[outer] = false;
+    around[inner] = around[outer];
+    for (auto& head : around)
+      if (head == outer) head = inner;
+    around[outer] = inner;
+  }
+
+  const ControlFlow& flow_;
+  LoopForest& forest_;
+  std::vector<BlockIndex> exits_;
+  std::vector<std::uint32_t> depths_;  // by head, from 1; 0: not known yet
+};
+
 }  // namespace
 
 bool LoopForest::holds(BlockIndex head, BlockIndex block) const {
@@ -97,6 +180,12 @@ LoopForest find_loops(const ControlFlow& flow) {
   if (!flow.successors.empty()) walk.from(0);
   for (const auto entry : flow.entries) walk.from(entry);
   return walk.take();
+}
+
+void join_split_loops(const ControlFlow& flow, LoopForest& forest) {
+  SplitLoops loops(flow, forest);
+  while (loops.join()) {
+  }
 }
 
 }  // namespace terrace::observe

@@ -30,4 +30,10 @@ struct LoopForest {
 
 LoopForest find_loops(const ControlFlow& flow);
 
+// Joins two loops that are one in the source. A compiler that knows what a test at a loop's beginning gives, most
+// often ("print every 20 steps"), lets the loop jump past it, and what the test guards becomes the head of a loop
+// around. Such an outer loop decides nothing: it is left from within the inner loop alone, and each time round it
+// comes to the inner loop's head. That head stands for both then.
+void join_split_loops(const ControlFlow& flow, LoopForest& forest);
+
 }  // namespace terrace::observe

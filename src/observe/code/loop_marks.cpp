@@ -1,6 +1,7 @@
 // See loop_marks.hpp.
 #include "observe/code/loop_marks.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace terrace::observe {
@@ -44,6 +45,7 @@ class Marker {
         predecessors_(turn_round(flow.successors)),
         is_small_(blocks.size(), true) {
     marks_.forest = find_loops(flow);
+    join_split_loops(flow, marks_.forest);
     marks_.turns.assign(blocks.size(), k_no_block);
     marks_.enters.assign(blocks.size(), k_no_block);
     marks_.at_end.assign(blocks.size(), false);
@@ -71,17 +73,82 @@ class Marker {
       if (const auto head = forest().loop_of(i); head != k_no_block && blocks_[i].calls) is_small_[head] = false;
     }
   }
-  // From the head on, as long as there is one way to go within the loop; else back from where it jumps to its
-  // head, as long as there is one way to come from.
+  // A hook that every turn passes, where it is known that there is one: behind the test that all ways round lead
+  // through, as long as there is one way to go within the loop. Else from the head on; back from it, as long as
+  // there is one way to come from; wherever all ways round meet.
   void mark_turns(BlockIndex head) {
-    if (mark_turn(head, head) || mark_along(successors_, head) != k_no_block) return;
-    if (const auto end = mark_along(predecessors_, head); end != k_no_block) marks_.at_end[end] = true;
+    const auto way = way_along(successors_, head, head);
+    if (const auto tested = tested_blocks(head, way); tested != 0) {
+      if (mark_first(head, std::span(way).subspan(tested)) != k_no_block) return;
+    } else if (const auto test = meeting_before(head, [&](auto block) { return leaves(head, block); });
+               test != k_no_block) {
+      if (mark_first(head, behind(way_along(successors_, head, test))) != k_no_block) return;
+    }
+    if (mark_first(head, way) != k_no_block) return;
+    const auto back = way_along(predecessors_, head, head);
+    if (const auto end = mark_first(head, behind(back)); end != k_no_block)
+      marks_.at_end[end] = true;
+    else if (const auto meeting = meeting_before(head, [&](auto block) { return blocks_[block].has_hook; });
+             meeting != k_no_block)
+      mark_turn(head, meeting);
   }
-  BlockIndex mark_along(const Edges& edges, BlockIndex head) {
-    auto block = only_way(edges, head, head);
-    for (int i = 0; i < k_far && block != k_no_block && block != head; ++i, block = only_way(edges, head, block))
-      if (mark_turn(head, block)) return block;
+  // The block and what follows along these edges within the loop.
+  [[nodiscard]] std::vector<BlockIndex> way_along(const Edges& edges, BlockIndex head, BlockIndex from) const {
+    std::vector<BlockIndex> way{from};
+    auto block = only_way(edges, head, from);
+    for (int i = 0; i < k_far && block != k_no_block && block != from; ++i, block = only_way(edges, head, block))
+      way.push_back(block);
+    return way;
+  }
+  static std::span<const BlockIndex> behind(const std::vector<BlockIndex>& way) {
+    return std::span(way).subspan(1);
+  }
+  [[nodiscard]] bool leaves(BlockIndex head, BlockIndex block) const {
+    return std::ranges::any_of(successors_[block], [&](auto next) { return !forest().holds(head, next); });
+  }
+  // How many blocks on the way from the head on decide whether there is another turn.
+  [[nodiscard]] std::size_t tested_blocks(BlockIndex head, std::span<const BlockIndex> way) const {
+    std::size_t tested = 0;
+    for (std::size_t i = 0; i < way.size() && !blocks_[way[i]].calls; ++i)
+      if (leaves(head, way[i])) tested = i + 1;
+    return tested;
+  }
+  BlockIndex mark_first(BlockIndex head, std::span<const BlockIndex> way) {
+    const auto found = std::ranges::find_if(way, [&](BlockIndex block) { return mark_turn(head, block); });
+    return found == way.end() ? k_no_block : *found;
+  }
+  // Back from the head, the first block of the loop's own that is wanted and that all ways round lead through.
+  template <class IsWanted>
+  [[nodiscard]] BlockIndex meeting_before(BlockIndex head, IsWanted is_wanted) const {
+    std::vector<bool> seen(blocks_.size());
+    std::vector<BlockIndex> near{head};
+    int tried = 0;
+    for (std::size_t i = 0; i < near.size() && tried < k_far; ++i)
+      for (const auto before : predecessors_[near[i]]) {
+        if (seen[before] || !forest().holds(head, before)) continue;
+        seen[before] = true;
+        near.push_back(before);
+        if (forest().loop_of(before) != head || !is_wanted(before)) continue;
+        if (is_met(head, before)) return before;
+        ++tried;
+      }
     return k_no_block;
+  }
+  [[nodiscard]] bool is_met(BlockIndex head, BlockIndex meeting) const {
+    std::vector<bool> seen(blocks_.size());
+    std::vector<BlockIndex> left{head};
+    while (!left.empty()) {
+      const auto block = left.back();
+      left.pop_back();
+      for (const auto next : successors_[block]) {
+        if (next == meeting || !forest().holds(head, next)) continue;
+        if (next == head) return false;
+        if (seen[next]) continue;
+        seen[next] = true;
+        left.push_back(next);
+      }
+    }
+    return true;
   }
   bool mark_turn(BlockIndex head, BlockIndex block) {
     if (!blocks_[block].has_hook || marks_.turns[block] != k_no_block) return false;

@@ -118,6 +118,66 @@ TEST(LoopForest, DeepNestsAreNoRecursion) {
   EXPECT_EQ(forest.around[k_deep - 1], k_no_block);
 }
 
+LoopForest joined(const Edges& edges) {
+  const ControlFlow flow{edges, {}};
+  auto forest = find_loops(flow);
+  join_split_loops(flow, forest);
+  return forest;
+}
+
+// for (step = 1; step <= n; ++step) { if (step % 20 == 0) print(); step(); }, as a compiler lays it out: what
+// prints is before the loop's body, and each end of the body goes there or past it.
+TEST(SplitLoops, TestAtTheBeginningThatIsJumpedPast_IsOneLoop) {
+  //              0    1: print  2: step  3: exit?  4: print?  5: end
+  const auto one = joined({{1}, {2}, {3}, {5, 4}, {1, 2}, {}});
+  EXPECT_EQ(one.is_head, (std::vector<bool>{false, false, true, false, false, false}));
+  for (const BlockIndex block : {1, 3, 4}) EXPECT_EQ(one.around[block], 2u);
+  EXPECT_EQ(one.around[2], k_no_block);
+  // Three deep: some steps print, some of these write a file.
+  const auto deep = joined({{1}, {2}, {3}, {6, 4}, {3, 5}, {2, 1}, {}});
+  EXPECT_EQ(deep.is_head, (std::vector<bool>{false, false, false, true, false, false, false}));
+  for (const BlockIndex block : {1, 2, 4, 5}) EXPECT_EQ(deep.around[block], 3u);
+}
+
+TEST(SplitLoops, NestsThatDecideThemselves_StayTwo) {
+  const auto nested = [](const Edges& edges) {
+    const auto forest = joined(edges);
+    return forest.is_head[1] && forest.is_head[2] && forest.around[2] == 1;
+  };
+  EXPECT_TRUE(nested({{1}, {2}, {2, 3}, {1, 4}, {}})) << "the outer loop counts by itself";
+  EXPECT_TRUE(nested({{1}, {2}, {2, 3, 4}, {1, 4}, {}})) << "the inner one may return as well";
+  EXPECT_TRUE(nested({{1}, {2, 1}, {2, 1, 3}, {}})) << "the outer loop may go round without the inner one";
+  EXPECT_TRUE(nested({{1}, {2}, {2, 3}, {1}})) << "neither ends";
+}
+
+// Heads and what they hold are those that natural loops have, but that some loops have lost their own.
+TEST(SplitLoops, RandomFlow_LosesOnlyLoopsThatAreLeftFromWithinAnother) {
+  std::minstd_rand random(9);
+  int lost = 0;
+  for (int i = 0; i < 20000; ++i) {
+    const auto edges = random_flow(random);
+    std::vector<Blocks> loops;
+    if (!natural_loops(edges, loops)) continue;
+    const auto before = find_loops({edges, {}});
+    const auto after = joined(edges);
+    for (BlockIndex head = 0; head < edges.size(); ++head) {
+      EXPECT_LE(after.is_head[head], before.is_head[head]);
+      if (after.is_head[head] == before.is_head[head]) continue;
+      ++lost;
+      // What was in it is in the loop of another head, which each way round passes.
+      const auto heir = after.around[head];
+      ASSERT_NE(heir, k_no_block);
+      for (const auto block : loops[head]) EXPECT_TRUE(after.holds(heir, block)) << i;
+      Edges within(edges.size());
+      for (const auto block : loops[head])
+        for (const auto next : edges[block])
+          if (loops[head].contains(next) && next != heir) within[block].push_back(next);
+      for (const auto next : within[head]) EXPECT_FALSE(reached(within, next, k_no_block).contains(head)) << i;
+    }
+  }
+  EXPECT_GT(lost, 100);
+}
+
 FlowBlock block(std::vector<BlockIndex> targets, bool goes_on = true) {
   return {.targets = std::move(targets), .goes_on = goes_on, .has_hook = true};
 }
@@ -153,6 +213,27 @@ TEST(LoopMarks, HooksAreLookedForOnTheOnlyWay) {
   end.has_hook = false;
   const auto branched = mark_loops(std::vector<FlowBlock>{block({}), head, call, end});
   EXPECT_EQ(branched.turns, (std::vector<BlockIndex>(4, k_no_block)));
+}
+
+// What every turn passes behind the test that decides whether there is one: it is not passed at the end.
+TEST(LoopMarks, TestThatDecidesOnTurns_HookBehindItTells) {
+  auto call = block({});
+  call.calls = true;
+  auto latch = block({1}, false);
+  const auto marked = [](const std::vector<FlowBlock>& blocks) {
+    const auto turns = mark_loops(blocks).turns;
+    return std::ranges::find_if(turns, [](auto head) { return head != k_no_block; }) - turns.begin();
+  };
+  EXPECT_EQ(marked({block({}), block({5}), block({5}), call, latch, block({})}), 3) << "while (a && b) call();";
+  EXPECT_EQ(marked({block({}), call, block({1}), block({})}), 1) << "do call(); while (a);";
+  // do { if (prints) print(); call(); if (ends) break; } while (true): the loop goes round past what prints, too.
+  auto print = block({});
+  print.calls = true;
+  EXPECT_EQ(marked({block({}), print, call, block({6}), block({1}), block({2}, false), block({})}), 4);
+  // No test, and ways round that part before the call and behind it.
+  auto head = block({3});
+  head.has_hook = false;
+  EXPECT_EQ(marked({block({}), head, block({}), call, block({6}), latch, block({1}, false)}), 4);
 }
 
 // while (true) switch (next()) { case 0: a(); break; case 1: b(); break; }: nobody can read where it jumps to.

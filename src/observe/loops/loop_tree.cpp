@@ -70,17 +70,31 @@ void LoopTree::set_unseen(Index node) {
   unseen_ = node;
   for (auto& active : active_)
     active.is_turn_unseen = node != k_root && (active.is_turn_unseen || active.node == node);
+  if (node == k_root) see_visits();
+}
+
+// What began while nothing was seen and goes on counts from here.
+void LoopTree::see_visits() {
+  for (auto& active : active_) {
+    if (!std::exchange(active.is_unseen, false)) continue;
+    active.begun = active.turn_begun = now_;
+    if (active.is_counted) ++nodes_[active.node].visits;
+  }
 }
 
 void LoopTree::enter(std::uint64_t function, std::uint64_t call_site, std::uint32_t depth, Work now) {
   advance(now);
   pop_deeper(depth - 1);
+  const auto place = place_of(call_site);
   if (is_loop_at(depth - 1)) {
     // Code that the compiler moved away, or that is not the function's own, says nothing of its loops.
-    const auto place = place_of(call_site);
     if (place.function == active_.back().function) pop_loops_around(place.loop, depth - 1);
     if (active_.back().is_closed) return;
   }
+  if (place.loop != 0 && active_.back().depth == depth - 1 &&
+      (active_.back().loop == 0 || place.function == active_.back().function))
+    run(place.loop, depth - 1);
+  if (active_.back().loop != 0 && active_.back().is_closed) return;
   push(0, function, depth);
 }
 
@@ -159,6 +173,7 @@ void LoopTree::turn(const LoopCode::Mark& mark, std::uint32_t depth) {
     if (active.is_closed) return;  // in another loop of it
     if (active.loop == loop) {
       if (mark.at_end) resume();  // of a turn in which nothing was seen
+      if (!std::exchange(active_.back().is_marked, true) && !mark.at_end && !is_turn(active_.back())) return;
       if (!active_.back().is_between) end_turn(active_.back());
       active_.back().is_between = true;
       if (!mark.at_end) resume();
@@ -169,6 +184,7 @@ void LoopTree::turn(const LoopCode::Mark& mark, std::uint32_t depth) {
   if (active_.back().is_closed) return;
   push(loop, loop_of(loop).head, depth);
   auto& active = active_.back();
+  active.is_marked = true;
   active.is_between = mark.at_end;
   if (mark.at_end && active.is_counted && !is_unseen())
     ++nodes_[active.node].turns;  // nothing told of its beginning
@@ -260,6 +276,14 @@ void LoopTree::pop() {
   if (is_counted) listener_.left(index);
 }
 
+// Whether what was done since the turn began is one. A loop that is entered between its head and the hook that
+// tells of turns passes that hook for the first time within its first turn.
+bool LoopTree::is_turn(const Active& active) const {
+  const auto work = now_ - active.turn_begun;
+  const auto turn = nodes_[active.node].turn;
+  return turn == 0 ? work >= k_little : work * k_part_of_a_turn >= turn;
+}
+
 void LoopTree::begin_turn(Active& active) {
   // What comes after turns that were not seen is held against the last one that was.
   if (!active.is_turn_unseen) {
@@ -340,6 +364,12 @@ Work LoopTree::work_of(Index node) const {
   for (const auto& active : active_)
     if (active.node == node) return work + now_ - active.begun;
   return work;
+}
+
+Work LoopTree::work_of_visit(Index node) const {
+  for (const auto& active : active_)
+    if (active.node == node) return now_ - active.begun;
+  return 0;
 }
 
 double LoopTree::share_seen(Index node) const {

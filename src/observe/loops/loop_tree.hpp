@@ -89,6 +89,8 @@ class LoopTree {
   [[nodiscard]] const std::vector<Node>& nodes() const { return nodes_; }
   // What the node did so far, what has not ended included.
   [[nodiscard]] Work work_of(Index node) const;
+  // Returns what the visit that is under way did so far; 0: none is.
+  [[nodiscard]] Work work_of_visit(Index node) const;
   // Of the turns of the loops around it.
   [[nodiscard]] double share_seen(Index node) const;
   [[nodiscard]] bool is_inside(Index node, Index around) const;
@@ -117,6 +119,7 @@ class LoopTree {
     bool is_turn_unseen = false;
     bool is_unseen = false;   // the visit: it began when nothing was seen
     bool is_between = false;  // one turn has ended, nothing has been seen of another
+    bool is_marked = false;   // a hook that tells of turns was passed in this visit
     bool is_closed = false;
     bool is_counted = true;  // false where there is no node for it: it goes with the one around
   };
@@ -136,6 +139,7 @@ class LoopTree {
 
   void advance(Work now);
   [[nodiscard]] bool is_unseen() const { return unseen_ != k_root; }
+  void see_visits();
   [[nodiscard]] bool is_loop_at(std::uint32_t depth) const;
   void push(LoopId loop, std::uint64_t code, std::uint32_t depth);
   void pop();
@@ -148,6 +152,7 @@ class LoopTree {
   // The loop, and those around it in the running function, run.
   void run(LoopId loop, std::uint32_t depth);
   void run_around(LoopId loop, std::uint32_t depth);
+  [[nodiscard]] bool is_turn(const Active& active) const;
   void end_turn(Active& active);
   void begin_turn(Active& active);
   // Holds the second half of a visit against the first, when its turns have doubled.

@@ -214,7 +214,27 @@ TEST(LoopFinder, EveryEndOfATurnCounts) {
     if (i == 3) program.see(false);
   }
   program.leave();
-  EXPECT_EQ(std::ranges::count(program.log, "f3"), 9) << "the first three tell what it is";
+  EXPECT_EQ(std::ranges::count(program.log, "f3"), 10) << "the first two tell what it is";
+}
+
+// Whether the hook that tells of turns is behind the test at the loop's head or behind that at its end.
+TEST(LoopFinder, HookBehindEitherTest_AsManyTurnsAsTheProgramMakes) {
+  const auto turns = [](bool tests_at_end) {
+    Program program({{1, {.last = 1}}});
+    for (int i = 0; i < 60; ++i) {
+      if (!tests_at_end) {
+        program.access(1);
+        program.work(100);
+        program.turn(1);
+      }
+      program.run(3, 1, k_much);
+      if (tests_at_end && i != 59) program.turn(1);
+    }
+    program.leave();
+    return program.turns_before + std::ranges::count(program.log, "f3");
+  };
+  EXPECT_EQ(turns(false), 60);
+  EXPECT_EQ(turns(true), 60);
 }
 
 // A function that is called three times in a turn: the turn is known by its first call alone.

@@ -57,7 +57,10 @@ class Program {
                 log.emplace_back("end");
                 if (!is_seen_) see(true);
               }
-              if (!boundary.begins_loop.empty()) log.push_back("begin " + boundary.begins_loop);
+              if (!boundary.begins_loop.empty()) {
+                log.push_back("begin " + boundary.begins_loop);
+                turns_before = boundary.turns_before;
+              }
               if (!boundary.phase.empty()) log.push_back(boundary.phase);
             },
             wanted, phases) {
@@ -88,6 +91,7 @@ class Program {
   [[nodiscard]] std::string nothing_found() const { return finder_.nothing_found(); }
 
   Log log;
+  std::uint32_t turns_before = 0;  // of the loop that began last
 
  private:
   Code code_;

@@ -19,6 +19,7 @@ using Work = observe::Work;
 constexpr Work k_least_turn = 1 << 18;         // of a main loop
 constexpr Work k_least_turn_of_all = 1 << 15;  // of one that is in no other
 constexpr double k_most_of_a_run = 0.5;
+constexpr double k_nearly_all = 0.95;
 constexpr Work k_least_visit = 1 << 16;     // of a phase
 constexpr double k_share_of_a_run = 0.05;   // of a main loop, in what was done so far
 constexpr double k_share_of_a_turn = 0.02;  // of a phase
@@ -71,7 +72,27 @@ bool LoopFinder::deserves(Index index) {
   const auto least = least_turn(index, work);
   const bool is_regular = candidate.alike != 0 && candidate.turn >= least;
   if (!is_regular && !is_steady(index, work, least)) return false;
+  if (waits_for_outer(index)) return false;
   return main_ == k_none || !is_running_ || (index != main_ && tree_.is_inside(main_, index));
+}
+
+// A loop within a step that is itself repeated runs as soon as the step does, and makes many turns before the step
+// has made three. An outer loop of one or two turns would leave the run without a main loop, so a single visit
+// that takes k_most_unsure work and does most of what the outer loop did so far does not wait, nor does one of an
+// eighth of that which does nearly all of it.
+bool LoopFinder::waits_for_outer(Index index) const {
+  const auto visit = tree_.work_of_visit(index);
+  const auto least_share = visit >= k_most_unsure       ? k_most_of_a_run
+                           : visit >= k_most_unsure / 8 ? k_nearly_all
+                                                        : 1.0;
+  for (auto around = node(index).around; around != k_none; around = node(around).around) {
+    const auto& outer = node(around);
+    if (!outer.is_loop || outer.turns >= k_turns_to_be_known) continue;
+    if (least_share == 1.0 ||
+        static_cast<double>(visit) < least_share * static_cast<double>(tree_.work_of_visit(around)))
+      return true;
+  }
+  return false;
 }
 
 bool LoopFinder::is_steady(Index index, double share, Work least_turn) const {

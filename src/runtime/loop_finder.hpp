@@ -2,12 +2,13 @@
 // (observe/loops/loop_tree.hpp).
 //
 // The main loop is the outermost one whose turns resemble one another, or of which many turns resemble as many
-// before them and which does most of the run. Inner ones come first: what is believed is given up for a loop
-// around it as soon as that one has made two such turns, and for a later one when it has ended. Its phases are the
-// calls and loops in it that do a fair part of a turn's work. One that does much of it, and whose own calls and
-// loops do most of that, is looked into. A phase is known by its name: another call or loop of that name in a turn
-// is one too, unless it is within a phase. So names alone are enough to find them again: a run of which loop and
-// phases are known, by a plan, begins with the first turn.
+// before them and which does most of the run. An inner loop waits until the loops around it are known to be no
+// main loop, unless one visit of it lasts so long that waiting would cost more than a wrong belief. Such a belief
+// is given up for a loop around it as soon as that one has made two such turns, and for a later one when it has
+// ended. Its phases are the calls and loops in it that do a fair part of a turn's work. One that does much of it,
+// and whose own calls and loops do most of that, is looked into. A phase is known by its name: another call or
+// loop of that name in a turn is one too, unless it is within a phase. So names alone are enough to find them
+// again: a run of which loop and phases are known, by a plan, begins with the first turn.
 #pragma once
 
 #include <cstdint>
@@ -72,6 +73,8 @@ class LoopFinder final : public observe::LoopTree::Listener {
   [[nodiscard]] bool is_meant(const std::string& name) const;
   [[nodiscard]] std::string what_there_was() const;
   [[nodiscard]] bool may_be_a_part() const;
+  // Whether a loop around that one may yet turn out to be the main loop.
+  [[nodiscard]] bool waits_for_outer(Index index) const;
   [[nodiscard]] Work least_turn(Index index, double share) const;
   [[nodiscard]] bool is_steady(Index index, double share, Work least_turn) const;
   [[nodiscard]] Work mean_turn(Index index) const;

@@ -27,11 +27,6 @@ _REFERENCES = (
     ),
     ("phase.phase", "SELECT 1 FROM phase GROUP BY iteration HAVING max(phase) <> count(*) - 1 LIMIT 1"),
     (
-        "phase.name",
-        "SELECT 1 FROM phase JOIN iteration ON iteration.id = iteration GROUP BY run, loop, exact "
-        "HAVING max(phase) * 0 + count(DISTINCT iteration) * (max(phase) + 1) <> count(*) LIMIT 1",
-    ),
-    (
         "object.chunks",
         "SELECT 1 FROM object WHERE chunks > 0 AND (chunk_size = 0 OR chunks - 2 > size / chunk_size) LIMIT 1",
     ),

@@ -67,7 +67,7 @@ TEST(LoopFinder, BeginsWithTheFirstTurnWhereLoopAndPhasesAreKnown) {
       << other.nothing_found();
 }
 
-TEST(LoopFinder, GoesOnToTheOutermostLoop) {
+TEST(LoopFinder, InnerLoop_OuterLoopNotYetKnown_WaitsForIt) {
   Program program({{1, {.last = 2}}, {2, {.around = 1, .last = 2}}});
   for (int i = 0; i < 4; ++i) {
     program.turn(1);
@@ -79,14 +79,55 @@ TEST(LoopFinder, GoesOnToTheOutermostLoop) {
     }
   }
   program.leave();
-  const Log inner{"begin loop 2", "f4", "f5"};
-  const Log outer{"f3", "f4", "f5", "f4", "f5", "f4", "f5"};
-  Log expected = inner;
-  expected.insert(expected.end(), {"end"});  // the second turn of the outer one
-  expected.insert(expected.end(), {"begin loop 2", "f4", "f5", "f4", "f5", "f4", "f5"});
-  expected.insert(expected.end(), {"end", "begin loop 1"});
-  for (int i = 0; i < 2; ++i) expected.insert(expected.end(), outer.begin(), outer.end());
+  Log expected{"begin loop 1"};
+  for (int i = 0; i < 2; ++i) expected.insert(expected.end(), {"f3", "f4", "f5", "f4", "f5", "f4", "f5"});
   EXPECT_EQ(program.log, expected);
+}
+
+// As in a Fourier transform or a multigrid cycle: a step calls functions, each with a loop of many turns that
+// resemble one another, and set-up calls one of them before the first step. `misses` stands for the cache's size.
+TEST(LoopFinder, LoopsOfFunctionsWithinSteps_AnyCacheOrSampling_TakesTheLoopOfSteps) {
+  for (const std::uint64_t misses : {0, 32, 200})
+    for (const int every : {1, 4, 16}) {
+      Program program({{1, {.last = 1}}, {2, {.last = 2}}});
+      for (std::uint64_t step = 0; step < 6; ++step) {
+        program.turn(1);
+        for (std::uint64_t function = 3; function < 6; ++function) {
+          program.call(function, 1);
+          for (int i = 0; i < 64; ++i) {
+            program.turn(2);
+            if (!program.log.empty()) program.see(i % every == 0);
+            program.work(k_much + misses * 64, 1000 * function, misses);
+          }
+          program.leave();
+        }
+      }
+      program.leave();
+      EXPECT_EQ(std::ranges::count_if(program.log, [](const auto& line) { return line.starts_with("begin"); }), 1);
+      EXPECT_EQ(program.log.front(), "begin loop 1") << misses << " misses, one of " << every;
+      EXPECT_EQ(std::ranges::count(program.log, "f3"), 4) << "taken at the third step";
+    }
+}
+
+// An outer loop of one turn would leave the run without a main loop.
+TEST(LoopFinder, InnerLoop_OneLongVisitThatDoesMostOfTheOuterLoop_IsTaken) {
+  const auto begins = [](observe::Work before, std::uint64_t turns) {
+    Program program({{1, {.last = 2}}, {2, {.around = 1, .last = 2}}});
+    program.turn(1);
+    program.run(3, 1, before);
+    for (std::uint64_t j = 0; j < turns; ++j) {
+      program.turn(2);
+      program.run(4, 2, k_much);
+    }
+    program.leave();
+    return std::ranges::count(program.log, "begin loop 2");
+  };
+  EXPECT_EQ(begins(k_much, 64), 0);
+  EXPECT_EQ(begins(k_much, 66), 1);
+  EXPECT_EQ(begins(40 * k_much, 512), 0);
+  EXPECT_EQ(begins(40 * k_much, 514), 1);
+  EXPECT_EQ(begins(1000 * k_much, 514), 0) << "the outer loop may do as much elsewhere in each turn";
+  EXPECT_EQ(begins(500 * k_much, 514), 1);
 }
 
 // As `record` sees them: some of the inner loop's turns, but all that comes in between.

@@ -3,14 +3,50 @@
 #include <algorithm>
 #include <bit>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 namespace terrace::observe {
 
 namespace {
 
-constexpr std::uint64_t k_host_line_words = 8;
-constexpr std::uint64_t rounded_up(std::uint64_t words) {
-  return (words + k_host_line_words - 1) / k_host_line_words * k_host_line_words;
+constexpr unsigned k_way_bits = 8;
+
+#if defined(__SSE2__)
+
+// The way that was used least recently, in pairs and without branches, as it cannot be foretold. A time and its
+// way make one word, which as a number of floating point is positive and normal and so has the same order: minima
+// of those are instructions of every x86-64.
+std::uint32_t oldest_of(const std::uint64_t* used, std::uint32_t ways) {
+  const auto keys = [used](std::uint32_t way, __m128i ways_of_keys) {
+    const __m128i times = _mm_load_si128(reinterpret_cast<const __m128i*>(used + way));
+    return _mm_castsi128_pd(_mm_or_si128(_mm_slli_epi64(times, k_way_bits), ways_of_keys));
+  };
+  const __m128i step = _mm_set1_epi64x(2);
+  __m128i of_keys = _mm_set_epi64x(std::int64_t{1} << 62 | 1, std::int64_t{1} << 62);
+  __m128d oldest = keys(0, of_keys);
+  std::uint32_t way = 2;
+  for (; way + 1 < ways; way += 2) {
+    of_keys = _mm_add_epi64(of_keys, step);
+    oldest = _mm_min_pd(oldest, keys(way, of_keys));
+  }
+  __m128d high = _mm_unpackhi_pd(oldest, oldest);
+  if (way < ways) high = _mm_min_sd(high, keys(way, _mm_add_epi64(of_keys, step)));
+  const auto key = ways == 1 ? oldest : _mm_min_sd(oldest, high);
+  return static_cast<std::uint32_t>(_mm_cvtsi128_si64(_mm_castpd_si128(key)) & ((1u << k_way_bits) - 1));
 }
+
+#else
+
+// Minima without branches, of the time and the way in one word: which way is oldest cannot be foretold.
+std::uint32_t oldest_of(const std::uint64_t* used, std::uint32_t ways) {
+  std::uint64_t oldest = ~std::uint64_t{0};
+  for (std::uint32_t way = 0; way < ways; ++way) oldest = std::min(oldest, used[way] << k_way_bits | way);
+  return static_cast<std::uint32_t>(oldest & ((1u << k_way_bits) - 1));
+}
+
+#endif
 
 }  // namespace
 
@@ -18,55 +54,46 @@ FirstCache::FirstCache(Bytes size, std::uint32_t ways, Bytes line, FastTable& ta
     : shape_(size, ways, line),
       line_bits_(static_cast<unsigned>(std::countr_zero(line.value))),
       table_(table),
-      words_at_(shape_.ways),
-      from_at_(2 * shape_.ways),
-      signatures_at_(3 * shape_.ways),
-      stride_(rounded_up(signatures_at_ + signature_words(shape_.ways))),
-      memory_(std::make_unique<std::uint64_t[]>(shape_.sets * stride_ + k_host_line_words)),
-      sets_(reinterpret_cast<std::uint64_t*>(rounded_up(reinterpret_cast<std::uint64_t>(memory_.get()) / 8) * 8)) {
+      ways_((shape_.ways + 1) / 2 * 2),
+      signature_words_(signature_words(shape_.ways)) {
+  const auto rounded_up = [](std::uint64_t words) {
+    return (words + k_host_line_words - 1) / k_host_line_words * k_host_line_words;
+  };
+  const std::uint64_t slots = rounded_up(shape_.sets * ways_);
+  memory_ = std::make_unique<std::uint64_t[]>(3 * slots + shape_.sets * signature_words_ + k_host_line_words);
+  used_ = reinterpret_cast<std::uint64_t*>(rounded_up(reinterpret_cast<std::uint64_t>(memory_.get()) / 8) * 8);
+  words_ = used_ + slots;
+  from_ = words_ + slots;
+  signatures_ = from_ + slots;
 }
 
 std::uint32_t FirstCache::insert(std::uint64_t line, std::uint64_t flags, std::uint64_t from,
                                  std::uint64_t& victim) {
-  const std::uint64_t first = shape_.index(line) * stride_;
-  // Which way is oldest cannot be foretold: minima without branches, of the time and the way in one word.
-  const std::uint64_t* const used = sets_ + first;
-  const auto key = [&](std::uint32_t way) { return used[way] << k_way_bits | way; };
-  std::uint64_t oldest[2] = {key(0), ~std::uint64_t{0}};
-  std::uint32_t way = 1;
-  for (; way + 1 < shape_.ways; way += 2) {
-    oldest[0] = std::min(oldest[0], key(way));
-    oldest[1] = std::min(oldest[1], key(way + 1));
-  }
-  if (way < shape_.ways) oldest[1] = std::min(oldest[1], key(way));
-  const auto victim_way = static_cast<std::uint32_t>(std::min(oldest[0], oldest[1]) & ((1u << k_way_bits) - 1));
+  const std::uint64_t set = shape_.index(line);
+  const std::uint64_t first = set * ways_;
+  const std::uint32_t victim_way = oldest_of(used_ + first, shape_.ways);
   const auto slot = static_cast<std::uint32_t>(first) + victim_way;
-  std::uint64_t& word = sets_[slot + words_at_];
-  std::uint64_t& begin = sets_[slot + from_at_];
+  std::uint64_t& word = words_[slot];
+  std::uint64_t& begin = from_[slot];
   victim = word;
   if (victim != 0) {
     // A line that is not aligned like the host's (a stack's) may be in the table twice.
     const std::uint64_t last = begin + (std::uint64_t{1} << line_bits_) - 1;
-    forget(slot, begin);
-    if (begin >> line_bits_ != last >> line_bits_) forget(slot, last);
+    forget(begin);
+    if (begin >> line_bits_ != last >> line_bits_) forget(last);
     ++evictions_;
   }
   ++fills_;
   word = word::of(line) | flags;
   begin = from;
-  set_signature(sets_ + first + signatures_at_, victim_way, signature_of(line));
+  set_signature(signatures_ + set * signature_words_, victim_way, signature_of(line));
   return slot;
-}
-
-void FirstCache::forget(std::uint32_t slot, std::uint64_t address) {
-  FastLine& fast = table_.of(address);
-  if (fast.slot == slot) fast.from = FastLine::k_none;
 }
 
 std::uint64_t FirstCache::resident() const {
   std::uint64_t lines = 0;
   for (std::uint64_t set = 0; set < shape_.sets; ++set) {
-    const std::uint64_t* const words = sets_ + set * stride_ + words_at_;
+    const std::uint64_t* const words = words_ + set * ways_;
     lines += static_cast<std::uint64_t>(
         std::count_if(words, words + shape_.ways, [](std::uint64_t word) { return word != 0; }));
   }

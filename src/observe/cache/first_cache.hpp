@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <memory>
@@ -44,26 +45,34 @@ class FastTable {
  public:
   // For a cache of that many lines of so many bytes: twice as many entries, so that few of them compete for one.
   FastTable(std::uint64_t lines, Bytes line)
-      : in_line_(~(line.value - 1)),
-        in_table_((entries_for(lines) - 1) * sizeof(FastLine)),
-        lines_(std::make_unique<FastLine[]>(entries_for(lines))) {}
-  // By multiplication (Knuth's golden ratio): arrays are at multiples of large powers of two. Masks, because
-  // shifts by a number that is not a constant are slow.
+      : in_table_((k_group * groups_for(lines, line) - 1) & ~(apart(line) - 1)),
+        groups_(std::make_unique<Group[]>(groups_for(lines, line))) {}
+  // Lines side by side have entries side by side, so that few of the host's lines hold the entries of an array.
+  // Arrays are at multiples of large powers of two, so higher bits of the address take part, too.
   [[nodiscard]] FastLine& of(std::uint64_t address) {
-    constexpr unsigned k_shift = 64 - k_most_bits - std::countr_zero(sizeof(FastLine));
-    const std::uint64_t at = ((address & in_line_) * 0x9E3779B97F4A7C15u) >> k_shift & in_table_;
-    return *reinterpret_cast<FastLine*>(reinterpret_cast<char*>(lines_.get()) + at);
+    const std::uint64_t at = (address ^ address >> k_fold) >> k_shift & in_table_;
+    return *reinterpret_cast<FastLine*>(reinterpret_cast<char*>(groups_.get()) + at);
   }
 
  private:
+  static constexpr std::uint64_t k_group = 64;  // bytes: one of the host's lines
+  static constexpr unsigned k_shift = 2;        // from a line of 64 bytes to an entry
+  static constexpr unsigned k_fold = 13;
   static constexpr unsigned k_least_bits = 8;
   static constexpr unsigned k_most_bits = 14;
-  [[nodiscard]] static std::size_t entries_for(std::uint64_t lines) {
-    return std::size_t{1} << std::clamp(static_cast<unsigned>(std::bit_width(lines)), k_least_bits, k_most_bits);
+  struct alignas(k_group) Group {
+    std::array<FastLine, k_group / sizeof(FastLine)> lines{};
+  };
+  // The entries of larger lines are farther apart.
+  [[nodiscard]] static std::size_t groups_for(std::uint64_t lines, Bytes line) {
+    const auto bits = std::clamp(static_cast<unsigned>(std::bit_width(lines)), k_least_bits, k_most_bits);
+    return (apart(line) << bits) / k_group;
   }
-  std::uint64_t in_line_;   // mask of an address: its line
+  [[nodiscard]] static std::uint64_t apart(Bytes line) {
+    return std::max(line.value >> k_shift, std::uint64_t{sizeof(FastLine)});
+  }
   std::uint64_t in_table_;  // mask of the place of an entry, in bytes
-  std::unique_ptr<FastLine[]> lines_;
+  std::unique_ptr<Group[]> groups_;
 };
 
 class FirstCache {
@@ -74,19 +83,26 @@ class FirstCache {
 
   // The slot of a line, or k_nowhere.
   [[nodiscard]] std::uint32_t find(std::uint64_t line) const {
-    const std::uint64_t first = shape_.index(line) * stride_;
-    const std::uint64_t* const ways = sets_ + first + words_at_;
+    const std::uint64_t set = shape_.index(line);
+    const std::uint64_t first = set * ways_;
+    const std::uint64_t* const words = words_ + first;
     const std::uint32_t way = find_way(
-        sets_ + first + signatures_at_, shape_.ways, signature_of(line), k_nowhere,
-        [=](std::uint32_t at) { return (ways[at] & ~(word::k_dirty | word::k_fresh)) == word::of(line); });
+        signatures_ + set * signature_words_, shape_.ways, signature_of(line), k_nowhere,
+        [=](std::uint32_t at) { return (words[at] & ~(word::k_dirty | word::k_fresh)) == word::of(line); });
     return way == k_nowhere ? k_nowhere : static_cast<std::uint32_t>(first) + way;
+  }
+  // The set of a line that will be inserted soon comes nearer to the host's core.
+  void prefetch(std::uint64_t line) const {
+    const std::uint64_t first = shape_.index(line) * ways_;
+    for (const std::uint64_t* array : {used_, words_, from_})
+      for (std::uint64_t way = 0; way < ways_; way += k_host_line_words) __builtin_prefetch(array + first + way);
   }
   // The slot for a line that is not here: an empty one, or the least recently used. `victim` is the word that was
   // there, which the table forgets. `from` is where the line begins in this process.
   std::uint32_t insert(std::uint64_t line, std::uint64_t flags, std::uint64_t from, std::uint64_t& victim);
 
-  [[nodiscard]] std::uint64_t& word(std::uint32_t slot) { return sets_[slot + words_at_]; }
-  [[nodiscard]] std::uint64_t* used() { return sets_; }  // by slot: the time of the last use, 0 when empty
+  [[nodiscard]] std::uint64_t& word(std::uint32_t slot) { return words_[slot]; }
+  [[nodiscard]] std::uint64_t* used() { return used_; }  // by slot: the time of the last use, 0 when empty
   // The table leads to the slot from now on, for accesses at `address`.
   void install(std::uint32_t slot, std::uint64_t address, std::uint64_t from, std::uint32_t generation) {
     FastLine& fast = table_.of(address);
@@ -95,7 +111,7 @@ class FirstCache {
                 ((word & word::k_dirty) == 0 ? FastLine::k_no_store : 0);
     fast.generation = generation;
     fast.slot = slot;
-    sets_[slot + from_at_] = from;
+    from_[slot] = from;
   }
 
   [[nodiscard]] std::uint64_t fills() const { return fills_; }
@@ -103,21 +119,24 @@ class FirstCache {
   [[nodiscard]] std::uint64_t resident() const;  // counts
 
  private:
-  void forget(std::uint32_t slot, std::uint64_t address);
+  static constexpr std::uint64_t k_host_line_words = 8;
 
-  static constexpr unsigned k_way_bits = 12;  // of a key; times of use have the other 52
+  // Drops the entry for accesses at `address`, whatever line it leads to: to look would be to wait for it.
+  void forget(std::uint64_t address) { table_.of(address).from = FastLine::k_none; }
 
   Shape shape_;
   unsigned line_bits_;
   FastTable& table_;
-  // A set: of each way the time of its last use, the word, where the line begins in this process; the signatures.
-  // A slot is the place of the first of these.
-  std::uint64_t words_at_;
-  std::uint64_t from_at_;
-  std::uint64_t signatures_at_;
-  std::uint64_t stride_;
+  // Arrays of their own, because hits write times of use and read nothing else: of each slot the time of its last
+  // use, its word, and where its line begins in this process; of each set the signatures. A set's slots are side
+  // by side, an even number of them.
+  std::uint64_t ways_;
+  std::uint64_t signature_words_;
   std::unique_ptr<std::uint64_t[]> memory_;
-  std::uint64_t* sets_;  // in it, where one of the host's lines begins
+  std::uint64_t* used_;
+  std::uint64_t* words_;
+  std::uint64_t* from_;
+  std::uint64_t* signatures_;
   std::uint64_t fills_ = 0;
   std::uint64_t evictions_ = 0;
 };

@@ -88,6 +88,7 @@ Pipeline::State::Touched Pipeline::State::touch(const Line& line, std::uint64_t 
     return touched;
   }
   ++first_misses_;
+  first_->prefetch(line.number);
   find_sets(line.number);
   const std::uint64_t from = (line.number << line_bits) - line.page->delta;
   std::uint64_t victim = 0;

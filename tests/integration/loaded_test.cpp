@@ -41,9 +41,9 @@ class Loaded : public ProgramTest {
   void expect_as_without_terrace(const std::string& command, const std::string& output) const {
     ASSERT_EQ(run(command).output, output);
     for (const std::string mode :
-         {"run -q --intent bandwidth", "run -q --profile -o p.terrace", "run -q --memory 64MiB --spill .",
-          "run -q -m here.toml --plan plan.toml", "record -q -o r.terrace", "simulate -q -o s.terrace",
-          "simulate -q -m unimem-lat4 --plan plan.toml -o o.terrace"}) {
+         {"run -q", "run -q --intent bandwidth", "run -q --profile -o p.terrace",
+          "run -q --memory 64MiB --spill .", "run -q -m here.toml --plan plan.toml", "record -q -o r.terrace",
+          "simulate -q -o s.terrace", "simulate -q -m unimem-lat4 --plan plan.toml -o o.terrace"}) {
       const auto done = run(TERRACE_LAUNCHER " " + mode + " -- " + command);
       EXPECT_EQ(done.status, 0) << mode << "\n" << done.output;
       EXPECT_EQ(done.output, output) << mode;
@@ -75,6 +75,14 @@ TEST_F(Loaded, FunctionOfLibmsName_OfAPlugin_IsThePluginsOwn) {
   build("cc -fno-builtin -shared -fPIC -DPLUGIN " + k_sources + "own_names.c ./libown.so -Wl,-rpath," + root_ +
         " -o plugin.so");
   expect_as_without_terrace("./host ./plugin.so", "7\n");
+}
+
+TEST_F(Loaded, WeakReference_ToAFunctionThatNothingDefines_StaysNull) {
+  const std::string source = k_sources + "weak.c";
+  build("cc -O1 -fno-builtin -fPIE -pie -Wl,-z,relro,-z,now " + source + " -o absent");
+  expect_as_without_terrace("./absent", "00000\n");
+  build("cc -O1 -fno-builtin -fPIE -pie " + source + " -Wl,--no-as-needed -lgomp -lm -o there");
+  expect_as_without_terrace("./there", "11101\n");
 }
 
 // The program is alone in taking turns: its order of execution repeats.

@@ -23,6 +23,7 @@
 #include "agent/heap/spilled_small.hpp"
 #include "agent/interpose/next.hpp"
 #include "agent/interpose/threads.hpp"
+#include "agent/lifecycle/absent_functions.hpp"
 #include "agent/lifecycle/in_process.hpp"
 #include "agent/lifecycle/last_thread.hpp"
 #include "agent/lifecycle/late_start.hpp"
@@ -254,6 +255,7 @@ void begin(int count, char** words, std::uint64_t stack_top) noexcept {
   if (!session || !*session || process()) return;
   next_allocator();
   keep_for_children(environment);
+  clear_absent_functions();
   if (is_checked()) return;
   observe::enter_thread();
   note_cores();

@@ -112,7 +112,7 @@ LINES = [
     Line(
         "virtual time of public programs",
         f"mean absolute error against the clock at most {MEAN:.0%}, at most {MOST_LARGE:.0%} of them above "
-        f"{LARGE:.0%}, over at least {PROGRAMS} programs; each is calibrated automatically at its size for that, "
+        f"{LARGE:.0%}, over at least {PROGRAMS} programs; each is calibrated automatically (--native), "
         "and says its constant",
         clock,
     )

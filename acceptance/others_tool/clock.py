@@ -1,4 +1,4 @@
-"""Virtual time of a program against the clock: calibrated at the size for that, compared at another one."""
+"""Virtual time of a program against the clock: calibrated as `--native` does it, at the size that is compared."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from terrace.lab import calibrating, native, validation
+from terrace.lab import calibrating, native, own_size, validation
 from terrace.lab.calibrating import Program
 from terrace.lab.surroundings import Surroundings
 
 from others_tool.build import WAYS, Built, build
 from others_tool.execute import arguments, filled
 from others_tool.inputs import prepared
-from others_tool.recipe import CALIBRATE, Recipe
+from others_tool.recipe import Recipe
 
 RUNS = 5  # native ones at the size that is compared; the virtual run is between them
 
@@ -46,11 +46,9 @@ class Compared:
 def compare(recipe: Recipe, size: str, work: Path, machine: Path) -> Compared:
     """On the machine of the file, which is the one at hand. Raises NotBuilt, WrongResult and TerraceError."""
     built = {way: build(recipe, way, work) for way in WAYS}
-    small = CALIBRATE if CALIBRATE in recipe.runs else "small"
-    (found,) = calibrating.calibrate([called(recipe, built, small, work)], str(machine))
-    default = calibrating.describe(str(machine)).instruction_time
-    options = found.fit.options() if found.fit is not None else []
     program, start = called(recipe, built, size, work), native.start_up()
+    found = own_size.calibrate(program, str(machine))
+    default, options = calibrating.describe(str(machine)).instruction_time, found.options()
     samples = [calibrating.timed(program) for _ in range(RUNS // 2)]
     took = calibrating.simulated(program, str(machine), options)
     samples += [calibrating.timed(program) for _ in range(RUNS - len(samples))]

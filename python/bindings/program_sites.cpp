@@ -3,8 +3,10 @@
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include "bindings.hpp"
+#include "observe/symbols/files/function_ranges.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -21,6 +23,13 @@ void bind_program_sites(nb::module_& module) {
                            "The code of a program by the addresses that it had in a process.")
       .def(nb::init<const std::string&, std::uint64_t>(), "program"_a, "bias"_a)
       .def("find", &ProgramSites::find, "address"_a, "None where the address is none of the program's.");
+  nb::class_<observe::FunctionRange>(module, "FunctionRange")
+      .def_ro("begin", &observe::FunctionRange::begin, "Offset in the file.")
+      .def_ro("end", &observe::FunctionRange::end)
+      .def_ro("name", &observe::FunctionRange::name, "As it was written, without parameters.");
+  module.def(
+      "function_ranges", &observe::function_ranges, "file"_a,
+      "Functions of a program or library, by where their code is in its file; none of what is no such file.");
 }
 
 }  // namespace terrace::python

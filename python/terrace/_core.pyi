@@ -363,6 +363,13 @@ class ProgramSites:
     def __init__(self, program: str, bias: int) -> None: ...
     def find(self, address: int) -> ProgramSite | None: ...
 
+class FunctionRange:
+    begin: int
+    end: int
+    name: str
+
+def function_ranges(file: str) -> list[FunctionRange]: ...
+
 class ProfileName:
     @staticmethod
     def next_free(path: str) -> ProfileName: ...

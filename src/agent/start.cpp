@@ -24,6 +24,7 @@
 #include "agent/program_clocks.hpp"
 #include "agent/program_coverage.hpp"
 #include "agent/program_loops.hpp"
+#include "agent/program_work.hpp"
 #include "agent/spilled_data.hpp"
 #include "agent/watching.hpp"
 #include "core/address_space.hpp"
@@ -98,7 +99,7 @@ struct Everything {
   observe::SymbolTable symbols;
   memory::RegionSpace regions{reserve()};
   observe::PipelineConfig pipelines;
-  std::optional<observe::CodeWork> work;
+  std::optional<ProgramWork> work;
   // Megabytes: on a real machine it is made when the first thread's accesses are wanted.
   std::unique_ptr<observe::SharedCache, void (*)(observe::SharedCache*)> shared{nullptr, nullptr};
   std::mutex making_shared;
@@ -203,6 +204,7 @@ void make_runtime(Everything& all) {
         totals.unseen = observe::unseen_accesses();
         totals.dropped = observe::unknown_accesses(all.shared_cache());
         if (all.recorder) all.recorder->unobserved(totals.unseen, totals.dropped);
+        all.work->write_functions();
         return totals;
       };
     parts.configurations.push_back(std::move(built.parts));
@@ -217,10 +219,7 @@ void make_runtime(Everything& all) {
   all.pipelines.store_buffer = initiator.store_buffer;
   all.pipelines.streams = initiator.streams;
   all.pipelines.quantum_accesses = all.session.quantum_accesses;
-  all.pipelines.work = &all.work.emplace([&all](std::uint64_t site) {
-    const auto found = find_work(all.process, site);
-    return observe::SiteWork(found.instructions, found.loops.turns != 0 || found.loops.enters != 0);
-  });
+  all.work.emplace(all.process, all.session).serve(all.pipelines);
   if (all.session.backend == runtime::Backend::virtual_time) all.shared_cache();
   parts.map = all.session.hooks ? &all.map : nullptr;
   parts.chunk_rule = all.session.chunk_rule;

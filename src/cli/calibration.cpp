@@ -37,7 +37,7 @@ std::string output_of(std::vector<std::string> words) {
   for (auto& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) throw Error(Code::failed, std::string("--calibrate: ") + std::strerror(errno));
+  if (pipe2(ends, O_CLOEXEC) != 0) throw Error(Code::failed, std::string("calibration: ") + std::strerror(errno));
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
@@ -56,21 +56,22 @@ std::string output_of(std::vector<std::string> words) {
   }
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return text;
   const bool wrong_call = WIFEXITED(status) && WEXITSTATUS(status) == 2;
-  throw Error(wrong_call ? Code::invalid : Code::failed, "--calibrate: the program was not run; see above");
+  throw Error(wrong_call ? Code::invalid : Code::failed, "calibration: the program was not run; see above");
 }
 
 }  // namespace
 
 LaunchOptions calibrated(const LaunchOptions& options) {
-  std::vector<std::string> words{
-      python_command(), "-P", "-m", "terrace", "lab", "calibrate", "--json", "--calibrate=" + *options.calibrate};
+  std::vector<std::string> words{python_command(), "-P", "-m", "terrace", "lab", "calibrate", "--json"};
+  if (options.calibrate) words.push_back("--calibrate=" + *options.calibrate);
   if (!options.native.empty()) words.push_back("--native=" + options.native);
   if (!options.calibrate_on.empty()) words.push_back("--calibrate-on=" + options.calibrate_on);
   if (!options.calibrate_stdin.empty()) words.push_back("--calibrate-stdin=" + options.calibrate_stdin);
   if (!options.calibrate_in.empty()) words.push_back("--calibrate-in=" + options.calibrate_in);
   if (options.calibrate_status != 0)
     words.push_back("--calibrate-status=" + std::to_string(options.calibrate_status));
-  words.insert(words.end(), {"--", options.command.front()});
+  words.emplace_back("--");
+  words.insert(words.end(), options.command.begin(), options.command.end());
   const auto found = nlohmann::json::parse(output_of(std::move(words)));
   auto result = options;
   const auto take = [&](ConfigurationOptions& configuration) {

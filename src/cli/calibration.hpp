@@ -1,4 +1,4 @@
-// --calibrate: core times that `terrace lab calibrate` fits before the program runs.
+// --native and --calibrate: core times that `terrace lab calibrate` fits before the program runs.
 #pragma once
 
 #include "cli/options.hpp"

@@ -314,7 +314,7 @@ Ending run_program(const LaunchOptions& given) {
   if (given.dry_run) return described(given);
   if (environment("TERRACE") == "off") return run_child(given.command, {});
   const Outputs outputs(given.output, labels_of(given));
-  const auto options = given.calibrate ? calibrated(given) : given;
+  const auto options = given.calibrates() ? calibrated(given) : given;
   if (const auto alone = why_alone(options); !alone.empty()) {
     if (!options.quiet) print({alone});
     return run_child(options.command, {});

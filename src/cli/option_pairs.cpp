@@ -49,6 +49,8 @@ constexpr Needs k_needs[] = {
     {"--report-every", "--memory", "it tells of --memory, which is not there"},
 };
 
+constexpr const char* k_calibrates = "it is for calibration; name the plain program with --native";
+
 bool is_given(const CLI::App& app, const char* name) {
   const auto* const option = app.get_option_no_throw(name);
   return option && option->count() > 0;
@@ -70,6 +72,9 @@ void check_pairs(const CLI::App& app, const std::string& verb) {
   for (const auto& [option, other, what] : k_needs)
     if (is_given(app, option) && !is_given(app, other))
       throw Error(Code::invalid, with_value(app, option) + ": " + what);
+  for (const char* const option : {"--calibrate-on", "--calibrate-stdin", "--calibrate-in", "--calibrate-status"})
+    if (is_given(app, option) && !is_given(app, "--native") && !is_given(app, "--calibrate"))
+      throw Error(Code::invalid, with_value(app, option) + ": " + k_calibrates);
 }
 
 void check_over_file(const ConfigurationOptions& configuration) {

@@ -102,37 +102,32 @@ CLI::Validator no_option_of(const CLI::App& app) {
 }
 
 void add_calibration(CLI::App& app, LaunchOptions& options) {
-  auto* const calibrate =
-      app.add_option("--calibrate", options.calibrate,
-                     "first fit the core time of an instruction here, with the program's arguments of a size that "
-                     "the caches hold: '--class S', '' for none; needs the program without hooks, too")
-          ->type_name(k_passed_on)
-          ->check(no_option_of(app))
-          ->excludes("--core-time");
   app.add_option("--native", options.native,
-                 "--calibrate: the program as the plain compiler makes it, or its folder; default PROGRAM.native")
+                 "first fit the core time of the program's functions here: the same program as the plain compiler "
+                 "makes it, or its folder; it runs with the same arguments")
       ->type_name("FILE|FOLDER")
-      ->needs(calibrate);
+      ->excludes("--core-time");
   app.add_option(
-         "--calibrate-on", options.calibrate_on,
-         "--calibrate: file of this machine, as terrace machine measure wrote it; default: what it says of "
-         "itself")
-      ->type_name("FILE")
-      ->needs(calibrate);
+         "--calibrate", options.calibrate,
+         "fit one core time with other arguments, for programs that run too long: those of a size that the "
+         "caches hold, '--class S', '' for none; without --native the plain program is PROGRAM.native")
+      ->type_name(k_passed_on)
+      ->check(no_option_of(app))
+      ->excludes("--core-time");
+  app.add_option("--calibrate-on", options.calibrate_on,
+                 "--native: file of this machine, as terrace machine measure wrote it; default: what it says of "
+                 "itself")
+      ->type_name("FILE");
   app.add_option("--calibrate-stdin", options.calibrate_stdin,
-                 "--calibrate: what its runs read from standard input; default: nothing")
-      ->type_name("FILE")
-      ->needs(calibrate);
-  app.add_option(
-         "--calibrate-in", options.calibrate_in,
-         "--calibrate: each of its runs gets a folder of its own with a copy of these files; default: they "
-         "run in the current folder")
-      ->type_name("FOLDER")
-      ->needs(calibrate);
+                 "--native: what its runs read from standard input; default: nothing")
+      ->type_name("FILE");
+  app.add_option("--calibrate-in", options.calibrate_in,
+                 "--native: each of its runs gets a folder of its own with a copy of these files; default: they "
+                 "run in the current folder")
+      ->type_name("FOLDER");
   app.add_option("--calibrate-status", options.calibrate_status,
-                 "--calibrate: the exit status of a run that ended well; default 0")
-      ->check(number_within(0, 255))
-      ->needs(calibrate);
+                 "--native: the exit status of a run that ended well; default 0")
+      ->check(number_within(0, 255));
 }
 
 bool yes_or_no(const std::string& key, const std::string& value) {
@@ -309,8 +304,9 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
   if (simulated) {
     app.add_option("--cache", configuration.caches, "another size for a cache: l3=640KiB");
     app.add_option("--core-time", configuration.core_times,
-                   "core time of an instruction, as terrace lab validate fits it: 0.05ns; of the phases that a "
-                   "pattern matches: 'psinv.*=0.08ns', the first one decides; default: the machine's")
+                   "core time of an instruction: 0.05ns; of a function: 'randlc()=0.6ns'; of the phases that a "
+                   "pattern matches: 'psinv.*=0.08ns', the first one decides; of a file's lines, as terrace lab "
+                   "calibrate -o writes them: @FILE; default: the machine's")
         ->allow_extra_args(false);
     if (!replayed) add_calibration(app, options);
     app.add_option("--cores", configuration.cores, "cores that the program's thread stands for, or all")
@@ -325,6 +321,9 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
   if (simulated && !replayed)
     app.add_option("--misses", options.misses, "also record the classified misses there, for terrace replay")
         ->type_name("FILE");
+  if (verb == "simulate")
+    app.add_option("--functions", options.functions, "write what each function does into that folder")
+        ->group("");  // terrace lab calibrate's
   if (replayed)
     app.add_flag("--profile", options.profile, "profile every iteration and plan nothing, as terrace record does");
   if (simulated && verb != "record")

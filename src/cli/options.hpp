@@ -61,15 +61,19 @@ struct LaunchOptions {
   bool asks = false;     // has an option that is not about what is said
   bool keep_journals = false;
   std::vector<std::string> command;      // the program and its arguments
-  std::optional<std::string> calibrate;  // arguments of a small size: core times are fitted there first
-  std::string native;                    // --calibrate: the program without hooks; "": PROGRAM.native
-  std::string calibrate_on;              // --calibrate: file of the machine at hand; "": what it says of itself
-  std::string calibrate_stdin;           // --calibrate: standard input of its runs; "": nothing
-  std::string calibrate_in;              // --calibrate: files of each run's own folder; "": the current folder
-  int calibrate_status = 0;              // --calibrate: of a run that ended well
+  std::string functions;                 // folder for what each function does, for terrace lab calibrate; "": none
+  std::optional<std::string> calibrate;  // arguments of another size: a core time is fitted there
+  std::string native;                    // the program without hooks, for calibration; "": PROGRAM.native
+  std::string calibrate_on;              // then: file of the machine at hand; "": what it says of itself
+  std::string calibrate_stdin;           // then: standard input of its runs; "": nothing
+  std::string calibrate_in;              // then: files of each run's own folder; "": the current folder
+  int calibrate_status = 0;              // then: of a run that ended well
   std::string recording;                 // replay: what is replayed instead
   std::uint64_t iterations = 0;          // replay: of the main loop, at least; the last recorded one is repeated
   bool profile = false;                  // replay: profile every iteration and plan nothing, as record does
+
+  // Whether core times are fitted before the program runs.
+  [[nodiscard]] bool calibrates() const { return calibrate || !native.empty(); }
 };
 
 // Of its configurations; "" where there are none.

@@ -131,6 +131,7 @@ runtime::SessionConfiguration build_configuration(const ConfigurationOptions& op
   auto machine = in_option(
       "--cache", [&] { return machine::with_cache_sizes(load_machine(options.machine), options.caches); });
   const auto core_times = read_core_times(options.core_times);
+  if (launch.verb == "replay") check_no_functions(core_times);
   if (core_times.program) machine = machine::with_core_time(machine, *core_times.program);
   if (options.domain >= machine.domains().size())
     throw Error(Code::invalid, "--domain " + std::to_string(options.domain) + ": " + machine.name() + " has " +
@@ -176,7 +177,7 @@ runtime::SessionConfiguration build_configuration(const ConfigurationOptions& op
   configuration.calibration = kept_calibration(observe::symbol_cache(), machine, initiator, configuration.cores);
   configuration.core_time_fitted = !options.core_times.empty();
   configuration.core_time_from = options.core_time_from;
-  configuration.core_times = core_times.phases;
+  configuration.core_times = core_times.times;
   configuration.record_only = launch.verb == "record" || launch.profile;
   configuration.proves = launch.undo;
   configuration.keep_exact = launch.exact;
@@ -381,6 +382,7 @@ runtime::Session session_of(const LaunchOptions& options, const std::string& dir
   session.phases = phases_of(options, session.symbol_files, sentences);
   learn_from_plans(session, session.phases);
   if (!options.misses.empty()) session.recording = create_recording(options.misses);
+  session.functions = options.functions;
   return session;
 }
 

@@ -20,6 +20,11 @@ void CoreTimes::to_blob(BlobWriter& out) const {
     out.put(pattern);
     out.put(instruction.value);
   }
+  out.put(static_cast<std::uint32_t>(functions.size()));
+  for (const auto& [name, instruction] : functions) {
+    out.put(name);
+    out.put(instruction.value);
+  }
 }
 
 CoreTimes CoreTimes::from_blob(BlobReader& in) {
@@ -27,6 +32,10 @@ CoreTimes CoreTimes::from_blob(BlobReader& in) {
   for (auto n = in.get<std::uint32_t>(); n > 0; --n) {
     auto pattern = in.get_string();
     times.phases.push_back({std::move(pattern), {in.get<double>()}});
+  }
+  for (auto n = in.get<std::uint32_t>(); n > 0; --n) {
+    auto name = in.get_string();
+    times.functions[std::move(name)] = Seconds{in.get<double>()};
   }
   return times;
 }

@@ -1,7 +1,11 @@
-// What an instruction takes in each phase of a program, where `--core-time` says so: patterns of phases' names
-// with a time each, the first that matches deciding. Phases that none of them matches take the machine's time.
+// What an instruction takes in each phase and in each function of a program, where `--core-time` says so: patterns
+// of phases' names with a time each, the first that matches deciding, and functions' names. What none of them
+// names takes the machine's time. A function's time is one of the program's constant: a phase that has a time of
+// its own scales it.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,10 +27,9 @@ struct CoreTimes {
     bool operator==(const OfPhases&) const = default;
   };
   std::vector<OfPhases> phases;
+  std::map<std::string, Seconds, std::less<>> functions;  // by name, without parameters (symbols/symbol_names.hpp)
 
   [[nodiscard]] std::optional<Seconds> of(const std::string& phase) const;
-  [[nodiscard]] bool empty() const { return phases.empty(); }
-
   void to_blob(BlobWriter& out) const;
   static CoreTimes from_blob(BlobReader& in);
 };

@@ -23,6 +23,8 @@ Configuration::Configuration(ConfigurationParts parts, DomainId domain,
       profiling_(parts_, journal_, *strategy_, migrations_),
       left_out_(parts_) {
   if (const auto& plan = parts_.steering.plan) migrations_.adopted(*plan, "given by --plan");
+  for (const auto& [name, time] : parts_.core_times.functions)
+    journal_.write(profile::CoreTimeRecord{name + "()", time});
   price(observe::k_before_loop);
 }
 
@@ -143,7 +145,7 @@ void Configuration::loop_end(const PhaseTracker&, std::uint32_t observed) {
 
 // Each quantum is priced as one of the phase in which it ends: accesses come before an event.
 void Configuration::price(std::string_view phase) {
-  if (parts_.core_times.empty()) return;
+  if (parts_.core_times.phases.empty()) return;
   auto known = core_times_.find(phase);
   if (known == core_times_.end()) {
     const auto name = std::string(phase);

@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from terrace.errors import TerraceError
 from terrace.lab import native, study
@@ -46,6 +47,10 @@ class Calibrated:
 
     constant: Constant
     fit: Fit | None
+
+    def options(self) -> list[str]:
+        """As `terrace simulate` takes them."""
+        return [] if self.fit is None else self.fit.options()
 
 
 @dataclass(frozen=True)
@@ -116,9 +121,14 @@ def calibrate(programs: Sequence[Program], machine: str, least_runs: int = LEAST
 
 def describe(machine: str) -> Machine:
     """Of a machine file, or of the machine at hand."""
-    words = ["machine", *([machine] if machine else []), "--json"]
-    (first, *_) = json.loads(study.run_terrace(words))["initiators"]
+    (first, *_) = document(machine)["initiators"]
     return Machine(first["instruction_time"], first["frequency"] or None)
+
+
+def document(machine: str) -> dict[str, Any]:
+    """Of a machine file, or of the machine at hand, as `terrace machine --json` prints it."""
+    found: dict[str, Any] = json.loads(study.run_terrace(["machine", *([machine] if machine else []), "--json"]))
+    return found
 
 
 def one_thread(threads: int = 1) -> Mapping[str, str]:

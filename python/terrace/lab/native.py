@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -16,11 +17,17 @@ from pathlib import Path
 from typing import IO, Any
 
 from terrace.errors import NotStartedError, TerraceError
+from terrace.lab.function_samples import Sampler, Samples
 from terrace.lab.surroundings import AS_HERE, Surroundings
 from terrace.solve.calibration import Sample, Start, median_interval
 
 _RUNS = 9  # of the program that does nothing
 _PATIENCE = 10.0  # seconds that a program has to end when it is told to
+_GATE = ("/bin/sh", "-c", 'kill -STOP $$; exec "$@"', "sh")
+
+
+class NotSampledError(TerraceError):
+    """The kernel does not let a program be sampled."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +39,7 @@ class Run:
     complained: str  # to standard error
     status: int  # of exit; below 0: the signal that ended it
     sample: Sample
+    where: Samples | None = None  # its time went, by function; None: nobody asked
 
 
 def run(
@@ -41,10 +49,15 @@ def run(
 ) -> tuple[str, Sample]:
     """What it wrote to standard output, and its times. Raises TerraceError when it cannot be started or fails."""
     done = run_whole(words, environment, around)
+    check(done, words, around)
+    return done.said, done.sample
+
+
+def check(done: Run, words: Sequence[str | os.PathLike[str]], around: Surroundings) -> None:
+    """Raises TerraceError where a run failed."""
     if done.status != around.status:
         tail = " | ".join((done.said + done.complained).strip().splitlines()[-3:])
         raise TerraceError(f"{' '.join(map(str, words))} ended with {done.status}: {tail}")
-    return done.said, done.sample
 
 
 def run_whole(
@@ -52,16 +65,19 @@ def run_whole(
     environment: Mapping[str, str] | None = None,
     around: Surroundings = AS_HERE,
     most: int = -1,
+    period: float | None = None,
 ) -> Run:
-    """The same of a program that may fail; of what it wrote the last `most` bytes, below 0 all. Raises
-    TerraceError when it cannot be started."""
+    """The same of a program that may fail; of what it wrote the last `most` bytes, below 0 all. Samples where its
+    time goes at each `period`. Raises TerraceError when it cannot be started, or not be sampled."""
+    begins = words if period is None else [*_GATE, *words]
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors, around.entered() as (stdin, folder):
         variables = {**os.environ, **(environment or {})}
         begun = time.perf_counter()
         try:
-            child = subprocess.Popen(words, stdin=stdin, stdout=out, stderr=errors, env=variables, cwd=folder)
+            child = subprocess.Popen(begins, stdin=stdin, stdout=out, stderr=errors, env=variables, cwd=folder)
         except OSError as error:
             raise NotStartedError(str(words[0]), error) from error
+        sampler = None if period is None else _sampled_from_now_on(child, period)
         try:
             os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
         except BaseException:
@@ -75,7 +91,24 @@ def run_whole(
         out.seek(0)
         digest = hashlib.file_digest(out, "sha256").hexdigest()
     processor = used.ru_utime + used.ru_stime
-    return Run(said, digest, complained, status, Sample(wall, processor, used.ru_utime, delayed, used.ru_nvcsw))
+    where = None if sampler is None else sampler.read(os.fspath(words[0]))
+    sample = Sample(wall, processor, used.ru_utime, delayed, used.ru_nvcsw)
+    return Run(said, digest, complained, status, sample, where)
+
+
+def _sampled_from_now_on(child: subprocess.Popen[bytes], period: float) -> Sampler:
+    """Of a shell that has stopped before it becomes the program."""
+    try:
+        os.waitid(os.P_PID, child.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        sampler = Sampler(child.pid, period)
+    except BaseException as error:
+        child.kill()
+        child.wait()
+        if isinstance(error, OSError):
+            raise NotSampledError(str(error)) from error
+        raise
+    child.send_signal(signal.SIGCONT)
+    return sampler
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:

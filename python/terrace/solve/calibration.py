@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import re
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from terrace import units
@@ -63,6 +63,10 @@ class Interval:
     def spread(self) -> float:
         """Half of its width, in parts of the estimate."""
         return (self.high - self.low) / 2 / self.middle if self.middle > 0 else math.inf
+
+    def scaled(self, by: Callable[[float], float]) -> Interval:
+        """Of what grows with the estimate."""
+        return Interval(by(self.low), by(self.middle), by(self.high))
 
 
 @dataclass(frozen=True)
@@ -200,7 +204,7 @@ def constant(
     # Waits for files or other threads are in neither time of a process: what virtual time takes without its core
     # is sleep or memory.
     waits_count = printed or at_least.process > MOST_WAITED * native.middle
-    if refused := _of_threads(samples, start, waits_count=waits_count):
+    if refused := of_threads(samples, start, waits_count=waits_count):
         return Constant(None, refused, by, len(taken))
     disturbed = len(samples) - len(quiet) if fine and not printed else 0
     if refused := _too_short(taken, native, start, by, disturbed):
@@ -215,7 +219,7 @@ def constant(
     def fitted(time: float) -> float:
         return core_times.of_program(time, least, most, probe)
 
-    interval = Interval(*(fitted(time) for time in (native.low, native.middle, native.high)))
+    interval = native.scaled(fitted)
     found = Constant(interval.middle, _rests_on(native, by, len(taken)), by, len(taken), interval, native)
     if interval.spread > MOST_SPREAD:
         why = f"too noisy: {len(taken)} runs tell it to {interval.spread:.0%} only, not {MOST_SPREAD:.0%}; "
@@ -236,7 +240,7 @@ def is_settled(found: Constant) -> bool:
 def beyond(core_time: float, frequency: float | None) -> str:
     """Why no core takes so long for an instruction, or so short; empty where one can."""
     rate = frequency or ASSUMED_FREQUENCY
-    least, most = 1 / (MOST_A_CYCLE * rate), MOST_CYCLES / rate
+    least, most = possible(frequency)
     at = f"at {rate / 1e9:.2g} GHz"
     if core_time < least:
         return (
@@ -251,6 +255,12 @@ def beyond(core_time: float, frequency: float | None) -> str:
     return ""
 
 
+def possible(frequency: float | None) -> tuple[float, float]:
+    """What an instruction takes at least and at most, without misses."""
+    rate = frequency or ASSUMED_FREQUENCY
+    return 1 / (MOST_A_CYCLE * rate), MOST_CYCLES / rate
+
+
 def _is_time(samples: Sequence[Sample], at_least: Virtual, at_probe: Virtual) -> bool:
     """Whether the number that was printed as a time is one: natively no more than the run took, and in virtual
     time more with a larger core time. A simulation's own time is not."""
@@ -259,7 +269,7 @@ def _is_time(samples: Sequence[Sample], at_least: Virtual, at_probe: Virtual) ->
     return all(one.printed is not None and number(one.printed) <= one.wall for one in samples)
 
 
-def _of_threads(samples: Sequence[Sample], start: Start, *, waits_count: bool) -> str:
+def of_threads(samples: Sequence[Sample], start: Start, *, waits_count: bool) -> str:
     """Why the runs are not those of one thread at work. On a busy machine a wall's clock is read late: the run
     that it says least against counts. Time asleep is a reason only where it counts in what is compared; what
     waking costs always is one."""

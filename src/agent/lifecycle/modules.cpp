@@ -20,11 +20,11 @@
 #include "agent/lifecycle/in_process.hpp"
 #include "agent/lifecycle/module_code.hpp"
 #include "agent/lifecycle/process.hpp"
+#include "agent/program_work.hpp"
 #include "core/rounding.hpp"
 #include "observe/access_sink.hpp"
 #include "observe/coverage/code_map.hpp"
 #include "observe/objects/spin_lock.hpp"
-#include "observe/pipeline/code_work.hpp"
 #include "observe/threads/thread.hpp"
 
 namespace terrace::agent {
@@ -203,6 +203,18 @@ observe::SymbolTable::Work find_work(Process& process, std::uint64_t site) noexc
   if (!before.described) return k_unknown;
   const std::lock_guard lock(g_lock);
   return process.symbols->work(site).value_or(k_unknown);
+}
+
+bool has_work(Process& process, std::uint64_t site) noexcept {
+  if (!find_symbol(process, site - 1).described) return true;
+  const std::lock_guard lock(g_lock);
+  return process.symbols->work(site).has_value();
+}
+
+std::string name_of_function(Process& process, std::uint64_t address) {
+  if (!find_symbol(process, address).described) return {};
+  const std::lock_guard lock(g_lock);
+  return process.symbols->function_of(address);
 }
 
 observe::LoopCode::Loop find_loop(Process& process, observe::LoopId id) noexcept {

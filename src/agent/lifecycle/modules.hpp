@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "observe/symbols/symbols.hpp"
@@ -27,6 +28,11 @@ FoundSymbol find_symbol(Process& process, std::uint64_t address) noexcept;
 
 // What goes with the hook that returns to an address.
 observe::SymbolTable::Work find_work(Process& process, std::uint64_t site) noexcept;
+// Whether the address is one to which a hook of the program's own code returns, as far as it is known; else what
+// the C library copied was called there.
+bool has_work(Process& process, std::uint64_t site) noexcept;
+// As SymbolTable::function_of. Allocates.
+std::string name_of_function(Process& process, std::uint64_t address);
 // As SymbolTable's.
 observe::LoopCode::Loop find_loop(Process& process, observe::LoopId id) noexcept;
 observe::LoopCode::Place find_place(Process& process, std::uint64_t address) noexcept;

@@ -11,7 +11,6 @@
 namespace terrace::observe {
 class AddressMap;
 class CodeMap;
-class CodeWork;
 class SymbolTable;
 }  // namespace terrace::observe
 namespace terrace {
@@ -37,6 +36,7 @@ class ObjectRegistry;
 
 class OrderedHeap;
 class ProgramLoops;
+class ProgramWork;
 class SpilledHeap;
 class SpilledSmall;
 
@@ -45,7 +45,7 @@ struct Process {
   observe::AddressMap* map = nullptr;  // null when accesses are not followed
   memory::RegionSpace* regions = nullptr;
   observe::SymbolTable* symbols = nullptr;
-  observe::CodeWork* work = nullptr;           // null: no accesses are followed
+  ProgramWork* work = nullptr;                 // null: no accesses are followed
   Clock* clock = nullptr;                      // the program's
   ObjectRegistry* objects = nullptr;           // made by the front doors when start() has returned
   sim::Scheduler* scheduler = nullptr;         // null on the real machine, where threads run as the system wants

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <utility>
@@ -17,11 +18,24 @@ namespace terrace::observe {
 // Of copying or setting a line of memory: two registers of half a line.
 inline constexpr std::uint32_t k_instructions_of_a_line = 2;
 
+// Work is counted in parts of an instruction: an instruction of a function that has a core time of its own counts
+// as so many more or fewer parts (core_times.hpp).
+inline constexpr std::uint32_t k_parts = 256;
+inline constexpr unsigned k_work_bits = 28;  // of the parts that go with one hook
+inline constexpr std::uint32_t k_most_parts = (1U << k_work_bits) - 1;
+
 struct SiteWork {
-  SiteWork(std::uint32_t that_go_with_it, bool tells_of_a_loop = false)
-      : instructions(that_go_with_it), marks_loop(tells_of_a_loop) {}
-  std::uint32_t instructions;
-  bool marks_loop;  // tells of a loop's turns or entries (code/loop_marks.hpp)
+  SiteWork(std::uint32_t instructions, bool tells_of_a_loop = false)
+      : parts(std::min(instructions, k_most_parts / k_parts) * k_parts), marks_loop(tells_of_a_loop) {}
+  // Of code in which an instruction takes `cost` times what one of the program does.
+  static SiteWork at_cost(std::uint32_t instructions, bool tells_of_a_loop, double cost) {
+    SiteWork work(0, tells_of_a_loop);
+    work.parts =
+        static_cast<std::uint32_t>(std::min(std::round(instructions * cost * k_parts), double{k_most_parts}));
+    return work;
+  }
+  std::uint32_t parts;  // of instructions
+  bool marks_loop;      // tells of a loop's turns or entries (code/loop_marks.hpp)
 };
 
 class CodeWork {
@@ -33,13 +47,13 @@ class CodeWork {
   // Whether the table has the site; then `work` is its own.
   [[nodiscard]] bool has(std::uint64_t site, SiteWork& work) const {
     const auto entry = entries_[site % k_entries].load(std::memory_order_relaxed);
-    work = {static_cast<std::uint32_t>(entry & k_most), (entry & k_marks_loop) != 0};
-    return (entry & ~k_marks_loop) >> k_bits == site;
+    work.parts = static_cast<std::uint32_t>(entry & k_most_parts);
+    work.marks_loop = (entry & k_marks_loop) != 0;
+    return (entry & ~(k_marks_loop | k_most_parts)) == key(site);
   }
   [[gnu::noinline]] SiteWork find(std::uint64_t site) {
     auto work = find_(site);
-    work.instructions = std::min<std::uint32_t>(work.instructions, k_most);
-    entries_[site % k_entries].store(site << k_bits | (work.marks_loop ? k_marks_loop : 0) | work.instructions,
+    entries_[site % k_entries].store(key(site) | (work.marks_loop ? k_marks_loop : 0) | work.parts,
                                      std::memory_order_relaxed);
     return work;
   }
@@ -49,10 +63,11 @@ class CodeWork {
   }
 
  private:
-  // Addresses of programs have 47 bits, which leaves one above them.
-  static constexpr unsigned k_bits = 16;
+  // Addresses of programs have 47 bits. The lowest 13 are the entry's number, so that 34 are kept, and above them
+  // that there is an entry, and whether it tells of a loop.
+  static constexpr std::uint64_t k_is_there = std::uint64_t{1} << 62;
   static constexpr std::uint64_t k_marks_loop = std::uint64_t{1} << 63;
-  static constexpr std::uint64_t k_most = (std::uint64_t{1} << k_bits) - 1;
+  static std::uint64_t key(std::uint64_t site) { return k_is_there | site / k_entries << k_work_bits; }
   static constexpr std::size_t k_entries = 8192;  // sites so far apart share an entry
 
   Find find_;

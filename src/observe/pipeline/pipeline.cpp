@@ -84,6 +84,7 @@ Pipeline::Pipeline(const PipelineConfig& config, SharedCache& shared, const Addr
   ranges_are_fast_ = !config.caches.empty() && !config.caches.front().shared;
   quantum_end_ = quantum_accesses_ = state_->quantum_lines;
   work_ = config.work;
+  functions_ = config.functions;
   random_ = thread;
   settle_samples();
 }
@@ -132,7 +133,7 @@ void Pipeline::range(std::uint64_t address, std::uint64_t size, bool store, std:
   // Most are short, and in a line that was used lately.
   if (ranges_are_fast_ && size - 1 < line_bytes_ && is_fast(address, FastLine::room(line_bytes_, size), store)) {
     pass_over(1);
-    instructions_ += k_instructions_of_a_line;
+    add_copied_line(site);
     if (clock_ >= quantum_end_) end_quantum();
     return;
   }
@@ -141,7 +142,7 @@ void Pipeline::range(std::uint64_t address, std::uint64_t size, bool store, std:
   while (size > 0) {
     std::uint64_t here = line_bytes_ - (address & (line_bytes_ - 1));
     pass_over(1);
-    instructions_ += k_instructions_of_a_line;
+    add_copied_line(site);
     if (ranges_are_fast_ && is_fast(address, rooms_.front(), store)) {
       here = line_bytes_ - fast_.of(address).offset(address);
     } else {
@@ -164,11 +165,16 @@ void Pipeline::range(std::uint64_t address, std::uint64_t size, bool store, std:
   }
 }
 
-std::uint32_t Pipeline::instructions_at(std::uint64_t site) {
+void Pipeline::add_copied_line(std::uint64_t site) {
+  work_parts_ += k_parts * k_instructions_of_a_line;
+  if (functions_) functions_->add(functions_->index(site), FunctionUse::work, k_parts * k_instructions_of_a_line);
+}
+
+std::uint32_t Pipeline::parts_at(std::uint64_t site) {
   SiteWork work(k_instructions_of_an_access);
   if (work_ && !work_->has(site, work)) [[unlikely]]
     work = find_work(site);
-  return work.instructions;
+  return work.parts;
 }
 
 SiteWork Pipeline::find_work(std::uint64_t site) {
@@ -187,7 +193,8 @@ void Pipeline::stop(std::uint64_t site) {
 // Distances are random, so that every access is as likely to be asked whatever the program's loops do (Knuth's
 // linear congruential generator, its highest bits): its instructions stand for the accesses since the last one.
 void Pipeline::sample(std::uint64_t site) {
-  instructions_last_ = instructions_at(site);
+  parts_last_ = parts_at(site);
+  site_last_ = site;
   settle_samples();
 }
 
@@ -195,7 +202,9 @@ void Pipeline::sample(std::uint64_t site) {
 void Pipeline::settle_samples() {
   constexpr std::uint64_t k_least_distance = 64;
   constexpr unsigned k_random_bits = 7;
-  instructions_ += (clock_ - sampled_) * instructions_last_;
+  const auto parts = (clock_ - sampled_) * parts_last_;
+  work_parts_ += parts;
+  if (functions_ && site_last_ != 0) functions_->add(functions_->index(site_last_), FunctionUse::work, parts);
   sampled_ = clock_;
   random_ = random_ * 6364136223846793005u + 1442695040888963407u;
   next_sample_ = clock_ + k_least_distance + (random_ >> (64 - k_random_bits));
@@ -214,10 +223,12 @@ void Pipeline::bring_quantum(bool in_stride) {
   const std::uint64_t lines = clock_ - state.quantum_begin;
   quantum_end_ = clock_ + quantum_accesses_;
   settle_samples();
-  if (lines == 0 && called_ == 0 && instructions_ == 0) return;
+  if (lines == 0 && called_ == 0 && instructions() == 0) return;
   if (called_ > 0) take_calls();
-  instructions_before_ += instructions_;
-  state.finish(lines, std::exchange(instructions_, 0), in_stride);
+  const auto whole = instructions();
+  instructions_before_ += whole;
+  work_parts_ %= k_parts;
+  state.finish(lines, whole, in_stride);
 }
 
 void Pipeline::take_calls() {
@@ -229,7 +240,7 @@ void Pipeline::take_calls() {
 
 void Pipeline::contend() {
   constexpr std::uint64_t k_finest_quantum = 512;
-  const auto gone_on = std::max(clock_ - state_->quantum_begin, instructions_ / k_instructions_of_an_access) +
+  const auto gone_on = std::max(clock_ - state_->quantum_begin, instructions() / k_instructions_of_an_access) +
                        called_ * k_accesses_of_a_call;
   if (gone_on >= k_finest_quantum) end_quantum();
 }
@@ -244,7 +255,7 @@ void Pipeline::flush(bool in_stride) {
 
 std::uint64_t Pipeline::accesses() const { return clock_ - state_->extra_lines_before - state_->extra_lines; }
 std::uint64_t Pipeline::work() const {
-  return instructions_before_ + instructions_ + (clock_ - sampled_) * instructions_last_ +
+  return instructions_before_ + (work_parts_ + (clock_ - sampled_) * parts_last_) / k_parts +
          state_->missed() * k_work_of_a_miss;
 }
 std::uint64_t Pipeline::unknown_accesses() const { return state_->unknown_lines_before + state_->unknown_lines; }

@@ -33,6 +33,7 @@
 #include "observe/cache/first_cache.hpp"
 #include "observe/objects/address_map.hpp"
 #include "observe/pipeline/code_work.hpp"
+#include "observe/pipeline/function_use.hpp"
 
 namespace terrace::observe {
 
@@ -46,6 +47,7 @@ struct PipelineConfig {
   std::uint64_t quantum_accesses = 65536;  // line accesses: one that crosses into the next line counts twice
   CodeWork* work = nullptr;                // null: all code is average
   machine::Tlb tlb{};                      // of each thread; without entries there is none
+  FunctionUse* functions = nullptr;        // null: nobody asks what each function does
 };
 
 class SharedCache;  // the shared levels, one a process
@@ -81,8 +83,10 @@ class Pipeline {
     SiteWork work(k_instructions_of_an_access, true);
     if (work_ && !work_->has(site, work)) [[unlikely]]
       work = find_work(site);
-    instructions_ += work.instructions;
-    if (instructions_ >= k_most_instructions * quantum_accesses_) [[unlikely]]
+    work_parts_ += work.parts;
+    if (functions_) [[unlikely]]
+      functions_->add(functions_->index(site), FunctionUse::work, work.parts);
+    if (work_parts_ >= k_most_instructions * k_parts * quantum_accesses_) [[unlikely]]
       end_quantum();
     return work.marks_loop;
   }
@@ -125,9 +129,12 @@ class Pipeline {
   [[gnu::noinline]] void stop(std::uint64_t site);
   void sample(std::uint64_t site);
   void settle_samples();
+  void add_copied_line(std::uint64_t site);
   // Line accesses that are no samples' business: they are counted by themselves.
   void pass_over(std::uint64_t lines) { sampled_ += lines, next_sample_ += lines; }
-  [[nodiscard]] std::uint32_t instructions_at(std::uint64_t site);
+  [[nodiscard]] std::uint32_t parts_at(std::uint64_t site);
+  // Instructions in this quantum, whole ones.
+  [[nodiscard]] std::uint64_t instructions() const { return work_parts_ / k_parts; }
   [[nodiscard, gnu::noinline]] SiteWork find_work(std::uint64_t site);
   [[gnu::noinline]] void end_quantum();
   void bring_quantum(bool in_stride = true);
@@ -144,11 +151,13 @@ class Pipeline {
   std::uint64_t next_stop_;    // by the clock: the next sample, or the quantum's end
   std::uint64_t quantum_end_;  // calls bring it nearer
   std::uint64_t quantum_accesses_;
-  std::uint64_t instructions_ = 0;  // in this quantum
+  std::uint64_t work_parts_ = 0;  // of instructions in this quantum, and what the last one left of one
   std::uint64_t instructions_before_ = 0;
+  FunctionUse* functions_;
   CodeWork* work_;
-  std::uint32_t instructions_last_ = k_instructions_of_an_access;  // of the last sample
-  std::uint64_t sampled_ = 0;                                      // by the clock, up to here
+  std::uint32_t parts_last_ = k_parts * k_instructions_of_an_access;  // of the last sample
+  std::uint64_t site_last_ = 0;
+  std::uint64_t sampled_ = 0;  // by the clock, up to here
   std::uint64_t next_sample_ = 0;
   std::uint64_t random_;
   static constexpr std::size_t k_sizes = 5;  // of accesses: 1 to 16 bytes

@@ -19,6 +19,7 @@ Pipeline::State::State(const PipelineConfig& config, SharedCache& shared_caches,
                        AccessSink& access_sink, std::uint32_t thread_number, Unknown unknown_address,
                        FastTable& fast_table)
     : line_bits(static_cast<unsigned>(std::countr_zero(config.line.value))),
+      functions(config.functions),
       exposure(config.miss_registers, config.window_accesses, config.store_buffer),
       quantum_lines(std::max<std::uint64_t>(config.quantum_accesses, 1)),
       map_(address_map),
@@ -139,6 +140,7 @@ Level Pipeline::State::outwards(const Line& line, std::uint64_t site, std::uint6
     victims[found] = outcome.victim;
   }
   if (!first_ && found > 0) ++first_misses_;
+  const auto walks_before = walks_;
   if (tlb_ && (first_ || found > 0)) look_up_page(line.number, found < outer_.size());
   Level level = k_no_level;
   if (found == outer_.size()) {
@@ -154,7 +156,16 @@ Level Pipeline::State::outwards(const Line& line, std::uint64_t site, std::uint6
   for (std::size_t i = 0; i < found; ++i) {
     if (dirty(victims[i])) write_out(i + 1, victims[i]);
   }
+  if (functions) count_by_function(site, found, walks_ != walks_before);
   return level;
+}
+
+// What became of a line that the first cache does not have. Misses are counted when it is known what they expose.
+void Pipeline::State::count_by_function(std::uint64_t site, std::size_t found, bool walked) {
+  const auto function = functions->index(site);
+  if (found < outer_.size()) functions->add(function, FunctionUse::hits + outer_level_ + found, 1);
+  if (walked) functions->add(function, FunctionUse::walks, 1);
+  missed_in_.resize(misses_.size(), function);
 }
 
 // A miss of the last level: what kind it is.
@@ -232,6 +243,8 @@ void Pipeline::State::finish(std::uint64_t lines, std::uint64_t instructions, bo
   in_sink = true;
   sink_.quantum(quantum);
   in_sink = false;
+  for (std::size_t i = 0; i < missed_in_.size(); ++i) functions->add(missed_in_[i], misses_[i]);
+  missed_in_.clear();
   missed_before_ += misses_.size();
   misses_.clear();
   calls.clear();

@@ -49,6 +49,7 @@ struct Pipeline::State {
   static constexpr std::size_t k_most_misses = 4 * (k_max_cache_levels + 1);  // by one access
 
   unsigned line_bits;
+  FunctionUse* functions;
   Dependence dependence;
   Exposure exposure;
   bool in_sink = false;
@@ -69,6 +70,7 @@ struct Pipeline::State {
   void look_up_page(std::uint64_t line, bool cached);
   void write_out(std::size_t level, std::uint64_t victim);
   void write_to_memory(std::uint64_t line);
+  void count_by_function(std::uint64_t site, std::size_t found, bool walked);
   [[nodiscard]] std::uint64_t canonical(const Line& line) const { return line.host + line.page->delta; }
 
   const AddressMap& map_;
@@ -98,6 +100,7 @@ struct Pipeline::State {
   std::uint64_t walks_ = 0;
   std::array<std::uint64_t, k_max_cache_levels> hits_{};
   std::vector<Miss> misses_;
+  std::vector<FunctionUse::Index> missed_in_;  // of the misses, where it is asked
 };
 
 }  // namespace terrace::observe

@@ -4,6 +4,7 @@
 #include <cxxabi.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstdlib>
 
@@ -38,6 +39,14 @@ std::string readable_name(const char* symbol) {
                                                     name.end(), [](unsigned char c) { return std::isdigit(c); }))
     name.resize(dot);
   return name;
+}
+
+std::string written_name(std::string_view name) {
+  static constexpr std::array<std::string_view, 6> k_clones{".constprop", ".isra",     ".part",
+                                                            ".cold",      ".lto_priv", ".unhooked"};
+  auto end = name.size();
+  for (const auto clone : k_clones) end = std::min(end, name.find(clone));
+  return std::string(name.substr(0, end));
 }
 
 }  // namespace terrace::observe

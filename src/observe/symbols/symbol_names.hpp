@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace terrace::observe {
 
@@ -9,5 +10,9 @@ namespace terrace::observe {
 //
 // Demangled and without parameters: "Grid<double>::smooth". Of gfortran's: "module.name", "name" for "name.7".
 std::string readable_name(const char* symbol);
+
+// The name under which a function was written, of the readable one of a part or a clone that the compiler made of
+// it.
+std::string written_name(std::string_view name);
 
 }  // namespace terrace::observe

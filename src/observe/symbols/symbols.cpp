@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/blob.hpp"
+#include "observe/symbols/symbol_names.hpp"
 
 namespace terrace::observe {
 
@@ -218,6 +219,14 @@ SymbolTable::Site SymbolTable::find(std::uint64_t address) const noexcept {
     return site;
   }
   return site;
+}
+
+std::string SymbolTable::function_of(std::uint64_t address) const {
+  const auto* const module = state_->described(address);
+  if (!module) return {};
+  const auto offset = address - module->loaded.bias;
+  const auto* const row = last_before(module->file->functions, offset);
+  return row && offset - row->low < row->size ? written_name(module->file->text(row->name)) : std::string();
 }
 
 std::optional<SymbolTable::Work> SymbolTable::work(std::uint64_t site) const noexcept {

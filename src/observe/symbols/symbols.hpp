@@ -52,6 +52,10 @@ class SymbolTable {
   // What runs at the address. For a return address ask one byte before it.
   [[nodiscard]] Site find(std::uint64_t address) const noexcept;
 
+  // Of the function whose code is at the address, without parameters and whatever was inlined there: one that the
+  // compiler has cloned or split goes by the name that it was written under. "": it is not known.
+  [[nodiscard]] std::string function_of(std::uint64_t address) const;
+
   // What goes with the hook that returns to this address: instructions of the program's own, and what it tells of
   // loops.
   struct Work {

@@ -108,6 +108,7 @@ void Session::to_blob(BlobWriter& out) const {
   out.put(collector);
   out.put(progress);
   out.put(recording);
+  out.put(functions);
   put_list(out, notes);
   out.put(hooks);
   out.put(spill.folder);
@@ -146,6 +147,7 @@ Session Session::from_blob(BlobReader& in) {
   session.collector = in.get_string();
   session.progress = in.get_string();
   session.recording = in.get_string();
+  session.functions = in.get_string();
   session.notes = get_list(in);
   session.hooks = in.get<bool>();
   session.spill.folder = in.get_string();

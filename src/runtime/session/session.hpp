@@ -20,7 +20,7 @@
 
 namespace terrace::runtime {
 
-inline constexpr std::uint32_t k_session_version = 12;
+inline constexpr std::uint32_t k_session_version = 13;
 inline constexpr const char* k_session_variable = "TERRACE_SESSION";  // path of the session file
 // How its name ends where processes may wait until there is something that could be placed.
 inline constexpr const char* k_late_session = ".late";
@@ -104,7 +104,8 @@ struct Session {
   std::string collector{observe::k_default_collector};  // who fills the profile
   std::string progress{observe::k_default_progress};    // what phases are cut into segments by
   std::string recording;                                // where to write down what happens; "" for nowhere
-  std::vector<std::string> notes;                       // for the journal
+  std::string functions;           // the folder for what each function did; "" where nobody asks
+  std::vector<std::string> notes;  // for the journal
   SpillSpec spill{};
   IntentSpec intent{};
   bool hooks = true;  // follow accesses where the program was built with the wrappers

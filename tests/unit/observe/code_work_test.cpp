@@ -3,9 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <map>
 #include <random>
+#include <sstream>
+#include <string>
 
 #include "recording.hpp"
 
@@ -108,25 +111,75 @@ TEST(CodeWork, RangesCountByTheirLines) {
   EXPECT_EQ(sites.asked, 0);
 }
 
+// Of a function whose instructions take a tenth, or three times as long: no part is lost between quanta.
+TEST(CodeWork, Function_OfItsOwnCost_CountsPartsOfInstructions) {
+  for (const double cost : {0.1, 1.0, 3.0}) {
+    CodeWork work([&](std::uint64_t) { return SiteWork::at_cost(7, false, cost); });
+    auto config = small_config();
+    config.work = &work;
+    config.quantum_accesses = 10;
+    Bench bench(1 << 16, config);
+    for (int i = 0; i < 12345; ++i) bench.pipeline->block(0x401000);
+    bench.pipeline->flush();
+    EXPECT_NEAR(static_cast<double>(bench.sink.instructions), 12345 * 7 * cost, 12345 * 7 * cost * 0.003 + 1);
+  }
+}
+
+// All that the quanta have is some function's: instructions, hits, misses and their weights.
+TEST(FunctionUse, Counts_OfAllFunctions_AreThoseOfTheQuanta) {
+  Sites sites(Instructions{{1, 3}, {2, 5}, {3, 40}});
+  FunctionUse functions([](std::uint64_t site) { return site == 2 ? std::string("b") : std::string("a"); });
+  auto config = sites.config(1000);
+  config.functions = &functions;
+  Bench bench(1 << 22, config);
+  std::minstd_rand random(1);
+  for (int i = 0; i < 100'000; ++i) {
+    const auto site = 1 + random() % 2;
+    bench.pipeline->access(address_of(bench.as<double>() + random() % (1 << 19)), 8, i % 5 == 0, site);
+    if (i % 3 == 0) bench.pipeline->block(3);
+  }
+  bench.pipeline->flush();
+  std::array<std::uint64_t, FunctionUse::k_counts> sum{};
+  std::istringstream lines(functions.text());
+  int number = 0;
+  for (std::string line; std::getline(lines, line); ++number) {
+    std::istringstream words(line.substr(line.find('\t')));
+    for (auto& count : sum) {
+      std::uint64_t of_function = 0;
+      words >> of_function;
+      count += of_function;
+    }
+  }
+  EXPECT_EQ(number, 2);
+  const auto near = static_cast<double>(bench.sink.instructions);
+  EXPECT_NEAR(static_cast<double>(sum[FunctionUse::work]) / k_parts, near, near * 0.001);
+  std::uint64_t read = 0;
+  std::uint64_t written = 0;
+  for (const auto& miss : bench.sink.misses) ++(miss.kind == MissKind::writeback ? written : read);
+  EXPECT_EQ(sum[FunctionUse::prefetched] + sum[FunctionUse::independent] + sum[FunctionUse::dependent], read);
+  EXPECT_EQ(sum[FunctionUse::written], written);
+  EXPECT_GT(read, 10'000u);
+}
+
 TEST(CodeWork, WhatIsForgottenIsAskedForAgain) {
   std::uint32_t there = 3;
   CodeWork work([&](std::uint64_t) { return SiteWork(there, there == 8); });
   SiteWork found(0);
   EXPECT_FALSE(work.has(4, found));
-  EXPECT_EQ(work.find(4).instructions, 3u);
+  EXPECT_EQ(work.find(4).parts, 3 * k_parts);
   EXPECT_TRUE(work.has(4, found));
   EXPECT_FALSE(found.marks_loop);
   EXPECT_FALSE(work.has(4 + 8192, found)) << "it shares the entry";
   there = 8;
   work.forget();
   EXPECT_FALSE(work.has(4, found));
-  EXPECT_EQ(work.find(4).instructions, 8u);
+  EXPECT_EQ(work.find(4).parts, 8 * k_parts);
   EXPECT_TRUE(work.has(4, found));
   EXPECT_TRUE(found.marks_loop);
-  there = 1 << 20;
-  EXPECT_EQ(work.find(5).instructions, 65535u);
+  there = 1 << 21;
+  EXPECT_EQ(work.find(5).parts, k_most_parts / k_parts * k_parts);
   EXPECT_TRUE(work.has(5, found));
-  EXPECT_EQ(found.instructions, 65535u);
+  EXPECT_EQ(found.parts, k_most_parts / k_parts * k_parts);
   EXPECT_FALSE(found.marks_loop);
 }
 

@@ -7,7 +7,7 @@ namespace terrace::observe {
 namespace {
 
 TEST(CoreTimes, TheFirstPatternThatMatchesDecides) {
-  const CoreTimes times{{{"psinv.5", {1}}, {"psinv.*", {2}}, {"resid.[0-3]", {3}}, {"*inv*", {4}}}};
+  const CoreTimes times{{{"psinv.5", {1}}, {"psinv.*", {2}}, {"resid.[0-3]", {3}}, {"*inv*", {4}}}, {}};
   EXPECT_EQ(times.of("psinv.5"), Seconds{1});
   EXPECT_EQ(times.of("psinv.12"), Seconds{2});
   EXPECT_EQ(times.of("resid.3"), Seconds{3});
@@ -17,11 +17,13 @@ TEST(CoreTimes, TheFirstPatternThatMatchesDecides) {
 }
 
 TEST(CoreTimes, ReadBack) {
-  const CoreTimes times{{{"b", {0.1}}, {"a*", {1e-300}}}};
+  const CoreTimes times{{{"b", {0.1}}, {"a*", {1e-300}}}, {{"solve", {2e-9}}, {"operator==", {1}}}};
   BlobWriter out;
   times.to_blob(out);
   BlobReader in(out.bytes());
-  EXPECT_EQ(CoreTimes::from_blob(in).phases, times.phases);
+  const auto back = CoreTimes::from_blob(in);
+  EXPECT_EQ(back.phases, times.phases);
+  EXPECT_EQ(back.functions, times.functions);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-"""`terrace lab calibrate`: what an instruction takes in a program, fitted at a small size on this machine.
+"""`terrace lab calibrate`: what an instruction takes in a program and in its functions, fitted on this machine.
 
-`terrace simulate --calibrate 'ARGUMENTS'` and `terrace record --calibrate` call this and take its answer.
+`terrace simulate --native FILE` and `terrace record --native FILE` call this and take its answer.
 """
 
 from __future__ import annotations
@@ -13,19 +13,22 @@ from typing import Annotated
 import typer
 
 from terrace.errors import WrongCallError
-from terrace.lab import calibrating
+from terrace.lab import calibrating, own_size
 from terrace.lab.calibrating import TIME, Program
 from terrace.lab.surroundings import Surroundings
-from terrace.output import print_json
+from terrace.output import print_json, write_whole
 
 _EPILOG = """\b
 The native program is the same source built with the plain compiler and the same options. It is PROGRAM.native
 beside the program, or what --native names: a file, or a folder that has one of the program's name.
+Both run with the arguments that are given, and functions get core times of their own. With --calibrate both run
+with other ones, and the program gets one core time: for programs that would take too long.
 Both run with OMP_NUM_THREADS=1, in this folder or where --calibrate-in says.
 \b
 Examples:
-  terrace lab calibrate --calibrate '--class S' --native native/cg -- ./cg
-  terrace simulate --machine ddr5-cxl --calibrate '--class S' --native native/cg -- ./cg --class A
+  terrace lab calibrate --native native/cg -o cg.core-times -- ./cg --class A
+  terrace simulate --machine ddr5-cxl --core-time @cg.core-times -- ./cg --class A
+  terrace simulate --machine ddr5-cxl --native native/cg -- ./cg --class A
   terrace lab calibrate --calibrate '' --calibrate-stdin small.inp --native packmol.plain -- ./packmol
 """
 
@@ -40,9 +43,14 @@ def register(app: typer.Typer) -> None:
 
 def calibrate(
     program: Annotated[
-        list[str], typer.Argument(metavar="PROGRAM", help="Built with the wrappers; arguments are ignored.")
+        list[str], typer.Argument(metavar="PROGRAM", help="Built with the wrappers, and its arguments.")
     ],
-    size: Annotated[str, typer.Option("--calibrate", help="Its arguments for a size that the caches hold.")],
+    size: Annotated[
+        str | None,
+        typer.Option(
+            "--calibrate", help="Other arguments, for a size that the caches hold; default: those given."
+        ),
+    ] = None,
     native: Annotated[
         Path | None, typer.Option(help="The native program, or its folder; default: PROGRAM.native.")
     ] = None,
@@ -65,18 +73,28 @@ def calibrate(
     ] = 0,
     time: Annotated[str, typer.Option(help="How it prints its time; default: 'Time 0.25 s' and the like.")] = TIME,
     json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="File for the core times, for --core-time @FILE.")
+    ] = None,
 ) -> None:
     """Fit what an instruction takes in a program, or say why that cannot be believed."""
     hooked = find_hooked(program[0])
     plain = find_native(hooked, native)
-    words = split(size)
+    words = program[1:] if size is None else split(size)
     around = surroundings(stdin, folder, status)
     subject = Program(hooked.name, [plain, *words], [hooked, *words], time, around)
-    (found,) = calibrating.calibrate([subject], here)
+    found: own_size.Calibrated | calibrating.Calibrated
+    if size is None:
+        found = own_size.calibrate(subject, here)
+    else:
+        (found,) = calibrating.calibrate([subject], here)
     default = calibrating.describe(here).instruction_time
     read = f", which read {stdin}" if stdin is not None else ""
-    said = f"{found.constant.said(default)}; {size!r} of {plain}{read}"
-    options = found.fit.options() if found.fit is not None else []
+    said = f"{found.constant.said(default)}; {shlex.join(words)!r} of {plain}{read}"
+    options = found.options()
+    if output is not None and options:
+        lines = [f"# {said}", *(option.removeprefix("--core-time=") for option in options)]
+        write_whole(output, "\n".join([*lines, ""]))
     if json:
         interval = found.constant.interval
         print_json(

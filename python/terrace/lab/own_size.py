@@ -1,0 +1,200 @@
+"""Fits core time to a program at its own size, by function: its native form runs a few times and is sampled where
+its time goes (function_samples.py), its hooked form runs once in virtual time and counts what each function does
+(function_times.py). No time that the program prints is needed, and no other size.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from terrace import units
+from terrace.lab import calibrating, native, study
+from terrace.lab.calibrating import Program
+from terrace.lab.function_samples import SHORTEST
+from terrace.output import progress
+from terrace.solve import calibration, function_times
+from terrace.solve.calibration import Constant, Interval, Sample, Start
+from terrace.solve.function_times import FunctionFits, Use
+
+LEAST_RUNS, MOST_RUNS = 5, 45
+ENOUGH_SECONDS = 60.0  # of native runs, where there are LEAST_RUNS of them
+# In all runs: a function of a hundredth of the time has 40, which tell its time to a sixth.
+ENOUGH_SAMPLES = 4000
+FEWEST_SAMPLES = 400
+SAMPLES_OF_A_RUN = 4000
+LONGEST_PERIOD = 1e-3  # seconds
+SHORTEST_TIME = 1e-3  # seconds of the program's own code in a run: in less, caches and pages fill
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """What a program gets: no fits where its constant was refused."""
+
+    constant: Constant
+    fits: FunctionFits | None
+
+    def options(self) -> list[str]:
+        """As `terrace simulate` takes them."""
+        return [] if self.fits is None else self.fits.options()
+
+
+@dataclass
+class Natively:
+    """All native runs, in seconds. On a virtual machine a sample costs tens of microseconds, which slow the
+    program down: sampled runs tell how its time is shared out, the others how much it is."""
+
+    plain: list[Sample] = field(default_factory=list)
+    sampled: list[Sample] = field(default_factory=list)
+    time: Counter[str] = field(default_factory=Counter)  # by function, in all sampled runs
+    elsewhere: float = 0.0
+    count: float = 0.0  # of samples
+    lines: int = 0  # that each wrote
+    why_not_sampled: str = ""
+
+    @property
+    def runs(self) -> list[Sample]:
+        """All of them."""
+        return [*self.plain, *self.sampled]
+
+    def own(self, start: Start) -> Interval:
+        """Of the program's own code, in a run."""
+        processor = calibration.median_interval([one.processor for one in self.plain])
+        if self.sampled:
+            # Of the time of sampled runs, in which a shell starts first.
+            whole = sum(max(one.processor - start.processor, 0.0) for one in self.sampled)
+            share = min(sum(self.time.values()) / max(whole, 1e-12), 1.0)
+            return processor.scaled(lambda took: share * took)
+        user = sum(one.user for one in self.plain) / sum(one.processor for one in self.plain)
+        return processor.scaled(lambda took: user * max(took - start.processor, 0.0))
+
+    def by_function(self, start: Start) -> dict[str, float]:
+        """Of the program's own code in the median run."""
+        scale = self.own(start).middle / max(sum(self.time.values()), 1e-12)
+        return {name: took * scale for name, took in self.time.items()}
+
+
+@dataclass(frozen=True)
+class Hooked:
+    """The run in virtual time."""
+
+    uses: Mapping[str, Use]
+    lines: int
+
+
+def calibrate(program: Program, machine: str) -> Calibrated:
+    """`machine` is a file of the machine at hand, as measured, or "" for what it says of itself. Raises
+    TerraceError when a run fails."""
+    start = native.start_up()
+    with progress("native runs to calibrate") as steps:
+        natively = run_natively(program, steps.done)
+    with progress("virtual run to calibrate", 1) as steps:
+        hooked = simulate(program, machine)
+        steps.done()
+    return judge(natively, hooked, calibrating.document(machine), start)
+
+
+def run_natively(program: Program, done: Callable[[], None] = lambda: None) -> Natively:
+    """As often as its time wants to be known, sampled every other time: the first tells how often to sample."""
+    found = Natively()
+    period: float | None = None
+    while not _is_enough(found):
+        try:
+            run = native.run_whole(program.native, calibrating.one_thread(), program.around, period=period)
+        except native.NotSampledError as error:
+            found.why_not_sampled = str(error)
+            period = None
+            continue
+        native.check(run, program.native, program.around)
+        done()
+        found.lines = run.said.count("\n")
+        if run.where is not None and period is not None:
+            found.sampled.append(run.sample)
+            found.time.update(run.where.time)
+            found.elsewhere += run.where.elsewhere
+            found.count += sum(run.where.time.values()) / period
+        else:
+            found.plain.append(run.sample)
+        if period is not None or found.why_not_sampled:
+            period = None
+        else:
+            wanted = statistics.median(one.processor for one in found.plain) / SAMPLES_OF_A_RUN
+            period = min(max(wanted, SHORTEST), LONGEST_PERIOD)
+    return found
+
+
+def _is_enough(found: Natively) -> bool:
+    if len(found.plain) < LEAST_RUNS:
+        return False
+    if len(found.plain) >= MOST_RUNS or sum(one.wall for one in found.runs) > ENOUGH_SECONDS:
+        return True
+    settled = calibration.median_interval([one.processor for one in found.plain]).spread <= calibration.ENOUGH
+    return settled and (found.count >= ENOUGH_SAMPLES or bool(found.why_not_sampled))
+
+
+def simulate(program: Program, machine: str) -> Hooked:
+    """On the machine of a file, or on the machine at hand, with one thread."""
+    with tempfile.TemporaryDirectory(prefix="terrace-calibrate-") as folder:
+        counts = Path(folder) / "functions"
+        counts.mkdir()
+        whole: list[str | os.PathLike[str]] = ["simulate", "--quiet", "--planner", "slow-only"]
+        whole += ["--functions", counts]
+        if machine:
+            whole += ["--machine", Path(machine).resolve() if Path(machine).is_file() else machine]
+        whole += ["--output", Path(folder) / "store.terrace", "--", *program.hooked]
+        said = study.run_terrace(whole, calibrating.one_thread(), program.around)
+        text = "".join(path.read_text(errors="replace") for path in sorted(counts.iterdir()))
+    return Hooked(function_times.read_uses(text), said.count("\n"))
+
+
+def judge(natively: Natively, hooked: Hooked, document: Mapping[str, Any], start: Start) -> Calibrated:
+    """What the runs say, or why they say nothing. `document` is the machine's."""
+    runs, interval = len(natively.plain), natively.own(start)
+    if refused := _refused(natively, hooked, interval.middle):
+        return Calibrated(Constant(None, refused, "process", runs), None)
+    prices = function_times.prices(document)
+    whole = function_times.total(hooked.uses)
+    constant = interval.scaled(lambda took: function_times.core_time(whole, took, prices))
+    if interval.spread > calibration.MOST_SPREAD:
+        why = f"too noisy: {runs} runs tell it to {interval.spread:.0%} only, not {calibration.MOST_SPREAD:.0%}; "
+        why += "calibrate on an idle machine"
+        return Calibrated(Constant(None, why, "process", runs, constant, interval), None)
+    if refused := calibration.beyond(constant.middle, document["initiators"][0]["frequency"] or None):
+        return Calibrated(Constant(None, refused, "process", runs, constant, interval), None)
+    fits = function_times.fit(hooked.uses, natively.by_function(start), natively.count, prices, constant.middle)
+    if natively.why_not_sampled:
+        how = f"functions were not told apart ({natively.why_not_sampled})"
+    else:
+        how = f"{len(fits.functions)} functions apart"
+    stalls = prices.stalls(whole)
+    if stalls > calibration.LEAST_CORE * 2 * interval.middle:
+        how += f"; memory takes {units.seconds(stalls)} of it by virtual time, so that little is said of the core"
+    why = f"{runs} runs of {units.seconds(interval.middle)} of its own code, {how}"
+    return Calibrated(Constant(constant.middle, why, "process", runs, constant, interval), fits)
+
+
+def _refused(natively: Natively, hooked: Hooked, took: float) -> str:
+    """What keeps the two forms from being compared."""
+    if refused := calibration.of_threads(natively.runs, Start(0.0, 0.0), waits_count=False):
+        return refused
+    if natively.lines != hooked.lines:
+        return (
+            f"the native program prints {natively.lines} lines and the hooked one {hooked.lines}: they do not do "
+            "the same; build both from the same source with the same options"
+        )
+    if function_times.total(hooked.uses).instructions <= 0:
+        return "no instruction of it is seen; is it built with hooks?"
+    if took < SHORTEST_TIME:
+        return (
+            f"too short: its own code takes {units.seconds(took)} a run, and less than "
+            f"{units.seconds(SHORTEST_TIME)} says little; give the arguments of a larger size with --calibrate"
+        )
+    if not natively.why_not_sampled and natively.count < FEWEST_SAMPLES:
+        return f"too few samples of its time: {natively.count:.0f}, and {FEWEST_SAMPLES} say something"
+    return ""

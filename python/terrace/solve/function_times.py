@@ -1,0 +1,200 @@
+"""What an instruction takes in each function of a program, fitted to where its time goes natively.
+
+A run in virtual time counts for each function its instructions, its hits of the caches beyond the first and its
+misses. The machine file prices hits and misses, as virtual time does; a function's core time is what its native
+time leaves, over its instructions. What too few samples fell on, and what no core could do (the compiler inlined
+another function there in one form of the program alone), is fitted together: the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from terrace.solve import calibration
+
+LEAST_SHARE = 0.01  # of the program's time; a function of less is of the rest
+LEAST_SAMPLES = 40  # which tell a function's time to a sixth
+LEAST_CORE = 1 / 16  # of a function's native time: virtual time says too much of its memory where less is left
+
+# The counts of a line that a calibrating run writes (observe/pipeline/function_use.hpp), behind the name.
+_COUNTS = ("work", "walks", "prefetched", "independent", "dependent", "weight", "written", "calls")
+_PARTS = 256  # of an instruction
+_WEIGHTS = 255  # of a latency
+
+
+@dataclass(frozen=True)
+class Use:
+    """What a function did in a run."""
+
+    instructions: float
+    walks: int
+    prefetched: int
+    independent: int
+    dependent: int
+    weight: int
+    written: int
+    hits: tuple[int, ...]  # by cache, from the first on
+
+    def __add__(self, other: Use) -> Use:
+        return Use(
+            self.instructions + other.instructions,
+            self.walks + other.walks,
+            self.prefetched + other.prefetched,
+            self.independent + other.independent,
+            self.dependent + other.dependent,
+            self.weight + other.weight,
+            self.written + other.written,
+            tuple(a + b for a, b in zip(self.hits, other.hits, strict=True)),
+        )
+
+
+NOTHING = Use(0.0, 0, 0, 0, 0, 0, 0, (0, 0, 0, 0))
+
+
+@dataclass(frozen=True)
+class Prices:
+    """Of what a function does beside instructions, on the machine of the native runs. Seconds, bytes a second."""
+
+    hits: tuple[float, ...]
+    walk: float
+    latency: float
+    prefetched: float  # of a latency
+    independent: float
+    read: float
+    write: float
+    least: float  # that an instruction can take, and the most
+    most: float
+    line: int = 64
+
+    def stalls(self, use: Use) -> float:
+        """Hits and exposed latencies."""
+        hits = sum(count * price for count, price in zip(use.hits, self.hits, strict=False))
+        exposed = (
+            use.prefetched * self.prefetched + use.independent * self.independent + use.weight / _WEIGHTS
+        ) * self.latency
+        return hits + use.walks * self.walk + exposed
+
+    def transfers(self, use: Use) -> float:
+        """What its place takes to deliver."""
+        read = use.prefetched + use.independent + use.dependent
+        return read * self.line / self.read + use.written * self.line / self.write
+
+
+@dataclass(frozen=True)
+class FunctionFit:
+    """A function with a core time of its own. Seconds."""
+
+    name: str
+    core_time: float
+    native: float
+    stalls: float
+
+
+@dataclass(frozen=True)
+class FunctionFits:
+    """The core time of the rest, and of the functions that have their own."""
+
+    rest: float
+    functions: list[FunctionFit] = field(default_factory=list)
+
+    def lines(self) -> list[str]:
+        """As `--core-time` takes them, the rest first."""
+        of_functions = [f"{one.name}()={_picoseconds(one.core_time)}" for one in self.functions]
+        return [_picoseconds(self.rest), *of_functions]
+
+    def options(self) -> list[str]:
+        """As `terrace simulate` takes them."""
+        return [f"--core-time={line}" for line in self.lines()]
+
+
+def read_uses(text: str) -> dict[str, Use]:
+    """Of the lines of a calibrating run. Raises ValueError where one is none."""
+    uses: dict[str, Use] = {}
+    for line in text.splitlines():
+        name, *words = line.split("\t")
+        counts = [int(word) for word in words]
+        if len(counts) < len(_COUNTS) or min(counts) < 0:
+            raise ValueError(f"no counts of a function: {line!r}")
+        of = dict(zip(_COUNTS, counts, strict=False))
+        del of["calls"]
+        work = of.pop("work")
+        hits = (*counts[len(_COUNTS) :], 0, 0, 0, 0)[:4]
+        use = Use(instructions=work / _PARTS, hits=tuple(hits), **of)
+        uses[name] = uses.get(name, NOTHING) + use
+    return uses
+
+
+def prices(machine: Mapping[str, Any]) -> Prices:
+    """Of a machine's document, as `terrace machine --json` prints it: its first initiator, and that one's home."""
+    (initiator, *_) = machine["initiators"]
+    path = max(
+        (one for one in machine["paths"] if one["initiator"] == initiator["name"]),
+        key=lambda one: next(p["capacity"] for p in machine["places"] if p["name"] == one["place"]),
+    )
+    hits = [cache["overlapped"] or cache["latency"] / initiator["mlp"] for cache in initiator["caches"][1:]]
+    return Prices(
+        (0.0, *hits),
+        initiator["tlb"]["walk"] if initiator.get("tlb") else 0.0,
+        path["latency"],
+        1 / initiator["prefetch_mlp"],
+        1 / initiator["mlp"],
+        path["read"],
+        path["write"],
+        *calibration.possible(initiator["frequency"] or None),
+        machine["line"],
+    )
+
+
+def total(uses: Mapping[str, Use]) -> Use:
+    """Of the whole program."""
+    return sum(uses.values(), NOTHING)
+
+
+def core_time(use: Use, native: float, of: Prices) -> float:
+    """What an instruction takes where `use` takes `native` seconds: what its hits and misses leave."""
+    return max(native - of.stalls(use), LEAST_CORE * native) / use.instructions
+
+
+def fit(
+    uses: Mapping[str, Use], native: Mapping[str, float], samples: float, of: Prices, program: float
+) -> FunctionFits:
+    """`native`: seconds of each function; `samples`: how many told it, in all; `program`: the core time of the
+    program as a whole."""
+    whole = sum(native.values())
+    taken = {
+        name: FunctionFit(name, core_time(use, native[name], of), native[name], of.stalls(use))
+        for name, use in uses.items()
+        if _is_told_apart(native.get(name, 0.0), whole, samples) and use.instructions > 0
+    }
+    # What no core could do is another function's time: of one that only the plain compiler has inlined there.
+    taken = {name: one for name, one in taken.items() if of.least <= one.core_time <= of.most}
+    rest = _rest(uses, native, taken, of, program)
+    return FunctionFits(rest, sorted(taken.values(), key=lambda one: (-one.native, one.name)))
+
+
+def _is_told_apart(native: float, whole: float, samples: float) -> bool:
+    return whole > 0 and native >= LEAST_SHARE * whole and native / whole * samples >= LEAST_SAMPLES
+
+
+def _rest(
+    uses: Mapping[str, Use],
+    native: Mapping[str, float],
+    taken: Mapping[str, FunctionFit],
+    of: Prices,
+    program: float,
+) -> float:
+    """Of all that has no core time of its own: with it the whole takes what it takes natively, also where a
+    function that is taken has others inlined natively, whose instructions are here. Where that is too little to
+    say, of the program."""
+    left = total({name: use for name, use in uses.items() if name not in taken})
+    took = sum(time for name, time in native.items() if name not in taken)
+    least = LEAST_SHARE * sum(native.values())
+    if left.instructions <= 0 or (took < least and left.instructions * program < least):
+        return program
+    return min(max(core_time(left, took, of), of.least), of.most)
+
+
+def _picoseconds(seconds: float) -> str:
+    return f"{seconds * 1e12:.9f}ps"

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cstdint>
 #include <memory>
@@ -21,9 +22,8 @@ struct alignas(16) FastLine {
   static constexpr std::uint64_t k_no_store = std::uint64_t{1} << 63;
   static constexpr std::uint64_t k_no_load = std::uint64_t{1} << 62;
   static constexpr std::uint64_t k_none = std::uint64_t{0} - (k_no_store | k_no_load);
-  std::uint64_t from = k_none;   // address of the line's first byte, less the bits above
-  std::uint32_t generation = 1;  // of the address map; odd ones never match
-  std::uint32_t slot = 0;
+  std::uint64_t from = k_none;    // address of the line's first byte, plus the table's epoch, less the bits above
+  std::uint64_t* used = nullptr;  // the time of its last use
 
   // How far into the line an access of some size may begin: for a store; twice that for a load.
   struct Room {
@@ -32,27 +32,51 @@ struct alignas(16) FastLine {
   [[nodiscard]] static Room room(std::uint64_t line, std::uint64_t size) {
     return {line - size, 2 * (line - size)};
   }
-  // Of an address that is in the line.
-  [[nodiscard]] std::uint64_t offset(std::uint64_t address) const { return (address - from) & (k_no_load - 1); }
-  // Whether an access at the address with that room is in the line.
-  [[nodiscard]] bool serves(std::uint64_t address, const Room& room, bool store) const {
-    const std::uint64_t offset = address - from;
-    return store ? (offset & ~k_no_load) <= room.store : offset << 1 <= room.load;
-  }
 };
 
+// Entries hold while the address map does not change. Each says so by the table's epoch, a number above all bits
+// of addresses: an entry of another epoch is at another address, and matches none. The map sets the epoch to 0
+// when it changes, also from another thread; that is no entry's.
 class FastTable {
  public:
   // For a cache of that many lines of so many bytes: twice as many entries, so that few of them compete for one.
   FastTable(std::uint64_t lines, Bytes line)
       : in_table_((k_group * groups_for(lines, line) - 1) & ~(apart(line) - 1)),
-        groups_(std::make_unique<Group[]>(groups_for(lines, line))) {}
+        groups_(std::make_unique<Group[]>(groups_for(lines, line))),
+        count_(groups_for(lines, line)) {}
   // Lines side by side have entries side by side, so that few of the host's lines hold the entries of an array.
   // Arrays are at multiples of large powers of two, so higher bits of the address take part, too.
   [[nodiscard]] FastLine& of(std::uint64_t address) {
     const std::uint64_t at = (address ^ address >> k_fold) >> k_shift & in_table_;
     return *reinterpret_cast<FastLine*>(reinterpret_cast<char*>(groups_.get()) + at);
   }
+  // Whether an access at the address with that room is in the entry's line.
+  [[nodiscard]] bool serves(const FastLine& fast, std::uint64_t address, const FastLine::Room& room,
+                            bool store) const {
+    const std::uint64_t offset = address + epoch_.load(std::memory_order_acquire) - fast.from;
+    return store ? (offset & ~FastLine::k_no_load) <= room.store : offset << 1 <= room.load;
+  }
+  // Sets the entry for accesses at `address`, for an answer of the map's generation; not where that is past.
+  void set(FastLine& fast, std::uint64_t from, std::uint64_t* used, std::uint32_t generation) {
+    const auto epoch = epoch_.load(std::memory_order_relaxed);
+    if (epoch == 0 || generation != generation_) return;
+    fast = {from + epoch, used};
+  }
+
+  [[nodiscard]] bool is_stale() const { return epoch_.load(std::memory_order_relaxed) == 0; }
+  // Begins an epoch, unless the map is being changed. The map sets its generation before the epoch, and this the
+  // epoch before it reads the generation again: one of the two notices the other.
+  void renew(const std::atomic<std::uint32_t>& generation) {
+    generation_ = generation.load(std::memory_order_acquire);
+    if (generation_ % 2 != 0) return;
+    if (++epochs_ == k_epochs) {
+      epochs_ = 1;
+      std::fill_n(groups_.get(), count_, Group{});
+    }
+    epoch_.store(epochs_ << k_address_bits, std::memory_order_seq_cst);
+    if (generation.load(std::memory_order_seq_cst) != generation_) epoch_.store(0, std::memory_order_relaxed);
+  }
+  [[nodiscard]] std::atomic<std::uint64_t>& epoch() { return epoch_; }
 
  private:
   static constexpr std::uint64_t k_group = 64;  // bytes: one of the host's lines
@@ -60,6 +84,9 @@ class FastTable {
   static constexpr unsigned k_fold = 13;
   static constexpr unsigned k_least_bits = 8;
   static constexpr unsigned k_most_bits = 14;
+  // Above addresses, with a bit between, and below the bits of FastLine.
+  static constexpr unsigned k_address_bits = 49;
+  static constexpr std::uint64_t k_epochs = FastLine::k_no_load >> k_address_bits;
   struct alignas(k_group) Group {
     std::array<FastLine, k_group / sizeof(FastLine)> lines{};
   };
@@ -71,8 +98,13 @@ class FastTable {
   [[nodiscard]] static std::uint64_t apart(Bytes line) {
     return std::max(line.value >> k_shift, std::uint64_t{sizeof(FastLine)});
   }
-  std::uint64_t in_table_;  // mask of the place of an entry, in bytes
+
+  std::atomic<std::uint64_t> epoch_{0};  // 0: the map has changed
+  std::uint64_t in_table_;               // mask of the place of an entry, in bytes
   std::unique_ptr<Group[]> groups_;
+  std::size_t count_;             // of groups
+  std::uint64_t epochs_ = 0;      // begun since the table was empty
+  std::uint32_t generation_ = 1;  // of the map, in this epoch
 };
 
 class FirstCache {
@@ -105,12 +137,10 @@ class FirstCache {
   [[nodiscard]] std::uint64_t* used() { return used_; }  // by slot: the time of the last use, 0 when empty
   // The table leads to the slot from now on, for accesses at `address`.
   void install(std::uint32_t slot, std::uint64_t address, std::uint64_t from, std::uint32_t generation) {
-    FastLine& fast = table_.of(address);
     const std::uint64_t word = this->word(slot);
-    fast.from = from - ((word & word::k_fresh) != 0 ? FastLine::k_no_load : 0) -
-                ((word & word::k_dirty) == 0 ? FastLine::k_no_store : 0);
-    fast.generation = generation;
-    fast.slot = slot;
+    const auto flags = ((word & word::k_fresh) != 0 ? FastLine::k_no_load : 0) |
+                       ((word & word::k_dirty) == 0 ? FastLine::k_no_store : 0);
+    table_.set(table_.of(address), from - flags, used_ + slot, generation);
     from_[slot] = from;
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <vector>
 
 #include "core/rounding.hpp"
 #include "observe/objects/segment_index.hpp"
@@ -27,13 +28,16 @@ struct AddressMap::State {
   SegmentIndex host;
   SegmentIndex canonical;
   std::uint64_t next = k_first_canonical;
+  std::vector<std::atomic<std::uint64_t>*> epochs;  // that changes set to 0
 
   // For as long as it lives the map is being changed. What this thread does meanwhile is Terrace's own doing: a
   // signal handler must not look up what is half done.
   class Change {
    public:
     explicit Change(State& state) : state_(state), guard_(state.lock) {
-      state_.generation.store(state_.generation.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+      // The generation before the epochs: one that renews its epoch meanwhile sees either (FastTable::renew).
+      state_.generation.store(state_.generation.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst);
+      for (auto* const epoch : state_.epochs) epoch->store(0, std::memory_order_seq_cst);
     }
     ~Change() {
       state_.generation.store(state_.generation.load(std::memory_order_relaxed) + 1, std::memory_order_release);
@@ -150,6 +154,18 @@ bool AddressMap::find_canonical(std::uint64_t canonical, Location& location, std
 }
 
 const std::atomic<std::uint32_t>& AddressMap::generation() const { return state_->generation; }
+
+void AddressMap::watch(std::atomic<std::uint64_t>& epoch) const {
+  const Inside inside;
+  const std::lock_guard<SpinLock> guard(state_->lock);
+  state_->epochs.push_back(&epoch);
+}
+
+void AddressMap::unwatch(std::atomic<std::uint64_t>& epoch) const {
+  const Inside inside;
+  const std::lock_guard<SpinLock> guard(state_->lock);
+  std::erase(state_->epochs, &epoch);
+}
 
 void AddressMap::before_fork() { state_->lock.lock(); }
 void AddressMap::after_fork() { state_->lock.unlock(); }

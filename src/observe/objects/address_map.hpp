@@ -57,6 +57,10 @@ class AddressMap {
   [[nodiscard]] bool find_canonical(std::uint64_t canonical, Location& location, std::uint32_t& generation) const;
   // Grows at every change: translations that were cached before are stale. Odd while a change is under way.
   [[nodiscard]] const std::atomic<std::uint32_t>& generation() const;
+  // Each change sets `epoch` to 0 when it begins, whichever thread makes it, so that one that remembers answers
+  // need not compare generations (cache/first_cache.hpp). Non-owning: until `unwatch`.
+  void watch(std::atomic<std::uint64_t>& epoch) const;
+  void unwatch(std::atomic<std::uint64_t>& epoch) const;
 
   // Around fork, so that the child never inherits a change that is half done.
   void before_fork();

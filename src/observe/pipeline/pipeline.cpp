@@ -73,23 +73,23 @@ std::uint64_t unknown_accesses(const SharedCache& shared) {
 
 Pipeline::Pipeline(const PipelineConfig& config, SharedCache& shared, const AddressMap& map, AccessSink& sink,
                    std::uint32_t thread, Unknown unknown, Turn turn)
-    : generation_(&map.generation()), fast_(first_lines(config), config.line) {
+    : fast_(first_lines(config), config.line), map_(map) {
   check(config);
   line_bytes_ = config.line.value;
   for (std::size_t i = 0; i < k_sizes; ++i) rooms_[i] = FastLine::room(line_bytes_, std::uint64_t{1} << i);
   line_bits_ = static_cast<unsigned>(std::countr_zero(config.line.value));
   state_ = std::make_unique<State>(config, shared, map, sink, thread, std::move(unknown), fast_);
   state_->turn = turn;
-  used_ = state_->used();
   ranges_are_fast_ = !config.caches.empty() && !config.caches.front().shared;
   quantum_end_ = quantum_accesses_ = state_->quantum_lines;
   work_ = config.work;
   functions_ = config.functions;
   random_ = thread;
   settle_samples();
+  map_.watch(fast_.epoch());
 }
 
-Pipeline::~Pipeline() = default;
+Pipeline::~Pipeline() { map_.unwatch(fast_.epoch()); }
 
 void Pipeline::step_aside(std::uint64_t address, std::uint32_t size, bool store, std::uint64_t site) {
   // What the cache model misses this machine probably misses, too: the line may as well come while we think.
@@ -98,6 +98,8 @@ void Pipeline::step_aside(std::uint64_t address, std::uint32_t size, bool store,
   {
     const Inside inside;
     State& state = *state_;
+    if (fast_.is_stale()) [[unlikely]]
+      fast_.renew(map_.generation());
     std::uint64_t at = address;
     std::uint64_t left = std::max(size, 1u);
     for (bool first = true; left > 0; first = false) {
@@ -139,12 +141,14 @@ void Pipeline::range(std::uint64_t address, std::uint64_t size, bool store, std:
   }
   const Inside inside;
   State& state = *state_;
+  if (fast_.is_stale()) [[unlikely]]
+    fast_.renew(map_.generation());
   while (size > 0) {
     std::uint64_t here = line_bytes_ - (address & (line_bytes_ - 1));
     pass_over(1);
     add_copied_line(site);
     if (ranges_are_fast_ && is_fast(address, rooms_.front(), store)) {
-      here = line_bytes_ - fast_.of(address).offset(address);
+      here = line_bytes_ - ((address - fast_.of(address).from) & (line_bytes_ - 1));
     } else {
       ++clock_;
       stores_ += store ? 1 : 0;

@@ -52,7 +52,7 @@ struct PipelineConfig {
 
 class SharedCache;  // the shared levels, one a process
 
-class Pipeline {
+class alignas(64) Pipeline {
  public:
   // `unknown` is called (rarely) for an address that the map does not know; it adds the range or gives up (false).
   // Addresses that stay unknown are counted as accesses and nothing else.
@@ -118,9 +118,8 @@ class Pipeline {
   // Whether the table of fast lines serves the access; then it has been made.
   [[gnu::always_inline]] bool is_fast(std::uint64_t address, const FastLine::Room& room, bool store) {
     const FastLine& fast = fast_.of(address);
-    if (!fast.serves(address, room, store) || fast.generation != generation_->load(std::memory_order_acquire))
-      return false;
-    used_[fast.slot] = ++clock_;
+    if (!fast_.serves(fast, address, room, store)) return false;
+    *fast.used = ++clock_;
     if (store) ++stores_;
     return true;
   }
@@ -143,12 +142,13 @@ class Pipeline {
   // In a quantum, for each access that would fill it: more than any code but one that does without memory has.
   static constexpr std::uint64_t k_most_instructions = 16;
 
-  const std::atomic<std::uint32_t>* generation_;
+  // What the fast way reads comes first, in two of the host's lines.
   FastTable fast_;
-  std::uint64_t* used_;        // of the first cache: by slot
-  std::uint64_t clock_ = 0;    // line accesses so far
-  std::uint64_t stores_ = 0;   // of them
-  std::uint64_t next_stop_;    // by the clock: the next sample, or the quantum's end
+  std::uint64_t clock_ = 0;                  // line accesses so far
+  std::uint64_t stores_ = 0;                 // of them
+  std::uint64_t next_stop_;                  // by the clock: the next sample, or the quantum's end
+  static constexpr std::size_t k_sizes = 5;  // of accesses: 1 to 16 bytes
+  std::array<FastLine::Room, k_sizes> rooms_{};
   std::uint64_t quantum_end_;  // calls bring it nearer
   std::uint64_t quantum_accesses_;
   std::uint64_t work_parts_ = 0;  // of instructions in this quantum, and what the last one left of one
@@ -160,13 +160,12 @@ class Pipeline {
   std::uint64_t sampled_ = 0;  // by the clock, up to here
   std::uint64_t next_sample_ = 0;
   std::uint64_t random_;
-  static constexpr std::size_t k_sizes = 5;  // of accesses: 1 to 16 bytes
-  std::array<FastLine::Room, k_sizes> rooms_{};
   bool ranges_are_fast_;  // a first cache that is shared is asked each time
   std::uint64_t line_bytes_;
   unsigned line_bits_;
   std::uint64_t called_ = 0;                                         // calls in this quantum
   std::array<std::uint32_t, machine::k_library_functions> calls_{};  // by function
+  const AddressMap& map_;
   std::unique_ptr<State> state_;
 };
 

@@ -118,7 +118,7 @@ void Pipeline::State::remember(std::uint64_t address, const Translation& page, c
   if (!whole) return;
   last_line_ = &fast_.of(address);
   const bool look_again = touched.level != k_no_level || outer_.empty();
-  *last_line_ = {look_again ? FastLine::k_none : from - FastLine::k_no_store, page.generation, 0};
+  if (!look_again) fast_.set(*last_line_, from - FastLine::k_no_store, &no_use_, page.generation);
 }
 
 // The line is not in the first cache, which evicted `victim` for it: looks for it further out, and brings it in.

@@ -37,8 +37,6 @@ struct Pipeline::State {
   Touched touch(const Line& line, std::uint64_t site);
   // The next access to the line at `address`, which was touched now, takes the fast way.
   void remember(std::uint64_t address, const Translation& page, const Touched& touched, std::uint64_t now);
-  // Where the fast way notes the time of a use, by slot.
-  [[nodiscard]] std::uint64_t* used() { return first_ ? first_->used() : &no_use_; }
   // Hands the quantum of `lines` line accesses to the sink and begins the next.
   void finish(std::uint64_t lines, std::uint64_t instructions, bool in_stride);
   // Lines that went to or came from memory.

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <list>
 #include <random>
 #include <unordered_map>
@@ -124,6 +125,8 @@ TEST_P(Caches, FirstCacheIsTrueLru) {
   const auto [size, ways] = GetParam();
   FastTable table(size / 64, Bytes{64});
   FirstCache cache(Bytes{size}, ways, Bytes{64}, table);
+  const std::atomic<std::uint32_t> generation{2};
+  table.renew(generation);
   const Shape shape(Bytes{size}, ways, Bytes{64});
   Model model(shape.sets, shape.ways);
   std::mt19937_64 random(9);
@@ -137,16 +140,16 @@ TEST_P(Caches, FirstCacheIsTrueLru) {
     const auto expected = model.access(line, store);
     // The table says what the cache says, or nothing.
     const FastLine& fast = table.of(from);
-    if (fast.serves(from, FastLine::room(64, 64), false)) {
+    if (table.serves(fast, from, FastLine::room(64, 64), false)) {
       ASSERT_TRUE(expected.hit);
     }
     std::uint32_t slot = cache.find(line);
     ASSERT_EQ(slot != FirstCache::k_nowhere, expected.hit);
     if (expected.hit) {
-      if (fast.serves(from, FastLine::room(64, 64), false)) {
-        ASSERT_EQ(fast.slot, slot);
+      if (table.serves(fast, from, FastLine::room(64, 64), false)) {
+        ASSERT_EQ(fast.used, cache.used() + slot);
       }
-      if (fast.serves(from, FastLine::room(64, 64), true)) {
+      if (table.serves(fast, from, FastLine::room(64, 64), true)) {
         ASSERT_NE(cache.word(slot) & word::k_dirty, 0u);
       }
       if (store) cache.word(slot) |= word::k_dirty;
@@ -165,6 +168,39 @@ TEST_P(Caches, FirstCacheIsTrueLru) {
   }
   EXPECT_EQ(hits + cache.fills(), lines.size());
   EXPECT_EQ(cache.fills(), cache.evictions() + cache.resident());
+}
+
+TEST(FastTable, Epochs_TableOutlivesThemAll_NoEntryOfAnotherServes) {
+  FastTable table(64, Bytes{64});
+  std::atomic<std::uint32_t> generation{0};
+  std::uint64_t used = 0;
+  const auto room = FastLine::room(64, 8);
+  constexpr std::uint64_t k_address = 0x7f0000000000;
+  constexpr std::uint64_t k_set_once = k_address + 200 * 64;  // of all tables' entries, 256, none of those below
+  const auto serves = [&](std::uint64_t address) {
+    return table.serves(table.of(address), address, room, false) ||
+           table.serves(table.of(address), address, room, true);
+  };
+  // More epochs than an entry can tell apart; each entry is set in one of its own and of older ones some are
+  // there.
+  for (int change = 0; change < 40000; ++change) {
+    const std::uint64_t address = k_address + static_cast<std::uint64_t>(change % 128) * 64;
+    ASSERT_FALSE(serves(address)) << change;
+    table.set(table.of(address), address, &used, generation - 2);  // of a generation that is past
+    ASSERT_FALSE(serves(address)) << change;
+    table.renew(generation);
+    ASSERT_FALSE(serves(address)) << change;
+    table.set(table.of(address), address, &used, generation);
+    ASSERT_TRUE(serves(address)) << change;
+    if (change == 0) table.set(table.of(k_set_once), k_set_once, &used, generation);
+    ASSERT_EQ(serves(k_set_once), change == 0) << change;
+    generation += 1;
+    table.epoch() = 0;
+    table.renew(generation);  // a change is under way
+    ASSERT_TRUE(table.is_stale());
+    ASSERT_FALSE(serves(address)) << change;
+    generation += 1;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Forms, Caches,

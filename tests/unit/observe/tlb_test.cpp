@@ -190,7 +190,7 @@ TEST_P(RandomAccesses, WalkAsListsSay) {
     // A few pages often, many rarely; now and then across lines and pages.
     const std::uint64_t reach = random() % 3 == 0 ? k_bytes - 64 : 40 * k_page;
     const std::uint64_t offset = random() % reach;
-    const auto size = std::uint32_t{1} << random() % 6;
+    const auto size = std::uint32_t{1} << random() % 5;
     const auto canonical = bench.base + offset + location.delta;
     for (auto line = canonical / 64; line <= (canonical + size - 1) / 64; ++line) {
       if (first.access(line)) continue;

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import stdtrit
 
 from terrace import _core, units
 from terrace.errors import WrongCallError, core_errors
@@ -103,6 +102,8 @@ def _widened(estimate: float, interval: tuple[float, float], error: float, freed
     """By the standard error of something else, which does not depend on it, of so many degrees of freedom."""
     if error <= 0:
         return interval
+    from scipy.special import stdtrit  # its import takes half of the time of a subcommand that never comes here
+
     more = error * float(stdtrit(freedom, 0.95))
     low, high = (float(np.hypot(end - estimate, more)) for end in interval)
     return max(estimate - low, 0.0), estimate + high

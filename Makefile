@@ -24,7 +24,8 @@ endif
 .PHONY: help
 help:
 	@echo 'make demo      set up, build, run the main job; writes out/demo/report.html'
-	@echo 'make test      set up, build, run every test'
+	@echo 'make test      set up, build, run the tests'
+	@echo 'make soak      the long tests: the whole suites of the virtual machines, histories and random programs in number'
 	@echo 'make build     set up, build, put an up-to-date copy into $(VENV)'
 	@echo 'make bench     benchmarks, one after the other; JSON in out/bench'
 	@echo 'make acceptance  what was promised against what is measured; goes on where it stopped'
@@ -52,7 +53,7 @@ build: setup $(BUILD)/build.ninja
 
 # --- run -------------------------------------------------------------------------------------------------------------
 
-.PHONY: demo demo-build test benchmarks bench acceptance results sanitize coverage
+.PHONY: demo demo-build test soak benchmarks bench acceptance results sanitize coverage
 # Only what the demo needs; what else is missing in $(VENV) comes with `make build`.
 demo-build: setup $(BUILD)/build.ninja
 	@cmake --build --preset release -j $(JOBS) --target demo_parts
@@ -63,6 +64,9 @@ demo: demo-build
 
 test: build
 	@$(VENV)/bin/python scripts/run_tests.py --build $(BUILD) --jobs $(JOBS)
+
+soak: build
+	@$(VENV)/bin/python scripts/run_tests.py --build $(BUILD) --jobs $(JOBS) --soak
 
 benchmarks: build
 	@cmake --build --preset release -j $(JOBS) --target benchmarks

@@ -1,4 +1,6 @@
-"""Runs every test, those of ctest and those of pytest, and closes with one line that counts them all.
+"""Runs the tests, those of ctest and those of pytest, and closes with one line that counts them all.
+
+Without --soak it leaves out what is labelled or marked soak: long runs of what the others run briefly.
 
 Both runners print as usual while they work; the counts come from the JUnit files that both write.
 Exit status 1 if a test failed, or if there was none.
@@ -37,20 +39,23 @@ class Count:
             self.passed += len(cases) - failed - skipped
 
 
-def run_ctest(build: Path, jobs: int, report: Path) -> int:
-    """Runs what is built and registered with ctest."""
+def run_ctest(build: Path, jobs: int, report: Path, soak: bool) -> int:
+    """Runs what is built and registered with ctest; with `soak` only what has that label."""
     report.unlink(missing_ok=True)
-    command = ["ctest", "--test-dir", build, "--output-on-failure", "--progress", "-j", str(jobs)]
+    command = ["ctest", "--test-dir", build, "--output-on-failure", "--progress"]
+    command += ["-j", str(jobs + 1)]  # one more than processors: some wait for the disk, or for another process
+    command += ["-L" if soak else "-LE", "^soak$"]
     if not sys.stdout.isatty():
         command.remove("--progress")
     return subprocess.run([*command, "--output-junit", report.resolve()]).returncode
 
 
-def run_pytest(jobs: int, report: Path) -> int:
-    """Runs the tests of the Python side against the installed copy; 0 if there are none."""
+def run_pytest(jobs: int, report: Path, soak: bool) -> int:
+    """Runs the Python tests against the installed copy; with `soak` those that are marked. 0 if there are none."""
     report.unlink(missing_ok=True)
+    marked = ["-m", "soak" if soak else "not soak"]
     command = [sys.executable, "-m", "pytest", "-q", "-n", str(jobs), "--dist", "loadfile", f"--junitxml={report}"]
-    status = subprocess.run(command).returncode
+    status = subprocess.run([*command, *marked]).returncode
     return 0 if status == PYTEST_FOUND_NOTHING else status
 
 
@@ -59,12 +64,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", type=Path, required=True, help="CMake's build folder")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--soak", action="store_true", help="only the long runs")
     arguments = parser.parse_args()
 
     reports = {"ctest": arguments.build / "ctest.xml", "pytest": arguments.build / "pytest.xml"}
     statuses = {
-        "ctest": run_ctest(arguments.build, arguments.jobs, reports["ctest"]),
-        "pytest": run_pytest(arguments.jobs, reports["pytest"]),
+        "ctest": run_ctest(arguments.build, arguments.jobs, reports["ctest"], arguments.soak),
+        "pytest": run_pytest(arguments.jobs, reports["pytest"], arguments.soak),
     }
     count = Count()
     for report in reports.values():

@@ -37,7 +37,7 @@ class Coverage : public ::testing::Test {
   }
 
   static Outcome run(const std::string& command) {
-    return run_program("cd '" + root.string() + "' && XDG_CACHE_HOME='" + root.string() + "' timeout 100 " +
+    return run_program("cd '" + root.string() + "' && XDG_CACHE_HOME='" + root.string() + "' timeout 600 " +
                        command + " 2>&1");
   }
   static Outcome simulate(const std::string& command, const std::string& options = "-q") {

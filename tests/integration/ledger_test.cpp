@@ -32,7 +32,7 @@ class JobLedger : public ::testing::Test {
   // Runs the shell's commands as the program of a job.
   [[nodiscard]] Outcome run(const std::string& commands, const std::string& options = "") const {
     return run_program("cd '" + root_.string() +
-                       "' && timeout 60 " TERRACE_LAUNCHER " run -q -o profile.terrace " + options +
+                       "' && timeout 600 " TERRACE_LAUNCHER " run -q -o profile.terrace " + options +
                        " -- sh -c '" + commands + "'");
   }
   [[nodiscard]] std::size_t ledgers() const {

@@ -36,13 +36,13 @@ class Process : public ::testing::Test {
   // A program that hangs is ended, with status 124. The launcher's own words go to standard error.
   static Outcome simulate(const std::string& command, const std::string& options = "") {
     return run_program("cd '" + root.string() + "' && XDG_CACHE_HOME='" + root.string() +
-                       "' timeout 100 " TERRACE_LAUNCHER " simulate -q --machine unimem-lat4 -o profile.terrace " +
+                       "' timeout 600 " TERRACE_LAUNCHER " simulate -q --machine unimem-lat4 -o profile.terrace " +
                        options + " -- " + command + " 2>&1");
   }
   // What the launcher itself says.
   static Outcome summary(const std::string& command, const std::string& options) {
     return run_program("cd '" + root.string() + "' && XDG_CACHE_HOME='" + root.string() +
-                       "' timeout 100 " TERRACE_LAUNCHER " simulate --machine unimem-lat4 -o profile.terrace " +
+                       "' timeout 600 " TERRACE_LAUNCHER " simulate --machine unimem-lat4 -o profile.terrace " +
                        options + " -- " + command + " 2>&1 > /dev/null");
   }
   // What a query to a profile gives, row by row, first column only.
@@ -406,7 +406,7 @@ TEST_F(Process, ForksWhileItsThreadsAreBusy) {
   EXPECT_EQ(simulated.status, 0);
   EXPECT_EQ(simulated.output, "200 children\n");
   const auto managed = run_program("cd '" + root.string() + "' && XDG_CACHE_HOME='" + root.string() +
-                                   "' timeout 100 " TERRACE_LAUNCHER " run -q -o run.terrace -- ./crowd 2>&1");
+                                   "' timeout 600 " TERRACE_LAUNCHER " run -q -o run.terrace -- ./crowd 2>&1");
   EXPECT_EQ(managed.status, 0);
   EXPECT_EQ(managed.output, "200 children\n");
 }

@@ -41,7 +41,7 @@ class ProgramTest : public ::testing::Test {
 
   // A command that hangs is ended, with status 124.
   [[nodiscard]] Outcome run(const std::string& command) const {
-    return run_program("cd '" + root_ + "' && XDG_CACHE_HOME='" + root_ + "' timeout 200 " + command + " 2>&1");
+    return run_program("cd '" + root_ + "' && XDG_CACHE_HOME='" + root_ + "' timeout 600 " + command + " 2>&1");
   }
   [[nodiscard]] std::vector<std::string> rows(const std::string& store,
                                               const std::set<std::string>& left_out) const {

@@ -19,6 +19,11 @@ from planning_lines.instances import instance
 ROUNDED = 1 + 1e-7  # the solver's tolerance
 
 
+def seeds(begin, end, at_once):
+    """Seeds of random problems: `make test` tries so many, and `make soak` the others."""
+    return [pytest.param(n, marks=[pytest.mark.soak] if n >= begin + at_once else []) for n in range(begin, end)]
+
+
 def cut(dump):
     """The problem with every second phase as a segment of the one before it."""
     phases = [
@@ -28,7 +33,7 @@ def cut(dump):
     return {**dump, "phases": phases}
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(0, 40, 12))
 def test_whole_phases_bound_their_segments(seed):
     dump = cut(instance(seed))
     whole = whole_phases(dump)
@@ -89,7 +94,7 @@ def test_a_move_in_the_middle_of_a_phase_divides_its_traffic_unevenly():
     assert linear_bound({**dump, "phases": [whole]}) <= segments * ROUNDED
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(0, 40, 12))
 def test_bounds_are_below_the_optimum_and_prices_below_the_program(seed):
     dump = instance(seed)
     program = linear_bound(dump)
@@ -116,8 +121,9 @@ def streamed(dump, seed):
 
 # What a prefetched line takes and what it exposes have one place: a bound that knows it proves no less, and what
 # can be carried out, where all of an item has one place, is no faster.
-def test_what_is_prefetched_is_served_where_it_exposes():
-    for seed in range(60):
+@pytest.mark.parametrize("first", [0, *(pytest.param(n, marks=pytest.mark.soak) for n in range(10, 60, 10))])
+def test_what_is_prefetched_is_served_where_it_exposes(first):
+    for seed in range(first, first + 10):
         apart = instance(seed)
         tied = streamed(apart, seed)
         bounds = [linear_bound(dump) for dump in (apart, tied)]
@@ -177,7 +183,7 @@ def three_kinds(seed):
     return {**dump, "places": places, "copy": copy, "homes": [1, 4], "fastest_first": [[0, 2, 1], [3, 4]]}
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", seeds(0, 12, 6))
 def test_bounds_of_several_kinds_and_domains(seed):
     dump = three_kinds(seed)
     dump["phases"] = dump["phases"][:4]
@@ -217,7 +223,7 @@ def test_prices_of_what_cannot_be_prove_a_bound_all_the_same():
 
 
 # However poor they are; and of iterations one after the other, too.
-@pytest.mark.parametrize("seed", range(40, 60))
+@pytest.mark.parametrize("seed", seeds(40, 60, 8))
 def test_any_prices_prove_a_bound(seed):
     dice = random.Random(seed)
     dump = instance(seed)

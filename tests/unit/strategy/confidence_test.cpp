@@ -63,7 +63,7 @@ double swapped(int k, int l) {
 }
 
 TEST(Confidence, OfTwoObjectsIsTheChanceThatTheirRanksAreRight) {
-  constexpr std::uint32_t k_draws = 2000;
+  constexpr std::uint32_t k_draws = 500;
   for (const auto& [k, l] : {std::pair{30, 20}, std::pair{60, 55}, std::pair{200, 150}}) {
     Plan plan;
     const auto found = confidence(two_objects(k, l), k_draws, &plan);
@@ -98,7 +98,7 @@ TEST(Confidence, GrowsWithTheSamples) {
   double before = 0;
   for (const double many : {1.0, 4.0, 16.0}) {
     Plan plan;
-    confidence(two_objects(12 * many, 10 * many), 1000, &plan);
+    confidence(two_objects(12 * many, 10 * many), 300, &plan);
     EXPECT_GT(*plan.objects[0].parts.at(0).confidence, before);
     before = *plan.objects[0].parts[0].confidence;
   }

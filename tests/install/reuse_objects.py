@@ -11,7 +11,6 @@ import os
 import sys
 
 # It runs for each object: modules that take time to import are left to the index.
-# ruff: noqa: PTH
 
 SEPARATOR = "\x1f"
 

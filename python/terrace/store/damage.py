@@ -38,8 +38,18 @@ _REFERENCES = (
     ),
     ("run.initiator", "SELECT 1 FROM run WHERE machine NOT NULL AND initiator NOT IN "
      "(SELECT id FROM initiator WHERE initiator.machine = run.machine) LIMIT 1"),
-    ("path.place", "SELECT 1 FROM path LEFT JOIN place ON place.machine = path.machine AND place.id = path.place "
-     "WHERE place.id IS NULL LIMIT 1"),
+    *((f"{table}.{column}", f"SELECT 1 FROM {table} GROUP BY {by} HAVING min({column}) <> 0 "
+       f"OR max({column}) <> count(*) - 1 LIMIT 1")
+      for table, column, by in (("place", "id", "machine"), ("initiator", "id", "machine"),
+                                ("domain", "id", "machine"), ("plan_object", "object", "plan"))),
+    *((f"{table}.{column}", f"SELECT 1 FROM {table} LEFT JOIN {of} ON {of}.machine = {table}.machine AND "
+       f"{of}.id = {table}.{column} WHERE {of}.id IS NULL LIMIT 1")
+      for table, column, of in (("place", "domain", "domain"), ("initiator", "domain", "domain"),
+                                ("domain", "home", "place"), ("path", "place", "place"),
+                                ("path", "initiator", "initiator"), ("copy", "source", "place"),
+                                ("copy", "target", "place"))),
+    *((f"{table}.object", f"SELECT 1 FROM {table} LEFT JOIN plan_object USING (plan, object) "
+       "WHERE plan_object.name IS NULL LIMIT 1") for table in ("plan_part", "plan_move")),
 )  # fmt: skip
 
 # Columns that hold a JSON list.

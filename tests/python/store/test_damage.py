@@ -53,6 +53,12 @@ def test_subcommand_name_that_is_not_utf8_says_where(terrace, store_path, tmp_pa
         ("UPDATE phase SET phase = phase + 100 WHERE phase = 3", "contradicts other tables"),
         ("UPDATE run SET initiator = 77", "run.initiator contradicts other tables"),
         ("UPDATE note SET text = x'00ff'", "note.text is no text"),
+        ("UPDATE plan_move SET object = 1 << 40", "plan_move.object contradicts other tables"),
+        ("UPDATE plan_part SET object = 99", "plan_part.object contradicts other tables"),
+        ("DELETE FROM plan_object WHERE object = 0", "plan_object.object contradicts other tables"),
+        ("UPDATE place SET id = id + 40 WHERE id = 0", "place.id contradicts other tables"),
+        ("DELETE FROM domain", "place.domain contradicts other tables"),
+        ("UPDATE path SET initiator = 9 WHERE initiator = 0", "path.initiator contradicts other tables"),
         ("DELETE FROM run", "run holds no process"),
         ("UPDATE object SET run = run + 50", "object refers to processes that run does not have"),
     ],
@@ -73,6 +79,15 @@ def test_opened_iteration_that_ends_early_is_whole(store_path, tmp_path):
     opened(path).close()
 
 
+def test_opened_iterations_of_different_phases_are_no_damage(store_path, tmp_path):
+    """A loop is cut into as many phases as each iteration needs."""
+    another = (
+        "INSERT INTO phase SELECT iteration, max(phase) + 1, name, time, core, samples, samples_with_access, "
+        "bandwidth_time, unowned_lines FROM phase WHERE iteration = (SELECT max(iteration) FROM phase)"
+    )
+    opened(changed(store_path, tmp_path, another)).close()
+
+
 @pytest.mark.parametrize(
     ("statement", "subcommand"),
     [
@@ -89,6 +104,49 @@ def test_subcommand_document_that_does_not_parse_says_the_file(
     assert done.returncode == 1
     assert done.stderr.startswith(f"terrace: {path} is damaged: ")
     assert done.stderr.count("\n") == 1
+
+
+def changed_at_random(whole, path, chosen):
+    """Writes a store with a value changed, of one row of a table or of all."""
+    values = (None, -1, 0, 1, 7, 1 << 20, 1 << 40, 1 << 62, -0.5, 1e-300, 1e12, 1e300, "many", "", b"\x00")
+    path.write_bytes(whole)
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        table = chosen.choice(tables)
+        columns = connection.execute(f'PRAGMA table_info("{table}")').fetchall()
+        column, keys = chosen.choice(columns)[1], [row[1] for row in columns if row[5]] or ["rowid"]
+        key = connection.execute(f"SELECT {keys[0]} FROM {table} ORDER BY random() LIMIT 1").fetchone()
+        where, limit = (f" WHERE {keys[0]} = ?", key or (0,)) if chosen.random() < 0.7 else ("", ())
+        # What the schema itself forbids changes nothing.
+        with contextlib.suppress(sqlite3.IntegrityError):
+            connection.execute(f"UPDATE {table} SET {column} = ?{where}", (chosen.choice(values), *limit))
+        connection.commit()
+
+
+def ended(words, monkeypatch):
+    """Exit status and messages of a subcommand in this process, because to start one takes longer than to read."""
+    monkeypatch.setattr("sys.argv", ["terrace", *words])
+    said = io.StringIO()
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(said):
+        try:
+            cli.main()
+        except SystemExit as end:
+            return end.code or 0, said.getvalue()
+    return 0, said.getvalue()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_plan_bounds_and_report_random_value_changed_end_with_one_line_or_work(
+    store_path, tmp_path, seed, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "changed.terrace"
+    changed_at_random(store_path.read_bytes(), path, random.Random(seed))
+    subcommand = ("plan", "bounds", "report")[seed % 3]  # each takes a second or more
+    quick = ("--confidence", "0") if subcommand == "plan" else ()
+    status, said = ended([subcommand, str(path), *SUBCOMMANDS[subcommand], *quick], monkeypatch)
+    assert status in (0, 1, 2), said
+    assert "Traceback" not in said and (status == 0 or said.count("\n") == 1), said
 
 
 def test_show_and_export_random_bytes_flipped_end_with_one_line_or_work(store_path, tmp_path, monkeypatch):

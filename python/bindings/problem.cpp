@@ -5,6 +5,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <optional>
@@ -205,13 +206,12 @@ void bind_problem(nb::module_& module) {
              std::vector<double> row, std::vector<double> capacity, std::uint32_t draws) {
             const auto prices = model::feasible(self, {std::move(row), std::move(capacity)});
             auto bound = model::loop_bound(self, shares, iterations, target, prices, draws);
-            return std::pair(bound.seconds, std::move(bound.drawn));
+            return std::tuple(bound.seconds, std::move(bound.drawn), bound.core);
           },
           "shares"_a, "iterations"_a, "target"_a, "row"_a, "capacity"_a, "draws"_a,
           nb::call_guard<nb::gil_scoped_release>(),
-          "The bound of a loop's mean iteration, seconds, and the same by draw of the sampling error. `shares`: "
-          "by "
-          "phase, how much of it the mean of the iterations runs.")
+          "Seconds of a loop's mean iteration: its bound, the same by draw of the sampling error, and the core "
+          "time in it. `shares`: by phase, how much of it the mean of the iterations runs.")
       .def("bounds_of_phases", &model::bounds_of_phases, nb::call_guard<nb::gil_scoped_release>(),
            "By phase: seconds that no placement beats in it alone.")
       .def_prop_ro("measured",

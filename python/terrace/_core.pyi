@@ -142,7 +142,7 @@ class Problem:
         row: Sequence[float],
         capacity: Sequence[float],
         draws: int,
-    ) -> tuple[float, list[float]]: ...
+    ) -> tuple[float, list[float], float]: ...
     def bounds_of_phases(self) -> list[float]: ...
     @staticmethod
     def in_sequence(iterations: Sequence[Problem]) -> Problem: ...
@@ -203,6 +203,7 @@ class SurePlan:
     plan: Plan
     decision: Decision
     regrets: list[float]
+    times: list[float]
     shares: list[tuple[float, list[float]]]
 
 def sure_plan(

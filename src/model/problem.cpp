@@ -56,7 +56,8 @@ void add_places(Problem& problem, const profile::Profile& profile, const machine
 }
 
 constexpr std::size_t k_quick_cells = 12'000;
-constexpr double k_usual_variation = 0.1;  // of a phase's time: less is no other behaviour (Unimem's 10 %)
+constexpr double k_counted_tolerance = 1e-6;  // of a phase's time
+constexpr double k_usual_variation = 0.1;     // of a phase's time: less is no other behaviour (Unimem's 10 %)
 
 // The number of phases that most iterations have; of two as frequent, the later one's.
 std::size_t usual_phase_count(const std::vector<observe::Iteration>& iterations) {
@@ -210,6 +211,20 @@ void add_phases(Problem& problem, const profile::Profile& profile, Bytes line,
   }
 }
 
+// Whether samples add up to the phases' times exactly, as no sampler at random intervals has them.
+bool is_counted(const profile::Profile& profile) {
+  if (profile.exact || profile.sample_interval.value <= 0) return false;
+  bool any = false;
+  for (const auto& iteration : profile.iterations) {
+    for (const auto& phase : iteration.phases) {
+      const auto counted = phase.samples * profile.sample_interval.value;
+      if (std::abs(counted - phase.time.value) > k_counted_tolerance * phase.time.value) return false;
+      any = any || phase.samples > 0;
+    }
+  }
+  return any;
+}
+
 }  // namespace
 
 // Estimates cannot be right where they exceed the time that the phase took: each term that does is scaled down
@@ -290,6 +305,7 @@ Problem make_problem(const profile::Profile& profile, const machine::Machine& ma
   problem.progress = profile.progress;
   problem.cores = profile.cores;
   problem.exact = profile.exact;
+  problem.counted = is_counted(profile);
   problem.asking = k_move_cost.value;
   add_places(problem, profile, machine, budget);
   std::vector<std::uint32_t> item_of;

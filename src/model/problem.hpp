@@ -94,6 +94,9 @@ struct Problem {
   bool cyclic = true;
   bool exact = false;  // from an oracle: no estimates, and `unexplained` is no constant
   bool held = true;    // its estimates were held against what phases took (hold_against_measured())
+  // The progress of its phases was counted and not sampled: the totals of a phase's stalls and lines have no
+  // error, only what chunks have of them (observe/collecting/load_sampling_collector.hpp).
+  bool counted = false;
 };
 
 // Where each item is in each phase: place[phase][item], constant within a phase.

@@ -116,31 +116,33 @@ std::size_t Relaxation::least_of(const Loads& priced, Part part, std::size_t a, 
   return least;
 }
 
-// The item's cheapest cyclic way, one dynamic program for each place in which it could begin.
 template <std::size_t n>
-double Relaxation::best_way(std::uint32_t item, const Multipliers& prices, Activity& activity) {
+std::array<Relaxation::Priced, n> Relaxation::price_loads(const double* row, const PlaceId* places,
+                                                          const Load* loads) {
+  std::array<Priced, n> priced;
+  for (std::size_t p = 0; p < n; ++p) {
+    const auto second = row[1 + places[p]];
+    priced[p] = {row[0] * loads[p].exposed, second * loads[p].reading, second * loads[p].writing,
+                 row[0] * loads[p].streamed_exposed + second * loads[p].streamed_reading};
+  }
+  return priced;
+}
+
+// The cheapest ways of an item through the phases, by dynamic programming: from each place in which it could
+// begin, or from wherever it is cheapest (one row). `from_` and `stop_` say how each state was reached.
+template <std::size_t n>
+Relaxation::Costs<n> Relaxation::costs_of_ways(std::uint32_t item, const Multipliers& prices,
+                                               bool from_each_start) {
   const auto& of = problem_.items[item];
   const auto* places = places_[of.domain].data();
   const auto phases = problem_.phases.size();
-  const auto all = problem_.places.size();
   const auto size = static_cast<double>(of.size.value);
-  const auto starts = problem_.cyclic ? n : std::size_t{1};
+  const auto starts = from_each_start ? n : std::size_t{1};
   const auto may = [&](std::size_t p) { return of.pinned == k_no_place || of.pinned == places[p]; };
 
-  const auto price = [&](std::size_t k, const Load* load) {
-    const auto* row = &prices.row[k * rows_];
-    std::array<Priced, n> priced;
-    for (std::size_t p = 0; p < n; ++p) {
-      const auto second = row[place_row(places[p])];
-      priced[p] = {row[core_row()] * load[p].exposed, second * load[p].reading, second * load[p].writing,
-                   row[core_row()] * load[p].streamed_exposed + second * load[p].streamed_reading};
-    }
-    return priced;
-  };
-
-  std::array<std::array<double, n>, n> cost;  // [start][place]
+  Costs<n> cost;
   for (std::size_t s = 0; s < starts; ++s) {
-    for (std::size_t p = 0; p < n; ++p) cost[s][p] = may(p) && (!problem_.cyclic || p == s) ? 0 : k_never;
+    for (std::size_t p = 0; p < n; ++p) cost[s][p] = may(p) && (!from_each_start || p == s) ? 0 : k_never;
   }
   auto touch = touches_[item].begin();
   const auto end_of_touches = touches_[item].end();
@@ -153,7 +155,7 @@ double Relaxation::best_way(std::uint32_t item, const Multipliers& prices, Activ
     const auto hop = step.mover * of.remapping + step.program * of.stall;
     const bool touched = touch != end_of_touches && touch->phase == k;
     if (touched) {
-      const auto priced = price(k, &loads_[touch->first]);
+      const auto priced = price_loads<n>(&prices.row[k * rows_], places, &loads_[touch->first]);
       std::array<double, n> alone;
       for (std::size_t p = 0; p < n; ++p)
         alone[p] = priced[p].exposed + priced[p].reading + priced[p].writing + priced[p].streamed;
@@ -222,6 +224,20 @@ double Relaxation::best_way(std::uint32_t item, const Multipliers& prices, Activ
     }
   }
 
+  return cost;
+}
+
+// The item's cheapest way, cyclic where the problem is; fills `activity` with what it holds.
+template <std::size_t n>
+double Relaxation::best_way(std::uint32_t item, const Multipliers& prices, Activity& activity) {
+  const auto& of = problem_.items[item];
+  const auto* places = places_[of.domain].data();
+  const auto phases = problem_.phases.size();
+  const auto all = problem_.places.size();
+  const auto size = static_cast<double>(of.size.value);
+  const auto cost = costs_of_ways<n>(item, prices, problem_.cyclic);
+  const auto starts = problem_.cyclic ? n : std::size_t{1};
+  auto touch = touches_[item].end();
   std::size_t start = 0, end = 0;
   double best = k_never;
   for (std::size_t s = 0; s < starts; ++s) {
@@ -238,7 +254,7 @@ double Relaxation::best_way(std::uint32_t item, const Multipliers& prices, Activ
     if (touch != touches_[item].begin() && std::prev(touch)->phase == k) {
       --touch;
       const auto* load = &loads_[touch->first];
-      const auto priced = price(k, load);
+      const auto priced = price_loads<n>(&prices.row[k * rows_], places, load);
       const auto read_on = least_of(priced, &Priced::reading, a, v, end);
       const auto written_on = least_of(priced, &Priced::writing, a, v, end);
       const auto streamed_on = least_of(priced, &Priced::streamed, a, v, end);
@@ -259,25 +275,52 @@ double Relaxation::best_way(std::uint32_t item, const Multipliers& prices, Activ
   return best;
 }
 
-double Relaxation::best_way_among(std::size_t n, std::uint32_t item, const Multipliers& prices,
-                                  Activity& activity) {
-  switch (n) {
+// The cheapest of so many iterations one after another: the (min, +) power of an iteration's costs.
+template <std::size_t n>
+double Relaxation::repeated_way(std::uint32_t item, const Multipliers& prices, std::uint64_t times) {
+  const auto followed_by = [](const Costs<n>& first, const Costs<n>& second) {
+    Costs<n> both;
+    for (std::size_t a = 0; a < n; ++a) {
+      for (std::size_t b = 0; b < n; ++b) {
+        both[a][b] = k_never;
+        for (std::size_t via = 0; via < n; ++via)
+          both[a][b] = std::min(both[a][b], first[a][via] + second[via][b]);
+      }
+    }
+    return both;
+  };
+  auto power = costs_of_ways<n>(item, prices, true);
+  Costs<n> result;
+  for (std::size_t a = 0; a < n; ++a)
+    for (std::size_t b = 0; b < n; ++b) result[a][b] = a == b ? 0 : k_never;
+  for (; times > 0; times /= 2) {
+    if (times % 2 != 0) result = followed_by(result, power);
+    power = followed_by(power, power);
+  }
+  double best = k_never;
+  for (const auto& from : result) best = std::min(best, *std::min_element(from.begin(), from.end()));
+  return best;
+}
+
+template <class Function>
+double Relaxation::for_domain_of(std::uint32_t item, Function function) {
+  switch (places_[problem_.items[item].domain].size()) {
     case 1:
-      return best_way<1>(item, prices, activity);
+      return function.template operator()<1>();
     case 2:
-      return best_way<2>(item, prices, activity);
+      return function.template operator()<2>();
     case 3:
-      return best_way<3>(item, prices, activity);
+      return function.template operator()<3>();
     case 4:
-      return best_way<4>(item, prices, activity);
+      return function.template operator()<4>();
     case 5:
-      return best_way<5>(item, prices, activity);
+      return function.template operator()<5>();
     case 6:
-      return best_way<6>(item, prices, activity);
+      return function.template operator()<6>();
     case 7:
-      return best_way<7>(item, prices, activity);
+      return function.template operator()<7>();
     default:
-      return best_way<k_most_places_of_domain>(item, prices, activity);
+      return function.template operator()<k_most_places_of_domain>();
   }
 }
 
@@ -290,7 +333,7 @@ double Relaxation::evaluate(const Multipliers& prices, Activity& activity) {
 
   double value = 0;
   for (std::uint32_t i = 0; i < problem_.items.size(); ++i) {
-    value += best_way_among(places_[problem_.items[i].domain].size(), i, prices, activity);
+    value += for_domain_of(i, [&]<std::size_t n>() { return best_way<n>(i, prices, activity); });
   }
   for (std::size_t k = 0; k < phases; ++k) {
     const auto& phase = problem_.phases[k];
@@ -309,6 +352,23 @@ double Relaxation::evaluate(const Multipliers& prices, Activity& activity) {
     }
   }
   return value;
+}
+
+double Relaxation::evaluate_repeated(const Multipliers& prices, std::uint64_t times) {
+  if (times == 0) return 0;
+  price_steps(prices);
+  double constant = 0, items = 0;
+  const auto all = problem_.places.size();
+  for (std::size_t k = 0; k < problem_.phases.size(); ++k) {
+    const auto& phase = problem_.phases[k];
+    constant += prices.row[k * rows_ + core_row()] * phase.core.value;
+    if (!problem_.exact) constant += phase.unexplained.value;
+    for (std::size_t p = 0; p < all; ++p)
+      constant -= prices.capacity[k * all + p] * static_cast<double>(problem_.places[p].budget.value);
+  }
+  for (std::uint32_t i = 0; i < problem_.items.size(); ++i)
+    items += for_domain_of(i, [&]<std::size_t n>() { return repeated_way<n>(i, prices, times); });
+  return items + static_cast<double>(times) * constant;
 }
 
 }  // namespace terrace::model

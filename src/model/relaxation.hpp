@@ -3,6 +3,7 @@
 // prices, the value is a lower bound of the time of any software placement, moves inside phases included.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -28,6 +29,11 @@ class Relaxation {
 
   // The bound at these prices; fills `activity`.
   double evaluate(const Multipliers& prices, Activity& activity);
+
+  // The bound of `times` such iterations one after another, each at these prices. Items may be anywhere when the
+  // first one begins and when the last one ends, whatever the problem's `cyclic`. Takes about as long as one
+  // evaluate(), whatever `times`.
+  double evaluate_repeated(const Multipliers& prices, std::uint64_t times);
 
   [[nodiscard]] std::size_t rows() const { return rows_; }
   [[nodiscard]] std::size_t core_row() const { return 0; }
@@ -69,8 +75,18 @@ class Relaxation {
   template <class Loads, class Part>
   static std::size_t least_of(const Loads& priced, Part part, std::size_t a, std::size_t v, std::size_t b);
   template <std::size_t n>
+  using Costs = std::array<std::array<double, n>, n>;  // [where the iteration begins][where it ends]
+  template <std::size_t n>
+  static std::array<Priced, n> price_loads(const double* row, const PlaceId* places, const Load* loads);
+  template <std::size_t n>
+  Costs<n> costs_of_ways(std::uint32_t item, const Multipliers& prices, bool from_each_start);
+  template <std::size_t n>
   double best_way(std::uint32_t item, const Multipliers& prices, Activity& activity);
-  double best_way_among(std::size_t n, std::uint32_t item, const Multipliers& prices, Activity& activity);
+  template <std::size_t n>
+  double repeated_way(std::uint32_t item, const Multipliers& prices, std::uint64_t times);
+  // Calls function<n>() with n the number of places of the item's domain.
+  template <class Function>
+  double for_domain_of(std::uint32_t item, Function function);
   void follow(double size, std::size_t domain, std::size_t phase, std::size_t from, std::size_t to);
 
   const Problem& problem_;

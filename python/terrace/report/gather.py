@@ -8,7 +8,7 @@ from terrace.solve import confidence, model
 from terrace.store.reader import Store
 from terrace.store.summary import by_name, summarise_phases
 
-_UNPRICED = model.Pricing(0.0, 0.0, [], [], "", None, exact_bounds=False)
+_UNPRICED = model.Pricing(0.0, 0.0, [], [], "", None, None)
 
 
 def gather(file: Path, process: int | None = None) -> Facts:

@@ -91,10 +91,13 @@ def _tiles(facts: Facts) -> str:
         if facts.plan.predicted > 0:  # a plan that somebody wrote predicts nothing
             about += f"; predicted {units.seconds(facts.plan.predicted)}"
         tiles.append(("plan", "With the plan", steady, about))
-        bound = pricing.bound or facts.plan.lower_bound
-        if bound > 0:
-            source = "from exact counters" if pricing.exact_bounds else "from samples"
-            about = f"no placement beats it; {source}. The plan is {units.percent(steady / bound - 1)} above"
+        if bound := pricing.bound:
+            about = "no placement beats it in the mean of the recorded iterations; from exact counters"
+            if pricing.bound_confidence is not None:
+                sure = units.percent(pricing.bound_confidence, 0)
+                about = f"of the mean iteration, at {sure} confidence; from samples, which prove no bound"
+            if steady >= bound:
+                about += f". The plan is {units.percent(steady / bound - 1)} above"
             tiles.append(("bound", "Lower bound", bound, about))
     if facts.learned:
         tiles.append(("fast", "Fast memory only", pricing.fast_only, "an iteration, predicted"))
@@ -105,8 +108,9 @@ def _curve_text(facts: Facts) -> str:
     return (
         f"The time of an iteration that the planner {escape(facts.pricing.planner)} predicts for each size of the "
         "fast memory, between slow-only and fast-only. The vertical axis does not begin at zero. The bound "
-        "is that of every software placement under that size; it can be below fast-only, where both memories "
-        "together carry more than one."
+        "is that of every software placement under that size in the usual iteration"
+        f"{'' if facts.pricing.bound_confidence is None else ', estimated from the same samples'}; it can be "
+        "below fast-only, where both memories together carry more than one."
     )
 
 

@@ -26,6 +26,7 @@ class Bounds:
     managed: list[float]
     lower_bound: list[float]  # by phase: what no placement made for this phase alone could beat
     lower_bound_all: float  # of the mean iteration
+    sentence: str  # what that bound says, and how far it is proven
     confidence: float | None  # with which lower_bound_all holds; None where it is proven from exact counters
     sizes: list[Size]  # other budgets, where none was asked for
     phases: list[str]

@@ -6,6 +6,8 @@ method, which takes seconds where the simplex method takes hours; `Problem.bound
 however good they are.
 """
 
+import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -35,6 +37,24 @@ class Prices:
     row: Floats  # [phase, places + 2]
     capacity: Floats  # [phase, places]
 
+    @classmethod
+    def of(cls, problem: _core.Problem, row: Sequence[float], capacity: Sequence[float]) -> "Prices":
+        """Those of a problem, as lists."""
+        phases = len(problem.phases)
+        return cls(np.array(row).reshape(phases, -1), np.array(capacity).reshape(phases, -1))
+
+    def fitted(self, mean: _core.Problem, problem: _core.Problem) -> "Prices":
+        """For a problem that may have other phases than `mean`, whose prices they are: phases of a name, the first
+        to the first and so on, have its prices; others those of data at home. Any prices prove a bound."""
+        if problem.phases == mean.phases:
+            return self
+        known = {name: k for k, name in enumerate(_numbered(mean.phases))}
+        result = Prices.of(problem, *problem.prices(math.fsum(problem.measured), 1))
+        for k, name in enumerate(_numbered(problem.phases)):
+            if name in known:
+                result.row[k], result.capacity[k] = self.row[known[name]], self.capacity[known[name]]
+        return result
+
     def proven(self, problem: _core.Problem) -> float:
         """What they prove of a problem that has these phases, seconds."""
         return problem.bound_at(self.row.ravel().tolist(), self.capacity.ravel().tolist())
@@ -45,6 +65,16 @@ class Prices:
             self.row.ravel().tolist(), self.capacity.ravel().tolist(), target, passes
         )
         return Prices(np.array(row).reshape(self.row.shape), np.array(capacity).reshape(self.capacity.shape))
+
+
+def _numbered(names: Sequence[str]) -> list[tuple[str, int]]:
+    """Each with how many of its name came before."""
+    met = Counter[str]()
+    result = []
+    for name in names:
+        result.append((name, met[name]))
+        met[name] += 1
+    return result
 
 
 def in_sequence(iterations: Sequence[Prices]) -> Prices:

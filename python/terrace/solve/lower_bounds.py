@@ -1,5 +1,8 @@
 """What no placement beats: lower bounds of phases and of a whole loop, exact or with a stated confidence.
 
+`bound_of_profile` gives the bound of a recorded loop and its wording to every subcommand: of the mean iteration,
+since iterations differ and the last one of a detected loop often ends early.
+
 A bound from exact counters is proven. A bound from samples is an estimate, lowered by its sampling error: as far
 as that error goes, a run beats it with a probability of at most 1 %. Subgradients find the prices that prove a
 bound; where they leave a gap to the placement that is known, the linear program is tried as well.
@@ -16,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from terrace import _core
+from terrace import _core, units
 from terrace.errors import TerraceError
 from terrace.output import warn
 from terrace.store.reader import Store
@@ -24,8 +27,9 @@ from terrace.store.summary import groups
 from terrace.store.values import PhaseInstance, Run
 
 CONFIDENCE = 0.99
-_QUANTILE = 2.326  # standard errors, one-sided
-_DRAWS = 20
+# One-sided quantiles of Student's t at that confidence, for a standard error from so many draws.
+_QUANTILES = {20: 2.539, 12: 2.718, 8: 2.998}
+_DRAW_WORK = 60_000  # items x phases of a problem of which the most draws take half a second
 _PASSES = 300
 _GAP = 0.01  # between bound and known placement, as a share: less, and no solver is tried
 _SOLVER_SECONDS = 2.0
@@ -41,14 +45,77 @@ class Bound:
     means: str
     confidence: float | None  # with which it holds; None where it is proven from exact counters
     by_phase: list[float]  # by name of phase: what no placement for this phase alone beats
+    iterations: int  # of the loop
+    share: float  # time of the mean iteration over that of the usual one, which plans are made for
+
+    @property
+    def sentence(self) -> str:
+        """What the bound says, and whether it is proven or an estimate."""
+        seconds = units.seconds(self.seconds)
+        if self.confidence is None:
+            return (
+                f"No placement under this budget runs the {self.iterations} recorded iterations in less than "
+                f"{seconds} an iteration in the mean ({self.means})."
+            )
+        return (
+            f"At {units.percent(self.confidence, 0)} confidence, placements under this budget take at least "
+            f"{seconds} an iteration in the mean ({self.means}). The profile has samples, which prove no bound: "
+            "--collector exact does."
+        )
+
+    def gap(self, predicted: float) -> float | None:
+        """By what share of the bound a plan is above it, which takes `predicted` seconds in a usual iteration."""
+        return predicted * self.share / self.seconds - 1 if self.seconds > 0 else None
+
+    def gain_sentence(self, predicted: float) -> str:
+        """How much better than such a plan others can be; "" where it is not known."""
+        gap = self.gap(predicted)
+        if gap is None:
+            return ""
+        most = f"{units.percent(max(gap, 0.0))} of the bound on this plan"
+        if self.confidence is None:
+            return f"No placement can gain more than {most}."
+        return (
+            f"At {units.percent(self.confidence, 0)} confidence, placements gain at most {most}. "
+            "The profile has samples, which prove no bound: --collector exact does."
+        )
 
 
-def bound_of_loop(store: Store, run: Run, budget: list[int]) -> float:
-    """Seconds of an iteration in the mean, from each iteration's own exact counters."""
+def bound_of_profile(
+    problem: _core.Problem,
+    target: float,
+    store: Store,
+    run: Run,
+    budget: list[int],
+    machine: str | None = None,
+    quick: bool = False,
+) -> Bound:
+    """The bound of a run's recorded loop under a budget by place, from exact counters if it has them.
+
+    `problem` is of the same counters; `target` is the best time of its iteration that is known, seconds; `machine`
+    the one to price on, None for the run's own. A `quick` bound may be lower."""
+    if not store.has_profile(run, exact=True):
+        return sampled_bound(problem, target, store, run)
+    seconds, iterations = bound_of_loop(store, run, budget, machine, quick)
+    usual = math.fsum(problem.measured)
+    times: dict[int, float] = {}
+    for instance in store.phase_instances(run):
+        times[instance.iteration] = times.get(instance.iteration, 0.0) + instance.ended - instance.begun
+    share = math.fsum(times.values()) / len(times) / usual if times and usual > 0 else 1.0
+    return Bound(seconds, "prices of each iteration", None, _by_name(problem), iterations, share)
+
+
+def bound_of_loop(
+    store: Store, run: Run, budget: list[int], machine: str | None = None, quick: bool = False
+) -> tuple[float, int]:
+    """Seconds of an iteration in the mean, from each iteration's own exact counters, and how many there are."""
     from terrace.solve.certificate import certificate_of  # takes SciPy
 
-    proven = certificate_of(_core.Store(str(store.path)), run.id, budget, work=_SOLVER_WORK)
-    return proven.loop / proven.iterations
+    work = 0.0 if quick else _SOLVER_WORK
+    kept = _core.Store(str(store.path))
+    priced_on = _core.Machine.read(machine) if machine else kept.machine(run.id)
+    proven = certificate_of(kept, run.id, budget, work=work, thorough=False, machine=priced_on)
+    return proven.loop / proven.iterations, proven.iterations
 
 
 def lower_bounds(problem: _core.Problem, target: float) -> tuple[list[float], float, str]:
@@ -76,20 +143,16 @@ def sampled_bound(problem: _core.Problem, target: float, store: Store, run: Run)
     """
     row, capacity, means = _prices(problem, target)
     shares, iterations = _shares_of_mean(problem, store.phase_instances(run))
-    estimate, drawn = problem.loop_bound(shares, iterations, target, row, capacity, _DRAWS)
-    core = _core_time(problem, shares)
-    drawn = [seconds for seconds in drawn if math.isfinite(seconds)]
-    if len(drawn) < _DRAWS // 2:
-        return Bound(core, "core time: too few samples for more", CONFIDENCE, _by_name(problem))
+    work = problem.items * len(problem.phases)
+    draws = next((draws for draws in _QUANTILES if work * draws <= _DRAW_WORK * max(_QUANTILES)), min(_QUANTILES))
+    estimate, drawn, core = problem.loop_bound(shares, iterations, target, row, capacity, draws)
     bias = max(0.0, float(np.mean(drawn)) - estimate)
-    error = float(np.std(drawn, ddof=1))
-    return Bound(max(core, estimate - bias - _QUANTILE * error), means, CONFIDENCE, _by_name(problem))
-
-
-def _core_time(problem: _core.Problem, shares: Sequence[float]) -> float:
-    """Seconds of the mean iteration that no memory shortens: instructions alone, which are not sampled."""
-    phases = json.loads(problem.to_json())["phases"]
-    return math.fsum(share * phase["core"] for share, phase in zip(shares, phases, strict=True))
+    error = float(np.std(drawn, ddof=1)) * math.sqrt(1 + 1 / draws)
+    seconds = max(core, estimate - bias - _QUANTILES[draws] * error)
+    usual = math.fsum(problem.measured)
+    mean = math.fsum(share * time for share, time in zip(shares, problem.measured, strict=True))
+    share = mean / usual if usual > 0 else 1.0
+    return Bound(seconds, means, CONFIDENCE, _by_name(problem), iterations, share)
 
 
 def _by_name(problem: _core.Problem) -> list[float]:

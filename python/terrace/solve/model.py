@@ -3,14 +3,16 @@
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from terrace import _core
 from terrace.errors import core_errors
 from terrace.output import Steps
+from terrace.solve.lower_bounds import bound_of_profile
 from terrace.store.reader import Store
 from terrace.store.summary import groups
-from terrace.store.values import Profile, Run
+from terrace.store.values import BetweenIterations, Profile, Run
 
 # Placements to compare with: no search.
 _NO_PLANNERS = ("slow-only", "fast-only", "first-touch", "interleave", "weighted-interleave")
@@ -41,8 +43,8 @@ class Pricing:
     benefits: list[float]  # by object of the profile: gained with it alone in fast memory
     curve: list[CurvePoint]
     planner: str
-    bound: float | None  # what no placement under the run's own budget can beat
-    exact_bounds: bool  # whether bounds are from exact counters, or from the same samples as the rest
+    bound: float | None  # what no placement under the run's own budget beats in the mean iteration
+    bound_confidence: float | None  # with which; None where it is proven from exact counters
 
 
 class Model:
@@ -61,16 +63,22 @@ class Model:
         go before what the profile has seen of uses. `progress`: what plans' segments begin by; None for what the
         profile says."""
         store.require_profile(run, exact)
+        self._store, self._run = store, run
+        self.asked_machine = machine
         self.nothing_seen = None if exact else store.nothing_seen(run)
         with core_errors():
             self.hints = _core.Hints.read(str(hints)) if hints else None
             stored = _core.Store(str(store.path))
-            self.between_iterations = store.between_iterations(run, exact)
             self.profile = stored.profile(run.id, exact)
             if progress:
                 self.profile = self.profile.followed_by(progress)
             self.machine = _core.Machine.read(machine) if machine else stored.machine(run.id)
             self.calibration = stored.calibration(run.id)
+
+    @cached_property
+    def between_iterations(self) -> BetweenIterations:
+        """How far objects differ between the iterations that were observed, where others were not."""
+        return self._store.between_iterations(self._run, self.profile.exact)
 
     @property
     def most_fast(self) -> int:
@@ -200,19 +208,17 @@ def price(store: Store, run: Run, profile: Profile, steps: Steps | None = None) 
         size = _between(curve, slow - ENOUGH * (slow - fast))
         if size is not None:
             curve = _monotone([*curve, *model.curve([size], planner, None, None, bounder)])
-    bound = None
-    if run.budget:
-        budget = model.budget(run.budget)
-        placed = model.decide(model.problem(budget), planner).prediction.total
-        bound = bounder.problem(budget).lower_bound(placed)
+    budget = model.budget(run.budget or None)
+    placed = model.decide(model.problem(budget), planner).prediction.total
+    bound = bound_of_profile(bounder.problem(budget), placed, store, run, budget, quick=True)
     return Pricing(
         slow_only=slow,
         fast_only=fast,
         benefits=model.benefits([item.name for item in profile.objects]),
         curve=curve,
         planner=planner,
-        bound=bound,
-        exact_bounds=exact,
+        bound=bound.seconds,
+        bound_confidence=bound.confidence,
     )
 
 

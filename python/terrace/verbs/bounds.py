@@ -23,7 +23,7 @@ from terrace.output import console, print_json, progress, table
 from terrace.report import seen
 from terrace.solve.bounds import Bounds, Size
 from terrace.solve.figures import hold_bound
-from terrace.solve.lower_bounds import bound_of_loop, lower_bounds, sampled_bound
+from terrace.solve.lower_bounds import bound_of_loop, bound_of_profile, lower_bounds
 from terrace.solve.model import Model
 from terrace.store.reader import Store
 from terrace.store.summary import groups, iteration_times, mean, summarise_phases
@@ -110,25 +110,22 @@ def from_profile(file: Path, machine: str | None, limit: str | None, planner: st
             sampled = Model(store, run, machine)
             decision = sampled.decide(sampled.problem(sampled.budget(limit)), planner)
             placed = problem.predict(decision.places)
-        slow = model.decide(model.problem(), "slow-only").prediction
-        everything = model.decide(model.problem(), "fast-only").prediction
-        confidence, sizes = None, []
-        if exact:
-            by_phase, overall, solver = lower_bounds(problem, placed.total)
-        else:
-            bound = sampled_bound(problem, placed.total, store, run)
-            by_phase, overall, solver, confidence = bound.by_phase, bound.seconds, bound.means, bound.confidence
-            if limit is None and model.has_choice:
-                sizes = _smaller_sizes(model, store, run, planner)
+        whole = model.problem()
+        slow = model.decide(whole, "slow-only").prediction
+        everything = model.decide(whole, "fast-only").prediction
+        budget = model.budget(limit)
+        bound = bound_of_profile(problem, placed.total, store, run, budget, machine)
+        sizes = _smaller_sizes(model, store, run, planner) if limit is None and model.has_choice else []
     return Bounds(
         slow_only=_by_name(problem, slow),
         cache_mode=None,
         guided=None,
         fast_only=_by_name(problem, everything),
         managed=_by_name(problem, placed),
-        lower_bound=by_phase,
-        lower_bound_all=overall,
-        confidence=confidence,
+        lower_bound=bound.by_phase,
+        lower_bound_all=bound.seconds,
+        sentence=bound.sentence,
+        confidence=bound.confidence,
         sizes=sizes,
         phases=list(groups(problem.phases)),
         source="predicted from exact counters" if exact else "predicted from samples",
@@ -136,7 +133,7 @@ def from_profile(file: Path, machine: str | None, limit: str | None, planner: st
         budget=units.budget(limit) if limit else "no limit",
         iterations=model.profile.iterations,
         observed=seen.observed(store.loop(run)),
-        solver=solver,
+        solver=bound.means,
         warnings=[*([model.nothing_seen] if model.nothing_seen else []), *seen.warnings(run, store.coverage(run))],
         core_time=seen.core_time(run, store.machine(run)),
         uncalibrated=seen.uncalibrated(run, store.machine(run)),
@@ -145,15 +142,17 @@ def from_profile(file: Path, machine: str | None, limit: str | None, planner: st
 
 def _smaller_sizes(model: Model, store: Store, run: Run, planner: str) -> list[Size]:
     """The bounds of shares of the footprint that are less than the machine's fast memory."""
-    sizes = []
+    sizes, footprint = [], model.problem().footprint
     for share in _SHARES:
-        size = int(share * model.problem().footprint)
+        size = int(share * footprint)
         try:
-            problem = model.problem(model.budget(str(size)))
+            budget = model.budget(str(size))
         except WrongCallError:
             continue  # more than the fast memory
+        problem = model.problem(budget)
         placed = model.decide(problem, planner).prediction.total
-        sizes.append(Size(size, share, placed, sampled_bound(problem, placed, store, run).seconds))
+        bound = bound_of_profile(problem, placed, store, run, budget, model.asked_machine, quick=True)
+        sizes.append(Size(size, share, placed, bound.seconds))
     return sizes
 
 
@@ -244,7 +243,7 @@ def _measured(stores: dict[str, Store], limit: str | None) -> Bounds:
         # The mean iteration's bound is of a loop of equal iterations that ends as it began; others may be quicker
         # in the mean, and are held against their own bound. All runs here are simulated, with exact counters.
         if min(placed.values()) < overall:
-            overall, solver = bound_of_loop(slow, run, model.budget(limit)), "prices of each iteration"
+            (overall, _), solver = bound_of_loop(slow, run, model.budget(limit)), "prices of each iteration"
         for label, seconds in placed.items():
             hold_bound(f"{label}, mean iteration", overall, seconds)
 
@@ -259,6 +258,8 @@ def _measured(stores: dict[str, Store], limit: str | None) -> Bounds:
         managed=of("placed"),
         lower_bound=by_phase,
         lower_bound_all=overall,
+        sentence=f"No placement under this budget runs an iteration in less than {units.seconds(overall)} "
+        f"({solver}).",
         confidence=None,
         sizes=[],
         phases=names,
@@ -325,19 +326,6 @@ def _document(result: Bounds) -> dict[str, Any]:
     }
 
 
-def _statement(result: Bounds) -> str:
-    """What the bound says, and whether it is proven or an estimate."""
-    bound = units.seconds(result.lower_bound_all)
-    alone = "A phase's own bound lets it place everything for itself alone."
-    if result.confidence is None:
-        return f"No placement under this budget runs an iteration in less than {bound} ({result.solver}). {alone}"
-    return (
-        f"At {units.percent(result.confidence, 0)} confidence, placements under this budget take at least {bound} "
-        f"an iteration in the mean ({result.solver}). The profile has samples, which prove no bound: "
-        f"--collector exact does. {alone} Bounds of phases are estimates."
-    )
-
-
 def _print(out: Console, result: Bounds) -> None:
     out.print(
         f"Bounds on {result.machine}, {result.budget}; seconds of an iteration, {result.source}\n", markup=False
@@ -363,7 +351,9 @@ def _print(out: Console, result: Bounds) -> None:
     row("iteration", result.slow, [math.fsum(column) for _, column in others], result.placed,
         result.lower_bound_all, result.fast)  # fmt: skip
     out.print(rows)
-    out.print(f"\n{_statement(result)}", markup=False)
+    estimates = "" if result.confidence is None else " Bounds of phases are estimates."
+    alone = "A phase's own bound lets it place everything for itself alone."
+    out.print(f"\n{result.sentence} {alone}{estimates}", markup=False)
     if result.sizes:
         out.print("\nWithout --fast or --budget the bound is of the machine's whole fast memory. Of less:\n")
         smaller = table("fast memory", "of the footprint", "placed", "lower bound")

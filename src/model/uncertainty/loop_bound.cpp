@@ -9,16 +9,35 @@
 namespace terrace::model {
 namespace {
 
-constexpr std::size_t k_max_sequence = 8;    // iterations, one after another, that share one bound
-constexpr std::size_t k_max_work = 400'000;  // items x phases of such a sequence
-constexpr int k_fitting_passes = 8;          // of a draw's prices, which begin as the estimate's
+constexpr int k_fitting_passes = 8;  // of a draw's prices, which begin as the estimate's
 constexpr int k_phase_passes = 60;
 
-Problem scaled(Problem problem, const std::vector<double>& shares) {
+// By phase, of its core time: stalls that no sample met, so that chunks may be behind them. Placed best they would
+// take less.
+std::vector<double> unattributed(const Problem& problem) {
+  std::vector<double> seconds(problem.phases.size(), 0);
+  if (!problem.counted) return seconds;
+  double least = problem.places.front().latency, most = least;
+  for (const auto& place : problem.places) {
+    least = std::min(least, place.latency);
+    most = std::max(most, place.latency);
+  }
+  for (std::size_t k = 0; k < seconds.size(); ++k) {
+    const auto& phase = problem.phases[k];
+    auto samples = phase.samples_with_access;
+    for (const auto& cell : phase.cells) samples -= cell.samples;
+    if (samples <= 0 || phase.samples <= 0 || most <= 0) continue;
+    seconds[k] = samples / phase.samples * phase.measured.value * (1 - least / most);
+  }
+  return seconds;
+}
+
+// The mean iteration, with nothing in it that the bound does not hold for.
+Problem scaled(Problem problem, const std::vector<double>& shares, const std::vector<double>& doubtful) {
   for (std::size_t k = 0; k < problem.phases.size(); ++k) {
     auto& phase = problem.phases[k];
     const auto share = std::clamp(shares[k], 0.0, 1.0);
-    phase.core = phase.core * share;
+    phase.core = Seconds{std::max(0.0, phase.core.value - doubtful[k])} * share;
     phase.measured = phase.measured * share;
     phase.unexplained = Seconds{0};
     for (auto& cell : phase.cells) {
@@ -32,27 +51,10 @@ Problem scaled(Problem problem, const std::vector<double>& shares) {
   return problem;
 }
 
-template <class T>
-std::vector<T> repeated(const std::vector<T>& values, std::size_t times) {
-  std::vector<T> all;
-  all.reserve(values.size() * times);
-  for (std::size_t i = 0; i < times; ++i) all.insert(all.end(), values.begin(), values.end());
-  return all;
-}
-
-// Of so many iterations one after another, data being anywhere when the first begins and when the last ends.
-double bound_of_sequence(const Problem& problem, const Multipliers& prices, std::size_t times) {
-  const auto sequence = in_sequence(std::vector<Problem>(times, problem));
-  return bound_at(sequence, {repeated(prices.row, times), repeated(prices.capacity, times)});
-}
-
+// Data may be anywhere when the first iteration begins and when the last one ends.
 double mean_of_loop(const Problem& problem, const Multipliers& prices, std::size_t iterations) {
-  const auto work = std::max<std::size_t>(problem.items.size() * problem.phases.size(), 1);
-  const auto together = std::min({k_max_sequence, iterations, std::max<std::size_t>(k_max_work / work, 1)});
-  const auto groups = iterations / together, rest = iterations % together;
-  auto seconds = static_cast<double>(groups) * bound_of_sequence(problem, prices, together);
-  if (rest > 0) seconds += bound_of_sequence(problem, prices, rest);
-  return seconds / static_cast<double>(iterations);
+  return Relaxation(problem).evaluate_repeated(feasible(problem, prices), iterations) /
+         static_cast<double>(iterations);
 }
 
 }  // namespace
@@ -63,12 +65,15 @@ LoopBound loop_bound(const Problem& problem, const std::vector<double>& shares, 
     throw Error(Code::invalid, std::to_string(shares.size()) + " shares of phases; the problem has " +
                                    std::to_string(problem.phases.size()) + " phases");
   const auto count = std::max<std::size_t>(iterations, 1);
+  const auto doubtful = unattributed(problem);
   LoopBound bound;
-  bound.seconds = mean_of_loop(scaled(problem, shares), prices, count);
+  const auto mean = scaled(problem, shares, doubtful);
+  for (const auto& phase : mean.phases) bound.core += phase.core.value;
+  bound.seconds = mean_of_loop(mean, prices, count);
   if (problem.exact) return bound;
   const SamplingError error(problem);
   for (std::uint32_t d = 0; d < draws; ++d) {
-    const auto drawn = scaled(error.draw(d), shares);
+    const auto drawn = scaled(error.draw(d), shares, doubtful);
     const auto fitted = lower_bound(drawn, target, {.passes = k_fitting_passes}, prices).prices;
     bound.drawn.push_back(mean_of_loop(drawn, fitted, count));
   }

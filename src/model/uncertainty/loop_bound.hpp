@@ -21,6 +21,7 @@ namespace terrace::model {
 struct LoopBound {
   double seconds = 0;         // of the mean iteration, by the problem as it is
   std::vector<double> drawn;  // the same by draw; empty for exact problems
+  double core = 0;            // time of the mean iteration that no memory shortens
 };
 
 // `shares`: by phase, of its time, what the mean of `iterations` iterations runs of it (0 to 1). `prices` as

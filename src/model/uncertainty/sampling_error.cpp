@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <random>
 #include <utility>
+
+#include "model/uncertainty/drawn_cells.hpp"
 
 namespace terrace::model {
 namespace {
@@ -18,8 +21,6 @@ constexpr double k_upper = 1.645;     // standard errors of a one-sided 95 %
 constexpr double k_few_unmet = 0.05;  // fewer touched items that no sample met are none
 constexpr double k_greatest_shape = 1e9;
 constexpr int k_fittings = 6;
-
-double ItemCell::*const k_values[] = {&ItemCell::samples, &ItemCell::read_bytes, &ItemCell::write_bytes};
 
 struct Count {
   std::uint32_t item = 0;
@@ -84,15 +85,13 @@ Group group_of(const Problem& problem, Kind kind, const std::vector<Count>& met,
   return group;
 }
 
+// Sums below this are zeros that a Gamma distribution of tiny shape draws: what is divided by them overflows.
+constexpr double k_min_sum = 1e-100;
+
 double uniform(Random& random) { return static_cast<double>(random() >> 11) * 0x1p-53; }
 double gamma(Random& random, double shape) {
   return shape > 0 ? std::gamma_distribution<double>(shape, 1)(random) : 0;
 }
-
-struct Drawn {
-  std::vector<std::vector<double>> values;  // by group and member, in units of the cells
-  double rest = 0;                          // in samples
-};
 
 using ByItem = std::vector<double>[SamplingError::kinds];
 
@@ -103,14 +102,20 @@ void draw_shares(const Counts& counts, const ByItem& relative, Random& random, D
     for (const auto& member : group.members) {
       const bool touched = member.touched >= 1 || uniform(random) < member.touched;
       const auto mean = member.mean * relative[group.kind][member.item];
-      values.push_back(touched ? gamma(random, group.shape + member.count) / (group.shape / mean + 1) : 0);
+      values.push_back(touched && mean > 0 ? gamma(random, group.shape + member.count) / (group.shape / mean + 1)
+                                           : 0);
     }
+    // Where not even an item that samples met drew anything, shares are as estimated: they have a sum.
+    if (std::accumulate(values.begin(), values.end(), 0.0) > k_min_sum) continue;
+    std::transform(group.members.begin(), group.members.end(), values.begin(),
+                   [](const auto& m) { return m.count; });
   }
 }
 
 // Scales the shares so that items keep what they were drawn to have over all phases, and groups their totals.
-void draw_totals(const Counts& counts, const ByItem& kept, Random& random, Drawn& drawn) {
-  double taken = counts.rest * counts.unit, sum = 0;
+// Where the phase's own total was counted it has no error, nor has what no sample met: the core's time.
+void draw_totals(const Counts& counts, const ByItem& kept, bool counted, Random& random, Drawn& drawn) {
+  double taken = counted ? 0 : counts.rest * counts.unit, sum = 0;
   for (std::size_t g = 0; g < counts.groups.size(); ++g) {
     const auto& group = counts.groups[g];
     auto& values = drawn.values[g];
@@ -118,17 +123,17 @@ void draw_totals(const Counts& counts, const ByItem& kept, Random& random, Drawn
     double of_group = 0;
     for (std::size_t m = 0; m < values.size(); ++m)
       of_group += values[m] *= kept[group.kind][group.members[m].item];
-    for (auto& value : values) value *= of_group > 0 ? total / of_group : 0;
+    for (auto& value : values) value *= of_group > k_min_sum ? total / of_group : 0;
     taken += group.unit * group.count;
     sum += total;
   }
-  drawn.rest = gamma(random, counts.rest);
+  drawn.rest = counted ? 0 : gamma(random, counts.rest);
   sum += counts.unit * drawn.rest;
-  const auto ends = uniform(random) - uniform(random) + uniform(random) - uniform(random);
-  const auto scale = sum > 0 ? std::max(0.0, taken + ends * counts.unit) / sum : 0;
+  const auto ends = counted ? 0 : uniform(random) - uniform(random) + uniform(random) - uniform(random);
+  const auto scale = sum > k_min_sum ? std::max(0.0, taken + ends * counts.unit) / sum : 0;
   for (auto& values : drawn.values)
     for (auto& value : values) value *= scale;
-  drawn.rest *= scale;
+  drawn.rest = counted ? counts.rest : drawn.rest * scale;
 }
 
 // Scales the shares of each group by their items' factors, then to the group's own count.
@@ -138,7 +143,7 @@ void scale_shares(const Counts& counts, const ByItem& factors, Drawn& drawn) {
     auto& values = drawn.values[g];
     double sum = 0;
     for (std::size_t m = 0; m < values.size(); ++m) sum += values[m] *= factors[group.kind][group.members[m].item];
-    for (auto& value : values) value *= sum > 0 ? group.count / sum : 0;
+    for (auto& value : values) value *= sum > k_min_sum ? group.count / sum : 0;
   }
 }
 
@@ -146,88 +151,6 @@ void add_up(const Counts& counts, const Drawn& drawn, ByItem& sums) {
   for (std::size_t g = 0; g < counts.groups.size(); ++g)
     for (std::size_t m = 0; m < counts.groups[g].members.size(); ++m)
       sums[counts.groups[g].kind][counts.groups[g].members[m].item] += drawn.values[g][m];
-}
-
-// Latencies that one sample stands for, by item: its own where samples met it, else the object's.
-std::vector<double> exposures(const Group& group, const std::vector<const ItemCell*>& cells) {
-  double exposure = 0, samples = 0;
-  for (const auto& member : group.members) {
-    if (const auto* cell = cells[member.item]) {
-      exposure += cell->samples > 0 ? cell->exposure : 0;
-      samples += cell->samples;
-    }
-  }
-  std::vector<double> result;
-  for (const auto& member : group.members) {
-    const auto* cell = cells[member.item];
-    const bool own = cell != nullptr && cell->samples > 0;
-    result.push_back(own ? cell->exposure / cell->samples : samples > 0 ? exposure / samples : 0);
-  }
-  return result;
-}
-
-// A new cell for each item that has any counts, from what was drawn; what has no error stays as it was.
-class Cells {
- public:
-  Cells(const Problem& problem, const ProblemPhase& phase)
-      : old_(problem.items.size(), nullptr), at_(problem.items.size(), 0) {
-    for (const auto& cell : phase.cells) {
-      at(cell.item) = cell;
-      old_[cell.item] = &cell;
-    }
-  }
-  void put(const Counts& counts, const Drawn& drawn) {
-    for (std::size_t g = 0; g < counts.groups.size(); ++g) {
-      const auto& group = counts.groups[g];
-      const auto kind = group.kind;
-      std::vector<double> exposure;
-      if (kind == SamplingError::time_samples) exposure = exposures(group, old_);
-      for (std::size_t m = 0; m < group.members.size(); ++m) {
-        const auto value = drawn.values[g][m];
-        if (value <= 0 && old_[group.members[m].item] == nullptr) continue;
-        auto& cell = at(group.members[m].item);
-        cell.*k_values[kind] = value;
-        if (kind == SamplingError::time_samples) cell.exposure = value * exposure[m];
-      }
-    }
-  }
-  std::vector<ItemCell> take() {
-    for (auto& cell : cells_) {
-      cell.streamed_bytes = std::min(cell.streamed_bytes, cell.read_bytes);
-      cell.streamed_exposure = std::min(cell.streamed_exposure, cell.exposure);
-    }
-    std::sort(cells_.begin(), cells_.end(), [](const auto& a, const auto& b) { return a.item < b.item; });
-    return std::move(cells_);
-  }
-
- private:
-  ItemCell& at(std::uint32_t item) {
-    if (at_[item] == 0) {
-      cells_.push_back({item, 0, 0, 0, 0});
-      at_[item] = static_cast<std::uint32_t>(cells_.size());
-    }
-    return cells_[at_[item] - 1];
-  }
-
-  std::vector<const ItemCell*> old_;  // by item
-  std::vector<std::uint32_t> at_;     // by item: its cell's position + 1
-  std::vector<ItemCell> cells_;
-};
-
-// Unscaled, as samples gave them.
-ProblemPhase as_estimated(const ProblemPhase& held) {
-  auto phase = held;
-  phase.core = phase.core * (1 / held.latency_scale);
-  for (auto& cell : phase.cells) {
-    cell.exposure /= held.latency_scale;
-    cell.streamed_exposure /= held.latency_scale;
-    cell.read_bytes /= held.bytes_scale;
-    cell.streamed_bytes /= held.bytes_scale;
-    cell.write_bytes /= held.bytes_scale;
-    cell.bytes_variance /= held.bytes_scale * held.bytes_scale;
-  }
-  phase.latency_scale = phase.bytes_scale = 1;
-  return phase;
 }
 
 struct Builder {
@@ -374,15 +297,15 @@ Problem SamplingError::draw(std::uint64_t number) const {
       for (std::size_t i = 0; i < problem.items.size(); ++i) {
         const auto& of_item = relative_[kind][i];
         const auto sum = kept[kind][i];
-        factors[kind][i] = of_item.met && sum > 0 ? relative[kind][i] * of_item.mean / sum : 1;
+        factors[kind][i] = of_item.met && sum > k_min_sum ? relative[kind][i] * of_item.mean / sum : 1;
       }
   }
   for (std::size_t k = 0; k < problem.phases.size(); ++k) {
     const auto& error = phases_[k];
     auto phase = as_estimated(problem.phases[k]);
-    Cells cells(problem, phase);
-    draw_totals(error.time, factors, random, time[k]);
-    draw_totals(error.lines, factors, random, lines[k]);
+    DrawnCells cells(problem, phase);
+    draw_totals(error.time, factors, problem.counted, random, time[k]);
+    draw_totals(error.lines, factors, problem.counted, random, lines[k]);
     if (error.time.unit > 0) {
       if (error.time.rest > 0) phase.core = phase.core * (time[k].rest / error.time.rest);
       phase.samples_with_access = std::max(0.0, phase.samples - time[k].rest * error.time.unit);

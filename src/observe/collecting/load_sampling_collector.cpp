@@ -140,7 +140,9 @@ void LoadSamplingCollector::estimate(Phase& phase) {
             [](const Cell& a, const Cell& b) { return a.chunk < b.chunk; });
   phase.core = {std::max(0.0, core_ + stalled_ - on_chunks)};
   phase.samples = (core_ + stalled_) / interval_;
-  phase.samples_with_access = on_chunks / interval_;
+  // Stalls of a phase that no load sample met are accesses of unknown chunks, and no time of the core.
+  const bool is_unattributed = sources_.counters && stalled <= 0;
+  phase.samples_with_access = (is_unattributed ? std::max(stalled_, on_chunks) : on_chunks) / interval_;
   phase.unowned_lines = unowned_.lines * read[home] + unowned_.written * written[home];
 }
 

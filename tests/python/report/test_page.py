@@ -150,7 +150,7 @@ def test_a_plan_without_a_prediction_promises_nothing(store_path):
 
 def facts_with(store_path: Path, curve: list[CurvePoint], slow: float, fast: float) -> Facts:
     facts = gather(store_path)
-    facts.pricing = Pricing(slow, fast, facts.pricing.benefits, curve, "auto", None, False)
+    facts.pricing = Pricing(slow, fast, facts.pricing.benefits, curve, "auto", None, None)
     return facts
 
 

@@ -64,6 +64,9 @@ void bind_confidence(nb::module_& module) {
       .def_ro("plan", &SurePlan::plan)
       .def_ro("decision", &SurePlan::decision)
       .def_prop_ro(
+          "times", [](const SurePlan& self) { return self.confidence.times; },
+          "By draw: seconds of an iteration with the plan, were the draw true.")
+      .def_prop_ro(
           "regrets", [](const SurePlan& self) { return self.confidence.regrets; },
           "Seconds an iteration that the plan is predicted to lose to the best one found, by draw.")
       .def_prop_ro(

@@ -15,13 +15,12 @@ from terrace.errors import WrongCallError
 from terrace.output import console, print_json, progress, table
 from terrace.outputs import check_output, is_plan
 from terrace.report import seen
-from terrace.solve.confidence import DRAWS, Certainty, regret_of
+from terrace.solve.confidence import DRAWS, Certainty, PlanTime, plan_time, regret_of
+from terrace.solve.lower_bounds import Bound, bound_of_profile
 from terrace.solve.model import CurvePoint, Model
 from terrace.store.reader import Store
 from terrace.store.values import Coverage, Loop, Machine, Run
 
-# A gap below which nobody looks for a higher bound.
-_CLOSE = 0.005
 _HERE = "this-machine"  # the name of the machine that was discovered: a run takes it without being told
 # Lines of moves; more are added up.
 _MANY = 20
@@ -96,19 +95,30 @@ def plan(
         if not json:
             _warn(run, coverage, own_machine, loop, model)
         return
-    problem = model.problem(model.budget(budget or fast))
+    limit = model.budget(budget or fast)
+    problem = model.problem(limit)
     with progress(f"planning with {planner}"):
         sure = model.sure_plan(problem, planner, confidence)
         chosen = sure.plan
         fast_only = model.seconds("fast-only")
+        bound = _bound_of(store, run, model, problem, chosen, limit)
     certainty = Certainty(sure, problem.objects) if confidence else None
+    time = plan_time(sure)
     if output:
         chosen.write(str(output))
     if json:
         rests_on = {"coverage": seen.document(run, coverage), "core_time": seen.core_time(run, own_machine)}
-        print_json({**_document(chosen, fast_only, certainty), **seen.iterations(loop), **rests_on})
+        print_json({**_document(chosen, bound, fast_only, certainty, time), **seen.iterations(loop), **rests_on})
     else:
-        _print(console(), chosen, fast_only, None if model.nothing_seen else certainty, model.nothing_seen)
+        _print(
+            console(),
+            chosen,
+            bound,
+            fast_only,
+            None if model.nothing_seen else certainty,
+            time,
+            model.nothing_seen,
+        )
         _warn(run, coverage, own_machine, loop, model)
         if output:
             print(f"\nwritten to {output}; this obeys it:\n    {_obeying(output, run, machine, own_machine)}")
@@ -135,11 +145,18 @@ def _warn(run: Run, coverage: Coverage | None, machine: Machine, loop: Loop | No
         console().print(f"\nnote: {uncalibrated}", markup=False)
 
 
-def _gap(chosen: _core.Plan) -> float | None:
-    return chosen.predicted / chosen.lower_bound - 1 if chosen.lower_bound > 0 else None
+def _bound_of(
+    store: Store, run: Run, model: Model, problem: _core.Problem, chosen: _core.Plan, limit: list[int]
+) -> Bound:
+    """From exact counters where the profile has them, whatever the plan is made of."""
+    if not model.profile.exact and store.has_profile(run, exact=True):
+        problem = Model(store, run, model.asked_machine, exact=True).problem(limit)
+    return bound_of_profile(problem, chosen.predicted, store, run, limit, model.asked_machine, quick=True)
 
 
-def _document(chosen: _core.Plan, fast_only: float, certainty: Certainty | None) -> dict[str, Any]:
+def _document(
+    chosen: _core.Plan, bound: Bound, fast_only: float, certainty: Certainty | None, time: PlanTime | None
+) -> dict[str, Any]:
     regret = regret_of(chosen)
     return {
         "planner": chosen.planner,
@@ -150,9 +167,12 @@ def _document(chosen: _core.Plan, fast_only: float, certainty: Certainty | None)
         "segments": chosen.segments,
         "slow_only_s": chosen.predicted_slow,
         "predicted_s": chosen.predicted,
+        "predicted_low_s": time.low if time else None,
+        "predicted_high_s": time.high if time else None,
         "fast_only_s": fast_only,
-        "lower_bound_s": chosen.lower_bound or None,
-        "gap": _gap(chosen),
+        "lower_bound_s": bound.seconds or None,
+        "lower_bound_confidence": bound.confidence,
+        "gap": bound.gap(chosen.predicted),
         "search_gap": chosen.gap,
         "confidence": None
         if regret is None or certainty is None
@@ -170,7 +190,13 @@ def _document(chosen: _core.Plan, fast_only: float, certainty: Certainty | None)
 
 
 def _print(
-    out: Console, chosen: _core.Plan, fast_only: float, certainty: Certainty | None, nothing_seen: str | None
+    out: Console,
+    chosen: _core.Plan,
+    bound: Bound,
+    fast_only: float,
+    certainty: Certainty | None,
+    time: PlanTime | None,
+    nothing_seen: str | None,
 ) -> None:
     budget = ", ".join(chosen.budget) or "no limit"
     out.print(
@@ -180,21 +206,18 @@ def _print(
     for name, seconds in (
         ("slow-only", chosen.predicted_slow),
         ("this plan", chosen.predicted),
-        ("lower bound", chosen.lower_bound),
+        ("lower bound", bound.seconds),
         ("fast-only", fast_only),
     ):
         if seconds > 0:
             rows.add_row(name, units.seconds(seconds), units.percent(seconds / chosen.predicted_slow - 1))
     out.print(rows)
-    gap = _gap(chosen)
     if nothing_seen:
         out.print(f"\nwarning: {nothing_seen}", markup=False)
-    elif gap is not None:
-        out.print(
-            f"\nNo placement can gain more than {units.percent(max(gap, 0.0))} of the bound on this plan"
-            f"{'; `terrace bounds` searches longer for a higher bound' if gap > _CLOSE else ''}.",
-            markup=False,
-        )
+    else:
+        out.print(f"\n{bound.gain_sentence(chosen.predicted)}", markup=False)
+    if time and certainty:
+        out.print(time.sentence, markup=False)
     if (regret := regret_of(chosen)) and certainty:
         out.print(f"{regret.sentence} {certainty.sentence}".strip(), markup=False)
     out.print()

@@ -22,6 +22,7 @@ constexpr std::size_t k_thorough = 20'000;  // items x phases
 // What a draw's own plan does, as far as it is compared.
 struct Other {
   double regret = 0;
+  double time = 0;  // with the plan that is judged
   Placement initial;
   std::vector<double> shares;  // by object
 };
@@ -151,19 +152,21 @@ Confidence confidence_of(const Problem& problem, const model::Calibration& calib
   const model::SamplingError error(problem);
   std::vector<Other> others(draws);
   if (error.none()) {  // every draw is the problem, and its plan the plan
-    std::fill(others.begin(), others.end(), Other{0, planned, shares});
+    std::fill(others.begin(), others.end(), Other{0, chosen.prediction.total.value, planned, shares});
   } else {
     const auto effort = effort_for(problem);
     const auto judged = effort == Effort::quick ? planner.decide(problem, calibration, effort) : chosen;
     for_all(draws, [&](std::uint32_t d) {
       const auto drawn = error.draw(d);
       others[d] = as_other(drawn, regret_of(problem, drawn, calibration, planner, judged, effort));
+      others[d].time = model::predict(drawn, chosen.schedule).total.value;
     });
   }
   Confidence confidence;
   for (const auto share : shares) confidence.objects.push_back({share, {}});
   for (const auto& other : others) {
     confidence.regrets.push_back(other.regret);
+    confidence.times.push_back(other.time);
     for (std::size_t o = 0; o < shares.size(); ++o) confidence.objects[o].drawn.push_back(other.shares[o]);
   }
   if (draws > 0) confidence.parts = part_shares(problem, planned, plan, others);

@@ -21,6 +21,7 @@ struct PlacedShare {
 
 struct Confidence {
   std::vector<double> regrets;  // by draw: regret_under() the draw
+  std::vector<double> times;    // by draw: seconds of an iteration with the plan, were the draw true
   // By object and part of the plan: the share of draws that place the part's bytes there when the loop begins.
   std::vector<std::vector<double>> parts;
   std::vector<PlacedShare> objects;  // as in the problem

@@ -43,7 +43,7 @@ class LoopTree {
     Work work = 0;             // of what has ended of it, with all that it does inside
     Work turn = 0;             // of the last turn
     // Of the memory that the last two turns missed in, what both did; nothing where it is too little to tell.
-    std::optional<double> again;
+    std::optional<double> again{};
     std::uint32_t alike = 0;     // turns running that resembled the one before
     bool is_steady = false;      // the second half of a visit's turns resembled the first
     Work begins_at = 0;          // of the last turn around it that it was entered in: the first time

@@ -30,7 +30,8 @@ std::string FunctionUse::text() {
   std::string text;
   for (const auto& use : uses_) {
     text += use.name;
-    for (const auto& count : use.counts) text += "\t" + std::to_string(count.load(std::memory_order_relaxed));
+    for (const auto& count : use.counts)
+      text.append(1, '\t').append(std::to_string(count.load(std::memory_order_relaxed)));
     text += "\n";
   }
   return text;

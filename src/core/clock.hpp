@@ -10,6 +10,8 @@ class Clock {
   virtual ~Clock() = default;
   // Since the program began; never goes back.
   [[nodiscard]] virtual Seconds now() = 0;
+  // Returns whether times repeat to the last digit: nothing but the program and its placement takes time.
+  [[nodiscard]] virtual bool is_exact() const { return false; }
   // What the program's main thread has had of a processor, where others can take that from it; else the time.
   [[nodiscard]] virtual Seconds worked() { return now(); }
   // The runtime's own work of a stated cost. Real clocks do nothing here: the time has passed by itself.

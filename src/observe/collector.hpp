@@ -37,6 +37,10 @@ class Collector : public TallySink {
   virtual void set_instruction_time(Seconds time) = 0;
   // What it has taken of the program since this was last asked (sampling_price.hpp); the caller charges it.
   [[nodiscard]] virtual Seconds take_cost() { return {}; }
+  // Returns whether it can take fewer samples.
+  [[nodiscard]] virtual bool can_thin() const { return false; }
+  // Takes one sample, from now on, for `factor` that it takes otherwise; at least 1. Its cost falls alike.
+  virtual void set_thinning(double factor) { static_cast<void>(factor); }
   // An inactive collector hears nothing and costs nothing.
   void set_active(bool active) { active_ = active; }
   [[nodiscard]] bool active() const { return active_; }

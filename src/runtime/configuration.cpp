@@ -47,6 +47,7 @@ std::unique_ptr<strategy::Strategy> Configuration::start(DomainId domain,
   context.progress = parts_.progress;
   context.segments_start = observe::find_progress(parts_.progress).starts();
   context.profiles = parts_.sampled != nullptr;
+  context.can_thin = context.profiles && parts_.sampled->can_thin();
   if (auto* const collector = parts_.sampled)
     context.knows_enough = [collector] { return collector->knows_enough(); };
   context.learn_iterations = parts_.steering.learn_iterations;

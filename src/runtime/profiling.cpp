@@ -36,6 +36,7 @@ void Profiling::begin_iteration(std::uint32_t iteration, bool heard) {
   const bool count = heard && parts_.steering.keep_exact;
   collecting_ = sample || count;
   set_active(sample, count);
+  if (sample) parts_.sampled->set_thinning(parts_.steering.record_only ? 1 : strategy_.profile_thinning());
   if (collecting_) note_places();
   with_collectors([&](observe::Collector& collector) { collector.begin_iteration(iteration); });
 }

@@ -44,6 +44,7 @@ struct Context {
   std::string progress;                                                 // what segments are cut by
   observe::SegmentStart segments_start = observe::SegmentStart::count;  // of plans
   bool profiles = false;                                                // a collector can fill a profile
+  bool can_thin = false;                                                // and can take fewer samples
   std::uint32_t learn_iterations = 1;  // profiled before planning, and more until the collector knows enough
   std::function<bool()> knows_enough;  // of this loop, to plan by; empty: an iteration suffices
   bool compares = false;               // with iterations before the plan: nothing moves until it is made
@@ -133,6 +134,8 @@ class Strategy {
 
   // Whether the iteration that begins is to be profiled.
   [[nodiscard]] virtual bool wants_profile() const { return false; }
+  // How many samples one stands for in that iteration, compared with a collector's usual rate; at least 1.
+  [[nodiscard]] virtual double profile_thinning() const { return 1; }
   // Whether data moved while the iteration was profiled.
   [[nodiscard]] virtual bool moved_while_profiled() const { return false; }
   // What of a plan that was given could not be followed, in words; empty: all of it could, or there is none.

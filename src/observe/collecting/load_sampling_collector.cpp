@@ -30,7 +30,8 @@ LoadSamplingCollector::LoadSamplingCollector(const machine::Machine& machine, In
     : cost_(machine, initiator, cores),
       view_(machine, initiator),
       chunks_(chunks),
-      interval_(interval.value / cores),
+      full_interval_(interval.value / cores),
+      interval_(full_interval_),
       streamed_(machine::prefetched_exposure(machine.initiators()[initiator], cores)),
       line_(machine.parts().line.value),
       sources_(sources),
@@ -171,7 +172,7 @@ void LoadSamplingCollector::complete(Iteration& iteration) {
 // Chunks are counted by who scans; new ones call for a new count.
 bool LoadSamplingCollector::scan_is_due() {
   if (chunks_then_ != chunks_.size()) count_pages();
-  return static_cast<double>(pages_) * k_reference_cost.value <= k_scans * since_scan_;
+  return static_cast<double>(pages_) * k_reference_cost.value <= k_scans / thinning_ * since_scan_;
 }
 
 void LoadSamplingCollector::count_pages() {

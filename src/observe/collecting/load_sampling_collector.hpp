@@ -79,6 +79,11 @@ class LoadSamplingCollector final : public Collector {
                         const memory::ChunkTable& chunks, Seconds interval, LoadSamplingSources sources = {},
                         std::uint64_t seed = SmallGenerator::k_seed);
 
+  [[nodiscard]] bool can_thin() const override { return true; }
+  void set_thinning(double factor) override {
+    thinning_ = factor;
+    interval_ = full_interval_ * factor;
+  }
   void set_instruction_time(Seconds time) override { cost_.set_instruction_time(time); }
   [[nodiscard]] Seconds take_cost() override { return bill_.take(); }
   [[nodiscard]] bool wants_misses() const override { return listens(); }
@@ -128,7 +133,9 @@ class LoadSamplingCollector final : public Collector {
   CoreCost cost_;
   PlaceView view_;
   const memory::ChunkTable& chunks_;
-  double interval_;  // of the time law's progress, in which all cores' goes on at once
+  double full_interval_;  // of the time law's progress, in which all cores' goes on at once
+  double interval_;       // thinned
+  double thinning_ = 1;
   double streamed_;  // latencies that a prefetched line exposes
   std::uint64_t line_;
   LoadSamplingSources sources_;

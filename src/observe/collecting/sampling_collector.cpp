@@ -19,7 +19,8 @@ SamplingCollector::SamplingCollector(const machine::Machine& machine, InitiatorI
     : cost_(machine, initiator, cores),
       view_(machine, initiator),
       chunks_(chunks),
-      interval_(interval.value / cores),
+      full_interval_(interval.value / cores),
+      interval_(full_interval_),
       generator_(seed),
       bill_(cores) {
   if (!std::isfinite(interval_) || interval_ <= 0)

@@ -58,6 +58,8 @@ class SamplingCollector final : public Collector {
   [[nodiscard]] Seconds take_cost() override { return bill_.take(); }
   [[nodiscard]] bool wants_misses() const override { return listens(); }
 
+  [[nodiscard]] bool can_thin() const override { return true; }
+  void set_thinning(double factor) override { interval_ = full_interval_ * factor; }
   void set_instruction_time(Seconds time) override { cost_.set_instruction_time(time); }
 
  private:
@@ -78,7 +80,8 @@ class SamplingCollector final : public Collector {
   CoreCost cost_;
   PlaceView view_;
   const memory::ChunkTable& chunks_;
-  double interval_;  // of the time law's progress, in which all cores' goes on at once
+  double full_interval_;  // of the time law's progress, in which all cores' goes on at once
+  double interval_;       // thinned
   SmallGenerator generator_;
   SamplingBill bill_;
 

@@ -79,6 +79,7 @@ class VirtualMachine final : public Clock,
 
   // The clock of the thread that runs.
   Seconds now() override { return clocks_[running_]; }
+  [[nodiscard]] bool is_exact() const override { return true; }
   void charge(Seconds cost) override;
   void carry(Seconds time) override;
   Seconds finished_beside(Seconds cost) override { return now() + cost / pace_beside(); }

@@ -51,6 +51,7 @@ class Guarded final : public Strategy {
   void observe(const PhaseEnded& event, Requests& requests) override;
 
   [[nodiscard]] bool wants_profile() const override;
+  [[nodiscard]] double profile_thinning() const override { return inner_->profile_thinning(); }
   [[nodiscard]] bool moved_while_profiled() const override { return inner_->moved_while_profiled(); }
   [[nodiscard]] std::vector<std::string> unfollowed() const override { return inner_->unfollowed(); }
   [[nodiscard]] bool takes_hints() const override { return inner_->takes_hints(); }

@@ -3,6 +3,8 @@
 
 #include <limits>
 
+#include "strategy/search/stays.hpp"
+
 namespace terrace::strategy {
 
 namespace {
@@ -14,7 +16,7 @@ constexpr double k_worth_a_change = 1e-3;  // of an iteration: predictions err b
 
 std::deque<ComingPlan> coming_plans(const Planner& planner, const model::Problem& problem,
                                     const model::Calibration& calibration, Clock& clock, bool has_plan,
-                                    const std::string& why) {
+                                    bool may_end_soon, const std::string& why) {
   std::deque<ComingPlan> coming;
   auto beaten = Seconds{std::numeric_limits<double>::infinity()};
   Seconds taken;
@@ -37,6 +39,7 @@ std::deque<ComingPlan> coming_plans(const Planner& planner, const model::Problem
       return;
     }
     const auto* first = has_plan ? nullptr : planner.meanwhile();
+    if (first && may_end_soon) first = &stay_planner();
     if (first) make(*first, Effort::quick);
     make(planner, Effort::quick);
     if (!gains) return;

@@ -20,10 +20,11 @@ struct ComingPlan {
 };
 
 // Where planning goes on beside the program, that need not wait for the best plan: it has a good one first, and
-// better ones after it. `has_plan`: it obeys one that it keeps meanwhile. Where the program itself waits for its
-// plan, a search has to be a short one.
+// better ones after it. `has_plan`: it obeys one that it keeps meanwhile. `may_end_soon`: the good one is the one
+// that is there first (search/stays.hpp). Where the program itself waits for its plan, a search has to be a short
+// one.
 std::deque<ComingPlan> coming_plans(const Planner& planner, const model::Problem& problem,
                                     const model::Calibration& calibration, Clock& clock, bool has_plan,
-                                    const std::string& why);
+                                    bool may_end_soon, const std::string& why);
 
 }  // namespace terrace::strategy

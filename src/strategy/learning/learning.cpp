@@ -6,6 +6,8 @@
 
 #include "core/error.hpp"
 #include "model/problem.hpp"
+#include "strategy/learning/affordable_moves.hpp"
+#include "strategy/learning/restored_places.hpp"
 #include "strategy/planner.hpp"
 #include "strategy/tiering/first_fit.hpp"
 
@@ -28,13 +30,13 @@ Learning::Learning(const Context& context, const Planner* planner, const std::op
 
 bool Learning::learns(std::uint32_t iteration) const {
   return context_.profiles && may_plan() && learns_from_ &&
-         (iteration < *learns_from_ + context_.learn_iterations || !knows_enough());
+         (iteration < *learns_from_ + iterations_to_learn() || !knows_enough());
 }
 
 // Once in a loop.
 bool Learning::has_learned(std::uint32_t iterations) const {
-  return may_plan() && learns_from_ && !learned_.empty() &&
-         iterations >= *learns_from_ + context_.learn_iterations && knows_enough();
+  return may_plan() && learns_from_ && !learned_.empty() && iterations >= *learns_from_ + iterations_to_learn() &&
+         knows_enough();
 }
 
 bool Learning::knows_enough() const { return !context_.knows_enough || context_.knows_enough(); }
@@ -64,6 +66,11 @@ void Learning::observe(const LoopBegun& event, Requests& requests) {
   early_.reset();
   learns_from_.reset();
   payback_.loop_begun(event);
+  trial_.begin_loop();
+  is_undisturbed_ = false;
+  waits_for_ = 0;
+  is_gathering_ = false;
+  restore_after_loop(event.name, requests);
   iteration_ = 0;
   has_looped_ = true;
   if (plan_)
@@ -84,7 +91,9 @@ void Learning::observe(const IterationProfiled& event, Requests&) {
 
 void Learning::observe(const IterationBegins& event, Requests& requests) {
   // What was to be profiled again is not heard of while the plan is suspended.
-  payback_.iteration_begins(event.iteration, again_ || learns(iteration_));
+  const bool was_learned = again_ || learns(iteration_);
+  payback_.iteration_begins(event.iteration, was_learned);
+  if (is_tried()) judge(event.iteration, was_learned, requests);
   if ((again_ && !learned_.empty()) || has_learned(event.iteration)) learn(event.loop, requests);
   again_ = false;
   iteration_ = event.iteration;
@@ -95,6 +104,47 @@ void Learning::observe(const IterationBegins& event, Requests& requests) {
     why_ = "learned in the first iteration, under the plan that was given";
   }
   watch(event.iteration, requests);
+  if (is_gathering_ && plan_ && !last_arrival_ && !again_) gather_step(event.iteration, requests);
+  if (plan_ && !last_arrival_) trial_.arrive();
+}
+
+// Compares iterations under a plan with those before it, and withdraws the plan where it is behind.
+void Learning::judge(std::uint32_t iteration, bool was_learned, Requests& requests) {
+  if (iteration > 0 && !was_learned) {
+    if (is_undisturbed_) trial_.add_before(payback_.last_time());
+    if (plan_) {
+      const auto behind = trial_.add_under_plan(payback_.last_time());
+      if (behind.value > 0 &&
+          payback_.pays_to_end(behind, moves_to_places(context_, trial_.places_before(), requests)))
+        withdraw(behind, iteration, requests);
+    }
+  }
+  is_undisturbed_ = !plan_ && requests.all_done();
+}
+
+void Learning::withdraw(Seconds behind, std::uint32_t iteration, Requests& requests) {
+  requests.note("note", "the plan is withdrawn: iterations took " + microseconds(behind) +
+                            " longer with it than before; data goes back to where it was");
+  request_places(context_, trial_.places_before(), iteration, requests);
+  trial_.settle();
+  is_gathering_ = false;
+  plan_.reset();
+  coming_.clear();
+  last_arrival_.reset();
+  variation_.forget();
+  again_ = false;
+  put_off();
+}
+
+// A loop that was found and has begun once is over when another one begins: what its plan moved goes back, as the
+// plan's gain has paid for that, and the other loop is learned from where the kernel would have its data. A loop
+// that began several times is expected to begin again.
+void Learning::restore_after_loop(std::string_view next, Requests& requests) {
+  loop_ = next;
+  if (payback_.is_found()) ++entries_[loop_];
+  if (places_without_plan_.empty() || planned_loop_ == loop_ || entries_[planned_loop_] > 1) return;
+  request_places(context_, places_without_plan_, 0, requests);
+  places_without_plan_.clear();
 }
 
 // Phases that take other times than they did: the iteration that begins is profiled again, and the plan in force
@@ -102,11 +152,12 @@ void Learning::observe(const IterationBegins& event, Requests& requests) {
 void Learning::watch(std::uint32_t iteration, Requests& requests) {
   if (last_arrival_ && requests.done(*last_arrival_)) {
     last_arrival_.reset();
-    variation_.watch();
+    if (!is_gathering_) variation_.watch();
     return;
   }
   const auto varied = variation_.iteration_ended();
   if (!varied) return;
+  if (!payback_.may_learn() || payback_.iterations() > 1) return variation_.watch();
   again_ = true;
   learned_.clear();
   why_ = "learned again in iteration " + std::to_string(iteration + 1) + ": phase " +
@@ -139,7 +190,8 @@ void Learning::learn(std::string_view loop, Requests& requests) {
       throw Error(Code::not_found, "the first iteration of " + profile.loop +
                                        " missed in no object: the caches hold what it uses, or it has no hooks");
     }
-    coming_ = coming_plans(*planner_, problem, context_.calibration, *context_.clock, again_, why_);
+    coming_ =
+        coming_plans(*planner_, problem, context_.calibration, *context_.clock, again_, payback_.is_found(), why_);
   } catch (const std::exception& error) {
     learned_.clear();
     if (again_) {
@@ -164,7 +216,7 @@ std::vector<bool> Learning::reached() const {
 }
 
 void Learning::observe(const PhaseBegins& event, Requests& requests) {
-  if (again_) return;
+  if (again_ || payback_.seen() < waits_for_) return;
   while (!coming_.empty() && context_.clock->now() >= coming_.front().at &&
          adopt(coming_.front(), event, requests))
     coming_.pop_front();
@@ -184,15 +236,31 @@ bool Learning::adopt(const ComingPlan& coming, const PhaseBegins& at, Requests& 
   for (const auto& object : *context_.objects)
     if (object.live) adopted.bind(object, requests);
   auto moves = adopted.moves_to_gather(requests, *phase);
-  if (!pays(coming.plan, moves)) {
+  const auto iterations = pays_after(coming.plan, moves);
+  if (payback_.seen() < iterations) {
     if (was_again_) variation_.watch();
-    if (!plan_ && coming_.size() == 1) put_off();
+    if (plan_ || coming_.size() > 1) return true;
+    // It waits for as many iterations, if these are not more than there have been.
+    waits_for_ = iterations;
+    if (iterations <= 2 * payback_.seen()) return false;
+    put_off();
     return true;
+  }
+  if (is_tried()) {
+    if (places_without_plan_.empty()) places_without_plan_ = current_places(context_);
+    planned_loop_ = loop_;
+    trial_.adopt(current_places(context_));
+    if (was_again_) trial_.settle();  // the program has changed: iterations before are no measure
   }
   requests.adopted(coming.plan, coming.why);
   requests.forget_needs();
   bettered_ = given_;
   plan_.emplace(std::move(adopted));
+  is_gathering_ = goes_in_steps(coming.plan);
+  if (is_gathering_) {
+    gather_step(at.iteration, requests);
+    return true;
+  }
   plan_->request(std::move(moves), at.iteration + 1, requests);
   if (requests.all_done())
     variation_.watch();
@@ -201,18 +269,35 @@ bool Learning::adopt(const ComingPlan& coming, const PhaseBegins& at, Requests& 
   return true;
 }
 
+// Where nothing moves within an iteration any part of the moves is of use without the others.
+bool Learning::goes_in_steps(const Plan& plan) const { return is_tried() && plan.moves.empty() && !was_again_; }
+
+// Requests as many of the missing moves as may be lost.
+void Learning::gather_step(std::uint32_t iteration, Requests& requests) {
+  const auto missing = plan_->moves_to_gather(requests, 0);
+  auto moves = affordable_moves(context_, missing, requests.under_way(), payback_.credit(trial_.gained()),
+                                [&](const ActiveMove& move) { return payback_.cost_of(move); });
+  is_gathering_ = moves.size() < missing.size();
+  if (!moves.empty()) plan_->request(std::move(moves), iteration + 1, requests);
+  if (!requests.all_done())
+    last_arrival_ = requests.last_asked();
+  else if (!is_gathering_)
+    variation_.watch();
+}
+
 // A plan that needs no moves costs nothing.
-bool Learning::pays(const Plan& plan, std::span<const ActiveMove> moves) const {
-  if (moves.empty() && plan.moves.empty()) return true;
-  if (given_ && !bettered_) return true;
+double Learning::pays_after(const Plan& plan, std::span<const ActiveMove> moves) const {
+  if (moves.empty() && plan.moves.empty()) return 0;
+  if (given_ && !bettered_) return 0;
   const bool betters = plan_ && !was_again_;
   const auto before = betters ? plan_->plan().given().predicted : plan.predicted_before;
-  return payback_.pays(before - plan.predicted, moves);
+  return payback_.pays_after(before - plan.predicted, moves, goes_in_steps(plan));
 }
 
 // Keeps the placement, and learns the loop again if it goes on for long enough.
 void Learning::put_off() {
   payback_.put_off();
+  waits_for_ = 0;
   learned_.clear();
   learns_from_.reset();
   is_learned_ = false;

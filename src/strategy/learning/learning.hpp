@@ -3,7 +3,9 @@
 // it, it is bettered after the first iteration.
 #pragma once
 
+#include <algorithm>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -15,6 +17,7 @@
 #include "strategy/learning/coming_plans.hpp"
 #include "strategy/learning/moves_while_learning.hpp"
 #include "strategy/learning/payback.hpp"
+#include "strategy/learning/plan_trial.hpp"
 #include "strategy/learning/variation.hpp"
 #include "strategy/strategy.hpp"
 
@@ -39,6 +42,7 @@ class Learning final : public Strategy {
   void observe(const PhaseEnded& event, Requests& requests) override;
 
   [[nodiscard]] bool wants_profile() const override { return again_ || learns(iteration_); }
+  [[nodiscard]] double profile_thinning() const override { return payback_.thinning(); }
   [[nodiscard]] bool moved_while_profiled() const override { return again_ || moved_early_; }
   [[nodiscard]] bool takes_hints() const override { return planner_ != nullptr && !given_; }
   [[nodiscard]] std::vector<std::string> unfollowed() const override;
@@ -49,6 +53,9 @@ class Learning final : public Strategy {
     return planner_ != nullptr && !gave_up_ && !misses_nowhere_ && !plan_ && !is_learned_;
   }
   [[nodiscard]] bool knows_enough() const;
+  [[nodiscard]] std::uint32_t iterations_to_learn() const {
+    return std::max(context_.learn_iterations, payback_.iterations());
+  }
   [[nodiscard]] bool has_learned(std::uint32_t iterations) const;
   [[nodiscard]] bool moves_early() const;
   // A plan that was made here holds for its loop.
@@ -58,8 +65,17 @@ class Learning final : public Strategy {
   void learn(std::string_view loop, Requests& requests);
   void watch(std::uint32_t iteration, Requests& requests);
   [[nodiscard]] bool adopt(const ComingPlan& coming, const PhaseBegins& at, Requests& requests);
-  [[nodiscard]] bool pays(const Plan& plan, std::span<const ActiveMove> moves) const;
+  [[nodiscard]] double pays_after(const Plan& plan, std::span<const ActiveMove> moves) const;
   void put_off();
+  [[nodiscard]] bool goes_in_steps(const Plan& plan) const;
+  void gather_step(std::uint32_t iteration, Requests& requests);
+  // Whether plans of this loop are tried here. Elsewhere they are guarded (proof/guarded.hpp).
+  [[nodiscard]] bool is_tried() const {
+    return payback_.is_found() && context_.clock->is_exact() && !context_.compares;
+  }
+  void judge(std::uint32_t iteration, bool was_learned, Requests& requests);
+  void withdraw(Seconds behind, std::uint32_t iteration, Requests& requests);
+  void restore_after_loop(std::string_view next, Requests& requests);
 
   Context context_;
   const Planner* planner_;
@@ -82,8 +98,16 @@ class Learning final : public Strategy {
   std::vector<PlaceId> places_at_start_;  // by chunk, when the profiled iteration began
   Variation variation_;
   Payback payback_;
-  bool again_ = false;      // this iteration is profiled once more, under a plan
-  bool was_again_ = false;  // what was learned last was
+  double waits_for_ = 0;       // the plan that comes: iterations of this loop
+  bool is_gathering_ = false;  // moves of the plan in force are still to be requested
+  PlanTrial trial_;
+  bool is_undisturbed_ = false;  // nothing is under way in this iteration, and no plan is in force
+  std::string loop_;             // that began last
+  std::map<std::string, std::uint32_t, std::less<>> entries_;  // how often each found loop has begun
+  std::string planned_loop_;                  // whose plan moved data away from places_without_plan_
+  std::vector<PlaceId> places_without_plan_;  // by chunk; empty: no plan of a found loop has moved anything
+  bool again_ = false;                        // this iteration is profiled once more, under a plan
+  bool was_again_ = false;                    // what was learned last was
   // Of the moves to where the plan in force has everything: when it is done, phases are watched.
   std::optional<transfer::Ticket> last_arrival_;
   std::optional<MovesWhileLearning> early_;

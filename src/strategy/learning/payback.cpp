@@ -2,9 +2,11 @@
 #include "strategy/learning/payback.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "machine/copier_price.hpp"
+#include "observe/collecting/page_bits.hpp"
 #include "observe/collecting/sampling_price.hpp"
 
 namespace terrace::strategy {
@@ -12,7 +14,9 @@ namespace terrace::strategy {
 namespace {
 
 constexpr double k_max_learning = 0.005;  // of the run, so far and expected
+constexpr double k_max_risk = 0.005;      // of the run so far, in expectation
 constexpr double k_there_and_back = 2;
+constexpr double k_samples_of_an_interval = 2;  // one of time or loads, one of misses or stores
 
 // By the paths alone: what an access, or a byte, takes longer in the slowest place of the domain.
 double most_gain(const Context& context) {
@@ -32,13 +36,13 @@ double learning_share(const Context& context) {
   if (context.sample_interval.value <= 0) return 0;
   const auto record =
       observe::k_record_cost + (1.0 / observe::k_records_of_an_interrupt) * observe::k_interrupt_cost;
-  return std::min(record / context.sample_interval, 1.0);
+  return std::min(k_samples_of_an_interval * (record / context.sample_interval), 1.0);
 }
 
 }  // namespace
 
 Payback::Payback(const Context& context)
-    : context_(context), most_gain_(most_gain(context)), learning_(learning_share(context)) {}
+    : context_(context), most_gain_(most_gain(context)), price_(learning_share(context)), learning_(price_) {}
 
 void Payback::loop_begun(const LoopBegun& event) {
   if (event.is_found) found_.emplace(event.name);
@@ -46,69 +50,130 @@ void Payback::loop_begun(const LoopBegun& event) {
   turns_before_ = event.turns_before;
   iteration_ = 0;
   next_ = 0;
-  usual_ = {};
+  learning_ = price_;
+  thinning_ = 1;
+  iterations_ = 1;
+  last_ = usual_ = {};
   begun_ = context_.clock->now();
 }
 
 void Payback::iteration_begins(std::uint32_t iteration, bool was_learned) {
   const auto now = context_.clock->now();
   if (iteration > 0) {
-    const auto time = now - begun_;
+    last_ = now - begun_;
     if (!was_learned) {
-      usual_ = time;
+      usual_ = last_;
+    } else if (context_.clock->is_exact()) {
+      // Iterations differ; what samples are charged does not.
+      const auto scan = context_.can_thin ? chunks().scan : Seconds{};
+      spent_ += (price_ / thinning_) * last_ + scan;
     } else if (usual_.value > 0) {
-      const auto more = std::max(time - usual_, Seconds{});
+      const auto more = std::max(last_ - usual_, Seconds{});
       spent_ += more;
-      learning_ = more / usual_;
+      const auto samples = context_.can_thin ? more - chunks().scan : more;
+      learning_ = thinning_ * (std::max(samples, Seconds{}) / usual_);
     } else {
-      spent_ += learning_ * time;
+      spent_ += learning_ * last_;
     }
   }
   iteration_ = iteration;
   begun_ = now;
 }
 
-bool Payback::may_learn() const {
+bool Payback::may_learn() {
+  thinning_ = 1;
+  iterations_ = 1;
   if (!is_found_) return true;
   if (seen() < next_ || usual_.value <= 0) return false;
-  const auto now = context_.clock->now();
   const auto left = seen() * usual_;
-  const auto costs = learning_ * usual_;
-  return spent_ + costs <= k_max_learning * (now + left) && most_gain_ * left >= costs + cheapest_move();
+  const auto budget = k_max_learning * (context_.clock->now() + left) - spent_;
+  const auto samples = learning_ * usual_;
+  if (samples > budget && (!context_.can_thin || budget.value <= 0)) return false;
+  const auto& known = chunks();
+  // A sample in each interval, of each kind.
+  const auto needed = std::max(1.0, std::ceil(known.count * (context_.sample_interval / usual_)));
+  if (needed >= seen()) return false;
+  const auto scans = context_.can_thin ? needed * known.scan : Seconds{};
+  const auto all = needed * samples + scans;
+  if (most_gain_ * left < std::min(all, budget) + known.cheapest_move) return false;
+  iterations_ = static_cast<std::uint32_t>(needed);
+  if (all <= budget) return true;
+  if (!context_.can_thin || scans >= budget) return false;
+  const auto thinning = needed * samples / (budget - scans);
+  if (needed * usual_ / (thinning * context_.sample_interval) < known.count) return false;
+  thinning_ = std::max(thinning, 1.0);
+  return true;
 }
 
-bool Payback::pays(Seconds gain, std::span<const ActiveMove> moves) const {
-  if (!is_found_) return true;
-  return gain.value > 0 && seen() * gain >= k_there_and_back * cost_of(moves);
+double Payback::pays_after(Seconds gain, std::span<const ActiveMove> moves, bool in_steps) const {
+  if (!is_found_) return 0;
+  if (gain.value <= 0) return std::numeric_limits<double>::infinity();
+  Seconds until_done;
+  for (const auto& move : moves) {
+    const auto& chunk = (*context_.chunks)[move.chunk];
+    const auto from = chunk.place.load(std::memory_order_relaxed);
+    if (from != k_no_place && from != move.planned.to)
+      until_done += machine::move_time(*context_.machine, context_.initiator, context_.cores, from,
+                                       move.planned.to, Bytes{chunk.size});
+  }
+  const auto delay = usual_.value > 0 ? until_done / usual_ : 0;
+  const auto cost = cost_of(moves);
+  if (cost.value <= 0) return delay;
+  const auto risk = in_steps ? 0 : cost / (k_max_risk * context_.clock->now());  // 1: all of it may be lost
+  return delay + std::max(k_there_and_back, risk - 1) * (cost / gain);
+}
+
+Seconds Payback::credit(Seconds gained) const { return k_max_risk * context_.clock->now() + gained; }
+
+bool Payback::pays_to_end(Seconds loss, std::span<const transfer::TransferRequest> moves) const {
+  Seconds cost;
+  for (const auto& move : moves)
+    cost += cost_of(move.chunk, (*context_.chunks)[move.chunk].place.load(std::memory_order_relaxed), move.to);
+  return loss.value > 0 && seen() * loss >= cost;
 }
 
 Seconds Payback::cost_of(ChunkId chunk, PlaceId from, PlaceId to) const {
   const auto& machine = *context_.machine;
+  const auto& price = machine.copier();
+  const auto& initiator = machine.initiators().at(context_.initiator);
   const Bytes size{(*context_.chunks)[chunk].size};
-  return machine::move_time(machine, context_.initiator, context_.cores, from, to, size) +
-         machine::stall_time(machine.copier(), size);
+  const auto threads = machine::mover_threads(price, initiator, context_.cores);
+  auto cost = machine::stall_time(price, size) +
+              size / machine::copy_rate(machine, price, threads, context_.initiator, from, to);
+  if (context_.cores + 1 > initiator.cores) cost += machine::remapping_time(price, size);
+  return cost;
+}
+
+Seconds Payback::cost_of(const ActiveMove& move) const {
+  const auto from = (*context_.chunks)[move.chunk].place.load(std::memory_order_relaxed);
+  return from == k_no_place || from == move.planned.to ? Seconds{} : cost_of(move.chunk, from, move.planned.to);
 }
 
 Seconds Payback::cost_of(std::span<const ActiveMove> moves) const {
   Seconds sum;
-  for (const auto& move : moves) {
-    const auto from = (*context_.chunks)[move.chunk].place.load(std::memory_order_relaxed);
-    if (from != k_no_place && from != move.planned.to) sum += cost_of(move.chunk, from, move.planned.to);
-  }
+  for (const auto& move : moves) sum += cost_of(move);
   return sum;
 }
 
-// Of any chunk in slow memory, there and back; nothing where there is none to move.
-Seconds Payback::cheapest_move() const {
-  const auto& places = context_.places();
-  auto least = std::numeric_limits<double>::infinity();
+// Read anew only when the table has changed: loops may have a million short iterations.
+const Payback::Chunks& Payback::chunks() {
+  const auto changes = context_.chunks->changes();
+  if (chunks_ && chunks_->changes == changes) return *chunks_;
+  auto& known = chunks_.emplace();
+  known.changes = changes;
   const auto home = context_.home();
+  const auto fastest = context_.places().front();
+  auto least = std::numeric_limits<double>::infinity();
   for (ChunkId id = 0; id < context_.chunks->size(); ++id) {
     const auto& chunk = (*context_.chunks)[id];
-    if (chunk.live && chunk.domain == context_.domain && chunk.place.load(std::memory_order_relaxed) == home)
-      least = std::min(least, cost_of(id, home, places.front()).value);
+    if (!chunk.live || chunk.domain != context_.domain) continue;
+    known.count += 1;
+    known.scan += static_cast<double>(observe::pages_of(chunk.size)) * observe::k_reference_cost;
+    if (chunk.place.load(std::memory_order_relaxed) == home)
+      least = std::min(least, cost_of(id, home, fastest).value);
   }
-  return Seconds{k_there_and_back * least};
+  known.cheapest_move = Seconds{k_there_and_back * least};
+  return known;
 }
 
 }  // namespace terrace::strategy

@@ -6,15 +6,27 @@
 // that the program marked is learned and planned in any case: the user said that it is the main one.
 //
 // What sampling costs is bounded by a share of the run: of what has passed and of what the loop is expected to
-// take. What was spent counts, so that loops that are learned again and again cannot exceed it. The machine's
-// copier prices (machine/copier_price.hpp) say what moves cost; a plan that moves data has to gain twice that,
-// which also pays for moving it back.
+// take. What was spent counts, so that loops that are learned again and again cannot exceed it. A plan needs a
+// sample for each chunk, on average. Short iterations are profiled until there are as many; of long ones, where
+// the share does not suffice for all samples, fewer are taken, but as many: the first plan comes as early as the
+// share allows.
+//
+// A plan has to gain twice what its moves cost the program, which also pays for moving everything back. The mover
+// works beside the program: what the program pays (machine/copier_price.hpp) are stalls, the bandwidth of the
+// copies, and calls and remapping where no core is free for them. Until the moves are done nothing is gained.
+//
+// The loop may end before the moves are paid for. It makes r more iterations with probability n / (n + r), so that
+// a plan with cost c and gain g in each of them loses with probability c / (n g + c), and at most c. What it loses
+// in expectation is bounded by a share of the run so far: a larger gain may cost more. Moves that are made in
+// steps, where what the first ones gain is measured, cannot lose more than the share: each step may cost it and
+// what was gained until then.
 //
 // All that is used (times of iterations, prices) is known on real machines, too. Not thread-safe.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -34,24 +46,48 @@ class Payback {
 
   // Returns whether this loop was found. Only the first time that a found loop begins is it said to be.
   [[nodiscard]] bool is_found() const { return is_found_; }
-  // Returns whether the iteration that begins may be profiled for a plan.
-  [[nodiscard]] bool may_learn() const;
-  // Returns whether a plan that gains so much in each iteration pays for these moves.
-  [[nodiscard]] bool pays(Seconds gain, std::span<const ActiveMove> moves) const;
+  // Returns the time of the iteration that ended last; 0 where none of this loop has.
+  [[nodiscard]] Seconds last_time() const { return last_; }
+  // Returns whether the iteration that begins may be profiled for a plan: it and the next ones (iterations()),
+  // their samples thinned out (thinning()).
+  [[nodiscard]] bool may_learn();
+  [[nodiscard]] std::uint32_t iterations() const { return iterations_; }
+  [[nodiscard]] double thinning() const { return thinning_; }
+  // Returns whether a plan that gains so much in each iteration pays for these moves; and how many iterations the
+  // loop has to have made until it does.
+  [[nodiscard]] bool pays(Seconds gain, std::span<const ActiveMove> moves) const {
+    return seen() >= pays_after(gain, moves);
+  }
+  [[nodiscard]] double pays_after(Seconds gain, std::span<const ActiveMove> moves, bool in_steps = false) const;
+  // Returns what the next step may cost.
+  [[nodiscard]] Seconds credit(Seconds gained) const;
+  // Returns how many iterations of this loop have begun, those before it was found among them.
+  [[nodiscard]] double seen() const { return static_cast<double>(turns_before_) + iteration_; }
+  // Returns whether moves that end such a loss in each iteration pay.
+  [[nodiscard]] bool pays_to_end(Seconds loss, std::span<const transfer::TransferRequest> moves) const;
   // A plan did not pay: the loop may be learned again when it has made twice as many iterations.
   void put_off() { next_ = 2 * std::max(seen(), 1.0); }
 
-  // Returns what the moves cost the program, at most: the mover's time, and the stalls of a running thread.
+  // Returns what the moves cost the program.
   [[nodiscard]] Seconds cost_of(std::span<const ActiveMove> moves) const;
+  [[nodiscard]] Seconds cost_of(const ActiveMove& move) const;
 
  private:
-  [[nodiscard]] double seen() const { return static_cast<double>(turns_before_) + iteration_; }
+  struct Chunks {               // of the domain
+    std::uint64_t changes = 0;  // of the table, when this was read
+    double count = 0;
+    Seconds cheapest_move;  // of any in slow memory, there and back
+    Seconds scan;           // of their page references, once in an iteration that is profiled
+  };
   [[nodiscard]] Seconds cost_of(ChunkId chunk, PlaceId from, PlaceId to) const;
-  [[nodiscard]] Seconds cheapest_move() const;
+  [[nodiscard]] const Chunks& chunks();
 
   const Context& context_;
   double most_gain_;                          // share of the time that any placement on this machine can save
-  double learning_;                           // what profiling adds to an iteration, as a share of it
+  double price_;                              // of all samples, as a share of the time; by the machine alone
+  double learning_;                           // the same, as this loop has shown it
+  double thinning_ = 1;                       // of the iterations that may be profiled
+  std::uint32_t iterations_ = 1;              // of these
   Seconds spent_;                             // on profiling, in all loops so far
   std::set<std::string, std::less<>> found_;  // names of loops
   bool is_found_ = false;                     // this loop
@@ -59,7 +95,9 @@ class Payback {
   std::uint32_t iteration_ = 0;
   double next_ = 0;  // iterations before it may be learned again
   Seconds begun_;    // this iteration
+  Seconds last_;     // the one before took
   Seconds usual_;    // of the last iteration that was not profiled; 0: there is none
+  std::optional<Chunks> chunks_;
 };
 
 }  // namespace terrace::strategy

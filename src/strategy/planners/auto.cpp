@@ -2,18 +2,16 @@
 // with the bound that says how far any plan could still be ahead.
 #include <algorithm>
 #include <array>
-#include <numeric>
 #include <utility>
-#include <vector>
 
 #include "model/costs.hpp"
-#include "model/loads.hpp"
 #include "model/lower_bound.hpp"
 #include "model/moves.hpp"
 #include "strategy/planners/planners.hpp"
 #include "strategy/search/choose.hpp"
 #include "strategy/search/parts.hpp"
 #include "strategy/search/refine.hpp"
+#include "strategy/search/stays.hpp"
 
 namespace terrace::strategy {
 namespace {
@@ -69,23 +67,6 @@ class Auto final : public Planner {
     const auto work = effort == Effort::unhurried ? k_soon_work : k_thorough_work;
     return quick + 2 * stream_planner().takes(problem, effort) +
            (can_refine(problem, work) ? work : 0) * model::k_first_way_cost;
-  }
-
- private:
-  // One place for each item and the whole iteration: what its uses take of the rows, at the rows' prices.
-  static Decision stay_priced(const model::Problem& problem, const model::Multipliers& prices) {
-    const auto places = problem.places.size();
-    std::vector<std::uint32_t> items(problem.items.size());
-    std::iota(items.begin(), items.end(), 0U);
-    std::vector<std::vector<double>> values(items.size(), std::vector<double>(places, 0));
-    for (std::size_t k = 0; k < problem.phases.size(); ++k) {
-      const auto* row = &prices.row[k * (places + 2)];
-      for (const auto& cell : problem.phases[k].cells)
-        for (std::size_t p = 0; p < places; ++p)
-          values[cell.item][p] -= row[0] * model::exposed_time(cell, problem.places[p]) +
-                                  row[1 + p] * model::busy_time(cell, problem.places[p]);
-    }
-    return stay(problem, choose(problem, items, values, budgets_of(problem)).places);
   }
 };
 

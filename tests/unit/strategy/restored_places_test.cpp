@@ -1,0 +1,96 @@
+// Moves back to earlier places, with fast memory for two chunks.
+#include "strategy/learning/restored_places.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+#include "memory/ledger.hpp"
+#include "two_places.hpp"
+
+namespace terrace::strategy {
+namespace {
+
+// Knows what is under way, and keeps what is requested.
+class Kept final : public Requests {
+ public:
+  using Requests::ask;
+  void ask(std::span<ActiveMove* const>, std::uint32_t, const transfer::Start&) override { FAIL(); }
+  void ask(std::span<const transfer::TransferRequest> asked, PhaseIndex, std::uint32_t) override {
+    moves.assign(asked.begin(), asked.end());
+  }
+  bool all_done() override { return on_their_way.empty(); }
+  std::vector<std::pair<ChunkId, PlaceId>> under_way() override { return on_their_way; }
+  transfer::Ticket last_asked() const override { return 0; }
+  bool done(transfer::Ticket) override { return true; }
+  void wait_for(PhaseIndex) override {}
+  void stop_waiting_for(PhaseIndex) override {}
+  bool late() override { return false; }
+  void forget_needs() override {}
+  void wait_for_all() override {}
+  void hasten() override {}
+  void limit_rate(double) override {}
+  void note(std::string_view, std::string_view) override {}
+  void adopted(const Plan&, std::string_view) override {}
+  void proved(const Proof&) override {}
+
+  std::vector<std::pair<ChunkId, PlaceId>> on_their_way;
+  std::vector<transfer::TransferRequest> moves;
+};
+
+constexpr Bytes k_size{4096};
+
+struct ThreeChunks {
+  explicit ThreeChunks(std::vector<PlaceId> places) {
+    context.machine = &machine;
+    context.chunks = &chunks;
+    context.ledger = &ledger;
+    for (const auto place : places) {
+      chunks.add(0, static_cast<std::uint32_t>(k_size.value), 0, 0, place);
+      ledger.take(place, k_size);
+    }
+  }
+  // Chunk and target of each, in order.
+  std::vector<std::pair<ChunkId, PlaceId>> moves_to(std::vector<PlaceId> places) {
+    request_places(context, places, 0, requests);
+    std::vector<std::pair<ChunkId, PlaceId>> all;
+    for (const auto& move : requests.moves) all.emplace_back(move.chunk, move.to);
+    return all;
+  }
+
+  machine::Machine machine = two_latencies();
+  memory::ChunkTable chunks;
+  std::unique_ptr<memory::LedgerPage> page = std::make_unique<memory::LedgerPage>();
+  memory::Ledger ledger{*page, {Bytes{2 * k_size.value}, Bytes{1 << 20}}};
+  Context context;
+  Kept requests;
+};
+
+using Moves = std::vector<std::pair<ChunkId, PlaceId>>;
+
+TEST(RestoredPlaces, SwappedChunks_LeaveFastMemoryBeforeOthersEnter) {
+  ThreeChunks program({k_slow, k_fast, k_fast});
+  EXPECT_EQ(program.moves_to({k_fast, k_fast, k_slow}), (Moves{{2, k_slow}, {0, k_fast}}));
+}
+
+TEST(RestoredPlaces, FastMemoryTakenMeanwhile_ChunkStaysInSlowMemory) {
+  ThreeChunks program({k_slow, k_fast, k_fast});
+  EXPECT_EQ(program.moves_to({k_fast, k_fast, k_no_place}), Moves{}) << "the third came later";
+  EXPECT_EQ(program.moves_to({k_fast}), Moves{}) << "of the others nothing is known";
+}
+
+TEST(RestoredPlaces, ChunkUnderWay_CountsWhereItArrives) {
+  ThreeChunks program({k_fast, k_slow, k_slow});
+  program.requests.on_their_way = {{1, k_fast}};
+  EXPECT_EQ(program.moves_to({k_fast, k_slow, k_fast}), (Moves{{1, k_slow}, {2, k_fast}}));
+}
+
+TEST(RestoredPlaces, FreedChunk_IsLeftOut) {
+  ThreeChunks program({k_slow, k_slow, k_slow});
+  program.chunks[0].live = false;
+  EXPECT_EQ(program.moves_to({k_fast, k_fast, k_slow}), (Moves{{1, k_fast}}));
+}
+
+}  // namespace
+}  // namespace terrace::strategy

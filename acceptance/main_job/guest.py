@@ -25,7 +25,7 @@ def measure() -> Measured:
     done = run(
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", "-rfs", f"--basetemp={base}", TESTS],
         check=False,
-        env={**os.environ, "TERRACE_BUILD": str(BUILD)},
+        env={**os.environ, "TERRACE_BUILD": str(BUILD), "TERRACE_SOAK": "soak"},
     )
     summary = (done.stdout.strip().splitlines() or ["no output"])[-1]
     if skipped := re.search(r"no guest here[^\n]*", done.stdout):

@@ -18,6 +18,7 @@ import vm
 from results import JobResults
 
 HERE = Path(__file__).parent
+SOAK = bool(os.environ.get("TERRACE_SOAK"))
 BUILD = Path(os.environ.get("TERRACE_BUILD", HERE.parents[1] / "build" / "release"))
 # The near node is the smaller one: the machine's home is far memory, as with high-bandwidth memory beside DDR.
 NODES = "192M:cpu:100ns:16384,512M:400ns:2048"
@@ -25,6 +26,14 @@ NODES = "192M:cpu:100ns:16384,512M:400ns:2048"
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "guest: needs a virtual machine with several kinds of memory")
+    config.addinivalue_line("markers", "soak: looks at jobs that only the whole suite runs (TERRACE_SOAK=1)")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves what is marked soak to the whole suite."""
+    later = [] if SOAK else [item for item in items if item.get_closest_marker("soak")]
+    config.hook.pytest_deselected(items=later)
+    items[:] = [item for item in items if item not in later]
 
 
 @dataclass(frozen=True)
@@ -50,9 +59,13 @@ def guest(tmp_path_factory: pytest.TempPathFactory) -> Results:
     folder = tmp_path_factory.mktemp("guest")
     # ctest has made them beside other tests.
     if "TERRACE_GUEST_PLANS" not in os.environ:
-        make_plans.make_all(build)
+        make_plans.make_all(build, SOAK)
     status, output = vm.run(
-        [str(HERE / "jobs.sh"), str(build)], vm.parse_nodes(NODES), cwd=HERE, out=folder, timeout=700
+        [str(HERE / "jobs.sh"), str(build), *(["soak"] if SOAK else [])],
+        vm.parse_nodes(NODES),
+        cwd=HERE,
+        out=folder,
+        timeout=3000,
     )
     assert status == 0, output
     return Results(folder, make_plans.folder_in(build))

@@ -1,9 +1,12 @@
 #!/bin/bash
 # What runs in the guest: each job leaves /tmp/out/NAME.txt (what it said), NAME.status, and files of its own.
 #
-#   jobs.sh BUILD     the build folder; plans that the host prepared are in BUILD/tests/guest
+#   jobs.sh BUILD        the build folder; plans that the host prepared are in BUILD/tests/guest
+#   jobs.sh BUILD soak   every job; without it those of `make test`
 set -u
 build=$1
+soak=${2:-}
+is_soak() { [[ $soak == soak ]]; }
 here=$(dirname "$(readlink -f "$0")")
 guest=$build/tests/guest
 out=/tmp/out
@@ -63,18 +66,22 @@ job two_nodes "$guest/two_nodes_test"  # alone: it fills a node
 # On this kernel, not the host's.
 job page_watches "$build/tests/unit/observe/page_watches_test"
 # By intent: alone, too.
-job ordered "$guest/ordered_spill_test"
+few=("--gtest_filter=*EverySpill*bandwidth_cores0_at_touch:*EverySpill*capacity_cores0_at_once:OrderedSpill.*:Both/*AtOnce")
+if is_soak; then few=(); fi
+job ordered "$guest/ordered_spill_test" "${few[@]}"
 by_intent() {
   echo 1 >/proc/sys/vm/drop_caches  # of files that were read: what they take of a place is not to be had
   job "intent_$1" terrace run "${@:2}"
 }
 program=$build/tests/integration/by_intent
 by_intent touch --intent bandwidth -- "$program" malloc 160
-by_intent eager --intent bandwidth --eager -- "$program" malloc 160
 by_intent mark --intent bandwidth --mark 0.5 -- "$program" malloc 160
 by_intent capacity --intent capacity -- "$program" malloc 160
 by_intent fork --intent bandwidth -- "$program" fork 16
-by_intent alloc --quiet -o "$out/alloc.terrace" -- "$program" alloc 160 latency
+if is_soak; then
+  by_intent eager --intent bandwidth --eager -- "$program" malloc 160
+  by_intent alloc --quiet -o "$out/alloc.terrace" -- "$program" alloc 160 latency
+fi
 by_intent apply --quiet -o "$out/apply.terrace" -- "$program" apply 160 bandwidth
 by_intent mine --machine "$here/own_order.toml" --intent mine -- "$program" malloc 160
 # Small blocks: by the run's intent, and by the thread's own.
@@ -86,20 +93,22 @@ hbw() {
   job "hbw_$1" env "${@:2}"
 }
 calls=$build/tests/integration/hbw_calls
-hbw bind "$calls" bind 0 fill
-hbw bind_all "$calls" bind_all 0
 hbw preferred "$calls" preferred 0 fill
-hbw interleave "$calls" interleave 0
 hbw run_bind terrace run -o "$out/hbw_bind.terrace" -- "$calls" bind 0 fill
-hbw run_preferred terrace run --quiet -o "$out/hbw_preferred.terrace" -- "$calls" preferred 0
 hbw both_interleave MEMKIND_HBW_NODES=0-1 "$calls" interleave 0,1
-hbw both_bind_all MEMKIND_HBW_NODES=0,1 "$calls" bind_all 0,1
-hbw far_bind MEMKIND_HBW_NODES=1 "$calls" bind 1
 hbw far_preferred "MEMKIND_HBW_NODES=!0" "$calls" preferred 1
+if is_soak; then
+  hbw bind "$calls" bind 0 fill
+  hbw bind_all "$calls" bind_all 0
+  hbw interleave "$calls" interleave 0
+  hbw run_preferred terrace run --quiet -o "$out/hbw_preferred.terrace" -- "$calls" preferred 0
+  hbw both_bind_all MEMKIND_HBW_NODES=0,1 "$calls" bind_all 0,1
+  hbw far_bind MEMKIND_HBW_NODES=1 "$calls" bind 1
+fi
 pool=/sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages
 echo 10 >$pool
 hbw huge_bind "$calls" bind 0
-hbw huge_preferred "$calls" preferred 0
+if is_soak; then hbw huge_preferred "$calls" preferred 0; fi
 echo 0 >$pool
 # A program without hooks, markers or a plan: its pages are watched. Alone: it goes by the clock. To compare takes 16
 # iterations with the plan and 16 without, of about a second on a machine that has other things to do.
@@ -107,17 +116,22 @@ watch() {
   job "$1" terrace run --machine "$here/guest.toml" --fast 28MiB -o "$out/$1.terrace" "${@:4}" -- \
     "$guest/watched" 24 0 "$2" "$3"
 }
-watch watched 150 20 --keep-plan
-watch proved 180 60
+if is_soak; then
+  watch watched 150 20 --keep-plan
+  watch proved 180 60
+fi
 learn &
 obey s
-obey w
-stream cg accesses 4160KiB 200000 --class W --iterations 3
-stream cg timer 4160KiB 200000 --class W --iterations 3
-for progress in timer sentinel; do
-  stream mg $progress 12352KiB 100000 --class W --iterations 3
-  stream hydro $progress 8256KiB 30000 --side 256 --steps 3
-done
+stream mg sentinel 12352KiB 100000 --class W --iterations 3
+if is_soak; then
+  obey w
+  stream cg accesses 4160KiB 200000 --class W --iterations 3
+  stream cg timer 4160KiB 200000 --class W --iterations 3
+  stream mg timer 12352KiB 100000 --class W --iterations 3
+  for progress in timer sentinel; do
+    stream hydro $progress 8256KiB 30000 --side 256 --steps 3
+  done
+fi
 victim forks fork 6
 victim killed kill 6
 restricted

@@ -17,6 +17,7 @@ import vm
 from results import JobResults
 
 HERE = Path(__file__).parent
+SOAK = bool(os.environ.get("TERRACE_SOAK"))
 BUILD = Path(os.environ.get("TERRACE_BUILD", HERE.parents[1] / "build" / "release"))
 # Two sockets as in a Xeon Max in flat mode: the processors' own memory is ordinary, and each has faster memory
 # whose latency is higher. Distances are those that such a machine states. The module of non-volatile memory
@@ -32,6 +33,14 @@ NODES = (
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "guest: needs a virtual machine with several kinds of memory")
+    config.addinivalue_line("markers", "soak: looks at jobs that only the whole suite runs (TERRACE_SOAK=1)")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves what is marked soak to the whole suite."""
+    later = [] if SOAK else [item for item in items if item.get_closest_marker("soak")]
+    config.hook.pytest_deselected(items=later)
+    items[:] = [item for item in items if item not in later]
 
 
 @dataclass(frozen=True)
@@ -79,11 +88,11 @@ def guest(tmp_path_factory: pytest.TempPathFactory) -> Results:
         pytest.skip("no guest here, for want of " + "; ".join(lacks))
     folder = tmp_path_factory.mktemp("guest4")
     status, output = vm.run(
-        [str(HERE / "jobs.sh"), str(BUILD.resolve())],
+        [str(HERE / "jobs.sh"), str(BUILD.resolve()), *(["soak"] if SOAK else [])],
         vm.parse_nodes(",".join(NODES)),
         cwd=HERE,
         out=folder,
-        timeout=600,
+        timeout=3000,
     )
     assert status == 0, output
     return Results(folder)

@@ -2,9 +2,12 @@
 # What runs in the guest with four nodes: each job leaves /tmp/out/NAME.txt (what it said), NAME.status, and files of
 # its own.
 #
-#   jobs.sh BUILD     the build folder
+#   jobs.sh BUILD        the build folder
+#   jobs.sh BUILD soak   every job; without it those of `make test`
 set -u
 build=$1
+soak=${2:-}
+is_soak() { [[ $soak == soak ]]; }
 here=$(dirname "$(readlink -f "$0")")
 guest=$build/tests/guest4
 out=/tmp/out
@@ -65,17 +68,22 @@ balance() {
 }
 
 views four
-job ordered "$build/tests/guest/ordered_spill_test"  # alone: it fills all nodes
+# Alone: it fills all nodes.
+few=("--gtest_filter=*EverySpill*latency_cores1_at_touch:*EverySpill*mine_cores0_at_once:Both/*AtTouch")
+if is_soak; then few=(); fi
+job ordered "$build/tests/guest/ordered_spill_test" "${few[@]}"
 # Under memkind's names, from either socket.
 calls=$build/tests/integration/hbw_calls
-job hbw_bind_0 taskset -c 0 "$calls" bind 2
 job hbw_bind_1 taskset -c 1 "$calls" bind 3
-job hbw_preferred_1 taskset -c 1 "$calls" preferred 3
-job hbw_bind_all_1 taskset -c 1 "$calls" bind_all 3,2
+if is_soak; then
+  job hbw_bind_0 taskset -c 0 "$calls" bind 2
+  job hbw_preferred_1 taskset -c 1 "$calls" preferred 3
+  job hbw_bind_all_1 taskset -c 1 "$calls" bind_all 3,2
+fi
 job hbw_interleave_0 taskset -c 0 "$calls" interleave 2,3 fill
 limited
 balance
-job balancing "$guest/balancing_test"
+if is_soak; then job balancing "$guest/balancing_test"; fi  # it takes a machine with nothing else to do
 job stress "$guest/stress" 20
 job online "$here/../guest_bed/online_nvdimm.sh"
 views nvm

@@ -25,7 +25,7 @@ endif
 help:
 	@echo 'make demo      set up, build, run the main job; writes out/demo/report.html'
 	@echo 'make test      set up, build, run the tests'
-	@echo 'make soak      the long tests: the whole suites of the virtual machines, histories and random programs in number'
+	@echo 'make soak      the long tests: the whole suites in virtual machines, random programs in number'
 	@echo 'make build     set up, build, put an up-to-date copy into $(VENV)'
 	@echo 'make bench     benchmarks, one after the other; JSON in out/bench'
 	@echo 'make acceptance  what was promised against what is measured; goes on where it stopped'

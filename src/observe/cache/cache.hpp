@@ -67,10 +67,11 @@ class Cache {
     return {false, victim};
   }
   // A dirty line comes from the cache before. Present: it becomes dirty where it is. Else as an access.
-  Outcome write_back(std::uint64_t line) {
-    std::uint64_t* const set = set_of(line);
+  Outcome write_back(std::uint64_t line) { return write_back(line, set_of(line)); }
+  // The same where the line's set is known.
+  Outcome write_back(std::uint64_t line, std::uint64_t* set) {
     const std::uint32_t way = find(set, line, signature_of(line));
-    if (way == shape_.ways) return access(line, word::k_dirty);
+    if (way == shape_.ways) return access(line, word::k_dirty, set);
     ways_of(set)[way] |= word::k_dirty;
     return {true, 0};
   }

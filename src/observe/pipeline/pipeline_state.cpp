@@ -76,7 +76,7 @@ Pipeline::State::Touched Pipeline::State::touch(const Line& line, std::uint64_t 
   const bool store = line.at.store;
   if (!first_) {
     find_sets(line.number);
-    return {outwards(line, site, 0), FirstCache::k_nowhere};
+    return {outwards(line, site, 0, nullptr), FirstCache::k_nowhere};
   }
   Touched touched{k_no_level, first_->find(line.number)};
   if (touched.slot != FirstCache::k_nowhere) {
@@ -94,7 +94,9 @@ Pipeline::State::Touched Pipeline::State::touch(const Line& line, std::uint64_t 
   const std::uint64_t from = (line.number << line_bits) - line.page->delta;
   std::uint64_t victim = 0;
   touched.slot = first_->insert(line.number, store ? word::k_dirty : 0, from, victim);
-  touched.level = outwards(line, site, victim);
+  const bool goes_out = (victim & word::k_dirty) != 0 && !outer_.empty();
+  std::uint64_t* const victim_set = goes_out ? outer_.front()->prefetch(word::line(victim)) : nullptr;
+  touched.level = outwards(line, site, victim, victim_set);
   if (touched.level != k_no_level) first_->word(touched.slot) |= word::k_fresh;
   return touched;
 }
@@ -122,7 +124,9 @@ void Pipeline::State::remember(std::uint64_t address, const Translation& page, c
 }
 
 // The line is not in the first cache, which evicted `victim` for it: looks for it further out, and brings it in.
-Level Pipeline::State::outwards(const Line& line, std::uint64_t site, std::uint64_t victim) {
+// `victim_set` is the victim's in the next cache, if there is one and the victim is dirty.
+Level Pipeline::State::outwards(const Line& line, std::uint64_t site, std::uint64_t victim,
+                                std::uint64_t* victim_set) {
   const bool store = line.at.store;
   std::array<std::uint64_t, k_max_cache_levels> victims{};
   const bool contended = shared_.contended();
@@ -152,9 +156,9 @@ Level Pipeline::State::outwards(const Line& line, std::uint64_t site, std::uint6
   if (contended && !lock.owns_lock() && (dirty(victim) || std::any_of(victims.begin(), victims.end(), dirty))) {
     lock.lock();  // they may go on into a shared cache
   }
-  if (dirty(victim)) write_out(0, victim);
+  if (dirty(victim)) write_out(0, victim, victim_set);
   for (std::size_t i = 0; i < found; ++i) {
-    if (dirty(victims[i])) write_out(i + 1, victims[i]);
+    if (dirty(victims[i])) write_out(i + 1, victims[i], nullptr);
   }
   if (functions) count_by_function(site, found, walks_ != walks_before);
   return level;
@@ -197,11 +201,14 @@ void Pipeline::State::look_up_page(std::uint64_t line, bool cached) {
   if (!here && cached) ++walks_;
 }
 
-// A dirty line arrives at an outer level from the one before.
-void Pipeline::State::write_out(std::size_t level, std::uint64_t victim) {
+// A dirty line arrives at an outer level from the one before; `set` is its own there, if known.
+void Pipeline::State::write_out(std::size_t level, std::uint64_t victim, std::uint64_t* set) {
   for (; level < outer_.size(); ++level) {
-    victim = outer_[level]->write_back(word::line(victim)).victim;
+    const auto line = word::line(victim);
+    auto& cache = *outer_[level];
+    victim = (set != nullptr ? cache.write_back(line, set) : cache.write_back(line)).victim;
     if ((victim & word::k_dirty) == 0) return;
+    set = nullptr;
   }
   write_to_memory(word::line(victim));
 }

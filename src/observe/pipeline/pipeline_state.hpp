@@ -63,10 +63,10 @@ struct Pipeline::State {
 
  private:
   void find_sets(std::uint64_t line);
-  Level outwards(const Line& line, std::uint64_t site, std::uint64_t victim);
+  Level outwards(const Line& line, std::uint64_t site, std::uint64_t victim, std::uint64_t* victim_set);
   Level miss(const Line& line, std::uint64_t site);
   void look_up_page(std::uint64_t line, bool cached);
-  void write_out(std::size_t level, std::uint64_t victim);
+  void write_out(std::size_t level, std::uint64_t victim, std::uint64_t* set);
   void write_to_memory(std::uint64_t line);
   void count_by_function(std::uint64_t site, std::size_t found, bool walked);
   [[nodiscard]] std::uint64_t canonical(const Line& line) const { return line.host + line.page->delta; }

@@ -1,0 +1,107 @@
+"""Main loops of the public programs, as every subcommand finds them: the same one, with as many iterations."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import sqlite3
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+
+from harness import TERRACE, Line, Measured, keep_part
+from others_lines.programs import PROGRAMS, Row, failures, size
+from others_tool.build import WORK, Built, NotBuilt, build
+from others_tool.cost import observed
+from others_tool.execute import WrongResult, execute
+from others_tool.fetch import NoArchive
+from others_tool.loops import Found
+from others_tool.recipe import Recipe, read_all
+
+SMALL_CACHE = ("--cache", "l3=1MiB")
+# By what a user types. What a subcommand leaves out, or the size of a cache, may not change what is found.
+WAYS: dict[str, tuple[str, ...]] = {
+    "record": (),
+    "record --every 1": ("--every", "1"),
+    "record --every 4": ("--every", "4"),
+    "record, small cache": SMALL_CACHE,
+    "simulate": (),
+    "simulate, small cache": SMALL_CACHE,
+}
+REAL = "run --profile"
+NONE = Found("", "", 0)
+
+
+def _found(recipe: Recipe, built: Built, way: str) -> Found:
+    if way != REAL:
+        _, store = observed(recipe, built, size(), WORK, way.split()[0].rstrip(","), *WAYS[way])
+        return _main_loop(store)
+    store = WORK / "profiles" / f"{recipe.name}-{size()}-run.terrace"
+    store.parent.mkdir(parents=True, exist_ok=True)
+    store.unlink(missing_ok=True)
+    before: list[str | Path] = [TERRACE, "run", "-q", "--profile", "-o", store, "--"]
+    execute(recipe, built, size(), WORK, before)
+    return _main_loop(store) if store.exists() else NONE
+
+
+def _main_loop(store: Path) -> Found:
+    """Of the process whose main loop made most iterations: a real run counts no accesses to choose by."""
+    with contextlib.closing(sqlite3.connect(f"{store.resolve().as_uri()}?mode=ro", uri=True)) as connection:
+        row = connection.execute(
+            "SELECT name, why, sum(turns_before + coalesce(iterations, 0)) FROM main_loop GROUP BY run, name "
+            "ORDER BY 3 DESC LIMIT 1"
+        ).fetchone()
+    return Found(*row) if row else NONE
+
+
+def _loops(recipe: Recipe) -> Row:
+    """What each way finds, or why the program cannot be run."""
+    try:
+        built = build(recipe, "hooked", WORK)
+        return {way: asdict(_found(recipe, built, way)) for way in (*WAYS, REAL)}
+    except (NoArchive, NotBuilt, WrongResult) as error:
+        return {"failed": str(error)}
+
+
+def differences(found: Mapping[str, Found]) -> list[str]:
+    """Where ways differ from what most of them find, which the first text says."""
+    loops = {way: (loop.name, loop.turns) for way, loop in found.items()}
+    (usual, _), *others = Counter(loops.values()).most_common()
+    if not others:
+        return []
+    return [_text(*usual), *(f"{way}: {_text(*loop)}" for way, loop in loops.items() if loop != usual)]
+
+
+def _text(name: str, turns: int) -> str:
+    return f"{name}, {turns} iterations" if name else "none"
+
+
+def _alike() -> Measured:
+    rows: dict[str, Row] = {
+        name: keep_part(f"loops-{size()}-{name}", functools.partial(_loops, recipe))
+        for name, recipe in read_all().items()
+    }
+    loops = {
+        name: {way: Found(**loop) for way, loop in row.items()}
+        for name, row in rows.items()
+        if "failed" not in row
+    }
+    different = {name: texts for name, found in loops.items() if (texts := differences(found))}
+    lines = [f"{name}: {'; '.join(texts)}" for name, texts in different.items()]
+    table = [
+        {"program": name, **{way: _text(loop.name, loop.turns) for way, loop in found.items()}}
+        for name, found in loops.items()
+    ]
+    text = f"{len(loops) - len(different)} of {len(loops)} programs"
+    return Measured("\n".join([text, *lines, *failures(rows)]), not different and len(loops) >= PROGRAMS, table)
+
+
+LINES = [
+    Line(
+        "one finder of loops",
+        f"{', '.join((*WAYS, REAL))}: the same main loop with as many iterations, in each of at least {PROGRAMS} "
+        "public programs",
+        _alike,
+    )
+]

@@ -44,7 +44,7 @@ def rate(value: float) -> str:
 
 def percent(share: float, decimals: int = 1) -> str:
     """A share of 1 as "12.5 %"."""
-    return f"{100 * share:.{decimals}f} %"
+    return f"{round(100 * share, decimals) + 0.0:.{decimals}f} %"  # not "-0.0 %"
 
 
 def count(value: float) -> str:

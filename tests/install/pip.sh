@@ -10,7 +10,7 @@ export TERRACE_OBJECTS=$work/objects
 "$python" reuse_objects.py --index "$TERRACE_BUILD" "$TERRACE_OBJECTS"
 launcher="$python;-I;-S;$PWD/reuse_objects.py"
 "$python" -m pip wheel --quiet --no-build-isolation --no-deps --no-index --wheel-dir "$work/wheel" \
-  --config-settings=build-dir="$TERRACE_BUILD/wheel" \
+  --config-settings=build-dir="$TERRACE_BUILD/pip" \
   --config-settings=cmake.define.CMAKE_C_COMPILER_LAUNCHER="$launcher" \
   --config-settings=cmake.define.CMAKE_CXX_COMPILER_LAUNCHER="$launcher" "$TERRACE_SOURCE"
 "$python" -m venv --without-pip "$work/venv"

@@ -65,3 +65,10 @@ def test_seconds_are_printed(value, text):
 @pytest.mark.parametrize(("value", "text"), [(16e9, "16GB/s"), (15.36e9, "15.4GB/s"), (2e6, "2MB/s")])
 def test_rates_are_printed(value, text):
     assert units.rate(value) == text
+
+
+@pytest.mark.parametrize(
+    ("share", "text"), [(0.125, "12.5 %"), (-0.125, "-12.5 %"), (-1e-5, "0.0 %"), (0, "0.0 %")]
+)
+def test_a_share_that_rounds_to_zero_has_no_sign(share, text):
+    assert units.percent(share) == text

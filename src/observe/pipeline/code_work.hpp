@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <utility>
@@ -30,8 +29,9 @@ struct SiteWork {
   // Of code in which an instruction takes `cost` times what one of the program does.
   static SiteWork at_cost(std::uint32_t instructions, bool tells_of_a_loop, double cost) {
     SiteWork work(0, tells_of_a_loop);
-    work.parts =
-        static_cast<std::uint32_t>(std::min(std::round(instructions * cost * k_parts), double{k_most_parts}));
+    const auto parts =
+        std::min(instructions * cost * k_parts + 0.5, double{k_most_parts});  // rounded without libm
+    work.parts = static_cast<std::uint32_t>(parts);
     return work;
   }
   std::uint32_t parts;  // of instructions

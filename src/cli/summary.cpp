@@ -224,7 +224,8 @@ void print_what_went_wrong(const LoopSummary& loop, const std::string& path, boo
                format(Seconds{took}), format(Seconds{query.real(0)}), format(Seconds{query.real(1)}));
 }
 
-// The mean of an iteration, too: two runs of one program may take its loop for the main one at different iterations.
+// The mean of an iteration, too: two runs of one program may take its loop for the main one at different
+// iterations.
 std::string iterations_of(const LoopSummary& loop) {
   const bool is_one = loop.iterations == 1;
   auto text = fmt::format("{} {} in {} of {} time", loop.iterations, is_one ? "iteration" : "iterations",

@@ -84,8 +84,8 @@ def test_the_reason_is_there_where_nothing_moved(marked, tmp_path):
     done = run(*TWO_KINDS, "-o", "x.terrace", "--", marked, 40, cwd=tmp_path)
     (line,) = done.stderr.splitlines()
     assert re.fullmatch(
-        r"terrace: 40 iterations in \S+ of real time, \S+ each \(auto\); nothing moved: its data resides in near already; "
-        r"profile in x\.terrace",
+        r"terrace: 40 iterations in \S+ of real time, \S+ each \(auto\); "
+        r"nothing moved: its data resides in near already; profile in x\.terrace",
         line,
     ), line
 

@@ -226,6 +226,7 @@ LoopTree::Index LoopTree::child(Index around, LoopId loop, std::uint64_t code) {
 
 void LoopTree::push(LoopId loop, std::uint64_t code, std::uint32_t depth) {
   if (active_.back().loop != 0) resume();
+  active_.back().is_turn_empty = false;
   const auto around = active_.back().node;
   const auto turn_at = active_.back().turn_at;
   const auto turn_begun = active_.back().turn_begun;
@@ -264,7 +265,9 @@ void LoopTree::pop() {
   const bool is_counted = active.is_counted;
   if (is_counted) {
     auto& node = nodes_[index];
-    const bool turned_enough = (now_ - active.turn_begun) * k_part_of_a_turn >= node.turn;
+    // A loop that tests at its head begins a turn more than it has: nothing is done in it.
+    const bool turned_enough =
+        active.is_turn_unseen ? !active.is_turn_empty : (now_ - active.turn_begun) * k_part_of_a_turn >= node.turn;
     if (node.is_loop && !active.is_closed && !active.is_between && turned_enough) end_turn(active);
     if (!active.is_unseen) {
       node.work += now_ - active.begun;
@@ -294,6 +297,7 @@ void LoopTree::begin_turn(Active& active) {
   active.turn_begun = now_;
   active.regions = active.regions_again = 0;
   active.is_turn_unseen = is_unseen();
+  active.is_turn_empty = true;
 }
 
 void LoopTree::end_turn(Active& active) {

@@ -117,9 +117,10 @@ class LoopTree {
     std::uint32_t regions_of_half = 0;     // in the second one
     std::uint32_t regions_first_half = 0;  // in the first one
     bool is_turn_unseen = false;
-    bool is_unseen = false;   // the visit: it began when nothing was seen
-    bool is_between = false;  // one turn has ended, nothing has been seen of another
-    bool is_marked = false;   // a hook that tells of turns was passed in this visit
+    bool is_turn_empty = true;  // neither a call nor a loop was entered in it
+    bool is_unseen = false;     // the visit: it began when nothing was seen
+    bool is_between = false;    // one turn has ended, nothing has been seen of another
+    bool is_marked = false;     // a hook that tells of turns was passed in this visit
     bool is_closed = false;
     bool is_counted = true;  // false where there is no node for it: it goes with the one around
   };

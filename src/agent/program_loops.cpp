@@ -50,6 +50,7 @@ void ProgramLoops::follow(bool simulated, std::uint32_t sample_every) {
 
 void ProgramLoops::finish() {
   if (!process_.runtime->looks_for_loops()) return;
+  process_.runtime->loops_seen(finder_.candidates());
   const auto seen = finder_.nothing_found();
   if (!seen.empty()) process_.runtime->note("note", "no main loop was found: " + seen);
 }

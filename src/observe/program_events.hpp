@@ -60,6 +60,8 @@ class ProgramEvents {
   // What the hooks have reached so far: profile::CoverageRecord, encoded. It was measured, and is no part of what
   // the program did: who prices it again keeps it as it is.
   virtual void covered(std::span<const std::byte> record) = 0;
+  // What could have been the main loop: profile::LoopsRecord, encoded. It is kept as it is, too.
+  virtual void loops_seen(std::span<const std::byte> record) = 0;
   virtual void noted(std::string_view severity, std::string_view text) = 0;
   // The last one.
   virtual void finished(std::string_view how) = 0;

@@ -104,6 +104,14 @@ template <class Io, IsOne<LevelsRecord> R>
 void fields(Io& io, R& r) {
   io(r.levels);
 }
+template <class Io, IsOne<LoopCandidate> R>
+void fields(Io& io, R& r) {
+  io(r.name, r.is_taken, r.begins_at, r.share, r.visits, r.turns, r.verdict);
+}
+template <class Io, IsOne<LoopsRecord> R>
+void fields(Io& io, R& r) {
+  io(r.loops);
+}
 template <class Io, IsOne<SpillRecord> R>
 void fields(Io& io, R& r) {
   auto& a = r.account;
@@ -252,6 +260,7 @@ void encode(BlobWriter& out, const MovesRecord& record) { write(out, record); }
 void encode(BlobWriter& out, const NoteRecord& record) { write(out, record); }
 void encode(BlobWriter& out, const CountersRecord& record) { write(out, record); }
 void encode(BlobWriter& out, const LevelsRecord& record) { write(out, record); }
+void encode(BlobWriter& out, const LoopsRecord& record) { write(out, record); }
 void encode(BlobWriter& out, const SpillRecord& record) { write(out, record); }
 void encode(BlobWriter& out, const CoverageRecord& record) { write(out, record); }
 void encode(BlobWriter& out, const EndRecord& record) { write(out, record); }
@@ -271,6 +280,7 @@ void decode(BlobReader& in, MovesRecord& record) { read(in, record); }
 void decode(BlobReader& in, NoteRecord& record) { read(in, record); }
 void decode(BlobReader& in, CountersRecord& record) { read(in, record); }
 void decode(BlobReader& in, LevelsRecord& record) { read(in, record); }
+void decode(BlobReader& in, LoopsRecord& record) { read(in, record); }
 void decode(BlobReader& in, SpillRecord& record) { read(in, record); }
 void decode(BlobReader& in, CoverageRecord& record) { read(in, record); }
 void decode(BlobReader& in, EndRecord& record) { read(in, record); }

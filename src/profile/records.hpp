@@ -37,7 +37,8 @@ enum class RecordType : std::uint16_t {
   core_time = 17,
   spill = 18,
   proof = 19,
-  levels = 20
+  levels = 20,
+  loops = 21
 };
 
 struct RunRecord {  // first in every journal
@@ -166,6 +167,19 @@ struct LevelUse {
 struct LevelsRecord {  // of the whole process so far, as far as it was simulated; the last one counts
   std::vector<LevelUse> levels;
 };
+// A loop of the program's first thread that could have been the main loop (runtime/loop_candidates.hpp).
+struct LoopCandidate {
+  std::string name;
+  bool is_taken = false;  // for the main loop, if only for a while
+  double begins_at = 0;   // share of the run's work that was done when it was first entered
+  double share = 0;       // of the run's work, with all that it does inside
+  std::uint64_t visits = 0;
+  std::uint64_t turns = 0;  // of all visits
+  std::string verdict;      // why the profile is not of it; empty: it is
+};
+struct LoopsRecord {  // of the whole process; the last one counts
+  std::vector<LoopCandidate> loops;
+};
 // Data of a process in a file, since it began (docs/memory-over-a-file.md).
 struct FileAccount {
   Bytes read{}, written{};              // of the file
@@ -233,6 +247,7 @@ void encode(BlobWriter& out, const PlanRecord& record);
 void encode(BlobWriter& out, const NoteRecord& record);
 void encode(BlobWriter& out, const CountersRecord& record);
 void encode(BlobWriter& out, const LevelsRecord& record);
+void encode(BlobWriter& out, const LoopsRecord& record);
 void encode(BlobWriter& out, const SpillRecord& record);
 void encode(BlobWriter& out, const CoverageRecord& record);
 void encode(BlobWriter& out, const EndRecord& record);
@@ -253,6 +268,7 @@ void decode(BlobReader& in, PlanRecord& record);
 void decode(BlobReader& in, NoteRecord& record);
 void decode(BlobReader& in, CountersRecord& record);
 void decode(BlobReader& in, LevelsRecord& record);
+void decode(BlobReader& in, LoopsRecord& record);
 void decode(BlobReader& in, SpillRecord& record);
 void decode(BlobReader& in, CoverageRecord& record);
 void decode(BlobReader& in, EndRecord& record);
@@ -289,6 +305,8 @@ template <>
 inline constexpr RecordType k_record_type<CountersRecord> = RecordType::counters;
 template <>
 inline constexpr RecordType k_record_type<LevelsRecord> = RecordType::levels;
+template <>
+inline constexpr RecordType k_record_type<LoopsRecord> = RecordType::loops;
 template <>
 inline constexpr RecordType k_record_type<SpillRecord> = RecordType::spill;
 template <>

@@ -50,6 +50,7 @@ class Configuration {
   [[nodiscard]] LeftOut& left_out() { return left_out_; }
 
   void note(std::string_view severity, std::string_view text) { migrations_.note(severity, text); }
+  void loops_seen(const profile::LoopsRecord& loops) { journal_.write(loops); }
   void covered(const profile::CoverageRecord& coverage) { journal_.write(coverage); }
   void finish(std::string_view how);
   [[nodiscard]] bool listens() const { return profiling_.listens(); }

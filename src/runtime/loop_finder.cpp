@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "observe/loops/loop_name.hpp"
+#include "runtime/loop_candidates.hpp"
 
 namespace terrace::runtime {
 
@@ -237,7 +238,13 @@ std::string LoopFinder::why() const {
          " each, " + repeats + "; " + rounded(100 * share) + " % of the run so far";
 }
 
+profile::LoopsRecord LoopFinder::candidates() const {
+  if (!wanted_.empty()) return {};
+  return loop_candidates(tree_, name_of_, taken_);
+}
+
 void LoopFinder::begin_loop(Boundary& boundary) {
+  taken_.insert(main_);
   in_loop_ = true;
   boundary.begins_loop = name_of_(node(main_));
 }

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "observe/loops/loop_tree.hpp"
+#include "profile/records.hpp"
 #include "runtime/phase_source.hpp"
 
 namespace terrace::runtime {
@@ -47,6 +48,9 @@ class LoopFinder final : public observe::LoopTree::Listener {
   [[nodiscard]] observe::LoopTree& tree() { return tree_; }
   // What was seen of loops, in words, where none was taken for the main loop; else empty.
   [[nodiscard]] std::string nothing_found() const;
+
+  // Returns what could have been the main loop, at the end of the run; nothing where a loop was named.
+  [[nodiscard]] profile::LoopsRecord candidates() const;
 
   // Whether accesses are seen in all turns of the main loop. Otherwise only what hooks tell of may be a phase:
   // what accesses alone tell of would begin in some of the turns.
@@ -106,6 +110,7 @@ class LoopFinder final : public observe::LoopTree::Listener {
   observe::LoopTree tree_;
   Index main_ = k_none;
   std::map<Index, std::uint64_t> told_;  // turns that the program was told of when a loop was the main one before
+  std::set<Index> taken_;                // for the main loop, if only for a while
   bool is_seen_ = true;
   bool sees_all_ = true;
   bool by_clock_ = false;

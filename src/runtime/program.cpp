@@ -168,6 +168,14 @@ void Program::note(std::string_view severity, std::string_view text) {
   if (parts_.events) parts_.events->noted(severity, text);
 }
 
+void Program::loops_seen(const profile::LoopsRecord& loops) {
+  for (auto& configuration : configurations_) configuration.loops_seen(loops);
+  if (!parts_.events) return;
+  BlobWriter record;
+  profile::encode(record, loops);
+  parts_.events->loops_seen(record.bytes());
+}
+
 void Program::write_coverage() {
   const auto coverage = parts_.coverage ? parts_.coverage->so_far() : std::nullopt;
   if (!coverage) return;

@@ -55,6 +55,7 @@ class Program {
   void warn_configurations(std::string_view text) {
     for (auto& configuration : configurations_) configuration.note("warning", text);
   }
+  void loops_seen(const profile::LoopsRecord& loops);
   void finish(std::string_view how);
 
  private:

@@ -212,6 +212,10 @@ void Runtime::note(std::string_view severity, std::string_view text) noexcept {
   state_->event([&] { state_->tell([&](Program& to) { to.note(severity, text); }); });
 }
 
+void Runtime::loops_seen(const profile::LoopsRecord& loops) noexcept {
+  state_->event([&] { state_->tell([&](Program& to) { to.loops_seen(loops); }); });
+}
+
 void Runtime::finish(std::string_view how) noexcept {
   state_->event([&] {
     state_->end_loop();

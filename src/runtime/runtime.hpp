@@ -18,6 +18,9 @@ struct NewLoop;
 struct ProgramHint;
 struct Quantum;
 }  // namespace terrace::observe
+namespace terrace::profile {
+struct LoopsRecord;  // records.hpp
+}  // namespace terrace::profile
 
 namespace terrace::runtime {
 
@@ -65,6 +68,8 @@ class Runtime {
   // The place's name where the byte is, nullptr when it is not known.
   [[nodiscard]] const char* where(const void* address) noexcept;
   void note(std::string_view severity, std::string_view text) noexcept;
+  // Writes what could have been the main loop to the journals. Requires: finish() was not called.
+  void loops_seen(const profile::LoopsRecord& loops) noexcept;
   // The process is about to end ("exit"), to become another program ("exec"), or is left
   // alone from here on ("confined").
   void finish(std::string_view how) noexcept;

@@ -99,8 +99,12 @@ void check_record(const terrace::JournalRecord& record) {
       return check<NoteRecord>(record.payload);
     case RecordType::counters:
       return check<CountersRecord>(record.payload);
+    case RecordType::loops:
+      return check<LoopsRecord>(record.payload);
     case RecordType::levels:
       return check<LevelsRecord>(record.payload);
+    case RecordType::proof:
+      return check<ProofRecord>(record.payload);
     case RecordType::spill:
       return check<SpillRecord>(record.payload);
     case RecordType::coverage:

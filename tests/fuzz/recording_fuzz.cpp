@@ -31,7 +31,7 @@ class Checker final : public ReplaySink {
   std::uint64_t quanta = 0, traffic = 0;
 
   [[nodiscard]] bool wants_misses() const override { return wants_; }
-  void quantum(const terrace::observe::Quantum& quantum, const terrace::observe::Tally& tally, bool) override {
+  void quantum(const terrace::observe::Quantum& quantum, const terrace::observe::Tally& tally) override {
     ++quanta;
     for (const auto& [chunk, of] : tally.chunks()) {
       require(chunk < chunks_);
@@ -60,7 +60,7 @@ class Checker final : public ReplaySink {
     text(hint.says);
   }
   void object_removed(terrace::ObjectId object) override { require(object < objects_); }
-  void loop_begun(const observe::NewLoop& loop) override {
+  void loop_begun(const terrace::observe::NewLoop& loop) override {
     text(loop.name);
     text(loop.why);
   }
@@ -71,6 +71,7 @@ class Checker final : public ReplaySink {
   void covered(std::span<const std::byte> record) override {
     text({reinterpret_cast<const char*>(record.data()), record.size()});
   }
+  void loops_seen(std::span<const std::byte> record) override { covered(record); }
   void noted(std::string_view severity, std::string_view said) override {
     text(severity);
     text(said);

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from terrace import units
-from terrace.store.values import Counters, Coverage, Loop, Machine, Note, Run
+from terrace.store.values import Counters, Coverage, Loop, LoopCandidate, Machine, Note, Run
 
 # From here on what was not seen is warned of.
 _MUCH = 0.1
@@ -13,6 +13,9 @@ _LITTLE = 1 << 20
 # Fewer samples say nothing.
 _FEW = 20
 _SHOWN = 4
+_MAX_OTHERS = 3
+# The verdict on parts of loops that were taken, the main loop among them (src/runtime/loop_candidates.cpp).
+WITHIN = "within "
 # How the note of a program without hooks begins (src/agent/watched_program.cpp), and goes on where what is known
 # is misses all the same.
 _WATCHED = "no hooks: objects are watched by "
@@ -48,6 +51,24 @@ def found(loop: Loop | None) -> str:
         f"The main loop was found: {loop.name}, after {loop.turns_before} of its turns, which are not among the "
         f"iterations: {loop.why}. --loop names another, --phases functions."
     )
+
+
+def other_loops(loop: Loop | None, candidates: list[LoopCandidate]) -> list[str]:
+    """Returns a line for each of the largest loops outside of the main loop that could have been it; none where
+    the program or the user said which it is."""
+    if loop is not None and not loop.why:
+        return []
+    others = [one for one in candidates if one.verdict and not one.verdict.startswith(WITHIN)]
+    return [
+        f"Not the main loop: {one.name}, {units.percent(one.share)} of the work, {_visits(one)}: {one.verdict}."
+        for one in others[:_MAX_OTHERS]
+    ]
+
+
+def _visits(loop: LoopCandidate) -> str:
+    """Leaves out iterations where these were not followed: each visit has at least one."""
+    visits = f"{loop.visits} visit{'s' * (loop.visits != 1)}"
+    return f"{loop.iterations} iterations in {visits}" if loop.iterations >= loop.visits else visits
 
 
 def what_was_seen(

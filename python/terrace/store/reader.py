@@ -23,6 +23,7 @@ from terrace.store.values import (
     Initiator,
     Level,
     Loop,
+    LoopCandidate,
     Machine,
     MachinePath,
     Move,
@@ -138,9 +139,15 @@ class Store:
 
     def loop(self, run: Run) -> Loop | None:
         """Its last main loop, which is the one that profile and plan are of. Where nobody said which it is: the
-        one that took most time, the first of several that took about as much."""
+        one that did most of the work, the first of several that did about as much."""
         loops = self._each(Loop, "FROM main_loop WHERE run = ? ORDER BY number DESC LIMIT 1", run.id)
         return loops[0] if loops else None
+
+    def loop_candidates(self, run: Run) -> list[LoopCandidate]:
+        """Loops that could have been its main loop, the largest first; none in a file that is older."""
+        if self._first("SELECT 1 FROM sqlite_master WHERE name = 'loop_candidate'") is None:
+            return []
+        return self._each(LoopCandidate, "FROM loop_candidate WHERE run = ? ORDER BY share DESC, name", run.id)
 
     def small_loops(self, run: Run) -> list[str]:
         """Names of loops that were taken for the main loop and are none: they hold too little of the run."""

@@ -156,6 +156,19 @@ class Loop:
 
 
 @dataclass(frozen=True)
+class LoopCandidate:
+    """A loop that could have been the main loop. Shares are of the work of the program's first thread."""
+
+    name: str
+    taken: bool  # for the main loop, if only for a while
+    begins_at: float  # share of the work that was done when it was first entered
+    share: float
+    visits: int
+    iterations: int  # of all visits
+    verdict: str  # why the profile is not of it; empty where it is
+
+
+@dataclass(frozen=True)
 class BetweenIterations:
     """How far objects differ between the iterations that were observed, where others were not."""
 

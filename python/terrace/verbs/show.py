@@ -1,5 +1,6 @@
 """`terrace show`: objects, phases, what each costs, and what was not seen."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,7 +15,18 @@ from terrace.solve import confidence, model
 from terrace.store import stencil_plans
 from terrace.store.reader import Store
 from terrace.store.summary import PhaseSummary, by_name, summarise_phases
-from terrace.store.values import Counters, Coverage, Floats, Level, Loop, Machine, Note, Profile, Run
+from terrace.store.values import (
+    Counters,
+    Coverage,
+    Floats,
+    Level,
+    Loop,
+    LoopCandidate,
+    Machine,
+    Note,
+    Profile,
+    Run,
+)
 
 _EPILOG = """\b
 Examples:
@@ -72,6 +84,7 @@ def show(
         run=run,
         machine=machine,
         loop=store.loop(run),
+        candidates=store.loop_candidates(run),
         profile=profile,
         phases=summarise_phases(store, run),
         sensitivity=model.sensitivities(store, run, profile) if profile.phases else [],
@@ -114,6 +127,7 @@ class View:
         run: Run,
         machine: Machine,
         loop: Loop | None,
+        candidates: list[LoopCandidate],
         profile: Profile,
         phases: list[PhaseSummary],
         sensitivity: list[list[str]],
@@ -128,6 +142,7 @@ class View:
         """Takes what was read; `sensitivity` is by object and phase, `benefits` by object; `missing` says why
         there is no profile, and is empty where there is one."""
         self.run, self.machine, self.loop, self.profile = run, machine, loop, profile
+        self.candidates = candidates
         known = {phase.name: phase for phase in phases}
         self.phases = [known.get(phase.name, PhaseSummary(phase.name)) for phase in profile.phases]
         self.sensitivity, self.counters, self.coverage = sensitivity, counters, coverage
@@ -155,6 +170,7 @@ class View:
             "loop": self.loop.name if self.loop else None,
             "loop_found_by": self.loop.why or None if self.loop else None,
             **seen.iterations(self.loop),
+            "loop_candidates": [asdict(candidate) for candidate in self.candidates],
             "profiled_iterations": self.profile.iterations,
             "unseen_share": self.counters.unseen_share if self.counters else None,
             "accesses": self.counters.accesses if self.counters else None,
@@ -255,6 +271,8 @@ class View:
         if sentence := seen.observed(self.loop):
             out.print(sentence, markup=False)
         if sentence := seen.found(self.loop):
+            out.print(sentence, markup=False)
+        for sentence in seen.other_loops(self.loop, self.candidates):
             out.print(sentence, markup=False)
         if not self.phases:
             out.print(f"{self.missing[0].upper()}{self.missing[1:]}. Objects, the largest first:\n", markup=False)

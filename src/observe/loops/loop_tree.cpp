@@ -221,6 +221,7 @@ LoopTree::Index LoopTree::child(Index around, LoopId loop, std::uint64_t code) {
   if (nodes_.size() >= k_most_nodes) return around;
   candidates.push_back(static_cast<Index>(nodes_.size()));
   nodes_.push_back({.is_loop = loop != 0, .code = code, .loop = loop, .around = around});
+  nodes_.back().first_at = now_;
   return known = candidates.back();
 }
 

@@ -46,6 +46,7 @@ class LoopTree {
     std::optional<double> again{};
     std::uint32_t alike = 0;     // turns running that resembled the one before
     bool is_steady = false;      // the second half of a visit's turns resembled the first
+    Work first_at = 0;           // work of the run when it was first entered
     Work begins_at = 0;          // of the last turn around it that it was entered in: the first time
     std::uint64_t begun_in = 0;  // that turn
     bool is_closed = false;

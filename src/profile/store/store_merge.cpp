@@ -121,6 +121,9 @@ bool add_record(RunRows& rows, const JournalRecord& record) {
     case RecordType::levels:
       add_decoded<LevelsRecord>(rows, record.payload);
       return true;
+    case RecordType::loops:
+      add_decoded<LoopsRecord>(rows, record.payload);
+      return true;
     case RecordType::spill:
       add_decoded<SpillRecord>(rows, record.payload);
       return true;

@@ -213,6 +213,14 @@ void RunRows::add(const LevelsRecord& r) {
     insert.run(id_, position++, level.name, level.accesses, level.hit, level.miss);
 }
 
+void RunRows::add(const LoopsRecord& r) {
+  Statement clear(database_, "DELETE FROM loop_candidate WHERE run = ?");
+  clear.run(id_);
+  Statement insert(database_, "INSERT OR REPLACE INTO loop_candidate VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
+  for (const auto& loop : r.loops)
+    insert.run(id_, loop.name, loop.is_taken, loop.begins_at, loop.share, loop.visits, loop.turns, loop.verdict);
+}
+
 void RunRows::add(const SpillRecord& r) {
   Statement insert(database_,
                    "INSERT INTO spill VALUES(?, ?, NULLIF(?, 4294967295), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "

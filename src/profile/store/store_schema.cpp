@@ -69,13 +69,20 @@ CREATE VIEW loop_time AS
       SELECT run, number, begun, name, time, MIN(time * turns_before / iterations, begun) AS before FROM taken)
   SELECT run, name, MIN(number) AS first, MIN(begun - before) AS begun, SUM(time + before) AS time
   FROM whole GROUP BY run, name;
+CREATE TABLE loop_candidate(
+  run INTEGER NOT NULL REFERENCES run(id), name TEXT NOT NULL, taken INTEGER NOT NULL, begins_at REAL NOT NULL,
+  share REAL NOT NULL, visits INTEGER NOT NULL, iterations INTEGER NOT NULL, verdict TEXT NOT NULL,
+  PRIMARY KEY(run, name)) WITHOUT ROWID;
 CREATE VIEW main_loop AS
   WITH most AS MATERIALIZED (SELECT run, MAX(time) AS time FROM loop_time GROUP BY run),
     taken AS MATERIALIZED (
+      SELECT run, name, 0 AS first FROM loop_candidate WHERE taken AND verdict = ''
+      UNION ALL
       SELECT one.run AS run, one.name AS name, MIN(one.first) AS first
       FROM loop_time AS one JOIN most ON most.run = one.run
       WHERE one.time >= 0.75 * most.time
         AND one.time >= 0.4 * (SELECT COALESCE(ended, 0) - one.begun FROM run WHERE id = one.run)
+        AND one.run NOT IN (SELECT run FROM loop_candidate WHERE taken)
       GROUP BY one.run)
   SELECT loop.* FROM loop LEFT JOIN taken ON taken.run = loop.run
   WHERE loop.name = taken.name

@@ -96,6 +96,12 @@ class Replay final : public sim::ReplaySink {
     dropped_ = dropped;
   }
   void covered(std::span<const std::byte> record) override { coverage_.set(record); }
+  void loops_seen(std::span<const std::byte> record) override {
+    BlobReader in(record);
+    profile::LoopsRecord loops;
+    profile::decode(in, loops);
+    runtime_->loops_seen(loops);
+  }
   void noted(std::string_view severity, std::string_view text) override { runtime_->note(severity, text); }
   void finished(std::string_view how) override { runtime_->finish(how); }
 

@@ -50,7 +50,8 @@ enum class EventTag : std::uint8_t {
   release = 15,
   acquire = 16,
   covered = 17,  // a length, and a record as journals have it
-  hinted = 18
+  hinted = 18,
+  loops_seen = 19  // as `covered`
 };
 
 // Threads are numbered from 0 in the order in which they begin; a process can have no more (PID_MAX_LIMIT).

@@ -243,3 +243,42 @@ def test_camat_by_level_is_active_time_over_accesses(terrace, store_path, docume
     with sqlite3.connect(copy) as database:
         database.execute("DROP TABLE level")
     assert json.loads(terrace("show", copy, "--json").stdout)["levels"] == []
+
+
+def test_show_other_loops_says_their_shares_and_verdicts(terrace, store_path, document, tmp_path):
+    assert document["loop_candidates"] == []
+    copy = tmp_path / "loops.terrace"
+    shutil.copy(store_path, copy)
+    run = Store(store_path).run()
+    with sqlite3.connect(copy) as database:
+        database.execute("UPDATE loop SET why = 'it repeats' WHERE run = ?", (run.id,))
+        name = database.execute("SELECT name FROM loop WHERE run = ?", (run.id,)).fetchone()[0]
+        rows = [
+            (name, 1, 0.1, 0.8, 1, 6, ""),
+            ("along:27", 0, 0.1, 0.7, 18, 1152, "within the main loop"),
+            ("fill:3", 1, 0.0, 0.1, 1, 20, "taken for a while: it does less of the run"),
+            ("row:4", 0, 0.0, 0.09, 20, 400, "within fill:3"),
+            ("sum:5", 0, 0.0, 0.08, 30, 10, "its iterations differ in work"),
+        ]
+        database.executemany(
+            "INSERT INTO loop_candidate VALUES(?, ?, ?, ?, ?, ?, ?, ?)", [(run.id, *row) for row in rows]
+        )
+    said = json.loads(terrace("show", copy, "--json").stdout)["loop_candidates"]
+    assert [one["name"] for one in said] == [name, "along:27", "fill:3", "row:4", "sum:5"]
+    assert said[1] == {
+        "name": "along:27", "taken": False, "begins_at": 0.1, "share": 0.7, "visits": 18, "iterations": 1152,
+        "verdict": "within the main loop",
+    }  # fmt: skip
+    text = " ".join(terrace("show", copy).stdout.split())
+    assert (
+        "Not the main loop: fill:3, 10.0 % of the work, 20 iterations in 1 visit: taken for a while: it does less "
+        "of the run." in text
+    )
+    assert "Not the main loop: sum:5, 8.0 % of the work, 30 visits: its iterations differ in work." in text
+    assert text.count("Not the main loop") == 2
+    # A file that was written before there was such a table.
+    with sqlite3.connect(copy) as database:
+        database.execute("DROP VIEW main_loop")
+        database.execute("DROP TABLE loop_candidate")
+        database.execute("CREATE VIEW main_loop AS SELECT * FROM loop")
+    assert json.loads(terrace("show", copy, "--json").stdout)["loop_candidates"] == []

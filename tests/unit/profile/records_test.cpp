@@ -266,6 +266,15 @@ TEST(Records, TheSmallOnesReadBack) {
   EXPECT_EQ(counters.dropped, 5U);
   EXPECT_EQ(counters.stalled, Seconds{9});
   EXPECT_EQ(counters.charged, Seconds{11});
+  const auto loops = decoded<LoopsRecord>(encoded(LoopsRecord{{{"main:54", true, 0.1, 0.9, 1, 6, "why"}, {}}}));
+  ASSERT_EQ(loops.loops.size(), 2u);
+  EXPECT_EQ(loops.loops[0].name, "main:54");
+  EXPECT_TRUE(loops.loops[0].is_taken);
+  EXPECT_EQ(loops.loops[0].begins_at, 0.1);
+  EXPECT_EQ(loops.loops[0].share, 0.9);
+  EXPECT_EQ(loops.loops[0].visits, 1u);
+  EXPECT_EQ(loops.loops[0].turns, 6u);
+  EXPECT_EQ(loops.loops[0].verdict, "why");
   const auto levels = decoded<LevelsRecord>(encoded(LevelsRecord{{{"L2", 1, {2}, {3}}, {"dram", 4, {5}, {}}}}));
   ASSERT_EQ(levels.levels.size(), 2U);
   EXPECT_EQ(levels.levels[0].miss, Seconds{3});

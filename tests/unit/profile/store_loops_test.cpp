@@ -1,6 +1,7 @@
 // What a store says of loops: which is the main one, what its iterations stand for, and which of them count.
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
 
 #include "core/journal.hpp"
@@ -36,6 +37,45 @@ TEST_F(StoreTest, CountsIterationsThatWereLeftOutAsTheLastOneInTheProfile) {
   for (const auto& iteration : Store(merged.path).profile(1, false).iterations)
     stand_for.push_back(iteration.stands_for);
   EXPECT_EQ(stand_for, (std::vector<double>{1, 4, 2}));
+}
+
+// Observing a set-up loop took more time than the steps, which do most of the work. A process that is killed has
+// no candidates.
+TEST_F(StoreTest, MainLoop_SetUpTookLonger_IsTheCandidateWithoutVerdictOrTheLongestWithoutCandidates) {
+  int stores = 0;
+  const auto merged = [&](const LoopsRecord* loops) {
+    const auto number = std::to_string(++stores);
+    {
+      Journal journal(path("j" + number));
+      append(journal, RunRecord{});
+      append(journal, LoopRecord{"fill:3", {0}, "it repeats", 0, 0});
+      append(journal, LoopEndRecord{{10}, 100, 100, 0});
+      append(journal, LoopRecord{"step:9", {11}, "it repeats", 0, 0});
+      append(journal, LoopEndRecord{{19}, 6, 6, 0});
+      if (loops != nullptr) append(journal, *loops);
+      append(journal, EndRecord{{19}, "exit"});
+    }
+    return merge_journals({path("j" + number)}, path(number + ".terrace")).path;
+  };
+  const auto has = [&](const std::string& store, const std::string& name) {
+    return count(store, "main_loop WHERE name = '" + name + "'");
+  };
+  const auto by_time = merged(nullptr);
+  EXPECT_EQ(has(by_time, "fill:3"), 1);
+  EXPECT_EQ(has(by_time, "step:9"), 0);
+  EXPECT_EQ(count(by_time, "loop_candidate"), 0);
+  LoopsRecord loops{{{"step:9", true, 0.2, 0.8, 1, 6, ""}, {"fill:3", true, 0, 0.2, 1, 100, "less"}}};
+  const auto by_work = merged(&loops);
+  EXPECT_EQ(has(by_work, "fill:3"), 0);
+  EXPECT_EQ(has(by_work, "step:9"), 1);
+  EXPECT_EQ(
+      count(by_work, "loop_candidate WHERE name = 'fill:3' AND taken AND iterations = 100 AND verdict = 'less'"),
+      1);
+  loops.loops[0].verdict = "little";
+  EXPECT_EQ(count(merged(&loops), "main_loop"), 0);
+  // None of them was taken, as far as the candidates say.
+  loops = {{{"sweep:5", false, 0, 0.2, 1, 6, "short"}}};
+  EXPECT_EQ(has(merged(&loops), "fill:3"), 1);
 }
 
 // A loop that was found: `turns` of 1 s, of which the first two passed before it was recognised, begin at second

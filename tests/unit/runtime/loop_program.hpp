@@ -88,6 +88,7 @@ class Program {
     leave();
   }
 
+  [[nodiscard]] std::vector<profile::LoopCandidate> candidates() const { return finder_.candidates().loops; }
   [[nodiscard]] std::string nothing_found() const { return finder_.nothing_found(); }
 
   Log log;

@@ -122,6 +122,9 @@ class TranscriptSink : public ReplaySink {
   void covered(std::span<const std::byte> record) override {
     said.event("covered", std::string_view(reinterpret_cast<const char*>(record.data()), record.size()));
   }
+  void loops_seen(std::span<const std::byte> record) override {
+    said.event("loops", std::string_view(reinterpret_cast<const char*>(record.data()), record.size()));
+  }
   void noted(std::string_view severity, std::string_view text) override { said.event("noted", severity, text); }
   void finished(std::string_view how) override { said.event("finished", how); }
   void runs(std::uint32_t thread) override { said.event("runs", thread); }
@@ -195,7 +198,8 @@ class RandomProgram {
       case 14: {
         std::vector<std::byte> record(below(300));
         for (auto& byte : record) byte = static_cast<std::byte>(below(256));
-        return both(to, [&](auto& s) { s.covered(record); });
+        both(to, [&](auto& s) { s.covered(record); });
+        return both(to, [&](auto& s) { s.loops_seen(record); });
       }
       case 15:
         return both(to, [what = static_cast<observe::ProgramHint::What>(below(4)),

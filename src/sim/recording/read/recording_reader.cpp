@@ -74,6 +74,7 @@ class DeafSink final : public ReplaySink {
   void unobserved(std::uint64_t, std::uint64_t) override {}
   void hinted(const observe::ProgramHint&) override {}
   void covered(std::span<const std::byte>) override {}
+  void loops_seen(std::span<const std::byte>) override {}
   void noted(std::string_view, std::string_view) override {}
   void finished(std::string_view) override {}
   void runs(std::uint32_t) override {}
@@ -213,6 +214,8 @@ class FrameReplay {
         return hinted(in);
       case EventTag::covered:
         return sink().covered(in.take(in.number()));
+      case EventTag::loops_seen:
+        return sink().loops_seen(in.take(in.number()));
       case EventTag::noted: {
         const auto severity = in.text();
         return sink().noted(severity, in.text());

@@ -120,12 +120,16 @@ void RecordingWriter::unobserved(std::uint64_t unseen, std::uint64_t dropped) {
   });
 }
 
-void RecordingWriter::covered(std::span<const std::byte> record) {
-  event(EventTag::covered, [&](auto& out) {
+void RecordingWriter::put_record(EventTag tag, std::span<const std::byte> record) {
+  event(tag, [&](auto& out) {
     put_number(out, record.size());
     out.insert(out.end(), record.begin(), record.end());
   });
 }
+
+void RecordingWriter::covered(std::span<const std::byte> record) { put_record(EventTag::covered, record); }
+
+void RecordingWriter::loops_seen(std::span<const std::byte> record) { put_record(EventTag::loops_seen, record); }
 
 void RecordingWriter::noted(std::string_view severity, std::string_view text) {
   event(EventTag::noted, [&](auto& out) {

@@ -44,6 +44,7 @@ class RecordingWriter final : public observe::ProgramEvents, public ThreadClocks
   void slept(Seconds duration) override;
   void unobserved(std::uint64_t unseen, std::uint64_t dropped) override;
   void covered(std::span<const std::byte> record) override;
+  void loops_seen(std::span<const std::byte> record) override;
   void noted(std::string_view severity, std::string_view text) override;
   void finished(std::string_view how) override;
 
@@ -57,6 +58,7 @@ class RecordingWriter final : public observe::ProgramEvents, public ThreadClocks
  private:
   template <class Put>
   void event(EventTag tag, Put put);
+  void put_record(EventTag tag, std::span<const std::byte> record);
   void end_frame();
   void append(std::span<const std::byte> bytes);
 

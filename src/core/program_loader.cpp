@@ -9,18 +9,26 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
 
-// The header of the file that this code is linked into.
-extern "C" {
-extern const ElfW(Ehdr) __ehdr_start [[gnu::visibility("hidden")]];
-}
-
 namespace terrace {
 
 namespace {
+
+// Of programs that this build's libraries can be loaded into. Not read from this file's own header: tools that
+// edit an executable (patchelf) move it, and the linker's symbol for it stays where it was.
+constexpr char k_class = sizeof(void*) == 8 ? ELFCLASS64 : ELFCLASS32;
+constexpr char k_data = std::endian::native == std::endian::little ? ELFDATA2LSB : ELFDATA2MSB;
+#if defined(__x86_64__)
+constexpr ElfW(Half) k_machine = EM_X86_64;
+#elif defined(__aarch64__)
+constexpr ElfW(Half) k_machine = EM_AARCH64;
+#else
+#error "add this machine's number from elf.h"
+#endif
 
 constexpr int k_max_scripts = 5;       // that one script's first line may lead through (execve(2))
 constexpr int k_max_first_line = 256;  // BINPRM_BUF_SIZE
@@ -161,12 +169,10 @@ void ProgramLoader::read(int file, const char* path, int scripts) noexcept {
     return;
   }
   if (std::memcmp(line, ELFMAG, SELFMAG) != 0) return;
-  if (line[EI_CLASS] != static_cast<char>(__ehdr_start.e_ident[EI_CLASS]))
-    return refuse("it is a program of another word size", nullptr);
+  if (line[EI_CLASS] != k_class) return refuse("it is a program of another word size", nullptr);
   ElfW(Ehdr) header;
   if (!read_at(file, 0, header)) return;
-  if (line[EI_DATA] != static_cast<char>(__ehdr_start.e_ident[EI_DATA]) ||
-      header.e_machine != __ehdr_start.e_machine)
+  if (line[EI_DATA] != k_data || header.e_machine != k_machine)
     return refuse("it is a program of another machine", nullptr);
   char interpreter[256]{};
   for (std::uint64_t i = 0; i < header.e_phnum; ++i) {

@@ -2,7 +2,6 @@
 #include "runtime/loop_candidates.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <utility>
 #include <vector>
@@ -95,8 +94,8 @@ class Candidates {
     if (share_of(index) > share_of(entry.largest)) entry.largest = index;
     entry.visits += static_cast<double>(node.visits) / tree_.share_seen(index);
     entry.turns += static_cast<double>(node.turns) / tree_.share_seen(index);
-    entry.loop.visits = static_cast<std::uint64_t>(std::llround(entry.visits));
-    entry.loop.turns = static_cast<std::uint64_t>(std::llround(entry.turns));
+    entry.loop.visits = static_cast<std::uint64_t>(entry.visits + 0.5);
+    entry.loop.turns = static_cast<std::uint64_t>(entry.turns + 0.5);
     if (!is_within(index, name)) entry.loop.share += share_of(index);
     if (taken_around(index).empty()) entry.outside += share_of(index);
   }

@@ -180,7 +180,12 @@ def judge(natively: Natively, hooked: Hooked, document: Mapping[str, Any], start
 
 
 def _refused(natively: Natively, hooked: Hooked, took: float) -> str:
-    """What keeps the two forms from being compared."""
+    """What keeps the two forms from being compared. Of a run that is too short no other figure says anything."""
+    if took < SHORTEST_TIME:
+        return (
+            f"too short: its own code takes {units.seconds(took)} a run, and less than "
+            f"{units.seconds(SHORTEST_TIME)} says little; give the arguments of a larger size with --calibrate"
+        )
     if refused := calibration.of_threads(natively.runs, Start(0.0, 0.0), waits_count=False):
         return refused
     if natively.lines != hooked.lines:
@@ -190,11 +195,6 @@ def _refused(natively: Natively, hooked: Hooked, took: float) -> str:
         )
     if function_times.total(hooked.uses).instructions <= 0:
         return "no instruction of it is seen; is it built with hooks?"
-    if took < SHORTEST_TIME:
-        return (
-            f"too short: its own code takes {units.seconds(took)} a run, and less than "
-            f"{units.seconds(SHORTEST_TIME)} says little; give the arguments of a larger size with --calibrate"
-        )
     if not natively.why_not_sampled and natively.count < FEWEST_SAMPLES:
         return f"too few samples of its time: {natively.count:.0f}, and {FEWEST_SAMPLES} say something"
     return ""

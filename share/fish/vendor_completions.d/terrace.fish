@@ -251,7 +251,7 @@ complete -c terrace -n '__terrace_at "import"' -l process -r -f -d 'perf: which 
 complete -c terrace -n '__terrace_at "import"' -l interval -r -f -d 'perf: seconds of a phase; default: a twentieth of the sampled time.'
 complete -c terrace -n '__terrace_at "import"' -s h -l help -d 'Show this message and exit.'
 complete -c terrace -n '__terrace_at "import"' -F
-complete -c terrace -n '__terrace_at "lab"' -a calibrate -d 'what an instruction takes in a program and in its functions, fitted on this machine'
+complete -c terrace -n '__terrace_at "lab"' -a calibrate -d 'what an instruction takes, by program and by function, fitted on this machine'
 complete -c terrace -n '__terrace_at "lab"' -a coverage -d 'how many of a program\'s last-level misses the hooks see'
 complete -c terrace -n '__terrace_at "lab"' -a demo -d 'the main job on CG and MG, from the profile to the report, in virtual time'
 complete -c terrace -n '__terrace_at "lab"' -a experiment -d 'the published studies once more, ours beside theirs'

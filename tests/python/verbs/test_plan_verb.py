@@ -98,7 +98,7 @@ def test_the_last_line_is_a_command_that_obeys_the_plan(terrace, tmp_path):
         assert words[:2] == ["terrace", "simulate"]
         assert words[2:] == ["--machine", machine, "--plan", str(tmp_path / "p.toml"), "--", str(program), "4"]
         done = run(*words[2:], verb="simulate", cwd=tmp_path)
-        assert done.returncode == 0 and "virtual time (plan)" in done.stderr, done.stderr
+        assert done.returncode == 0 and "each (plan)" in done.stderr, done.stderr
 
 
 def test_a_plan_from_a_real_profile_is_obeyed_by_a_real_run(terrace, store_path, tmp_path):

@@ -1,4 +1,4 @@
-"""`terrace lab calibrate`: what an instruction takes in a program and in its functions, fitted on this machine.
+"""`terrace lab calibrate`: what an instruction takes, by program and by function, fitted on this machine.
 
 `terrace simulate --native FILE` and `terrace record --native FILE` call this and take its answer.
 """

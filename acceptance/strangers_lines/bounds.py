@@ -37,7 +37,7 @@ def _price(name: str, words: list[str]) -> dict[str, Row]:
 
 
 def compare(program: Path, words: list[str], stem: Path) -> dict[str, Row]:
-    """By machine and share; a case without a main loop or without a plan is none."""
+    """Returns the rows by machine and share. Programs without a main loop or without a plan have no row."""
     for old in stem.parent.glob(f"{stem.stem}.*"):
         old.unlink()
     records = {machine: stem.with_suffix(f".record-{machine}.terrace") for machine in MACHINES}

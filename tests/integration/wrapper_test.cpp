@@ -1,4 +1,4 @@
-// The compiler wrappers, by their rules and by what the compilers make of them.
+// The compiler wrappers with the compilers: what is built, and how it runs.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -19,111 +19,6 @@ namespace fs = std::filesystem;
 using cli::WrapperLanguage;
 using test::Outcome;
 using test::run_program;
-
-cli::WrapperRequest examine(std::vector<std::string> arguments) {
-  return cli::examine_request({WrapperLanguage::c, {"gcc"}, std::move(arguments)});
-}
-
-TEST(WrapperRules, KnowWhatLinks) {
-  EXPECT_TRUE(examine({"a.c", "-o", "a"}).links);
-  EXPECT_TRUE(examine({"a.o", "b.o", "-lm"}).links);
-  EXPECT_TRUE(examine({"-shared", "a.o", "-o", "liba.so"}).links);
-  EXPECT_TRUE(examine({"-x", "c", "-"}).links);
-  EXPECT_TRUE(examine({"-lfoo"}).links);
-  EXPECT_FALSE(examine({"-c", "a.c"}).links);
-  EXPECT_FALSE(examine({"-O2", "-S", "a.c"}).links);
-  EXPECT_FALSE(examine({"-E", "a.c"}).links);
-  EXPECT_FALSE(examine({"-M", "a.c"}).links);
-  EXPECT_FALSE(examine({"-r", "a.o", "-o", "b.o"}).links);
-  // Only a value of another option.
-  EXPECT_TRUE(examine({"a.c", "-o", "-c"}).links);
-  EXPECT_TRUE(examine({"-MD", "-MF", "a.d", "a.c"}).links);
-}
-
-TEST(WrapperRules, NothingIsAddedWhereThereIsNothingToCompile) {
-  for (const std::vector<std::string>& words : {std::vector<std::string>{"--version"},
-                                                {"-v"},
-                                                {"-print-prog-name=ld"},
-                                                {"-dumpmachine"},
-                                                {"-o", "a"},
-                                                {}}) {
-    auto expected = words;
-    expected.insert(expected.begin(), "gcc");
-    EXPECT_EQ(cli::wrapper_command({WrapperLanguage::c, {"gcc"}, words}, {"/lib", "/stand-ins"}), expected);
-  }
-}
-
-TEST(WrapperRules, TheUsersFlagsComeLast) {
-  const auto command =
-      cli::wrapper_command({WrapperLanguage::c, {"ccache", "gcc"}, {"-fno-sanitize=thread", "-c", "a.c"}}, {});
-  EXPECT_EQ(command[0], "ccache");
-  EXPECT_EQ(command[1], "gcc");
-  const auto ours = std::ranges::find(command, "-fsanitize=thread");
-  const auto theirs = std::ranges::find(command, "-fno-sanitize=thread");
-  ASSERT_NE(ours, command.end());
-  EXPECT_LT(ours, theirs);
-  for (const auto& word : command)
-    EXPECT_FALSE(word.starts_with("-O") || word == "-g" || word == "-lterrace") << word;
-}
-
-TEST(WrapperRules, ClangVectorisesNothing) {
-  EXPECT_TRUE(cli::is_clang({"/usr/bin/clang-14"}));
-  EXPECT_TRUE(cli::is_clang({"ccache", "clang++"}));
-  EXPECT_FALSE(cli::is_clang({"/opt/clang/bin/gcc"}));
-  const auto command = cli::wrapper_command({WrapperLanguage::c, {"clang"}, {"-c", "a.c"}}, {});
-  for (const char* flag : {"-fno-vectorize", "-fno-slp-vectorize", "-fno-builtin-memcpy"})
-    EXPECT_NE(std::ranges::find(command, flag), command.end()) << flag;
-}
-
-TEST(WrapperRules, FlangLinksAndDoesNotCompile) {
-  const auto command = [](std::vector<std::string> words) {
-    return cli::wrapper_command({WrapperLanguage::fortran, {"flang-new-19"}, std::move(words)},
-                                {"/lib", "/stand-ins"});
-  };
-  for (const std::vector<std::string>& words : {std::vector<std::string>{"-c", "a.f90"}, {"a.f", "b.o"}}) {
-    try {
-      (void)command(words);
-      FAIL() << "flang was asked to instrument";
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), Code::invalid);
-      EXPECT_STREQ(
-          error.what(),
-          "terrace-fc: flang-new-19 cannot instrument programs; compile with gfortran (TERRACE_FC=gfortran), "
-          "or without hooks (TERRACE_WRAPPER=off)");
-    }
-  }
-  const auto linked = command({"a.o", "libb.so.3", "-lc", "-o", "a"});
-  EXPECT_NE(std::ranges::find(linked, "-lterrace"), linked.end());
-  EXPECT_EQ(std::ranges::find(linked, "-fsanitize=thread"), linked.end());
-  EXPECT_EQ(command({"--version"}), (std::vector<std::string>{"flang-new-19", "--version"}));
-}
-
-TEST(WrapperRules, StaticProgramsAreRefusedInOneLine) {
-  try {
-    (void)cli::wrapper_command({WrapperLanguage::cxx, {"g++"}, {"-static", "a.o"}}, {});
-    FAIL() << "-static was taken";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), Code::invalid);
-    const std::string text = error.what();
-    EXPECT_TRUE(text.starts_with("terrace-c++: -static cannot work")) << text;
-    EXPECT_EQ(text.find('\n'), std::string::npos);
-  }
-  EXPECT_NO_THROW((void)cli::wrapper_command({WrapperLanguage::c, {"gcc"}, {"-static", "-c", "a.c"}}, {}));
-  EXPECT_NO_THROW((void)cli::wrapper_command({WrapperLanguage::c, {"gcc"}, {"-static", "a.o"}, true}, {}));
-}
-
-TEST(WrapperRules, ResponseFilesAreReadAsTheCompilerDoes) {
-  EXPECT_EQ(cli::split_response("a  b\n\tc"), (std::vector<std::string>{"a", "b", "c"}));
-  EXPECT_EQ(cli::split_response("'a b' \"c d\"e f\\ g \"\" \"h\\\"i\""),
-            (std::vector<std::string>{"a b", "c de", "f g", "", "h\"i"}));
-}
-
-TEST(WrapperRules, ShownCommandsReadBack) {
-  const std::vector<std::string> words{"gcc", "-DA=\"b c\"", "it's", "$HOME", "a\\b", ""};
-  std::string expected;
-  for (const auto& word : words) expected += word + "\n";
-  EXPECT_EQ(run_program("printf '%s\\n' " + cli::quote_command(words)).output, expected);
-}
 
 // A folder with sources, gone in the end.
 class WrapperBuilds : public ::testing::Test {

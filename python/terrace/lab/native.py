@@ -39,7 +39,7 @@ class Run:
     complained: str  # to standard error
     status: int  # of exit; below 0: the signal that ended it
     sample: Sample
-    where: Samples | None = None  # its time went, by function; None: nobody asked
+    where: Samples | None = None  # samples of its program counter, by function; None: the run was not sampled
 
 
 def run(

@@ -113,7 +113,7 @@ class Facts:
 
     @property
     def steady(self) -> float | None:
-        """Mean time of the iterations that began after the last plan took effect; None where there is none."""
+        """Mean time of the iterations that began after the last plan took effect; None if no iteration did."""
         if self.plan is None:
             return None
         later: dict[int, float] = {}

@@ -110,7 +110,7 @@ class FunctionFits:
 
 
 def read_uses(text: str) -> dict[str, Use]:
-    """Of the lines of a calibrating run. Raises ValueError where one is none."""
+    """Parses the lines that a calibrating run wrote. Raises ValueError if a line has another form."""
     uses: dict[str, Use] = {}
     for line in text.splitlines():
         name, *words = line.split("\t")

@@ -1,6 +1,6 @@
 // Tells the threads that an implementation of MPI makes for itself (progress of transfers, of its run-time system)
 // from the program's. In virtual time they do not take turns: they sleep in the kernel for what comes over
-// descriptors, nobody knows of that wait, and what they do is no work of the program's.
+// descriptors, the scheduler cannot see that wait, and their work is not the program's.
 #pragma once
 
 namespace terrace::agent {

@@ -30,8 +30,9 @@ bool wait_for(std::uint64_t key, double until) noexcept;
 // Wakes those who have waited longest; how many there were.
 std::uint32_t wake(std::uint64_t key, std::uint32_t most) noexcept;
 inline constexpr std::uint32_t k_everybody = ~std::uint32_t{0};
-// The same for a thread that takes no turns itself, beside others that do: a worker between two regions, a thread
-// of an implementation of MPI. Does nothing for all others.
+// Wakes scheduled threads from a thread that the scheduler does not schedule: an OpenMP worker between two
+// regions, or a thread of an MPI implementation. Returns how many it woke; does nothing when called by a scheduled
+// thread.
 std::uint32_t wake_from_beside(std::uint64_t key, std::uint32_t most) noexcept;
 std::uint32_t requeue(std::uint64_t from, std::uint64_t to, std::uint32_t most) noexcept;
 // Interrupts a thread's wait, whatever it waits for.

@@ -38,7 +38,7 @@ class EnteredSections {
     const void* section = nullptr;
     OpenMp openmp;
   };
-  std::array<Entered, 8> entered_{};  // who is in more at a time goes by the caller
+  std::array<Entered, 8> entered_{};  // nested deeper, the caller's address decides
   std::size_t count_ = 0;
 };
 

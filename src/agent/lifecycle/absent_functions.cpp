@@ -29,7 +29,7 @@ bool is_stand_in(std::string_view name) noexcept {
          std::ranges::any_of(machine::k_library, [name](const auto& one) { return one.name == name; });
 }
 
-// What a file's dynamic section says of its symbols and relocations.
+// Holds the symbols and relocations that a file's dynamic section names.
 struct Tables {
   const char* names = nullptr;
   const ElfW(Sym) * symbols = nullptr;

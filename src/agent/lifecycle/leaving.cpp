@@ -37,7 +37,7 @@ class NextProgram {
 
  private:
   char found_[4096];
-  const char* path_;  // null: there is none
+  const char* path_;  // of the program found; null: PATH has no such program
   ProgramLoader loader_;
 };
 

@@ -47,7 +47,7 @@ struct PipelineConfig {
   std::uint64_t quantum_accesses = 65536;  // line accesses: one that crosses into the next line counts twice
   CodeWork* work = nullptr;                // null: all code is average
   machine::Tlb tlb{};                      // of each thread; without entries there is none
-  FunctionUse* functions = nullptr;        // null: nobody asks what each function does
+  FunctionUse* functions = nullptr;        // null: work is not counted by function
 };
 
 class SharedCache;  // the shared levels, one a process

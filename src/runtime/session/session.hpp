@@ -104,7 +104,7 @@ struct Session {
   std::string collector{observe::k_default_collector};  // who fills the profile
   std::string progress{observe::k_default_progress};    // what phases are cut into segments by
   std::string recording;                                // where to write down what happens; "" for nowhere
-  std::string functions;           // the folder for what each function did; "" where nobody asks
+  std::string functions;           // the folder for counts by function; "": no counts are kept
   std::vector<std::string> notes;  // for the journal
   SpillSpec spill{};
   IntentSpec intent{};

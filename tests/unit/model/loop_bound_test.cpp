@@ -123,7 +123,7 @@ TEST(LoopBound, StallsThatNoSampleMet_AreNoCoreTime) {
   const auto prices = lower_bound(problem, placed).prices;
   const std::vector<double> all(problem.phases.size(), 1);
   const auto core = loop_bound(problem, all, 1, placed, prices, 0).core;
-  phase.samples_with_access = phase.samples;  // the core did nothing but wait, for chunks that nobody knows
+  phase.samples_with_access = phase.samples;  // the core only waited, for chunks that no sample met
   const auto less = loop_bound(problem, all, 1, placed, prices, 0).core;
   EXPECT_LT(less, core);
 }

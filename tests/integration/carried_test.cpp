@@ -25,6 +25,9 @@ struct Case {
   const char* small_budget;
   const char* cache;
   const char* budget;
+  // Who fills the profiles. Samples of mg keep 0.841 to 0.887 of the gain at sampling distances of 900 to 1100
+  // cycles, depending on where they happen to fall: only exact counters tell whether plans have become worse.
+  const char* collector;
   double kept;  // of the gain by its own plan: today's figure, cut off after the fourth digit
 };
 void PrintTo(const Case& of, std::ostream* out) { *out << of.program; }
@@ -64,10 +67,9 @@ TEST_P(Carried, APlanOfASmallRunServesALargeOne) {
   const std::string program = of.program;
   // Of so little data hardly a move pays that costs more than its bytes.
   const std::string machine = "-q -m unimem-lat4@ideal --cache l3=";
-  launch("record --collector simulated-sampling " + machine + of.small_cache + " -o S.terrace -- ./" + program +
-         " --class S");
-  launch("record --collector simulated-sampling " + machine + of.cache + " -o W.terrace -- ./" + program +
-         " --class W");
+  const auto record = "record --collector " + std::string(of.collector) + " ";
+  launch(record + machine + of.small_cache + " -o S.terrace -- ./" + program + " --class S");
+  launch(record + machine + of.cache + " -o W.terrace -- ./" + program + " --class W");
   plan("S", of.small_budget);
   plan("W", of.budget);
   const std::string fast = std::string(" fast=") + of.budget;
@@ -114,8 +116,9 @@ TEST_P(Carried, APlanOfASmallRunServesALargeOne) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Carried,
-                         ::testing::Values(Case{"cg", "60KiB", "315KiB", "512KiB", "2MiB", 0.9169},
-                                           Case{"mg", "60KiB", "300KiB", "2MiB", "16MiB", 0.8578}),
+                         ::testing::Values(Case{"cg", "60KiB", "315KiB", "512KiB", "2MiB", "simulated-sampling",
+                                                0.9169},
+                                           Case{"mg", "60KiB", "300KiB", "2MiB", "16MiB", "exact", 0.8510}),
                          [](const auto& of) { return std::string(of.param.program); });
 
 }  // namespace

@@ -82,7 +82,7 @@ def _outcome(command: Sequence[str | Path]) -> dict[str, Any]:
 
 
 def _plan(program: Sequence[str | Path], name: str) -> Path | None:
-    """Records the program and plans from the recording. Returns the plan, or None if `plan` made none, as of programs without data."""
+    """Records the program and plans from it. Returns None if `plan` makes no plan, as of programs without data."""
     profile, plan = _folder() / f"{name}.plan.terrace", _folder() / f"{name}.toml"
     recorded = run([TERRACE, "record", "--machine", MACHINE, "-o", profile, "--", *program], check=False)
     if recorded.returncode != 0:

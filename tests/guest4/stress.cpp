@@ -4,6 +4,8 @@
 // the kernel says of each node. At the end all is given back and nobody was killed.
 //
 //   stress SECONDS [SEED]     exit status 1 when an account differs, data is damaged or somebody was killed
+//
+// On a slow machine it goes on for up to ten times as long, until each kind of step was made k_min_steps times.
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -28,6 +30,8 @@
 namespace terrace::tests {
 namespace {
 
+constexpr std::uint64_t k_min_steps = 50;         // of each kind (test_memory.py)
+constexpr double k_max_stretch = 10;              // of the seconds that were asked for
 constexpr double k_round = 5;                     // seconds between two comparisons, at most
 constexpr int k_rounds_of_a_worker = 12;          // then it begins anew, with everything given back
 constexpr std::int64_t k_own_memory = 48u << 20;  // of the processes' own, on nodes with processors
@@ -91,12 +95,13 @@ class Stress {
     refresh_counters();
     for (const auto& place : machine_.places()) before_.push_back(of_node(place.numa_node, "AnonPages:"));
     for (std::size_t i = 0; i < k_stress_processes; ++i) start(i);
-    const auto end = clock_.now() + Seconds{seconds_};
+    const auto begin = clock_.now();
     for (bool last = false; !last;) {
-      const auto until = std::min(clock_.now() + Seconds{std::min(k_round, seconds_ / 3)}, end);
+      const auto until = clock_.now() + Seconds{std::min(k_round, seconds_ / 3)};
       while (clock_.now() < until) ::usleep(20000);
-      last = clock_.now() >= end;
       count_round();
+      const auto passed = clock_.now() - begin;
+      last = passed >= Seconds{seconds_} && (has_enough() || passed >= Seconds{k_max_stretch * seconds_});
       compare();
       account_->ending = last;
       account_->compared = round_;
@@ -215,6 +220,18 @@ class Stress {
     int status = 0;
     ::waitpid(child, &status, 0);
     if (status != 0) throw std::runtime_error("a process ended with status " + std::to_string(status));
+  }
+
+  // Of all processes; while they wait for the comparison of their counts.
+  bool has_enough() const {
+    for (const auto count : {&StressReport::allocated, &StressReport::freed, &StressReport::touched,
+                             &StressReport::moved, &StressReport::intent_ranges, &StressReport::intent_freed,
+                             &StressReport::intent_touched, &StressReport::intent_applied}) {
+      std::uint64_t sum = 0;
+      for (const auto& one : account_->reports) sum += one.*count;
+      if (sum < k_min_steps) return false;
+    }
+    return true;
   }
 
   void say() const {

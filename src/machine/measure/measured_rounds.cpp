@@ -166,6 +166,7 @@ std::vector<std::pair<double, Spread>> loaded_hops(const Probe& probe, const std
                                                    ChaseBuffer& chased, std::span<const double> memory) {
   using Clock = std::chrono::steady_clock;
   constexpr std::size_t k_hops = 8'000;
+  constexpr std::size_t k_max_hops = 1000 * k_hops;          // where the other cores never begin
   constexpr std::size_t k_block = 2048;                      // elements, read at once
   constexpr std::array<double, 5> k_pauses{15, 7, 3, 1, 0};  // for each block, in times that reading one takes
   std::vector<std::pair<double, Spread>> measured;
@@ -178,6 +179,7 @@ std::vector<std::pair<double, Spread>> loaded_hops(const Probe& probe, const std
     const auto count = probe.windows + k_lead_in;
     std::atomic<std::size_t> chased_windows{0};
     std::vector<std::atomic<std::size_t>> blocks(count);
+    std::vector<std::size_t> hops(count);
     const auto read_until_chased = [&](std::size_t thread, std::size_t window) {
       const auto mine = slice(memory, thread - 1, threads - 1);
       while (chased_windows.load(std::memory_order_acquire) <= window) {
@@ -198,13 +200,17 @@ std::vector<std::pair<double, Spread>> loaded_hops(const Probe& probe, const std
       auto windows =
           run_windows({probe.cores, {}, k_lead_in, probe.windows}, [&](std::size_t thread, std::size_t w) {
             if (thread > 0) return read_until_chased(thread, w);
-            chased.single = chase(chased.single, k_hops);
+            // On a busy machine the other cores may begin late: a window without a load says nothing.
+            do {
+              chased.single = chase(chased.single, k_hops);
+              hops[w] += k_hops;
+            } while (blocks[w].load(std::memory_order_relaxed) == 0 && hops[w] < k_max_hops);
             chased_windows.store(w + 1, std::memory_order_release);
           });
       for (std::size_t w = 0; w < windows.size(); ++w) {
         const auto read = static_cast<double>(blocks[w + k_lead_in] * k_block * sizeof(double));
         rates.push_back({read / windows[w].value, windows[w].clean});
-        windows[w].value /= k_hops;
+        windows[w].value /= static_cast<double>(hops[w + k_lead_in]);
       }
       return windows;
     });

@@ -227,7 +227,7 @@ Relaxation::Costs<n> Relaxation::costs_of_ways(std::uint32_t item, const Multipl
   return cost;
 }
 
-// The item's cheapest way, cyclic where the problem is; fills `activity` with what it holds.
+// Returns the cost of the item's cheapest way, cyclic where the problem is; fills `activity` with what it holds.
 template <std::size_t n>
 double Relaxation::best_way(std::uint32_t item, const Multipliers& prices, Activity& activity) {
   const auto& of = problem_.items[item];

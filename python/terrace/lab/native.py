@@ -67,8 +67,8 @@ def run_whole(
     most: int = -1,
     period: float | None = None,
 ) -> Run:
-    """The same of a program that may fail; of what it wrote the last `most` bytes, below 0 all. Samples where its
-    time goes at each `period`. Raises TerraceError when it cannot be started, or not be sampled."""
+    """Runs a program that may fail. Keeps the last `most` bytes of its output, all of them if `most` is negative.
+    Samples the program counter if there is a `period`. Raises TerraceError if it cannot be started or sampled."""
     begins = words if period is None else [*_GATE, *words]
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors, around.entered() as (stdin, folder):
         variables = {**os.environ, **(environment or {})}

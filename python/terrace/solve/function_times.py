@@ -127,7 +127,7 @@ def read_uses(text: str) -> dict[str, Use]:
 
 
 def prices(machine: Mapping[str, Any]) -> Prices:
-    """Of a machine's document, as `terrace machine --json` prints it: its first initiator, and that one's home."""
+    """Returns the prices of the first initiator and its home place, from what `terrace machine --json` prints."""
     (initiator, *_) = machine["initiators"]
     path = max(
         (one for one in machine["paths"] if one["initiator"] == initiator["name"]),
@@ -185,9 +185,9 @@ def _rest(
     of: Prices,
     program: float,
 ) -> float:
-    """Of all that has no core time of its own: with it the whole takes what it takes natively, also where a
-    function that is taken has others inlined natively, whose instructions are here. Where that is too little to
-    say, of the program."""
+    """Returns the core time of all functions without one of their own. With it the whole program takes its native
+    time, also if the plain compiler inlines functions into one with a core time of its own. Returns the whole
+    program's core time if these functions take too little time."""
     left = total({name: use for name, use in uses.items() if name not in taken})
     took = sum(time for name, time in native.items() if name not in taken)
     least = LEAST_SHARE * sum(native.values())

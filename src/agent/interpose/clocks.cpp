@@ -1,7 +1,7 @@
 // The program's clocks. Under simulation they show virtual time: wall clocks its start plus virtual seconds,
 // everything that counts from zero the virtual seconds themselves. On the real machine they are left alone.
 //
-// Time goes on with a thread that does nothing but look at its clock, so that one which waits for a time arrives.
+// A thread that only reads its clock advances virtual time, so that a loop that waits for a time ends.
 // Sleeping advances virtual time by what was asked for and returns at once: what the program would have waited for
 // has either happened or is further away than its own clock says. So does waiting for nothing but a time-out
 // (poll, select without descriptors). Time stamp counters are not seen, nor are the time-outs of calls that wait

@@ -5,9 +5,9 @@
 
 namespace terrace::agent {
 
-// Whether the calling thread is such a one, or is inside a call of the implementation's library: what it makes now
-// is its own. The library is known by its file's name: libmpi* in all implementations, and those of the
-// run-time systems that start their processes. Walks the stack.
+// Returns whether the calling thread belongs to the implementation, or is inside a call of its library. Threads
+// that it creates now belong to the implementation. The library is known by its file's name: libmpi* in all
+// implementations, and those of the run-time systems that start their processes. Walks the stack.
 [[nodiscard]] bool is_in_mpi() noexcept;
 
 // The calling thread is one of the implementation's, and so are those that it makes.

@@ -36,10 +36,10 @@ class Format(StrEnum):
 
 # Tables of the store that csv and json write; blobs are left out.
 TABLES = (
-    "run", "object", "object_place", "loop", "phase_instance", "proof", "core_time", "iteration", "phase", "cell",
-    "chunk_place", "move", "plan", "plan_object", "plan_part", "plan_move", "counters", "level", "spill",
-    "coverage", "coverage_code", "coverage_object", "note", "machine", "node", "place", "initiator", "cache",
-    "domain", "path", "copy",
+    "run", "object", "object_place", "loop", "loop_candidate", "phase_instance", "proof", "core_time",
+    "iteration", "phase", "cell", "chunk_place", "move", "plan", "plan_object", "plan_part", "plan_move",
+    "counters", "level", "spill", "coverage", "coverage_code", "coverage_object", "note", "machine", "node",
+    "place", "initiator", "cache", "domain", "path", "copy",
 )  # fmt: skip
 
 

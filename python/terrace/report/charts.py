@@ -90,8 +90,11 @@ def binary_ticks(low: float, high: float, most: int = 8) -> list[float]:
 
 
 def shortened(content: str, most: int) -> str:
-    """A name as HTML, cut in its middle where it has more letters."""
-    if len(content) > most:
+    """Returns a name as HTML of at most `most` letters; of "function file:line" it shortens the function."""
+    function, space, place = content.rpartition(" ")
+    if len(content) > most and ":" in place and len(place) + 3 < most:
+        content = f"{function[: most - len(place) - 2]}…{space}{place}"
+    elif len(content) > most:
         head = (most - 1) // 2
         content = f"{content[:head]}…{content[len(content) - (most - 1 - head) :]}"
     return escape(content)

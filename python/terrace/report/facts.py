@@ -93,22 +93,20 @@ class Facts:
         """For a busy reader."""
         if not self.learned:
             moved = sum(move.size for move in self.moves if not move.refused)
-            obeyed = f"This run obeyed the plan that it was given, and moved {units.size(moved)} under it."
-            return f"{obeyed}{self._gained}"
+            return f"This run followed a given plan and moved {units.size(moved)}.{self._gained}"
         if self.gain <= _NOTHING * self.pricing.slow_only:
-            return "Placement has nothing to win here: slow memory alone is within 1 % of fast memory alone."
+            return "No placement can gain much here: slow memory alone is within 1 % of fast memory alone."
         point = self.enough
         if point is None or point.size >= 0.9 * self.footprint:
             half = min(self.pricing.curve, key=lambda p: abs(p.size - self.footprint / 2))
-            return (
-                f"The gain is spread over all the data: {units.size(half.size)} of fast memory "
-                f"({units.percent(half.size / self.footprint, 0)} of the data) gets "
-                f"{units.percent(self.share_of_gain(half), 0)} of it."
-            )
+            return f"All of the data gain from fast memory: {self._share(half)}."
+        return f"A part of the data gains most from fast memory: {self._share(point)}."
+
+    def _share(self, point: CurvePoint) -> str:
+        """What a size of fast memory gains of what enough of it for all data would gain."""
         return (
-            f"{units.percent(point.size / self.footprint, 0)} of the data holds "
-            f"{units.percent(self.share_of_gain(point), 0)} of the gain: {units.size(point.size)} of fast memory "
-            "is enough for it."
+            f"{units.size(point.size)} of it, for {units.percent(point.size / self.footprint, 0)} of the data, "
+            f"saves {units.percent(self.share_of_gain(point), 0)} of what fast memory for all data would save"
         )
 
     @property
@@ -133,8 +131,8 @@ class Facts:
         change = units.percent(self.steady / self.plan.predicted_slow - 1)
         slow = units.seconds(self.plan.predicted_slow)
         return (
-            f" An iteration took {units.seconds(self.steady)}, {change} against the {slow} that the plan predicts "
-            "for slow memory alone."
+            f" An iteration took {units.seconds(self.steady)}, {change} against the {slow} predicted for slow "
+            "memory alone."
         )
 
     @property

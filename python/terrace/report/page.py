@@ -40,13 +40,17 @@ def _learned(facts: Facts) -> list[str]:
             "curve", "How much fast memory is enough", _curve_text(facts), curve.draw(facts), _curve_table(facts)
         ),
         parts.section(
-            "objects", "Who misses in which phase", _heat_text(facts), heat_map.draw(facts), _object_table(facts)
+            "objects",
+            "Cache misses by object and phase",
+            _heat_text(facts),
+            heat_map.draw(facts),
+            _object_table(facts),
         ),
         parts.section(
             "benefit",
-            "What is worth its room",
-            "Each dot is an object: how large it is, and how much time an iteration gains when it alone is in "
-            "fast memory. Worth most are those at the upper left.",
+            "What each object gains from fast memory",
+            "Each dot is an object: its size, and how much shorter an iteration is with this object alone in fast "
+            "memory. Objects at the upper left gain most for the fast memory that they need.",
             benefit.draw(facts),
             _benefit_table(facts),
         ),

@@ -49,4 +49,11 @@ std::string written_name(std::string_view name) {
   return std::string(name.substr(0, end));
 }
 
+bool is_static_initializer(std::string_view name) {
+  // gcc; both; clang. Suffixes number the variables and name the file.
+  static constexpr std::array<std::string_view, 3> k_prefixes{"__static_initialization_and_destruction_",
+                                                              "_GLOBAL__", "__cxx_global_var_init"};
+  return std::ranges::any_of(k_prefixes, [name](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
 }  // namespace terrace::observe

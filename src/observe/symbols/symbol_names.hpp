@@ -15,4 +15,8 @@ std::string readable_name(const char* symbol);
 // it.
 std::string written_name(std::string_view name);
 
+// Returns whether the compiler made the function to initialise a file's static variables: its name, which differs
+// between compilers, is in no source.
+bool is_static_initializer(std::string_view name);
+
 }  // namespace terrace::observe

@@ -326,7 +326,9 @@ std::string_view SymbolTable::describe(const Site& site, std::uint64_t address, 
                                        std::size_t room) const noexcept {
   if (room == 0) return {};
   int written = 0;
-  if (site.function && site.file) {
+  if (site.function && site.file && is_static_initializer(site.function)) {
+    written = std::snprintf(buffer, room, "%s:%u", base_name(site.file), site.line);
+  } else if (site.function && site.file) {
     written = std::snprintf(buffer, room, "%s %s:%u", site.function, base_name(site.file), site.line);
   } else if (site.function) {
     written = std::snprintf(buffer, room, "%s+0x%llx", site.function,

@@ -13,6 +13,7 @@ import pytest
 from conftest import charts_of
 from plotly.offline import get_plotlyjs
 from terrace import units
+from terrace.report import charts
 from terrace.report import page as page_module
 from terrace.report.facts import Facts
 from terrace.report.page import render
@@ -160,12 +161,15 @@ def test_the_sentence_is_true(store_path):
     curve = [CurvePoint(8 * mib, 8.0), CurvePoint(16 * mib, 2.8), CurvePoint(size, 2.0)]
     facts = facts_with(store_path, curve, 10.0, 2.0)
     assert size == 92 * mib
-    assert facts.sentence == "17 % of the data holds 90 % of the gain: 16MiB of fast memory is enough for it."
+    assert facts.sentence == (
+        "A part of the data gains most from fast memory: 16MiB of it, for 17 % of the data, saves 90 % of "
+        "what fast memory for all data would save."
+    )
     curve[1] = CurvePoint(16 * mib, 2.9)
     facts = facts_with(store_path, curve, 10.0, 2.0)
-    assert facts.sentence.startswith("The gain is spread over all the data: 16MiB")
+    assert facts.sentence.startswith("All of the data gain from fast memory: 16MiB of it")
     facts = facts_with(store_path, curve, 10.0, 9.95)
-    assert facts.sentence.startswith("Placement has nothing to win")
+    assert facts.sentence.startswith("No placement can gain much")
 
 
 def test_the_command_writes_the_page(terrace, store_path, tmp_path):
@@ -189,9 +193,9 @@ def test_a_run_that_obeyed_a_plan_is_told_without_a_profile(terrace, store_path,
     assert set(charts_of(target.read_text())) == {"timeline", "machine"}
     text = "".join(page.text)
     moved = sum(move.size for move in Store(path).moves(Store(path).run()) if not move.refused)
-    assert f"This run obeyed the plan that it was given, and moved {units.size(moved)} under it." in text
+    assert f"This run followed a given plan and moved {units.size(moved)}." in text
     (plan,) = Store(path).plans(Store(path).run())
-    assert f"{units.seconds(plan.predicted_slow)} that the plan predicts for slow memory alone." in text
+    assert f"{units.seconds(plan.predicted_slow)} predicted for slow memory alone." in text
     assert "an iteration, as the plan predicts" in text
 
 
@@ -202,3 +206,16 @@ def test_a_run_that_obeyed_a_plan_is_told_without_a_profile(terrace, store_path,
 def test_plan_text_run_without_plan_says_why(mode, planner, says):
     run = SimpleNamespace(mode=mode, planner=planner)
     assert says in page_module._plan_text(SimpleNamespace(plan=None, run=run))
+
+
+@pytest.mark.parametrize(
+    ("name", "label"),
+    [
+        ("main solver.cpp:12", "main solver.cpp:12"),
+        ("Grid::allocate_all_levels solver.cpp:141", "Grid::allocate… solver.cpp:141"),
+        ("a_variable_with_a_long_name_in_a_file", "a_variable_wit…_name_in_a_file"),
+    ],
+)
+def test_long_label_keeps_file_and_line(name, label):
+    assert charts.shortened(name, 30) == label
+    assert len(label) <= 30

@@ -157,6 +157,19 @@ TEST_F(Symbols, FunctionsWithoutDebugInformationGoByOffset) {
   EXPECT_EQ(bare.describe(unknown, main + 3, buffer, sizeof buffer), text.str());
 }
 
+TEST(SymbolTableDescribe, StaticInitializer_GoesByFileAndLineAlone) {
+  const SymbolTable table;
+  char buffer[64];
+  for (const char* const made :
+       {"__static_initialization_and_destruction_0", "_GLOBAL__sub_I_grid", "__cxx_global_var_init.3"})
+    EXPECT_EQ(table.describe({.module = 0, .function = made, .file = "/src/ft.cpp", .line = 141}, 0, buffer,
+                             sizeof buffer),
+              "ft.cpp:141");
+  EXPECT_EQ(table.describe({.module = 0, .function = "initialise", .file = "/src/ft.cpp", .line = 9}, 0, buffer,
+                           sizeof buffer),
+            "initialise ft.cpp:9");
+}
+
 TEST_F(Symbols, VariablesAreThoseOfTheSymbolTable) {
   SymbolTable table;
   load(table, write(TERRACE_SYMBOLS_SUBJECT), TERRACE_SYMBOLS_SUBJECT, 0);

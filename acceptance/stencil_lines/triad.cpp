@@ -1,5 +1,5 @@
-// STREAM's triad (J. McCalpin, 1995): a = b + 3 c over arrays that no cache holds. Prints bytes a second, the best of
-// several times, as STREAM counts them.
+// STREAM's triad (J. McCalpin, 1995): a = b + 3 c over arrays that no cache holds. Prints bytes a second, the best
+// of several times, as STREAM counts them.
 #include <omp.h>
 #include <sys/mman.h>
 
@@ -11,7 +11,8 @@ int main(int count, char** words) {
   const std::size_t size = count > 1 ? std::strtoull(words[1], nullptr, 10) : 80'000'000;
   double* arrays[3];
   for (auto*& array : arrays) {
-    void* const mapped = mmap(nullptr, size * sizeof(double), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* const mapped =
+        mmap(nullptr, size * sizeof(double), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapped == MAP_FAILED) return 1;
     madvise(mapped, size * sizeof(double), MADV_HUGEPAGE);
     array = static_cast<double*>(mapped);

@@ -51,7 +51,17 @@ def compare(program: Path, words: list[str], stem: Path) -> dict[str, Row]:
             for strategy in _STRATEGIES:
                 texts[f"{machine}-{share}-{strategy}"] = f"machine={machine} fast={fast} planner={strategy}"
             plan = stem.with_suffix(f".{machine}-{share}.toml")
-            words_of_plan = [TERRACE, "plan", record, "--confidence", "0", "--fast", str(fast), "-o", plan]
+            words_of_plan: list[str | Path] = [
+                TERRACE,
+                "plan",
+                record,
+                "--confidence",
+                "0",
+                "--fast",
+                str(fast),
+                "-o",
+                plan,
+            ]
             if run(words_of_plan, check=False).returncode == 0:
                 texts[f"{machine}-{share}-planned"] = f"machine={machine} fast={fast} plan={plan}"
     each = [word for label, text in texts.items() for word in ("--config", f"label={label} {text}")]

@@ -87,7 +87,18 @@ def price(recipe: Recipe, machine: str) -> Row:
         unplanned[f"{share}-live"] = f"machine={machine} fast={fast} planner=auto"
         plan = record.with_suffix(f".{share}.toml")
         plan.unlink(missing_ok=True)
-        words = [TERRACE, "plan", record, "--json", "--confidence", "0", "--fast", str(fast), "-o", plan]
+        words: list[str | Path] = [
+            TERRACE,
+            "plan",
+            record,
+            "--json",
+            "--confidence",
+            "0",
+            "--fast",
+            str(fast),
+            "-o",
+            plan,
+        ]
         if said := _json([*words]):
             planned[f"{share}-planned"] = f"machine={machine} fast={fast} plan={plan}"
             bounds[str(share)] = said["lower_bound_s"] / said["fast_only_s"] if said["fast_only_s"] else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import statistics
 import subprocess
@@ -73,7 +74,7 @@ def worst(document: dict[str, float], quiet: dict[str, float]) -> tuple[float, s
 
 def _ten(mode: str) -> Measured:
     runs = [
-        (busy, keep_part(f"measure-{mode}-{i}", lambda i=i, busy=busy: _measured(mode, i, busy)))
+        (busy, keep_part(f"measure-{mode}-{i}", functools.partial(_measured, mode, i, busy)))
         for i in range(FILES)
         for busy in [i % 2 == 1]
     ]

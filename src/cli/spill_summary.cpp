@@ -19,7 +19,6 @@ namespace terrace::cli {
 
 namespace {
 
-
 // That an interval of so many seconds has, as far as milliseconds: 0.25 has two.
 int decimals(double seconds) {
   int count = 0;

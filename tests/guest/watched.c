@@ -1,6 +1,6 @@
-/* A program that nobody rebuilt: it uses one block all the time, and another, which is made first, now and then. It ends
- * a while after the kernel says that every page of the first is on the wanted node, or has had its time, and prints where
- * pages are.
+/* A program that nobody rebuilt: it uses one block all the time, and another, which is made first, now and then.
+ * It ends a while after the kernel says that every page of the first is on the wanted node, or has had its time,
+ * and prints where pages are.
  *
  *   watched MIB NODE SECONDS WHILE
  */

@@ -1,5 +1,5 @@
-/* refuse CALL=ERROR ... -- PROGRAM [arguments]: the program runs where the kernel refuses these system calls, as in a
- * container or a batch system with a seccomp filter. */
+/* refuse CALL=ERROR ... -- PROGRAM [arguments]: the program runs where the kernel refuses these system calls, as
+ * in a container or a batch system with a seccomp filter. */
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -20,12 +20,18 @@
 static const struct {
   const char* name;
   int value;
-} calls[] = {{"perf_event_open", SYS_perf_event_open}, {"userfaultfd", SYS_userfaultfd},
-             {"ptrace", SYS_ptrace},                   {"process_vm_readv", SYS_process_vm_readv},
-             {"mbind", SYS_mbind},                     {"move_pages", SYS_move_pages},
-             {"get_mempolicy", SYS_get_mempolicy},     {"set_mempolicy", SYS_set_mempolicy},
-             {"io_uring_setup", SYS_io_uring_setup},   {"mincore", SYS_mincore},
-             {"madvise", SYS_madvise},                 {"sched_getaffinity", SYS_sched_getaffinity},
+} calls[] = {{"perf_event_open", SYS_perf_event_open},
+             {"userfaultfd", SYS_userfaultfd},
+             {"ptrace", SYS_ptrace},
+             {"process_vm_readv", SYS_process_vm_readv},
+             {"mbind", SYS_mbind},
+             {"move_pages", SYS_move_pages},
+             {"get_mempolicy", SYS_get_mempolicy},
+             {"set_mempolicy", SYS_set_mempolicy},
+             {"io_uring_setup", SYS_io_uring_setup},
+             {"mincore", SYS_mincore},
+             {"madvise", SYS_madvise},
+             {"sched_getaffinity", SYS_sched_getaffinity},
              {"memfd_create", SYS_memfd_create}},
   errors[] = {{"EPERM", EPERM}, {"ENOSYS", ENOSYS}, {"EACCES", EACCES}};
 

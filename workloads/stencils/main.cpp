@@ -6,8 +6,8 @@
 // With machine=FILE no kernel runs: what the chains would take on that machine is computed (src/stencil/virtual).
 // how=NAME says how they use its two fastest memories, memory=SIZE how much of the fast one they may take,
 // slow_memory=SIZE how much of the slow one, bandwidth=RATE what the program's own loops reach in the fast one;
-// tiled=0, cyclic=0, prefetched=0 leave these out; processes=N run the chains. One that has no effect with how=NAME
-// is refused.
+// tiled=0, cyclic=0, prefetched=0 leave these out; processes=N run the chains. One that has no effect with
+// how=NAME is refused.
 //
 // With needs=1 no kernel runs either: what each chain has to read and to write is counted (chain_needs.hpp).
 #include <chrono>

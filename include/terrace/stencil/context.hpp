@@ -52,9 +52,10 @@ class TERRACE_STENCIL_PUBLIC Block {
   // something is asked for.
   template <class Kernel, class... Arguments>
   void loop(std::string name, const Range& range, Kernel kernel, Arguments... arguments) const {
-    static_assert((detail::LoopArgument<Arguments> && ...),
-                  "behind the kernel a loop has read(u), write(u), read_write(u), increment(u), read(line), index() "
-                  "or into(reduction), and no dataset by itself");
+    static_assert(
+        (detail::LoopArgument<Arguments> && ...),
+        "behind the kernel a loop has read(u), write(u), read_write(u), increment(u), read(line), index() "
+        "or into(reduction), and no dataset by itself");
     if constexpr ((detail::LoopArgument<Arguments> && ...)) {
       if (!engine_) detail::refuse_block("loop", name);
       std::size_t argument = 0;

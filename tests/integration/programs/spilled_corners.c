@@ -1,6 +1,6 @@
 // What programs do with large data that few do: `signal` forks while a handler reads data that may be anywhere;
-// `free` gives locked data back in vain; `shrink` makes a block smaller by much; `hold` has a device's driver hold a
-// block, as far as that goes without one. Says what it met.
+// `free` gives locked data back in vain; `shrink` makes a block smaller by much; `hold` has a device's driver hold
+// a block, as far as that goes without one. Says what it met.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>

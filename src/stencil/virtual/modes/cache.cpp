@@ -122,7 +122,8 @@ class Cache final : public Mode {
         touched[static_cast<std::size_t>(found - touches.begin())] += points;
         continue;
       }
-      touches.push_back({argument.dataset, reached, writes(argument.access) ? part : Range{{0, 0}, {0, 0}, {0, 0}}});
+      touches.push_back(
+          {argument.dataset, reached, writes(argument.access) ? part : Range{{0, 0}, {0, 0}, {0, 0}}});
       own.push_back(static_cast<double>(part.points()));
       touched.push_back(points);
     }
@@ -205,7 +206,9 @@ class Cache final : public Mode {
 class CacheVariant final : public ModeVariant {
  public:
   [[nodiscard]] std::string_view name() const override { return "cache"; }
-  [[nodiscard]] std::vector<std::string_view> words() const override { return {"memory", "slow_memory", "tiled", "processes"}; }
+  [[nodiscard]] std::vector<std::string_view> words() const override {
+    return {"memory", "slow_memory", "tiled", "processes"};
+  }
   [[nodiscard]] std::unique_ptr<Mode> make(const Pair& pair, const ModeOptions& options) const override {
     return std::make_unique<Cache>(pair, options);
   }

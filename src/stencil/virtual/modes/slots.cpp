@@ -181,7 +181,9 @@ class Slots final : public Mode {
 class SlotsVariant final : public ModeVariant {
  public:
   [[nodiscard]] std::string_view name() const override { return "slots"; }
-  [[nodiscard]] std::vector<std::string_view> words() const override { return {"memory", "slow_memory", "cyclic", "prefetched"}; }
+  [[nodiscard]] std::vector<std::string_view> words() const override {
+    return {"memory", "slow_memory", "cyclic", "prefetched"};
+  }
   [[nodiscard]] std::unique_ptr<Mode> make(const Pair& pair, const ModeOptions& options) const override {
     return std::make_unique<Slots>(pair, options);
   }

@@ -68,7 +68,9 @@ class Streamed final : public Mode {
 class StreamedVariant final : public ModeVariant {
  public:
   [[nodiscard]] std::string_view name() const override { return "streamed"; }
-  [[nodiscard]] std::vector<std::string_view> words() const override { return {"memory", "slow_memory", "cyclic", "prefetched"}; }
+  [[nodiscard]] std::vector<std::string_view> words() const override {
+    return {"memory", "slow_memory", "cyclic", "prefetched"};
+  }
   [[nodiscard]] std::unique_ptr<Mode> make(const Pair& pair, const ModeOptions& options) const override {
     return std::make_unique<Streamed>(pair, options);
   }

@@ -91,7 +91,9 @@ class Unified final : public Mode {
 class UnifiedVariant final : public ModeVariant {
  public:
   [[nodiscard]] std::string_view name() const override { return "unified"; }
-  [[nodiscard]] std::vector<std::string_view> words() const override { return {"memory", "slow_memory", "tiled", "prefetched"}; }
+  [[nodiscard]] std::vector<std::string_view> words() const override {
+    return {"memory", "slow_memory", "tiled", "prefetched"};
+  }
   [[nodiscard]] std::unique_ptr<Mode> make(const Pair& pair, const ModeOptions& options) const override {
     return std::make_unique<Unified>(pair, options);
   }

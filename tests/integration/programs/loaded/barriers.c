@@ -1,5 +1,5 @@
-/* barriers THREADS: so many threads of the program beside those of MPI, which are asked for something 20 times. Prints
-   the sum of all. */
+/* barriers THREADS: so many threads of the program beside those of MPI, which are asked for something 20 times.
+   Prints the sum of all. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* host PLUGIN...: loads each for itself, as Python loads its extensions, and prints what its work() returns; where it
-   has work_last(), that is called, too, and its sum() printed. */
+/* host PLUGIN...: loads each for itself, as Python loads its extensions, and prints what its work() returns; where
+   it has work_last(), that is called, too, and its sum() printed. */
 #include <dlfcn.h>
 #include <stdio.h>
 

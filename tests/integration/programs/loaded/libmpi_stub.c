@@ -1,5 +1,5 @@
-/* An implementation of MPI that has nothing but a thread of its own, which sleeps in the kernel until it is asked for
-   something: as Open MPI's do. */
+/* An implementation of MPI that has nothing but a thread of its own, which sleeps in the kernel until it is asked
+   for something: as Open MPI's do. */
 #include <pthread.h>
 #include <unistd.h>
 

@@ -1,4 +1,5 @@
-/* spin THREADS: waits for 0.1 ms by every clock, without a hook, on so many threads more. Prints how many clocks. */
+/* spin THREADS: waits for 0.1 ms by every clock, without a hook, on so many threads more. Prints how many clocks.
+ */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -23,6 +23,7 @@ struct Account {
   std::array<std::atomic<std::uint64_t>, k_places> reserved;  // of the units; populated or not
   std::array<std::atomic<std::uint64_t>, k_places> pages;     // of the reserved ones, that are populated
   std::array<std::atomic<std::uint64_t>, k_places> most;      // that was ever handed out
+  std::array<std::atomic<int>, k_workers> begun;              // has changed the ledger
   std::array<std::atomic<int>, k_workers> paused;
   std::atomic<int> ends;
   std::atomic<int> passed;    // budgets

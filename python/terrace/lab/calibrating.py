@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from terrace.errors import TerraceError
 from terrace.lab import native, study
@@ -18,7 +18,8 @@ from terrace.lab.surroundings import AS_HERE, Surroundings
 from terrace.output import progress
 from terrace.solve import calibration, core_times
 from terrace.solve.calibration import Constant, Sample, Virtual
-from terrace.solve.core_times import Fit
+from terrace.solve.core_times import PhaseFits
+from terrace.solve.function_times import FunctionFits
 from terrace.store.reader import Store
 from terrace.store.values import Counters, PhaseInstance
 
@@ -28,6 +29,7 @@ LEAST_RUNS, MOST_RUNS = 9, 45
 PROBE = 1e-9  # seconds of core time for an instruction, in the second of the runs that a fit needs
 
 Words = Sequence[str | os.PathLike[str]]
+Fits = TypeVar("Fits", PhaseFits, FunctionFits)
 
 
 @dataclass(frozen=True)
@@ -42,15 +44,15 @@ class Program:
 
 
 @dataclass(frozen=True)
-class Calibrated:
-    """What a program gets: nothing fitted where its constant was refused."""
+class Calibrated(Generic[Fits]):
+    """What a program gets: no fits where its constant was refused."""
 
     constant: Constant
-    fit: Fit | None
+    fits: Fits | None
 
     def options(self) -> list[str]:
         """As `terrace simulate` takes them."""
-        return [] if self.fit is None else self.fit.options()
+        return [] if self.fits is None else self.fits.options()
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,9 @@ class _Ongoing:
     constant: Constant | None = None
 
 
-def calibrate(programs: Sequence[Program], machine: str, least_runs: int = LEAST_RUNS) -> list[Calibrated]:
+def calibrate(
+    programs: Sequence[Program], machine: str, least_runs: int = LEAST_RUNS
+) -> list[Calibrated[PhaseFits]]:
     """For each what it gets. `machine` is a file of the machine at hand, as measured, or "" for what it says of
     itself. The native runs are interleaved: what else the machine does meets all programs. Raises TerraceError
     when a run fails."""
@@ -101,7 +105,7 @@ def calibrate(programs: Sequence[Program], machine: str, least_runs: int = LEAST
         for program in programs:
             runs = []
             for core_time in (core_times.LEAST, PROBE):
-                options = Fit(core_time).options()
+                options = PhaseFits(core_time).options()
                 runs.append(simulated(program, machine, options))
                 steps.done()
             ongoing.append(_Ongoing(program, runs[0], runs[1]))
@@ -192,7 +196,7 @@ def _has_phases(one: _Ongoing) -> bool:
     return bool(one.at_probe.phases) and (not one.phases or bool(one.phases[0]))
 
 
-def _outcome(one: _Ongoing) -> Calibrated:
+def _outcome(one: _Ongoing) -> Calibrated[PhaseFits]:
     assert one.constant is not None  # there were runs
     if one.constant.core_time is None:
         return Calibrated(one.constant, None)
@@ -200,9 +204,9 @@ def _outcome(one: _Ongoing) -> Calibrated:
     return Calibrated(one.constant, fit(one.constant.core_time, native, one.at_least, one.at_probe))
 
 
-def fit(core_time: float, native: core_times.Times, at_least: Took, at_probe: Took) -> Fit:
+def fit(core_time: float, native: core_times.Times, at_least: Took, at_probe: Took) -> PhaseFits:
     """The program's core time, and those of its phases if some were timed natively."""
     if not native:
-        return Fit(core_time)
+        return PhaseFits(core_time)
     without, with_probe = (core_times.medians([took.phases]) for took in (at_least, at_probe))
-    return Fit(core_time, core_times.of_phases(core_time, native, without, with_probe, PROBE))
+    return PhaseFits(core_time, core_times.of_phases(core_time, native, without, with_probe, PROBE))

@@ -16,7 +16,7 @@ from typing import Any
 
 from terrace import units
 from terrace.lab import calibrating, native, study
-from terrace.lab.calibrating import Program
+from terrace.lab.calibrating import Calibrated, Program
 from terrace.lab.function_samples import SHORTEST
 from terrace.output import progress
 from terrace.solve import calibration, function_times
@@ -31,18 +31,6 @@ FEWEST_SAMPLES = 400
 SAMPLES_OF_A_RUN = 4000
 LONGEST_PERIOD = 1e-3  # seconds
 SHORTEST_TIME = 1e-3  # seconds of the program's own code in a run: in less, caches and pages fill
-
-
-@dataclass(frozen=True)
-class Calibrated:
-    """What a program gets: no fits where its constant was refused."""
-
-    constant: Constant
-    fits: FunctionFits | None
-
-    def options(self) -> list[str]:
-        """As `terrace simulate` takes them."""
-        return [] if self.fits is None else self.fits.options()
 
 
 @dataclass
@@ -88,7 +76,7 @@ class Hooked:
     lines: int
 
 
-def calibrate(program: Program, machine: str) -> Calibrated:
+def calibrate(program: Program, machine: str) -> Calibrated[FunctionFits]:
     """`machine` is a file of the machine at hand, as measured, or "" for what it says of itself. Raises
     TerraceError when a run fails."""
     start = native.start_up()
@@ -153,7 +141,9 @@ def simulate(program: Program, machine: str) -> Hooked:
     return Hooked(function_times.read_uses(text), said.count("\n"))
 
 
-def judge(natively: Natively, hooked: Hooked, document: Mapping[str, Any], start: Start) -> Calibrated:
+def judge(
+    natively: Natively, hooked: Hooked, document: Mapping[str, Any], start: Start
+) -> Calibrated[FunctionFits]:
     """What the runs say, or why they say nothing. `document` is the machine's."""
     runs, interval = len(natively.plain), natively.own(start)
     if refused := _refused(natively, hooked, interval.middle):

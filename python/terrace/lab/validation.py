@@ -13,7 +13,7 @@ from terrace.lab.calibrating import TIME, Calibrated
 from terrace.report import charts, parts
 from terrace.solve import calibration
 from terrace.solve.calibration import Sample, Start, Virtual
-from terrace.solve.core_times import PhaseFit
+from terrace.solve.core_times import PhaseFit, PhaseFits
 
 _NO_SIZE = "no size to calibrate with is stated"
 
@@ -47,7 +47,7 @@ class Constants:
     """Of a program: the machine's constant, and what calibration found; None where it has no size for it."""
 
     default: float
-    found: Calibrated | None
+    found: Calibrated[PhaseFits] | None
 
     @property
     def core_time(self) -> float | None:
@@ -57,7 +57,7 @@ class Constants:
     @property
     def phases(self) -> list[PhaseFit]:
         """Those with a time of their own, and those without one."""
-        return self.found.fit.phases if self.found is not None and self.found.fit is not None else []
+        return self.found.fits.phases if self.found is not None and self.found.fits is not None else []
 
     @property
     def why(self) -> str:
@@ -66,7 +66,7 @@ class Constants:
 
     def options(self) -> list[str]:
         """As `terrace simulate` takes them."""
-        return self.found.fit.options() if self.found is not None and self.found.fit is not None else []
+        return self.found.options() if self.found is not None else []
 
     def document(self) -> dict[str, Any]:
         """As JSON."""

@@ -39,8 +39,8 @@ class PhaseFit:
 
 
 @dataclass(frozen=True)
-class Fit:
-    """What is fitted for a program."""
+class PhaseFits:
+    """The core time of a program, and of its phases that have their own."""
 
     core_time: float
     phases: list[PhaseFit] = field(default_factory=list)

@@ -12,6 +12,7 @@ from terrace.errors import TerraceError
 from terrace.lab import calibrating
 from terrace.lab.calibrating import Program
 from terrace.lab.surroundings import Surroundings
+from terrace.solve.core_times import PhaseFits
 from terrace.verbs.lab import calibrate
 
 MACHINE = "unimem-lat4"
@@ -79,7 +80,7 @@ def fakes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "fakes"
 
 
-def of_fake(fakes: Path, what: str, runs: int = 3) -> calibrating.Calibrated:
+def of_fake(fakes: Path, what: str, runs: int = 3) -> calibrating.Calibrated[PhaseFits]:
     """What it gets."""
     program = Program("fakes", [calibrate.find_native(fakes, None), what], [fakes, what])
     (found,) = calibrating.calibrate([program], MACHINE, least_runs=runs)
@@ -89,20 +90,20 @@ def of_fake(fakes: Path, what: str, runs: int = 3) -> calibrating.Calibrated:
 def test_a_program_that_prints_nothing_of_its_time(fakes: Path) -> None:
     """The whole process is too short as well."""
     found = of_fake(fakes, "zero", runs=9)
-    assert found.fit is None and found.constant.clock == "process"
+    assert found.fits is None and found.constant.clock == "process"
     assert found.constant.why.startswith("too short: it prints 0.00 s")
 
 
 def test_a_program_that_sleeps(fakes: Path) -> None:
     """Though it prints a time of three digits."""
     found = of_fake(fakes, "sleeps")
-    assert found.fit is None and "sleeps or waits" in found.constant.why
+    assert found.fits is None and "sleeps or waits" in found.constant.why
 
 
 def test_a_program_of_barriers(fakes: Path) -> None:
     """Its threads wait for one another all of the time, asleep or not; or one of them for the other."""
     found = of_fake(fakes, "barriers")
-    assert found.fit is None
+    assert found.fits is None
     refused = ("waits", "several threads", "too noisy")
     assert any(word in found.constant.why for word in refused), found.constant.why
 

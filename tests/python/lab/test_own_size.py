@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 from terrace.lab import native, own_size
-from terrace.lab.calibrating import Program
+from terrace.lab.calibrating import Calibrated, Program
 from terrace.lab.function_samples import Samples
 from terrace.lab.own_size import Hooked, Natively
 from terrace.solve.calibration import Sample, Start
-from terrace.solve.function_times import Use
+from terrace.solve.function_times import FunctionFits, Use
 
 BIN = Path(sys.executable).parent
 
@@ -158,7 +158,7 @@ def natively(times: list[float], lines: int = 1) -> Natively:
     return found
 
 
-def judged(runs: Natively, lines: int = 1) -> own_size.Calibrated:
+def judged(runs: Natively, lines: int = 1) -> Calibrated[FunctionFits]:
     return own_size.judge(runs, Hooked(USES, lines), DOCUMENT, Start(1e-3, 1e-3))
 
 

@@ -5,7 +5,7 @@ from fnmatch import fnmatchcase
 
 import pytest
 from terrace.solve import core_times
-from terrace.solve.core_times import Fit, PhaseFit
+from terrace.solve.core_times import PhaseFit, PhaseFits
 from terrace.store.values import PhaseInstance
 
 PROBE = 1e-9
@@ -76,7 +76,7 @@ def test_names_that_look_like_patterns_are_taken_as_they_are():
 
 def test_the_options_name_the_program_and_its_phases():
     """In the order in which they count."""
-    fit = Fit(0.12e-9, [PhaseFit("a", 1.0, 0.2e-9, "phase"), PhaseFit("b.[0-9]*", 1.0, 0.3e-9, "phase")])
+    fit = PhaseFits(0.12e-9, [PhaseFit("a", 1.0, 0.2e-9, "phase"), PhaseFit("b.[0-9]*", 1.0, 0.3e-9, "phase")])
     assert fit.options() == [
         "--core-time=120.000000000ps",
         "--core-time=a=200.000000000ps",

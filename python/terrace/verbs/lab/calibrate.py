@@ -14,9 +14,11 @@ import typer
 
 from terrace.errors import WrongCallError
 from terrace.lab import calibrating, own_size
-from terrace.lab.calibrating import TIME, Program
+from terrace.lab.calibrating import TIME, Calibrated, Program
 from terrace.lab.surroundings import Surroundings
 from terrace.output import print_json, write_whole
+from terrace.solve.core_times import PhaseFits
+from terrace.solve.function_times import FunctionFits
 
 _EPILOG = """\b
 The native program is the same source built with the plain compiler and the same options. It is PROGRAM.native
@@ -83,7 +85,7 @@ def calibrate(
     words = program[1:] if size is None else split(size)
     around = surroundings(stdin, folder, status)
     subject = Program(hooked.name, [plain, *words], [hooked, *words], time, around)
-    found: own_size.Calibrated | calibrating.Calibrated
+    found: Calibrated[FunctionFits] | Calibrated[PhaseFits]
     if size is None:
         found = own_size.calibrate(subject, here)
     else:

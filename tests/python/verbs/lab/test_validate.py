@@ -11,7 +11,7 @@ from terrace.lab import calibrating, validation, workloads
 from terrace.lab.validation import Constants
 from terrace.solve import core_times
 from terrace.solve.calibration import Sample, Start, Virtual
-from terrace.solve.core_times import Fit
+from terrace.solve.core_times import PhaseFits
 from terrace.verbs.lab import validate
 
 CASES = """
@@ -24,11 +24,11 @@ MACHINE = "unimem-lat4"
 WORKLOADS = Path(__file__).resolve().parents[4] / "workloads"
 
 
-def fitted(hooked: Path, native: float, phases: dict[str, float]) -> Fit:
+def fitted(hooked: Path, native: float, phases: dict[str, float]) -> PhaseFits:
     """As calibration fits it, with native times that are given."""
     words = [hooked / "adds", "2000"]
     without, with_probe = (
-        calibrating.under_terrace("simulate", words, calibrating.TIME, MACHINE, Fit(core_time).options())
+        calibrating.under_terrace("simulate", words, calibrating.TIME, MACHINE, PhaseFits(core_time).options())
         for core_time in (core_times.LEAST, calibrating.PROBE)
     )
     least, most = without.time.printed, with_probe.time.printed
@@ -37,7 +37,7 @@ def fitted(hooked: Path, native: float, phases: dict[str, float]) -> Fit:
     return calibrating.fit(program, phases, without, with_probe)
 
 
-def taken(hooked: Path, size: str, fit: Fit) -> calibrating.Took:
+def taken(hooked: Path, size: str, fit: PhaseFits) -> calibrating.Took:
     """In virtual time with a fit."""
     return calibrating.under_terrace("simulate", [hooked / "adds", size], calibrating.TIME, MACHINE, fit.options())
 

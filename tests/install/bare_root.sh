@@ -13,15 +13,28 @@ if [[ -z ${TERRACE_OWN_MOUNTS:-} ]]; then
 fi
 
 readonly root=$work/root
+# The distribution's smallest system, which is made once for all tests: the second one waits for it.
+debootstrapped() {
+  local base=$TERRACE_BUILD/bare-root.tar suite
+  suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
+  exec 9>"$base.lock"
+  flock 9
+  if [[ -e $base ]]; then
+    tar -C "$root" -xf "$base"
+  else
+    debootstrap --variant=minbase "$suite" "$root" >"$work/debootstrap.log" 2>&1 ||
+      skip "debootstrap could not make a system; its words are in $work/debootstrap.log"
+    tar -C "$root" -cf "$base.$$" . && mv "$base.$$" "$base"
+  fi
+  exec 9>&-
+}
 bare_root() {
   local archive
   mkdir -p "$root"
   mount -t tmpfs -o mode=755 terrace-test "$root"
   archive=$TERRACE_BUILD/bare-root$(printf -- '-%s' "$@").tar
   if [[ ! -e $archive ]]; then
-    suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
-    debootstrap --variant=minbase "$suite" "$root" >"$work/debootstrap.log" 2>&1 ||
-      skip "debootstrap could not make a system; its words are in $work/debootstrap.log"
+    debootstrapped
     cp -L /etc/resolv.conf "$root/etc/resolv.conf"
     in_root "apt-get -qq update && apt-get -qq install -y --no-install-recommends $* && apt-get clean" >"$work/packages.log" 2>&1 ||
       skip "the packages cannot be fetched; the words of apt are in $work/packages.log"

@@ -52,27 +52,26 @@ std::uint32_t streams_followed(std::span<const StreamsCost> costs) {
 }
 
 Rates reads_and_writes(const std::map<std::string, double>& kernels) {
-  constexpr double k_most_overlap = 8;  // of writing with reading: a write takes an eighth of its time alone
+  constexpr double k_write_weight = 0.25;  // few programs write past the caches, as "write" does
   struct Row {
     double read, written, time;  // bytes for each byte of an array, seconds for them
+    double weight = 1;
   };
   const std::array rows{Row{2, 1, 2 / kernels.at("copy")}, Row{2, 1, 2 / kernels.at("scale")},
-                        Row{3, 1, 3 / kernels.at("add")}, Row{3, 1, 3 / kernels.at("triad")}};
+                        Row{3, 1, 3 / kernels.at("add")},  Row{3, 1, 3 / kernels.at("triad")},
+                        Row{1, 0, 1 / kernels.at("read")}, Row{0, 1, 1 / kernels.at("write"), k_write_weight}};
   double rr = 0, rw = 0, ww = 0, r = 0, w = 0;  // of the normal equations
   for (const auto& row : rows) {
     const double read = row.read / row.time;
     const double written = row.written / row.time;
-    rr += read * read;
-    rw += read * written;
-    ww += written * written;
-    r += read;
-    w += written;
+    rr += row.weight * read * read;
+    rw += row.weight * read * written;
+    ww += row.weight * written * written;
+    r += row.weight * read;
+    w += row.weight * written;
   }
-  const double most_write = 1 / kernels.at("write");
-  double write = (rr * w - rw * r) / (rr * ww - rw * rw);
-  write = std::clamp(write, most_write / k_most_overlap, most_write);
-  const double read = std::min((r - rw * write) / rr, 1 / kernels.at("read"));
-  return {1 / read, 1 / write};
+  const double determinant = rr * ww - rw * rw;
+  return {determinant / (r * ww - w * rw), determinant / (rr * w - rw * r)};
 }
 
 }  // namespace terrace::machine

@@ -46,9 +46,11 @@ struct Rates {
   double read = 0;
   double write = 0;
 };
-// From STREAM's kernels, "read" and "write", bytes a second as STREAM counts them: what a byte read and a byte
-// written back take, so that the four kernels come nearest (least squares of relative errors), neither more than
-// alone, since the two directions may overlap. A store of theirs reads its line first. Throws std::out_of_range
+// Returns the rates with which STREAM's four kernels, "read" and "write" come nearest (least squares of relative
+// errors; "write" counts a quarter). `kernels` has bytes a second as STREAM counts them; a store of the four reads
+// its line first. Where the two directions overlap, a rate is above what it is alone. The four kernels alone do
+// not determine the rates: they have two or three reads to a write, so that errors of 5 % let a write take nothing
+// or all of its time. Rates are not positive where the kernels contradict one another. Throws std::out_of_range
 // where a kernel is missing.
 Rates reads_and_writes(const std::map<std::string, double>& kernels);
 

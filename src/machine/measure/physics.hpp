@@ -10,7 +10,7 @@ namespace terrace::machine {
 
 // Returns one sentence for each law that the figures of the machine break, empty where all hold:
 //   - a hit is slower the farther out the cache is, and memory is slower than any cache, alone and side by side;
-//   - memory is written at most twice as fast as it is read;
+//   - memory is written at most twice as fast as it is read, and STREAM's kernels agree with both;
 //   - all cores together read no slower than one of them;
 //   - a cycle, as "cycle" in `measured.times` has it, takes 0.1 to 2 ns and agrees with the stated frequency
 //   within

@@ -157,10 +157,12 @@ TEST(BrokenLaws, EachLaw_IsNamedWhereItIsBroken) {
       std::string::npos);
   // Writes of 80 GB/s beside reads of 10.
   EXPECT_NE(broken([](auto& m) {
-              m.parts.paths[0].read = {10e9};
-              m.parts.paths[0].write = {80e9};
-            }).find("was written at 80GB/s and read at 10GB/s"),
+              m.measured.bandwidths.push_back({0, 0, 2, "write", {40e9, 0, 80e9}});
+            }).find("was written at 80GB/s and read at 20GB/s"),
             std::string::npos);
+  EXPECT_NE(broken([](auto& m) { m.parts.paths[0].write = {-5e9}; }).find("STREAM's kernels on ddr0 contradict"),
+            std::string::npos);
+  EXPECT_EQ(broken([](auto& m) { m.parts.paths[0].write = {80e9}; }), "");  // written while it reads
   EXPECT_NE(broken([](auto& m) {
               m.measured.bandwidths[1].bytes_per_second.best = 9e9;
             }).find("2 threads read ddr0 at 9GB/s, one thread at 12GB/s"),
@@ -170,7 +172,7 @@ TEST(BrokenLaws, EachLaw_IsNamedWhereItIsBroken) {
 TEST(BrokenLaws, DiscoveredFigures_AreNotJudged) {
   MeasuredMachine machine;
   machine.parts.paths[0].bandwidth_source = machine.parts.paths[0].latency_source = Source::kind;
-  machine.parts.paths[0].write = {80e9};
+  machine.parts.paths[0].write = {-5e9};
   machine.parts.paths[0].latency = {1e-9};
   EXPECT_EQ(machine.broken(), "");
 }

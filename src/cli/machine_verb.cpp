@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -30,7 +31,8 @@ namespace terrace::cli {
 
 namespace {
 
-constexpr double k_share_of_the_machine = 0.9;  // of all that is measured; the rest is moves
+constexpr double k_share_of_the_machine = 0.9;                   // of all that is measured; the rest is moves
+constexpr std::chrono::seconds k_limit{115}, k_quick_limit{27};  // after which no moves are measured
 
 // Rewrites one line of a terminal of ours; silent anywhere else.
 void show_progress(double done, std::string_view what) {
@@ -54,15 +56,20 @@ void check_machine_output(const std::string& output) {
 }
 
 int measure(const std::string& output, bool quick, bool json) {
+  const auto begun = std::chrono::steady_clock::now();
   check_machine_output(output);
   const auto discovered = machine::discover_details();
-  const machine::MeasureOptions options{.quick = quick};
+  const machine::MeasureOptions options{.quick = quick,
+                                        .limits = quick ? machine::k_quick_limits : machine::TimeLimits{}};
   auto file = machine::measure_machine(discovered, options, [](double done, std::string_view what) {
     show_progress(k_share_of_the_machine * done, what);
   });
-  transfer::measure_copiers(file, discovered, [](double done, std::string_view what) {
-    show_progress(k_share_of_the_machine + (1 - k_share_of_the_machine) * done, what);
-  });
+  transfer::measure_copiers(
+      file, discovered,
+      [](double done, std::string_view what) {
+        show_progress(k_share_of_the_machine + (1 - k_share_of_the_machine) * done, what);
+      },
+      begun + (quick ? k_quick_limit : k_limit));
   const auto* measured = file.measured ? &*file.measured : nullptr;
   if (!output.empty()) machine::write_machine_file(output, file.machine, measured);
   if (json)

@@ -3,12 +3,22 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 
 namespace terrace::machine {
 
-std::vector<Window> usable_windows(std::span<const Window> windows) {
+namespace {
+
+std::vector<Window> clean_windows(std::span<const Window> windows) {
   std::vector<Window> clean;
   std::ranges::copy_if(windows, std::back_inserter(clean), &Window::clean);
+  return clean;
+}
+
+}  // namespace
+
+std::vector<Window> usable_windows(std::span<const Window> windows) {
+  auto clean = clean_windows(windows);
   if (clean.size() >= k_min_clean) return clean;
   return {windows.begin(), windows.end()};
 }
@@ -30,30 +40,29 @@ Spread rates_of_windows(std::span<const Window> windows, double work) {
 }
 
 bool is_confirmed(std::span<const Window> windows, double within) {
-  const auto usable = usable_windows(windows);
-  if (usable.empty()) return false;
-  const double limit = (1 + within) * std::ranges::min(usable, {}, &Window::value).value;
-  std::size_t near = 0;
-  std::size_t first = usable.front().round, last = first;
-  for (const auto& window : usable) {
-    if (window.value > limit) continue;
-    first = near == 0 ? window.round : std::min(first, window.round);
-    last = near == 0 ? window.round : std::max(last, window.round);
+  const auto clean = clean_windows(windows);
+  if (clean.empty()) return false;
+  const double best = std::ranges::min(clean, {}, &Window::value).value;
+  std::set<std::size_t> rounds;
+  std::size_t near = 0, typical = 0;
+  for (const auto& window : clean) {
+    if (window.value <= (1 + k_refused_beyond) * best) ++typical;
+    if (window.value > (1 + within) * best) continue;
     ++near;
+    rounds.insert(window.round);
   }
-  return near >= k_min_confirming && last > first;
+  return near >= k_min_confirming && rounds.size() > 1 && 2 * typical >= clean.size();
 }
 
-void Figures::begin_round(bool only_unconfirmed) {
+void Figures::begin_round(std::optional<std::set<std::string>> only) {
   ++round_;
-  only_unconfirmed_ = only_unconfirmed && !again_;
-  again_ = false;
-  stopped_ = false;
+  only_ = std::move(only);
 }
 
 Spread Figures::sample(const std::string& name, const Sample& sample) {
   auto& windows = all_[name];
-  if (windows.empty() || (!stopped_ && !(only_unconfirmed_ && is_confirmed(windows, k_confirmed_within)))) {
+  const bool is_new = windows.empty();
+  if ((is_new || !only_ || only_->contains(name)) && (may_measure_() || is_new)) {
     for (auto window : sample()) {
       window.round = round_;
       windows.push_back(window);
@@ -69,13 +78,17 @@ std::vector<std::string> Figures::unconfirmed(double within) const {
   return names;
 }
 
+std::size_t Figures::count(bool Window::*what) const {
+  std::size_t having = 0;
+  for (const auto& [name, windows] : all_)
+    having += static_cast<std::size_t>(std::ranges::count_if(windows, what));
+  return having;
+}
+
 double Figures::clean_share() const {
-  std::size_t clean = 0, count = 0;
-  for (const auto& [name, windows] : all_) {
-    clean += static_cast<std::size_t>(std::ranges::count_if(windows, &Window::clean));
-    count += windows.size();
-  }
-  return count == 0 ? 1 : static_cast<double>(clean) / static_cast<double>(count);
+  std::size_t all = 0;
+  for (const auto& [name, windows] : all_) all += windows.size();
+  return all == 0 ? 1 : static_cast<double>(count(&Window::clean)) / static_cast<double>(all);
 }
 
 }  // namespace terrace::machine

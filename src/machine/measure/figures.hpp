@@ -6,8 +6,11 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <optional>
+#include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "machine/file/machine_file.hpp"
@@ -16,8 +19,9 @@ namespace terrace::machine {
 
 struct Window {
   double value = 0;   // seconds for each unit of the work
-  bool clean = true;  // no measuring thread was preempted
+  bool clean = true;  // no measuring thread was preempted, and the workers shared a cache where they should
   std::size_t round = 0;
+  bool apart = false;  // not clean for the second reason alone
 };
 
 // Returns the clean windows, or all of them where fewer than k_min_clean are clean.
@@ -30,8 +34,9 @@ Spread spread_of_windows(std::span<const Window> windows);
 // Returns the same for rates, where the best is the highest: `work` divided by each window.
 Spread rates_of_windows(std::span<const Window> windows, double work);
 
-// Returns true if the best is no accident: at least k_min_confirming usable windows are at most a part `within`
-// above it, from more than one round.
+// Returns true if the best is no accident: at least k_min_confirming clean windows are at most a part `within`
+// above it, from more than one round, and at least half of all clean ones a part k_refused_beyond. What varies
+// more although nothing interrupted it has several states, of which another measurement may find another one.
 bool is_confirmed(std::span<const Window> windows, double within);
 inline constexpr std::size_t k_min_confirming = 3;
 inline constexpr double k_confirmed_within = 0.05;  // figures beyond are measured again while there is time
@@ -42,12 +47,11 @@ class Figures {
  public:
   using Sample = std::function<std::vector<Window>()>;
 
-  // Begins the next round over all figures. With `only_unconfirmed`, sample() measures no confirmed figure again.
-  void begin_round(bool only_unconfirmed);
-  // Makes the next round measure confirmed figures, too: some of them contradict one another.
-  void begin_again() { again_ = true; }
-  // Makes sample() measure nothing more until the next round: the time is up.
-  void stop_sampling() { stopped_ = true; }
+  // Begins the next round: over all figures, or over those that are named and those without windows.
+  void begin_round(std::optional<std::set<std::string>> only = {});
+  // Asks `may_measure` before each measurement of a figure that has windows, and calls it before those of others.
+  // It may throw.
+  void ask_before_each(std::function<bool()> may_measure) { may_measure_ = std::move(may_measure); }
   // Measures the figure in this round and returns the spread over all rounds so far.
   Spread sample(const std::string& name, const Sample& sample);
   [[nodiscard]] std::span<const Window> windows(const std::string& name) const { return all_.at(name); }
@@ -55,13 +59,15 @@ class Figures {
   [[nodiscard]] std::vector<std::string> unconfirmed(double within) const;
   // Returns the share of all windows that are clean; 1 without windows.
   [[nodiscard]] double clean_share() const;
+  [[nodiscard]] std::size_t count_apart() const { return count(&Window::apart); }
 
  private:
+  [[nodiscard]] std::size_t count(bool Window::*what) const;
+
   std::map<std::string, std::vector<Window>> all_;
   std::size_t round_ = 0;
-  bool only_unconfirmed_ = false;
-  bool again_ = false;
-  bool stopped_ = false;
+  std::optional<std::set<std::string>> only_;
+  std::function<bool()> may_measure_ = [] { return true; };
 };
 
 }  // namespace terrace::machine

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <iterator>
+#include <vector>
 
 namespace terrace::machine {
 
@@ -26,13 +27,23 @@ TlbReach tlb_reach(std::span<const PagesCost> costs, double least) {
 
 std::uint32_t least_apart(std::span<const ApartCost> costs) {
   constexpr double k_alone = 0.75;  // of what a miss costs that overlaps with none
-  double most = 0;
-  for (const auto& cost : costs) most = std::max(most, cost.seconds);
+  if (costs.size() < 3) return 0;
+  // A disturbance of one distance is neither what a miss costs alone nor where it begins.
+  std::vector<ApartCost> smooth(costs.begin(), costs.end());
+  for (std::size_t i = 1; i + 1 < costs.size(); ++i) {
+    std::array around{costs[i - 1].seconds, costs[i].seconds, costs[i + 1].seconds};
+    std::ranges::sort(around);
+    smooth[i].seconds = around[1];
+  }
+  std::vector<double> seconds;
+  for (const auto& cost : smooth) seconds.push_back(cost.seconds);
+  std::ranges::sort(seconds);
+  const double most = k_alone * seconds[seconds.size() * 3 / 4];
   if (most <= 0) return 0;
-  const auto alone = std::ranges::find_if(costs, [&](const auto& cost) { return cost.seconds >= k_alone * most; });
-  if (alone == costs.begin()) return static_cast<std::uint32_t>(alone->apart);
+  const auto alone = std::ranges::find_if(smooth, [&](const auto& cost) { return cost.seconds >= most; });
+  if (alone == smooth.begin()) return static_cast<std::uint32_t>(alone->apart);
   const auto before = std::prev(alone);
-  const double part = (k_alone * most - before->seconds) / (alone->seconds - before->seconds);
+  const double part = (most - before->seconds) / (alone->seconds - before->seconds);
   return static_cast<std::uint32_t>(std::lround(before->apart + part * (alone->apart - before->apart)));
 }
 

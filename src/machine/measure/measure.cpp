@@ -43,7 +43,7 @@ class Measurer final : private RoundedMeasurement {
 
   MachineFile run() {
     for (std::size_t i = 0; i < parts_.initiators.size(); ++i) {
-      measure_in_rounds(k_share_of_domain, [this, i] {
+      measure_in_rounds(k_share_of_domain, i, [this, i] {
         measure_core(i);
         for (auto& path : parts_.paths)
           if (path.initiator == i && !foreign(path)) measure_path(path);
@@ -51,7 +51,7 @@ class Measurer final : private RoundedMeasurement {
       });
     }
     for (auto& path : parts_.paths)
-      if (foreign(path)) measure_in_rounds(k_share_of_path, [this, &path] { measure_path(path); });
+      if (foreign(path)) measure_in_rounds(k_share_of_path, path.initiator, [this, &path] { measure_path(path); });
     if (parts_.places.size() > 1) measure_copies();
     if (progress_) progress_(1, "done");
     measured_.date = now_utc();
@@ -98,8 +98,8 @@ class Measurer final : private RoundedMeasurement {
                                  time_of_a_hop(probe, cache.name + ".hit", chase, k_cache_hops, true))
                            .best};
       const auto hop =
-          keep_time(index, cache.name + ".parallel_hit",
-                    least_time_of_parallel_hops(probe, cache.name + ".parallel_hit", chase, k_cache_hops, true));
+          keep_least(index, cache.name + ".parallel_hit",
+                     least_time_of_parallel_hops(probe, cache.name + ".parallel_hit", chase, k_cache_hops, true));
       if (inner != 0) cache.overlapped = {std::max(hop.best - access, 0.0)};
       inner = size;
     }
@@ -132,10 +132,12 @@ class Measurer final : private RoundedMeasurement {
       measure_bandwidth(path, name);
       step(name + ": latency, " + name_of(ordinary_) + " pages");
       measure_latency(path, name, ordinary_);
-      if (foreign(path)) return;
+      if (foreign(path) || options_.quick) return;
       const auto other = ordinary_ == Pages::huge ? Pages::small : Pages::huge;
       step(name + ": latency, " + name_of(other) + " pages");
       measure_latency(path, name, other);
+    } catch (const Refusal&) {
+      throw;
     } catch (const Error& error) {
       const bool nearest = parts_.domains[initiator.domain].initiator == path.initiator &&
                            found_.machine.domains()[initiator.domain].places.front() == path.place;
@@ -153,7 +155,7 @@ class Measurer final : private RoundedMeasurement {
         node_of(path.place));
     verify(buffer, path.place);
     const auto all = cores(path.initiator);
-    const auto probe = probe_of(all);
+    const auto probe = joint_probe_of(all, path.initiator);
     std::map<std::string, double> best;  // of each kernel, bytes a second
     for (const auto threads : thread_counts(all.size(), options_.quick || foreign(path))) {
       const auto rates = bandwidths(probe, name, threads, buffer.as<double>(), last);
@@ -169,8 +171,9 @@ class Measurer final : private RoundedMeasurement {
     path.write = {apart.write};
     path.bandwidth_source = Source::measured;
     streamed_[{path.initiator, path.place}] =
-        keep_time(path.initiator, place_figure(path, "streamed_element"),
-                  time_of_a_streamed_element(probe, name + ".streamed", buffer.as<double>()))
+        keep_least(
+            path.initiator, place_figure(path, "streamed_element"),
+            {time_of_a_streamed_element(probe, name + ".streamed", buffer.as<double>()), name + ".streamed"})
             .best;
   }
 
@@ -196,15 +199,15 @@ class Measurer final : private RoundedMeasurement {
     verify(chase.memory, path.place);
     const auto all = cores(path.initiator);
     const auto probe = probe_of(all);
-    reported_.insert(figure);
+    if (pages == ordinary_) reported_.insert(figure);
     const auto latency = time_of_a_hop(probe, figure, chase, k_memory_hops, false);
     measured_.latencies.push_back({path.initiator, path.place, name_of(pages), latency});
     if (pages == ordinary_) {
       path.latency = {latency.best};
       path.latency_source = Source::measured;
       const auto hop =
-          keep_time(path.initiator, place_figure(path, "parallel_miss"),
-                    least_time_of_parallel_hops(probe, figure + ".parallel", chase, k_memory_hops, false));
+          keep_least(path.initiator, place_figure(path, "parallel_miss"),
+                     least_time_of_parallel_hops(probe, figure + ".parallel", chase, k_memory_hops, false));
       parallel_[{path.initiator, path.place}] = latency.best / hop.best;
       if (!foreign(path)) measure_loaded_latency(path, figure + ".loaded", chase);
       const auto memory = chase.memory.as<std::uint64_t>();
@@ -236,7 +239,8 @@ class Measurer final : private RoundedMeasurement {
         name, [&] { return fitting(std::max(64 * k_mib, 4 * last), 2, path.initiator, path.place); }, Pages::huge,
         node_of(path.place));
     verify(buffer, path.place);
-    for (const auto& [load, latency] : loaded_hops(probe_of(processors), name, chase, buffer.as<double>()))
+    for (const auto& [load, latency] :
+         loaded_hops(joint_probe_of(processors, path.initiator), name, chase, buffer.as<double>()))
       measured_.latencies.push_back({path.initiator, path.place, name_of(ordinary_), latency, load});
   }
 
@@ -288,7 +292,7 @@ class Measurer final : private RoundedMeasurement {
       const auto figure = cache.name + ".share." + std::to_string(bytes.value);
       auto& chase = chase_buffer(
           figure, [bytes] { return bytes; }, ordinary_, -1);
-      if (least_time_of_parallel_hops(probe, figure, chase, k_cache_hops, true).best > nearer) continue;
+      if (least_time_of_parallel_hops(probe, figure, chase, k_cache_hops, true).seconds.best > nearer) continue;
       const auto kept = static_cast<std::uint64_t>(data / 0.75);
       if (kept >= cache.size.value) return;
       const auto set = parts_.line.value * cache.ways;
@@ -303,13 +307,14 @@ class Measurer final : private RoundedMeasurement {
   void measure_copies() {
     for (std::size_t from = 0; from < parts_.places.size(); ++from) {
       for (std::size_t to = 0; to < parts_.places.size(); ++to) {
-        if (from != to) measure_in_rounds(k_share_of_path, [this, from, to] { measure_copy(from, to); });
+        if (from == to) continue;
+        const auto initiator = parts_.domains[parts_.places[to].domain].initiator;
+        measure_in_rounds(k_share_of_path, initiator, [=, this] { measure_copy(from, to, initiator); });
       }
     }
   }
 
-  void measure_copy(std::size_t from, std::size_t to) {
-    const auto initiator = parts_.domains[parts_.places[to].domain].initiator;
+  void measure_copy(std::size_t from, std::size_t to, InitiatorId initiator) {
     const auto name = "copy " + parts_.places[from].name + " -> " + parts_.places[to].name;
     step(name);
     try {
@@ -326,6 +331,8 @@ class Measurer final : private RoundedMeasurement {
       measured_.bandwidths.push_back(
           {initiator, static_cast<PlaceId>(to), 1, "memcpy-from-" + parts_.places[from].name, rate});
       parts_.copies.push_back({static_cast<PlaceId>(from), static_cast<PlaceId>(to), {rate.best}});
+    } catch (const Refusal&) {
+      throw;
     } catch (const Error& error) {
       note(name + " is not measured: " + error.what());
     }

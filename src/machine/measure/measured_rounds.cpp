@@ -116,16 +116,17 @@ Spread time_of_a_hop(const Probe& probe, const std::string& name, ChaseBuffer& c
                        {.quiet = true, .prepare = cached ? bring_into_caches(chased) : Section{}});
 }
 
-Spread least_time_of_parallel_hops(const Probe& probe, const std::string& name, ChaseBuffer& chased,
-                                   std::size_t hops, bool cached) {
-  Spread least;
+LeastTime least_time_of_parallel_hops(const Probe& probe, const std::string& name, ChaseBuffer& chased,
+                                      std::size_t hops, bool cached) {
+  LeastTime least;
   for (const std::size_t chains : {4u, 8u, 16u, 32u}) {
     const auto each = std::max<std::size_t>(1, hops / chains);
+    const auto figure = name + "." + std::to_string(chains);
     const auto hop =
-        measure_alone(probe, name + "." + std::to_string(chains), static_cast<double>(each * chains),
+        measure_alone(probe, figure, static_cast<double>(each * chains),
                       [&](std::size_t, std::size_t) { chase_many(std::span(chased.several).first(chains), each); },
                       {.quiet = true, .prepare = cached ? bring_into_caches(chased) : Section{}});
-    if (chains == 4 || hop.best < least.best) least = hop;
+    if (chains == 4 || hop.best < least.seconds.best) least = {hop, figure};
   }
   return least;
 }
@@ -197,8 +198,8 @@ std::vector<std::pair<double, Spread>> loaded_hops(const Probe& probe, const std
     const auto figure = name + "." + std::to_string(static_cast<int>(pause));
     std::vector<Window> rates;  // of this round, in blocks a second
     const auto hop = probe.figures.sample(figure, [&] {
-      auto windows =
-          run_windows({probe.cores, {}, k_lead_in, probe.windows}, [&](std::size_t thread, std::size_t w) {
+      auto windows = run_windows(
+          {probe.cores, {}, k_lead_in, probe.windows, probe.max_hop}, [&](std::size_t thread, std::size_t w) {
             if (thread > 0) return read_until_chased(thread, w);
             // On a busy machine the other cores may begin late: a window without a load says nothing.
             do {
@@ -338,7 +339,7 @@ std::vector<std::pair<std::string, Spread>> bandwidths(const Probe& probe, const
     const auto figure = name + "." + kernel.name + "." + std::to_string(threads);
     probe.figures.sample(figure, [&] {
       return run_windows({probe.cores.first(threads), probe.cores.subspan(threads), 1 + caches.value / bytes,
-                          std::max(probe.windows, k_least_windows)},
+                          std::max(probe.windows, k_least_windows), probe.max_hop},
                          kernel.run);
     });
     rates.emplace_back(kernel.name, rates_of_windows(probe.figures.windows(figure), static_cast<double>(bytes)));

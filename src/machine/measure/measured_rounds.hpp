@@ -24,6 +24,7 @@ struct Probe {
   Figures& figures;
   std::span<const int> cores;  // processors; the first one measures, the others are kept quiet or measure, too
   std::size_t windows = 3;     // of a round
+  Seconds max_hop{};           // of several cores that measure together (windows.hpp)
 };
 
 // Memory with a chase through it. Chases go on where the last ones ended, so that they meet lines that are cold.
@@ -51,8 +52,12 @@ Spread time_of_a_streamed_element(const Probe& probe, const std::string& name, s
 Spread time_of_a_hop(const Probe& probe, const std::string& name, ChaseBuffer& chase, std::size_t hops,
                      bool cached);
 // Seconds a hop when 4, 8, 16 or 32 chases run at once, at the number of chases for which it is least.
-Spread least_time_of_parallel_hops(const Probe& probe, const std::string& name, ChaseBuffer& chase,
-                                   std::size_t hops, bool cached);
+struct LeastTime {
+  Spread seconds;
+  std::string figure;  // whose windows say so
+};
+LeastTime least_time_of_parallel_hops(const Probe& probe, const std::string& name, ChaseBuffer& chase,
+                                      std::size_t hops, bool cached);
 
 // For 32, 40, 48, 56, 64, 80, ... pages of `page_lines` lines, one line of each, as far as the memory goes.
 std::vector<PagesCost> costs_of_pages(const Probe& probe, const std::string& name, std::span<ChaseLine> memory,

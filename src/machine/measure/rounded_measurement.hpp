@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -17,12 +19,18 @@
 #include "machine/measure/kernels.hpp"
 #include "machine/measure/measure.hpp"
 #include "machine/measure/measured_rounds.hpp"
+#include "machine/measure/other_load.hpp"
 #include "machine/measure/physics.hpp"
 #include "machine/measure/placed_buffer.hpp"
 
 namespace terrace::machine {
 
 inline constexpr Bytes k_mib{1u << 20};
+
+// Says that the machine cannot be measured now, as opposed to one place of it that cannot be measured at all.
+struct Refusal : Error {
+  explicit Refusal(const std::string& why) : Error(Code::failed, why) {}
+};
 
 inline std::string percent(double share) { return std::to_string(static_cast<int>(100 * share)) + " %"; }
 
@@ -40,69 +48,94 @@ class RoundedMeasurement {
     measured_.processor = found.processor_name;
     steps_ = parts_.places.size() * (parts_.places.size() - 1);
     for (std::size_t i = 0; i < parts_.initiators.size(); ++i) steps_ += 1;
-    for (const auto& path : parts_.paths) steps_ += foreign(path) ? 2 : 3;
+    for (const auto& path : parts_.paths) steps_ += foreign(path) || options.quick ? 2 : 3;
     steps_ *= min_rounds_;
   }
 
   // Measures all figures of `round`, one after the other, again and again, so that a disturbance of a few seconds
   // meets each of them once: at least min_rounds_ times, and until their best windows are confirmed and no law of
   // physics is broken, or the time is up. Each round derives the machine anew from all windows so far. Throws
-  // Error{failed} where the figures stay wrong.
-  void measure_in_rounds(double share, const std::function<void()>& round) {
+  // Error{failed} where the figures stay wrong, other programs use memory unseen from the cores of the initiator,
+  // or the least rounds take too long.
+  void measure_in_rounds(double share, std::size_t initiator, const std::function<void()>& round) {
     using Clock = std::chrono::steady_clock;
-    const auto limit = std::chrono::duration<double>(share * (options_.quick ? k_quick_limit : k_limit));
     const auto begun = Clock::now();
-    is_time_up_ = [begun, limit] { return Clock::now() - begun >= limit; };
+    const auto is_past = [begun, share](double seconds) {
+      return Clock::now() - begun >= std::chrono::duration<double>(share * seconds);
+    };
+    load_.emplace(cores(initiator));
     const auto parts = parts_;
     const auto measured = measured_;
     figures_ = {};
+    figures_.ask_before_each([this, is_past] {
+      if (options_.repetitions != 0) return true;
+      if (round_ > min_rounds_) return !is_past(options_.limits.repeating);
+      if (is_past(options_.limits.measuring))
+        refuse("the time was up in round " + std::to_string(round_) + " of at least " +
+               std::to_string(min_rounds_));
+      return true;
+    });
+    std::optional<std::set<std::string>> only;
     for (round_ = 1;; ++round_) {
       parts_ = parts;
       measured_ = measured;
-      figures_.begin_round(round_ > min_rounds_);
+      reported_.clear();
+      figures_.begin_round(only);
       round();
       if (round_ < min_rounds_) continue;
       if (options_.repetitions != 0) break;
+      if (load_->taken().beyond > k_max_beyond) refuse("programs on other processors used the memory, too");
       const auto broken = broken_laws(parts_, measured_);
-      if (broken.empty() && unconfirmed(k_confirmed_within).empty()) break;
-      if (!is_time_up_()) {
-        if (!broken.empty()) figures_.begin_again();
-        continue;
-      }
+      only = unconfirmed(k_confirmed_within);
+      if (broken.empty() && only->empty()) break;
+      if (!broken.empty()) only.reset();  // some contradict one another
+      if (!is_past(options_.limits.repeating)) continue;
       const auto open = unconfirmed(k_refused_beyond);
       if (broken.empty() && open.empty()) break;
-      if (!broken.empty() || !options_.quick) refuse(broken, open);
-      note(unconfirmed_text(open));
-      break;
+      refuse(broken.empty() ? unconfirmed_text(open) : joined(broken));
     }
     buffers_.clear();
     chases_.clear();
   }
 
   // Returns the reported figures whose best window is not confirmed.
-  [[nodiscard]] std::vector<std::string> unconfirmed(double within) const {
-    auto names = figures_.unconfirmed(within);
-    std::erase_if(names, [this](const std::string& name) { return !reported_.contains(name); });
+  [[nodiscard]] std::set<std::string> unconfirmed(double within) const {
+    std::set<std::string> names;
+    for (auto& name : figures_.unconfirmed(within))
+      if (reported_.contains(name)) names.insert(std::move(name));
     return names;
   }
 
-  static std::string unconfirmed_text(const std::vector<std::string>& open) {
-    return "the best measurement of " + open.front() +
+  static std::string unconfirmed_text(const std::set<std::string>& open) {
+    return "undisturbed measurements of " + *open.begin() +
            (open.size() > 1 ? " and " + std::to_string(open.size() - 1) + " other figures" : std::string()) +
-           " was not reached again within " + percent(k_refused_beyond);
+           " are too few, or differ by more than " + percent(k_refused_beyond);
   }
 
-  [[noreturn]] void refuse(const std::vector<std::string>& broken, const std::vector<std::string>& open) const {
-    std::string why;
-    for (const auto& law : broken) why += (why.empty() ? "" : "; ") + law;
-    if (broken.empty()) why = unconfirmed_text(open);
-    throw Error(Code::failed,
-                why + ". Other programs interrupted " + percent(1 - figures_.clean_share()) +
-                    " of the windows; no machine file is made: measure again when the machine is idle");
+  static std::string joined(const std::vector<std::string>& laws) {
+    std::string text;
+    for (const auto& law : laws) text += (text.empty() ? "" : "; ") + law;
+    return text;
+  }
+
+  // Says what disturbed the measurement, and what to do.
+  [[noreturn]] void refuse(const std::string& why) const {
+    const auto taken = load_->taken();
+    const auto tenths = [](double value) {
+      char digits[32];
+      std::snprintf(digits, sizeof digits, "%.1f", value);
+      return std::string(digits);
+    };
+    std::string text = why + ". Other programs took " + tenths(taken.all) + " processors and interrupted " +
+                       percent(1 - figures_.clean_share()) + " of the windows";
+    if (taken.stolen > k_max_stolen) text += "; the host of this virtual machine took " + tenths(taken.stolen);
+    if (figures_.count_apart() > 0)
+      text += "; in " + std::to_string(figures_.count_apart()) +
+              " windows the host of this virtual machine had put processors apart that share a cache";
+    throw Refusal(text + "; no machine file is made: measure again when the machine is idle");
   }
 
   void step(const std::string& what) {
-    if (round_ > min_rounds_ && options_.repetitions == 0 && is_time_up_()) figures_.stop_sampling();
     if (progress_)
       progress_(static_cast<double>(done_) / static_cast<double>(steps_),
                 what + (round_ > min_rounds_ ? " (repeated: the machine is busy)" : ""));
@@ -113,10 +146,25 @@ class RoundedMeasurement {
     return {figures_, processors, options_.quick ? k_quick_windows : k_windows};
   }
 
+  // The same for all cores of an initiator together.
+  [[nodiscard]] Probe joint_probe_of(const std::vector<int>& processors, std::size_t initiator) {
+    auto probe = probe_of(processors);
+    const auto& caches = parts_.initiators[initiator].caches;
+    const auto& stated = found_.machine.initiators()[initiator].caches;
+    if (!stated.empty() && stated.back().shared && stated.back().size == found_.last_level.at(initiator))
+      probe.max_hop = {k_max_hits_of_a_hop * caches.back().latency.value};
+    return probe;
+  }
+
   // States in the file what the windows of a time say.
   Spread keep_time(std::size_t initiator, const std::string& figure, const Spread& seconds) {
     measured_.times.push_back({static_cast<InitiatorId>(initiator), figure, seconds});
     return seconds;
+  }
+
+  Spread keep_least(std::size_t initiator, const std::string& figure, const LeastTime& least) {
+    reported_.insert(least.figure);
+    return keep_time(initiator, figure, least.seconds);
   }
 
   // Buffers live as long as their group of figures, because linking a chase takes longer than following it.
@@ -185,8 +233,9 @@ class RoundedMeasurement {
   }
 
   static constexpr std::size_t k_windows = 5, k_quick_windows = 3;  // of a figure in a round
-  // Seconds after which figures that stay wrong are given up, and the parts of them for a group of figures.
-  static constexpr double k_limit = 80, k_quick_limit = 14;
+  // Processors on average that other programs may have of those that are not measured, and the host of all.
+  static constexpr double k_max_beyond = 0.5, k_max_stolen = 0.05;
+  static constexpr double k_max_hits_of_a_hop = 8;  // of the last cache; processors apart take twice as many
 
   const Discovered& found_;
   MeasureOptions options_;
@@ -201,11 +250,11 @@ class RoundedMeasurement {
   };
   std::map<std::pair<InitiatorId, PlaceId>, Overlap> overlaps_;
   std::map<std::pair<InitiatorId, PlaceId>, double> parallel_;
+  std::optional<OtherLoad> load_;   // since the group began
   Figures figures_;                 // of the group that is being measured
   std::set<std::string> reported_;  // figures that go into the file
   std::map<std::string, std::unique_ptr<PlacedBuffer>> buffers_;
   std::map<std::string, std::unique_ptr<ChaseBuffer>> chases_;
-  std::function<bool()> is_time_up_ = [] { return false; };
   std::size_t round_ = 1;
   std::size_t min_rounds_ = 1;
   std::size_t steps_ = 1;

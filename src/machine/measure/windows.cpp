@@ -21,6 +21,8 @@ constexpr std::int64_t k_max_gap_ns = 30'000;       // an interrupt is shorter, 
 constexpr std::int64_t k_spin_ns = 100'000;         // before a waiting worker sleeps
 constexpr std::int64_t k_nap_ns = 200'000;          // between two looks
 constexpr std::int64_t k_max_wait_ns = 12'000'000;  // for companions, in one call
+constexpr std::size_t k_passes = 16;                // of a cache line, there and back
+constexpr std::size_t k_first_passes = 2;           // that wait for the other worker and are not timed
 
 std::int64_t now_ns() {
   timespec time{};
@@ -94,10 +96,12 @@ class Windows {
         total.begin_ns = std::min(total.begin_ns, time.begin_ns);
         total.end_ns = std::max(total.end_ns, time.end_ns);
         total.clean = total.clean && time.clean;
+        total.apart = total.apart || time.apart;
       }
       // A clock that did not move would make a rate infinite.
       const auto ns = std::max<std::int64_t>(total.end_ns - total.begin_ns, 1);
-      windows.push_back({1e-9 * static_cast<double>(ns), total.clean});
+      windows.push_back(
+          {1e-9 * static_cast<double>(ns), total.clean && !total.apart, 0, total.clean && total.apart});
     }
     return windows;
   }
@@ -106,6 +110,7 @@ class Windows {
   struct Time {
     std::int64_t begin_ns = 0, end_ns = 0;
     bool clean = true;
+    bool apart = false;
   };
   Time& at(std::size_t worker, std::size_t window) { return times_[worker * count_ + window]; }
 
@@ -121,6 +126,10 @@ class Windows {
       try {
         if (prepare_) prepare_(worker, window);
         meet();  // all are awake now
+        if (plan_.max_hop.value > 0) {
+          time.apart = longest_hop_ns(worker, window) > 1e9 * plan_.max_hop.value;
+          meet();
+        }
         time.begin_ns = now_ns();
         section_(worker, window);
         time.end_ns = now_ns();
@@ -134,6 +143,26 @@ class Windows {
       at(worker, window) = time;
       if (failed_) return;
     }
+  }
+
+  // Passes a cache line to and fro between each worker and the next, pair after pair. Returns what a pass took of
+  // the pair that the worker begins; 0 of the last worker.
+  double longest_hop_ns(std::size_t worker, std::size_t window) {
+    const auto pairs = plan_.workers.size() - 1;
+    double hop = 0;
+    for (std::size_t pair = 0; pair < pairs; ++pair) {
+      if (worker != pair && worker != pair + 1) continue;
+      const auto base = 2 * k_passes * (window * pairs + pair) + (worker - pair);
+      std::int64_t begun = 0;
+      for (std::size_t pass = 0; pass < k_passes && !failed_; ++pass) {
+        if (pass == k_first_passes) begun = now_ns();
+        while (line_.load(std::memory_order_acquire) != base + 2 * pass && !failed_) {
+        }
+        line_.store(base + 2 * pass + 1, std::memory_order_release);
+      }
+      if (worker == pair) hop = static_cast<double>(now_ns() - begun) / (2 * (k_passes - k_first_passes));
+    }
+    return hop;
   }
 
   // Returns when all workers have come, or one has failed.
@@ -178,6 +207,7 @@ class Windows {
   std::vector<Companion> companions_;
   std::vector<Time> times_;
   std::atomic<std::size_t> arrived_{0};
+  alignas(64) std::atomic<std::size_t> line_{0};
   std::atomic<bool> done_{false}, failed_{false};
   std::int64_t waited_ns_ = 0;
   std::exception_ptr failure_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <map>
 #include <thread>
 
@@ -18,6 +19,7 @@ namespace terrace::transfer {
 
 namespace {
 
+using Clock = std::chrono::steady_clock;
 using machine::Pages;
 using machine::Spread;
 
@@ -74,13 +76,14 @@ struct Measured {
 class CopierMeasurer {
  public:
   CopierMeasurer(const CopierVariant& variant, const machine::Machine& machine, const Way& way,
-                 std::vector<int> processors, Bytes memory, std::size_t repetitions)
+                 std::vector<int> processors, Bytes memory, std::size_t repetitions, Clock::time_point deadline)
       : variant_(variant),
         machine_(machine),
         way_(way),
         processors_(std::move(processors)),
         memory_(memory),
         repetitions_(repetitions),
+        deadline_(deadline),
         within_node_(machine.place(way.from).numa_node == machine.place(way.to).numa_node) {}
 
   // The price, with what it comes from; none where the system does not let the copier work.
@@ -141,9 +144,11 @@ class CopierMeasurer {
     const auto begun = seconds_now();
     for (std::size_t round = 0; round <= repetitions_; ++round) {
       if (round > k_least_rounds && seconds_now() - begun > k_max_seconds) break;
+      check_time();
       const auto copy = lower_quartile(rig.copies(k_one_huge));
       if (round > 0) copies.push_back(copy);
       for (const auto size : chunks_of(huge ? Pages::huge : Pages::small)) {
+        check_time();
         const auto time = lower_quartile(rig.sweep(size));
         if (round > 0) moves[size.value].push_back(time);
       }
@@ -153,6 +158,11 @@ class CopierMeasurer {
     measured.copy = machine::spread_of(std::move(copies));
     if (beside) measured.stall = machine::spread_of(std::move(stalls));
     return measured;
+  }
+
+  void check_time() const {
+    if (Clock::now() > deadline_)
+      throw Error(Code::failed, "the time was up; measure again when the machine is idle");
   }
 
   // What the other thread loses for each chunk of 2 MiB, less what it loses in as much time anyway.
@@ -236,6 +246,7 @@ class CopierMeasurer {
   std::vector<int> processors_;
   Bytes memory_;
   std::size_t repetitions_;
+  Clock::time_point deadline_;
   bool within_node_;
   Bytes piece_;
   std::uint32_t threads_ = 1;
@@ -244,7 +255,7 @@ class CopierMeasurer {
 }  // namespace
 
 void measure_copiers(machine::MachineFile& file, const machine::Discovered& discovered,
-                     const machine::Progress& progress) {
+                     const machine::Progress& progress, Clock::time_point deadline) {
   auto& measured = file.measured.value();
   const auto way = way_of(file.machine);
   if (!way) {
@@ -269,7 +280,7 @@ void measure_copiers(machine::MachineFile& file, const machine::Discovered& disc
     const auto name = std::string(variant.name());
     if (progress) progress(static_cast<double>(i) / static_cast<double>(variants.size()), "moves by " + name);
     if (!variant.serves(file.machine.place(way->from), file.machine.place(way->to))) continue;
-    CopierMeasurer measurer(variant, file.machine, *way, processors, memory, measured.repetitions);
+    CopierMeasurer measurer(variant, file.machine, *way, processors, memory, measured.repetitions, deadline);
     try {
       if (auto price = measurer.price()) {
         parts.copiers.push_back(std::move(*price));

@@ -86,6 +86,23 @@ TEST(LeastApart, IsTheWindow) {
   EXPECT_EQ(least_apart(std::vector<ApartCost>{{1, 0}, {2, -1e-9}}), 0U);
 }
 
+// The same at the distances that are measured, some of them disturbed.
+TEST(LeastApart, DisturbedDistances_DoNotMoveTheWindow) {
+  for (const int window : {40, 64, 150}) {
+    std::vector<ApartCost> costs;
+    for (double apart = 10; apart < 1024; apart *= 1.25)
+      costs.push_back({apart, 100e-9 / std::max(1.0, window / apart)});
+    const auto undisturbed = least_apart(costs);
+    EXPECT_NEAR(undisturbed, 0.75 * window, 0.15 * window) << window;
+    for (std::size_t i = 1; i + 1 < costs.size(); i += 3) {
+      auto disturbed = costs;
+      disturbed[i].seconds *= 3;
+      disturbed[(i + 7) % costs.size()].seconds *= 0.3;
+      EXPECT_NEAR(least_apart(disturbed), undisturbed, 0.3 * undisturbed) << window << " " << i;
+    }
+  }
+}
+
 TEST(StreamsFollowed, IsTheStepOfTheCosts) {
   const auto costs_with = [](std::uint32_t followed, double beyond) {
     std::vector<StreamsCost> costs;

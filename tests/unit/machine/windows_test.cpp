@@ -81,6 +81,26 @@ TEST(Windows, Companions_BesideAWorker_LeaveTheWindowsAsTheyAre) {
   EXPECT_EQ(sections, 6u);
 }
 
+// No line passes in a picosecond, and each does in ten seconds.
+TEST(Windows, Workers_FartherThanTheirLimit_AreApartAndNotClean) {
+  auto workers = processors();
+  workers.resize(std::min<std::size_t>(workers.size(), 4));
+  WindowPlan plan{workers, {}};
+  for (const double seconds : {1e-12, 10.0}) {
+    plan.max_hop = {seconds};
+    const auto windows = run_windows(plan, [](std::size_t, std::size_t) {});
+    EXPECT_EQ(windows.size(), 5u);
+    for (const auto& window : windows) {
+      EXPECT_FALSE(window.clean && window.apart);
+      if (seconds > 1) {
+        EXPECT_FALSE(window.apart);
+      } else if (workers.size() > 1) {
+        EXPECT_FALSE(window.clean);
+      }
+    }
+  }
+}
+
 TEST(Windows, Section_Throws_TheFirstExceptionComesOut) {
   const std::vector<int> workers{processors().front()};
   std::size_t ran = 0;

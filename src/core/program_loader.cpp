@@ -35,7 +35,8 @@ constexpr int k_max_first_line = 256;  // BINPRM_BUF_SIZE
 
 class OpenFile {
  public:
-  explicit OpenFile(const char* path) noexcept : file_(open(path, O_RDONLY | O_CLOEXEC)) {}
+  // Non-blocking: a FIFO would wait for a writer.
+  explicit OpenFile(const char* path) noexcept : file_(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
   ~OpenFile() {
     if (file_ >= 0) close(file_);
   }

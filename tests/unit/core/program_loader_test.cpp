@@ -138,6 +138,17 @@ TEST_F(ProgramFile, WhatCannotBeRead_CanLoadAndKeepsErrno) {
   EXPECT_EQ(errno, ERANGE);
 }
 
+// Opened as a file it would wait for a writer.
+TEST_F(ProgramFile, Fifo_CanLoadAtOnce) {
+  const auto fifo = (folder_ / "fifo").string();
+  ASSERT_EQ(mkfifo(fifo.c_str(), S_IRWXU), 0);
+  alarm(60);  // ends the test where it waits
+  EXPECT_EQ(why(fifo), "");
+  EXPECT_EQ(why(write("script", "#!" + fifo + "\n")), "");
+  EXPECT_EQ(why(write("program", elf(fifo))), "it uses another C library (" + fifo + ")");
+  alarm(0);
+}
+
 TEST_F(ProgramFile, Descriptor_IsReadAndStaysWhereItIs) {
   const auto musl = write("musl", elf(write("ld-musl.so.1", "musl libc")));
   for (const int flags : {O_RDONLY, O_PATH}) {

@@ -147,6 +147,7 @@ TEST(SplitLoops, NestsThatDecideThemselves_StayTwo) {
   EXPECT_TRUE(nested({{1}, {2}, {2, 3}, {1, 4}, {}})) << "the outer loop counts by itself";
   EXPECT_TRUE(nested({{1}, {2}, {2, 3, 4}, {1, 4}, {}})) << "the inner one may return as well";
   EXPECT_TRUE(nested({{1}, {2, 1}, {2, 1, 3}, {}})) << "the outer loop may go round without the inner one";
+  EXPECT_TRUE(nested({{1}, {2, 4}, {2, 3, 4}, {1}, {}})) << "the outer loop may end before the inner one begins";
   EXPECT_TRUE(nested({{1}, {2}, {2, 3}, {1}})) << "neither ends";
 }
 
@@ -173,6 +174,9 @@ TEST(SplitLoops, RandomFlow_LosesOnlyLoopsThatAreLeftFromWithinAnother) {
         for (const auto next : edges[block])
           if (loops[head].contains(next) && next != heir) within[block].push_back(next);
       for (const auto next : within[head]) EXPECT_FALSE(reached(within, next, k_no_block).contains(head)) << i;
+      for (const auto block : loops[head])
+        for (const auto next : edges[block])
+          EXPECT_TRUE(after.holds(heir, next) || loops[heir].contains(block)) << i;
     }
   }
   EXPECT_GT(lost, 100);

@@ -1,7 +1,12 @@
 // Which loops could have been the main loop, with their shares, in programs whose loops are known.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
 
 #include "loop_program.hpp"
 
@@ -108,6 +113,95 @@ TEST(LoopCandidates, TakenLoopDoesLittleOfTheRun_NoneIsTheMainLoop) {
   EXPECT_EQ(loops[0].verdict, "taken for a while: it does little of the run");
   EXPECT_EQ(loops[1].name, "loop 2");
   EXPECT_EQ(loops[1].verdict, "within loop 1");
+}
+
+// Set-up spends 100 in a loop that the steps spend 20 of their 140 in.
+TEST(LoopCandidates, LoopMostlyRunBySetUp_IsNotWithinTheMainLoop) {
+  Program program({{1, {.last = 1}}, {2, {.last = 2}}});
+  program.call(5, 0);
+  for (int i = 0; i < 100; ++i) {
+    program.turn(2);
+    program.run(6, 2, k_much);
+  }
+  program.leave();
+  for (int i = 0; i < 20; ++i) {
+    program.turn(1);
+    program.run(4, 1, 6 * k_much);
+    program.call(5, 1);
+    for (int j = 0; j < 2; ++j) {
+      program.turn(2);
+      program.run(6, 2, k_much / 2);
+    }
+    program.leave();
+  }
+  program.leave();
+  const auto loops = program.candidates();
+  ASSERT_EQ(loops.size(), 2u);
+  EXPECT_EQ(loops[0].name, "loop 1");
+  EXPECT_EQ(loops[0].verdict, "");
+  EXPECT_EQ(loops[1].name, "loop 2");
+  EXPECT_NEAR(loops[1].share, 120 / 240.0, 0.01);
+  EXPECT_EQ(loops[1].verdict, "taken for a while: it does less of the run");
+}
+
+// The function of the loop calls itself in each turn.
+TEST(LoopCandidates, RecursiveLoop_CountsItsWorkOnce) {
+  Program program({{1, {.last = 1}}});
+  for (int i = 0; i < 20; ++i) {
+    program.turn(1);
+    program.call(5, 1);
+    for (int j = 0; j < 10; ++j) {
+      program.turn(1);
+      program.run(6, 1, k_much / 10);
+    }
+    program.leave();
+  }
+  program.leave();
+  const auto loops = program.candidates();
+  ASSERT_EQ(loops.size(), 1u);
+  EXPECT_NEAR(loops[0].share, 1, 0.01);
+}
+
+TEST(LoopCandidates, LoopOfTwoTurns_IsOverBeforeTheyAreCompared) {
+  Program program({{1, {.last = 1}}, {2, {.last = 2}}});
+  program.call(5, 0);
+  for (int i = 0; i < 2; ++i) {
+    program.turn(1);
+    program.run(6, 1, i == 0 ? 5 * k_much : 2 * k_much);
+  }
+  program.leave();
+  for (int i = 0; i < 20; ++i) {
+    program.turn(2);
+    program.run(4, 2, k_much);
+  }
+  program.leave();
+  const auto loops = program.candidates();
+  ASSERT_EQ(loops.size(), 2u);
+  EXPECT_EQ(loops[1].name, "loop 1");
+  EXPECT_EQ(loops[1].verdict, "it was over before its iterations could be compared");
+}
+
+// Each goes round twice and begins the next one in its second turn; the innermost works.
+TEST(LoopCandidates, MoreLoopsThanAreKept_TheTakenAndTheLargestStay) {
+  std::map<LoopId, observe::LoopCode::Loop> code;
+  for (LoopId loop = 1; loop <= 21; ++loop) code[loop] = {.last = loop};
+  Program program(std::move(code));
+  for (LoopId loop = 1; loop <= 20; ++loop) {
+    program.turn(loop);
+    program.turn(loop);
+    program.run(4, loop, k_much);
+    program.call(100 + loop, loop);
+  }
+  for (int i = 0; i < 200; ++i) {
+    program.turn(21);
+    program.run(6, 21, k_much);
+  }
+  for (int i = 0; i < 21; ++i) program.leave();
+  const auto loops = program.candidates();
+  const auto taken = std::ranges::count_if(loops, &profile::LoopCandidate::is_taken);
+  ASSERT_EQ(loops.size() - static_cast<std::size_t>(taken), 16u);
+  for (std::size_t i = 0; i < 16; ++i)
+    EXPECT_EQ(loops[loops.size() - 16 + i].name, "loop " + std::to_string(i + 1));
 }
 
 TEST(LoopCandidates, LoopWasNamed_ThereAreNone) {

@@ -175,6 +175,17 @@ TEST(Payback, FoundLoop_FewerSamplesThanChunks_IsLearnedForSeveralIterations) {
   EXPECT_EQ(payback.thinning(), 1);
 }
 
+// Samples of 2,004 chunks take 12 iterations; more are expected only once more have been made.
+TEST(Payback, FoundLoop_LearningTakesLongerThanTheLoopSoFar_IsPutOff) {
+  LoopingProgram program;
+  for (int i = 0; i < 2000; ++i) program.chunks.add(0, 4096, 0, 0, k_slow);
+  program.clock.time = Seconds{1};
+  Payback payback(program.context);
+  program.begin(payback, true, 2);
+  EXPECT_EQ(program.run_until_learned(payback, 1e-3), 13 - 2);
+  EXPECT_EQ(payback.iterations(), 12);
+}
+
 TEST(Payback, FoundLoop_SmallBudgetAndManyChunks_WaitsForASampleOfEach) {
   LoopingProgram program;
   program.context.can_thin = true;

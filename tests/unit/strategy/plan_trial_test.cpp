@@ -78,6 +78,15 @@ TEST(PlanTrial, Gained_CountsFromAdoption_MovesAndAll) {
   EXPECT_DOUBLE_EQ(trial.gained().value, -1.5) << "a better plan does not clear the account";
 }
 
+TEST(PlanTrial, ManyIterationsBefore_TheNewestCount) {
+  std::vector<double> times(36, 9);
+  times.resize(100, 1);
+  auto trial = after_iterations(times);
+  trial.adopt({0});
+  static_cast<void>(trial.add_under_plan(Seconds{1}));
+  EXPECT_DOUBLE_EQ(trial.gained().value, 0) << "the 64 before took 1";
+}
+
 TEST(PlanTrial, ManyIterations_SettleThePlan) {
   auto trial = after_iterations({2});
   trial.adopt({0});

@@ -51,7 +51,7 @@ bool is_confirmed(std::span<const Window> windows, double within) {
     ++near;
     rounds.insert(window.round);
   }
-  return near >= k_min_confirming && rounds.size() > 1 && 2 * typical >= clean.size();
+  return near >= k_min_confirming && rounds.size() > 1 && k_typical_share * typical >= clean.size();
 }
 
 void Figures::begin_round(std::optional<std::set<std::string>> only) {
@@ -85,10 +85,11 @@ std::size_t Figures::count(bool Window::*what) const {
   return having;
 }
 
-double Figures::clean_share() const {
+double Figures::interrupted_share() const {
   std::size_t all = 0;
   for (const auto& [name, windows] : all_) all += windows.size();
-  return all == 0 ? 1 : static_cast<double>(count(&Window::clean)) / static_cast<double>(all);
+  const auto whole = count(&Window::clean) + count_apart();
+  return all == 0 ? 0 : static_cast<double>(all - whole) / static_cast<double>(all);
 }
 
 }  // namespace terrace::machine

@@ -35,10 +35,12 @@ Spread spread_of_windows(std::span<const Window> windows);
 Spread rates_of_windows(std::span<const Window> windows, double work);
 
 // Returns true if the best is no accident: at least k_min_confirming clean windows are at most a part `within`
-// above it, from more than one round, and at least half of all clean ones a part k_refused_beyond. What varies
-// more although nothing interrupted it has several states, of which another measurement may find another one.
+// above it, from more than one round, and at least one in k_typical_share of all clean ones a part
+// k_refused_beyond. What varies more although nothing interrupted it has several states, of which another
+// measurement may find another one.
 bool is_confirmed(std::span<const Window> windows, double within);
 inline constexpr std::size_t k_min_confirming = 3;
+inline constexpr std::size_t k_typical_share = 4;
 inline constexpr double k_confirmed_within = 0.05;  // figures beyond are measured again while there is time
 inline constexpr double k_refused_beyond = 0.15;    // what a figure may be off; beyond, no file is made
 
@@ -57,8 +59,8 @@ class Figures {
   [[nodiscard]] std::span<const Window> windows(const std::string& name) const { return all_.at(name); }
   // Returns the names of the figures that is_confirmed() does not hold for.
   [[nodiscard]] std::vector<std::string> unconfirmed(double within) const;
-  // Returns the share of all windows that are clean; 1 without windows.
-  [[nodiscard]] double clean_share() const;
+  // Returns the share of all windows in which a measuring thread was preempted; 0 without windows.
+  [[nodiscard]] double interrupted_share() const;
   [[nodiscard]] std::size_t count_apart() const { return count(&Window::apart); }
 
  private:

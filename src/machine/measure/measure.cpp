@@ -97,9 +97,9 @@ class Measurer final : private RoundedMeasurement {
       cache.latency = {keep_time(index, cache.name + ".hit",
                                  time_of_a_hop(probe, cache.name + ".hit", chase, k_cache_hops, true))
                            .best};
-      const auto hop =
-          keep_least(index, cache.name + ".parallel_hit",
-                     least_time_of_parallel_hops(probe, cache.name + ".parallel_hit", chase, k_cache_hops, true));
+      const auto hop = keep_time(
+          index, cache.name + ".parallel_hit",
+          least_time_of_parallel_hops(probe, cache.name + ".parallel_hit", chase, k_cache_hops, true).seconds);
       if (inner != 0) cache.overlapped = {std::max(hop.best - access, 0.0)};
       inner = size;
     }

@@ -11,12 +11,13 @@
 
 namespace terrace::machine {
 
-// Seconds after which figures that stay wrong are given up, and after which nothing more is measured and the least
-// rounds are given up, too. They hold for a domain; paths out of it have a tenth.
+// Seconds for the figures of a domain; paths out of it have a tenth.
 struct TimeLimits {
-  double repeating = 80, measuring = 95;
+  double least = 30;  // that all figures are measured, so that no disturbance of seconds meets all of one figure
+  double repeating = 80;  // after which figures that stay wrong are given up
+  double measuring = 95;  // after which the least rounds are given up, too
 };
-inline constexpr TimeLimits k_quick_limits{14, 20};
+inline constexpr TimeLimits k_quick_limits{7, 14, 20};
 
 struct MeasureOptions {
   // Smaller arrays, fewer thread counts and rounds, one kind of pages, and a larger spread.

@@ -53,10 +53,10 @@ class RoundedMeasurement {
   }
 
   // Measures all figures of `round`, one after the other, again and again, so that a disturbance of a few seconds
-  // meets each of them once: at least min_rounds_ times, and until their best windows are confirmed and no law of
-  // physics is broken, or the time is up. Each round derives the machine anew from all windows so far. Throws
-  // Error{failed} where the figures stay wrong, other programs use memory unseen from the cores of the initiator,
-  // or the least rounds take too long.
+  // meets each of them once: at least min_rounds_ times and for the least time, and until their best windows are
+  // confirmed and no law of physics is broken, or the time is up. Each round derives the machine anew from all
+  // windows so far. Throws Error{failed} where the figures stay wrong, other programs use memory unseen from the
+  // cores of the initiator, or the least rounds take too long.
   void measure_in_rounds(double share, std::size_t initiator, const std::function<void()>& round) {
     using Clock = std::chrono::steady_clock;
     const auto begun = Clock::now();
@@ -69,13 +69,14 @@ class RoundedMeasurement {
     figures_ = {};
     figures_.ask_before_each([this, is_past] {
       if (options_.repetitions != 0) return true;
-      if (round_ > min_rounds_) return !is_past(options_.limits.repeating);
+      if (repeating_) return !is_past(options_.limits.repeating);
       if (is_past(options_.limits.measuring))
         refuse("the time was up in round " + std::to_string(round_) + " of at least " +
                std::to_string(min_rounds_));
       return true;
     });
     std::optional<std::set<std::string>> only;
+    repeating_ = false;
     for (round_ = 1;; ++round_) {
       parts_ = parts;
       measured_ = measured;
@@ -84,6 +85,8 @@ class RoundedMeasurement {
       round();
       if (round_ < min_rounds_) continue;
       if (options_.repetitions != 0) break;
+      if (!is_past(options_.limits.least)) continue;
+      repeating_ = true;
       if (load_->taken().beyond > k_max_beyond) refuse("programs on other processors used the memory, too");
       const auto broken = broken_laws(parts_, measured_);
       only = unconfirmed(k_confirmed_within);
@@ -127,7 +130,7 @@ class RoundedMeasurement {
       return std::string(digits);
     };
     std::string text = why + ". Other programs took " + tenths(taken.all) + " processors and interrupted " +
-                       percent(1 - figures_.clean_share()) + " of the windows";
+                       percent(figures_.interrupted_share()) + " of the windows";
     if (taken.stolen > k_max_stolen) text += "; the host of this virtual machine took " + tenths(taken.stolen);
     if (figures_.count_apart() > 0)
       text += "; in " + std::to_string(figures_.count_apart()) +
@@ -138,7 +141,7 @@ class RoundedMeasurement {
   void step(const std::string& what) {
     if (progress_)
       progress_(static_cast<double>(done_) / static_cast<double>(steps_),
-                what + (round_ > min_rounds_ ? " (repeated: the machine is busy)" : ""));
+                what + (repeating_ ? " (repeated: the machine is busy)" : ""));
     if (round_ <= min_rounds_ && done_ + 1 < steps_) ++done_;
   }
 
@@ -256,6 +259,7 @@ class RoundedMeasurement {
   std::map<std::string, std::unique_ptr<PlacedBuffer>> buffers_;
   std::map<std::string, std::unique_ptr<ChaseBuffer>> chases_;
   std::size_t round_ = 1;
+  bool repeating_ = false;  // figures that are not confirmed
   std::size_t min_rounds_ = 1;
   std::size_t steps_ = 1;
   std::size_t done_ = 0;

@@ -168,6 +168,9 @@ class VirtualSpill {
   [[nodiscard]] std::size_t clean_leaving() const;
 
   // Blocks that the kernel pages (virtual_spill_given.cpp).
+  [[nodiscard]] transfer::BlockUse& heap_of(std::uint32_t first) {
+    return heaps_[first / transfer::spill_limits::k_heap];
+  }
   void loaded_for(std::uint32_t chunk, bool expected, bool sparse);
   void go_on_giving();
   void keep_block(std::uint32_t first);
@@ -195,9 +198,10 @@ class VirtualSpill {
   Seconds due_;                   // when something happens next, or later than all
   double pace_ = 1;
   std::vector<Chunk> chunks_;
-  std::map<std::uint32_t, Block> blocks_;  // by first chunk
-  struct Worker {                          // a thread of the program
-    std::optional<Seconds> resumed;        // when it had last waited
+  std::map<std::uint32_t, Block> blocks_;              // by first chunk
+  std::map<std::uint32_t, transfer::BlockUse> heaps_;  // by part of the address space
+  struct Worker {                                      // a thread of the program
+    std::optional<Seconds> resumed;                    // when it had last waited
     transfer::VisitWork work;
   };
   std::map<std::uint32_t, Worker> workers_;    // by number

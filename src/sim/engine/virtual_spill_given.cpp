@@ -13,9 +13,14 @@ namespace limits = transfer::spill_limits;
 void VirtualSpill::loaded_for(std::uint32_t c, bool expected, bool sparse) {
   auto& block = blocks_[chunks_[c].block];
   if (block.use.is_new()) block.seen = seen();
-  if (chunks_[c].where == Where::disk) block.use.loaded(expected);
-  block.use.waited(sparse);
-  if (!block.use.is_for_pages() || giving_) return;
+  auto& heap = heap_of(chunks_[c].block);
+  const auto count = [&](transfer::BlockUse& use) {
+    if (chunks_[c].where == Where::disk) use.loaded(expected);
+    use.waited(sparse);
+  };
+  count(block.use);
+  if (transfer::BlockUse::is_piece(block.count)) count(heap);
+  if (!block.use.is_for_pages(heap, block.count) || giving_) return;
   block.leaving = true;
   giving_ = chunks_[c].block;
   giving_since_ = time_;
@@ -57,7 +62,7 @@ void VirtualSpill::go_on_giving() {
   block.given = true;
   block.since = time_;
   block.period = block.period.value > 0 ? 2 * block.period : Seconds{k_first_period};
-  if (block.use.is_in_no_order())
+  if (block.use.is_in_no_order(heap_of(first), block.count))
     block.trial.end();
   else
     block.trial.begin(seen(), block.seen, seen());

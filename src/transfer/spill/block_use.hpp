@@ -24,7 +24,11 @@ class VisitWork {
   Seconds average_ = k_most;
 };
 
-// Of a block: how the latest chunks were touched that somebody waited for.
+// Counts how the latest chunks of a block were touched that somebody waited for.
+//
+// Blocks may be pieces of one heap, as allocators map it (redis, R, Ruby): no piece is loaded often enough to be
+// judged alone. So pieces are judged together with their neighbours, by a second count: that of all pieces in the
+// same part of the address space (spill_limits::k_heap). A piece's own loads have the last word.
 class BlockUse {
  public:
   // From the disk, and nobody had asked for it before.
@@ -33,6 +37,16 @@ class BlockUse {
   void waited(bool sparse) noexcept { sparse_.add(sparse); }
   [[nodiscard]] bool is_for_pages() const noexcept { return is_in_no_order() || most_are(sparse_); }
   [[nodiscard]] bool is_in_no_order() const noexcept { return most_are(unexpected_); }
+  // The same of a block of so many chunks. `heap` counts the pieces around it, itself included.
+  [[nodiscard]] bool is_for_pages(const BlockUse& heap, std::uint32_t chunks) const noexcept {
+    return is_in_no_order(heap, chunks) || most_are(sparse_) ||
+           (heap.most_are(heap.sparse_) && is_like(sparse_, chunks));
+  }
+  [[nodiscard]] bool is_in_no_order(const BlockUse& heap, std::uint32_t chunks) const noexcept {
+    return is_in_no_order() || (heap.is_in_no_order() && is_like(unexpected_, chunks));
+  }
+  // Whether a block of so many chunks is judged together with its neighbours.
+  [[nodiscard]] static bool is_piece(std::uint32_t chunks) noexcept { return chunks < spill_limits::k_piece; }
   void begin_anew() noexcept { unexpected_ = sparse_ = {}; }
   // Nothing was seen since then.
   [[nodiscard]] bool is_new() const noexcept { return sparse_.all == 0; }
@@ -43,13 +57,20 @@ class BlockUse {
   struct Share {  // of the latest
     std::uint32_t all = 0;
     double value = 0;
+    double weight = 0;  // of all that were seen, within `value`
     void add(bool one) noexcept {
       ++all;
       value += spill_limits::k_weight * ((one ? 1 : 0) - value);
+      weight += spill_limits::k_weight * (1 - weight);
     }
   };
   [[nodiscard]] bool most_are(const Share& share) const noexcept {
     return share.all >= spill_limits::loads_before_giving(refusals_) && share.value >= spill_limits::k_strange;
+  }
+  // Whether a piece's own few loads agree with those of its neighbours.
+  [[nodiscard]] bool is_like(const Share& own, std::uint32_t chunks) const noexcept {
+    const auto enough = std::uint64_t{std::min(chunks, spill_limits::k_own_loads)} << refusals_;
+    return is_piece(chunks) && own.all >= enough && own.value >= spill_limits::k_strange * own.weight;
   }
 
   Share unexpected_, sparse_;

@@ -48,6 +48,7 @@ std::uint64_t map_anonymous(std::size_t size) {
 Spill::Spill(const Parts& parts)
     : SpillEngine(parts), base_(parts.base), count_(parts.size / k_chunk), counts_(parts.counts) {
   chunks_ = static_cast<Chunk*>(memory_at(map_anonymous(count_ * sizeof(Chunk))));
+  heaps_ = static_cast<BlockUse*>(memory_at(map_anonymous(heaps() * sizeof(BlockUse))));
   bell_ = map_anonymous(k_page);
   sem_init(&ready_, 0, 0);
   sem_init(&forked_, 0, 0);
@@ -60,6 +61,7 @@ Spill::Spill(const Parts& parts)
   if (problem_.empty()) return;
   if (thread_ != pthread_t{}) pthread_join(thread_, nullptr);
   syscall(SYS_munmap, chunks_, count_ * sizeof(Chunk));
+  syscall(SYS_munmap, heaps_, heaps() * sizeof(BlockUse));
   syscall(SYS_munmap, bell_, k_page);
   throw Error(Code::failed, problem_);
 }
@@ -70,6 +72,7 @@ Spill::~Spill() {
   call({.what = Call::What::stop});
   pthread_join(thread_, nullptr);
   syscall(SYS_munmap, chunks_, count_ * sizeof(Chunk));
+  syscall(SYS_munmap, heaps_, heaps() * sizeof(BlockUse));
   syscall(SYS_munmap, bell_, k_page);
 }
 

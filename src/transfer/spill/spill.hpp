@@ -217,6 +217,10 @@ class Spill final : public SpillEngine {
 
   // Blocks that the kernel pages (spill_given.cpp).
   [[nodiscard]] Blocks::iterator block_of(ChunkId chunk) noexcept;
+  [[nodiscard]] BlockUse& heap_of(ChunkId first) noexcept { return heaps_[first / spill_limits::k_heap]; }
+  [[nodiscard]] std::size_t heaps() const noexcept { return count_ / spill_limits::k_heap + 1; }
+  [[nodiscard]] bool is_in_no_order(Blocks::iterator block) noexcept;
+  void join_given(Blocks::iterator block) noexcept;
   void stop_giving(ChunkId first, ChunkId end) noexcept;
   void split_block(ChunkId at) noexcept;
   [[nodiscard]] Blocks::iterator divide_blocks(ChunkId first, ChunkId end) noexcept;
@@ -270,6 +274,7 @@ class Spill final : public SpillEngine {
   std::optional<Remapper> remapper_;
   std::unique_ptr<Foresight> foresight_;
   Chunk* chunks_ = nullptr;
+  BlockUse* heaps_ = nullptr;  // by part of the address space
   // These have all the room that they need from the beginning.
   std::vector<Waiting> waiting_;
   std::vector<Worker> workers_;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "transfer/spill/spill.hpp"
@@ -59,10 +60,16 @@ void Spill::loaded_for(ChunkId c, bool expected, bool sparse) noexcept {
   if (found == blocks_.end()) return;
   auto& block = found->second;
   if (block.use.is_new()) block.seen = seen_by_touches();
-  if (chunks_[c].where == Where::disk) block.use.loaded(expected);
-  block.use.waited(sparse);
+  auto& heap = heap_of(found->first);
+  const auto count = [&](BlockUse& use) {
+    if (chunks_[c].where == Where::disk) use.loaded(expected);
+    use.waited(sparse);
+  };
+  count(block.use);
+  if (BlockUse::is_piece(block.count)) count(heap);
   // Where the file has no room for all of it the kernel would end the program.
-  if (block.use.is_for_pages() && block.has_room && !block.kept && giving_since_ == 0) give_block(found);
+  if (block.use.is_for_pages(heap, block.count) && block.has_room && !block.kept && giving_since_ == 0)
+    give_block(found);
 }
 
 // From now on who touches it waits until it is given.
@@ -108,7 +115,7 @@ void Spill::go_on_giving() noexcept {
   if (!are_zeros_in_file(first, count) || file_->map(place(first), offset(first), count * k_chunk) != 0)
     return keep_block(found);
   madvise(memory_at(place(first)), count * k_chunk, MADV_DONTFORK);
-  if (found->second.use.is_in_no_order()) madvise(memory_at(place(first)), count * k_chunk, MADV_RANDOM);
+  if (is_in_no_order(found)) madvise(memory_at(place(first)), count * k_chunk, MADV_RANDOM);
   for (auto c = first; c < first + count; ++c) {
     if (chunks_[c].where != Where::fresh) --content_;
     chunks_[c] = {};
@@ -119,7 +126,7 @@ void Spill::go_on_giving() noexcept {
   block.given = true;
   block.since = steady_ns();
   block.period = block.period > 0 ? 2 * block.period : parts_.first_period_ns;
-  if (block.use.is_in_no_order())
+  if (is_in_no_order(found))
     block.trial.end();
   else
     block.trial.begin(seen_by_system(), block.seen, seen_by_touches());
@@ -131,6 +138,29 @@ void Spill::go_on_giving() noexcept {
     counts_->waited.fetch_add(steady_ns() - one.since, std::memory_order_relaxed);
     return true;
   });
+  join_given(found);
+}
+
+bool Spill::is_in_no_order(Blocks::iterator block) noexcept {
+  return block->second.use.is_in_no_order(heap_of(block->first), block->second.count);
+}
+
+// Neighbours that were given for the same reason are one block from now on: they come back in one step, and are
+// judged as one.
+void Spill::join_given(Blocks::iterator found) noexcept {
+  const auto can_join = [&](Blocks::iterator one) {
+    const auto& block = one->second;
+    return block.can_come_back() && !block.settling && !block.trial.is_on() && !(is_retaking_ && retaken_ == one);
+  };
+  const auto join = [&](Blocks::iterator one, Blocks::iterator next) {
+    if (!can_join(one) || !can_join(next) || one->first + one->second.count != next->first) return false;
+    one->second.count += next->second.count;
+    blocks_.erase(next);
+    return true;
+  };
+  if (!BlockUse::is_piece(found->second.count)) return;
+  if (const auto next = std::next(found); next != blocks_.end()) join(found, next);
+  if (found != blocks_.begin()) join(std::prev(found), found);
 }
 
 // Chunks without content are zero, also where the file has what was in them before.

@@ -49,6 +49,13 @@ constexpr std::uint32_t loads_before_giving(std::uint32_t refusals) noexcept {
   return 128U << std::min(refusals, 16U);
 }
 
+// Blocks of fewer chunks are pieces: before one is given by its own loads each of its chunks would be read twice.
+// Pieces are judged together in each part of so many chunks (1 GiB) of the address space, and by so many loads of
+// their own.
+inline constexpr std::uint32_t k_piece = loads_before_giving(0) / 2;
+inline constexpr std::uint32_t k_heap = 512;
+inline constexpr std::uint32_t k_own_loads = 8;
+
 // With what has to stay in memory: whole MiB.
 constexpr Bytes least_memory(Bytes stays) noexcept {
   return Bytes{align_up(stays.value + k_least * k_huge_page, std::uint64_t{1} << 20)};

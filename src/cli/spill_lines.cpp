@@ -93,18 +93,22 @@ std::string of_unmoved(const SpilledProcess& one, const char* what) {
       one.most > 0 ? fmt::format("; {} could be in the file", bytes(one.most)) : "");
 }
 
+std::string waited(const SpilledProcess& one) {
+  return fmt::format("; threads waited {:.3g} s", seconds(one.all_waited()));
+}
+
 // All of it: for a profile.
 std::string account_of(const SpilledProcess& one, const runtime::SpillSpec& spec) {
   if (has_little_to_move(one, spec)) return of_unmoved(one, k_not_taken_over) + of_blocks(one);
   if (one.paged)
     return fmt::format(
-        "{} of data in {} of memory: paged by the kernel in {}, what it read and wrote is not counted{}{}",
-        bytes(one.most), format(spec.memory), spec.folder, of_blocks(one),
+        "{} of data in {} of memory: paged by the kernel in {}, what it read and wrote is not counted{}{}{}",
+        bytes(one.most), format(spec.memory), spec.folder, waited(one), of_blocks(one),
         spec.plan.empty() ? "" : "; the plan is not followed there");
   auto line = fmt::format("{} of data in {} of memory: read {} and wrote {} in {}{}", bytes(one.most),
                           format(spec.memory), bytes(one.read), bytes(one.written), spec.folder, read_ahead(one));
   line += fmt::format("; the disk was busy for {:.3g} s, threads waited {:.3g} s for it in all", seconds(one.busy),
-                      seconds(one.waited));
+                      seconds(one.all_waited()));
   if (one.measured > 0)
     line += fmt::format("; {:.3g} s of its time were predicted to take {:.3g} s", seconds(one.measured),
                         seconds(one.predicted));
@@ -117,7 +121,7 @@ std::string account_of(const SpilledProcess& one, const runtime::SpillSpec& spec
 }
 
 // Of much of the run: beside waits that nobody foresaw it would be read as a forecast of these.
-bool tells_forecast(const SpilledProcess& one) { return one.measured > 0 && one.measured >= one.waited / 2; }
+bool tells_forecast(const SpilledProcess& one) { return one.measured > 0 && one.measured >= one.all_waited() / 2; }
 
 std::string refused(const SpilledProcess& one) {
   return one.refused > 0 ? fmt::format("; {} stayed in memory, outside the file", bytes(one.refused)) : "";
@@ -129,20 +133,21 @@ std::string line_of(const SpilledProcess& one, const runtime::SpillSpec& spec) {
   auto line = fmt::format("{} of data in {} of memory: ", bytes(one.most), format(spec.memory));
   if (one.paged) {
     line += std::string("paged by the kernel") + (spec.plan.empty() ? "" : "; the plan is not followed there");
-    return line + refused(one);
+    return line + waited(one) + refused(one);
   }
   line += fmt::format("read {} and wrote {}", bytes(one.read), bytes(one.written)) + of_plan(one, spec);
-  line += fmt::format("; threads waited {:.3g} s", seconds(one.waited));
+  line += waited(one);
   if (tells_forecast(one))
     line += fmt::format("; predicted {:.2g} s for {:.2g} s", seconds(one.predicted), seconds(one.measured));
   if (one.given > 0)
-    line += fmt::format("; {} were paged by the kernel, whose waits are not counted", bytes(one.given));
+    line += fmt::format("; {} were paged by the kernel, {:.3g} s of the waits", bytes(one.given),
+                        seconds(one.paged_waited));
   return line + refused(one) + beyond(one, spec);
 }
 
 std::string line_of_all(const std::vector<SpilledProcess>& processes, const runtime::SpillSpec& spec) {
   const auto sum = sum_of(processes);
-  const auto most = std::ranges::max_element(processes, {}, &SpilledProcess::waited);
+  const auto most = std::ranges::max_element(processes, {}, &SpilledProcess::all_waited);
   auto line = fmt::format("{} processes, {} of data in {} of memory each: read {} and wrote {}", processes.size(),
                           bytes(sum.most), format(spec.memory), bytes(sum.read), bytes(sum.written));
   const auto tried = std::ranges::count(processes, true, &SpilledProcess::plan_tried);
@@ -153,8 +158,8 @@ std::string line_of_all(const std::vector<SpilledProcess>& processes, const runt
     if (const auto undone = std::ranges::count(processes, true, &SpilledProcess::plan_undone))
       line += fmt::format(", undone in {}", undone);
   }
-  line += fmt::format("; threads waited {:.3g} s, those of {} {:.3g} s", seconds(sum.waited), name_of(*most),
-                      seconds(most->waited));
+  line += fmt::format("; threads waited {:.3g} s, those of {} {:.3g} s", seconds(sum.all_waited()), name_of(*most),
+                      seconds(most->all_waited()));
   const auto worst =
       std::ranges::max_element(processes, {}, [](const SpilledProcess& one) { return beside(one) + one.over; });
   line += refused(sum);

@@ -38,16 +38,13 @@ SpilledProcess sum_of(const std::vector<SpilledProcess>& processes) {
     for (const auto count :
          {&SpilledProcess::most, &SpilledProcess::read, &SpilledProcess::written, &SpilledProcess::foreseen,
           &SpilledProcess::demanded, &SpilledProcess::wasted, &SpilledProcess::busy, &SpilledProcess::waited,
-          &SpilledProcess::given, &SpilledProcess::refused, &SpilledProcess::beside, &SpilledProcess::over,
-          &SpilledProcess::predicted, &SpilledProcess::measured})
+          &SpilledProcess::paged_waited, &SpilledProcess::given, &SpilledProcess::refused, &SpilledProcess::beside,
+          &SpilledProcess::over, &SpilledProcess::predicted, &SpilledProcess::measured})
       sum.*count += one.*count;
   return sum;
 }
 
-Seconds SpilledProcess::longer() const {
-  return Seconds{seconds(waited) / std::max(at_once, 1.0)} +
-         static_cast<double>(paged_reads) * transfer::spill_limits::k_page_read;
-}
+Seconds SpilledProcess::longer() const { return Seconds{seconds(all_waited()) / std::max(at_once, 1.0)}; }
 
 std::vector<SpilledProcess> spilled_processes(const std::filesystem::path& folder) {
   std::vector<SpilledProcess> all;
@@ -73,7 +70,7 @@ std::vector<SpilledProcess> spilled_processes(const std::filesystem::path& folde
                                                            .predicted = counts.predicted,
                                                            .measured = counts.measured,
                                                            .at_once = counts.at_once,
-                                                           .paged_reads = counts.paged_reads,
+                                                           .paged_waited = counts.paged_waited,
                                                            .plan_names = counts.plan_names,
                                                            .plan_tried = counts.plan_tried,
                                                            .plan_undone = counts.plan_undone,
@@ -100,7 +97,7 @@ std::string spill_json(const std::vector<SpilledProcess>& processes, const runti
                                 {"demanded_chunks", sum.demanded},
                                 {"wasted_chunks", sum.wasted},
                                 {"busy_s", seconds(sum.busy)},
-                                {"threads_waited_s", seconds(sum.waited)},
+                                {"threads_waited_s", seconds(sum.all_waited())},
                                 {"longer_s", longer.value},
                                 {"predicted_s", seconds(sum.predicted)},
                                 {"measured_s", seconds(sum.measured)},
@@ -125,7 +122,7 @@ SpillReports::Totals SpillReports::totals() const {
                                             all.content += counts.content;
                                             all.read += counts.read;
                                             all.written += counts.written;
-                                            all.waited += counts.waited;
+                                            all.waited += counts.waited + counts.paged_waited;
                                           });
   return all;
 }

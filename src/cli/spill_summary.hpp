@@ -24,13 +24,15 @@ struct SpilledProcess {
   std::uint32_t over_reasons = 0;             // as transfer::OverReason
   std::uint64_t predicted = 0, measured = 0;  // nanoseconds of the same stretches of its time
   double at_once = 1;                         // threads that worked or waited at the same time, on average
-  std::uint64_t paged_reads = 0;              // pages that the kernel read of data
+  std::uint64_t paged_waited = 0;             // nanoseconds, for pages of data that the kernel read
   bool plan_names = false;                    // some of its data
   bool plan_tried = false;                    // against what touches say
   bool plan_undone = false;                   // as it lost
   double plan_gain = 0;                       // share of the time that it saved then
   bool paged = false;                         // by the kernel, as its data were more than the memory
 
+  // What its threads waited for the file: for chunks, and for what the kernel paged.
+  [[nodiscard]] std::uint64_t all_waited() const { return waited + paged_waited; }
   // How much longer it ran than with all data in memory, as far as it waited for the file.
   [[nodiscard]] Seconds longer() const;
   // Not all of its data were in memory, or not all of that within the limit.

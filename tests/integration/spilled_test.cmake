@@ -20,6 +20,7 @@ if(TARGET terrace_cli AND NOT TERRACE_SANITIZE)
   set_target_properties(fork_handlers early_child locked_allocator locked_allocator_library
     PROPERTIES C_VISIBILITY_PRESET default)
   add_executable(locked_data programs/locked_data.c)
+  add_executable(scattered_data programs/scattered_data.c)
   add_executable(spilled_corners programs/spilled_corners.c)
   foreach(program large_data mapped_data fork_handlers early_child locked_allocator locked_allocator_library
     locked_allocator_user)
@@ -27,11 +28,11 @@ if(TARGET terrace_cli AND NOT TERRACE_SANITIZE)
   endforeach()
   target_link_libraries(handled_data PRIVATE fork_handlers)
   terrace_test(spilled_test SOURCES spilled_test.cpp DEPENDS SQLite::SQLite3 LABELS integration TIMEOUT 900)
-  add_dependencies(spilled_test terrace_cli terrace large_data mapped_data handled_data early_child locked_data
+  add_dependencies(spilled_test terrace_cli terrace large_data mapped_data handled_data early_child locked_data scattered_data
     spilled_corners locked_allocator locked_allocator_library locked_allocator_user)
   target_compile_definitions(spilled_test PRIVATE TERRACE_LAUNCHER="$<TARGET_FILE:terrace_cli>"
     TERRACE_LARGE_DATA="$<TARGET_FILE:large_data>" TERRACE_MAPPED_DATA="$<TARGET_FILE:mapped_data>"
-    TERRACE_LOCKED_DATA="$<TARGET_FILE:locked_data>" TERRACE_SPILLED_CORNERS="$<TARGET_FILE:spilled_corners>"
+    TERRACE_LOCKED_DATA="$<TARGET_FILE:locked_data>" TERRACE_SCATTERED_DATA="$<TARGET_FILE:scattered_data>" TERRACE_SPILLED_CORNERS="$<TARGET_FILE:spilled_corners>"
     TERRACE_HANDLED_DATA="$<TARGET_FILE:handled_data>" TERRACE_EARLY_CHILD="$<TARGET_FILE:early_child>"
     TERRACE_LOCKED_ALLOCATOR="$<TARGET_FILE:locked_allocator>"
     TERRACE_LOCKED_ALLOCATOR_USER="$<TARGET_FILE:locked_allocator_user>"

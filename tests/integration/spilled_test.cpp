@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <filesystem>
 #include <string>
 
@@ -55,6 +57,25 @@ TEST_P(SpilledMappings, RandomCallsLeaveWhatTheyHaveTo) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, SpilledMappings, testing::Range(1, 7));
+
+// The pieces of a heap are touched in no order: less is read than if each piece had to show that by itself, and
+// about as much as of one block.
+TEST_F(Spilled, PiecesOfAHeap_TouchedInNoOrder_AreReadAsOneBlock) {
+  std::array<double, 2> read{};
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    const auto command = std::string(TERRACE_SCATTERED_DATA) + (i == 0 ? " 0" : " 64") + " 4000";
+    const auto alone = run(command);
+    const auto done = run(TERRACE_LAUNCHER " run --json --memory 64MiB --spill " + disk_ + " -- " + command);
+    EXPECT_EQ(done.status, 0) << done.output;
+    EXPECT_NE(done.output.find(alone.output), std::string::npos) << done.output;
+    const std::string key = "\"read_bytes\":";
+    const auto at = done.output.find(key);
+    ASSERT_NE(at, std::string::npos) << done.output;
+    read[i] = std::stod(done.output.substr(at + key.size()));
+  }
+  EXPECT_GT(read[0], 0);
+  EXPECT_LT(read[1], 3 * read[0]);
+}
 
 // Whenever they were registered: handlers of fork(2) find all data there.
 TEST_F(Spilled, HandlersOfForkUseTheData) {

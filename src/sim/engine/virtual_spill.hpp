@@ -193,7 +193,7 @@ class VirtualSpill {
   bool is_busy_ = false;          // since then
   std::uint64_t unexpected_ = 0;  // touches of what was on disk
   std::uint64_t served_ = 0;      // touches of what was in memory
-  std::uint64_t pages_read_ = 0;  // of blocks that the kernel pages
+  Seconds page_waits_;            // for pages of blocks that the kernel pages
   Seconds serving_;               // for which those waited
   Seconds due_;                   // when something happens next, or later than all
   double pace_ = 1;

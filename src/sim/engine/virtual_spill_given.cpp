@@ -94,7 +94,7 @@ void VirtualSpill::keep_block(std::uint32_t first) {
 }
 
 // The program works where it does not wait.
-transfer::PageTrial::Seen VirtualSpill::seen() const { return {pages_read_, time_ - account_.waited, time_}; }
+transfer::PageTrial::Seen VirtualSpill::seen() const { return {page_waits_, time_ - account_.waited, time_}; }
 
 // Programs do other things later: what the kernel has had long enough is in chunks again, all of them on disk.
 // Where they are still touched in no order it is given once more. Where it was given because little of each chunk
@@ -154,8 +154,9 @@ Seconds VirtualSpill::touch_given(FilePage page, Seconds now) {
     find_due();
     while (!page_read_) turn(k_later_than_all);
     account_.read += Bytes{4096};
-    ++pages_read_;
+    const auto begun = now;
     now = std::max(now, *page_read_);
+    page_waits_ += now - begun;
     if (!chunks_[page / k_pages_of_a_chunk].is_given) return now;  // it was tried again meanwhile
   } else {
     pages_[page] |= k_stored;  // who touches memory without content writes it

@@ -78,13 +78,13 @@ class BlockUse {
 };
 
 // Whether pages serve a block whose chunks were used in part: they do where most of those that are used fit into
-// the memory, so that soon few are read any more; or where the program works more of the time than it did with
-// chunks.
+// the memory, so that soon few are waited for any more; or where the program works more of the time than it did
+// with chunks.
 class PageTrial {
  public:
   struct Seen {
-    std::uint64_t reads = 0;  // pages
-    Seconds worked;           // by the program's threads
+    Seconds waited;  // for pages that the kernel reads, by the program's threads
+    Seconds worked;  // by them
     Seconds time;
   };
   // Between the other two the block was in chunks.
@@ -105,11 +105,10 @@ class PageTrial {
   // At its end.
   [[nodiscard]] bool is_passed(const Seen& seen) const noexcept {
     const auto half = half_.value_or(seen);
-    const auto before = half.reads - begun_.value_or(half).reads;
-    const auto after = seen.reads - half.reads;
+    const auto before = half.waited - begun_.value_or(half).waited;
+    const auto after = seen.waited - half.waited;
     const auto since = seen.time - half.time;
-    return 2 * after < before ||
-           static_cast<double>(after) * spill_limits::k_page_read < spill_limits::k_waiting * since ||
+    return 2 * after < before || after < spill_limits::k_waiting * since ||
            seen.worked - half.worked > share_ * since;
   }
 

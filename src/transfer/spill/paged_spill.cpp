@@ -137,17 +137,16 @@ void PagedSpill::run() noexcept {
       if (stops) return;
     }
     const bool held = hold_to_memory();
-    note_reads();
+    note_fault_waits();
     const auto has = parts_.counts->in_memory.load(std::memory_order_relaxed);
     pause = !held ? k_in_vain : has > parts_.memory.value / 2 ? k_soon : k_later;
   }
 }
 
-// While some of the data are in the file.
-void PagedSpill::note_reads() noexcept {
-  const auto read = pages_read();
-  if (in_file_ > 0) parts_.counts->paged_reads.fetch_add(read - reads_seen_, std::memory_order_relaxed);
-  reads_seen_ = read;
+void PagedSpill::note_fault_waits() noexcept {
+  if (in_file_ == 0) return fault_waits_.pause();
+  if (const auto now = steady_ns(); fault_waits_.is_due(now))
+    parts_.counts->paged_waited.fetch_add(fault_waits_.look(now), std::memory_order_relaxed);
 }
 
 // Runs of the range's chunks in the same state.

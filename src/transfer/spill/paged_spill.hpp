@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 
+#include "transfer/spill/fault_waits.hpp"
 #include "transfer/spill/spill_engine.hpp"
 #include "transfer/spill/spill_file.hpp"
 
@@ -56,7 +57,7 @@ class PagedSpill final : public SpillEngine {
   // The thread.
   static void* thread_body(void* self);
   void run() noexcept;
-  void note_reads() noexcept;
+  void note_fault_waits() noexcept;
   void carry_out() noexcept;
   template <class Body>
   void by_state(const Call& range, Body&& body) noexcept;
@@ -68,10 +69,10 @@ class PagedSpill final : public SpillEngine {
   [[nodiscard]] bool has_file() noexcept;
   bool hold_to_memory() noexcept;
 
-  std::uint64_t count_;            // chunks
-  State* states_ = nullptr;        // by chunk
-  std::uint64_t end_ = 0;          // no chunk from here on was ever reserved
-  std::uint64_t reads_seen_ = 0;   // pages that the process had read
+  std::uint64_t count_;      // chunks
+  State* states_ = nullptr;  // by chunk
+  std::uint64_t end_ = 0;    // no chunk from here on was ever reserved
+  FaultWaits fault_waits_;
   std::uint64_t in_file_ = 0;      // chunks that are not in State::memory,
   std::uint64_t mapped_ = 0;       // and those in State::file
   std::uint64_t hand_ = 0;         // the chunk whose pages leave next

@@ -27,7 +27,6 @@ namespace terrace::transfer {
 namespace {
 
 constexpr std::uint64_t k_adapt = 10'000'000;  // ns between two looks at what the rest of the process takes
-constexpr int k_often = 10;                    // ms at most until then, while the kernel reads what it likes
 using spill_limits::k_wait;
 constexpr std::uint64_t k_needed = k_userfault_move | k_userfault_thread | k_userfault_remap;
 constexpr std::size_t k_disk_threads = 4;
@@ -149,7 +148,7 @@ void Spill::end() noexcept {
 void Spill::run() noexcept {
   while (!stop_ || reads_ + writes_ > 0) {
     pollfd files[] = {{faults_->file(), POLLIN, 0}, {disk_->file(), POLLIN, 0}, {remapper_->ended(), POLLIN, 0}};
-    poll(files, 3, given_ > 0 ? k_often : k_wait);
+    poll(files, 3, given_ > 0 ? fault_waits_.due_in_ms(steady_ns()) : k_wait);
     if (files[2].revents != 0) remapper_->hear();
     take_answers();
     take_faults();

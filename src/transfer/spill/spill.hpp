@@ -29,6 +29,7 @@
 #include "transfer/spill/block_use.hpp"
 #include "transfer/spill/chunk_state.hpp"
 #include "transfer/spill/disk_queue.hpp"
+#include "transfer/spill/fault_waits.hpp"
 #include "transfer/spill/remapper.hpp"
 #include "transfer/spill/spill_engine.hpp"
 #include "transfer/spill/spill_file.hpp"
@@ -172,6 +173,7 @@ class Spill final : public SpillEngine {
   void try_refused() noexcept;
   void say_beside() noexcept;
   void keep_account() noexcept;
+  void note_fault_waits() noexcept;
   void note_over(std::size_t chunks) noexcept;
 
   // Calls.
@@ -244,6 +246,7 @@ class Spill final : public SpillEngine {
   [[nodiscard]] Worker& worker(std::uint32_t thread) noexcept;
   [[nodiscard]] PageTrial::Seen seen_by_touches() const noexcept;
   [[nodiscard]] PageTrial::Seen seen_by_system() const noexcept;
+  [[nodiscard]] Seconds waited_for_pages() const noexcept;
 
   // What shall happen (spill_flow.cpp).
   void step() noexcept;
@@ -291,15 +294,15 @@ class Spill final : public SpillEngine {
   std::uint64_t giving_since_ = 0;  // a block is being given; nanoseconds
   Blocks::iterator retaken_{};      // on its way back, where one is: `is_retaking_`
   bool is_retaking_ = false;
-  std::uint64_t hand_ = 0;        // of given blocks, where pages were last given up
-  std::uint64_t paged_seen_ = 0;  // pages that the process had read when that was last looked at,
-  bool was_given_ = false;        // and whether the kernel paged a block then
-  std::uint64_t begun_ = 0;       // nanoseconds
-  Seconds begun_with_{};          // the program's processor time then
-  std::uint64_t mapped_ = 0;      // bytes of files that the process maps beside them
-  std::uint64_t beside_ = 0;      // bytes beyond the limit that are in no chunk
-  std::size_t rest_ = 0;          // chunks that the rest of the process leaves room for
-  std::size_t allowed_ = 0;       // those, or the least
+  std::uint64_t hand_ = 0;  // of given blocks, where pages were last given up
+  FaultWaits fault_waits_;  // in blocks that the kernel pages
+  const bool sees_fault_waits_ = FaultWaits::is_there();
+  std::uint64_t begun_ = 0;   // nanoseconds
+  Seconds begun_with_{};      // the program's processor time then
+  std::uint64_t mapped_ = 0;  // bytes of files that the process maps beside them
+  std::uint64_t beside_ = 0;  // bytes beyond the limit that are in no chunk
+  std::size_t rest_ = 0;      // chunks that the rest of the process leaves room for
+  std::size_t allowed_ = 0;   // those, or the least
   std::size_t floor_ = spill_limits::k_least, most_floor_ = spill_limits::k_least;  // chunks in any case
   std::size_t refused_ = 0;                                                         // by the file
   std::uint64_t tried_ = 0;                      // when those were last tried, or refused; nanoseconds

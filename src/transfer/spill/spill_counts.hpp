@@ -21,9 +21,9 @@ struct SpillCounts {
   std::atomic<std::uint64_t> wasted;         // foreseen ones that left untouched
   std::atomic<std::uint64_t> clean;          // chunks that left as the file has them
   std::atomic<std::uint64_t> touches;        // that were noticed
-  std::atomic<std::uint64_t> waited;         // by threads of the program, in all: nanoseconds
-  std::atomic<double> at_once;             // threads that worked or waited for chunks at the same time, on average
-  std::atomic<std::uint64_t> paged_reads;  // pages that the kernel read while it paged some of the data
+  std::atomic<std::uint64_t> waited;         // by threads of the program for chunks, in all: nanoseconds
+  std::atomic<double> at_once;  // threads that worked or waited for chunks at the same time, on average
+  std::atomic<std::uint64_t> paged_waited;         // by them, for pages of data that the kernel reads: nanoseconds
   std::atomic<std::uint64_t> content, most;        // bytes that have content, now and at most
   std::atomic<std::uint64_t> in_memory, limit;     // bytes
   std::atomic<std::uint64_t> given;                // bytes that the kernel pages: touched in no order

@@ -212,14 +212,20 @@ void Spill::serve_late(ChunkId c) noexcept {
 
 // What the program works from touch to touch has the cost of touching in it: chunks look better than they are.
 PageTrial::Seen Spill::seen_by_touches() const noexcept {
-  return {pages_read(), in_seconds(work_), in_seconds(steady_ns())};
+  return {waited_for_pages(), in_seconds(work_), in_seconds(steady_ns())};
+}
+
+// Where the system does not say who waits, pages that were read count.
+Seconds Spill::waited_for_pages() const noexcept {
+  if (!sees_fault_waits_) return static_cast<double>(pages_read()) * spill_limits::k_page_read;
+  return in_seconds(counts_->paged_waited.load(std::memory_order_relaxed));
 }
 
 // Of the threads that have touched chunks; what they do in the kernel is no work.
 PageTrial::Seen Spill::seen_by_system() const noexcept {
   std::uint64_t worked = 0;
   for (const auto& one : workers_) worked += user_ns(one.number);
-  return {pages_read(), in_seconds(worked), in_seconds(steady_ns())};
+  return {waited_for_pages(), in_seconds(worked), in_seconds(steady_ns())};
 }
 
 // Programs do other things later: what the kernel has had long enough is in chunks again, all of them on disk.

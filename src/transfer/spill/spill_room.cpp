@@ -38,7 +38,8 @@ void Spill::adapt_limit() noexcept {
 
 void Spill::note_at_once() noexcept {
   const auto time = static_cast<double>(adapted_ - begun_) * 1e-9;
-  const auto waited = static_cast<double>(counts_->waited.load(std::memory_order_relaxed)) * 1e-9;
+  const auto waited = 1e-9 * static_cast<double>(counts_->waited.load(std::memory_order_relaxed) +
+                                                 counts_->paged_waited.load(std::memory_order_relaxed));
   if (time <= 0) return;
   const auto all = (program_time() - begun_with_).value + waited;
   counts_->at_once.store(std::max(1.0, all / time), std::memory_order_relaxed);
@@ -110,16 +111,23 @@ void Spill::keep_account() noexcept {
   set(counts_->given, given_ * k_chunk);
   grow(counts_->most_given, given_ * k_chunk);
   grow(counts_->beside, beside_);
-  if (given_ > 0) {
-    const auto read = pages_read();
-    if (was_given_) counts_->paged_reads.fetch_add(read - paged_seen_, std::memory_order_relaxed);
-    paged_seen_ = read;
-  }
-  was_given_ = given_ > 0;
+  note_fault_waits();
   set(counts_->in_memory, pool_->pages() * k_chunk);
   set(counts_->limit, pool_->limit() * k_chunk);
   const auto within = std::min(pool_->pages(), pool_->limit());
   if (within > allowed_) note_over(within - allowed_);
+}
+
+// Who waits for a chunk is in a page fault, too, and counted when it is served.
+void Spill::note_fault_waits() noexcept {
+  if (given_ == 0) return fault_waits_.pause();
+  const auto now = steady_ns();
+  if (!fault_waits_.is_due(now)) return;
+  const auto is_known = [](const void* spill, std::uint32_t thread) {
+    const auto& waiting = static_cast<const Spill*>(spill)->waiting_;
+    return std::ranges::find(waiting, thread, &Waiting::thread) != waiting.end();
+  };
+  counts_->paged_waited.fetch_add(fault_waits_.look(now, is_known, this), std::memory_order_relaxed);
 }
 
 void Spill::note_over(std::size_t chunks) noexcept {

@@ -39,11 +39,23 @@ TEST(SpillLines, AForecastOfALittleOfTheWaitsIsNotTold) {
   EXPECT_EQ(line_of(with_waits(2 * k_second, 0)).find("predicted"), std::string::npos);
 }
 
-TEST(SpillLines, WaitsForWhatTheKernelPagesAreSaidToBeUnknown) {
+TEST(SpillLines, WaitsInTheKernelsPagingAreAmongAllWaits) {
   auto process = with_waits(k_second, 0);
   process.given = 80 << 20;
-  EXPECT_NE(line_of(process).find("80MiB were paged by the kernel, whose waits are not counted"),
-            std::string::npos);
+  process.paged_waited = 38 * k_second;
+  EXPECT_NE(line_of(process).find("threads waited 39 s; 80MiB were paged by the kernel, 38 s of the waits"),
+            std::string::npos)
+      << line_of(process);
+  EXPECT_DOUBLE_EQ(process.longer().value, 39);
+}
+
+TEST(SpillLines, WaitsOfAProcessThatTheKernelPagesAreSaid) {
+  SpilledProcess process;
+  process.most = 80 << 20;
+  process.paged = true;
+  process.paged_waited = 3 * k_second;
+  EXPECT_NE(line_of(process).find("paged by the kernel; threads waited 3 s"), std::string::npos)
+      << line_of(process);
 }
 
 }  // namespace

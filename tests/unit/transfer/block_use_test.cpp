@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <vector>
+
 #include "core/rounding.hpp"
 
 namespace terrace::transfer {
@@ -56,8 +59,56 @@ TEST(BlockUse, ARefusalDoublesTheLoads) {
   EXPECT_EQ(loads_until_pages(use, true, true), 128 << 16 < 100'000 ? 128 << 16 : -1);
 }
 
+// Loads of a heap of so many pieces, one piece after another, until the first is for pages: all of them. -1: none
+// is.
+int loads_until_a_piece_is_for_pages(std::uint32_t pieces, std::uint32_t chunks, std::uint32_t in_order) {
+  BlockUse heap;
+  std::vector<BlockUse> use(pieces);
+  for (std::uint32_t loads = 0; loads < 10'000; ++loads) {
+    const auto piece = loads % pieces;
+    const bool expected = piece < in_order;
+    for (auto* const one : {&use[piece], &heap}) {
+      one->loaded(expected);
+      one->waited(false);
+    }
+    if (use[piece].is_for_pages(heap, chunks)) return static_cast<int>(loads) + 1;
+  }
+  return -1;
+}
+
+TEST(BlockUse, PiecesOfOneHeap_InNoOrder_AreForPagesTogether) {
+  EXPECT_EQ(loads_until_a_piece_is_for_pages(64, 2, 0), 128) << "as one block";
+  EXPECT_EQ(loads_until_a_piece_is_for_pages(1, 2, 0), 128);
+  EXPECT_EQ(loads_until_a_piece_is_for_pages(64, 16, 0), 64 * 7 + 1) << "a few of each piece's own";
+  EXPECT_EQ(loads_until_a_piece_is_for_pages(64, 64, 0), 64 * 127 + 1) << "too large to be a piece";
+}
+
+TEST(BlockUse, PiecesOfOneHeap_HalfOfThemInOrder_AreJudgedAlone) {
+  const auto loads = loads_until_a_piece_is_for_pages(64, 2, 32);
+  EXPECT_EQ(loads, 64 * 127 + 33);
+}
+
+TEST(BlockUse, PieceInOrder_NeighboursInNone_StaysInChunks) {
+  BlockUse heap, piece;
+  for (int i = 0; i < 1000; ++i) heap.loaded(false);
+  for (int i = 0; i < 4; ++i) piece.loaded(true);
+  EXPECT_TRUE(heap.is_in_no_order());
+  EXPECT_FALSE(piece.is_in_no_order(heap, 2));
+  EXPECT_FALSE(BlockUse{}.is_in_no_order(heap, 2)) << "nothing is known of it";
+}
+
+TEST(BlockUse, PieceThatWasRefused_NeedsMoreLoadsOfItsOwn) {
+  BlockUse heap, piece;
+  for (int i = 0; i < 1000; ++i) heap.loaded(false);
+  piece.refuse(3);
+  for (int i = 0; i < 15; ++i) piece.loaded(false);
+  EXPECT_FALSE(piece.is_in_no_order(heap, 2));
+  piece.loaded(false);
+  EXPECT_TRUE(piece.is_in_no_order(heap, 2));
+}
+
 PageTrial::Seen seen(std::uint64_t reads, double worked, double time) {
-  return {reads, Seconds{worked}, Seconds{time}};
+  return {static_cast<double>(reads) * spill_limits::k_page_read, Seconds{worked}, Seconds{time}};
 }
 
 TEST(PageTrial, IsPassedWhereFewPagesAreReadAnyMore) {

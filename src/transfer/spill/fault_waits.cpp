@@ -1,0 +1,79 @@
+// See fault_waits.hpp.
+#include "transfer/spill/fault_waits.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+
+#include "core/small_file.hpp"
+
+namespace terrace::transfer {
+
+namespace {
+
+// Calls `body` with the number of each thread of the process, but for the calling one.
+template <class Body>
+void for_each_thread(Body&& body) noexcept {
+  const auto folder =
+      static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder < 0) return;
+  const auto own = syscall(SYS_gettid);
+  alignas(dirent64) std::array<char, 4096> entries;
+  for (long size = 0; (size = syscall(SYS_getdents64, folder, entries.data(), entries.size())) > 0;)
+    for (long at = 0; at < size;) {
+      const auto& entry = *reinterpret_cast<const dirent64*>(entries.data() + at);
+      at += entry.d_reclen;
+      const auto number = std::strtol(entry.d_name, nullptr, 10);
+      if (number > 0 && number != own) body(static_cast<std::uint32_t>(number));
+    }
+  syscall(SYS_close, folder);
+}
+
+bool is_in_page_fault(std::uint32_t thread) noexcept {
+  char path[64], line[256];
+  std::snprintf(path, sizeof path, "/proc/self/task/%u/syscall", thread);
+  return read_small_file(path, line, sizeof line) && FaultWaits::is_page_fault(line);
+}
+
+}  // namespace
+
+bool FaultWaits::is_there() noexcept {
+  char line[256];
+  return read_small_file("/proc/thread-self/syscall", line, sizeof line);
+}
+
+// "-1 STACK CODE", of a thread of the program: the kernel's own, as those of io_uring, have no stack there.
+bool FaultWaits::is_page_fault(const char* line) noexcept {
+  unsigned long long stack = 0;
+  return std::sscanf(line, "-1 %llx", &stack) == 1 && stack != 0;
+}
+
+int FaultWaits::due_in_ms(std::uint64_t now_ns) const noexcept {
+  const auto since = now_ns - looked_;
+  if (since >= k_interval_ns) return 1;
+  return static_cast<int>((k_interval_ns - since + 999'999) / 1'000'000);
+}
+
+std::uint64_t FaultWaits::look(std::uint64_t now_ns, IsKnown is_known, const void* context) noexcept {
+  const auto since = looked_ > 0 ? now_ns - looked_ : 0;
+  looked_ = now_ns;
+  if (since == 0) return 0;
+  const auto part = std::max(threads_ / k_most_looks, 1U);  // one thread in so many
+  std::uint32_t found = 0, number = round_++ % part;
+  threads_ = 0;
+  for_each_thread([&](std::uint32_t thread) {
+    ++threads_;
+    if (number++ % part != 0 || !is_in_page_fault(thread)) return;
+    if (!is_known || !is_known(context, thread)) ++found;
+  });
+  return since * found * part;
+}
+
+}  // namespace terrace::transfer

@@ -46,7 +46,7 @@ class BlockUse {
     return is_in_no_order() || (heap.is_in_no_order() && is_like(unexpected_, chunks));
   }
   // Whether a block of so many chunks is judged together with its neighbours.
-  [[nodiscard]] static bool is_piece(std::uint32_t chunks) noexcept { return chunks < spill_limits::k_piece; }
+  [[nodiscard]] static bool is_piece(std::uint32_t chunks) noexcept { return chunks <= spill_limits::k_piece; }
   void begin_anew() noexcept { unexpected_ = sparse_ = {}; }
   // Nothing was seen since then.
   [[nodiscard]] bool is_new() const noexcept { return sparse_.all == 0; }

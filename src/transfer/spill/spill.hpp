@@ -113,6 +113,7 @@ class Spill final : public SpillEngine {
     bool has_room = false;  // in the file, all of it
     bool kept = false;      // not to be given, nor taken back: rights to a part of it have changed
     bool stuck = false;     // given for good: it could not be taken back
+    bool joined = false;    // of pieces
     BlockUse use{};
     PageTrial trial{};
     PageTrial::Seen seen{};  // when `use` began

@@ -145,20 +145,21 @@ bool Spill::is_in_no_order(Blocks::iterator block) noexcept {
   return block->second.use.is_in_no_order(heap_of(block->first), block->second.count);
 }
 
-// Neighbours that were given for the same reason are one block from now on: they come back in one step, and are
-// judged as one.
+// Pieces of one heap that were given for the same reason are one block from now on: they come back in one step,
+// and are judged as one.
 void Spill::join_given(Blocks::iterator found) noexcept {
   const auto can_join = [&](Blocks::iterator one) {
     const auto& block = one->second;
-    return block.can_come_back() && !block.settling && !block.trial.is_on() && !(is_retaking_ && retaken_ == one);
+    return (block.joined || BlockUse::is_piece(block.count)) && block.can_come_back() && !block.settling &&
+           !block.trial.is_on() && !(is_retaking_ && retaken_ == one);
   };
   const auto join = [&](Blocks::iterator one, Blocks::iterator next) {
     if (!can_join(one) || !can_join(next) || one->first + one->second.count != next->first) return false;
     one->second.count += next->second.count;
+    one->second.joined = true;
     blocks_.erase(next);
     return true;
   };
-  if (!BlockUse::is_piece(found->second.count)) return;
   if (const auto next = std::next(found); next != blocks_.end()) join(found, next);
   if (found != blocks_.begin()) join(std::prev(found), found);
 }

@@ -49,10 +49,10 @@ constexpr std::uint32_t loads_before_giving(std::uint32_t refusals) noexcept {
   return 128U << std::min(refusals, 16U);
 }
 
-// Blocks of fewer chunks are pieces: before one is given by its own loads each of its chunks would be read twice.
-// Pieces are judged together in each part of so many chunks (1 GiB) of the address space, and by so many loads of
-// their own.
-inline constexpr std::uint32_t k_piece = loads_before_giving(0) / 2;
+// Blocks of at most so many chunks (64 MiB) are pieces: before one is given by its own loads each of its chunks
+// would be read four times. Pieces are judged together in each part of so many chunks (1 GiB) of the address
+// space, and by so many loads of their own.
+inline constexpr std::uint32_t k_piece = loads_before_giving(0) / 4;
 inline constexpr std::uint32_t k_heap = 512;
 inline constexpr std::uint32_t k_own_loads = 8;
 

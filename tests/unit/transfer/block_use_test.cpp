@@ -80,7 +80,7 @@ TEST(BlockUse, PiecesOfOneHeap_InNoOrder_AreForPagesTogether) {
   EXPECT_EQ(loads_until_a_piece_is_for_pages(64, 2, 0), 128) << "as one block";
   EXPECT_EQ(loads_until_a_piece_is_for_pages(1, 2, 0), 128);
   EXPECT_EQ(loads_until_a_piece_is_for_pages(64, 16, 0), 64 * 7 + 1) << "a few of each piece's own";
-  EXPECT_EQ(loads_until_a_piece_is_for_pages(64, 64, 0), 64 * 127 + 1) << "too large to be a piece";
+  EXPECT_EQ(loads_until_a_piece_is_for_pages(64, 33, 0), 64 * 127 + 1) << "too large to be a piece";
 }
 
 TEST(BlockUse, PiecesOfOneHeap_HalfOfThemInOrder_AreJudgedAlone) {

@@ -85,6 +85,44 @@ TEST_F(Loaded, WeakReference_ToAFunctionThatNothingDefines_StaysNull) {
   expect_as_without_terrace("./there", "11101\n");
 }
 
+TEST_F(Loaded, WeakReference_OfAFileThatIsLoadedLater_StaysNull) {
+  const std::string flags = "cc -O1 -fno-builtin -DPLUGIN -shared -fPIC " + k_sources + "weak.c ";
+  build(flags + "-Wl,-z,relro,-z,now -o absent.so");
+  build(flags + "-Wl,-z,lazy -o lazy.so");
+  expect_as_without_terrace("./host ./absent.so ./lazy.so", "00000\n0\n00000\n0\n");
+  build(flags + "-Wl,--no-as-needed -lgomp -lm -o there.so");
+  expect_as_without_terrace("./host ./absent.so ./there.so", "00000\n0\n11101\n0\n");
+}
+
+TEST_F(Loaded, Dlsym_OfWhatNothingProvides_IsNull) {
+  build("cc -O1 -fno-builtin " + k_sources + "asked.c -o asked -ldl");
+  expect_as_without_terrace("./asked", "00001\n");
+  build("cc -O1 -fno-builtin -DPLUGIN -shared -fPIC " + k_sources +
+        "asked.c -Wl,--no-as-needed -lgomp -lm -o asked.so");
+  expect_as_without_terrace("./asked ./asked.so", "00001\n11011\n");
+  build("cc -O1 -fno-builtin " + k_sources + "asked.c -Wl,--no-as-needed -lgomp -lm -ldl -o there");
+  expect_as_without_terrace("./there", "11011\n");
+}
+
+// The plug-in reaches the C library's functions past Terrace's, for memory that is Terrace's.
+TEST_F(Loaded, DeepBinding_LargeDataOfTheHost_MayBeFreedByThePlugin) {
+  for (const std::string compiler : {"cc", "clang"}) {
+    if (run(compiler + " --version").status != 0) continue;
+    build(compiler + " -O1 -fno-builtin -rdynamic " + k_sources + "deep_host.c -o deep_host -ldl");
+    const auto plugin = compiler + " -O1 -fno-builtin -shared -fPIC " + k_sources + "deep_plugin.c ";
+    const std::string once = "2 1 2 3\n1 12288\n";
+    if (compiler == "clang") {
+      build(plugin + "-Wl,-z,lazy -o lazy.so");
+      expect_as_without_terrace("./deep_host ./lazy.so lazy", once + once);
+    } else {
+      build(plugin + "-Wl,-z,relro,-z,now -o now.so");
+      expect_as_without_terrace("./deep_host ./now.so now", once + once);
+      build(plugin + "-DOWN -Wl,-z,lazy -o own.so");
+      expect_as_without_terrace("./deep_host ./own.so lazy", "own 1\n" + once + "own 1\n" + once);
+    }
+  }
+}
+
 // The program is alone in taking turns: its order of execution repeats.
 TEST_F(Loaded, MpiThread_SleepingInTheKernel_TakesNoTurns) {
   build("cc -O1 -shared -fPIC " + k_sources + "libmpi_stub.c -o libmpi_stub.so -lpthread");

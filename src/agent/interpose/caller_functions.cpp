@@ -119,6 +119,14 @@ class CallerScope {
   }
   [[nodiscard]] bool is_called_by_linker() const { return caller() && caller()->base == getauxval(AT_BASE); }
 
+  // Returns null where no file that was opened with the caller's defines the name.
+  void* find_in_own_scope(const char* name) {
+    begin_own_scope();
+    for (const auto root : roots_)
+      if (void* const found = find_behind(root, name)) return found;
+    return nullptr;
+  }
+
   // The dynamic linker's order (ld.so(8)): the global scope, then that of the dlopen(3) which loaded the caller.
   // Libraries that became global later did not exist when the caller's references were bound. Returns null if no
   // loaded file defines the name.
@@ -173,13 +181,6 @@ class CallerScope {
             at != by_name.end() && std::ranges::find(closure, at->second) == closure.end())
           closure.push_back(at->second);
     return closure;
-  }
-
-  void* find_in_own_scope(const char* name) {
-    begin_own_scope();
-    for (const auto root : roots_)
-      if (void* const found = find_behind(root, name)) return found;
-    return nullptr;
   }
 
   // In libraries that were opened for other callers: the first that has it.
@@ -249,6 +250,13 @@ bool is_outside_modules([[maybe_unused]] std::uint64_t address) noexcept {
 }
 
 }  // namespace
+
+std::vector<void*> find_in_own_scope_of(std::uint64_t address, std::span<const char* const> names) {
+  CallerScope scope(address);
+  std::vector<void*> found;
+  for (const auto* const name : names) found.push_back(scope.find_in_own_scope(name));
+  return found;
+}
 
 const CallerFunctions::Table& CallerFunctions::bind(std::uint64_t caller) noexcept {
   const observe::Inside inside;

@@ -19,6 +19,7 @@
 #include <iterator>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "agent/heap/static_data.hpp"
 
@@ -87,6 +88,10 @@ class CallerFunctions {
   std::atomic<Table*> first_{nullptr};
   Table last_resort_;
 };
+
+// What code at an address reaches by names without Terrace, from the files that were opened with its own file
+// alone; null for names that none of these defines. Throws std::bad_alloc.
+std::vector<void*> find_in_own_scope_of(std::uint64_t address, std::span<const char* const> names);
 
 // A function's place in a list of names, known when this is compiled.
 template <const auto& List>

@@ -27,6 +27,7 @@
 #include "agent/lifecycle/in_process.hpp"
 #include "agent/lifecycle/last_thread.hpp"
 #include "agent/lifecycle/late_start.hpp"
+#include "agent/lifecycle/later_files.hpp"
 #include "agent/lifecycle/low_files.hpp"
 #include "agent/lifecycle/modules.hpp"
 #include "core/rounding.hpp"
@@ -256,6 +257,7 @@ void begin(int count, char** words, std::uint64_t stack_top) noexcept {
   next_allocator();
   keep_for_children(environment);
   clear_absent_functions();
+  begin_later_files();
   if (is_checked()) return;
   observe::enter_thread();
   note_cores();

@@ -12,7 +12,11 @@ double exp(double) __attribute__((weak));
 /* In memory that is read-only once all is bound, too. */
 static void (*const g_barrier)(void) = GOMP_barrier;
 
+#ifdef PLUGIN
+int work(void) {
+#else
 int main(void) {
+#endif
   long lock[16];
   if (omp_init_lock) omp_init_lock(lock);
   if (omp_set_lock) omp_set_lock(lock);

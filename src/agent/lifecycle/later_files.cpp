@@ -1,0 +1,278 @@
+// See later_files.hpp.
+#include "agent/lifecycle/later_files.hpp"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "agent/interpose/caller_functions.hpp"
+#include "agent/interpose/next.hpp"
+#include "agent/lifecycle/absent_functions.hpp"
+#include "agent/lifecycle/file_references.hpp"
+#include "agent/lifecycle/in_process.hpp"
+#include "observe/coverage/time_samples.hpp"
+#include "observe/threads/thread.hpp"
+
+namespace terrace::agent {
+
+namespace {
+
+using FindSymbol = void* (*)(void*, const char*);
+
+struct Loads {
+  std::uint64_t adds = 0, removals = 0;
+  bool operator==(const Loads&) const = default;
+};
+
+constinit std::mutex g_look_lock;
+constinit Loads g_seen;                          // with the lock
+constinit std::size_t g_first = 0;               // files were loaded with the program
+constinit std::atomic<std::uint64_t> g_adds{0};  // of g_seen; 0: Terrace does nothing here
+constinit std::atomic<bool> g_is_deep{false};    // some file was opened with RTLD_DEEPBIND
+thread_local bool t_looking __attribute__((tls_model("initial-exec"))) = false;
+
+Loads loads_now() noexcept {
+  Loads loads;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* to) noexcept {
+        *static_cast<Loads*>(to) = {info->dlpi_adds, info->dlpi_subs};
+        return 1;
+      },
+      &loads);
+  return loads;
+}
+
+struct LaterFile {
+  dl_phdr_info info;
+  std::string path;
+};
+
+// Those from the given place on, in the order of loading. Throws std::bad_alloc.
+std::vector<LaterFile> files_from(std::size_t first) {
+  struct Found {
+    std::size_t skipped;
+    std::vector<LaterFile> files;
+    bool failed = false;
+  } found{first, {}};
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* to) noexcept {
+        auto& into = *static_cast<Found*>(to);
+        if (into.skipped > 0) return --into.skipped, 0;
+        try {
+          into.files.push_back({*info, info->dlpi_name ? info->dlpi_name : ""});
+        } catch (const std::exception&) {
+          into.failed = true;
+        }
+        return 0;
+      },
+      &found);
+  if (found.failed) throw std::bad_alloc();
+  return std::move(found.files);
+}
+
+bool is_provided(const char* name, std::uint64_t address) noexcept {
+  if (dlsym(RTLD_NEXT, name)) return true;
+  try {
+    return find_in_own_scope_of(address, {&name, 1}).front() != nullptr;
+  } catch (const std::exception&) {  // no memory: it stays as it is
+    return true;
+  }
+}
+
+bool contains(const dl_phdr_info& info, std::uint64_t address) noexcept {
+  for (int i = 0; i < info.dlpi_phnum; ++i) {
+    const auto& part = info.dlpi_phdr[i];
+    if (part.p_type == PT_LOAD && address - info.dlpi_addr - part.p_vaddr < part.p_memsz) return true;
+  }
+  return false;
+}
+
+// References past this library, to what it goes on to itself. One that is still to be bound has an address in its
+// own file; it would be bound to the same.
+void bind_deep_references(const dl_phdr_info& info) {
+  const auto references = FileReferences::read(info);
+  if (!references.is_there()) return;
+  struct Reference {
+    std::size_t index;
+    std::uint64_t ours, next;
+  };
+  std::vector<Reference> wanted;
+  std::vector<const char*> names;
+  for (std::size_t i = 1; i < references.undefined(); ++i) {
+    const auto& symbol = references.symbols[i];
+    if (symbol.st_shndx != SHN_UNDEF || ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT) continue;
+    const auto ours = reinterpret_cast<std::uint64_t>(dlsym(RTLD_DEFAULT, references.name(i)));
+    if (!is_in_terrace(ours)) continue;
+    const auto next = reinterpret_cast<std::uint64_t>(dlsym(RTLD_NEXT, references.name(i)));
+    if (next == 0) continue;
+    wanted.push_back({i, ours, next});
+    names.push_back(references.name(i));
+  }
+  if (wanted.empty()) return;
+  const auto own = find_in_own_scope_of(info.dlpi_addr + info.dlpi_phdr[0].p_vaddr, names);
+  references.for_each_slot(info.dlpi_addr, [&](std::size_t index, std::uint64_t address) {
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      const auto& one = wanted[i];
+      const auto is_next = own[i] == nullptr || reinterpret_cast<std::uint64_t>(own[i]) == one.next;
+      if (one.index != index || !is_next) continue;
+      const auto value = slot_value(address);
+      if (value == one.next || contains(info, value)) set_slot(info, address, one.ours);
+    }
+  });
+}
+
+void look_at(const LaterFile& file) {
+  if (file.path.empty() || is_in_terrace(file.info.dlpi_addr)) return;
+  void* const handle = dlopen(file.path.c_str(), RTLD_LAZY | RTLD_NOLOAD);  // it stays meanwhile
+  if (!handle) return;
+  clear_absent_in(file.info, is_provided);
+  if (g_is_deep.load(std::memory_order_relaxed)) bind_deep_references(file.info);
+  static constinit Next<int (*)(void*)> close{"dlclose"};  // ours notes that files may be gone
+  (*close)(handle);
+}
+
+// The next definition of a function of the dynamic linker's, which dlsym(3) cannot be asked for. Every
+// architecture had it first in one of these versions.
+void* find_linker_function(const char* name) noexcept {
+  for (const char* const version : {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17", "GLIBC_2.27", "GLIBC_2.36"})
+    if (void* const found = dlvsym(RTLD_NEXT, name, version)) return found;
+  return nullptr;
+}
+
+FindSymbol next_find_symbol() noexcept {
+  static constinit std::atomic<FindSymbol> g_next{nullptr};
+  auto next = g_next.load(std::memory_order_relaxed);
+  if (next) return next;
+  next = reinterpret_cast<FindSymbol>(find_linker_function("dlsym"));
+  g_next.store(next, std::memory_order_relaxed);
+  return next;
+}
+
+// What nothing provides: the dynamic linker says so, with the right error, when this library asks for what is
+// behind it.
+void* find_nothing(void*, const char* name) noexcept {
+  void* found = next_find_symbol()(RTLD_NEXT, name);
+  asm volatile("" : "+r"(found));  // a call, and no jump: the caller decides what is behind
+  return found;
+}
+
+}  // namespace
+
+void begin_later_files() noexcept {
+  g_seen = loads_now();
+  g_first = 0;
+  dl_iterate_phdr([](dl_phdr_info*, std::size_t, void*) noexcept { return ++g_first, 0; }, nullptr);
+  g_adds.store(g_seen.adds, std::memory_order_release);
+}
+
+void note_later_files() noexcept {
+  const auto adds = g_adds.load(std::memory_order_acquire);
+  if (adds == 0 || t_looking || loads_now().adds == adds) return;
+  const observe::Inside inside;
+  const observe::OwnTime time;
+  const auto saved = errno;
+  t_looking = true;
+  {
+    // Never waited for: the dynamic linker's lock is taken inside, and may be held by who comes here.
+    const std::unique_lock lock(g_look_lock, std::try_to_lock);
+    if (lock) try {
+        const auto now = loads_now();
+        const auto files = files_from(g_first);
+        // Where none was unloaded since, the last ones are new.
+        const auto added = now.adds - g_seen.adds;
+        const auto known = now.removals == g_seen.removals && added < files.size() ? files.size() - added : 0;
+        for (auto i = known; i < files.size(); ++i) look_at(files[i]);
+        g_seen = now;
+        g_adds.store(now.adds, std::memory_order_release);
+      } catch (const std::exception&) {  // no memory: they stay as they are
+      }
+  }
+  t_looking = false;
+  errno = saved;
+}
+
+}  // namespace terrace::agent
+
+// The dynamic linker's functions look at who calls them. So they are jumped to, and find their caller's address
+// where it was.
+namespace agent = terrace::agent;
+
+extern "C" {
+
+// The function to jump to.
+__attribute__((visibility("hidden"), used)) void* terrace_next_dlsym(void* handle, const char* name,
+                                                                     const void* caller) noexcept {
+  const auto next = agent::next_find_symbol();
+  if (agent::is_in_terrace(reinterpret_cast<std::uint64_t>(caller)) || !agent::is_own_process())
+    return reinterpret_cast<void*>(next);
+  if (handle != RTLD_NEXT) agent::note_later_files();
+  if (handle != RTLD_DEFAULT || !name || !agent::is_stand_in(name)) return reinterpret_cast<void*>(next);
+  const auto saved = errno;
+  const terrace::observe::Inside inside;
+  const bool is_absent = !agent::is_provided(name, reinterpret_cast<std::uint64_t>(caller));
+  errno = saved;
+  return is_absent ? reinterpret_cast<void*>(agent::find_nothing) : reinterpret_cast<void*>(next);
+}
+
+__attribute__((visibility("hidden"), used)) void* terrace_next_dlopen(const char*, int flags,
+                                                                      const void*) noexcept {
+  static constinit std::atomic<void*> g_next{nullptr};
+  if ((flags & RTLD_DEEPBIND) != 0) agent::g_is_deep.store(true, std::memory_order_relaxed);
+  void* next = g_next.load(std::memory_order_relaxed);
+  if (!next) g_next.store(next = agent::find_linker_function("dlopen"), std::memory_order_relaxed);
+  return next;
+}
+
+#if defined(__x86_64__)
+
+// clang-format off
+#define TERRACE_LINKER_FUNCTION(name)                   \
+  TERRACE_EXPORT void terrace_door_##name() asm(#name); \
+  __attribute__((naked)) void terrace_door_##name() {   \
+    asm("pushq %rdi\n\t"                                \
+        ".cfi_adjust_cfa_offset 8\n\t"                  \
+        "pushq %rsi\n\t"                                \
+        ".cfi_adjust_cfa_offset 8\n\t"                  \
+        "movq 16(%rsp), %rdx\n\t"                       \
+        "subq $8, %rsp\n\t"                             \
+        ".cfi_adjust_cfa_offset 8\n\t"                  \
+        "call terrace_next_" #name "\n\t"               \
+        "addq $8, %rsp\n\t"                             \
+        ".cfi_adjust_cfa_offset -8\n\t"                 \
+        "popq %rsi\n\t"                                 \
+        ".cfi_adjust_cfa_offset -8\n\t"                 \
+        "popq %rdi\n\t"                                 \
+        ".cfi_adjust_cfa_offset -8\n\t"                 \
+        "jmp *%rax");                                   \
+  }
+
+TERRACE_LINKER_FUNCTION(dlsym)
+TERRACE_LINKER_FUNCTION(dlopen)
+// clang-format on
+
+#else
+
+// An optimising compiler makes these calls jumps.
+TERRACE_EXPORT void* dlsym(void* handle, const char* name) noexcept {
+  using Function = void* (*)(void*, const char*);
+  return reinterpret_cast<Function>(terrace_next_dlsym(handle, name, __builtin_return_address(0)))(handle, name);
+}
+TERRACE_EXPORT void* dlopen(const char* path, int flags) noexcept {
+  using Function = void* (*)(const char*, int);
+  return reinterpret_cast<Function>(terrace_next_dlopen(path, flags, nullptr))(path, flags);
+}
+
+#endif
+
+}  // extern "C"

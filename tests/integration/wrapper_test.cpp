@@ -100,6 +100,17 @@ TEST_F(WrapperBuilds, TailCalls_Optimised_NeedConstantStack) {
     EXPECT_NE(shell("nm -D tail").output.find("__tsan_func_exit"), std::string::npos) << compiler;
     EXPECT_EQ(good("ulimit -s 1024 && ./tail").output, "1000000 1000000 1000000\n") << compiler;
   }
+  if (run_program("command -v clang").status == 0) {
+    for (const std::string steps : {"-fPIC -S tail.c && $CC tail.s", "-fPIC -S tail.c -o x && mv x x.s && $CC x.s",
+                                    "-g -gsplit-dwarf -c tail.c && $CC tail.o"}) {
+      good("rm -f tail tail.s tail.o x.s; export TERRACE_CC=clang CC=terrace-cc; $CC -O2 " + steps + " -o tail");
+      EXPECT_EQ(good("ulimit -s 1024 && ./tail").output, "1000000 1000000 1000000\n") << steps;
+    }
+    const auto kept = good("TERRACE_CC=clang terrace-cc -O2 -save-temps tail.c -o tail");
+    EXPECT_NE(kept.output.find("-save-temps is ignored"), std::string::npos) << kept.output;
+    EXPECT_EQ(good("ulimit -s 1024 && ./tail").output, "1000000 1000000 1000000\n");
+    EXPECT_NE(shell("test -e tail.bc").status, 0);
+  }
   // Without the optimisation the plain compiler's program has no constant stack either.
   EXPECT_EQ(shell("terrace-cc -O2 -fno-optimize-sibling-calls -c tail.c && nm tail.o").output.find("exit_tail"),
             std::string::npos);

@@ -17,18 +17,21 @@ namespace {
 constexpr auto k_sources = std::to_array<std::string_view>(
     {".c", ".i", ".ii", ".cc", ".cp", ".cpp", ".cxx", ".c++", ".C", ".CC", ".CPP", ".CXX"});
 
-// Options with which clang does something else than compile sources to objects by way of one file of IR.
+// Options with which clang does something else than compile sources to objects, or to assembly, by way of one file
+// of IR.
 constexpr auto k_other_steps =
-    std::to_array<std::string_view>({"-S", "-E", "-M", "-MM", "-fsyntax-only", "-emit-llvm", "-emit-ast",
-                                     "--analyze", "--precompile", "-fintegrated-as", "-integrated-as"});
-constexpr auto k_other_steps_begin = std::to_array<std::string_view>(
-    {"-save-temps", "--save-temps", "-flto", "-fembed-bitcode", "-gsplit-dwarf", "-fopenmp-targets", "--offload"});
+    std::to_array<std::string_view>({"-E", "-M", "-MM", "-fsyntax-only", "-emit-llvm", "-emit-ast", "--analyze",
+                                     "--precompile", "-fintegrated-as", "-integrated-as"});
+constexpr auto k_other_steps_begin =
+    std::to_array<std::string_view>({"-flto", "-fembed-bitcode", "-fopenmp-targets", "--offload"});
 constexpr auto k_other_actions =
     std::to_array<std::string_view>({"-emit", "-ast", "-E", "-S", "-fsyntax", "-load", "-plugin", "-add-plugin"});
 
-// Options whose work is done when there is IR, or that would write a file a second time.
+// Options whose work is done when there is IR, or that would write a file a second time. Debug information stays
+// in the object (-gsplit-dwarf): clang would write a .dwo file, and the user's command another one, which is
+// empty.
 constexpr auto k_done = std::to_array<std::string_view>(
-    {"-fprofile", "-fcoverage", "-fsanitize", "-fplugin", "-fpass-plugin", "-ftime-trace",
+    {"-gsplit-dwarf", "-fprofile", "-fcoverage", "-fsanitize", "-fplugin", "-fpass-plugin", "-ftime-trace",
      "-fsave-optimization-record", "-foptimization-record", "-fmodule", "-M"});
 constexpr auto k_code = std::to_array<std::string_view>({"-f", "-m", "-O", "-g", "--target=", "-Wa,"});
 
@@ -44,6 +47,7 @@ bool is_among(std::string_view word, std::span<const std::string_view> words) {
 class CodeOptions {
  public:
   void add(const std::string& word) {
+    is_assembly_ |= awaited_.empty() && word == "-S";
     if (!awaited_.empty()) {
       add_value(word);
       awaited_.clear();
@@ -52,7 +56,7 @@ class CodeOptions {
     } else if (word == "-" || !word.starts_with('-')) {
       const auto ending = std::filesystem::path(word).extension().string();
       const bool is_source = word == "-" ? has_language_ : is_among(ending, k_sources);
-      compiles_ |= is_source;
+      num_sources_ += is_source ? 1 : 0;
       is_usual_ &= is_source || is_object(word);
     } else if (is_among(word, k_other_steps) || begins_with_one_of(word, k_other_steps_begin)) {
       is_usual_ = false;
@@ -62,7 +66,11 @@ class CodeOptions {
       if (begins_with_one_of(word, k_code) && !begins_with_one_of(word, k_done)) words_.push_back(word);
     }
   }
-  [[nodiscard]] bool has_ir() const { return compiles_ && is_usual_ && optimises_; }
+  // Assembly of several sources has several names, which the wrapper would have to choose.
+  [[nodiscard]] bool has_ir() const {
+    return num_sources_ > 0 && is_usual_ && optimises_ && !(is_assembly_ && num_sources_ > 1);
+  }
+  [[nodiscard]] bool is_assembly() const { return is_assembly_; }
   [[nodiscard]] const std::vector<std::string>& words() const { return words_; }
 
  private:
@@ -79,7 +87,8 @@ class CodeOptions {
 
   std::vector<std::string> words_;
   std::string awaited_;
-  bool compiles_ = false;
+  int num_sources_ = 0;
+  bool is_assembly_ = false;
   bool is_usual_ = true;
   bool optimises_ = false;
   bool has_language_ = false;
@@ -93,7 +102,34 @@ std::vector<std::string> ir_command(const std::string& compiler, const std::vect
   if (!options.has_ir()) return {};
   auto words = options.words();
   words.insert(words.begin(), {compiler, "-Qunused-arguments", "-fno-plt"});
+  if (options.is_assembly()) words.emplace_back("-S");
   return words;
+}
+
+bool is_save_temps(std::string_view word) {
+  return word.starts_with("-save-temps") || word.starts_with("--save-temps");
+}
+
+std::vector<std::string> ir_arguments(std::vector<std::string> arguments) {
+  std::erase_if(arguments, is_save_temps);
+  const auto assembly = std::ranges::find(arguments, "-S");
+  if (assembly == arguments.end()) return arguments;
+  *assembly = "-c";
+  std::string source, awaited;
+  bool has_output = false;
+  for (const auto& word : arguments) {
+    has_output |= word.starts_with("-o");
+    if (!awaited.empty())
+      awaited.clear();
+    else if (takes_value(word))
+      awaited = word;
+    else if (!word.starts_with('-'))
+      source = word;
+  }
+  if (!has_output)
+    arguments.insert(arguments.end(),
+                     {"-o", (source.empty() ? "-" : std::filesystem::path(source).stem().string()) + ".s"});
+  return arguments;
 }
 
 std::string encode_words(const std::vector<std::string>& words) {

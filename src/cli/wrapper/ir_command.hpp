@@ -15,8 +15,14 @@ inline constexpr std::string_view k_ir_command = "--terrace-ir=";
 // Returns the command that compiles IR as `compiler` would compile the user's sources: with the arguments that
 // tell how code is generated. `arguments` are those of the user, without response files. Returns no words where
 // clang makes no jumps of calls (-O0), or where the steps of the user's command are others than sources to
-// objects: assembly, link-time optimisation, files of intermediate steps.
+// objects or assembly: link-time optimisation, several sources to assembly.
 std::vector<std::string> ir_command(const std::string& compiler, const std::vector<std::string>& arguments);
+
+// Returns the user's arguments as clang gets them where there is such a command: it assembles (-c for -S; the
+// stand-in writes assembly then), and keeps no files of intermediate steps, which would be other ones
+// (-save-temps).
+std::vector<std::string> ir_arguments(std::vector<std::string> arguments);
+bool is_save_temps(std::string_view word);
 
 // One word without commas and blanks, and the words of it.
 std::string encode_words(const std::vector<std::string>& words);

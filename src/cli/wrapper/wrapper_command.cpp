@@ -158,6 +158,10 @@ const char* name_of(WrapperLanguage language) {
 // The second step of what clang compiles, for the stand-in. Its descendants may have other steps.
 std::vector<std::string> clang_ir_command(const WrapperCall& call, const WrapperRequest& request) {
   if (!goes_by(call.compiler, {"clang"})) return {};
+  // What is changed has to be on the command line itself.
+  const auto is_changed = [](const std::string& word) { return word == "-S" || is_save_temps(word); };
+  if (std::ranges::count_if(request.words, is_changed) != std::ranges::count_if(call.arguments, is_changed))
+    return {};
   return ir_command(call.compiler.back(), request.words);
 }
 
@@ -190,6 +194,13 @@ void add_compile_flags(const WrapperCall& call, const WrapperRequest& request, c
   // Copies of constant size would be expanded in place, unseen. (Fortran has no such option.)
   if (call.language != WrapperLanguage::fortran && !request.fortran)
     words.insert(words.end(), {"-fno-builtin-memcpy", "-fno-builtin-memset", "-fno-builtin-memmove"});
+}
+
+std::vector<std::string> given_arguments(const WrapperCall& call) {
+  if (call.off) return call.arguments;
+  const auto request = examine_request(call);
+  if (!request.compiles || clang_ir_command(call, request).empty()) return call.arguments;
+  return ir_arguments(call.arguments);
 }
 
 void add_link_flags(const WrapperLayout& layout, std::vector<std::string>& words) {
@@ -241,8 +252,26 @@ std::vector<std::string> wrapper_command(const WrapperCall& call, const WrapperL
     if (request.inputs && !flang) add_compile_flags(call, request, layout, words);
     if (request.links) add_link_flags(layout, words);
   }
-  words.insert(words.end(), call.arguments.begin(), call.arguments.end());
+  const auto arguments = given_arguments(call);
+  words.insert(words.end(), arguments.begin(), arguments.end());
   return words;
+}
+
+std::string wrapper_note(const WrapperCall& call) {
+  if (call.off || !goes_by(call.compiler, {"clang"})) return {};
+  const auto request = examine_request(call);
+  const auto has = [&](std::string_view begin) {
+    return std::ranges::any_of(request.words, [&](const auto& word) { return word.starts_with(begin); });
+  };
+  const auto begin = std::string(name_of(call.language)) + ": ";
+  if (request.compiles && std::ranges::any_of(call.arguments, is_save_temps) &&
+      !clang_ir_command(call, request).empty())
+    return begin + "-save-temps is ignored: clang's intermediate files are not kept where hooks are added";
+  if (request.links && has("-flto") && !has("-fno-lto"))
+    return begin +
+           "with -flto clang makes calls of calls in tail position, where it makes jumps without hooks: deep "
+           "recursion takes more stack; compile without -flto where that matters";
+  return {};
 }
 
 std::vector<std::string> split_response(const std::string& text) {

@@ -53,6 +53,9 @@ bool is_flang(const std::vector<std::string>& compiler);
 // The words of the command. Throws Error{invalid} when it asks for what cannot work.
 std::vector<std::string> wrapper_command(const WrapperCall& call, const WrapperLayout& layout);
 
+// Returns what the user has to know of the command, as one line; empty where there is nothing.
+std::string wrapper_note(const WrapperCall& call);
+
 // A response file's text as words, by the compiler's rules: white space separates, quotes hold together, a
 // backslash takes the next character as it is.
 std::vector<std::string> split_response(const std::string& text);

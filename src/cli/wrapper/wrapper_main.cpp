@@ -89,6 +89,7 @@ void run(int count, char** words) {
   const auto command = cli::wrapper_command(call, call.off ? cli::WrapperLayout{} : find_layout());
   if (!show) {
     if (!call.off) name_assembler(call.compiler);
+    if (const auto note = cli::wrapper_note(call); !note.empty()) std::fprintf(stderr, "%s\n", note.c_str());
     execute(command, compiler.variable);
   }
   std::puts(cli::quote_command(command).c_str());

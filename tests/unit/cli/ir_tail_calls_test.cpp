@@ -123,15 +123,32 @@ TEST(IrCommand, CommandOfOtherSteps_HasNone) {
                                                          {"-O0", "a.c"},
                                                          {"-O2", "a.o"},
                                                          {"-O2", "a.c", "b.S"},
-                                                         {"-O2", "-S", "a.c"},
+                                                         {"-O2", "-S", "a.c", "b.c"},
+                                                         {"-O2", "-S", "-emit-llvm", "a.c"},
                                                          {"-O2", "-E", "a.c"},
                                                          {"-O2", "-flto=thin", "a.c"},
-                                                         {"-O2", "-save-temps=obj", "a.c"},
                                                          {"-O2", "-fintegrated-as", "a.c"},
                                                          {"-O2", "-Xclang", "-emit-pch", "a.c"},
                                                          {"-O2", "-x", "c++-header", "a.cpp"},
                                                          {"-O2", "a.h"}})
     EXPECT_TRUE(ir_command("clang", words).empty()) << words.back();
+}
+
+TEST(IrCommand, Assembly_IsWrittenByTheSecondStep) {
+  EXPECT_EQ(ir_command("clang", {"-O2", "-S", "a.c"}),
+            (Words{"clang", "-Qunused-arguments", "-fno-plt", "-O2", "-S"}));
+  EXPECT_EQ(ir_arguments({"-O2", "-S", "-I", "b.c", "in/a.c"}),
+            (Words{"-O2", "-c", "-I", "b.c", "in/a.c", "-o", "a.s"}));
+  EXPECT_EQ(ir_arguments({"-S", "a.c", "-o", "x"}), (Words{"-c", "a.c", "-o", "x"}));
+  EXPECT_EQ(ir_arguments({"-S", "a.c", "-ox"}), (Words{"-c", "a.c", "-ox"}));
+  EXPECT_EQ(ir_arguments({"-c", "a.c"}), (Words{"-c", "a.c"}));
+}
+
+TEST(IrCommand, FilesBesideTheObject_AreNotKept) {
+  EXPECT_EQ(ir_command("clang", {"-O2", "-c", "-save-temps=obj", "-g", "-gsplit-dwarf", "a.c"}),
+            (Words{"clang", "-Qunused-arguments", "-fno-plt", "-O2", "-g"}));
+  EXPECT_EQ(ir_arguments({"-c", "-save-temps=obj", "--save-temps", "-gsplit-dwarf", "a.c"}),
+            (Words{"-c", "-gsplit-dwarf", "a.c"}));
 }
 
 TEST(IrCommand, EncodedWords_AreReadBack) {

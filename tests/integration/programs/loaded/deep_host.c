@@ -1,5 +1,6 @@
-/* deep_host PLUGIN now|lazy: loads the plug-in with RTLD_DEEPBIND. It frees, grows and unmaps large data of this program, and
-   this program frees large data of the plug-in. Both have a function of the same name. Prints what each saw. */
+/* deep_host PLUGIN now|lazy: loads the plug-in with RTLD_DEEPBIND. It frees, grows and unmaps large data of this
+   program, and this program frees large data of the plug-in. Both have a function of the same name. Prints what
+   each saw. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
@@ -22,8 +23,7 @@ int main(int argc, char** argv) {
   for (int turn = 0; turn < 2; ++turn) {
     unsigned char* const freed = malloc(k_size);
     unsigned char* const grown = malloc(k_size);
-    unsigned char* const mapped =
-        mmap(NULL, k_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    unsigned char* const mapped = mmap(NULL, k_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (!freed || !grown || mapped == MAP_FAILED) return 3;
     memset(freed, 1, k_size);
     memset(grown, 2, k_size);

@@ -1,5 +1,5 @@
-/* Is given two large blocks and a mapping: frees the first, grows the second, unmaps the third. With OWN it brings an
-   allocator along, whose blocks nobody else frees. */
+/* Is given two large blocks and a mapping: frees the first, grows the second, unmaps the third. With OWN it brings
+   an allocator along, whose blocks nobody else frees. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

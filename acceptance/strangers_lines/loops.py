@@ -25,6 +25,7 @@ WAYS: dict[str, tuple[str, ...]] = {
     "record": (),
     "record --every 1": ("--every", "1"),
     "record --every 4": ("--every", "4"),
+    "record --every 16": ("--every", "16"),
     "record, small cache": SMALL_CACHE,
     "simulate": (),
     "simulate, small cache": SMALL_CACHE,

@@ -53,6 +53,16 @@ inline observe::Hook hook_called(std::string_view line) {
   return observe::Hook::none;
 }
 
+// The function that a call names, directly or by the slot that the linker fills; "" where it names none.
+inline std::string_view function_called(std::string_view line) {
+  auto begin = line.find("call");
+  begin = begin == std::string_view::npos ? begin : line.find_first_of(" \t", begin);
+  begin = begin == std::string_view::npos ? begin : line.find_first_not_of(" \t*[", begin);
+  if (begin == std::string_view::npos) return {};
+  if (constexpr std::string_view size = "QWORD PTR "; line.substr(begin).starts_with(size)) begin += size.size();
+  return word_at(line, begin == line.size() || line[begin] != '[' ? begin : begin + 1);
+}
+
 // Behind a call of a block's hook that tells of a loop's turns or entries, or may do so.
 inline constexpr std::string_view k_loop_mark = "\t# loop";
 

@@ -8,6 +8,7 @@
 
 #include "cli/wrapper/assembly_text.hpp"
 #include "observe/code/loop_marks.hpp"
+#include "observe/code/no_return.hpp"
 
 namespace terrace::cli {
 
@@ -52,6 +53,10 @@ class Thinner {
     } else if (hook == Hook::none) {
       ++blocks_.back().instructions;
       if (calls) blocks_.back().calls = true;
+      if (calls && observe::never_returns(function_called(line))) {
+        blocks_.back().goes_on = false;
+        begin_block();
+      }
       if (mnemonic.starts_with('j') || mnemonic.starts_with("ret") || mnemonic == "notrack") jump(line, mnemonic);
     }
   }

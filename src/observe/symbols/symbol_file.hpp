@@ -11,7 +11,7 @@
 namespace terrace::observe {
 
 inline constexpr std::array<char, 8> k_symbol_magic{'T', 'E', 'R', 'R', 'S', 'Y', 'M', 'S'};
-inline constexpr std::uint32_t k_symbol_version = 10;
+inline constexpr std::uint32_t k_symbol_version = 11;
 inline constexpr std::uint32_t k_build_id_bytes = 32;
 
 struct SymbolFileHeader {

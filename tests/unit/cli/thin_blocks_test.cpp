@@ -76,6 +76,20 @@ TEST(ThinBlocks, AnExitThatIsJumpedToLeadsNowhereElse) {
   EXPECT_EQ(thin_blocks(function(k_hook, "*%rax")), function(call + k_mark + "\n", "*%rax"));
 }
 
+// Behind a call of what never returns is other code, which may go back to where the loop would begin.
+TEST(ThinBlocks, Call_FunctionNeverReturns_MakesNoLoop) {
+  const auto call = k_hook.substr(0, k_hook.size() - 1);
+  const auto function = [&](const std::string& hook, const std::string& callee) {
+    return "f:\n.L1:\n" + hook + k_access + "\tjne\t.L3\n\tret\n.L3:\n\tcall\t" + callee +
+           "\n.L2:\n\tjmp\t.L1\n\t.size\tf, .-f\n";
+  };
+  for (const std::string callee : {"abort@PLT", "*_ZSt16__throw_bad_castv@GOTPCREL(%rip)",
+                                   "[QWORD PTR __assert_fail@GOTPCREL[rip]]", "_gfortran_stop_string"})
+    EXPECT_EQ(thin_blocks(function(k_hook, callee)), function("", callee));
+  for (const std::string callee : {"abort_later@PLT", "*%rax", "g"})
+    EXPECT_EQ(thin_blocks(function(k_hook, callee)), function(call + k_mark + "\n", callee));
+}
+
 // Nothing but lines with a block's hook goes, whatever the text is.
 TEST(ThinBlocks, RandomTextLosesHooksAtMost) {
   std::minstd_rand random(5);

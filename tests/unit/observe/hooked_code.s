@@ -76,4 +76,31 @@ in_loop:
         jmp     *__tsan_func_exit@GOTPCREL(%rip)
         jmp     thrower                                         # the landing pad
         .size   thrower, .-thrower
+        # What an error leads to does not come back, though what comes before the loop lies behind it: there is one loop,
+        # which is in no other.
+        .globl  checker
+        .type   checker, @function
+checker:
+        call    *__sanitizer_cov_trace_pc@GOTPCREL(%rip)
+        jmp     .L7
+.L6:
+        call    *__sanitizer_cov_trace_pc@GOTPCREL(%rip)
+        .globl  in_checked
+in_checked:
+        call    outside@PLT
+        cmpq    $7, %rax
+        je      .L8
+        cmpq    $9, %rax
+        je      .L9
+        cmpq    $5, %rax
+        jl      .L6
+        jmp     *__tsan_func_exit@GOTPCREL(%rip)
+.L8:
+        call    *abort@GOTPCREL(%rip)
+.L9:
+        call    __assert_fail@PLT
+.L7:
+        xorl    %eax, %eax
+        jmp     .L6
+        .size   checker, .-checker
         .section .note.GNU-stack, "", @progbits

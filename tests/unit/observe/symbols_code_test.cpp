@@ -74,5 +74,11 @@ TEST_F(SymbolsCode, AnExitThatIsJumpedToLeadsNowhereElse) {
   EXPECT_EQ(table_.loop(place.loop).around, 0u);
 }
 
+TEST_F(SymbolsCode, Call_FunctionNeverReturns_LeadsNowhere) {
+  const auto place = table_.place(k_bias + address_of("in_checked"));
+  ASSERT_NE(place.loop, 0u);
+  EXPECT_EQ(table_.loop(place.loop).around, 0u);
+}
+
 }  // namespace
 }  // namespace terrace::observe

@@ -9,9 +9,11 @@
 #include <gelf.h>
 
 #include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 
+#include "observe/code/no_return.hpp"
 #include "observe/code/unhooked.hpp"
 
 namespace terrace::observe {
@@ -46,10 +48,12 @@ std::vector<Code> find_code(Elf* elf) {
   return found;
 }
 
-// Where the module keeps the addresses of hooks, and of the byte that says whether anyone listens.
+// Where the module keeps the addresses of hooks, of functions that never return, and of the byte that says whether
+// anyone listens.
 struct Slots {
   Hooks hooks;
-  std::uint64_t unhooked = 0;  // 0: it looks nowhere
+  std::uint64_t unhooked = 0;       // 0: it looks nowhere
+  std::set<std::uint64_t> endless;  // those of functions that never return
 };
 
 Slots find_slots(Elf* elf) {
@@ -72,6 +76,7 @@ Slots find_slots(Elf* elf) {
       const char* const name = elf_strptr(elf, symbols_header.sh_link, symbol.st_name);
       if (!name) continue;
       if (const auto hook = hook_of(name); hook != Hook::none) slots.hooks.emplace(relocation.r_offset, hook);
+      if (never_returns(name)) slots.endless.insert(relocation.r_offset);
       if (name == k_unhooked) slots.unhooked = relocation.r_offset;
     }
   }
@@ -94,17 +99,19 @@ class Disassembly::Reader {
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
 
-  // The linker's own jumps to hooks; to be known before code that calls them is read.
+  // The linker's own jumps to hooks, and to functions that never return; to be known before code that calls them
+  // is read.
   void learn_linkage(const Code& code) {
     std::uint64_t begin = code.address;
     each(code.address, code.bytes, [&](const cs_insn& found) {
       constexpr std::uint64_t k_entry = 16;  // with its alignment
       if (found.address % k_entry == 0) begin = found.address;
-      if (in_group(found, CS_GRP_JUMP))
-        if (const auto hook = hook_at(slot_of(found)); hook != Hook::none) {
-          linkage_.emplace(begin, hook);
-          linkage_.emplace(found.address, hook);
-        }
+      if (!in_group(found, CS_GRP_JUMP)) return;
+      if (const auto hook = hook_at(slot_of(found)); hook != Hook::none) {
+        linkage_.emplace(begin, hook);
+        linkage_.emplace(found.address, hook);
+      }
+      if (slots_.endless.contains(slot_of(found))) endless_.insert({begin, found.address});
     });
   }
   [[nodiscard]] std::vector<Instruction> read(std::uint64_t address, std::span<const std::uint8_t> bytes) {
@@ -170,18 +177,24 @@ class Disassembly::Reader {
     return entry == linkage_.end() ? Hook::none : entry->second;
   }
 
+  [[nodiscard]] bool is_endless(const cs_insn& found) const {
+    return slots_.endless.contains(slot_of(found)) || endless_.contains(target_of(found));
+  }
+
   [[nodiscard]] Instruction examine(const cs_insn& found) const {
     Instruction instruction{.at = found.address, .next = found.address + found.size};
     const bool jumps = in_group(found, CS_GRP_JUMP);
     const bool returns = in_group(found, CS_GRP_RET);
-    if (in_group(found, CS_GRP_CALL) || jumps) instruction.hook = hook_called(found);
+    const bool calls = in_group(found, CS_GRP_CALL);
+    if (calls || jumps) instruction.hook = hook_called(found);
     instruction.jumps = jumps || returns;
     if (jumps) instruction.target = target_of(found);
     const bool always = found.id == X86_INS_JMP;
-    instruction.goes_on = !returns && !always;
+    const bool ends = found.id == X86_INS_UD2 || found.id == X86_INS_HLT || (calls && is_endless(found));
+    instruction.goes_on = !returns && !always && !ends;
     // Not where a slot that the linker fills says: that is a call at the function's end.
     instruction.goes_anywhere = always && instruction.target == 0 && slot_of(found) == 0;
-    instruction.calls = in_group(found, CS_GRP_CALL) && instruction.hook == Hook::none;
+    instruction.calls = calls && instruction.hook == Hook::none;
     if (instruction.hook == Hook::none) instruction.work = work_of(found);
     return instruction;
   }
@@ -215,6 +228,7 @@ class Disassembly::Reader {
   cs_insn* instruction_ = nullptr;
   Slots slots_;
   Hooks linkage_;
+  std::set<std::uint64_t> endless_;  // the linker's jumps to functions that never return
 };
 
 Disassembly::Disassembly(Elf* elf) {

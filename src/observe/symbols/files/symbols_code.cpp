@@ -59,7 +59,8 @@ std::vector<Block> cut_blocks(const std::vector<Instruction>& code) {
   std::vector<Block> blocks;
   std::size_t begin = 0;
   for (std::size_t i = 0; i < code.size(); ++i) {
-    const bool ends = code[i].jumps || i + 1 == code.size() || std::ranges::binary_search(targets, code[i + 1].at);
+    const bool ends = code[i].jumps || !code[i].goes_on || i + 1 == code.size() ||
+                      std::ranges::binary_search(targets, code[i + 1].at);
     if (!ends) continue;
     blocks.push_back(Block(code).subspan(begin, i + 1 - begin));
     begin = i + 1;

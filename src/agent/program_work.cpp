@@ -27,7 +27,9 @@ std::string function_at(Process& process, std::uint64_t site) {
 }  // namespace
 
 ProgramWork::ProgramWork(Process& process, const runtime::Session& session)
-    : process_(process), code_([this](std::uint64_t site) { return find(site); }) {
+    : process_(process),
+      code_([this](std::uint64_t site) { return find(site); },
+            !session.configurations.front().core_times.functions.empty()) {
   const auto& first = session.configurations.front();
   const auto& initiator = first.machine.initiators()[first.machine.domains()[first.domain].initiator];
   for (const auto& [name, time] : first.core_times.functions)

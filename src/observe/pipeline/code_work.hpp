@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <utility>
 
 namespace terrace::observe {
@@ -25,25 +26,36 @@ inline constexpr std::uint32_t k_most_parts = (1U << k_work_bits) - 1;
 
 struct SiteWork {
   SiteWork(std::uint32_t instructions, bool tells_of_a_loop = false)
-      : parts(std::min(instructions, k_most_parts / k_parts) * k_parts), marks_loop(tells_of_a_loop) {}
+      : parts(std::min(instructions, k_most_parts / k_parts) * k_parts),
+        marks_loop(tells_of_a_loop),
+        cost_parts(parts) {}
   // Of code in which an instruction takes `cost` times what one of the program does.
   static SiteWork at_cost(std::uint32_t instructions, bool tells_of_a_loop, double cost) {
-    SiteWork work(0, tells_of_a_loop);
+    SiteWork work(instructions, tells_of_a_loop);
     const auto parts =
         std::min(instructions * cost * k_parts + 0.5, double{k_most_parts});  // rounded without libm
-    work.parts = static_cast<std::uint32_t>(parts);
+    work.cost_parts = static_cast<std::uint32_t>(parts);
     return work;
   }
-  std::uint32_t parts;  // of instructions
-  bool marks_loop;      // tells of a loop's turns or entries (code/loop_marks.hpp)
+  std::uint32_t parts;       // of instructions
+  bool marks_loop;           // tells of a loop's turns or entries (code/loop_marks.hpp)
+  std::uint32_t cost_parts;  // where each instruction counts as what it costs in its function
 };
 
 class CodeWork {
  public:
   // Of the hook that returns to `site`; comes seldom, from any thread.
   using Find = std::function<SiteWork(std::uint64_t site)>;
-  explicit CodeWork(Find find) : find_(std::move(find)) {}
+  // `is_weighted`: whether instructions may count as more or fewer than one.
+  explicit CodeWork(Find find, bool is_weighted = false) : find_(std::move(find)) {
+    if (is_weighted) costs_ = std::make_unique<Costs>();
+  }
 
+  [[nodiscard]] bool is_weighted() const { return costs_ != nullptr; }
+  // Returns the parts at their cost of a site that was found last of those that share its entry.
+  [[nodiscard]] std::uint32_t cost_parts(std::uint64_t site) const {
+    return (*costs_)[site % k_entries].load(std::memory_order_relaxed);
+  }
   // Whether the table has the site; then `work` is its own.
   [[nodiscard]] bool has(std::uint64_t site, SiteWork& work) const {
     const auto entry = entries_[site % k_entries].load(std::memory_order_relaxed);
@@ -53,6 +65,7 @@ class CodeWork {
   }
   [[gnu::noinline]] SiteWork find(std::uint64_t site) {
     auto work = find_(site);
+    if (costs_) (*costs_)[site % k_entries].store(work.cost_parts, std::memory_order_relaxed);
     entries_[site % k_entries].store(key(site) | (work.marks_loop ? k_marks_loop : 0) | work.parts,
                                      std::memory_order_relaxed);
     return work;
@@ -70,8 +83,11 @@ class CodeWork {
   static std::uint64_t key(std::uint64_t site) { return k_is_there | site / k_entries << k_work_bits; }
   static constexpr std::size_t k_entries = 8192;  // sites so far apart share an entry
 
+  using Costs = std::array<std::atomic<std::uint32_t>, k_entries>;
+
   Find find_;
   std::array<std::atomic<std::uint64_t>, k_entries> entries_{};
+  std::unique_ptr<Costs> costs_;
 };
 
 }  // namespace terrace::observe

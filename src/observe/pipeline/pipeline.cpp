@@ -84,6 +84,7 @@ Pipeline::Pipeline(const PipelineConfig& config, SharedCache& shared, const Addr
   quantum_end_ = quantum_accesses_ = state_->quantum_lines;
   work_ = config.work;
   functions_ = config.functions;
+  counts_apart_ = functions_ != nullptr || (work_ != nullptr && work_->is_weighted());
   random_ = thread;
   settle_samples();
   map_.watch(fast_.epoch());
@@ -181,6 +182,18 @@ std::uint32_t Pipeline::parts_at(std::uint64_t site) {
   return work.parts;
 }
 
+void Pipeline::count_apart(std::uint64_t site, std::uint32_t parts) {
+  const auto added = added_by_cost(site, parts);
+  added_ += added;
+  if (functions_)
+    functions_->add(functions_->index(site), FunctionUse::work, parts + static_cast<std::uint64_t>(added));
+}
+
+std::int64_t Pipeline::added_by_cost(std::uint64_t site, std::uint32_t parts) const {
+  if (work_ == nullptr || !work_->is_weighted()) return 0;
+  return std::int64_t{work_->cost_parts(site)} - parts;
+}
+
 SiteWork Pipeline::find_work(std::uint64_t site) {
   const Inside inside;
   const Undisturbed undisturbed;
@@ -198,6 +211,7 @@ void Pipeline::stop(std::uint64_t site) {
 // linear congruential generator, its highest bits): its instructions stand for the accesses since the last one.
 void Pipeline::sample(std::uint64_t site) {
   parts_last_ = parts_at(site);
+  added_last_ = added_by_cost(site, parts_last_);
   site_last_ = site;
   settle_samples();
 }
@@ -207,8 +221,11 @@ void Pipeline::settle_samples() {
   constexpr std::uint64_t k_least_distance = 64;
   constexpr unsigned k_random_bits = 7;
   const auto parts = (clock_ - sampled_) * parts_last_;
+  const auto added = static_cast<std::int64_t>(clock_ - sampled_) * added_last_;
   work_parts_ += parts;
-  if (functions_ && site_last_ != 0) functions_->add(functions_->index(site_last_), FunctionUse::work, parts);
+  added_ += added;
+  if (functions_ && site_last_ != 0)
+    functions_->add(functions_->index(site_last_), FunctionUse::work, parts + static_cast<std::uint64_t>(added));
   sampled_ = clock_;
   random_ = random_ * 6364136223846793005u + 1442695040888963407u;
   next_sample_ = clock_ + k_least_distance + (random_ >> (64 - k_random_bits));
@@ -227,12 +244,13 @@ void Pipeline::bring_quantum(bool in_stride) {
   const std::uint64_t lines = clock_ - state.quantum_begin;
   quantum_end_ = clock_ + quantum_accesses_;
   settle_samples();
-  if (lines == 0 && called_ == 0 && instructions() == 0) return;
+  const auto parts = cost_parts();
+  if (lines == 0 && called_ == 0 && parts < k_parts) return;
   if (called_ > 0) take_calls();
-  const auto whole = instructions();
-  instructions_before_ += whole;
+  instructions_before_ += work_parts_ / k_parts;
   work_parts_ %= k_parts;
-  state.finish(lines, whole, in_stride);
+  added_ = static_cast<std::int64_t>(parts % k_parts) - static_cast<std::int64_t>(work_parts_);
+  state.finish(lines, parts / k_parts, in_stride);
 }
 
 void Pipeline::take_calls() {
@@ -244,8 +262,9 @@ void Pipeline::take_calls() {
 
 void Pipeline::contend() {
   constexpr std::uint64_t k_finest_quantum = 512;
-  const auto gone_on = std::max(clock_ - state_->quantum_begin, instructions() / k_instructions_of_an_access) +
-                       called_ * k_accesses_of_a_call;
+  const auto gone_on =
+      std::max(clock_ - state_->quantum_begin, work_parts_ / k_parts / k_instructions_of_an_access) +
+      called_ * k_accesses_of_a_call;
   if (gone_on >= k_finest_quantum) end_quantum();
 }
 

@@ -84,8 +84,8 @@ class alignas(64) Pipeline {
     if (work_ && !work_->has(site, work)) [[unlikely]]
       work = find_work(site);
     work_parts_ += work.parts;
-    if (functions_) [[unlikely]]
-      functions_->add(functions_->index(site), FunctionUse::work, work.parts);
+    if (counts_apart_) [[unlikely]]
+      count_apart(site, work.parts);
     if (work_parts_ >= k_most_instructions * k_parts * quantum_accesses_) [[unlikely]]
       end_quantum();
     return work.marks_loop;
@@ -107,7 +107,8 @@ class alignas(64) Pipeline {
   // while.
   void contend();
   [[nodiscard]] std::uint64_t accesses() const;
-  // Instructions so far, with what misses take counted as more of them (loops/loop_tree.hpp).
+  // Instructions so far, with what misses take counted as more of them (loops/loop_tree.hpp). What an instruction
+  // costs in its function does not count, so that a calibrated run finds the loops of an uncalibrated one.
   [[nodiscard]] std::uint64_t work() const;
   // Line accesses whose address nobody knew.
   [[nodiscard]] std::uint64_t unknown_accesses() const;
@@ -132,8 +133,11 @@ class alignas(64) Pipeline {
   // Line accesses that are no samples' business: they are counted by themselves.
   void pass_over(std::uint64_t lines) { sampled_ += lines, next_sample_ += lines; }
   [[nodiscard]] std::uint32_t parts_at(std::uint64_t site);
-  // Instructions in this quantum, whole ones.
-  [[nodiscard]] std::uint64_t instructions() const { return work_parts_ / k_parts; }
+  // Of a block: what it is by function, and what its cost adds.
+  [[gnu::noinline]] void count_apart(std::uint64_t site, std::uint32_t parts);
+  [[nodiscard]] std::int64_t added_by_cost(std::uint64_t site, std::uint32_t parts) const;
+  // Parts of instructions in this quantum, each at what it costs in its function.
+  [[nodiscard]] std::uint64_t cost_parts() const { return work_parts_ + static_cast<std::uint64_t>(added_); }
   [[nodiscard, gnu::noinline]] SiteWork find_work(std::uint64_t site);
   [[gnu::noinline]] void end_quantum();
   void bring_quantum(bool in_stride = true);
@@ -153,11 +157,14 @@ class alignas(64) Pipeline {
   std::uint64_t quantum_accesses_;
   std::uint64_t work_parts_ = 0;  // of instructions in this quantum, and what the last one left of one
   std::uint64_t instructions_before_ = 0;
+  bool counts_apart_;  // work by function, or without what its cost adds
   FunctionUse* functions_;
   CodeWork* work_;
   std::uint32_t parts_last_ = k_parts * k_instructions_of_an_access;  // of the last sample
   std::uint64_t site_last_ = 0;
-  std::uint64_t sampled_ = 0;  // by the clock, up to here
+  std::int64_t added_last_ = 0;  // of parts_last_, by its function's cost
+  std::int64_t added_ = 0;       // of this quantum's parts, and of what the last one left of an instruction
+  std::uint64_t sampled_ = 0;    // by the clock, up to here
   std::uint64_t next_sample_ = 0;
   std::uint64_t random_;
   bool ranges_are_fast_;  // a first cache that is shared is asked each time

@@ -9,6 +9,7 @@
 #include <random>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "recording.hpp"
 
@@ -114,7 +115,7 @@ TEST(CodeWork, RangesCountByTheirLines) {
 // Of a function whose instructions take a tenth, or three times as long: no part is lost between quanta.
 TEST(CodeWork, Function_OfItsOwnCost_CountsPartsOfInstructions) {
   for (const double cost : {0.1, 1.0, 3.0}) {
-    CodeWork work([&](std::uint64_t) { return SiteWork::at_cost(7, false, cost); });
+    CodeWork work([&](std::uint64_t) { return SiteWork::at_cost(7, false, cost); }, true);
     auto config = small_config();
     config.work = &work;
     config.quantum_accesses = 10;
@@ -123,6 +124,30 @@ TEST(CodeWork, Function_OfItsOwnCost_CountsPartsOfInstructions) {
     bench.pipeline->flush();
     EXPECT_NEAR(static_cast<double>(bench.sink.instructions), 12345 * 7 * cost, 12345 * 7 * cost * 0.003 + 1);
   }
+}
+
+// Loops are found by it, which have to be the same in a calibrated run.
+TEST(CodeWork, PipelineWork_CodeOfItsOwnCost_IsThatOfUnweightedCode) {
+  const auto work_of = [](bool is_weighted) {
+    const auto find = [&](std::uint64_t site) {
+      return SiteWork::at_cost(static_cast<std::uint32_t>(5 + site % 7), false,
+                               !is_weighted    ? 1
+                               : site % 2 == 0 ? 9
+                                               : 0.2);
+    };
+    CodeWork work(find, is_weighted);
+    auto config = small_config();
+    config.work = &work;
+    Bench bench(1 << 16, config);
+    std::vector<std::uint64_t> so_far;
+    for (std::uint64_t i = 0; i < 20'000; ++i) {
+      bench.pipeline->access(address_of(bench.as<double>() + i % 4096), 8, false, 1 + i / 64 % 50);
+      bench.pipeline->block(100 + i % 3);
+      if (i % 997 == 0) so_far.push_back(bench.pipeline->work());
+    }
+    return so_far;
+  };
+  EXPECT_EQ(work_of(true), work_of(false));
 }
 
 // All that the quanta have is some function's: instructions, hits, misses and their weights.

@@ -235,7 +235,7 @@ void make_runtime(Everything& all) {
   if (all.observed == runtime::Observed::pages) {
     all.observing = false;
   } else if (all.session.backend == runtime::Backend::real) {
-    all.observing = false;
+    all.observing = parts.observes_outside = false;
     parts.observe = [](bool wanted) {
       listen(g_everything->process, g_everything->observing = wanted);
       if (!wanted) observe::t_thread.set_pipeline(nullptr);

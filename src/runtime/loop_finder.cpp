@@ -29,9 +29,14 @@ constexpr double k_explained = 0.6;         // by its parts, if they are to be p
 constexpr double k_most_phases = 512;       // in a turn
 constexpr std::uint64_t k_most_turns = std::numeric_limits<std::uint32_t>::max();
 constexpr double k_gone = 0.1;  // of a turn: so long after its end a loop is over
-constexpr double k_few_events = 16;
+constexpr std::uint64_t k_few_events = 16;
 constexpr std::uint64_t k_turns_to_be_known = 4;  // of a loop around the main loop: it has been taken, or is none
-constexpr Work k_most_unsure = 1 << 29;           // of a main loop: a fifth of a second of most cores
+// Of a main loop that another loop is around: a fifth of a second of most cores. Nothing that was executed tells
+// whether the loop around will go round again, so no share of the work can decide. A belief has a fixed price: a
+// plan and the moves that it asks for, tens of MiB at some GB/s, about 20 ms. A visit ten times as long pays for
+// it even if the loop around turns out to be the main one. Where the visit is nearly all of the outer loop's, its
+// plan serves that one too, and the price need only be of the visit's own length.
+constexpr Work k_most_unsure = 1 << 29;
 
 std::string rounded(double share) { return std::to_string(static_cast<int>(share + 0.5)); }
 
@@ -114,7 +119,7 @@ Work LoopFinder::least_turn(Index index, double share) const {
 }
 
 void LoopFinder::turned(Index index) {
-  ++events_;
+  hear(index, observe::LoopTree::k_little_turn);
   give_up_ended();
   if (index == main_ && is_running_) {
     Boundary boundary;
@@ -126,7 +131,7 @@ void LoopFinder::turned(Index index) {
 }
 
 void LoopFinder::entered(Index index) {
-  ++events_;
+  hear(index, observe::LoopTree::k_little);
   give_up_ended();
   if (!known_.empty() && !is_running_ && index != main_ && is_wanted(index)) take_known(index);
   if (index == main_) {
@@ -160,6 +165,7 @@ void LoopFinder::left(Index index) {
     is_running_ = false;
     left_at_ = tree_.now();
     events_left_ = events_;
+    work_heard_ = 0;
     // What comes after it may be one long loop without calls.
     tree_.tell_at(left_at_ + static_cast<Work>(k_gone * static_cast<double>(node(main_).turn)) + 1);
   }
@@ -249,12 +255,20 @@ void LoopFinder::begin_loop(Boundary& boundary) {
   boundary.begins_loop = name_of_(node(main_));
 }
 
+// Of calls and loops that are not closed it is known that they do so much on average.
+void LoopFinder::hear(Index index, Work least) {
+  ++events_;
+  if (!is_seen_ && !node(index).is_closed) work_heard_ += least;
+}
+
 // As the inner one of two loops, or called again at once.
 bool LoopFinder::may_go_on() const {
-  if (is_seen_)
-    return static_cast<double>(tree_.now() - left_at_) < k_gone * static_cast<double>(node(main_).turn);
-  return static_cast<double>(events_ - events_left_) <
-         std::max(k_few_events, k_gone * static_cast<double>(events_in_a_turn_));
+  const auto little = k_gone * static_cast<double>(node(main_).turn);
+  if (static_cast<double>(tree_.now() - left_at_) >= little) return false;
+  const auto events = events_ - events_left_;
+  if (is_seen_ || events < k_few_events) return true;  // the first ones may be small without being known to be
+  return static_cast<double>(events) < k_gone * static_cast<double>(events_in_a_turn_) &&
+         static_cast<double>(work_heard_) < little;
 }
 
 void LoopFinder::give_up_ended() {

@@ -89,6 +89,7 @@ class LoopFinder final : public observe::LoopTree::Listener {
   void begin_turn(Boundary& boundary);
   void begin_phase(std::string name, Boundary& boundary);
   void give_up_ended();
+  void hear(Index node, Work least);
   [[nodiscard]] bool may_go_on() const;
 
   // Of the main loop's turns.
@@ -117,8 +118,10 @@ class LoopFinder final : public observe::LoopTree::Listener {
   bool in_loop_ = false;     // as the program was told
   bool is_running_ = false;  // the main loop, as the tree has it
   Work left_at_ = 0;         // when it is not
-  // What was heard of calls and loops stands for work while none is seen.
+  // What was heard of calls and loops, and the work that these do at least, since the main loop was left: it
+  // stands for the work itself while none is seen.
   std::uint64_t events_ = 0, events_left_ = 0, events_turned_ = 0, events_in_a_turn_ = 0;
+  Work work_heard_ = 0;
   std::vector<Answer> is_phase_;            // by node
   std::set<std::string> names_;             // of phases
   std::vector<std::vector<Index>> inside_;  // by node, while phases are chosen

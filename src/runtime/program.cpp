@@ -97,7 +97,7 @@ void Program::loop_ended() {
   for (auto& configuration : configurations_) configuration.loop_end(tracker_, sampling_.iterations());
   const bool paused = !sampling_.now();
   sampling_.end_loop();
-  if (paused) observe(true);
+  if (paused || !parts_.observes_outside) observe(parts_.observes_outside);
   if (parts_.coverage) parts_.coverage->set_in_loop(false);
   write_coverage();
   tracker_.end_loop();

@@ -125,6 +125,7 @@ struct RuntimeParts {
   // may be empty. Called without a lock.
   std::function<void()> bring_accesses;
   std::function<void(bool)> observe;         // whether accesses are wanted from now on; may be empty
+  bool observes_outside = true;              // of the main loop: false where only iterations are learned from
   observe::ProgramEvents* events = nullptr;  // hears of all that happens; may be null
   Coverage* coverage = nullptr;              // measures what the hooks see of the program; may be null
   const observe::ProgressVariant* progress = &observe::find_progress(observe::k_default_progress);

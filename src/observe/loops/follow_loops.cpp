@@ -1,5 +1,11 @@
 #include "observe/loops/follow_loops.hpp"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <ctime>
+
 #include "observe/pipeline/pipeline.hpp"
 
 namespace terrace::observe {
@@ -30,6 +36,75 @@ Work ticks() {
 }
 #endif
 
+std::uint64_t nanoseconds(clockid_t clock) {
+  // The kernel itself: the program's own calls may be Terrace's.
+  timespec now{};
+  syscall(SYS_clock_gettime, clock, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+// Ticks for which the thread that is heard waited for a processor, or for anything else. On a busy machine that is
+// milliseconds at a time, which would look like work of whatever comes next. The kernel is asked after gaps
+// between events that are long enough for that, so rarely that it costs next to nothing.
+class Waits {
+ public:
+  // Returns those until `now`. `begins_anew`: another thread is heard than before, or the clock stood.
+  Work until(Work now, bool begins_anew) {
+    if (begins_anew || asked_at_ == 0)
+      ask(now);
+    else if (now - read_at_ >= k_gap)
+      add_since_asked(now);
+    read_at_ = now;
+    return waited_;
+  }
+  [[nodiscard]] Work so_far() const { return waited_; }
+
+ private:
+  static constexpr Work k_gap = 1 << 18;  // the least iteration of a main loop; schedulers take more at a time
+
+  void ask(Work now) {
+    asked_at_ = now;
+    had_ = nanoseconds(CLOCK_THREAD_CPUTIME_ID);
+    passed_ = nanoseconds(CLOCK_MONOTONIC);
+  }
+  void add_since_asked(Work now) {
+    const auto had = had_, passed = passed_, since = now - asked_at_;
+    ask(now);
+    const auto all = passed_ - passed, own = had_ - had;
+    if (own >= all) return;
+    const auto share = static_cast<double>(all - own) / static_cast<double>(all);
+    waited_ += std::min(static_cast<Work>(share * static_cast<double>(since)), now - read_at_);
+  }
+
+  Work asked_at_ = 0, read_at_ = 0;
+  std::uint64_t had_ = 0, passed_ = 0;  // by the thread's clock and by everybody's, in ns
+  Work waited_ = 0;
+};
+
+// Work that the heard thread's pipeline counts while the clock stands.
+class Counted {
+ public:
+  Work so_far(const Pipeline* pipeline) {
+    if (pipeline != of_) settle();
+    if (pipeline != nullptr) {
+      last_ = pipeline->work();
+      if (of_ == nullptr) begun_ = last_;
+    }
+    of_ = pipeline;
+    return before_ + last_ - begun_;
+  }
+  // Nothing of another pipeline is taken for this one's.
+  void settle() {
+    before_ += last_ - begun_;
+    begun_ = last_ = 0;
+    of_ = nullptr;
+  }
+
+ private:
+  const Pipeline* of_ = nullptr;
+  Work begun_ = 0, last_ = 0, before_ = 0;
+};
+
 // The program's floating-point exceptions are its own: what is computed in this scope raises none for it.
 class QuietArithmetic {
  public:
@@ -57,6 +132,9 @@ struct Shared {
   Thread* heard = nullptr;
   Work now = 0;  // work so far, of all that were heard
   WorkBy by = WorkBy::pipeline;
+  Waits waits_of_heard;
+  Counted counted;
+  std::atomic<bool> stood{false};   // the clock, since the last event
   std::atomic<Work> stopped_at{0};  // ticks; 0: the clock runs
   std::atomic<Work> stopped_for{0};
 };
@@ -97,7 +175,13 @@ class Turn {
   [[nodiscard]] Work own_work() const {
     if (g_shared.by == WorkBy::pipeline) return thread_.pipeline ? thread_.pipeline->work() : 0;
     const auto stopped = g_shared.stopped_at.load(std::memory_order_relaxed);
-    return (stopped != 0 ? stopped : ticks()) - g_shared.stopped_for.load(std::memory_order_relaxed);
+    const auto stopped_for = g_shared.stopped_for.load(std::memory_order_relaxed);
+    const bool stood = g_shared.stood.exchange(false, std::memory_order_relaxed);
+    if (stood) g_shared.counted.settle();
+    const auto counted = g_shared.counted.so_far(stopped != 0 ? thread_.pipeline : nullptr);
+    if (stopped != 0) return stopped - stopped_for - g_shared.waits_of_heard.so_far() + counted;
+    const auto now = ticks();
+    return now - stopped_for - g_shared.waits_of_heard.until(now, stood || g_shared.heard != &thread_) + counted;
   }
 
   Thread& thread_;
@@ -127,10 +211,12 @@ void set_loop_tree(LoopTree* tree, WorkBy by) noexcept {
 void stop_work_clock(bool stopped) noexcept {
   if (stopped == (g_shared.stopped_at.load() != 0)) return;
   const auto now = ticks();
-  if (stopped)
+  if (stopped) {
     g_shared.stopped_at = now;
-  else
-    g_shared.stopped_for += now - g_shared.stopped_at.exchange(0);
+    return;
+  }
+  g_shared.stopped_for += now - g_shared.stopped_at.exchange(0);
+  g_shared.stood = true;
 }
 
 LoopsWait::LoopsWait() noexcept {

@@ -16,7 +16,8 @@ namespace terrace::observe {
 enum class WorkBy : std::uint8_t { pipeline, clock };
 // This thread's from now on; null: nobody's loops are followed any more.
 void set_loop_tree(LoopTree* tree, WorkBy by = WorkBy::pipeline) noexcept;
-// The clock stands while hooks are listened to: they take much more time than the program.
+// The clock stands while hooks are listened to: they take much more time than the program. What they count is work
+// meanwhile.
 void stop_work_clock(bool stopped) noexcept;
 
 // While this lives the calling thread waits for others. Nothing where it is not the one with the tree.

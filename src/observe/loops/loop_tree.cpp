@@ -9,9 +9,7 @@ namespace terrace::observe {
 
 namespace {
 
-constexpr std::uint64_t k_tries = 16;  // visits or turns, before something is closed
-constexpr Work k_little = 4096;        // work of a visit, or of a turn, that is not worth following
-constexpr Work k_little_turn = 1024;
+constexpr std::uint64_t k_tries = 16;          // visits or turns, before something is closed
 constexpr std::size_t k_most_nodes = 1 << 16;  // what would be more is not followed
 constexpr std::uint32_t k_few_regions = 16;    // too few to tell anything from
 
@@ -307,8 +305,11 @@ void LoopTree::end_turn(Active& active) {
     if (active.node != unseen_) return;
     ++node.turns;
     ++node.unseen;
-    work_unseen_ += node.turn;
-    now_ += node.turn;
+    // Less what was seen of it all the same.
+    const auto seen = now_ - active.turn_begun;
+    const auto unseen = node.turn - std::min(node.turn, seen);
+    work_unseen_ += unseen;
+    now_ += unseen;
     return;
   }
   const auto work = now_ - active.turn_begun;

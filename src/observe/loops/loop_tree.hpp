@@ -30,6 +30,8 @@ class LoopTree {
   using Index = std::uint32_t;
   static constexpr Index k_root = 0;
   static constexpr double k_again = 0.8;  // of the memory that a turn misses in, missed in by the next one, too
+  // Work of a visit, or of a turn, on average: calls and loops that do less are closed.
+  static constexpr Work k_little = 4096, k_little_turn = 1024;
   static constexpr std::uint32_t k_every_depth = std::numeric_limits<std::uint32_t>::max();
 
   struct Node {

@@ -173,6 +173,41 @@ TEST(LoopFinder, IsNotOverBetweenShortVisitsWhereTurnsAreLeftOut) {
   EXPECT_EQ(std::count(program.log.begin(), program.log.end(), "end"), 1);
 }
 
+// The first loop makes many calls in an iteration, the one behind it few, which do as much.
+void run_busy_and_calm_loop(Program& program, observe::Work work_of_call) {
+  for (int i = 0; i < 6; ++i) {
+    program.turn(1);
+    if (!program.log.empty() && program.log.back() != "end") program.see(false);
+    for (int j = 0; j < 10000; ++j) program.run(3, 1, work_of_call);
+  }
+  for (int i = 0; i < 150; ++i) {
+    program.turn(2);
+    program.run(4, 2, 10000 * work_of_call);
+  }
+  program.leave();
+}
+
+// On real memory the clock stands while iterations are observed.
+TEST(LoopFinder, LoopOfManyCalls_IsObservedAndFollowedByOneOfFew_IsOver) {
+  Program program({{1, {.last = 1}}, {2, {.last = 2}}});
+  program.count_unseen();
+  run_busy_and_calm_loop(program, 5000);
+  EXPECT_EQ(std::ranges::count(program.log, "begin loop 1"), 1);
+  EXPECT_EQ(std::ranges::count(program.log, "begin loop 2"), 1);
+  const auto loops = program.candidates();
+  ASSERT_EQ(loops.size(), 2u);
+  EXPECT_EQ(loops[0].name, "loop 2");
+  EXPECT_NEAR(loops[1].share, 6 / 156.0, 0.01) << "work that is seen and counts for a turn counts once";
+}
+
+// Where nothing is seen, calls that are not known to be small stand for work.
+TEST(LoopFinder, LoopOfManyCalls_IsLeftOutAndFollowedByOneOfFew_IsOver) {
+  Program program({{1, {.last = 1}}, {2, {.last = 2}}});
+  run_busy_and_calm_loop(program, 100);
+  EXPECT_EQ(std::ranges::count(program.log, "begin loop 1"), 1);
+  EXPECT_EQ(std::ranges::count(program.log, "begin loop 2"), 1);
+}
+
 // Behind it is one long loop without calls: nothing begins or ends in it, accesses alone tell.
 TEST(LoopFinder, IsOverWhereAccessesGoOnElsewhere) {
   Program program({{1, {.last = 1}}, {2, {.last = 2}}});

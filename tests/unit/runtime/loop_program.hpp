@@ -76,10 +76,13 @@ class Program {
   void jump(std::uint32_t calls) { depth_ -= calls; }
   void set_sees_all(bool all) { finder_.set_sees_all(all); }
   void see(bool seen) { finder_.set_seen(seen), is_seen_ = seen; }
+  // As on real memory, where hooks that are listened to count work for which the clock stands.
+  void count_unseen() { counts_unseen_ = true; }
   // Goes over so many regions from that one on.
   void work(std::uint64_t work, std::uint64_t region = 0, std::uint64_t regions = 32) {
-    if (!is_seen_) return;
+    if (!is_seen_ && !counts_unseen_) return;
     now_ += work;
+    if (!is_seen_) return;
     for (std::uint64_t i = 0; i < regions; ++i) finder_.tree().missed(region + i);
   }
   void run(std::uint64_t function, LoopId from, std::uint64_t amount, std::uint64_t region = 0) {
@@ -98,6 +101,7 @@ class Program {
   Code code_;
   LoopFinder finder_;
   bool is_seen_ = true;
+  bool counts_unseen_ = false;
   std::uint32_t depth_ = 0;
   observe::Work now_ = 0;
 };

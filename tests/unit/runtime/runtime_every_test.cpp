@@ -77,6 +77,19 @@ TEST(RuntimeEveryTest, WhatComesAfterTheLoopIsFollowedAgain) {
   expect_same(record(100, program), record(1, program));
 }
 
+// As on real memory, where loops are found by the clock, which stands while accesses are observed.
+TEST(RuntimeEveryTest, LoopEnd_NothingObservedOutside_EndsObserving) {
+  TestRun run({.keep_exact = true, .observes_outside = false});
+  for (int loop = 0; loop < 2; ++loop) {
+    run.runtime.loop_begin("main");
+    run.runtime.phase("solve");
+    EXPECT_TRUE(run.observed);
+    run.runtime.loop_end();
+    EXPECT_FALSE(run.observed);
+  }
+  run.runtime.finish("exit");
+}
+
 TEST(RuntimeEveryTest, APhaseThatIsNewIsFollowedAtOnce) {
   const auto program = [](TestRun& run) {
     run.runtime.loop_begin("main");

@@ -61,6 +61,7 @@ struct RunChoice {
   std::optional<Plan> plan = {};
   bool better_plan = false;  // than `plan`
   std::uint32_t every = 0;   // above 0: a recording that follows each so many iterations
+  bool observes_outside = true;
   observe::CoreTimes core_times = {};
   strategy::Hints hints = {};
   bool proves = false;  // plans are undone that make a run slower than it was
@@ -242,6 +243,7 @@ class TestRun {
     if (choice.every > 0) parts.sample_every = choice.every;
     parts.progress = &observe::find_progress(choice.progress);
     parts.observe = [this](bool wanted) { observed = wanted; };
+    parts.observes_outside = choice.observes_outside;
     parts.configurations.push_back(std::move(configuration));
     return parts;
   }

@@ -1,0 +1,69 @@
+// The clock that stands for work where no access is observed: it leaves out what the thread waited.
+#include <gtest/gtest.h>
+
+#include <ctime>
+#include <thread>
+
+#include "observe/loops/follow_loops.hpp"
+#include "observe/threads/thread.hpp"
+
+namespace terrace::observe {
+namespace {
+
+class NoCode final : public LoopCode {
+ public:
+  [[nodiscard]] Mark mark(std::uint64_t) const override { return {}; }
+  [[nodiscard]] Loop loop(LoopId) const override { return {}; }
+  [[nodiscard]] Place place(std::uint64_t) const override { return {}; }
+};
+
+class Deaf final : public LoopTree::Listener {
+ public:
+  void entered(LoopTree::Index) override {}
+  void turned(LoopTree::Index) override {}
+  void left(LoopTree::Index) override {}
+};
+
+double seconds(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+void compute(double how_long) {
+  const auto until = seconds(CLOCK_THREAD_CPUTIME_ID) + how_long;
+  while (seconds(CLOCK_THREAD_CPUTIME_ID) < until) {
+  }
+}
+
+// Waits for a thread that computes for so long.
+void wait(double how_long) { std::thread(compute, how_long).join(); }
+
+TEST(WorkClock, Wait_BetweenEvents_IsNoWork) {
+  const NoCode code;
+  Deaf deaf;
+  LoopTree tree(code, deaf);
+  enter_thread();
+  set_loop_tree(&tree, WorkBy::clock);
+  const auto work_of = [&](void (*what)(double)) {
+    t_thread.depth = 1;
+    report_call(1, 0);
+    const auto before = tree.now();
+    what(0.02);
+    t_thread.depth = 0;
+    report_return();
+    return static_cast<double>(tree.now() - before);
+  };
+  const auto computed = work_of(compute), waited = work_of(wait), stood = work_of([](double how_long) {
+                                                                    stop_work_clock(true);
+                                                                    compute(how_long);
+                                                                    stop_work_clock(false);
+                                                                  });
+  set_loop_tree(nullptr);
+  EXPECT_GT(computed, 0);
+  EXPECT_LT(waited, computed / 2);
+  EXPECT_LT(stood, computed / 2);
+}
+
+}  // namespace
+}  // namespace terrace::observe

@@ -67,9 +67,8 @@ FirstCache::FirstCache(Bytes size, std::uint32_t ways, Bytes line, FastTable& ta
   signatures_ = from_ + slots;
 }
 
-std::uint32_t FirstCache::insert(std::uint64_t line, std::uint64_t flags, std::uint64_t from,
+std::uint32_t FirstCache::insert(std::uint64_t line, std::uint64_t set, std::uint64_t flags, std::uint64_t from,
                                  std::uint64_t& victim) {
-  const std::uint64_t set = shape_.index(line);
   const std::uint64_t first = set * ways_;
   const std::uint32_t victim_way = oldest_of(used_ + first, shape_.ways);
   const auto slot = static_cast<std::uint32_t>(first) + victim_way;

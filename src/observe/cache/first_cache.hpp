@@ -15,28 +15,28 @@
 
 namespace terrace::observe {
 
-// Where a line of this process's memory is in the first cache. A load needs the line to be there and no longer
-// fresh, a store needs it to be dirty already; what needs more work finds no match.
+// Where a line of this process's memory is in the first cache. Loads are served while the line is there and no
+// values loaded from it are followed, stores where it is dirty already, too; what needs more work finds no match.
 struct alignas(16) FastLine {
-  // No program has addresses up there.
-  static constexpr std::uint64_t k_no_store = std::uint64_t{1} << 63;
-  static constexpr std::uint64_t k_no_load = std::uint64_t{1} << 62;
-  static constexpr std::uint64_t k_none = std::uint64_t{0} - (k_no_store | k_no_load);
-  std::uint64_t from = k_none;    // address of the line's first byte, plus the table's epoch, less the bits above
+  // No access has this key, in any epoch.
+  static constexpr std::uint64_t k_none = std::uint64_t{1} << 63;
+  // Twice the address of the line's first byte, plus the table's epoch, less 1 where the line is clean.
+  std::uint64_t key = k_none;
   std::uint64_t* used = nullptr;  // the time of its last use
 
-  // How far into the line an access of some size may begin: for a store; twice that for a load.
+  // The farthest that an access of some size may begin from the key: bytes for a store; for a load twice that, and
+  // the 1 of a clean line.
   struct Room {
     std::uint64_t store, load;
   };
   [[nodiscard]] static Room room(std::uint64_t line, std::uint64_t size) {
-    return {line - size, 2 * (line - size)};
+    return {line - size, 2 * (line - size) + 1};
   }
 };
 
 // Entries hold while the address map does not change. Each says so by the table's epoch, a number above all bits
-// of addresses: an entry of another epoch is at another address, and matches none. The map sets the epoch to 0
-// when it changes, also from another thread; that is no entry's.
+// of doubled addresses: the key of another epoch matches no access. The map sets the epoch to 0 when it changes,
+// also from another thread; that is no entry's.
 class FastTable {
  public:
   // For a cache of that many lines of so many bytes: twice as many entries, so that few of them compete for one.
@@ -53,14 +53,20 @@ class FastTable {
   // Whether an access at the address with that room is in the entry's line.
   [[nodiscard]] bool serves(const FastLine& fast, std::uint64_t address, const FastLine::Room& room,
                             bool store) const {
-    const std::uint64_t offset = address + epoch_.load(std::memory_order_acquire) - fast.from;
-    return store ? (offset & ~FastLine::k_no_load) <= room.store : offset << 1 <= room.load;
+    const std::uint64_t distance = 2 * address - fast.key + epoch_.load(std::memory_order_acquire);
+    // An odd distance, from a clean line, becomes larger than any room of a store.
+    return store ? std::rotr(distance, 1) <= room.store : distance <= room.load;
   }
-  // Sets the entry for accesses at `address`, for an answer of the map's generation; not where that is past.
-  void set(FastLine& fast, std::uint64_t from, std::uint64_t* used, std::uint32_t generation) {
+  // Returns how far from its line's first byte the address is that the entry serves.
+  [[nodiscard]] std::uint64_t offset(const FastLine& fast, std::uint64_t address) const {
+    return (2 * address - fast.key + epoch_.load(std::memory_order_relaxed)) / 2;
+  }
+  // Sets the entry, also for stores where the line is dirty, for an answer of the map's generation; not where that
+  // is past.
+  void set(FastLine& fast, std::uint64_t from, bool dirty, std::uint64_t* used, std::uint32_t generation) {
     const auto epoch = epoch_.load(std::memory_order_relaxed);
     if (epoch == 0 || generation != generation_) return;
-    fast = {from + epoch, used};
+    fast = {2 * from + epoch - (dirty ? 0 : 1), used};
   }
 
   [[nodiscard]] bool is_stale() const { return epoch_.load(std::memory_order_relaxed) == 0; }
@@ -73,7 +79,7 @@ class FastTable {
       epochs_ = 1;
       std::fill_n(groups_.get(), count_, Group{});
     }
-    epoch_.store(epochs_ << k_address_bits, std::memory_order_seq_cst);
+    epoch_.store(epochs_ << k_key_bits, std::memory_order_seq_cst);
     if (generation.load(std::memory_order_seq_cst) != generation_) epoch_.store(0, std::memory_order_relaxed);
   }
   [[nodiscard]] std::atomic<std::uint64_t>& epoch() { return epoch_; }
@@ -84,9 +90,9 @@ class FastTable {
   static constexpr unsigned k_fold = 13;
   static constexpr unsigned k_least_bits = 8;
   static constexpr unsigned k_most_bits = 14;
-  // Above addresses, with a bit between, and below the bits of FastLine.
-  static constexpr unsigned k_address_bits = 49;
-  static constexpr std::uint64_t k_epochs = FastLine::k_no_load >> k_address_bits;
+  // Epochs are above doubled addresses, with a bit between, and below FastLine::k_none.
+  static constexpr unsigned k_key_bits = 50;
+  static constexpr std::uint64_t k_epochs = FastLine::k_none >> k_key_bits;
   struct alignas(k_group) Group {
     std::array<FastLine, k_group / sizeof(FastLine)> lines{};
   };
@@ -113,9 +119,9 @@ class FirstCache {
 
   FirstCache(Bytes size, std::uint32_t ways, Bytes line, FastTable& table);
 
-  // The slot of a line, or k_nowhere.
-  [[nodiscard]] std::uint32_t find(std::uint64_t line) const {
-    const std::uint64_t set = shape_.index(line);
+  [[nodiscard]] std::uint64_t set_of(std::uint64_t line) const { return shape_.index(line); }
+  // Returns the slot of a line, or k_nowhere. `set` is the line's.
+  [[nodiscard]] std::uint32_t find(std::uint64_t line, std::uint64_t set) const {
     const std::uint64_t first = set * ways_;
     const std::uint64_t* const words = words_ + first;
     const std::uint32_t way = find_way(
@@ -123,24 +129,28 @@ class FirstCache {
         [=](std::uint32_t at) { return (words[at] & ~(word::k_dirty | word::k_fresh)) == word::of(line); });
     return way == k_nowhere ? k_nowhere : static_cast<std::uint32_t>(first) + way;
   }
-  // The set of a line that will be inserted soon comes nearer to the host's core.
-  void prefetch(std::uint64_t line) const {
-    const std::uint64_t first = shape_.index(line) * ways_;
+  // Fetches a set, in which a line will be inserted soon, into the host's caches.
+  void prefetch(std::uint64_t set) const {
+    const std::uint64_t first = set * ways_;
     for (const std::uint64_t* array : {used_, words_, from_})
       for (std::uint64_t way = 0; way < ways_; way += k_host_line_words) __builtin_prefetch(array + first + way);
+    __builtin_prefetch(signatures_ + set * signature_words_);
   }
   // The slot for a line that is not here: an empty one, or the least recently used. `victim` is the word that was
-  // there, which the table forgets. `from` is where the line begins in this process.
-  std::uint32_t insert(std::uint64_t line, std::uint64_t flags, std::uint64_t from, std::uint64_t& victim);
+  // there, which the table forgets. `from` is where the line begins in this process, `set` is the line's.
+  std::uint32_t insert(std::uint64_t line, std::uint64_t set, std::uint64_t flags, std::uint64_t from,
+                       std::uint64_t& victim);
 
   [[nodiscard]] std::uint64_t& word(std::uint32_t slot) { return words_[slot]; }
   [[nodiscard]] std::uint64_t* used() { return used_; }  // by slot: the time of the last use, 0 when empty
   // The table leads to the slot from now on, for accesses at `address`.
   void install(std::uint32_t slot, std::uint64_t address, std::uint64_t from, std::uint32_t generation) {
     const std::uint64_t word = this->word(slot);
-    const auto flags = ((word & word::k_fresh) != 0 ? FastLine::k_no_load : 0) |
-                       ((word & word::k_dirty) == 0 ? FastLine::k_no_store : 0);
-    table_.set(table_.of(address), from - flags, used_ + slot, generation);
+    FastLine& fast = table_.of(address);
+    if ((word & word::k_fresh) == 0)
+      table_.set(fast, from, (word & word::k_dirty) != 0, used_ + slot, generation);
+    else
+      fast.key = FastLine::k_none;
     from_[slot] = from;
   }
 
@@ -152,7 +162,7 @@ class FirstCache {
   static constexpr std::uint64_t k_host_line_words = 8;
 
   // Drops the entry for accesses at `address`, whatever line it leads to: to look would be to wait for it.
-  void forget(std::uint64_t address) { table_.of(address).from = FastLine::k_none; }
+  void forget(std::uint64_t address) { table_.of(address).key = FastLine::k_none; }
 
   Shape shape_;
   unsigned line_bits_;

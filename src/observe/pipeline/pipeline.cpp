@@ -92,7 +92,12 @@ Pipeline::Pipeline(const PipelineConfig& config, SharedCache& shared, const Addr
 
 Pipeline::~Pipeline() { map_.unwatch(fast_.epoch()); }
 
-void Pipeline::step_aside(std::uint64_t address, std::uint32_t size, bool store, std::uint64_t site) {
+void Pipeline::step_aside(std::uint64_t address, std::uint32_t size, bool store, std::uint64_t site,
+                          Pipeline& pipeline) {
+  pipeline.touch_lines(address, size, store, site);
+}
+
+inline void Pipeline::touch_lines(std::uint64_t address, std::uint32_t size, bool store, std::uint64_t site) {
   // What the cache model misses this machine probably misses, too: the line may as well come while we think.
   __builtin_prefetch(reinterpret_cast<const void*>(address));
   Level follow = k_no_level;
@@ -149,7 +154,7 @@ void Pipeline::range(std::uint64_t address, std::uint64_t size, bool store, std:
     pass_over(1);
     add_copied_line(site);
     if (ranges_are_fast_ && is_fast(address, rooms_.front(), store)) {
-      here = line_bytes_ - ((address - fast_.of(address).from) & (line_bytes_ - 1));
+      here = line_bytes_ - fast_.offset(fast_.of(address), address);
     } else {
       ++clock_;
       stores_ += store ? 1 : 0;

@@ -74,7 +74,7 @@ class alignas(64) Pipeline {
         stop(site);
       return;
     }
-    step_aside(address, size, store, site);
+    step_aside(address, size, store, site, *this);
   }
   // A range (memcpy and friends, ranges of the hooks): one access a line.
   void range(std::uint64_t address, std::uint64_t size, bool store, std::uint64_t site);
@@ -119,12 +119,17 @@ class alignas(64) Pipeline {
   // Whether the table of fast lines serves the access; then it has been made.
   [[gnu::always_inline]] bool is_fast(std::uint64_t address, const FastLine::Room& room, bool store) {
     const FastLine& fast = fast_.of(address);
-    if (!fast_.serves(fast, address, room, store)) return false;
+    if (!fast_.serves(fast, address, room, store)) [[unlikely]]
+      return false;
     *fast.used = ++clock_;
     if (store) ++stores_;
     return true;
   }
-  [[gnu::noinline]] void step_aside(std::uint64_t address, std::uint32_t size, bool store, std::uint64_t site);
+  // Takes the pipeline last, so that hooks leave the address in the register in which they got it.
+  [[gnu::noinline]] static void step_aside(std::uint64_t address, std::uint32_t size, bool store,
+                                           std::uint64_t site, Pipeline& pipeline);
+  [[gnu::always_inline]] void touch_lines(std::uint64_t address, std::uint32_t size, bool store,
+                                          std::uint64_t site);
   // A time to look up from the fast way: a sample is due, or the quantum full.
   [[gnu::noinline]] void stop(std::uint64_t site);
   void sample(std::uint64_t site);

@@ -52,9 +52,7 @@ Pipeline::State::State(const PipelineConfig& config, SharedCache& shared_caches,
   shared_.join();
 }
 
-const Translation* Pipeline::State::translate(std::uint64_t address) {
-  Translation& page = translations_.of(address);
-  if (Translations::holds(page, address, generation_.load(std::memory_order_acquire))) return &page;
+const Translation* Pipeline::State::look_up(std::uint64_t address, Translation& page) {
   Location location;
   std::uint32_t generation = 0;
   if (!map_.find(address, location, generation)) {
@@ -72,13 +70,19 @@ void Pipeline::State::find_sets(std::uint64_t line) {
   for (std::size_t i = 0; i < outer_.size(); ++i) sets_[i] = outer_[i]->prefetch(line);
 }
 
+void Pipeline::State::fetch_sets(std::uint64_t line) {
+  first_->prefetch(first_->set_of(line));
+  for (Cache* const cache : outer_) static_cast<void>(cache->prefetch(line));
+}
+
 Pipeline::State::Touched Pipeline::State::touch(const Line& line, std::uint64_t site) {
   const bool store = line.at.store;
   if (!first_) {
     find_sets(line.number);
     return {outwards(line, site, 0, nullptr), FirstCache::k_nowhere};
   }
-  Touched touched{k_no_level, first_->find(line.number)};
+  const std::uint64_t set = first_->set_of(line.number);
+  Touched touched{k_no_level, first_->find(line.number, set)};
   if (touched.slot != FirstCache::k_nowhere) {
     std::uint64_t& word = first_->word(touched.slot);
     if (store) word |= word::k_dirty;
@@ -89,38 +93,29 @@ Pipeline::State::Touched Pipeline::State::touch(const Line& line, std::uint64_t 
     return touched;
   }
   ++first_misses_;
-  first_->prefetch(line.number);
+  first_->prefetch(set);
   find_sets(line.number);
   const std::uint64_t from = (line.number << line_bits) - line.page->delta;
   std::uint64_t victim = 0;
-  touched.slot = first_->insert(line.number, store ? word::k_dirty : 0, from, victim);
+  touched.slot = first_->insert(line.number, set, store ? word::k_dirty : 0, from, victim);
   const bool goes_out = (victim & word::k_dirty) != 0 && !outer_.empty();
   std::uint64_t* const victim_set = goes_out ? outer_.front()->prefetch(word::line(victim)) : nullptr;
   touched.level = outwards(line, site, victim, victim_set);
   if (touched.level != k_no_level) first_->word(touched.slot) |= word::k_fresh;
+  if (const auto stride = strides_.miss(site, line.number); stride != 0) fetch_sets(line.number + stride);
   return touched;
 }
 
-void Pipeline::State::remember(std::uint64_t address, const Translation& page, const Touched& touched,
-                               std::uint64_t now) {
-  const std::uint64_t from = ((address + page.delta) >> line_bits << line_bits) - page.delta;
-  // A line that holds more than one piece of memory (arguments of a program are side by side): the next access may
-  // be to the other.
-  const bool whole =
-      from - page.low <= page.size - (std::uint64_t{1} << line_bits) && page.size >= std::uint64_t{1} << line_bits;
-  if (first_) {
-    first_->used()[touched.slot] = now;
-    if (whole) first_->install(touched.slot, address, from, page.generation);
-    return;
-  }
-  // Other threads may evict from a first cache that is shared. Only the line that was used last is sure to hit: no
-  // use of another line is between.
-  if (last_line_ != nullptr) last_line_->from = FastLine::k_none;
+// Other threads may evict from a first cache that is shared. Only the line that was used last is sure to hit: no
+// use of another line is between.
+void Pipeline::State::remember_last(std::uint64_t address, std::uint64_t from, const Translation* page,
+                                    const Touched& touched) {
+  if (last_line_ != nullptr) last_line_->key = FastLine::k_none;
   last_line_ = nullptr;
-  if (!whole) return;
+  if (page == nullptr) return;
   last_line_ = &fast_.of(address);
   const bool look_again = touched.level != k_no_level || outer_.empty();
-  if (!look_again) fast_.set(*last_line_, from - FastLine::k_no_store, &no_use_, page.generation);
+  if (!look_again) fast_.set(*last_line_, from, false, &no_use_, page->generation);
 }
 
 // The line is not in the first cache, which evicted `victim` for it: looks for it further out, and brings it in.

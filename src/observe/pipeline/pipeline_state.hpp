@@ -7,6 +7,7 @@
 
 #include "observe/cache/dependence.hpp"
 #include "observe/cache/exposure.hpp"
+#include "observe/cache/miss_strides.hpp"
 #include "observe/cache/shared_cache.hpp"
 #include "observe/cache/streams.hpp"
 #include "observe/pipeline/pipeline.hpp"
@@ -31,12 +32,25 @@ struct Pipeline::State {
   State(const PipelineConfig& config, SharedCache& shared_caches, const AddressMap& address_map,
         AccessSink& access_sink, std::uint32_t thread_number, Unknown unknown_address, FastTable& fast_table);
 
-  // The translation of an address, or null when nobody knows it.
-  const Translation* translate(std::uint64_t address);
+  // Returns the translation of an address, or null where the map does not have it.
+  const Translation* translate(std::uint64_t address) {
+    Translation& page = translations_.of(address);
+    if (Translations::holds(page, address, generation_.load(std::memory_order_acquire))) return &page;
+    return look_up(address, page);
+  }
   // One line access.
   Touched touch(const Line& line, std::uint64_t site);
   // The next access to the line at `address`, which was touched now, takes the fast way.
-  void remember(std::uint64_t address, const Translation& page, const Touched& touched, std::uint64_t now);
+  void remember(std::uint64_t address, const Translation& page, const Touched& touched, std::uint64_t now) {
+    const std::uint64_t line = std::uint64_t{1} << line_bits;
+    const std::uint64_t from = ((address + page.delta) >> line_bits << line_bits) - page.delta;
+    // A line that holds more than one piece of memory (arguments of a program are side by side): the next access
+    // may be to the other.
+    const bool whole = from - page.low <= page.size - line && page.size >= line;
+    if (!first_) return remember_last(address, from, whole ? &page : nullptr, touched);
+    first_->used()[touched.slot] = now;
+    if (whole) first_->install(touched.slot, address, from, page.generation);
+  }
   // Hands the quantum of `lines` line accesses to the sink and begins the next.
   void finish(std::uint64_t lines, std::uint64_t instructions, bool in_stride);
   // Lines that went to or came from memory.
@@ -62,7 +76,12 @@ struct Pipeline::State {
   std::vector<LibraryCalls> calls;
 
  private:
+  [[gnu::noinline]] const Translation* look_up(std::uint64_t address, Translation& page);
+  // `page`: null where the line may not be remembered.
+  void remember_last(std::uint64_t address, std::uint64_t from, const Translation* page, const Touched& touched);
   void find_sets(std::uint64_t line);
+  // Fetches what the caches keep of the line's sets into the host's caches.
+  void fetch_sets(std::uint64_t line);
   Level outwards(const Line& line, std::uint64_t site, std::uint64_t victim, std::uint64_t* victim_set);
   Level miss(const Line& line, std::uint64_t site);
   void look_up_page(std::uint64_t line, bool cached);
@@ -89,6 +108,7 @@ struct Pipeline::State {
   std::optional<Cache> tlb_;                               // its lines are pages
   unsigned line_to_page_ = 0;                              // bits of a line's number within a page
   Streams streams_;
+  MissStrides strides_;
   Translations translations_;  // of addresses of this process
   Translations reverse_;       // of canonical addresses, for lines that go back to memory
   UnknownPages unknown_pages_;

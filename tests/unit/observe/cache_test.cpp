@@ -143,7 +143,7 @@ TEST_P(Caches, FirstCacheIsTrueLru) {
     if (table.serves(fast, from, FastLine::room(64, 64), false)) {
       ASSERT_TRUE(expected.hit);
     }
-    std::uint32_t slot = cache.find(line);
+    std::uint32_t slot = cache.find(line, cache.set_of(line));
     ASSERT_EQ(slot != FirstCache::k_nowhere, expected.hit);
     if (expected.hit) {
       if (table.serves(fast, from, FastLine::room(64, 64), false)) {
@@ -156,7 +156,7 @@ TEST_P(Caches, FirstCacheIsTrueLru) {
       ++hits;
     } else {
       std::uint64_t victim = 0;
-      slot = cache.insert(line, store ? word::k_dirty : 0, from, victim);
+      slot = cache.insert(line, cache.set_of(line), store ? word::k_dirty : 0, from, victim);
       ASSERT_EQ(victim != 0, expected.evicted);
       if (expected.evicted) {
         ASSERT_EQ(word::line(victim), expected.victim);
@@ -186,13 +186,13 @@ TEST(FastTable, Epochs_TableOutlivesThemAll_NoEntryOfAnotherServes) {
   for (int change = 0; change < 40000; ++change) {
     const std::uint64_t address = k_address + static_cast<std::uint64_t>(change % 128) * 64;
     ASSERT_FALSE(serves(address)) << change;
-    table.set(table.of(address), address, &used, generation - 2);  // of a generation that is past
+    table.set(table.of(address), address, true, &used, generation - 2);  // of a generation that is past
     ASSERT_FALSE(serves(address)) << change;
     table.renew(generation);
     ASSERT_FALSE(serves(address)) << change;
-    table.set(table.of(address), address, &used, generation);
+    table.set(table.of(address), address, true, &used, generation);
     ASSERT_TRUE(serves(address)) << change;
-    if (change == 0) table.set(table.of(k_set_once), k_set_once, &used, generation);
+    if (change == 0) table.set(table.of(k_set_once), k_set_once, true, &used, generation);
     ASSERT_EQ(serves(k_set_once), change == 0) << change;
     generation += 1;
     table.epoch() = 0;

@@ -1,6 +1,7 @@
 // How much the program's own code does: how many instructions go with each call of a hook, by where it returns to;
 // and whether it tells of a loop, as most blocks do not.
-// The launcher found them out (symbols_code.cpp); a table of a few thousand sites keeps those that are at work.
+// The launcher found them out (symbols_code.cpp); a table of the size of a large program's code keeps those that
+// are at work.
 //
 // May be read and added to by several threads at once: an entry is one word.
 #pragma once
@@ -76,12 +77,12 @@ class CodeWork {
   }
 
  private:
-  // Addresses of programs have 47 bits. The lowest 13 are the entry's number, so that 34 are kept, and above them
+  // Addresses of programs have 47 bits. The lowest 16 are the entry's number, the others are kept, and above them
   // that there is an entry, and whether it tells of a loop.
   static constexpr std::uint64_t k_is_there = std::uint64_t{1} << 62;
   static constexpr std::uint64_t k_marks_loop = std::uint64_t{1} << 63;
   static std::uint64_t key(std::uint64_t site) { return k_is_there | site / k_entries << k_work_bits; }
-  static constexpr std::size_t k_entries = 8192;  // sites so far apart share an entry
+  static constexpr std::size_t k_entries = std::size_t{1} << 16;  // sites so far apart share an entry
 
   using Costs = std::array<std::atomic<std::uint32_t>, k_entries>;
 

@@ -58,7 +58,7 @@ struct LaterFile {
   std::string path;
 };
 
-// Those from the given place on, in the order of loading. Throws std::bad_alloc.
+// Returns the files from the given place on, in the order of loading. Throws std::bad_alloc.
 std::vector<LaterFile> files_from(std::size_t first) {
   struct Found {
     std::size_t skipped;
@@ -98,8 +98,8 @@ bool contains(const dl_phdr_info& info, std::uint64_t address) noexcept {
   return false;
 }
 
-// References past this library, to what it goes on to itself. One that is still to be bound has an address in its
-// own file; it would be bound to the same.
+// Binds references that go past this library, to what it goes on to itself, to this library's functions. A
+// reference that is still to be bound has an address in its own file; it would be bound to the same.
 void bind_deep_references(const dl_phdr_info& info) {
   const auto references = FileReferences::read(info);
   if (!references.is_there()) return;
@@ -159,8 +159,8 @@ FindSymbol next_find_symbol() noexcept {
   return next;
 }
 
-// What nothing provides: the dynamic linker says so, with the right error, when this library asks for what is
-// behind it.
+// Returns null for a name that nothing provides, and sets the dynamic linker's error: this library asks the linker
+// for what is behind itself.
 void* find_nothing(void*, const char* name) noexcept {
   void* found = next_find_symbol()(RTLD_NEXT, name);
   asm volatile("" : "+r"(found));  // a call, and no jump: the caller decides what is behind
@@ -184,7 +184,7 @@ void note_later_files() noexcept {
   const auto saved = errno;
   t_looking = true;
   {
-    // Never waited for: the dynamic linker's lock is taken inside, and may be held by who comes here.
+    // Does not wait for the lock: the dynamic linker's lock is taken inside, and the calling thread may hold it.
     const std::unique_lock lock(g_look_lock, std::try_to_lock);
     if (lock) try {
         const auto now = loads_now();
@@ -210,7 +210,7 @@ namespace agent = terrace::agent;
 
 extern "C" {
 
-// The function to jump to.
+// Returns the function to jump to.
 __attribute__((visibility("hidden"), used)) void* terrace_next_dlsym(void* handle, const char* name,
                                                                      const void* caller) noexcept {
   const auto next = agent::next_find_symbol();
@@ -238,8 +238,8 @@ __attribute__((visibility("hidden"), used)) void* terrace_next_dlopen(const char
 
 // clang-format off
 #define TERRACE_LINKER_FUNCTION(name)                   \
-  TERRACE_EXPORT void terrace_door_##name() asm(#name); \
-  __attribute__((naked)) void terrace_door_##name() {   \
+  TERRACE_EXPORT void terrace_interposed_##name() asm(#name); \
+  __attribute__((naked)) void terrace_interposed_##name() {   \
     asm("pushq %rdi\n\t"                                \
         ".cfi_adjust_cfa_offset 8\n\t"                  \
         "pushq %rsi\n\t"                                \

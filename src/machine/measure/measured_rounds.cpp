@@ -20,19 +20,17 @@ constexpr std::uint64_t k_seed = 20170817;  // any; the same one makes runs comp
 constexpr std::size_t k_line = 8;           // doubles, and other elements of eight bytes
 constexpr std::size_t k_hop_lead_in = 4;    // windows of a chase that bring its page tables into the caches
 
-// One figure that the first core measures; `units` are what a window consists of. Figures of memory that is shared
-// keep the other cores quiet.
+// One figure that the first core measures; `units` are what a window consists of. The other cores are kept quiet:
+// what runs there uses the memory, the outer caches and, in a virtual machine, perhaps the same core.
 struct Alone {
   std::size_t lead_in = 1;
-  bool quiet = false;
   Section prepare{};
 };
 
 Spread measure_alone(const Probe& probe, const std::string& name, double units, const Section& section,
                      const Alone& how = {}) {
   return probe.figures.sample(name, [&] {
-    const WindowPlan plan{probe.cores.first(1), how.quiet ? probe.cores.subspan(1) : std::span<const int>{},
-                          how.lead_in, probe.windows};
+    const WindowPlan plan{probe.cores.first(1), probe.cores.subspan(1), how.lead_in, probe.windows};
     auto windows = run_windows(plan, section, how.prepare);
     for (auto& window : windows) window.value /= units;
     return windows;
@@ -114,15 +112,14 @@ Spread time_of_a_streamed_element(const Probe& probe, const std::string& name, s
                  piece_of(memory.subspan(2 * n, n), piece, window), 0.5);
   };
   constexpr std::size_t k_lead_in = 8;
-  return measure_alone(probe, name, static_cast<double>(piece), section, {.lead_in = k_lead_in, .quiet = true});
+  return measure_alone(probe, name, static_cast<double>(piece), section, {.lead_in = k_lead_in});
 }
 
 Spread time_of_a_hop(const Probe& probe, const std::string& name, ChaseBuffer& chased, std::size_t hops,
                      bool cached) {
-  return measure_alone(
-      probe, name, static_cast<double>(hops),
-      [&](std::size_t, std::size_t) { chased.single = chase(chased.single, hops); },
-      {.lead_in = k_hop_lead_in, .quiet = true, .prepare = cached ? bring_into_caches(chased) : Section{}});
+  return measure_alone(probe, name, static_cast<double>(hops),
+                       [&](std::size_t, std::size_t) { chased.single = chase(chased.single, hops); },
+                       {.lead_in = k_hop_lead_in, .prepare = cached ? bring_into_caches(chased) : Section{}});
 }
 
 LeastTime least_time_of_parallel_hops(const Probe& probe, const std::string& name, ChaseBuffer& chased,
@@ -133,10 +130,10 @@ LeastTime least_time_of_parallel_hops(const Probe& probe, const std::string& nam
     const auto figure = name + "." + std::to_string(chains);
     // Evenly apart: a chase that follows another one closely finds its lines in the first cache.
     for (std::size_t k = 0; cached && k < chains; ++k) chased.several[k] = chased.cycle.start(k, chains);
-    const auto hop = measure_alone(
-        probe, figure, static_cast<double>(each * chains),
-        [&](std::size_t, std::size_t) { chase_many(std::span(chased.several).first(chains), each); },
-        {.lead_in = k_hop_lead_in, .quiet = true, .prepare = cached ? bring_into_caches(chased) : Section{}});
+    const auto hop =
+        measure_alone(probe, figure, static_cast<double>(each * chains),
+                      [&](std::size_t, std::size_t) { chase_many(std::span(chased.several).first(chains), each); },
+                      {.lead_in = k_hop_lead_in, .prepare = cached ? bring_into_caches(chased) : Section{}});
     if (chains == 4 || hop.best < least.seconds.best) least = {hop, figure};
   }
   return least;
@@ -238,19 +235,17 @@ std::uint32_t reorder_window(const Probe& probe, const std::string& name, std::s
   constexpr double k_step = 1.25;
   std::vector<std::uint64_t> near(k_cached, 1);
   std::uint64_t seed = 1;
-  const auto time = [&](const std::string& figure, std::span<const std::uint64_t> of, std::size_t between,
-                        bool quiet) {
+  const auto time = [&](const std::string& figure, std::span<const std::uint64_t> of, std::size_t between) {
     return measure_alone(
                probe, name + "." + std::to_string(between) + figure, k_reads,
-               [&](std::size_t, std::size_t) { read_apart(of, std::span(near).first(between), k_reads, seed); },
-               {.quiet = quiet})
+               [&](std::size_t, std::size_t) { read_apart(of, std::span(near).first(between), k_reads, seed); })
         .best;
   };
   std::vector<ApartCost> costs;
   for (double triples = 3; 3 * triples < k_cached; triples *= k_step) {
     const auto count = 3 * static_cast<std::size_t>(triples);
     costs.push_back({static_cast<double>(count) + 1,
-                     time(".far", memory, count, true) - time(".near", std::span(near).first(512), count, false)});
+                     time(".far", memory, count) - time(".near", std::span(near).first(512), count)});
   }
   return least_apart(costs);
 }
@@ -262,17 +257,15 @@ std::uint32_t store_buffer(const Probe& probe, const std::string& name, std::spa
   constexpr double k_step = 1.2;
   std::vector<std::uint64_t> near(k_cached, 1);
   std::uint64_t seed = 1;
-  const auto time = [&](const std::string& figure, std::span<std::uint64_t> far, std::size_t between, bool quiet) {
+  const auto time = [&](const std::string& figure, std::span<std::uint64_t> far, std::size_t between) {
     return measure_alone(probe, name + "." + std::to_string(between) + figure, k_writes,
-                         [&](std::size_t, std::size_t) { write_apart(far, near, between, k_writes, seed); },
-                         {.quiet = quiet})
+                         [&](std::size_t, std::size_t) { write_apart(far, near, between, k_writes, seed); })
         .best;
   };
   std::vector<ApartCost> costs;
   for (double between = 5; between < k_max_stores; between *= k_step) {
     const auto count = static_cast<std::size_t>(between);
-    costs.push_back(
-        {static_cast<double>(count) + 1, time(".far", memory, count, true) - time(".near", near, count, false)});
+    costs.push_back({static_cast<double>(count) + 1, time(".far", memory, count) - time(".near", near, count)});
   }
   return least_apart(costs);
 }
@@ -296,10 +289,9 @@ std::vector<StreamsCost> costs_of_streams(const Probe& probe, const std::string&
       seed = seed * 6364136223846793005u + 1442695040888963407u;
       at[s] = static_cast<std::uint32_t>(s * piece + ((seed >> 32) * (piece - needed) >> 32));
     }
-    const auto line =
-        measure_alone(probe, name + "." + std::to_string(streams), static_cast<double>(k_reads) / k_line,
-                      [&](std::size_t, std::size_t) { sum += read_streams(memory, at, k_reads, seed); },
-                      {.lead_in = lead_in, .quiet = true});
+    const auto line = measure_alone(
+        probe, name + "." + std::to_string(streams), static_cast<double>(k_reads) / k_line,
+        [&](std::size_t, std::size_t) { sum += read_streams(memory, at, k_reads, seed); }, {.lead_in = lead_in});
     costs.push_back({static_cast<std::uint32_t>(streams), line.best});
   }
   volatile std::uint64_t kept = sum;  // the reads are not for nothing
@@ -368,7 +360,7 @@ Spread copy_bandwidth(const Probe& probe, const std::string& name, std::span<con
                   const auto target = piece_of(to.first(n), piece, window);
                   std::memcpy(target.data(), piece_of(from.first(n), piece, window).data(), target.size_bytes());
                 },
-                {.lead_in = k_lead_in, .quiet = true});
+                {.lead_in = k_lead_in});
   return rates_of_windows(probe.figures.windows(name), static_cast<double>(piece * sizeof(double)));
 }
 

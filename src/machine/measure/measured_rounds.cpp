@@ -73,10 +73,11 @@ Spread spread_of(std::vector<double> values) {
 }
 
 ChaseBuffer::ChaseBuffer(Bytes size, Pages pages, int numa_node)
-    : memory(size, pages, numa_node), cycle(memory.as<ChaseLine>(), k_seed), single(cycle.start(63, 64)) {
+    : memory(size, pages, numa_node), cycle(memory.as<ChaseLine>(), k_seed), single(cycle.start(1, 64)) {
   constexpr std::size_t k_max_chains = 32;
   for (std::size_t k = 0; k < k_max_chains; ++k) several.push_back(cycle.start(k, k_max_chains));
-  // Lines are linked in the order of the chase, so that the caches hold its end.
+  // Lines are linked in the order of the chase, so that the caches hold its end: the single one begins at the
+  // other end, between the first two of the several.
   const PlacedBuffer other({size.value / 2}, pages, numa_node);
   std::ranges::fill(other.as<double>(), 1.0);
 }

@@ -57,6 +57,11 @@ class Waits {
     read_at_ = now;
     return waited_;
   }
+  // What was waited since then, within an event, is no wait of the program's.
+  void skip_to(Work now) {
+    if (now - read_at_ >= k_gap) ask(now);
+    read_at_ = now;
+  }
   [[nodiscard]] Work so_far() const { return waited_; }
 
  private:
@@ -134,6 +139,7 @@ struct Shared {
   WorkBy by = WorkBy::pipeline;
   Waits waits_of_heard;
   Counted counted;
+  Work own = 0;                     // ticks that events took, which are no work of the program's
   std::atomic<bool> stood{false};   // the clock, since the last event
   std::atomic<Work> stopped_at{0};  // ticks; 0: the clock runs
   std::atomic<Work> stopped_for{0};
@@ -159,6 +165,12 @@ class Turn {
   }
   ~Turn() {
     if (!is_taken_) return;
+    if (entered_at_ != 0) {
+      const auto stopped = g_shared.stopped_at.load(std::memory_order_relaxed);  // in this event
+      const auto left_at = stopped != 0 ? stopped : ticks();
+      g_shared.own += left_at - entered_at_;
+      g_shared.waits_of_heard.skip_to(left_at);
+    }
     const auto followed = tree().followed_depth();
     const auto left = followed > base_ ? followed - base_ : 0;
     thread_.followed_depth = followed == LoopTree::k_every_depth ? followed : left;
@@ -172,22 +184,24 @@ class Turn {
   [[nodiscard]] Work now() const { return g_shared.now; }
 
  private:
-  [[nodiscard]] Work own_work() const {
+  [[nodiscard]] Work own_work() {
     if (g_shared.by == WorkBy::pipeline) return thread_.pipeline ? thread_.pipeline->work() : 0;
     const auto stopped = g_shared.stopped_at.load(std::memory_order_relaxed);
     const auto stopped_for = g_shared.stopped_for.load(std::memory_order_relaxed);
     const bool stood = g_shared.stood.exchange(false, std::memory_order_relaxed);
     if (stood) g_shared.counted.settle();
     const auto counted = g_shared.counted.so_far(stopped != 0 ? thread_.pipeline : nullptr);
-    if (stopped != 0) return stopped - stopped_for - g_shared.waits_of_heard.so_far() + counted;
-    const auto now = ticks();
-    return now - stopped_for - g_shared.waits_of_heard.until(now, stood || g_shared.heard != &thread_) + counted;
+    const auto apart = stopped_for + g_shared.own - counted;
+    if (stopped != 0) return stopped - g_shared.waits_of_heard.so_far() - apart;
+    entered_at_ = ticks();
+    return entered_at_ - g_shared.waits_of_heard.until(entered_at_, stood || g_shared.heard != &thread_) - apart;
   }
 
   Thread& thread_;
   std::uint32_t base_ = 0;
   bool is_taken_ = false;
   bool is_shared_ = false;
+  Work entered_at_ = 0;  // by a clock that runs, in ticks
 };
 
 // Whatever the listener does is Terrace's own doing.

@@ -1,4 +1,5 @@
-// The clock that stands for work where no access is observed: it leaves out what the thread waited.
+// The clock that stands for work where no access is observed: it leaves out what the thread waited, and what the
+// finder itself does.
 #include <gtest/gtest.h>
 
 #include <ctime>
@@ -17,9 +18,12 @@ class NoCode final : public LoopCode {
   [[nodiscard]] Place place(std::uint64_t) const override { return {}; }
 };
 
-class Deaf final : public LoopTree::Listener {
+void compute(double how_long);
+
+class Listener final : public LoopTree::Listener {
  public:
-  void entered(LoopTree::Index) override {}
+  double takes = 0;  // seconds, of each call
+  void entered(LoopTree::Index) override { compute(takes); }
   void turned(LoopTree::Index) override {}
   void left(LoopTree::Index) override {}
 };
@@ -39,30 +43,35 @@ void compute(double how_long) {
 // Waits for a thread that computes for so long.
 void wait(double how_long) { std::thread(compute, how_long).join(); }
 
-TEST(WorkClock, Wait_BetweenEvents_IsNoWork) {
+TEST(WorkClock, WaitsAndEvents_BesideComputing_AreNoWork) {
   const NoCode code;
-  Deaf deaf;
-  LoopTree tree(code, deaf);
+  Listener listener;
+  LoopTree tree(code, listener);
   enter_thread();
   set_loop_tree(&tree, WorkBy::clock);
   const auto work_of = [&](void (*what)(double)) {
     t_thread.depth = 1;
-    report_call(1, 0);
     const auto before = tree.now();
+    report_call(1, 0);
     what(0.02);
     t_thread.depth = 0;
     report_return();
     return static_cast<double>(tree.now() - before);
   };
+  t_thread.depth = 0;
+  report_return();  // the clock begins
   const auto computed = work_of(compute), waited = work_of(wait), stood = work_of([](double how_long) {
                                                                     stop_work_clock(true);
                                                                     compute(how_long);
                                                                     stop_work_clock(false);
                                                                   });
+  listener.takes = 0.02;
+  const auto listened = work_of([](double) {});
   set_loop_tree(nullptr);
   EXPECT_GT(computed, 0);
   EXPECT_LT(waited, computed / 2);
   EXPECT_LT(stood, computed / 2);
+  EXPECT_LT(listened, computed / 2) << "what the finder does is no work of the program's";
 }
 
 }  // namespace

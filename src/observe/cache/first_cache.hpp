@@ -17,15 +17,19 @@ namespace terrace::observe {
 
 // Where a line of this process's memory is in the first cache. Loads are served while the line is there and no
 // values loaded from it are followed, stores where it is dirty already, too; what needs more work finds no match.
+// Accesses of a line whose values are followed find it by FastTable::follows instead.
 struct alignas(16) FastLine {
   // No access has this key, in any epoch.
   static constexpr std::uint64_t k_none = std::uint64_t{1} << 63;
-  // Twice the address of the line's first byte, plus the table's epoch, less 1 where the line is clean.
+  // What keys have less for a line that is clean, and for one whose values are followed.
+  static constexpr std::uint64_t k_clean = 1;
+  static constexpr std::uint64_t k_followed = std::uint64_t{1} << 62;
+  // Twice the address of the line's first byte, plus the table's epoch, less the marks above.
   std::uint64_t key = k_none;
   std::uint64_t* used = nullptr;  // the time of its last use
 
   // The farthest that an access of some size may begin from the key: bytes for a store; for a load twice that, and
-  // the 1 of a clean line.
+  // the mark of a clean line.
   struct Room {
     std::uint64_t store, load;
   };
@@ -53,20 +57,23 @@ class FastTable {
   // Whether an access at the address with that room is in the entry's line.
   [[nodiscard]] bool serves(const FastLine& fast, std::uint64_t address, const FastLine::Room& room,
                             bool store) const {
-    const std::uint64_t distance = 2 * address - fast.key + epoch_.load(std::memory_order_acquire);
-    // An odd distance, from a clean line, becomes larger than any room of a store.
-    return store ? std::rotr(distance, 1) <= room.store : distance <= room.load;
+    return is_within(distance(fast, address), room, store);
+  }
+  // The same for a line whose values are followed.
+  [[nodiscard]] bool follows(const FastLine& fast, std::uint64_t address, const FastLine::Room& room,
+                             bool store) const {
+    return is_within(distance(fast, address) - FastLine::k_followed, room, store);
   }
   // Returns how far from its line's first byte the address is that the entry serves.
   [[nodiscard]] std::uint64_t offset(const FastLine& fast, std::uint64_t address) const {
-    return (2 * address - fast.key + epoch_.load(std::memory_order_relaxed)) / 2;
+    return distance(fast, address) / 2;
   }
-  // Sets the entry, also for stores where the line is dirty, for an answer of the map's generation; not where that
-  // is past.
-  void set(FastLine& fast, std::uint64_t from, bool dirty, std::uint64_t* used, std::uint32_t generation) {
+  // Sets the entry, with marks of FastLine, for an answer of the map's generation; not where that is past.
+  void set(FastLine& fast, std::uint64_t from, std::uint64_t marks, std::uint64_t* used,
+           std::uint32_t generation) {
     const auto epoch = epoch_.load(std::memory_order_relaxed);
     if (epoch == 0 || generation != generation_) return;
-    fast = {2 * from + epoch - (dirty ? 0 : 1), used};
+    fast = {2 * from + epoch - marks, used};
   }
 
   [[nodiscard]] bool is_stale() const { return epoch_.load(std::memory_order_relaxed) == 0; }
@@ -90,9 +97,16 @@ class FastTable {
   static constexpr unsigned k_fold = 13;
   static constexpr unsigned k_least_bits = 8;
   static constexpr unsigned k_most_bits = 14;
-  // Epochs are above doubled addresses, with a bit between, and below FastLine::k_none.
+  // Epochs are above doubled addresses, with a bit between, and below FastLine::k_followed.
   static constexpr unsigned k_key_bits = 50;
-  static constexpr std::uint64_t k_epochs = FastLine::k_none >> k_key_bits;
+  static constexpr std::uint64_t k_epochs = FastLine::k_followed >> k_key_bits;
+  [[nodiscard]] std::uint64_t distance(const FastLine& fast, std::uint64_t address) const {
+    return 2 * address - fast.key + epoch_.load(std::memory_order_acquire);
+  }
+  // An odd distance, from a clean line, becomes larger than any room of a store.
+  [[nodiscard]] static bool is_within(std::uint64_t distance, const FastLine::Room& room, bool store) {
+    return store ? std::rotr(distance, 1) <= room.store : distance <= room.load;
+  }
   struct alignas(k_group) Group {
     std::array<FastLine, k_group / sizeof(FastLine)> lines{};
   };
@@ -146,11 +160,9 @@ class FirstCache {
   // The table leads to the slot from now on, for accesses at `address`.
   void install(std::uint32_t slot, std::uint64_t address, std::uint64_t from, std::uint32_t generation) {
     const std::uint64_t word = this->word(slot);
-    FastLine& fast = table_.of(address);
-    if ((word & word::k_fresh) == 0)
-      table_.set(fast, from, (word & word::k_dirty) != 0, used_ + slot, generation);
-    else
-      fast.key = FastLine::k_none;
+    const auto marks = ((word & word::k_fresh) != 0 ? FastLine::k_followed : 0) +
+                       ((word & word::k_dirty) == 0 ? FastLine::k_clean : 0);
+    table_.set(table_.of(address), from, marks, used_ + slot, generation);
     from_[slot] = from;
   }
 

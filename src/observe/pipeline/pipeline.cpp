@@ -94,7 +94,20 @@ Pipeline::~Pipeline() { map_.unwatch(fast_.epoch()); }
 
 void Pipeline::step_aside(std::uint64_t address, std::uint32_t size, bool store, std::uint64_t site,
                           Pipeline& pipeline) {
-  pipeline.touch_lines(address, size, store, site);
+  if (!pipeline.use_followed_line(address, size, store, site)) pipeline.touch_lines(address, size, store, site);
+}
+
+inline bool Pipeline::use_followed_line(std::uint64_t address, std::uint32_t size, bool store,
+                                        std::uint64_t site) {
+  FastLine& fast = fast_.of(address);
+  if (!fast_.follows(fast, address, room_of(size), store)) return false;
+  *fast.used = ++clock_;
+  if (store) ++stores_;
+  const Level level = store ? k_no_level : state_->followed(fast);
+  if (clock_ >= next_stop_) stop(site);
+  std::uint64_t value = 0;
+  if (level != k_no_level && read_value(address, size, value)) state_->dependence.loaded(value, level);
+  return true;
 }
 
 inline void Pipeline::touch_lines(std::uint64_t address, std::uint32_t size, bool store, std::uint64_t site) {

@@ -69,7 +69,7 @@ class alignas(64) Pipeline {
   // One load or store of `size` bytes (a power of two, 16 at most) at `address` by the instruction at `site`. For
   // loads of 4 and 8 bytes the value is read from memory (it is about to be) to follow dependences.
   void access(std::uint64_t address, std::uint32_t size, bool store, std::uint64_t site) {
-    if (is_fast(address, rooms_[static_cast<unsigned>(std::countr_zero(size))], store)) [[likely]] {
+    if (is_fast(address, room_of(size), store)) [[likely]] {
       if (clock_ >= next_stop_) [[unlikely]]
         stop(site);
       return;
@@ -116,6 +116,9 @@ class alignas(64) Pipeline {
  private:
   struct State;
 
+  [[nodiscard]] const FastLine::Room& room_of(std::uint32_t size) const {
+    return rooms_[static_cast<unsigned>(std::countr_zero(size))];
+  }
   // Whether the table of fast lines serves the access; then it has been made.
   [[gnu::always_inline]] bool is_fast(std::uint64_t address, const FastLine::Room& room, bool store) {
     const FastLine& fast = fast_.of(address);
@@ -128,6 +131,9 @@ class alignas(64) Pipeline {
   // Takes the pipeline last, so that hooks leave the address in the register in which they got it.
   [[gnu::noinline]] static void step_aside(std::uint64_t address, std::uint32_t size, bool store,
                                            std::uint64_t site, Pipeline& pipeline);
+  // An access of a line in the first cache from which loaded values are followed. Returns false for other ones.
+  [[gnu::always_inline]] bool use_followed_line(std::uint64_t address, std::uint32_t size, bool store,
+                                                std::uint64_t site);
   [[gnu::always_inline]] void touch_lines(std::uint64_t address, std::uint32_t size, bool store,
                                           std::uint64_t site);
   // A time to look up from the fast way: a sample is due, or the quantum full.

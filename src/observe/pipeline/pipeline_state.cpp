@@ -66,6 +66,16 @@ const Translation* Pipeline::State::look_up(std::uint64_t address, Translation& 
   return &page;
 }
 
+Level Pipeline::State::followed(FastLine& fast) {
+  std::uint64_t& word = first_->word(static_cast<std::uint32_t>(fast.used - first_->used()));
+  const Level level = dependence.fresh(word::line(word));
+  if (level == k_no_level) {
+    word &= ~word::k_fresh;
+    fast.key += FastLine::k_followed;
+  }
+  return level;
+}
+
 void Pipeline::State::find_sets(std::uint64_t line) {
   for (std::size_t i = 0; i < outer_.size(); ++i) sets_[i] = outer_[i]->prefetch(line);
 }
@@ -115,7 +125,7 @@ void Pipeline::State::remember_last(std::uint64_t address, std::uint64_t from, c
   if (page == nullptr) return;
   last_line_ = &fast_.of(address);
   const bool look_again = touched.level != k_no_level || outer_.empty();
-  if (!look_again) fast_.set(*last_line_, from, false, &no_use_, page->generation);
+  if (!look_again) fast_.set(*last_line_, from, FastLine::k_clean, &no_use_, page->generation);
 }
 
 // The line is not in the first cache, which evicted `victim` for it: looks for it further out, and brings it in.

@@ -51,6 +51,9 @@ struct Pipeline::State {
     first_->used()[touched.slot] = now;
     if (whole) first_->install(touched.slot, address, from, page.generation);
   }
+  // Returns the level at which the data of a line arrive that the table follows; when it is no longer followed,
+  // the table serves it from then on.
+  Level followed(FastLine& fast);
   // Hands the quantum of `lines` line accesses to the sink and begins the next.
   void finish(std::uint64_t lines, std::uint64_t instructions, bool in_stride);
   // Lines that went to or came from memory.

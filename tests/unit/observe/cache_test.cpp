@@ -170,6 +170,38 @@ TEST_P(Caches, FirstCacheIsTrueLru) {
   EXPECT_EQ(cache.fills(), cache.evictions() + cache.resident());
 }
 
+TEST(FastTable, MarkedLine_AccessOfEachKind_IsServedOrFollowed) {
+  FastTable table(64, Bytes{64});
+  const std::atomic<std::uint32_t> generation{0};
+  table.renew(generation);
+  std::uint64_t used = 0;
+  const auto room = FastLine::room(64, 8);
+  constexpr std::uint64_t k_line = 0x7f0000000000;
+  struct Expected {
+    bool load_served, store_served, load_followed, store_followed;
+  };
+  const auto expect = [&](std::uint64_t marks, const Expected& expected) {
+    FastLine& fast = table.of(k_line);
+    table.set(fast, k_line, marks, &used, 0);
+    for (const std::uint64_t offset : {0, 1, 56, 57, 64}) {
+      const bool inside = offset <= 56;
+      const auto at = k_line + offset;
+      EXPECT_EQ(table.serves(fast, at, room, false), inside && expected.load_served) << marks << " " << offset;
+      EXPECT_EQ(table.serves(fast, at, room, true), inside && expected.store_served) << marks << " " << offset;
+      EXPECT_EQ(table.follows(fast, at, room, false), inside && expected.load_followed) << marks << " " << offset;
+      EXPECT_EQ(table.follows(fast, at, room, true), inside && expected.store_followed) << marks << " " << offset;
+      if (inside && expected.load_served) {
+        EXPECT_EQ(table.offset(fast, at), offset);
+      }
+    }
+    EXPECT_FALSE(table.serves(fast, k_line - 1, room, false));
+  };
+  expect(0, {true, true, false, false});
+  expect(FastLine::k_clean, {true, false, false, false});
+  expect(FastLine::k_followed, {false, false, true, true});
+  expect(FastLine::k_followed + FastLine::k_clean, {false, false, true, false});
+}
+
 TEST(FastTable, Epochs_TableOutlivesThemAll_NoEntryOfAnotherServes) {
   FastTable table(64, Bytes{64});
   std::atomic<std::uint32_t> generation{0};
@@ -179,20 +211,21 @@ TEST(FastTable, Epochs_TableOutlivesThemAll_NoEntryOfAnotherServes) {
   constexpr std::uint64_t k_set_once = k_address + 200 * 64;  // of all tables' entries, 256, none of those below
   const auto serves = [&](std::uint64_t address) {
     return table.serves(table.of(address), address, room, false) ||
-           table.serves(table.of(address), address, room, true);
+           table.serves(table.of(address), address, room, true) ||
+           table.follows(table.of(address), address, room, false);
   };
   // More epochs than an entry can tell apart; each entry is set in one of its own and of older ones some are
   // there.
   for (int change = 0; change < 40000; ++change) {
     const std::uint64_t address = k_address + static_cast<std::uint64_t>(change % 128) * 64;
     ASSERT_FALSE(serves(address)) << change;
-    table.set(table.of(address), address, true, &used, generation - 2);  // of a generation that is past
+    table.set(table.of(address), address, 0, &used, generation - 2);  // of a generation that is past
     ASSERT_FALSE(serves(address)) << change;
     table.renew(generation);
     ASSERT_FALSE(serves(address)) << change;
-    table.set(table.of(address), address, true, &used, generation);
+    table.set(table.of(address), address, 0, &used, generation);
     ASSERT_TRUE(serves(address)) << change;
-    if (change == 0) table.set(table.of(k_set_once), k_set_once, true, &used, generation);
+    if (change == 0) table.set(table.of(k_set_once), k_set_once, 0, &used, generation);
     ASSERT_EQ(serves(k_set_once), change == 0) << change;
     generation += 1;
     table.epoch() = 0;

@@ -27,7 +27,8 @@ struct CoreTimes {
     bool operator==(const OfPhases&) const = default;
   };
   std::vector<OfPhases> phases;
-  std::map<std::string, Seconds, std::less<>> functions;  // by name, without parameters (symbols/symbol_names.hpp)
+  // By name, without parameters (symbols/symbol_names.hpp).
+  std::map<std::string, Seconds, std::less<>> functions{};
 
   [[nodiscard]] std::optional<Seconds> of(const std::string& phase) const;
   void to_blob(BlobWriter& out) const;

@@ -57,7 +57,7 @@ struct RunRecord {  // first in every journal
   Seconds sample_interval;
   bool core_time_fitted = false;      // virtual time: core time is the program's own, not the machine's
   std::string progress = "accesses";  // what segments of phases are cut by (observe/progress_variant.hpp)
-  std::string core_time_from;         // what it rests on, or why it is the machine's, where that was asked for
+  std::string core_time_from{};       // what it rests on, or why it is the machine's, where that was asked for
 };
 struct ObjectRecord {
   observe::Object object;

@@ -44,10 +44,10 @@ struct Tiers {
   DomainId domain = 0;
   PlaceId fast = 0;
   PlaceId slow = 0;
-  Bytes capacity;                 // of the fast place, by the budget
-  Bytes free;                     // of that
-  BytesPerSecond fast_bandwidth;  // what the program can read of each
-  BytesPerSecond slow_bandwidth;
+  Bytes capacity;                   // of the fast place, by the budget
+  Bytes free;                       // of that
+  BytesPerSecond fast_bandwidth{};  // what the program can read of each
+  BytesPerSecond slow_bandwidth{};
 
   // Whether the policy may move the chunk, and it is on that tier.
   [[nodiscard]] bool on(ChunkId id, PlaceId place) const {

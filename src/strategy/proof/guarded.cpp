@@ -18,7 +18,12 @@ constexpr double k_small_loss = 0.03;  // by their median
 std::string percent(double share) {
   const auto tenths = static_cast<std::int64_t>(share * 1000 + (share < 0 ? -0.5 : 0.5));
   const auto size = tenths < 0 ? -tenths : tenths;
-  return (tenths < 0 ? "-" : "") + std::to_string(size / 10) + "." + std::to_string(size % 10) + " %";
+  std::string text = tenths < 0 ? "-" : "";
+  text += std::to_string(size / 10);
+  text += '.';
+  text += std::to_string(size % 10);
+  text += " %";
+  return text;
 }
 
 }  // namespace

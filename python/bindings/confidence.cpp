@@ -1,6 +1,7 @@
 // How sure profiles and plans are.
 #include "strategy/confidence/confidence.hpp"
 
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -9,6 +10,7 @@
 #include "bindings.hpp"
 #include "model/object_benefits.hpp"
 #include "model/uncertainty/sampling_error.hpp"
+#include "model/uncertainty/spread_error.hpp"
 #include "strategy/confidence/for_all.hpp"
 
 namespace nb = nanobind;
@@ -49,12 +51,19 @@ std::uint32_t affordable(const model::SamplingError& error, std::uint32_t draws)
       std::clamp<std::uint64_t>(k_values / std::max<std::uint64_t>(error.values(), 1), (draws + 3) / 4, draws));
 }
 
-std::vector<std::vector<double>> benefit_draws(const Problem& problem, std::uint32_t draws) {
+// By draw and object: with the error of sampling alone, and with that of the spread of prefetched lines, too.
+using Benefits = std::vector<std::vector<double>>;
+std::pair<Benefits, Benefits> benefit_draws(const Problem& problem, std::uint32_t draws) {
   const model::SamplingError error(problem);
-  std::vector<std::vector<double>> rows(affordable(error, draws));
-  strategy::for_all(static_cast<std::uint32_t>(rows.size()),
-                    [&](std::uint32_t d) { rows[d] = model::object_benefits(error.draw(d)); });
-  return rows;
+  Benefits sampled(affordable(error, draws)), spread(sampled.size());
+  const bool spreads = model::has_spread(problem);
+  strategy::for_all(static_cast<std::uint32_t>(sampled.size()), [&](std::uint32_t d) {
+    auto drawn = error.draw(d);
+    sampled[d] = model::object_benefits(drawn);
+    if (spreads) model::redraw_spread(drawn, d);
+    spread[d] = spreads ? model::object_benefits(drawn) : sampled[d];
+  });
+  return {std::move(sampled), std::move(spread)};
 }
 
 }  // namespace
@@ -91,14 +100,19 @@ void bind_confidence(nb::module_& module) {
       "estimate"_a, "truth"_a, "chosen"_a, "planner"_a = "auto", "calibration"_a = nb::none(),
       nb::call_guard<nb::gil_scoped_release>(),
       "Seconds an iteration that a planner's decision on the estimate loses where the other problem is true.");
-  module.def(
-      "benefit_draws", &benefit_draws, "problem"_a, "draws"_a, nb::call_guard<nb::gil_scoped_release>(),
-      "Problem.benefits() of problems that the samples might have come from: [draw][object]. Of large problems "
-      "a quarter of the draws, at least.");
+  module.def("benefit_draws", &benefit_draws, "problem"_a, "draws"_a, nb::call_guard<nb::gil_scoped_release>(),
+             "Problem.benefits() of problems that the samples might have come from: [draw][object], by the error "
+             "of sampling "
+             "alone and with that of the spread of prefetched lines, too. Of large problems a quarter of the "
+             "draws, at least.");
   module.def(
       "draw",
-      [](const Problem& problem, std::uint64_t number) { return model::SamplingError(problem).draw(number); },
-      "problem"_a, "number"_a, "One of the problems that the samples might have come from.");
+      [](const Problem& problem, std::uint64_t number, bool spread) {
+        const model::SamplingError error(problem);
+        return spread ? model::draw_truth(error, number) : error.draw(number);
+      },
+      "problem"_a, "number"_a, "spread"_a = false,
+      "One of the problems that the samples might have come from; with another spread of prefetched lines, too.");
 }
 
 }  // namespace terrace::python

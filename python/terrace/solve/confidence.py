@@ -25,7 +25,10 @@ _LAW_ERROR = 0.02
 
 @dataclass(frozen=True)
 class Benefit:
-    """What an iteration gains with an object alone in fast memory, seconds: 90 % interval and rank."""
+    """What an iteration gains with an object alone in fast memory, seconds: 90 % interval and rank.
+
+    The truth is the same difference by the time law on exact counters: all else is in slow memory, at any budget.
+    """
 
     name: str
     seconds: float
@@ -47,7 +50,10 @@ class Benefit:
 
 @dataclass(frozen=True)
 class Regret:
-    """What sampling error costs a plan, predicted seconds an iteration: mean and 90 % interval over the draws."""
+    """What sampling error costs a plan, predicted seconds an iteration: mean and 90 % interval over the draws.
+
+    The truth is the time of a run under the plan less that under the plan of exact counters, and no less than 0.
+    """
 
     seconds: float
     low: float
@@ -66,7 +72,7 @@ class Regret:
 
 @dataclass(frozen=True)
 class PlanTime:
-    """Seconds of an iteration with a plan: predicted, and a 90 % interval."""
+    """Seconds of an iteration with a plan: predicted, and a 90 % interval of a run's mean iteration under it."""
 
     seconds: float
     low: float
@@ -109,14 +115,17 @@ class Swap:
 def benefits(model: Model, names: Sequence[str], draws: int = BENEFIT_DRAWS) -> list[Benefit]:
     """By name: what objects gain, and how sure their order is; 0 for unknown names.
 
-    Two errors, which do not depend on each other: that of sampling within the iterations that were observed,
-    drawn, and that of the iterations that were not, which the differences of those that were tell (Student's t).
+    Errors, which do not depend on each other: those of samples and of the spread of prefetched lines within the
+    iterations that were observed, drawn, and that of the iterations that were not, which the differences of those
+    that were tell (Student's t).
     """
     problem = model.problem()
     position = {name: o for o, name in enumerate(problem.objects)}
     with core_errors():
         estimates = np.asarray(problem.benefits())
-        drawn = np.asarray(_core.benefit_draws(problem, draws)).reshape(-1, len(problem.objects))
+        sampled, drawn = (
+            np.asarray(rows).reshape(-1, len(problem.objects)) for rows in _core.benefit_draws(problem, draws)
+        )
     known = [name for name in names if name in position and estimates[position[name]] > _LEAST_TIME]
     known.sort(key=lambda name: -estimates[position[name]])
     between = model.between_iterations
@@ -127,8 +136,10 @@ def benefits(model: Model, names: Sequence[str], draws: int = BENEFIT_DRAWS) -> 
         normal = np.random.default_rng(0).standard_normal(orders.shape)
         orders = orders * np.maximum(1 + normal * errors, 0.0)
     intervals = [
-        _widened(estimate, _interval(estimate, draws), error * estimate, between.freedom)
-        for estimate, draws, error in zip(estimates[columns], drawn[:, columns].T, errors, strict=True)
+        _widened(estimate, _interval(estimate, by_sampling, both), error * estimate, between.freedom)
+        for estimate, by_sampling, both, error in zip(
+            estimates[columns], sampled[:, columns].T, drawn[:, columns].T, errors, strict=True
+        )
     ]
     ranked = _ranked(known, estimates[columns], orders, intervals)
     return [ranked.get(name, Benefit(name, 0.0, 0.0, 0.0, None, None, 0.0)) for name in names]
@@ -163,18 +174,21 @@ def _ranked(
     return result
 
 
-def _interval(estimate: float, draws: Floats) -> tuple[float, float]:
-    """90 % of what is true, given an estimate and draws about it.
+def _interval(estimate: float, sampled: Floats, draws: Floats) -> tuple[float, float]:
+    """90 % of what is true, given an estimate, draws of sampling's error about it, and draws of all errors.
 
     The draws are to the estimate what estimates are to the truth (the bootstrap principle: Efron and Tibshirani,
     An Introduction to the Bootstrap, chapter 10). A benefit is no linear function of the counts: estimates above
     the time of a phase are scaled down to it and those below are not, and a phase takes the larger of two terms.
     So noise biases it, by as much in the draws against the estimate as in the estimate against the truth: the
-    quantiles of the draws are moved back by twice that. Where the bias exceeds the width of the interval, the
-    interval reaches to the estimate: the estimate is not corrected, since plans are made of it.
+    quantiles of the draws are moved back by twice that, those below the estimate by as much of it as they are of
+    the estimate: where an object may gain nothing, no shift says otherwise. Where the bias exceeds the width of
+    the interval, the interval reaches to the estimate: the estimate is not corrected, since plans are made of it.
     """
-    bias = float(draws.mean()) - estimate
-    low, high = (float(value) - 2 * bias for value in np.quantile(draws, (0.05, 0.95)))
+    bias = float(sampled.mean()) - estimate
+    low, high = (
+        float(value) - 2 * bias * min(1.0, float(value) / estimate) for value in np.quantile(draws, (0.05, 0.95))
+    )
     return min(estimate, max(low, 0.0)), max(estimate, high)
 
 

@@ -43,8 +43,7 @@
 // streamed alike. A chunk whose touched pages are met by few demand misses and by no stream gets lines that belong
 // to others; a chunk that is streamed twice gets no more than one that is streamed once. Lines prefetched of
 // memory that belongs to no chunk go to chunks of its place.
-// The uncertainty of plans (model/uncertainty) has the first error and not the second: its intervals are too
-// narrow where much is prefetched and little of it is known apart.
+// The uncertainty of plans has both: model/uncertainty/sampling_error.hpp the first, spread_error.hpp the second.
 //
 // Not told from loads are stores that miss: they count as demand misses, and may be sampled as such. Pages that
 // the caches serve wholly are touched, too, on a real machine; here only what misses is seen.

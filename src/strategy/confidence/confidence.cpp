@@ -7,6 +7,7 @@
 #include "core/error.hpp"
 #include "model/moves.hpp"
 #include "model/uncertainty/sampling_error.hpp"
+#include "model/uncertainty/spread_error.hpp"
 #include "strategy/confidence/for_all.hpp"
 #include "strategy/search/refine.hpp"
 
@@ -133,7 +134,10 @@ Seconds Confidence::regret_at(double share) const {
   if (regrets.empty()) return {};
   auto sorted = regrets;
   std::sort(sorted.begin(), sorted.end());
-  const auto at = share * static_cast<double>(sorted.size() - 1);
+  // Of n draws and the truth each is the r-th smallest with the same probability: the r-th draw is the quantile
+  // r / (n + 1) of what is true (Weibull's plotting position).
+  const auto last = static_cast<double>(sorted.size() - 1);
+  const auto at = std::clamp(share * static_cast<double>(sorted.size() + 1) - 1, 0.0, last);
   const auto below = static_cast<std::size_t>(at);
   const auto above = std::min(below + 1, sorted.size() - 1);
   return Seconds{sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below])};
@@ -151,13 +155,13 @@ Confidence confidence_of(const Problem& problem, const model::Calibration& calib
   const auto shares = placed_shares(problem, chosen.schedule);
   const model::SamplingError error(problem);
   std::vector<Other> others(draws);
-  if (error.none()) {  // every draw is the problem, and its plan the plan
+  if (error.none() && !model::has_spread(problem)) {  // every draw is the problem, and its plan the plan
     std::fill(others.begin(), others.end(), Other{0, chosen.prediction.total.value, planned, shares});
   } else {
     const auto effort = effort_for(problem);
     const auto judged = effort == Effort::quick ? planner.decide(problem, calibration, effort) : chosen;
     for_all(draws, [&](std::uint32_t d) {
-      const auto drawn = error.draw(d);
+      const auto drawn = model::draw_truth(error, d);
       others[d] = as_other(drawn, regret_of(problem, drawn, calibration, planner, judged, effort));
       others[d].time = model::predict(drawn, chosen.schedule).total.value;
     });
@@ -176,8 +180,9 @@ Confidence confidence_of(const Problem& problem, const model::Calibration& calib
 void annotate(Plan& plan, const Confidence& confidence) {
   plan.draws = static_cast<std::uint32_t>(confidence.regrets.size());
   plan.regret = confidence.regret();
-  plan.regret_low = confidence.regret_at(0.05);
-  plan.regret_high = confidence.regret_at(0.95);
+  // A cost is not negative and most often small: the interval with 90 % of the probability that begins at 0.
+  plan.regret_low = Seconds{0};
+  plan.regret_high = confidence.regret_at(0.9);
   for (std::size_t o = 0; o < confidence.parts.size(); ++o)
     for (std::size_t p = 0; p < confidence.parts[o].size(); ++p)
       plan.objects[o].parts[p].confidence = confidence.parts[o][p];

@@ -1,5 +1,5 @@
 // How sure a plan is: sampling error carried through the model and the planner. Problems are drawn that the
-// samples might have come from (model/sampling_error.hpp), each is planned, and what these plans do otherwise, and
+// samples might have come from (model/uncertainty), each is planned, and what these plans do otherwise, and
 // gain, is what the error does to the plan. Stays outside users' processes.
 #pragma once
 
@@ -27,7 +27,7 @@ struct Confidence {
   std::vector<PlacedShare> objects;  // as in the problem
 
   [[nodiscard]] Seconds regret() const;                 // mean
-  [[nodiscard]] Seconds regret_at(double share) const;  // quantile
+  [[nodiscard]] Seconds regret_at(double share) const;  // quantile of what is true
 };
 
 // What a plan made of the estimate loses where `truth` is what is true: its predicted time less that of the best
@@ -48,7 +48,7 @@ Regret regret_under(const model::Problem& estimate, const model::Problem& truth,
 Confidence confidence_of(const model::Problem& problem, const model::Calibration& calibration,
                          const Planner& planner, const Decision& chosen, const Plan& plan, std::uint32_t draws);
 
-// Writes it into the plan: the regret's mean and its 90 % interval, and each part's confidence.
+// Writes it into the plan: the regret's mean and its 90 % interval, which begins at 0, and each part's confidence.
 void annotate(Plan& plan, const Confidence& confidence);
 
 }  // namespace terrace::strategy

@@ -16,6 +16,7 @@
 #include "model/lower_bound.hpp"
 #include "model/object_benefits.hpp"
 #include "model/uncertainty/loop_bound.hpp"
+#include "model/uncertainty/resampling.hpp"
 #include "model/unimem_model.hpp"
 #include "strategy/hints/hints.hpp"
 
@@ -202,16 +203,22 @@ void bind_problem(nb::module_& module) {
           "Prices that prove lower_bound(): row and capacity, as bound_at() takes them.")
       .def(
           "loop_bound",
-          [](const Problem& self, const std::vector<double>& shares, std::uint32_t iterations, double target,
-             std::vector<double> row, std::vector<double> capacity, std::uint32_t draws) {
+          [](const Problem& self, const std::vector<double>& shares, const std::vector<double>& warm,
+             std::uint32_t iterations, std::vector<double> row, std::vector<double> capacity) {
             const auto prices = model::feasible(self, {std::move(row), std::move(capacity)});
-            auto bound = model::loop_bound(self, shares, iterations, target, prices, draws);
-            return std::tuple(bound.seconds, std::move(bound.drawn), bound.core);
+            const auto bound = model::loop_bound(self, shares, warm, iterations, prices);
+            return std::pair(bound.seconds, bound.stated);
           },
-          "shares"_a, "iterations"_a, "target"_a, "row"_a, "capacity"_a, "draws"_a,
-          nb::call_guard<nb::gil_scoped_release>(),
-          "Seconds of a loop's mean iteration: its bound, the same by draw of the sampling error, and the core "
-          "time in it. `shares`: by phase, how much of it the mean of the iterations runs.")
+          "shares"_a, "warm"_a, "iterations"_a, "row"_a, "capacity"_a, nb::call_guard<nb::gil_scoped_release>(),
+          "Seconds of a loop's mean iteration: its bound by the samples as they are, and the one that holds at 99 "
+          "% "
+          "confidence as far as sampling errs. `shares`: by phase, how much of it the mean of the iterations "
+          "runs; "
+          "`warm`: the same with caches as warm as in the loop.")
+      .def_static(
+          "iteration_difference", &model::iteration_difference, "iterations"_a,
+          "How far iterations of a loop use other data than their mean, 0 to 1, beyond what sampling makes "
+          "of it.")
       .def("bounds_of_phases", &model::bounds_of_phases, nb::call_guard<nb::gil_scoped_release>(),
            "By phase: seconds that no placement beats in it alone.")
       .def_prop_ro("measured",

@@ -46,6 +46,15 @@ void bind_profile(nb::module_& module) {
             return sum;
           },
           "Bytes of all objects that are live in the loop.")
+      .def_prop_ro(
+          "stand_for",
+          [](const Profile& self) {
+            std::vector<double> iterations;
+            for (const auto& one : self.iterations) iterations.push_back(one.stands_for);
+            return iterations;
+          },
+          "By profiled iteration: of how many of the loop it is one, itself and those after it that were not "
+          "followed.")
       .def("only", &model::only_iteration, "iteration"_a,
            "The same profile with one of its iterations, and all of its objects.")
       .def("followed_by", &strategy::followed_by, "progress"_a,

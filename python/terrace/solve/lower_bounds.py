@@ -17,8 +17,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from terrace import _core, units
 from terrace.errors import TerraceError
 from terrace.output import warn
@@ -26,11 +24,9 @@ from terrace.store.reader import Store
 from terrace.store.summary import groups
 from terrace.store.values import PhaseInstance, Run
 
-CONFIDENCE = 0.99
-# One-sided quantiles of Student's t at that confidence, for a standard error from so many draws.
-_QUANTILES = {20: 2.539, 12: 2.718, 8: 2.998}
-_DRAW_WORK = 60_000  # items x phases of a problem of which the most draws take half a second
+CONFIDENCE = 0.99  # k_bound_confidence of model/uncertainty/loop_bound.hpp
 _PASSES = 300
+_MAX_DIFFERENCE = 0.1  # of iterations, by the data they use: beyond, none of them is like their mean
 _GAP = 0.01  # between bound and known placement, as a share: less, and no solver is tried
 _SOLVER_SECONDS = 2.0
 _SOLVER_SIZE = 2_000  # items x phases; beyond, the simplex method takes more than a second
@@ -95,7 +91,7 @@ def bound_of_profile(
     `problem` is of the same counters; `target` is the best time of its iteration that is known, seconds; `machine`
     the one to price on, None for the run's own. A `quick` bound may be lower."""
     if not store.has_profile(run, exact=True):
-        return sampled_bound(problem, target, store, run)
+        return sampled_bound(problem, target, store, run, budget, machine)
     seconds, iterations = bound_of_loop(store, run, budget, machine, quick)
     usual = math.fsum(problem.measured)
     times: dict[int, float] = {}
@@ -136,23 +132,52 @@ def lower_bounds(problem: _core.Problem, target: float) -> tuple[list[float], fl
     return _by_name(problem), overall, means
 
 
-def sampled_bound(problem: _core.Problem, target: float, store: Store, run: Run) -> Bound:
-    """The bound of the recorded loop from samples: lowered by what the draws of their error are off.
+def sampled_bound(
+    problem: _core.Problem,
+    target: float,
+    store: Store,
+    run: Run,
+    budget: list[int],
+    machine: str | None = None,
+) -> Bound:
+    """The bound of the recorded loop from samples, lowered by their error (model/uncertainty/loop_bound.hpp).
 
-    `target` is the best time of an iteration that is known, seconds.
+    `target` is the best time of an iteration that is known, seconds. Where iterations use different data, each one
+    that was observed is bounded by itself, with data anywhere when it begins.
     """
-    row, capacity, means = _prices(problem, target)
-    shares, iterations = _shares_of_mean(problem, store.phase_instances(run))
-    work = problem.items * len(problem.phases)
-    draws = next((draws for draws in _QUANTILES if work * draws <= _DRAW_WORK * max(_QUANTILES)), min(_QUANTILES))
-    estimate, drawn, core = problem.loop_bound(shares, iterations, target, row, capacity, draws)
-    bias = max(0.0, float(np.mean(drawn)) - estimate)
-    error = float(np.std(drawn, ddof=1)) * math.sqrt(1 + 1 / draws)
-    seconds = max(core, estimate - bias - _QUANTILES[draws] * error)
+    instances = store.phase_instances(run)
+    each = _observed(store, run, budget, machine)
+    # An iteration that is observed behind others that are not finds caches cold, and misses what they would hold.
+    warm = [one for (one, _), (_, before) in zip(each[1:], each, strict=False) if before == 1]
+    shares, iterations = _shares_of_mean(problem, instances)
+    if len(each) > 1 and _core.Problem.iteration_difference([one for one, _ in each]) > _MAX_DIFFERENCE:
+        seconds = weights = 0.0
+        for one, weight in each:
+            row, capacity = one.prices(math.fsum(one.measured), _PASSES)
+            of_one, _ = _shares_of_mean(one, instances)
+            warmer = _with_warm_caches(one, of_one, warm, iterations)
+            seconds += weight * one.loop_bound(of_one, warmer, 1, row, capacity)[1]
+            weights += weight
+        seconds, means = seconds / weights, "each observed iteration by itself"
+    else:
+        row, capacity, means = _prices(problem, target)
+        warmer = _with_warm_caches(problem, shares, warm, iterations)
+        _, seconds = problem.loop_bound(shares, warmer, iterations, row, capacity)
     usual = math.fsum(problem.measured)
     mean = math.fsum(share * time for share, time in zip(shares, problem.measured, strict=True))
     share = mean / usual if usual > 0 else 1.0
     return Bound(seconds, means, CONFIDENCE, _by_name(problem), iterations, share)
+
+
+def _observed(store: Store, run: Run, budget: list[int], machine: str | None) -> list[tuple[_core.Problem, float]]:
+    """The problem of each iteration that was observed, and for how many of the loop it stands."""
+    kept = _core.Store(str(store.path))
+    profile = kept.profile(run.id, False)
+    priced_on = _core.Machine.read(machine) if machine else kept.machine(run.id)
+    weights = profile.stand_for
+    return [
+        (_core.Problem(profile.only(i), priced_on, budget, False), weights[i]) for i in range(profile.iterations)
+    ]
 
 
 def _by_name(problem: _core.Problem) -> list[float]:
@@ -178,11 +203,8 @@ def _shares_of_mean(problem: _core.Problem, instances: Sequence[PhaseInstance]) 
     """By phase of the problem, how much of it the mean iteration of the run has, by time and at most all; and how
     many iterations there are. The last turn of a detected loop may end early, and others may have other phases.
     """
-    begins = [p for p, name in enumerate(problem.phases) if p == 0 or "@" not in name]
-    ends = [*begins[1:], len(problem.phases)]
-    names = [problem.phases[p] for p in begins]
-    usual = [math.fsum(problem.measured[p] for p in range(b, e)) for b, e in zip(begins, ends, strict=True)]
-    run_of = [0.0] * len(names)
+    usual = _times_of_phases(problem)
+    run_of = [0.0] * len(usual)
     iterations = 0
     for _, each in itertools.groupby(instances, key=lambda instance: instance.iteration):
         iterations += 1
@@ -191,12 +213,47 @@ def _shares_of_mean(problem: _core.Problem, instances: Sequence[PhaseInstance]) 
         for instance in each:
             times[instance.name, left[instance.name]] = instance.ended - instance.begun
             left[instance.name] += 1
-        met = Counter[str]()
-        for i, name in enumerate(names):
-            time = times.get((name, met[name]), 0.0)
-            met[name] += 1
-            run_of[i] += min(1.0, time / usual[i]) if usual[i] > 0 else float((name, met[name] - 1) in times)
-    shares: list[float] = []
-    for begin, end, sum_of in zip(begins, ends, run_of, strict=True):
-        shares += [sum_of / max(iterations, 1)] * (end - begin)
-    return shares, iterations
+        for i, (phase, time) in enumerate(usual.items()):
+            run_of[i] += min(1.0, times.get(phase, 0.0) / time) if time > 0 else float(phase in times)
+    return _by_segment(problem, [sum_of / max(iterations, 1) for sum_of in run_of]), iterations
+
+
+def _with_warm_caches(
+    problem: _core.Problem, shares: Sequence[float], warm: Sequence[_core.Problem], iterations: int
+) -> list[float]:
+    """Shares of the mean iteration if those observed behind a pause are as long as the `warm` ones, which were
+    observed directly behind another. An iteration behind a pause misses what caches would still hold.
+    """
+    if not warm:
+        return list(shares)
+    known = [_times_of_phases(one) for one in warm]
+    measured = min(len(warm) / max(iterations, 1), 1.0)
+    most = [
+        math.fsum(times.get(phase, 0.0) for times in known) / len(known) / time if time > 0 else 1.0
+        for phase, time in _times_of_phases(problem).items()
+    ]
+    limits = zip(shares, _by_segment(problem, most), strict=True)
+    return [measured * share + (1 - measured) * min(share, limit) for share, limit in limits]
+
+
+def _begins(problem: _core.Problem) -> list[int]:
+    """The positions at which the problem's phases begin; the others are segments of theirs."""
+    return [p for p, name in enumerate(problem.phases) if p == 0 or "@" not in name]
+
+
+def _by_segment(problem: _core.Problem, values: Sequence[float]) -> list[float]:
+    """Values of phases, for each of their segments."""
+    spans = itertools.pairwise([*_begins(problem), len(problem.phases)])
+    return [value for value, (begin, end) in zip(values, spans, strict=True) for _ in range(begin, end)]
+
+
+def _times_of_phases(problem: _core.Problem) -> dict[tuple[str, int], float]:
+    """Seconds of the phases, with their segments, by name and by how many of that name came before."""
+    names, measured = problem.phases, problem.measured
+    met = Counter[str]()
+    times: dict[tuple[str, int], float] = {}
+    for begin, end in itertools.pairwise([*_begins(problem), len(names)]):
+        name = names[begin]
+        times[name, met[name]] = math.fsum(measured[begin:end])
+        met[name] += 1
+    return times

@@ -1,16 +1,19 @@
 #include "model/uncertainty/loop_bound.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 #include <string>
 
 #include "core/error.hpp"
-#include "model/uncertainty/sampling_error.hpp"
+#include "model/uncertainty/resampling.hpp"
 
 namespace terrace::model {
 namespace {
 
-constexpr int k_fitting_passes = 8;  // of a draw's prices, which begin as the estimate's
 constexpr int k_phase_passes = 60;
+constexpr int k_draws = 20;
+constexpr double k_quantile = 2.539;  // of Student's t, 19 degrees of freedom, one-sided at k_bound_confidence
 
 // By phase, of its core time: stalls that no sample met, so that chunks may be behind them. Placed best they would
 // take less.
@@ -33,19 +36,23 @@ std::vector<double> unattributed(const Problem& problem) {
 }
 
 // The mean iteration, with nothing in it that the bound does not hold for.
-Problem scaled(Problem problem, const std::vector<double>& shares, const std::vector<double>& doubtful) {
+Problem scaled(Problem problem, const std::vector<double>& shares, const std::vector<double>& warm,
+               const std::vector<double>& doubtful) {
   for (std::size_t k = 0; k < problem.phases.size(); ++k) {
     auto& phase = problem.phases[k];
     const auto share = std::clamp(shares[k], 0.0, 1.0);
+    const auto waits = share * (phase.measured.value - phase.core.value);
+    const auto colder = std::max(0.0, share - warm[k]) * phase.measured.value;
+    const auto of_memory = waits > colder ? share * (1 - colder / waits) : 0;
     phase.core = Seconds{std::max(0.0, phase.core.value - doubtful[k])} * share;
     phase.measured = phase.measured * share;
     phase.unexplained = Seconds{0};
     for (auto& cell : phase.cells) {
-      cell.read_bytes *= share;
-      cell.write_bytes *= share;
-      cell.exposure *= share;
-      cell.streamed_bytes *= share;
-      cell.streamed_exposure *= share;
+      cell.read_bytes *= of_memory;
+      cell.write_bytes *= of_memory;
+      cell.exposure *= of_memory;
+      cell.streamed_bytes *= of_memory;
+      cell.streamed_exposure *= of_memory;
     }
   }
   return problem;
@@ -59,24 +66,32 @@ double mean_of_loop(const Problem& problem, const Multipliers& prices, std::size
 
 }  // namespace
 
-LoopBound loop_bound(const Problem& problem, const std::vector<double>& shares, std::uint32_t iterations,
-                     double target, const Multipliers& prices, std::uint32_t draws) {
-  if (shares.size() != problem.phases.size())
-    throw Error(Code::invalid, std::to_string(shares.size()) + " shares of phases; the problem has " +
-                                   std::to_string(problem.phases.size()) + " phases");
+LoopBound loop_bound(const Problem& problem, const std::vector<double>& shares, const std::vector<double>& warm,
+                     std::uint32_t iterations, const Multipliers& prices) {
+  if (shares.size() != problem.phases.size() || warm.size() != shares.size())
+    throw Error(Code::invalid, std::to_string(shares.size()) + " and " + std::to_string(warm.size()) +
+                                   " shares of phases; the problem has " + std::to_string(problem.phases.size()) +
+                                   " phases");
   const auto count = std::max<std::size_t>(iterations, 1);
   const auto doubtful = unattributed(problem);
   LoopBound bound;
-  const auto mean = scaled(problem, shares, doubtful);
-  for (const auto& phase : mean.phases) bound.core += phase.core.value;
-  bound.seconds = mean_of_loop(mean, prices, count);
-  if (problem.exact) return bound;
-  const SamplingError error(problem);
-  for (std::uint32_t d = 0; d < draws; ++d) {
-    const auto drawn = scaled(error.draw(d), shares, doubtful);
-    const auto fitted = lower_bound(drawn, target, {.passes = k_fitting_passes}, prices).prices;
-    bound.drawn.push_back(mean_of_loop(drawn, fitted, count));
+  const auto of = [&](const Problem& samples) {
+    return mean_of_loop(scaled(samples, shares, warm, doubtful), prices, count);
+  };
+  for (const auto& phase : scaled(problem, shares, warm, doubtful).phases) bound.core += phase.core.value;
+  if (problem.exact) {
+    bound.seconds = bound.stated = of(problem);
+    return bound;
   }
+  const Resampling samples(problem);
+  bound.seconds = of(samples.unpooled());
+  std::vector<double> again;
+  for (int d = 0; d < k_draws; ++d) again.push_back(of(samples.draw(static_cast<std::uint64_t>(d))));
+  const auto mean = std::accumulate(again.begin(), again.end(), 0.0) / k_draws;
+  double squares = 0;
+  for (const auto value : again) squares += (value - mean) * (value - mean);
+  const auto error = std::sqrt(squares / (k_draws - 1) * (1 + 1.0 / k_draws));
+  bound.stated = std::max(bound.core, bound.seconds - k_quantile * error);
   return bound;
 }
 

@@ -5,9 +5,7 @@
 // runs, and data may be anywhere when the loop begins and when it ends.
 //
 // Time that the estimates leave unexplained is no part of the bound: fast memory may serve accesses that no sample
-// met. Sampled counts err. `drawn` has the bounds of problems that might have given the same samples, each with
-// prices fitted to it: they err about the estimate as the estimate errs about the truth. Prices that are fitted to
-// noise prove too much, and the draws show by how much.
+// met. Sampled counts err, and the bound is lowered by that: `stated` comes from resamples (resampling.hpp).
 #pragma once
 
 #include <cstdint>
@@ -18,17 +16,22 @@
 
 namespace terrace::model {
 
+inline constexpr double k_bound_confidence = 0.99;
+
 struct LoopBound {
-  double seconds = 0;         // of the mean iteration, by the problem as it is
-  std::vector<double> drawn;  // the same by draw; empty for exact problems
-  double core = 0;            // time of the mean iteration that no memory shortens
+  double seconds = 0;  // of the mean iteration, by the samples as they are
+  // Below the bound that exact counters would give, at k_bound_confidence and as far as sampling errs: `seconds`
+  // less the resamples' standard error by a quantile, but at least `core`. `seconds` for exact problems.
+  double stated = 0;
+  double core = 0;  // time of the mean iteration that no memory shortens
 };
 
-// `shares`: by phase, of its time, what the mean of `iterations` iterations runs of it (0 to 1). `prices` as
-// lower_bound() found them for the problem. Throws Error{invalid} where there are more or fewer shares than
-// phases.
-LoopBound loop_bound(const Problem& problem, const std::vector<double>& shares, std::uint32_t iterations,
-                     double target, const Multipliers& prices, std::uint32_t draws);
+// `shares`: by phase, of its time, what the mean of `iterations` iterations runs of it (0 to 1). `warm`: likewise,
+// but where iterations were observed with colder caches than the loop has; the difference is misses, and no core
+// time. `prices` as lower_bound() found them for the problem. Throws Error{invalid} where there are more or fewer
+// shares than phases.
+LoopBound loop_bound(const Problem& problem, const std::vector<double>& shares, const std::vector<double>& warm,
+                     std::uint32_t iterations, const Multipliers& prices);
 
 // Returns by phase what no placement beats in it alone, with data anywhere when it begins and when it ends.
 std::vector<double> bounds_of_phases(const Problem& problem);

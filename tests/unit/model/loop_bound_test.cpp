@@ -44,9 +44,9 @@ TEST(LoopBound, EveryPlacementOfSmallInstances_IsNotBelowIt) {
     const auto prices = lower_bound(problem, best, {.passes = 200}).prices;
     const std::vector<double> all(problem.phases.size(), 1), half(problem.phases.size(), 0.5);
     for (const auto iterations : {1u, 2u, 7u, 1000u}) {
-      const auto bound = loop_bound(problem, all, iterations, best, prices, 0).seconds;
+      const auto bound = loop_bound(problem, all, all, iterations, prices).seconds;
       ASSERT_LE(bound, best * (1 + 1e-9)) << n << ", " << iterations;
-      ASSERT_LE(loop_bound(problem, half, iterations, best, prices, 0).seconds, best / 2 * (1 + 1e-9));
+      ASSERT_LE(loop_bound(problem, half, half, iterations, prices).seconds, best / 2 * (1 + 1e-9));
       tight += iterations == 1000 && bound > 0.9 * best;
     }
   }
@@ -122,9 +122,9 @@ TEST(LoopBound, StallsThatNoSampleMet_AreNoCoreTime) {
   const auto placed = predict(problem, everything_in(problem, problem.homes)).total.value;
   const auto prices = lower_bound(problem, placed).prices;
   const std::vector<double> all(problem.phases.size(), 1);
-  const auto core = loop_bound(problem, all, 1, placed, prices, 0).core;
+  const auto core = loop_bound(problem, all, all, 1, prices).core;
   phase.samples_with_access = phase.samples;  // the core only waited, for chunks that no sample met
-  const auto less = loop_bound(problem, all, 1, placed, prices, 0).core;
+  const auto less = loop_bound(problem, all, all, 1, prices).core;
   EXPECT_LT(less, core);
 }
 

@@ -1,7 +1,8 @@
-"""Live runs against first touch and against plans, on public programs in size small, in virtual time.
+"""Live runs against first touch and against plans, on public programs and on this project's own, in virtual time.
 
-Every program is recorded, planned for and priced on every shipped machine with two kinds of memory, with three
-sizes of fast memory. Each program is kept on each machine, so an interrupted call goes on where it was.
+Every program in size small is recorded and planned for on every shipped machine with two kinds of memory, with
+three sizes of fast memory, and priced in one run for all machines with the same caches. Each program is kept for
+each of these groups of machines, so an interrupted call goes on where it was.
 """
 
 from __future__ import annotations
@@ -10,109 +11,179 @@ import functools
 import json
 import math
 import subprocess
+import sys
+import time
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
-from harness import ROOT, TERRACE, Line, Measured, keep_part
-from others_tool.build import WORK, Built, NotBuilt, build
+from harness import ROOT, TERRACE, Line, Measured, every_workload, keep_part, run
+from others_lines.own import programs as own_programs
+from others_tool.build import WORK, NotBuilt, build
 from others_tool.cost import SMALL_CACHES
 from others_tool.execute import WrongResult, execute
 from others_tool.fetch import NoArchive
 from others_tool.profiles import Profile
 from others_tool.recipe import Recipe, read_all
+from terrace.store.reader import Store
+from terrace.store.summary import iteration_times
 
 SIZE = "small"
 SHARES = (25, 50, 75)  # % of the footprint that is fast memory
 MAX_BEHIND = 1.0  # % of first touch's time that live may take more
 MIN_GAIN = 0.70  # of what the plan gains, in the geometric mean
 MIN_SEEN = 1.0  # % that the plan has to gain for a row to count in that mean
+MAX_OVER_BOUND = 12.0  # % that an iteration of the planned run may take more than the plan's bound
+MEAN_OVER_BOUND = 4.0  # the same in the geometric mean
 _LEAST_SHARE = 0.01  # stands for a live run that gains nothing: a geometric mean has no zeros
 PROGRAMS = 20  # at least
 
 Row = dict[str, Any]
+# Runs a program below the words of a command.
+Runner = Callable[[Sequence[str | Path]], object]
+
+
+@dataclass(frozen=True)
+class Machines:
+    """Shipped machines that see the same misses: their caches are alike, with these options."""
+
+    names: tuple[str, ...]
+    caches: tuple[str, ...]
 
 
 @functools.cache
-def two_kinds() -> dict[str, list[str]]:
-    """The shipped machines with two kinds of memory, and the options that make the caches that they have small."""
-    machines: dict[str, list[str]] = {}
+def two_kinds() -> list[Machines]:
+    """The shipped machines with two kinds of memory by their caches, and the options that make those small."""
+    groups: dict[str, tuple[list[str], list[str]]] = {}
+    sizes = dict(text.split("=") for text in SMALL_CACHES[1:])
     for path in sorted((ROOT / "machines").glob("*.toml")):
         machine = tomllib.loads(path.read_text(encoding="utf-8"))
-        caches = {cache["name"] for one in machine["initiator"] for cache in one.get("cache", [])}
-        small = [text for text in SMALL_CACHES[1:] if text.partition("=")[0] in caches]
-        if len(machine["place"]) == 2:
-            machines[path.stem] = [SMALL_CACHES[0], *small] if small else []
-    return machines
+        if len(machine["place"]) != 2:
+            continue
+        caches = [
+            cache | {"size": sizes.get(cache["name"], cache["size"])}
+            for one in machine["initiator"]
+            for cache in one.get("cache", [])
+        ]
+        small = [f"{cache['name']}={cache['size']}" for cache in caches if cache["name"] in sizes]
+        seen = json.dumps([caches, machine.get("line"), [one.get("line") for one in machine["initiator"]]])
+        groups.setdefault(seen, ([], small))[0].append(path.stem)
+    return [Machines(tuple(names), (SMALL_CACHES[0], *small) if small else ()) for names, small in groups.values()]
 
 
-def _simulate(
-    recipe: Recipe, built: Built, store: Path, texts: dict[str, str], caches: list[str]
-) -> dict[str, float]:
-    """Virtual seconds of the whole run in each configuration, all priced in one run."""
+def programs() -> dict[str, Runner]:
+    """How each program is run: public ones by their recipes, this project's own without markers."""
+
+    def public(recipe: Recipe, words: Sequence[str | Path]) -> object:
+        return execute(recipe, build(recipe, "hooked", WORK), SIZE, WORK, [str(word) for word in words])
+
+    def own(name: str, arguments: list[str], words: Sequence[str | Path]) -> object:
+        return run([*words, own_programs(marked=False) / name, *arguments])
+
+    runners: dict[str, Runner] = {
+        f"own {name}": functools.partial(own, name, words) for name, words in every_workload("small").items()
+    }
+    return runners | {name: functools.partial(public, recipe) for name, recipe in read_all().items()}
+
+
+def _simulate(runner: Runner, store: Path, texts: dict[str, str], caches: Sequence[str]) -> dict[str, Path]:
+    """The profiles of all configurations, priced in one run."""
     stores = {label: store.with_suffix(f".{label}.terrace") for label in texts}
     for path in stores.values():
         path.unlink(missing_ok=True)
     each = [word for label, text in texts.items() for word in ("--config", f"label={label} {text}")]
-    execute(recipe, built, SIZE, WORK, [TERRACE, "simulate", "-q", *caches, *each, "-o", store, "--"])
+    runner([TERRACE, "simulate", "-q", *caches, *each, "-o", store, "--"])
     if missing := [path.name for path in stores.values() if not path.exists()]:
-        raise WrongResult(f"{recipe.name}: terrace simulate left no {', '.join(missing)}")
+        raise WrongResult(f"terrace simulate left no {', '.join(missing)}")
+    return stores
+
+
+def _seconds(stores: dict[str, Path]) -> dict[str, float]:
+    """Virtual seconds of the whole runs. Removes the profiles."""
     seconds = {label: Profile(path).seconds() for label, path in stores.items()}
     for path in stores.values():
         path.unlink()
     return seconds
 
 
-def _json(command: list[str | Path]) -> Row | None:
+def _json(command: Sequence[str | Path]) -> Row | None:
     """What it says; None where the profile has nothing to say of."""
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=600)
     return json.loads(done.stdout) if done.returncode == 0 else None
 
 
-def price(recipe: Recipe, machine: str) -> Row:
-    """Seconds by share of fast memory and strategy, those of slow-only and fast-only, and the bounds of the main
-    loop over fast-only."""
-    built, caches = build(recipe, "hooked", WORK), two_kinds()[machine]
-    record = WORK / "profiles" / f"{recipe.name}-{SIZE}-live-{machine}.terrace"
-    record.parent.mkdir(parents=True, exist_ok=True)
-    record.unlink(missing_ok=True)
-    execute(recipe, built, SIZE, WORK, [TERRACE, "record", "-q", "-m", machine, *caches, "-o", record, "--"])
-    footprint = Profile(record).footprint()
-    unplanned = {label: f"machine={machine} planner={label}-only" for label in ("slow", "fast")}
-    planned, bounds = {}, {}
-    for share in SHARES:
-        fast = max(footprint * share // 100, 1)
-        unplanned[f"{share}-first"] = f"machine={machine} fast={fast} planner=first-touch"
-        unplanned[f"{share}-live"] = f"machine={machine} fast={fast} planner=auto"
-        plan = record.with_suffix(f".{share}.toml")
-        plan.unlink(missing_ok=True)
-        words: list[str | Path] = [
-            TERRACE,
-            "plan",
-            record,
-            "--json",
-            "--confidence",
-            "0",
-            "--fast",
-            str(fast),
-            "-o",
-            plan,
-        ]
-        if said := _json([*words]):
-            planned[f"{share}-planned"] = f"machine={machine} fast={fast} plan={plan}"
-            bounds[str(share)] = said["lower_bound_s"] / said["fast_only_s"] if said["fast_only_s"] else None
-    seconds = _simulate(recipe, built, record.with_suffix(".x.terrace"), unplanned, caches)
+def _iteration(path: Path, count: int) -> float | None:
+    """Seconds of the mean of the last `count` iterations; None without a loop."""
+    store = Store(path)
+    times = iteration_times(store, store.run())[-count:]
+    return mean(times) if times else None
+
+
+def price(name: str, runner: Runner, machines: Machines) -> dict[str, Row]:
+    """By machine: seconds by share of fast memory and strategy, those of slow-only and fast-only, and how many
+    times its bound an iteration of the planned run takes."""
+    stem = WORK / "profiles" / f"{name.replace(' ', '-')}-{SIZE}-live.terrace"
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    unplanned: dict[str, str] = {}
+    planned: dict[str, str] = {}
+    bounds: dict[str, tuple[float, int]] = {}
+    for machine in machines.names:
+        record = stem.with_suffix(f".{machine}.terrace")
+        record.unlink(missing_ok=True)
+        runner([TERRACE, "record", "-q", "-m", machine, *machines.caches, "-o", record, "--"])
+        footprint = Profile(record).footprint()
+        recorded = Store(record)
+        count = len(iteration_times(recorded, recorded.run()))
+        for label in ("slow", "fast"):
+            unplanned[f"{machine}-{label}"] = f"machine={machine} planner={label}-only"
+        for share in SHARES:
+            fast = max(footprint * share // 100, 1)
+            case = f"{machine}-{share}"
+            unplanned[f"{case}-first"] = f"machine={machine} fast={fast} planner=first-touch"
+            unplanned[f"{case}-live"] = f"machine={machine} fast={fast} planner=auto"
+            plan = stem.with_suffix(f".{case}.toml")
+            plan.unlink(missing_ok=True)
+            words = ["--json", "--confidence", "0", "--fast", str(fast), "-o", str(plan)]
+            if said := _json([TERRACE, "plan", record, *words]):
+                planned[f"{case}-planned"] = f"machine={machine} fast={fast} plan={plan}"
+                bounds[case] = said["lower_bound_s"], count
+        record.unlink()
+    seconds = _seconds(_simulate(runner, stem.with_suffix(".x.terrace"), unplanned, machines.caches))
+    over_bound: dict[str, float] = {}
     if planned:
-        seconds |= _simulate(recipe, built, record.with_suffix(".y.terrace"), planned, caches)
-    return {"seconds": seconds, "bounds": bounds}
+        stores = _simulate(runner, stem.with_suffix(".y.terrace"), planned, machines.caches)
+        for case, (bound, count) in bounds.items():
+            iteration = _iteration(stores[f"{case}-planned"], count)
+            if iteration and bound > 0:
+                over_bound[case] = iteration / bound
+        seconds |= _seconds(stores)
+    return {
+        machine: {
+            "seconds": _of(machine, seconds),
+            "over bound": _of(machine, over_bound),
+        }
+        for machine in machines.names
+    }
 
 
-def _priced(recipe: Recipe, machine: str) -> Row:
+def _of(machine: str, values: dict[str, float]) -> dict[str, float]:
+    """Those whose label begins with the machine's name, without it."""
+    start = f"{machine}-"
+    return {label.removeprefix(start): value for label, value in values.items() if label.startswith(start)}
+
+
+def _priced(name: str, runner: Runner, machines: Machines) -> Row:
+    begun = time.monotonic()
     try:
-        return price(recipe, machine)
+        return {"machines": price(name, runner, machines)}
     except (NoArchive, NotBuilt, WrongResult) as error:
         return {"failed": str(error)}
+    finally:
+        took = time.monotonic() - begun
+        print(f"  {name}, {machines.names[0]} and its like: {took:.0f} s", file=sys.stderr, flush=True)
 
 
 @functools.cache
@@ -120,27 +191,36 @@ def _table() -> tuple[list[Row], list[str]]:
     """A row for each program, machine and share, times over those with fast memory alone; what failed."""
     rows: list[Row] = []
     failed: list[str] = []
-    for name, recipe in read_all().items():
-        for machine in two_kinds():
-            part = keep_part(f"live-{name}-{machine}", functools.partial(_priced, recipe, machine))
+    for name, runner in programs().items():
+        for machines in two_kinds():
+            label = f"live-{name.replace(' ', '-')}-{machines.names[0]}"
+            part = keep_part(label, functools.partial(_priced, name, runner, machines))
             if "failed" in part:
-                failed.append(f"{name}, {machine}: {part['failed']}")
+                failed.append(f"{name}, {', '.join(machines.names)}: {part['failed']}")
                 continue
-            seconds = part["seconds"]
-            for share in SHARES:
-                times = {way: seconds.get(f"{share}-{way}") for way in ("first", "live", "planned")}
-                rows.append(
-                    {
-                        "program": name,
-                        "machine": machine,
-                        "fast, %": share,
-                        "slow-only": seconds["slow"] / seconds["fast"],
-                        **{way: time / seconds["fast"] if time else None for way, time in times.items()},
-                        "bound of the loop": part["bounds"].get(str(share)),
-                        "behind, %": 100 * (times["live"] / times["first"] - 1),
-                    }
-                )
+            for machine, priced in part["machines"].items():
+                rows += _rows(name, machine, priced)
     return rows, failed
+
+
+def _rows(name: str, machine: str, priced: Row) -> list[Row]:
+    """A row for each share."""
+    rows = []
+    seconds = priced["seconds"]
+    for share in SHARES:
+        times = {way: seconds.get(f"{share}-{way}") for way in ("first", "live", "planned")}
+        rows.append(
+            {
+                "program": name,
+                "machine": machine,
+                "fast, %": share,
+                "slow-only": seconds["slow"] / seconds["fast"],
+                **{way: time / seconds["fast"] if time else None for way, time in times.items()},
+                "planned over its bound": priced["over bound"].get(str(share)),
+                "behind, %": 100 * (times["live"] / times["first"] - 1),
+            }
+        )
+    return rows
 
 
 def _where(row: Row) -> str:
@@ -185,17 +265,39 @@ def share_of_gain() -> Measured:
     return Measured(text, means["slow-only"] >= MIN_GAIN)
 
 
+def near_the_bound() -> Measured:
+    """Names the rows in which the planned run's iterations are further from the plan's bound than the limit."""
+    rows, _ = _table()
+    known = [row for row in rows if row["planned over its bound"]]
+    over = [100 * (row["planned over its bound"] - 1) for row in known]
+    far = sorted(
+        (-percent, _where(row)) for percent, row in zip(over, known, strict=True) if percent > MAX_OVER_BOUND
+    )
+    average = 100 * (math.exp(mean(math.log(1 + percent / 100) for percent in over)) - 1) if over else math.inf
+    text = (
+        f"{average:.1f} % in the geometric mean of {len(known)} cases, {max(over, default=math.inf):.1f} % at most"
+    )
+    lines = [f"{where}: {-percent:+.1f} %" for percent, where in far]
+    return Measured("\n".join([text, *lines]), average <= MEAN_OVER_BOUND and not far)
+
+
 LINES = [
     Line(
-        "live and first touch, public programs",
+        "live and first touch, strangers and own programs",
         f"live takes at most {MAX_BEHIND:.0f} % longer than first touch, on all shipped machines with two kinds "
         f"of memory, {', '.join(map(str, SHARES))} % of the footprint being fast, {PROGRAMS} programs or more",
         never_behind,
     ),
     Line(
-        "live and planned, public programs",
+        "live and planned, strangers and own programs",
         f"live gains at least {MIN_GAIN:.0%} of what the plan of its recording gains over slow-only, in the "
         f"geometric mean of the cases in which that is {MIN_SEEN:.0f} % or more",
         share_of_gain,
+    ),
+    Line(
+        "planned and its bound, strangers and own programs",
+        f"iterations of the planned run take at most {MEAN_OVER_BOUND:.0f} % longer than the bound of its plan in "
+        f"the geometric mean, and none over {MAX_OVER_BOUND:.0f} %",
+        near_the_bound,
     ),
 ]

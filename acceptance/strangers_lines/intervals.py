@@ -1,0 +1,201 @@
+"""Counts how many of the stated 90 % intervals hold the truth, by kind, over programs of both sorts, size small.
+
+time     `terrace plan`, predicted_low_s to predicted_high_s. Truth: the mean iteration of a run under that plan.
+regret   `terrace plan`, confidence.regret_low_s to regret_high_s. Truth: the same time less that of a run under
+         the plan that is made of exact counters; no less than 0.
+objects  `terrace show`, benefit_low_s to benefit_high_s of each ranked object. Truth: the same difference, of an
+         iteration with nothing in fast memory and with this object alone there, from exact counters.
+
+All times are virtual. Each program is recorded at several sampling distances, as independent draws of its samples,
+each with another size of fast memory, on two machines.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+from harness import TERRACE, Line, Measured, every_workload, keep_part, run, work
+from others_lines.own import programs
+from others_lines.programs import failures
+from others_tool.build import WORK, NotBuilt, build
+from others_tool.cost import SMALL_CACHES
+from others_tool.execute import WrongResult, execute
+from others_tool.fetch import NoArchive
+from others_tool.profiles import Profile
+from others_tool.recipe import Recipe, read_all
+from terrace.store.reader import Store
+from terrace.store.summary import iteration_times
+
+LEAST, MOST = 0.85, 0.97
+MIN_PROGRAMS = 20  # public ones that can be measured
+MACHINES = ("unimem-bw2", "unimem-lat4")
+# Cycles between samples (None: the collector's own), and the share of the footprint that is fast memory.
+DRAWS = ((None, 25), (7000, 50))
+KINDS = ("time", "regret", "objects")
+_ROUNDING = 1e-9
+
+Row = dict[str, Any]  # kind, where, low, high, truth; seconds
+Launch = Callable[[Sequence[str | Path]], object]  # the program behind these words
+
+
+def _label(machine: str, distance: int | None) -> str:
+    return f"{machine}-{distance or 'default'}"
+
+
+def compare(launch: Launch, stem: Path) -> list[Row]:
+    """Returns a row for each stated interval. Programs without a main loop or without a plan have none."""
+    for old in stem.parent.glob(f"{stem.name}.*"):
+        old.unlink()
+    machines = [word for name in MACHINES for word in ("--config", f"label={name} machine={name}")]
+    exact, records, rows = stem.with_name(f"{stem.name}.exact.terrace"), {}, []
+    launch([TERRACE, "record", "-q", "--exact", *SMALL_CACHES, *machines, "-o", exact, "--"])
+    for distance, share in DRAWS:
+        file = stem.with_name(f"{stem.name}.{distance or 'default'}.terrace")
+        sample = ["--sample", str(distance)] if distance else []
+        launch([TERRACE, "record", "-q", *sample, *SMALL_CACHES, *machines, "-o", file, "--"])
+        for machine in MACHINES:
+            records[machine, distance, share] = file.with_suffix(f".{machine}.terrace")
+    plans: dict[str, tuple[Path, dict[str, Any]]] = {}
+    texts: list[str] = []
+    for (machine, distance, share), record in records.items():
+        truth, label = exact.with_suffix(f".{machine}.terrace"), _label(machine, distance)
+        rows += _objects(record, truth, label)
+        fast = max(Profile(record).footprint() * share // 100, 1)
+        if said := _plan(record, fast, record.with_suffix(".toml")):
+            plans[label] = record, said
+            texts += [
+                "--config",
+                f"label={label} machine={machine} fast={fast} plan={record.with_suffix('.toml')}",
+            ]
+        of_exact = record.with_suffix(".exact.toml")
+        if said and _plan(truth, fast, of_exact, "--exact", "--confidence", "0"):
+            texts += ["--config", f"label={label}-exact machine={machine} fast={fast} plan={of_exact}"]
+    if plans:
+        placed = stem.with_name(f"{stem.name}.placed.terrace")
+        launch([TERRACE, "simulate", "-q", *SMALL_CACHES, *texts, "-o", placed, "--"])
+        for label, (record, said) in plans.items():
+            count = len(_times(record))
+            stores = (placed.with_suffix(f".{label}{kind}.terrace") for kind in ("", "-exact"))
+            rows += _of_plan(label, said, *(_mean(store, count) for store in stores))
+    return rows
+
+
+def _plan(profile: Path, fast: int, to: Path, *more: str) -> dict[str, Any] | None:
+    """What `terrace plan` says; None where it has nothing to plan for."""
+    done = run([TERRACE, "plan", profile, "--json", "--fast", str(fast), "-o", to, *more], check=False)
+    return json.loads(done.stdout) if done.returncode == 0 else None
+
+
+def _mean(file: Path, count: int) -> float | None:
+    """Seconds of the mean of the last iterations: a recording may begin later than the run that obeys its plan."""
+    times = _times(file)[-count:] if count and file.exists() else []
+    return mean(times) if times else None
+
+
+def _of_plan(label: str, said: dict[str, Any], planned: float | None, best: float | None) -> list[Row]:
+    rows = []
+    if planned is not None:
+        ends = {"low": said["predicted_low_s"], "high": said["predicted_high_s"]}
+        rows.append({"kind": "time", "where": label, **ends, "truth": planned})
+    if planned is not None and best is not None:
+        stated = said["confidence"]
+        ends = {"low": stated["regret_low_s"], "high": stated["regret_high_s"]}
+        rows.append({"kind": "regret", "where": label, **ends, "truth": max(planned - best, 0.0), "time": planned})
+    return rows
+
+
+def _times(file: Path) -> list[float]:
+    store = Store(file)
+    return iteration_times(store, store.run())
+
+
+def _objects(record: Path, exact: Path, label: str) -> list[Row]:
+    shown = run([TERRACE, "show", "--json", record], check=False)
+    known = run([TERRACE, "show", "--json", "--exact", exact], check=False)
+    if shown.returncode != 0 or known.returncode != 0:
+        return []
+    truth = {one["name"]: one["benefit_s"] for one in json.loads(known.stdout)["objects"]}
+    return [
+        {
+            "kind": "objects",
+            "where": f"{label} {one['name']}",
+            "low": one["benefit_low_s"],
+            "high": one["benefit_high_s"],
+            "truth": truth.get(one["name"], 0.0),
+        }
+        for one in json.loads(shown.stdout)["objects"]
+        if one["rank"] is not None
+    ]
+
+
+def _own(name: str, words: list[str]) -> list[Row]:
+    program = programs(marked=False) / name
+    return compare(lambda before: run([*before, program, *words]), work("others") / f"covers-{name}")
+
+
+def _public(recipe: Recipe) -> Row:
+    try:
+        built = build(recipe, "hooked", WORK)
+        stem = WORK / "profiles" / f"covers-{recipe.name}"
+        stem.parent.mkdir(parents=True, exist_ok=True)
+        return {"rows": compare(lambda before: execute(recipe, built, "small", WORK, before), stem)}
+    except (NoArchive, NotBuilt, WrongResult, RuntimeError) as error:
+        return {"failed": str(error)}
+
+
+def held(row: Row) -> bool:
+    """Whether the interval holds the truth, but for rounding."""
+    slack = _ROUNDING * max(abs(row["truth"]), abs(row["high"]))
+    return bool(row["low"] - slack <= row["truth"] <= row["high"] + slack)
+
+
+def shares(rows: Sequence[Row]) -> dict[str, tuple[float, int]]:
+    """By kind: of how many intervals which share holds the truth."""
+    found = {}
+    for kind in KINDS:
+        of_kind = [held(row) for row in rows if row["kind"] == kind]
+        found[kind] = (sum(of_kind) / max(len(of_kind), 1), len(of_kind))
+    return found
+
+
+def _text(name: str, rows: Sequence[Row]) -> str:
+    return f"{name}: " + ", ".join(f"{kind} {share:.1%} of {many}" for kind, (share, many) in shares(rows).items())
+
+
+def cover() -> Measured:
+    """Judges each kind over all programs; a row for each program."""
+    public = {
+        name: keep_part(f"covers-public-{name}", functools.partial(_public, recipe))
+        for name, recipe in read_all().items()
+    }
+    by_program: dict[str, list[Row]] = {name: found["rows"] for name, found in public.items() if "rows" in found}
+    many = len(by_program)
+    groups = {"public programs": [row for rows in by_program.values() for row in rows]}
+    for name, words in every_workload("small").items():
+        by_program[f"own {name}"] = keep_part(f"covers-{name}", functools.partial(_own, name, words))
+    every = [row for rows in by_program.values() for row in rows]
+    groups["own workloads"] = [row for name, rows in by_program.items() if name.startswith("own ") for row in rows]
+    texts = [_text("all", every), *(_text(name, rows) for name, rows in groups.items()), *failures(public)]
+    table = [
+        {"program": name, **{kind: f"{share * n:.0f} of {n}" for kind, (share, n) in shares(rows).items()}}
+        for name, rows in by_program.items()
+    ]
+    fine = all(LEAST <= share <= MOST for share, _ in shares(every).values())
+    return Measured("\n".join(texts), fine and many >= MIN_PROGRAMS, table)
+
+
+LINES = [
+    Line(
+        "intervals",
+        f"{LEAST:.0%} to {MOST:.0%} of the stated 90 % intervals hold the truth, by kind (time of an iteration "
+        "under a plan, cost of sampling error, benefit of an object), over this project's workloads and "
+        f"{MIN_PROGRAMS} public programs at {len(DRAWS)} sampling distances on {len(MACHINES)} machines, "
+        "size small",
+        cover,
+    ),
+]

@@ -276,8 +276,18 @@ void leave_out_unreached(Problem& problem) {
 
 profile::Profile only_iteration(const profile::Profile& profile, std::size_t iteration) {
   const auto placed = to_be_placed(profile);
-  auto one = profile;
-  one.iterations = {profile.iterations.at(iteration)};
+  // The other iterations are most of a profile: none of them is copied.
+  profile::Profile one{.exact = profile.exact,
+                       .loop = profile.loop,
+                       .sample_interval = profile.sample_interval,
+                       .initiator = profile.initiator,
+                       .cores = profile.cores,
+                       .objects = profile.objects,
+                       .iterations = {profile.iterations.at(iteration)},
+                       .places = profile.places,
+                       .moving = profile.moving,
+                       .progress = profile.progress,
+                       .unseen = profile.unseen};
   for (std::size_t o = 0; o < placed.size(); ++o) one.objects[o].live = placed[o];
   return one;
 }

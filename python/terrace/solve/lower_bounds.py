@@ -16,6 +16,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 from terrace import _core, units
 from terrace.errors import TerraceError
@@ -146,22 +147,20 @@ def sampled_bound(
     that was observed is bounded by itself, with data anywhere when it begins.
     """
     instances = store.phase_instances(run)
-    each = _observed(store, run, budget, machine)
-    # An iteration that is observed behind others that are not finds caches cold, and misses what they would hold.
-    warm = [one for (one, _), (_, before) in zip(each[1:], each, strict=False) if before == 1]
+    seen = _observed(store, run, machine)
     shares, iterations = _shares_of_mean(problem, instances)
-    if len(each) > 1 and _core.Problem.iteration_difference([one for one, _ in each]) > _MAX_DIFFERENCE:
-        seconds = weights = 0.0
-        for one, weight in each:
+    if seen.difference > _MAX_DIFFERENCE:
+        seconds = 0.0
+        for i, weight in enumerate(seen.weights):
+            one = _core.Problem(seen.profile.only(i), seen.machine, budget, False)
             row, capacity = one.prices(math.fsum(one.measured), _PASSES)
             of_one, _ = _shares_of_mean(one, instances)
-            warmer = _with_warm_caches(one, of_one, warm, iterations)
+            warmer = _with_warm_caches(one, of_one, seen.warm, iterations)
             seconds += weight * one.loop_bound(of_one, warmer, 1, row, capacity)[1]
-            weights += weight
-        seconds, means = seconds / weights, "each observed iteration by itself"
+        seconds, means = seconds / math.fsum(seen.weights), "each observed iteration by itself"
     else:
         row, capacity, means = _prices(problem, target)
-        warmer = _with_warm_caches(problem, shares, warm, iterations)
+        warmer = _with_warm_caches(problem, shares, seen.warm, iterations)
         _, seconds = problem.loop_bound(shares, warmer, iterations, row, capacity)
     usual = math.fsum(problem.measured)
     mean = math.fsum(share * time for share, time in zip(shares, problem.measured, strict=True))
@@ -169,15 +168,37 @@ def sampled_bound(
     return Bound(seconds, means, CONFIDENCE, _by_name(problem), iterations, share)
 
 
-def _observed(store: Store, run: Run, budget: list[int], machine: str | None) -> list[tuple[_core.Problem, float]]:
-    """The problem of each iteration that was observed, and for how many of the loop it stands."""
-    kept = _core.Store(str(store.path))
-    profile = kept.profile(run.id, False)
-    priced_on = _core.Machine.read(machine) if machine else kept.machine(run.id)
-    weights = profile.stand_for
-    return [
-        (_core.Problem(profile.only(i), priced_on, budget, False), weights[i]) for i in range(profile.iterations)
-    ]
+@dataclass(frozen=True)
+class _Observed:
+    """The iterations of a sampled profile, apart from any budget."""
+
+    profile: _core.Profile
+    machine: _core.Machine
+    weights: list[float]  # by observed iteration: for how many of the loop it stands
+    difference: float  # Problem.iteration_difference
+    # Times of phases of the iterations that were observed directly behind another. One behind a pause finds caches
+    # cold, and misses what they would hold.
+    warm: list[dict[tuple[str, int], float]]
+
+
+_KNOWN: WeakKeyDictionary[Store, dict[tuple[int, str | None], _Observed]] = WeakKeyDictionary()
+
+
+def _observed(store: Store, run: Run, machine: str | None) -> _Observed:
+    """What a curve or several sizes need once: it does not depend on the budget."""
+    known = _KNOWN.setdefault(store, {})
+    if (run.id, machine) not in known:
+        kept = _core.Store(str(store.path))
+        profile = kept.profile(run.id, False)
+        priced_on = _core.Machine.read(machine) if machine else kept.machine(run.id)
+        weights = profile.stand_for
+        several = range(profile.iterations if profile.iterations > 1 else 0)
+        each = [_core.Problem(profile.only(i), priced_on, cyclic=False) for i in several]
+        difference = _core.Problem.iteration_difference(each) if each else 0.0
+        behind = zip(each[1:], weights, strict=False)
+        warm = [_times_of_phases(one) for one, before in behind if before == 1]
+        known[run.id, machine] = _Observed(profile, priced_on, weights, difference, warm)
+    return known[run.id, machine]
 
 
 def _by_name(problem: _core.Problem) -> list[float]:
@@ -219,17 +240,19 @@ def _shares_of_mean(problem: _core.Problem, instances: Sequence[PhaseInstance]) 
 
 
 def _with_warm_caches(
-    problem: _core.Problem, shares: Sequence[float], warm: Sequence[_core.Problem], iterations: int
+    problem: _core.Problem,
+    shares: Sequence[float],
+    warm: Sequence[dict[tuple[str, int], float]],
+    iterations: int,
 ) -> list[float]:
     """Shares of the mean iteration if those observed behind a pause are as long as the `warm` ones, which were
     observed directly behind another. An iteration behind a pause misses what caches would still hold.
     """
     if not warm:
         return list(shares)
-    known = [_times_of_phases(one) for one in warm]
     measured = min(len(warm) / max(iterations, 1), 1.0)
     most = [
-        math.fsum(times.get(phase, 0.0) for times in known) / len(known) / time if time > 0 else 1.0
+        math.fsum(times.get(phase, 0.0) for times in warm) / len(warm) / time if time > 0 else 1.0
         for phase, time in _times_of_phases(problem).items()
     ]
     limits = zip(shares, _by_segment(problem, most), strict=True)

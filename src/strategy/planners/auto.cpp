@@ -22,6 +22,14 @@ constexpr double k_close_enough = 1e-3;               // of the bound: nothing i
 constexpr double k_soon_work = 4e5;
 constexpr double k_thorough_work = 2e7;
 
+// Where everything was measured: no plan is predicted to be slower than that.
+model::Placement where_it_is(const model::Problem& problem) {
+  auto placement = problem.measured_at;
+  for (std::size_t i = 0; i < placement.size(); ++i)
+    if (problem.items[i].pinned != k_no_place) placement[i] = problem.items[i].pinned;
+  return placement;
+}
+
 class Auto final : public Planner {
  public:
   [[nodiscard]] std::string_view name() const override { return "auto"; }
@@ -36,6 +44,8 @@ class Auto final : public Planner {
       if (other.prediction.total < best.prediction.total) best = std::move(other);
     };
     better(streamed);
+    if (const auto now = where_it_is(problem); model::within_budget(problem, {.phases = {now}}))
+      better(stay(problem, now));
     better(unimem_planner().decide(problem, calibration, effort));
     // An exact problem's bound does not hold the times that depend on the placement in ways that the law cannot
     // say.

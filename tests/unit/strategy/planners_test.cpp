@@ -97,6 +97,24 @@ INSTANTIATE_TEST_SUITE_P(All, EveryPlanner, testing::ValuesIn(names()), [](const
   return name;
 });
 
+TEST(Planners, Auto_PlacementThatWasMeasured_IsNeverPredictedToBeFaster) {
+  std::mt19937 random(23);
+  int fitting = 0;
+  for (const auto& shape : shapes())
+    for (int n = 0; n < 20; ++n) {
+      auto problem = random_problem(random, shape);
+      for (std::size_t i = 0; i < problem.items.size(); ++i) {
+        const auto& places = model::fastest_first(problem, problem.items[i].domain);
+        problem.measured_at.at(i) = random() % 3 == 0 ? places.front() : places.back();
+      }
+      if (!within_budget(problem, {.phases = {problem.measured_at}})) continue;
+      ++fitting;
+      const auto decision = find_planner("auto").decide(problem, model::Calibration{}, Effort::quick);
+      EXPECT_LE(decision.prediction.total, stay(problem, problem.measured_at).prediction.total);
+    }
+  EXPECT_GT(fitting, 10);
+}
+
 TEST(Planners, UnimemIsTheBetterOfLocalAndGlobal) {
   std::mt19937 random(5);
   for (const auto& shape : shapes()) {

@@ -337,4 +337,18 @@ Problem make_problem(const profile::Profile& profile, const machine::Machine& ma
   return problem;
 }
 
+std::vector<std::uint32_t> items_by_chunk(const profile::Profile& profile, const Problem& problem) {
+  const auto placed = to_be_placed(profile);
+  std::vector<ChunkId> first_chunks;  // by object of the problem
+  for (std::size_t o = 0; o < placed.size(); ++o)
+    if (placed[o]) first_chunks.push_back(profile.objects[o].first_chunk);
+  std::vector<std::uint32_t> items(chunk_count(profile), k_no_item);
+  for (std::uint32_t i = 0; i < problem.items.size(); ++i) {
+    const auto& item = problem.items[i];
+    const auto first = first_chunks.at(item.object) + item.ordinal;
+    for (std::uint32_t chunk = 0; chunk < item.chunks; ++chunk) items.at(first + chunk) = i;
+  }
+  return items;
+}
+
 }  // namespace terrace::model

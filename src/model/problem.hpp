@@ -141,6 +141,9 @@ Problem make_problem(const profile::Profile& profile, const machine::Machine& ma
                      const machine::Budget& budget, std::size_t max_items = 4096,
                      const Directives& directives = {});
 
+// By chunk of the profile that the problem was made of: the item that it is a part of; k_no_item where it is none.
+std::vector<std::uint32_t> items_by_chunk(const profile::Profile& profile, const Problem& problem);
+
 // The profile with one of its iterations, and the same objects to be placed: also those that live in others only.
 // Throws std::out_of_range.
 profile::Profile only_iteration(const profile::Profile& profile, std::size_t iteration);

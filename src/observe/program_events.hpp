@@ -42,6 +42,7 @@ struct NewLoop {
   std::string_view why{};          // it was taken for the main loop, where nobody said so
   std::uint32_t turns_before = 0;  // that it had made when it was
   bool by_time = false;            // its iterations are intervals of time
+  double work_share = 0;           // of the run so far, that the turns before did; 0: unknown
 };
 
 class ProgramEvents {

@@ -89,9 +89,10 @@ void Configuration::loop_begin(const observe::NewLoop& loop) {
                                           : "the planner '" + parts_.steering.planner + "'";
     note("note", "hints: " + who + " places data its own way; reference counts and directives take no part");
   }
-  strategy_->observe(
-      strategy::LoopBegun{std::string(loop.name), new_hints, loop.by_time, !loop.why.empty(), loop.turns_before},
-      migrations_);
+  const auto turn_time = loop.turns_before > 0 ? (loop.work_share / loop.turns_before) * now() : Seconds{};
+  strategy_->observe(strategy::LoopBegun{std::string(loop.name), new_hints, loop.by_time, !loop.why.empty(),
+                                         loop.turns_before, turn_time},
+                     migrations_);
 }
 
 void Configuration::phase_begin(const PhaseTracker& tracker, bool begins_iteration, bool observed) {

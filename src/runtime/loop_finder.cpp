@@ -37,6 +37,7 @@ constexpr std::uint64_t k_turns_to_be_known = 4;  // of a loop around the main l
 // it even if the loop around turns out to be the main one. Where the visit is nearly all of the outer loop's, its
 // plan serves that one too, and the price need only be of the visit's own length.
 constexpr Work k_most_unsure = 1 << 29;
+constexpr double k_share_parts = 1e6;
 
 std::string rounded(double share) { return std::to_string(static_cast<int>(share + 0.5)); }
 
@@ -187,6 +188,11 @@ void LoopFinder::believe(Index index) {
   begin_loop(boundary);
   if (wanted_.empty()) boundary.why = why();
   boundary.turns_before = static_cast<std::uint32_t>(std::min(node(main_).turns - told_[main_], k_most_turns));
+  // Recordings have whole millionths (sim/recording/recording_format.hpp): a replay is told the same.
+  const auto share = std::min(static_cast<double>(boundary.turns_before) * static_cast<double>(mean_turn(main_)) /
+                                  static_cast<double>(std::max<Work>(tree_.now(), 1)),
+                              1.0);
+  boundary.work_share = static_cast<double>(static_cast<std::uint64_t>(share * k_share_parts)) / k_share_parts;
   begin_turn(boundary);
   pass_(boundary);
 }

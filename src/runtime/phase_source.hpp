@@ -23,6 +23,7 @@ struct Boundary {
   std::string phase;       // the name of one that begins; empty: none
   bool by_time = false;    // the loop's iterations are intervals of time
   bool is_late = false;    // it was a while ago: what ends and begins here did so at another time
+  double work_share = 0;   // of the run so far, that these turns did; 0: unknown
   bool is_unsure = false;  // the loop may turn out to be a part of the main loop
 
   [[nodiscard]] bool any() const { return ends_loop || !begins_loop.empty() || !phase.empty(); }

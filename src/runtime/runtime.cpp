@@ -57,7 +57,8 @@ struct Runtime::State {
   void pass(const Boundary& boundary) {
     if (boundary.ends_loop) end_loop();
     if (!boundary.begins_loop.empty())
-      begin_loop({boundary.begins_loop, boundary.why, boundary.turns_before, boundary.by_time});
+      begin_loop(
+          {boundary.begins_loop, boundary.why, boundary.turns_before, boundary.by_time, boundary.work_share});
     program.hold_sampling(boundary.is_unsure);
     if (!boundary.phase.empty()) begin_phase(boundary.phase, boundary.is_late);
   }

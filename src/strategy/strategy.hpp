@@ -71,6 +71,7 @@ struct LoopBegun {
   bool by_time = false;            // its iterations are cut by time: they take as long as they are cut
   bool is_found = false;           // nobody said that this is the main loop
   std::uint32_t turns_before = 0;  // iterations that it had made when it was found
+  Seconds turn_time{};             // of each of these, as their share of the run's work says; 0: unknown
 };
 struct LoopEnded {};
 // A phase that was profiled, or a segment of one, is over.

@@ -69,7 +69,8 @@ void pass_region(const runtime::Boundary& boundary) {
   if (!boundary.begins_loop.empty()) {
     say_where_phases_come_from(*here, g_regions->kinds());
     g_in_loop.store(true);
-    to.loop_begin(observe::NewLoop{boundary.begins_loop, boundary.why, boundary.turns_before});
+    to.loop_begin(observe::NewLoop{boundary.begins_loop, boundary.why, boundary.turns_before, boundary.by_time,
+                                   boundary.work_share});
   }
   if (!boundary.phase.empty()) to.phase(boundary.phase);
 }

@@ -25,7 +25,8 @@
 
 namespace terrace::sim {
 
-inline constexpr std::uint32_t k_recording_version = 9;
+inline constexpr std::uint32_t k_recording_version = 10;
+inline constexpr std::uint64_t k_share_parts = 1'000'000;  // of a whole: shares are whole numbers of them
 
 enum Column : std::uint8_t { k_events, k_classes, k_lines, k_columns };
 

@@ -24,7 +24,7 @@ std::deque<ComingPlan> coming_plans(const Planner& planner, const model::Problem
     taken += takes;
     if (decision.prediction.total > (1 - k_worth_a_change) * beaten) return;
     beaten = decision.prediction.total;
-    coming.push_back({make_plan(problem, decision, by.name()), clock.finished_beside(taken), why});
+    coming.push_back({make_plan(problem, decision, by.name()), clock.finished_beside(taken), why, {}});
   };
   const auto make = [&](const Planner& by, Effort effort) {
     auto decision = by.decide(problem, calibration, effort);

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "core/clock.hpp"
 #include "core/plan.hpp"
 #include "model/calibration.hpp"
 #include "model/problem.hpp"
+#include "strategy/learning/best_first.hpp"
 #include "strategy/planner.hpp"
 
 namespace terrace::strategy {
@@ -17,6 +20,8 @@ struct ComingPlan {
   Plan plan;
   Seconds at;
   std::string why;
+  // Where they go in steps: its moves, the best first.
+  std::optional<std::vector<MoveGroup>> groups{};
 };
 
 // Where planning goes on beside the program, that need not wait for the best plan: it has a good one first, and

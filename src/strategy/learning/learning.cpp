@@ -1,12 +1,13 @@
 // See learning.hpp.
 #include "strategy/learning/learning.hpp"
 
+#include <algorithm>
 #include <exception>
+#include <limits>
 #include <utility>
 
 #include "core/error.hpp"
 #include "model/problem.hpp"
-#include "strategy/learning/affordable_moves.hpp"
 #include "strategy/learning/restored_places.hpp"
 #include "strategy/planner.hpp"
 #include "strategy/tiering/first_fit.hpp"
@@ -70,6 +71,7 @@ void Learning::observe(const LoopBegun& event, Requests& requests) {
   is_undisturbed_ = false;
   waits_for_ = 0;
   is_gathering_ = false;
+  steps_.forget();
   restore_after_loop(event.name, requests);
   iteration_ = 0;
   has_looped_ = true;
@@ -110,9 +112,9 @@ void Learning::observe(const IterationBegins& event, Requests& requests) {
 
 // Compares iterations under a plan with those before it, and withdraws the plan where it is behind.
 void Learning::judge(std::uint32_t iteration, bool was_learned, Requests& requests) {
-  if (iteration > 0 && !was_learned) {
+  if (iteration > 0) {
     if (is_undisturbed_) trial_.add_before(payback_.last_time());
-    if (plan_) {
+    if (plan_ && !was_learned) {
       const auto behind = trial_.add_under_plan(payback_.last_time());
       if (behind.value > 0 &&
           payback_.pays_to_end(behind, moves_to_places(context_, trial_.places_before(), requests)))
@@ -152,7 +154,7 @@ void Learning::restore_after_loop(std::string_view next, Requests& requests) {
 void Learning::watch(std::uint32_t iteration, Requests& requests) {
   if (last_arrival_ && requests.done(*last_arrival_)) {
     last_arrival_.reset();
-    if (!is_gathering_) variation_.watch();
+    variation_.watch();
     return;
   }
   const auto varied = variation_.iteration_ended();
@@ -192,6 +194,11 @@ void Learning::learn(std::string_view loop, Requests& requests) {
     }
     coming_ =
         coming_plans(*planner_, problem, context_.calibration, *context_.clock, again_, payback_.is_found(), why_);
+    if (is_tried()) {
+      auto items = model::items_by_chunk(profile, problem);
+      steps_.learn(std::move(problem), std::move(items));
+      order_first_moves(requests);
+    }
   } catch (const std::exception& error) {
     learned_.clear();
     if (again_) {
@@ -206,6 +213,25 @@ void Learning::learn(std::string_view loop, Requests& requests) {
   }
 }
 
+// Moves of the first plan are ordered beside the program, where it has them to be known before it is adopted.
+void Learning::order_first_moves(Requests& requests) {
+  if (coming_.empty() || plan_ || !goes_in_steps(coming_.front().plan)) return;
+  auto plan = followed(coming_.front().plan, requests);
+  coming_.front().groups = steps_.order(plan.moves_to_gather(requests, 0), requests.under_way());
+  const auto cost = steps_.take_cost();
+  for (auto& coming : coming_) coming.at += cost;
+  context_.clock->share_cores(cost);
+}
+
+// A plan made here, with the objects that there are.
+FollowedPlan Learning::followed(const Plan& plan, Requests& requests) const {
+  FollowedPlan made(plan, context_, false);
+  made.keep({plan, context_, reached()});
+  for (const auto& object : *context_.objects)
+    if (object.live) made.bind(object, requests);
+  return made;
+}
+
 // By chunk, in the iterations that the plan was made of.
 std::vector<bool> Learning::reached() const {
   std::vector<bool> chunks(context_.chunks->size());
@@ -217,26 +243,25 @@ std::vector<bool> Learning::reached() const {
 
 void Learning::observe(const PhaseBegins& event, Requests& requests) {
   if (again_ || payback_.seen() < waits_for_) return;
+  if (is_tried() && !plan_ && !trial_.can_compare()) return;  // an iteration without a plan comes first
   while (!coming_.empty() && context_.clock->now() >= coming_.front().at &&
          adopt(coming_.front(), event, requests))
     coming_.pop_front();
 }
 
 // From the phase that begins; false where the plan does not expect that one there.
-bool Learning::adopt(const ComingPlan& coming, const PhaseBegins& at, Requests& requests) {
+bool Learning::adopt(ComingPlan& coming, const PhaseBegins& at, Requests& requests) {
   if (plan_ && plan_->plan().places_as(coming.plan)) {
     requests.note("note", "the new plan is the old one, which stays in force");
     variation_.watch();
     return true;
   }
-  FollowedPlan adopted(coming.plan, context_, false);
-  adopted.keep({coming.plan, context_, reached()});
+  auto adopted = followed(coming.plan, requests);
   const auto phase = adopted.find(at);
   if (!phase) return false;
-  for (const auto& object : *context_.objects)
-    if (object.live) adopted.bind(object, requests);
   auto moves = adopted.moves_to_gather(requests, *phase);
-  const auto iterations = pays_after(coming.plan, moves);
+  const bool in_steps = goes_in_steps(coming.plan) && !moves.empty();
+  const auto iterations = in_steps ? steps_pay_after(coming, moves, requests) : pays_after(coming.plan, moves);
   if (payback_.seen() < iterations) {
     if (was_again_) variation_.watch();
     if (plan_ || coming_.size() > 1) return true;
@@ -256,11 +281,11 @@ bool Learning::adopt(const ComingPlan& coming, const PhaseBegins& at, Requests& 
   requests.forget_needs();
   bettered_ = given_;
   plan_.emplace(std::move(adopted));
-  is_gathering_ = goes_in_steps(coming.plan);
-  if (is_gathering_) {
-    gather_step(at.iteration, requests);
-    return true;
+  if (in_steps) {
+    steps_.begin(std::move(*coming.groups));
+    moves = steps_.take(requests.under_way(), trial_.gained());
   }
+  is_gathering_ = in_steps && !steps_.is_done();
   plan_->request(std::move(moves), at.iteration + 1, requests);
   if (requests.all_done())
     variation_.watch();
@@ -272,16 +297,33 @@ bool Learning::adopt(const ComingPlan& coming, const PhaseBegins& at, Requests& 
 // Where nothing moves within an iteration any part of the moves is of use without the others.
 bool Learning::goes_in_steps(const Plan& plan) const { return is_tried() && plan.moves.empty() && !was_again_; }
 
-// Requests as many of the missing moves as may be lost.
+// Returns how many iterations of the loop there have to be for the first step of the plan. A plan that betters
+// another one is ordered only where all of it pays: that takes time of the program.
+double Learning::steps_pay_after(ComingPlan& coming, std::span<const ActiveMove> moves, Requests& requests) {
+  if (!coming.groups) {
+    const auto iterations = pays_after(coming.plan, moves);
+    if (payback_.seen() < iterations) return iterations;
+    coming.groups = steps_.order(moves, requests.under_way());
+    context_.clock->charge(steps_.take_cost());
+  }
+  if (coming.groups->empty()) return std::numeric_limits<double>::infinity();
+  const auto& first = coming.groups->front().price;
+  const auto gained = trial_.is_on_trial() ? trial_.gained() : Seconds{};
+  if (payback_.pays(first) && payback_.may_risk(first, gained)) return 0;
+  return std::max(payback_.pays_after(first), payback_.seen() + 1);
+}
+
+// Requests those of the plan's moves that pay and may be risked now.
 void Learning::gather_step(std::uint32_t iteration, Requests& requests) {
-  const auto missing = plan_->moves_to_gather(requests, 0);
-  auto moves = affordable_moves(context_, missing, requests.under_way(), payback_.credit(trial_.gained()),
-                                [&](const ActiveMove& move) { return payback_.cost_of(move); });
-  is_gathering_ = moves.size() < missing.size();
-  if (!moves.empty()) plan_->request(std::move(moves), iteration + 1, requests);
+  auto moves = steps_.take(requests.under_way(), trial_.gained());
+  is_gathering_ = !steps_.is_done();
+  if (!moves.empty()) {
+    variation_.forget();
+    plan_->request(std::move(moves), iteration + 1, requests);
+  }
   if (!requests.all_done())
     last_arrival_ = requests.last_asked();
-  else if (!is_gathering_)
+  else if (!variation_.watching())
     variation_.watch();
 }
 

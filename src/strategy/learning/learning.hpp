@@ -15,6 +15,7 @@
 #include "strategy/following/followed_plan.hpp"
 #include "strategy/hints/counted_placement.hpp"
 #include "strategy/learning/coming_plans.hpp"
+#include "strategy/learning/gathering_steps.hpp"
 #include "strategy/learning/moves_while_learning.hpp"
 #include "strategy/learning/payback.hpp"
 #include "strategy/learning/plan_trial.hpp"
@@ -64,7 +65,10 @@ class Learning final : public Strategy {
   [[nodiscard]] bool places_by_counts() const { return takes_hints() && context_.hints->has_counts(); }
   void learn(std::string_view loop, Requests& requests);
   void watch(std::uint32_t iteration, Requests& requests);
-  [[nodiscard]] bool adopt(const ComingPlan& coming, const PhaseBegins& at, Requests& requests);
+  void order_first_moves(Requests& requests);
+  [[nodiscard]] FollowedPlan followed(const Plan& plan, Requests& requests) const;
+  [[nodiscard]] double steps_pay_after(ComingPlan& coming, std::span<const ActiveMove> moves, Requests& requests);
+  [[nodiscard]] bool adopt(ComingPlan& coming, const PhaseBegins& at, Requests& requests);
   [[nodiscard]] double pays_after(const Plan& plan, std::span<const ActiveMove> moves) const;
   void put_off();
   [[nodiscard]] bool goes_in_steps(const Plan& plan) const;
@@ -98,6 +102,7 @@ class Learning final : public Strategy {
   std::vector<PlaceId> places_at_start_;  // by chunk, when the profiled iteration began
   Variation variation_;
   Payback payback_;
+  GatheringSteps steps_{context_, payback_};
   double waits_for_ = 0;       // the plan that comes: iterations of this loop
   bool is_gathering_ = false;  // moves of the plan in force are still to be requested
   PlanTrial trial_;

@@ -15,6 +15,7 @@ namespace {
 
 constexpr double k_max_learning = 0.005;  // of the run, so far and expected
 constexpr double k_max_risk = 0.005;      // of the run so far, in expectation
+constexpr double k_max_chance = 0.05;     // of moves that cost more than may be lost for certain
 constexpr double k_there_and_back = 2;
 constexpr double k_samples_of_an_interval = 2;  // one of time or loads, one of misses or stores
 
@@ -53,7 +54,8 @@ void Payback::loop_begun(const LoopBegun& event) {
   learning_ = price_;
   thinning_ = 1;
   iterations_ = 1;
-  last_ = usual_ = {};
+  last_ = last_sampling_ = {};
+  usual_ = event.turn_time;
   begun_ = context_.clock->now();
 }
 
@@ -61,12 +63,14 @@ void Payback::iteration_begins(std::uint32_t iteration, bool was_learned) {
   const auto now = context_.clock->now();
   if (iteration > 0) {
     last_ = now - begun_;
+    last_sampling_ = {};
     if (!was_learned) {
       usual_ = last_;
     } else if (context_.clock->is_exact()) {
       // Iterations differ; what samples are charged does not.
       const auto scan = context_.can_thin ? chunks().scan : Seconds{};
-      spent_ += (price_ / thinning_) * last_ + scan;
+      last_sampling_ = (price_ / thinning_) * last_ + scan;
+      spent_ += last_sampling_;
     } else if (usual_.value > 0) {
       const auto more = std::max(last_ - usual_, Seconds{});
       spent_ += more;
@@ -123,7 +127,17 @@ double Payback::pays_after(Seconds gain, std::span<const ActiveMove> moves, bool
   return delay + std::max(k_there_and_back, risk - 1) * (cost / gain);
 }
 
-Seconds Payback::credit(Seconds gained) const { return k_max_risk * context_.clock->now() + gained; }
+double Payback::pays_after(const MovePrice& price) const {
+  return price.gain.value > 0 ? k_there_and_back * (price.cost / price.gain)
+                              : std::numeric_limits<double>::infinity();
+}
+
+bool Payback::may_risk(const MovePrice& price, Seconds gained) const {
+  const auto credit = k_max_risk * context_.clock->now() + gained;
+  if (price.cost <= credit) return true;
+  const auto chance = price.cost / (seen() * price.gain + price.cost);
+  return chance <= k_max_chance && chance * price.cost <= credit;
+}
 
 bool Payback::pays_to_end(Seconds loss, std::span<const transfer::TransferRequest> moves) const {
   Seconds cost;

@@ -18,8 +18,8 @@
 // The loop may end before the moves are paid for. It makes r more iterations with probability n / (n + r), so that
 // a plan with cost c and gain g in each of them loses with probability c / (n g + c), and at most c. What it loses
 // in expectation is bounded by a share of the run so far: a larger gain may cost more. Moves that are made in
-// steps, where what the first ones gain is measured, cannot lose more than the share: each step may cost it and
-// what was gained until then.
+// steps may cost that share and what those before them have gained by measure; or more, with the loss that is
+// expected bounded by it, where they hardly ever lose.
 //
 // All that is used (times of iterations, prices) is known on real machines, too. Not thread-safe.
 #pragma once
@@ -31,6 +31,7 @@
 #include <span>
 #include <string>
 
+#include "strategy/learning/best_first.hpp"
 #include "strategy/strategy.hpp"
 
 namespace terrace::strategy {
@@ -46,8 +47,9 @@ class Payback {
 
   // Returns whether this loop was found. Only the first time that a found loop begins is it said to be.
   [[nodiscard]] bool is_found() const { return is_found_; }
-  // Returns the time of the iteration that ended last; 0 where none of this loop has.
-  [[nodiscard]] Seconds last_time() const { return last_; }
+  // Returns the time of the iteration that ended last, without what sampling it took, where the clock is exact; 0
+  // where none of this loop has.
+  [[nodiscard]] Seconds last_time() const { return last_ - last_sampling_; }
   // Returns whether the iteration that begins may be profiled for a plan: it and the next ones (iterations()),
   // their samples thinned out (thinning()).
   [[nodiscard]] bool may_learn();
@@ -59,8 +61,12 @@ class Payback {
     return seen() >= pays_after(gain, moves);
   }
   [[nodiscard]] double pays_after(Seconds gain, std::span<const ActiveMove> moves, bool in_steps = false) const;
-  // Returns what the next step may cost.
-  [[nodiscard]] Seconds credit(Seconds gained) const;
+  // Returns whether moves of that price pay in as many iterations as there have been; and how many there have to
+  // be until they do.
+  [[nodiscard]] bool pays(const MovePrice& price) const { return seen() >= pays_after(price); }
+  [[nodiscard]] double pays_after(const MovePrice& price) const;
+  // Returns whether the next step of a plan that has gained so much may have that price.
+  [[nodiscard]] bool may_risk(const MovePrice& price, Seconds gained) const;
   // Returns how many iterations of this loop have begun, those before it was found among them.
   [[nodiscard]] double seen() const { return static_cast<double>(turns_before_) + iteration_; }
   // Returns whether moves that end such a loss in each iteration pay.
@@ -96,7 +102,9 @@ class Payback {
   double next_ = 0;  // iterations before it may be learned again
   Seconds begun_;    // this iteration
   Seconds last_;     // the one before took
-  Seconds usual_;    // of the last iteration that was not profiled; 0: there is none
+  Seconds last_sampling_;
+  Seconds
+      usual_;  // of the last iteration that was not profiled, or of those before the loop was found; 0: unknown
   std::optional<Chunks> chunks_;
 };
 

@@ -24,6 +24,7 @@ class PlanTrial {
   void begin_loop() { *this = {}; }
   // Counts an iteration without a plan that nothing disturbed: no samples, no moves.
   void add_before(Seconds time);
+  [[nodiscard]] bool can_compare() const { return !before_.empty(); }
   // A plan is adopted. `places`: of each chunk, before anything moves for it. A plan that replaces another one
   // that is on trial keeps the places before that one.
   void adopt(std::vector<PlaceId> places);

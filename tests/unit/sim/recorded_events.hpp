@@ -111,7 +111,7 @@ class TranscriptSink : public ReplaySink {
   }
   void object_removed(ObjectId object) override { said.event("removed", object); }
   void loop_begun(const observe::NewLoop& loop) override {
-    said.event("loop", loop.name, loop.why, loop.turns_before);
+    said.event("loop", loop.name, loop.why, loop.turns_before, loop.work_share);
   }
   void loop_ended() override { said.event("loop ended"); }
   void phase_begun(std::string_view name) override { said.event("phase", name); }
@@ -165,7 +165,7 @@ class RandomProgram {
       case 1:
         return both(to, [id = static_cast<ObjectId>(below(objects_))](auto& s) { s.object_removed(id); });
       case 2:
-        return both(to, [](auto& s) { s.loop_begun({"main", "it goes round", 2}); });
+        return both(to, [](auto& s) { s.loop_begun({"main", "it goes round", 2, false, 0.999999}); });
       case 3:
         return both(to, [](auto& s) { s.loop_ended(); });
       case 4:

@@ -124,7 +124,42 @@ TEST(Payback, MovesOfFoundLoop_ExpectedLoss_StaysBelowItsShareOfTheRun) {
   EXPECT_TRUE(payback.pays(0.501 * cost, moves)) << "five times the cost in eight iterations";
   EXPECT_FALSE(payback.pays(0.499 * cost, moves));
   EXPECT_NEAR(payback.pays_after(0.499 * cost, moves, true), 2 / 0.499, 1e-9) << "in steps nothing is risked";
-  EXPECT_NEAR(payback.credit(cost).value, 1.2 * cost.value, 1e-12);
+}
+
+// Half a percent of the run so far is a fifth of what the moves cost.
+TEST(Payback, StepOfFoundLoop_MayCostItsShareAndWhatWasGained) {
+  LoopingProgram program;
+  Payback payback(program.context);
+  program.begin(payback, true, 8);
+  const auto cost = payback.cost_of(LoopingProgram::moves(3));
+  program.clock.time = 200 * cost / 5;
+  const auto gain = 0.5 * cost;
+  EXPECT_TRUE(payback.pays({cost, gain}));
+  EXPECT_FALSE(payback.pays({cost, 0.24 * cost})) << "eight times that is less than there and back";
+  EXPECT_TRUE(payback.may_risk({0.199 * cost, 0.1 * cost}, {}));
+  EXPECT_FALSE(payback.may_risk({0.201 * cost, 0.1 * cost}, {}));
+  EXPECT_TRUE(payback.may_risk({cost, 0.1 * cost}, 0.801 * cost));
+  EXPECT_FALSE(payback.may_risk({0.1 * cost, gain}, -0.2 * cost)) << "the plan is behind by its share";
+  // Lost with a probability of one in 1 + 8 * gain / cost: more than the share where that is a twentieth.
+  EXPECT_TRUE(payback.may_risk({cost, 19.1 / 8 * cost}, {}));
+  EXPECT_FALSE(payback.may_risk({cost, 18.9 / 8 * cost}, {}));
+}
+
+TEST(Payback, FoundLoop_TimeOfTurnsBefore_IsLearnedInItsFirstIteration) {
+  LoopingProgram program;
+  program.clock.time = Seconds{1};
+  Payback payback(program.context);
+  LoopBegun event{"loop"};
+  event.is_found = true;
+  event.turns_before = 2;
+  event.turn_time = Seconds{1e-3};
+  payback.loop_begun(event);
+  payback.iteration_begins(0, false);
+  EXPECT_TRUE(payback.may_learn());
+  event.turn_time = {};
+  payback.loop_begun(event);
+  payback.iteration_begins(0, false);
+  EXPECT_FALSE(payback.may_learn()) << "what one takes is unknown";
 }
 
 TEST(Payback, CostOfMoves_NoCoreForTheMover_IsWithItsCalls) {

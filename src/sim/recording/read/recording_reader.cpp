@@ -174,6 +174,7 @@ class FrameReplay {
     loop.name = in.text();
     loop.why = in.text();
     loop.turns_before = static_cast<std::uint32_t>(in.number(~std::uint32_t{0}));
+    loop.work_share = static_cast<double>(in.number(k_share_parts)) / static_cast<double>(k_share_parts);
     if (!known_already_) iterations_.loop_begun();
     sink().loop_begun(loop);
   }

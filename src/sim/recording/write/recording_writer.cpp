@@ -94,6 +94,7 @@ void RecordingWriter::loop_begun(const observe::NewLoop& loop) {
     put_text(out, loop.name);
     put_text(out, loop.why);
     put_number(out, loop.turns_before);
+    put_number(out, static_cast<std::uint64_t>(loop.work_share * static_cast<double>(k_share_parts) + 0.5));
   });
 }
 

@@ -1,0 +1,135 @@
+// See best_first.hpp.
+#include "strategy/learning/best_first.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <utility>
+
+namespace terrace::strategy {
+
+namespace {
+
+constexpr Seconds k_least_cost{1e-12};  // of a move, so that gains for cost are finite
+
+struct Candidate {
+  const ActiveMove* move;
+  Seconds cost;
+  double rank;  // the larger, the sooner
+};
+
+bool is_ranked_below(const Candidate& a, const Candidate& b) { return a.rank < b.rank; }
+double gain_for_cost(Seconds gain, Seconds cost) { return gain / std::max(cost, k_least_cost); }
+
+// Makes groups one after the other, and keeps account of the space and the gains that they leave.
+class Order {
+ public:
+  Order(const Context& context, std::span<const ActiveMove> moves, const UnderWay& under_way,
+        const MovePrices& prices)
+      : context_(context), prices_(prices), room_(context, under_way), arrivals_(*context.chunks, under_way) {
+    for (const auto& move : moves) {
+      const auto cost = prices.cost(move);
+      const auto gain = prices.gain(move);
+      if (move.planned.to == context.home())
+        out_.push_back({&move, cost, gain.value / bytes(move)});
+      else
+        in_.push_back({&move, cost, gain_for_cost(gain, cost)});
+    }
+    std::make_heap(in_.begin(), in_.end(), is_ranked_below);
+    std::stable_sort(out_.begin(), out_.end(), [](const auto& a, const auto& b) { return a.rank > b.rank; });
+  }
+
+  std::vector<MoveGroup> run() {
+    while (const auto next = take_best())
+      if (!bring_in(*next)) break;
+    for (; next_out_ < out_.size(); ++next_out_) {
+      MoveGroup group;
+      const auto& out = out_[next_out_];
+      if (prices_.gain(*out.move).value > 0) {
+        add(out, group);
+        groups_.push_back(std::move(group));
+      }
+    }
+    return std::move(groups_);
+  }
+
+ private:
+  [[nodiscard]] double bytes(const ActiveMove& move) const {
+    return static_cast<double>(std::max<std::uint32_t>((*context_.chunks)[move.chunk].size, 1));
+  }
+
+  // Returns the move in that gains most for its cost from where everything is by then. Gains mostly become less
+  // as other moves are made: one that is still ahead of the next is taken for the best.
+  std::optional<Candidate> take_best() {
+    while (!in_.empty()) {
+      std::pop_heap(in_.begin(), in_.end(), is_ranked_below);
+      auto best = in_.back();
+      in_.pop_back();
+      best.rank = gain_for_cost(prices_.gain(*best.move), best.cost);
+      if (in_.empty() || best.rank >= in_.front().rank) return best;
+      in_.push_back(best);
+      std::push_heap(in_.begin(), in_.end(), is_ranked_below);
+    }
+    return {};
+  }
+
+  // Makes a group of the move and the moves home that free its space. Returns false where nothing is gained: by
+  // those that come after it even less would be.
+  bool bring_in(const Candidate& candidate) {
+    const auto& move = *candidate.move;
+    if (bytes(move) >= too_large_) return true;
+    const auto next_out = next_out_;
+    MoveGroup group;
+    while (!fits(move) && next_out_ < out_.size()) add(out_[next_out_++], group);
+    const bool is_made = fits(move);
+    if (is_made)
+      add(candidate, group);
+    else
+      too_large_ = bytes(move);
+    if (is_made && group.price.gain.value > 0) {
+      groups_.push_back(std::move(group));
+      return true;
+    }
+    for (auto made = group.moves.rbegin(); made != group.moves.rend(); ++made) {
+      const auto from = arrivals_.of(made->chunk);
+      static_cast<void>(room_.move(made->chunk, from, true));
+      prices_.apply(*made, from);
+    }
+    next_out_ = next_out;
+    return !is_made;  // a smaller one may fit
+  }
+
+  bool fits(const ActiveMove& move) {
+    if (!room_.move(move.chunk, move.planned.to)) return false;
+    static_cast<void>(room_.move(move.chunk, arrivals_.of(move.chunk), true));
+    return true;
+  }
+
+  void add(const Candidate& candidate, MoveGroup& group) {
+    const auto& move = *candidate.move;
+    group.price = {group.price.cost + candidate.cost, group.price.gain + prices_.gain(move)};
+    static_cast<void>(room_.move(move.chunk, move.planned.to, true));
+    prices_.apply(move, move.planned.to);
+    group.moves.push_back(move);
+  }
+
+  const Context& context_;
+  const MovePrices& prices_;
+  RoomAhead room_;
+  Arrivals arrivals_;
+  std::vector<Candidate> in_;   // a heap
+  std::vector<Candidate> out_;  // those that lose least for their bytes first
+  std::size_t next_out_ = 0;
+  double too_large_ = std::numeric_limits<double>::infinity();  // bytes that there is no space for
+  std::vector<MoveGroup> groups_;
+};
+
+}  // namespace
+
+std::vector<MoveGroup> best_first(const Context& context, std::span<const ActiveMove> moves,
+                                  const UnderWay& under_way, const MovePrices& prices) {
+  return Order(context, moves, under_way, prices).run();
+}
+
+}  // namespace terrace::strategy

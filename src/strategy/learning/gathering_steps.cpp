@@ -1,0 +1,45 @@
+// See gathering_steps.hpp.
+#include "strategy/learning/gathering_steps.hpp"
+
+namespace terrace::strategy {
+
+std::vector<MoveGroup> GatheringSteps::order(std::span<const ActiveMove> moves, const UnderWay& under_way) {
+  if (gains_ == nullptr || moves.empty()) return {};
+  const Arrivals arrivals(*context_.chunks, under_way);
+  std::vector<PlaceId> places;
+  std::vector<Bytes> sizes;
+  for (ChunkId chunk = 0; chunk < context_.chunks->size(); ++chunk) {
+    const auto& entry = (*context_.chunks)[chunk];
+    places.push_back(entry.live ? arrivals.of(chunk) : k_no_place);
+    sizes.push_back(Bytes{entry.size});
+  }
+  gains_->begin(std::move(places), sizes);
+  MovePrices prices;
+  prices.cost = [&](const ActiveMove& move) { return payback_.cost_of(move); };
+  prices.gain = [&](const ActiveMove& move) { return gains_->gain(move.chunk, move.planned.to); };
+  prices.apply = [&](const ActiveMove& move, PlaceId to) { gains_->apply(move.chunk, to); };
+  return best_first(context_, moves, under_way, prices);
+}
+
+std::vector<ActiveMove> GatheringSteps::take(const UnderWay& under_way, Seconds gained) {
+  std::vector<ActiveMove> step;
+  if (is_done() || !payback_.pays(groups_[next_].price)) return step;
+  const Arrivals arrivals(*context_.chunks, under_way);
+  RoomAhead room(context_, under_way);
+  MovePrice sum;
+  for (; next_ < groups_.size(); ++next_) {
+    const auto& group = groups_[next_];
+    const MovePrice with{sum.cost + group.price.cost, sum.gain + group.price.gain};
+    if (!payback_.pays(group.price) || !payback_.may_risk(with, gained)) break;
+    sum = with;
+    for (const auto& move : group.moves) {
+      const auto& chunk = (*context_.chunks)[move.chunk];
+      const bool is_there = arrivals.of(move.chunk) == move.planned.to;
+      if (chunk.live && chunk.object == move.object && !is_there && room.move(move.chunk, move.planned.to))
+        step.push_back(move);
+    }
+  }
+  return step;
+}
+
+}  // namespace terrace::strategy

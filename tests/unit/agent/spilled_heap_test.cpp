@@ -161,7 +161,7 @@ TEST_P(SpilledHeapTest, NobodyMayTouchWhatWasUnmapped) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, SpilledHeapTest, testing::Bool(),
-                         [](const auto& info) { return info.param ? "paged" : "moved"; });
+                         [](const auto& instance) { return instance.param ? "paged" : "moved"; });
 
 }  // namespace
 }  // namespace terrace::agent

@@ -71,7 +71,9 @@ TEST(SpilledSmallTest, FreeExtentsHoldNothing) {
   const auto before = all->counts.content.load();
   for (auto* const one : blocks) SpilledSmall::release(one);
   all->heap->release(all->heap->allocate(4 * k_mib, 1));  // the account is kept with calls
-  if (!all->counts.paged) EXPECT_LE(all->counts.content.load() + 40 * k_mib, before);
+  if (!all->counts.paged) {
+    EXPECT_LE(all->counts.content.load() + 40 * k_mib, before);
+  }
 }
 
 // Three times the memory, in sizes of all kinds; each block has what was written to it, whatever left meanwhile.
@@ -100,7 +102,9 @@ void live(unsigned seed, std::size_t bytes, int steps) {
     ASSERT_EQ(reinterpret_cast<std::uint64_t>(block.at) % alignment, 0U);
     ASSERT_TRUE(small.contains(block.at));
     ASSERT_GE(SpilledSmall::size_of(block.at), block.size);
-    if (zeros) ASSERT_TRUE(is_whole({block.at, block.size, 0}));
+    if (zeros) {
+      ASSERT_TRUE(is_whole({block.at, block.size, 0}));
+    }
     std::memset(block.at, block.mark, block.size);
     held += block.size;
     blocks.push_back(block);
@@ -113,7 +117,9 @@ void live(unsigned seed, std::size_t bytes, int steps) {
 
 TEST(SpilledSmallTest, BlocksHaveWhatWasWrittenToThem) {
   live(1, 3 * k_memory.value, 4000);
-  if (!living()->counts.paged) EXPECT_GT(living()->counts.read.load(), 0U) << "it was more than the memory";
+  if (!living()->counts.paged) {
+    EXPECT_GT(living()->counts.read.load(), 0U) << "it was more than the memory";
+  }
 }
 
 TEST(SpilledSmallTest, OfSeveralThreadsToo) {

@@ -89,7 +89,7 @@ TEST_P(Program, MoreIterationsTakeMoreInstructions) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Program, testing::ValuesIn(gpu_programs()),
-                         [](const auto& info) { return std::string(info.param->name()); });
+                         [](const auto& instance) { return std::string(instance.param->name()); });
 
 TEST(Programs, AreFoundByName) {
   EXPECT_EQ(find_gpu_program("pathfinder").name(), "pathfinder");

@@ -42,7 +42,7 @@ std::vector<std::string> unobserved_programs(const std::string& program, const c
     const auto why = missed ? observe::why_not_loaded(program) : observe::why_not_loadable(program);
     if (missed)
       lines.push_back(fmt::format("{} never loaded Terrace: {}, and {}", program,
-                                  why.empty() ? "nothing says why" : why, missed));
+                                  why.empty() ? "the reason is unknown" : why, missed));
     else if (!why.empty())
       lines.push_back(fmt::format("{} ran without Terrace: {}", program, why));
   }

@@ -170,11 +170,11 @@ void ProgramLoader::read(int file, const char* path, int scripts) noexcept {
     return;
   }
   if (std::memcmp(line, ELFMAG, SELFMAG) != 0) return;
-  if (line[EI_CLASS] != k_class) return refuse("it is a program of another word size", nullptr);
+  if (line[EI_CLASS] != k_class) return refuse("it is built for another word size", nullptr);
   ElfW(Ehdr) header;
   if (!read_at(file, 0, header)) return;
   if (line[EI_DATA] != k_data || header.e_machine != k_machine)
-    return refuse("it is a program of another machine", nullptr);
+    return refuse("it is built for another processor architecture", nullptr);
   char interpreter[256]{};
   for (std::uint64_t i = 0; i < header.e_phnum; ++i) {
     ElfW(Phdr) part;

@@ -1,9 +1,10 @@
-// Finds out whether a program file will be loaded by a dynamic linker that can load this build's libraries, before
-// the kernel starts it: a library that LD_PRELOAD names ends a program of another C library (musl) at its first
-// instruction, and makes a linker of another word size complain. The interpreter that the file names (PT_INTERP,
-// elf(5)) decides; of a script, that of the interpreter in its first line (execve(2)).
+// Determines, before the kernel starts a program, whether the program's dynamic linker can load this
+// build's libraries. With LD_PRELOAD set, a program of another C library (musl) ends at start-up, and a
+// linker of another word size complains. Refused are programs of another machine or word size, of another C
+// library, and of a glibc older than this build's. The ELF interpreter decides (PT_INTERP, elf(5)); for a
+// script, that of the program in its first line (execve(2)).
 //
-// Async-signal-safe: neither allocates nor takes a lock, for children of vfork(2). errno stays.
+// Async-signal-safe, for children of vfork(2): neither allocates nor locks. Preserves errno.
 #pragma once
 
 namespace terrace {
@@ -14,8 +15,8 @@ class ProgramLoader {
   explicit ProgramLoader(int file) noexcept;
   explicit ProgramLoader(const char* path) noexcept;
 
-  // Whether a library of this build can be loaded into the program. True for statically linked ones, too: they
-  // have no linker that could fail.
+  // Returns whether this build's libraries can be loaded into the program. Also true for static programs, which
+  // have no dynamic linker.
   [[nodiscard]] bool can_load() const noexcept { return why_[0] == '\0'; }
   // Returns why it cannot, as "it uses another C library (/lib/ld-musl-x86_64.so.1)"; "" where it can.
   [[nodiscard]] const char* why_not() const noexcept { return why_; }

@@ -118,11 +118,11 @@ class Candidates {
     const auto around = taken_around(entry.largest);
     if (!around.empty() && around != entry.loop.name) return "within " + around;
     if (entry.loop.is_taken)
-      return has_main ? "taken for a while: it does less of the run"
-                      : "taken for a while: it does little of the run";
+      return has_main ? "chosen at first, but another loop does more of the work"
+                      : "chosen at first, but it does too little of the work";
     const auto& node = tree_.nodes()[entry.largest];
     if (node.alike == 0 && !node.is_steady)
-      return node.again.value_or(1) < Tree::k_again ? "its iterations miss in other memory each time"
+      return node.again.value_or(1) < Tree::k_again ? "each iteration uses different memory"
              : node.turns < 3                       ? "it was over before its iterations could be compared"
                                                     : "its iterations differ in work";
     return "its iterations are short, or it ended before a loop around it was known";

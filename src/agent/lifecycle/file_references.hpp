@@ -1,5 +1,5 @@
-// References of a loaded file to functions of other files, and where the dynamic linker has put what they are
-// bound to.
+// Reads a loaded file's symbolic relocations: which functions of other files it refers to, and the slots
+// that hold their addresses.
 #pragma once
 
 #include <link.h>
@@ -11,19 +11,19 @@
 
 namespace terrace::agent {
 
-// Holds the symbols and relocations that a file's dynamic section names.
+// Tables of a file's dynamic section. Borrowed: valid while the file stays loaded.
 struct FileReferences {
   const char* names = nullptr;
   const ElfW(Sym) * symbols = nullptr;
   const std::uint32_t* gnu_hash = nullptr;
   const ElfW(Word) * hash = nullptr;
-  std::array<std::span<const ElfW(Rela)>, 2> relocations;  // of data, of calls
+  std::array<std::span<const ElfW(Rela)>, 2> relocations;  // data, then PLT
 
   // Reads the tables of a file that stays loaded meanwhile; without `names` or `symbols` where it has none.
   static FileReferences read(const dl_phdr_info& info) noexcept;
 
   [[nodiscard]] bool is_there() const noexcept { return names && symbols; }
-  // How many symbols can be undefined: the GNU hash table has those that are defined, at the end.
+  // Returns the number of leading symbols that may be undefined. Defined ones are last in the GNU hash table.
   [[nodiscard]] std::size_t undefined() const noexcept { return gnu_hash ? gnu_hash[1] : hash ? hash[1] : 0; }
   [[nodiscard]] const char* name(std::size_t index) const noexcept { return names + symbols[index].st_name; }
 
@@ -36,7 +36,7 @@ struct FileReferences {
   }
 };
 
-// Writes a slot. Its page may have become read-only when all was bound (PT_GNU_RELRO).
+// Writes a slot, and makes its page writable first (PT_GNU_RELRO).
 void set_slot(const dl_phdr_info& info, std::uint64_t address, std::uint64_t value) noexcept;
 
 inline std::uint64_t slot_value(std::uint64_t address) noexcept {

@@ -269,8 +269,8 @@ std::string wrapper_note(const WrapperCall& call) {
     return begin + "-save-temps is ignored: clang's intermediate files are not kept where hooks are added";
   if (request.links && has("-flto") && !has("-fno-lto"))
     return begin +
-           "with -flto clang makes calls of calls in tail position, where it makes jumps without hooks: deep "
-           "recursion takes more stack; compile without -flto where that matters";
+           "with -flto clang keeps no tail calls in instrumented code, so that deep recursion needs more stack; "
+           "compile without -flto if that matters";
   return {};
 }
 

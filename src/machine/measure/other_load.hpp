@@ -1,5 +1,5 @@
-// What other programs take of the processors while something is measured, as /proc/stat has it: evidence for
-// refusals. The kernel counts in ticks of 10 ms, so that intervals of a second and more say something.
+// Measures the processor time that other programs take during a measurement, from /proc/stat, as evidence
+// for refusing it. Resolution: 10 ms ticks, so that intervals should last a second or more.
 #pragma once
 
 #include <map>
@@ -9,28 +9,28 @@
 
 namespace terrace::machine {
 
-// Seconds since the system started.
+// Processor time of one processor since boot, in seconds.
 struct ProcessorTime {
   double busy = 0;    // in programs, in the kernel, in interrupts
   double stolen = 0;  // that the host of a virtual machine gave to others
 };
-// Parses the lines of /proc/stat that begin with "cpu" and a number, by that number.
+// Parses the "cpuN" lines of /proc/stat. The keys are N.
 std::map<int, ProcessorTime> parse_processor_times(std::string_view stat, double ticks_per_second);
 
-// Processors taken, on average over an interval: 1.5 are one and a half.
+// Average number of processors that others took over an interval.
 struct TakenProcessors {
   double all = 0;     // by other programs, on all processors
   double beyond = 0;  // by other programs, on processors that are not measured
   double stolen = 0;  // by the host of a virtual machine
 };
-// Returns who took what of the interval from `before` to `after`. This process took `own` seconds on any
-// processors, `unpinned` of them perhaps on some that are not `measured`.
+// Returns what others took between `before` and `after`. Subtracts this process's time: `own` seconds on all
+// processors, of which up to `unpinned` ran outside of `measured`.
 TakenProcessors taken_processors(const std::map<int, ProcessorTime>& before,
                                  const std::map<int, ProcessorTime>& after, double seconds,
                                  std::span<const int> measured, double own, double unpinned);
 
-// Observes the system from its construction on. The thread that constructs it asks it, and starts the threads that
-// measure, which are pinned. Reports nothing where there is no /proc/stat.
+// Measures other load since construction. Requires: one thread constructs this, calls taken() and starts the
+// measuring threads, which are pinned. Reports 0 without /proc/stat.
 class OtherLoad {
  public:
   explicit OtherLoad(std::vector<int> measured);

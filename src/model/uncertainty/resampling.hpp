@@ -1,14 +1,14 @@
 // Resamples a problem's samples (the bootstrap; Efron, Annals of Statistics 1979), for the bound of a loop.
 //
-// At given prices a bound is a concave function of what cells have: each item takes its cheapest way. So the bound
-// of unbiased counts is, in the mean over samples, at most the true one (Jensen): noise makes items differ, and a
-// bound of items that differ is lower. Cells of a profile are not unbiased: collectors pool chunks that few
-// samples tell apart (observe/collecting/pooling.hpp), which makes them too alike, and their bound too high.
-// unpooled() gives each cell the share that its own samples have; draws resample those.
+// At given prices a bound is a concave function of the cells, because each item takes its cheapest path. By
+// Jensen's inequality, the mean bound over samples of unbiased counts is at most the true one. Cells of a
+// profile are biased: collectors pool chunks that few samples distinguish (observe/collecting/pooling.hpp),
+// which makes them too alike and the bound too high. unpooled() therefore gives each cell the share of its
+// own samples; draw() resamples those.
 //
-// A phase's totals of a place are counted where Problem::counted says so, and each resample comes to them. Where
-// they are not, the phase's samples are shared out again among cells and core. What is prefetched has no samples:
-// it stays where the collector attributes it (load_sampling_collector.hpp), and a bound holds as far as that does.
+// If Problem::counted, each resample keeps a phase's total for each place. Otherwise the phase's samples
+// are redistributed over cells and core. Prefetched lines have no samples and stay as attributed
+// (load_sampling_collector.hpp): the bound holds only as far as that attribution does.
 #pragma once
 
 #include <cstdint>
@@ -33,9 +33,9 @@ class Resampling {
   std::vector<std::vector<double>> times_;  // likewise of time; empty where totals are counted
 };
 
-// Returns how far iterations of one loop use other data than their mean, by stalls on chunks: 0, all the same
-// data, to 1, each its own (total variation distance, less what sampling alone makes of it). An iteration of the
-// mean is a placement problem that no iteration is where they differ.
+// Returns how much the iterations of a loop differ in the data that they stall on, from 0 (same data) to 1 (each
+// its own): mean total variation distance from the mean iteration, less what sampling alone causes. If it is
+// large, the mean iteration is a placement problem that no iteration poses.
 double iteration_difference(const std::vector<Problem>& iterations);
 
 }  // namespace terrace::model

@@ -1,6 +1,6 @@
-// Functions that do not return, by their symbols: what follows their calls in a function's code is not what comes
-// next. Taken for it, the handling of an error leads to whatever the compiler put behind it, and back to it from
-// there makes a loop of code that is none.
+// Lists functions that do not return, by symbol. Code after such a call is not its successor. With a
+// fall-through edge, error handling would lead into whatever the compiler placed next, and an edge back
+// would form a loop that does not exist.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,7 @@
 
 namespace terrace::observe {
 
-// Returns whether the function with that symbol ends the program or the thread, or goes on elsewhere: of the C,
-// C++ and Fortran libraries.
+// Returns whether the function with that symbol, of the C, C++ or Fortran library, never returns to its caller.
 constexpr bool never_returns(std::string_view symbol) {
   constexpr std::array<std::string_view, 31> k_names{"abort",
                                                      "exit",

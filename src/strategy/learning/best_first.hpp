@@ -1,9 +1,7 @@
-// The order in which a plan's moves gain most, however soon its loop ends: the best first.
-//
-// Moves that are made one after the other gain most in the order of gain for cost (Smith, "Various optimizers for
-// single-stage production", Naval Research Logistics Quarterly 3, 1956). A move into full fast memory counts
-// together with the moves home that free space for it, those that lose least for their bytes first. Chunks that
-// gain less than what would have to leave for them stay where they are.
+// Orders a plan's moves by gain per cost (Smith's rule: "Various optimizers for single-stage production",
+// Naval Research Logistics Quarterly 3, 1956), so that the accumulated gain is largest whenever the loop
+// ends. A move into full fast memory forms a group with the evictions that free its space; those with the
+// least loss per byte come first. A group without a gain is dropped.
 #pragma once
 
 #include <functional>
@@ -15,16 +13,16 @@
 
 namespace terrace::strategy {
 
-// What moves cost the program once, and gain in each iteration.
+// Holds the one-time cost of moves to the program, and their gain in each iteration.
 struct MovePrice {
   Seconds cost;
   Seconds gain;
 };
 
-// Moves that are of no use without each other: those that free space come first.
+// Groups a move with the evictions that it needs; the evictions come first.
 struct MoveGroup {
   std::vector<ActiveMove> moves;
-  MovePrice price;  // where all groups before it have been made
+  MovePrice price;  // after all earlier groups were applied
 };
 
 struct MovePrices {
@@ -33,8 +31,8 @@ struct MovePrices {
   std::function<void(const ActiveMove&, PlaceId to)> apply;
 };
 
-// Returns the groups of `moves` that gain anything, each in free space once those before it are done. `moves` are
-// from where chunks are once those under way have arrived.
+// Returns the groups of `moves` that have a gain. Each fits into free space once its predecessors are done.
+// Requires: the moves start from where chunks are after all moves under way.
 [[nodiscard]] std::vector<MoveGroup> best_first(const Context& context, std::span<const ActiveMove> moves,
                                                 const UnderWay& under_way, const MovePrices& prices);
 

@@ -1,5 +1,5 @@
-// Brings data to where a plan of a found loop has it in steps. Each step requests the moves that pay and that may
-// be risked by then (payback.hpp), the best first (best_first.hpp).
+// Migrates data to a plan's placement in steps. Each step requests the groups of moves, in order of gain
+// (best_first.hpp), that pay and that the run may risk by then (payback.hpp).
 //
 // Not thread-safe.
 #pragma once
@@ -19,10 +19,10 @@ namespace terrace::strategy {
 
 class GatheringSteps {
  public:
-  // Both outlive it.
+  // Requires: `context` and `payback` outlive this.
   GatheringSteps(const Context& context, const Payback& payback) : context_(context), payback_(payback) {}
 
-  // What gains are looked up in from now on.
+  // Sets the problem by which gains are predicted, and drops the groups.
   void learn(model::Problem problem, std::vector<std::uint32_t> items_by_chunk) {
     gains_ = std::make_unique<MoveGains>(std::move(problem), std::move(items_by_chunk));
     groups_.clear();
@@ -31,16 +31,17 @@ class GatheringSteps {
     gains_.reset();
     groups_.clear();
   }
-  // Returns the moves in the order of the steps. What that takes is asked for by take_cost().
+  // Returns the moves as ordered groups. take_cost() returns the processor time of the ordering.
   [[nodiscard]] std::vector<MoveGroup> order(std::span<const ActiveMove> moves, const UnderWay& under_way);
   [[nodiscard]] Seconds take_cost() { return gains_ ? gains_->take_cost() : Seconds{}; }
-  // A plan whose moves these are is adopted.
+  // Begins a plan. `groups`: its moves, as order() returned them.
   void begin(std::vector<MoveGroup> groups) {
     groups_ = std::move(groups);
     next_ = 0;
   }
   [[nodiscard]] bool is_done() const { return next_ >= groups_.size(); }
-  // Returns the moves to request now. `gained`: by the plan so far.
+  // Returns the moves of the next step; empty if it does not pay yet. `gained`: measured gain of the plan so
+  // far.
   [[nodiscard]] std::vector<ActiveMove> take(const UnderWay& under_way, Seconds gained);
 
  private:

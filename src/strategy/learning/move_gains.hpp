@@ -1,6 +1,6 @@
-// What an iteration gains by moves of chunks away from where they reside now, by the time law of a problem that
-// was made of a profile of it. Gains of single moves do not add up: a move changes which memory a phase waits for,
-// so moves that are decided on are applied, and the gains of others are looked up anew.
+// Predicts the gain of moving chunks from their present places, by the time law of a profiled iteration.
+// Gains do not add up: a move changes which memory a phase waits for. So moves that are decided on are
+// applied, and the remaining gains are predicted anew.
 //
 // Not thread-safe.
 #pragma once
@@ -17,18 +17,18 @@ namespace terrace::strategy {
 
 class MoveGains {
  public:
-  // `items_by_chunk`: as model::items_by_chunk() has it.
+  // `items_by_chunk`: see model::items_by_chunk().
   MoveGains(model::Problem problem, std::vector<std::uint32_t> items_by_chunk);
   MoveGains(const MoveGains&) = delete;
   MoveGains& operator=(const MoveGains&) = delete;
 
-  // `places` and `sizes`: of each chunk now. Chunks that the problem does not know, or of no place, gain nothing.
+  // Begins at the present placement: place and size of each chunk. Chunks without a place or outside of the
+  // problem have gain 0.
   void begin(std::vector<PlaceId> places, const std::vector<Bytes>& sizes);
-  // Returns what an iteration takes less once the chunk has moved.
+  // Returns by how much an iteration is shorter once the chunk has moved.
   [[nodiscard]] Seconds gain(ChunkId chunk, PlaceId to);
   void apply(ChunkId chunk, PlaceId to);
-  // Returns what looking up gains has taken of a processor since the last time that it was asked for
-  // (model/costs.hpp).
+  // Returns the modelled processor time of the predictions since the last call (model/costs.hpp).
   [[nodiscard]] Seconds take_cost();
 
  private:

@@ -5,21 +5,21 @@
 // quantity that may have any scale: Gott, "Implications of the Copernican principle", Nature 363, 1993). A loop
 // that the program marked is learned and planned in any case: the user said that it is the main one.
 //
-// What sampling costs is bounded by a share of the run: of what has passed and of what the loop is expected to
-// take. What was spent counts, so that loops that are learned again and again cannot exceed it. A plan needs a
-// sample for each chunk, on average. Short iterations are profiled until there are as many; of long ones, where
-// the share does not suffice for all samples, fewer are taken, but as many: the first plan comes as early as the
-// share allows.
+// Sampling may cost a fixed share (k_max_learning) of the run: of the time that has passed plus the time
+// that the loop is expected to take. Sampling cost already spent counts, so that loops that are learned
+// repeatedly stay within the share. A plan needs one sample per chunk on average. A loop with short
+// iterations is profiled for several iterations (iterations()). If all samples exceed the share, they are
+// thinned (thinning()), as long as one sample per chunk remains.
 //
-// A plan has to gain twice what its moves cost the program, which also pays for moving everything back. The mover
-// works beside the program: what the program pays (machine/copier_price.hpp) are stalls, the bandwidth of the
-// copies, and calls and remapping where no core is free for them. Until the moves are done nothing is gained.
+// A plan must gain twice what its moves cost the program, which also pays for moving everything back. The
+// mover runs concurrently: the program pays (machine/copier_price.hpp) stalls, the bandwidth of the copies,
+// and system calls and remapping if no core is free for them. Until the moves are done nothing is gained.
 //
-// The loop may end before the moves are paid for. It makes r more iterations with probability n / (n + r), so that
-// a plan with cost c and gain g in each of them loses with probability c / (n g + c), and at most c. What it loses
-// in expectation is bounded by a share of the run so far: a larger gain may cost more. Moves that are made in
-// steps may cost that share and what those before them have gained by measure; or more, with the loss that is
-// expected bounded by it, where they hardly ever lose.
+// The loop may end before the moves have paid. It makes r more iterations with probability n / (n + r), so
+// that a plan with cost c and gain g an iteration loses with probability c / (n g + c), and at most c. The
+// expected loss is bounded by a share of the run so far (k_max_risk). A step of a plan may cost that share
+// plus the measured gain of the steps before it. It may cost more if it loses with a probability of at most
+// k_max_chance and its expected loss stays within that budget.
 //
 // All that is used (times of iterations, prices) is known on real machines, too. Not thread-safe.
 #pragma once
@@ -45,33 +45,34 @@ class Payback {
   // `was_learned`: the iteration that has ended was profiled.
   void iteration_begins(std::uint32_t iteration, bool was_learned);
 
-  // Returns whether this loop was found. Only the first time that a found loop begins is it said to be.
+  // Returns whether this loop was detected. A detected loop is reported as such only the first time that it
+  // begins.
   [[nodiscard]] bool is_found() const { return is_found_; }
-  // Returns the time of the iteration that ended last, without what sampling it took, where the clock is exact; 0
-  // where none of this loop has.
+  // Returns the time of the last iteration less its sampling cost, if the clock is exact; 0 before the first
+  // iteration of this loop has ended.
   [[nodiscard]] Seconds last_time() const { return last_ - last_sampling_; }
-  // Returns whether the iteration that begins may be profiled for a plan: it and the next ones (iterations()),
-  // their samples thinned out (thinning()).
+  // Returns whether profiling may begin with this iteration. It lasts iterations() iterations, with samples
+  // thinned by thinning().
   [[nodiscard]] bool may_learn();
   [[nodiscard]] std::uint32_t iterations() const { return iterations_; }
   [[nodiscard]] double thinning() const { return thinning_; }
-  // Returns whether a plan that gains so much in each iteration pays for these moves; and how many iterations the
-  // loop has to have made until it does.
+  // Return whether a plan with that gain an iteration pays for these moves, and after how many iterations of the
+  // loop.
   [[nodiscard]] bool pays(Seconds gain, std::span<const ActiveMove> moves) const {
     return seen() >= pays_after(gain, moves);
   }
   [[nodiscard]] double pays_after(Seconds gain, std::span<const ActiveMove> moves, bool in_steps = false) const;
-  // Returns whether moves of that price pay in as many iterations as there have been; and how many there have to
-  // be until they do.
+  // Return whether moves of that price pay if the loop makes as many more iterations as it has made, and after
+  // how many they would.
   [[nodiscard]] bool pays(const MovePrice& price) const { return seen() >= pays_after(price); }
   [[nodiscard]] double pays_after(const MovePrice& price) const;
   // Returns whether the next step of a plan that has gained so much may have that price.
   [[nodiscard]] bool may_risk(const MovePrice& price, Seconds gained) const;
   // Returns how many iterations of this loop have begun, those before it was found among them.
   [[nodiscard]] double seen() const { return static_cast<double>(turns_before_) + iteration_; }
-  // Returns whether moves that end such a loss in each iteration pay.
+  // Returns whether moves that end a loss of that size an iteration pay.
   [[nodiscard]] bool pays_to_end(Seconds loss, std::span<const transfer::TransferRequest> moves) const;
-  // A plan did not pay: the loop may be learned again when it has made twice as many iterations.
+  // Postpones learning until the loop has made twice as many iterations, because a plan did not pay.
   void put_off() { next_ = 2 * std::max(seen(), 1.0); }
 
   // Returns what the moves cost the program.

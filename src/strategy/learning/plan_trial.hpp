@@ -20,23 +20,24 @@ namespace terrace::strategy {
 
 class PlanTrial {
  public:
-  // Another loop: nothing is known of its iterations.
+  // Begins another loop: forgets the iterations of the one before.
   void begin_loop() { *this = {}; }
-  // Counts an iteration without a plan that nothing disturbed: no samples, no moves.
+  // Counts an undisturbed iteration (no plan, no samples, no moves) as a baseline.
   void add_before(Seconds time);
   [[nodiscard]] bool can_compare() const { return !before_.empty(); }
-  // A plan is adopted. `places`: of each chunk, before anything moves for it. A plan that replaces another one
-  // that is on trial keeps the places before that one.
+  // Begins the trial of a plan. `places`: of each chunk, before the plan's moves. If another plan is on trial,
+  // its places are kept.
   void adopt(std::vector<PlaceId> places);
-  // Everything is where the plan has it: iterations that begin from now on count.
+  // Begins the comparison: all moves of the plan are done.
   void arrive() { has_arrived_ = true; }
-  // The plan is no longer judged.
+  // Ends the trial without a withdrawal.
   void settle() { is_on_trial_ = false; }
   [[nodiscard]] bool is_on_trial() const { return is_on_trial_; }
-  // Returns what the iterations since the plan was adopted took less than as many before it, moves and all.
+  // Returns the time saved since adoption against the mean baseline iteration, including iterations with moves
+  // under way.
   [[nodiscard]] Seconds gained() const { return gained_; }
-  // Counts an iteration under the plan. Returns what an iteration takes longer than before; 0 where the plan is
-  // not behind, or it is not the time to compare.
+  // Counts an iteration under the plan. Returns by how much the mean iteration is slower than before; 0 if it is
+  // not, or if no comparison is due.
   [[nodiscard]] Seconds add_under_plan(Seconds time);
   [[nodiscard]] const std::vector<PlaceId>& places_before() const { return places_; }
 

@@ -1,4 +1,4 @@
-// Plans in which every item has one place for the whole iteration, chosen by what its uses cost.
+// Planner without moves: chooses one place per item for the whole iteration.
 #pragma once
 
 #include "model/relaxation.hpp"
@@ -6,10 +6,12 @@
 
 namespace terrace::strategy {
 
-// Returns the placement that costs least where the iteration's resources (time, bandwidths) have these prices.
+// Returns the placement of least cost (a knapsack for each domain, choose.hpp) at these shadow prices of time
+// and bandwidth.
 [[nodiscard]] Decision stay_priced(const model::Problem& problem, const model::Multipliers& prices);
 
-// Decides so at the prices of all items at home, in one pass over the uses: a plan that is soon there.
+// Returns the planner that uses the prices of everything at home. It takes one pass over the uses, so its plan
+// is early.
 const Planner& stay_planner();
 
 }  // namespace terrace::strategy

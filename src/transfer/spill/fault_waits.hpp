@@ -1,11 +1,12 @@
-// Measures how long threads wait in page faults that the kernel serves by itself, where it pages data over a file.
+// Estimates how long the program's threads wait in page faults that the kernel serves itself, for blocks
+// that it pages from a file.
 //
-// What the kernel accounts cannot be used: delay accounting (taskstats, field 42 of /proc/PID/stat) is off unless
-// the administrator turns it on, counts reads by system calls as well, and major faults (getrusage(2)) leave out
-// who waits for a page that is being read ahead. /proc/self/task/TID/syscall needs no privilege: of a thread that
-// is blocked outside of any system call, thus in a page fault, it has the number -1. So all threads are looked at
-// in regular intervals; each that is found so has waited for the interval. The sum is an unbiased estimate: n
-// findings are uncertain by the square root of n.
+// No kernel counter gives this. Delay accounting (taskstats; field 42 of /proc/PID/stat) is off unless an
+// administrator enables it, and includes reads by system calls. Major faults (getrusage(2)) omit threads
+// that wait for a page under read-ahead. /proc/self/task/TID/syscall needs no privilege: it begins with -1
+// for a thread that is blocked outside of a system call, thus in a page fault. All threads (a part, if
+// there are many) are sampled at a regular interval, and each one found so is charged the interval. The
+// estimate is unbiased; the standard deviation of n findings is sqrt(n).
 //
 // Not thread-safe. Allocates nothing.
 #pragma once
@@ -17,20 +18,21 @@ namespace terrace::transfer {
 
 class FaultWaits {
  public:
-  // Whether the thread is known to wait for something else.
+  // Returns whether the thread is known to wait for something else, and is not to be counted.
   using IsKnown = bool (*)(const void* context, std::uint32_t thread);
 
-  // Whether enough time has passed since the last look; regular intervals, whatever woke the caller.
+  // Returns whether the next sample is due.
   [[nodiscard]] bool is_due(std::uint64_t now_ns) const noexcept { return now_ns - looked_ >= k_interval_ns; }
-  // Milliseconds until then, 1 at least.
+  // Returns the milliseconds until the next sample, at least 1.
   [[nodiscard]] int due_in_ms(std::uint64_t now_ns) const noexcept;
-  // Looks at the threads, and returns for how long they waited since the last look, in nanoseconds, all together.
+  // Samples the threads. Returns their total waiting time since the last sample, in nanoseconds; 0 for the first
+  // one and the first after pause().
   std::uint64_t look(std::uint64_t now_ns, IsKnown is_known = nullptr, const void* context = nullptr) noexcept;
-  // Nothing is waited for from here until the next look, which counts nothing.
+  // Suspends the estimate until the next sample.
   void pause() noexcept { looked_ = 0; }
-  // False where the system does not say in which system calls threads are.
+  // Returns whether the system tells in which system calls threads are.
   [[nodiscard]] static bool is_there() noexcept;
-  // Whether the line, as /proc/TID/syscall has it, is that of a thread in a page fault.
+  // Returns whether the line, as in /proc/TID/syscall, is that of a thread in a page fault.
   [[nodiscard]] static bool is_page_fault(const char* line) noexcept;
 
  private:

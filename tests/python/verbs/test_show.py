@@ -256,7 +256,7 @@ def test_show_other_loops_says_their_shares_and_verdicts(terrace, store_path, do
         rows = [
             (name, 1, 0.1, 0.8, 1, 6, ""),
             ("along:27", 0, 0.1, 0.7, 18, 1152, "within the main loop"),
-            ("fill:3", 1, 0.0, 0.1, 1, 20, "taken for a while: it does less of the run"),
+            ("fill:3", 1, 0.0, 0.1, 1, 20, "chosen at first, but another loop does more of the work"),
             ("row:4", 0, 0.0, 0.09, 20, 400, "within fill:3"),
             ("sum:5", 0, 0.0, 0.08, 30, 10, "its iterations differ in work"),
         ]
@@ -271,8 +271,8 @@ def test_show_other_loops_says_their_shares_and_verdicts(terrace, store_path, do
     }  # fmt: skip
     text = " ".join(terrace("show", copy).stdout.split())
     assert (
-        "Not the main loop: fill:3, 10.0 % of the work, 20 iterations in 1 visit: taken for a while: it does less "
-        "of the run." in text
+        "Not the main loop: fill:3, 10.0 % of the work, 20 iterations in 1 visit: chosen at first, but "
+        "another loop does more of the work." in text
     )
     assert "Not the main loop: sum:5, 8.0 % of the work, 30 visits: its iterations differ in work." in text
     assert text.count("Not the main loop") == 2

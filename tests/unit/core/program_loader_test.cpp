@@ -102,10 +102,10 @@ TEST_F(ProgramFile, ThisLinker_ByAnotherName_CanLoad) {
 TEST_F(ProgramFile, AnotherMachineOrWordSize_IsRefused) {
   auto header = own_header();
   header.e_machine = EM_S390;
-  EXPECT_EQ(why(write("machine", elf("/lib/ld.so", header))), "it is a program of another machine");
+  EXPECT_EQ(why(write("machine", elf("/lib/ld.so", header))), "it is built for another processor architecture");
   header = own_header();
   header.e_ident[EI_CLASS] = header.e_ident[EI_CLASS] == ELFCLASS64 ? ELFCLASS32 : ELFCLASS64;
-  EXPECT_EQ(why(write("size", elf("/lib/ld.so", header))), "it is a program of another word size");
+  EXPECT_EQ(why(write("size", elf("/lib/ld.so", header))), "it is built for another word size");
 }
 
 TEST_F(ProgramFile, StaticProgram_CanLoad) { EXPECT_EQ(why(write("static", elf(""))), ""); }

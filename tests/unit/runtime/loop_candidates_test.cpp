@@ -50,7 +50,7 @@ TEST(LoopCandidates, SeveralLoopsAnySampling_SharesAndVisitsAreThePrograms) {
     EXPECT_EQ(loops[1].name, "loop 1");
     EXPECT_TRUE(loops[1].is_taken);
     EXPECT_NEAR(loops[1].share, 25 / 105.0, 0.03) << every;
-    EXPECT_EQ(loops[1].verdict, "taken for a while: it does less of the run");
+    EXPECT_EQ(loops[1].verdict, "chosen at first, but another loop does more of the work");
     EXPECT_EQ(loops[2].name, "loop 3");
     EXPECT_FALSE(loops[2].is_taken);
     EXPECT_EQ(loops[2].verdict, "within the main loop");
@@ -110,7 +110,7 @@ TEST(LoopCandidates, TakenLoopDoesLittleOfTheRun_NoneIsTheMainLoop) {
   const auto loops = program.candidates();
   ASSERT_EQ(loops.size(), 2u);
   EXPECT_TRUE(loops[0].is_taken);
-  EXPECT_EQ(loops[0].verdict, "taken for a while: it does little of the run");
+  EXPECT_EQ(loops[0].verdict, "chosen at first, but it does too little of the work");
   EXPECT_EQ(loops[1].name, "loop 2");
   EXPECT_EQ(loops[1].verdict, "within loop 1");
 }
@@ -141,7 +141,7 @@ TEST(LoopCandidates, LoopMostlyRunBySetUp_IsNotWithinTheMainLoop) {
   EXPECT_EQ(loops[0].verdict, "");
   EXPECT_EQ(loops[1].name, "loop 2");
   EXPECT_NEAR(loops[1].share, 120 / 240.0, 0.01);
-  EXPECT_EQ(loops[1].verdict, "taken for a while: it does less of the run");
+  EXPECT_EQ(loops[1].verdict, "chosen at first, but another loop does more of the work");
 }
 
 // The function of the loop calls itself in each turn.

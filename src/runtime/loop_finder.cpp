@@ -31,11 +31,10 @@ constexpr std::uint64_t k_most_turns = std::numeric_limits<std::uint32_t>::max()
 constexpr double k_gone = 0.1;  // of a turn: so long after its end a loop is over
 constexpr std::uint64_t k_few_events = 16;
 constexpr std::uint64_t k_turns_to_be_known = 4;  // of a loop around the main loop: it has been taken, or is none
-// Of a main loop that another loop is around: a fifth of a second of most cores. Nothing that was executed tells
-// whether the loop around will go round again, so no share of the work can decide. A belief has a fixed price: a
-// plan and the moves that it asks for, tens of MiB at some GB/s, about 20 ms. A visit ten times as long pays for
-// it even if the loop around turns out to be the main one. Where the visit is nearly all of the outer loop's, its
-// plan serves that one too, and the price need only be of the visit's own length.
+// Work after which a visit of an inner loop no longer waits for the outer one: about 0.2 s on most cores. No share
+// of the work tells whether the outer loop will iterate again. A wrong choice costs a plan and its moves: tens of
+// MiB at some GB/s, about 20 ms. A visit ten times as long pays for that. If the visit is nearly all of the outer
+// loop's work, its plan serves both, and an eighth suffices.
 constexpr Work k_most_unsure = 1 << 29;
 constexpr double k_share_parts = 1e6;
 

@@ -61,8 +61,8 @@ def copied(command):
                 with open(found, "rb") as source, open(output, "wb") as target:
                     target.write(source.read())
                 if depends := after("-MF", command):
-                    with open(depends, "w") as file:
-                        file.write(f"{output}:\n")
+                    with open(depends, "w") as file:  # a change of what it includes changes the other object
+                        file.write(f"{output}: {found}\n")
                 return True
     return False
 

@@ -15,6 +15,13 @@ std::vector<Window> clean_windows(std::span<const Window> windows) {
   return clean;
 }
 
+// Returns the value that the shortest k_best_share of the windows do not exceed. Requires at least one window.
+double best_of(std::vector<Window> windows) {
+  const auto nth = static_cast<std::size_t>(k_best_share * static_cast<double>(windows.size() - 1));
+  std::ranges::nth_element(windows, windows.begin() + static_cast<std::ptrdiff_t>(nth), {}, &Window::value);
+  return windows[nth].value;
+}
+
 }  // namespace
 
 std::vector<Window> usable_windows(std::span<const Window> windows) {
@@ -28,26 +35,26 @@ Spread spread_of_windows(std::span<const Window> windows) {
   std::ranges::sort(usable, {}, &Window::value);
   const auto n = usable.size();
   const double median = n % 2 == 1 ? usable[n / 2].value : (usable[n / 2 - 1].value + usable[n / 2].value) / 2;
-  return {median, usable.back().value - usable.front().value, usable.front().value};
+  return {median, usable.back().value - usable.front().value, best_of(usable)};
 }
 
 Spread rates_of_windows(std::span<const Window> windows, double work) {
   std::vector<Window> rates(windows.begin(), windows.end());
   for (auto& window : rates) window.value = work / window.value;
   auto spread = spread_of_windows(rates);
-  spread.best += spread.spread;
+  spread.best = work / best_of(usable_windows(windows));
   return spread;
 }
 
 bool is_confirmed(std::span<const Window> windows, double within) {
   const auto clean = clean_windows(windows);
   if (clean.empty()) return false;
-  const double best = std::ranges::min(clean, {}, &Window::value).value;
+  const double best = best_of(clean);
   std::set<std::size_t> rounds;
   std::size_t near = 0, typical = 0;
   for (const auto& window : clean) {
     if (window.value <= (1 + k_refused_beyond) * best) ++typical;
-    if (window.value > (1 + within) * best) continue;
+    if (window.value > (1 + within) * best || (1 + within) * window.value < best) continue;
     ++near;
     rounds.insert(window.round);
   }

@@ -59,6 +59,14 @@ TEST(RatesOfWindows, BestIsTheHighest) {
   EXPECT_EQ(rates.spread, 6);
 }
 
+TEST(RatesOfWindows, FewWindowsFarFasterThanTheRest_AreNotTheBest) {
+  std::vector<Window> windows;
+  for (int i = 0; i < 200; ++i) windows.push_back({i % 100 == 7 ? 0.7 : 1 + 0.001 * (i % 50), true, 1U + i / 100});
+  EXPECT_NEAR(rates_of_windows(windows, 1).best, 1, 0.01);
+  EXPECT_NEAR(spread_of_windows(windows).best, 1, 0.01);
+  EXPECT_TRUE(is_confirmed(windows, 0.05));
+}
+
 TEST(IsConfirmed, BestOfOneRoundOrOfOneWindow_IsNot) {
   EXPECT_TRUE(is_confirmed(windows_with(0.3, 3, false, 1), 0.05));
   EXPECT_FALSE(is_confirmed({}, 0.05));

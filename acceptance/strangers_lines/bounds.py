@@ -27,9 +27,9 @@ Row = dict[str, float]  # seconds of the mean iteration: best run, sampled and e
 
 
 def _bound(file: Path, fast: int, *more: str) -> float | None:
-    """What `terrace plan` prints for a profile; None where it has nothing to plan for."""
+    """What `terrace plan` prints for a profile, 0 where it proves none; None where it has nothing to plan for."""
     done = run([TERRACE, "plan", file, "--json", "--confidence", "0", "--fast", str(fast), *more], check=False)
-    return json.loads(done.stdout)["lower_bound_s"] if done.returncode == 0 else None
+    return json.loads(done.stdout)["lower_bound_s"] or 0.0 if done.returncode == 0 else None
 
 
 def _price(name: str, words: list[str]) -> dict[str, Row]:
@@ -75,7 +75,7 @@ def compare(program: Path, words: list[str], stem: Path) -> dict[str, Row]:
             count = len(_times(record))
             times = [_times(stem.with_suffix(f".{label}.terrace"))[-count:] for label in labels]
             known = [mean(seconds) for seconds in times if seconds]
-            if sampled and exact and known:
+            if sampled is not None and exact is not None and known:
                 found[f"{machine}, {share} %"] = {"best": min(known), "sampled": sampled, "exact": exact}
     return found
 

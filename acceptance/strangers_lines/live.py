@@ -38,6 +38,7 @@ MIN_GAIN = 0.70  # of what the plan gains, in the geometric mean
 MIN_SEEN = 1.0  # % that the plan has to gain for a row to count in that mean
 MAX_OVER_BOUND = 12.0  # % that an iteration of the planned run may take more than the plan's bound
 MEAN_OVER_BOUND = 4.0  # the same in the geometric mean
+_ROUNDING = 1e-4  # %
 _LEAST_SHARE = 0.01  # stands for a live run that gains nothing: a geometric mean has no zeros
 PROGRAMS = 20  # at least
 
@@ -238,7 +239,9 @@ def never_behind() -> Measured:
     most = max((row["behind, %"] for row in rows), default=math.inf)
     text = f"{len(rows) - len(over)} of {len(rows)} cases of {_programs(rows)} programs, {most:+.1f} % at most"
     lines = [f"{_where(row)}: {row['behind, %']:+.1f} %" for row in over]
-    return Measured("\n".join([text, *lines, *failed]), not over and _programs(rows) >= PROGRAMS, rows)
+    return Measured(
+        "\n".join([text, *lines, *failed]), not over and not failed and _programs(rows) >= PROGRAMS, rows
+    )
 
 
 def gain_shares(rows: Iterable[Row], reference: str) -> list[float]:
@@ -278,7 +281,9 @@ def near_the_bound() -> Measured:
         f"{average:.1f} % in the geometric mean of {len(known)} cases, {max(over, default=math.inf):.1f} % at most"
     )
     lines = [f"{where}: {-percent:+.1f} %" for percent, where in far]
-    return Measured("\n".join([text, *lines]), average <= MEAN_OVER_BOUND and not far)
+    beaten = [_where(row) for percent, row in zip(over, known, strict=True) if percent < -_ROUNDING]
+    lines += [f"{where}: below the bound" for where in beaten]
+    return Measured("\n".join([text, *lines]), average <= MEAN_OVER_BOUND and not far and not beaten)
 
 
 LINES = [

@@ -186,14 +186,14 @@ def _exposures(problem):
     return result
 
 
-# Today's figures of the test below, which virtual time repeats to the digit: at these shares of the footprint, how
-# many of the intervals hold, and the sum of the real regrets over the sum of the intervals' upper ends. 7 of 8
-# and 1 are promised; here it may not get worse. All intervals begin at 0 and end where 90 % is below.
-# Of mg they depend on where its samples happen to fall: over five sampling distances, 1 to 6 intervals hold. So mg
-# is recorded at all five: on average 3 have to hold, and sums are over all of them.
+# Figures of the test below, which virtual time repeats to the digit: at these shares of the footprint, how many
+# of the intervals hold, and the sum of the real regrets over the sum of the intervals' upper ends. 7 of 8 and 1
+# are promised; here it may not get worse. All intervals begin at 0 and end at the 90 % quantile (cg: 0.676 when
+# they ended at the 95 % quantile, and 6 of 8 held). mg's depend on where its samples happen to fall. So mg is
+# recorded at five sampling distances: on average 4 have to hold, and sums are over all of them.
 _SHARES = (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6)
-_HELD = {"cg": 6, "mg": 3}
-_OVER = {"cg": 0.70, "mg": 1.0}
+_HELD = {"cg": 7, "mg": 4}
+_OVER = {"cg": 0.70, "mg": 0.65}
 _MOST = 0.01  # of the predicted time
 _DISTANCES = {"cg": (None,), "mg": (None, 900, 950, 1050, 1100)}  # cycles; None: the collector's own
 

@@ -1,4 +1,4 @@
-"""Main loops of the public programs, as every subcommand finds them: the same one, with as many iterations."""
+"""Main loops of public and own programs, as every subcommand finds them: the same one, with as many iterations."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
-from harness import TERRACE, Line, Measured, keep_part
+from harness import TERRACE, Line, Measured, every_workload, keep_part, run, work
+from others_lines.own import programs
 from others_lines.programs import PROGRAMS, Row, failures, size
 from others_tool.build import WORK, Built, NotBuilt, build
-from others_tool.cost import observed
+from others_tool.cost import SMALL_CACHES, observed
 from others_tool.execute import WrongResult, execute
 from others_tool.fetch import NoArchive
 from others_tool.loops import Found
@@ -29,6 +30,12 @@ WAYS: dict[str, tuple[str, ...]] = {
     "record, small cache": SMALL_CACHE,
     "simulate": (),
     "simulate, small cache": SMALL_CACHE,
+}
+# The caches of the criteria that price this project's workloads, whose sizes are small.
+OWN_WAYS = {
+    **WAYS,
+    "record, caches of the criteria": SMALL_CACHES,
+    "simulate, caches of the criteria": SMALL_CACHES,
 }
 REAL = "run --profile"
 NONE = Found("", "", 0)
@@ -78,11 +85,8 @@ def _text(name: str, turns: int) -> str:
     return f"{name}, {turns} iterations" if name else "none"
 
 
-def _alike() -> Measured:
-    rows: dict[str, Row] = {
-        name: keep_part(f"loops-{size()}-{name}", functools.partial(_loops, recipe))
-        for name, recipe in read_all().items()
-    }
+def _judged(rows: Mapping[str, Row], least: int) -> Measured:
+    """A row for each program that could be run; at least `least` programs are wanted."""
     loops = {
         name: {way: Found(**loop) for way, loop in row.items()}
         for name, row in rows.items()
@@ -95,7 +99,36 @@ def _alike() -> Measured:
         for name, found in loops.items()
     ]
     text = f"{len(loops) - len(different)} of {len(loops)} programs"
-    return Measured("\n".join([text, *lines, *failures(rows)]), not different and len(loops) >= PROGRAMS, table)
+    return Measured("\n".join([text, *lines, *failures(rows)]), not different and len(loops) >= least, table)
+
+
+def _alike() -> Measured:
+    rows = {
+        name: keep_part(f"loops-{size()}-{name}", functools.partial(_loops, recipe))
+        for name, recipe in read_all().items()
+    }
+    return _judged(rows, PROGRAMS)
+
+
+def _own_loops(name: str, words: list[str]) -> Row:
+    store = work("others") / f"loops-{name}.terrace"
+    row: Row = {}
+    for way, more in OWN_WAYS.items():
+        store.unlink(missing_ok=True)
+        subcommand = way.split()[0].rstrip(",")
+        run([TERRACE, subcommand, "-q", *more, "-o", store, "--", programs(marked=False) / name, *words])
+        row[way] = asdict(_main_loop(store))
+    return row
+
+
+def _own_alike() -> Measured:
+    """Programs built without markers; virtual time alone, where the clock decides nothing."""
+    workloads = every_workload("small")
+    rows = {
+        name: keep_part(f"loops-own-{name}", functools.partial(_own_loops, name, words))
+        for name, words in workloads.items()
+    }
+    return _judged(rows, len(workloads))
 
 
 LINES = [
@@ -104,5 +137,11 @@ LINES = [
         f"{', '.join((*WAYS, REAL))}: the same main loop with as many iterations, in each of at least {PROGRAMS} "
         "public programs",
         _alike,
-    )
+    ),
+    Line(
+        "one finder of loops, own workloads",
+        f"{', '.join(OWN_WAYS)}: the same main loop with as many iterations, in each of this project's workloads, "
+        "built without markers",
+        _own_alike,
+    ),
 ]

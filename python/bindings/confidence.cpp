@@ -51,7 +51,8 @@ std::uint32_t affordable(const model::SamplingError& error, std::uint32_t draws)
       std::clamp<std::uint64_t>(k_values / std::max<std::uint64_t>(error.values(), 1), (draws + 3) / 4, draws));
 }
 
-// By draw and object: with the error of sampling alone, and with that of the spread of prefetched lines, too.
+// Returns benefits by draw and object: with sampling error alone, and with the error of attributing prefetched
+// lines, too.
 using Benefits = std::vector<std::vector<double>>;
 std::pair<Benefits, Benefits> benefit_draws(const Problem& problem, std::uint32_t draws) {
   const model::SamplingError error(problem);

@@ -31,7 +31,8 @@ struct SpilledProcess {
   double plan_gain = 0;                       // share of the time that it saved then
   bool paged = false;                         // by the kernel, as its data were more than the memory
 
-  // What its threads waited for the file: for chunks, and for what the kernel paged.
+  // Returns for how long the process's threads waited for the file: for chunks, and for pages that the kernel
+  // paged.
   [[nodiscard]] std::uint64_t all_waited() const { return waited + paged_waited; }
   // How much longer it ran than with all data in memory, as far as it waited for the file.
   [[nodiscard]] Seconds longer() const;

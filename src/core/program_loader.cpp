@@ -18,8 +18,9 @@ namespace terrace {
 
 namespace {
 
-// Of programs that this build's libraries can be loaded into. Not read from this file's own header: tools that
-// edit an executable (patchelf) move it, and the linker's symbol for it stays where it was.
+// ELF class, byte order and machine of the programs that can load this build's libraries. Constants, because the
+// header of this file cannot be read: tools that edit an executable (patchelf) move it, and the linker's symbol
+// for it stays where it was.
 constexpr char k_class = sizeof(void*) == 8 ? ELFCLASS64 : ELFCLASS32;
 constexpr char k_data = std::endian::native == std::endian::little ? ELFDATA2LSB : ELFDATA2MSB;
 #if defined(__x86_64__)

@@ -22,7 +22,7 @@ inline constexpr Seconds k_way_cost{0.15e-6};
 inline constexpr Seconds k_search_cost{2e-6};
 inline constexpr Seconds k_first_plan_cost{0.8e-6};
 inline constexpr Seconds k_first_way_cost{0.03e-6};
-// Of the program, where moves are ordered by what they gain: each use of a chunk that is looked at.
+// Processor time of predicting a move's gain, for each use of the chunk that is evaluated.
 inline constexpr Seconds k_gain_cost{0.03e-6};
 
 }  // namespace terrace::model

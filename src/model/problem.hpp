@@ -141,11 +141,12 @@ Problem make_problem(const profile::Profile& profile, const machine::Machine& ma
                      const machine::Budget& budget, std::size_t max_items = 4096,
                      const Directives& directives = {});
 
-// By chunk of the profile that the problem was made of: the item that it is a part of; k_no_item where it is none.
+// Returns, for each chunk of the profile, the item of the problem that contains it; k_no_item if none does.
+// Requires: the problem was made of that profile.
 std::vector<std::uint32_t> items_by_chunk(const profile::Profile& profile, const Problem& problem);
 
-// The profile with one of its iterations, and the same objects to be placed: also those that live in others only.
-// Throws std::out_of_range.
+// Returns the profile with one of its iterations, and with all its objects, also those that live in other
+// iterations only. Throws std::out_of_range.
 profile::Profile only_iteration(const profile::Profile& profile, std::size_t iteration);
 
 // Scales the estimates down to fit the measured times, as make_problem does, and finds anew what they leave

@@ -27,7 +27,7 @@ struct CoreTimes {
     bool operator==(const OfPhases&) const = default;
   };
   std::vector<OfPhases> phases;
-  // By name, without parameters (symbols/symbol_names.hpp).
+  // Core time of functions, by name without parameters (symbols/symbol_names.hpp).
   std::map<std::string, Seconds, std::less<>> functions{};
 
   [[nodiscard]] std::optional<Seconds> of(const std::string& phase) const;

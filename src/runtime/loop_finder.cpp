@@ -260,7 +260,7 @@ void LoopFinder::begin_loop(Boundary& boundary) {
   boundary.begins_loop = name_of_(node(main_));
 }
 
-// Of calls and loops that are not closed it is known that they do so much on average.
+// Adds the least work of the event: calls and loops that are not closed do that much on average.
 void LoopFinder::hear(Index index, Work least) {
   ++events_;
   if (!is_seen_ && !node(index).is_closed) work_heard_ += least;

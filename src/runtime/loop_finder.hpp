@@ -118,8 +118,9 @@ class LoopFinder final : public observe::LoopTree::Listener {
   bool in_loop_ = false;     // as the program was told
   bool is_running_ = false;  // the main loop, as the tree has it
   Work left_at_ = 0;         // when it is not
-  // What was heard of calls and loops, and the work that these do at least, since the main loop was left: it
-  // stands for the work itself while none is seen.
+  // Number of events of calls and loops: in all, when the main loop was left, when its iteration began, in an
+  // iteration. `work_heard_` is the least work of those since it was left. They replace measured work while
+  // accesses are not observed.
   std::uint64_t events_ = 0, events_left_ = 0, events_turned_ = 0, events_in_a_turn_ = 0;
   Work work_heard_ = 0;
   std::vector<Answer> is_phase_;            // by node

@@ -45,7 +45,7 @@ class Program:
 
 @dataclass(frozen=True)
 class Calibrated(Generic[Fits]):
-    """What a program gets: no fits where its constant was refused."""
+    """Result of a calibration; `fits` is None if the constant was refused."""
 
     constant: Constant
     fits: Fits | None

@@ -170,7 +170,7 @@ def judge(
 
 
 def _refused(natively: Natively, hooked: Hooked, took: float) -> str:
-    """What keeps the two forms from being compared. Of a run that is too short no other figure says anything."""
+    """Returns why the two forms cannot be compared, or "". Tests the run's length first: short runs are noise."""
     if took < SHORTEST_TIME:
         return (
             f"too short: its own code takes {units.seconds(took)} a run, and less than "

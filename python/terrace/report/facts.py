@@ -103,7 +103,7 @@ class Facts:
         return f"A part of the data gains most from fast memory: {self._share(point)}."
 
     def _share(self, point: CurvePoint) -> str:
-        """What a size of fast memory gains of what enough of it for all data would gain."""
+        """Describes the share of the full gain that this size of fast memory reaches."""
         return (
             f"{units.size(point.size)} of it, for {units.percent(point.size / self.footprint, 0)} of the data, "
             f"saves {units.percent(self.share_of_gain(point), 0)} of what fast memory for all data would save"

@@ -25,7 +25,7 @@ _LAW_ERROR = 0.02
 
 @dataclass(frozen=True)
 class Benefit:
-    """What an iteration gains with an object alone in fast memory, seconds: 90 % interval and rank.
+    """Benefit of an object: seconds that an iteration gains with it alone in fast memory, 90 % interval and rank.
 
     The truth is the same difference by the time law on exact counters: all else is in slow memory, at any budget.
     """
@@ -50,7 +50,7 @@ class Benefit:
 
 @dataclass(frozen=True)
 class Regret:
-    """What sampling error costs a plan, predicted seconds an iteration: mean and 90 % interval over the draws.
+    """Regret of a plan by sampling error, predicted seconds an iteration: mean and 90 % interval over the draws.
 
     The truth is the time of a run under the plan less that under the plan of exact counters, and no less than 0.
     """

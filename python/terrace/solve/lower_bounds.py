@@ -185,7 +185,7 @@ _KNOWN: WeakKeyDictionary[Store, dict[tuple[int, str | None], _Observed]] = Weak
 
 
 def _observed(store: Store, run: Run, machine: str | None) -> _Observed:
-    """What a curve or several sizes need once: it does not depend on the budget."""
+    """Returns the observed iterations. They are cached, because they do not depend on the budget."""
     known = _KNOWN.setdefault(store, {})
     if (run.id, machine) not in known:
         kept = _core.Store(str(store.path))

@@ -89,8 +89,8 @@ class CallerFunctions {
   Table last_resort_;
 };
 
-// What code at an address reaches by names without Terrace, from the files that were opened with its own file
-// alone; null for names that none of these defines. Throws std::bad_alloc.
+// Resolves names as code at `address` would without Terrace, in the scope of its own dlopen(3) only; null for
+// undefined names. Throws std::bad_alloc.
 std::vector<void*> find_in_own_scope_of(std::uint64_t address, std::span<const char* const> names);
 
 // A function's place in a list of names, known when this is compiled.

@@ -158,7 +158,7 @@ const char* name_of(WrapperLanguage language) {
 // The second step of what clang compiles, for the stand-in. Its descendants may have other steps.
 std::vector<std::string> clang_ir_command(const WrapperCall& call, const WrapperRequest& request) {
   if (!goes_by(call.compiler, {"clang"})) return {};
-  // What is changed has to be on the command line itself.
+  // Requires the options that this changes on the command line itself: response files are passed on unchanged.
   const auto is_changed = [](const std::string& word) { return word == "-S" || is_save_temps(word); };
   if (std::ranges::count_if(request.words, is_changed) != std::ranges::count_if(call.arguments, is_changed))
     return {};

@@ -149,7 +149,8 @@ class RoundedMeasurement {
     return {figures_, processors, options_.quick ? k_quick_windows : k_windows};
   }
 
-  // The same for all cores of an initiator together.
+  // Returns a probe of all cores of an initiator together. Windows in which its cores share no cache do not
+  // count.
   [[nodiscard]] Probe joint_probe_of(const std::vector<int>& processors, std::size_t initiator) {
     auto probe = probe_of(processors);
     const auto& caches = parts_.initiators[initiator].caches;

@@ -17,8 +17,8 @@ struct WindowPlan {
   std::span<const int> companions;
   std::size_t lead_in = 1;  // windows that are run first and not recorded
   std::size_t windows = 5;
-  // What a cache line may take from one worker to the next, since they share a cache; 0: any time. The host of a
-  // virtual machine may run two of its processors on cores that share none.
+  // Longest time in which a cache line passes from one worker to the next if they share a cache; 0: no limit.
+  // The host of a virtual machine may run two of its processors on cores that share none.
   Seconds max_hop{};
 };
 

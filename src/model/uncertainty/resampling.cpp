@@ -21,7 +21,8 @@ double poisson(Random& random, double mean) {
   return mean > 0 ? static_cast<double>(std::poisson_distribution<std::int64_t>(mean)(random)) : 0;
 }
 
-// Of each cell, how many samples of lines met it: what all of them stand for, over what one of the phase does.
+// Returns, for each cell, how many samples of lines it has: its bytes over the bytes that one sample of the
+// phase stands for.
 std::vector<double> line_samples(const ProblemPhase& phase) {
   double bytes = 0, variance = 0;
   for (const auto& cell : phase.cells) {
@@ -43,7 +44,7 @@ std::vector<double> time_samples(const ProblemPhase& phase) {
   return samples;
 }
 
-// What cells have of a phase, apart from what is prefetched, which no sample meets.
+// Accesses a component of a cell's traffic that samples count. Prefetched lines have no samples.
 struct Part {
   double (*get)(const ItemCell&);
   void (*add)(ItemCell&, double);

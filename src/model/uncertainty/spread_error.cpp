@@ -37,7 +37,7 @@ class SmallRandom {
 // Prefetched bytes of a phase by object and place.
 using Streams = std::map<std::pair<std::uint32_t, PlaceId>, double>;
 
-// What they are in the draw: no more in all than they are by place.
+// Returns the drawn prefetched bytes. Their sum for a place never exceeds the estimated one.
 Streams drawn_streams(const Streams& estimated, std::uint64_t number) {
   struct Sum {
     double before = 0, drawn = 0, objects = 0;

@@ -21,7 +21,7 @@ namespace terrace::observe {
 struct alignas(16) FastLine {
   // No access has this key, in any epoch.
   static constexpr std::uint64_t k_none = std::uint64_t{1} << 63;
-  // What keys have less for a line that is clean, and for one whose values are followed.
+  // Subtracted from the key of a clean line, and from that of a line whose loaded values are followed.
   static constexpr std::uint64_t k_clean = 1;
   static constexpr std::uint64_t k_followed = std::uint64_t{1} << 62;
   // Twice the address of the line's first byte, plus the table's epoch, less the marks above.
@@ -59,7 +59,7 @@ class FastTable {
                             bool store) const {
     return is_within(distance(fast, address), room, store);
   }
-  // The same for a line whose values are followed.
+  // Returns whether the entry serves the access, for a line whose loaded values are followed.
   [[nodiscard]] bool follows(const FastLine& fast, std::uint64_t address, const FastLine::Room& room,
                              bool store) const {
     return is_within(distance(fast, address) - FastLine::k_followed, room, store);

@@ -57,7 +57,7 @@ class Waits {
     read_at_ = now;
     return waited_;
   }
-  // What was waited since then, within an event, is no wait of the program's.
+  // Skips a wait within an event, which is Terrace's and not the program's.
   void skip_to(Work now) {
     if (now - read_at_ >= k_gap) ask(now);
     read_at_ = now;

@@ -144,10 +144,10 @@ class alignas(64) Pipeline {
   // Line accesses that are no samples' business: they are counted by themselves.
   void pass_over(std::uint64_t lines) { sampled_ += lines, next_sample_ += lines; }
   [[nodiscard]] std::uint32_t parts_at(std::uint64_t site);
-  // Of a block: what it is by function, and what its cost adds.
+  // Counts a block by function, and the difference that its function's core time makes.
   [[gnu::noinline]] void count_apart(std::uint64_t site, std::uint32_t parts);
   [[nodiscard]] std::int64_t added_by_cost(std::uint64_t site, std::uint32_t parts) const;
-  // Parts of instructions in this quantum, each at what it costs in its function.
+  // Returns the weighted instructions of this quantum, in parts of an instruction (code_work.hpp).
   [[nodiscard]] std::uint64_t cost_parts() const { return work_parts_ + static_cast<std::uint64_t>(added_); }
   [[nodiscard, gnu::noinline]] SiteWork find_work(std::uint64_t site);
   [[gnu::noinline]] void end_quantum();

@@ -134,8 +134,8 @@ Seconds Confidence::regret_at(double share) const {
   if (regrets.empty()) return {};
   auto sorted = regrets;
   std::sort(sorted.begin(), sorted.end());
-  // Of n draws and the truth each is the r-th smallest with the same probability: the r-th draw is the quantile
-  // r / (n + 1) of what is true (Weibull's plotting position).
+  // The truth ranks among n draws at any position with the same probability, so that the r-th smallest draw is its
+  // quantile r / (n + 1) (Weibull's plotting position).
   const auto last = static_cast<double>(sorted.size() - 1);
   const auto at = std::clamp(share * static_cast<double>(sorted.size() + 1) - 1, 0.0, last);
   const auto below = static_cast<std::size_t>(at);

@@ -37,7 +37,8 @@ class BlockUse {
   void waited(bool sparse) noexcept { sparse_.add(sparse); }
   [[nodiscard]] bool is_for_pages() const noexcept { return is_in_no_order() || most_are(sparse_); }
   [[nodiscard]] bool is_in_no_order() const noexcept { return most_are(unexpected_); }
-  // The same of a block of so many chunks. `heap` counts the pieces around it, itself included.
+  // Return the same for a block of `chunks` chunks that may be a piece of a heap. `heap`: counts of all blocks
+  // in its region, including its own.
   [[nodiscard]] bool is_for_pages(const BlockUse& heap, std::uint32_t chunks) const noexcept {
     return is_in_no_order(heap, chunks) || most_are(sparse_) ||
            (heap.most_are(heap.sparse_) && is_like(sparse_, chunks));

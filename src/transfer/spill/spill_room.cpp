@@ -118,7 +118,8 @@ void Spill::keep_account() noexcept {
   if (within > allowed_) note_over(within - allowed_);
 }
 
-// Who waits for a chunk is in a page fault, too, and counted when it is served.
+// Samples waits in page faults that the kernel serves. Threads that wait for a chunk are in a page fault, too;
+// they are counted when the chunk is served.
 void Spill::note_fault_waits() noexcept {
   if (given_ == 0) return fault_waits_.pause();
   const auto now = steady_ns();

@@ -6,36 +6,26 @@
 #include <algorithm>
 #include <bit>
 #include <map>
-#include <memory>
 #include <numeric>
 #include <random>
 #include <utility>
 #include <vector>
 
 #include "../model/random_problem.hpp"
-#include "memory/ledger.hpp"
+#include "placed_chunks.hpp"
 #include "strategy/learning/move_gains.hpp"
 #include "strategy/search/choose.hpp"
-#include "two_places.hpp"
 
 namespace terrace::strategy {
 namespace {
 
-constexpr Bytes k_size{4096};
 using Moves = std::vector<std::pair<ChunkId, PlaceId>>;
 
 // Chunks whose worth is what an iteration takes longer with them in slow memory. Each move costs one second.
-struct WorthyChunks {
+struct WorthyChunks : PlacedChunks {
   WorthyChunks(const std::vector<PlaceId>& places, std::vector<double> worths, std::uint64_t capacity)
-      : worth(std::move(worths)), ledger(*page, {Bytes{capacity * k_size.value}, Bytes{1 << 20}}) {
-    context.machine = &machine;
-    context.chunks = &chunks;
-    context.ledger = &ledger;
-    for (const auto place : places) {
-      chunks.add(0, static_cast<std::uint32_t>(k_size.value), 0, 0, place);
-      ledger.take(place, k_size);
-    }
-  }
+      : PlacedChunks(places, capacity), worth(std::move(worths)) {}
+
   [[nodiscard]] std::vector<MoveGroup> order(const Moves& wanted, const UnderWay& under_way = {}) const {
     std::vector<ActiveMove> moves(wanted.size());
     for (std::size_t i = 0; i < moves.size(); ++i) {
@@ -61,11 +51,6 @@ struct WorthyChunks {
   }
 
   std::vector<double> worth;
-  machine::Machine machine = two_latencies();
-  memory::ChunkTable chunks;
-  std::unique_ptr<memory::LedgerPage> page = std::make_unique<memory::LedgerPage>();
-  memory::Ledger ledger;
-  Context context;
 };
 
 TEST(BestFirst, FullFastMemory_BestChunkComesFirst_ForTheWorstOne) {

@@ -3,11 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include <memory>
 #include <vector>
 
-#include "memory/ledger.hpp"
-#include "two_places.hpp"
+#include "placed_chunks.hpp"
 
 namespace terrace::strategy {
 namespace {
@@ -39,18 +37,9 @@ class Kept final : public Requests {
   std::vector<transfer::TransferRequest> moves;
 };
 
-constexpr Bytes k_size{4096};
+struct ThreeChunks : PlacedChunks {
+  explicit ThreeChunks(const std::vector<PlaceId>& places) : PlacedChunks(places, 2) {}
 
-struct ThreeChunks {
-  explicit ThreeChunks(std::vector<PlaceId> places) {
-    context.machine = &machine;
-    context.chunks = &chunks;
-    context.ledger = &ledger;
-    for (const auto place : places) {
-      chunks.add(0, static_cast<std::uint32_t>(k_size.value), 0, 0, place);
-      ledger.take(place, k_size);
-    }
-  }
   // Chunk and target of each, in order.
   std::vector<std::pair<ChunkId, PlaceId>> moves_to(std::vector<PlaceId> places) {
     request_places(context, places, 0, requests);
@@ -59,11 +48,6 @@ struct ThreeChunks {
     return all;
   }
 
-  machine::Machine machine = two_latencies();
-  memory::ChunkTable chunks;
-  std::unique_ptr<memory::LedgerPage> page = std::make_unique<memory::LedgerPage>();
-  memory::Ledger ledger{*page, {Bytes{2 * k_size.value}, Bytes{1 << 20}}};
-  Context context;
   Kept requests;
 };
 

@@ -57,7 +57,7 @@ void ProgramWork::write_functions() noexcept {
     [[maybe_unused]] const auto ignored = syscall(SYS_write, file, text.data(), text.size());
     syscall(SYS_close, file);
   } catch (const std::exception&) {
-    // No memory: whoever reads the file finds that it is not there.
+    // Out of memory: no file is written, and the launcher reports its absence.
   }
 }
 

@@ -1,6 +1,5 @@
-// How much work the program's code does, by hook: the instructions that go with it, at what they cost in their
-// function where functions have core times of their own (observe/core_times.hpp); and what each function did,
-// where a calibrating run asks for it.
+// Counts the work of the program's code by hook: its instructions, weighted by the core time of their function
+// where that is known (observe/core_times.hpp). A calibrating run also gets the total of each function.
 #pragma once
 
 #include <optional>
@@ -22,18 +21,18 @@ class ProgramWork {
   // program's: the caches are shared by all of them, too.
   ProgramWork(Process& process, const runtime::Session& session);
 
-  // From now on pipelines of this configuration ask here.
+  // Registers this as the source of work for pipelines of this configuration.
   void serve(observe::PipelineConfig& pipelines) {
     pipelines.work = &code_;
     pipelines.functions = functions_ ? &*functions_ : nullptr;
   }
-  // Other code may be where some was before.
+  // Invalidates cached code: a module was loaded or unloaded.
   void forget() {
     code_.forget();
     if (functions_) functions_->forget();
   }
-  // Writes what each function has done so far into the session's folder for it, in the place of what was written
-  // before. Does nothing where it is not asked for.
+  // Writes the work of each function so far into the session's folder, replacing the previous file. Does nothing
+  // unless requested.
   void write_functions() noexcept;
 
  private:

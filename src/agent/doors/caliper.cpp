@@ -78,7 +78,7 @@ constexpr std::array k_caliper_names{
 constinit std::array<std::atomic<void*>, k_caliper_names.size()> g_caliper_without_table{};
 constinit CallerFunctions g_caliper{k_caliper_names, g_caliper_without_table};
 
-// The caller's Caliper's; null where it has none.
+// Returns Caliper's function of that name in the caller's scope, or null without one.
 template <class Function>
 Function caliper_function(ListedName<k_caliper_names> name, const void* caller) {
   return g_caliper.of(caller).find_as<Function>(name.number());

@@ -103,7 +103,7 @@ Linked read_linked(const LoadedFile& module) {
   return linked;
 }
 
-// The scope of one caller's references, without Terrace.
+// Resolves one caller's references as the dynamic linker would without Terrace.
 class CallerScope {
  public:
   // Throws std::bad_alloc.
@@ -144,7 +144,7 @@ class CallerScope {
     return static_cast<std::size_t>(at - modules_.begin());
   }
 
-  // Whether it was loaded when the caller, and what came with it, was there.
+  // Returns whether the module was loaded before or together with the caller.
   [[nodiscard]] bool is_later_than_caller(const void* function) {
     const auto index = index_of(reinterpret_cast<std::uint64_t>(function));
     if (caller_ >= modules_.size() || index >= modules_.size() || index <= caller_) return false;
@@ -152,7 +152,8 @@ class CallerScope {
     return std::ranges::find(own_scope_, index) == own_scope_.end();
   }
 
-  // The caller and all that it needs, and the same of files before it that need it: one of these was opened.
+  // Returns candidates for the file that dlopen(3) was called with: the caller and each earlier file that needs
+  // it, with their dependencies.
   void begin_own_scope() {
     if (has_own_scope_ || !caller()) return;
     has_own_scope_ = true;
@@ -183,7 +184,7 @@ class CallerScope {
     return closure;
   }
 
-  // In libraries that were opened for other callers: the first that has it.
+  // Returns the first definition in libraries that were opened for other callers.
   void* find_anywhere(const char* name) {
     for (std::size_t i = 0; i < modules_.size(); ++i)
       if (!modules_[i].path.empty() && !is_in_terrace(modules_[i].low))
@@ -191,7 +192,7 @@ class CallerScope {
     return nullptr;
   }
 
-  // In a file and all that it needs, but Terrace's.
+  // Searches a file and its dependencies, except Terrace's library.
   void* find_behind(std::size_t module, const char* name) {
     handles_of_.resize(modules_.size());
     auto& handle = handles_of_[module];
@@ -213,8 +214,8 @@ class CallerScope {
   std::vector<void*> handles_;
 };
 
-// The first code behind this library and the dynamic linker. An auditing library (LD_AUDIT) that wants to see what
-// calls return has the linker call in the program's place.
+// Finds the innermost return address outside this library and the dynamic linker. With an auditing library
+// (LD_AUDIT) that traces returns, the dynamic linker makes the call instead of the program.
 std::uint64_t caller_behind_linker() noexcept {
   struct Walk {
     std::uint64_t linker, found;
@@ -236,7 +237,8 @@ std::uint64_t caller_behind_linker() noexcept {
   return walk.found;
 }
 
-// Whether the address is in code that was made at run time. False where the C library cannot say it quickly.
+// Returns whether the address is in code that was generated at run time; false if the C library lacks
+// _dl_find_object(3).
 bool is_outside_modules([[maybe_unused]] std::uint64_t address) noexcept {
 #ifdef DLFO_STRUCT_HAS_EH_DBASE
   // Looked up at run time: older C libraries (before glibc 2.35) lack it.
@@ -325,7 +327,7 @@ void* CallerFunctions::Table::find_again(std::size_t number) const noexcept {
 
 }  // namespace terrace::agent
 
-// The dynamic linker's own function does not look at who calls it.
+// The dynamic linker's own dlclose(3) ignores its caller's address, so that it may be called from here.
 extern "C" TERRACE_EXPORT int dlclose(void* handle) noexcept {
   const int error = terrace::agent::close_library(handle);
   terrace::agent::CallerFunctions::note_unload();

@@ -27,10 +27,10 @@ namespace terrace::agent {
 
 class CallerFunctions {
  public:
-  // The functions that one module's calls go on to.
+  // Holds the functions to which one module's calls are forwarded.
   class Table {
    public:
-    // Null where no module that is loaded defines it.
+    // Returns null if no loaded module defines the function.
     [[nodiscard]] void* find(std::size_t number) const noexcept {
       void* const function = functions_[number].load(std::memory_order_relaxed);
       return function ? function : find_again(number);
@@ -73,7 +73,7 @@ class CallerFunctions {
     return bind(address);
   }
 
-  // Modules may be gone, and others where they were.
+  // Invalidates all tables: modules may have been unloaded, and others mapped at their addresses.
   static void note_unload() noexcept { g_unloads.fetch_add(1, std::memory_order_acq_rel); }
 
  private:
@@ -93,7 +93,7 @@ class CallerFunctions {
 // undefined names. Throws std::bad_alloc.
 std::vector<void*> find_in_own_scope_of(std::uint64_t address, std::span<const char* const> names);
 
-// A function's place in a list of names, known when this is compiled.
+// Converts a name to its index in a list at compile time.
 template <const auto& List>
 class ListedName {
  public:

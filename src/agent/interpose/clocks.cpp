@@ -43,9 +43,9 @@ std::int64_t now_ns(Process& here) {
   return static_cast<std::int64_t>(here.runtime->now().value * 1e9 + 0.5);  // NOLINT(bugprone-incorrect-roundings)
 }
 
-// A thread that looks at its clock again and again waits for it to go on: so it does, by what reading a clock
-// costs. Code without hooks would wait for ever, as nothing that it does takes virtual time.
-constexpr std::uint32_t k_max_same = 100;  // readings in a row that show the same time
+// A thread that polls the clock waits for it to advance. Each reading is charged its cost: a polling loop without
+// hooks takes no other virtual time, and would never end.
+constexpr std::uint32_t k_max_same = 100;  // consecutive readings of the same time
 constexpr Seconds k_reading_time{25e-9};   // of clock_gettime(2) by the vDSO
 struct LastReading {
   std::int64_t ns = -1;

@@ -49,8 +49,8 @@ void* find_in_libm(std::size_t number) noexcept {
   return found;
 }
 
-// The definition to go on to, after the call has been charged. The caller has a libm of its own, perhaps another
-// one: a plug-in with its compiler's, or a library with a `log` that is no logarithm.
+// Returns the definition to forward to, after the call has been charged. It is the caller's own: a plug-in may
+// use its compiler's libm, and a library may define a `log` that is not a logarithm.
 void* next_of(LibraryFunction function, const void* caller) noexcept {
   charge(function);
   const auto number = static_cast<std::size_t>(function);

@@ -17,7 +17,7 @@ namespace {
 
 constinit thread_local bool t_is_of_mpi __attribute__((tls_model("initial-exec"))) = false;
 
-// The path of the file that the code is in, or null.
+// Returns the path of the file that contains the code, or null.
 const char* file_of(void* code) noexcept {
 #ifdef DLFO_STRUCT_HAS_EH_DBASE
   // Looked up at run time: older C libraries (before glibc 2.35) lack it.

@@ -1,6 +1,6 @@
-// Tells the threads that an implementation of MPI makes for itself (progress of transfers, of its run-time system)
-// from the program's. In virtual time they do not take turns: they sleep in the kernel for what comes over
-// descriptors, the scheduler cannot see that wait, and their work is not the program's.
+// Distinguishes threads that an MPI implementation creates (progress threads of transfers and of its run-time
+// system) from the program's. Virtual time does not schedule them: they sleep in the kernel on file descriptors,
+// a wait that the scheduler cannot see, and their work is not the program's.
 #pragma once
 
 namespace terrace::agent {
@@ -10,7 +10,7 @@ namespace terrace::agent {
 // implementations, and those of the run-time systems that start their processes. Walks the stack.
 [[nodiscard]] bool is_in_mpi() noexcept;
 
-// The calling thread is one of the implementation's, and so are those that it makes.
+// Registers the calling thread, and those that it creates, as threads of the implementation.
 void note_mpi_thread() noexcept;
 
 }  // namespace terrace::agent

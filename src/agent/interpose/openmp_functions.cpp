@@ -15,7 +15,7 @@ namespace {
 constinit std::array<std::atomic<void*>, k_openmp_names.size()> g_openmp_without_table{};
 constinit CallerFunctions g_openmp{k_openmp_names, g_openmp_without_table};
 
-// The dynamic linker's words and status for a function that it finds nowhere, at its first call.
+// Ends the process with the dynamic linker's message and status for an undefined function that is called.
 [[noreturn]] void end_unbound(const char* name) {
   dprintf(STDERR_FILENO, "%s: symbol lookup error: undefined symbol: %s\n", program_invocation_name, name);
   _exit(127);

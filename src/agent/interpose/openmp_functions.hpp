@@ -1,5 +1,5 @@
-// The functions of OpenMP's run-time library (libgomp, or another one under its names) that a caller is bound to.
-// A process may have several copies of it: each Python package brings its own, and loads it for itself.
+// Finds the functions of the OpenMP run-time library (libgomp or a compatible one) to which a caller is bound. A
+// process may contain several copies: each Python package ships and loads its own.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace terrace::agent {
 
-// All that stand-ins for the library go on to, and what they need besides.
+// Lists the functions that the wrappers of the library forward to or need.
 inline constexpr std::array k_openmp_names{
     "GOMP_atomic_end",
     "GOMP_atomic_start",
@@ -77,12 +77,13 @@ class OpenMp {
  public:
   using Name = ListedName<k_openmp_names>;
 
-  constexpr OpenMp() = default;  // of no caller: to be assigned
-  // `caller`: an address in the code that calls. Of a parallel region or a task its own code is surer than the
-  // return address, which is another's where the call is a jump.
+  constexpr OpenMp() = default;  // bound to no caller; to be assigned
+  // `caller`: an address in the calling code. For a parallel region or a task, pass the address of its outlined
+  // function: the return address belongs to another function if the call is a tail call.
   explicit OpenMp(const void* caller) noexcept;
 
-  // Never null. Where no library has the function a call of it ends the program as the dynamic linker does.
+  // Never returns null. If no library defines the function, calling it ends the program as the dynamic linker
+  // would.
   template <class Function>
   [[nodiscard]] Function function(Name name) const noexcept {
     return reinterpret_cast<Function>(find(name));

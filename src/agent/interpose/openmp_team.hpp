@@ -1,4 +1,4 @@
-// A team of OpenMP's threads in virtual time, and how its threads wait for one another (waits_openmp.cpp).
+// Models a team of OpenMP threads in virtual time and their synchronisation (waits_openmp.cpp).
 #pragma once
 
 #include <atomic>
@@ -16,14 +16,14 @@ namespace terrace::agent {
 
 using OpenMpWork = void (*)(void*);
 
-// A parallel region while its team works.
+// State of a parallel region during its execution.
 struct OpenMpTeam {
   OpenMpTeam(const OpenMp& given_library, OpenMpWork given_work, void* given_data)
       : openmp(given_library), work(given_work), data(given_data) {}
   OpenMp openmp;
   OpenMpWork work;
   void* data;
-  std::atomic<std::uint32_t> here{0};  // workers that have written down their numbers
+  std::atomic<std::uint32_t> here{0};  // workers that have registered their numbers
   std::atomic<std::uint32_t> open{0};  // 1: they may begin
   std::atomic<std::uint32_t> size{0};  // 0 until the master knows
   std::vector<std::uint32_t> numbers;  // of threads, by their number in the team
@@ -32,12 +32,11 @@ struct OpenMpTeam {
   void* copied = nullptr;  // by `single copyprivate`
 };
 
-// The calling thread's, or null.
+// Returns the calling thread's team, or null.
 extern constinit thread_local OpenMpTeam* t_team __attribute__((tls_model("initial-exec")));
 
-// Returns the copy of the library that a call goes on to. Where the call is a jump, the last thing that its
-// function does, the return address is in the code behind: in this library, for what the compiler makes of a
-// parallel region.
+// Returns the copy of the library to which a call is forwarded. For a tail call the return address belongs to the
+// caller's caller; for an outlined parallel region that is this library.
 [[nodiscard]] OpenMp openmp_of(const void* caller);
 
 inline std::uint64_t key_of(const void* lock) { return reinterpret_cast<std::uint64_t>(lock); }

@@ -64,7 +64,7 @@ int unlock_in_turn(Lock* lock, std::uint32_t most, Unlock unlock) {
   return error;
 }
 
-// By a thread that takes no turns, beside others that may wait for the lock in theirs.
+// Unlocks on behalf of an unscheduled thread, while scheduled threads may wait for the lock.
 template <class Lock, class Unlock>
 int unlock_beside(Lock* lock, std::uint32_t most, Unlock unlock) {
   const int error = unlock(lock);

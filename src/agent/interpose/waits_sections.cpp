@@ -14,15 +14,15 @@ namespace terrace::agent {
 
 namespace {
 
-// The sections that a thread is in, each with the copy of the library that it entered them by: the call that
-// leaves one is a jump more often than not.
+// Remembers the sections that a thread has entered, and by which copy of the library: the call that leaves one is
+// usually a tail call, whose return address does not identify the copy.
 class EnteredSections {
  public:
   // `section`: the address of its name; k_unnamed or k_atomic.
   void enter(const void* section, const OpenMp& openmp) {
     if (count_ < entered_.size()) entered_[count_++] = {section, openmp};
   }
-  // Returns the copy that the section was entered by, the last of several; else that of the caller.
+  // Returns the copy by which the section was last entered, or else the caller's.
   OpenMp leave(const void* section, const void* caller) {
     for (std::size_t i = count_; i-- > 0;) {
       if (entered_[i].section != section) continue;
@@ -47,7 +47,7 @@ constexpr char k_atomic[] = "atomic";
 
 constinit thread_local EnteredSections t_sections __attribute__((tls_model("initial-exec")));
 
-// Sections that one thread at a time may be in, by address. One thread at a time runs, so it needs no lock.
+// Critical sections by address. Needs no lock: the scheduler runs one thread at a time.
 std::unordered_set<std::uint64_t>& taken_sections() {
   static auto& taken = *new std::unordered_set<std::uint64_t>;
   return taken;
@@ -133,7 +133,7 @@ TERRACE_EXPORT void GOMP_atomic_end() {
   if (!agent::leave_section(openmp.atomic_section())) next();
 }
 
-// C's and Fortran's names for the same.
+// Defines the C and Fortran entry points.
 #define OMP_LOCK(suffix, kind)                                                                          \
   TERRACE_EXPORT void omp_set_##kind##suffix(void* lock) {                                              \
     const auto openmp = agent::openmp_of(__builtin_return_address(0));                                  \

@@ -36,7 +36,7 @@ struct Loads {
 };
 
 constinit std::mutex g_look_lock;
-constinit Loads g_seen;                          // with the lock
+constinit Loads g_seen;                          // requires the lock
 constinit std::size_t g_first = 0;               // files were loaded with the program
 constinit std::atomic<std::uint64_t> g_adds{0};  // of g_seen; 0: Terrace does nothing here
 constinit std::atomic<bool> g_is_deep{false};    // some file was opened with RTLD_DEEPBIND
@@ -98,8 +98,8 @@ bool contains(const dl_phdr_info& info, std::uint64_t address) noexcept {
   return false;
 }
 
-// Binds references that go past this library, to what it goes on to itself, to this library's functions. A
-// reference that is still to be bound has an address in its own file; it would be bound to the same.
+// Rebinds references that bypass this library, i.e. are bound to the functions that it forwards to. A lazy
+// reference still points into its own file; it would be bound to these functions, too.
 void bind_deep_references(const dl_phdr_info& info) {
   const auto references = FileReferences::read(info);
   if (!references.is_there()) return;
@@ -142,8 +142,8 @@ void look_at(const LaterFile& file) {
   (*close)(handle);
 }
 
-// The next definition of a function of the dynamic linker's, which dlsym(3) cannot be asked for. Every
-// architecture had it first in one of these versions.
+// Returns the next definition of dlsym(3) itself, by dlvsym(3): each architecture introduced it in one of these
+// versions.
 void* find_linker_function(const char* name) noexcept {
   for (const char* const version : {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17", "GLIBC_2.27", "GLIBC_2.36"})
     if (void* const found = dlvsym(RTLD_NEXT, name, version)) return found;
@@ -159,11 +159,11 @@ FindSymbol next_find_symbol() noexcept {
   return next;
 }
 
-// Returns null for a name that nothing provides, and sets the dynamic linker's error: this library asks the linker
-// for what is behind itself.
+// Returns null for a name that no file after this library defines, and sets the dynamic linker's error as dlsym(3)
+// does.
 void* find_nothing(void*, const char* name) noexcept {
   void* found = next_find_symbol()(RTLD_NEXT, name);
-  asm volatile("" : "+r"(found));  // a call, and no jump: the caller decides what is behind
+  asm volatile("" : "+r"(found));  // prevents a tail call: the callee searches after its caller
   return found;
 }
 
@@ -204,8 +204,8 @@ void note_later_files() noexcept {
 
 }  // namespace terrace::agent
 
-// The dynamic linker's functions look at who calls them. So they are jumped to, and find their caller's address
-// where it was.
+// The dynamic linker's functions inspect their return address, so the wrappers jump to them and leave the
+// program's return address on the stack.
 namespace agent = terrace::agent;
 
 extern "C" {

@@ -19,7 +19,7 @@ namespace terrace::agent {
 
 namespace {
 
-// The program that is started or becomes this process, and what can be known of it beforehand.
+// Inspects the program that execve(2) or posix_spawn(3) is about to start.
 class NextProgram {
  public:
   NextProgram(const char* file, bool search) noexcept
@@ -28,7 +28,7 @@ class NextProgram {
                                                                                : nullptr),
         loader_(path_ ? path_ : "") {}
 
-  // Whether execution can be expected to succeed: after finish() there is no way back.
+  // Returns whether execution can be expected to succeed. Checked first, because finish() cannot be undone.
   [[nodiscard]] bool can_run() const noexcept { return path_ && ::access(path_, X_OK) == 0; }
   [[nodiscard]] const ProgramLoader& loader() const noexcept { return loader_; }
   void note_unobserved() const noexcept {

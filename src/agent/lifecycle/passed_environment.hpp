@@ -17,8 +17,7 @@ std::size_t room_for(char* const* environment) noexcept;
 // complain of it, or end the program. `room` has room_for(environment) bytes, aligned for pointers.
 char* const* passed_environment(char* const* environment, const ProgramLoader& program, char* room) noexcept;
 
-// Leaves word for the launcher that the program, which it is about to become or to start, cannot load the library.
-// Does nothing where it can.
+// Notes for the launcher that the program to be executed cannot load the library. Does nothing if it can.
 void note_unobserved(const char* path, const ProgramLoader& program) noexcept;
 
 }  // namespace terrace::agent

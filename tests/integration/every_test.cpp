@@ -20,10 +20,10 @@ class Every : public ProgramTest {
     for (const char* name : {"cg", "mg"})
       fs::create_symlink(std::string(TERRACE_HOOKED) + "/" + name, root_ + "/" + name);
   }
-  void build(const std::string& options) {
+  void build(const std::string& options, const std::string& source = "every.c") {
     const auto built =
         run(TERRACE_WRAPPERS "/terrace-cc -O1 -g -o program " + options +
-            " -I" TERRACE_SOURCE_DIR "/include " TERRACE_SOURCE_DIR "/tests/integration/programs/every.c");
+            " -I" TERRACE_SOURCE_DIR "/include " TERRACE_SOURCE_DIR "/tests/integration/programs/" + source);
     ASSERT_EQ(built.status, 0) << built.output;
   }
   // What the program and the launcher print. Exact counters cost nothing: what is followed takes as long as what
@@ -64,6 +64,25 @@ TEST_F(Every, WorkloadsCountAsIfAllHadBeenFollowed) {
     // The clock is what it was spent on.
     EXPECT_NEAR(number("some.terrace", "SELECT core + exposed + bandwidth_bound + waited + charged FROM counters"),
                 number("some.terrace", "SELECT ended FROM run"), 1e-9);
+  }
+}
+
+// Each iteration takes as long whether it is observed or not, also where its phases are inlined loops.
+TEST_F(Every, UnobservedIterations_InlinedLoopsBehindCalls_TakeTheTimeOfObservedOnes) {
+  for (const std::string options : {"-O1", "-O2", "-O3"}) {
+    build(options, "inlined.c");
+    record("--every 1", "program 30", "whole.terrace");
+    record("--every 4", "program 30", "some.terrace");
+    EXPECT_LT(number("some.terrace", "SELECT observed FROM loop"),
+              number("whole.terrace", "SELECT observed FROM loop"));
+    expect_near("SELECT ended - begun FROM loop", 0.02);
+    expect_near("SELECT accesses FROM counters", 0.01);
+    EXPECT_EQ(
+        number(
+            "some.terrace",
+            "SELECT count(*) FROM (SELECT 1 FROM phase_instance GROUP BY phase HAVING max(ended - begun) <= 0)"),
+        0)
+        << "phases without time";
   }
 }
 

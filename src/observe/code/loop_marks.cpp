@@ -169,9 +169,10 @@ class Marker {
     for (const auto before : predecessors_[head])
       if (!forest().holds(head, before)) mark_entry(head, before);
   }
-  // Back from the block that leads into the loop, as long as there is one way to come from.
+  // Searches backwards from the block that leads into the loop, as long as it has one predecessor. Stops at a block
+  // that calls: its hook precedes the call, so it would announce the loop before the called function runs.
   void mark_entry(BlockIndex head, BlockIndex before) {
-    for (int i = 0; i < k_far; ++i) {
+    for (int i = 0; i < k_far && !blocks_[before].calls; ++i) {
       if (blocks_[before].has_hook) {
         marks_.enters[before] = head;
         return;

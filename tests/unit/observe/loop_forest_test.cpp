@@ -201,6 +201,17 @@ TEST(LoopMarks, OuterLoopsTurnAndInnerOnesAreEntered) {
   EXPECT_FALSE(marks.marks(4));
 }
 
+// smooth(); norm(); with norm's loop inlined: the block's hook runs before the call, so that it cannot announce the
+// loop behind it.
+TEST(LoopMarks, EntryBehindCall_HookBeforeCall_MarksNothing) {
+  auto call = block({});
+  const auto preheader = FlowBlock{.targets = {}};
+  const auto entered = [&] { return mark_loops(std::vector{block({}), call, preheader, block({3}), block({})}); };
+  EXPECT_EQ(entered().enters[1], 3u);
+  call.calls = true;
+  EXPECT_EQ(entered().enters, (std::vector<BlockIndex>(5, k_no_block)));
+}
+
 // The head has no hook of its own: the next block on the only way does as well, one on a branch does not.
 TEST(LoopMarks, HooksAreLookedForOnTheOnlyWay) {
   auto head = block({});

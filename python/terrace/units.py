@@ -24,8 +24,8 @@ def size(count: float) -> str:
 
 
 def seconds(value: float) -> str:
-    """Seconds: "1.24s", "86ns"; "0s" for none."""
-    if value == 0:
+    """Seconds: "1.24s", "86ns"; "0s" for none, and for less than an attosecond, which is rounding."""
+    if abs(value) < 1e-18:
         return "0s"
     for unit, name in _TIMES:
         if abs(value) >= unit * 0.9995:

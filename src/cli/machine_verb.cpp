@@ -6,8 +6,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -40,9 +42,15 @@ void show_progress(double done, std::string_view what) {
   if (ours) fmt::print(stderr, "\r\033[K{:3.0f} % {}{}", 100 * done, what, done >= 1 ? "\r\033[K" : "");
 }
 
-// Measuring takes minutes: what may not be overwritten is found out before.
+// Checks before minutes of measuring that the file can be written, and is not another kind of file.
 void check_machine_output(const std::string& output) {
   std::error_code ignored;
+  if (!output.empty()) {
+    const auto folder = std::filesystem::absolute(output, ignored).parent_path();
+    const auto& written = std::filesystem::exists(output, ignored) ? std::filesystem::path(output) : folder;
+    if (access(written.c_str(), W_OK) != 0)
+      throw Error(Code::invalid, fmt::format("--output {}: {}: {}", output, written.native(), std::strerror(errno)));
+  }
   if (output.empty() || !std::filesystem::is_regular_file(output, ignored) ||
       std::filesystem::file_size(output, ignored) == 0)
     return;
@@ -216,12 +224,16 @@ int machine_verb(int argc, char** argv) {
   app.add_option("--output,-o", output, "measure: write the machine file there")->type_name("FILE");
   app.add_flag("--quick", quick, "measure: at most half a minute, with a larger spread");
   if (!parse_words(app, "machine", argc, argv)) return 0;
-  if (name == "measure") return measure(output, quick, json);
+  if (name == "measure") {
+    if (!given.empty())
+      throw Error(Code::invalid, "terrace machine measure measures this machine: leave out '" + given + "'");
+    return measure(output, quick, json);
+  }
   if (quick || !output.empty())
     throw Error(Code::invalid, "--quick and --output belong to terrace machine measure");
   if (name == "orderings") return show_orderings(given, json);
   if (!given.empty())
-    throw Error(Code::invalid, "--machine belongs to terrace machine orderings, as does a second word");
+    throw Error(Code::invalid, "a second machine ('" + given + "') belongs to terrace machine orderings");
   if (name == "check") return check(json);
   refuse_mistyped(name);
   return show(name, json);

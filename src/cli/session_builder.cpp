@@ -175,7 +175,7 @@ runtime::SessionConfiguration build_configuration(const ConfigurationOptions& op
   else
     configuration.budget = machine::parse_budget(machine, configuration.budget_text);
   configuration.calibration = kept_calibration(observe::symbol_cache(), machine, initiator, configuration.cores);
-  configuration.core_time_fitted = !options.core_times.empty();
+  configuration.core_time_fitted = core_times.program.has_value();
   configuration.core_time_from = options.core_time_from;
   configuration.core_times = core_times.times;
   configuration.record_only = launch.verb == "record" || launch.profile;
@@ -243,7 +243,13 @@ std::string loop_of(const LaunchOptions& options, const observe::SymbolTable& ta
                             "(--phases) or intervals of time",
                             options.command.front()));
   const auto known = table.loop_names();
-  if (known.empty() && !table.has_hooks()) return options.loop;
+  if (known.empty() && !table.has_hooks()) {
+    if (is_described)
+      unknown.push_back(fmt::format("--loop {}: {} has no hooks, so no loop is seen unless code that it loads has "
+                                    "them; build it with terrace-cc",
+                                    options.loop, options.command.front()));
+    return options.loop;
+  }
   const auto choice = resolve_loop(options.loop, known);
   if (choice.unknown.empty()) return choice.loop;
   const auto sentence = fmt::format("--loop: in {} {}", options.command.front(), choice.unknown);

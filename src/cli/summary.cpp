@@ -193,7 +193,7 @@ void print_core_time(const LoopSummary& loop, const std::string& name) {
       stderr,
       "terrace: {}compute uncalibrated: core time is the machine's {} an instruction, not the program's{}\n", name,
       format(Seconds{loop.instruction_time}),
-      loop.core_time_from.empty() ? "; --calibrate fits it, --core-time takes it" : "");
+      loop.core_time_from.empty() ? "; --native FILE, the program without hooks, fits it" : "");
 }
 
 bool is_cut_by_time(const std::string& path, std::int64_t run) {

@@ -57,7 +57,8 @@ def check(done: Run, words: Sequence[str | os.PathLike[str]], around: Surroundin
     """Raises TerraceError where a run failed."""
     if done.status != around.status:
         tail = " | ".join((done.said + done.complained).strip().splitlines()[-3:])
-        raise TerraceError(f"{' '.join(map(str, words))} ended with {done.status}: {tail}")
+        wanted = f" instead of {around.status} (--calibrate-status)" if around.status else ""
+        raise TerraceError(f"{' '.join(map(str, words))} ended with {done.status}{wanted}: {tail}")
 
 
 def run_whole(

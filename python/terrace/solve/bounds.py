@@ -7,12 +7,13 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Size:
-    """The bound under a budget of the fastest kind; seconds of the mean iteration."""
+    """The bound under a budget of the fastest kind; seconds of an iteration."""
 
     size: int
     share: float  # of the footprint
     placed: float
-    lower_bound: float
+    lower_bound: float  # of the mean iteration
+    usual_lower_bound: float  # of the usual one, as `placed`
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class Bounds:
     managed: list[float]
     lower_bound: list[float]  # by phase: what no placement made for this phase alone could beat
     lower_bound_all: float  # of the mean iteration
+    usual_lower_bound: float  # of the usual iteration, as the other times are
     sentence: str  # what that bound says, and how far it is proven
     confidence: float | None  # with which lower_bound_all holds; None where it is proven from exact counters
     sizes: list[Size]  # other budgets, where none was asked for

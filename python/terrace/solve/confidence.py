@@ -223,16 +223,17 @@ class Certainty:
 
     @property
     def sentence(self) -> str:
-        """For people: "certain: a, p; draws place differently: q and z (p = 0.31)"."""
+        """For people: "Certain: a, p. Uncertain which belongs in fast memory: q or z (p = 0.31)."."""
         words = []
         if certain := self.certain:
-            words.append("certain: " + ", ".join(certain))
+            words.append(f"Certain: {', '.join(certain)}.")
         if swaps := self.swaps[:_PAIRS]:
             words.append(
-                "draws place differently: "
-                + ", ".join(f"{s.less} and {s.more} (p = {s.probability:.2f})" for s in swaps)
+                "Uncertain which belongs in fast memory: "
+                + ", ".join(f"{s.less} or {s.more} (p = {s.probability:.2f})" for s in swaps)
+                + "."
             )
-        return "; ".join(words)
+        return " ".join(words)
 
     def document(self) -> dict[str, Any]:
         """The same for JSON."""

@@ -31,6 +31,7 @@ _MAX_DIFFERENCE = 0.1  # of iterations, by the data they use: beyond, none of th
 _GAP = 0.01  # between bound and known placement, as a share: less, and no solver is tried
 _SOLVER_SECONDS = 2.0
 _SOLVER_SIZE = 2_000  # items x phases; beyond, the simplex method takes more than a second
+_UNPROVEN = "Samples prove no bound; a profile recorded with --exact does."
 _SOLVER_WORK = 1e8  # nonzeros x iterations of the first-order method: about a second
 
 
@@ -46,6 +47,11 @@ class Bound:
     share: float  # time of the mean iteration over that of the usual one, which plans are made for
 
     @property
+    def of_usual(self) -> float:
+        """Seconds of the usual iteration, which plans are made for; 0 where no bound is known."""
+        return self.seconds / self.share if self.share > 0 else 0.0
+
+    @property
     def sentence(self) -> str:
         """What the bound says, and whether it is proven or an estimate."""
         seconds = units.seconds(self.seconds)
@@ -56,8 +62,7 @@ class Bound:
             )
         return (
             f"At {units.percent(self.confidence, 0)} confidence, placements under this budget take at least "
-            f"{seconds} an iteration in the mean ({self.means}). The profile has samples, which prove no bound: "
-            "--collector exact does."
+            f"{seconds} an iteration in the mean ({self.means}). {_UNPROVEN}"
         )
 
     def gap(self, predicted: float) -> float | None:
@@ -72,10 +77,7 @@ class Bound:
         most = f"{units.percent(max(gap, 0.0))} of the bound on this plan"
         if self.confidence is None:
             return f"No placement can gain more than {most}."
-        return (
-            f"At {units.percent(self.confidence, 0)} confidence, placements gain at most {most}. "
-            "The profile has samples, which prove no bound: --collector exact does."
-        )
+        return f"At {units.percent(self.confidence, 0)} confidence, placements gain at most {most}. {_UNPROVEN}"
 
 
 def bound_of_profile(

@@ -75,6 +75,8 @@ def bounds(
     if budget and fast:
         raise WrongCallError("--fast is shorthand for --budget: give one of the two")
     limit = budget or fast
+    if len(words) > 1 and words[0].endswith(".terrace") and Path(words[0]).is_file():
+        raise WrongCallError(f"name a profile ({words[0]}), or a program after --, not both")
     if len(words) == 1 and (words[0].endswith(".terrace") or "--" not in sys.argv):
         if cache:
             raise WrongCallError("--cache is for programs: the profile's caches were those of its run")
@@ -124,6 +126,7 @@ def from_profile(file: Path, machine: str | None, limit: str | None, planner: st
         managed=_by_name(problem, placed),
         lower_bound=bound.by_phase,
         lower_bound_all=bound.seconds,
+        usual_lower_bound=bound.of_usual,
         sentence=bound.sentence,
         confidence=bound.confidence,
         sizes=sizes,
@@ -152,7 +155,7 @@ def _smaller_sizes(model: Model, store: Store, run: Run, planner: str) -> list[S
         problem = model.problem(budget)
         placed = model.decide(problem, planner).prediction.total
         bound = bound_of_profile(problem, placed, store, run, budget, model.asked_machine, quick=True)
-        sizes.append(Size(size, share, placed, bound.seconds))
+        sizes.append(Size(size, share, placed, bound.seconds, bound.of_usual))
     return sizes
 
 
@@ -258,6 +261,7 @@ def _measured(stores: dict[str, Store], limit: str | None) -> Bounds:
         managed=of("placed"),
         lower_bound=by_phase,
         lower_bound_all=overall,
+        usual_lower_bound=overall,
         sentence=f"No placement under this budget runs an iteration in less than {units.seconds(overall)} "
         f"({solver}).",
         confidence=None,
@@ -349,7 +353,7 @@ def _print(out: Console, result: Bounds) -> None:
             result.lower_bound[p], result.fast_only[p])  # fmt: skip
     rows.add_section()
     row("iteration", result.slow, [math.fsum(column) for _, column in others], result.placed,
-        result.lower_bound_all, result.fast)  # fmt: skip
+        result.usual_lower_bound, result.fast)  # fmt: skip
     out.print(rows)
     estimates = "" if result.confidence is None else " Bounds of phases are estimates."
     alone = "A phase's own bound lets it place everything for itself alone."
@@ -360,7 +364,7 @@ def _print(out: Console, result: Bounds) -> None:
         for one in result.sizes:
             smaller.add_row(
                 units.size(one.size), units.percent(one.share), units.seconds(one.placed),
-                units.seconds(one.lower_bound),
+                units.seconds(one.usual_lower_bound),
             )  # fmt: skip
         out.print(smaller)
     if result.cache_mode is not None:

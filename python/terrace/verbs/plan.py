@@ -19,6 +19,7 @@ from terrace.solve.confidence import DRAWS, Certainty, PlanTime, plan_time, regr
 from terrace.solve.lower_bounds import Bound, bound_of_profile
 from terrace.solve.model import CurvePoint, Model
 from terrace.store.reader import Store
+from terrace.store.run_options import machine_options
 from terrace.store.values import Coverage, Loop, Machine, Run
 
 _HERE = "this-machine"  # the name of the machine that was discovered: a run takes it without being told
@@ -129,6 +130,8 @@ def _obeying(plan: Path, run: Run, machine: str | None, own_machine: Machine) ->
     name = machine or own_machine.name
     known = machine or name in _core.shipped_machines()
     where = [] if name == _HERE else ["--machine", name if known else f"{name}.toml"]
+    if run.virtual and known:
+        where += machine_options(run, own_machine, name)
     verb = "simulate" if run.virtual else "run"
     words = ["terrace", verb, *where, "--plan", str(plan), "--", *(run.arguments or [run.program])]
     return shlex.join(words)
@@ -206,7 +209,7 @@ def _print(
     for name, seconds in (
         ("slow-only", chosen.predicted_slow),
         ("this plan", chosen.predicted),
-        ("lower bound", bound.seconds),
+        ("lower bound", bound.of_usual),
         ("fast-only", fast_only),
     ):
         if seconds > 0:

@@ -119,7 +119,7 @@ def test_a_plan_says_how_sure_it_is(terrace, store_path, tmp_path):
     words = ("plan", store_path, "--fast", "24MiB", "--confidence", 10, "-o", target)
     shown = " ".join(terrace(*words).stdout.split())
     assert "Sampling error costs" in shown
-    assert "certain: " in shown
+    assert "Certain: " in shown
     read = _core.Plan.read(str(target))
     assert read.draws == 10
     assert all(0 <= c <= 1 for item in read.objects for c in item["confidences"])

@@ -135,9 +135,11 @@ def find_native(hooked: Path, given: Path | None) -> Path:
     beside = hooked.with_name(f"{hooked.name}.native")
     path = beside if given is None else given / hooked.name if given.is_dir() else given
     if not path.is_file():
+        if given is not None:
+            raise WrongCallError(f"--native {given}: there is no file {path}")
         raise WrongCallError(
             f"--calibrate: there is no native program {path}; build {hooked.name} with the plain compiler and the "
-            f"same options, and name it with --native FILE (or as {beside.name} beside it)"
+            f"same options, and name it with --native FILE (or as {beside.name} in the same folder)"
         )
     if has_hooks(path):
         raise WrongCallError(f"--native {path}: it is built with hooks; build it with the plain compiler")

@@ -21,7 +21,7 @@ constexpr double k_about_as_much = 0.75, k_much = 0.4;  // as in the view main_l
 class Candidates {
  public:
   Candidates(const Tree& tree, const std::function<std::string(const Tree::Node&)>& name_of,
-             const std::set<Tree::Index>& taken)
+             const std::set<Tree::Index>& taken, const std::set<Tree::Index>& refuted)
       : tree_(tree) {
     // Looking up a name is slow: only nodes that are large by themselves get one.
     for (Tree::Index i = 1; i < tree_.nodes().size(); ++i) {
@@ -29,7 +29,7 @@ class Candidates {
       const bool is_large = node.is_loop && node.turns > 1 && share_of(i) >= k_min_share_of_node;
       if (is_large || taken.contains(i)) names_.emplace(i, name_of(node));
     }
-    for (const auto index : taken) taken_.insert(names_.at(index));
+    for (const auto index : taken) (refuted.contains(index) ? refuted_ : taken_).insert(names_.at(index));
   }
 
   profile::LoopsRecord list() {
@@ -87,7 +87,7 @@ class Candidates {
     auto& entry = known->second;
     if (is_new) {
       entry.loop.name = name;
-      entry.loop.is_taken = taken_.contains(name);
+      entry.loop.is_taken = taken_.contains(name) || refuted_.contains(name);
       entry.loop.begins_at = static_cast<double>(node.first_at) / all();
       entry.largest = index;
     }
@@ -104,17 +104,19 @@ class Candidates {
   [[nodiscard]] std::string main_loop() const {
     double most = 0;
     for (const auto& [name, entry] : entries_)
-      if (entry.loop.is_taken) most = std::max(most, entry.outside);
+      if (taken_.contains(name)) most = std::max(most, entry.outside);
     const LoopCandidate* main = nullptr;
     for (const auto& [name, entry] : entries_) {
       const auto& loop = entry.loop;
-      if (loop.is_taken && entry.outside >= k_about_as_much * most &&
+      if (taken_.contains(name) && entry.outside >= k_about_as_much * most &&
           entry.outside >= k_much * (1 - loop.begins_at) && (main == nullptr || loop.begins_at < main->begins_at))
         main = &loop;
     }
     return main == nullptr ? std::string() : main->name;
   }
   [[nodiscard]] std::string verdict(const Entry& entry, bool has_main) const {
+    if (entry.loop.is_taken && !taken_.contains(entry.loop.name))
+      return "chosen at first, but its iterations are short";
     const auto around = taken_around(entry.largest);
     if (!around.empty() && around != entry.loop.name) return "within " + around;
     if (entry.loop.is_taken)
@@ -130,7 +132,8 @@ class Candidates {
 
   const Tree& tree_;
   std::map<Tree::Index, std::string> names_;
-  std::set<std::string> taken_;
+  std::set<std::string> taken_;  // without those that were refuted
+  std::set<std::string> refuted_;
   std::map<std::string, Entry> entries_;
 };
 
@@ -138,8 +141,8 @@ class Candidates {
 
 profile::LoopsRecord loop_candidates(const Tree& tree,
                                      const std::function<std::string(const Tree::Node&)>& name_of,
-                                     const std::set<Tree::Index>& taken) {
-  return Candidates(tree, name_of, taken).list();
+                                     const std::set<Tree::Index>& taken, const std::set<Tree::Index>& refuted) {
+  return Candidates(tree, name_of, taken, refuted).list();
 }
 
 }  // namespace terrace::runtime

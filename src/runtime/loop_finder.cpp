@@ -21,12 +21,7 @@ constexpr Work k_least_turn = 1 << 18;         // of a main loop
 constexpr Work k_least_turn_of_all = 1 << 15;  // of one that is in no other
 constexpr double k_most_of_a_run = 0.5;
 constexpr double k_nearly_all = 0.95;
-constexpr Work k_least_visit = 1 << 16;     // of a phase
-constexpr double k_share_of_a_run = 0.05;   // of a main loop, in what was done so far
-constexpr double k_share_of_a_turn = 0.02;  // of a phase
-constexpr double k_much_of_a_turn = 0.25;   // what does more is looked into
-constexpr double k_explained = 0.6;         // by its parts, if they are to be phases in its place
-constexpr double k_most_phases = 512;       // in a turn
+constexpr double k_share_of_a_run = 0.05;  // of a main loop, in what was done so far
 constexpr std::uint64_t k_most_turns = std::numeric_limits<std::uint32_t>::max();
 constexpr double k_gone = 0.1;  // of a turn: so long after its end a loop is over
 constexpr std::uint64_t k_few_events = 16;
@@ -36,6 +31,7 @@ constexpr std::uint64_t k_turns_to_be_known = 4;  // of a loop around the main l
 // MiB at some GB/s, about 20 ms. A visit ten times as long pays for that. If the visit is nearly all of the outer
 // loop's work, its plan serves both, and an eighth suffices.
 constexpr Work k_most_unsure = 1 << 29;
+constexpr std::uint64_t k_observed_to_refute = 2;  // iterations: the first may be observed in part
 constexpr double k_share_parts = 1e6;
 
 std::string rounded(double share) { return std::to_string(static_cast<int>(share + 0.5)); }
@@ -73,6 +69,7 @@ bool LoopFinder::is_in_a_wanted_one(Index index) {
 bool LoopFinder::deserves(Index index) {
   const auto& candidate = node(index);
   if (!wanted_.empty()) return main_ == k_none && known_.empty() && is_wanted(index) && !is_in_a_wanted_one(index);
+  if (!refuted_.empty() && refuted_.contains(index)) return false;
   const auto work = static_cast<double>(tree_.work_of(index)) / static_cast<double>(tree_.now());
   if (work < k_share_of_a_run) return false;
   const auto least = least_turn(index, work);
@@ -122,6 +119,7 @@ void LoopFinder::turned(Index index) {
   hear(index, observe::LoopTree::k_little_turn);
   give_up_ended();
   if (index == main_ && is_running_) {
+    if (is_refuted()) return refute();
     Boundary boundary;
     begin_turn(boundary);
     pass_(boundary);
@@ -177,10 +175,31 @@ void LoopFinder::set_seen(bool seen) {
   tree_.set_unseen(seen ? k_none : main_);
 }
 
+// The clock also runs in libraries without hooks, which no other subcommand counts: reading a file by strtod is a
+// loop of long iterations by the clock, of short ones by the instructions of the program. What is counted decides.
+bool LoopFinder::is_refuted() const {
+  const auto& loop = node(main_);
+  return by_clock_ && loop.unseen >= k_observed_to_refute && loop.counted != 0 && loop.counted < least_counted_;
+}
+
+void LoopFinder::refute() {
+  refuted_.insert(main_);
+  told_[main_] = node(main_).turns;
+  main_ = k_none;
+  in_loop_ = is_running_ = false;
+  Boundary boundary;
+  boundary.ends_loop = true;
+  pass_(boundary);
+}
+
 void LoopFinder::believe(Index index) {
   if (main_ != k_none) told_[main_] = node(main_).turns;
   main_ = index;
   is_running_ = true;
+  const auto least =
+      least_turn(index, static_cast<double>(tree_.work_of(index)) / static_cast<double>(tree_.now()));
+  const bool is_regular = node(index).alike != 0 && node(index).turn >= least;
+  least_counted_ = wanted_.empty() && is_regular ? least : 0;  // iterations that differ tell nothing of their mean
   choose_phases();
   Boundary boundary;
   boundary.ends_loop = in_loop_;
@@ -245,13 +264,12 @@ std::string LoopFinder::why() const {
   const auto turns = std::to_string(loop.turns) + " turns of " + (differ ? "on average " : "about ") + millions;
   if (by_clock_)
     return turns + " million ticks of the processor's clock, " + rounded(100 * share) + " % of the run so far";
-  return turns + " million instructions, misses counted as " + std::to_string(observe::k_work_of_a_miss) +
-         " each, " + repeats + "; " + rounded(100 * share) + " % of the run so far";
+  return turns + " million instructions, " + repeats + "; " + rounded(100 * share) + " % of the run so far";
 }
 
 profile::LoopsRecord LoopFinder::candidates() const {
   if (!wanted_.empty()) return {};
-  return loop_candidates(tree_, name_of_, taken_);
+  return loop_candidates(tree_, name_of_, taken_, refuted_);
 }
 
 void LoopFinder::begin_loop(Boundary& boundary) {
@@ -324,77 +342,6 @@ bool LoopFinder::is_in_a_phase(Index index) {
   for (auto around = node(index).around; around != main_; around = node(around).around)
     if (is_phase(around)) return true;
   return false;
-}
-
-double LoopFinder::work_in_a_turn(Index index) const {
-  const auto turns = std::max<std::uint64_t>(node(main_).turns, 1);
-  return static_cast<double>(tree_.work_of(index)) / tree_.share_seen(index) / static_cast<double>(turns);
-}
-
-double LoopFinder::visits_in_a_turn(Index index) const {
-  const auto turns = std::max<std::uint64_t>(node(main_).turns, 1);
-  return static_cast<double>(node(index).visits) / tree_.share_seen(index) / static_cast<double>(turns);
-}
-
-std::vector<LoopFinder::Index> LoopFinder::parts_of(Index index) const {
-  std::vector<Index> parts;
-  const auto least = k_share_of_a_turn * work_in_a_turn(main_);
-  for (const auto part : inside_[index])
-    if ((node(part).is_told || sees_all_) && work_in_a_turn(part) >= least &&
-        tree_.work_of(part) >= node(part).visits * k_least_visit)
-      parts.push_back(part);
-  return parts;
-}
-
-bool LoopFinder::is_worth_looking_into(Index index, const std::vector<Index>& parts) const {
-  const auto& one = node(index);
-  if (work_in_a_turn(index) < k_much_of_a_turn * work_in_a_turn(main_)) return false;
-  if (one.is_loop && one.turns >= 2 * one.visits && one.alike == 0) return false;  // a sweep
-  double explained = 0;
-  double phases = 0;
-  for (const auto part : parts) {
-    explained += work_in_a_turn(part);
-    phases += visits_in_a_turn(part);
-  }
-  // One part, once a visit: nothing is told apart.
-  if (phases <= visits_in_a_turn(index)) return false;
-  return explained >= k_explained * work_in_a_turn(index) && phases_in_a_turn_ + phases <= k_most_phases;
-}
-
-void LoopFinder::choose_phases_in(Index index) {
-  for (const auto part : parts_of(index)) {
-    if (is_worth_looking_into(part, parts_of(part))) {
-      choose_phases_in(part);
-    } else {
-      chosen_.push_back(part);
-      phases_in_a_turn_ += visits_in_a_turn(part);
-    }
-  }
-}
-
-void LoopFinder::choose_phases() {
-  const auto& nodes = tree_.nodes();
-  inside_.assign(nodes.size(), {});
-  for (Index i = 1; i < nodes.size(); ++i) inside_[nodes[i].around].push_back(i);
-  phases_in_a_turn_ = 0;
-  chosen_.clear();
-  choose_phases_in(main_);
-  inside_.clear();
-  is_phase_.clear();
-  names_.clear();
-  for (const auto one : chosen_) names_.insert(name_of_(node(one)));
-  // What comes before the first one is a phase of its own, if it is worth one.
-  const auto first = std::ranges::min_element(chosen_, {}, [this](Index one) { return begins_at(one); });
-  const bool begins_with_it =
-      first != chosen_.end() && begins_at(*first) < k_share_of_a_turn * work_in_a_turn(main_);
-  first_name_ = name_of_(node(begins_with_it ? *first : main_));
-  if (!begins_with_it) names_.erase(first_name_);
-}
-
-double LoopFinder::begins_at(Index index) const {
-  Work at = 0;
-  for (; index != main_; index = node(index).around) at += node(index).begins_at;
-  return static_cast<double>(at);
 }
 
 }  // namespace terrace::runtime

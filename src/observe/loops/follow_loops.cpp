@@ -62,6 +62,11 @@ class Waits {
     if (now - read_at_ >= k_gap) ask(now);
     read_at_ = now;
   }
+  // Measures waits from here on.
+  void begin(Work now) {
+    ask(now);
+    read_at_ = now;
+  }
   [[nodiscard]] Work so_far() const { return waited_; }
 
  private:
@@ -143,6 +148,7 @@ struct Shared {
   std::atomic<bool> stood{false};   // the clock, since the last event
   std::atomic<Work> stopped_at{0};  // ticks; 0: the clock runs
   std::atomic<Work> stopped_for{0};
+  std::atomic<Work> resumed_at{0};  // ticks
 };
 constinit Shared g_shared;
 
@@ -165,12 +171,7 @@ class Turn {
   }
   ~Turn() {
     if (!is_taken_) return;
-    if (entered_at_ != 0) {
-      const auto stopped = g_shared.stopped_at.load(std::memory_order_relaxed);  // in this event
-      const auto left_at = stopped != 0 ? stopped : ticks();
-      g_shared.own += left_at - entered_at_;
-      g_shared.waits_of_heard.skip_to(left_at);
-    }
+    if (g_shared.by == WorkBy::clock) leave_out_event();
     const auto followed = tree().followed_depth();
     const auto left = followed > base_ ? followed - base_ : 0;
     thread_.followed_depth = followed == LoopTree::k_every_depth ? followed : left;
@@ -184,6 +185,20 @@ class Turn {
   [[nodiscard]] Work now() const { return g_shared.now; }
 
  private:
+  // Excludes from the program's work the ticks for which the clock ran in this event.
+  void leave_out_event() const {
+    const auto stopped = g_shared.stopped_at.load(std::memory_order_relaxed);
+    if (entered_at_ != 0) {
+      const auto left_at = stopped != 0 ? stopped : ticks();
+      g_shared.own += left_at - entered_at_;
+      g_shared.waits_of_heard.skip_to(left_at);
+    } else if (stopped == 0 && g_shared.stood.exchange(false, std::memory_order_relaxed)) {
+      g_shared.counted.settle();
+      const auto left_at = ticks();
+      g_shared.own += left_at - g_shared.resumed_at.load(std::memory_order_relaxed);
+      g_shared.waits_of_heard.begin(left_at);
+    }
+  }
   [[nodiscard]] Work own_work() {
     if (g_shared.by == WorkBy::pipeline) return thread_.pipeline ? thread_.pipeline->work() : 0;
     const auto stopped = g_shared.stopped_at.load(std::memory_order_relaxed);
@@ -201,7 +216,7 @@ class Turn {
   std::uint32_t base_ = 0;
   bool is_taken_ = false;
   bool is_shared_ = false;
-  Work entered_at_ = 0;  // by a clock that runs, in ticks
+  Work entered_at_ = 0;  // in ticks; 0: the clock stood
 };
 
 // Whatever the listener does is Terrace's own doing.
@@ -229,6 +244,7 @@ void stop_work_clock(bool stopped) noexcept {
     g_shared.stopped_at = now;
     return;
   }
+  g_shared.resumed_at = now;
   g_shared.stopped_for += now - g_shared.stopped_at.exchange(0);
   g_shared.stood = true;
 }

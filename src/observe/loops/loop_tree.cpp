@@ -307,6 +307,7 @@ void LoopTree::end_turn(Active& active) {
     ++node.unseen;
     // Less what was seen of it all the same.
     const auto seen = now_ - active.turn_begun;
+    node.counted = std::max(node.counted, seen);
     const auto unseen = node.turn - std::min(node.turn, seen);
     work_unseen_ += unseen;
     now_ += unseen;

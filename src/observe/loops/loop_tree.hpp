@@ -21,9 +21,9 @@
 
 namespace terrace::observe {
 
-// Instructions, with what misses take counted as more of them: what shares of a run are made of.
+// Instructions, or ticks of the processor's clock: what shares of a run are made of. Misses count nothing, so that
+// the loop that is found does not depend on the simulated caches.
 using Work = std::uint64_t;
-inline constexpr Work k_work_of_a_miss = 64;
 
 class LoopTree {
  public:
@@ -42,6 +42,7 @@ class LoopTree {
     std::uint64_t visits = 0;  // begun
     std::uint64_t turns = 0;   // of the loop, ended
     std::uint64_t unseen = 0;  // of them, those that were not seen
+    Work counted = 0;          // in an unseen turn, at most: on real memory hooks count work then
     Work work = 0;             // of what has ended of it, with all that it does inside
     Work turn = 0;             // of the last turn
     // Of the memory that the last two turns missed in, what both did; nothing where it is too little to tell.

@@ -296,8 +296,7 @@ void Pipeline::flush(bool in_stride) {
 
 std::uint64_t Pipeline::accesses() const { return clock_ - state_->extra_lines_before - state_->extra_lines; }
 std::uint64_t Pipeline::work() const {
-  return instructions_before_ + (work_parts_ + (clock_ - sampled_) * parts_last_) / k_parts +
-         state_->missed() * k_work_of_a_miss;
+  return instructions_before_ + (work_parts_ + (clock_ - sampled_) * parts_last_) / k_parts;
 }
 std::uint64_t Pipeline::unknown_accesses() const { return state_->unknown_lines_before + state_->unknown_lines; }
 

@@ -257,7 +257,6 @@ void Pipeline::State::finish(std::uint64_t lines, std::uint64_t instructions, bo
   in_sink = false;
   for (std::size_t i = 0; i < missed_in_.size(); ++i) functions->add(missed_in_[i], misses_[i]);
   missed_in_.clear();
-  missed_before_ += misses_.size();
   misses_.clear();
   calls.clear();
   hits_ = {};

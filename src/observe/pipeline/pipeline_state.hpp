@@ -57,7 +57,6 @@ struct Pipeline::State {
   // Hands the quantum of `lines` line accesses to the sink and begins the next.
   void finish(std::uint64_t lines, std::uint64_t instructions, bool in_stride);
   // Lines that went to or came from memory.
-  [[nodiscard]] std::uint64_t missed() const { return missed_before_ + misses_.size(); }
   [[nodiscard]] bool nearly_full() const { return misses_.size() + k_most_misses > misses_.capacity(); }
 
   static constexpr std::size_t k_miss_buffer = 32768;
@@ -116,7 +115,6 @@ struct Pipeline::State {
   Translations reverse_;       // of canonical addresses, for lines that go back to memory
   UnknownPages unknown_pages_;
 
-  std::uint64_t missed_before_ = 0;  // in earlier quanta
   std::uint64_t first_misses_ = 0;
   std::uint64_t walks_ = 0;
   std::array<std::uint64_t, k_max_cache_levels> hits_{};

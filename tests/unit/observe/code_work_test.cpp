@@ -126,6 +126,22 @@ TEST(CodeWork, Function_OfItsOwnCost_CountsPartsOfInstructions) {
   }
 }
 
+// Loops are found by it, which have to be the same for each size of the caches.
+TEST(CodeWork, PipelineWork_AnyCaches_IsTheSame) {
+  const auto work_of = [](const PipelineConfig& config, std::uint64_t& misses) {
+    Bench bench(1 << 16, config);
+    for (std::uint64_t i = 0; i < 20'000; ++i)
+      bench.pipeline->access(address_of(bench.as<double>() + i * 613 % 4096), 8, false, 1 + i / 64 % 50);
+    const auto work = bench.pipeline->work();
+    bench.pipeline->flush();
+    misses = bench.sink.misses.size();
+    return work;
+  };
+  std::uint64_t small = 0, large = 0;
+  EXPECT_EQ(work_of(config_of(1024, 4096), small), work_of(config_of(4096, 1 << 20), large));
+  EXPECT_GT(small, 2 * large);
+}
+
 // Loops are found by it, which have to be the same in a calibrated run.
 TEST(CodeWork, PipelineWork_CodeOfItsOwnCost_IsThatOfUnweightedCode) {
   const auto work_of = [](bool is_weighted) {

@@ -22,8 +22,12 @@ void compute(double how_long);
 
 class Listener final : public LoopTree::Listener {
  public:
-  double takes = 0;  // seconds, of each call
-  void entered(LoopTree::Index) override { compute(takes); }
+  double takes = 0;      // seconds, of each call
+  bool resumes = false;  // the clock, before that
+  void entered(LoopTree::Index) override {
+    if (resumes) stop_work_clock(false);
+    compute(takes);
+  }
   void turned(LoopTree::Index) override {}
   void left(LoopTree::Index) override {}
 };
@@ -67,7 +71,19 @@ TEST(WorkClock, WaitsAndEvents_BesideComputing_AreNoWork) {
                                                                   });
   listener.takes = 0.02;
   const auto listened = work_of([](double) {});
+  // An observed loop is over: the finder says so, which ends the observation.
+  listener.resumes = true;
+  const auto in_event = [&](void (*what)(double)) {
+    stop_work_clock(true);
+    return work_of(what);
+  };
+  const auto listened_and_resumed = in_event([](double) {});
+  listener.takes = 0;
+  const auto waited_after = in_event(wait), computed_after = in_event(compute);
   set_loop_tree(nullptr);
+  EXPECT_LT(listened_and_resumed, computed / 2);
+  EXPECT_LT(waited_after, computed / 2);
+  EXPECT_GT(computed_after, computed / 2);
   EXPECT_GT(computed, 0);
   EXPECT_LT(waited, computed / 2);
   EXPECT_LT(stood, computed / 2);

@@ -204,6 +204,41 @@ TEST(LoopCandidates, MoreLoopsThanAreKept_TheTakenAndTheLargestStay) {
     EXPECT_EQ(loops[loops.size() - 16 + i].name, "loop " + std::to_string(i + 1));
 }
 
+// Reading input takes most of the time, in a library without hooks. `counted`: work that hooks count meanwhile.
+TEST(LoopCandidates, LongByTheClockAlone_HooksCountItsWork_DecidesAsCountedWorkDoes) {
+  const auto main_loop_of = [](observe::Work counted, bool is_named) {
+    Program program({{1, {.last = 1}}, {2, {.last = 2}}}, is_named ? "loop 1" : "");
+    program.go_by_clock();
+    const auto run = [&](LoopId loop, int turns, observe::Work seen) {
+      for (int i = 0; i < turns; ++i) {
+        program.turn(loop);
+        const bool observes = i >= 3 && i < 6;
+        program.see(!observes);
+        program.run(3, loop, observes ? seen : k_much);
+      }
+      program.see(true);
+      program.run(4, 0, k_much);
+    };
+    run(1, 40, counted);
+    run(2, 20, k_much);
+    program.leave();
+    EXPECT_EQ(std::ranges::count(program.log, "begin loop 1"), 1) << "a loop that was refuted is not taken again";
+    return program.candidates();
+  };
+  const auto refuted = main_loop_of(1 << 14, false);
+  ASSERT_EQ(refuted.size(), 2u);
+  EXPECT_EQ(refuted[0].verdict, "chosen at first, but its iterations are short");
+  EXPECT_TRUE(refuted[0].is_taken);
+  EXPECT_EQ(refuted[1].name, "loop 2");
+  EXPECT_EQ(refuted[1].verdict, "");
+  const auto confirmed = main_loop_of(k_much, false);
+  ASSERT_EQ(confirmed.size(), 2u);
+  EXPECT_EQ(confirmed[0].name, "loop 1");
+  EXPECT_EQ(confirmed[0].verdict, "");
+  EXPECT_EQ(main_loop_of(0, false)[0].verdict, "") << "nothing was counted where no hook was reached";
+  main_loop_of(1 << 14, true);
+}
+
 TEST(LoopCandidates, LoopWasNamed_ThereAreNone) {
   Program program({{1, {.last = 1}}}, "loop 1");
   for (int i = 0; i < 20; ++i) {

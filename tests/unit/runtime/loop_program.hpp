@@ -78,6 +78,10 @@ class Program {
   void see(bool seen) { finder_.set_seen(seen), is_seen_ = seen; }
   // As on real memory, where hooks that are listened to count work for which the clock stands.
   void count_unseen() { counts_unseen_ = true; }
+  void go_by_clock() {
+    count_unseen();
+    finder_.set_by_clock(true);
+  }
   // Goes over so many regions from that one on.
   void work(std::uint64_t work, std::uint64_t region = 0, std::uint64_t regions = 32) {
     if (!is_seen_ && !counts_unseen_) return;

@@ -1,0 +1,89 @@
+// Chooses the phases of the main loop: see loop_finder.hpp.
+#include <algorithm>
+
+#include "runtime/loop_finder.hpp"
+
+namespace terrace::runtime {
+
+namespace {
+
+constexpr Work k_least_visit = 1 << 16;     // of a phase
+constexpr double k_share_of_a_turn = 0.02;  // of a phase
+constexpr double k_much_of_a_turn = 0.25;   // what does more is looked into
+constexpr double k_explained = 0.6;         // by its parts, if they are to be phases in its place
+constexpr double k_most_phases = 512;       // in a turn
+
+}  // namespace
+
+double LoopFinder::work_in_a_turn(Index index) const {
+  const auto turns = std::max<std::uint64_t>(node(main_).turns, 1);
+  return static_cast<double>(tree_.work_of(index)) / tree_.share_seen(index) / static_cast<double>(turns);
+}
+
+double LoopFinder::visits_in_a_turn(Index index) const {
+  const auto turns = std::max<std::uint64_t>(node(main_).turns, 1);
+  return static_cast<double>(node(index).visits) / tree_.share_seen(index) / static_cast<double>(turns);
+}
+
+std::vector<LoopFinder::Index> LoopFinder::parts_of(Index index) const {
+  std::vector<Index> parts;
+  const auto least = k_share_of_a_turn * work_in_a_turn(main_);
+  for (const auto part : inside_[index])
+    if ((node(part).is_told || sees_all_) && work_in_a_turn(part) >= least &&
+        tree_.work_of(part) >= node(part).visits * k_least_visit)
+      parts.push_back(part);
+  return parts;
+}
+
+bool LoopFinder::is_worth_looking_into(Index index, const std::vector<Index>& parts) const {
+  const auto& one = node(index);
+  if (work_in_a_turn(index) < k_much_of_a_turn * work_in_a_turn(main_)) return false;
+  if (one.is_loop && one.turns >= 2 * one.visits && one.alike == 0) return false;  // a sweep
+  double explained = 0;
+  double phases = 0;
+  for (const auto part : parts) {
+    explained += work_in_a_turn(part);
+    phases += visits_in_a_turn(part);
+  }
+  // One part, once a visit: nothing is told apart.
+  if (phases <= visits_in_a_turn(index)) return false;
+  return explained >= k_explained * work_in_a_turn(index) && phases_in_a_turn_ + phases <= k_most_phases;
+}
+
+void LoopFinder::choose_phases_in(Index index) {
+  for (const auto part : parts_of(index)) {
+    if (is_worth_looking_into(part, parts_of(part))) {
+      choose_phases_in(part);
+    } else {
+      chosen_.push_back(part);
+      phases_in_a_turn_ += visits_in_a_turn(part);
+    }
+  }
+}
+
+void LoopFinder::choose_phases() {
+  const auto& nodes = tree_.nodes();
+  inside_.assign(nodes.size(), {});
+  for (Index i = 1; i < nodes.size(); ++i) inside_[nodes[i].around].push_back(i);
+  phases_in_a_turn_ = 0;
+  chosen_.clear();
+  choose_phases_in(main_);
+  inside_.clear();
+  is_phase_.clear();
+  names_.clear();
+  for (const auto one : chosen_) names_.insert(name_of_(node(one)));
+  // What comes before the first one is a phase of its own, if it is worth one.
+  const auto first = std::ranges::min_element(chosen_, {}, [this](Index one) { return begins_at(one); });
+  const bool begins_with_it =
+      first != chosen_.end() && begins_at(*first) < k_share_of_a_turn * work_in_a_turn(main_);
+  first_name_ = name_of_(node(begins_with_it ? *first : main_));
+  if (!begins_with_it) names_.erase(first_name_);
+}
+
+double LoopFinder::begins_at(Index index) const {
+  Work at = 0;
+  for (; index != main_; index = node(index).around) at += node(index).begins_at;
+  return static_cast<double>(at);
+}
+
+}  // namespace terrace::runtime

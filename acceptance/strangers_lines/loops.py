@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import os
 import sqlite3
+import threading
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 
@@ -39,6 +42,7 @@ OWN_WAYS = {
 }
 REAL = "run --profile"
 NONE = Found("", "", 0)
+_BUILDS = threading.Lock()  # recipes share archives, and each build takes all processors
 
 
 def _found(recipe: Recipe, built: Built, way: str) -> Found:
@@ -66,7 +70,8 @@ def _main_loop(store: Path) -> Found:
 def _loops(recipe: Recipe) -> Row:
     """What each way finds, or why the program cannot be run."""
     try:
-        built = build(recipe, "hooked", WORK)
+        with _BUILDS:
+            built = build(recipe, "hooked", WORK)
         return {way: asdict(_found(recipe, built, way)) for way in (*WAYS, REAL)}
     except (NoArchive, NotBuilt, WrongResult) as error:
         return {"failed": str(error)}
@@ -102,12 +107,18 @@ def _judged(rows: Mapping[str, Row], least: int) -> Measured:
     return Measured("\n".join([text, *lines, *failures(rows)]), not different and len(loops) >= least, table)
 
 
+def _concurrently(parts: Iterable[tuple[str, str, Callable[[], Row]]]) -> dict[str, Row]:
+    """A row for each program (its name, its part's, what makes the row), on all processors: no row is timed."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        rows = {name: pool.submit(keep_part, part, make) for name, part, make in parts}
+    return {name: row.result() for name, row in rows.items()}
+
+
 def _alike() -> Measured:
-    rows = {
-        name: keep_part(f"loops-{size()}-{name}", functools.partial(_loops, recipe))
-        for name, recipe in read_all().items()
-    }
-    return _judged(rows, PROGRAMS)
+    parts = (
+        (name, f"loops-{size()}-{name}", functools.partial(_loops, recipe)) for name, recipe in read_all().items()
+    )
+    return _judged(_concurrently(parts), PROGRAMS)
 
 
 def _own_loops(name: str, words: list[str]) -> Row:
@@ -124,11 +135,12 @@ def _own_loops(name: str, words: list[str]) -> Row:
 def _own_alike() -> Measured:
     """Programs built without markers; virtual time alone, where the clock decides nothing."""
     workloads = every_workload("small")
-    rows = {
-        name: keep_part(f"loops-own-{name}", functools.partial(_own_loops, name, words))
+    programs(marked=False)
+    parts = (
+        (name, f"loops-own-{name}", functools.partial(_own_loops, name, words))
         for name, words in workloads.items()
-    }
-    return _judged(rows, len(workloads))
+    )
+    return _judged(_concurrently(parts), len(workloads))
 
 
 LINES = [

@@ -41,7 +41,6 @@ void EarlyMoves::passed(const observe::Phase& stretch, const Tiers& tiers, doubl
     if (in_slow) slow_busy += busy(cell, slow);
   }
   credit_ = std::min(credit_, 0.0) + times * stretch.time.value;
-  const auto to_fast = machine_.copy_bandwidth(tiers.slow, tiers.fast).value;
   uses_.clear();
   for (const auto& cell : stretch.cells) {
     const auto gain =
@@ -51,36 +50,50 @@ void EarlyMoves::passed(const observe::Phase& stretch, const Tiers& tiers, doubl
     if (cell.chunk >= paid_.size()) {
       paid_.resize(cell.chunk + std::size_t{1}, 0);
       lost_.resize(paid_.size(), 0);
+      sent_to_.resize(paid_.size(), k_no_place);
     }
     paid_[cell.chunk] += times * gain;
+    count_gain(uses_.back(), tiers, times);
     if (tiers.on(cell.chunk, tiers.fast)) {
       lost_[cell.chunk] = 0;
     } else if (tiers.on(cell.chunk, tiers.slow)) {
       lost_[cell.chunk] += times * gain;
-      if (lost_[cell.chunk] * to_fast >= static_cast<double>(tiers.size(cell.chunk).value))
-        wanting_.push_back(cell.chunk);
+      if (lost_[cell.chunk] >= cost(tiers, cell.chunk, tiers.slow, tiers.fast)) wanting_.push_back(cell.chunk);
     }
   }
   sweeps_.passed(uses_, *tiers.chunks);
   ahead_.insert(ahead_.end(), sweeps_.next().begin(), sweeps_.next().end());
 }
 
-std::vector<transfer::TransferRequest> EarlyMoves::choose(const Tiers& tiers) {
+void EarlyMoves::count_gain(const Sweeps::Use& use, const Tiers& tiers, double times) {
+  const auto to = sent_to_[use.chunk];
+  if (to == k_no_place || !tiers.on(use.chunk, to)) return;
+  gained_ += (to == tiers.fast ? times : -times) * use.gain;
+}
+
+std::vector<transfer::TransferRequest> EarlyMoves::choose(const Tiers& tiers, Seconds budget) {
   if (!found_) find_residents(tiers);
   for (const auto chunk : std::exchange(coming_, {}))
     if (tiers.on(chunk, tiers.fast)) admit(chunk, tiers);  // else the system refused to move it
-  Making making{tiers, tiers.free, {}};
+  Making making{tiers, tiers.free, {}, budget.value + gained_};
   bring_ahead(making);
   bring_what_paid(making);
-  for (const auto& move : making.moves)
+  sent_to_.resize(std::max(sent_to_.size(), tiers.chunks->size()), k_no_place);
+  for (const auto& move : making.moves) {
     if (move.to == tiers.fast && !is_guest(move.chunk)) coming_.push_back(move.chunk);
+    gained_ -= cost(tiers, move.chunk, move.to == tiers.fast ? tiers.slow : tiers.fast, move.to);
+    sent_to_[move.chunk] = move.to;
+  }
   return std::move(making.moves);
 }
 
-// Room for so many bytes, where what has to go for them is worth less by both copies; false where there is none.
-bool EarlyMoves::make_room(Making& making, Bytes size, double worth, bool for_guest) {
+// Room for the chunk, where what has to go for it is worth less by both moves; false where there is none, or where
+// the credit does not suffice.
+bool EarlyMoves::make_room(Making& making, ChunkId chunk, double worth, bool for_guest) {
   const auto& tiers = making.tiers;
-  const auto both = copies(tiers);
+  const auto size = tiers.size(chunk);
+  const auto both = both_ways(tiers, chunk);
+  auto price = cost(tiers, chunk, tiers.slow, tiers.fast);
   Bytes early;
   std::erase_if(early_, [&](const EarlyChunk& one) {
     const bool there = tiers.on(one.chunk, tiers.fast);
@@ -101,16 +114,19 @@ bool EarlyMoves::make_room(Making& making, Bytes size, double worth, bool for_gu
   std::vector<ChunkId> going;
   while (free < size) {
     const auto* least = least_worth(tiers);
-    if (least == nullptr || least->worth + both > worth) {
-      for (const auto chunk : going) admit(chunk, tiers);  // too little goes for it: all stay
+    if (least != nullptr) price += cost(tiers, least->chunk, tiers.fast, tiers.slow);
+    if (least == nullptr || least->worth + both > worth || price > making.credit) {
+      for (const auto other : going) admit(other, tiers);  // too little goes for it: all stay
       return false;
     }
     free += tiers.size(least->chunk);
     going.push_back(least->chunk);
     expel_one();
   }
+  if (price > making.credit) return false;
+  making.credit -= price;
   making.free = free;
-  for (const auto chunk : going) making.moves.push_back({chunk, tiers.slow});
+  for (const auto other : going) making.moves.push_back({other, tiers.slow});
   return true;
 }
 
@@ -127,17 +143,17 @@ bool EarlyMoves::has_passed(const EarlyChunk& one) const {
 // may take longer than it; then what comes next waits until so much time has passed.
 void EarlyMoves::bring_ahead(Making& making) {
   const auto& tiers = making.tiers;
-  const auto both = copies(tiers);
   auto kept = ahead_.begin();
   for (const auto& use : ahead_) {
     const auto bytes = static_cast<double>(tiers.size(use.chunk).value);
+    const auto both = both_ways(tiers, use.chunk);
     if (!tiers.on(use.chunk, tiers.slow) || is_guest(use.chunk) || sweeps_.in_use(use.chunk) ||
         use.gain < bytes * both)
       continue;
     // What a resident has gained in all, this gains in the time in which it comes, is used and goes.
     const auto rate = (use.gain / bytes - both) / (k_stay * use.stretches);
     const auto worth = both + rate * sweeps_.stretch();
-    if (credit_ <= 0 || !make_room(making, tiers.size(use.chunk), worth, true)) {
+    if (credit_ <= 0 || !make_room(making, use.chunk, worth, true)) {
       *kept++ = use;
       continue;
     }
@@ -157,18 +173,22 @@ void EarlyMoves::bring_what_paid(Making& making) {
   std::stable_sort(wanting_.begin(), wanting_.end(),
                    [&](ChunkId a, ChunkId b) { return worth(a, tiers) > worth(b, tiers); });
   for (const auto chunk : wanting_) {
-    const auto size = tiers.size(chunk);
-    if (!make_room(making, size, worth(chunk, tiers), false)) break;
-    making.free -= size;
+    if (!make_room(making, chunk, worth(chunk, tiers), false)) break;
+    making.free -= tiers.size(chunk);
     making.moves.push_back({chunk, tiers.fast});
   }
   wanting_.clear();
 }
 
+double EarlyMoves::cost(const Tiers& tiers, ChunkId chunk, PlaceId from, PlaceId to) const {
+  if (cost_) return cost_(chunk, from, to).value;
+  return static_cast<double>(tiers.size(chunk).value) / machine_.copy_bandwidth(from, to).value;
+}
+
 // Seconds a byte, there and back.
-double EarlyMoves::copies(const Tiers& tiers) const {
-  return 1 / machine_.copy_bandwidth(tiers.slow, tiers.fast).value +
-         1 / machine_.copy_bandwidth(tiers.fast, tiers.slow).value;
+double EarlyMoves::both_ways(const Tiers& tiers, ChunkId chunk) const {
+  const auto seconds = cost(tiers, chunk, tiers.slow, tiers.fast) + cost(tiers, chunk, tiers.fast, tiers.slow);
+  return seconds / static_cast<double>(tiers.size(chunk).value);
 }
 
 bool EarlyMoves::is_guest(ChunkId chunk) const {

@@ -21,22 +21,21 @@ std::vector<MoveGroup> GatheringSteps::order(std::span<const ActiveMove> moves, 
   return best_first(context_, moves, under_way, prices);
 }
 
-std::vector<ActiveMove> GatheringSteps::take(const UnderWay& under_way, Seconds gained) {
-  std::vector<ActiveMove> step;
+MoveGroup GatheringSteps::take(const UnderWay& under_way, Seconds gained) {
+  MoveGroup step;
   if (is_done() || !payback_.pays(groups_[next_].price)) return step;
   const Arrivals arrivals(*context_.chunks, under_way);
   RoomAhead room(context_, under_way);
-  MovePrice sum;
   for (; next_ < groups_.size(); ++next_) {
     const auto& group = groups_[next_];
-    const MovePrice with{sum.cost + group.price.cost, sum.gain + group.price.gain};
+    const MovePrice with{step.price.cost + group.price.cost, step.price.gain + group.price.gain};
     if (!payback_.pays(group.price) || !payback_.may_risk(with, gained)) break;
-    sum = with;
+    step.price = with;
     for (const auto& move : group.moves) {
       const auto& chunk = (*context_.chunks)[move.chunk];
       const bool is_there = arrivals.of(move.chunk) == move.planned.to;
       if (chunk.live && chunk.object == move.object && !is_there && room.move(move.chunk, move.planned.to))
-        step.push_back(move);
+        step.moves.push_back(move);
     }
   }
   return step;

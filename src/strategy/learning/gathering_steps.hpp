@@ -40,9 +40,9 @@ class GatheringSteps {
     next_ = 0;
   }
   [[nodiscard]] bool is_done() const { return next_ >= groups_.size(); }
-  // Returns the moves of the next step; empty if it does not pay yet. `gained`: measured gain of the plan so
-  // far.
-  [[nodiscard]] std::vector<ActiveMove> take(const UnderWay& under_way, Seconds gained);
+  // Returns the moves of the next step; empty if it does not pay yet. `gained`: what the plan has gained so far,
+  // less its cost.
+  [[nodiscard]] MoveGroup take(const UnderWay& under_way, Seconds gained);
 
  private:
   const Context& context_;

@@ -13,7 +13,6 @@
 #include "strategy/tiering/first_fit.hpp"
 
 namespace terrace::strategy {
-
 namespace {
 
 // Numbers with a point need the part of the C++ library that needs libm, which must stay out of users' processes.
@@ -25,7 +24,12 @@ std::string microseconds(Seconds time) {
 }  // namespace
 
 Learning::Learning(const Context& context, const Planner* planner, const std::optional<Plan>& given)
-    : context_(context), planner_(planner), given_(given.has_value()), counted_(context_), payback_(context_) {
+    : context_(context),
+      planner_(planner),
+      given_(given.has_value()),
+      tries_(context_.clock->is_exact() && !context_.compares),
+      counted_(context_),
+      payback_(context_, tries_ && !given_ && planner_ != nullptr && planner_->meanwhile() != nullptr) {
   if (given) plan_.emplace(*given, context_, true);
 }
 
@@ -193,7 +197,7 @@ void Learning::learn(std::string_view loop, Requests& requests) {
                                        " missed in no object: the caches hold what it uses, or it has no hooks");
     }
     coming_ =
-        coming_plans(*planner_, problem, context_.calibration, *context_.clock, again_, payback_.is_found(), why_);
+        coming_plans(*planner_, problem, context_.calibration, *context_.clock, again_, payback_.must_pay(), why_);
     if (is_tried()) {
       auto items = model::items_by_chunk(profile, problem);
       steps_.learn(std::move(problem), std::move(items));
@@ -249,7 +253,7 @@ void Learning::observe(const PhaseBegins& event, Requests& requests) {
     coming_.pop_front();
 }
 
-// From the phase that begins; false where the plan does not expect that one there.
+// From the phase that begins; false where the plan has another one there.
 bool Learning::adopt(ComingPlan& coming, const PhaseBegins& at, Requests& requests) {
   if (plan_ && plan_->plan().places_as(coming.plan)) {
     requests.note("note", "the new plan is the old one, which stays in force");
@@ -283,7 +287,7 @@ bool Learning::adopt(ComingPlan& coming, const PhaseBegins& at, Requests& reques
   plan_.emplace(std::move(adopted));
   if (in_steps) {
     steps_.begin(std::move(*coming.groups));
-    moves = steps_.take(requests.under_way(), trial_.gained());
+    moves = take_step(requests);
   }
   is_gathering_ = in_steps && !steps_.is_done();
   plan_->request(std::move(moves), at.iteration + 1, requests);
@@ -315,7 +319,7 @@ double Learning::steps_pay_after(ComingPlan& coming, std::span<const ActiveMove>
 
 // Requests those of the plan's moves that pay and may be risked now.
 void Learning::gather_step(std::uint32_t iteration, Requests& requests) {
-  auto moves = steps_.take(requests.under_way(), trial_.gained());
+  auto moves = take_step(requests);
   is_gathering_ = !steps_.is_done();
   if (!moves.empty()) {
     variation_.forget();
@@ -325,6 +329,12 @@ void Learning::gather_step(std::uint32_t iteration, Requests& requests) {
     last_arrival_ = requests.last_asked();
   else if (!variation_.watching())
     variation_.watch();
+}
+
+std::vector<ActiveMove> Learning::take_step(Requests& requests) {
+  auto [moves, price] = steps_.take(requests.under_way(), trial_.gained());
+  trial_.begin_step(price);
+  return moves;
 }
 
 // A plan that needs no moves costs nothing.
@@ -383,7 +393,7 @@ bool Learning::moves_early() const {
 
 void Learning::observe(const StretchProfiled& event, Requests& requests) {
   if (!moves_early()) return;
-  if (!early_) early_.emplace(context_);
+  if (!early_) early_.emplace(context_, payback_);
   moved_early_ = early_->profiled(event, requests) || moved_early_;
 }
 

@@ -73,10 +73,10 @@ class Learning final : public Strategy {
   void put_off();
   [[nodiscard]] bool goes_in_steps(const Plan& plan) const;
   void gather_step(std::uint32_t iteration, Requests& requests);
-  // Whether plans of this loop are tried here. Elsewhere they are guarded (proof/guarded.hpp).
-  [[nodiscard]] bool is_tried() const {
-    return payback_.is_found() && context_.clock->is_exact() && !context_.compares;
-  }
+  [[nodiscard]] std::vector<ActiveMove> take_step(Requests& requests);
+  // Returns whether plans of this loop are tried. Elsewhere they are guarded (proof/guarded.hpp). Published
+  // planners do with a marked loop what was published.
+  [[nodiscard]] bool is_tried() const { return tries_ && payback_.must_pay(); }
   void judge(std::uint32_t iteration, bool was_learned, Requests& requests);
   void withdraw(Seconds behind, std::uint32_t iteration, Requests& requests);
   void restore_after_loop(std::string_view next, Requests& requests);
@@ -84,6 +84,7 @@ class Learning final : public Strategy {
   Context context_;
   const Planner* planner_;
   bool given_;  // there was a plan at the start
+  bool tries_;  // iterations can be compared one by one: plans are tried
   CountedPlacement counted_;
   std::optional<FollowedPlan> plan_;  // in force
   bool over_ = false;                 // the loop that it was made for

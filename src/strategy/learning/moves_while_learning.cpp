@@ -21,7 +21,9 @@ bool MovesWhileLearning::profiled(const StretchProfiled& event, Requests& reques
   if (stretch.time.value <= 0) return false;
   auto& clock = *context_.clock;
   if (!early_) {
-    early_.emplace(*context_.machine, context_.initiator);
+    early_.emplace(*context_.machine, context_.initiator, [this](ChunkId chunk, PlaceId from, PlaceId to) {
+      return payback_.cost_there_and_back(chunk, from, to);
+    });
     looked_ = clock.now() - stretch.time;
   }
   const auto looking = static_cast<double>(stretch.cells.size()) * model::k_rent_cost;
@@ -32,7 +34,7 @@ bool MovesWhileLearning::profiled(const StretchProfiled& event, Requests& reques
   const auto tiers = tiers_of(context_);
   early_->passed(stretch, tiers, std::max(since / stretch.time, 1.0));
   if (!requests.all_done()) return false;
-  const auto wanted = early_->choose(tiers);
+  const auto wanted = early_->choose(tiers, payback_.early_budget());
   ask_within_room(wanted, context_, event.phase, event.iteration, requests);
   return !wanted.empty();
 }

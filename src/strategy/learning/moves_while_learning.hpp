@@ -4,18 +4,21 @@
 #include <optional>
 
 #include "strategy/learning/early_moves.hpp"
+#include "strategy/learning/payback.hpp"
 #include "strategy/strategy.hpp"
 
 namespace terrace::strategy {
 
 class MovesWhileLearning {
  public:
-  explicit MovesWhileLearning(const Context& context) : context_(context) {}
+  // Both outlive it.
+  MovesWhileLearning(const Context& context, const Payback& payback) : context_(context), payback_(payback) {}
   // True where something was asked for.
   bool profiled(const StretchProfiled& event, Requests& requests);
 
  private:
   const Context& context_;
+  const Payback& payback_;
   std::optional<EarlyMoves> early_;
   Seconds looked_;  // when a stretch was last looked at
 };

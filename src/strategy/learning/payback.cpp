@@ -42,8 +42,12 @@ double learning_share(const Context& context) {
 
 }  // namespace
 
-Payback::Payback(const Context& context)
-    : context_(context), most_gain_(most_gain(context)), price_(learning_share(context)), learning_(price_) {}
+Payback::Payback(const Context& context, bool weighs_marked)
+    : context_(context),
+      weighs_marked_(weighs_marked),
+      most_gain_(most_gain(context)),
+      price_(learning_share(context)),
+      learning_(price_) {}
 
 void Payback::loop_begun(const LoopBegun& event) {
   if (event.is_found) found_.emplace(event.name);
@@ -61,6 +65,7 @@ void Payback::loop_begun(const LoopBegun& event) {
 
 void Payback::iteration_begins(std::uint32_t iteration, bool was_learned) {
   const auto now = context_.clock->now();
+  iteration_ = iteration;
   if (iteration > 0) {
     last_ = now - begun_;
     last_sampling_ = {};
@@ -71,6 +76,10 @@ void Payback::iteration_begins(std::uint32_t iteration, bool was_learned) {
       const auto scan = context_.can_thin ? chunks().scan : Seconds{};
       last_sampling_ = (price_ / thinning_) * last_ + scan;
       spent_ += last_sampling_;
+      if (usual_.value <= 0) {
+        usual_ = last_ - last_sampling_;
+        if (must_pay() && !is_found_ && context_.can_thin) learn_on();
+      }
     } else if (usual_.value > 0) {
       const auto more = std::max(last_ - usual_, Seconds{});
       spent_ += more;
@@ -80,14 +89,15 @@ void Payback::iteration_begins(std::uint32_t iteration, bool was_learned) {
       spent_ += learning_ * last_;
     }
   }
-  iteration_ = iteration;
   begun_ = now;
 }
 
 bool Payback::may_learn() {
   thinning_ = 1;
   iterations_ = 1;
-  if (!is_found_) return true;
+  if (!must_pay()) return true;
+  if (!is_found_ && !context_.can_thin) return seen() >= next_;
+  if (!is_found_ && seen() < 1) return may_learn_first();
   if (seen() < next_ || usual_.value <= 0) return false;
   const auto left = seen() * usual_;
   const auto budget = k_max_learning * (context_.clock->now() + left) - spent_;
@@ -96,7 +106,7 @@ bool Payback::may_learn() {
   const auto& known = chunks();
   // A sample in each interval, of each kind.
   const auto needed = std::max(1.0, std::ceil(known.count * (context_.sample_interval / usual_)));
-  if (needed >= seen()) return false;
+  if (needed > seen()) return false;
   const auto scans = context_.can_thin ? needed * known.scan : Seconds{};
   const auto all = needed * samples + scans;
   if (most_gain_ * left < std::min(all, budget) + known.cheapest_move) return false;
@@ -109,8 +119,26 @@ bool Payback::may_learn() {
   return true;
 }
 
+// The first iteration of a marked loop, of which no time is known: samples are thinned to their share of any time,
+// and references are read where that is a share of the run so far.
+bool Payback::may_learn_first() {
+  if (chunks().scan > k_max_learning * context_.clock->now()) return false;
+  thinning_ = std::max(learning_ / k_max_learning, 1.0);
+  return true;
+}
+
+// Learning goes on for as many iterations as have a sample for each chunk, within the budget.
+void Payback::learn_on() {
+  const auto interval = thinning_ * context_.sample_interval;
+  const auto needed = std::ceil(chunks().count * (interval / usual_));
+  const auto budget = k_max_learning * (context_.clock->now() + seen() * usual_) - spent_;
+  const auto each = (learning_ / thinning_) * usual_ + chunks().scan;
+  const auto more = each.value > 0 ? std::floor(std::max(budget, Seconds{}) / each) : needed;
+  iterations_ = static_cast<std::uint32_t>(std::clamp(needed, 1.0, 1 + more));
+}
+
 double Payback::pays_after(Seconds gain, std::span<const ActiveMove> moves, bool in_steps) const {
-  if (!is_found_) return 0;
+  if (!must_pay()) return 0;
   if (gain.value <= 0) return std::numeric_limits<double>::infinity();
   Seconds until_done;
   for (const auto& move : moves) {
@@ -144,6 +172,14 @@ bool Payback::pays_to_end(Seconds loss, std::span<const transfer::TransferReques
   for (const auto& move : moves)
     cost += cost_of(move.chunk, (*context_.chunks)[move.chunk].place.load(std::memory_order_relaxed), move.to);
   return loss.value > 0 && seen() * loss >= cost;
+}
+
+Seconds Payback::cost_there_and_back(ChunkId chunk, PlaceId from, PlaceId to) const {
+  return k_there_and_back * cost_of(chunk, from, to);
+}
+
+Seconds Payback::early_budget() const {
+  return must_pay() ? k_max_risk * context_.clock->now() : Seconds{std::numeric_limits<double>::infinity()};
 }
 
 Seconds Payback::cost_of(ChunkId chunk, PlaceId from, PlaceId to) const {

@@ -2,8 +2,9 @@
 // gain time only in iterations that are still to come.
 //
 // How many come is unknown. A loop that has made n iterations is expected to make n more (the estimate of a
-// quantity that may have any scale: Gott, "Implications of the Copernican principle", Nature 363, 1993). A loop
-// that the program marked is learned and planned in any case: the user said that it is the main one.
+// quantity that may have any scale: Gott, "Implications of the Copernican principle", Nature 363, 1993). That
+// holds for loops that the program marked, too, where their plans are tried (learning.hpp): a marker says which
+// loop is the main one, not how long it lasts. Elsewhere marked loops are learned and planned in any case.
 //
 // Sampling may cost a fixed share (k_max_learning) of the run: of the time that has passed plus the time
 // that the loop is expected to take. Sampling cost already spent counts, so that loops that are learned
@@ -38,8 +39,8 @@ namespace terrace::strategy {
 
 class Payback {
  public:
-  // `context` outlives it.
-  explicit Payback(const Context& context);
+  // `context` outlives it. `weighs_marked`: loops that the program marked have to pay, too.
+  explicit Payback(const Context& context, bool weighs_marked = false);
 
   void loop_begun(const LoopBegun& event);
   // `was_learned`: the iteration that has ended was profiled.
@@ -48,6 +49,8 @@ class Payback {
   // Returns whether this loop was detected. A detected loop is reported as such only the first time that it
   // begins.
   [[nodiscard]] bool is_found() const { return is_found_; }
+  // Returns whether learning this loop, and moving data for it, has to pay.
+  [[nodiscard]] bool must_pay() const { return is_found_ || weighs_marked_; }
   // Returns the time of the last iteration less its sampling cost, if the clock is exact; 0 before the first
   // iteration of this loop has ended.
   [[nodiscard]] Seconds last_time() const { return last_ - last_sampling_; }
@@ -75,6 +78,11 @@ class Payback {
   // Postpones learning until the loop has made twice as many iterations, because a plan did not pay.
   void put_off() { next_ = 2 * std::max(seen(), 1.0); }
 
+  // Returns what a move, before there is a plan, has to gain, and what all such moves may cost more than they have
+  // gained.
+  [[nodiscard]] Seconds cost_there_and_back(ChunkId chunk, PlaceId from, PlaceId to) const;
+  [[nodiscard]] Seconds early_budget() const;
+
   // Returns what the moves cost the program.
   [[nodiscard]] Seconds cost_of(std::span<const ActiveMove> moves) const;
   [[nodiscard]] Seconds cost_of(const ActiveMove& move) const;
@@ -88,8 +96,11 @@ class Payback {
   };
   [[nodiscard]] Seconds cost_of(ChunkId chunk, PlaceId from, PlaceId to) const;
   [[nodiscard]] const Chunks& chunks();
+  [[nodiscard]] bool may_learn_first();
+  void learn_on();
 
   const Context& context_;
+  bool weighs_marked_;
   double most_gain_;                          // share of the time that any placement on this machine can save
   double price_;                              // of all samples, as a share of the time; by the machine alone
   double learning_;                           // the same, as this loop has shown it

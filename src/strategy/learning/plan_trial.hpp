@@ -1,20 +1,34 @@
-// Tries a plan of a found loop where the clock is exact: iterations under the plan are compared with iterations
-// before it, and a plan that makes them slower is withdrawn. Real clocks need more than that (proof/guarded.hpp).
+// Tries a plan of a loop that has to pay (payback.hpp), where the clock is exact: iterations under the plan are
+// compared with iterations before it, and a plan that makes them slower is withdrawn. Real clocks need more than
+// that (proof/guarded.hpp).
 //
-// Iterations may differ although the clock is exact, so the mean of 1, 2, 4, ... iterations under the plan is
-// compared with the mean of as many before it. A plan that is behind is withdrawn where moving everything back
-// pays in as many iterations as the loop has made so far; the plan's moves were only made where the gain was
-// expected to pay for both ways (payback.hpp).
+// Iterations may differ although the clock is exact: the program itself does not do the same in each of them. The
+// mean of 1, 2, 4, ... iterations under the plan is compared with the mean of those before it by Student's t-test
+// with pooled variance. A plan is behind where it is slower at 95 % confidence. One iteration on each side tells
+// nothing of the variation; a plan is then behind where it is slower by more than k_assumed_variation. So a
+// program that repeats itself needs one or two iterations, and one that varies as many as its variation demands.
+//
+// What the steps of a plan have gained pays for further ones. Their gain may be far less than iterations differ by
+// themselves, so the measured sum and the predicted one are weighted by the inverse of their variances (the linear
+// estimate of least variance): that of the baseline's mean and of the iterations since, and that of a prediction
+// which is off by half of itself. Where iterations repeat themselves the measured gain counts, where they vary the
+// predicted one.
+//
+// A plan that is behind is withdrawn where moving everything back pays in as many iterations as the loop has made
+// so far; the plan's moves were only made where the gain was expected to pay for both ways (payback.hpp). What is
+// not proved slower stays.
 //
 // Not thread-safe.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <utility>
 #include <vector>
 
 #include "core/identifiers.hpp"
 #include "core/units.hpp"
+#include "strategy/learning/best_first.hpp"
 
 namespace terrace::strategy {
 
@@ -29,29 +43,47 @@ class PlanTrial {
   // its places are kept.
   void adopt(std::vector<PlaceId> places);
   // Begins the comparison: all moves of the plan are done.
-  void arrive() { has_arrived_ = true; }
+  void arrive() {
+    has_arrived_ = true;
+    predicted_ += std::exchange(coming_, Seconds{});
+  }
+  // Begins a step of the plan: moves of that cost, and of that predicted gain an iteration once arrive() is
+  // called.
+  void begin_step(const MovePrice& price) {
+    cost_ += price.cost;
+    coming_ += price.gain;
+  }
   // Ends the trial without a withdrawal.
   void settle() { is_on_trial_ = false; }
   [[nodiscard]] bool is_on_trial() const { return is_on_trial_; }
-  // Returns the time saved since adoption against the mean baseline iteration, including iterations with moves
-  // under way.
-  [[nodiscard]] Seconds gained() const { return gained_; }
-  // Counts an iteration under the plan. Returns by how much the mean iteration is slower than before; 0 if it is
-  // not, or if no comparison is due.
+  // Returns the time saved since adoption, less what the steps cost: measured against the mean baseline iteration
+  // as far as the variation of iterations lets it be measured, else as predicted.
+  [[nodiscard]] Seconds gained() const;
+  // Counts an iteration under the plan. Returns by how much the mean iteration is slower than before; 0 if that is
+  // not proved, or if no comparison is due.
   [[nodiscard]] Seconds add_under_plan(Seconds time);
   [[nodiscard]] const std::vector<PlaceId>& places_before() const { return places_; }
 
  private:
   static constexpr std::uint32_t k_max_iterations = 64;  // on each side; the plan is settled then
+  static constexpr double k_assumed_variation = 0.05;    // of an iteration, where there are too few to estimate it
+  static constexpr double k_prediction_error = 0.5;      // of a predicted gain
+
+  [[nodiscard]] bool is_proved(Seconds behind) const;
 
   std::deque<Seconds> before_;  // the newest last
+  std::vector<Seconds> under_;  // the plan
   std::vector<PlaceId> places_;
   bool is_on_trial_ = false;
   bool has_arrived_ = false;
-  Seconds usual_;            // of an iteration before, on average
-  Seconds gained_;           // since adoption
-  std::uint32_t count_ = 0;  // iterations under the plan
-  Seconds total_;            // of them
+  Seconds usual_;  // of an iteration before, on average
+  // Since adoption.
+  double iterations_ = 0;
+  Seconds saved_;      // measured, costs and all
+  Seconds expected_;   // to be saved, as predicted, costs apart
+  Seconds cost_;       // of the steps
+  Seconds predicted_;  // gain an iteration of the steps that are done
+  Seconds coming_;     // of those that are not
 };
 
 }  // namespace terrace::strategy

@@ -51,7 +51,7 @@ TEST(CoreTimesOfPhases, OutsideOfTheLoopAreBeforeAndAfter) {
 }
 
 TEST(CoreTimesOfPhases, ProfilesHaveThem) {
-  TestRun run({.planner = "auto", .keep_exact = true, .core_times = {{{"output", {3e-9}}}}});
+  TestRun run({.planner = "unimem", .keep_exact = true, .core_times = {{{"output", {3e-9}}}}});
   compute(run, 2);
   run.runtime.finish("exit");
   const auto iterations = run.records<profile::IterationRecord>();

@@ -101,6 +101,8 @@ class TestRun {
         if (watched || choice.segments) runtime.progressed(quantum);
       }
   }
+  // Lets the program run for so long before its loop: what learning and moves may cost is a share of the run.
+  void set_up(Seconds time) { vm.charge(time); }
   // Nothing but instructions; unseen as those of a sweep are.
   void compute(std::uint64_t instructions) {
     if (!observed) return;

@@ -58,6 +58,7 @@ TEST(RuntimeTest, CutsObjectsIntoAbout64ChunksOfWholeSteps) {
 
 TEST(RuntimeTest, JournalSaysForEachMoveWhatAndWhen) {
   TestRun run;
+  run.set_up(Seconds{10});
   run.iterate(40);
   std::vector<profile::Move> moves;
   for (const auto& record : run.records<profile::MovesRecord>())
@@ -85,13 +86,14 @@ TEST(RuntimeTest, JournalSaysForEachMoveWhatAndWhen) {
   EXPECT_EQ(into_fast, run.ledger.held(0).value);
   EXPECT_LE(run.ledger.held(0).value, 5 * k_mib);
   const auto plans = run.records<profile::PlanRecord>();
-  ASSERT_GE(plans.size(), 2U);  // the first attempt to stream is not the best that can be done here
-  EXPECT_EQ(plans[0].plan.planner, "stream");
+  ASSERT_GE(plans.size(), 1U);  // a plan in which nothing moves gains nothing here, and is not adopted
+  EXPECT_EQ(plans[0].plan.planner, "auto");
   for (std::size_t p = 1; p < plans.size(); ++p) {
     EXPECT_LT(plans[p].plan.predicted, plans[p - 1].plan.predicted);
     EXPECT_GT(plans[p].at, plans[p - 1].at);
   }
-  EXPECT_EQ(run.records<profile::IterationRecord>().size(), 1U);
+  EXPECT_EQ(run.records<profile::IterationRecord>().size(),
+            2U);  // one sample in 200: it takes two for each chunk's
   EXPECT_EQ(run.records<profile::LoopEndRecord>().at(0).iterations, 40U);
 }
 

@@ -64,6 +64,35 @@ TEST(EarlyMoves, ComeOnceTheyHavePaidForTheirCopy) {
   EXPECT_EQ(memory.held(), 65536U);
 }
 
+// A move of 64 KiB costs 6.6 us. The first one may cost that; the second one waits until the first has gained 5.6
+// us, which 19 accesses do.
+TEST(EarlyMoves, Budget_IsWhatMovesMayCostMoreThanTheyGained) {
+  const auto machine = two_latencies();
+  Memory memory({65536, 65536}, 1 << 20);
+  EarlyMoves early(machine, 0);
+  early.passed(exposing({{0, 40}, {1, 30}}), memory.tiers());
+  EXPECT_TRUE(early.choose(memory.tiers(), Seconds{6e-6}).empty());
+  early.passed(exposing({{0, 40}, {1, 30}}), memory.tiers());
+  const auto first = early.choose(memory.tiers(), Seconds{7.6e-6});
+  ASSERT_EQ(first.size(), 1U);
+  EXPECT_EQ(first[0].chunk, 0U) << "it has lost more";
+  memory.carry_out(first, machine);
+  early.passed(exposing({{0, 18}, {1, 30}}), memory.tiers());
+  EXPECT_TRUE(early.choose(memory.tiers(), Seconds{7.6e-6}).empty());
+  early.passed(exposing({{0, 1}, {1, 30}}), memory.tiers());
+  EXPECT_EQ(early.choose(memory.tiers(), Seconds{7.6e-6}).size(), 1U);
+}
+
+TEST(EarlyMoves, CostThatIsGiven_IsWhatAChunkHasToLose) {
+  const auto machine = two_latencies();
+  Memory memory({65536}, 1 << 20);
+  EarlyMoves early(machine, 0, [](ChunkId, PlaceId, PlaceId) { return Seconds{29.5 * 300e-9}; });
+  for (int stretch = 1; stretch <= 30; ++stretch) {
+    early.passed(exposing({{0, 1}}), memory.tiers());
+    EXPECT_EQ(early.choose(memory.tiers()).size(), stretch < 30 ? 0U : 1U) << stretch;
+  }
+}
+
 // Chunk 0 fills fast memory and has gained 30 x 300 ns; 1 has to have lost that, and both copies.
 TEST(EarlyMoves, SwapForWhatHasLostBothCopiesMore) {
   const auto machine = two_latencies();

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
 #include <vector>
 
 #include "two_places.hpp"
@@ -15,7 +16,9 @@ class HandClock final : public Clock {
  public:
   Seconds now() override { return time; }
   void charge(Seconds cost) override { time += cost; }
+  [[nodiscard]] bool is_exact() const override { return exact; }
   Seconds time;
+  bool exact = false;
 };
 
 constexpr double k_piece_stall = 20e-6;
@@ -217,7 +220,7 @@ TEST(Payback, FoundLoop_LearningTakesLongerThanTheLoopSoFar_IsPutOff) {
   program.clock.time = Seconds{1};
   Payback payback(program.context);
   program.begin(payback, true, 2);
-  EXPECT_EQ(program.run_until_learned(payback, 1e-3), 13 - 2);
+  EXPECT_EQ(program.run_until_learned(payback, 1e-3), 12 - 2);
   EXPECT_EQ(payback.iterations(), 12);
 }
 
@@ -238,6 +241,65 @@ TEST(Payback, MarkedLoop_FirstIteration_IsLearnedAndPlannedInAnyCase) {
   program.begin(payback, false, 0);
   EXPECT_TRUE(payback.may_learn());
   EXPECT_TRUE(payback.pays(Seconds{1e-9}, LoopingProgram::moves(1)));
+}
+
+TEST(Payback, MarkedLoopThatHasToPay_MovesBeforeItHasIterations_DoNotPay) {
+  LoopingProgram program;
+  program.clock.time = Seconds{1};
+  Payback payback(program.context, true);
+  program.begin(payback, false, 0);
+  const auto moves = LoopingProgram::moves(1);
+  EXPECT_FALSE(payback.pays(Seconds{1}, moves));
+  program.clock.time += Seconds{1e-3};
+  payback.iteration_begins(1, false);
+  const auto both = 2 * payback.cost_of(moves);
+  const auto left = 1 - (1 << 20) / 10e9 / 1e-3;  // of the one that is expected, once the move is done
+  EXPECT_TRUE(payback.pays(1.01 * both / left, moves));
+  EXPECT_FALSE(payback.pays(0.99 * both / left, moves));
+}
+
+// Two samples each 5.8 us add a tenth: one of twenty adds half a percent.
+TEST(Payback, MarkedLoopThatHasToPay_FirstIteration_IsLearnedWithinTheShareOfAnyTime) {
+  LoopingProgram program;
+  program.context.can_thin = true;
+  program.clock.time = Seconds{1};
+  Payback payback(program.context, true);
+  program.begin(payback, false, 0);
+  EXPECT_TRUE(payback.may_learn());
+  EXPECT_NEAR(payback.thinning(), 20, 0.1);
+}
+
+// 1,024 pages take 43 us, which is half a percent of 8.6 ms.
+TEST(Payback, MarkedLoopThatHasToPay_ReferencesAboveTheShareOfTheRun_FirstIterationIsNotLearned) {
+  for (const auto& [passed, learns] : {std::pair{8.5e-3, false}, std::pair{8.7e-3, true}}) {
+    LoopingProgram program;
+    program.context.can_thin = true;
+    program.clock.time = Seconds{passed};
+    Payback payback(program.context, true);
+    program.begin(payback, false, 0);
+    EXPECT_EQ(payback.may_learn(), learns) << passed;
+  }
+}
+
+// One sample each 116 us, of 204 chunks: 24 iterations of about 1 ms. Half a percent of 16 ms has room for one
+// more: each takes 5 us of samples and 51 us of references.
+TEST(Payback, MarkedLoopThatHasToPay_FewSamplesInItsFirstIteration_IsLearnedOnWithinTheBudget) {
+  const auto iterations = [](double passed) {
+    LoopingProgram program;
+    program.context.can_thin = true;
+    for (int i = 0; i < 200; ++i) program.chunks.add(0, 4096, 0, 0, k_slow);
+    program.clock.time = Seconds{passed};
+    program.clock.exact = true;
+    Payback payback(program.context, true);
+    program.begin(payback, false, 0);
+    EXPECT_TRUE(payback.may_learn());
+    program.clock.time += Seconds{1.056e-3};
+    payback.iteration_begins(1, true);
+    return payback.iterations();
+  };
+  EXPECT_EQ(iterations(1), 24);
+  EXPECT_EQ(iterations(22e-3), 2);
+  EXPECT_EQ(iterations(11e-3), 1);
 }
 
 TEST(Payback, FoundLoop_BegunAgainWithoutEvidence_IsStillAFoundOne) {

@@ -76,16 +76,18 @@ def two_kinds() -> list[Machines]:
 
 
 def programs() -> dict[str, Runner]:
-    """How each program is run: public ones by their recipes, this project's own without markers."""
+    """How each program is run: public ones by their recipes, this project's own without markers and with them."""
 
     def public(recipe: Recipe, words: Sequence[str | Path]) -> object:
         return execute(recipe, build(recipe, "hooked", WORK), SIZE, WORK, [str(word) for word in words])
 
-    def own(name: str, arguments: list[str], words: Sequence[str | Path]) -> object:
-        return run([*words, own_programs(marked=False) / name, *arguments])
+    def own(name: str, arguments: list[str], marked: bool, words: Sequence[str | Path]) -> object:
+        return run([*words, own_programs(marked=marked) / name, *arguments])
 
     runners: dict[str, Runner] = {
-        f"own {name}": functools.partial(own, name, words) for name, words in every_workload("small").items()
+        f"{label} {name}": functools.partial(own, name, words, marked)
+        for label, marked in (("own", False), ("marked", True))
+        for name, words in every_workload("small").items()
     }
     return runners | {name: functools.partial(public, recipe) for name, recipe in read_all().items()}
 

@@ -252,9 +252,9 @@ Multipliers feasible(const Problem& problem, Multipliers prices) {
                                    std::to_string(prices.capacity.size()) + " capacities; this problem has " +
                                    std::to_string(expected.row.size()) + " and " +
                                    std::to_string(expected.capacity.size()));
-  const Relaxation relaxation(problem);
+  const auto bounded = bounded_places(problem);
   for (std::size_t i = 0; i < prices.capacity.size(); ++i)
-    prices.capacity[i] = relaxation.bounded(i % places) ? std::max(prices.capacity[i], 0.0) : 0;
+    prices.capacity[i] = bounded[i % places] ? std::max(prices.capacity[i], 0.0) : 0;
   for (auto& price : prices.row) price = std::max(price, 0.0);
   for (std::size_t k = 0; k < problem.phases.size(); ++k) {
     auto* row = &prices.row[k * rows];

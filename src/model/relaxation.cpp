@@ -2,30 +2,30 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <string>
 
 #include "core/error.hpp"
 #include "model/loads.hpp"
 
 namespace terrace::model {
-namespace {
 
-constexpr double k_never = std::numeric_limits<double>::infinity();
-
-}  // namespace
+std::vector<bool> bounded_places(const Problem& problem) {
+  std::vector<std::uint64_t> footprint(domain_count(problem), 0);
+  for (const auto& item : problem.items) footprint[item.domain] += item.size.value;
+  std::vector<bool> bounded;
+  for (const auto& place : problem.places) bounded.push_back(place.budget.value < footprint[place.domain]);
+  return bounded;
+}
 
 Relaxation::Relaxation(const Problem& problem)
     : problem_(problem),
       rows_(problem.places.size() + 2),
-      bounded_(problem.places.size(), false),
+      bounded_(bounded_places(problem)),
       touches_(problem.items.size()),
       steps_(problem.phases.size() * domain_count(problem)),
       moved_(problem.phases.size() * problem.places.size() * problem.places.size(), 0) {
-  std::vector<std::uint64_t> footprint(domain_count(problem), 0);
-  for (const auto& item : problem.items) footprint[item.domain] += item.size.value;
   std::size_t most = 0;
-  for (std::size_t d = 0; d < footprint.size(); ++d) {
+  for (std::size_t d = 0; d < domain_count(problem); ++d) {
     places_.push_back(fastest_first(problem, static_cast<DomainId>(d)));
     most = std::max(most, places_.back().size());
   }
@@ -34,20 +34,25 @@ Relaxation::Relaxation(const Problem& problem)
                                        " places; bounds are computed for up to " +
                                        std::to_string(k_most_places_of_domain));
   }
-  for (std::size_t p = 0; p < bounded_.size(); ++p) {
-    bounded_[p] = problem.places[p].budget.value < footprint[problem.places[p].domain];
-  }
+  form_bundles();
+  const auto load_on = [&](const ItemCell& cell, PlaceId p) -> Load {
+    const auto& place = problem.places[p];
+    const auto streamed_exposed = cell.streamed_exposure * place.latency;
+    const auto streamed_reading = cell.streamed_bytes / place.read_bandwidth;
+    return {exposed_time(cell, place) - streamed_exposed,
+            cell.read_bytes / place.read_bandwidth - streamed_reading, cell.write_bytes / place.write_bandwidth,
+            streamed_exposed, streamed_reading};
+  };
   for (std::size_t k = 0; k < problem.phases.size(); ++k) {
     for (const auto& cell : problem.phases[k].cells) {
-      touches_[cell.item].push_back({static_cast<std::uint32_t>(k), static_cast<std::uint32_t>(loads_.size())});
-      for (const auto p : places_[problem.items[cell.item].domain]) {
-        const auto& place = problem.places[p];
-        const auto streamed_exposed = cell.streamed_exposure * place.latency;
-        const auto streamed_reading = cell.streamed_bytes / place.read_bandwidth;
-        loads_.push_back({exposed_time(cell, place) - streamed_exposed,
-                          cell.read_bytes / place.read_bandwidth - streamed_reading,
-                          cell.write_bytes / place.write_bandwidth, streamed_exposed, streamed_reading});
+      const auto phase = static_cast<std::uint32_t>(k);
+      const auto& places = places_[problem.items[cell.item].domain];
+      if (const auto bundle = bundle_of_[cell.item]; bundle > 0) {
+        bundles_[bundle - 1].add_loads(cell.item, phase, {load_on(cell, places[0]), load_on(cell, places[1])});
+        continue;
       }
+      touches_[cell.item].push_back({phase, static_cast<std::uint32_t>(loads_.size())});
+      for (const auto p : places) loads_.push_back(load_on(cell, p));
     }
   }
   from_.resize(problem.phases.size() * most * most);
@@ -89,6 +94,7 @@ void Relaxation::price_steps(const Multipliers& prices) {
         const auto hold = prices.capacity[k * problem_.places.size() + places[a]];
         for (std::size_t b = 0; b < n; ++b) untouched[a * n + b] += hold;
       }
+      if (!bundle_steps_[d].empty()) price_bundle_step(d, k, row);
     }
   }
 }
@@ -324,6 +330,19 @@ double Relaxation::for_domain_of(std::uint32_t item, Function function) {
   }
 }
 
+template <class Single, class OfBundle>
+void Relaxation::for_all_items(Single single, OfBundle of_bundle) {
+  for (std::uint32_t i = 0; i < problem_.items.size();) {
+    if (bundle_of_[i] == 0) {
+      single(i++);
+      continue;
+    }
+    const auto& bundle = bundles_[bundle_of_[i] - 1];
+    of_bundle(bundle);
+    i += static_cast<std::uint32_t>(bundle.count());
+  }
+}
+
 double Relaxation::evaluate(const Multipliers& prices, Activity& activity) {
   const auto phases = problem_.phases.size(), all = problem_.places.size();
   activity.row.assign(phases * rows_, 0);
@@ -332,9 +351,11 @@ double Relaxation::evaluate(const Multipliers& prices, Activity& activity) {
   price_steps(prices);
 
   double value = 0;
-  for (std::uint32_t i = 0; i < problem_.items.size(); ++i) {
-    value += for_domain_of(i, [&]<std::size_t n>() { return best_way<n>(i, prices, activity); });
-  }
+  for_all_items(
+      [&](std::uint32_t i) {
+        value += for_domain_of(i, [&]<std::size_t n>() { return best_way<n>(i, prices, activity); });
+      },
+      [&](const ItemBundle& bundle) { best_ways(bundle, activity, value); });
   for (std::size_t k = 0; k < phases; ++k) {
     const auto& phase = problem_.phases[k];
     value += prices.row[k * rows_ + core_row()] * phase.core.value;
@@ -366,8 +387,11 @@ double Relaxation::evaluate_repeated(const Multipliers& prices, std::uint64_t ti
     for (std::size_t p = 0; p < all; ++p)
       constant -= prices.capacity[k * all + p] * static_cast<double>(problem_.places[p].budget.value);
   }
-  for (std::uint32_t i = 0; i < problem_.items.size(); ++i)
-    items += for_domain_of(i, [&]<std::size_t n>() { return repeated_way<n>(i, prices, times); });
+  for_all_items(
+      [&](std::uint32_t i) {
+        items += for_domain_of(i, [&]<std::size_t n>() { return repeated_way<n>(i, prices, times); });
+      },
+      [&](const ItemBundle& bundle) { repeated_ways(bundle, times, items); });
   return items + static_cast<double>(times) * constant;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/problem.hpp"
+#include "model/relaxation_bundle.hpp"
 
 namespace terrace::model {
 
@@ -22,6 +23,9 @@ struct Activity {
   std::vector<double> row;       // as Multipliers::row, s
   std::vector<double> capacity;  // as Multipliers::capacity, bytes at the start of the phase
 };
+
+// By place, whether its budget is less than all of its domain's data.
+std::vector<bool> bounded_places(const Problem& problem);
 
 class Relaxation {
  public:
@@ -57,18 +61,19 @@ class Relaxation {
     std::uint32_t phase = 0;
     std::uint32_t first = 0;  // index into loads_: one for each place of the domain
   };
-  struct Load {  // what prefetched lines take and expose has one place
-    double exposed = 0;
-    double reading = 0;
-    double writing = 0;
-    double streamed_exposed = 0;
-    double streamed_reading = 0;
-  };
+  using Load = ItemBundle::Load;
   struct Priced {
     double exposed = 0;
     double reading = 0;
     double writing = 0;
     double streamed = 0;
+  };
+
+  struct BundledWay {  // of an item of a bundle
+    const Item* item = nullptr;
+    double size = 0;
+    std::size_t start = 0;
+    std::size_t end = 0;  // of the part that is not followed yet
   };
 
   void price_steps(const Multipliers& prices);
@@ -84,6 +89,17 @@ class Relaxation {
   double best_way(std::uint32_t item, const Multipliers& prices, Activity& activity);
   template <std::size_t n>
   double repeated_way(std::uint32_t item, const Multipliers& prices, std::uint64_t times);
+  // The same for the items of a bundle; adds their costs to `value`, in order.
+  void best_ways(const ItemBundle& bundle, Activity& activity, double& value);
+  void repeated_ways(const ItemBundle& bundle, std::uint64_t times, double& value);
+  void follow_ways(const ItemBundle& bundle, std::array<BundledWay, Lanes::k_count>& ways, Activity& activity);
+  void add_cheaper_loads(const ItemBundle& bundle, std::size_t touch, std::size_t lane, std::size_t from,
+                         double* rows) const;
+  void form_bundles();
+  void price_bundle_step(std::size_t domain, std::size_t phase, const double* row);
+  // Visits all items in order: single(item) where it is in no bundle.
+  template <class Single, class OfBundle>
+  void for_all_items(Single single, OfBundle of_bundle);
   // Calls function<n>() with n the number of places of the item's domain.
   template <class Function>
   double for_domain_of(std::uint32_t item, Function function);
@@ -92,12 +108,16 @@ class Relaxation {
   const Problem& problem_;
   std::size_t rows_ = 0;
   std::vector<std::vector<PlaceId>> places_;  // by domain
-  std::vector<bool> bounded_;
-  std::vector<std::vector<Touch>> touches_;  // by item
+  std::vector<bool> bounded_;                 // by place
+  std::vector<std::vector<Touch>> touches_;   // by item
   std::vector<Load> loads_;
-  std::vector<Step> steps_;                // [phase x domain]
-  std::vector<double> moved_;              // bytes, [phase x from x to]
-  std::vector<std::uint8_t> from_, stop_;  // of the item at hand: how each state was reached
+  std::vector<Step> steps_;                                  // [phase x domain]
+  std::vector<ItemBundle> bundles_;                          // by first item
+  std::vector<std::uint32_t> bundle_of_;                     // by item: position + 1 in bundles_; 0 for none
+  std::vector<std::vector<ItemBundle::Step>> bundle_steps_;  // [domain][phase]; of domains with two places
+  ItemBundle::Ways ways_;                                    // of the bundle at hand
+  std::vector<double> moved_;                                // bytes, [phase x from x to]
+  std::vector<std::uint8_t> from_, stop_;                    // of the item at hand: how each state was reached
 };
 
 // More places than this in one domain are refused by Relaxation's constructor: Error{unsupported}.

@@ -198,14 +198,18 @@ def merged(phases: Sequence[Dump], begins: Sequence[int]) -> list[Dump]:
 
 
 def _sum(segments: Sequence[Dump]) -> Dump:
-    cells: dict[int, list[float]] = {}
-    for segment in segments:
-        for item, *numbers in segment["cells"]:
-            known = cells.get(item, [0.0] * len(numbers))
-            cells[item] = [x + y for x, y in zip(known, numbers, strict=True)]
+    every = [cell for segment in segments for cell in segment["cells"]]
+    cells: list[list[float]] = []
+    if every:
+        numbers = np.array(every, dtype=np.float64)
+        items, at = np.unique(numbers[:, 0].astype(np.int64), return_inverse=True)
+        of_items = [np.bincount(at, weights=column) for column in numbers[:, 1:].T]
+        cells = [
+            [item, *sums] for item, *sums in zip(items.tolist(), *(c.tolist() for c in of_items), strict=True)
+        ]
     sums: Dump = {
         key: math.fsum(segment[key] for segment in segments)
         for key in ("core", "measured", "unexplained")
         if key in segments[0]
     }
-    return {**segments[0], **sums, "cells": [[item, *cells[item]] for item in sorted(cells)]}
+    return {**segments[0], **sums, "cells": cells}

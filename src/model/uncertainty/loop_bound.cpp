@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 #include <string>
+#include <utility>
 
 #include "core/error.hpp"
 #include "model/uncertainty/resampling.hpp"
@@ -75,8 +76,8 @@ LoopBound loop_bound(const Problem& problem, const std::vector<double>& shares, 
   const auto count = std::max<std::size_t>(iterations, 1);
   const auto doubtful = unattributed(problem);
   LoopBound bound;
-  const auto of = [&](const Problem& samples) {
-    return mean_of_loop(scaled(samples, shares, warm, doubtful), prices, count);
+  const auto of = [&](Problem samples) {
+    return mean_of_loop(scaled(std::move(samples), shares, warm, doubtful), prices, count);
   };
   for (const auto& phase : scaled(problem, shares, warm, doubtful).phases) bound.core += phase.core.value;
   if (problem.exact) {

@@ -71,6 +71,49 @@ TEST(Relaxation, RepeatedIterations_EqualTheSequenceWrittenOut) {
   }
 }
 
+// Feasible prices without any pattern.
+Multipliers any_prices(const Problem& problem, std::mt19937& random) {
+  std::uniform_real_distribution<double> share(-0.5, 1);
+  Multipliers prices;
+  prices.row.resize(problem.phases.size() * (problem.places.size() + 2));
+  prices.capacity.resize(problem.phases.size() * problem.places.size());
+  for (auto& price : prices.row) price = share(random);
+  for (auto& price : prices.capacity) price = share(random) * 1e-9;
+  return feasible(problem, prices);
+}
+
+// Seconds of an activity at prices.
+double priced(const Problem& problem, const Multipliers& prices, const Activity& activity) {
+  double sum = 0;
+  for (const auto& phase : problem.phases) sum += problem.exact ? 0 : phase.unexplained.value;
+  for (std::size_t i = 0; i < prices.row.size(); ++i) sum += prices.row[i] * activity.row[i];
+  for (std::size_t i = 0; i < prices.capacity.size(); ++i) {
+    const auto budget = static_cast<double>(problem.places[i % problem.places.size()].budget.value);
+    sum += prices.capacity[i] * (activity.capacity[i] - budget);
+  }
+  return sum;
+}
+
+// Weak duality: the value at any prices is that of the activity there, and no other activity costs less.
+TEST(Relaxation, Activity_AnyPrices_IsASupergradientOfTheValue) {
+  std::mt19937 random(4);
+  for (std::size_t n = 0; n < 200; ++n) {
+    auto problem = random_problem(
+        random, {.kinds = 2 + n % 2, .domains = 1 + n % 2, .objects = 7, .phases = 5, .priced = n % 3 == 0});
+    problem.cyclic = n % 4 < 2;
+    for (std::size_t i = 0; i < problem.items.size(); i += 3)
+      if (n % 5 == 0) problem.items[i].pinned = home_of(problem, problem.items[i].domain);
+    Relaxation relaxation(problem);
+    const auto here = any_prices(problem, random), there = any_prices(problem, random);
+    Activity activity, other;
+    const auto value = relaxation.evaluate(here, activity), value_there = relaxation.evaluate(there, other);
+    EXPECT_NEAR(priced(problem, here, activity), value, 1e-9 * std::abs(value)) << n;
+    EXPECT_NEAR(priced(problem, there, other), value_there, 1e-9 * std::abs(value_there)) << n;
+    EXPECT_LE(value_there, priced(problem, there, activity) + 1e-9 * std::abs(value_there)) << n;
+    EXPECT_LE(value, priced(problem, here, other) + 1e-9 * std::abs(value)) << n;
+  }
+}
+
 // Two objects in two phases; sampled, as a collector that counts stalls leaves it.
 Problem sampled_problem(double samples) {
   std::mt19937 random(3);

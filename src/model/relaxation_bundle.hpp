@@ -1,0 +1,112 @@
+// Computes the cheapest ways of up to four items of a domain with two places, in the lanes of vector registers.
+// Each lane does the operations of Relaxation::costs_of_ways<2> in the same order, so that bounds are the same to
+// the last bit.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "model/problem.hpp"
+
+namespace terrace::model {
+
+inline constexpr double k_never = std::numeric_limits<double>::infinity();  // cost of a way that there is not
+
+// One number of each item of a bundle.
+struct Lanes {
+  using Half = double __attribute__((vector_size(16)));
+  static constexpr std::size_t k_count = 4;
+  std::array<Half, 2> half;
+
+  [[nodiscard]] double operator[](std::size_t lane) const { return half[lane / 2][lane % 2]; }
+  void set(std::size_t lane, double value) { half[lane / 2][lane % 2] = value; }
+  static Lanes all(double value) { return {{Half{value, value}, Half{value, value}}}; }
+};
+
+// One truth value of each item of a bundle.
+struct LaneMask {
+  using Half = long long __attribute__((vector_size(16)));
+  std::array<Half, 2> half;
+
+  [[nodiscard]] bool operator[](std::size_t lane) const { return half[lane / 2][lane % 2] != 0; }
+  void set(std::size_t lane) { half[lane / 2][lane % 2] = -1; }
+  static LaneMask none() { return {{Half{0, 0}, Half{0, 0}}}; }
+};
+
+inline Lanes operator+(const Lanes& x, const Lanes& y) { return {{x.half[0] + y.half[0], x.half[1] + y.half[1]}}; }
+inline Lanes operator*(const Lanes& x, const Lanes& y) { return {{x.half[0] * y.half[0], x.half[1] * y.half[1]}}; }
+inline Lanes operator*(double x, const Lanes& y) { return Lanes::all(x) * y; }
+inline LaneMask operator<(const Lanes& x, const Lanes& y) {
+  return {{x.half[0] < y.half[0], x.half[1] < y.half[1]}};
+}
+
+inline Lanes select(const LaneMask& mask, const Lanes& yes, const Lanes& no) {
+  return {{mask.half[0] ? yes.half[0] : no.half[0], mask.half[1] ? yes.half[1] : no.half[1]}};
+}
+
+inline Lanes least(const Lanes& x, const Lanes& y) { return select(y < x, y, x); }
+
+class ItemBundle {
+ public:
+  // Prices of one phase, by the byte: the two places' copies, and those with the price of where the phase begins.
+  struct Step {
+    double core = 0;  // price of a second of it, and of the mover and both places
+    double mover = 0;
+    std::array<double, 2> second{};
+    std::array<double, 2> route{};  // from the first place to the second, and back
+    std::array<double, 2> hold{};
+    std::array<std::array<double, 2>, 2> untouched{};
+  };
+  // What an item's traffic takes in a phase on one place, in seconds of each row. What prefetched lines take and
+  // what they expose has one place.
+  struct Load {
+    double exposed = 0;
+    double reading = 0;
+    double writing = 0;
+    double streamed_exposed = 0;
+    double streamed_reading = 0;
+  };
+  // How each state was reached, for one bundle at a time.
+  struct Ways {
+    std::vector<std::array<std::array<LaneMask, 2>, 2>> from_second;  // [phase][start][end]
+    std::vector<std::array<LaneMask, 2>> stop_elsewhere;              // [touch][place]: a round trip beats staying
+  };
+  using Costs = std::array<std::array<Lanes, 2>, 2>;  // [where the iteration begins][where it ends]
+
+  ItemBundle(std::uint32_t first, DomainId domain) : first_(first), domain_(domain) {}
+
+  // Requires: fewer than Lanes::k_count items so far; the item follows the last one.
+  void add(const Item& item);
+  // Requires: phases ascend; `item` is one of the bundle, at most once a phase.
+  void add_loads(std::uint32_t item, std::uint32_t phase, const std::array<Load, 2>& loads);
+
+  [[nodiscard]] std::uint32_t first() const { return first_; }
+  [[nodiscard]] DomainId domain() const { return domain_; }
+  [[nodiscard]] std::size_t count() const { return count_; }
+  [[nodiscard]] std::size_t num_touches() const { return touches_.size(); }
+  [[nodiscard]] std::uint32_t phase_of(std::size_t touch) const { return touches_[touch].phase; }
+  [[nodiscard]] bool touches(std::size_t touch, std::size_t lane) const { return touches_[touch].touched[lane]; }
+  [[nodiscard]] Load load(std::size_t touch, std::size_t lane, std::size_t place) const;
+
+  // The cheapest ways of all lanes through the phases, from each place or (costs[0]) from wherever it is cheapest.
+  // `steps` are by phase.
+  Costs cheapest_ways(const std::vector<Step>& steps, bool from_each_start, Ways& ways) const;
+
+ private:
+  struct Touch {
+    std::uint32_t phase = 0;
+    LaneMask touched = LaneMask::none();
+    std::array<std::array<Lanes, 5>, 2> loads{};  // [place][part]
+  };
+
+  std::uint32_t first_;
+  DomainId domain_;
+  std::size_t count_ = 0;
+  Lanes size_ = Lanes::all(0), remapping_ = Lanes::all(0), stall_ = Lanes::all(0);
+  std::vector<Touch> touches_;
+};
+
+}  // namespace terrace::model

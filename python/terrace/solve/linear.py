@@ -175,9 +175,8 @@ class _Program:
             self._add_domain(domain, fastest_first(dump, domain))
         self._row_lower[0] = self._least.ravel()
         self._row_upper[1] = np.tile(self._most, self._starts)
-        self.matrix = Matrix.of(
-            *(np.concatenate(part) for part in zip(*self._entries, strict=True)), self._columns
-        )
+        rows, columns, values = (np.concatenate(part) for part in zip(*self._entries, strict=True))
+        self.matrix = Matrix.of(rows, columns, values, self._columns)
 
     @property
     def num_rows(self) -> int:

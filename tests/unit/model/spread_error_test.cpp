@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <vector>
@@ -46,21 +47,62 @@ std::vector<double> drawn_shares(const Problem& problem, std::uint64_t number, s
   return shares;
 }
 
-TEST(SpreadError, Draws_ManyOfThem_HaveMomentsOfTheDirichletDistribution) {
-  const auto problem = streams({6400, 3200, 6400});
-  for (const std::uint32_t object : {0u, 1u}) {
-    double sum = 0, squares = 0;
-    for (int d = 0; d < k_draws; ++d) {
-      const auto share = drawn_shares(problem, static_cast<std::uint64_t>(d))[object];
-      sum += share;
-      squares += share * share;
+// Distribution function of the beta distribution by Simpson's rule. The substitutions t = u^(1/a) and 1 - t =
+// v^(1/b) take the poles out of the two halves.
+double beta_distribution(double a, double b, double x) {
+  const auto half = [](double power, double other, double end) {
+    constexpr int k_steps = 2000;
+    const auto limit = std::pow(end, power), width = limit / k_steps;
+    double sum = 0;
+    for (int i = 0; i <= k_steps; ++i) {
+      const auto weight = i == 0 || i == k_steps ? 1 : i % 2 != 0 ? 4 : 2;
+      sum += weight * std::pow(1 - std::pow(i * width, 1 / power), other - 1);
     }
-    const auto expected = (1 - k_evened) * (object == 0 ? 0.4 : 0.2) + k_evened / 4;
-    const auto deviation = std::sqrt(expected * (1 - expected) / (k_concentration + 1));
-    const auto mean = sum / k_draws;
-    EXPECT_NEAR(mean, expected, 4 * deviation / std::sqrt(k_draws));
-    EXPECT_NEAR(std::sqrt(squares / k_draws - mean * mean), deviation, 0.05 * deviation);
+    return sum * width / 3 / power;
+  };
+  const auto whole = std::tgamma(a) * std::tgamma(b) / std::tgamma(a + b);
+  return x <= 0.5 ? half(a, b, x) / whole : 1 - half(b, a, 1 - x) / whole;
+}
+
+// A Dirichlet distribution of concentration 1, whose means are 0.7 of the collector's shares (0.4, 0.2, 0.4) and
+// 0.3 spread over the three objects and memory that was not observed: 0.355, 0.215, 0.355 and 0.075.
+TEST(SpreadError, Draws_ManyOfThem_AreOfTheStatedDirichletDistribution) {
+  const auto problem = streams({6400, 3200, 6400});
+  const std::vector<double> means = {0.355, 0.215, 0.355};
+  std::vector<std::vector<double>> shares(means.size());
+  double products = 0;
+  for (int d = 0; d < k_draws; ++d) {
+    const auto drawn = drawn_shares(problem, static_cast<std::uint64_t>(d));
+    for (std::size_t o = 0; o < means.size(); ++o) shares[o].push_back(drawn[o]);
+    products += (drawn[0] - means[0]) * (drawn[1] - means[1]) / k_draws;
   }
+  // The marginals are beta distributions: Kolmogorov's test, one in a thousand.
+  for (std::size_t o = 0; o < means.size(); ++o) {
+    auto& of = shares[o];
+    std::sort(of.begin(), of.end());
+    double farthest = 0;
+    for (int d = 0; d < k_draws; d += 10) {
+      const auto stated = beta_distribution(means[o], 1 - means[o], of[static_cast<std::size_t>(d)]);
+      farthest = std::max(farthest, std::abs(stated - (d + 0.5) / k_draws));
+    }
+    EXPECT_LT(farthest, 1.95 / std::sqrt(k_draws)) << o;
+  }
+  // What one object gets the others lose: the covariance of two of them is -0.355 x 0.215 / 2.
+  EXPECT_NEAR(products, -0.355 * 0.215 / 2, 0.005);
+}
+
+// What the model is for: the collector says that each of three objects has a third of the lines, and in truth one
+// has nearly all or nearly none of them.
+TEST(SpreadError, Draws_OneObjectStreamedAloneOrHardly_Hold90PercentOfSuchTruths) {
+  const auto problem = streams({6400, 6400, 6400});
+  std::vector<double> shares;
+  for (int d = 0; d < k_draws; ++d) shares.push_back(drawn_shares(problem, static_cast<std::uint64_t>(d))[1]);
+  std::sort(shares.begin(), shares.end());
+  EXPECT_LT(shares[k_draws / 20], 0.02);
+  EXPECT_GT(shares[k_draws - k_draws / 20], 0.9);
+  // Half of the draws are between: the collector's share is no bare guess.
+  EXPECT_GT(shares[3 * k_draws / 4] - shares[k_draws / 4], 0.3);
+  EXPECT_LT(shares[3 * k_draws / 4] - shares[k_draws / 4], 0.7);
 }
 
 TEST(SpreadError, Draw_OfAPhase_KeepsWhatDemandMissesAreAndTheSumOfLines) {

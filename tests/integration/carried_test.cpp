@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "machine/machine.hpp"
 #include "model/calibration.hpp"
@@ -26,9 +27,9 @@ struct Case {
   const char* cache;
   const char* budget;
   // Who fills the profiles. Samples of mg keep 0.841 to 0.887 of the gain at sampling distances of 900 to 1100
-  // cycles, depending on where they happen to fall: only exact counters tell whether plans have become worse.
+  // cycles, depending on where they happen to fall: exact counters tell small changes, samples what users get.
   const char* collector;
-  double kept;  // of the gain by its own plan: today's figure, cut off after the fourth digit
+  double kept;  // of the gain by its own plan: today's figure, cut off; of mg's samples the least of those
 };
 void PrintTo(const Case& of, std::ostream* out) { *out << of.program; }
 
@@ -115,11 +116,15 @@ TEST_P(Carried, APlanOfASmallRunServesALargeOne) {
   EXPECT_LT(number("x.carried.terrace", "SELECT 1000.0 * sum(refused) / count(*) FROM move"), 1);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Carried,
-                         ::testing::Values(Case{"cg", "60KiB", "315KiB", "512KiB", "2MiB", "simulated-sampling",
-                                                0.9169},
-                                           Case{"mg", "60KiB", "300KiB", "2MiB", "16MiB", "exact", 0.8510}),
-                         [](const auto& of) { return std::string(of.param.program); });
+INSTANTIATE_TEST_SUITE_P(
+    All, Carried,
+    ::testing::Values(Case{"cg", "60KiB", "315KiB", "512KiB", "2MiB", "simulated-sampling", 0.9169},
+                      Case{"mg", "60KiB", "300KiB", "2MiB", "16MiB", "exact", 0.8510},
+                      Case{"mg", "60KiB", "300KiB", "2MiB", "16MiB", "simulated-sampling", 0.8410}),
+    [](const auto& of) {
+      const bool exact = std::string_view(of.param.collector) == "exact";
+      return std::string(of.param.program) + (exact ? "_exact" : "_samples");
+    });
 
 }  // namespace
 }  // namespace terrace::test

@@ -73,8 +73,10 @@ TEST_F(Spilled, PiecesOfAHeap_TouchedInNoOrder_AreReadAsOneBlock) {
     ASSERT_NE(at, std::string::npos) << done.output;
     read[i] = std::stod(done.output.substr(at + key.size()));
   }
-  EXPECT_GT(read[0], 0);
-  EXPECT_LT(read[1], 3 * read[0]);
+  // A quarter of the data fits: three of four touches miss, and each reads a page of 4 KiB at least.
+  EXPECT_GT(read[0], 0.7 * 4000 * 4096);
+  EXPECT_GT(read[1], 0.7 * 4000 * 4096);
+  EXPECT_LT(read[1], 1.15 * read[0]);  // 1.07, the same in each run
 }
 
 // Whenever they were registered: handlers of fork(2) find all data there.

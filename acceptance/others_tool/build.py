@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from others_tool.fetch import archive
-from others_tool.recipe import Recipe
+from others_tool.recipe import Recipe, Run
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BIN = ROOT / ".venv" / "bin"
@@ -38,6 +38,10 @@ class Built:
     source: Path
     program: Path
     seconds: float  # that the build took
+
+    def of(self, run: Run) -> Path:
+        """The program of a size."""
+        return self.source / run.program if run.program else self.program
 
 
 def build(recipe: Recipe, way: str, work: Path) -> Built:
@@ -64,7 +68,8 @@ def build(recipe: Recipe, way: str, work: Path) -> Built:
             timeout=LONGEST,
         )
     seconds = round(time.monotonic() - begun, 1)
-    if done.returncode != 0 or not (source / recipe.program).exists():
+    wanted = {recipe.program, *(run.program for run in recipe.runs.values() if run.program)}
+    if done.returncode != 0 or not all((source / name).exists() for name in wanted):
         raise NotBuilt(f"{recipe.name}, {way}: {_first_error(log)}; all of it: {log}")
     stamp.write_text(json.dumps({"made_of": made_of, "seconds": seconds}) + "\n", encoding="utf-8")
     return Built(source, source / recipe.program, seconds)
@@ -79,7 +84,9 @@ def environment(way: str) -> Mapping[str, str]:
 
 def _made_of(recipe: Recipe, way: str) -> str:
     """The sum of all that makes a difference to what is built."""
-    about = hashlib.sha256("\n".join([recipe.source.sha256, recipe.build, _FLAGS]).encode())
+    about = hashlib.sha256(
+        "\n".join([recipe.source.sha256 or recipe.source.version, recipe.build, _FLAGS]).encode()
+    )
     if way == "hooked":
         stand_ins = sorted(
             path for path in (BIN.parent / "lib" / "terrace" / "stand-ins").rglob("*") if path.is_file()

@@ -73,7 +73,7 @@ def compare(recipe: Recipe, size: str, work: Path, machine: Path) -> Compared:
 def called(recipe: Recipe, built: Mapping[str, Built], size: str, work: Path) -> Program:
     """Both forms of it, as calibration takes them."""
     run, inputs = recipe.runs[size], prepared(recipe, work)
-    words = {way: [str(one.program), *arguments(run, inputs, one)] for way, one in built.items()}
+    words = {way: [str(one.of(run)), *arguments(run, inputs, one)] for way, one in built.items()}
     folder = work / "folders" / recipe.name / size
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)

@@ -44,7 +44,7 @@ def execute(recipe: Recipe, built: Built, size: str, work: Path, before: Sequenc
     folder = work / "run" / recipe.name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    command = [str(word) for word in (*before, built.program, *arguments(run, inputs, built))]
+    command = [str(word) for word in (*before, built.of(run), *arguments(run, inputs, built))]
     for name, of in run.files.items():
         shutil.copy(filled(of, inputs, built), folder / name)
     stdin = Path(filled(run.stdin, inputs, built)) if run.stdin else Path(os.devnull)

@@ -1,5 +1,8 @@
-"""Archives of sources, checked by their sums and kept: Debian's from the mirrors that apt uses on this machine,
-those of Python packages with pip."""
+"""Fetches archives of sources, checks their sums and keeps them: Debian's come from the mirrors that apt uses on
+this machine, those of Python packages by pip, those of public repositories by git.
+
+git's own settings apply: where a repository has a mirror, `url.<mirror>.insteadOf` names it (git-config(1)).
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,23 +20,34 @@ from others_tool.recipe import Source
 _MIRRORS = "$(SITE)|$(RELEASE)|$(COMPONENT)|$(ORIGIN)|$(IDENTIFIER)|$(SIGNED_BY)"
 
 
+_ONE_AT_A_TIME = threading.Lock()  # recipes share archives, and all of them the folder of what comes in
+
+
 class NoArchive(Exception):
     """It cannot be had; the text says which and why."""
 
 
 def archive(source: Source, folder: Path) -> Path:
     """The archive in that folder, fetched if it is not there. Raises NoArchive."""
-    path = folder / f"{source.registry}-{source.name}-{source.version}.tar"
+    path = folder / f"{source.registry}-{source.name.rpartition('/')[2]}-{source.version}.tar"
+    with _ONE_AT_A_TIME:
+        _fetch(source, folder, path)
+    return path
+
+
+def _fetch(source: Source, folder: Path, path: Path) -> None:
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
         beside = folder / "incoming"
         shutil.rmtree(beside, ignore_errors=True)
         beside.mkdir()
-        (_debian if source.registry == "debian" else _pypi)(source, beside)
-        _check(source, beside)
+        if source.registry == "git":
+            _git(source, beside)
+        else:
+            (_debian if source.registry == "debian" else _pypi)(source, beside)
+            _check(source, beside)
         next(beside.iterdir()).replace(path)
         beside.rmdir()
-    return path
 
 
 def _check(source: Source, folder: Path) -> None:
@@ -51,6 +66,17 @@ def _check(source: Source, folder: Path) -> None:
 def _pypi(source: Source, folder: Path) -> None:
     words: list[str | Path] = ["--quiet", "--no-deps", "--no-binary", source.name, "--dest", folder]
     _run([sys.executable, "-m", "pip", "download", *words, f"{source.name}=={source.version}"], source)
+
+
+def _git(source: Source, folder: Path) -> None:
+    """Fetches one commit without its history. git itself compares the content with the commit's id."""
+    repository = folder.parent / "repository"
+    shutil.rmtree(repository, ignore_errors=True)
+    git: list[str | Path] = ["git", "--git-dir", repository]
+    _run([*git, "init", "--quiet", "--bare"], source)
+    _run([*git, "fetch", "--quiet", "--depth", "1", source.name, source.version], source)
+    _run([*git, "archive", "--prefix", "source/", "--output", folder / "source.tar", source.version], source)
+    shutil.rmtree(repository)
 
 
 def _debian(source: Source, folder: Path) -> None:

@@ -1,14 +1,16 @@
 """A program's recipe: a file `acceptance/others_programs/NAME.toml`, and nothing else.
 
     title, languages, why (it does not build unchanged; missing where it does)
-    [source]   debian or pypi (its name there), version, archive (Debian: the file), sha256
+    [source]   debian or pypi (its name there), version, archive (Debian: the file), sha256; or git (the address of
+               a public repository) and version (the whole id of a commit, which is the sum of its content)
     [build]    commands (a shell script, run in the unpacked source; $CC, $CXX, $FC, $CFLAGS, $CXXFLAGS, $FFLAGS
                and $JOBS are set), program (the file that it leaves), packages (of Debian: what it needs beyond
                compilers), unchanged (commands that change nothing but the compilers, where it builds by them, too,
                and is measured in another form: `why` says which)
     [inputs.FILE]   make (a module of others_tool/inputs), and what that takes
-    [run.small], [run.full]   arguments, stdin, files (copies in the run's folder, by name there); {inputs} and
-               {source} stand for the folders
+    [run.small], [run.full]   arguments, stdin, files (copies in the run's folder, by name there), program (where
+               each size is a program of its own: instead of the build's); {inputs} and {source} stand for the
+               folders
     [run.calibrate]  the same, of a size that virtual time is calibrated at, where run.small is not fit for it: it
                takes less than 0.1 s natively. This one takes 0.1 to 0.5 s: it does what run.full does, with fewer
                turns, or with less data, which the caches hold
@@ -37,7 +39,7 @@ SIZES = ("small", "full")
 CALIBRATE = "calibrate"  # a size that only some recipes have
 _TABLES = {
     "": {"title", "languages", "why", "source", "build", "inputs", "run", "verify", "time", "loop"},
-    "source": {"debian", "pypi", "version", "archive", "sha256"},
+    "source": {"debian", "git", "pypi", "version", "archive", "sha256"},
     "build": {"commands", "program", "packages", "unchanged"},
     "run": {*SIZES, CALIBRATE},
     "verify": {"output", "says", "drop", "files", "status"},
@@ -54,11 +56,11 @@ class WrongRecipe(Exception):
 class Source:
     """Where the program's archive is."""
 
-    registry: str  # debian, pypi
-    name: str
-    version: str
+    registry: str  # debian, git, pypi
+    name: str  # of the package; git: the repository's address
+    version: str  # git: the id of a commit
     archive: str  # "" where the registry names it
-    sha256: str
+    sha256: str  # "" of a commit, whose id is the sum of its content
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,7 @@ class Run:
     arguments: str
     stdin: str = ""
     files: Mapping[str, str] = field(default_factory=dict)  # by name in the run's folder
+    program: str = ""  # that the build leaves for this size; "": the recipe's
 
 
 @dataclass(frozen=True)
@@ -126,9 +129,12 @@ def _recipe(name: str, table: dict[str, Any]) -> Recipe:
                 f"{place + '.' if place else ''}{key} is not known; known: {', '.join(sorted(known))}"
             )
     source, build, verify, loop = table["source"], table["build"], table["verify"], table["loop"]
-    registries = [each for each in ("debian", "pypi") if each in source]
+    registries = [each for each in ("debian", "git", "pypi") if each in source]
     if len(registries) != 1:
-        raise ValueError("source has to name its package once: debian = ... or pypi = ...")
+        raise ValueError("source has to name its package once: debian = ..., git = ... or pypi = ...")
+    is_git = registries == ["git"]
+    if is_git and not re.fullmatch("[0-9a-f]{40}", source["version"]):
+        raise ValueError("source.version has to be the whole id of a commit, 40 hexadecimal digits")
     for pattern in (verify.get("says", ""), verify.get("drop", ""), table.get("time", {}).get("says", "")):
         re.compile(pattern)
     return Recipe(
@@ -137,7 +143,11 @@ def _recipe(name: str, table: dict[str, Any]) -> Recipe:
         languages=tuple(table["languages"]),
         why=table.get("why", ""),
         source=Source(
-            registries[0], source[registries[0]], source["version"], source.get("archive", ""), source["sha256"]
+            registries[0],
+            source[registries[0]],
+            source["version"],
+            source.get("archive", ""),
+            "" if is_git else source["sha256"],
         ),
         build=build["commands"],
         unchanged=build.get("unchanged", ""),

@@ -2,7 +2,9 @@
 
 import hashlib
 import json
+import subprocess
 import sys
+import tarfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -69,7 +71,8 @@ def test_all_recipes_are_read_and_their_inputs_are_made_by_known_modules() -> No
     for each in recipes.values():
         assert each.loops or each.because
         assert {given["make"] for given in each.inputs.values()} <= modules
-        assert len(each.source.sha256) == 64
+        sums = (each.source.version, 40) if each.source.registry == "git" else (each.source.sha256, 64)
+        assert len(sums[0]) == sums[1]
 
 
 @pytest.mark.parametrize(
@@ -78,6 +81,7 @@ def test_all_recipes_are_read_and_their_inputs_are_made_by_known_modules() -> No
         ('title = "a program"', "", "title is missing"),
         ('program = "a"', 'porgram = "a"', "build.porgram is not known"),
         ('debian = "a"', 'debian = "a"\npypi = "a"', "name its package once"),
+        ('debian = "a"', 'git = "https://a.example/a"', "whole id of a commit"),
         (", full = 1000", "", "full is missing"),
         ('says = "words"', 'says = "("', "unterminated"),
     ],
@@ -135,6 +139,12 @@ def test_a_run_is_timed_checked_and_compared(tmp_path: Path) -> None:
         execute(about, shell, "full", tmp_path)
 
 
+def test_recipe_program_of_a_size_runs_instead_of_the_other(tmp_path: Path) -> None:
+    (tmp_path / "other").symlink_to("/bin/echo")
+    about = recipe(tmp_path, WHOLE.replace("exit 3'\"", 'words\'"\nprogram = "other"'))
+    assert execute(about, Built(tmp_path, Path("/bin/sh"), 0.0), "full", tmp_path).output == "-c words"
+
+
 def test_a_size_for_calibration_is_read_where_there_is_one(tmp_path: Path) -> None:
     assert set(recipe(tmp_path).runs) == {"small", "full"}
     more = recipe(tmp_path, WHOLE.replace("[run.full]", '[run.calibrate]\narguments = "-c pwd"\n[run.full]'))
@@ -184,3 +194,18 @@ def test_an_archive_with_another_sum_is_refused(tmp_path: Path, monkeypatch: pyt
     with pytest.raises(NoArchive, match="a 1-1: a has the sum"):
         archive(Source("debian", "a", "1-1", "a", "00"), tmp_path)
     assert not list(tmp_path.glob("*.tar"))
+
+
+def test_archive_git_commit_holds_its_files_other_id_refused(tmp_path: Path) -> None:
+    repository = tmp_path / "origin"
+    git = ["git", "-C", str(repository), "-c", "user.name=a", "-c", "user.email=a@a.example"]
+    subprocess.run(["git", "init", "--quiet", str(repository)], check=True)
+    (repository / "a.c").write_text("int a;")
+    subprocess.run([*git, "add", "a.c"], check=True)
+    subprocess.run([*git, "commit", "--quiet", "-m", "a"], check=True)
+    commit = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
+    packed = archive(Source("git", str(repository), commit, "", ""), tmp_path / "archives")
+    with tarfile.open(packed) as files:
+        assert [name for name in files.getnames() if name != "source"] == ["source/a.c"]
+    with pytest.raises(NoArchive, match="git"):
+        archive(Source("git", str(repository), "0" * 40, "", ""), tmp_path / "archives")

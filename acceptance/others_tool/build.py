@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -44,8 +45,18 @@ class Built:
         return self.source / run.program if run.program else self.program
 
 
+_ALONE: dict[str, threading.Lock] = {}  # by recipe
+
+
 def build(recipe: Recipe, way: str, work: Path) -> Built:
-    """Builds it, unless that was done with this recipe and these wrappers. Raises NoArchive, NotBuilt."""
+    """Builds it, unless that was done with this recipe and these wrappers. Raises NoArchive, NotBuilt.
+
+    Thread-safe."""
+    with _ALONE.setdefault(recipe.name, threading.Lock()):
+        return _build(recipe, way, work)
+
+
+def _build(recipe: Recipe, way: str, work: Path) -> Built:
     folder = work / "trees" / recipe.name / way
     stamp, source = folder / "built.json", folder / "source"
     made_of = _made_of(recipe, way)

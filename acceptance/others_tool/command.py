@@ -58,8 +58,8 @@ def _parser() -> argparse.ArgumentParser:
         prog="scripts/others",
         description="public programs that nobody here wrote: a recipe each in acceptance/others_programs",
         epilog="Archives come from the Debian mirrors that apt uses here, from the Python package index and, by "
-        "git, from public repositories (git's url.<mirror>.insteadOf names a mirror); nothing of the programs is in "
-        "the repository.",
+        "git, from public repositories (git's url.<mirror>.insteadOf names a mirror); nothing of the programs is "
+        "in the repository.",
     )
     verbs = parser.add_argument(
         "verb", choices=sorted(_VERBS), help="; ".join(f"{k}: {_ABOUT[k]}" for k in _VERBS)

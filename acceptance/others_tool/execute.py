@@ -9,6 +9,7 @@ import resource
 import shlex
 import shutil
 import subprocess
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,8 +38,18 @@ class Done:
     said: float | None  # the seconds that it printed
 
 
+_ALONE: dict[str, threading.Lock] = {}  # by recipe: a run's folder is its recipe's
+
+
 def execute(recipe: Recipe, built: Built, size: str, work: Path, before: Sequence[str | Path] = ()) -> Done:
-    """Runs the program in a folder of its own, with the words of `before` before its name. Raises WrongResult."""
+    """Runs the program in a folder of its own, with the words of `before` before its name. Raises WrongResult.
+
+    Thread-safe, but for the processor time, which is that of all children meanwhile."""
+    with _ALONE.setdefault(recipe.name, threading.Lock()):
+        return _execute(recipe, built, size, work, before)
+
+
+def _execute(recipe: Recipe, built: Built, size: str, work: Path, before: Sequence[str | Path]) -> Done:
     run = recipe.runs[size]
     inputs = prepared(recipe, work)
     folder = work / "run" / recipe.name

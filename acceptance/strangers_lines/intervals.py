@@ -6,8 +6,8 @@ regret   `terrace plan`, confidence.regret_low_s to regret_high_s. Truth: the sa
 objects  `terrace show`, benefit_low_s to benefit_high_s of each ranked object. Truth: the same difference, of an
          iteration with nothing in fast memory and with this object alone there, from exact counters.
 
-All times are virtual. Each program is recorded at several sampling distances, as independent draws of its samples,
-each with another size of fast memory, on two machines.
+All times are virtual. Each program is recorded twice, at different sampling distances, as independent draws of its
+samples, each on another machine with another size of fast memory.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from harness import TERRACE, Line, Measured, every_workload, keep_part, run, work
+from harness import TERRACE, Line, Measured, every_workload, keep_parts, run, work
 from others_lines.own import programs
 from others_lines.programs import failures
 from others_tool.build import WORK, NotBuilt, build
@@ -33,9 +33,8 @@ from terrace.store.summary import iteration_times
 
 LEAST, MOST = 0.85, 0.97
 MIN_PROGRAMS = 20  # public ones that can be measured
-MACHINES = ("unimem-bw2", "unimem-lat4")
-# Cycles between samples (None: the collector's own), and the share of the footprint that is fast memory.
-DRAWS = ((None, 25), (7000, 50))
+# The machine, cycles between samples (None: the collector's own), the share of the footprint that is fast memory.
+DRAWS = (("unimem-bw2", None, 25), ("unimem-lat4", 7000, 50))
 KINDS = ("time", "regret", "objects")
 _ROUNDING = 1e-9
 
@@ -51,18 +50,15 @@ def compare(launch: Launch, stem: Path) -> list[Row]:
     """Returns a row for each stated interval. Programs without a main loop or without a plan have none."""
     for old in stem.parent.glob(f"{stem.name}.*"):
         old.unlink()
-    machines = [word for name in MACHINES for word in ("--config", f"label={name} machine={name}")]
-    exact, records, rows = stem.with_name(f"{stem.name}.exact.terrace"), {}, []
+    machines = [word for name, *_ in DRAWS for word in ("--config", f"label={name} machine={name}")]
+    exact, rows = stem.with_name(f"{stem.name}.exact.terrace"), []
     launch([TERRACE, "record", "-q", "--exact", *SMALL_CACHES, *machines, "-o", exact, "--"])
-    for distance, share in DRAWS:
-        file = stem.with_name(f"{stem.name}.{distance or 'default'}.terrace")
-        sample = ["--sample", str(distance)] if distance else []
-        launch([TERRACE, "record", "-q", *sample, *SMALL_CACHES, *machines, "-o", file, "--"])
-        for machine in MACHINES:
-            records[machine, distance, share] = file.with_suffix(f".{machine}.terrace")
     plans: dict[str, tuple[Path, dict[str, Any]]] = {}
     texts: list[str] = []
-    for (machine, distance, share), record in records.items():
+    for machine, distance, share in DRAWS:
+        record = stem.with_name(f"{stem.name}.{machine}.terrace")
+        sample = ["--sample", str(distance)] if distance else []
+        launch([TERRACE, "record", "-q", "-m", machine, *sample, *SMALL_CACHES, "-o", record, "--"])
         truth, label = exact.with_suffix(f".{machine}.terrace"), _label(machine, distance)
         rows += _objects(record, truth, label)
         fast = max(Profile(record).footprint() * share // 100, 1)
@@ -169,15 +165,18 @@ def _text(name: str, rows: Sequence[Row]) -> str:
 
 def cover() -> Measured:
     """Judges each kind over all programs; a row for each program."""
-    public = {
-        name: keep_part(f"covers-public-{name}", functools.partial(_public, recipe))
-        for name, recipe in read_all().items()
+    programs(marked=False)
+    own = every_workload("small")
+    parts: dict[str, Callable[[], Any]] = {
+        f"covers-public-{name}": functools.partial(_public, recipe) for name, recipe in read_all().items()
     }
-    by_program: dict[str, list[Row]] = {name: found["rows"] for name, found in public.items() if "rows" in found}
+    parts |= {f"covers-{name}": functools.partial(_own, name, words) for name, words in own.items()}
+    found = keep_parts(parts)
+    public = {name: found[f"covers-public-{name}"] for name in read_all()}
+    by_program: dict[str, list[Row]] = {name: one["rows"] for name, one in public.items() if "rows" in one}
     many = len(by_program)
     groups = {"public programs": [row for rows in by_program.values() for row in rows]}
-    for name, words in every_workload("small").items():
-        by_program[f"own {name}"] = keep_part(f"covers-{name}", functools.partial(_own, name, words))
+    by_program |= {f"own {name}": found[f"covers-{name}"] for name in own}
     every = [row for rows in by_program.values() for row in rows]
     groups["own workloads"] = [row for name, rows in by_program.items() if name.startswith("own ") for row in rows]
     texts = [_text("all", every), *(_text(name, rows) for name, rows in groups.items()), *failures(public)]
@@ -194,8 +193,12 @@ LINES = [
         "intervals",
         f"{LEAST:.0%} to {MOST:.0%} of the stated 90 % intervals hold the truth, by kind (time of an iteration "
         "under a plan, cost of sampling error, benefit of an object), over this project's workloads and "
-        f"{MIN_PROGRAMS} public programs at {len(DRAWS)} sampling distances on {len(MACHINES)} machines, "
-        "size small",
+        f"{MIN_PROGRAMS} public programs, size small; "
+        + "; ".join(
+            f"on {machine} {share} % of the footprint as fast memory, "
+            + (f"a sample every {distance} cycles" if distance else "the usual samples")
+            for machine, distance, share in DRAWS
+        ),
         cover,
     ),
 ]

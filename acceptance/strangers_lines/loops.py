@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import os
 import sqlite3
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from harness import TERRACE, Line, Measured, every_workload, keep_part, run, work
+from harness import TERRACE, Line, Measured, every_workload, keep_part, keep_parts, run, work
 from others_lines.own import programs
-from others_lines.programs import PROGRAMS, Row, failures, size
+from others_lines.programs import PROGRAMS, Row, failures
 from others_tool.build import WORK, Built, NotBuilt, build
 from others_tool.cost import SMALL_CACHES, observed
 from others_tool.execute import WrongResult, execute
@@ -45,15 +43,15 @@ NONE = Found("", "", 0)
 _BUILDS = threading.Lock()  # recipes share archives, and each build takes all processors
 
 
-def _found(recipe: Recipe, built: Built, way: str) -> Found:
+def _found(recipe: Recipe, built: Built, way: str, size: str) -> Found:
     if way != REAL:
-        _, store = observed(recipe, built, size(), WORK, way.split()[0].rstrip(","), *WAYS[way])
+        _, store = observed(recipe, built, size, WORK, way.split()[0].rstrip(","), *WAYS[way])
         return _main_loop(store)
-    store = WORK / "profiles" / f"{recipe.name}-{size()}-run.terrace"
+    store = WORK / "profiles" / f"{recipe.name}-{size}-run.terrace"
     store.parent.mkdir(parents=True, exist_ok=True)
     store.unlink(missing_ok=True)
     before: list[str | Path] = [TERRACE, "run", "-q", "--profile", "-o", store, "--"]
-    execute(recipe, built, size(), WORK, before)
+    execute(recipe, built, size, WORK, before)
     return _main_loop(store) if store.exists() else NONE
 
 
@@ -67,12 +65,12 @@ def _main_loop(store: Path) -> Found:
     return Found(*row) if row else NONE
 
 
-def _loops(recipe: Recipe) -> Row:
+def _loops(recipe: Recipe, size: str, ways: Sequence[str]) -> Row:
     """What each way finds, or why the program cannot be run."""
     try:
         with _BUILDS:
             built = build(recipe, "hooked", WORK)
-        return {way: asdict(_found(recipe, built, way)) for way in (*WAYS, REAL)}
+        return {way: asdict(_found(recipe, built, way, size)) for way in ways}
     except (NoArchive, NotBuilt, WrongResult) as error:
         return {"failed": str(error)}
 
@@ -107,18 +105,23 @@ def _judged(rows: Mapping[str, Row], least: int) -> Measured:
     return Measured("\n".join([text, *lines, *failures(rows)]), not different and len(loops) >= least, table)
 
 
-def _concurrently(parts: Iterable[tuple[str, str, Callable[[], Row]]]) -> dict[str, Row]:
-    """A row for each program (its name, its part's, what makes the row), on all processors: no row is timed."""
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        rows = {name: pool.submit(keep_part, part, make) for name, part, make in parts}
-    return {name: row.result() for name, row in rows.items()}
+def _kept(makes: Mapping[str, Callable[[], Row]], prefix: str) -> dict[str, Row]:
+    found = keep_parts({prefix + name: make for name, make in makes.items()})
+    return {name: found[prefix + name] for name in makes}
 
 
 def _alike() -> Measured:
-    parts = (
-        (name, f"loops-{size()}-{name}", functools.partial(_loops, recipe)) for name, recipe in read_all().items()
-    )
-    return _judged(_concurrently(parts), PROGRAMS)
+    makes = {name: functools.partial(_loops, recipe, "small", (*WAYS,)) for name, recipe in read_all().items()}
+    return _judged(_kept(makes, "loops-small-"), PROGRAMS)
+
+
+def _alike_at_full_size() -> Measured:
+    """With the real run, which goes by the clock: one program at a time."""
+    rows = {
+        name: keep_part(f"loops-full-{name}", functools.partial(_loops, recipe, "full", (*WAYS, REAL)))
+        for name, recipe in read_all().items()
+    }
+    return _judged(rows, PROGRAMS)
 
 
 def _own_loops(name: str, words: list[str]) -> Row:
@@ -136,18 +139,15 @@ def _own_alike() -> Measured:
     """Programs built without markers; virtual time alone, where the clock decides nothing."""
     workloads = every_workload("small")
     programs(marked=False)
-    parts = (
-        (name, f"loops-own-{name}", functools.partial(_own_loops, name, words))
-        for name, words in workloads.items()
-    )
-    return _judged(_concurrently(parts), len(workloads))
+    makes = {name: functools.partial(_own_loops, name, words) for name, words in workloads.items()}
+    return _judged(_kept(makes, "loops-own-"), len(workloads))
 
 
 LINES = [
     Line(
         "one finder of loops",
-        f"{', '.join((*WAYS, REAL))}: the same main loop with as many iterations, in each of at least {PROGRAMS} "
-        "public programs",
+        f"{', '.join(WAYS)}: the same main loop with as many iterations, in each of at least {PROGRAMS} public "
+        "programs, size small",
         _alike,
     ),
     Line(
@@ -155,5 +155,12 @@ LINES = [
         f"{', '.join(OWN_WAYS)}: the same main loop with as many iterations, in each of this project's workloads, "
         "built without markers",
         _own_alike,
+    ),
+    Line(
+        "one finder of loops, size full",
+        f"{', '.join((*WAYS, REAL))}: the same main loop with as many iterations, in each of at least {PROGRAMS} "
+        "public programs",
+        _alike_at_full_size,
+        apart=True,
     ),
 ]

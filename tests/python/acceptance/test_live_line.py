@@ -40,7 +40,7 @@ def test_two_kinds_each_machine_once_with_the_caches_of_its_group() -> None:
 
 
 def measured(monkeypatch: pytest.MonkeyPatch, rows: list[Row]) -> tuple[bool, bool, bool]:
-    monkeypatch.setattr(live, "_table", lambda: (rows, []))
+    monkeypatch.setattr(live, "_table", lambda whole: (rows, []))
     return live.never_behind().holds, live.share_of_gain().holds, live.near_the_bound().holds
 
 

@@ -9,7 +9,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "acceptance"))
 
-from others_lines import gaps, intervals, other_loops, programs, wrong_loops
+from others_lines import gaps, other_loops, programs, wrong_loops
 from others_tool.loops import Found, are_alike
 from others_tool.profiles import Profile, Taken
 from others_tool.recipe import read_all
@@ -183,43 +183,7 @@ def test_a_bound_is_of_a_run_with_as_many_turns(of_run: tuple[str, int], alike: 
     assert are_alike(Found("f:1", "", 100), Found(of_run[0], "", of_run[1])) == alike
 
 
-# --- intervals and gaps ------------------------------------------------------------------------------------------
-
-
-def held(monkeypatch: pytest.MonkeyPatch, own_true: int, public: list[dict[str, Any]], own: int = 100) -> Any:
-    """Four settings with one workload of 100 objects each."""
-    counts = [{"objects": 100, "true": own_true, "own": own}]
-    monkeypatch.setattr(intervals, "_own_workloads", lambda setting: counts)
-    monkeypatch.setattr(intervals, "_public_programs", lambda: {f"p{n}": row for n, row in enumerate(public)})
-    return intervals.intervals_hold_the_truth()
-
-
-def row(true: int) -> dict[str, int]:
-    return {"objects": 20, "true": true, "own": 20}
-
-
-def test_intervals_are_judged_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    measured = held(monkeypatch, 90, [row(20)] * 20)  # 100 % of the public ones alone
-    assert measured.holds
-    assert measured.text.splitlines() == [
-        "95.0% of 800 objects; the estimate: 800 of 800",
-        "latency 90.0% of 100; bandwidth 90.0% of 100; cxl 90.0% of 100; moving 90.0% of 100; public programs "
-        "100.0% of 400",
-        "20 public programs were measured, 20 have a main loop with objects to rank",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("own_true", "own", "public"),
-    [(70, 100, [row(17)] * 20), (98, 100, [row(20)] * 20), (90, 99, [row(18)] * 20), (90, 100, [row(18)] * 19)],
-    ids=["too few", "too many", "an estimate outside", "few programs"],
-)
-def test_intervals_fall_short(
-    monkeypatch: pytest.MonkeyPatch, own_true: int, own: int, public: list[dict[str, Any]]
-) -> None:
-    measured = held(monkeypatch, own_true, [*public, FAILED], own)
-    assert not measured.holds
-    assert measured.text.splitlines()[-1].endswith("a: not built")
+# --- gaps ------------------------------------------------------------------------------------------------------
 
 
 def test_gaps_that_cancel_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:

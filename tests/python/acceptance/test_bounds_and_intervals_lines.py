@@ -1,0 +1,132 @@
+"""The lines of bounds and of intervals: what they count, and what makes them fall short."""
+
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "acceptance"))
+
+from strangers_lines import bounds, intervals
+
+FAILED = {"failed": "a: not built"}
+NAMES = [f"p{number}" for number in range(bounds.PROGRAMS)]
+
+
+def kept(monkeypatch: pytest.MonkeyPatch, module: Any, parts: Mapping[str, Any]) -> None:
+    def of(makes: Mapping[str, Callable[[], Any]]) -> dict[str, Any]:
+        return {name: parts[name] for name in makes}
+
+    monkeypatch.setattr(module, "keep_parts", of)
+
+
+# --- bounds
+
+
+def never_beaten(monkeypatch: pytest.MonkeyPatch, last: dict[str, Any]) -> Any:
+    """Of as many programs as are wanted, the last of which is another."""
+    fine = {"rows": {"m, 25 %": {"best": 1.0, "sampled": 0.98, "exact": 0.99}}}
+    kept(monkeypatch, bounds, {f"bounds-{name}": fine for name in NAMES} | {f"bounds-{NAMES[-1]}": last})
+    monkeypatch.setattr(bounds, "programs", lambda: dict.fromkeys(NAMES))
+    monkeypatch.setattr(bounds, "own_programs", lambda *, marked: Path())
+    return bounds.never_beaten()
+
+
+def case(best: float, sampled: float, exact: float) -> dict[str, Any]:
+    return {"rows": {"m, 25 %": {"best": best, "sampled": sampled, "exact": exact}}}
+
+
+def test_bounds_below_the_best_run_and_near_the_exact_one_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured = never_beaten(monkeypatch, case(1.0, 0.97, 0.999))
+    assert measured.holds
+    assert measured.text == "0 bounds of 40 beaten, 0 more than 3 points loose; 20 of 20 programs have a plan"
+
+
+@pytest.mark.parametrize(
+    ("last", "said"),
+    [
+        (case(1.0, 1.25, 0.99), "p19, m, 25 %: 20.00 % below the sampled bound"),
+        (case(1.0, 0.99, 1.25), "p19, m, 25 %: 20.00 % below the exact bound"),
+        (case(1.0, 0.95, 0.99), "p19, m, 25 %: 4.0 points below the exact bound"),
+        (FAILED, "p19: a: not built"),
+    ],
+    ids=["sampled", "exact", "loose", "failed"],
+)
+def test_bounds_beaten_loose_or_missing_fall_short(
+    monkeypatch: pytest.MonkeyPatch, last: dict[str, Any], said: str
+) -> None:
+    measured = never_beaten(monkeypatch, last)
+    assert not measured.holds
+    assert said in measured.text.splitlines()
+
+
+# --- intervals
+
+
+def of(kind: str, true: int, count: int) -> list[dict[str, Any]]:
+    """So many intervals, of which so many hold the truth."""
+    return [
+        {"kind": kind, "where": "m", "low": 1.0, "high": 2.0, "truth": 1.5 if i < true else 2.5}
+        for i in range(count)
+    ]
+
+
+def cover(monkeypatch: pytest.MonkeyPatch, public: int, own: dict[str, int], failed: int = 0) -> Any:
+    """Public programs with 9 of 10 of each kind, and one workload with 100 of each."""
+    rows = [row for kind in intervals.KINDS for row in of(kind, 9, 10)]
+    names = [f"p{number}" for number in range(public + failed)]
+    parts: dict[str, Any] = {f"covers-public-{name}": {"rows": rows} for name in names[:public]}
+    parts |= {f"covers-public-{name}": FAILED for name in names[public:]}
+    parts["covers-w"] = [row for kind in intervals.KINDS for row in of(kind, own[kind], 100)]
+    kept(monkeypatch, intervals, parts)
+    monkeypatch.setattr(intervals, "read_all", lambda: dict.fromkeys(names))
+    monkeypatch.setattr(intervals, "every_workload", lambda size: {"w": []})
+    monkeypatch.setattr(intervals, "programs", lambda *, marked: Path())
+    return intervals.cover()
+
+
+def test_intervals_are_judged_by_kind_over_all_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured = cover(monkeypatch, 20, {"time": 90, "regret": 96, "objects": 84})
+    assert measured.holds
+    assert measured.text.splitlines() == [
+        "all: time 90.0% of 300, regret 92.0% of 300, objects 88.0% of 300",
+        "public programs: time 90.0% of 200, regret 90.0% of 200, objects 90.0% of 200",
+        "own workloads: time 90.0% of 100, regret 96.0% of 100, objects 84.0% of 100",
+    ]
+    assert measured.rows[0] == {"program": "p0", "time": "9 of 10", "regret": "9 of 10", "objects": "9 of 10"}
+
+
+@pytest.mark.parametrize(
+    ("public", "own"),
+    [
+        (20, {"time": 90, "regret": 90, "objects": 70}),
+        (20, {"time": 60, "regret": 90, "objects": 90}),
+        (19, {"time": 90, "regret": 90, "objects": 90}),
+    ],
+    ids=["objects", "time", "few programs"],
+)
+def test_intervals_of_a_kind_or_programs_too_few_fall_short(
+    monkeypatch: pytest.MonkeyPatch, public: int, own: dict[str, int]
+) -> None:
+    measured = cover(monkeypatch, public, own, failed=1)
+    assert not measured.holds
+    assert measured.text.splitlines()[-1].endswith("a: not built")
+
+
+def test_intervals_that_hold_too_often_fall_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = {"covers-w": [row for kind in intervals.KINDS for row in of(kind, 100, 100)]}
+    rows = [row for kind in intervals.KINDS for row in of(kind, 10, 10)]
+    names = [f"p{number}" for number in range(20)]
+    kept(monkeypatch, intervals, parts | {f"covers-public-{name}": {"rows": rows} for name in names})
+    monkeypatch.setattr(intervals, "read_all", lambda: dict.fromkeys(names))
+    monkeypatch.setattr(intervals, "every_workload", lambda size: {"w": []})
+    monkeypatch.setattr(intervals, "programs", lambda *, marked: Path())
+    assert not intervals.cover().holds
+
+
+def test_intervals_hold_but_for_rounding() -> None:
+    row = {"kind": "time", "low": 1.0, "high": 2.0, "truth": 2.0 * (1 + 1e-10)}
+    assert intervals.held(row)
+    assert not intervals.held(row | {"truth": 2.0 * (1 + 1e-8)})

@@ -1,0 +1,61 @@
+"""What acceptance programs are made of: lines apart, and parts that are made concurrently."""
+
+import argparse
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "acceptance"))
+
+import harness
+from harness import Line, Measured, Unfinished
+
+
+def listed(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *words: str) -> list[str]:
+    """What a program with one line of either sort lists."""
+    monkeypatch.setattr(sys, "argv", ["a", "--list", *words])
+    monkeypatch.setattr(harness, "SETTINGS", argparse.Namespace())
+    lines = [
+        Line("soon", "goal", lambda: Measured("", True)),
+        Line("long", "goal", lambda: Measured("", True), True),
+    ]
+    assert harness.main("a", lines) == 0
+    return capsys.readouterr().out.splitlines()
+
+
+def test_list_line_apart_said_to_be(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert listed(capsys, monkeypatch) == ["soon: goal", "long (with --apart): goal"]
+
+
+@pytest.mark.parametrize(("words", "measured"), [([], ["soon"]), (["--apart"], ["soon", "long"])])
+def test_main_line_apart_measured_with_the_option_alone(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: list[str], measured: list[str]
+) -> None:
+    done: list[str] = []
+
+    def line(name: str) -> Line:
+        return Line(name, "goal", lambda: (done.append(name), Measured("", True))[1], name == "long")
+
+    monkeypatch.setattr(sys, "argv", ["a", *words])
+    monkeypatch.setattr(harness, "SETTINGS", argparse.Namespace())
+    monkeypatch.setattr(harness, "_begin", lambda name, quick: {})
+    monkeypatch.setattr(harness, "_write", lambda name, rows: None)
+    monkeypatch.setattr(harness._SESSION, "folder", harness.ROOT)
+    monkeypatch.setattr(harness._SESSION, "keeps", False)
+    assert harness.main("a", [line("soon"), line("long")]) == 0
+    assert done == measured
+
+
+def test_keep_parts_two_parts_made_concurrently(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(harness.os, "cpu_count", lambda: 2)
+    both = threading.Barrier(2, timeout=60)
+    assert harness.keep_parts({"a": both.wait, "b": both.wait}).keys() == {"a", "b"}
+
+
+def test_keep_parts_time_is_up_none_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(harness._SESSION, "deadline", time.monotonic())
+    with pytest.raises(Unfinished):
+        harness.keep_parts({"a": lambda: pytest.fail("was begun")})

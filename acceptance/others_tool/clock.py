@@ -1,10 +1,15 @@
-"""Virtual time of a program against the clock: calibrated as `--native` does it, at the size that is compared."""
+"""Compares a program's virtual time with the clock, calibrated as `--native` does it, at the size compared.
+
+Calibration takes the processor time of a run's own code as its measure. What is compared is therefore another
+clock, read in other runs: the time of the timed section as the program prints it, else the time that passes during
+a run, with what the system does for it.
+"""
 
 from __future__ import annotations
 
 import shutil
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +17,7 @@ from typing import Any
 from terrace.lab import calibrating, native, own_size, validation
 from terrace.lab.calibrating import Program
 from terrace.lab.surroundings import Surroundings
+from terrace.solve.calibration import Sample, Start
 
 from others_tool.build import WAYS, Built, build
 from others_tool.execute import arguments, filled
@@ -25,7 +31,7 @@ RUNS = 5  # native ones at the size that is compared; the virtual run is between
 class Compared:
     """Times in seconds; shares of 1."""
 
-    clock: str  # what was compared: the section as printed, or the process
+    clock: str  # what was compared: "printed": the section, as the program prints it; "run": the whole run
     native: float  # the median
     spread: float  # largest less least
     virtual: float
@@ -35,7 +41,7 @@ class Compared:
     constant: str  # the constant, and what it rests on
     memory: float  # share of virtual time that waits for memory
     not_seen: float | None  # share of the process's time in code without hooks; None where it was not measured
-    system: float  # processor time that the system took for the process natively: not in virtual time
+    system: float  # processor time that the system took for the process natively: in no virtual time
     wall: float  # of the process, natively
 
     def document(self) -> dict[str, Any]:
@@ -53,13 +59,16 @@ def compare(recipe: Recipe, size: str, work: Path, machine: Path) -> Compared:
     took = calibrating.simulated(program, str(machine), options)
     samples += [calibrating.timed(program) for _ in range(RUNS - len(samples))]
     row = validation.row(recipe.name, 1, samples, took.time, found.constant.core_time, start)
+    clock, native_time, spread = row.clock, row.native, row.spread
+    if clock != "printed":
+        clock, (native_time, spread) = "run", elapsed(samples, start)
     counters = took.counters
     return Compared(
-        clock=row.clock,
-        native=row.native,
-        spread=row.spread,
+        clock=clock,
+        native=native_time,
+        spread=spread,
         virtual=row.virtual,
-        error=row.error,
+        error=row.virtual / native_time - 1,
         core_time=default if row.core_time is None else row.core_time,
         calibrated=row.core_time is not None,
         constant=found.constant.said(default),
@@ -68,6 +77,13 @@ def compare(recipe: Recipe, size: str, work: Path, machine: Path) -> Compared:
         system=statistics.median(one.processor - one.user for one in samples),
         wall=statistics.median(one.wall for one in samples),
     )
+
+
+def elapsed(samples: Sequence[Sample], start: Start) -> tuple[float, float]:
+    """The time that passes during a run, and its spread, by the wall's clock: less what starting a program takes,
+    and less the time that the program was ready while others had the processor."""
+    times = [one.wall - one.delayed - start.wall for one in samples]
+    return max(statistics.median(times), 1e-9), max(times) - min(times)
 
 
 def called(recipe: Recipe, built: Mapping[str, Built], size: str, work: Path) -> Program:

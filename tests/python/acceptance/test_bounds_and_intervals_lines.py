@@ -9,7 +9,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "acceptance"))
 
-from strangers_lines import bounds, intervals
+from strangers_lines import bounds, bounds_time, intervals
 
 FAILED = {"failed": "a: not built"}
 NAMES = [f"p{number}" for number in range(bounds.PROGRAMS)]
@@ -60,6 +60,29 @@ def test_bounds_beaten_loose_or_missing_fall_short(
     measured = never_beaten(monkeypatch, last)
     assert not measured.holds
     assert said in measured.text.splitlines()
+
+
+def timed(objects: int, seconds: float, with_fast: float) -> dict[str, Any]:
+    return {"objects": objects, "seconds": seconds, "seconds with --fast": with_fast}
+
+
+def test_time_of_bounds_few_objects_each_within_the_limit() -> None:
+    found = {name: timed(40, 1.9, 1.0) for name in NAMES[:5]} | {
+        "many": timed(41, 9.0, 9.0),
+        "none": {"objects": 0},
+    }
+    measured = bounds_time.judge(found)
+    assert measured.holds
+    assert measured.text == "5 of 5 recordings, 1.9 s at most; 1 others have more objects, or none"
+
+
+@pytest.mark.parametrize(
+    "last",
+    [timed(40, 2.1, 1.0), timed(40, 1.0, 2.1), timed(41, 1.0, 1.0), FAILED],
+    ids=["", "fast", "few", "failed"],
+)
+def test_time_of_bounds_over_the_limit_or_few_programs_falls_short(last: dict[str, Any]) -> None:
+    assert not bounds_time.judge({name: timed(40, 1.9, 1.0) for name in NAMES[:4]} | {"last": last}).holds
 
 
 # --- intervals

@@ -9,9 +9,11 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "acceptance"))
 
 from others_lines import clock
+from others_tool.clock import elapsed
+from terrace.solve.calibration import Sample, Start
 
 ROW = {
-    "clock": "process", "native": 1.0, "spread": 0.05, "virtual": 1.1, "error": 0.1, "core_time": 1e-10,
+    "clock": "run", "native": 1.0, "spread": 0.05, "virtual": 1.1, "error": 0.1, "core_time": 1e-10,
     "calibrated": True, "constant": "100ps an instruction, +-1.0%: 9 runs", "memory": 0.25, "not_seen": None,
     "system": 0.1, "wall": 1.2,
 }  # fmt: skip
@@ -31,12 +33,12 @@ def test_it_holds_and_says_each_programs_constant(monkeypatch: pytest.MonkeyPatc
     found = measured(monkeypatch, [off(-0.5), *[ROW] * 19])
     assert found.holds
     first, worst, *_ = found.text.splitlines()
-    # 19 programs at 0.1 and one at 0.5; with 0.1 s of the system's, 19 at 0 and one at 1 - 0.5 / 1.1
+    # 19 programs at 0.1 and one at 0.5; without 0.1 s of the system's, 19 at 0.2 / 0.9 and one at 0.4 / 0.9
     assert first == (
-        "mean absolute error 12.0% over 20 programs, 1 above 40%; 2.7% where the system's time for a process "
-        "counts as well"
+        "mean absolute error 12.0% over 20 programs, 1 above 40%; 23.3% where the system's time for a run is "
+        "left out"
     )
-    assert worst.startswith("p0 -50.0%: 0.5 s for 1 s (process, spread 5%); 25% of it waits for memory; 100ps")
+    assert worst.startswith("p0 -50.0%: 0.5 s for 1 s (run, spread 5%); 25% of it waits for memory; 100ps")
     assert [row["error"] for row in found.rows[:2]] == ["-50%", "+10%"]
 
 
@@ -54,3 +56,10 @@ def test_it_falls_short(monkeypatch: pytest.MonkeyPatch, rows: list[dict[str, An
     found = measured(monkeypatch, rows)
     assert not found.holds
     assert len(found.rows) == len(rows)
+
+
+def test_elapsed_disturbed_and_system_time_wall_less_start_and_delay() -> None:
+    samples = [
+        Sample(wall, wall - delayed - 0.3, 0.5, delayed) for wall, delayed in ((1.6, 0.5), (1.1, 0.0), (1.3, 0.1))
+    ]
+    assert elapsed(samples, Start(0.1, 0.05)) == (pytest.approx(1.0), pytest.approx(0.1))

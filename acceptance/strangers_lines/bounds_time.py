@@ -72,8 +72,9 @@ def judge(found: dict[str, Row]) -> Measured:
     judged = [row for row in rows if 0 < row["objects"] <= MAX_OBJECTS]
     longest = {row["program"]: max(row["seconds"], row["seconds with --fast"]) for row in judged}
     over = sorted(((seconds, name) for name, seconds in longest.items() if seconds > MAX_SECONDS), reverse=True)
+    most = max(longest.values(), default=0.0)
     text = (
-        f"{len(judged) - len(over)} of {len(judged)} recordings, {max(longest.values(), default=0):.1f} s at most; "
+        f"{len(judged) - len(over)} of {len(judged)} recordings, {most:.1f} s at most; "
         f"{len(rows) - len(judged)} others have more objects, or none"
     )
     lines = [f"{name}: {seconds:.1f} s" for seconds, name in over]

@@ -27,17 +27,18 @@ WRAPPERS = {"gcc": "cc", "clang": "cc", "g++": "c++", "clang++": "c++"}
 COROUTINES = ("-std=c++20", "-fcoroutines-ts")
 
 
-def _folder() -> Path:
-    folder = work("strangers-cases")
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
+def folder() -> Path:
+    """Where programs of the cases are built and run."""
+    place = work("strangers-cases")
+    place.mkdir(parents=True, exist_ok=True)
+    return place
 
 
-def _build(
+def build(
     compiler: str, source: str, flags: Sequence[str], name: str, *, hooked: bool, libraries: Sequence[str] = ()
 ) -> Path:
     """Builds a program or library with a compiler, or with the wrapper that stands for it."""
-    program = _folder() / f"{name}.{compiler}{'.hooked' if hooked else ''}"
+    program = folder() / f"{name}.{compiler}{'.hooked' if hooked else ''}"
     words = [compiler]
     if hooked:
         which = WRAPPERS[compiler]
@@ -61,7 +62,7 @@ def _modes(profile: Path, plan: Path | None) -> dict[str, list[str]]:
         "run, live": ["run", "--fast", FAST],
         "run, by intent": ["run", "--intent", "bandwidth"],
         "run, profiled": ["run", "--profile", "-o", str(profile)],
-        "run, out of core": ["run", "--memory", MEMORY, "--spill", str(_folder())],
+        "run, out of core": ["run", "--memory", MEMORY, "--spill", str(folder())],
         "record": ["record", *on, "-o", str(profile)],
         "simulate": ["simulate", *on, "--fast", FAST, "-o", str(profile)],
         "simulate, exact": ["simulate", *on, "--exact", "-o", str(profile)],
@@ -71,11 +72,11 @@ def _modes(profile: Path, plan: Path | None) -> dict[str, list[str]]:
     return {mode: [str(TERRACE), *words, "--"] if words else [] for mode, words in modes.items()}
 
 
-def _outcome(command: Sequence[str | Path]) -> dict[str, Any]:
+def outcome(command: Sequence[str | Path]) -> dict[str, Any]:
     """What a program prints and how it ends, with a stack of 1 MiB."""
     words = ["sh", "-c", 'ulimit -s 1024 && exec "$@"', "sh", *map(str, command)]
     try:
-        done = subprocess.run(words, text=True, capture_output=True, timeout=SECONDS, cwd=_folder())
+        done = subprocess.run(words, text=True, capture_output=True, timeout=SECONDS, cwd=folder())
     except subprocess.TimeoutExpired:
         return {"status": "no end", "output": "", "said": ""}
     return {"status": done.returncode, "output": done.stdout, "said": done.stderr}
@@ -83,7 +84,7 @@ def _outcome(command: Sequence[str | Path]) -> dict[str, Any]:
 
 def _plan(program: Sequence[str | Path], name: str) -> Path | None:
     """Records the program and plans from it. Returns None if `plan` makes no plan, as of programs without data."""
-    profile, plan = _folder() / f"{name}.plan.terrace", _folder() / f"{name}.toml"
+    profile, plan = folder() / f"{name}.plan.terrace", folder() / f"{name}.toml"
     recorded = run([TERRACE, "record", "--machine", MACHINE, "-o", profile, "--", *program], check=False)
     if recorded.returncode != 0:
         return None
@@ -93,11 +94,11 @@ def _plan(program: Sequence[str | Path], name: str) -> Path | None:
 
 def _compared(name: str, native: Sequence[str | Path], program: Sequence[str | Path]) -> list[dict[str, Any]]:
     """One row a mode: whether the program gives what `native` gives."""
-    want = _outcome(native)
+    want = outcome(native)
     plan = _plan(program, name)
     rows = []
-    for mode, before in _modes(_folder() / f"{name}.terrace", plan).items():
-        got = _outcome([*before, *program])
+    for mode, before in _modes(folder() / f"{name}.terrace", plan).items():
+        got = outcome([*before, *program])
         same = want["status"] in range(256) and all(got[key] == want[key] for key in ("status", "output"))
         seen = "" if same else f"status {got['status']}, {len(got['output'].splitlines())} lines"
         said = "" if same else " ".join(got["said"].split())[-120:].replace(f"{ROOT}/", "")
@@ -124,11 +125,11 @@ def tail_calls() -> Measured:
     """Recursion in tail position, an interpreter, coroutines."""
     rows: list[dict[str, Any]] = []
     for compiler in compilers(["gcc", "clang"]):
-        plain, hooked = (_build(compiler, "recursion.c", ["-O2"], "recursion", hooked=h) for h in (False, True))
+        plain, hooked = (build(compiler, "recursion.c", ["-O2"], "recursion", hooked=h) for h in (False, True))
         rows += _kept(f"recursion with {compiler}", [plain], [hooked])
     for compiler in compilers(["g++", "clang++"]):
         flags = ["-O2", *(COROUTINES if compiler == "clang++" else COROUTINES[:1])]
-        plain, hooked = (_build(compiler, "chain.cpp", flags, "chain", hooked=h) for h in (False, True))
+        plain, hooked = (build(compiler, "chain.cpp", flags, "chain", hooked=h) for h in (False, True))
         rows += _kept(f"coroutines with {compiler}", [plain], [hooked])
     return _sum_up(rows)
 
@@ -140,22 +141,22 @@ def openmp() -> Measured:
     shared = ["-O2", "-fopenmp", "-shared", "-fPIC"]
     for compiler in found:
         for hooked in (False, True):
-            loader = _build(compiler, "loader.c", ["-O2"], "loader", hooked=hooked)
-            plain = _build(compiler, "loader.c", ["-O2"], "loader", hooked=False)
+            loader = build(compiler, "loader.c", ["-O2"], "loader", hooked=hooked)
+            plain = build(compiler, "loader.c", ["-O2"], "loader", hooked=False)
             for kind, more in {"reduction": [], "locks": ["-DLOCKS"]}.items():
-                library = _build(compiler, "team.c", [*shared, *more], kind, hooked=False)
+                library = build(compiler, "team.c", [*shared, *more], kind, hooked=False)
                 name = f"{kind} with {compiler}{', hooked' if hooked else ''}"
                 rows += _kept(name, [plain, library], [loader, library])
     if len(found) > 1:
-        libraries = [_folder() / f"{kind}.{name}" for kind in ("reduction", "locks") for name in found]
-        loader = _folder() / f"loader.{found[0]}"
+        libraries = [folder() / f"{kind}.{name}" for kind in ("reduction", "locks") for name in found]
+        loader = folder() / f"loader.{found[0]}"
         rows += _kept("two run-time libraries", [loader, *libraries], [loader, *libraries])
     return _sum_up(rows)
 
 
 def _foreign_runs(program: Path) -> list[list[str]]:
     """A program alone, and as a child of a shell, of make and of a program that can load Terrace."""
-    makefile = _folder() / "foreign.mk"
+    makefile = folder() / "foreign.mk"
     makefile.write_text(f"all:\n\t@{program} || echo $$?\n")
     return [[str(program)], ["sh", "-c", f"{program}; exit $?"], ["make", "-s", "-f", str(makefile)]]
 
@@ -164,13 +165,13 @@ def foreign_library() -> Measured:
     """A dynamic program of musl, which cannot load Terrace's library."""
     if not compilers(["musl-gcc"]):
         return Measured("there is no musl-gcc", False)
-    program = _folder() / "stranger"
+    program = folder() / "stranger"
     run(["musl-gcc", "-O2", SOURCES / "stranger.c", "-o", program])
     rows: list[dict[str, Any]] = []
     for words in _foreign_runs(program):
-        want = _outcome(words)
-        for mode, before in _modes(_folder() / "stranger.terrace", None).items():
-            got = _outcome([*before, *words])
+        want = outcome(words)
+        for mode, before in _modes(folder() / "stranger.terrace", None).items():
+            got = outcome([*before, *words])
             # A profile of no program that Terrace can see has a status of its own.
             profiles = mode.startswith(("record", "simulate"))
             same = got["output"] == want["output"] and (profiles or got["status"] == want["status"])
@@ -193,14 +194,14 @@ def main_loop() -> Measured:
     """A program whose steps hold loops that repeat more often than its steps do."""
     rows: list[dict[str, Any]] = []
     for compiler in compilers(["gcc", "clang"]):
-        plain, hooked = (_build(compiler, "relax.c", ["-O2", "-g"], "relax", hooked=h) for h in (False, True))
+        plain, hooked = (build(compiler, "relax.c", ["-O2", "-g"], "relax", hooked=h) for h in (False, True))
         rows += _kept(f"steps with {compiler}", [plain], [hooked])
         for mode, words in {
             "record": ["record"],
             "record --every 1": ["record", "--every", "1"],
             "simulate": ["simulate"],
         }.items():
-            file = _folder() / "relax.terrace"
+            file = folder() / "relax.terrace"
             run([TERRACE, *words, "--machine", MACHINE, "--cache", "l3=1MiB", "-o", file, "--", hooked])
             loops = _loops(file)
             # The first step may count as set-up.
@@ -246,14 +247,14 @@ def _damaged(file: Path, kind: str) -> Path:
 
 def damaged_profile() -> Measured:
     """Profiles that are damaged: what reads them says so in one line."""
-    program = _build("gcc", "relax.c", ["-O2", "-g"], "relax", hooked=True)
-    file = _folder() / "whole.terrace"
+    program = build("gcc", "relax.c", ["-O2", "-g"], "relax", hooked=True)
+    file = folder() / "whole.terrace"
     run([TERRACE, "record", "--machine", MACHINE, "-o", file, "--", program])
     rows: list[dict[str, Any]] = []
     for kind in [*_DAMAGES, "cut short"]:
         copy = _damaged(file, kind)
         for verb, words in _READERS.items():
-            got = _outcome([TERRACE, verb, copy, *words])
+            got = outcome([TERRACE, verb, copy, *words])
             lines = got["said"].strip().splitlines()
             same = got["status"] not in (0, "no end") and len(lines) == 1 and copy.name in got["said"]
             rows.append(
@@ -278,14 +279,14 @@ def scattered_mappings() -> Measured:
     """Random reads in 64 mappings, and in one of the same size, in a quarter of their size of memory."""
     rows: list[dict[str, Any]] = []
     read: list[float] = []
-    program = _build("gcc", "scatter.c", ["-O2"], "scatter", hooked=False)
+    program = build("gcc", "scatter.c", ["-O2"], "scatter", hooked=False)
     for blocks in ("0", "1"):
-        want = _outcome([program, blocks, "20000"])
-        before: list[str | Path] = [TERRACE, "run", "--memory", MEMORY, "--spill", _folder(), "--json", "--"]
-        got = _outcome([*before, program, blocks, "20000"])
+        want = outcome([program, blocks, "20000"])
+        before: list[str | Path] = [TERRACE, "run", "--memory", MEMORY, "--spill", folder(), "--json", "--"]
+        got = outcome([*before, program, blocks, "20000"])
         begin = got["said"].find("{")
         summary = json.JSONDecoder().raw_decode(got["said"], begin)[0] if begin >= 0 else {}
-        read.append(float(_found(summary, "read_bytes") or 0.0))
+        read.append(float(find_value(summary, "read_bytes") or 0.0))
         rows.append(
             {
                 "program": "one mapping" if blocks == "0" else "64 mappings",
@@ -299,14 +300,14 @@ def scattered_mappings() -> Measured:
     return Measured(f"64 mappings read {ratio:.2f} times what one reads", same and 0 < ratio <= MAX_READS, rows)
 
 
-def _found(document: Any, key: str) -> Any:
+def find_value(document: Any, key: str) -> Any:
     """The first value of a key in a JSON document, at any depth."""
     if isinstance(document, dict):
         if key in document:
             return document[key]
         document = list(document.values())
     values: Iterator[Any] = iter(document) if isinstance(document, list) else iter(())
-    return next((value for value in (_found(one, key) for one in values) if value is not None), None)
+    return next((value for value in (find_value(one, key) for one in values) if value is not None), None)
 
 
 _SAME = "output and status as without Terrace in every mode, with gcc and clang"

@@ -79,6 +79,15 @@ void bind_confidence(nb::module_& module) {
       .def_prop_ro(
           "regrets", [](const SurePlan& self) { return self.confidence.regrets; },
           "Seconds an iteration that the plan is predicted to lose to the best one found, by draw.")
+      .def(
+          "limit_regrets",
+          [](SurePlan& self, double bound) {
+            if (self.confidence.regrets.empty()) return;
+            strategy::limit_regrets(self.confidence, Seconds{bound});
+            strategy::annotate(self.plan, self.confidence);
+          },
+          "bound"_a,
+          "Limits the regret of each draw, and the plan's, to what a bound in seconds of its iteration leaves.")
       .def_prop_ro(
           "shares",
           [](const SurePlan& self) {

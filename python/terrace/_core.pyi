@@ -208,6 +208,7 @@ class SurePlan:
     regrets: list[float]
     times: list[float]
     shares: list[tuple[float, list[float]]]
+    def limit_regrets(self, bound: float) -> None: ...
 
 def sure_plan(
     problem: Problem, planner: str = "auto", calibration: Calibration | None = None, draws: int = 100

@@ -52,6 +52,8 @@ class Benefit:
 class Regret:
     """Regret of a plan by sampling error, predicted seconds an iteration: mean and 90 % interval over the draws.
 
+    No draw's regret exceeds what the bound leaves of the plan's time in that draw.
+
     The truth is the time of a run under the plan less that under the plan of exact counters, and no less than 0.
     """
 
@@ -263,8 +265,15 @@ def sampling_regret(
     fastest kind, or "hbm=1GiB,..."). Raises WrongCallError for less than one draw."""
     if draws < 1:
         raise WrongCallError(f"{draws} draws say nothing of sampling error: give 1 or more")
-    model = Model(store, run or store.run(), machine)
-    sure = model.sure_plan(model.problem(model.budget(limit)), planner, draws)
+    from terrace.solve.lower_bounds import bound_of_profile  # imported late, because it takes long
+
+    run = run or store.run()
+    model = Model(store, run, machine)
+    budget = model.budget(limit)
+    problem = model.problem(budget)
+    sure = model.sure_plan(problem, planner, draws)
+    bound = bound_of_profile(problem, sure.plan.predicted, store, run, budget, machine, quick=True)
+    sure.limit_regrets(bound.of_usual)
     regret = regret_of(sure.plan)
     assert regret is not None
     return regret

@@ -177,6 +177,13 @@ Confidence confidence_of(const Problem& problem, const model::Calibration& calib
   return confidence;
 }
 
+void limit_regrets(Confidence& confidence, Seconds bound) {
+  for (std::size_t d = 0; d < confidence.regrets.size(); ++d) {
+    const auto left = std::max(0.0, confidence.times[d] - bound.value);
+    confidence.regrets[d] = std::min(confidence.regrets[d], left);
+  }
+}
+
 void annotate(Plan& plan, const Confidence& confidence) {
   plan.draws = static_cast<std::uint32_t>(confidence.regrets.size());
   plan.regret = confidence.regret();

@@ -48,6 +48,10 @@ Regret regret_under(const model::Problem& estimate, const model::Problem& truth,
 Confidence confidence_of(const model::Problem& problem, const model::Calibration& calibration,
                          const Planner& planner, const Decision& chosen, const Plan& plan, std::uint32_t draws);
 
+// Limits the regret of each draw to the time with the plan in that draw less `bound`, which no placement of an
+// iteration beats: whichever draw is true, another plan gains no more.
+void limit_regrets(Confidence& confidence, Seconds bound);
+
 // Writes it into the plan: the regret's mean and its 90 % interval, which begins at 0, and each part's confidence.
 void annotate(Plan& plan, const Confidence& confidence);
 

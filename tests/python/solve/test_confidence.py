@@ -131,6 +131,21 @@ def test_a_plan_says_how_sure_it_is(terrace, store_path, tmp_path):
     assert regret.predicted == read.predicted
 
 
+def test_no_draw_loses_more_than_the_bound_leaves_of_its_time(store_path):
+    model = Model(Store(store_path), Store(store_path).run())
+    problem = model.problem(model.budget("24MiB"))
+    sure = model.sure_plan(problem, "auto", 10)
+    times, regrets = np.array(sure.times), np.array(sure.regrets)
+    assert regrets.max() > 0
+    bound = float(times[regrets.argmax()] - regrets.max() / 2)
+    sure.limit_regrets(bound)
+    limited = np.minimum(regrets, np.maximum(times - bound, 0.0))
+    assert sure.regrets == pytest.approx(list(limited))
+    assert sure.plan.regret[0] == pytest.approx(limited.mean()), "the plan says what is left"
+    sure.limit_regrets(0.0)
+    assert sure.regrets == pytest.approx(list(limited)), "no bound is known"
+
+
 def test_without_draws_nothing_is_said(terrace, store_path, tmp_path):
     target = tmp_path / "plan.toml"
     done = terrace("plan", store_path, "--fast", "24MiB", "--confidence", 0, "-o", target)

@@ -63,6 +63,16 @@ double swapped(int k, int l) {
   return sum;
 }
 
+TEST(Regrets, BeyondABound_AreWhatItLeavesOfTheDrawsTime) {
+  Confidence confidence;
+  confidence.times = {10, 12, 8, 12};
+  confidence.regrets = {0.5, 5, 2, 1};
+  limit_regrets(confidence, Seconds{9});
+  EXPECT_EQ(confidence.regrets, (std::vector<double>{0.5, 3, 0, 1}));
+  limit_regrets(confidence, Seconds{0});  // no bound is known
+  EXPECT_EQ(confidence.regrets, (std::vector<double>{0.5, 3, 0, 1}));
+}
+
 TEST(Confidence, OfTwoObjectsIsTheChanceThatTheirRanksAreRight) {
   constexpr std::uint32_t k_draws = 500;
   for (const auto& [k, l] : {std::pair{30, 20}, std::pair{60, 55}, std::pair{200, 150}}) {

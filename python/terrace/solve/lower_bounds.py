@@ -34,6 +34,8 @@ _SOLVER_SIZE = 2_000  # items x phases; beyond, the simplex method takes more th
 _UNPROVEN = "Samples prove no bound; a profile recorded with --exact does."
 _SOLVER_WORK = 1e8  # nonzeros x iterations of the first-order method: about a second
 
+_Prices = tuple[list[float], list[float], str]  # row, capacity, and how they were found
+
 
 @dataclass(frozen=True)
 class Bound:
@@ -161,9 +163,15 @@ def sampled_bound(
             seconds += weight * one.loop_bound(of_one, warmer, 1, row, capacity)[1]
         seconds, means = seconds / math.fsum(seen.weights), "each observed iteration by itself"
     else:
-        row, capacity, means = _prices(problem, target)
         warmer = _with_warm_caches(problem, shares, seen.warm, iterations)
-        _, seconds = problem.loop_bound(shares, warmer, iterations, row, capacity)
+        # Prices that are level on a cyclic iteration differ on a loop, whose data begins and ends anywhere.
+        (_, seconds), means = max(
+            (
+                (problem.loop_bound(shares, warmer, iterations, row, capacity), means)
+                for row, capacity, means in _candidates(problem, target)
+            ),
+            key=lambda found: found[0][0],
+        )
     usual = math.fsum(problem.measured)
     mean = math.fsum(share * time for share, time in zip(shares, problem.measured, strict=True))
     share = mean / usual if usual > 0 else 1.0
@@ -208,18 +216,22 @@ def _by_name(problem: _core.Problem) -> list[float]:
     return [math.fsum(alone[p] for p in positions) for positions in groups(problem.phases).values()]
 
 
-def _prices(problem: _core.Problem, target: float) -> tuple[list[float], list[float], str]:
-    """Row and capacity, and how they were found."""
-    row, capacity = problem.prices(target, _PASSES)
-    found = problem.bound_at(row, capacity)
-    if target <= (1 + _GAP) * found:
-        return row, capacity, "subgradients"
-    from terrace.solve import certificate  # takes SciPy
+def _prices(problem: _core.Problem, target: float) -> _Prices:
+    """The prices that prove most of the problem's iteration."""
+    return max(_candidates(problem, target), key=lambda prices: problem.bound_at(*prices[:2]))
 
-    for proof in certificate.proofs_of(problem, target, _SOLVER_WORK, sizes=(0,)):
-        if (proven := proof.proven(problem)) > found:
-            row, capacity, found = proof.row.ravel().tolist(), proof.capacity.ravel().tolist(), proven
-    return row, capacity, "prices of the linear program"
+
+def _candidates(problem: _core.Problem, target: float) -> list[_Prices]:
+    """Prices that prove much of the problem's iteration."""
+    row, capacity = problem.prices(target, _PASSES)
+    found: list[_Prices] = [(row, capacity, "subgradients")]
+    if target > (1 + _GAP) * problem.bound_at(row, capacity):
+        from terrace.solve import certificate  # takes SciPy
+
+        for proof in certificate.proofs_of(problem, target, _SOLVER_WORK, sizes=(0,)):
+            row, capacity = proof.row.ravel().tolist(), proof.capacity.ravel().tolist()
+            found.append((row, capacity, "prices of the linear program"))
+    return found
 
 
 def _shares_of_mean(problem: _core.Problem, instances: Sequence[PhaseInstance]) -> tuple[list[float], int]:

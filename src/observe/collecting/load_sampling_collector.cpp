@@ -39,6 +39,8 @@ LoadSamplingCollector::LoadSamplingCollector(const machine::Machine& machine, In
       loads_(seed),
       stores_(~seed),
       counters_(machine.places().size()) {
+  for (const auto& cache : machine.initiators()[initiator].caches)
+    cached_lines_ += static_cast<double>(cache.size.value) / static_cast<double>(line_);
   if (!std::isfinite(interval_) || interval_ <= 0)
     throw Error(Code::invalid,
                 "a sample interval of " + std::to_string(interval.value) + " s; it must be above 0");
@@ -133,7 +135,9 @@ void LoadSamplingCollector::estimate(Phase& phase) {
     cell.samples = time / interval_;
     on_chunks += time;
     auto& touched = touched_.at(chunk);
+    touched.place = sums.place;
     touched.demanded += cell.read_lines;
+    touched.written += cell.write_lines;
     touched.squares += cell.line_squares;
     phase.cells.push_back(cell);
   }
@@ -185,12 +189,80 @@ void LoadSamplingCollector::scan(std::vector<Phase>& phases) {
   count_pages();
   if (sources_.references) bill_.add_references(pages_);
   const auto all = shares();
+  settle(all);
   for (auto phase = phases.rbegin(); phase != phases.rend() && !phase->streamed_on.empty(); ++phase)
     spread(all, *phase);
   spread(all, stretch_);
   scanned_ = true;
   touched_.clear();
   since_scan_ = 0;
+}
+
+double LoadSamplingCollector::touched_lines(ChunkId chunk) const {
+  const auto* seen = touched_.find(chunk);
+  if (seen == nullptr) return 0;
+  return seen->pages.touched(chunks_[chunk].size, k_lines_told_apart * line_) / static_cast<double>(line_);
+}
+
+// Raises weights of chunks, in lines: every line that was written back had been read, in this interval or before.
+void LoadSamplingCollector::raise_to_written(std::vector<Share>& all) const {
+  struct Sums {
+    double read = 0;  // lines: demand misses and weights
+    double written = 0;
+    double squares = 0;
+    double touched = 0;
+  };
+  std::map<std::pair<ObjectId, PlaceId>, Sums> objects;
+  double read = 0;
+  for (const auto& share : all) {
+    const auto* seen = touched_.find(share.chunk);
+    if (seen == nullptr) continue;
+    auto& sums = objects[{chunks_[share.chunk].object, share.place}];
+    sums.read += seen->demanded + share.weight;
+    sums.written += seen->written;
+    sums.squares += seen->squares;
+    sums.touched += touched_lines(share.chunk);
+    read += seen->demanded + share.weight;
+  }
+  for (auto& share : all) {
+    const std::pair key{chunks_[share.chunk].object, share.place};
+    const auto& sums = objects[key];
+    if (sums.touched <= 0 || read <= 0) continue;
+    const auto before = unwritten_.find(key);
+    const auto kept = before == unwritten_.end() ? cached_lines_ * sums.read / read : before->second;
+    const auto missing = sums.written - std::sqrt(sums.squares) - sums.read - kept;
+    if (missing > 0) share.weight += missing * touched_lines(share.chunk) / sums.touched;
+  }
+}
+
+// Adds what was read and written since the last scan. Caches hold of each object what it has of all lines read.
+void LoadSamplingCollector::settle(const std::vector<Share>& all) {
+  struct Lines {
+    double read = 0;
+    double written = 0;
+  };
+  std::map<std::pair<ObjectId, PlaceId>, Lines> objects;
+  double read = 0;
+  const auto add = [&](ChunkId chunk, PlaceId place, const Lines& more) {
+    auto& lines = objects[{chunks_[chunk].object, place}];
+    lines.read += more.read;
+    lines.written += more.written;
+    read += more.read;
+  };
+  for (const auto& [chunk, seen] : touched_.entries()) add(chunk, seen.place, {seen.demanded, seen.written});
+  const auto& prefetched = stretch_.streamed_on;
+  for (const auto& share : all)
+    if (share.place < prefetched.size())
+      add(share.chunk, share.place, {prefetched[share.place] * share.weight, 0});
+  if (read <= 0) return;
+  std::map<std::pair<ObjectId, PlaceId>, double> unwritten;
+  for (const auto& [key, lines] : objects) {
+    const auto most = cached_lines_ * lines.read / read;
+    const auto before = unwritten_.find(key);
+    const auto kept = before == unwritten_.end() ? most : before->second;
+    unwritten[key] = std::clamp(kept + lines.read - lines.written, 0.0, most);
+  }
+  unwritten_ = std::move(unwritten);
 }
 
 // Ascending by chunk.
@@ -202,7 +274,6 @@ std::vector<LoadSamplingCollector::Share> LoadSamplingCollector::shares() const 
     const auto lines = bytes / static_cast<double>(line_);
     all.push_back({chunk, place, std::max(lines - demanded, 0.0)});
     pages.push_back(lines);
-    left[place] += all.back().weight;
     touched[place] += lines;
   };
   if (sources_.references) {
@@ -217,6 +288,8 @@ std::vector<LoadSamplingCollector::Share> LoadSamplingCollector::shares() const 
       if (one.live) add(chunk, view_.place_of(one), static_cast<double>(one.size), 0);
     }
   }
+  raise_to_written(all);
+  for (const auto& share : all) left[share.place] += share.weight;
   for (std::size_t i = 0; i < all.size(); ++i) {
     auto& share = all[i];
     const bool any_left = left[share.place] > 0;

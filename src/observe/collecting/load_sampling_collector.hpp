@@ -24,7 +24,9 @@
 //   prefetched lines           of a place, spread over its chunks in proportion to the lines of the touched pages
 //                              that demand misses, with one standard error, do not account for (over touched
 //                              pages, where they account for all); each exposes latency / prefetch_mlp, as the
-//                              machine file says
+//                              machine file says. A line is read before it is written back: an object of
+//                              which more lines are written, less a standard error and what caches held of it,
+//                              weighs as many as are written
 //   written lines              its samples x N, scaled to the lines written of the place
 //   core                       cycles less cycles stalled on chunks
 // Where counters know of demand misses or written lines on a place and no sample met one, they count where the
@@ -41,14 +43,17 @@
 // chunks are met one behind the other (sampling_collector.hpp). Totals of places and of time have no error. The
 // spread of prefetched lines has no sampling error but one of its own: it takes all touched pages of a place for
 // streamed alike. A chunk whose touched pages are met by few demand misses and by no stream gets lines that belong
-// to others; a chunk that is streamed twice gets no more than one that is streamed once. Lines prefetched of
-// memory that belongs to no chunk go to chunks of its place.
+// to others; a chunk that is streamed twice gets no more than one that is streamed once, unless its object is
+// written as often. Lines prefetched of memory that belongs to no chunk go to chunks of its place. A program whose
+// stores bypass the caches writes lines that it did not read: its objects may weigh too much.
 // The uncertainty of plans has both: model/uncertainty/sampling_error.hpp the first, spread_error.hpp the second.
 //
 // Not told from loads are stores that miss: they count as demand misses, and may be sampled as such. Pages that
 // the caches serve wholly are touched, too, on a real machine; here only what misses is seen.
 #pragma once
 
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "observe/collecting/block_sampler.hpp"
@@ -107,7 +112,8 @@ class LoadSamplingCollector final : public Collector {
     PageBits pages;
     PlaceId place = 0;
     double demanded = 0;  // lines, since the last scan
-    double squares = 0;   // of what each sample of these stands for
+    double written = 0;
+    double squares = 0;  // of what each sample of these stands for
   };
   struct Share {  // of a place's prefetched lines
     ChunkId chunk;
@@ -127,6 +133,9 @@ class LoadSamplingCollector final : public Collector {
   void count_pages();
   void scan(std::vector<Phase>& phases);
   [[nodiscard]] std::vector<Share> shares() const;
+  [[nodiscard]] double touched_lines(ChunkId chunk) const;
+  void raise_to_written(std::vector<Share>& all) const;
+  void settle(const std::vector<Share>& all);
   void spread(const std::vector<Share>& shares, Phase& phase) const;
 
   CoreCost cost_;
@@ -150,11 +159,15 @@ class LoadSamplingCollector final : public Collector {
   Sampled unowned_;
 
   ChunkScratch<Touched> touched_;  // since the last scan
-  double since_scan_ = 0;          // seconds of progress
-  std::uint64_t pages_ = 0;        // that a scan looks at, as of the last one
-  std::size_t chunks_then_ = 0;    // that there were
-  Phase stretch_;                  // since the scan before
-  bool scanned_ = false;           // at its end
+  // Lines of objects touched before the last scan that were read and may still be written back, at most those that
+  // caches hold. Of other objects they may be as many as caches hold.
+  std::map<std::pair<ObjectId, PlaceId>, double> unwritten_;
+  double cached_lines_ = 0;      // that the caches hold
+  double since_scan_ = 0;        // seconds of progress
+  std::uint64_t pages_ = 0;      // that a scan looks at, as of the last one
+  std::size_t chunks_then_ = 0;  // that there were
+  Phase stretch_;                // since the scan before
+  bool scanned_ = false;         // at its end
 };
 
 }  // namespace terrace::observe

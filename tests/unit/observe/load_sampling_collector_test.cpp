@@ -113,6 +113,29 @@ TEST_F(LoadSampling, AStreamBesideAChaseGoesToTheOtherChunks) {
   EXPECT_NEAR(cell(seen, 5).streamed_lines, 50000, 1e-6);
 }
 
+// Both objects have the same touched pages. What is written back of one tells how often it was read.
+TEST_F(LoadSampling, Streams_SweptAndWrittenFourTimes_HaveTheLinesThatWereWritten) {
+  program.chunks[2].object = 1;
+  for (int pass = 0; pass < 2; ++pass) {
+    for (int sweep_number = 0; sweep_number < 400; ++sweep_number) {
+      std::vector<Miss> misses;
+      sweep(2, k_lines, MissKind::prefetched, misses);
+      if (sweep_number % 4 == 0) sweep(5, k_lines, MissKind::prefetched, misses);
+      if (pass > 0) sweep(2, k_lines, MissKind::writeback, misses);
+      see(misses, 100000);
+    }
+    const auto seen = phase();
+    const auto lines = cell(seen, 2).streamed_lines;
+    EXPECT_NEAR(lines + cell(seen, 5).streamed_lines, 500 * k_lines, 1e-3);
+    if (pass == 0) {
+      EXPECT_NEAR(lines, 250 * k_lines, 1e-3) << "nothing tells one sweep from many";
+    } else {
+      EXPECT_GT(lines, 400 * k_lines);
+    }
+    start();
+  }
+}
+
 // One in N stands in for the store that made the line dirty.
 TEST_F(LoadSampling, WrittenLinesAreFoundByStoreSamples) {
   std::vector<Miss> misses;

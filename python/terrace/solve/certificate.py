@@ -45,12 +45,12 @@ class Certificate:
     shortest: float
 
 
-def certificate(store: Path, fast: int, copier: str = "", iterations: int = 0) -> Certificate:
+def certificate(store: Path, fast: int, copier: str = "", iterations: int = 0, work: float = WORK) -> Certificate:
     """The recorded loop under `fast` bytes of fast memory, from its exact counters; at the price of a copier, and
-    with the last iteration repeated until there are `iterations`."""
+    with the last iteration repeated until there are `iterations`. `work` limits the solver (linear.prices)."""
     kept = _core.Store(str(store))
     run = kept.runs()[0].id
-    return certificate_of(kept, run, kept.machine(run).fast_budget(fast), copier, iterations)
+    return certificate_of(kept, run, kept.machine(run).fast_budget(fast), copier, iterations, work)
 
 
 def certificate_of(

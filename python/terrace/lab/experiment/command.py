@@ -17,6 +17,7 @@ from terrace.lab.experiment.recording import Place
 from terrace.lab.experiment.runner import run
 from terrace.lab.experiment.setting import Setting, read_setting
 from terrace.lab.workloads import CLASSES, SPILLED, STUDIED
+from terrace.solve.linear import WORK
 
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Folder; default: out/NAME.")]
 Class = Annotated[str, typer.Option("--class", help="Size of the programs: S, W or A.")]
@@ -29,6 +30,8 @@ StopAfter = Annotated[
     typer.Option(min=0, metavar="MINUTES", help="Begin nothing more after so many; called again, it goes on."),
 ]
 Source = Annotated[Path, typer.Option(help="Terrace's source tree, for the workloads.")]
+# Bounds of the small setting are the same to five digits with it: subgradients better what the solver leaves.
+SMALL_WORK = WORK / 40
 UNFINISHED = 3  # exit status where cells are missing because the time was up
 CORES = os.cpu_count() or 1
 EPILOG = """\b
@@ -84,7 +87,7 @@ def run_experiment(
         raise WrongCallError(f"--class {setting.problem_class}: there are {', '.join(CLASSES)}")
     part = parse_shard(shard) if shard else None
     folder = output or Path("out") / name
-    place = Place(folder, source, setting.problem_class, cache)
+    place = Place(folder, source, setting.problem_class, cache, SMALL_WORK if setting.small else WORK)
     of_cache = {"cache": cache} if cache else {}
     _settle(folder, {"experiment": name, "class": setting.problem_class, **of_cache})
     asked = list(cells(setting))

@@ -78,7 +78,8 @@ def answer(place: Place, cell: Cell) -> Answer:
 
 def _bound(place: Place, cell: Cell, of: Recording, fast: int) -> Answer:
     copier = cell.machine.partition("@")[2]
-    proven = certificate(place.profile(cell.workload, cell.machine), fast, copier, _official(place, cell))
+    store = place.profile(cell.workload, cell.machine)
+    proven = certificate(store, fast, copier, _official(place, cell), place.work)
     return Answer(proven.loop, proven.iterations, fast, of.footprint, steady_s=proven.later)
 
 

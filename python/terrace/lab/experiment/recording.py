@@ -20,6 +20,7 @@ from terrace import _core
 from terrace.lab import study
 from terrace.lab.experiment.cells import document, write_whole
 from terrace.lab.workloads import Workload, read
+from terrace.solve.linear import WORK
 
 # Machines with the same caches: one recording serves all of them.
 _UNIMEM = "unimem-bw2"
@@ -35,6 +36,7 @@ class Place:
     source: Path  # Terrace's source tree
     problem_class: str
     cache: str = ""  # class C: size of the last cache
+    work: float = WORK  # of the solver, for a bound
 
     def workload(self, name: str) -> Workload:
         """What its manifest says."""

@@ -287,7 +287,8 @@ def test_two_level(tmp_path):
 def test_baselines_side_by_side(small, tmp_path):
     """Each number against the cells, and that nothing beats the bound."""
     folder = tmp_path / "baselines"
-    shutil.copytree(small / "bin", folder / "bin")
+    for name in ("bin", "recordings", "profiles"):
+        shutil.copytree(small / name, folder / name)
     done = run("baselines", folder)
     assert done.returncode == 0, done.stderr
     found = rows(folder, "relative")

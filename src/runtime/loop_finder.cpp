@@ -18,7 +18,8 @@ namespace {
 using Work = observe::Work;
 
 constexpr Work k_least_turn = 1 << 18;         // of a main loop
-constexpr Work k_least_turn_of_all = 1 << 15;  // of one that is in no other
+constexpr Work k_least_turn_of_all = 1 << 14;  // of one that is in no other
+constexpr Work k_ticks_of_work = 2;  // of the clock, at least, for an instruction with idle hooks around it
 constexpr double k_most_of_a_run = 0.5;
 constexpr double k_nearly_all = 0.95;
 constexpr double k_share_of_a_run = 0.05;  // of a main loop, in what was done so far
@@ -112,7 +113,7 @@ Work LoopFinder::least_turn(Index index, double share) const {
   if (share < k_most_of_a_run) return k_least_turn;
   for (auto around = node(index).around; around != k_none; around = node(around).around)
     if (node(around).is_loop) return k_least_turn;
-  return k_least_turn_of_all;
+  return by_clock_ ? k_ticks_of_work * k_least_turn_of_all : k_least_turn_of_all;
 }
 
 void LoopFinder::turned(Index index) {
@@ -199,7 +200,8 @@ void LoopFinder::believe(Index index) {
   const auto least =
       least_turn(index, static_cast<double>(tree_.work_of(index)) / static_cast<double>(tree_.now()));
   const bool is_regular = node(index).alike != 0 && node(index).turn >= least;
-  least_counted_ = wanted_.empty() && is_regular ? least : 0;  // iterations that differ tell nothing of their mean
+  least_counted_ = wanted_.empty() && is_regular ? least / k_ticks_of_work
+                                                 : 0;  // iterations that differ tell nothing of their mean
   choose_phases();
   Boundary boundary;
   boundary.ends_loop = in_loop_;

@@ -225,7 +225,7 @@ TEST(LoopCandidates, LongByTheClockAlone_HooksCountItsWork_DecidesAsCountedWorkD
     EXPECT_EQ(std::ranges::count(program.log, "begin loop 1"), 1) << "a loop that was refuted is not taken again";
     return program.candidates();
   };
-  const auto refuted = main_loop_of(1 << 14, false);
+  const auto refuted = main_loop_of(1 << 12, false);
   ASSERT_EQ(refuted.size(), 2u);
   EXPECT_EQ(refuted[0].verdict, "chosen at first, but its iterations are short");
   EXPECT_TRUE(refuted[0].is_taken);
@@ -236,7 +236,7 @@ TEST(LoopCandidates, LongByTheClockAlone_HooksCountItsWork_DecidesAsCountedWorkD
   EXPECT_EQ(confirmed[0].name, "loop 1");
   EXPECT_EQ(confirmed[0].verdict, "");
   EXPECT_EQ(main_loop_of(0, false)[0].verdict, "") << "nothing was counted where no hook was reached";
-  main_loop_of(1 << 14, true);
+  main_loop_of(1 << 12, true);
 }
 
 TEST(LoopCandidates, LoopWasNamed_ThereAreNone) {

@@ -46,8 +46,8 @@ TEST(LoopFinder, ATurnTakesHalfAsMuchAsAnotherAtLeast) {
 TEST(LoopFinder, ATurnInAnotherLoopHasAQuarterOfAMillionInstructions) {
   EXPECT_EQ(told({.work = 1 << 18, .other = 1 << 18, .within = true}), 4);
   EXPECT_EQ(told({.work = (1 << 18) - 1, .other = (1 << 18) - 1, .within = true}), 0);
-  EXPECT_EQ(told({.work = 1 << 15, .other = 1 << 15}), 4) << "one that is in no other, and does most of the run";
-  EXPECT_EQ(told({.work = (1 << 15) - 1, .other = (1 << 15) - 1}), 0);
+  EXPECT_EQ(told({.work = 1 << 14, .other = 1 << 14}), 4) << "one that is in no other, and does most of the run";
+  EXPECT_EQ(told({.work = (1 << 14) - 1, .other = (1 << 14) - 1}), 0);
 }
 
 // A twentieth: of 57 and 3 turns' work, 3 are.

@@ -7,7 +7,7 @@ measured, 2 for a wrong call.
 
 What was measured on a commit is kept in docs/results/data/COMMIT/NAME.json, and not measured again: a program that
 was interrupted goes on with the line that it did not finish. What failed, or could not be run, is tried again. A
-line of many parts keeps each with `keep_part`. Lines that take hours are measured with --apart alone. Before the
+line of many parts keeps each with `keep_part`. Lines that take hours are skipped without --apart. Before the
 first line `make build` brings the installed copy up to date, so that what is measured is of that commit. With
 changes in the tree, or options that make lines smaller, nothing is kept from one call to the next: the document
 goes to out/acceptance/NAME.json (--allow-dirty takes the changes as if they were committed; the result pages say
@@ -78,7 +78,7 @@ class Line:
     item: str
     goal: str
     measure: Callable[[], Measured]
-    apart: bool = False  # takes hours: measured with --apart alone
+    apart: bool = False  # takes hours: skipped without --apart
 
 
 def lines_in(package: str, order: Sequence[str] = ()) -> list[Line]:
@@ -180,8 +180,8 @@ def keep_part(name: str, make: Callable[[], Any], *, timed: bool = False) -> Any
 
 
 def keep_parts(makes: Mapping[str, Callable[[], Any]]) -> dict[str, Any]:
-    """Makes and keeps parts as keep_part does, as many at once as there are cores: for figures of virtual time, on
-    which other load has no influence. Raises Unfinished where the time is up before all of them were begun."""
+    """Runs keep_part for each entry, concurrently on all cores. Only for figures in virtual time, which other load
+    does not change. Raises Unfinished if the time budget ends before all parts have started."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         ongoing = {name: pool.submit(keep_part, name, make) for name, make in makes.items()}
         try:
@@ -206,7 +206,7 @@ def main(
     parser.add_argument("--only", default="", help="only the lines whose item contains this")
     parser.add_argument("--list", action="store_true", help="list the lines and end")
     parser.add_argument("--budget", type=float, metavar="MINUTES", help="begin nothing more after so many")
-    parser.add_argument("--apart", action="store_true", help="also the lines that take hours")
+    parser.add_argument("--apart", action="store_true", help="also measure the lines that take hours")
     parser.add_argument("--allow-dirty", action="store_true", help="keep results of a tree with changes, too")
     arguments = parser.parse_args(namespace=SETTINGS)
     chosen = [line for line in lines if arguments.only in line.item and (arguments.apart or not line.apart)]

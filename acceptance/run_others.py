@@ -1,6 +1,6 @@
-"""Acceptance of programs that nobody here wrote, or marked. One function a line.
+"""Acceptance of public programs, and of this project's workloads without markers. One function per criterion.
 
-What live runs take beside first touch, and whether intervals hold the truth, is in acceptance/strangers."""
+Criteria of live runs against first touch and of the coverage of intervals are in acceptance/strangers."""
 
 from __future__ import annotations
 

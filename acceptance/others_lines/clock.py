@@ -64,7 +64,7 @@ def clock(mean_limit: float = MEAN, large_limit: float = LARGE, max_large: float
     mean = sum(map(abs, errors.values())) / max(len(errors), 1)
     large = [name for name, error in errors.items() if abs(error) > large_limit]
     text = f"mean absolute error {mean:.1%} over {len(errors)} programs, {len(large)} above {large_limit:.0%}"
-    text += f"; {_without_system(found):.1%} where the system's time for a run is left out"
+    text += f"; {_without_system(found):.1%} without the kernel's processor time"
     by_size = sorted(errors, key=lambda name: -abs(errors[name]))
     lines = [f"{name} {errors[name]:+.1%}: {_why(found[name])}" for name in by_size]
     holds = mean <= mean_limit and len(large) <= max_large * len(errors) and len(errors) >= PROGRAMS and not failed
@@ -114,8 +114,8 @@ LINES = [
         "virtual time of public programs",
         f"mean absolute error against the clock at most {MEAN:.0%}, at most {MOST_LARGE:.0%} of them above "
         f"{LARGE:.0%}, over at least {PROGRAMS} programs; each is calibrated automatically (--native), "
-        "and says its constant; compared is the printed time of the timed section, else the time that passes in a "
-        "run",
+        "and says its constant; reference: the time that the program prints for its own section, else the "
+        "wall-clock time of the run",
         clock,
     )
 ]

@@ -41,7 +41,7 @@ class Built:
     seconds: float  # that the build took
 
     def of(self, run: Run) -> Path:
-        """The program of a size."""
+        """Returns the binary for a size: the run's own, or else the recipe's."""
         return self.source / run.program if run.program else self.program
 
 

@@ -31,7 +31,7 @@ RUNS = 5  # native ones at the size that is compared; the virtual run is between
 class Compared:
     """Times in seconds; shares of 1."""
 
-    clock: str  # what was compared: "printed": the section, as the program prints it; "run": the whole run
+    clock: str  # reference time: "printed": of a section, by the program itself; "run": wall clock of the run
     native: float  # the median
     spread: float  # largest less least
     virtual: float
@@ -80,8 +80,8 @@ def compare(recipe: Recipe, size: str, work: Path, machine: Path) -> Compared:
 
 
 def elapsed(samples: Sequence[Sample], start: Start) -> tuple[float, float]:
-    """The time that passes during a run, and its spread, by the wall's clock: less what starting a program takes,
-    and less the time that the program was ready while others had the processor."""
+    """Returns the median wall-clock time of a run and its range, less process start-up and run-queue delay
+    (runnable but not running)."""
     times = [one.wall - one.delayed - start.wall for one in samples]
     return max(statistics.median(times), 1e-9), max(times) - min(times)
 

@@ -38,13 +38,13 @@ class Done:
     said: float | None  # the seconds that it printed
 
 
-_ALONE: dict[str, threading.Lock] = {}  # by recipe: a run's folder is its recipe's
+_ALONE: dict[str, threading.Lock] = {}  # by recipe: runs of one recipe share a working directory
 
 
 def execute(recipe: Recipe, built: Built, size: str, work: Path, before: Sequence[str | Path] = ()) -> Done:
     """Runs the program in a folder of its own, with the words of `before` before its name. Raises WrongResult.
 
-    Thread-safe, but for the processor time, which is that of all children meanwhile."""
+    Thread-safe, except Done's processor time: it includes all child processes that run concurrently."""
     with _ALONE.setdefault(recipe.name, threading.Lock()):
         return _execute(recipe, built, size, work, before)
 

@@ -20,7 +20,7 @@ from others_tool.recipe import Source
 _MIRRORS = "$(SITE)|$(RELEASE)|$(COMPONENT)|$(ORIGIN)|$(IDENTIFIER)|$(SIGNED_BY)"
 
 
-_ONE_AT_A_TIME = threading.Lock()  # recipes share archives, and all of them the folder of what comes in
+_ONE_AT_A_TIME = threading.Lock()  # recipes share archives and the download folder
 
 
 class NoArchive(Exception):

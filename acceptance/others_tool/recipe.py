@@ -60,7 +60,7 @@ class Source:
     name: str  # of the package; git: the repository's address
     version: str  # git: the id of a commit
     archive: str  # "" where the registry names it
-    sha256: str  # "" of a commit, whose id is the sum of its content
+    sha256: str  # "" for git, which checks content against the commit id
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Run:
     arguments: str
     stdin: str = ""
     files: Mapping[str, str] = field(default_factory=dict)  # by name in the run's folder
-    program: str = ""  # that the build leaves for this size; "": the recipe's
+    program: str = ""  # binary of this size, relative to the source; "": Recipe.program
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def _recipe(name: str, table: dict[str, Any]) -> Recipe:
     source, build, verify, loop = table["source"], table["build"], table["verify"], table["loop"]
     registries = [each for each in ("debian", "git", "pypi") if each in source]
     if len(registries) != 1:
-        raise ValueError("source has to name its package once: debian = ..., git = ... or pypi = ...")
+        raise ValueError("[source] needs exactly one of debian = ..., git = ... and pypi = ...")
     is_git = registries == ["git"]
     if is_git and not re.fullmatch("[0-9a-f]{40}", source["version"]):
         raise ValueError("source.version has to be the whole id of a commit, 40 hexadecimal digits")

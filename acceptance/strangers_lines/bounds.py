@@ -7,12 +7,11 @@ Their sizes are small, and so are the caches. Bounds and times are of a loop's m
 from __future__ import annotations
 
 import functools
-import json
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from harness import TERRACE, Line, Measured, keep_parts, run
+from harness import TERRACE, Line, Measured, keep_parts
 from others_lines.own import programs as own_programs
 from others_lines.programs import failures
 from others_tool.build import WORK, NotBuilt
@@ -23,7 +22,7 @@ from others_tool.profiles import Profile
 from terrace.store.reader import Store
 from terrace.store.summary import iteration_times
 
-from strangers_lines.live import PROGRAMS, SHARES, Runner, programs
+from strangers_lines.live import PROGRAMS, SHARES, Runner, output_of_plan, programs
 
 MAX_LOSS = 3.0  # points that a sampled bound may be further from the best run than the exact one
 # Machines, and the share of the footprint that is fast memory, in %.
@@ -36,10 +35,10 @@ Row = dict[str, float]
 
 
 def _bound(file: Path, fast: int, *more: str | Path) -> float | None:
-    """What `terrace plan` prints for a profile, 0 where it proves none; None where it has nothing to plan for."""
+    """Returns the lower bound that `terrace plan` prints, 0 if there is none; None if `plan` fails."""
     words = [TERRACE, "plan", file, "--json", "--confidence", "0", "--fast", str(fast), *more]
-    done = run(words, check=False)
-    return json.loads(done.stdout)["lower_bound_s"] or 0.0 if done.returncode == 0 else None
+    output = output_of_plan(words)
+    return output["lower_bound_s"] or 0.0 if output else None
 
 
 def _price(name: str, runner: Runner) -> dict[str, Any]:
@@ -113,9 +112,9 @@ def never_beaten() -> Measured:
             rows.append({"program": name, "where": where, "sampled": sampled, "exact": exact})
             for kind, bound in (("sampled", sampled), ("exact", exact)):
                 if bound * (1 - _ROUNDING) > 1:
-                    beaten.append(f"{name}, {where}: {100 * (1 - 1 / bound):.2f} % below the {kind} bound")
+                    beaten.append(f"{name}, {where}: {100 * (1 - 1 / bound):.2f} % faster than the {kind} bound")
             if loss > MAX_LOSS:
-                loose.append(f"{name}, {where}: {loss:.1f} points below the exact bound")
+                loose.append(f"{name}, {where}: sampled bound {loss:.1f} points below the exact one")
     text = f"{len(beaten)} bounds of {2 * len(rows)} beaten, {len(loose)} more than {MAX_LOSS:.0f} points loose"
     many = len({row["program"] for row in rows})
     text += f"; {many} of {len(priced)} programs have a plan"

@@ -75,7 +75,7 @@ def judge(found: dict[str, Row]) -> Measured:
     most = max(longest.values(), default=0.0)
     text = (
         f"{len(judged) - len(over)} of {len(judged)} recordings, {most:.1f} s at most; "
-        f"{len(rows) - len(judged)} others have more objects, or none"
+        f"not judged: {len(rows) - len(judged)} with no object or more than {MAX_OBJECTS}"
     )
     lines = [f"{name}: {seconds:.1f} s" for seconds, name in over]
     failed = failures(found)

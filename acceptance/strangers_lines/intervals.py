@@ -39,7 +39,7 @@ KINDS = ("time", "regret", "objects")
 _ROUNDING = 1e-9
 
 Row = dict[str, Any]  # kind, where, low, high, truth; seconds
-Launch = Callable[[Sequence[str | Path]], object]  # the program behind these words
+Launch = Callable[[Sequence[str | Path]], object]  # runs the program with a command in front, as live.Runner
 
 
 def _label(machine: str, distance: int | None) -> str:

@@ -1,5 +1,7 @@
-"""Small programs at limits of a process, and beside threads of a library: each gives what it gives without
-Terrace, and what Terrace says and takes is right. The programs lie beside this file (cases/)."""
+"""Runs small programs at resource limits (memory, file descriptors, core size) and with threads of MPI libraries.
+
+Each must print the same as without Terrace; Terrace's messages and its overhead are judged as well. Sources are in
+cases/."""
 
 from __future__ import annotations
 
@@ -22,8 +24,8 @@ from strangers_lines.cases import MACHINE, MEMORY, build, find_value, folder, ou
 MIB = 2**20
 SIZE = 64  # MiB, as large as MEMORY
 ROUNDS = 20
-MIN_WAITS = 0.5  # of the time that a run over a file takes longer, which its closing line has to name
-MAX_LONGER = 10.0  # times the time in memory, for data that do not quite fit
+MIN_WAITS = 0.5  # min share of an out-of-core run's extra time that its closing line states as waits
+MAX_LONGER = 10.0  # max slowdown against a run in memory, for data as large as --memory
 MAX_CORE = 3.0  # times the size of a core without Terrace
 MAX_MPI = 2.0  # times as long as with the other library
 RUNS = 3  # the least wall time counts
@@ -68,7 +70,7 @@ def _full_memory() -> dict[str, Any]:
 
 
 def memory_of_the_data() -> Measured:
-    """One word a page, over and over, of data as large as the memory that they may have."""
+    """Measures repeated sweeps (one word a page) over data exactly as large as --memory."""
     row = keep_part("case-full-memory", _full_memory, timed=True)
     longer = row["took"] - row["inside"]
     passes = SIZE * MIB * ROUNDS
@@ -111,7 +113,7 @@ def _core(before: Words, program: Path) -> int:
 
 
 def core() -> Measured:
-    """A core is about the data, not about the addresses that are set aside."""
+    """Checks that a core dump contains the data, and not the address space that Terrace reserves."""
     program = build("gcc", "pages.c", ["-O2"], "pages", hooked=False)
     alone = _core([], program)
     under = _core([TERRACE, "run", "--memory", MEMORY, "--spill", folder(), "--"], program)
@@ -119,7 +121,7 @@ def core() -> Measured:
 
 
 def file_descriptors() -> Measured:
-    """Few descriptors: the program gives what it gives without Terrace, and what is said names them."""
+    """Lowers RLIMIT_NOFILE: the program's output must not change, or the launcher's message names them."""
     program = build("gcc", "pages.c", ["-O2"], "pages", hooked=False)
     want, rows = outcome([program, "80", "2"])["output"], []
     modes: dict[str, list[str | Path]] = {
@@ -141,7 +143,7 @@ def file_descriptors() -> Measured:
 
 
 def said_of_nothing() -> Measured:
-    """Files that are no profiles, and programs of which there may be none."""
+    """Checks the messages for files that are not profiles and for programs that cannot be profiled."""
     plain = build("gcc", "pages.c", ["-O2"], "pages", hooked=False)
     hooked = build("gcc", "relax.c", ["-O2", "-g"], "relax", hooked=True)
     made = folder() / "nothing.terrace"
@@ -205,7 +207,7 @@ def _mpi_costs(name: str) -> dict[str, float]:
 
 
 def mpi() -> Measured:
-    """What Terrace costs a program of Open MPI, whose threads wait in the library, beside one of MPICH."""
+    """Compares Terrace's overhead with Open MPI, which has progress threads, and with MPICH, which has none."""
     costs = {name: keep_part(f"case-mpi-{name}", functools.partial(_mpi_costs, name), timed=True) for name in _MPI}
     rows = [
         {"mode": mode, **{name: costs[name][mode] for name in _MPI}} for mode in ("alone", "record", "simulate")
@@ -241,7 +243,8 @@ def _steps() -> list[dict[str, Any]]:
 
 
 def steps_beside_first_touch() -> Measured:
-    """A program whose loops within a step repeat more often than its steps."""
+    """Compares live placement with first touch for an FFT code whose inner loops iterate far more often than its
+    time-step loop."""
     rows: list[dict[str, Any]] = keep_part("case-steps-live", _steps)
     over = [row for row in rows if row["behind, %"] > MAX_BEHIND]
     most = max(row["behind, %"] for row in rows)
@@ -267,7 +270,7 @@ LINES = [
     ),
     Line(
         "case: nothing to observe",
-        "recorded, or refused with a status and the reason that it has",
+        "a profile is recorded, or the subcommand fails with a message that states the actual reason",
         said_of_nothing,
     ),
     Line(

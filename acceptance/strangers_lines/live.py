@@ -42,17 +42,19 @@ MEAN_OVER_BOUND = 4.0  # the same in the geometric mean
 _ROUNDING = 1e-4  # %
 _LEAST_SHARE = 0.01  # stands for a live run that gains nothing: a geometric mean has no zeros
 PROGRAMS = 20  # at least
+# What `terrace plan` says of profiles without a main loop, or whose loop misses nowhere.
+_NOTHING_TO_PLAN = ("there is nothing to plan", "has no profile", "no main loop", "no use of its data was seen")
 # Half and an eighth of the bandwidth, four times the latency, and slow writes: one recording serves all of them.
 USUAL = ("unimem-bw2", "unimem-bw8", "unimem-lat4", "unimem-pcram")
 
 Row = dict[str, Any]
-# Runs a program below the words of a command.
+# Runs a program with a command in front of it: [terrace, simulate, ..., "--"].
 Runner = Callable[[Sequence[str | Path]], object]
 
 
 @dataclass(frozen=True)
 class Machines:
-    """Shipped machines that see the same misses: their caches are alike, with these options."""
+    """Group of shipped machines with equal caches, given these --cache options, so that their misses are equal."""
 
     names: tuple[str, ...]
     caches: tuple[str, ...]
@@ -121,10 +123,18 @@ def _seconds(stores: dict[str, Path]) -> dict[str, float]:
     return seconds
 
 
-def _json(command: Sequence[str | Path]) -> Row | None:
-    """What it says; None where the profile has nothing to say of."""
+def output_of_plan(command: Sequence[str | Path]) -> Row | None:
+    """Returns the JSON output of `terrace plan`; None if it says that there is nothing to plan.
+
+    Raises WrongResult for any other failure."""
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=600)
-    return json.loads(done.stdout) if done.returncode == 0 else None
+    if done.returncode == 0:
+        output: Row = json.loads(done.stdout)
+        return output
+    said = done.stderr.strip()
+    if said.startswith("terrace: ") and "\n" not in said and any(why in said for why in _NOTHING_TO_PLAN):
+        return None
+    raise WrongResult(f"{' '.join(map(str, command))} ended with {done.returncode}: {said[-200:]}")
 
 
 def _iteration(path: Path, count: int) -> float | None:
@@ -161,7 +171,7 @@ def price(name: str, runner: Runner, machines: Machines) -> dict[str, Row]:
             plan = stem.with_suffix(f".{case}.toml")
             plan.unlink(missing_ok=True)
             words = ["--json", "--confidence", "0", "--fast", str(fast), "-o", str(plan)]
-            if said := _json([TERRACE, "plan", record, *words]):
+            if said := output_of_plan([TERRACE, "plan", record, *words]):
                 planned[f"{case}-planned"] = f"machine={machine} fast={fast} plan={plan}"
                 bounds[case] = said["lower_bound_s"], count
         record.unlink()
@@ -256,7 +266,7 @@ def _programs(rows: Iterable[Row]) -> int:
 
 
 def never_behind(whole: bool = False) -> Measured:
-    """Names the rows in which live takes longer than first touch by more than the limit."""
+    """Judges live runs (planner auto) against first touch; lists the rows that exceed MAX_BEHIND."""
     rows, failed = _table(whole)
     over = sorted((row for row in rows if row["behind, %"] > MAX_BEHIND), key=lambda row: -row["behind, %"])
     most = max((row["behind, %"] for row in rows), default=math.inf)
@@ -278,7 +288,7 @@ def gain_shares(rows: Iterable[Row], reference: str) -> list[float]:
 
 def share_of_gain(whole: bool = False) -> Measured:
     """Compares gains over slow-only, and states those over first touch."""
-    rows, _ = _table(whole)
+    rows, failed = _table(whole)
     means = {}
     for reference in ("slow-only", "first"):
         shares = gain_shares(rows, reference)
@@ -288,12 +298,12 @@ def share_of_gain(whole: bool = False) -> Measured:
         f"{means['slow-only']:.0%} of the plan's gain over slow-only in the geometric mean of {counted} cases; "
         f"{means['first']:.0%} of that over first touch"
     )
-    return Measured(text, means["slow-only"] >= MIN_GAIN)
+    return Measured("\n".join([text, *failed]), means["slow-only"] >= MIN_GAIN and not failed)
 
 
 def near_the_bound(whole: bool = False) -> Measured:
     """Names the rows in which the planned run's iterations are further from the plan's bound than the limit."""
-    rows, _ = _table(whole)
+    rows, failed = _table(whole)
     known = [row for row in rows if row["planned over its bound"]]
     over = [100 * (row["planned over its bound"] - 1) for row in known]
     far = sorted(
@@ -306,7 +316,9 @@ def near_the_bound(whole: bool = False) -> Measured:
     lines = [f"{where}: {-percent:+.1f} %" for percent, where in far]
     beaten = [_where(row) for percent, row in zip(over, known, strict=True) if percent < -_ROUNDING]
     lines += [f"{where}: below the bound" for where in beaten]
-    return Measured("\n".join([text, *lines]), average <= MEAN_OVER_BOUND and not far and not beaten)
+    many = len({row["program"] for row in known}) >= PROGRAMS
+    fine = average <= MEAN_OVER_BOUND and many and not far and not beaten and not failed
+    return Measured("\n".join([text, *lines, *failed]), fine)
 
 
 def _lines(whole: bool) -> list[Line]:

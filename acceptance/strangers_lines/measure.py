@@ -74,7 +74,7 @@ def worst(document: dict[str, float], quiet: dict[str, float]) -> tuple[float, s
 
 def _ten(mode: str) -> Measured:
     runs = [
-        (busy, keep_part(f"measure-{mode}-{i}", functools.partial(_measured, mode, i, busy)))
+        (busy, keep_part(f"measure-{mode}-{i}", functools.partial(_measured, mode, i, busy), timed=True))
         for i in range(FILES)
         for busy in [i % 2 == 1]
     ]

@@ -87,7 +87,7 @@ void bind_confidence(nb::module_& module) {
             strategy::annotate(self.plan, self.confidence);
           },
           "bound"_a,
-          "Limits the regret of each draw, and the plan's, to what a bound in seconds of its iteration leaves.")
+          "Clamps the regret of each draw, and the plan's, to the plan's time less `bound`: seconds an iteration.")
       .def_prop_ro(
           "shares",
           [](const SurePlan& self) {

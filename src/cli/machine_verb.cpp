@@ -49,7 +49,8 @@ void check_machine_output(const std::string& output) {
     const auto folder = std::filesystem::absolute(output, ignored).parent_path();
     const auto& written = std::filesystem::exists(output, ignored) ? std::filesystem::path(output) : folder;
     if (access(written.c_str(), W_OK) != 0)
-      throw Error(Code::invalid, fmt::format("--output {}: {}: {}", output, written.native(), std::strerror(errno)));
+      throw Error(Code::invalid,
+                  fmt::format("--output {}: {}: {}", output, written.native(), std::strerror(errno)));
   }
   if (output.empty() || !std::filesystem::is_regular_file(output, ignored) ||
       std::filesystem::file_size(output, ignored) == 0)
@@ -226,14 +227,14 @@ int machine_verb(int argc, char** argv) {
   if (!parse_words(app, "machine", argc, argv)) return 0;
   if (name == "measure") {
     if (!given.empty())
-      throw Error(Code::invalid, "terrace machine measure measures this machine: leave out '" + given + "'");
+      throw Error(Code::invalid, "unexpected machine '" + given + "': measure always measures this machine");
     return measure(output, quick, json);
   }
   if (quick || !output.empty())
     throw Error(Code::invalid, "--quick and --output belong to terrace machine measure");
   if (name == "orderings") return show_orderings(given, json);
   if (!given.empty())
-    throw Error(Code::invalid, "a second machine ('" + given + "') belongs to terrace machine orderings");
+    throw Error(Code::invalid, "unexpected machine '" + given + "': only terrace machine orderings takes it");
   if (name == "check") return check(json);
   refuse_mistyped(name);
   return show(name, json);

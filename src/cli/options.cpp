@@ -322,7 +322,8 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
     app.add_option("--misses", options.misses, "also record the classified misses there, for terrace replay")
         ->type_name("FILE");
   if (verb == "simulate")
-    app.add_option("--functions", options.functions, "write what each function does into that folder");
+    app.add_option("--functions", options.functions,
+                   "write each function's instructions, hits and misses into this folder");
   if (replayed)
     app.add_flag("--profile", options.profile, "profile every iteration and plan nothing, as terrace record does");
   if (simulated && verb != "record")

@@ -233,8 +233,7 @@ std::string progress_of(const LaunchOptions& options, runtime::Session& session,
 }
 
 // Refuses a name that no loop of the program has, unless the program may load libraries, which may have one: then
-// it adds a sentence to `unknown`. Loops of other programs that this one begins are not what --loop names. Refuses
-// any loop where no code has hooks: only they tell of loops.
+// it adds a sentence to `unknown`. Refuses any loop of a program without hooks.
 std::string loop_of(const LaunchOptions& options, const observe::SymbolTable& table, bool is_described,
                     std::vector<std::string>& unknown) {
   if (is_described && !table.has_hooks() && !table.loads_more())
@@ -245,9 +244,8 @@ std::string loop_of(const LaunchOptions& options, const observe::SymbolTable& ta
   const auto known = table.loop_names();
   if (known.empty() && !table.has_hooks()) {
     if (is_described)
-      unknown.push_back(fmt::format("--loop {}: {} has no hooks, so no loop is seen unless code that it loads has "
-                                    "them; build it with terrace-cc",
-                                    options.loop, options.command.front()));
+      unknown.push_back("--loop " + options.loop + ": " + options.command.front() +
+                        " is not instrumented, so only loops of instrumented libraries can be found");
     return options.loop;
   }
   const auto choice = resolve_loop(options.loop, known);

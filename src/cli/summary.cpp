@@ -193,7 +193,7 @@ void print_core_time(const LoopSummary& loop, const std::string& name) {
       stderr,
       "terrace: {}compute uncalibrated: core time is the machine's {} an instruction, not the program's{}\n", name,
       format(Seconds{loop.instruction_time}),
-      loop.core_time_from.empty() ? "; --native FILE, the program without hooks, fits it" : "");
+      loop.core_time_from.empty() ? "; to calibrate it, pass the program built without hooks: --native FILE" : "");
 }
 
 bool is_cut_by_time(const std::string& path, std::int64_t run) {

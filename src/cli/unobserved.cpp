@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A program that one of the observed processes started.
+// Adds a line if an observed process started a program that cannot load the library (agent's note_unobserved()).
 void add_started_one(std::vector<std::string>& lines, const fs::path& journals) {
   std::ifstream in(journals / runtime::k_unobserved);
   std::string path;
@@ -36,7 +36,7 @@ const char* what_is_missed(const LaunchOptions& options, const runtime::Session&
 std::vector<std::string> unobserved_programs(const std::string& program, const char* missed,
                                              const fs::path& journals, const Ending& ending) {
   std::vector<std::string> lines;
-  // One that could not begin has said why.
+  // A process whose start-up failed has reported the reason itself.
   const bool has_tried = fs::exists(journals / (runtime::k_unmanaged + std::to_string(ending.process)));
   if (!has_journal_of(journals, ending.process) && !has_tried) {
     const auto why = missed ? observe::why_not_loaded(program) : observe::why_not_loadable(program);

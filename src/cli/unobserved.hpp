@@ -17,8 +17,8 @@ namespace terrace::cli {
 std::vector<std::string> unobserved_programs(const std::string& program, const char* missed,
                                              const std::filesystem::path& journals, const Ending& ending);
 
-// Returns what does not happen to a program that is not observed, as "--intent does nothing to it"; null where
-// nothing was asked for.
+// Returns the effect that an unobserved program misses, as "--intent does nothing to it"; null if no option asks
+// for one.
 const char* what_is_missed(const LaunchOptions& options, const runtime::Session& session);
 
 // Returns how the launch ends: as the program, except that a command whose only purpose is a profile fails where

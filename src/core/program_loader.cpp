@@ -87,8 +87,8 @@ bool is_same_file(const char* one, const char* other) noexcept {
                                           first.st_dev == second.st_dev && first.st_ino == second.st_ino);
 }
 
-// The number in the file's text, "stable release version 2.36.", which glibc's dynamic linker has from 2.33 on:
-// the number behind "2."; -1 where the file has no such text.
+// Returns the minor version of a glibc dynamic linker, from its banner "stable release version 2.36." (glibc 2.33
+// and later); -1 if the file has none.
 int glibc_minor_of(const char* linker) noexcept {
   constexpr char k_text[] = "release version 2.";
   constexpr auto k_length = sizeof k_text - 1;
@@ -108,13 +108,13 @@ int glibc_minor_of(const char* linker) noexcept {
         minor = 10 * minor + (*digit - '0');
       return minor;
     }
-    // A text that began here ends in the next piece.
+    // Keep the tail: the banner may span two reads.
     kept = at ? left : std::min(size, k_length + 4);
     std::memmove(buffer, buffer + size - kept, kept);
   }
 }
 
-// The first word behind #!, or null.
+// Returns the first word after #!, or null.
 const char* interpreter_of_script(char* line) noexcept {
   char* const first = line + 2 + std::strspn(line + 2, " \t");
   first[std::strcspn(first, " \t\n")] = '\0';

@@ -24,7 +24,7 @@ struct Activity {
   std::vector<double> capacity;  // as Multipliers::capacity, bytes at the start of the phase
 };
 
-// By place, whether its budget is less than all of its domain's data.
+// Returns, for each place, whether its capacity can bind: its budget is below the footprint of its domain.
 std::vector<bool> bounded_places(const Problem& problem);
 
 class Relaxation {
@@ -89,7 +89,7 @@ class Relaxation {
   double best_way(std::uint32_t item, const Multipliers& prices, Activity& activity);
   template <std::size_t n>
   double repeated_way(std::uint32_t item, const Multipliers& prices, std::uint64_t times);
-  // The same for the items of a bundle; adds their costs to `value`, in order.
+  // best_way() and repeated_way() of the items of a bundle; add their costs to `value` in the order of items.
   void best_ways(const ItemBundle& bundle, Activity& activity, double& value);
   void repeated_ways(const ItemBundle& bundle, std::uint64_t times, double& value);
   void follow_ways(const ItemBundle& bundle, std::array<BundledWay, Lanes::k_count>& ways, Activity& activity);

@@ -1,6 +1,6 @@
-// Computes the cheapest ways of up to four items of a domain with two places, in the lanes of vector registers.
-// Each lane does the operations of Relaxation::costs_of_ways<2> in the same order, so that bounds are the same to
-// the last bit.
+// SIMD version of the shortest-path computation of the relaxation (relaxation.hpp): up to four items of a domain
+// with two places, one item per lane. Each lane does the operations of Relaxation::costs_of_ways<2> in the same
+// order, so that bounds agree to the last bit.
 #pragma once
 
 #include <array>
@@ -13,9 +13,9 @@
 
 namespace terrace::model {
 
-inline constexpr double k_never = std::numeric_limits<double>::infinity();  // cost of a way that there is not
+inline constexpr double k_never = std::numeric_limits<double>::infinity();  // cost of an impossible path
 
-// One number of each item of a bundle.
+// Vector of doubles, one lane for each item of a bundle.
 struct Lanes {
   using Half = double __attribute__((vector_size(16)));
   static constexpr std::size_t k_count = 4;
@@ -26,7 +26,7 @@ struct Lanes {
   static Lanes all(double value) { return {{Half{value, value}, Half{value, value}}}; }
 };
 
-// One truth value of each item of a bundle.
+// Mask of booleans, one lane for each item of a bundle.
 struct LaneMask {
   using Half = long long __attribute__((vector_size(16)));
   std::array<Half, 2> half;
@@ -51,17 +51,17 @@ inline Lanes least(const Lanes& x, const Lanes& y) { return select(y < x, y, x);
 
 class ItemBundle {
  public:
-  // Prices of one phase, by the byte: the two places' copies, and those with the price of where the phase begins.
+  // Lagrangian prices of one phase. Indices are places.
   struct Step {
-    double core = 0;  // price of a second of it, and of the mover and both places
-    double mover = 0;
-    std::array<double, 2> second{};
-    std::array<double, 2> route{};  // from the first place to the second, and back
-    std::array<double, 2> hold{};
-    std::array<std::array<double, 2>, 2> untouched{};
+    double core = 0;                                   // of a second of the core
+    double mover = 0;                                  // of a second of the mover
+    std::array<double, 2> second{};                    // of a second of the place's bandwidth
+    std::array<double, 2> route{};                     // of copying a byte from this place to the other
+    std::array<double, 2> hold{};                      // of a byte of the place's capacity
+    std::array<std::array<double, 2>, 2> untouched{};  // [from][to], of a byte without accesses in the phase
   };
-  // What an item's traffic takes in a phase on one place, in seconds of each row. What prefetched lines take and
-  // what they expose has one place.
+  // Time of an item's traffic in a phase from one place, in seconds of each row. Prefetched lines have parts of
+  // their own, because both of these must be charged to the same place.
   struct Load {
     double exposed = 0;
     double reading = 0;
@@ -91,8 +91,9 @@ class ItemBundle {
   [[nodiscard]] bool touches(std::size_t touch, std::size_t lane) const { return touches_[touch].touched[lane]; }
   [[nodiscard]] Load load(std::size_t touch, std::size_t lane, std::size_t place) const;
 
-  // The cheapest ways of all lanes through the phases, from each place or (costs[0]) from wherever it is cheapest.
-  // `steps` are by phase.
+  // Returns the costs of the shortest paths of all lanes through the phases, by first and last place; fills `ways`
+  // for backtracking. Without `from_each_start` the first place is free and only costs[0] is valid. `steps`: by
+  // phase.
   Costs cheapest_ways(const std::vector<Step>& steps, bool from_each_start, Ways& ways) const;
 
  private:

@@ -1,4 +1,4 @@
-// Implements the part of the relaxation that takes several items of a domain with two places at once.
+// Implements the SIMD part of the relaxation: items of domains with two places, four at a time.
 #include <array>
 #include <utility>
 
@@ -6,7 +6,7 @@
 
 namespace terrace::model {
 
-// Groups neighbouring items alone, because sums are taken in the order of items.
+// Groups only adjacent items: costs are summed in the order of items, so that bounds do not depend on bundling.
 void Relaxation::form_bundles() {
   const auto& items = problem_.items;
   bundle_of_.assign(items.size(), 0);
@@ -56,7 +56,7 @@ void Relaxation::best_ways(const ItemBundle& bundle, Activity& activity, double&
   follow_ways(bundle, ways, activity);
 }
 
-// Fills `activity` with what the cheapest ways of the items hold, from their ends.
+// Backtracks the shortest paths of the items from the last phase to the first, and adds them to `activity`.
 void Relaxation::follow_ways(const ItemBundle& bundle, std::array<BundledWay, Lanes::k_count>& ways,
                              Activity& activity) {
   const auto domain = bundle.domain();

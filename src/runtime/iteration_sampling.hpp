@@ -46,16 +46,17 @@ class IterationSampling {
     now_ = true;
   }
 
+  // Returns whether that iteration is observed, as far as is known before it begins.
+  [[nodiscard]] bool wanted(std::uint32_t iteration) const {
+    if (held_ || iteration < 2 || iteration == whole_) return true;
+    return (iteration - 2) % every_ == drawn((iteration - 2) / every_) % every_;
+  }
   [[nodiscard]] bool samples() const { return every_ > 1; }
   [[nodiscard]] bool now() const { return now_; }
   // Of this loop, observed whole.
   [[nodiscard]] std::uint32_t iterations() const { return iterations_; }
 
  private:
-  [[nodiscard]] bool wanted(std::uint32_t iteration) const {
-    if (held_ || iteration < 2 || iteration == whole_) return true;
-    return (iteration - 2) % every_ == drawn((iteration - 2) / every_) % every_;
-  }
   // The same in every run. The finaliser of splitmix64 (Steele, Lea and Flood, OOPSLA 2014; constants by
   // Stafford).
   [[nodiscard]] static std::uint64_t drawn(std::uint64_t group) {

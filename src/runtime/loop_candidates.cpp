@@ -116,7 +116,7 @@ class Candidates {
   }
   [[nodiscard]] std::string verdict(const Entry& entry, bool has_main) const {
     if (entry.loop.is_taken && !taken_.contains(entry.loop.name))
-      return "chosen at first, but its iterations are short";
+      return "chosen at first, but its iterations execute too few instructions";
     const auto around = taken_around(entry.largest);
     if (!around.empty() && around != entry.loop.name) return "within " + around;
     if (entry.loop.is_taken)

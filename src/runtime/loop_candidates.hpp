@@ -17,7 +17,7 @@ namespace terrace::runtime {
 
 // Returns the loops that were taken for the main loop, then at most 16 others, each by share, that iterate more
 // than once and do at least a twentieth of the work. Loops of one name count as one. `taken`: the nodes that were
-// taken; `refuted`: those of them that cannot be the main loop, as their iterations are short.
+// chosen at some time; `refuted`: those of them that were rejected later (LoopFinder::is_refuted).
 profile::LoopsRecord loop_candidates(const observe::LoopTree& tree,
                                      const std::function<std::string(const observe::LoopTree::Node&)>& name_of,
                                      const std::set<observe::LoopTree::Index>& taken,

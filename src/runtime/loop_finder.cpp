@@ -19,7 +19,7 @@ using Work = observe::Work;
 
 constexpr Work k_least_turn = 1 << 18;         // of a main loop
 constexpr Work k_least_turn_of_all = 1 << 14;  // of one that is in no other
-constexpr Work k_ticks_of_work = 2;  // of the clock, at least, for an instruction with idle hooks around it
+constexpr Work k_ticks_of_work = 2;            // min clock ticks of a counted instruction whose hooks are idle
 constexpr double k_most_of_a_run = 0.5;
 constexpr double k_nearly_all = 0.95;
 constexpr double k_share_of_a_run = 0.05;  // of a main loop, in what was done so far
@@ -171,13 +171,21 @@ void LoopFinder::left(Index index) {
   give_up_ended();
 }
 
+void LoopFinder::ended_unseen(Index index) {
+  if (index != main_ || !is_running_) return;
+  Boundary boundary;
+  boundary.expects_iteration = true;
+  pass_(boundary);
+}
+
 void LoopFinder::set_seen(bool seen) {
   is_seen_ = seen;
   tree_.set_unseen(seen ? k_none : main_);
 }
 
-// The clock also runs in libraries without hooks, which no other subcommand counts: reading a file by strtod is a
-// loop of long iterations by the clock, of short ones by the instructions of the program. What is counted decides.
+// The clock also runs in libraries without hooks, whose instructions `record` and `simulate` do not count: a loop
+// that parses a file by strtod has long iterations by the clock, short ones by counted instructions. The counted
+// instructions decide, so that all subcommands find the same loop.
 bool LoopFinder::is_refuted() const {
   const auto& loop = node(main_);
   return by_clock_ && loop.unseen >= k_observed_to_refute && loop.counted != 0 && loop.counted < least_counted_;
@@ -200,8 +208,8 @@ void LoopFinder::believe(Index index) {
   const auto least =
       least_turn(index, static_cast<double>(tree_.work_of(index)) / static_cast<double>(tree_.now()));
   const bool is_regular = node(index).alike != 0 && node(index).turn >= least;
-  least_counted_ = wanted_.empty() && is_regular ? least / k_ticks_of_work
-                                                 : 0;  // iterations that differ tell nothing of their mean
+  // Irregular iterations are not checked: a few observed ones do not represent the mean.
+  least_counted_ = wanted_.empty() && is_regular ? least / k_ticks_of_work : 0;
   choose_phases();
   Boundary boundary;
   boundary.ends_loop = in_loop_;
@@ -263,7 +271,8 @@ std::string LoopFinder::why() const {
   char millions[32];
   std::snprintf(millions, sizeof millions, "%.3g",
                 static_cast<double>(differ ? mean_turn(main_) : loop.turn) / k_million);
-  const auto turns = std::to_string(loop.turns) + " turns of " + (differ ? "on average " : "about ") + millions;
+  const auto turns =
+      std::to_string(loop.turns) + " iterations of " + (differ ? "on average " : "about ") + millions;
   if (by_clock_)
     return turns + " million ticks of the processor's clock, " + rounded(100 * share) + " % of the run so far";
   return turns + " million instructions, " + repeats + "; " + rounded(100 * share) + " % of the run so far";

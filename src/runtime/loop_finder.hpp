@@ -5,11 +5,13 @@
 // before them and which does most of the run. An inner loop waits until the loops around it are known to be no
 // main loop, unless one visit of it lasts so long that waiting would cost more than a wrong belief. Such a belief
 // is given up for a loop around it as soon as that one has made two such turns, and for a later one when it has
-// ended. On real memory work is time until iterations are observed: a loop whose observed iterations count too
-// little work is given up for good. Its phases are the calls and loops in it that do a fair part of a turn's work.
-// One that does much of it, and whose own calls and loops do most of that, is looked into. A phase is known by its
-// name: another call or loop of that name in a turn is one too, unless it is within a phase. So names alone are
-// enough to find them again: a run of which loop and phases are known, by a plan, begins with the first turn.
+// ended. On real memory work is measured in clock ticks, which pass in code without hooks, too. Hooks then count
+// the instructions of observed iterations: a loop with too few of them in two iterations is rejected for good.
+//
+// Its phases are the calls and loops in it that do a fair part of a turn's work. One that does much of it, and
+// whose own calls and loops do most of that, is looked into. A phase is known by its name: another call or loop of
+// that name in a turn is one too, unless it is within a phase. So names alone are enough to find them again: a run
+// of which loop and phases are known, by a plan, begins with the first turn.
 #pragma once
 
 #include <cstdint>
@@ -65,6 +67,7 @@ class LoopFinder final : public observe::LoopTree::Listener {
   void entered(Index node) override;
   void turned(Index node) override;
   void left(Index node) override;
+  void ended_unseen(Index node) override;
   void reached() override { give_up_ended(); }
 
  private:
@@ -83,7 +86,8 @@ class LoopFinder final : public observe::LoopTree::Listener {
   [[nodiscard]] Work least_turn(Index index, double share) const;
   [[nodiscard]] bool is_steady(Index index, double share, Work least_turn) const;
   [[nodiscard]] Work mean_turn(Index index) const;
-  // Whether hooks have counted too little work in the main loop's iterations, which took long enough by the clock.
+  // Returns whether the main loop was chosen by the clock alone (real memory), but hooks counted too few
+  // instructions in its observed iterations, which are those in Node::unseen.
   [[nodiscard]] bool is_refuted() const;
   void refute();
   void believe(Index index);
@@ -116,8 +120,8 @@ class LoopFinder final : public observe::LoopTree::Listener {
   Index main_ = k_none;
   std::map<Index, std::uint64_t> told_;  // turns that the program was told of when a loop was the main one before
   std::set<Index> taken_;                // for the main loop, if only for a while
-  std::set<Index> refuted_;              // of them, those that are never taken again
-  Work least_counted_ = 0;               // work that an iteration of the main loop has to count; 0: any
+  std::set<Index> refuted_;              // of taken_: rejected by refute(), never chosen again
+  Work least_counted_ = 0;               // min instructions that hooks must count in an iteration of main_; 0: any
   bool is_seen_ = true;
   bool sees_all_ = true;
   bool by_clock_ = false;

@@ -20,11 +20,12 @@ struct Boundary {
   std::string begins_loop;  // its name; empty: none begins
   std::string why;          // it is taken for the main loop
   std::uint32_t turns_before = 0;
-  std::string phase;       // the name of one that begins; empty: none
-  bool by_time = false;    // the loop's iterations are intervals of time
-  bool is_late = false;    // it was a while ago: what ends and begins here did so at another time
-  double work_share = 0;   // of the run so far, that these turns did; 0: unknown
-  bool is_unsure = false;  // the loop may turn out to be a part of the main loop
+  std::string phase;               // the name of one that begins; empty: none
+  bool by_time = false;            // the loop's iterations are intervals of time
+  bool is_late = false;            // it was a while ago: what ends and begins here did so at another time
+  double work_share = 0;           // of the run so far, that these turns did; 0: unknown
+  bool is_unsure = false;          // the loop may turn out to be a part of the main loop
+  bool expects_iteration = false;  // nothing begins yet, but the next event may begin an iteration
 
   [[nodiscard]] bool any() const { return ends_loop || !begins_loop.empty() || !phase.empty(); }
 };

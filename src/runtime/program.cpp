@@ -115,10 +115,17 @@ void Program::phase_begun(std::string_view name, bool is_late) {
     configuration.phase_begin(tracker_, begins_iteration, phase_observed_);
     if (sampling_.samples() && phase_observed_) configuration.left_out().begin_measuring();
   }
-  if (begins_iteration || (paused && phase_observed_))
-    observe(phase_observed_ && std::any_of(configurations_.begin(), configurations_.end(),
-                                           [](const Configuration& one) { return one.listens(); }));
+  if (begins_iteration || (paused && phase_observed_)) observe(phase_observed_ && any_listens());
   if (parts_.events) parts_.events->phase_begun(name);
+}
+
+void Program::expect_iteration() {
+  if (in_loop() && !sampling_.now() && sampling_.wanted(tracker_.iteration() + 1)) observe(any_listens());
+}
+
+bool Program::any_listens() const {
+  return std::any_of(configurations_.begin(), configurations_.end(),
+                     [](const Configuration& one) { return one.listens(); });
 }
 
 void Program::end_phase(bool is_late) {

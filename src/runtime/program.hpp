@@ -36,6 +36,9 @@ class Program {
   void loop_ended();
   // `is_late`: it began, and the one before it ended, earlier than now.
   void phase_begun(std::string_view name, bool is_late = false);
+  // Begins to observe now if the next iteration will be observed. phase_begun() is called too late for code that
+  // has no events until it is observed.
+  void expect_iteration();
   [[nodiscard]] bool in_loop() const { return tracker_.in_loop(); }
   // The configurations have priced a quantum of that many accesses.
   void progressed(std::uint32_t thread, std::uint64_t accesses, bool in_stride);
@@ -62,6 +65,7 @@ class Program {
   void end_phase(bool is_late = false);
   void observe(bool wanted);
   void observe_everything();
+  [[nodiscard]] bool any_listens() const;
   std::string unique_name(std::string_view name);
   void map_chunks(const ObjectMemory& memory, std::string_view name);
   void write_coverage();

@@ -55,6 +55,7 @@ struct Runtime::State {
     if (sources.mark()) end_loop();
   }
   void pass(const Boundary& boundary) {
+    if (boundary.expects_iteration) return program.expect_iteration();
     if (boundary.ends_loop) end_loop();
     if (!boundary.begins_loop.empty())
       begin_loop(

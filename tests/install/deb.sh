@@ -46,7 +46,7 @@ in_root 'cd /tmp
   # One in C++ would find its library, and that what it needs.
   [[ -e $(pkg-config --variable=includedir terrace-stencil)/terrace/stencil.hpp ]]
   python3 -c "import ctypes, sys; ctypes.CDLL(sys.argv[1])" $(pkg-config --variable=libdir terrace-stencil)/libterrace_stencil.so
-  terrace simulate -q -m unimem-bw2 --fast 1MiB -o hooked.terrace -- ./hooked active
+  terrace record -q -m unimem-bw2 -o hooked.terrace -- ./hooked active
   terrace show hooked.terrace --json | python3 -c "import json, sys; assert json.load(sys.stdin)[\"accesses\"] > 90000"
   terrace bounds hooked.terrace --fast 1MiB >/dev/null
   terrace plan hooked.terrace --fast 1MiB -o plan.toml >/dev/null && [[ -s plan.toml ]]

@@ -51,7 +51,7 @@ install_to "$work/prefix"
 "$work/prefix/bin/terrace-cc" -g -O2 $(PKG_CONFIG_PATH=$work/prefix/lib/pkgconfig pkg-config --cflags terrace) \
   consumer/consumer.c -o "$root/tmp/consumer"
 in_root 'cd /tmp; export PATH=/venv/bin:$PATH
-  terrace simulate -q -m unimem-bw2 --fast 1MiB -o consumer.terrace -- ./consumer active
+  terrace record -q -m unimem-bw2 -o consumer.terrace -- ./consumer active
   terrace show consumer.terrace --json | python3 -c "import json, sys; assert json.load(sys.stdin)[\"accesses\"] > 90000"
   terrace bounds consumer.terrace --fast 1MiB >/dev/null
   terrace plan consumer.terrace --fast 1MiB -o plan.toml >/dev/null && [[ -s plan.toml ]]

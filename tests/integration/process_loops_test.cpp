@@ -20,7 +20,7 @@ TEST_F(Process, FindsTheMainLoop) {
   ASSERT_EQ(simulate("./steps").status, 0);
   EXPECT_EQ(ask("profile.terrace", loop), std::vector<std::string>{"main:35 24 2"});
   EXPECT_EQ(ask("profile.terrace", phases), (std::vector<std::string>{"main:37", "main:39", "norm"}));
-  EXPECT_EQ(ask("profile.terrace", "select count(*) from main_loop where why like '2 turns of %'"),
+  EXPECT_EQ(ask("profile.terrace", "select count(*) from main_loop where why like '2 iterations of %'"),
             std::vector<std::string>{"1"});
   fs::remove(root / "profile.terrace");
   // Known before it begins, it has all its turns but the one that its phases are read from.

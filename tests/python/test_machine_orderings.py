@@ -83,12 +83,8 @@ def test_this_machine_has_every_place_once():
         (("orderings", "--quick"), 2, "--quick and --output belong to terrace machine measure"),
         (("no-such-machine",), 2, "no-such-machine"),
         (("orderings", "knl-7210-flat", "-m", "ddr5-nvme"), 2, "is given twice; give it once"),
-        (("check", "knl-7210-flat"), 2, "a second machine ('knl-7210-flat') belongs to terrace machine orderings"),
-        (
-            ("check", "-m", "knl-7210-flat"),
-            2,
-            "a second machine ('knl-7210-flat') belongs to terrace machine orderings",
-        ),
+        (("check", "knl-7210-flat"), 2, "unexpected machine 'knl-7210-flat': only terrace machine orderings"),
+        (("check", "-m", "knl-7210-flat"), 2, "unexpected machine 'knl-7210-flat': only terrace machine"),
     ],
 )
 def test_errors_are_one_line_with_a_status(words, status, says):

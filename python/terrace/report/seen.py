@@ -126,7 +126,7 @@ def uncalibrated(run: Run, machine: Machine) -> str | None:
     each = units.seconds(machine.instruction_time(run.initiator))
     return (
         f"compute uncalibrated: core time is the machine's {each} an instruction, not the program's; "
-        "--native FILE, the program without hooks, fits it"
+        "to calibrate it, pass the program built without hooks: --native FILE"
     )
 
 

@@ -12,8 +12,8 @@ class Size:
     size: int
     share: float  # of the footprint
     placed: float
-    lower_bound: float  # of the mean iteration
-    usual_lower_bound: float  # of the usual one, as `placed`
+    lower_bound: float  # of the mean iteration of the loop
+    usual_lower_bound: float  # of the usual iteration, which plans are made for; comparable with `placed`
 
 
 @dataclass(frozen=True)

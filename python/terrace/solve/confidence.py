@@ -225,14 +225,14 @@ class Certainty:
 
     @property
     def sentence(self) -> str:
-        """For people: "Certain: a, p. Uncertain which belongs in fast memory: q or z (p = 0.31)."."""
+        """For people: "Certain: a, p. May swap between fast and slow memory: q and z (p = 0.31)."."""
         words = []
         if certain := self.certain:
             words.append(f"Certain: {', '.join(certain)}.")
         if swaps := self.swaps[:_PAIRS]:
             words.append(
-                "Uncertain which belongs in fast memory: "
-                + ", ".join(f"{s.less} or {s.more} (p = {s.probability:.2f})" for s in swaps)
+                "May swap between fast and slow memory: "
+                + ", ".join(f"{s.less} and {s.more} (p = {s.probability:.2f})" for s in swaps)
                 + "."
             )
         return " ".join(words)
@@ -273,7 +273,8 @@ def sampling_regret(
     problem = model.problem(budget)
     sure = model.sure_plan(problem, planner, draws)
     bound = bound_of_profile(problem, sure.plan.predicted, store, run, budget, machine, quick=True)
-    sure.limit_regrets(bound.of_usual)
+    if bound.is_usual:
+        sure.limit_regrets(bound.of_usual)
     regret = regret_of(sure.plan)
     assert regret is not None
     return regret

@@ -1,9 +1,9 @@
-"""What an instruction takes in each function of a program, fitted to where its time goes natively.
+"""Fits a core time per instruction to each function of a program, from a sampled native run.
 
 A run in virtual time counts for each function its instructions, its hits of the caches beyond the first and its
 misses. The machine file prices hits and misses, as virtual time does; a function's core time is what its native
-time leaves, over its instructions. What too few samples fell on, and what no core could do (the compiler inlined
-another function there in one form of the program alone), is fitted together: the rest.
+time leaves, over its instructions. Functions with too few samples, and those whose fitted time is impossible (the
+compiler inlined another function there in only one of the two builds), are fitted together as the rest.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _WEIGHTS = 255  # of a latency
 
 @dataclass(frozen=True)
 class Use:
-    """What a function did in a run."""
+    """Event counts of one function in a run in virtual time."""
 
     instructions: float
     walks: int
@@ -148,7 +148,7 @@ def prices(machine: Mapping[str, Any]) -> Prices:
 
 
 def total(uses: Mapping[str, Use]) -> Use:
-    """Of the whole program."""
+    """Returns the sum over all functions."""
     return sum(uses.values(), NOTHING)
 
 
@@ -168,7 +168,7 @@ def fit(
         for name, use in uses.items()
         if _is_told_apart(native.get(name, 0.0), whole, samples) and use.instructions > 0
     }
-    # What no core could do is another function's time: of one that only the plain compiler has inlined there.
+    # An impossible core time includes another function, which only the plain compiler inlined there: drop it.
     taken = {name: one for name, one in taken.items() if of.least <= one.core_time <= of.most}
     rest = _rest(uses, native, taken, of, program)
     return FunctionFits(rest, sorted(taken.values(), key=lambda one: (-one.native, one.name)))

@@ -118,7 +118,7 @@ def prices(dump: Dump, work: float = WORK) -> Prices:
 
 @dataclass(frozen=True)
 class Matrix:
-    """A sparse matrix, column by column. SciPy has these, too, and takes a third of a second to load."""
+    """Sparse matrix in CSC format. Replaces scipy.sparse, whose import takes a third of a second."""
 
     starts: npt.NDArray[np.int32]  # by column, and one past the last
     rows: npt.NDArray[np.int32]
@@ -126,7 +126,7 @@ class Matrix:
 
     @classmethod
     def of(cls, rows: Indices, columns: Indices, values: Floats, num_columns: int) -> "Matrix":
-        """Of entries in any order; those of one place are added."""
+        """Builds it from COO triplets in any order; duplicates are summed."""
         order = np.lexsort((rows, columns))
         rows, columns, values = rows[order], columns[order], values[order]
         first = np.ones(len(rows), dtype=bool)

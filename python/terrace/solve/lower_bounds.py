@@ -31,10 +31,11 @@ _MAX_DIFFERENCE = 0.1  # of iterations, by the data they use: beyond, none of th
 _GAP = 0.01  # between bound and known placement, as a share: less, and no solver is tried
 _SOLVER_SECONDS = 2.0
 _SOLVER_SIZE = 2_000  # items x phases; beyond, the simplex method takes more than a second
-_UNPROVEN = "Samples prove no bound; a profile recorded with --exact does."
+_SAME = 0.01  # of the times of two iterations, as a share
+_UNPROVEN = "From samples this is an estimate; a profile recorded with --exact has a proven bound."
 _SOLVER_WORK = 1e8  # nonzeros x iterations of the first-order method: about a second
 
-_Prices = tuple[list[float], list[float], str]  # row, capacity, and how they were found
+_Prices = tuple[list[float], list[float], str]  # dual prices of rows and of capacities, and their method
 
 
 @dataclass(frozen=True)
@@ -50,21 +51,34 @@ class Bound:
 
     @property
     def of_usual(self) -> float:
-        """Seconds of the usual iteration, which plans are made for; 0 where no bound is known."""
+        """Seconds of the usual iteration, which plans are made for; 0 where no bound is known.
+
+        An estimate where the usual iteration is not like the mean one (`is_usual`): a bound does not scale."""
         return self.seconds / self.share if self.share > 0 else 0.0
+
+    @property
+    def is_usual(self) -> bool:
+        """Whether the mean iteration takes as long as the usual one."""
+        return abs(self.share - 1) <= _SAME
+
+    @property
+    def title(self) -> str:
+        """Heading of of_usual in a table beside times of the usual iteration."""
+        return "lower bound" if self.is_usual else "lower bound, scaled"
 
     @property
     def sentence(self) -> str:
         """What the bound says, and whether it is proven or an estimate."""
         seconds = units.seconds(self.seconds)
+        scaled = "" if self.is_usual else " Tables scale it to the usual iteration, for which it is an estimate."
         if self.confidence is None:
             return (
                 f"No placement under this budget runs the {self.iterations} recorded iterations in less than "
-                f"{seconds} an iteration in the mean ({self.means})."
+                f"{seconds} an iteration in the mean ({self.means}).{scaled}"
             )
         return (
             f"At {units.percent(self.confidence, 0)} confidence, placements under this budget take at least "
-            f"{seconds} an iteration in the mean ({self.means}). {_UNPROVEN}"
+            f"{seconds} an iteration in the mean ({self.means}).{scaled} {_UNPROVEN}"
         )
 
     def gap(self, predicted: float) -> float | None:
@@ -164,7 +178,8 @@ def sampled_bound(
         seconds, means = seconds / math.fsum(seen.weights), "each observed iteration by itself"
     else:
         warmer = _with_warm_caches(problem, shares, seen.warm, iterations)
-        # Prices that are level on a cyclic iteration differ on a loop, whose data begins and ends anywhere.
+        # Prices with equal bounds for the cyclic iteration may differ for the loop, whose first and last placement
+        # are free: keep the best.
         (_, seconds), means = max(
             (
                 (problem.loop_bound(shares, warmer, iterations, row, capacity), means)
@@ -217,16 +232,16 @@ def _by_name(problem: _core.Problem) -> list[float]:
 
 
 def _prices(problem: _core.Problem, target: float) -> _Prices:
-    """The prices that prove most of the problem's iteration."""
+    """Returns the dual prices with the largest lower bound of the iteration."""
     return max(_candidates(problem, target), key=lambda prices: problem.bound_at(*prices[:2]))
 
 
 def _candidates(problem: _core.Problem, target: float) -> list[_Prices]:
-    """Prices that prove much of the problem's iteration."""
+    """Returns candidate dual prices: from subgradients, and from the linear program if these leave a gap."""
     row, capacity = problem.prices(target, _PASSES)
     found: list[_Prices] = [(row, capacity, "subgradients")]
     if target > (1 + _GAP) * problem.bound_at(row, capacity):
-        from terrace.solve import certificate  # takes SciPy
+        from terrace.solve import certificate  # loads HiGHS: imported late
 
         for proof in certificate.proofs_of(problem, target, _SOLVER_WORK, sizes=(0,)):
             row, capacity = proof.row.ravel().tolist(), proof.capacity.ravel().tolist()

@@ -31,6 +31,8 @@ def no_profile(run: Run, no_loop: str | None, exact: bool) -> str:
         why = no_loop
     elif run.obeys_a_plan:
         why = "it obeyed the plan that it was given; look at the profile of that plan"
+    elif run.planner == "auto":
+        why = "its main loop was too short for profiling to pay; terrace record profiles any loop"
     else:
-        why = f"with the planner {run.planner} nothing is learned"
+        why = f"the planner {run.planner} does not profile; terrace record does"
     return f"process {run.process} has no profile: {why}"

@@ -1,4 +1,4 @@
-"""Derives from a profile the options with which the launcher repeats its virtual machine."""
+"""Derives the `terrace simulate` options that reproduce a profile's simulated machine."""
 
 import tomllib
 from typing import Any
@@ -29,7 +29,7 @@ def machine_options(run: Run, machine: Machine, name: str) -> list[str]:
 
 
 def _initiator(file: _core.Machine, run: Run, machine: Machine) -> dict[str, Any]:
-    """The table of the run's initiator in a machine file; the first one's where none has its name."""
+    """Returns the [[initiator]] table of the run in a machine file; the first table if its name is missing."""
     tables: list[dict[str, Any]] = tomllib.loads(file.to_toml())["initiator"]
     name = next((one.name for one in machine.initiators if one.id == run.initiator), "")
     return next((table for table in tables if table["name"] == name), tables[0])

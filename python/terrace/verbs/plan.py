@@ -175,6 +175,7 @@ def _document(
         "predicted_high_s": time.high if time else None,
         "fast_only_s": fast_only,
         "lower_bound_s": bound.seconds or None,
+        "lower_bound_usual_s": bound.of_usual or None,
         "lower_bound_confidence": bound.confidence,
         "gap": bound.gap(chosen.predicted),
         "search_gap": chosen.gap,
@@ -210,7 +211,7 @@ def _print(
     for name, seconds in (
         ("slow-only", chosen.predicted_slow),
         ("this plan", chosen.predicted),
-        ("lower bound", bound.of_usual),
+        (bound.title, bound.of_usual),
         ("fast-only", fast_only),
     ):
         if seconds > 0:

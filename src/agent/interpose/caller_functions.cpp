@@ -327,7 +327,8 @@ void* CallerFunctions::Table::find_again(std::size_t number) const noexcept {
 
 }  // namespace terrace::agent
 
-// The dynamic linker's own dlclose(3) ignores its caller's address, so that it may be called from here.
+// Calls the next dlclose(3) directly, unlike dlsym(3) and dlopen(3) (later_files.cpp): it ignores its return
+// address.
 extern "C" TERRACE_EXPORT int dlclose(void* handle) noexcept {
   const int error = terrace::agent::close_library(handle);
   terrace::agent::CallerFunctions::note_unload();

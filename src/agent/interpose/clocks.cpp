@@ -43,8 +43,8 @@ std::int64_t now_ns(Process& here) {
   return static_cast<std::int64_t>(here.runtime->now().value * 1e9 + 0.5);  // NOLINT(bugprone-incorrect-roundings)
 }
 
-// A thread that polls the clock waits for it to advance. Each reading is charged its cost: a polling loop without
-// hooks takes no other virtual time, and would never end.
+// Lets polling loops end: code without hooks takes no virtual time, so after k_max_same equal readings in a row
+// each further reading advances the clock by its own cost.
 constexpr std::uint32_t k_max_same = 100;  // consecutive readings of the same time
 constexpr Seconds k_reading_time{25e-9};   // of clock_gettime(2) by the vDSO
 struct LastReading {

@@ -35,8 +35,9 @@ struct OpenMpTeam {
 // Returns the calling thread's team, or null.
 extern constinit thread_local OpenMpTeam* t_team __attribute__((tls_model("initial-exec")));
 
-// Returns the copy of the library to which a call is forwarded. For a tail call the return address belongs to the
-// caller's caller; for an outlined parallel region that is this library.
+// Returns the copy of libgomp to which a call with this return address is forwarded. After a tail call the address
+// is in the caller's caller. For an outlined parallel region that is Terrace's library, and the team's copy is
+// returned.
 [[nodiscard]] OpenMp openmp_of(const void* caller);
 
 inline std::uint64_t key_of(const void* lock) { return reinterpret_cast<std::uint64_t>(lock); }

@@ -142,8 +142,8 @@ void look_at(const LaterFile& file) {
   (*close)(handle);
 }
 
-// Returns the next definition of dlsym(3) itself, by dlvsym(3): each architecture introduced it in one of these
-// versions.
+// Returns the next definition of dlsym(3) or dlopen(3). Uses dlvsym(3), because dlsym(3) is interposed itself:
+// each architecture introduced these functions in one of the versions.
 void* find_linker_function(const char* name) noexcept {
   for (const char* const version : {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17", "GLIBC_2.27", "GLIBC_2.36"})
     if (void* const found = dlvsym(RTLD_NEXT, name, version)) return found;

@@ -36,8 +36,10 @@ bool is_computed(std::string_view operand);
 // Returns whether an operand of a call names a function that returns without calling the program: of terrace.h, of
 // libm, of memory and strings, and allocators.
 bool is_leaf_of_program(std::string_view operand);
-// Functions that return twice, and addresses of thread-local data, around which the linker rewrites code.
+// Returns whether the text calls a function that returns twice, as setjmp does.
 bool returns_twice(std::string_view text);
+// Returns whether the text is part of a thread-local access sequence, which the linker may rewrite (TLS
+// relaxation).
 bool is_linkers(std::string_view text);
 std::string_view trim_blanks(std::string_view text);
 

@@ -56,8 +56,8 @@ constexpr Part k_exposed{
     [](const ItemCell& cell) { return std::max(0.0, cell.exposure - cell.streamed_exposure); },
     [](ItemCell& cell, double more) { cell.exposure += more; }};
 
-// Multiplies a part of each cell, and scales so that those of a place come to what they came to before. Leaves a
-// place alone of which nothing would be left.
+// Multiplies one part of each cell by the cell's factor, then rescales the cells of each place to keep the place's
+// total. Leaves a place unchanged if its total would become 0.
 void multiply(const Problem& problem, ProblemPhase& phase, const Part& part, const Factors& factors) {
   std::vector<double> before(problem.places.size(), 0), after(problem.places.size(), 0);
   for (std::size_t i = 0; i < phase.cells.size(); ++i) {

@@ -15,9 +15,9 @@ constexpr unsigned k_way_bits = 8;
 
 #if defined(__SSE2__)
 
-// The way that was used least recently, in pairs and without branches, as it cannot be foretold. A time and its
-// way make one word, which as a number of floating point is positive and normal and so has the same order: minima
-// of those are instructions of every x86-64.
+// Returns the least recently used way. Branch-free, because the branch would be mispredicted; compares two ways at
+// a time. Packs time and way into one 64-bit key, whose bits form a positive normal double: doubles order like the
+// keys, and SSE2 has a minimum of doubles but none of 64-bit integers.
 std::uint32_t oldest_of(const std::uint64_t* used, std::uint32_t ways) {
   const auto keys = [used](std::uint32_t way, __m128i ways_of_keys) {
     const __m128i times = _mm_load_si128(reinterpret_cast<const __m128i*>(used + way));
@@ -39,7 +39,7 @@ std::uint32_t oldest_of(const std::uint64_t* used, std::uint32_t ways) {
 
 #else
 
-// Minima without branches, of the time and the way in one word: which way is oldest cannot be foretold.
+// Returns the least recently used way: branch-free minimum of keys that pack time and way into one word.
 std::uint32_t oldest_of(const std::uint64_t* used, std::uint32_t ways) {
   std::uint64_t oldest = ~std::uint64_t{0};
   for (std::uint32_t way = 0; way < ways; ++way) oldest = std::min(oldest, used[way] << k_way_bits | way);

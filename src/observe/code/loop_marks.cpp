@@ -169,8 +169,8 @@ class Marker {
     for (const auto before : predecessors_[head])
       if (!forest().holds(head, before)) mark_entry(head, before);
   }
-  // Searches backwards from the block that leads into the loop, as long as it has one predecessor. Stops at a block
-  // that calls: its hook precedes the call, so it would announce the loop before the called function runs.
+  // Marks the nearest hooked block that always leads into the loop: searches backwards along single predecessors.
+  // Stops at a block that contains a call: its hook runs before the call, so that the loop would begin too early.
   void mark_entry(BlockIndex head, BlockIndex before) {
     for (int i = 0; i < k_far && !blocks_[before].calls; ++i) {
       if (blocks_[before].has_hook) {

@@ -204,7 +204,8 @@ double LoadSamplingCollector::touched_lines(ChunkId chunk) const {
   return seen->pages.touched(chunks_[chunk].size, k_lines_told_apart * line_) / static_cast<double>(line_);
 }
 
-// Raises weights of chunks, in lines: every line that was written back had been read, in this interval or before.
+// Requires: weights are in lines, not yet scaled to shares. Raises the weights of each object whose written-back
+// lines exceed its reads: a line that is written back was read, in this interval or earlier.
 void LoadSamplingCollector::raise_to_written(std::vector<Share>& all) const {
   struct Sums {
     double read = 0;  // lines: demand misses and weights
@@ -235,7 +236,8 @@ void LoadSamplingCollector::raise_to_written(std::vector<Share>& all) const {
   }
 }
 
-// Adds what was read and written since the last scan. Caches hold of each object what it has of all lines read.
+// Updates unwritten_ after a scan: adds the lines read since the last one, subtracts those written back, and
+// limits each object to its share of the caches, which is its share of all lines read.
 void LoadSamplingCollector::settle(const std::vector<Share>& all) {
   struct Lines {
     double read = 0;

@@ -24,9 +24,9 @@
 //   prefetched lines           of a place, spread over its chunks in proportion to the lines of the touched pages
 //                              that demand misses, with one standard error, do not account for (over touched
 //                              pages, where they account for all); each exposes latency / prefetch_mlp, as the
-//                              machine file says. A line is read before it is written back: an object of
-//                              which more lines are written, less a standard error and what caches held of it,
-//                              weighs as many as are written
+//                              machine file says. A line is read before it is written back: if an object has
+//                              more lines written back than read (by more than a standard error and the lines
+//                              that caches held), its weight is raised to the lines written back
 //   written lines              its samples x N, scaled to the lines written of the place
 //   core                       cycles less cycles stalled on chunks
 // Where counters know of demand misses or written lines on a place and no sample met one, they count where the
@@ -118,7 +118,7 @@ class LoadSamplingCollector final : public Collector {
   struct Share {  // of a place's prefetched lines
     ChunkId chunk;
     PlaceId place;
-    double weight;  // all of a place come to 1
+    double weight;  // lines, until shares() scales them to a sum of 1 for each place
   };
 
   void count(const Quantum& quantum, const Tally& tally) override;
@@ -159,10 +159,10 @@ class LoadSamplingCollector final : public Collector {
   Sampled unowned_;
 
   ChunkScratch<Touched> touched_;  // since the last scan
-  // Lines of objects touched before the last scan that were read and may still be written back, at most those that
-  // caches hold. Of other objects they may be as many as caches hold.
+  // By object and place: upper bound of the lines in the caches that may still be written back. An object without
+  // an entry (first touched since the last scan) may have its whole share of the caches.
   std::map<std::pair<ObjectId, PlaceId>, double> unwritten_;
-  double cached_lines_ = 0;      // that the caches hold
+  double cached_lines_ = 0;      // capacity of all caches
   double since_scan_ = 0;        // seconds of progress
   std::uint64_t pages_ = 0;      // that a scan looks at, as of the last one
   std::size_t chunks_then_ = 0;  // that there were

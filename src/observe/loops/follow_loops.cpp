@@ -62,7 +62,7 @@ class Waits {
     if (now - read_at_ >= k_gap) ask(now);
     read_at_ = now;
   }
-  // Measures waits from here on.
+  // Restarts the measurement at `now`; what came before counts neither as wait nor as work.
   void begin(Work now) {
     ask(now);
     read_at_ = now;
@@ -103,7 +103,7 @@ class Counted {
     of_ = pipeline;
     return before_ + last_ - begun_;
   }
-  // Nothing of another pipeline is taken for this one's.
+  // Adds the current pipeline's count to the total and detaches from it, before another pipeline is read.
   void settle() {
     before_ += last_ - begun_;
     begun_ = last_ = 0;
@@ -145,10 +145,10 @@ struct Shared {
   Waits waits_of_heard;
   Counted counted;
   Work own = 0;                     // ticks that events took, which are no work of the program's
-  std::atomic<bool> stood{false};   // the clock, since the last event
+  std::atomic<bool> stood{false};   // the work clock was stopped and resumed since the last event
   std::atomic<Work> stopped_at{0};  // ticks; 0: the clock runs
   std::atomic<Work> stopped_for{0};
-  std::atomic<Work> resumed_at{0};  // ticks
+  std::atomic<Work> resumed_at{0};  // ticks; of the last resumption
 };
 constinit Shared g_shared;
 
@@ -185,7 +185,8 @@ class Turn {
   [[nodiscard]] Work now() const { return g_shared.now; }
 
  private:
-  // Excludes from the program's work the ticks for which the clock ran in this event.
+  // Excludes the listener's own time from the program's work: the ticks from the event's begin, or from the
+  // resumption of the work clock within the event, to its end.
   void leave_out_event() const {
     const auto stopped = g_shared.stopped_at.load(std::memory_order_relaxed);
     if (entered_at_ != 0) {
@@ -216,7 +217,7 @@ class Turn {
   std::uint32_t base_ = 0;
   bool is_taken_ = false;
   bool is_shared_ = false;
-  Work entered_at_ = 0;  // in ticks; 0: the clock stood
+  Work entered_at_ = 0;  // ticks at the event's begin; 0: the work clock was stopped then
 };
 
 // Whatever the listener does is Terrace's own doing.

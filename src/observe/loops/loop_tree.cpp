@@ -66,8 +66,10 @@ void LoopTree::advance(Work now) { now_ = std::max(now_, now + work_unseen_); }
 
 void LoopTree::set_unseen(Index node) {
   unseen_ = node;
-  for (auto& active : active_)
+  for (auto& active : active_) {
+    if (active.is_between) continue;  // its turn has ended; the next one begins with this state
     active.is_turn_unseen = node != k_root && (active.is_turn_unseen || active.node == node);
+  }
   if (node == k_root) see_visits();
 }
 
@@ -174,7 +176,10 @@ void LoopTree::turn(const LoopCode::Mark& mark, std::uint32_t depth) {
       if (!std::exchange(active_.back().is_marked, true) && !mark.at_end && !is_turn(active_.back())) return;
       if (!active_.back().is_between) end_turn(active_.back());
       active_.back().is_between = true;
-      if (!mark.at_end) resume();
+      if (!mark.at_end)
+        resume();
+      else if (is_unseen())
+        listener_.ended_unseen(active_.back().node);
       return;
     }
   }
@@ -184,7 +189,10 @@ void LoopTree::turn(const LoopCode::Mark& mark, std::uint32_t depth) {
   auto& active = active_.back();
   active.is_marked = true;
   active.is_between = mark.at_end;
-  if (mark.at_end && active.is_counted && !is_unseen())
+  if (!mark.at_end || !active.is_counted) return;
+  if (is_unseen())
+    listener_.ended_unseen(active.node);
+  else
     ++nodes_[active.node].turns;  // nothing told of its beginning
 }
 
@@ -364,37 +372,6 @@ void LoopTree::missed(std::uint64_t region) {
     if (at < active->begun_at) ++active->regions_of_visit;
   }
   at = beginnings_;
-}
-
-Work LoopTree::work_of(Index node) const {
-  auto work = nodes_[node].work;
-  for (const auto& active : active_)
-    if (active.node == node) return work + now_ - active.begun;
-  return work;
-}
-
-Work LoopTree::work_of_visit(Index node) const {
-  for (const auto& active : active_)
-    if (active.node == node) return now_ - active.begun;
-  return 0;
-}
-
-double LoopTree::share_seen(Index node) const {
-  double share = 1;
-  for (node = nodes_[node].around; node != k_root; node = nodes_[node].around)
-    if (const auto& loop = nodes_[node]; loop.unseen != 0)
-      share *= static_cast<double>(loop.turns - loop.unseen) / static_cast<double>(loop.turns);
-  return share;
-}
-
-bool LoopTree::is_inside(Index node, Index around) const {
-  for (; node != k_root; node = nodes_[node].around)
-    if (node == around) return true;
-  return around == k_root;
-}
-
-bool LoopTree::is_active(Index node) const {
-  return std::ranges::any_of(active_, [&](const Active& one) { return one.node == node; });
 }
 
 }  // namespace terrace::observe

@@ -21,8 +21,8 @@
 
 namespace terrace::observe {
 
-// Instructions, or ticks of the processor's clock: what shares of a run are made of. Misses count nothing, so that
-// the loop that is found does not depend on the simulated caches.
+// Amount of work: instructions in virtual time, ticks of the processor's clock on real memory. Cache misses are
+// not counted, so that loop detection does not depend on the simulated caches.
 using Work = std::uint64_t;
 
 class LoopTree {
@@ -41,10 +41,12 @@ class LoopTree {
     Index around = k_root;
     std::uint64_t visits = 0;  // begun
     std::uint64_t turns = 0;   // of the loop, ended
-    std::uint64_t unseen = 0;  // of them, those that were not seen
-    Work counted = 0;          // in an unseen turn, at most: on real memory hooks count work then
-    Work work = 0;             // of what has ended of it, with all that it does inside
-    Work turn = 0;             // of the last turn
+    // Iterations whose work the tree did not measure: in virtual time those without observed accesses, on real
+    // memory those with them (the clock stands, and hooks count instructions instead).
+    std::uint64_t unseen = 0;
+    Work counted = 0;  // real memory: most instructions that hooks counted in one of these
+    Work work = 0;     // of what has ended of it, with all that it does inside
+    Work turn = 0;     // of the last turn
     // Of the memory that the last two turns missed in, what both did; nothing where it is too little to tell.
     std::optional<double> again{};
     std::uint32_t alike = 0;     // turns running that resembled the one before
@@ -63,6 +65,9 @@ class LoopTree {
     virtual void entered(Index node) = 0;
     virtual void turned(Index node) = 0;  // another turn begins
     virtual void left(Index node) = 0;
+    // An unseen iteration has ended at a hook, and the next one, if there is one, is reported only by its first
+    // event. Code without hooks has none, so the listener decides here whether it has to be seen.
+    virtual void ended_unseen(Index) {}
     virtual void reached() {}  // as much work as it wanted to be told at
   };
 

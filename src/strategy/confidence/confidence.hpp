@@ -48,8 +48,8 @@ Regret regret_under(const model::Problem& estimate, const model::Problem& truth,
 Confidence confidence_of(const model::Problem& problem, const model::Calibration& calibration,
                          const Planner& planner, const Decision& chosen, const Plan& plan, std::uint32_t draws);
 
-// Limits the regret of each draw to the time with the plan in that draw less `bound`, which no placement of an
-// iteration beats: whichever draw is true, another plan gains no more.
+// Clamps the regret of each draw to the plan's time in that draw less `bound`, the lower bound of an iteration's
+// time under any placement.
 void limit_regrets(Confidence& confidence, Seconds bound);
 
 // Writes it into the plan: the regret's mean and its 90 % interval, which begins at 0, and each part's confidence.

@@ -87,8 +87,8 @@ std::vector<transfer::TransferRequest> EarlyMoves::choose(const Tiers& tiers, Se
   return std::move(making.moves);
 }
 
-// Room for the chunk, where what has to go for it is worth less by both moves; false where there is none, or where
-// the credit does not suffice.
+// Makes room for the chunk by evicting chunks that are worth less by the cost of both moves. Returns false, and
+// evicts none of them, if there are too few or if the moves exceed making.credit.
 bool EarlyMoves::make_room(Making& making, ChunkId chunk, double worth, bool for_guest) {
   const auto& tiers = making.tiers;
   const auto size = tiers.size(chunk);

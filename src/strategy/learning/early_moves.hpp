@@ -1,17 +1,16 @@
-// What moves before there is a plan, while the program is profiled: rent or buy. A chunk in slow memory pays rent,
-// the time that its accesses would take less in fast memory, and comes in once it has paid what moving it costs
-// (the rule that is never twice as dear as knowing the future: Karlin, Manasse, Rudolph and Sleator, "Competitive
-// snoopy caching", Algorithmica 3, 1988). Where there is no room, chunks go whose accesses have gained less, by so
-// much that both copies are paid for.
+// Moves chunks while the program is still being profiled, before there is a plan, by the rent-or-buy (ski rental)
+// rule. A chunk in slow memory accumulates the time that its accesses would save in fast memory, and is promoted
+// once that equals the cost of its move (2-competitive: Karlin, Manasse, Rudolph and Sleator, "Competitive snoopy
+// caching", Algorithmica 3, 1988). If fast memory is full, chunks that saved less are evicted, provided that the
+// difference pays for both moves.
 //
-// Where the program sweeps through an object, what it uses next is brought early, if the chunks before
-// paid for a copy there and back while they were used; when the sweep has passed, chunks brought early make room
-// first.
+// Sequential sweeps through an object are prefetched: the next chunks are promoted ahead of use if the previous
+// ones saved more than a move in and out costs. When the sweep has passed, prefetched chunks are evicted first.
 //
-// All moves together may cost a budget and what the chunks that moved have gained since, less what those that left
-// have lost.
+// Invariant: all moves so far cost at most the budget (choose()) plus their net gain: time saved by promoted
+// chunks, less time lost by evicted ones.
 //
-// What the counts are is what the profile is made of; nothing else is asked of the machine.
+// Uses only the access counts of the profile; needs no other information from the machine.
 #pragma once
 
 #include <cstdint>
@@ -33,14 +32,14 @@ class EarlyMoves {
   // Returns what a move of the chunk costs the program.
   using Cost = std::function<Seconds(ChunkId, PlaceId from, PlaceId to)>;
 
-  // The machine outlives it. `cost`: empty where a move costs the copy of its bytes.
+  // The machine outlives it. Without `cost` a move costs size / copy bandwidth.
   EarlyMoves(const machine::Machine& machine, InitiatorId initiator, Cost cost = {})
       : machine_(machine), initiator_(initiator), cost_(std::move(cost)) {}
 
   // A stretch of the program is over, and stands for the time since the last one: `times` its own.
   void passed(const observe::Phase& stretch, const Tiers& tiers, double times = 1);
-  // What is worth moving now, room made first. What was asked for last time is done. `budget`: what all moves so
-  // far, and these, may cost more than they have gained.
+  // Returns the moves that pay now, evictions first. Requires: the moves of the last call are done. `budget`: max
+  // net loss (cost less gain) of all moves, these included.
   [[nodiscard]] std::vector<transfer::TransferRequest> choose(const Tiers& tiers,
                                                               Seconds budget = Seconds{
                                                                   std::numeric_limits<double>::infinity()});
@@ -58,7 +57,7 @@ class EarlyMoves {
     const Tiers& tiers;
     Bytes free;
     std::vector<transfer::TransferRequest> moves;
-    double credit;  // seconds that further moves may cost
+    double credit;  // budget left for further moves, s; not credit_, the mover's time for prefetches
   };
   struct EarlyChunk {
     ChunkId chunk = 0;
@@ -81,7 +80,7 @@ class EarlyMoves {
   const machine::Machine& machine_;
   InitiatorId initiator_;
   Cost cost_;
-  double gained_ = 0;                // seconds, by moves so far, less what they cost
+  double gained_ = 0;                // net gain of all moves so far (saved less cost), s; may be negative
   std::vector<PlaceId> sent_to_;     // by chunk, where it was moved last; k_no_place: nowhere
   std::vector<double> paid_;         // by chunk: seconds, in slow memory or saved in fast memory
   std::vector<double> lost_;         // of these in slow memory, since it was in fast memory

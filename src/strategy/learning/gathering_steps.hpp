@@ -40,8 +40,8 @@ class GatheringSteps {
     next_ = 0;
   }
   [[nodiscard]] bool is_done() const { return next_ >= groups_.size(); }
-  // Returns the moves of the next step; empty if it does not pay yet. `gained`: what the plan has gained so far,
-  // less its cost.
+  // Returns the moves of the next step with their total price; without moves if none pays yet. `gained`: the
+  // plan's net gain so far (PlanTrial::gained).
   [[nodiscard]] MoveGroup take(const UnderWay& under_way, Seconds gained);
 
  private:

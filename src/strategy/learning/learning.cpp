@@ -253,7 +253,7 @@ void Learning::observe(const PhaseBegins& event, Requests& requests) {
     coming_.pop_front();
 }
 
-// From the phase that begins; false where the plan has another one there.
+// Puts the plan into force from the phase that begins. Returns false if the plan has another phase there.
 bool Learning::adopt(ComingPlan& coming, const PhaseBegins& at, Requests& requests) {
   if (plan_ && plan_->plan().places_as(coming.plan)) {
     requests.note("note", "the new plan is the old one, which stays in force");

@@ -74,8 +74,8 @@ class Learning final : public Strategy {
   [[nodiscard]] bool goes_in_steps(const Plan& plan) const;
   void gather_step(std::uint32_t iteration, Requests& requests);
   [[nodiscard]] std::vector<ActiveMove> take_step(Requests& requests);
-  // Returns whether plans of this loop are tried. Elsewhere they are guarded (proof/guarded.hpp). Published
-  // planners do with a marked loop what was published.
+  // Returns whether plans of this loop are put on trial (plan_trial.hpp). Otherwise they are guarded
+  // (proof/guarded.hpp). Published planners skip the trial of marked loops, as their papers have none.
   [[nodiscard]] bool is_tried() const { return tries_ && payback_.must_pay(); }
   void judge(std::uint32_t iteration, bool was_learned, Requests& requests);
   void withdraw(Seconds behind, std::uint32_t iteration, Requests& requests);

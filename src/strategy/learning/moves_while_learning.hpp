@@ -11,7 +11,7 @@ namespace terrace::strategy {
 
 class MovesWhileLearning {
  public:
-  // Both outlive it.
+  // Borrows both: they must outlive it.
   MovesWhileLearning(const Context& context, const Payback& payback) : context_(context), payback_(payback) {}
   // True where something was asked for.
   bool profiled(const StretchProfiled& event, Requests& requests);

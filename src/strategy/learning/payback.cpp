@@ -119,15 +119,16 @@ bool Payback::may_learn() {
   return true;
 }
 
-// The first iteration of a marked loop, of which no time is known: samples are thinned to their share of any time,
-// and references are read where that is a share of the run so far.
+// Decides for the first iteration of a marked loop, whose length is unknown. Samples are thinned until they cost
+// the share k_max_learning of an iteration of any length. The scan of page references has a fixed cost, which must
+// be within that share of the run so far.
 bool Payback::may_learn_first() {
   if (chunks().scan > k_max_learning * context_.clock->now()) return false;
   thinning_ = std::max(learning_ / k_max_learning, 1.0);
   return true;
 }
 
-// Learning goes on for as many iterations as have a sample for each chunk, within the budget.
+// Extends profiling to as many iterations as give one sample per chunk on average, within the budget.
 void Payback::learn_on() {
   const auto interval = thinning_ * context_.sample_interval;
   const auto needed = std::ceil(chunks().count * (interval / usual_));

@@ -78,8 +78,8 @@ class Payback {
   // Postpones learning until the loop has made twice as many iterations, because a plan did not pay.
   void put_off() { next_ = 2 * std::max(seen(), 1.0); }
 
-  // Returns what a move, before there is a plan, has to gain, and what all such moves may cost more than they have
-  // gained.
+  // For moves before there is a plan (early_moves.hpp). cost_there_and_back() returns the gain that one move has
+  // to reach; early_budget() returns the max net loss of all of them, infinite if the loop need not pay.
   [[nodiscard]] Seconds cost_there_and_back(ChunkId chunk, PlaceId from, PlaceId to) const;
   [[nodiscard]] Seconds early_budget() const;
 
@@ -96,8 +96,8 @@ class Payback {
   };
   [[nodiscard]] Seconds cost_of(ChunkId chunk, PlaceId from, PlaceId to) const;
   [[nodiscard]] const Chunks& chunks();
-  [[nodiscard]] bool may_learn_first();
-  void learn_on();
+  [[nodiscard]] bool may_learn_first();  // may_learn() in the first iteration of a marked loop
+  void learn_on();                       // extends iterations(), once the first one's time is known
 
   const Context& context_;
   bool weighs_marked_;
@@ -115,8 +115,9 @@ class Payback {
   Seconds begun_;    // this iteration
   Seconds last_;     // the one before took
   Seconds last_sampling_;
-  Seconds
-      usual_;  // of the last iteration that was not profiled, or of those before the loop was found; 0: unknown
+  // Time of an iteration without profiling: of the last unprofiled one, of those before the loop was found, or of
+  // the first profiled one less its sampling cost. 0: unknown.
+  Seconds usual_;
   std::optional<Chunks> chunks_;
 };
 

@@ -53,7 +53,7 @@ void PlanTrial::adopt(std::vector<PlaceId> places) {
   under_.clear();
 }
 
-// Weights of variances: squares, as a root would need libm.
+// Inverse-variance weighting of measured and predicted gain. Stays with squares, as a root would need libm.
 Seconds PlanTrial::gained() const {
   if (iterations_ <= 0) return Seconds{} - cost_;
   const auto before = static_cast<double>(before_.size());

@@ -1,6 +1,6 @@
-// Tries a plan of a loop that has to pay (payback.hpp), where the clock is exact: iterations under the plan are
-// compared with iterations before it, and a plan that makes them slower is withdrawn. Real clocks need more than
-// that (proof/guarded.hpp).
+// Tries a plan in virtual time: compares iterations under the plan with iterations before it, and withdraws a plan
+// that makes them slower. Used for loops whose moves must pay off (Payback::must_pay). On real memory, where time
+// is noisy, plans are guarded instead (proof/guarded.hpp).
 //
 // Iterations may differ although the clock is exact: the program itself does not do the same in each of them. The
 // mean of 1, 2, 4, ... iterations under the plan is compared with the mean of those before it by Student's t-test
@@ -8,11 +8,10 @@
 // nothing of the variation; a plan is then behind where it is slower by more than k_assumed_variation. So a
 // program that repeats itself needs one or two iterations, and one that varies as many as its variation demands.
 //
-// What the steps of a plan have gained pays for further ones. Their gain may be far less than iterations differ by
-// themselves, so the measured sum and the predicted one are weighted by the inverse of their variances (the linear
-// estimate of least variance): that of the baseline's mean and of the iterations since, and that of a prediction
-// which is off by half of itself. Where iterations repeat themselves the measured gain counts, where they vary the
-// predicted one.
+// The gain of earlier steps pays for further ones. It may be far below the variation of iterations, so the
+// measured and the predicted gain are combined by inverse-variance weighting. The measured gain has the variance
+// of the baseline's mean and of the iterations since; the predicted one a standard error of half its value. With
+// steady iterations the measured gain dominates, with varying ones the predicted gain.
 //
 // A plan that is behind is withdrawn where moving everything back pays in as many iterations as the loop has made
 // so far; the plan's moves were only made where the gain was expected to pay for both ways (payback.hpp). What is
@@ -79,11 +78,11 @@ class PlanTrial {
   Seconds usual_;  // of an iteration before, on average
   // Since adoption.
   double iterations_ = 0;
-  Seconds saved_;      // measured, costs and all
-  Seconds expected_;   // to be saved, as predicted, costs apart
-  Seconds cost_;       // of the steps
-  Seconds predicted_;  // gain an iteration of the steps that are done
-  Seconds coming_;     // of those that are not
+  Seconds saved_;      // measured; already net of the moves' cost, which lengthens iterations
+  Seconds expected_;   // predicted; without the moves' cost
+  Seconds cost_;       // predicted cost of all steps begun
+  Seconds predicted_;  // gain per iteration of the steps whose moves are done
+  Seconds coming_;     // the same of steps whose moves are under way
 };
 
 }  // namespace terrace::strategy

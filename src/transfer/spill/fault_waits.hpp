@@ -30,14 +30,14 @@ class FaultWaits {
   std::uint64_t look(std::uint64_t now_ns, IsKnown is_known = nullptr, const void* context = nullptr) noexcept;
   // Suspends the estimate until the next sample.
   void pause() noexcept { looked_ = 0; }
-  // Returns whether the system tells in which system calls threads are.
+  // Returns whether /proc/self/task/TID/syscall is readable, which the estimate needs.
   [[nodiscard]] static bool is_there() noexcept;
   // Returns whether the line, as in /proc/TID/syscall, is that of a thread in a page fault.
   [[nodiscard]] static bool is_page_fault(const char* line) noexcept;
 
  private:
   static constexpr std::uint64_t k_interval_ns = 10'000'000;
-  static constexpr std::uint32_t k_most_looks = 64;  // at once; of more threads a part is looked at each time
+  static constexpr std::uint32_t k_most_looks = 64;  // max threads per sample; of more, every n-th in rotation
 
   std::uint64_t looked_ = 0;  // nanoseconds; 0: not before
   std::uint32_t threads_ = 0;

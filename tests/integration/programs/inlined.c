@@ -1,9 +1,9 @@
-/* An unmarked main loop whose functions are partly inlined: norm's loop and the last one follow calls of smooth. The
-   argument is the number of iterations. Prints a checksum. */
+/* An unmarked main loop of inlined loops and calls. BODY says in which order an iteration has them; the argument is
+   the number of iterations. Prints a checksum. */
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { VALUES = 100000 };
+enum { VALUES = 60000 };
 
 static __attribute__((noinline)) void smooth(const double* from, double* to) {
   for (int i = 1; i < VALUES - 1; ++i) to[i] = (from[i - 1] + from[i] + from[i + 1]) / 3;
@@ -15,6 +15,10 @@ static inline __attribute__((always_inline)) double norm(const double* values, i
   return sum;
 }
 
+static inline __attribute__((always_inline)) void gather(const double* from, double* to) {
+  for (int i = 0; i < VALUES; ++i) to[i] += from[i * 64L % VALUES] * 1e-3;
+}
+
 int main(int count, char** words) {
   const int iterations = count > 1 ? atoi(words[1]) : 8;
   double* const now = calloc(VALUES, sizeof *now);
@@ -23,12 +27,26 @@ int main(int count, char** words) {
   double sum = 0;
   for (int i = 0; i < VALUES; ++i) now[i] = i % 7;
   for (int k = 0; k < iterations; ++k) {
+#if BODY == 1
+    gather(now, weights);
+#elif BODY == 2
+    smooth(now, next);
+    gather(next, weights);
+#elif BODY == 3
+    gather(now, weights);
+    smooth(now, next);
+    sum += norm(next, VALUES - k % 2);
+#elif BODY == 4
+    if (words[0][0] != 0) gather(now, weights);
+    sum += norm(weights, VALUES);
+#else
     smooth(now, next);
     smooth(next, now);
     sum += norm(now, VALUES - k % 2);
-    for (int i = 0; i < VALUES; ++i) weights[i] += now[i * 64L % VALUES] * 1e-3;
+    gather(now, weights);
+#endif
   }
-  printf("%g %g\n", sum, weights[5]);
+  printf("%g %g %g\n", sum, next[7], weights[5]);
   free(now);
   free(next);
   free(weights);

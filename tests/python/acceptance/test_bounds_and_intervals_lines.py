@@ -47,9 +47,9 @@ def test_bounds_below_the_best_run_and_near_the_exact_one_hold(monkeypatch: pyte
 @pytest.mark.parametrize(
     ("last", "said"),
     [
-        (case(1.0, 1.25, 0.99), "p19, m, 25 %: 20.00 % below the sampled bound"),
-        (case(1.0, 0.99, 1.25), "p19, m, 25 %: 20.00 % below the exact bound"),
-        (case(1.0, 0.95, 0.99), "p19, m, 25 %: 4.0 points below the exact bound"),
+        (case(1.0, 1.25, 0.99), "p19, m, 25 %: 20.00 % faster than the sampled bound"),
+        (case(1.0, 0.99, 1.25), "p19, m, 25 %: 20.00 % faster than the exact bound"),
+        (case(1.0, 0.95, 0.99), "p19, m, 25 %: sampled bound 4.0 points below the exact one"),
         (FAILED, "p19: a: not built"),
     ],
     ids=["sampled", "exact", "loose", "failed"],
@@ -73,7 +73,7 @@ def test_time_of_bounds_few_objects_each_within_the_limit() -> None:
     }
     measured = bounds_time.judge(found)
     assert measured.holds
-    assert measured.text == "5 of 5 recordings, 1.9 s at most; 1 others have more objects, or none"
+    assert measured.text == "5 of 5 recordings, 1.9 s at most; not judged: 1 with no object or more than 40"
 
 
 @pytest.mark.parametrize(

@@ -35,8 +35,7 @@ def test_it_holds_and_says_each_programs_constant(monkeypatch: pytest.MonkeyPatc
     first, worst, *_ = found.text.splitlines()
     # 19 programs at 0.1 and one at 0.5; without 0.1 s of the system's, 19 at 0.2 / 0.9 and one at 0.4 / 0.9
     assert first == (
-        "mean absolute error 12.0% over 20 programs, 1 above 40%; 23.3% where the system's time for a run is "
-        "left out"
+        "mean absolute error 12.0% over 20 programs, 1 above 40%; 23.3% without the kernel's processor time"
     )
     assert worst.startswith("p0 -50.0%: 0.5 s for 1 s (run, spread 5%); 25% of it waits for memory; 100ps")
     assert [row["error"] for row in found.rows[:2]] == ["-50%", "+10%"]
@@ -58,7 +57,7 @@ def test_it_falls_short(monkeypatch: pytest.MonkeyPatch, rows: list[dict[str, An
     assert len(found.rows) == len(rows)
 
 
-def test_elapsed_disturbed_and_system_time_wall_less_start_and_delay() -> None:
+def test_elapsed_subtracts_start_up_and_run_queue_delay_from_wall_time() -> None:
     samples = [
         Sample(wall, wall - delayed - 0.3, 0.5, delayed) for wall, delayed in ((1.6, 0.5), (1.1, 0.0), (1.3, 0.1))
     ]

@@ -1,4 +1,4 @@
-"""What acceptance programs are made of: lines apart, and parts that are made concurrently."""
+"""Tests of the acceptance harness: lines that take hours (--apart), and parts that are made concurrently."""
 
 import argparse
 import sys
@@ -26,12 +26,14 @@ def listed(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, 
     return capsys.readouterr().out.splitlines()
 
 
-def test_list_line_apart_said_to_be(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_list_long_line_is_marked_with_apart(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert listed(capsys, monkeypatch) == ["soon: goal", "long (with --apart): goal"]
 
 
 @pytest.mark.parametrize(("words", "measured"), [([], ["soon"]), (["--apart"], ["soon", "long"])])
-def test_main_line_apart_measured_with_the_option_alone(
+def test_main_long_line_is_skipped_without_apart(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: list[str], measured: list[str]
 ) -> None:
     done: list[str] = []

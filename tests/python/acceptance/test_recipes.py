@@ -80,7 +80,7 @@ def test_all_recipes_are_read_and_their_inputs_are_made_by_known_modules() -> No
     [
         ('title = "a program"', "", "title is missing"),
         ('program = "a"', 'porgram = "a"', "build.porgram is not known"),
-        ('debian = "a"', 'debian = "a"\npypi = "a"', "name its package once"),
+        ('debian = "a"', 'debian = "a"\npypi = "a"', "needs exactly one of"),
         ('debian = "a"', 'git = "https://a.example/a"', "whole id of a commit"),
         (", full = 1000", "", "full is missing"),
         ('says = "words"', 'says = "("', "unterminated"),

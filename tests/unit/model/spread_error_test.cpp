@@ -93,7 +93,7 @@ TEST(SpreadError, Draws_ManyOfThem_AreOfTheStatedDirichletDistribution) {
 
 // What the model is for: the collector says that each of three objects has a third of the lines, and in truth one
 // has nearly all or nearly none of them.
-TEST(SpreadError, Draws_OneObjectStreamedAloneOrHardly_Hold90PercentOfSuchTruths) {
+TEST(SpreadError, Draws_OneObjectHasAllOrNoLines_90PercentIntervalCoversBoth) {
   const auto problem = streams({6400, 6400, 6400});
   std::vector<double> shares;
   for (int d = 0; d < k_draws; ++d) shares.push_back(drawn_shares(problem, static_cast<std::uint64_t>(d))[1]);

@@ -127,7 +127,7 @@ TEST(CodeWork, Function_OfItsOwnCost_CountsPartsOfInstructions) {
 }
 
 // Loops are found by it, which have to be the same for each size of the caches.
-TEST(CodeWork, PipelineWork_AnyCaches_IsTheSame) {
+TEST(CodeWork, PipelineWork_DifferentCaches_IsIndependentOfMisses) {
   const auto work_of = [](const PipelineConfig& config, std::uint64_t& misses) {
     Bench bench(1 << 16, config);
     for (std::uint64_t i = 0; i < 20'000; ++i)

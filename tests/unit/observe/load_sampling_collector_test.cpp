@@ -114,7 +114,7 @@ TEST_F(LoadSampling, AStreamBesideAChaseGoesToTheOtherChunks) {
 }
 
 // Both objects have the same touched pages. What is written back of one tells how often it was read.
-TEST_F(LoadSampling, Streams_SweptAndWrittenFourTimes_HaveTheLinesThatWereWritten) {
+TEST_F(LoadSampling, SweptAndWrittenFourTimes_WriteBacksRaiseItsPrefetchedLines) {
   program.chunks[2].object = 1;
   for (int pass = 0; pass < 2; ++pass) {
     for (int sweep_number = 0; sweep_number < 400; ++sweep_number) {

@@ -205,7 +205,7 @@ TEST(LoopCandidates, MoreLoopsThanAreKept_TheTakenAndTheLargestStay) {
 }
 
 // Reading input takes most of the time, in a library without hooks. `counted`: work that hooks count meanwhile.
-TEST(LoopCandidates, LongByTheClockAlone_HooksCountItsWork_DecidesAsCountedWorkDoes) {
+TEST(LoopCandidates, LoopLongByClockOnly_FewCountedInstructions_IsRejectedForGood) {
   const auto main_loop_of = [](observe::Work counted, bool is_named) {
     Program program({{1, {.last = 1}}, {2, {.last = 2}}}, is_named ? "loop 1" : "");
     program.go_by_clock();
@@ -227,7 +227,7 @@ TEST(LoopCandidates, LongByTheClockAlone_HooksCountItsWork_DecidesAsCountedWorkD
   };
   const auto refuted = main_loop_of(1 << 12, false);
   ASSERT_EQ(refuted.size(), 2u);
-  EXPECT_EQ(refuted[0].verdict, "chosen at first, but its iterations are short");
+  EXPECT_EQ(refuted[0].verdict, "chosen at first, but its iterations execute too few instructions");
   EXPECT_TRUE(refuted[0].is_taken);
   EXPECT_EQ(refuted[1].name, "loop 2");
   EXPECT_EQ(refuted[1].verdict, "");

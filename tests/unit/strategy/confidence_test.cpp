@@ -63,7 +63,7 @@ double swapped(int k, int l) {
   return sum;
 }
 
-TEST(Regrets, BeyondABound_AreWhatItLeavesOfTheDrawsTime) {
+TEST(Regrets, RegretAbovePlanTimeLessBound_IsClampedToIt) {
   Confidence confidence;
   confidence.times = {10, 12, 8, 12};
   confidence.regrets = {0.5, 5, 2, 1};

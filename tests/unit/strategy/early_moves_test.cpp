@@ -66,7 +66,7 @@ TEST(EarlyMoves, ComeOnceTheyHavePaidForTheirCopy) {
 
 // A move of 64 KiB costs 6.6 us. The first one may cost that; the second one waits until the first has gained 5.6
 // us, which 19 accesses do.
-TEST(EarlyMoves, Budget_IsWhatMovesMayCostMoreThanTheyGained) {
+TEST(EarlyMoves, NetLossAtBudget_NextMoveWaitsForGains) {
   const auto machine = two_latencies();
   Memory memory({65536, 65536}, 1 << 20);
   EarlyMoves early(machine, 0);
@@ -83,7 +83,7 @@ TEST(EarlyMoves, Budget_IsWhatMovesMayCostMoreThanTheyGained) {
   EXPECT_EQ(early.choose(memory.tiers(), Seconds{7.6e-6}).size(), 1U);
 }
 
-TEST(EarlyMoves, CostThatIsGiven_IsWhatAChunkHasToLose) {
+TEST(EarlyMoves, GivenMoveCost_ChunkIsPromotedOnceItLostThatMuch) {
   const auto machine = two_latencies();
   Memory memory({65536}, 1 << 20);
   EarlyMoves early(machine, 0, [](ChunkId, PlaceId, PlaceId) { return Seconds{29.5 * 300e-9}; });

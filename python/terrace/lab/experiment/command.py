@@ -30,7 +30,8 @@ StopAfter = Annotated[
     typer.Option(min=0, metavar="MINUTES", help="Begin nothing more after so many; called again, it goes on."),
 ]
 Source = Annotated[Path, typer.Option(help="Terrace's source tree, for the workloads.")]
-# Bounds of the small setting are the same to five digits with it: subgradients better what the solver leaves.
+# Solver limit of the small setting. Bounds agree to five digits with the full limit, since subgradients improve
+# the solver's prices.
 SMALL_WORK = WORK / 40
 UNFINISHED = 3  # exit status where cells are missing because the time was up
 CORES = os.cpu_count() or 1

@@ -36,7 +36,7 @@ class Place:
     source: Path  # Terrace's source tree
     problem_class: str
     cache: str = ""  # class C: size of the last cache
-    work: float = WORK  # of the solver, for a bound
+    work: float = WORK  # solver limit for each bound: nonzeros x iterations (linear.prices)
 
     def workload(self, name: str) -> Workload:
         """What its manifest says."""

@@ -152,7 +152,7 @@ complete -c terrace -n '__terrace_at "simulate"' -l cores -r -f -d 'cores that t
 complete -c terrace -n '__terrace_at "simulate"' -l undo -d 'as a real run does: begin with all data in slow memory, and undo a plan that makes the program slower'
 complete -c terrace -n '__terrace_at "simulate"' -l exact -d 'keep the exact counters of every iteration, too'
 complete -c terrace -n '__terrace_at "simulate"' -l misses -r -F -d 'also record the classified misses there, for terrace replay'
-complete -c terrace -n '__terrace_at "simulate"' -l functions -r -f -d 'write what each function does into that folder'
+complete -c terrace -n '__terrace_at "simulate"' -l functions -r -f -d 'write each function\'s instructions, hits and misses into this folder'
 complete -c terrace -n '__terrace_at "simulate"' -l memory -r -f -d 'memory that the program\'s data may have, 4GiB, at least 16MiB: what does not fit is in the machine\'s file ([[file]]), and comes in before it is needed'
 complete -c terrace -n '__terrace_at "simulate"' -l free-moves -d 'let moves take no time and no bandwidth: what they cost is the difference'
 complete -c terrace -n '__terrace_at "simulate"' -l config -r -f -d 'a configuration of this run; several are priced at once: \'label=x machine=m fast=1GiB\''

@@ -181,7 +181,7 @@ def test_one_that_holds_less_is_none_and_what_is_known_is_shown(terrace, store_p
             "no main loop was seen: name it: --loop NAME, or --phases f,g"),
         (["DELETE FROM loop", "UPDATE counters SET accesses = 0"],
             "no access was seen: build it with terrace-cc, terrace-c++ or terrace-fc"),
-        (["UPDATE run SET planner = 'slow-only'"], "the planner slow-only does not profile"),
+        (["UPDATE run SET planner = 'slow-only'"], "the planner slow-only does not profile; terrace record does"),
     ],
 )  # fmt: skip
 def test_all_verbs_say_alike_why_there_is_no_profile(terrace, store_path, tmp_path, changes, why):

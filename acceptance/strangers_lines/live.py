@@ -42,7 +42,7 @@ MEAN_OVER_BOUND = 4.0  # the same in the geometric mean
 _ROUNDING = 1e-4  # %
 _LEAST_SHARE = 0.01  # stands for a live run that gains nothing: a geometric mean has no zeros
 PROGRAMS = 20  # at least
-# What `terrace plan` says of profiles without a main loop, or whose loop misses nowhere.
+# Messages of `terrace plan` for profiles without a main loop, or whose loop misses nowhere.
 _NOTHING_TO_PLAN = ("there is nothing to plan", "has no profile", "no main loop", "no use of its data was seen")
 # Half and an eighth of the bandwidth, four times the latency, and slow writes: one recording serves all of them.
 USUAL = ("unimem-bw2", "unimem-bw8", "unimem-lat4", "unimem-pcram")

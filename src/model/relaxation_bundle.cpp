@@ -40,7 +40,7 @@ ItemBundle::Costs ItemBundle::cheapest_ways(const std::vector<Step>& steps, bool
     const auto& step = steps[k];
     // Charged once for a chain of copies; further hops are free.
     const auto hop = step.mover * remapping_ + step.core * stall_;
-    // What the phase costs an item that begins it on one place and ends it on another.
+    // Cost of the phase to an item that begins it on one place and ends it on another.
     std::array<std::array<Lanes, 2>, 2> edge;
     for (std::size_t a = 0; a < 2; ++a) {
       edge[a][a] = step.untouched[a][a] * size_;

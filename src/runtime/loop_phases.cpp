@@ -72,7 +72,7 @@ void LoopFinder::choose_phases() {
   is_phase_.clear();
   names_.clear();
   for (const auto one : chosen_) names_.insert(name_of_(node(one)));
-  // What comes before the first one is a phase of its own, if it is worth one.
+  // The part of an iteration before its first phase is a phase of its own, if it is worth one.
   const auto first = std::ranges::min_element(chosen_, {}, [this](Index one) { return begins_at(one); });
   const bool begins_with_it =
       first != chosen_.end() && begins_at(*first) < k_share_of_a_turn * work_in_a_turn(main_);

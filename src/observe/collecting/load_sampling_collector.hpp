@@ -159,7 +159,7 @@ class LoadSamplingCollector final : public Collector {
   Sampled unowned_;
 
   ChunkScratch<Touched> touched_;  // since the last scan
-  // By object and place: upper bound of the lines in the caches that may still be written back. An object without
+  // Upper bound of the lines in the caches that may still be written back, by object and place. An object without
   // an entry (first touched since the last scan) may have its whole share of the caches.
   std::map<std::pair<ObjectId, PlaceId>, double> unwritten_;
   double cached_lines_ = 0;      // capacity of all caches

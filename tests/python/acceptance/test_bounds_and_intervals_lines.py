@@ -26,7 +26,7 @@ def kept(monkeypatch: pytest.MonkeyPatch, module: Any, parts: Mapping[str, Any])
 
 
 def never_beaten(monkeypatch: pytest.MonkeyPatch, last: dict[str, Any]) -> Any:
-    """Of as many programs as are wanted, the last of which is another."""
+    """Judges as many programs as are required; `last` replaces the last one."""
     fine = {"rows": {"m, 25 %": {"best": 1.0, "sampled": 0.98, "best_of_all": 1.0, "exact": 0.99}}}
     kept(monkeypatch, bounds, {f"bounds-{name}": fine for name in NAMES} | {f"bounds-{NAMES[-1]}": last})
     monkeypatch.setattr(bounds, "programs", lambda: dict.fromkeys(NAMES))

@@ -15,7 +15,7 @@ from harness import Line, Measured, Unfinished
 
 
 def listed(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *words: str) -> list[str]:
-    """What a program with one line of either sort lists."""
+    """Returns what --list prints for one line of either sort."""
     monkeypatch.setattr(sys, "argv", ["a", "--list", *words])
     monkeypatch.setattr(harness, "SETTINGS", argparse.Namespace())
     lines = [

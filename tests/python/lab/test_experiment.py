@@ -64,7 +64,7 @@ def cells_of_mg():
 
 
 def unanswered():
-    """What `begun` leaves to be answered."""
+    """Returns the cells that `begun` leaves open."""
     return cells_of_mg()[::4]
 
 

@@ -87,12 +87,12 @@ TEST(SpreadError, Draws_ManyOfThem_AreOfTheStatedDirichletDistribution) {
     }
     EXPECT_LT(farthest, 1.95 / std::sqrt(k_draws)) << o;
   }
-  // What one object gets the others lose: the covariance of two of them is -0.355 x 0.215 / 2.
+  // Lines are shared out, so the covariance of two objects is -0.355 x 0.215 / 2.
   EXPECT_NEAR(products, -0.355 * 0.215 / 2, 0.005);
 }
 
-// What the model is for: the collector says that each of three objects has a third of the lines, and in truth one
-// has nearly all or nearly none of them.
+// The case that the model is for: the collector says that each of three objects has a third of the lines, and in
+// truth one has nearly all or nearly none of them.
 TEST(SpreadError, Draws_OneObjectHasAllOrNoLines_90PercentIntervalCoversBoth) {
   const auto problem = streams({6400, 6400, 6400});
   std::vector<double> shares;

@@ -10,7 +10,7 @@
 namespace terrace::runtime {
 namespace {
 
-// Of one iteration: each object swept in a phase of its own, four times; the last one 32 times.
+// Events of one iteration: each object is swept in a phase of its own, four times; the last one 32 times.
 void iterate(TestRun& run, const std::vector<ObjectId>& objects) {
   static const char* const names[] = {"hot", "cold", "late"};
   for (std::size_t i = 0; i < objects.size(); ++i) {

@@ -273,8 +273,7 @@ def sampling_regret(
     problem = model.problem(budget)
     sure = model.sure_plan(problem, planner, draws)
     bound = bound_of_profile(problem, sure.plan.predicted, store, run, budget, machine, quick=True)
-    if bound.is_usual:
-        sure.limit_regrets(bound.of_usual)
+    sure.limit_regrets(bound.of_regrets)
     regret = regret_of(sure.plan)
     assert regret is not None
     return regret

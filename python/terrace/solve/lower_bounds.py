@@ -62,6 +62,11 @@ class Bound:
         return abs(self.share - 1) <= _SAME
 
     @property
+    def of_regrets(self) -> float:
+        """Seconds that limit regrets: of_usual where it is a bound, else 0, which limits nothing."""
+        return self.of_usual if self.is_usual else 0.0
+
+    @property
     def title(self) -> str:
         """Heading of of_usual in a table beside times of the usual iteration."""
         return "lower bound" if self.is_usual else "lower bound, scaled"

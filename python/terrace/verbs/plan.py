@@ -103,7 +103,7 @@ def plan(
         chosen = sure.plan
         fast_only = model.seconds("fast-only")
         bound = _bound_of(store, run, model, problem, chosen, limit)
-        sure.limit_regrets(bound.of_usual)
+        sure.limit_regrets(bound.of_regrets)
     certainty = Certainty(sure, problem.objects) if confidence else None
     time = plan_time(sure)
     if output:

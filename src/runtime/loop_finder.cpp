@@ -17,13 +17,13 @@ namespace {
 
 using Work = observe::Work;
 
-constexpr Work k_least_turn = 1 << 18;         // of a main loop
-constexpr Work k_least_turn_of_all = 1 << 14;  // of one that is in no other
-constexpr Work k_ticks_of_work = 2;            // min clock ticks of a counted instruction whose hooks are idle
-constexpr double k_most_of_a_run = 0.5;
+constexpr Work k_min_iteration_work = 1 << 18;  // instructions of a main loop's iteration, on average
+constexpr Work k_min_outermost_work = 1 << 14;  // the same for a loop that is in no other loop
+constexpr Work k_ticks_of_work = 2;             // min clock ticks of a counted instruction whose hooks are idle
+constexpr double k_majority_of_run = 0.5;
 constexpr double k_nearly_all = 0.95;
-constexpr double k_share_of_a_run = 0.05;  // of a main loop, in what was done so far
-constexpr std::uint64_t k_most_turns = std::numeric_limits<std::uint32_t>::max();
+constexpr double k_min_share_of_run = 0.05;  // of a main loop, in the work so far
+constexpr std::uint64_t k_max_turns_before = std::numeric_limits<std::uint32_t>::max();
 constexpr double k_gone = 0.1;  // of a turn: so long after its end a loop is over
 constexpr std::uint64_t k_few_events = 16;
 constexpr std::uint64_t k_turns_to_be_known = 4;  // of a loop around the main loop: it has been taken, or is none
@@ -31,7 +31,7 @@ constexpr std::uint64_t k_turns_to_be_known = 4;  // of a loop around the main l
 // of the work tells whether the outer loop will iterate again. A wrong choice costs a plan and its moves: tens of
 // MiB at some GB/s, about 20 ms. A visit ten times as long pays for that. If the visit is nearly all of the outer
 // loop's work, its plan serves both, and an eighth suffices.
-constexpr Work k_most_unsure = 1 << 29;
+constexpr Work k_max_unsure_work = 1 << 29;
 constexpr std::uint64_t k_observed_to_refute = 2;  // iterations: the first may be observed in part
 constexpr double k_share_parts = 1e6;
 
@@ -72,8 +72,8 @@ bool LoopFinder::deserves(Index index) {
   if (!wanted_.empty()) return main_ == k_none && known_.empty() && is_wanted(index) && !is_in_a_wanted_one(index);
   if (!refuted_.empty() && refuted_.contains(index)) return false;
   const auto work = static_cast<double>(tree_.work_of(index)) / static_cast<double>(tree_.now());
-  if (work < k_share_of_a_run) return false;
-  const auto least = least_turn(index, work);
+  if (work < k_min_share_of_run) return false;
+  const auto least = min_iteration_work(index, work);
   const bool is_regular = candidate.alike != 0 && candidate.turn >= least;
   if (!is_regular && !is_steady(index, work, least)) return false;
   if (waits_for_outer(index)) return false;
@@ -82,13 +82,13 @@ bool LoopFinder::deserves(Index index) {
 
 // A loop within a step that is itself repeated runs as soon as the step does, and makes many turns before the step
 // has made three. An outer loop of one or two turns would leave the run without a main loop, so a single visit
-// that takes k_most_unsure work and does most of what the outer loop did so far does not wait, nor does one of an
-// eighth of that which does nearly all of it.
+// that takes k_max_unsure_work work and does most of what the outer loop did so far does not wait, nor does one of
+// an eighth of that which does nearly all of it.
 bool LoopFinder::waits_for_outer(Index index) const {
   const auto visit = tree_.work_of_visit(index);
-  const auto least_share = visit >= k_most_unsure       ? k_most_of_a_run
-                           : visit >= k_most_unsure / 8 ? k_nearly_all
-                                                        : 1.0;
+  const auto least_share = visit >= k_max_unsure_work       ? k_majority_of_run
+                           : visit >= k_max_unsure_work / 8 ? k_nearly_all
+                                                            : 1.0;
   for (auto around = node(index).around; around != k_none; around = node(around).around) {
     const auto& outer = node(around);
     if (!outer.is_loop || outer.turns >= k_turns_to_be_known) continue;
@@ -99,8 +99,8 @@ bool LoopFinder::waits_for_outer(Index index) const {
   return false;
 }
 
-bool LoopFinder::is_steady(Index index, double share, Work least_turn) const {
-  return node(index).is_steady && share >= k_most_of_a_run && mean_turn(index) >= least_turn;
+bool LoopFinder::is_steady(Index index, double share, Work min_iteration_work) const {
+  return node(index).is_steady && share >= k_majority_of_run && mean_turn(index) >= min_iteration_work;
 }
 
 Work LoopFinder::mean_turn(Index index) const {
@@ -109,11 +109,11 @@ Work LoopFinder::mean_turn(Index index) const {
 
 // Short turns are those of a loop that is part of something that repeats; one that is not, and does most of what
 // was done so far, is what there is.
-Work LoopFinder::least_turn(Index index, double share) const {
-  if (share < k_most_of_a_run) return k_least_turn;
+Work LoopFinder::min_iteration_work(Index index, double share) const {
+  if (share < k_majority_of_run) return k_min_iteration_work;
   for (auto around = node(index).around; around != k_none; around = node(around).around)
-    if (node(around).is_loop) return k_least_turn;
-  return by_clock_ ? k_ticks_of_work * k_least_turn_of_all : k_least_turn_of_all;
+    if (node(around).is_loop) return k_min_iteration_work;
+  return by_clock_ ? k_ticks_of_work * k_min_outermost_work : k_min_outermost_work;
 }
 
 void LoopFinder::turned(Index index) {
@@ -188,7 +188,7 @@ void LoopFinder::set_seen(bool seen) {
 // instructions decide, so that all subcommands find the same loop.
 bool LoopFinder::is_refuted() const {
   const auto& loop = node(main_);
-  return by_clock_ && loop.unseen >= k_observed_to_refute && loop.counted != 0 && loop.counted < least_counted_;
+  return by_clock_ && loop.unseen >= k_observed_to_refute && loop.counted != 0 && loop.counted < min_counted_;
 }
 
 void LoopFinder::refute() {
@@ -206,16 +206,17 @@ void LoopFinder::believe(Index index) {
   main_ = index;
   is_running_ = true;
   const auto least =
-      least_turn(index, static_cast<double>(tree_.work_of(index)) / static_cast<double>(tree_.now()));
+      min_iteration_work(index, static_cast<double>(tree_.work_of(index)) / static_cast<double>(tree_.now()));
   const bool is_regular = node(index).alike != 0 && node(index).turn >= least;
   // Irregular iterations are not checked: a few observed ones do not represent the mean.
-  least_counted_ = wanted_.empty() && is_regular ? least / k_ticks_of_work : 0;
+  min_counted_ = wanted_.empty() && is_regular ? least / k_ticks_of_work : 0;
   choose_phases();
   Boundary boundary;
   boundary.ends_loop = in_loop_;
   begin_loop(boundary);
   if (wanted_.empty()) boundary.why = why();
-  boundary.turns_before = static_cast<std::uint32_t>(std::min(node(main_).turns - told_[main_], k_most_turns));
+  boundary.turns_before =
+      static_cast<std::uint32_t>(std::min(node(main_).turns - told_[main_], k_max_turns_before));
   // Recordings have whole millionths (sim/recording/recording_format.hpp): a replay is told the same.
   const auto share = std::min(static_cast<double>(boundary.turns_before) * static_cast<double>(mean_turn(main_)) /
                                   static_cast<double>(std::max<Work>(tree_.now(), 1)),
@@ -248,9 +249,9 @@ std::string LoopFinder::what_there_was() const {
   auto text = "the largest loop, " + name + ", does " + rounded(share) + " % of the work in " +
               std::to_string(loop.turns) + " turns";
   if (!wanted_.empty()) return text;
-  const char* const but = loop.turn < k_least_turn ? "they are short"
-                          : loop.alike > 0         ? "it was over when that was known"
-                          : loop.turns < 3         ? "it was over before they could be compared"
+  const char* const but = loop.turn < k_min_iteration_work ? "they are short"
+                          : loop.alike > 0                 ? "it was over when that was known"
+                          : loop.turns < 3                 ? "it was over before they could be compared"
                           : loop.again.value_or(1) < observe::LoopTree::k_again
                               ? "they miss in other memory each time"
                               : "they take much more work one time than another";
@@ -326,7 +327,7 @@ void LoopFinder::begin_turn(Boundary& boundary) {
 
 // Of a loop around it that has not turned often enough to be known.
 bool LoopFinder::may_be_a_part() const {
-  if (!wanted_.empty() || tree_.work_of(main_) > k_most_unsure) return false;
+  if (!wanted_.empty() || tree_.work_of(main_) > k_max_unsure_work) return false;
   for (auto around = node(main_).around; around != k_none; around = node(around).around)
     if (node(around).is_loop && node(around).turns < k_turns_to_be_known) return true;
   return false;

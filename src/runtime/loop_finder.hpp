@@ -83,8 +83,8 @@ class LoopFinder final : public observe::LoopTree::Listener {
   [[nodiscard]] bool may_be_a_part() const;
   // Whether a loop around that one may yet turn out to be the main loop.
   [[nodiscard]] bool waits_for_outer(Index index) const;
-  [[nodiscard]] Work least_turn(Index index, double share) const;
-  [[nodiscard]] bool is_steady(Index index, double share, Work least_turn) const;
+  [[nodiscard]] Work min_iteration_work(Index index, double share) const;
+  [[nodiscard]] bool is_steady(Index index, double share, Work min_iteration_work) const;
   [[nodiscard]] Work mean_turn(Index index) const;
   // Returns whether the main loop was chosen by the clock alone (real memory), but hooks counted too few
   // instructions in its observed iterations, which are those in Node::unseen.
@@ -121,7 +121,7 @@ class LoopFinder final : public observe::LoopTree::Listener {
   std::map<Index, std::uint64_t> told_;  // turns that the program was told of when a loop was the main one before
   std::set<Index> taken_;                // for the main loop, if only for a while
   std::set<Index> refuted_;              // of taken_: rejected by refute(), never chosen again
-  Work least_counted_ = 0;               // min instructions that hooks must count in an iteration of main_; 0: any
+  Work min_counted_ = 0;                 // min instructions that hooks must count in an iteration of main_; 0: any
   bool is_seen_ = true;
   bool sees_all_ = true;
   bool by_clock_ = false;

@@ -7,11 +7,11 @@ namespace terrace::runtime {
 
 namespace {
 
-constexpr Work k_least_visit = 1 << 16;     // of a phase
-constexpr double k_share_of_a_turn = 0.02;  // of a phase
-constexpr double k_much_of_a_turn = 0.25;   // what does more is looked into
+constexpr Work k_min_visit_work = 1 << 16;  // mean work of a phase
+constexpr double k_min_phase_share = 0.02;  // of an iteration's work, for a phase
+constexpr double k_min_split_share = 0.25;  // of an iteration's work, for a phase that is split into its parts
 constexpr double k_explained = 0.6;         // by its parts, if they are to be phases in its place
-constexpr double k_most_phases = 512;       // in a turn
+constexpr double k_max_phases = 512;        // in an iteration
 
 }  // namespace
 
@@ -27,17 +27,17 @@ double LoopFinder::visits_in_a_turn(Index index) const {
 
 std::vector<LoopFinder::Index> LoopFinder::parts_of(Index index) const {
   std::vector<Index> parts;
-  const auto least = k_share_of_a_turn * work_in_a_turn(main_);
+  const auto least = k_min_phase_share * work_in_a_turn(main_);
   for (const auto part : inside_[index])
     if ((node(part).is_told || sees_all_) && work_in_a_turn(part) >= least &&
-        tree_.work_of(part) >= node(part).visits * k_least_visit)
+        tree_.work_of(part) >= node(part).visits * k_min_visit_work)
       parts.push_back(part);
   return parts;
 }
 
 bool LoopFinder::is_worth_looking_into(Index index, const std::vector<Index>& parts) const {
   const auto& one = node(index);
-  if (work_in_a_turn(index) < k_much_of_a_turn * work_in_a_turn(main_)) return false;
+  if (work_in_a_turn(index) < k_min_split_share * work_in_a_turn(main_)) return false;
   if (one.is_loop && one.turns >= 2 * one.visits && one.alike == 0) return false;  // a sweep
   double explained = 0;
   double phases = 0;
@@ -47,7 +47,7 @@ bool LoopFinder::is_worth_looking_into(Index index, const std::vector<Index>& pa
   }
   // One part, once a visit: nothing is told apart.
   if (phases <= visits_in_a_turn(index)) return false;
-  return explained >= k_explained * work_in_a_turn(index) && phases_in_a_turn_ + phases <= k_most_phases;
+  return explained >= k_explained * work_in_a_turn(index) && phases_in_a_turn_ + phases <= k_max_phases;
 }
 
 void LoopFinder::choose_phases_in(Index index) {
@@ -75,7 +75,7 @@ void LoopFinder::choose_phases() {
   // The part of an iteration before its first phase is a phase of its own, if it is worth one.
   const auto first = std::ranges::min_element(chosen_, {}, [this](Index one) { return begins_at(one); });
   const bool begins_with_it =
-      first != chosen_.end() && begins_at(*first) < k_share_of_a_turn * work_in_a_turn(main_);
+      first != chosen_.end() && begins_at(*first) < k_min_phase_share * work_in_a_turn(main_);
   first_name_ = name_of_(node(begins_with_it ? *first : main_));
   if (!begins_with_it) names_.erase(first_name_);
 }

@@ -65,7 +65,7 @@ std::uint64_t FaultWaits::look(std::uint64_t now_ns, IsKnown is_known, const voi
   const auto since = looked_ > 0 ? now_ns - looked_ : 0;
   looked_ = now_ns;
   if (since == 0) return 0;
-  const auto part = std::max(threads_ / k_most_looks, 1U);  // one thread in so many
+  const auto part = std::max(threads_ / k_max_sampled_threads, 1U);  // one thread in so many
   std::uint32_t found = 0, number = round_++ % part;
   threads_ = 0;
   for_each_thread([&](std::uint32_t thread) {

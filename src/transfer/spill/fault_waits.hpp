@@ -37,7 +37,8 @@ class FaultWaits {
 
  private:
   static constexpr std::uint64_t k_interval_ns = 10'000'000;
-  static constexpr std::uint32_t k_most_looks = 64;  // max threads per sample; of more, every n-th in rotation
+  static constexpr std::uint32_t k_max_sampled_threads =
+      64;  // max threads per sample; of more, every n-th in rotation
 
   std::uint64_t looked_ = 0;  // nanoseconds; 0: not before
   std::uint32_t threads_ = 0;

@@ -15,7 +15,7 @@ import pytest
 from conftest import charts_of
 from terrace import _core
 from terrace.lab.experiment import metrics, published, unimem
-from terrace.lab.experiment.cells import Answers, Cell, parse_shard
+from terrace.lab.experiment.cells import Answers
 from terrace.lab.experiment.setting import baselines, read_setting
 from terrace.lab.study import obeyed, outcome
 
@@ -329,47 +329,6 @@ def test_a_folder_holds_one_experiment(tmp_path):
     done = run("unimem", tmp_path)
     assert done.returncode == 2
     assert "holds two-level in class A (schema 1): name another folder" in done.stderr
-
-
-def test_shards_are_read():
-    assert parse_shard("2/8") == (2, 8)
-    assert Cell("mg", "unimem-bw2", "live auto", "1/4").name == "mg/unimem-bw2/1-of-4/live-auto"
-
-
-def test_greedy_choice_fits_and_skips_what_does_not():
-    assert metrics.fill([1.0, 9.0, 5.0, 0.0], [1, 10, 4, 1], 6) == [2, 0]
-    assert metrics.fill([3.0, 3.0], [2, 2], 3) == [0]
-
-
-def test_metrics_of_a_small_problem():
-    """Two items: a long stream of prefetched lines, and few misses that the core waits for."""
-    dump = {
-        "items": [{"size": 1000, "domain": 0}, {"size": 100, "domain": 0}],
-        "homes": [1],
-        "phases": [
-            {"measured": 2.0, "cells": [[0, 6400.0, 640.0, 10.0]]},
-            {"measured": 1.0, "cells": [[1, 640.0, 0.0, 30.0]]},
-        ],
-    }
-
-    def values(metric):
-        return metrics.values(metric, dump, None, 0)
-
-    assert values("misses") == [6400.0, 640.0]
-    assert values("misses-a-byte") == [6.4, 6.4]
-    assert values("bandwidth") == [3520.0, 640.0]
-    assert values("latency-weighted") == [10.0, 30.0]
-    assert values("aol") == [10.0, 30.0]
-
-
-def test_a_metrics_choice_is_a_plan():
-    dump = {
-        "items": [{"object": 0, "ordinal": n, "chunks": 1, "size": 10} for n in range(4)],
-        "objects": [{"name": 'a "b"', "size": 40, "chunks": 4}],
-    }
-    plan = _core.Plan.parse(metrics.plan_text(dump, [3, 0, 1], "dram", 30))
-    assert plan.budget == ["dram=30"]
-    assert [(part[0], part[1]) for part in plan.objects[0]["parts"]] == [(0, 1), (1, 1), (3, 1)]
 
 
 def test_parts_of_a_gap_are_what_other_tables_say(small):

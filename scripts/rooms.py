@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-MOST_LINES, FEW_LINES = 400, 30
+MAX_LINES, FEW_LINES = 400, 30
 
 
 @dataclass
@@ -159,7 +159,7 @@ def sizes(house: House) -> list[str]:
     for name, used in house.uses.items():
         for each in used:
             users.setdefault(each, []).append(name)
-    found = [f"{name} has {count} lines" for name, count in house.lines.items() if count > MOST_LINES]
+    found = [f"{name} has {count} lines" for name, count in house.lines.items() if count > MAX_LINES]
     for name, count in house.lines.items():
         if count < FEW_LINES and name not in house.whole and len(users.get(name, [])) == 1:
             found.append(f"{name} has {count} lines, and {users[name][0]} alone uses it")

@@ -13,9 +13,9 @@ from terrace.lab.experiment import ccnuma
 from gpu_placement_lines.common import Run, machine, programs, size, trace
 
 ROUNDS = 3
-LEAST = 1e6  # warp instructions a second
+MIN = 1e6  # warp instructions a second
 BOUND = 2.0  # all local over all remote: memory holds up what gains so much from 2.5 times the bandwidth
-MOST = 1.3  # time with the most SMs over that with the fewest
+MAX = 1.3  # time with the most SMs over that with the fewest
 SMS = (15, 30, 60, 132)
 SCALED = ("bfs", "xsbench", "needle")
 
@@ -65,7 +65,7 @@ def speed() -> Measured:
         )
         rate = round(rates[name] / 1e6, 2)
         rows.append({"program": name, "million_a_second": rate, "memory-bound": name in bound})
-    return Measured("\n".join(lines), least >= LEAST, rows)
+    return Measured("\n".join(lines), least >= MIN, rows)
 
 
 def _scaled() -> dict[str, dict[str, list[float]]]:
@@ -104,18 +104,18 @@ def scaling() -> Measured:
             )
         )
     first = f"at most {worst:.2f}x the time on {SMS[-1]} SMs that it takes on {SMS[0]}"
-    return Measured("\n".join([first, *lines]), worst <= MOST)
+    return Measured("\n".join([first, *lines]), worst <= MAX)
 
 
 LINES = [
     Line(
         "speed",
-        f"{LEAST / 1e6:.0f} million simulated warp instructions a second on one core, memory-bound programs",
+        f"{MIN / 1e6:.0f} million simulated warp instructions a second on one core, memory-bound programs",
         speed,
     ),
     Line(
         "speed, SMs",
-        f"{SMS[0]} to {SMS[-1]} SMs at the same traffic: at most {MOST}x the time",
+        f"{SMS[0]} to {SMS[-1]} SMs at the same traffic: at most {MAX}x the time",
         scaling,
     ),
 ]

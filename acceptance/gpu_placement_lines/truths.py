@@ -18,7 +18,7 @@ from gpu_placement_lines.common import Run, fresh, machine, study
 
 CTAS = 6000  # of the stream: 24 MiB
 STEPS = 4000  # of the chase
-LEAST, MOST = 0.80, 0.95  # of the peak
+MIN, MAX = 0.80, 0.95  # of the peak
 NEAR = 0.05
 QUEUES = 0.25  # of the peak: beyond it random lines wait for each other in their banks
 MEMORIES = ("gddr", "ddr")
@@ -68,7 +68,7 @@ def streams() -> Measured:
     for memory, name in enumerate(MEMORIES):
         peak = _peak(memory)
         rate, reads = (_rate(_replayed(trace, 1.0 - memory)) for trace in ("copy", "stream"))
-        holds = holds and LEAST <= rate / peak <= MOST
+        holds = holds and MIN <= rate / peak <= MAX
         said.append(
             f"{name} {rate / 1e9:.1f} GB/s, {rate / peak:.1%} of {peak / 1e9:.0f} (reads alone {reads / peak:.1%})"
         )
@@ -175,7 +175,7 @@ def limits() -> Measured:
 
 
 LINES = [
-    Line("stream", f"{LEAST:.0%} to {MOST:.0%} of the peak in each memory", streams),
+    Line("stream", f"{MIN:.0%} to {MAX:.0%} of the peak in each memory", streams),
     Line("chase", f"a step takes the sum of its latencies, within {NEAR:.0%}", chase),
     Line(
         "outstanding bytes",

@@ -17,7 +17,7 @@ import numpy as np
 from terrace import _core
 from terrace.store.reader import Store
 
-MOST_MOVES = 300  # an iteration
+MAX_MOVES = 300  # an iteration
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class _Draw:
         self._return()
 
     def _number(self) -> int:
-        return int(MOST_MOVES ** self._dice.random()) - 1
+        return int(MAX_MOVES ** self._dice.random()) - 1
 
     def _order(self, traffic: np.ndarray) -> list[int]:
         """All chunks, drawn without replacement in proportion to a power of their traffic."""

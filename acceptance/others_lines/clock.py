@@ -16,7 +16,7 @@ from terrace.errors import TerraceError
 from others_lines.programs import PROGRAMS, Row, size
 
 MEAN, LARGE = 0.20, 0.40
-MOST_LARGE = 2 / 20  # of the programs
+MAX_LARGE = 2 / 20  # of the programs
 
 
 def _measured_machine() -> str:
@@ -53,7 +53,7 @@ def rows() -> dict[str, Row]:
     }
 
 
-def clock(mean_limit: float = MEAN, large_limit: float = LARGE, max_large: float = MOST_LARGE) -> Measured:
+def clock(mean_limit: float = MEAN, large_limit: float = LARGE, max_large: float = MAX_LARGE) -> Measured:
     """Compares every program's virtual time with its native one.
 
     Falls short where the mean absolute error is above `mean_limit`, where more than the share `max_large` of the
@@ -112,7 +112,7 @@ def table(found: dict[str, Row]) -> list[Row]:
 LINES = [
     Line(
         "virtual time of public programs",
-        f"mean absolute error against the clock at most {MEAN:.0%}, at most {MOST_LARGE:.0%} of them above "
+        f"mean absolute error against the clock at most {MEAN:.0%}, at most {MAX_LARGE:.0%} of them above "
         f"{LARGE:.0%}, over at least {PROGRAMS} programs; each is calibrated automatically (--native), "
         "and says its constant; reference: the time that the program prints for its own section, else the "
         "wall-clock time of the run",

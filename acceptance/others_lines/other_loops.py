@@ -12,7 +12,7 @@ from pathlib import Path
 from harness import TERRACE, run
 from others_tool.profiles import Profile, Taken
 
-_MOST_TRIED = 12  # names of a program
+_MAX_TRIED = 12  # names of a program
 _REFUSED = 2  # exit status of a wrong call
 
 
@@ -44,7 +44,7 @@ def others(recording: Recording, found: Profile, file: Path) -> dict[str, str]:
     main, longest = found.loop().name, dict[str, Taken]()
     if not main:
         return {}
-    for name in [name for name in found.names_of_loops() if name != main][:_MOST_TRIED]:
+    for name in [name for name in found.names_of_loops() if name != main][:_MAX_TRIED]:
         for taken in recording.taken(file, name):
             kind = _kind(taken, found)
             if taken.name != main and kind and (kind not in longest or taken.seconds > longest[kind].seconds):

@@ -20,7 +20,7 @@ from others_tool.recipe import Recipe, read_all
 PROGRAMS = 20  # at least
 UNCHANGED, RIGHT = 16 / 20, 14 / 20  # of the programs, at least
 SIMULATE, RECORD, HOOKS_OFF = 30.0, 12.0, 6.0  # native being 1, in the geometric mean
-MOST = {"simulate": 45.0, "record": 20.0}  # of any program
+MAX = {"simulate": 45.0, "record": 20.0}  # of any program
 FEW_MISSES = 10_000  # after set-up: about a millisecond of waiting
 
 Row = dict[str, Any]
@@ -163,7 +163,7 @@ def _mean(values: list[float]) -> float:
 def speed(way: str, mean: float) -> Measured:
     """Compares the processor time of one way with the native one, over all programs."""
     factors = _factors(way)
-    most = MOST.get(way, math.inf)
+    most = MAX.get(way, math.inf)
     over = sorted((factor, name) for name, factor in factors.items() if factor > most)
     found = _mean(list(factors.values()))
     text = f"{found:.1f}x in the geometric mean over {len(factors)} programs"
@@ -212,7 +212,7 @@ SPEED_LINES = [
     Line(
         f"{way.replace('_', ' ')} of public programs",
         f"at most {mean:.0f}x native processor time in the geometric mean, its files having been read before"
-        + (f", none above {MOST[way]:.0f}x" if way in MOST else "")
+        + (f", none above {MAX[way]:.0f}x" if way in MAX else "")
         + f"; on {MACHINE}, 1/{FAST} of the footprint is fast",
         functools.partial(speed, way, mean),
     )

@@ -21,7 +21,7 @@ from others_lines.programs import PROGRAMS, failures, placements
 
 # Slow memory of four times the latency, and of an eighth of the bandwidth.
 MACHINES = {"latency": "unimem-lat4", "bandwidth": "unimem-bw8"}
-MOST = 2.0  # % of the run's time
+MAX = 2.0  # % of the run's time
 
 # By case: % of first touch's time that live takes more, which loops it took, and how often it moved data.
 Behind = dict[str, tuple[float, list[str], int]]
@@ -63,7 +63,7 @@ def _own(name: str, words: list[str]) -> dict[str, Behind]:
 
 def _over(behind: Mapping[str, float]) -> list[str]:
     """A line for each case that falls short, the worst first."""
-    over = sorted(((points, case) for case, points in behind.items() if points > MOST), reverse=True)
+    over = sorted(((points, case) for case, points in behind.items() if points > MAX), reverse=True)
     return [f"{case}: {points:+.1f} %" for points, case in over]
 
 
@@ -111,14 +111,14 @@ def public_programs() -> Measured:
 LINES = [
     Line(
         "wrong loops of this project's own workloads",
-        f"with the loop that is found, one inside it and one of the set-up, live takes at most {MOST:.0f} % "
+        f"with the loop that is found, one inside it and one of the set-up, live takes at most {MAX:.0f} % "
         "longer than first touch; half of the workloads at least have a wrong one that is taken and moves data; "
         f"1/{FAST} of the footprint is fast",
         own_workloads,
     ),
     Line(
         "wrong loops of public programs",
-        f"live takes at most {MOST:.0f} % longer than first touch, whatever is found in them, in at least "
+        f"live takes at most {MAX:.0f} % longer than first touch, whatever is found in them, in at least "
         f"{PROGRAMS}; on {MACHINE}, 1/{FAST} of the footprint is fast",
         public_programs,
     ),

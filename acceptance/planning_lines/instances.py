@@ -7,8 +7,8 @@ from typing import Any
 
 Dump = dict[str, Any]
 
-MOST_CHUNKS = 12
-MOST_PHASES = 8
+MAX_CHUNKS = 12
+MAX_PHASES = 8
 CHUNK = 65536  # bytes, of which a chunk has 1 to 64
 
 
@@ -18,13 +18,13 @@ def instance(seed: int) -> Dump:
     cost the mover and the program more than their bytes."""
     dice = random.Random(seed)
     fast, slow = _places(dice)
-    sizes = [dice.randint(1, 64) * CHUNK for _ in range(dice.randint(4, MOST_CHUNKS))]
+    sizes = [dice.randint(1, 64) * CHUNK for _ in range(dice.randint(4, MAX_CHUNKS))]
     fast["budget"] = int(sum(sizes) * dice.uniform(0.1, 0.7))
     slow["budget"] = sum(sizes) + 1
     to_slow = dice.uniform(0.4, 1) * min(fast["read_bandwidth"], slow["write_bandwidth"])
     to_fast = dice.uniform(0.4, 1) * min(slow["read_bandwidth"], fast["write_bandwidth"])
     touched, reuse = dice.uniform(0.2, 0.8), 10 ** dice.uniform(-0.5, 1)
-    phases = [_phase(dice, n, sizes, slow, touched, reuse) for n in range(dice.randint(2, MOST_PHASES))]
+    phases = [_phase(dice, n, sizes, slow, touched, reuse) for n in range(dice.randint(2, MAX_PHASES))]
     return {
         "schema": "terrace-problem-3",
         "machine": "random",

@@ -22,7 +22,7 @@ from terrace.solve.linear import linear_bound
 from terrace.solve.optimum import executable_optimum
 
 from planning_lines.common import CACHE, MACHINES, Dump, fresh, program, recorded
-from planning_lines.instances import MOST_CHUNKS, MOST_PHASES, instance
+from planning_lines.instances import MAX_CHUNKS, MAX_PHASES, instance
 
 INSTANCES = 200
 ABOVE = 0.01  # of the optimum
@@ -114,7 +114,7 @@ def _problem(store: Path, share: int, max_items: int = LIBRARY_ITEMS) -> _core.P
 
 def _class_s(name_and_machine: tuple[str, str]) -> Compared:
     name, machine = name_and_machine
-    problem = _problem(recorded(name)[machine], SHARES[0], max_items=MOST_CHUNKS)
+    problem = _problem(recorded(name)[machine], SHARES[0], max_items=MAX_CHUNKS)
     return _compare(f"{name} on {machine}", whole_phases(json.loads(problem.to_json())))
 
 
@@ -176,7 +176,7 @@ def _cases() -> list[tuple[str, int, str]]:
 LINES = [
     Line(
         "exact optimum, random problems",
-        f"{INSTANCES} of up to {MOST_CHUNKS} chunks x {MOST_PHASES} phases: auto within {ABOVE:.0%} of the exact "
+        f"{INSTANCES} of up to {MAX_CHUNKS} chunks x {MAX_PHASES} phases: auto within {ABOVE:.0%} of the exact "
         "optimum, never predicted to be slower than local and global",
         random_problems,
     ),

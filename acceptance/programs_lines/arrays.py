@@ -21,8 +21,8 @@ from programs_lines.runs import scratch
 _HERE = Path(__file__).parent
 ALONE, UNDER = "handler alone", "handler under terrace run"
 WAYS = (PLAIN, UNDER, ALONE)
-LEAST_TESTS = 10_000  # of the whole suite; fewer were not all collected
-LEAST_BLOCKS = 10_000  # that the handler was asked for
+MIN_TESTS = 10_000  # of the whole suite; fewer were not all collected
+MIN_BLOCKS = 10_000  # that the handler was asked for
 _PLACED = f"of data by {INTENT}"
 OTHERS = 0.01  # share of the tests that may begin with another handler: those that set one for what follows
 _NEEDED = ("cc", "meson", "ninja")  # tests of handlers build an extension
@@ -96,7 +96,7 @@ def wrong(found: Row) -> list[str]:
     """What falls short."""
     texts = []
     plain = found["ways"][PLAIN]
-    if found["is_whole"] and plain["tests"] < LEAST_TESTS:
+    if found["is_whole"] and plain["tests"] < MIN_TESTS:
         texts.append(f"only {plain['tests']} tests were run")
     if plain["counts"][0]:
         texts.append("the handler was asked in the plain run")
@@ -108,7 +108,7 @@ def wrong(found: Row) -> list[str]:
             texts += [f"  {one}" for one in row["differ"][:5]]
         if began < (1 - OTHERS) * sum(row["handlers"].values()) or began == 0:
             texts.append(f"{way}: the handler was not the active one: {row['handlers']}")
-        if row["counts"][0] < LEAST_BLOCKS:
+        if row["counts"][0] < MIN_BLOCKS:
             texts.append(f"{way}: the handler was asked for {row['counts'][0]} blocks only")
         if row["under_terrace"] != (way == UNDER):
             texts.append(f"{way}: Terrace was{'' if row['under_terrace'] else ' not'} in the process")

@@ -38,8 +38,8 @@ NEAR, FAR = 0, 1  # nodes
 NEAR_KIND = "ddr"  # of the machine file
 PATIENCE = 1200.0  # seconds for a program's three runs, which take 30 to 300
 PROVED, KEPT = "proved", "kept"
-LEAST_SAMPLES = 20  # with the plan in force, else nothing was seen
-LEAST_SHARE = 0.95  # of the pages that the plan wants in near memory: the others are absent
+MIN_SAMPLES = 20  # with the plan in force, else nothing was seen
+MIN_SHARE = 0.95  # of the pages that the plan wants in near memory: the others are absent
 
 Row = dict[str, Any]
 
@@ -182,9 +182,9 @@ def _wrong(row: Row) -> Iterator[str]:
     for text in row["not_proved"]:
         yield f"{PROVED}: {text}"
     residence = row[KEPT]["residence"]
-    if residence["in_force"] < LEAST_SAMPLES:
+    if residence["in_force"] < MIN_SAMPLES:
         yield f"only {residence['in_force']} samples with the plan in force"
-    elif residence["near"] + residence["far"] < LEAST_SHARE * residence["wanted"]:
+    elif residence["near"] + residence["far"] < MIN_SHARE * residence["wanted"]:
         yield f"of {residence['wanted']} pages that the plan wants in near memory most are nowhere"
     elif residence["far"]:
         yield (
@@ -205,7 +205,7 @@ def _wrong_way(way: Row) -> Iterator[str]:
     residence = way["residence"]
     if residence["elsewhere"]:
         yield f"{residence['elsewhere']} pages are not where the journal says: {residence['problems'][0]}"
-    if residence["samples"] < LEAST_SAMPLES or residence["nodes"] != [NEAR, FAR]:
+    if residence["samples"] < MIN_SAMPLES or residence["nodes"] != [NEAR, FAR]:
         yield f"seen {residence['samples']} times, on the nodes {residence['nodes']}"
     if residence["without_moves"] == 0:
         yield "a journal without its moves would be as right"

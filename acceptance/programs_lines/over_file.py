@@ -25,7 +25,7 @@ OURS, SWAP = "terrace", "swap"
 BOTH = "terrace with swap"  # told, not judged: small blocks, which Terrace leaves alone, have somewhere to go
 WAYS = (OURS, SWAP, BOTH)
 SWAP_SIZE = 4096 * MIB
-LEAST = 64 * MIB  # that --memory takes
+MIN = 64 * MIB  # that --memory takes
 PATIENCE = 20.0  # times the run in memory: who takes longer is stopped, and counts as that long
 ROOM = 4  # times what it holds: where all fits
 
@@ -57,7 +57,7 @@ def measured(case: Case) -> Row:
     plain = case.run([], {})
     truth = case.outcome(plain)
     forget(plain)
-    memory = max(plain.peak // 2, LEAST)
+    memory = max(plain.peak // 2, MIN)
     timeout = max(60.0, PATIENCE * plain.seconds)
     seconds: dict[str, list[float]] = {way: [] for way in WAYS}
     wrong: list[str] = []

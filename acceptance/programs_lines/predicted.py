@@ -21,10 +21,10 @@ from programs_lines.runs import forget, ran, scratch
 
 WORKLOADS = ROOT / "build" / "release" / "workloads"
 MIB = 1 << 20
-LEAST = 64 * MIB  # that --memory takes
+MIN = 64 * MIB  # that --memory takes
 POINTS = 0.05
 NEAR = 0.25  # of what was measured: a forecast that is off by no more
-LEAST_SHARE = 0.9  # of a program's turns that are near
+MIN_SHARE = 0.9  # of a program's turns that are near
 PROGRAMS = {
     "mg": "--class B --iterations 5",
     "ft": "--class A --iterations 3",
@@ -49,7 +49,7 @@ def _measured(name: str) -> Row:
     forget(plain)
     if plain.status != 0:
         raise RuntimeError(f"{name} ends with {plain.status}: {plain.err.strip()[-200:]}")
-    memory = max(plain.peak // 2, LEAST)
+    memory = max(plain.peak // 2, MIN)
     with tempfile.TemporaryDirectory(dir=scratch(), prefix="terrace-programs-") as folder:
         words = [str(TERRACE), "compare", "--json", "--memory", str(memory), "--spill", folder, "--", *command]
         found = json.loads(run(words, timeout=3600).stdout)
@@ -129,7 +129,7 @@ def _forecasts() -> Measured:
     for row in _found():
         turns, found = row["turns"], errors(row["turns"])
         all_errors += [abs(error) for error in found]
-        if near(turns) < LEAST_SHARE:
+        if near(turns) < MIN_SHARE:
             short.append(row["program"])
         median = f"{statistics.median(map(abs, found)):.0%}" if found else "no forecast"
         covered = statistics.median(turn["measured_s"] / turn["seconds"] for turn in turns)
@@ -163,7 +163,7 @@ LINES = [
     ),
     Line(
         "forecast of time",
-        f"the same runs, each stretch predicted when it began: in each program {LEAST_SHARE:.0%} of the turns "
+        f"the same runs, each stretch predicted when it began: in each program {MIN_SHARE:.0%} of the turns "
         f"have a forecast within {NEAR:.0%} of the clock",
         _forecasts,
     ),

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 KEPT = 16  # iterations at most, of which the median is taken
 SAME = 1e-3  # share by which times may differ that are the same
-LEAST_SHARE = 0.75  # of the iterations that the journal has: those of which a phase was heard of late do not count
+MIN_SHARE = 0.75  # of the iterations that the journal has: those of which a phase was heard of late do not count
 # How the notes begin that end the comparison with iterations without a plan that was in force.
 _UNDONE, _AGAIN = "the plan is undone%", "the plan is in force again%"
 _SAID = re.compile(r"(gained|lost|undone, as it lost) ([0-9.]+) %")
@@ -181,7 +181,7 @@ def _wrong_sign(one: Proof, said: float | None) -> Iterator[str]:
 
 def _more(count: int, there: int) -> int:
     """Of the iterations that the journal has, how many may not have counted among those next to each other."""
-    return min(there - count, round(KEPT / LEAST_SHARE) - KEPT)
+    return min(there - count, round(KEPT / MIN_SHARE) - KEPT)
 
 
 def _wrong_times(one: Proof) -> Iterator[str]:
@@ -191,7 +191,7 @@ def _wrong_times(one: Proof) -> Iterator[str]:
     wrong_counts = [
         f"{count} iterations {name} the plan, by the journal {most}"
         for name, count, most in named
-        if count == 0 or not LEAST_SHARE * min(most, KEPT) <= count <= most
+        if count == 0 or not MIN_SHARE * min(most, KEPT) <= count <= most
     ]
     if wrong_counts:
         yield from wrong_counts

@@ -23,10 +23,10 @@ LOSS = 0.03
 SLOW, FIRST = "slow-only", "first-touch"  # planners
 MACHINE = "unimem-lat4"
 RANKED = "long"  # beyond the last cache several times over, and long enough for windows to meet each phase
-LEAST_WINDOWS = 8  # that a collector has to have met: before, nothing is planned by it while a program runs
+MIN_WINDOWS = 8  # that a collector has to have met: before, nothing is planned by it while a program runs
 # What a window costs, and which share of the time they may take (src/observe/collecting/sampling_price.hpp).
 WINDOW_SECONDS, PAGE_SECONDS, SHARE_OF_TIME, PAGE = 0.3e-3, 515e-9, 0.015, 4096
-LEAST_SHARE = 1e-3  # of what objects cost: what is less costs nobody anything, and has no rank
+MIN_SHARE = 1e-3  # of what objects cost: what is less costs nobody anything, and has no rank
 
 
 @contextmanager
@@ -73,7 +73,7 @@ def _ranked(name: str) -> dict[str, Any]:
         store = Store(output)
         exact, seen = (_stalls(store, way) for way in (True, False))
     all_of_it = sum(exact.values())
-    objects = [one for one in exact if exact[one] >= LEAST_SHARE * all_of_it]
+    objects = [one for one in exact if exact[one] >= MIN_SHARE * all_of_it]
     if len(objects) < 3:  # the caches hold all that the program uses, or it has fewer
         return {"program": name, "objects": len(objects), "spearman": None}
     truth = np.array([exact[one] for one in objects])
@@ -147,7 +147,7 @@ def judged_plans(found: Sequence[dict[str, Any]]) -> Measured:
         rows.append(
             {
                 "program": row["program"],
-                "windows": row["windows"] if row["windows"] >= LEAST_WINDOWS else 0,
+                "windows": row["windows"] if row["windows"] >= MIN_WINDOWS else 0,
                 "slow-only_s": f"{slow:.4g}",
                 "first-touch": f"{first / slow - 1:+.1%}",
                 "load-sampling": f"{usual / slow - 1:+.1%}",
@@ -159,8 +159,8 @@ def judged_plans(found: Sequence[dict[str, Any]]) -> Measured:
     good = sum(share >= WORTH for share in shares)
     text = f"{good} of {len(shares)} win at least {WORTH:.0%} of what the default's plans win, median"
     text += f" {statistics.median(shares):.0%}; worst loss against first touch {max(losses):+.1%}"
-    few = [row["program"] for row in found if row["windows"] < LEAST_WINDOWS]
-    text += f"\nfewer than {LEAST_WINDOWS} windows: {', '.join(few)}" if few else ""
+    few = [row["program"] for row in found if row["windows"] < MIN_WINDOWS]
+    text += f"\nfewer than {MIN_WINDOWS} windows: {', '.join(few)}" if few else ""
     return Measured(text, good == len(shares) and max(losses) <= LOSS and not few, rows)
 
 

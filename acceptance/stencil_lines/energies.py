@@ -32,18 +32,18 @@ class Problem:
 
 
 MIB = 1 << 20
-LEAST = 256 << 10
+MIN = 256 << 10
 PROBLEMS = (
-    Problem("cloverleaf2d", "tp1", 1.82280367310258, 156, LEAST),
+    Problem("cloverleaf2d", "tp1", 1.82280367310258, 156, MIN),
     Problem("cloverleaf2d", "tp2", 1.19316898756307, 156, 60 * MIB),
     Problem("cloverleaf2d", "tp4", 0.307475452287895, 156, 1024 * MIB),
-    Problem("cloverleaf3d", "tp1", 3.64560737191257, 603, LEAST),
+    Problem("cloverleaf3d", "tp1", 3.64560737191257, 603, MIN),
     Problem("cloverleaf3d", "tp2", 20.0546870878964, 603, 96 * MIB),
     Problem("cloverleaf3d", "tp4", 17.9845165368889, 603, 1500 * MIB),
 )
 EXECUTORS = ("parallel", "tiled", "streamed")
 RANKS, THREADS = (1, 2, 4), (1, 2)
-MOST_THREADS = 4  # of all ranks: threads wait for one another without sleep at first
+MAX_THREADS = 4  # of all ranks: threads wait for one another without sleep at first
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Way:
 def _ways(problem: Problem) -> list[Way]:
     """All of them; several ranks of the long problems have a thread each."""
     ways = [Way(*way) for way in itertools.product(EXECUTORS, RANKS, THREADS)]
-    most = 2 if problem.is_long else MOST_THREADS
+    most = 2 if problem.is_long else MAX_THREADS
     return [way for way in ways if way.threads == 1 or way.ranks * way.threads <= most]
 
 
@@ -69,7 +69,7 @@ def _run(problem: Problem, way: Way) -> list[float]:
     """The kinetic energy, the loops of a step, and the bytes that came from the first rank's file."""
     options: dict[str, object] = {"executor": way.executor, "threads": way.threads}
     if way.executor == "streamed":
-        options |= {"memory": max(problem.memory // way.ranks, LEAST), "folder": data_folder()}
+        options |= {"memory": max(problem.memory // way.ranks, MIN), "folder": data_folder()}
     ran = stencil(problem.program, {"problem": problem.name}, way.ranks, **options)
     return [ran.value("ke"), ran.value("loops_per_step"), ran.number("bytes_in")]
 
@@ -90,7 +90,7 @@ def _of(problem: Problem) -> tuple[str, bool]:
     loops = {round(count) for _, count, _ in found.values()}
     streamed = [way for way in found if way.executor == "streamed"]
     # The data of 2D tp1, 25 datasets of a page each, are less than the smallest memory; so are a rank's of tp1.
-    small = [way for way in streamed if problem.memory // way.ranks < LEAST or problem == PROBLEMS[0]]
+    small = [way for way in streamed if problem.memory // way.ranks < MIN or problem == PROBLEMS[0]]
     moving = [found[way][2] for way in streamed if way not in small]
     still = sum(moved <= 0 for moved in moving)
     moved = f"of {len(streamed)} ways {len(moving) - still} moved data"

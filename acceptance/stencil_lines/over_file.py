@@ -38,7 +38,7 @@ JACOBI_PART, JACOBI_PUBLISHED = 16, 0.8
 # What a process takes beside datasets: itself, page tables, what the kernel keeps for its requests. The kernel's
 # paging may use it for data.
 BESIDE = 32 << 20
-MOST_BESIDE = 0.15  # of the memory
+MAX_BESIDE = 0.15  # of the memory
 LONGEST, LONGEST_SMALL = 600.0, 60.0
 ROUNDS = 3  # in memory
 
@@ -158,7 +158,7 @@ def _text(name: str, times: int, found: Mapping[str, Any]) -> str:
 def _is_held(found: Mapping[str, Any]) -> bool:
     """Near the bound, faster than paging, data moved, and little memory beside."""
     streamed, paged = found["streamed"], found["paged"]
-    if streamed["seconds"] is None or streamed["bytes_in"] <= 0 or found["memory"] * MOST_BESIDE < BESIDE:
+    if streamed["seconds"] is None or streamed["bytes_in"] <= 0 or found["memory"] * MAX_BESIDE < BESIDE:
         return False
     beaten = paged["is_beaten"] if paged["seconds"] is None else streamed["seconds"] < paged["seconds"]
     return bool(beaten and streamed["seconds"] <= BOUND * _bound(found))
@@ -227,7 +227,7 @@ def jacobi() -> Measured:
         text += "; less was read than chains need"
     if is_small():
         text = f"{JACOBI_SMALL['cells']}^2 points instead of {JACOBI[1]['cells']}^2: {text}"
-    enough = 0 < least <= came and found["memory"] * MOST_BESIDE >= BESIDE
+    enough = 0 < least <= came and found["memory"] * MAX_BESIDE >= BESIDE
     return Measured(reduced(text), enough and kept > JACOBI_PUBLISHED and not is_small())
 
 

@@ -31,7 +31,7 @@ from others_tool.recipe import Recipe, read_all
 from terrace.store.reader import Store
 from terrace.store.summary import iteration_times
 
-LEAST, MOST = 0.85, 0.97
+MIN, MAX = 0.85, 0.97
 MIN_PROGRAMS = 20  # public ones that can be measured
 # The machine, cycles between samples (None: the collector's own), the share of the footprint that is fast memory.
 DRAWS = (("unimem-bw2", None, 25), ("unimem-lat4", 7000, 50))
@@ -184,14 +184,14 @@ def cover() -> Measured:
         {"program": name, **{kind: f"{share * n:.0f} of {n}" for kind, (share, n) in shares(rows).items()}}
         for name, rows in by_program.items()
     ]
-    fine = all(LEAST <= share <= MOST for share, _ in shares(every).values())
+    fine = all(MIN <= share <= MAX for share, _ in shares(every).values())
     return Measured("\n".join(texts), fine and many >= MIN_PROGRAMS, table)
 
 
 LINES = [
     Line(
         "intervals",
-        f"{LEAST:.0%} to {MOST:.0%} of the stated 90 % intervals hold the truth, by kind (time of an iteration "
+        f"{MIN:.0%} to {MAX:.0%} of the stated 90 % intervals hold the truth, by kind (time of an iteration "
         "under a plan, cost of sampling error, benefit of an object), over this project's workloads and "
         f"{MIN_PROGRAMS} public programs, size small; "
         + "; ".join(

@@ -40,7 +40,7 @@ MIN_SEEN = 1.0  # % that the plan has to gain for a row to count in that mean
 MAX_OVER_BOUND = 12.0  # % that an iteration of the planned run may take more than the plan's bound
 MEAN_OVER_BOUND = 4.0  # the same in the geometric mean
 _ROUNDING = 1e-4  # %
-_LEAST_SHARE = 0.01  # stands for a live run that gains nothing: a geometric mean has no zeros
+_MIN_SHARE = 0.01  # stands for a live run that gains nothing: a geometric mean has no zeros
 PROGRAMS = 20  # at least
 # Messages of `terrace plan` for profiles without a main loop, or whose loop misses nowhere.
 _NOTHING_TO_PLAN = ("there is nothing to plan", "has no profile", "no main loop", "no use of its data was seen")
@@ -280,7 +280,7 @@ def never_behind(whole: bool = False) -> Measured:
 def gain_shares(rows: Iterable[Row], reference: str) -> list[float]:
     """What live gains over `reference` as a share of what the plan gains, where the plan gains enough to tell."""
     return [
-        min(max((row[reference] - row["live"]) / (row[reference] - row["planned"]), _LEAST_SHARE), 1.0)
+        min(max((row[reference] - row["live"]) / (row[reference] - row["planned"]), _MIN_SHARE), 1.0)
         for row in rows
         if row["planned"] and row["planned"] < (1 - MIN_SEEN / 100) * row[reference]
     ]

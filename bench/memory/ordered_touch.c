@@ -19,7 +19,7 @@
 #include <terrace/terrace.h>
 #include <time.h>
 
-enum { k_most = 99, k_page = 4096 };
+enum { k_max = 99, k_page = 4096 };
 
 static double now(void) {
   struct timespec time;
@@ -74,12 +74,12 @@ int main(int count, char** words) {
   if (count < 4) return 2;
   const int calls = strcmp(words[1], "alloc") == 0;
   const size_t size = (size_t)atol(words[2]) << 20;
-  const int turns = atoi(words[3]) < k_most ? atoi(words[3]) : k_most;
+  const int turns = atoi(words[3]) < k_max ? atoi(words[3]) : k_max;
   const char* const pages = count < 5 ? NULL : words[4];
   const int huge = pages && strcmp(pages, "huge") == 0;
   if (pages && !huge && (strcmp(pages, "small") != 0 || prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) != 0)) return 2;
-  double plain[k_most];
-  double ordered[k_most];
+  double plain[k_max];
+  double ordered[k_max];
   for (int turn = -1; turn < turns; ++turn) { /* the first warms up */
     double begin = now();
     char* const map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

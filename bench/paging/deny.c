@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { MOST = 16 };
+enum { MAX = 16 };
 
 static const struct {
   const char* name;
@@ -27,7 +27,7 @@ static const struct {
 };
 
 int main(int count, char** words) {
-  struct sock_filter filter[2 * MOST + 2] = {
+  struct sock_filter filter[2 * MAX + 2] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
   };
   unsigned short length = 1;
@@ -35,7 +35,7 @@ int main(int count, char** words) {
   for (; at < count && strcmp(words[at], "--") != 0; ++at) {
     size_t found = 0;
     while (found < sizeof calls / sizeof *calls && strcmp(calls[found].name, words[at]) != 0) ++found;
-    if (found == sizeof calls / sizeof *calls || length > 2 * MOST - 1) {
+    if (found == sizeof calls / sizeof *calls || length > 2 * MAX - 1) {
       fprintf(stderr, "deny: no call %s is known here\n", words[at]);
       return 2;
     }

@@ -13,15 +13,15 @@
 #include <unistd.h>
 
 enum {
-  LEAST = 4 << 20,  // as large as Terrace's blocks over a file: k_big_block in src/core/big_block.hpp
-  MOST_BLOCKS = 4096,
+  MIN = 4 << 20,  // as large as Terrace's blocks over a file: k_big_block in src/core/big_block.hpp
+  MAX_BLOCKS = 4096,
   PAGE = 4096
 };
 
 static struct {
   char* low;
   size_t size;
-} blocks[MOST_BLOCKS];
+} blocks[MAX_BLOCKS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void* map_block(size_t size) {
@@ -37,7 +37,7 @@ static void* map_block(size_t size) {
   if (block == MAP_FAILED) return NULL;
   if (advice && strcmp(advice, "sequential") == 0) madvise(block, size, MADV_SEQUENTIAL);
   pthread_mutex_lock(&lock);
-  for (int i = 0; i < MOST_BLOCKS; ++i)
+  for (int i = 0; i < MAX_BLOCKS; ++i)
     if (!blocks[i].low) {
       blocks[i].low = block;
       blocks[i].size = size;
@@ -53,7 +53,7 @@ static void* map_block(size_t size) {
 static size_t find_block(const void* block, int forget) {
   size_t size = 0;
   pthread_mutex_lock(&lock);
-  for (int i = 0; i < MOST_BLOCKS && size == 0; ++i)
+  for (int i = 0; i < MAX_BLOCKS && size == 0; ++i)
     if (blocks[i].low == block && block) {
       size = blocks[i].size;
       if (forget) blocks[i].low = NULL;
@@ -68,7 +68,7 @@ static size_t find_block(const void* block, int forget) {
 
 void* malloc(size_t size) {
   NEXT(malloc);
-  void* const block = size >= LEAST ? map_block(size) : NULL;
+  void* const block = size >= MIN ? map_block(size) : NULL;
   return block ? block : next(size);
 }
 
@@ -95,7 +95,7 @@ void* calloc(size_t count, size_t size) {
     asking = 1;
     next = (__typeof__(calloc)*)dlsym(RTLD_NEXT, "calloc");
   }
-  void* const block = count > 0 && size >= LEAST / count ? map_block(count * size) : NULL;
+  void* const block = count > 0 && size >= MIN / count ? map_block(count * size) : NULL;
   return block ? block : next(count, size);
 }
 
@@ -112,12 +112,12 @@ void* realloc(void* block, size_t size) {
 
 int posix_memalign(void** block, size_t alignment, size_t size) {
   NEXT(posix_memalign);
-  if (size >= LEAST && alignment <= PAGE && (*block = map_block(size))) return 0;
+  if (size >= MIN && alignment <= PAGE && (*block = map_block(size))) return 0;
   return next(block, alignment, size);
 }
 
 void* aligned_alloc(size_t alignment, size_t size) {
   NEXT(aligned_alloc);
-  void* const block = size >= LEAST && alignment <= PAGE ? map_block(size) : NULL;
+  void* const block = size >= MIN && alignment <= PAGE ? map_block(size) : NULL;
   return block ? block : next(alignment, size);
 }

@@ -82,8 +82,8 @@ class Apart {
 
  private:
   Terrace& mine() { return *devices_[thread_number]; }
-  std::array<std::unique_ptr<Terrace>, k_most_threads> devices_ = [] {
-    std::array<std::unique_ptr<Terrace>, k_most_threads> devices;
+  std::array<std::unique_ptr<Terrace>, k_max_threads> devices_ = [] {
+    std::array<std::unique_ptr<Terrace>, k_max_threads> devices;
     for (auto& device : devices) device = std::make_unique<Terrace>();
     return devices;
   }();

@@ -82,7 +82,7 @@ bool undisturbed(const Timed& timed) { return timed.late <= k_late && timed.inte
 // tried again until all of them began as one and none was interrupted; the best try counts. A
 // thread that waits for another one's lock is not interrupted. More threads than cores interrupt each other: of a
 // few tries the shortest counts. Trying ends when it has taken 40 times `ns`.
-Timed least_disturbed(Contender contender, unsigned threads, std::uint64_t requests, const Work& work, double ns) {
+Timed min_disturbed(Contender contender, unsigned threads, std::uint64_t requests, const Work& work, double ns) {
   const bool enough_cores = threads <= cores();
   const auto rank = [&](const Timed& timed) {
     return enough_cores ? std::pair{timed.late <= k_late, -static_cast<double>(timed.interrupted)}
@@ -120,7 +120,7 @@ void compare(const Series& series, const Settings& settings, Report& report) {
         const double long_enough =
             threads > cores() ? 2 * ns : ns;  // they share processors: a turn takes its time
         if (length == 0) length = enough(contender, threads, series.requests(threads), series.work, long_enough);
-        const auto timed = least_disturbed(contender, threads, length, series.work, ns);
+        const auto timed = min_disturbed(contender, threads, length, series.work, ns);
         const auto add = [&](const char* measure, const char* unit, double sample) {
           report.add({k_section, series.name, name_of(contender), measure, threads}, unit, sample);
         };

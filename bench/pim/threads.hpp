@@ -15,7 +15,7 @@ namespace terrace::pim::bench {
 
 using Clock = std::chrono::steady_clock;
 
-inline constexpr unsigned k_most_threads = 8;
+inline constexpr unsigned k_max_threads = 8;
 inline thread_local unsigned thread_number = 0;  // of those that in_threads() began
 
 inline double nanoseconds(Clock::duration duration) {

@@ -1,7 +1,7 @@
 // Accesses that do not depend on one another, and one chase, over more and more memory: what virtual time says of
 // caches, misses, stores and prefetched streams, against the clock. compare.py runs it both ways.
 //
-//   scatter [LEAST [MOST]]    logarithms of the bytes: 14 to 26
+//   scatter [MIN [MAX]]    logarithms of the bytes: 14 to 26
 //
 // A line for each kernel and footprint: KERNEL LOG2_OF_BYTES NANOSECONDS_AN_ELEMENT, the least of some rounds in
 // processor time, which under `terrace simulate` is virtual.

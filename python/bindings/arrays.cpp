@@ -98,11 +98,11 @@ const Library& library() {
 bool is_active() { return library().active && library().active() != 0; }
 
 // What is smaller shares pages with others, and stays where malloc puts it.
-constexpr std::size_t k_least = 64 << 10;
+constexpr std::size_t k_min = 64 << 10;
 
 // Zeros where it is by intent. The context is the intent's name.
 void* by_intent(void* context, std::size_t size) {
-  if (size < k_least || !is_active() || !library().alloc) return nullptr;
+  if (size < k_min || !is_active() || !library().alloc) return nullptr;
   return library().alloc(size, static_cast<const char*>(context));
 }
 
@@ -146,13 +146,13 @@ Named& named() {
 
 // Terrace's library takes the place of free: it knows its blocks.
 void handler_free(void*, void* block, std::size_t size) {
-  if (size >= k_least) named().forget_within(reinterpret_cast<std::uint64_t>(block), size);
+  if (size >= k_min) named().forget_within(reinterpret_cast<std::uint64_t>(block), size);
   std::free(block);
 }
 
 void* handler_realloc(void* context, void* block, std::size_t size) {
   const std::size_t before = block ? malloc_usable_size(block) : 0;
-  if (!is_active() || (before < k_least && size < k_least)) return std::realloc(block, size);
+  if (!is_active() || (before < k_min && size < k_min)) return std::realloc(block, size);
   void* const moved = handler_malloc(context, size);
   if (!moved) return nullptr;
   if (block) std::memcpy(moved, block, before < size ? before : size);

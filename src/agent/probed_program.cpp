@@ -39,7 +39,7 @@ constexpr double k_longest_pause = 60;  // between two looks that found nothing
 constexpr double k_poll = 2e-3;         // between two looks at what was called
 constexpr double k_recheck = 1;         // over which it is counted how often all are called
 constexpr double k_late = 5e-3;         // an entry that is heard of so much later says nothing of time
-constexpr Seconds k_least_phase{0.01};  // the runtime hears of a phase up to k_poll late
+constexpr Seconds k_min_phase{0.01};    // the runtime hears of a phase up to k_poll late
 constexpr const char* k_kind = "function entries";
 
 // The clock of the kernel's events.
@@ -193,7 +193,7 @@ struct ProbedProgram::State {
       passed.is_late = (monotonic() - at).value > k_late;
       process.runtime->pass(passed);
     };
-    runtime::RegionPhases regions([&] { return at; }, pass, k_least_phase);
+    runtime::RegionPhases regions([&] { return at; }, pass, k_min_phase);
     std::vector<runtime::RegionPhases::Name> names;
     for (const auto address : begins) names.push_back(regions.name(k_kind, function_name(process, address)));
     double idle = 0;

@@ -74,11 +74,11 @@ std::optional<Bytes> free_in(const std::string& folder) {
 }
 
 // What the disk has no room for stays in memory, beyond the limit: it is with the rest all the same.
-Bytes most_data(const runtime::SpillSpec& spec) {
+Bytes max_data(const runtime::SpillSpec& spec) {
   const auto disk = free_in(spec.folder);
   if (!disk) throw Error(Code::failed, "memory over a file: " + spec.folder + ": " + std::strerror(errno));
   const auto pages = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES));
-  return SpilledHeap::most_data(Bytes{spec.memory.value + pages * k_page}, *disk);
+  return SpilledHeap::max_data(Bytes{spec.memory.value + pages * k_page}, *disk);
 }
 
 // The first one is told of.
@@ -141,7 +141,7 @@ bool prepare_spilled(const runtime::Session& session, void (*say)(const char* li
   try {
     g_spec = spec;
     g_counts = &counts_in(session.directory);
-    static_cast<void>(most_data(spec));
+    static_cast<void>(max_data(spec));
     name_process(*g_counts);
     g_counts->begun = true;
     return true;
@@ -195,7 +195,7 @@ SpilledHeap* make_spilled() noexcept {
               .c_str());
     }
     g_counts->paged = parts.paged;
-    auto* const heap = new SpilledHeap(most_data(g_spec), parts, no_room);
+    auto* const heap = new SpilledHeap(max_data(g_spec), parts, no_room);
     g_is_made = true;
     return heap;
   } catch (const std::exception& error) {

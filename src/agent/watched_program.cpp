@@ -67,15 +67,15 @@ class ToldApart {
       const bool odd = range.low == end && !is_odd_before && one.may_be_marked;
       end = range.high;
       is_odd_before = odd;
-      if (!odd || !is_worth_it(range) || marked_.size() >= k_most) continue;
+      if (!odd || !is_worth_it(range) || marked_.size() >= k_max) continue;
       if (madvise(pointer(range), range.high - range.low, MADV_RANDOM) == 0) marked_.push_back(range);
     }
   }
 
  private:
-  static constexpr std::size_t k_most = 2048;
-  static constexpr std::uint64_t k_least = 64 << 10;  // bytes
-  static bool is_worth_it(const observe::WatchedRange& range) { return range.high - range.low >= k_least; }
+  static constexpr std::size_t k_max = 2048;
+  static constexpr std::uint64_t k_min = 64 << 10;  // bytes
+  static bool is_worth_it(const observe::WatchedRange& range) { return range.high - range.low >= k_min; }
   static void* pointer(const observe::WatchedRange& range) {
     return reinterpret_cast<void*>(range.low);  // NOLINT(performance-no-int-to-ptr)
   }
@@ -190,7 +190,7 @@ struct WatchedProgram::State {
 
   void end_interval() {
     const auto time = now();
-    if (windows < k_windows || time - interval_begun < k_least_interval.value) return;
+    if (windows < k_windows || time - interval_begun < k_min_interval.value) return;
     interval.seconds = time - interval_begun;
     if (has_loop && has_loop()) {
       phases = {};

@@ -35,7 +35,7 @@ class WatchedProgram {
   static constexpr double k_share_later = k_share_learning / 10;
   // An interval has this many windows, and is at least this long.
   static constexpr std::uint32_t k_windows = 8;
-  static constexpr Seconds k_least_interval{0.5};
+  static constexpr Seconds k_min_interval{0.5};
 
   // All outlive it. `mutex`: the program's, under which the collector is used; `clock`: the run's.
   // `events`: that sample accesses to memory, where the machine has such.

@@ -50,17 +50,17 @@ void read_one(const std::string& text, CoreTimeOption& option) {
 }
 
 std::string content_of(const std::string& text, const std::string& path) {
-  constexpr std::size_t k_most = 4 << 20;  // bytes: more than a file of tens of thousands of functions
+  constexpr std::size_t k_max = 4 << 20;  // bytes: more than a file of tens of thousands of functions
   std::ifstream file(path, std::ios::binary);
   std::string content;
   std::array<char, 65536> piece{};
-  while (file && content.size() <= k_most) {
+  while (file && content.size() <= k_max) {
     file.read(piece.data(), piece.size());
     content.append(piece.data(), static_cast<std::size_t>(file.gcount()));
   }
-  if (!file.eof() && content.size() <= k_most)
+  if (!file.eof() && content.size() <= k_max)
     refuse(text, path + " cannot be read; terrace lab calibrate -o writes such a file");
-  if (content.size() > k_most) refuse(text, path + " is no file of core times: it has more than 4 MiB");
+  if (content.size() > k_max) refuse(text, path + " is no file of core times: it has more than 4 MiB");
   return content;
 }
 

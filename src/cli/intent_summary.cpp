@@ -20,7 +20,7 @@ void add(DataByIntent& data, const memory::OrderedCounts& counts) {
   ++data.processes;
   if (data.error == 0) data.error = counts.error;
   for (const auto& intent : counts.intents) {
-    if (intent.most_sum == 0) continue;
+    if (intent.max_sum == 0) continue;
     auto& sum = data.intents[intent.name.data()];
     for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += intent.most[i];
   }

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::string_view k_format = "terrace calibration 1";
-constexpr std::size_t k_most = 1 << 20;  // bytes of a file; one of a machine with hundreds of places is smaller
+constexpr std::size_t k_max = 1 << 20;  // bytes of a file; one of a machine with hundreds of places is smaller
 
 // All that the constants follow from: the build that measures, and what it is asked. Nothing where the build
 // cannot be told.
@@ -55,7 +55,7 @@ std::vector<std::byte> read_own(const fs::path& path) {
   struct stat status {};
   std::vector<std::byte> bytes;
   if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) && is_own(status) && status.st_size > 0 &&
-      static_cast<std::size_t>(status.st_size) <= k_most) {
+      static_cast<std::size_t>(status.st_size) <= k_max) {
     bytes.resize(static_cast<std::size_t>(status.st_size));
     if (read(file, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size())) bytes.clear();
   }

@@ -54,7 +54,7 @@ std::set<std::string> loops_called(const Wanted& wanted, std::span<const observe
 // Loops of the function or the file that was named, the nearest line first; else of functions with a similar name.
 std::vector<std::string> near_loops(const Wanted& wanted, std::span<const observe::LoopName> known,
                                     const std::vector<std::string>& functions) {
-  constexpr std::size_t k_most = 3;
+  constexpr std::size_t k_max = 3;
   const auto named = functions.empty() ? near_names(wanted.head, functions_of(known)) : functions;
   const auto line = wanted.number.empty() ? 0 : std::atol(wanted.number.c_str() + 1);
   std::set<std::pair<long, std::string>> by_distance;
@@ -63,7 +63,7 @@ std::vector<std::string> near_loops(const Wanted& wanted, std::span<const observ
       by_distance.emplace(std::labs(static_cast<long>(loop.line) - line), loop.text());
   std::vector<std::string> near;
   for (const auto& [distance, text] : by_distance)
-    if (near.size() < k_most) near.push_back(text);
+    if (near.size() < k_max) near.push_back(text);
   return near;
 }
 

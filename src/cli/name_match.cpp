@@ -52,11 +52,11 @@ std::vector<std::string> matching_names(const std::string& wanted, std::span<con
 }
 
 std::vector<std::string> near_names(const std::string& wanted, std::span<const std::string> known) {
-  constexpr std::size_t k_most = 3;
+  constexpr std::size_t k_max = 3;
   constexpr std::size_t k_word = 3;  // letters; fewer are in everything
   std::vector<std::string> near;
   const auto add = [&near](const std::string& name) {
-    if (near.size() < k_most && std::ranges::find(near, name) == near.end()) near.push_back(name);
+    if (near.size() < k_max && std::ranges::find(near, name) == near.end()) near.push_back(name);
   };
   if (const auto nearest = machine::nearest_name(wanted, {known.begin(), known.end()}); !nearest.empty())
     add(nearest);

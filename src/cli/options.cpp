@@ -274,7 +274,7 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
     app.add_option("--memory", configuration.memory,
                    fmt::format("memory that each process may have, 4GiB, at least {}: what does not fit is in a "
                                "file of --spill, and comes in before it is needed",
-                               format(least_memory(verb))))
+                               format(min_memory(verb))))
         ->type_name("SIZE");
     app.add_option("--spill", options.spill, "folder of that file")
         ->type_name("FOLDER")
@@ -330,7 +330,7 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
     app.add_option("--memory", configuration.memory,
                    fmt::format("memory that the program's data may have, 4GiB, at least {}: what does not fit is "
                                "in the machine's file ([[file]]), and comes in before it is needed",
-                               format(least_memory(verb))))
+                               format(min_memory(verb))))
         ->type_name("SIZE");
   if (simulated && verb != "record")
     app.add_flag("--free-moves", configuration.free_moves,

@@ -70,7 +70,7 @@ std::string beyond(const SpilledProcess& one, const runtime::SpillSpec& spec) {
   if (beside(one) > 0)
     text +=
         fmt::format("; {} beyond the limit are in what has to be in memory: give at least {}", bytes(beside(one)),
-                    format(transfer::spill_limits::least_memory(Bytes{spec.memory.value + beside(one)})));
+                    format(transfer::spill_limits::min_memory(Bytes{spec.memory.value + beside(one)})));
   if (one.over > 0)
     text += fmt::format("; {} beyond the limit stayed in memory{}", bytes(one.over), why_over(one.over_reasons));
   return text;

@@ -76,19 +76,19 @@ void try_file(const std::string& folder) {
 
 }  // namespace
 
-Bytes least_memory(const std::string& verb) {
+Bytes min_memory(const std::string& verb) {
   constexpr Bytes k_of_process{64ULL << 20};
-  return verb == "run" ? k_of_process : transfer::spill_limits::k_least * Bytes{k_huge_page};
+  return verb == "run" ? k_of_process : transfer::spill_limits::k_min * Bytes{k_huge_page};
 }
 
 Bytes memory_of(const ConfigurationOptions& options, const std::string& verb) {
   const auto option = (options.label.empty() ? "" : "--config " + options.label + ": ") + "--memory";
   const auto memory = in_option(option, [&] { return parse_bytes(options.memory); });
-  if (memory >= least_memory(verb)) return memory;
+  if (memory >= min_memory(verb)) return memory;
   const auto understood = format(memory);
   throw Error(Code::invalid, fmt::format("{} {}{}: at least {} is needed{}", option, options.memory,
                                          understood == options.memory ? "" : " (" + understood + ")",
-                                         format(least_memory(verb)), hint_on_units(options.memory)));
+                                         format(min_memory(verb)), hint_on_units(options.memory)));
 }
 
 namespace {

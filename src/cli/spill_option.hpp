@@ -10,7 +10,7 @@
 namespace terrace::cli {
 
 // Of everything that a process has (run); in virtual time, where only data count, less will do.
-Bytes least_memory(const std::string& verb);
+Bytes min_memory(const std::string& verb);
 // What --memory says, or `memory=` in --config. Throws Error{invalid} for what is no size, or too small.
 Bytes memory_of(const ConfigurationOptions& options, const std::string& verb);
 

@@ -62,7 +62,7 @@ std::vector<SpilledProcess> spilled_processes(const std::filesystem::path& folde
                                                            .wasted = counts.wasted,
                                                            .busy = counts.busy,
                                                            .waited = counts.waited,
-                                                           .given = counts.most_given,
+                                                           .given = counts.max_given,
                                                            .refused = counts.refused,
                                                            .beside = counts.beside,
                                                            .over = counts.over,

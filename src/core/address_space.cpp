@@ -13,7 +13,7 @@ namespace terrace {
 namespace {
 
 constexpr std::uint64_t k_share = 4;
-constexpr std::uint64_t k_least = 256ULL << 20;
+constexpr std::uint64_t k_min = 256ULL << 20;
 
 }  // namespace
 
@@ -35,7 +35,7 @@ Bytes reservable(Bytes wanted) noexcept {
   const auto left = address_space_left();
   if (!left) return wanted;
   const auto share = left->value / k_share;
-  return Bytes{share < k_least ? 0 : std::min(wanted.value, share)};
+  return Bytes{share < k_min ? 0 : std::min(wanted.value, share)};
 }
 
 }  // namespace terrace

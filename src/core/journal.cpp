@@ -31,7 +31,7 @@ constexpr std::size_t k_head_checked = 8;
 constexpr std::size_t k_alignment = 8;
 
 constexpr std::size_t k_reserve = std::size_t{16} << 30;
-constexpr std::size_t k_least_reserve = std::size_t{16} << 20;
+constexpr std::size_t k_min_reserve = std::size_t{16} << 20;
 constexpr std::size_t k_share = 16;  // such a part of the address space, where that is limited
 constexpr std::size_t k_first_step = std::size_t{256} << 10;
 constexpr std::size_t k_largest_step = std::size_t{16} << 20;
@@ -80,8 +80,8 @@ Journal::Journal(const std::string& path) : path_(path), process_(getpid()) {
   if (file_ < 0) fail("cannot create it");
   // Address space only; under a limit (ulimit -v) a smaller journal is better than none.
   const auto left = address_space_left();
-  const auto most = left ? std::max(left->value / k_share, k_least_reserve) : k_reserve;
-  for (reserved_ = k_reserve; reserved_ >= k_least_reserve; reserved_ /= 4) {
+  const auto most = left ? std::max(left->value / k_share, k_min_reserve) : k_reserve;
+  for (reserved_ = k_reserve; reserved_ >= k_min_reserve; reserved_ /= 4) {
     if (reserved_ > most) continue;
     void* map = mmap(nullptr, reserved_, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
     if (map != MAP_FAILED) {

@@ -11,7 +11,7 @@
 namespace terrace {
 namespace {
 
-constexpr int k_most_digits = 6;  // more would say less than the offset itself
+constexpr int k_max_digits = 6;  // more would say less than the offset itself
 
 using Labels = std::vector<std::string>;
 
@@ -46,7 +46,7 @@ Labels labels_of_segments(const std::string& phase, const std::string& separator
   std::vector<double> each;
   each.reserve(offsets.size());
   for (const auto offset : offsets) each.push_back(static_cast<double>(offset) / length);
-  for (int digits = 0; digits <= k_most_digits; ++digits) {
+  for (int digits = 0; digits <= k_max_digits; ++digits) {
     auto labels = shares(phase, separator, each, digits);
     if (tell_apart(labels, phase + separator + fixed(0, digits) + " %", used)) return labels;
   }

@@ -7,8 +7,8 @@
 namespace terrace::machine {
 namespace {
 
-constexpr std::uint64_t k_most_width = 1 << 16;  // what the room pim can allocate by
-constexpr std::uint64_t k_most_rows = std::uint64_t{1} << 32;
+constexpr std::uint64_t k_max_width = 1 << 16;  // what the room pim can allocate by
+constexpr std::uint64_t k_max_rows = std::uint64_t{1} << 32;
 
 std::string counted(std::uint32_t count, const std::string& what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
@@ -26,13 +26,13 @@ std::optional<GeometryProblem> problem_of(const ArrayGeometry& geometry) {
     return GeometryProblem{"columns",
                            std::to_string(geometry.columns) + " are no whole bytes; give a multiple of 8"};
   const auto width = std::uint64_t{geometry.banks} * geometry.subarrays;
-  if (width > k_most_width)
+  if (width > k_max_width)
     return GeometryProblem{"subarrays", counted(geometry.banks, "bank") + " of " +
                                             std::to_string(geometry.subarrays) + " are more than the " +
-                                            std::to_string(k_most_width) + " that a device can have"};
+                                            std::to_string(k_max_width) + " that a device can have"};
   // What a block's handle has room for: a row's number with the bits for that of a subarray behind it.
-  if (std::uint64_t{geometry.rows} * geometry.devices > k_most_rows / std::bit_ceil(width))
-    return GeometryProblem{"rows", describe(geometry) + " have more than " + std::to_string(k_most_rows) +
+  if (std::uint64_t{geometry.rows} * geometry.devices > k_max_rows / std::bit_ceil(width))
+    return GeometryProblem{"rows", describe(geometry) + " have more than " + std::to_string(k_max_rows) +
                                        " rows in all subarrays together"};
   return std::nullopt;
 }

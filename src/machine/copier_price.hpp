@@ -19,7 +19,7 @@ namespace terrace::machine {
 class Machine;
 struct Initiator;
 
-inline constexpr std::uint32_t k_most_mover_threads = 1024;
+inline constexpr std::uint32_t k_max_mover_threads = 1024;
 
 struct PagePrice {
   Bytes page;

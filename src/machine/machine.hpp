@@ -36,7 +36,7 @@ struct Place {
   std::optional<ArrayGeometry> geometry{};  // of one that computes; holds what `capacity` says
 };
 
-inline constexpr int k_most_distance = 254;  // of the system's NUMA distances; 255 is no way at all
+inline constexpr int k_max_distance = 254;  // of the system's NUMA distances; 255 is no way at all
 
 // Where a path's figure comes from.
 enum class Source : std::uint8_t {
@@ -82,12 +82,12 @@ struct Tlb {
   Seconds walk{};  // what one of many independent page walks costs beyond the hit that waits for it
 };
 
-inline constexpr std::uint32_t k_most_window = 65536;  // accesses
-inline constexpr std::uint32_t k_most_store_buffer = 65536;
-inline constexpr std::uint32_t k_most_streams = 8192;
-inline constexpr std::uint32_t k_most_tlb_entries = 1U << 20;
-inline constexpr std::uint32_t k_most_tlb_ways = 255;
-inline constexpr Bytes k_least_tlb_page{4096};  // addresses keep their place within so much, and no more
+inline constexpr std::uint32_t k_max_window = 65536;  // accesses
+inline constexpr std::uint32_t k_max_store_buffer = 65536;
+inline constexpr std::uint32_t k_max_streams = 8192;
+inline constexpr std::uint32_t k_max_tlb_entries = 1U << 20;
+inline constexpr std::uint32_t k_max_tlb_ways = 255;
+inline constexpr Bytes k_min_tlb_page{4096};  // addresses keep their place within so much, and no more
 
 // Cores that issue accesses. Miss parallelism is what the time law of virtual time divides latencies by
 // (design: "Making time"): `mlp` for misses that do not depend on one another, `prefetch_mlp` for lines that a
@@ -157,7 +157,7 @@ struct FilePlace {
   Seconds latency;             // of a request, before its first byte
   std::uint32_t requests = 1;  // under way at once; others wait for their turn
 };
-inline constexpr std::uint32_t k_most_requests = 65536;
+inline constexpr std::uint32_t k_max_requests = 65536;
 
 // Everything a machine is made of, for the one who builds it.
 struct MachineParts {

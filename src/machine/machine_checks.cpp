@@ -98,16 +98,16 @@ void check_place(const MachineParts& parts, const Place& place) {
 
 void check_tlb(const MachineParts& parts, const Tlb& tlb, const std::string& of) {
   if (tlb.entries == 0) return;
-  if (tlb.ways == 0 || tlb.ways > k_most_tlb_ways)
+  if (tlb.ways == 0 || tlb.ways > k_max_tlb_ways)
     refuse(parts, of + "its TLB has " + std::to_string(tlb.ways) + " ways; it must have 1 to " +
-                      std::to_string(k_most_tlb_ways));
-  if (tlb.entries > k_most_tlb_entries || tlb.entries % tlb.ways != 0)
+                      std::to_string(k_max_tlb_ways));
+  if (tlb.entries > k_max_tlb_entries || tlb.entries % tlb.ways != 0)
     refuse(parts, of + "its TLB has " + std::to_string(tlb.entries) + " entries; they must be a multiple of its " +
-                      std::to_string(tlb.ways) + " ways, and at most " + std::to_string(k_most_tlb_entries));
+                      std::to_string(tlb.ways) + " ways, and at most " + std::to_string(k_max_tlb_entries));
   const auto page = tlb.page.value;
-  if (page < k_least_tlb_page.value || (page & (page - 1)) != 0 || tlb.page < parts.line)
+  if (page < k_min_tlb_page.value || (page & (page - 1)) != 0 || tlb.page < parts.line)
     refuse(parts, of + "its TLB has pages of " + format(tlb.page) + "; they must be a power of two from " +
-                      format(k_least_tlb_page) + " on, and no smaller than a line");
+                      format(k_min_tlb_page) + " on, and no smaller than a line");
   if (!positive(tlb.walk.value)) refuse(parts, of + "what a page walk of its TLB costs is not above 0");
 }
 
@@ -135,9 +135,9 @@ void check_initiator(const MachineParts& parts, const Initiator& initiator) {
     if (value == 0 || value > most)
       refuse(parts, of + what + std::to_string(value) + "; it must be 1 to " + std::to_string(most));
   };
-  check_count("its window of accesses is ", initiator.window, k_most_window);
-  check_count("its store buffer is ", initiator.store_buffer, k_most_store_buffer);
-  check_count("its number of streams is ", initiator.streams, k_most_streams);
+  check_count("its window of accesses is ", initiator.window, k_max_window);
+  check_count("its store buffer is ", initiator.store_buffer, k_max_store_buffer);
+  check_count("its number of streams is ", initiator.streams, k_max_streams);
   if (initiator.miss_registers == 0) refuse(parts, of + "it has 0 miss registers; it must have at least 1");
   if (initiator.domain >= parts.domains.size()) refuse(parts, of + "its domain does not exist");
   check_tlb(parts, initiator.tlb, of);
@@ -176,9 +176,9 @@ void check_paths(const MachineParts& parts) {
     if (!positive(path.read.value)) refuse(parts, of + "its read bandwidth is not above 0");
     if (!positive(path.write.value)) refuse(parts, of + "its write bandwidth is not above 0");
     if (!positive(path.latency.value)) refuse(parts, of + "its latency is not above 0");
-    if (path.distance < 0 || path.distance > k_most_distance)
+    if (path.distance < 0 || path.distance > k_max_distance)
       refuse(parts, of + "its distance is " + std::to_string(path.distance) + "; it must be 0 (not known) to " +
-                        std::to_string(k_most_distance));
+                        std::to_string(k_max_distance));
   }
   for (std::size_t i = 0; i < parts.copies.size(); ++i) {
     const auto& copy = parts.copies[i];
@@ -208,8 +208,8 @@ void check_copier(const MachineParts& parts, const CopierPrice& copier) {
       refuse(parts, of + "its pages do not ascend from a size above 0");
   }
   if (!std::isfinite(copier.lines) || copier.lines < 0) refuse(parts, of + "its lines in flight are no number");
-  if (copier.threads > k_most_mover_threads)
-    refuse(parts, of + "it has more than " + std::to_string(k_most_mover_threads) + " threads");
+  if (copier.threads > k_max_mover_threads)
+    refuse(parts, of + "it has more than " + std::to_string(k_max_mover_threads) + " threads");
 }
 
 void check_file(const MachineParts& parts, const FilePlace& file) {
@@ -219,9 +219,9 @@ void check_file(const MachineParts& parts, const FilePlace& file) {
     if (place.name == file.name) refuse(parts, of + "a place is called so");
   if (!positive(file.read.value) || !positive(file.write.value)) refuse(parts, of + "a bandwidth is not above 0");
   if (!positive(file.latency.value)) refuse(parts, of + "its latency is not above 0");
-  if (file.requests == 0 || file.requests > k_most_requests)
+  if (file.requests == 0 || file.requests > k_max_requests)
     refuse(parts, of + "it takes " + std::to_string(file.requests) + " requests at once, not 1 to " +
-                      std::to_string(k_most_requests));
+                      std::to_string(k_max_requests));
   for (const auto& other : parts.files)
     if (&other != &file && other.beside == file.beside)
       refuse(parts, of + "another is beside " + quoted(parts.places[file.beside].name) + ", too; keep one");

@@ -22,7 +22,7 @@ namespace terrace::memory {
 
 namespace {
 
-constexpr std::uint64_t k_least = 64ULL << 20;
+constexpr std::uint64_t k_min = 64ULL << 20;
 // Accessible memory counts against strict overcommit and data limits whether it is used or not: no more than this
 // ahead of what was asked for.
 constexpr std::uint64_t k_step = 16ULL << 20;
@@ -40,7 +40,7 @@ void* pointer(std::uint64_t address) {
 }  // namespace
 
 RegionSpace::RegionSpace(Bytes reserve, Bytes granule) : granule_(granule.value) {
-  for (auto size = reservable(reserve).value; size >= k_least; size /= 2) {
+  for (auto size = reservable(reserve).value; size >= k_min; size /= 2) {
     void* const got = map(nullptr, size + k_huge_page, PROT_NONE, MAP_NORESERVE);
     if (!got) continue;
     mapped_ = reinterpret_cast<std::uint64_t>(got);

@@ -15,9 +15,9 @@ constexpr double k_memory = 0.15;       // weight of the newest subgradient in t
 constexpr double k_shrink = 0.5;        // of the step, when passes bring nothing
 constexpr double k_grow = 1.2;          // of the step, when they do
 constexpr double k_largest_step = 1.5;  // as a share of Polyak's
-constexpr double k_least_step = 1e-6;
-constexpr double k_least_share = 0.25;  // of a domain's data
-constexpr double k_work = 4e6;          // items x phases x passes of some tens of milliseconds
+constexpr double k_min_step = 1e-6;
+constexpr double k_min_share = 0.25;  // of a domain's data
+constexpr double k_work = 4e6;        // items x phases x passes of some tens of milliseconds
 
 // The nearest point of the simplex: prices >= 0 that sum to 1.
 void project(double* prices, std::size_t n) {
@@ -76,7 +76,7 @@ class Ascent {
     int stalled = 0;
     const int patience = std::clamp(limits_.passes / 20, 3, 20);
     for (bound.passes = 1; bound.passes < limits_.passes; ++bound.passes) {
-      if (target_ - bound.seconds <= limits_.tolerance * target_ || boldness < k_least_step) break;
+      if (target_ - bound.seconds <= limits_.tolerance * target_ || boldness < k_min_step) break;
       const auto aim = boldness * (target_ - value_now);
       if (!step(prices_now, aim)) break;
       value_now = relaxation_.evaluate(prices_now, activity);
@@ -162,7 +162,7 @@ class Ascent {
   // would be all that a step changes.
   [[nodiscard]] double natural_size(std::size_t p) const {
     const auto& place = problem_.places[p];
-    return std::max({static_cast<double>(place.budget.value), k_least_share * footprint_[place.domain], 1.0});
+    return std::max({static_cast<double>(place.budget.value), k_min_share * footprint_[place.domain], 1.0});
   }
 
   // A step along the averaged subgradient that would gain `aim` seconds if the bound were linear. Capacity prices

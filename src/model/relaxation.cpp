@@ -29,10 +29,10 @@ Relaxation::Relaxation(const Problem& problem)
     places_.push_back(fastest_first(problem, static_cast<DomainId>(d)));
     most = std::max(most, places_.back().size());
   }
-  if (most > k_most_places_of_domain) {
+  if (most > k_max_places_of_domain) {
     throw Error(Code::unsupported, "a domain with " + std::to_string(most) +
                                        " places; bounds are computed for up to " +
-                                       std::to_string(k_most_places_of_domain));
+                                       std::to_string(k_max_places_of_domain));
   }
   form_bundles();
   const auto load_on = [&](const ItemCell& cell, PlaceId p) -> Load {
@@ -326,7 +326,7 @@ double Relaxation::for_domain_of(std::uint32_t item, Function function) {
     case 7:
       return function.template operator()<7>();
     default:
-      return function.template operator()<k_most_places_of_domain>();
+      return function.template operator()<k_max_places_of_domain>();
   }
 }
 

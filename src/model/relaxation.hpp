@@ -121,6 +121,6 @@ class Relaxation {
 };
 
 // More places than this in one domain are refused by Relaxation's constructor: Error{unsupported}.
-inline constexpr std::size_t k_most_places_of_domain = 8;
+inline constexpr std::size_t k_max_places_of_domain = 8;
 
 }  // namespace terrace::model

@@ -12,7 +12,7 @@
 namespace terrace::model {
 namespace {
 
-constexpr int k_most_rounds = 8;  // iterations after which a backlog of moves has settled, or never will
+constexpr int k_max_rounds = 8;  // iterations after which a backlog of moves has settled, or never will
 
 struct Pending {
   std::size_t move = 0;
@@ -227,7 +227,7 @@ Prediction predict(const ProblemIndex& index, const Schedule& schedule, const Mo
   Timeline timeline(index, schedule, list);
   auto prediction = timeline.iteration();
   // In steady state an iteration begins with the backlog that it ends with.
-  for (int round = 1; problem.cyclic && !list.moves.empty() && round < k_most_rounds; ++round) {
+  for (int round = 1; problem.cyclic && !list.moves.empty() && round < k_max_rounds; ++round) {
     const auto before = timeline.backlog();
     if (round == 1 && before == 0) break;
     prediction = timeline.iteration();

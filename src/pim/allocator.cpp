@@ -174,9 +174,9 @@ Handle Allocator::allocate_beside(const Request& request) {
 }
 
 std::vector<Handle> Allocator::allocate_group(std::span<const Request> requests, Within share) {
-  if (requests.empty() || requests.size() > k_most_group)
+  if (requests.empty() || requests.size() > k_max_group)
     throw Error(Code::invalid, "a group of " + std::to_string(requests.size()) + " blocks: 1 to " +
-                                   std::to_string(k_most_group) + " there may be");
+                                   std::to_string(k_max_group) + " there may be");
   for (const auto& request : requests) check_member(geometry_, request);
   const Locked locked(*this, all());
   const auto taken = [&](std::uint32_t device, const std::optional<std::vector<Board::Spot>>& spots) {

@@ -47,7 +47,7 @@ void check_member(const Geometry& geometry, const Request& request);
 
 enum class Released : std::uint8_t { done, already, foreign };
 
-inline constexpr std::size_t k_most_group = 8;
+inline constexpr std::size_t k_max_group = 8;
 
 class Allocator {
  public:
@@ -59,7 +59,7 @@ class Allocator {
   Handle allocate(const Request& request);
   // All of them or none (an empty result). Blocks that share a subarray begin at the same one, as operands of one
   // operation must; exact for those. For blocks that share a bank or a device at most 100,000 partial placements
-  // are tried in each. Throws Error{invalid} as check_member() does, and for more than k_most_group requests.
+  // are tried in each. Throws Error{invalid} as check_member() does, and for more than k_max_group requests.
   std::vector<Handle> allocate_group(std::span<const Request> requests, Within share);
   Released release(Handle handle);
   // Of a live block; nothing for any other handle.

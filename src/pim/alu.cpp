@@ -210,7 +210,7 @@ void Alu::equal(const Vector& mask, const Vector& a, const Vector& b) {
 void Alu::equal(const Vector& mask, const Vector& a, std::uint64_t b) {
   need_target(mask);
   need_mask(mask, a);
-  if (a.bits < k_most_bits && b >> a.bits != 0) return fill(mask, 0);
+  if (a.bits < k_max_bits && b >> a.bits != 0) return fill(mask, 0);
   each([&](auto& unit, auto of) { unit.equal(of(mask), of(a), b); }, mask, a);
 }
 
@@ -225,7 +225,7 @@ void Alu::less(const Vector& mask, const Vector& a, const Vector& b) {
 void Alu::less(const Vector& mask, const Vector& a, std::uint64_t b) {
   need_target(mask);
   need_mask(mask, a);
-  if (a.bits < k_most_bits && b >> a.bits != 0) return fill(mask, ~std::uint64_t{0});
+  if (a.bits < k_max_bits && b >> a.bits != 0) return fill(mask, ~std::uint64_t{0});
   each([&](auto& unit, auto of) { unit.less(of(mask), of(a), b); }, mask, a);
 }
 

@@ -26,7 +26,7 @@ std::uint64_t pass(std::uint32_t columns, std::uint32_t bits, std::uint32_t beat
 
 // The most that any bank has among the line's subarrays for which `counts`.
 template <typename Counts>
-std::uint64_t most_in_a_bank(const Geometry& geometry, const Line& line, Counts counts) {
+std::uint64_t max_in_a_bank(const Geometry& geometry, const Line& line, Counts counts) {
   std::uint64_t most = 0;
   for (std::uint32_t n = 0; n < line.subarrays;) {
     const auto bank = (line.subarray + n) / geometry.subarrays;
@@ -190,8 +190,8 @@ void Array::transfer(const Line& to, const Line& from) {
   for (std::uint32_t n = 0; n < from.subarrays; ++n) rows.emplace_back(read(from, n), read(from, n) + words());
   for (std::uint32_t n = 0; n < to.subarrays; ++n) put(to, n, rows[n]);
 
-  cycles_.copies += 2 * costs_.activation + most_in_a_bank(geometry_, from, [](auto) { return 1; }) * bus_pass_ +
-                    most_in_a_bank(geometry_, to, [&](auto n) { return stays(n) ? 0 : 1; }) * bus_pass_;
+  cycles_.copies += 2 * costs_.activation + max_in_a_bank(geometry_, from, [](auto) { return 1; }) * bus_pass_ +
+                    max_in_a_bank(geometry_, to, [&](auto n) { return stays(n) ? 0 : 1; }) * bus_pass_;
   if (to.device != from.device)
     cycles_.copies += std::uint64_t{to.subarrays} * costs_.interface_passes * interface_pass_;
 }

@@ -9,7 +9,7 @@ namespace terrace::pim {
 namespace {
 
 constexpr std::uint32_t k_none = std::numeric_limits<std::uint32_t>::max();
-constexpr std::uint32_t k_most_tries = 100'000;
+constexpr std::uint32_t k_max_tries = 100'000;
 
 bool may_begin_at(const Request& request, std::uint32_t subarray, std::uint32_t bank) {
   return subarray % request.subarray_alignment == 0 &&
@@ -40,7 +40,7 @@ class Inside {
     const auto& request = requests_[order[0]];
     const auto& shape = request.shape;
     Board::Spot from{0, range_.first};
-    while (tries_ < k_most_tries) {
+    while (tries_ < k_max_tries) {
       const auto spot = board_.first_fit(range_, shape, {request.row_alignment, request.subarray_alignment}, from);
       if (!spot) return false;
       if (may_begin_at(request, spot->subarray, bank_)) {
@@ -80,7 +80,7 @@ std::optional<std::vector<Board::Spot>> group_at(const Board& board, std::uint32
     std::uint32_t row = 0;  // of the last one
     std::size_t last = 0;
   };
-  std::array<Lowest, std::size_t{1} << k_most_group> lowest;  // of each subset
+  std::array<Lowest, std::size_t{1} << k_max_group> lowest;  // of each subset
   const std::size_t all = (std::size_t{1} << requests.size()) - 1;
   lowest[0].end = 0;
   for (std::size_t subset = 0; subset < all; ++subset) {

@@ -32,7 +32,7 @@ class Horizontal {
  private:
   // A scratch row, in as many subarrays as the row that is worked on.
   [[nodiscard]] Line spare(std::uint32_t n, const Line& like) const;
-  [[nodiscard]] std::uint64_t all() const { return ~std::uint64_t{0} >> (k_most_bits - bits_); }
+  [[nodiscard]] std::uint64_t all() const { return ~std::uint64_t{0} >> (k_max_bits - bits_); }
   [[nodiscard]] Line above_lowest(const Line& like) const { return spare(0, like); }
   // Carries out of every bit, from where they begin and where they are passed on; neither row is kept.
   void run_carries(const Line& generate, const Line& pass);

@@ -24,7 +24,7 @@ void transpose(Square& square) {
     }
 }
 
-Word low_bits(std::uint32_t bits) { return ~Word{0} >> (k_most_bits - bits); }
+Word low_bits(std::uint32_t bits) { return ~Word{0} >> (k_max_bits - bits); }
 
 // Calls rows(values, lines, n) for the elements of every lane: those of the n-th subarray of a group's lines.
 template <typename Values, typename Rows>
@@ -107,7 +107,7 @@ void need_as_many(const Vector& vector, std::size_t values) {
 
 void check(const Geometry& geometry, const Vector& vector) {
   const auto& block = vector.block;
-  if (vector.count == 0 || vector.bits == 0 || vector.bits > k_most_bits)
+  if (vector.count == 0 || vector.bits == 0 || vector.bits > k_max_bits)
     throw Error(Code::invalid, named(vector) + ": a vector has at least one, of 1 to 64 bits");
   if (vector.dim == Dim::horizontal && vector.bits > geometry.columns)
     throw Error(Code::invalid,

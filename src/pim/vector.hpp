@@ -17,7 +17,7 @@
 
 namespace terrace::pim {
 
-inline constexpr std::uint32_t k_most_bits = 64;
+inline constexpr std::uint32_t k_max_bits = 64;
 
 struct Vector {
   Block block;
@@ -28,7 +28,7 @@ struct Vector {
   std::uint32_t turn = 0;
 };
 
-// Throws Error{invalid} where the block is outside the devices or is too small, and for bits beyond k_most_bits.
+// Throws Error{invalid} where the block is outside the devices or is too small, and for bits beyond k_max_bits.
 void check(const Geometry& geometry, const Vector& vector);
 // What the vector fills of its block; throws as check() does.
 Shape extent_of(const Geometry& geometry, const Vector& vector);

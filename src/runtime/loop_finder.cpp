@@ -86,14 +86,14 @@ bool LoopFinder::deserves(Index index) {
 // an eighth of that which does nearly all of it.
 bool LoopFinder::waits_for_outer(Index index) const {
   const auto visit = tree_.work_of_visit(index);
-  const auto least_share = visit >= k_max_unsure_work       ? k_majority_of_run
-                           : visit >= k_max_unsure_work / 8 ? k_nearly_all
-                                                            : 1.0;
+  const auto min_share = visit >= k_max_unsure_work       ? k_majority_of_run
+                         : visit >= k_max_unsure_work / 8 ? k_nearly_all
+                                                          : 1.0;
   for (auto around = node(index).around; around != k_none; around = node(around).around) {
     const auto& outer = node(around);
     if (!outer.is_loop || outer.turns >= k_turns_to_be_known) continue;
-    if (least_share == 1.0 ||
-        static_cast<double>(visit) < least_share * static_cast<double>(tree_.work_of_visit(around)))
+    if (min_share == 1.0 ||
+        static_cast<double>(visit) < min_share * static_cast<double>(tree_.work_of_visit(around)))
       return true;
   }
   return false;

@@ -14,7 +14,7 @@ std::vector<std::uint64_t> hot_functions(const std::map<std::uint64_t, std::uint
     if (function != 0 && static_cast<double>(count) >= k_share_of_probed * static_cast<double>(all))
       hot.emplace_back(count, function);
   std::ranges::stable_sort(hot, std::ranges::greater{}, &std::pair<std::uint64_t, std::uint64_t>::first);
-  if (hot.size() > k_most_probed) hot.resize(k_most_probed);
+  if (hot.size() > k_max_probed) hot.resize(k_max_probed);
   std::vector<std::uint64_t> functions;
   for (const auto& [count, function] : hot) functions.push_back(function);
   return functions;

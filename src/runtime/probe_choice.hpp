@@ -9,7 +9,7 @@
 namespace terrace::runtime {
 
 inline constexpr double k_share_of_probed = 0.03;     // of the samples, at least
-inline constexpr std::size_t k_most_probed = 8;       // functions
+inline constexpr std::size_t k_max_probed = 8;        // functions
 inline constexpr double k_calls_of_a_function = 200;  // a second
 inline constexpr double k_calls_of_all = 250;  // at 20 us, as in a virtual machine, 0.5 % of the thread's time
 

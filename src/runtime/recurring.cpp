@@ -19,7 +19,7 @@ std::uint64_t Recurring::come(std::string_view name, std::uint64_t canonical, By
 
 void Recurring::go(std::string_view name, std::uint64_t stood_for, Bytes size) {
   auto& gone = gone_[std::string(name)];
-  if (gone.size() == k_most) gone.erase(gone.begin());
+  if (gone.size() == k_max) gone.erase(gone.begin());
   gone.push_back({stood_for, size});
 }
 

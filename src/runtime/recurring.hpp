@@ -25,7 +25,7 @@ class Recurring {
     std::uint64_t stood_for = 0;
     Bytes size;
   };
-  static constexpr std::size_t k_most = 1024;  // of a name
+  static constexpr std::size_t k_max = 1024;  // of a name
 
   std::unordered_map<std::string, std::vector<Gone>> gone_;
 };

@@ -19,7 +19,7 @@ Segmenter::Cut Segmenter::progressed(std::uint64_t progress, Seconds time) {
   current_.push_back(progress);
   times_.push_back(time);
   Cut cut{true, times_.size(), {}};
-  if (times_.size() <= k_most_segments) return cut;
+  if (times_.size() <= k_max_segments) return cut;
   const auto together = [&](std::size_t i) { return times_[i] + times_[i + 1]; };
   std::size_t least = 0;
   for (std::size_t i = 1; i + 1 < times_.size(); ++i)

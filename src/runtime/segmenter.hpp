@@ -3,7 +3,7 @@
 // (on a machine with counters: in retired instructions), which does not depend on where data resides.
 //
 // How long a phase is nobody knows the first time: every report of progress ends a segment, and when there are
-// more than k_most_segments, the two neighbours that took least time together become one. So segments are short
+// more than k_max_segments, the two neighbours that took least time together become one. So segments are short
 // where time is spent, whatever the number of accesses. From the second time on the same cuts are made again.
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace terrace::runtime {
 
-inline constexpr std::size_t k_most_segments = 64;  // of one phase, the open one not counted
+inline constexpr std::size_t k_max_segments = 64;  // of one phase, the open one not counted
 
 class Segmenter {
  public:

@@ -290,7 +290,7 @@ void MoveQueue::arm_sentinels() {
 bool MoveQueue::arm(const Transfer& transfer) {
   if (!sentinels_ && !no_sentinels_) {
     try {
-      armed_.reserve(PageSentinels::k_most);
+      armed_.reserve(PageSentinels::k_max);
       sentinels_ = std::make_unique<PageSentinels>(touched_body, this, enter_);
     } catch (const std::exception&) {
       no_sentinels_ = true;

@@ -48,7 +48,7 @@ void read_all(TraceSource& trace) {
   for (TraceEvent event; trace.next(event);)
     while (trace.next_cta(cta)) {
       for (const auto& step : cta.steps)
-        require(!is_access(step.kind) || (step.lines != 0 && step.lines <= k_most_lines), "an access",
+        require(!is_access(step.kind) || (step.lines != 0 && step.lines <= k_max_lines), "an access",
                 "of no lines");
     }
 }

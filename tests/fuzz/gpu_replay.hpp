@@ -39,27 +39,27 @@ class Beginning final : public TraceSource {
   explicit Beginning(TraceSource& whole) : whole_(whole) {}
 
   bool next(TraceEvent& event) override {
-    if (kernels_ == k_most_kernels || !whole_.next(event)) return false;
+    if (kernels_ == k_max_kernels || !whole_.next(event)) return false;
     if (auto* allocation = std::get_if<Allocation>(&event))
-      allocation->bytes = std::min(allocation->bytes, k_most_bytes);
+      allocation->bytes = std::min(allocation->bytes, k_max_bytes);
     else
       ++kernels_;
     return true;
   }
   bool next_cta(Cta& cta) override {
-    if (ctas_ == k_most_ctas || !whole_.next_cta(cta)) return false;
+    if (ctas_ == k_max_ctas || !whole_.next_cta(cta)) return false;
     ++ctas_;
-    for (auto& step : cta.steps) step.before = std::min(step.before, k_most_before);
+    for (auto& step : cta.steps) step.before = std::min(step.before, k_max_before);
     for (auto& warp : cta.warps) {
-      warp.after = std::min(warp.after, k_most_before);
-      warp.steps = std::min(warp.steps, k_most_steps);
+      warp.after = std::min(warp.after, k_max_before);
+      warp.steps = std::min(warp.steps, k_max_steps);
     }
     return true;
   }
 
  private:
-  static constexpr std::uint32_t k_most_kernels = 4, k_most_ctas = 64, k_most_before = 32, k_most_steps = 256;
-  static constexpr std::uint64_t k_most_bytes = 1 << 20;
+  static constexpr std::uint32_t k_max_kernels = 4, k_max_ctas = 64, k_max_before = 32, k_max_steps = 256;
+  static constexpr std::uint64_t k_max_bytes = 1 << 20;
   TraceSource& whole_;
   std::uint32_t kernels_ = 0;
   std::uint32_t ctas_ = 0;

@@ -15,7 +15,7 @@ namespace {
 
 using namespace terrace::pim;
 
-constexpr std::uint64_t k_most_units = 1 << 14;  // a larger device takes long, and teaches nothing
+constexpr std::uint64_t k_max_units = 1 << 14;  // a larger device takes long, and teaches nothing
 
 void require(bool condition, const char* what, const std::string& text) {
   if (condition) return;
@@ -44,7 +44,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     try {
       require(format_trace(parse_trace(written, "again")) == written, "a trace changes when it is read back",
               written);
-      if (trace.geometry.units() <= k_most_units) check_replay(trace, written);
+      if (trace.geometry.units() <= k_max_units) check_replay(trace, written);
     } catch (const terrace::Error& error) {
       require(false, error.what(), written);
     }

@@ -77,13 +77,13 @@ class Checker final : public ReplaySink {
     text(said);
   }
   void finished(std::string_view how) override { text(how); }
-  void runs(std::uint32_t thread) override { require(thread <= k_most_recorded_threads); }
+  void runs(std::uint32_t thread) override { require(thread <= k_max_recorded_threads); }
   void alive(std::uint32_t) override {}
   void follow(std::uint32_t thread, std::uint32_t other) override {
-    require(thread <= k_most_recorded_threads && other <= k_most_recorded_threads);
+    require(thread <= k_max_recorded_threads && other <= k_max_recorded_threads);
   }
   void meet(std::span<const std::uint32_t> threads) override {
-    for (const auto thread : threads) require(thread <= k_most_recorded_threads);
+    for (const auto thread : threads) require(thread <= k_max_recorded_threads);
   }
   void release(std::uint64_t) override {}
   void acquire(std::uint64_t) override {}

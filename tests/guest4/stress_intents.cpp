@@ -17,8 +17,8 @@ namespace {
 
 using agent::OrderedHeap;
 
-constexpr std::size_t k_most_ranges = 24;
-constexpr std::size_t k_most_pages = 1536;  // of a range
+constexpr std::size_t k_max_ranges = 24;
+constexpr std::size_t k_max_pages = 1536;  // of a range
 
 OrderedHeap& make_heap(const machine::Machine& machine, memory::Ledger& ledger, InitiatorId initiator) {
   OrderedHeap::Parts parts;
@@ -41,7 +41,7 @@ StressIntents::StressIntents(const machine::Machine& machine, memory::Ledger& le
 
 void StressIntents::step(StressReport& report, std::mt19937_64& random) {
   const auto what = below(random, 10);
-  if (ranges_.empty() || (what < 3 && ranges_.size() < k_most_ranges)) {
+  if (ranges_.empty() || (what < 3 && ranges_.size() < k_max_ranges)) {
     what % 3 == 0 ? map(report, random) : allocate(report, random);
     return;
   }
@@ -70,7 +70,7 @@ void StressIntents::keep_or_release(Range range, int error, StressReport& report
 
 void StressIntents::allocate(StressReport& report, std::mt19937_64& random) {
   Range range;
-  range.written.resize(1 + below(random, k_most_pages));
+  range.written.resize(1 + below(random, k_max_pages));
   range.zeros = below(random, 2) == 0;
   const auto when = below(random, 2) == 0 ? OrderedHeap::When::at_once : OrderedHeap::When::at_touch;
   const auto intent = intents_[below(random, intents_.size())];
@@ -87,7 +87,7 @@ void StressIntents::allocate(StressReport& report, std::mt19937_64& random) {
 void StressIntents::map(StressReport& report, std::mt19937_64& random) {
   Range range;
   range.mapped = true;
-  range.written.resize(1 + below(random, k_most_pages));
+  range.written.resize(1 + below(random, k_max_pages));
   void* const got =
       ::mmap(nullptr, range.size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (got == MAP_FAILED) throw std::runtime_error("no mapping");

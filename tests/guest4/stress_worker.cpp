@@ -14,9 +14,9 @@ namespace terrace::tests {
 namespace {
 
 constexpr std::uint64_t k_chunk_sizes[] = {4 * k_page, 16 * k_page, 128 * k_page, k_huge_page};
-constexpr std::size_t k_most_chunks = 24;      // of an object
-constexpr std::size_t k_most_size = 6u << 20;  // of an object
-constexpr std::size_t k_most_objects = 64;
+constexpr std::size_t k_max_chunks = 24;      // of an object
+constexpr std::size_t k_max_size = 6u << 20;  // of an object
+constexpr std::size_t k_max_objects = 64;
 constexpr int k_attempts = 20;                    // of bringing a chunk's parts together
 constexpr std::uint64_t k_left_free = 16u << 20;  // of a node, by those who populate at once
 
@@ -44,7 +44,7 @@ void StressWorker::work(StressReport& report) {
       continue;
     }
     const auto what = below(10);
-    if (objects_.empty() || (what < 3 && objects_.size() < k_most_objects)) {
+    if (objects_.empty() || (what < 3 && objects_.size() < k_max_objects)) {
       allocate(report);
     } else if (what < 6) {
       auto& object = objects_[below(objects_.size())];
@@ -62,7 +62,7 @@ void StressWorker::work(StressReport& report) {
 
 void StressWorker::allocate(StressReport& report) {
   const auto chunk_size = k_chunk_sizes[below(std::size(k_chunk_sizes))];
-  const auto chunks = 1 + below(std::min(k_most_chunks, k_most_size / chunk_size));
+  const auto chunks = 1 + below(std::min(k_max_chunks, k_max_size / chunk_size));
   auto* const data = static_cast<unsigned char*>(space_.allocate(chunks * chunk_size));
   if (data == nullptr) throw std::runtime_error("the region has no room");
   end_ = std::max(end_, align_up(reinterpret_cast<std::uint64_t>(data) + chunks * chunk_size, k_huge_page));

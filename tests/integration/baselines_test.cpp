@@ -36,7 +36,7 @@ class Baselines : public ProgramTest {
 };
 
 // Room in fast memory is taken when a transfer begins and given back when it is done.
-constexpr const char* k_most_held =
+constexpr const char* k_max_held =
     "WITH change(at, bytes) AS ("
     "SELECT o.born, SUM(MIN(o.size, (p.first + p.chunks) * o.chunk_size) - p.first * o.chunk_size) FROM object o "
     "JOIN object_place p ON p.run = o.run AND p.object = o.id WHERE p.place = 0 GROUP BY o.run, o.id "
@@ -56,7 +56,7 @@ TEST_F(Baselines, CgVerifiesWithinEveryBudgetAndReplays) {
   EXPECT_LT(fast, slow);
   for (const std::string planner : k_planners) {
     if (planner != "fast-only") {  // promises to ignore the budget
-      EXPECT_LE(number(store("e", planner), k_most_held), k_fast) << planner;
+      EXPECT_LE(number(store("e", planner), k_max_held), k_fast) << planner;
     }
     EXPECT_EQ(rows(store("e", planner), k_of_both), rows(store("r", planner), k_of_both)) << planner;
     EXPECT_GE(seconds("e", planner), fast) << planner;

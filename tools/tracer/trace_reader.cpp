@@ -21,7 +21,7 @@ constexpr std::size_t k_frame_header = 18;              // at most (RFC 8878, se
 // there.
 constexpr std::size_t k_descriptor = 4;
 constexpr std::byte k_has_checksum{4};
-constexpr std::size_t k_most_arguments = 1u << 20;
+constexpr std::size_t k_max_arguments = 1u << 20;
 
 }  // namespace
 
@@ -85,7 +85,7 @@ void TraceReader::read_header() {
   std::string_view program;
   std::uint64_t arguments = 0;
   if (!take_text(isa) || !take_text(program) || !take_number(header_.page) || !take_number(header_.code_low) ||
-      !take_number(header_.code_high) || !take_number(arguments) || arguments > k_most_arguments)
+      !take_number(header_.code_high) || !take_number(arguments) || arguments > k_max_arguments)
     throw damaged;
   header_.isa = isa;
   header_.program = program;

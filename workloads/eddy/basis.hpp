@@ -8,9 +8,9 @@
 
 namespace eddy {
 
-constexpr int k_most_order = 15;
-constexpr int k_most_points = k_most_order + 1;
-constexpr int k_most_fine = 3 * k_most_points / 2;
+constexpr int k_max_order = 15;
+constexpr int k_max_points = k_max_order + 1;
+constexpr int k_max_fine = 3 * k_max_points / 2;
 
 /// Matrices lie by rows; `_t` is the transposed one.
 struct Basis {

@@ -23,10 +23,10 @@ namespace eddy {
 
 // The longest step that is stable, and the default, in the time in which the fastest flow comes from point to
 // point.
-constexpr double k_most_courant = 1.0;
+constexpr double k_max_courant = 1.0;
 constexpr double k_courant = 0.5;
 
-constexpr std::uint64_t k_least_order = 4;  // below, velocity_bound would not hold
+constexpr std::uint64_t k_min_order = 4;  // below, velocity_bound would not hold
 
 struct Settings {
   std::uint64_t elements = 16;
@@ -113,16 +113,16 @@ int run(const Settings& settings) {
 /// Fills in the step's default. Exits 2 where the result could not be verified.
 void settle(const workloads::Options& options, Settings& settings) {
   if (settings.elements < 3 || settings.elements > 512) options.fail("--elements: from 3 to 512");
-  if (settings.order < k_least_order || settings.order > k_most_order) {
-    options.fail("--order: from " + std::to_string(k_least_order) + " to " + std::to_string(k_most_order));
+  if (settings.order < k_min_order || settings.order > k_max_order) {
+    options.fail("--order: from " + std::to_string(k_min_order) + " to " + std::to_string(k_max_order));
   }
   if (space_bound(settings) > 0.1) {
     options.fail("--elements " + std::to_string(settings.elements) + " of --order " +
                  std::to_string(settings.order) + " are too coarse for the eddies: take more, or a higher order");
   }
   const Basis basis = make_basis(static_cast<int>(settings.order), 0.0);
-  const double crossings = k_most_speed / least_distance(static_cast<std::int64_t>(settings.elements), basis);
-  const double least = std::ceil(crossings / k_most_courant);
+  const double crossings = k_max_speed / min_distance(static_cast<std::int64_t>(settings.elements), basis);
+  const double least = std::ceil(crossings / k_max_courant);
   if (settings.per_unit == 0) settings.per_unit = static_cast<std::uint64_t>(std::ceil(crossings / k_courant));
   if (static_cast<double>(settings.per_unit) < least) {
     options.fail("--per-unit: at least " + std::to_string(static_cast<std::uint64_t>(least)) +

@@ -35,7 +35,7 @@ void place_points(Mesh& mesh) {
 
 /// Of one element: how x and y change with r and s, at n points a side.
 struct Slopes {
-  std::array<double, k_most_fine * k_most_fine> xr, xs, yr, ys;
+  std::array<double, k_max_fine * k_max_fine> xr, xs, yr, ys;
 };
 
 void find_slopes(const Mesh& mesh, std::int64_t element, Slopes& slopes) {
@@ -48,8 +48,8 @@ void find_slopes(const Mesh& mesh, std::int64_t element, Slopes& slopes) {
   multiply(n, n, n, mesh.basis.derivative.data(), y, slopes.ys.data());
 }
 
-void to_fine(const Basis& basis, std::array<double, k_most_fine * k_most_fine>& values) {
-  std::array<double, k_most_fine * k_most_fine> half;
+void to_fine(const Basis& basis, std::array<double, k_max_fine * k_max_fine>& values) {
+  std::array<double, k_max_fine * k_max_fine> half;
   multiply(basis.points, basis.points, basis.fine, values.data(), basis.to_fine_t.data(), half.data());
   multiply(basis.fine, basis.points, basis.fine, basis.to_fine.data(), half.data(), values.data());
 }
@@ -185,7 +185,7 @@ Mesh make_mesh(std::int64_t side, Basis basis) {
   sum_shared(mesh, field);
 }
 
-double least_distance(std::int64_t side, const Basis& basis) {
+double min_distance(std::int64_t side, const Basis& basis) {
   const double width = k_length / static_cast<double>(side);
   return (1.0 - k_swing) * width * 0.5 * (basis.nodes[1] - basis.nodes[0]);
 }

@@ -49,6 +49,6 @@ void sum_shared(const Mesh& mesh, Field& field);
 void average_shared(const Mesh& mesh, Field& field);
 
 /// The shortest distance between neighbouring points, near enough.
-double least_distance(std::int64_t side, const Basis& basis);
+double min_distance(std::int64_t side, const Basis& basis);
 
 }  // namespace eddy

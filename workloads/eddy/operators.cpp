@@ -7,8 +7,8 @@
 namespace eddy {
 namespace {
 
-using Element = std::array<double, k_most_points * k_most_points>;
-using FineElement = std::array<double, k_most_fine * k_most_fine>;
+using Element = std::array<double, k_max_points * k_max_points>;
+using FineElement = std::array<double, k_max_fine * k_max_fine>;
 
 /// du/dr and du/ds in an element.
 void slopes_of(const Basis& basis, const double* u, double* ur, double* us) {

@@ -11,7 +11,7 @@
 namespace eddy {
 namespace {
 
-constexpr int k_most_iterations = 2000;
+constexpr int k_max_iterations = 2000;
 
 /// The residual's norm over the square, free of the mass that it holds.
 [[gnu::noinline]] double size_of(const Mesh& mesh, const Field& residual, Field& partial) {
@@ -131,7 +131,7 @@ Solved solve(const Mesh& mesh, const Apply& apply, const Precondition& precondit
   double rho_before = 0.0;
   double size = size_of(mesh, cg.residual, partial);
   int iterations = 0;
-  for (; size > tolerance && iterations < k_most_iterations; ++iterations) {
+  for (; size > tolerance && iterations < k_max_iterations; ++iterations) {
     precondition();
     const double rho = dot(mesh, cg.residual.data(), cg.preconditioned.data(), partial);
     // The first direction is the preconditioned residual: what was there before is multiplied by 0.

@@ -11,7 +11,7 @@ constexpr double k_viscosity = 0.05;
 constexpr double k_stream_x = 1.0;
 constexpr double k_stream_y = 0.3;
 /// No velocity is larger at any point or time, in x or y.
-constexpr double k_most_speed = 3.0;
+constexpr double k_max_speed = 3.0;
 
 struct Exact {
   double vx, vy, pressure;  // the pressure but for a constant

@@ -32,8 +32,8 @@ std::vector<std::int64_t> GpuProgram::numbers(std::string_view size, std::int64_
   if (!at)
     throw Error(Code::invalid,
                 name + " does not repeat anything: it cannot run " + std::to_string(times) + " times as long");
-  if (times < 1 || times > k_most_times)
-    throw Error(Code::invalid, name + " can have 1 to " + std::to_string(k_most_times) +
+  if (times < 1 || times > k_max_times)
+    throw Error(Code::invalid, name + " can have 1 to " + std::to_string(k_max_times) +
                                    " times as many iterations, not " + std::to_string(times));
   numbers.at(*at) *= times;
   return numbers;

@@ -41,11 +41,11 @@ class GpuProgram {
   // Which of a size's numbers says how often the program does the same with the same data; none where it does not.
   [[nodiscard]] virtual std::optional<std::size_t> iterations() const { return std::nullopt; }
   // Those of a size, with `times` as many iterations. Throws Error{invalid} also where there are no iterations and
-  // `times` is not 1, and where it is not from 1 to k_most_times.
+  // `times` is not 1, and where it is not from 1 to k_max_times.
   [[nodiscard]] std::vector<std::int64_t> numbers(std::string_view size, std::int64_t times) const;
 };
 
-inline constexpr std::int64_t k_most_times = 1000;
+inline constexpr std::int64_t k_max_times = 1000;
 
 // All of them, by name.
 const std::vector<const GpuProgram*>& gpu_programs();

@@ -97,9 +97,9 @@ int run(const Settings& settings) {
   const double zones_wide = exact * static_cast<double>(settings.side);
   const bool wide = zones_wide >= 10.0;
   const double radius_tolerance = 0.01 + 0.5 / zones_wide;
-  const double least_density = *std::min_element(gas.density.begin(), gas.density.end());
+  const double min_density = *std::min_element(gas.density.begin(), gas.density.end());
   const bool arrived = time >= k_end || settings.steps != 0;
-  const bool verified = arrived && energy_error <= k_energy_tolerance && least_density > 0.0 &&
+  const bool verified = arrived && energy_error <= k_energy_tolerance && min_density > 0.0 &&
                         (!wide || radius_error <= radius_tolerance);
 
   std::printf("Hydro: Sedov blast wave, %llu zones, %llu points, %llu steps to time %.9f\n",

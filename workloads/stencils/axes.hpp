@@ -51,7 +51,7 @@ struct MirrorLayers {
   // Numbered from 1.
   MirrorLayers(const Range& grid, std::size_t axis, bool is_low, std::ptrdiff_t first, std::ptrdiff_t last)
       : range(grid), side(is_low ? grid.begin[axis] : grid.end[axis]) {
-    static const std::array<std::string, k_most_dims> axes{"x", "y", "z"};
+    static const std::array<std::string, k_max_dims> axes{"x", "y", "z"};
     name = "mirror " + axes[axis] + (is_low ? " low " : " high ") + std::to_string(first);
     if (last > first) name += " to " + std::to_string(last);
     range.begin[axis] = is_low ? side - last : side + first - 1;

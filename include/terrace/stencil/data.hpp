@@ -56,8 +56,8 @@ struct Halo {
 // How the axes of the source of a transfer lie along those of its target: along the target's axis d goes the
 // source's axis axes[d], from its end to its beginning where flipped[d].
 struct Orientation {
-  std::array<std::size_t, k_most_dims> axes{0, 1, 2};
-  std::array<bool, k_most_dims> flipped{false, false, false};
+  std::array<std::size_t, k_max_dims> axes{0, 1, 2};
+  std::array<bool, k_max_dims> flipped{false, false, false};
 };
 
 // Numbers at the points of a block, or of a larger range. A handle: copies are the same dataset. At first all are

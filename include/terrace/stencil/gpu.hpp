@@ -132,8 +132,8 @@ template <class T, template <class> class Into>
 // ---------------------------------------------------------------------------------------------------------
 
 struct GpuPart {
-  std::ptrdiff_t begin[k_most_dims];
-  std::ptrdiff_t end[k_most_dims];
+  std::ptrdiff_t begin[k_max_dims];
+  std::ptrdiff_t end[k_max_dims];
 };
 
 template <class Kernel, class... Bound>
@@ -176,29 +176,29 @@ template <class Kernel, class... Bound>
 void launch(const Kernel& kernel, const DeviceCall& call, Bound... bound) {
   const auto& range = call.range;
   GpuPart part{};
-  for (std::size_t d = 0; d < k_most_dims; ++d) {
+  for (std::size_t d = 0; d < k_max_dims; ++d) {
     part.begin[d] = range.begin[d];
     part.end[d] = range.end[d];
   }
   const auto blocks = [](std::ptrdiff_t count, std::ptrdiff_t each, std::ptrdiff_t most) {
     return static_cast<unsigned>(std::clamp<std::ptrdiff_t>((count + each - 1) / each, 1, most));
   };
-  constexpr std::ptrdiff_t k_most = 65535;  // blocks in y and z
-  constexpr std::ptrdiff_t k_most_in_x = std::numeric_limits<int>::max();
+  constexpr std::ptrdiff_t k_max = 65535;  // blocks in y and z
+  constexpr std::ptrdiff_t k_max_in_x = std::numeric_limits<int>::max();
   cudaLaunchConfig_t config{};
   config.stream = static_cast<cudaStream_t>(call.stream);
   auto error = cudaSuccess;
   if constexpr ((Bound::k_reduces || ...)) {
     config.blockDim = dim3(static_cast<unsigned>(k_threads));
-    config.gridDim = dim3(blocks(range.length(1) * range.length(2), k_threads / 32, k_most_in_x));
+    config.gridDim = dim3(blocks(range.length(1) * range.length(2), k_threads / 32, k_max_in_x));
     error = cudaLaunchKernelEx(&config, do_rows<Kernel, Bound...>, kernel, part, bound...);
   } else {
     std::ptrdiff_t x = 1;
     while (x < k_threads && x < range.length(0)) x *= 2;
     const auto y = k_threads / x;
     config.blockDim = dim3(static_cast<unsigned>(x), static_cast<unsigned>(y));
-    config.gridDim = dim3(blocks(range.length(0), x, k_most_in_x), blocks(range.length(1), y, k_most),
-                          blocks(range.length(2), 1, k_most));
+    config.gridDim = dim3(blocks(range.length(0), x, k_max_in_x), blocks(range.length(1), y, k_max),
+                          blocks(range.length(2), 1, k_max));
     error = cudaLaunchKernelEx(&config, do_points<Kernel, Bound...>, kernel, part, bound...);
   }
   if (error != cudaSuccess)

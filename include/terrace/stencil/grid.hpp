@@ -12,9 +12,9 @@
 
 namespace terrace::stencil {
 
-inline constexpr std::size_t k_most_dims = 3;
+inline constexpr std::size_t k_max_dims = 3;
 
-using Point = std::array<std::ptrdiff_t, k_most_dims>;
+using Point = std::array<std::ptrdiff_t, k_max_dims>;
 
 // The points from `begin` up to, and not with, `end`. In braces it is said by axis, begin and end of each:
 // Range{{0, nx}, {0, ny}}. Of two points it is Range::from_to(begin, end).
@@ -30,7 +30,7 @@ struct Range {
   Range(std::initializer_list<std::array<std::ptrdiff_t, 2>> axes) : sides(axes.size()) {
     std::size_t d = 0;
     for (const auto& side : axes) {
-      if (d == k_most_dims) break;
+      if (d == k_max_dims) break;
       begin[d] = side[0];
       end[d++] = side[1];
     }
@@ -52,13 +52,13 @@ struct Range {
            static_cast<std::uint64_t>(length(2));
   }
   [[nodiscard]] bool contains(const Point& p) const {
-    for (std::size_t d = 0; d < k_most_dims; ++d)
+    for (std::size_t d = 0; d < k_max_dims; ++d)
       if (p[d] < begin[d] || p[d] >= end[d]) return false;
     return true;
   }
   [[nodiscard]] bool contains(const Range& other) const {
     if (other.empty()) return true;
-    for (std::size_t d = 0; d < k_most_dims; ++d)
+    for (std::size_t d = 0; d < k_max_dims; ++d)
       if (other.begin[d] < begin[d] || other.end[d] > end[d]) return false;
     return true;
   }
@@ -67,7 +67,7 @@ struct Range {
 // The points that both have; of none, a range that ends where it begins.
 [[nodiscard]] inline Range intersection(const Range& a, const Range& b) {
   Range both;
-  for (std::size_t d = 0; d < k_most_dims; ++d) {
+  for (std::size_t d = 0; d < k_max_dims; ++d) {
     both.begin[d] = std::max(a.begin[d], b.begin[d]);
     both.end[d] = std::max(both.begin[d], std::min(a.end[d], b.end[d]));
   }
@@ -79,7 +79,7 @@ struct Range {
   if (a.empty()) return b;
   if (b.empty()) return a;
   Range both;
-  for (std::size_t d = 0; d < k_most_dims; ++d) {
+  for (std::size_t d = 0; d < k_max_dims; ++d) {
     both.begin[d] = std::min(a.begin[d], b.begin[d]);
     both.end[d] = std::max(a.end[d], b.end[d]);
   }
@@ -93,7 +93,7 @@ class Stencil {
   Stencil(std::initializer_list<std::initializer_list<std::ptrdiff_t>> offsets) {
     for (const auto& offset : offsets) {
       Point point{0, 0, 0};
-      std::copy_n(offset.begin(), std::min(offset.size(), k_most_dims), point.begin());
+      std::copy_n(offset.begin(), std::min(offset.size(), k_max_dims), point.begin());
       offsets_.push_back(point);
     }
   }
@@ -108,7 +108,7 @@ class Stencil {
   [[nodiscard]] Point end(bool is_high) const {
     Point found = offsets_.empty() ? Point{0, 0, 0} : offsets_.front();
     for (const auto& offset : offsets_)
-      for (std::size_t d = 0; d < k_most_dims; ++d)
+      for (std::size_t d = 0; d < k_max_dims; ++d)
         found[d] = is_high ? std::max(found[d], offset[d]) : std::min(found[d], offset[d]);
     return found;
   }

@@ -58,7 +58,7 @@ class IndexAccessor {
   TERRACE_STENCIL_BOTH std::ptrdiff_t operator[](std::size_t d) const { return at_[d]; }
 
  private:
-  std::ptrdiff_t at_[k_most_dims];
+  std::ptrdiff_t at_[k_max_dims];
 };
 
 template <class T>

@@ -58,7 +58,7 @@ class MpiRanks final : public Ranks {
 
   void gather(std::span<const std::byte> own, std::span<const std::size_t> sizes,
               std::span<std::byte> all) override {
-    if (all.size() <= k_most) {
+    if (all.size() <= k_max) {
       std::vector<int> counts, places;
       for (int at = 0; const auto size : sizes) {
         counts.push_back(static_cast<int>(size));
@@ -80,12 +80,12 @@ class MpiRanks final : public Ranks {
 
  private:
   static constexpr int k_tag = 0;
-  static constexpr std::size_t k_most = std::size_t{1} << 30U;  // bytes of a message: MPI counts by int
+  static constexpr std::size_t k_max = std::size_t{1} << 30U;  // bytes of a message: MPI counts by int
 
   // Calls with where each part begins and how long it is.
   template <class Action>
   static void for_parts(std::size_t size, Action action) {
-    for (std::size_t at = 0; at < size; at += k_most) action(at, static_cast<int>(std::min(size - at, k_most)));
+    for (std::size_t at = 0; at < size; at += k_max) action(at, static_cast<int>(std::min(size - at, k_max)));
   }
 
   MPI_Comm communicator_ = MPI_COMM_NULL;

@@ -15,7 +15,7 @@ _SYMBOL = struct.Struct("<IBBHQQ")
 _LOAD, _WRITABLE = 1, 2
 _SYMBOL_TABLES = (2, 11)  # SHT_SYMTAB, SHT_DYNSYM
 _OBJECT, _COMMON = 1, 5
-_MOST = 256 << 20
+_MAX = 256 << 20
 
 
 @dataclass
@@ -49,7 +49,7 @@ class ElfData:
 def elf_data(path: Path, least: int) -> ElfData:
     """Segments, and variables of `least` bytes or more."""
     try:
-        if path.stat().st_size > _MOST:
+        if path.stat().st_size > _MAX:
             return ElfData([], [])
         data = path.read_bytes()
         if not data.startswith(_IDENT):

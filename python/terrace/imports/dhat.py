@@ -12,11 +12,11 @@ from typing import Any
 from terrace.imports.dhat_names import Namer, by_words, namer
 from terrace.imports.measured import DamagedError, Measured, Object, OtherKindError, Phase
 
-MOST_BYTES = 1 << 30
+MAX_BYTES = 1 << 30
 _VERSION = 2
 # Smaller ones are no objects of their own in a run.
 _SMALL, _SMALL_BLOCKS = 16384, "(small blocks)"
-_MOST_ALIKE = 1024  # of one name
+_MAX_ALIKE = 1024  # of one name
 _NAMED_AS_IN_RUNS = "objects are called what terrace run calls them"
 _NAMED_BY_DHAT = (
     "the program was not found, or is another one by now: objects are called what DHAT calls them, and terrace "
@@ -48,8 +48,8 @@ class Counted:
 
 def read(path: Path) -> Counted:
     """The file's contents. DamagedError, in one line, where it is none of DHAT's."""
-    if path.stat().st_size > MOST_BYTES:
-        raise DamagedError(f"{path}: larger than any file of DHAT's ({MOST_BYTES >> 30} GiB)")
+    if path.stat().st_size > MAX_BYTES:
+        raise DamagedError(f"{path}: larger than any file of DHAT's ({MAX_BYTES >> 30} GiB)")
     return parse(path.read_bytes(), str(path), path.parent)
 
 
@@ -120,7 +120,7 @@ def _objects(blocks: list[Block]) -> list[Block]:
         known.count += block.count
     objects = []
     for name, whole in together.items():
-        count = 1 if name == _SMALL_BLOCKS or whole.count > _MOST_ALIKE else max(whole.count, 1)
+        count = 1 if name == _SMALL_BLOCKS or whole.count > _MAX_ALIKE else max(whole.count, 1)
         share = Block(name, -(-whole.size // count), whole.reads // count, whole.writes // count)
         objects += [replace(share, name=name if i == 0 else f"{name}#{i + 1}") for i in range(count)]
         objects[-1].reads += whole.reads % count

@@ -12,8 +12,8 @@ from terrace import _core
 from terrace.errors import TerraceError, WrongCallError
 
 PAGE = 4096
-MOST_CHUNKS = 64  # of an object
-_LEAST_CHUNK = 64 << 10
+MAX_CHUNKS = 64  # of an object
+_MIN_CHUNK = 64 << 10
 
 
 class DamagedError(TerraceError):
@@ -38,7 +38,7 @@ class Object:
     @property
     def chunk_size(self) -> int:
         """In whole pages; so many chunks that a part of the object can be placed."""
-        wanted = max(-(-self.size // MOST_CHUNKS), _LEAST_CHUNK)
+        wanted = max(-(-self.size // MAX_CHUNKS), _MIN_CHUNK)
         return -(-wanted // PAGE) * PAGE
 
     @property

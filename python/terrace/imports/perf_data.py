@@ -16,8 +16,8 @@ _HEADER = struct.Struct("<8sQQQQQQQQ")  # magic, size, size of an attribute, att
 _PIPE_HEADER_SIZE = 16
 _RECORD = struct.Struct("<IHH")  # type, misc, size
 _ATTRIBUTE = struct.Struct("<IIQQQQQ")  # type, size, config, period, sample type, read format, flags
-_LEAST_ATTRIBUTE = 64
-MOST_EVENTS = 4096
+_MIN_ATTRIBUTE = 64
+MAX_EVENTS = 4096
 
 # Of attributes: what a sample has, in the order of the bits' meaning, not of the fields.
 IP, TID, TIME, ADDR, READ, CALLCHAIN, ID, CPU, PERIOD, STREAM_ID, RAW = (1 << bit for bit in range(11))
@@ -163,10 +163,10 @@ class _Reader:
             raise DamagedError("its header is cut short")
         _, _, of_attribute, *sections = _HEADER.unpack_from(self.data, 0)
         begin, end = self._section(sections[0], sections[1], "attributes")
-        if of_attribute < _LEAST_ATTRIBUTE + 16 or (end - begin) % of_attribute != 0:
+        if of_attribute < _MIN_ATTRIBUTE + 16 or (end - begin) % of_attribute != 0:
             raise DamagedError("its attributes have no size that there is")
         count = (end - begin) // of_attribute
-        if not 1 <= count <= MOST_EVENTS:
+        if not 1 <= count <= MAX_EVENTS:
             raise DamagedError(f"it claims to have {count} events")
         for at in range(begin, end, of_attribute):
             self._attribute(at, at + of_attribute)

@@ -14,7 +14,7 @@ from terrace.imports.measured import PAGE, Cell, Measured, Object, Phase
 from terrace.imports.perf_data import Begun, Mapping, Recorded, Sample
 
 USUAL_PHASES = 20
-MOST_PHASES = 1000
+MAX_PHASES = 1000
 _KERNEL = 1 << 63
 _FOR_EVER = 1 << 64
 
@@ -161,9 +161,9 @@ def measured(
     length = max(last - first, 1) * 1e-9
     step = interval if interval is not None else length / USUAL_PHASES
     count = max(1, int(length / step + 0.999999)) if step > 0 else 0
-    if not 1 <= count <= MOST_PHASES:
+    if not 1 <= count <= MAX_PHASES:
         raise WrongCallError(
-            f"intervals of {step:g} s would be {count} phases of {length:g} s; {MOST_PHASES} at most"
+            f"intervals of {step:g} s would be {count} phases of {length:g} s; {MAX_PHASES} at most"
         )
     phases = [Phase(f"interval {n}", n * step, (n + 1) * step, 0) for n in range(count)]
     objects, name = _attribute(recorded, samples, phases, chosen, first, step, memory, read_elf)

@@ -25,7 +25,7 @@ from terrace.store.values import Counters, PhaseInstance
 
 # "Time   0.25 s", "Time in seconds =   0.25"
 TIME = r"^\s*[Tt]ime(?: in seconds)?\s*[=:]?\s*([0-9][0-9.eE+-]*)"
-LEAST_RUNS, MOST_RUNS = 9, 45
+MIN_RUNS, MAX_RUNS = 9, 45
 PROBE = 1e-9  # seconds of core time for an instruction, in the second of the runs that a fit needs
 
 Words = Sequence[str | os.PathLike[str]]
@@ -92,7 +92,7 @@ class _Ongoing:
 
 
 def calibrate(
-    programs: Sequence[Program], machine: str, least_runs: int = LEAST_RUNS
+    programs: Sequence[Program], machine: str, least_runs: int = MIN_RUNS
 ) -> list[Calibrated[PhaseFits]]:
     """For each what it gets. `machine` is a file of the machine at hand, as measured, or "" for what it says of
     itself. The native runs are interleaved: what else the machine does meets all programs. Raises TerraceError
@@ -104,12 +104,12 @@ def calibrate(
     with progress("virtual runs to calibrate", 2 * len(programs)) as steps:
         for program in programs:
             runs = []
-            for core_time in (core_times.LEAST, PROBE):
+            for core_time in (core_times.MIN, PROBE):
                 options = PhaseFits(core_time).options()
                 runs.append(simulated(program, machine, options))
                 steps.done()
             ongoing.append(_Ongoing(program, runs[0], runs[1]))
-    most_runs = max(MOST_RUNS, least_runs)
+    most_runs = max(MAX_RUNS, least_runs)
     with progress("native runs to calibrate") as steps:
         for done in range(1, most_runs + 1):
             for one in ongoing:

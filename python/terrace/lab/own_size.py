@@ -23,8 +23,8 @@ from terrace.solve import calibration, function_times
 from terrace.solve.calibration import Constant, Interval, Sample, Start
 from terrace.solve.function_times import FunctionFits, Use
 
-LEAST_RUNS, MOST_RUNS = 5, 45
-ENOUGH_SECONDS = 60.0  # of native runs, where there are LEAST_RUNS of them
+MIN_RUNS, MAX_RUNS = 5, 45
+ENOUGH_SECONDS = 60.0  # of native runs, where there are MIN_RUNS of them
 # In all runs: a function of a hundredth of the time has 40, which tell its time to a sixth.
 ENOUGH_SAMPLES = 4000
 FEWEST_SAMPLES = 400
@@ -118,9 +118,9 @@ def run_natively(program: Program, done: Callable[[], None] = lambda: None) -> N
 
 
 def _is_enough(found: Natively) -> bool:
-    if len(found.plain) < LEAST_RUNS:
+    if len(found.plain) < MIN_RUNS:
         return False
-    if len(found.plain) >= MOST_RUNS or sum(one.wall for one in found.runs) > ENOUGH_SECONDS:
+    if len(found.plain) >= MAX_RUNS or sum(one.wall for one in found.runs) > ENOUGH_SECONDS:
         return True
     settled = calibration.median_interval([one.processor for one in found.plain]).spread <= calibration.ENOUGH
     return settled and (found.count >= ENOUGH_SAMPLES or bool(found.why_not_sampled))
@@ -151,8 +151,8 @@ def judge(
     prices = function_times.prices(document)
     whole = function_times.total(hooked.uses)
     constant = interval.scaled(lambda took: function_times.core_time(whole, took, prices))
-    if interval.spread > calibration.MOST_SPREAD:
-        why = f"too noisy: {runs} runs tell it to {interval.spread:.0%} only, not {calibration.MOST_SPREAD:.0%}; "
+    if interval.spread > calibration.MAX_SPREAD:
+        why = f"too noisy: {runs} runs tell it to {interval.spread:.0%} only, not {calibration.MAX_SPREAD:.0%}; "
         why += "calibrate on an idle machine"
         return Calibrated(Constant(None, why, "process", runs, constant, interval), None)
     if refused := calibration.beyond(constant.middle, document["initiators"][0]["frequency"] or None):
@@ -163,7 +163,7 @@ def judge(
     else:
         how = f"{len(fits.functions)} functions apart"
     stalls = prices.stalls(whole)
-    if stalls > calibration.LEAST_CORE * 2 * interval.middle:
+    if stalls > calibration.MIN_CORE * 2 * interval.middle:
         how += f"; memory takes {units.seconds(stalls)} of it by virtual time, so that little is said of the core"
     why = f"{runs} runs of {units.seconds(interval.middle)} of its own code, {how}"
     return Calibrated(Constant(constant.middle, why, "process", runs, constant, interval), fits)

@@ -12,7 +12,7 @@ from terrace.report.pim_facts import Facts
 COLOURS = (
     charts.BAND, charts.FAST, charts.FAST2, charts.FAST3, charts.SLOW, charts.SLOW2, charts.SLOW3,
 )  # fmt: skip
-_MOST_DEVICES, _A_LINE = 8, 4
+_MAX_DEVICES, _A_LINE = 8, 4
 
 
 def words(facts: Facts, moment: str) -> str:
@@ -20,7 +20,7 @@ def words(facts: Facts, moment: str) -> str:
     at = facts.fullest if moment == "fullest" else facts.whole
     when = "The fullest moment" if moment == "fullest" else "The end"
     free = facts.units - sum(at.used)
-    shown = min(at.geometry.devices, _MOST_DEVICES)
+    shown = min(at.geometry.devices, _MAX_DEVICES)
     return (
         f"{when}, after {at.operations:,} of {facts.whole.operations:,} operations: "
         f"{units.percent(facts.share(sum(at.used)))} in use by {at.blocks:,} block{'s' * (at.blocks != 1)}. "
@@ -34,7 +34,7 @@ def draw(facts: Facts, moment: str) -> str:
     """The map; of many devices the first eight."""
     at = facts.fullest if moment == "fullest" else facts.whole
     geometry = at.geometry
-    cells = at.occupancy()[:_MOST_DEVICES]
+    cells = at.occupancy()[:_MAX_DEVICES]
     lines = math.ceil(len(cells) / _A_LINE)
     columns = math.ceil(len(cells) / lines)
     figure = charts.figure(90 + 440 * lines if columns < 3 else 90 + 340 * lines)

@@ -14,10 +14,10 @@ from terrace.store.stencil_plans import Chain, Plan, Plans, Stream
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-_MOST_BANDS = 120
+_MAX_BANDS = 120
 _NEAR = 3  # tiles, that the close-up has
 _LABEL = 14  # points of height that a loop's name takes
-_LEAST, _MOST = 260, 760  # height of the loops, in points
+_MIN, _MAX = 260, 760  # height of the loops, in points
 _SHADES = ((charts.FAST, charts.FAST2), (charts.SLOW, charts.SLOW2))  # by steps, then tiles, in turns
 
 
@@ -25,14 +25,14 @@ def draw(plans: Plans, number: int, plan: Plan) -> str:
     """Space across, loops down, a band for each tile; on the right some tiles in the middle."""
     chain = plans.chains[number - 1]
     d = facts.outer(chain, plan)
-    room = min(max(_LABEL * len(chain.loops), _LEAST), _MOST)
+    room = min(max(_LABEL * len(chain.loops), _MIN), _MAX)
     figure = charts.figure(room + 110)
     is_near = plan.tiles[d] > _NEAR + 1
     figure.set_subplots(
         1, 1 + is_near, shared_yaxes=True, horizontal_spacing=0.03, column_widths=[0.62, 0.38][: 1 + is_near]
     )
     cuts = [plan.cuts(loop, n, d) for n, loop in enumerate(chain.loops)]
-    together = math.ceil(plan.tiles[d] / _MOST_BANDS)
+    together = math.ceil(plan.tiles[d] / _MAX_BANDS)
     _add_bands(figure, chain, plan, cuts, range(0, plan.tiles[d], together), together, 1)
     if is_near:
         middle = (plan.tiles[d] - _NEAR) // 2

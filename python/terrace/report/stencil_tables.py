@@ -13,7 +13,7 @@ from terrace.report import stencil_facts as facts
 from terrace.store.stencil_plans import Chain, Plan, Plans, Range, Stream
 
 _SMALL = 0.005  # of a chain's bytes: a loop that has less is left out
-_MOST_STEPS = 40
+_MAX_STEPS = 40
 
 
 def document(plans: Plans, numbers: Sequence[int]) -> dict[str, Any]:
@@ -150,7 +150,7 @@ def _print_chain(out: Console, plans: Plans, chain: Chain, *, everything: bool) 
         markup=False,
     )
     if plan and plan.stream:
-        _print_steps(out, plan, plan.stream, None if everything else _MOST_STEPS)
+        _print_steps(out, plan, plan.stream, None if everything else _MAX_STEPS)
 
 
 def _text(of: Range) -> str:

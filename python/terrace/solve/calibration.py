@@ -27,27 +27,27 @@ SHORTEST_SECTION = 1e-3
 STARTS = 20
 # Of the time of a run. Of one that was kept from its processor longer, what the program printed says little; the
 # time that it had the processor is as good as any other's.
-MOST_DELAYED = 0.05
+MAX_DELAYED = 0.05
 QUIET_RUNS = 9  # are enough for the printed clock, however many others there were
 # Of the time of a run that a thread may wait, and by how much more processors than one may be at work.
-MOST_WAITED = 0.1
+MAX_WAITED = 0.1
 # Seconds by which a wall's clock may be read late on a busy machine, in all of the runs.
 LATE = 5e-3
 # Seconds that it costs at least when a thread waits and is woken: two switches and what the caches lost.
 WAIT = 5e-6
 # Of the native time, for the core. Virtual time knows stalls to about a fifth: of two thirds of the time, that is
 # 40 % of a third.
-LEAST_CORE = 1 / 3
+MIN_CORE = 1 / 3
 # Half of the constant's interval, in parts of the constant: enough, and the most that is believed.
-ENOUGH, MOST_SPREAD = 0.03, 0.15
+ENOUGH, MAX_SPREAD = 0.03, 0.15
 CONFIDENCE = 0.95
 # Instructions of the scalar code that a core does at most in a cycle: the widest cores begin eight, and each may
 # be a vector instruction on sixteen elements (512 bits of floats).
-MOST_A_CYCLE = 8 * 16
+MAX_A_CYCLE = 8 * 16
 # Cycles that an instruction takes at most without a miss: in a chain where each waits for the last. Additions and
 # multiplications of floats take 3 to 5 cycles, loads that hit the first cache 4 or 5; divisions and square roots
 # count as 16 instructions.
-MOST_CYCLES = 5.0
+MAX_CYCLES = 5.0
 ASSUMED_FREQUENCY = 2.6e9  # Hz, of machine files that do not say, as for the calls of libm
 
 
@@ -160,7 +160,7 @@ def number(printed: str) -> float:
 
 def undisturbed(samples: Sequence[Sample]) -> list[Sample]:
     """Those that had the processor when they wanted it: of these, wall clocks tell the time that was needed."""
-    return [one for one in samples if one.delayed <= MOST_DELAYED * one.wall]
+    return [one for one in samples if one.delayed <= MAX_DELAYED * one.wall]
 
 
 def are_enough(quiet: Sequence[Sample], samples: Sequence[Sample]) -> bool:
@@ -203,7 +203,7 @@ def constant(
     native = native_time(taken, by, start)
     # Waits for files or other threads are in neither time of a process: what virtual time takes without its core
     # is sleep or memory.
-    waits_count = printed or at_least.process > MOST_WAITED * native.middle
+    waits_count = printed or at_least.process > MAX_WAITED * native.middle
     if refused := of_threads(samples, start, waits_count=waits_count):
         return Constant(None, refused, by, len(taken))
     disturbed = len(samples) - len(quiet) if fine and not printed else 0
@@ -213,7 +213,7 @@ def constant(
     assert least is not None and most is not None  # printed natively, so printed there
     if most <= least:
         return Constant(None, "no instruction is seen in what is timed; is it built with hooks?", by, len(taken))
-    if native.middle - least < LEAST_CORE * native.middle:
+    if native.middle - least < MIN_CORE * native.middle:
         return Constant(None, _stalled(native.middle, least), by, len(taken), native=native)
 
     def fitted(time: float) -> float:
@@ -221,8 +221,8 @@ def constant(
 
     interval = native.scaled(fitted)
     found = Constant(interval.middle, _rests_on(native, by, len(taken)), by, len(taken), interval, native)
-    if interval.spread > MOST_SPREAD:
-        why = f"too noisy: {len(taken)} runs tell it to {interval.spread:.0%} only, not {MOST_SPREAD:.0%}; "
+    if interval.spread > MAX_SPREAD:
+        why = f"too noisy: {len(taken)} runs tell it to {interval.spread:.0%} only, not {MAX_SPREAD:.0%}; "
         why += "calibrate on an idle machine, or with a larger size"
         return Constant(None, why, by, len(taken), interval, native)
     if refused := beyond(interval.middle, frequency):
@@ -244,13 +244,13 @@ def beyond(core_time: float, frequency: float | None) -> str:
     at = f"at {rate / 1e9:.2g} GHz"
     if core_time < least:
         return (
-            f"no core is so quick: {units.seconds(core_time)} an instruction, and one that begins {MOST_A_CYCLE} "
+            f"no core is so quick: {units.seconds(core_time)} an instruction, and one that begins {MAX_A_CYCLE} "
             f"in a cycle {at} takes {units.seconds(least)}"
         )
     if core_time > most:
         return (
             f"no core without misses is so slow: {units.seconds(core_time)} an instruction, and one that waits "
-            f"{MOST_CYCLES:g} cycles for each {at} takes {units.seconds(most)}; something else took the time"
+            f"{MAX_CYCLES:g} cycles for each {at} takes {units.seconds(most)}; something else took the time"
         )
     return ""
 
@@ -258,7 +258,7 @@ def beyond(core_time: float, frequency: float | None) -> str:
 def possible(frequency: float | None) -> tuple[float, float]:
     """What an instruction takes at least and at most, without misses."""
     rate = frequency or ASSUMED_FREQUENCY
-    return 1 / (MOST_A_CYCLE * rate), MOST_CYCLES / rate
+    return 1 / (MAX_A_CYCLE * rate), MAX_CYCLES / rate
 
 
 def _is_time(samples: Sequence[Sample], at_least: Virtual, at_probe: Virtual) -> bool:
@@ -274,17 +274,17 @@ def of_threads(samples: Sequence[Sample], start: Start, *, waits_count: bool) ->
     that it says least against counts. Time asleep is a reason only where it counts in what is compared; what
     waking costs always is one."""
     at_work = max(one.processor / one.wall for one in samples)
-    if at_work > 1 + MOST_WAITED:
+    if at_work > 1 + MAX_WAITED:
         return f"it ran with several threads, {at_work:.1f} at a time; calibrate with one"
     starts = max(start.wall - start.processor, 0)
     slept = min((one.wall - one.processor - one.delayed - starts) / one.wall for one in samples)
     times = statistics.median(one.voluntary for one in samples)
     woken = statistics.median(one.voluntary * WAIT / one.wall for one in samples if one.wall > 0)
     long = min(one.wall - one.processor - one.delayed - starts for one in samples) > LATE
-    if waits_count and slept > MOST_WAITED and long:
+    if waits_count and slept > MAX_WAITED and long:
         how = f"sleeps or waits {slept:.0%} of its time, {times:.0f} times"
-    elif woken > MOST_WAITED:
-        how = f"waits {times:.0f} times, which costs more than {MOST_WAITED:.0%} of its time"
+    elif woken > MAX_WAITED:
+        how = f"waits {times:.0f} times, which costs more than {MAX_WAITED:.0%} of its time"
     else:
         return ""
     return f"it {how}; calibrate with one thread and without waits"

@@ -16,7 +16,7 @@ DRAWS = 20  # of a plan: each takes about as long as the plan itself
 BENEFIT_DRAWS = 400  # of benefits, which need no plan; of large problems fewer
 _UNSURE = 0.05  # more probable than that, two objects may swap
 _MOVED = 0.1  # of an object's bytes and time: so much more or less of it in fast memory is another placement
-_LEAST_TIME = 1e-12  # s: a benefit below that is none
+_MIN_TIME = 1e-12  # s: a benefit below that is none
 _PAIRS = 3
 # Standard error of a predicted time where samples are many, as a share: a default that is not fitted. Plans of NPB
 # CG and FT, class S, took 0.0 to 4.2 % longer than predicted.
@@ -128,7 +128,7 @@ def benefits(model: Model, names: Sequence[str], draws: int = BENEFIT_DRAWS) -> 
         sampled, drawn = (
             np.asarray(rows).reshape(-1, len(problem.objects)) for rows in _core.benefit_draws(problem, draws)
         )
-    known = [name for name in names if name in position and estimates[position[name]] > _LEAST_TIME]
+    known = [name for name in names if name in position and estimates[position[name]] > _MIN_TIME]
     known.sort(key=lambda name: -estimates[position[name]])
     between = model.between_iterations
     columns = [position[name] for name in known]

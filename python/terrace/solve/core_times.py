@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from terrace.store.values import PhaseInstance
 
 # Seconds of core time for an instruction, where the fit leaves none. Who waits for the clock has to see it go on.
-LEAST = 1e-13
+MIN = 1e-13
 SHORTEST = 20e-6  # seconds; a phase that is shorter natively is not fitted
 FARTHEST = 4.0  # times the program's; beyond, a phase's fit is not believed
 
@@ -52,8 +52,8 @@ class PhaseFits:
 
 
 def of_program(native: float, at_least: float, at_probe: float, probe: float) -> float:
-    """Core time with which virtual time is `native`; it is `at_least` at LEAST, `at_probe` at `probe`."""
-    return max(LEAST + (native - at_least) / (at_probe - at_least) * (probe - LEAST), LEAST)
+    """Core time with which virtual time is `native`; it is `at_least` at MIN, `at_probe` at `probe`."""
+    return max(MIN + (native - at_least) / (at_probe - at_least) * (probe - MIN), MIN)
 
 
 def of_phases(program: float, native: Times, at_least: Times, at_probe: Times, probe: float) -> list[PhaseFit]:

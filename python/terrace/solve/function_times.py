@@ -14,9 +14,9 @@ from typing import Any
 
 from terrace.solve import calibration
 
-LEAST_SHARE = 0.01  # of the program's time; a function of less is of the rest
-LEAST_SAMPLES = 40  # which tell a function's time to a sixth
-LEAST_CORE = 1 / 16  # of a function's native time: virtual time says too much of its memory where less is left
+MIN_SHARE = 0.01  # of the program's time; a function of less is of the rest
+MIN_SAMPLES = 40  # which tell a function's time to a sixth
+MIN_CORE = 1 / 16  # of a function's native time: virtual time says too much of its memory where less is left
 
 # The counts of a line that a calibrating run writes (observe/pipeline/function_use.hpp), behind the name.
 _COUNTS = ("work", "walks", "prefetched", "independent", "dependent", "weight", "written", "calls")
@@ -154,7 +154,7 @@ def total(uses: Mapping[str, Use]) -> Use:
 
 def core_time(use: Use, native: float, of: Prices) -> float:
     """What an instruction takes where `use` takes `native` seconds: what its hits and misses leave."""
-    return max(native - of.stalls(use), LEAST_CORE * native) / use.instructions
+    return max(native - of.stalls(use), MIN_CORE * native) / use.instructions
 
 
 def fit(
@@ -175,7 +175,7 @@ def fit(
 
 
 def _is_told_apart(native: float, whole: float, samples: float) -> bool:
-    return whole > 0 and native >= LEAST_SHARE * whole and native / whole * samples >= LEAST_SAMPLES
+    return whole > 0 and native >= MIN_SHARE * whole and native / whole * samples >= MIN_SAMPLES
 
 
 def _rest(
@@ -190,7 +190,7 @@ def _rest(
     program's core time if these functions take too little time."""
     left = total({name: use for name, use in uses.items() if name not in taken})
     took = sum(time for name, time in native.items() if name not in taken)
-    least = LEAST_SHARE * sum(native.values())
+    least = MIN_SHARE * sum(native.values())
     if left.instructions <= 0 or (took < least and left.instructions * program < least):
         return program
     return min(max(core_time(left, took, of), of.least), of.most)

@@ -16,7 +16,7 @@ from terrace.store.values import BetweenIterations, Profile, Run
 
 # Placements to compare with: no search.
 _NO_PLANNERS = ("slow-only", "fast-only", "first-touch", "interleave", "weighted-interleave")
-_LEAST_SHARE = 1 / 128
+_MIN_SHARE = 1 / 128
 _REFINEMENTS = 3
 _CURVE_PASSES = 200  # any number gives a valid bound; more come closer
 _PAGE = 4096
@@ -238,6 +238,6 @@ def curve_sizes(footprint: int, most: int) -> list[int]:
     octave = _PAGE
     while octave < end:
         # Round numbers: powers of two, and half-way between.
-        sizes += [size for size in (octave, octave * 3 // 2) if footprint * _LEAST_SHARE <= size < end]
+        sizes += [size for size in (octave, octave * 3 // 2) if footprint * _MIN_SHARE <= size < end]
         octave *= 2
     return [*sizes, end]

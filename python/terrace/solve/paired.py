@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 CONFIDENCE = 0.95
 LOOKS = (7, 10, 14, 20, 28, 40)  # pairs: the first at which half of the chance is enough for an interval, and on
-MOST = 200  # pairs that anybody wants
+MAX = 200  # pairs that anybody wants
 _WHOLE = 2**52
 _OF_THE_GAIN = 0.25  # an interval that is as narrow as this part of the gain says enough
 

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 from terrace.errors import TerraceError
 
-MOST = 1 << 62
+MAX = 1 << 62
 
 
 class Checked:
@@ -48,7 +48,7 @@ class Checked:
             self.fail(f"one of {', '.join(among)}")
         return self._value
 
-    def whole(self, low: int = 0, high: int = MOST) -> int:
+    def whole(self, low: int = 0, high: int = MAX) -> int:
         """An integer from `low` to `high`, with both."""
         if not isinstance(self._value, int) or isinstance(self._value, bool):
             self.fail("an integer")
@@ -60,7 +60,7 @@ class Checked:
         """A number from 0 on."""
         if not isinstance(self._value, (int, float)) or isinstance(self._value, bool):
             self.fail("a number")
-        if not 0 <= self._value <= MOST:
+        if not 0 <= self._value <= MAX:
             self.fail("a number from 0 on")
         return float(self._value)
 

@@ -12,9 +12,9 @@ from terrace.store.checked import Checked
 KIND, SCHEMA = "terrace stencil plans", 1
 _HEAD_BYTES = 4096
 _FAR = 1 << 40  # no point is further away
-_MOST_TILES = 1 << 20
-_MOST_PARTS = 1 << 24  # of all loops in a dimension: pictures and tables take memory for each
-_MOST_CHUNKS, _MOST_BYTES = 1 << 31, 1 << 30
+_MAX_TILES = 1 << 20
+_MAX_PARTS = 1 << 24  # of all loops in a dimension: pictures and tables take memory for each
+_MAX_CHUNKS, _MAX_BYTES = 1 << 31, 1 << 30
 _ACCESSES = ("read", "write", "read_write", "increment")
 
 Three = tuple[int, int, int]
@@ -217,7 +217,7 @@ def _dataset(one: Checked, blocks: int) -> Dataset:
     return Dataset(
         name=one["name"].text(),
         block=one["block"].whole(0, blocks - 1),
-        element=one["element"].whole(1, _MOST_BYTES),
+        element=one["element"].whole(1, _MAX_BYTES),
         range=_range(one),
         is_temporary=one["is_temporary"].truth(),
     )
@@ -252,7 +252,7 @@ def _loop(one: Checked, datasets: int) -> Loop:
 
 def _plan(one: Checked, loops: list[Loop]) -> Plan:
     x, y, z = (item.truth() for item in one["reversed"].items(3))
-    tiles = one["tiles"].three(1, _MOST_TILES)
+    tiles = one["tiles"].three(1, _MAX_TILES)
     return Plan(
         runs=one["runs"].whole(1),
         seconds=one["seconds"].number(),
@@ -267,8 +267,8 @@ def _plan(one: Checked, loops: list[Loop]) -> Plan:
 
 
 def _edges(of_dimension: Checked, tiles: int, loops: int) -> list[list[tuple[int, int]]]:
-    if tiles * loops > _MOST_PARTS:
-        of_dimension.fail(f"of at most {_MOST_PARTS} parts, which can be shown")
+    if tiles * loops > _MAX_PARTS:
+        of_dimension.fail(f"of at most {_MAX_PARTS} parts, which can be shown")
     found = []
     for of_loop in of_dimension.items(loops if tiles > 1 else 0):
         runs = []
@@ -286,20 +286,20 @@ def _stream(one: Checked, tiles: Three) -> Stream:
     steps, first = [], 0
     for step in one["steps"]:
         last = step["last_tile"].whole(first + 1, tiles[dimension])
-        counts = {key: step[key].whole(0, _MOST_CHUNKS) for key in ("needed", "new", "written", "dropped", "held")}
+        counts = {key: step[key].whole(0, _MAX_CHUNKS) for key in ("needed", "new", "written", "dropped", "held")}
         steps.append(Step(first_tile=step["first_tile"].whole(first, first), last_tile=last, **counts))
         first = last
     if first != tiles[dimension]:
         one["steps"].fail(f"steps of {tiles[dimension]} tiles together")
     moves = [
-        Moves(**{key: move[key].whole(0, _MOST_CHUNKS) for key in ("fetched", "cleared", "admitted", "stored")})
+        Moves(**{key: move[key].whole(0, _MAX_CHUNKS) for key in ("fetched", "cleared", "admitted", "stored")})
         for move in one["moved"].items(len(steps) + 1)
     ]
     return Stream(
         dimension=dimension,
-        chunk=one["chunk"].whole(1, _MOST_BYTES),
-        frames=one["frames"].whole(0, _MOST_CHUNKS),
-        most_chunks=one["most_chunks"].whole(0, _MOST_CHUNKS),
+        chunk=one["chunk"].whole(1, _MAX_BYTES),
+        frames=one["frames"].whole(0, _MAX_CHUNKS),
+        most_chunks=one["most_chunks"].whole(0, _MAX_CHUNKS),
         steps=steps,
         moves=moves,
     )

@@ -133,7 +133,7 @@ def compare(
     ] = None,
     pairs: Annotated[
         int | None,
-        typer.Option(min=1, max=paired.MOST, help="Runs of each way; default: until the gain is known, 7 to 40."),
+        typer.Option(min=1, max=paired.MAX, help="Runs of each way; default: until the gain is known, 7 to 40."),
     ] = None,
     precision: Annotated[
         float,

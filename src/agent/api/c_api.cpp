@@ -46,7 +46,7 @@ __attribute__((constructor)) void note_beginning() { g_began = monotonic(); }
 
 void* allocate_named(Process& here, const char* name, std::size_t size) {
   const observe::Inside inside;
-  auto* const spilled = size >= SpilledHeap::k_least ? begin_spilled(here) : nullptr;
+  auto* const spilled = size >= SpilledHeap::k_min ? begin_spilled(here) : nullptr;
   if (spilled)
     if (void* const block = spilled->allocate(size, k_page, false)) return block;
   void* const block = here.regions->allocate(size);

@@ -25,7 +25,7 @@ namespace terrace::agent {
 
 namespace {
 
-constexpr int k_most_frames = 64;
+constexpr int k_max_frames = 64;
 
 struct Walk {
   explicit Walk(Process& given) : process(given) {}
@@ -45,7 +45,7 @@ struct Walk {
 
 _Unwind_Reason_Code step(_Unwind_Context* context, void* data) {
   auto& walk = *static_cast<Walk*>(data);
-  if (++walk.frames > k_most_frames) return _URC_END_OF_STACK;
+  if (++walk.frames > k_max_frames) return _URC_END_OF_STACK;
   int before = 0;
   auto address = static_cast<std::uint64_t>(_Unwind_GetIPInfo(context, &before));
   if (address == 0) return _URC_END_OF_STACK;

@@ -10,8 +10,8 @@ namespace terrace::agent {
 
 class KeptBlocks {
  public:
-  static constexpr std::size_t k_most = 8;
-  static constexpr std::uint64_t k_most_bytes = 64ULL << 20;  // whoever uses it asks for no more
+  static constexpr std::size_t k_max = 8;
+  static constexpr std::uint64_t k_max_bytes = 64ULL << 20;  // whoever uses it asks for no more
   struct Block {
     std::uint64_t address = 0, size = 0;  // size 0: none
   };
@@ -33,7 +33,7 @@ class KeptBlocks {
       if (blocks_[i].address == address) return true;
     return false;
   }
-  [[nodiscard]] bool full() const noexcept { return count_ == k_most; }
+  [[nodiscard]] bool full() const noexcept { return count_ == k_max; }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
 
  private:
@@ -44,7 +44,7 @@ class KeptBlocks {
     return block;
   }
 
-  std::array<Block, k_most> blocks_{};  // the oldest first
+  std::array<Block, k_max> blocks_{};  // the oldest first
   std::size_t count_ = 0;
   std::uint64_t bytes_ = 0;
 };

@@ -45,7 +45,7 @@ void* LibraryBlocks::take_fresh(std::size_t size, std::size_t alignment) noexcep
 
 void* LibraryBlocks::allocate(std::size_t size, std::size_t alignment) noexcept {
   static_assert(sizeof(Header) == k_unit);
-  if (size > k_largest || alignment > k_most_aligned) return nullptr;
+  if (size > k_largest || alignment > k_max_aligned) return nullptr;
   std::size_t size_class = k_classes;
   void* block = nullptr;
   if (alignment <= k_unit) {

@@ -22,7 +22,7 @@ class LibraryBlocks {
  public:
   static constexpr std::size_t k_arena = std::size_t{1} << 20;
   static constexpr std::size_t k_largest = std::size_t{1} << 16;  // block
-  static constexpr std::size_t k_most_aligned = 4096;             // alignment
+  static constexpr std::size_t k_max_aligned = 4096;              // alignment
 
   constexpr LibraryBlocks() = default;
   LibraryBlocks(const LibraryBlocks&) = delete;
@@ -58,7 +58,7 @@ class LibraryBlocks {
   std::array<List, k_classes> free_{};
   std::atomic<std::size_t> used_{0};
   std::atomic<bool> has_begun_{false};
-  alignas(k_most_aligned) std::array<std::byte, k_arena> bytes_{};
+  alignas(k_max_aligned) std::array<std::byte, k_arena> bytes_{};
 };
 
 // The one of this process.

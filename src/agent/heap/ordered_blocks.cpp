@@ -11,8 +11,8 @@ namespace terrace::agent {
 namespace {
 
 // Blocks that were freed lately: only where a place has so much room above its mark.
-constexpr std::uint64_t k_most_kept = KeptBlocks::k_most_bytes;
-constexpr std::uint64_t k_room_to_keep = 8 * k_most_kept;
+constexpr std::uint64_t k_max_kept = KeptBlocks::k_max_bytes;
+constexpr std::uint64_t k_room_to_keep = 8 * k_max_kept;
 
 }  // namespace
 
@@ -115,10 +115,10 @@ bool OrderedHeap::release(void* block) noexcept {
   }
   if (freed.empty()) return false;
   const auto of = freed.mapped();
-  if (!is_left() && of.size <= k_most_kept && of.left == 0 && of.may_keep && has_room(of.intent)) {
-    keep_at_most(k_most_kept - of.size);
+  if (!is_left() && of.size <= k_max_kept && of.left == 0 && of.may_keep && has_room(of.intent)) {
+    keep_at_most(k_max_kept - of.size);
     const std::lock_guard guard(mutex_);
-    if (!kept_.full() && kept_.bytes() + of.size <= k_most_kept) {
+    if (!kept_.full() && kept_.bytes() + of.size <= k_max_kept) {
       kept_.keep({address, of.size});
       freed_.insert(std::move(freed));
       return true;

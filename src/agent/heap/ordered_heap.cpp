@@ -23,19 +23,19 @@ namespace terrace::agent {
 
 namespace {
 
-constexpr unsigned k_most_threads = 4;         // that populate after touches
-constexpr std::uint64_t k_most_chunks = 4096;  // of a block: each that is touched out of order is a mapping
+constexpr unsigned k_max_threads = 4;         // that populate after touches
+constexpr std::uint64_t k_max_chunks = 4096;  // of a block: each that is touched out of order is a mapping
 
 unsigned threads_here() noexcept {
   const auto processors = sysconf(_SC_NPROCESSORS_ONLN);
-  return static_cast<unsigned>(std::clamp(processors, 1L, long{k_most_threads}));
+  return static_cast<unsigned>(std::clamp(processors, 1L, long{k_max_threads}));
 }
 
 // What is touched of a block is populated in chunks of this size: a 256th of it, from one huge page to 16, as each
 // touch costs a trap and two calls beside the pages themselves.
 std::uint64_t chunk_of(std::uint64_t block_size) noexcept {
   const auto share = std::clamp(align_down(block_size / 256, k_huge_page), k_huge_page, 16 * k_huge_page);
-  return std::max(share, align_up(block_size / k_most_chunks, k_huge_page));
+  return std::max(share, align_up(block_size / k_max_chunks, k_huge_page));
 }
 
 }  // namespace
@@ -263,8 +263,8 @@ void OrderedHeap::count(const memory::PlacedRanges::Range& range, bool more) noe
   now.store(more ? now + range.size : now - range.size);
   std::uint64_t sum = 0;
   for (const auto& one : intent.now) sum += one;
-  if (sum <= intent.most_sum) return;
-  intent.most_sum.store(sum);
+  if (sum <= intent.max_sum) return;
+  intent.max_sum.store(sum);
   for (std::size_t i = 0; i < intent.now.size(); ++i) intent.most[i].store(intent.now[i]);
 }
 

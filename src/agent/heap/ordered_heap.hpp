@@ -31,7 +31,7 @@ namespace terrace::agent {
 class OrderedHeap final : private transfer::TouchTraps::Handler {
  public:
   // Smaller blocks are left to the next allocator.
-  static constexpr std::size_t k_least = k_big_block;
+  static constexpr std::size_t k_min = k_big_block;
   enum class When : std::uint8_t { at_once, at_touch };
 
   struct Parts {

@@ -58,7 +58,7 @@ class SmallBlocks {
 
  private:
   static constexpr std::size_t k_extent = memory::BlockArena::k_extent;
-  static constexpr std::size_t k_orders = memory::BlockArena::k_most - 1;  // the last is memory over a file
+  static constexpr std::size_t k_orders = memory::BlockArena::k_max - 1;  // the last is memory over a file
   struct Source final : memory::BlockArena::Extents {
     void* obtain(std::size_t size) noexcept override { return all->obtain(size, order); }
     void give_back(void* address, std::size_t size) noexcept override { all->give_back(address, size); }

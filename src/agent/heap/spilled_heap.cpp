@@ -36,7 +36,7 @@ SpilledHeap::SpilledHeap(Bytes reserve, transfer::SpillEngine::Parts parts,
                          void (*no_room)(std::size_t size, std::size_t alignment))
     : space_(reserve, k_chunk),
       counts_(parts.counts),
-      most_kept_(std::min(parts.memory.value / k_kept_share, KeptBlocks::k_most_bytes)),
+      max_kept_(std::min(parts.memory.value / k_kept_share, KeptBlocks::k_max_bytes)),
       spill_(transfer::make_spill(in(space_, std::move(parts)))),
       no_room_(no_room),
       process_(getpid()) {}
@@ -92,7 +92,7 @@ bool SpilledHeap::is_short() const noexcept {
 
 // As it was handed out, but for its content. Throws std::bad_alloc.
 bool SpilledHeap::may_keep(const memory::RegionSpace::Block& block) const {
-  if (block.size > most_kept_ || is_short() || locks_.load(std::memory_order_relaxed)) return false;
+  if (block.size > max_kept_ || is_short() || locks_.load(std::memory_order_relaxed)) return false;
   const auto parts = ranges_.within(block.address, block.address + block.size);
   return std::ranges::all_of(
       parts, [](const auto& part) { return part.kind == Kind::block && part.protection == k_usual; });
@@ -190,7 +190,7 @@ bool SpilledHeap::shrink(void* block, std::size_t size) noexcept {
   const std::lock_guard guard(mutex_);
   const auto found = block_at(block);
   const auto length = align_up(size, k_granule);
-  if (size < k_least || length >= found.size) return false;
+  if (size < k_min || length >= found.size) return false;
   const auto end = found.address + found.size;
   try {
     ranges_.remove(found.address + length, end);
@@ -207,7 +207,7 @@ bool SpilledHeap::release(void* block) noexcept {
   if (found.size == 0) return false;
   try {
     if (may_keep(found)) {
-      while (kept_.full() || kept_.bytes() + found.size > most_kept_) {
+      while (kept_.full() || kept_.bytes() + found.size > max_kept_) {
         const auto oldest = kept_.take_oldest();
         release_now(oldest.address, oldest.size);
       }

@@ -28,16 +28,16 @@ namespace terrace::agent {
 class SpilledHeap {
  public:
   // Smaller blocks are left to the next allocator: a block has chunks of its own.
-  static constexpr std::size_t k_least = k_big_block;
+  static constexpr std::size_t k_min = k_big_block;
 
   static constexpr std::size_t k_granule = transfer::SpillEngine::k_chunk;  // sizes are multiples of it
 
   static constexpr std::size_t k_at_once = transfer::SpillEngine::k_at_once;
 
   // As much data as memory and disk hold; but no more than leaves the program address space for other things.
-  [[nodiscard]] static constexpr Bytes most_data(Bytes memory, Bytes disk) noexcept {
-    constexpr std::uint64_t k_most = 16ULL << 40;
-    return Bytes{std::min(memory.value, k_most) + std::min(disk.value, k_most)};
+  [[nodiscard]] static constexpr Bytes max_data(Bytes memory, Bytes disk) noexcept {
+    constexpr std::uint64_t k_max = 16ULL << 40;
+    return Bytes{std::min(memory.value, k_max) + std::min(disk.value, k_max)};
   }
   // At most `reserve` bytes of blocks; less where the system has less address space. `parts` without base and
   // size. `no_room` is called for each block that there is no room for. Throws Error{failed}, as the engine does.
@@ -147,7 +147,7 @@ class SpilledHeap {
 
   memory::RegionSpace space_;
   const transfer::SpillCounts* counts_;
-  std::uint64_t most_kept_;  // bytes
+  std::uint64_t max_kept_;  // bytes
   std::unique_ptr<transfer::SpillEngine> spill_;
   void (*no_room_)(std::size_t size, std::size_t alignment);
   pid_t process_;

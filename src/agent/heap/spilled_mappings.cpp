@@ -59,7 +59,7 @@ void copy(std::uint64_t to, std::uint64_t from, std::size_t size) noexcept {
 }  // namespace
 
 bool SpilledHeap::takes(std::size_t length, int protection, int flags) noexcept {
-  return length >= k_least && protection == k_usual && (flags & ~k_indifferent) == k_anonymous;
+  return length >= k_min && protection == k_usual && (flags & ~k_indifferent) == k_anonymous;
 }
 
 // The chunks that hold nothing of the program's beside what is in the range.

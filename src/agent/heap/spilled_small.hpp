@@ -50,7 +50,7 @@ class SpilledSmall final : public memory::BlockArena::Extents {
   static constexpr std::size_t k_extent = memory::BlockArena::k_extent;
   static_assert(k_extent == SpilledHeap::k_granule);
 
-  static constexpr unsigned k_number = memory::BlockArena::k_most - 1;  // no ordering has it
+  static constexpr unsigned k_number = memory::BlockArena::k_max - 1;  // no ordering has it
 
   [[nodiscard]] std::atomic<bool>& entry(std::uint64_t address) const noexcept {
     return table_[(address - heap_.base()) / k_extent];

@@ -42,7 +42,7 @@ void* allocate_big(Process& here, std::size_t size, std::size_t alignment, bool 
   const observe::OwnTime own;
   const observe::Inside inside;
   const auto saved = errno;
-  auto* const spilled = size >= SpilledHeap::k_least ? begin_spilled(here) : nullptr;
+  auto* const spilled = size >= SpilledHeap::k_min ? begin_spilled(here) : nullptr;
   if (void* const block = spilled ? spilled->allocate(size, alignment, zeros) : nullptr) {
     prefer_by_plan(here, *spilled, block);
     errno = saved;
@@ -64,7 +64,7 @@ constexpr std::size_t k_small_at_first = std::size_t{16} << 20;
 
 bool is_worth_placing(std::size_t size) {
   static constinit thread_local std::size_t at_first __attribute__((tls_model("initial-exec"))) = 0;
-  if (size >= OrderedHeap::k_least || at_first >= k_small_at_first) return true;
+  if (size >= OrderedHeap::k_min || at_first >= k_small_at_first) return true;
   at_first += size;
   return false;
 }

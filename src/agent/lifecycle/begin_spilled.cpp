@@ -76,7 +76,7 @@ namespace {
 // What a thread allocates of small blocks before somebody looks how large the process is: such a part of its
 // memory, and at most so much.
 constexpr std::uint64_t k_step_share = 16;
-constexpr std::size_t k_most_step = std::size_t{16} << 20;
+constexpr std::size_t k_max_step = std::size_t{16} << 20;
 
 // Of what it has in memory now. Without a file of /proc where the system says that it never had so much.
 bool is_large(std::uint64_t bytes) noexcept {
@@ -115,7 +115,7 @@ SpilledSmall* begin_small(const Process& here, std::size_t size) noexcept {
   if (auto* const made = spilled_small()) return made;
   static constinit thread_local std::size_t since __attribute__((tls_model("initial-exec"))) = 0;
   since += size;
-  if (since < std::min<std::uint64_t>(here.spilled_memory / k_step_share, k_most_step)) return nullptr;
+  if (since < std::min<std::uint64_t>(here.spilled_memory / k_step_share, k_max_step)) return nullptr;
   since = 0;
   if (!is_large(here.spilled_memory / SpilledSmall::k_from)) return nullptr;
   auto* const heap = begin_spilled(here);
@@ -136,7 +136,7 @@ void find_c_library() noexcept {
 }
 
 void* allocate_small_spilled(std::size_t size, std::size_t alignment, bool zeros, const void* caller) noexcept {
-  if (size >= SpilledHeap::k_least || observe::t_thread.inside != 0) return nullptr;
+  if (size >= SpilledHeap::k_min || observe::t_thread.inside != 0) return nullptr;
   auto* const here = process();
   if (!here || !here->make_spilled || is_of_c_library(caller)) return nullptr;
   const observe::OwnTime own;

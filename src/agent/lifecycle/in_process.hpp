@@ -23,7 +23,7 @@ SpilledHeap* begin_spilled(const Process& here) noexcept;
 void prefer_by_plan(Process& here, SpilledHeap& heap, const void* block) noexcept;
 // Small blocks over a file, where there are some already; stays, too.
 inline SpilledSmall* spilled_small() noexcept { return g_standing.small.load(std::memory_order_acquire); }
-// A block below SpilledHeap::k_least for them; null: the caller asks the next allocator. They begin once the
+// A block below SpilledHeap::k_min for them; null: the caller asks the next allocator. They begin once the
 // process is large enough. What the C library asks for itself is none of them: it uses that in places where nobody
 // may wait for a file, as in a child of fork before any handler, and in every thread, as its locales. Leaves errno
 // alone.

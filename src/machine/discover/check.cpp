@@ -10,7 +10,7 @@ namespace {
 
 constexpr Bytes k_journal_room{std::uint64_t{1} << 30};   // a long profile's journal takes hundreds of megabytes
 constexpr Bytes k_shared_room{std::uint64_t{256} << 20};  // containers often have 64 MiB
-constexpr Bytes k_least_room{std::uint64_t{4} << 20};     // a job's ledger, or the session and a short journal
+constexpr Bytes k_min_room{std::uint64_t{4} << 20};       // a job's ledger, or the session and a short journal
 constexpr Bytes k_locked_room{std::uint64_t{1} << 20};    // a sampling buffer a thread, of 512 KiB and a page
 
 std::string error_name(int error) {
@@ -287,7 +287,7 @@ class Check {
   void room(const char* subject, const std::string& folder, Bytes wanted, const std::string& advice) {
     const auto free = calls_.space(folder);
     if (free) {
-      const bool is_full = *free < k_least_room;
+      const bool is_full = *free < k_min_room;
       const bool enough = *free >= wanted;
       add(subject,
           enough    ? Verdict::yes

@@ -79,7 +79,7 @@ Path path_figures(const HwlocTopology& topology, const PathEnds& ends) {
   // One word for both: the weaker one's.
   path.bandwidth_source = std::max(read.source, write.source);
   path.latency_source = latency.source;
-  if (ends.distance && *ends.distance <= k_most_distance) path.distance = static_cast<int>(*ends.distance);
+  if (ends.distance && *ends.distance <= k_max_distance) path.distance = static_cast<int>(*ends.distance);
   return path;
 }
 

@@ -32,7 +32,7 @@ CopierPrice read_copier(const TomlTable& table) {
   if (table.has("stall")) copier.stall = table.time_or_zero("stall");
   if (table.has("trap")) copier.trap = table.time_or_zero("trap");
   if (table.has("threads"))
-    copier.threads = static_cast<std::uint32_t>(table.integer("threads", 0, k_most_mover_threads));
+    copier.threads = static_cast<std::uint32_t>(table.integer("threads", 0, k_max_mover_threads));
   if (table.has("lines")) copier.lines = table.number("lines", 1);
   if (copier.lines > 0 && copier.threads == 0)
     table.refuse("lines", "they are in flight in threads; say how many with threads");

@@ -14,7 +14,7 @@ void read_files(const std::vector<TomlTable>& tables, const Names& places, Machi
     file.read = table.bandwidth("read");
     file.write = table.bandwidth("write");
     file.latency = table.time("latency");
-    file.requests = static_cast<std::uint32_t>(table.integer("requests", 1, k_most_requests));
+    file.requests = static_cast<std::uint32_t>(table.integer("requests", 1, k_max_requests));
     for (const auto& place : parts.places)
       if (place.name == file.name)
         table.refuse("name", "a place is called '" + file.name + "'; name it otherwise");

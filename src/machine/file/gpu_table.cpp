@@ -10,7 +10,7 @@
 namespace terrace::machine {
 namespace {
 
-constexpr std::int64_t k_most = 1 << 24;
+constexpr std::int64_t k_max = 1 << 24;
 constexpr std::size_t k_memories = 2;  // its own, and the one beyond the link
 constexpr double k_rounding = 0.01;    // by which a bandwidth may differ where it is stated twice
 constexpr std::string_view k_greedy = "greedy-then-oldest";
@@ -21,7 +21,7 @@ struct Number {
   const char* key;
   std::uint32_t Part::*member;
   std::int64_t least = 1;
-  std::int64_t most = k_most;
+  std::int64_t most = k_max;
 };
 
 constexpr std::array k_gpu_numbers{

@@ -15,7 +15,7 @@ namespace terrace::machine {
 namespace {
 
 constexpr std::int64_t k_schema = 1;
-constexpr std::size_t k_most_parts = 4096;  // of one kind; the checks are quadratic in it
+constexpr std::size_t k_max_parts = 4096;  // of one kind; the checks are quadratic in it
 
 class Parser {
  public:
@@ -68,8 +68,8 @@ class Parser {
     if (required && tables.empty()) {
       top_.refuse(key, "the machine has none; add a [[" + std::string(key) + "]]");
     }
-    if (tables.size() > k_most_parts) {
-      top_.refuse(key, "there are more than " + std::to_string(k_most_parts) + " of them");
+    if (tables.size() > k_max_parts) {
+      top_.refuse(key, "there are more than " + std::to_string(k_max_parts) + " of them");
     }
     return tables;
   }
@@ -171,9 +171,9 @@ class Parser {
       } else {
         initiator.miss_registers = static_cast<std::uint32_t>(std::min(initiator.mlp, 1048576.0));
       }
-      for (const auto& [key, value, most] : {std::tuple{"window", &initiator.window, k_most_window},
-                                             {"store_buffer", &initiator.store_buffer, k_most_store_buffer},
-                                             {"streams", &initiator.streams, k_most_streams}})
+      for (const auto& [key, value, most] : {std::tuple{"window", &initiator.window, k_max_window},
+                                             {"store_buffer", &initiator.store_buffer, k_max_store_buffer},
+                                             {"streams", &initiator.streams, k_max_streams}})
         if (table.has(key)) *value = static_cast<std::uint32_t>(table.integer(key, 1, most));
       if (table.has("library")) read_library(table.table("library"), initiator.library);
       read_caches(table, initiator);
@@ -245,14 +245,14 @@ class Parser {
 
   void read_tlb(const TomlTable& table, Tlb& tlb) const {
     table.allow_only({"entries", "ways", "page", "walk"});
-    tlb.entries = static_cast<std::uint32_t>(table.integer("entries", 1, k_most_tlb_entries));
-    tlb.ways = static_cast<std::uint32_t>(table.integer("ways", 1, k_most_tlb_ways));
+    tlb.entries = static_cast<std::uint32_t>(table.integer("entries", 1, k_max_tlb_entries));
+    tlb.ways = static_cast<std::uint32_t>(table.integer("ways", 1, k_max_tlb_ways));
     if (tlb.entries % tlb.ways != 0)
       table.refuse("entries",
                    std::to_string(tlb.entries) + " is no multiple of the " + std::to_string(tlb.ways) + " ways");
     if (table.has("page")) tlb.page = table.size("page");
     need_power_of_two(table, "page", tlb.page);
-    if (const auto least = std::max(k_least_tlb_page, parts_.line); tlb.page < least)
+    if (const auto least = std::max(k_min_tlb_page, parts_.line); tlb.page < least)
       table.refuse("page",
                    format(tlb.page) + " is less than " + format(least) + ", the smallest that there can be");
     tlb.walk = table.time("walk");
@@ -268,7 +268,7 @@ class Parser {
       path.read = table.bandwidth("read");
       path.write = table.bandwidth("write");
       path.latency = table.time("latency");
-      if (table.has("distance")) path.distance = static_cast<int>(table.integer("distance", 1, k_most_distance));
+      if (table.has("distance")) path.distance = static_cast<int>(table.integer("distance", 1, k_max_distance));
       path.bandwidth_source = read_source(table, "bandwidth_source");
       path.latency_source = read_source(table, "latency_source");
       if (!path_keys_.emplace(std::pair(path.initiator, path.place), true).second) {

@@ -25,7 +25,7 @@ TlbReach tlb_reach(std::span<const PagesCost> costs, double least) {
   return walk < least ? TlbReach{} : TlbReach{last->pages, walk};
 }
 
-std::uint32_t least_apart(std::span<const ApartCost> costs) {
+std::uint32_t min_apart(std::span<const ApartCost> costs) {
   constexpr double k_alone = 0.75;  // of what a miss costs that overlaps with none
   if (costs.size() < 3) return 0;
   // A disturbance of one distance is neither what a miss costs alone nor where it begins.
@@ -48,10 +48,10 @@ std::uint32_t least_apart(std::span<const ApartCost> costs) {
 }
 
 std::uint32_t streams_followed(std::span<const StreamsCost> costs) {
-  constexpr double k_least_rise = 2;
+  constexpr double k_min_rise = 2;
   if (costs.empty()) return 0;
   const auto [low, high] = std::ranges::minmax(costs, {}, &StreamsCost::seconds);
-  if (low.seconds <= 0 || high.seconds < k_least_rise * low.seconds) return 0;
+  if (low.seconds <= 0 || high.seconds < k_min_rise * low.seconds) return 0;
   const double middle = std::sqrt(low.seconds * high.seconds);
   const auto followed =
       std::find_if(costs.rbegin(), costs.rend(), [&](const auto& cost) { return cost.seconds <= middle; });

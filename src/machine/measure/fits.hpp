@@ -31,7 +31,7 @@ struct ApartCost {
 // The distance from which on misses do not overlap: there one costs three quarters of what it does alone, half-way
 // between two at a time and one. Alone is what a quarter of the distances reach, so that a few disturbed ones do
 // not matter: the farthest distances must be that many. 0 where none costs anything.
-std::uint32_t least_apart(std::span<const ApartCost> costs);
+std::uint32_t min_apart(std::span<const ApartCost> costs);
 
 // What a line costs of so many streams that are read by turns.
 struct StreamsCost {

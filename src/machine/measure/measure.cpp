@@ -70,7 +70,7 @@ class Measurer final : private RoundedMeasurement {
       const auto figure = "library." + std::string(k_library[i].name);
       reported_.insert(figure);
       const auto call = keep_time(index, figure, time_of_a_call(probe, figure, function)).best;
-      initiator.library[i] = {std::max(call - 2 * access, k_least_call)};
+      initiator.library[i] = {std::max(call - 2 * access, k_min_call)};
     }
   }
 
@@ -99,7 +99,7 @@ class Measurer final : private RoundedMeasurement {
                            .best};
       const auto hop = keep_time(
           index, cache.name + ".parallel_hit",
-          least_time_of_parallel_hops(probe, cache.name + ".parallel_hit", chase, k_cache_hops, true).seconds);
+          min_time_of_parallel_hops(probe, cache.name + ".parallel_hit", chase, k_cache_hops, true).seconds);
       if (inner != 0) cache.overlapped = {std::max(hop.best - access, 0.0)};
       inner = size;
     }
@@ -114,11 +114,11 @@ class Measurer final : private RoundedMeasurement {
       return note("programs get huge pages here, whose TLB misses lie beyond the caches: no TLB is described");
     const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
     const auto lines = initiator.caches.back().size.value / 2 / sizeof(ChaseLine);
-    const Bytes most{std::min(available_memory(-1).value / 2, k_most_translated.value)};
+    const Bytes most{std::min(available_memory(-1).value / 2, k_max_translated.value)};
     const auto& buffer = plain_buffer(
         "tlb", [&] { return Bytes{std::min(lines, most.value / page) * page}; }, Pages::small, -1);
     const auto costs = costs_of_pages(probe, "tlb", buffer.as<ChaseLine>(), page / sizeof(ChaseLine));
-    const auto reach = tlb_reach(costs, k_least_walk);
+    const auto reach = tlb_reach(costs, k_min_walk);
     if (reach.entries == 0) return note("chases over many pages cost no more than over few: no TLB is described");
     initiator.tlb = {reach.entries, k_usual_tlb_ways, Bytes{page}, Seconds{reach.walk}};
   }
@@ -207,7 +207,7 @@ class Measurer final : private RoundedMeasurement {
       path.latency_source = Source::measured;
       const auto hop =
           keep_least(path.initiator, place_figure(path, "parallel_miss"),
-                     least_time_of_parallel_hops(probe, figure + ".parallel", chase, k_memory_hops, false));
+                     min_time_of_parallel_hops(probe, figure + ".parallel", chase, k_memory_hops, false));
       parallel_[{path.initiator, path.place}] = latency.best / hop.best;
       if (!foreign(path)) measure_loaded_latency(path, figure + ".loaded", chase);
       const auto memory = chase.memory.as<std::uint64_t>();
@@ -258,13 +258,13 @@ class Measurer final : private RoundedMeasurement {
       initiator.mlp = std::max(1.0, parallel_.at(key));
       // Three lines for eight elements; what the core needs for their three accesses each is counted apart.
       const auto elements = line / sizeof(double) / 3;
-      const auto core_time = std::min(3 * accesses_.at(key.first), k_most_core * streamed_.at(key));
+      const auto core_time = std::min(3 * accesses_.at(key.first), k_max_core * streamed_.at(key));
       initiator.prefetch_mlp = std::max(1.0, path->latency.value / (elements * (streamed_.at(key) - core_time)));
       initiator.miss_registers = static_cast<std::uint32_t>(std::lround(initiator.mlp));
       const auto overlap = overlaps_.at(key);
-      if (overlap.window > 0) initiator.window = std::min(overlap.window, k_most_window);
-      if (overlap.store_buffer > 0) initiator.store_buffer = std::min(overlap.store_buffer, k_most_store_buffer);
-      if (overlap.streams > 0) initiator.streams = std::min(overlap.streams, k_most_streams);
+      if (overlap.window > 0) initiator.window = std::min(overlap.window, k_max_window);
+      if (overlap.store_buffer > 0) initiator.store_buffer = std::min(overlap.store_buffer, k_max_store_buffer);
+      if (overlap.streams > 0) initiator.streams = std::min(overlap.streams, k_max_streams);
       if (!initiator.caches.empty()) measure_share(initiator, index, path->latency);
       for (const auto& cache : initiator.caches) {
         if (cache.latency < 0.7 * path->latency) continue;
@@ -292,7 +292,7 @@ class Measurer final : private RoundedMeasurement {
       const auto figure = cache.name + ".share." + std::to_string(bytes.value);
       auto& chase = chase_buffer(
           figure, [bytes] { return bytes; }, ordinary_, -1);
-      if (least_time_of_parallel_hops(probe, figure, chase, k_cache_hops, true).seconds.best > nearer) continue;
+      if (min_time_of_parallel_hops(probe, figure, chase, k_cache_hops, true).seconds.best > nearer) continue;
       const auto kept = static_cast<std::uint64_t>(data / 0.75);
       if (kept >= cache.size.value) return;
       const auto set = parts_.line.value * cache.ways;
@@ -341,13 +341,13 @@ class Measurer final : private RoundedMeasurement {
   static constexpr std::size_t k_cache_hops = 50'000;
   static constexpr std::size_t k_memory_hops = 8'000;
   static constexpr double k_share_of_domain = 1, k_share_of_path = 0.1;
-  static constexpr double k_least_call = 1e-10;  // seconds
+  static constexpr double k_min_call = 1e-10;  // seconds
   // For each of its three accesses an element: compiled, it has seven.
   static constexpr double k_instructions_of_a_triad = 7.0 / 3;
-  static constexpr double k_most_core = 0.9;  // of a streamed element's time
+  static constexpr double k_max_core = 0.9;  // of a streamed element's time
   static constexpr double k_share_step = 1.25;
-  static constexpr double k_least_walk = 0.2e-9;  // seconds: less may be a disturbance
-  static constexpr Bytes k_most_translated{256u << 20};
+  static constexpr double k_min_walk = 0.2e-9;  // seconds: less may be a disturbance
+  static constexpr Bytes k_max_translated{256u << 20};
   static constexpr std::uint32_t k_usual_tlb_ways = 8;  // what measures the reach does not tell them
 };
 

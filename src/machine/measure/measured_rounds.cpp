@@ -123,8 +123,8 @@ Spread time_of_a_hop(const Probe& probe, const std::string& name, ChaseBuffer& c
                        {.lead_in = k_hop_lead_in, .prepare = cached ? bring_into_caches(chased) : Section{}});
 }
 
-LeastTime least_time_of_parallel_hops(const Probe& probe, const std::string& name, ChaseBuffer& chased,
-                                      std::size_t hops, bool cached) {
+LeastTime min_time_of_parallel_hops(const Probe& probe, const std::string& name, ChaseBuffer& chased,
+                                    std::size_t hops, bool cached) {
   LeastTime least;
   for (const std::size_t chains : {4u, 8u, 16u, 32u}) {
     const auto each = std::max<std::size_t>(1, hops / chains);
@@ -248,7 +248,7 @@ std::uint32_t reorder_window(const Probe& probe, const std::string& name, std::s
     costs.push_back({static_cast<double>(count) + 1,
                      time(".far", memory, count) - time(".near", std::span(near).first(512), count)});
   }
-  return least_apart(costs);
+  return min_apart(costs);
 }
 
 std::uint32_t store_buffer(const Probe& probe, const std::string& name, std::span<std::uint64_t> memory) {
@@ -268,7 +268,7 @@ std::uint32_t store_buffer(const Probe& probe, const std::string& name, std::spa
     const auto count = static_cast<std::size_t>(between);
     costs.push_back({static_cast<double>(count) + 1, time(".far", memory, count) - time(".near", near, count)});
   }
-  return least_apart(costs);
+  return min_apart(costs);
 }
 
 std::vector<StreamsCost> costs_of_streams(const Probe& probe, const std::string& name,
@@ -278,7 +278,7 @@ std::vector<StreamsCost> costs_of_streams(const Probe& probe, const std::string&
   std::vector<StreamsCost> costs;
   static std::uint64_t seed = 1;  // goes on, so that no round reads what an earlier one read
   std::uint64_t sum = 0;
-  for (std::size_t streams = 4; streams <= k_most_streams; streams *= 2) {
+  for (std::size_t streams = 4; streams <= k_max_streams; streams *= 2) {
     const auto lead_in = 1 + streams * k_line * k_learnt / k_reads;
     // Streams go on from window to window, so that they meet lines that are cold; they begin at random, so that
     // they are in different sets of a cache.
@@ -304,7 +304,7 @@ std::vector<std::pair<std::string, Spread>> bandwidths(const Probe& probe, const
                                                        std::size_t threads, std::span<double> memory,
                                                        Bytes caches) {
   constexpr std::size_t k_max_piece = 1u << 18;  // elements of an array, for a thread and a window
-  constexpr std::size_t k_least_windows = 8;
+  constexpr std::size_t k_min_windows = 8;
   const auto n = memory.size() / 3;
   const auto a = memory.first(n);
   const auto b = memory.subspan(n, n);
@@ -343,7 +343,7 @@ std::vector<std::pair<std::string, Spread>> bandwidths(const Probe& probe, const
     const auto figure = name + "." + kernel.name + "." + std::to_string(threads);
     probe.figures.sample(figure, [&] {
       return run_windows({probe.cores.first(threads), probe.cores.subspan(threads), 1 + caches.value / bytes,
-                          std::max(probe.windows, k_least_windows), probe.max_hop},
+                          std::max(probe.windows, k_min_windows), probe.max_hop},
                          kernel.run);
     });
     rates.emplace_back(kernel.name, rates_of_windows(probe.figures.windows(figure), static_cast<double>(bytes)));

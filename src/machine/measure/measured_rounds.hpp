@@ -57,8 +57,8 @@ struct LeastTime {
   Spread seconds;
   std::string figure;  // whose windows say so
 };
-LeastTime least_time_of_parallel_hops(const Probe& probe, const std::string& name, ChaseBuffer& chase,
-                                      std::size_t hops, bool cached);
+LeastTime min_time_of_parallel_hops(const Probe& probe, const std::string& name, ChaseBuffer& chase,
+                                    std::size_t hops, bool cached);
 
 // For 32, 40, 48, 56, 64, 80, ... pages of `page_lines` lines, one line of each, as far as the memory goes.
 std::vector<PagesCost> costs_of_pages(const Probe& probe, const std::string& name, std::span<ChaseLine> memory,

@@ -17,8 +17,8 @@ namespace terrace::machine {
 
 namespace {
 
-constexpr std::uint64_t k_most = 1 << 16;  // number of a node or processor
-constexpr int k_local = 10;                // what the kernel calls the distance of a node to itself
+constexpr std::uint64_t k_max = 1 << 16;  // number of a node or processor
+constexpr int k_local = 10;               // what the kernel calls the distance of a node to itself
 
 // What a node's files say.
 struct NodeFiles {
@@ -60,7 +60,7 @@ std::vector<int> set_in(std::string_view text) {
     const auto comma = std::min(text.find(','), text.size());
     const auto ends = numbers_in(text.substr(0, comma));
     if (!ends.empty())
-      for (auto i = ends.front(); i <= std::min(ends.back(), k_most); ++i) set.push_back(static_cast<int>(i));
+      for (auto i = ends.front(); i <= std::min(ends.back(), k_max); ++i) set.push_back(static_cast<int>(i));
     text.remove_prefix(std::min(comma + 1, text.size()));
   }
   return set;
@@ -193,7 +193,7 @@ class Builder {
     path.read = {(files.read > 0 ? files.read * k_mib : standard.read.value) / far};
     path.write = {(files.write > 0 ? files.write * k_mib : standard.write.value) / far};
     path.latency = {(files.latency_ns > 0 ? files.latency_ns * 1e-9 : standard.latency.value) * far};
-    if (const auto known = distance(from, node); known <= k_most_distance) path.distance = known;
+    if (const auto known = distance(from, node); known <= k_max_distance) path.distance = known;
     path.bandwidth_source = files.read <= 0 ? Source::kind : stated ? Source::firmware : Source::distance;
     path.latency_source = files.latency_ns <= 0 ? Source::kind : stated ? Source::firmware : Source::distance;
     parts_.paths.push_back(path);

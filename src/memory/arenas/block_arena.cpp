@@ -20,7 +20,7 @@ namespace terrace::memory {
 namespace {
 
 constinit std::mutex g_making;
-constinit std::array<std::atomic<Arena*>, BlockArena::k_most> g_arenas{};
+constinit std::array<std::atomic<Arena*>, BlockArena::k_max> g_arenas{};
 
 struct Kept {
   void* list = nullptr;  // linked by their first words
@@ -30,7 +30,7 @@ struct Cache {
   std::array<Kept, Arena::k_classes> kept;
 };
 struct Caches {
-  std::array<Cache*, BlockArena::k_most> of{};
+  std::array<Cache*, BlockArena::k_max> of{};
 };
 // A pointer alone: a library that a program opens while it runs gets little thread-local memory.
 constinit thread_local Caches* t_caches __attribute__((tls_model("initial-exec"))) = nullptr;
@@ -46,7 +46,7 @@ constinit std::atomic<int> g_has_key{0};  // 1: yes, -1: the system has none lef
 constexpr std::uint32_t most_of(std::size_t block) {
   return static_cast<std::uint32_t>(std::clamp<std::size_t>(Arena::k_largest_class / block, 4, 64));
 }
-constexpr auto k_most_of = [] {
+constexpr auto k_max_of = [] {
   std::array<std::uint32_t, Arena::k_classes> most{};
   for (std::size_t i = 0; i < most.size(); ++i) most[i] = most_of(size_of_class(i));
   return most;
@@ -83,7 +83,7 @@ void* take(unsigned number, std::size_t size_class) noexcept {
   auto& kept = cache->kept[size_class];
   if (kept.count == 0)
     kept.count =
-        static_cast<std::uint32_t>(arena_of(number).take(size_class, (k_most_of[size_class] + 1) / 2, &kept.list));
+        static_cast<std::uint32_t>(arena_of(number).take(size_class, (k_max_of[size_class] + 1) / 2, &kept.list));
   if (kept.count == 0) return nullptr;
   void* const block = kept.list;
   kept.list = *static_cast<void**>(block);
@@ -133,7 +133,7 @@ void BlockArena::release(unsigned number, void* block) noexcept {
     return arena_of(number).give(block);
   }
   auto& kept = cache->kept[run->size_class];
-  if (kept.count >= k_most_of[run->size_class]) give_half(arena_of(number), kept);
+  if (kept.count >= k_max_of[run->size_class]) give_half(arena_of(number), kept);
   *static_cast<void**>(block) = kept.list;
   kept.list = block;
   ++kept.count;
@@ -158,7 +158,7 @@ void BlockArena::end_thread() noexcept {
   auto* const caches = t_caches;
   t_caches = nullptr;
   if (!caches) return;
-  for (unsigned i = 0; i < k_most; ++i) {
+  for (unsigned i = 0; i < k_max; ++i) {
     if (!caches->of[i]) continue;
     give_all(arena_of(i), *caches->of[i]);
     delete caches->of[i];

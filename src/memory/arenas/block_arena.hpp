@@ -14,7 +14,7 @@ namespace terrace::memory {
 
 class BlockArena {
  public:
-  static constexpr unsigned k_most = 17;                         // arenas of a process
+  static constexpr unsigned k_max = 17;                          // arenas of a process
   static constexpr std::size_t k_extent = std::size_t{2} << 20;  // what the source is asked for at a time
   static constexpr std::size_t k_largest = k_extent / 2;         // block, and alignment
 
@@ -27,7 +27,7 @@ class BlockArena {
     virtual void give_back(void* address, std::size_t size) noexcept = 0;
   };
 
-  // The arena of that number (below k_most), which has the first call's `extents`; they live as long as it does.
+  // The arena of that number (below k_max), which has the first call's `extents`; they live as long as it does.
   // False: there is no memory for it.
   static bool make(unsigned number, Extents& extents) noexcept;
 

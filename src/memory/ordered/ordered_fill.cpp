@@ -12,7 +12,7 @@ namespace terrace::memory {
 
 namespace {
 
-constexpr std::size_t k_most_pages = 512;  // of a batch whose content has to be looked at
+constexpr std::size_t k_max_pages = 512;  // of a batch whose content has to be looked at
 
 constexpr std::uint64_t rest_of(std::uint64_t a, std::uint64_t b) noexcept { return a > b ? a - b : 0; }
 
@@ -37,8 +37,8 @@ struct OrderedFill::Work {
   std::size_t left;      // places that neighbours have left
   std::size_t rank = 0;  // in the order
   Outcome outcome{};
-  std::uint64_t batch = 0;                    // bytes from `at` on that are looked at
-  std::array<PlaceId, k_most_pages> where{};  // of the batch's pages, where there is content
+  std::uint64_t batch = 0;                   // bytes from `at` on that are looked at
+  std::array<PlaceId, k_max_pages> where{};  // of the batch's pages, where there is content
 
   void note(int problem) {
     if (outcome.error == 0) outcome.error = problem;
@@ -75,7 +75,7 @@ struct OrderedFill::Work {
 
 OrderedFill::OrderedFill(Ledger& ledger, PlaceSystem& system, std::size_t places, const Settings& settings)
     : ledger_(ledger), system_(system), settings_(settings) {
-  settings_.batch.value = std::min<std::uint64_t>(settings_.batch.value, k_most_pages * k_page);
+  settings_.batch.value = std::min<std::uint64_t>(settings_.batch.value, k_max_pages * k_page);
   for (std::size_t i = 0; i < places; ++i)
     marks_.push_back(
         static_cast<std::uint64_t>(settings_.mark * static_cast<double>(system.total(static_cast<PlaceId>(i)))));

@@ -7,7 +7,7 @@ namespace terrace::observe {
 Shape::Shape(Bytes size, std::uint32_t wanted_ways, Bytes line) {
   const std::uint64_t lines = std::max<std::uint64_t>(size.value / std::max<std::uint64_t>(line.value, 1), 1);
   ways = static_cast<std::uint32_t>(
-      std::clamp<std::uint64_t>(wanted_ways, 1, std::min<std::uint64_t>(lines, k_most_ways)));
+      std::clamp<std::uint64_t>(wanted_ways, 1, std::min<std::uint64_t>(lines, k_max_ways)));
   sets = lines / ways;
   reciprocal = ~std::uint64_t{0} / sets;
 }

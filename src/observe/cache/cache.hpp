@@ -24,7 +24,7 @@ inline constexpr unsigned k_shift = 3;
 
 // Sets and ways of a cache, and which set a line belongs to.
 struct Shape {
-  // More ways than k_most_ways are made that many.
+  // More ways than k_max_ways are made that many.
   Shape(Bytes size, std::uint32_t wanted_ways, Bytes line);
   [[nodiscard]] std::uint64_t index(std::uint64_t line) const {
     // line mod sets by multiplication with (2^64 - 1) / sets; the quotient is exact or one too small.

@@ -95,8 +95,8 @@ class FastTable {
   static constexpr std::uint64_t k_group = 64;  // bytes: one of the host's lines
   static constexpr unsigned k_shift = 2;        // from a line of 64 bytes to an entry
   static constexpr unsigned k_fold = 13;
-  static constexpr unsigned k_least_bits = 8;
-  static constexpr unsigned k_most_bits = 14;
+  static constexpr unsigned k_min_bits = 8;
+  static constexpr unsigned k_max_bits = 14;
   // Epochs are above doubled addresses, with a bit between, and below FastLine::k_followed.
   static constexpr unsigned k_key_bits = 50;
   static constexpr std::uint64_t k_epochs = FastLine::k_followed >> k_key_bits;
@@ -112,7 +112,7 @@ class FastTable {
   };
   // The entries of larger lines are farther apart.
   [[nodiscard]] static std::size_t groups_for(std::uint64_t lines, Bytes line) {
-    const auto bits = std::clamp(static_cast<unsigned>(std::bit_width(lines)), k_least_bits, k_most_bits);
+    const auto bits = std::clamp(static_cast<unsigned>(std::bit_width(lines)), k_min_bits, k_max_bits);
     return (apart(line) << bits) / k_group;
   }
   [[nodiscard]] static std::uint64_t apart(Bytes line) {

@@ -9,7 +9,7 @@
 
 namespace terrace::observe {
 
-inline constexpr std::uint32_t k_most_ways = 255;
+inline constexpr std::uint32_t k_max_ways = 255;
 
 inline void begin_recency(std::uint64_t* words, std::uint32_t ways) {
   for (std::uint32_t at = 0; at < signature_words(ways) * k_signatures; ++at)

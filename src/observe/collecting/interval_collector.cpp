@@ -15,8 +15,8 @@ constexpr Seconds k_not_protected{-1};
 }  // namespace
 
 Seconds loaded_latency(Seconds unloaded, Seconds line_time, double utilisation) {
-  constexpr double k_most = 0.99;
-  const auto busy = std::clamp(utilisation, 0.0, k_most);
+  constexpr double k_max = 0.99;
+  const auto busy = std::clamp(utilisation, 0.0, k_max);
   return unloaded + Seconds{line_time.value * busy / (2 * (1 - busy))};
 }
 

@@ -38,7 +38,7 @@ class PageBits {
  public:
   // `offset` of a line in the chunk, modulo 65,536 lines; `page` is page_of the chunk's size.
   void set(std::uint64_t offset, std::uint64_t page) {
-    const auto at = static_cast<std::uint32_t>(offset / page) % k_most;
+    const auto at = static_cast<std::uint32_t>(offset / page) % k_max;
     if (at == last_) return;
     last_ = at;
     ++changes_;
@@ -56,9 +56,9 @@ class PageBits {
   }
 
  private:
-  static constexpr std::uint32_t k_most = 512;
-  std::array<std::uint64_t, k_most / 64> bits_{};
-  std::uint32_t last_ = k_most;
+  static constexpr std::uint32_t k_max = 512;
+  std::array<std::uint64_t, k_max / 64> bits_{};
+  std::uint32_t last_ = k_max;
   std::uint32_t changes_ = 0;
 };
 

@@ -81,7 +81,7 @@ void HeapCoverage::account(const Live& live, const Times& now, Sums& sums) const
   largest.insert(std::find_if(largest.begin(), largest.end(),
                               [&](const Uncovered& other) { return other.weight < one.weight; }),
                  one);
-  if (largest.size() > k_most_objects) largest.pop_back();
+  if (largest.size() > k_max_objects) largest.pop_back();
 }
 
 HeapShare HeapCoverage::share() {

@@ -24,7 +24,7 @@ struct HeapShare {
 
 class HeapCoverage final : public TallySink {
  public:
-  static constexpr std::size_t k_most_objects = 16;
+  static constexpr std::size_t k_max_objects = 16;
 
   // `touched`: bytes of [low, high) that the system has given memory for. `now` never goes back.
   HeapCoverage(std::function<Bytes(std::uint64_t low, std::uint64_t high)> touched, std::function<Seconds()> now);

@@ -20,7 +20,7 @@ namespace {
 
 // Of a ring, which then holds a minute: code without hooks may run for long, and nobody looks meanwhile. Less
 // where a user may not lock so much memory.
-constexpr std::uint64_t k_most_pages = 64;
+constexpr std::uint64_t k_max_pages = 64;
 
 // The kernel itself, here and below: the program's mmap and open are Terrace's.
 void* map(std::uint64_t size, int flags, int file) {
@@ -48,7 +48,7 @@ void* map_ring(std::uint64_t period_ns, std::uint64_t page, std::uint64_t& size)
   const auto file = static_cast<int>(syscall(SYS_perf_event_open, &wanted, 0, -1, -1, PERF_FLAG_FD_CLOEXEC));
   if (file < 0) return nullptr;
   void* ring = nullptr;
-  for (auto pages = k_most_pages; pages > 0 && !ring; pages /= 4) {
+  for (auto pages = k_max_pages; pages > 0 && !ring; pages /= 4) {
     size = (1 + pages) * page;
     ring = map(size, MAP_SHARED, file);
   }

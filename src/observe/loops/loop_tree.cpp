@@ -9,9 +9,9 @@ namespace terrace::observe {
 
 namespace {
 
-constexpr std::uint64_t k_tries = 16;          // visits or turns, before something is closed
-constexpr std::size_t k_most_nodes = 1 << 16;  // what would be more is not followed
-constexpr std::uint32_t k_few_regions = 16;    // too few to tell anything from
+constexpr std::uint64_t k_tries = 16;         // visits or turns, before something is closed
+constexpr std::size_t k_max_nodes = 1 << 16;  // what would be more is not followed
+constexpr std::uint32_t k_few_regions = 16;   // too few to tell anything from
 
 // A loop that tests at its head passes it once more at the end.
 constexpr Work k_part_of_a_turn = 50;
@@ -224,7 +224,7 @@ LoopTree::Index LoopTree::child(Index around, LoopId loop, std::uint64_t code) {
   auto& candidates = children_[code * 31 + around];
   for (const auto index : candidates)
     if (is_it(index)) return known = index;
-  if (nodes_.size() >= k_most_nodes) return around;
+  if (nodes_.size() >= k_max_nodes) return around;
   candidates.push_back(static_cast<Index>(nodes_.size()));
   nodes_.push_back({.is_loop = loop != 0, .code = code, .loop = loop, .around = around});
   nodes_.back().first_at = now_;

@@ -10,7 +10,7 @@ namespace terrace::observe {
 namespace {
 
 constexpr std::uint64_t k_later_part = 1U << 16U;  // KPF_COMPOUND_TAIL
-constexpr std::uint64_t k_most_parts = 1U << 18U;  // of the largest compound pages, of 1 GiB
+constexpr std::uint64_t k_max_parts = 1U << 18U;   // of the largest compound pages, of 1 GiB
 
 }  // namespace
 
@@ -25,7 +25,7 @@ std::uint64_t Frames::flags_of(std::uint64_t frame) noexcept {
 }
 
 std::uint64_t Frames::first_of(std::uint64_t frame) noexcept {
-  const auto lowest = frame - std::min(frame, k_most_parts);
+  const auto lowest = frame - std::min(frame, k_max_parts);
   auto first = frame;
   while (first > lowest && (flags_of(first) & k_later_part) != 0) --first;
   return first;

@@ -61,7 +61,7 @@ struct PageScan {
   std::uint64_t size = sizeof(PageScan);
   std::uint64_t flags = 0;
   std::uint64_t start = 0, end = 0, walk_end = 0;
-  std::uint64_t regions = 0, region_count = 0, most_pages = 0;
+  std::uint64_t regions = 0, region_count = 0, max_pages = 0;
   std::uint64_t inverted = 0, all_of = 0, any_of = 0, told = 0;
 };
 

@@ -21,11 +21,11 @@ const char* behind(const char* line, const char* name) {
 
 // Decimal, at most the largest number.
 std::uint64_t read_decimal(const char* text) {
-  constexpr auto k_most = std::numeric_limits<std::uint64_t>::max();
+  constexpr auto k_max = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t value = 0;
   for (; *text >= '0' && *text <= '9'; ++text) {
     const auto digit = static_cast<std::uint64_t>(*text - '0');
-    value = value > (k_most - digit) / 10 ? k_most : value * 10 + digit;
+    value = value > (k_max - digit) / 10 ? k_max : value * 10 + digit;
   }
   return value;
 }

@@ -19,9 +19,9 @@ namespace terrace::observe {
 namespace {
 
 // Data pages of a ring, less where a user may not lock so much memory: some hundred samples.
-constexpr std::size_t k_most_ring_pages = 16;
+constexpr std::size_t k_max_ring_pages = 16;
 // The buffer beside it: some thousand accesses of Arm's.
-constexpr std::size_t k_most_beside = 1U << 20U, k_least_beside = 1U << 16U;
+constexpr std::size_t k_max_beside = 1U << 20U, k_min_beside = 1U << 16U;
 
 std::size_t page_of_system() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
 
@@ -67,7 +67,7 @@ perf_event_attr event_attributes(const PerfEvent& event, std::uint64_t period) n
   wanted.use_clockid = 1;
   wanted.clockid = CLOCK_MONOTONIC;
   // The kernel tells of the buffer beside when so much is in it; else not before it is half full.
-  if (event.format == AccessFormat::spe) wanted.aux_watermark = k_least_beside / 2;
+  if (event.format == AccessFormat::spe) wanted.aux_watermark = k_min_beside / 2;
   return wanted;
 }
 
@@ -126,14 +126,14 @@ std::optional<EventRing> EventRing::open(const PerfEvent& event, std::uint64_t p
   const EventFile file = open_event(event, period, tid, processor, leader_number, opened.kernel_too_);
   if (file.number() < 0) return refused("perf_event_open");
   std::span<std::byte> ring;
-  for (auto pages = k_most_ring_pages; pages > 0 && ring.empty(); pages /= 2)
+  for (auto pages = k_max_ring_pages; pages > 0 && ring.empty(); pages /= 2)
     ring = map_event(file.number(), (1 + pages) * page, 0);
   if (ring.empty()) return refused("mmap of the ring (perf_event_mlock_kb, RLIMIT_MEMLOCK)");
   opened.mappings_[opened.mapped_++] = ring;
   auto* const head = reinterpret_cast<perf_event_mmap_page*>(ring.data());
   std::span<std::byte> beside;
   if (event.format == AccessFormat::spe) {
-    for (auto size = k_most_beside; size >= k_least_beside && beside.empty(); size /= 2) {
+    for (auto size = k_max_beside; size >= k_min_beside && beside.empty(); size /= 2) {
       head->aux_offset = ring.size();
       head->aux_size = size;
       beside = map_event(file.number(), size, ring.size());

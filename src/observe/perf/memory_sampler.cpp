@@ -21,7 +21,7 @@ namespace terrace::observe {
 namespace {
 
 // Each has rings, which are memory that cannot be paged out.
-constexpr std::size_t k_most_threads = 1024;
+constexpr std::size_t k_max_threads = 1024;
 constexpr std::size_t k_sample_batch = 256;
 constexpr const char* k_no_event = "no event that samples accesses to memory";
 constexpr std::uint64_t k_longest_period = 1ULL << 40U;
@@ -183,7 +183,7 @@ void MemorySampler::Parts::look_for_threads(const Take* take) {
   for (const int tid : now) {
     bool had = std::ranges::binary_search(threads, tid);
     const bool tried = had || std::ranges::binary_search(refused, tid);
-    if (!tried && sampled.size() < k_most_threads)
+    if (!tried && sampled.size() < k_max_threads)
       for (auto& source : sources)
         if (source.by_processor || open(source, tid, -1)) had = true;
     (had ? sampled : without).push_back(tid);

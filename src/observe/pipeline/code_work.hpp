@@ -23,18 +23,17 @@ inline constexpr std::uint32_t k_instructions_of_a_line = 2;
 // as so many more or fewer parts (core_times.hpp).
 inline constexpr std::uint32_t k_parts = 256;
 inline constexpr unsigned k_work_bits = 28;  // of the parts that go with one hook
-inline constexpr std::uint32_t k_most_parts = (1U << k_work_bits) - 1;
+inline constexpr std::uint32_t k_max_parts = (1U << k_work_bits) - 1;
 
 struct SiteWork {
   SiteWork(std::uint32_t instructions, bool tells_of_a_loop = false)
-      : parts(std::min(instructions, k_most_parts / k_parts) * k_parts),
+      : parts(std::min(instructions, k_max_parts / k_parts) * k_parts),
         marks_loop(tells_of_a_loop),
         cost_parts(parts) {}
   // Of code in which an instruction takes `cost` times what one of the program does.
   static SiteWork at_cost(std::uint32_t instructions, bool tells_of_a_loop, double cost) {
     SiteWork work(instructions, tells_of_a_loop);
-    const auto parts =
-        std::min(instructions * cost * k_parts + 0.5, double{k_most_parts});  // rounded without libm
+    const auto parts = std::min(instructions * cost * k_parts + 0.5, double{k_max_parts});  // rounded without libm
     work.cost_parts = static_cast<std::uint32_t>(parts);
     return work;
   }
@@ -60,9 +59,9 @@ class CodeWork {
   // Whether the table has the site; then `work` is its own.
   [[nodiscard]] bool has(std::uint64_t site, SiteWork& work) const {
     const auto entry = entries_[site % k_entries].load(std::memory_order_relaxed);
-    work.parts = static_cast<std::uint32_t>(entry & k_most_parts);
+    work.parts = static_cast<std::uint32_t>(entry & k_max_parts);
     work.marks_loop = (entry & k_marks_loop) != 0;
-    return (entry & ~(k_marks_loop | k_most_parts)) == key(site);
+    return (entry & ~(k_marks_loop | k_max_parts)) == key(site);
   }
   [[gnu::noinline]] SiteWork find(std::uint64_t site) {
     auto work = find_(site);

@@ -17,8 +17,8 @@ FunctionUse::Index FunctionUse::find(std::uint64_t site) {
   auto known = known_.find(name);
   if (known == known_.end()) {
     // What is beyond the largest number shares the last one.
-    const auto index = static_cast<Index>(std::min<std::size_t>(uses_.size(), k_most));
-    if (uses_.size() <= k_most) uses_.emplace_back().name = name;
+    const auto index = static_cast<Index>(std::min<std::size_t>(uses_.size(), k_max));
+    if (uses_.size() <= k_max) uses_.emplace_back().name = name;
     known = known_.emplace(name, index).first;
   }
   entries_[site % k_entries].store(site << k_bits | known->second, std::memory_order_relaxed);

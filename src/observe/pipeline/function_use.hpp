@@ -32,7 +32,7 @@ class FunctionUse {
 
   [[nodiscard]] Index index(std::uint64_t site) {
     const auto entry = entries_[site % k_entries].load(std::memory_order_relaxed);
-    return entry >> k_bits == site ? static_cast<Index>(entry & k_most) : find(site);
+    return entry >> k_bits == site ? static_cast<Index>(entry & k_max) : find(site);
   }
   void add(Index function, std::size_t count, std::uint64_t so_many) {
     uses_[function].counts[count].fetch_add(so_many, std::memory_order_relaxed);
@@ -58,7 +58,7 @@ class FunctionUse {
   Index find(std::uint64_t site);
 
   static constexpr unsigned k_bits = 16;
-  static constexpr std::uint64_t k_most = (std::uint64_t{1} << k_bits) - 1;
+  static constexpr std::uint64_t k_max = (std::uint64_t{1} << k_bits) - 1;
   static constexpr std::size_t k_entries = 8192;
 
   Name name_;

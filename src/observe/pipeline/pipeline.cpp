@@ -236,7 +236,7 @@ void Pipeline::sample(std::uint64_t site) {
 
 // What has not been sampled yet counts as the last sample does.
 void Pipeline::settle_samples() {
-  constexpr std::uint64_t k_least_distance = 64;
+  constexpr std::uint64_t k_min_distance = 64;
   constexpr unsigned k_random_bits = 7;
   const auto parts = (clock_ - sampled_) * parts_last_;
   const auto added = static_cast<std::int64_t>(clock_ - sampled_) * added_last_;
@@ -246,7 +246,7 @@ void Pipeline::settle_samples() {
     functions_->add(functions_->index(site_last_), FunctionUse::work, parts + static_cast<std::uint64_t>(added));
   sampled_ = clock_;
   random_ = random_ * 6364136223846793005u + 1442695040888963407u;
-  next_sample_ = clock_ + k_least_distance + (random_ >> (64 - k_random_bits));
+  next_sample_ = clock_ + k_min_distance + (random_ >> (64 - k_random_bits));
   next_stop_ = std::min(next_sample_, quantum_end_);
 }
 

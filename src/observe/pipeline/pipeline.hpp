@@ -86,7 +86,7 @@ class alignas(64) Pipeline {
     work_parts_ += work.parts;
     if (counts_apart_) [[unlikely]]
       count_apart(site, work.parts);
-    if (work_parts_ >= k_most_instructions * k_parts * quantum_accesses_) [[unlikely]]
+    if (work_parts_ >= k_max_instructions * k_parts * quantum_accesses_) [[unlikely]]
       end_quantum();
     return work.marks_loop;
   }
@@ -155,7 +155,7 @@ class alignas(64) Pipeline {
   void take_calls();
 
   // In a quantum, for each access that would fill it: more than any code but one that does without memory has.
-  static constexpr std::uint64_t k_most_instructions = 16;
+  static constexpr std::uint64_t k_max_instructions = 16;
 
   // What the fast way reads comes first, in two of the host's lines.
   FastTable fast_;

@@ -57,10 +57,10 @@ struct Pipeline::State {
   // Hands the quantum of `lines` line accesses to the sink and begins the next.
   void finish(std::uint64_t lines, std::uint64_t instructions, bool in_stride);
   // Lines that went to or came from memory.
-  [[nodiscard]] bool nearly_full() const { return misses_.size() + k_most_misses > misses_.capacity(); }
+  [[nodiscard]] bool nearly_full() const { return misses_.size() + k_max_misses > misses_.capacity(); }
 
   static constexpr std::size_t k_miss_buffer = 32768;
-  static constexpr std::size_t k_most_misses = 4 * (k_max_cache_levels + 1);  // by one access
+  static constexpr std::size_t k_max_misses = 4 * (k_max_cache_levels + 1);  // by one access
 
   unsigned line_bits;
   FunctionUse* functions;

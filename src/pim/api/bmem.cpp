@@ -209,7 +209,7 @@ bmem_status bmem_malloc_group(const bmem_request* requests, std::size_t count, b
   if (requests == nullptr || blocks == nullptr)
     return refuse(BMEM_INVALID, "bmem_malloc_group", "a pointer is NULL");
   return with_device("bmem_malloc_group", [&](Device& device) {
-    if (count > k_most_group) return refuse(BMEM_INVALID, "bmem_malloc_group", "a group has 8 blocks at most");
+    if (count > k_max_group) return refuse(BMEM_INVALID, "bmem_malloc_group", "a group has 8 blocks at most");
     std::fill_n(blocks, count, nullptr);
     std::vector<Request> asked;
     for (std::size_t i = 0; i < count; ++i) asked.push_back(request_of(requests[i]));

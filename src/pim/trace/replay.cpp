@@ -74,7 +74,7 @@ class Replayer {
     ++summary_.compared;
     if (*operation.outcome == replayed) return;
     ++summary_.differ;
-    if (summary_.differences.size() < k_most_differences)
+    if (summary_.differences.size() < k_max_differences)
       summary_.differences.push_back({operation.line, operation.id, *operation.outcome, replayed});
   }
 

@@ -12,7 +12,7 @@
 
 namespace terrace::pim {
 
-inline constexpr std::size_t k_most_differences = 100;
+inline constexpr std::size_t k_max_differences = 100;
 
 struct LiveBlock {
   Handle handle;
@@ -37,7 +37,7 @@ struct ReplaySummary {
   std::size_t peak_operations = 0;      // done by then
   std::uint64_t compared = 0;           // allocations with an outcome in the trace
   std::uint64_t differ = 0;             // of those
-  std::vector<Difference> differences;  // the first k_most_differences
+  std::vector<Difference> differences;  // the first k_max_differences
   std::unordered_map<std::uint64_t, LiveBlock> live;  // by the trace's numbers
 
   [[nodiscard]] std::uint64_t in_use() const { return used[0] + used[1]; }

@@ -176,9 +176,9 @@ class Parser {
   void read_group(Line& line, Operation& operation) {
     operation.kind = Operation::Kind::group;
     operation.members = line.next_count("the group's size");
-    if (operation.members > k_most_group)
+    if (operation.members > k_max_group)
       line.refuse("a group of " + std::to_string(operation.members) + " is more than the " +
-                  std::to_string(k_most_group) + " that there can be");
+                  std::to_string(k_max_group) + " that there can be");
     if (!line.done()) {
       const auto word = line.next("share");
       const auto share = value_of(word, "share");

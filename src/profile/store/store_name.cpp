@@ -73,8 +73,8 @@ StoreName StoreName::given(const std::string& path) {
   name.path_ = name.target_ = path;
   name.is_given_ = true;
   std::error_code problem;
-  constexpr int k_most_links = 40;  // as the kernel's
-  for (int i = 0; i < k_most_links && fs::is_symlink(name.target_, problem); ++i)
+  constexpr int k_max_links = 40;  // as the kernel's
+  for (int i = 0; i < k_max_links && fs::is_symlink(name.target_, problem); ++i)
     name.target_ = (fs::path(name.target_).parent_path() / fs::read_symlink(name.target_, problem)).string();
   name.earlier_ = identity_of(name.target_);
   if (!name.earlier_) return name;

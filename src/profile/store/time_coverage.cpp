@@ -21,7 +21,7 @@ TimeCoverage time_coverage(const CoverageRecord& record, bool in_loop) {
   };
   result.samples = static_cast<std::uint64_t>(std::min(samples, 1e18));
   result.share = share(uncovered);
-  if (result.samples < k_least_samples) return result;
+  if (result.samples < k_min_samples) return result;
   // Samples fall on the one or the other independently.
   result.at_least = share(std::max(0.0, uncovered - 2 * std::sqrt(uncovered * covered / samples)));
   return result;

@@ -12,7 +12,7 @@ namespace terrace::profile {
 inline constexpr double k_hook_slowdown = 2;
 
 // Fewer samples say nothing.
-inline constexpr std::uint64_t k_least_samples = 20;
+inline constexpr std::uint64_t k_min_samples = 20;
 
 struct TimeCoverage {
   std::uint64_t samples = 0;  // that it rests on

@@ -29,7 +29,7 @@ RegionPhases::Name RegionPhases::name(const char* kind, std::string_view text) {
   key.append(1, '\0').append(text);
   const auto found = numbers_.find(key);
   if (found != numbers_.end()) return found->second;
-  if (names_.size() >= k_most_paths) return k_no_name;
+  if (names_.size() >= k_max_paths) return k_no_name;
   const auto number = static_cast<Name>(names_.size());
   names_.push_back({kind, std::string(text)});
   numbers_.emplace(std::move(key), number);
@@ -39,7 +39,7 @@ RegionPhases::Name RegionPhases::name(const char* kind, std::string_view text) {
 RegionPhases::Index RegionPhases::part(Index of, Name name) {
   const auto found = paths_[of].parts.find(name);
   if (found != paths_[of].parts.end()) return found->second;
-  if (name == k_no_name || paths_.size() >= k_most_paths) return k_ignored;
+  if (name == k_no_name || paths_.size() >= k_max_paths) return k_ignored;
   const auto index = static_cast<Index>(paths_.size());
   paths_.emplace_back();
   paths_.back().parent = of;
@@ -129,9 +129,9 @@ void RegionPhases::turned(std::size_t depth, Word word) {
 }
 
 void RegionPhases::keep_square(Index of, const Word& word) {
-  constexpr std::size_t k_most = 64;
+  constexpr std::size_t k_max = 64;
   auto& squares = paths_[of].squares;
-  if (squares.size() < k_most && std::find(squares.begin(), squares.end(), word) == squares.end())
+  if (squares.size() < k_max && std::find(squares.begin(), squares.end(), word) == squares.end())
     squares.push_back(word);
 }
 

@@ -38,14 +38,14 @@ class RegionPhases {
   using Pass = std::function<void(const Boundary&)>;
   using Now = std::function<Seconds()>;
 
-  static constexpr Seconds k_least{1e-4};
+  static constexpr Seconds k_min{1e-4};
   static constexpr std::size_t k_deepest = 64;            // regions in regions; deeper ones are not looked at
-  static constexpr std::size_t k_most_paths = 1 << 14;    // regions that are told apart, and their names
+  static constexpr std::size_t k_max_paths = 1 << 14;     // regions that are told apart, and their names
   static constexpr std::size_t k_longest = 4096;          // a visit's sequence; longer ones lose their beginning
   static constexpr std::uint64_t k_visits_to_judge = 64;  // what is short by far for so long is not timed any more
 
   // `now` is asked when a region begins and when it ends.
-  RegionPhases(Now now, Pass pass, Seconds least = k_least);
+  RegionPhases(Now now, Pass pass, Seconds least = k_min);
 
   static constexpr Name k_no_name = ~Name{0};  // of regions that are not looked at: there are too many names
 

@@ -16,7 +16,7 @@ void FilePages::meet(ChunkId chunk, std::vector<Block>& is_new) {
   if (known_.size() < end) known_.resize(end);
   std::uint64_t size = 0;
   for (auto c = first; c < end; ++c) size += chunks_[c].size;
-  if (size < k_least_object) {
+  if (size < k_min_object) {
     for (auto c = first; c < end; ++c) known_[c].is_known = true;
     small_[first] = size;
     kept_ += size;

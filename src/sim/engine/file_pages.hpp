@@ -22,7 +22,7 @@ inline constexpr std::uint32_t k_pages_of_a_chunk = k_huge_page / 4096;
 class FilePages {
  public:
   // Objects of less stay in memory whatever happens, as blocks of a heap do.
-  static constexpr std::uint64_t k_least_object = k_big_block;
+  static constexpr std::uint64_t k_min_object = k_big_block;
 
   FilePages(const memory::ChunkTable& chunks, Bytes line) : chunks_(chunks), line_(line.value) {}
 

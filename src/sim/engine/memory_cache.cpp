@@ -19,10 +19,10 @@ MemoryCache::MemoryCache(const memory::ChunkTable& chunks, PlaceId fast, PlaceId
 std::uint64_t MemoryCache::address_of(const observe::Miss& miss) {
   for (auto chunk = first_line_.size(); chunk <= miss.chunk; ++chunk) {
     const auto lines = std::max<std::uint64_t>((chunks_[static_cast<ChunkId>(chunk)].size + line_ - 1) / line_, 1);
-    if (lines > k_most_lines_of_a_cached_chunk)
+    if (lines > k_max_lines_of_a_cached_chunk)
       throw Error(Code::invalid, "cache-mode: a chunk of " + std::to_string(lines) +
                                      " lines, and misses tell only " +
-                                     std::to_string(k_most_lines_of_a_cached_chunk) +
+                                     std::to_string(k_max_lines_of_a_cached_chunk) +
                                      " apart; simulate the program instead of replaying it");
     first_line_.push_back(lines_);
     lines_ += lines;

@@ -28,7 +28,7 @@
 namespace terrace::sim {
 
 // A miss names its line modulo so many: a cache of lines needs chunks that are no larger.
-inline constexpr std::uint32_t k_most_lines_of_a_cached_chunk = 65536;
+inline constexpr std::uint32_t k_max_lines_of_a_cached_chunk = 65536;
 
 class MemoryCache {
  public:

@@ -72,7 +72,7 @@ void VirtualSpill::adapt_limit() {
                                                               static_cast<double>(given_ + content_));
   const auto others = kept_.value + share;
   const auto rest = parts_.memory.value > others ? (parts_.memory.value - others) / k_chunk.value : 0;
-  limit_ = std::max<std::size_t>(rest, transfer::spill_limits::k_least);
+  limit_ = std::max<std::size_t>(rest, transfer::spill_limits::k_min);
 }
 
 // Pages of the kernel's size that are in memory at most.

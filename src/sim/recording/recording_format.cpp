@@ -118,9 +118,9 @@ RecordingHeader RecordingHeader::from_blob(BlobReader& in) {
   header.smallest_chunk = in.get<std::uint64_t>();
   header.largest_chunk = in.get<std::uint64_t>();
   require(std::has_single_bit(caches.line), "a cache line that is no power of two");
-  require(header.quantum_accesses > 0 && header.quantum_accesses <= k_most_quantum_accesses,
+  require(header.quantum_accesses > 0 && header.quantum_accesses <= k_max_quantum_accesses,
           "quanta of an impossible length");
-  require(header.chunks_per_object > 0 && header.chunks_per_object <= k_most_chunks_per_object,
+  require(header.chunks_per_object > 0 && header.chunks_per_object <= k_max_chunks_per_object,
           "impossible numbers of chunks");
   require(header.smallest_chunk > 0 && header.smallest_chunk <= header.largest_chunk &&
               header.largest_chunk < std::uint64_t{1} << 32,

@@ -56,19 +56,19 @@ enum class EventTag : std::uint8_t {
 };
 
 // Threads are numbered from 0 in the order in which they begin; a process can have no more (PID_MAX_LIMIT).
-inline constexpr std::uint32_t k_most_recorded_threads = 1U << 22;
+inline constexpr std::uint32_t k_max_recorded_threads = 1U << 22;
 
 // What a header may say. Recorders write 16,384 accesses and 64 chunks.
-inline constexpr std::uint64_t k_most_quantum_accesses = std::uint64_t{1} << 20;
+inline constexpr std::uint64_t k_max_quantum_accesses = std::uint64_t{1} << 20;
 // In a quantum, for each access that fills it; what goes with one access is at most a sixteenth of that.
-inline constexpr std::uint64_t k_most_instructions = std::uint64_t{1} << 20;
-inline constexpr std::uint32_t k_most_chunks_per_object = 4096;
+inline constexpr std::uint64_t k_max_instructions = std::uint64_t{1} << 20;
+inline constexpr std::uint32_t k_max_chunks_per_object = 4096;
 // Chunks are what a recording can ask for without paying in bytes: whoever replays it keeps each in memory, and
 // looks at all of them in every loop. An object has about `chunks_per_object`, unless it is so large that these
 // would be larger than `largest_chunk`; what such objects have beyond that is limited. At 1 GiB a chunk, that is
 // 128 TiB at a time, which is what a process can address, and 1 PiB over the run.
-inline constexpr std::uint64_t k_most_chunks_beyond = std::uint64_t{1} << 17;
-inline constexpr std::uint64_t k_most_chunks_beyond_ever = std::uint64_t{1} << 20;
+inline constexpr std::uint64_t k_max_chunks_beyond = std::uint64_t{1} << 17;
+inline constexpr std::uint64_t k_max_chunks_beyond_ever = std::uint64_t{1} << 20;
 
 // Bits of a quantum's flags.
 inline constexpr std::uint8_t k_in_stride = 1;  // the program went on; without it, a flush ended the quantum

@@ -15,9 +15,9 @@ using observe::MissKind;
 
 namespace {
 
-constexpr std::uint32_t k_most_misses = 1U << 20;  // of one quantum; a pipeline hands over 32,768 at most
-constexpr std::uint64_t k_most_lines = 64;         // of one access, which may be the last of a quantum
-constexpr std::uint32_t k_narrow = 256;            // classes that a byte can tell apart
+constexpr std::uint32_t k_max_misses = 1U << 20;  // of one quantum; a pipeline hands over 32,768 at most
+constexpr std::uint64_t k_max_lines = 64;         // of one access, which may be the last of a quantum
+constexpr std::uint32_t k_narrow = 256;           // classes that a byte can tell apart
 constexpr std::uint32_t k_wide_classes = 65536;
 constexpr unsigned k_class_bits = 3;  // a kind of miss, and whether the misses have weights
 constexpr std::uint8_t k_weighed = 4;
@@ -114,10 +114,10 @@ QuantumDecoder::Sums QuantumDecoder::sums(ColumnReader& events, ChunkId chunks, 
   sums.quantum.in_stride = (flags & k_in_stride) != 0;
   wide_ = (flags & k_wide) != 0;
   auto& quantum = sums.quantum;
-  quantum.thread = static_cast<std::uint32_t>(events.number(k_most_recorded_threads));
-  quantum.accesses = events.number(most_accesses_);
-  quantum.instructions = events.number(k_most_instructions * most_accesses_);
-  for (auto& hits : quantum.hits) hits = events.number(most_accesses_ + k_most_lines);
+  quantum.thread = static_cast<std::uint32_t>(events.number(k_max_recorded_threads));
+  quantum.accesses = events.number(max_accesses_);
+  quantum.instructions = events.number(k_max_instructions * max_accesses_);
+  for (auto& hits : quantum.hits) hits = events.number(max_accesses_ + k_max_lines);
   // Each is of a hit beyond the first cache.
   quantum.walks = events.number(std::accumulate(quantum.hits.begin() + 1, quantum.hits.end(), std::uint64_t{0}));
   read_calls(events);
@@ -132,7 +132,7 @@ QuantumDecoder::Sums QuantumDecoder::sums(ColumnReader& events, ChunkId chunks, 
     chunk += static_cast<std::uint32_t>(events.signed_number());
     if (chunk >= chunks && chunk != k_no_chunk)
       throw Error(Code::corrupt, "a recording has a miss on a chunk that is not there");
-    const auto counted = events.number(std::uint64_t{k_most_misses} << k_class_bits);
+    const auto counted = events.number(std::uint64_t{k_max_misses} << k_class_bits);
     const auto kind = static_cast<MissKind>(counted & (k_weighed - 1U));
     const auto count = static_cast<std::uint32_t>(counted >> k_class_bits);
     of_class = {{chunk, 0, 0, kind}, count, 0, 0, 0, 0, (counted & k_weighed) != 0};
@@ -143,7 +143,7 @@ QuantumDecoder::Sums QuantumDecoder::sums(ColumnReader& events, ChunkId chunks, 
     misses += count;
     tally.add(chunk, kind, count, of_class.weight);
   }
-  if (misses > k_most_misses) throw Error(Code::corrupt, "a recording has a quantum with too many misses");
+  if (misses > k_max_misses) throw Error(Code::corrupt, "a recording has a quantum with too many misses");
   count_ = sums.misses = static_cast<std::uint32_t>(misses);
   class_begin_ = class_end_;
   class_end_ += misses * (wide_ ? 2 : 1) + weighed;
@@ -158,7 +158,7 @@ QuantumDecoder::Sums QuantumDecoder::sums(ColumnReader& events, ChunkId chunks, 
 void QuantumDecoder::read_calls(ColumnReader& events) {
   calls_.resize(events.number(machine::k_library_functions));
   std::uint64_t beyond = 0;
-  auto left = most_accesses_ / observe::k_accesses_of_a_call + 1;
+  auto left = max_accesses_ / observe::k_accesses_of_a_call + 1;
   for (auto& calls : calls_) {
     const auto function = beyond + events.number(machine::k_library_functions);
     if (function >= machine::k_library_functions)

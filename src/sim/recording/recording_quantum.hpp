@@ -65,7 +65,7 @@ class QuantumDecoder {
     std::uint32_t misses = 0;
   };
   // `quantum_accesses`: the header's; longer quanta are not believed.
-  explicit QuantumDecoder(std::uint64_t quantum_accesses) : most_accesses_(quantum_accesses) {}
+  explicit QuantumDecoder(std::uint64_t quantum_accesses) : max_accesses_(quantum_accesses) {}
   // The sizes of the frame's columns of classes and lines: more misses than they have room for are not believed,
   // also where nobody asks for them.
   void begin_frame(std::size_t classes, std::size_t lines) {
@@ -99,7 +99,7 @@ class QuantumDecoder {
   std::vector<std::uint32_t> of_miss_;
   std::vector<observe::Miss> misses_;
   std::vector<observe::LibraryCalls> calls_;
-  std::uint64_t most_accesses_;
+  std::uint64_t max_accesses_;
   std::size_t class_bytes_ = 0, line_bytes_ = 0;
   std::uint32_t count_ = 0;
   bool wide_ = false;

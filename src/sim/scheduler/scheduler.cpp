@@ -167,7 +167,7 @@ bool Scheduler::begin(std::uint32_t thread, std::uint32_t creator) {
   const Locked locked(*this);
   std::uint32_t at = 0;
   while (at < page_.slots_used && page_.slots[at].state != TurnState::none) ++at;
-  if (at == k_most_threads) {
+  if (at == k_max_threads) {
     not_repeatable();
     return false;
   }

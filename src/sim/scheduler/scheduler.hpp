@@ -25,7 +25,7 @@
 
 namespace terrace::sim {
 
-inline constexpr std::uint32_t k_most_threads = 1024;  // alive at a time
+inline constexpr std::uint32_t k_max_threads = 1024;  // alive at a time
 
 enum class TurnState : std::uint32_t {
   none,     // the slot is free
@@ -56,7 +56,7 @@ struct SchedulerPage {
   std::uint32_t slots_used;          // slots from here on have never been used
   std::uint64_t waits;               // so far
   std::uint64_t turns;               // so far
-  TurnSlot slots[k_most_threads];
+  TurnSlot slots[k_max_threads];
 };
 
 class Scheduler {

@@ -14,8 +14,8 @@ DevicePlaces::DevicePlaces(std::shared_ptr<const Device> device, std::size_t mem
     : device_(std::move(device)),
       driver_((device_->enter(), device_->driver())),
       chunk_(chunk),
-      up_(*device_, ended_, k_most_copies),
-      down_(*device_, ended_, k_most_copies),
+      up_(*device_, ended_, k_max_copies),
+      down_(*device_, ended_, k_max_copies),
       own_(*device_) {
   const auto allocation = device_->allocation();
   try {

@@ -29,7 +29,7 @@ class DevicePlaces final : public StreamPlaces {
   std::byte* add_dataset(const std::string& name, const std::vector<bool>& is_kept) override;
   void remove_dataset(DatasetId dataset) override;
   void move_frame(FrameId frame, const std::optional<ChunkId>& from, const ChunkId& to) override;
-  [[nodiscard]] std::size_t room() const override { return k_most_copies - under_way_; }
+  [[nodiscard]] std::size_t room() const override { return k_max_copies - under_way_; }
   [[nodiscard]] bool clear(const ChunkId& chunk, std::uint64_t ticket) override;
   void fetch(const ChunkId& chunk, std::uint64_t ticket) override;
   void store(const ChunkId& chunk, std::uint64_t ticket) override;
@@ -40,7 +40,7 @@ class DevicePlaces final : public StreamPlaces {
   void flush() override;
 
  private:
-  static constexpr std::size_t k_most_copies = 16;
+  static constexpr std::size_t k_max_copies = 16;
   struct Dataset {
     std::string name;
     Address first = 0;

@@ -19,10 +19,10 @@ bool is_straight(const Orientation& orientation) {
 std::vector<std::byte> turned(const std::vector<std::byte>& numbers, const Range& source, const Range& target,
                               const Orientation& orientation, std::size_t element) {
   // Of a step along each of the source's axes, and then along each of the target's.
-  const std::array<std::ptrdiff_t, k_most_dims> strides{1, source.length(0), source.length(0) * source.length(1)};
-  std::array<std::ptrdiff_t, k_most_dims> steps{};
+  const std::array<std::ptrdiff_t, k_max_dims> strides{1, source.length(0), source.length(0) * source.length(1)};
+  std::array<std::ptrdiff_t, k_max_dims> steps{};
   std::ptrdiff_t first = 0;
-  for (std::size_t d = 0; d < k_most_dims; ++d) {
+  for (std::size_t d = 0; d < k_max_dims; ++d) {
     const auto axis = orientation.axes[d];
     steps[d] = orientation.flipped[d] ? -strides[axis] : strides[axis];
     if (orientation.flipped[d]) first += strides[axis] * (source.length(axis) - 1);
@@ -46,7 +46,7 @@ void check(const BlockTransfer& transfer, const DatasetAbout& from, const Datase
   auto axes = transfer.orientation.axes;
   std::ranges::sort(axes);
   if (axes != Orientation{}.axes) refuse("its axes are not 0, 1 and 2, each once");
-  for (std::size_t d = 0; d < k_most_dims; ++d) {
+  for (std::size_t d = 0; d < k_max_dims; ++d) {
     const auto axis = transfer.orientation.axes[d];
     if (transfer.from_range.length(axis) != transfer.to_range.length(d))
       refuse(text_of(transfer.from_range) + " does not fit to " + text_of(transfer.to_range) + ": axis " +
@@ -65,7 +65,7 @@ void check(const BlockTransfer& transfer, const DatasetAbout& from, const Datase
 
 Range source_of(const BlockTransfer& transfer, const Range& part) {
   Range source;
-  for (std::size_t d = 0; d < k_most_dims; ++d) {
+  for (std::size_t d = 0; d < k_max_dims; ++d) {
     const auto axis = transfer.orientation.axes[d];
     const auto begin = part.begin[d] - transfer.to_range.begin[d], end = part.end[d] - transfer.to_range.begin[d];
     const auto is_flipped = transfer.orientation.flipped[d];

@@ -17,7 +17,7 @@ template <class Action>
 void for_slabs(const Range& range, std::uint64_t most, Action action) {
   Point step{1, 1, 1};
   auto room = std::max<std::uint64_t>(most, 1);
-  for (std::size_t d = 0; d < k_most_dims; ++d) {
+  for (std::size_t d = 0; d < k_max_dims; ++d) {
     const auto length = static_cast<std::uint64_t>(range.length(d));
     step[d] = static_cast<std::ptrdiff_t>(std::clamp<std::uint64_t>(length, 1, room));
     if (length > room) break;
@@ -29,7 +29,7 @@ void for_slabs(const Range& range, std::uint64_t most, Action action) {
       for (at[0] = range.begin[0]; at[0] < range.end[0]; at[0] += step[0]) {
         Range slab;
         slab.begin = at;
-        for (std::size_t d = 0; d < k_most_dims; ++d) slab.end[d] = std::min(at[d] + step[d], range.end[d]);
+        for (std::size_t d = 0; d < k_max_dims; ++d) slab.end[d] = std::min(at[d] + step[d], range.end[d]);
         action(slab);
       }
 }

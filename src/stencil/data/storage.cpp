@@ -20,12 +20,12 @@ constexpr std::size_t k_line = 64;
 constexpr std::size_t k_offsets = 16;  // different beginnings, one after the other
 // Of a tile, as tiles of two dimensions are: rows, and lines of each.
 constexpr std::ptrdiff_t k_tile_rows = 64, k_tile_lines = 64;
-constexpr std::ptrdiff_t k_way = 2048;       // lines: 128 KiB, a way of the own cache of many processors
-constexpr std::ptrdiff_t k_padding = 32;     // a row grows by its 32nd part at the most
-constexpr std::ptrdiff_t k_most_shared = 4;  // rows in a set
+constexpr std::ptrdiff_t k_way = 2048;      // lines: 128 KiB, a way of the own cache of many processors
+constexpr std::ptrdiff_t k_padding = 32;    // a row grows by its 32nd part at the most
+constexpr std::ptrdiff_t k_max_shared = 4;  // rows in a set
 
 // How many of a tile's rows share some of the cache's sets, at most. `row`: bytes from one to the next.
-std::ptrdiff_t most_shared(std::ptrdiff_t row) {
+std::ptrdiff_t max_shared(std::ptrdiff_t row) {
   std::array<std::ptrdiff_t, k_tile_rows> begins{};
   for (std::ptrdiff_t k = 0; k < k_tile_rows; ++k)
     begins[static_cast<std::size_t>(k)] = k * row / static_cast<std::ptrdiff_t>(k_line) % k_way;
@@ -86,7 +86,7 @@ transfer::SpillFile file_in(const std::string& folder) {
 
 std::string text_of(const Range& range) {
   std::string text;
-  for (std::size_t d = 0; d < k_most_dims; ++d)
+  for (std::size_t d = 0; d < k_max_dims; ++d)
     text += (d ? " x " : "") + std::to_string(range.begin[d]) + ".." + std::to_string(range.end[d]);
   return text;
 }
@@ -105,9 +105,9 @@ std::ptrdiff_t padded_row(std::ptrdiff_t length, std::size_t element) {
   // rows of a little more than a power of two lie in the same sets, many below one another.
   const auto bytes = in_line * static_cast<std::ptrdiff_t>(element);  // of what is counted as a line
   auto best = lines | 1;
-  auto least = most_shared(best * bytes);
-  for (auto row = best + 2; row <= lines + lines / k_padding && least > k_most_shared; row += 2)
-    if (const auto shared = most_shared(row * bytes); shared < least) {
+  auto least = max_shared(best * bytes);
+  for (auto row = best + 2; row <= lines + lines / k_padding && least > k_max_shared; row += 2)
+    if (const auto shared = max_shared(row * bytes); shared < least) {
       least = shared;
       best = row;
     }

@@ -30,9 +30,9 @@ Engine::Engine(const Options& options, std::unique_ptr<Executor> executor)
     : options_(options), executor_(std::make_unique<Shortened>(std::move(executor), statistics_)) {}
 
 BlockId Engine::add_block(const std::string& name, const std::vector<std::ptrdiff_t>& size) {
-  if (size.empty() || size.size() > k_most_dims)
+  if (size.empty() || size.size() > k_max_dims)
     throw Error(Code::invalid, "the block '" + name + "' has " + std::to_string(size.size()) +
-                                   " dimensions: a block has 1 to " + std::to_string(k_most_dims));
+                                   " dimensions: a block has 1 to " + std::to_string(k_max_dims));
   BlockAbout block{name, size.size(), {}};
   for (std::size_t d = 0; d < size.size(); ++d) {
     if (size[d] < 1)
@@ -52,7 +52,7 @@ DatasetId Engine::add_dataset(BlockId block, const std::string& name, std::size_
   about.number = number;
   about.is_temporary = is_temporary;
   about.kept = kept;
-  for (std::size_t d = 0; d < k_most_dims; ++d) {
+  for (std::size_t d = 0; d < k_max_dims; ++d) {
     if (halo.low[d] > 0 || halo.high[d] < 0)
       throw Error(Code::invalid, "the dataset '" + name + "' has a halo of " + std::to_string(halo.low[d]) +
                                      " to " + std::to_string(halo.high[d]) + " in dimension " + std::to_string(d) +

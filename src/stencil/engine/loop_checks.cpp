@@ -10,7 +10,7 @@ namespace terrace::stencil {
 namespace {
 
 bool leads_out(const Range& range, const Point& offset) {
-  for (std::size_t d = 0; d < k_most_dims; ++d)
+  for (std::size_t d = 0; d < k_max_dims; ++d)
     if (std::abs(offset[d]) >= range.length(d)) return true;
   return false;
 }
@@ -57,16 +57,16 @@ void check_argument(const Loop& loop, std::size_t number, const std::vector<Bloc
 }  // namespace
 
 void check_size(const DatasetAbout& about) {
-  constexpr double k_most = 0x1p62;
+  constexpr double k_max = 0x1p62;
   double bytes = static_cast<double>(about.element) * 2;  // with what is left free behind rows
-  for (std::size_t d = 0; d < k_most_dims; ++d) bytes *= static_cast<double>(about.range.length(d) + 128);
-  if (bytes > k_most)
+  for (std::size_t d = 0; d < k_max_dims; ++d) bytes *= static_cast<double>(about.range.length(d) + 128);
+  if (bytes > k_max)
     throw Error(Code::invalid, "the dataset '" + about.name + "' has " + text_of(about.range) +
                                    " points: more bytes than a processor has addresses");
 }
 
 void check_order(const std::string& what, const Range& range) {
-  for (std::size_t d = 0; d < k_most_dims; ++d)
+  for (std::size_t d = 0; d < k_max_dims; ++d)
     if (range.end[d] < range.begin[d])
       throw Error(Code::invalid, what + ": the range " + text_of(range) + " ends before it begins along " +
                                      "xyz"[d] +
@@ -82,12 +82,12 @@ void check_order(const std::string& what, const Range& range) {
 
 void check_sides(const std::string& what, const Range& range, const BlockAbout& block) {
   check_order(what, range);
-  if (range.sides > k_most_dims || (range.sides > 0 && range.sides < block.dims))
+  if (range.sides > k_max_dims || (range.sides > 0 && range.sides < block.dims))
     throw Error(Code::invalid, what + ": its range has " + dimensions_text(range.sides) + ", the block '" +
                                    block.name + "' has " + std::to_string(block.dims) +
                                    ": say begin and end in each, {0, 1} for the first layer");
   if (range.empty()) return;
-  for (auto d = block.dims; d < k_most_dims; ++d)
+  for (auto d = block.dims; d < k_max_dims; ++d)
     if (range.begin[d] != 0 || range.end[d] != 1)
       throw Error(Code::invalid, what + ": its range " + text_of(range) + " goes into dimension " +
                                      std::to_string(d + 1) + ", the block '" + block.name + "' has " +

@@ -13,14 +13,14 @@ struct alignas(64) Progress {
 };
 
 void do_tile(const TilePlan& plan, std::span<const Running> loops,
-             const std::array<std::size_t, k_most_dims>& tile) {
+             const std::array<std::size_t, k_max_dims>& tile) {
   for (std::size_t l = 0; l < loops.size(); ++l) loops[l].do_part(plan.part(l, tile));
 }
 
 }  // namespace
 
 std::size_t outermost(const TilePlan& plan) {
-  for (auto d = k_most_dims; d-- > 1;)
+  for (auto d = k_max_dims; d-- > 1;)
     if (plan.tiles()[d] > 1) return d;
   return 0;
 }
@@ -39,8 +39,8 @@ void run_tiles(const TilePlan& plan, std::span<const Running> loops, Team& team,
         if (t > 0) team.wait_for(progress[t - 1].done, i + 1);
         if (team.failed()) return;
         if (gate && i == 0 && !gate->before(t)) return;
-        std::array<std::size_t, k_most_dims> tile{i % within[0], i / within[0] % within[1],
-                                                  i / within[0] / within[1]};
+        std::array<std::size_t, k_max_dims> tile{i % within[0], i / within[0] % within[1],
+                                                 i / within[0] / within[1]};
         tile[outer] = t;
         do_tile(plan, loops, tile);
         if (gate && i + 1 == count) gate->after(t);

@@ -44,9 +44,9 @@ class SizeModel {
         threads_(static_cast<double>(cache.threads)) {
     // Skews do not depend on the size, as long as it is larger.
     TileSize probe{};
-    for (std::size_t d = 0; d < k_most_dims; ++d) probe[d] = std::max<std::ptrdiff_t>(all_.length(d) / 4, 1);
+    for (std::size_t d = 0; d < k_max_dims; ++d) probe[d] = std::max<std::ptrdiff_t>(all_.length(d) / 4, 1);
     const TilePlan plan(chain, probe);
-    for (std::size_t d = 0; d < k_most_dims; ++d)
+    for (std::size_t d = 0; d < k_max_dims; ++d)
       skew_[d] = static_cast<double>(std::min(plan.skew(d), all_.length(d)));
     std::set<DatasetId> used;
     double accesses = 0;
@@ -61,7 +61,7 @@ class SizeModel {
 
   [[nodiscard]] double cost(const TileSize& size) const {
     auto footprint = 1.0, once = 1.0;
-    for (std::size_t d = 0; d < k_most_dims; ++d) {
+    for (std::size_t d = 0; d < k_max_dims; ++d) {
       footprint *= touched(size, d);
       once *= static_cast<double>(std::min(size[d], all_.length(d)));
     }
@@ -97,7 +97,7 @@ class SizeModel {
   double room_;  // points
   double threads_;
   double reuse_ = 1;  // accesses to a point in a chain
-  std::array<double, k_most_dims> skew_{};
+  std::array<double, k_max_dims> skew_{};
 };
 
 }  // namespace
@@ -150,7 +150,7 @@ TileSize model_size(std::span<const Loop> chain, const ModelledCache& cache) {
           best = size;
         }
       }
-  for (std::size_t d = 0; d < k_most_dims; ++d)
+  for (std::size_t d = 0; d < k_max_dims; ++d)
     if (best[d] >= all.length(d)) best[d] = 0;
   return best;
 }
@@ -160,7 +160,7 @@ namespace {
 // Twice and half as long in each dimension that is cut, the last one first.
 std::optional<TileSize> neighbour(const TileSize& size, std::size_t direction) {
   auto other = size;
-  auto& length = other[k_most_dims - 1 - direction / 2];
+  auto& length = other[k_max_dims - 1 - direction / 2];
   if (length == 0) return std::nullopt;
   const auto is_down = direction % 2 == 1;
   length = is_down ? std::max(length / 2, k_shortest) : length * 2;

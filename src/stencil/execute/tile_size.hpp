@@ -14,7 +14,7 @@
 
 namespace terrace::stencil {
 
-using TileSize = std::array<std::ptrdiff_t, k_most_dims>;
+using TileSize = std::array<std::ptrdiff_t, k_max_dims>;
 
 // Of a core, in bytes, where nobody says what it is: what many processors have.
 inline constexpr std::size_t k_default_cache = std::size_t{1} << 20U;
@@ -45,14 +45,14 @@ struct ModelledCache {
 // far, until none is faster.
 class TileTuner {
  public:
-  static constexpr std::size_t k_most_kinds = 1024;  // that it knows at a time
+  static constexpr std::size_t k_max_kinds = 1024;  // that it knows at a time
   // `kind`: chains of the same take about the same time with the same size.
   [[nodiscard]] TileSize next(std::uint64_t kind, const TileSize& model);
   // What the chain took that was asked for last, for each of its points: those of a kind differ a little.
   void measured(double seconds);
 
  private:
-  static constexpr std::size_t k_directions = 2 * k_most_dims;
+  static constexpr std::size_t k_directions = 2 * k_max_dims;
   struct Kind {
     TileSize model{};
     TileSize best{};
@@ -66,8 +66,8 @@ class TileTuner {
   };
   static void turn(Kind& kind);
 
-  RecentMap<std::pair<std::uint64_t, TileSize>, Kind> kinds_{k_most_kinds};
-  RecentMap<TileSize, TileSize> starts_{k_most_kinds};  // by the model's size
+  RecentMap<std::pair<std::uint64_t, TileSize>, Kind> kinds_{k_max_kinds};
+  RecentMap<TileSize, TileSize> starts_{k_max_kinds};  // by the model's size
   Kind* last_ = nullptr;
 };
 

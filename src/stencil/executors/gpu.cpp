@@ -18,7 +18,7 @@ namespace {
 
 using cuda::Device;
 
-constexpr std::size_t k_least_chunks = 64;
+constexpr std::size_t k_min_chunks = 64;
 
 class Gpu final : public StreamedData {
  public:
@@ -75,7 +75,7 @@ class Gpu final : public StreamedData {
     for (std::size_t s = 0; s < plan.stream->steps.size(); ++s) {
       if (!stream().is_ready(s)) end_running();
       (void)stream().wait_for(s);
-      std::array<std::size_t, k_most_dims> tile{0, 0, 0};
+      std::array<std::size_t, k_max_dims> tile{0, 0, 0};
       tile[outer] = plan.stream->steps[s].first_tile;
       for (std::size_t l = 0; l < all.size(); ++l) {
         const auto part = plan.tiles->part(l, tile);
@@ -96,7 +96,7 @@ class Gpu final : public StreamedData {
   }
 
   std::shared_ptr<const Device> device_;
-  std::array<std::ptrdiff_t, k_most_dims> given_;
+  std::array<std::ptrdiff_t, k_max_dims> given_;
   cuda::CommandStream kernels_;
   std::array<cuda::Event, 2> ended_;  // steps, in turns
   cuda::ChainNumbers numbers_;
@@ -111,8 +111,8 @@ class GpuVariant final : public ExecutorVariant {
   [[nodiscard]] std::unique_ptr<Executor> make(const Options& options, Statistics& statistics) const override {
     auto device = std::make_shared<const Device>();
     const auto smallest = device->granularity();
-    if (options.memory < k_least_chunks * smallest)
-      throw Error(Code::invalid, "executor=gpu needs memory=SIZE, " + format(Bytes{k_least_chunks * smallest}) +
+    if (options.memory < k_min_chunks * smallest)
+      throw Error(Code::invalid, "executor=gpu needs memory=SIZE, " + format(Bytes{k_min_chunks * smallest}) +
                                      " at least: how much of the datasets may be in the GPU's memory");
     const auto chunk = chunk_size(options.memory, std::max(k_gpu_chunks.largest, smallest), smallest);
     return std::make_unique<Gpu>(options, std::move(device), chunk, statistics);

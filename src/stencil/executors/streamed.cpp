@@ -11,7 +11,7 @@
 namespace terrace::stencil {
 namespace {
 
-constexpr std::size_t k_least_chunks = 64;
+constexpr std::size_t k_min_chunks = 64;
 
 class StreamedVariant final : public ExecutorVariant {
  public:
@@ -20,7 +20,7 @@ class StreamedVariant final : public ExecutorVariant {
     return {"threads", "tile", "memory", "folder"};
   }
   [[nodiscard]] std::unique_ptr<Executor> make(const Options& options, Statistics& statistics) const override {
-    constexpr auto least = k_least_chunks * k_processor_chunks.smallest;
+    constexpr auto least = k_min_chunks * k_processor_chunks.smallest;
     if (options.memory < least)
       throw Error(Code::invalid, "executor=streamed needs memory=SIZE, " + format(Bytes{least}) +
                                      " at least: how much of the datasets may be in memory");

@@ -46,7 +46,7 @@ class Tiled final : public InMemory {
   PlanCache plans_;
   const TilePlan* plan_ = nullptr;
   TileTuner tuner_;
-  RecentMap<Signature, TileSize> models_{TileTuner::k_most_kinds};
+  RecentMap<Signature, TileSize> models_{TileTuner::k_max_kinds};
 };
 
 class TiledVariant final : public ExecutorVariant {

@@ -29,7 +29,7 @@ struct Opened {
 Opened& opened(H5FD_t* file) { return *reinterpret_cast<Opened*>(file); }
 const Opened& opened(const H5FD_t* file) { return *reinterpret_cast<const Opened*>(file); }
 
-constexpr haddr_t k_most = static_cast<haddr_t>(std::numeric_limits<std::int64_t>::max());
+constexpr haddr_t k_max = static_cast<haddr_t>(std::numeric_limits<std::int64_t>::max());
 
 H5FD_t* open_file(const char* name, unsigned /*flags*/, hid_t file_access, haddr_t /*most*/) {
   const auto* const info = static_cast<const Info*>(H5Pget_driver_info(file_access));
@@ -98,7 +98,7 @@ H5FD_class_t make_class() {
   made.value = static_cast<H5FD_class_value_t>(512);  // from 512 on they are for tests and for programs' own
 #endif
   made.name = "terrace";
-  made.maxaddr = k_most;
+  made.maxaddr = k_max;
   made.fc_degree = H5F_CLOSE_STRONG;
   made.fapl_size = sizeof(Info);
   made.open = open_file;

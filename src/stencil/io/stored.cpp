@@ -14,13 +14,13 @@ namespace terrace::stencil::io {
 namespace {
 
 constexpr std::uint64_t k_slab_bytes = std::uint64_t{32} << 20U;
-constexpr std::size_t k_most_names = 8;  // in the text of an error
+constexpr std::size_t k_max_names = 8;  // in the text of an error
 
 // What we say of a dataset: the begin and end of its range, and a checksum of its numbers.
 constexpr auto k_range = "terrace_range";
 constexpr auto k_checksum = "terrace_xxh3_64";
 
-using Lengths = std::array<hsize_t, k_most_dims>;  // z first, as files have them
+using Lengths = std::array<hsize_t, k_max_dims>;  // z first, as files have them
 
 Lengths lengths_of(const Range& range) {
   return {static_cast<hsize_t>(range.length(2)), static_cast<hsize_t>(range.length(1)),
@@ -39,15 +39,15 @@ std::vector<std::int64_t> numbers_of(const Range& range) {
 
 Range range_of(const std::vector<std::int64_t>& numbers) {
   Range range;
-  std::copy_n(numbers.begin(), k_most_dims, range.begin.begin());
-  std::copy_n(numbers.begin() + k_most_dims, k_most_dims, range.end.begin());
+  std::copy_n(numbers.begin(), k_max_dims, range.begin.begin());
+  std::copy_n(numbers.begin() + k_max_dims, k_max_dims, range.end.begin());
   return range;
 }
 
 // As many as the block has, or the range goes into.
 std::size_t dims_of(const Part& part) {
   auto dims = part.engine.about_block(part.about().block).dims;
-  for (std::size_t d = dims; d < k_most_dims; ++d)
+  for (std::size_t d = dims; d < k_max_dims; ++d)
     if (part.range.length(d) > 1) dims = d + 1;
   return dims;
 }
@@ -62,12 +62,11 @@ void for_pieces(const Hdf5File& file, const Part& part, const Handle& space, Act
     piece.resize(slab.points() * element);
     auto count = lengths_of(slab);
     Lengths from{};
-    for (std::size_t d = 0; d < k_most_dims; ++d)
-      from[k_most_dims - 1 - d] = static_cast<hsize_t>(slab.begin[d] - part.range.begin[d]);
-    const Handle in_memory(H5Screate_simple(static_cast<int>(dims), &count[k_most_dims - dims], nullptr),
-                           H5Sclose);
-    if (!in_memory || H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, &from[k_most_dims - dims], nullptr,
-                                          &count[k_most_dims - dims], nullptr) < 0)
+    for (std::size_t d = 0; d < k_max_dims; ++d)
+      from[k_max_dims - 1 - d] = static_cast<hsize_t>(slab.begin[d] - part.range.begin[d]);
+    const Handle in_memory(H5Screate_simple(static_cast<int>(dims), &count[k_max_dims - dims], nullptr), H5Sclose);
+    if (!in_memory || H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, &from[k_max_dims - dims], nullptr,
+                                          &count[k_max_dims - dims], nullptr) < 0)
       file.fail(Code::failed, "'" + part.name + "' cannot be copied");
     action(slab, piece, in_memory);
   });
@@ -85,7 +84,7 @@ Handle make(const Hdf5File& file, const Part& part) {
   const Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
   const auto dims = dims_of(part);
   const auto lengths = lengths_of(part.range);
-  const Handle space(H5Screate_simple(static_cast<int>(dims), &lengths[k_most_dims - dims], nullptr), H5Sclose);
+  const Handle space(H5Screate_simple(static_cast<int>(dims), &lengths[k_max_dims - dims], nullptr), H5Sclose);
   file.need(H5Pset_create_intermediate_group(links.get(), 1), "HDF5 cannot be set up");
   file.need(H5Pset_alloc_time(creation.get(), H5D_ALLOC_TIME_EARLY), "HDF5 cannot be set up");
   file.need(H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER), "HDF5 cannot be set up");
@@ -100,11 +99,11 @@ Handle open(const Hdf5File& file, const Part& part) {
   if (!is_there(file, part.name)) {
     std::string known;
     const auto names = stored_names(file);
-    for (std::size_t i = 0; i < std::min(names.size(), k_most_names); ++i)
+    for (std::size_t i = 0; i < std::min(names.size(), k_max_names); ++i)
       known += (known.empty() ? "'" : ", '") + names[i] + "'";
     throw Error(Code::not_found, file.path() + ": there is no dataset '" + part.name + "' in it; there " +
                                      (names.empty() ? "is none" : "are " + known) +
-                                     (names.size() > k_most_names ? " and others" : ""));
+                                     (names.size() > k_max_names ? " and others" : ""));
   }
   Handle found(H5Dopen2(file.id(), part.name.c_str(), H5P_DEFAULT), H5Dclose);
   if (!found) file.fail(Code::corrupt, "'" + part.name + "' cannot be opened as a dataset");
@@ -126,11 +125,11 @@ void compare(const Hdf5File& file, const Part& part, const Handle& found) {
                                    name_of(number) + " of " + stencil::text_of(part.range) +
                                    " is wanted: name a file of the same program and size");
   };
-  if (H5Sget_simple_extent_type(space.get()) != H5S_SIMPLE || lengths.size() > k_most_dims)
+  if (H5Sget_simple_extent_type(space.get()) != H5S_SIMPLE || lengths.size() > k_max_dims)
     refuse(text_of_type(type.get()) + " of " + std::to_string(dims) + " dimensions");
   Lengths found_lengths{1, 1, 1};
   std::ranges::copy(lengths, found_lengths.end() - dims);
-  const auto range = read_integers(file, found.get(), k_range, 2 * k_most_dims);
+  const auto range = read_integers(file, found.get(), k_range, 2 * k_max_dims);
   const auto agrees = is_number(type.get(), number) && found_lengths == lengths_of(part.range) &&
                       (!range || range_of(*range) == part.range);
   if (agrees) return;

@@ -12,7 +12,7 @@ void subtract(Range from, const Range& hole, std::vector<Range>& pieces) {
     pieces.push_back(from);
     return;
   }
-  for (auto d = k_most_dims; d-- > 0;) {
+  for (auto d = k_max_dims; d-- > 0;) {
     if (from.begin[d] < hole.begin[d]) {
       auto below = from;
       below.end[d] = hole.begin[d];

@@ -14,14 +14,14 @@ Range hull_of(std::span<const Loop> chain) {
 std::size_t outer_dimension(std::span<const Loop> chain) {
   std::size_t found = 0;
   for (const auto& loop : chain)
-    for (std::size_t d = 1; d < k_most_dims; ++d)
+    for (std::size_t d = 1; d < k_max_dims; ++d)
       if (loop.range.length(d) > 1) found = std::max(found, d);
   return found;
 }
 
 Range read_range(const Range& range, const Argument& argument) {
   Range reached = range;
-  for (std::size_t d = 0; d < k_most_dims; ++d) {
+  for (std::size_t d = 0; d < k_max_dims; ++d) {
     reached.begin[d] += argument.low[d];
     reached.end[d] += argument.high[d];
   }
@@ -42,7 +42,7 @@ std::map<DatasetId, DatasetUse> uses_of(std::span<const Loop> chain) {
       if (!reads(argument.access)) continue;
       for (const auto& offset : argument.stencil.offsets()) {
         Range read = loop.range;
-        for (std::size_t d = 0; d < k_most_dims; ++d) {
+        for (std::size_t d = 0; d < k_max_dims; ++d) {
           read.begin[d] += offset[d];
           read.end[d] += offset[d];
         }

@@ -67,11 +67,11 @@ void add_needs(const Loop& loop, std::ptrdiff_t end, std::size_t d, bool is_reve
 
 }  // namespace
 
-TilePlan::TilePlan(std::span<const Loop> chain, const std::array<std::ptrdiff_t, k_most_dims>& size,
-                   const std::array<bool, k_most_dims>& reversed)
+TilePlan::TilePlan(std::span<const Loop> chain, const std::array<std::ptrdiff_t, k_max_dims>& size,
+                   const std::array<bool, k_max_dims>& reversed)
     : size_(size), reversed_(reversed) {
   for (const auto& loop : chain) ranges_.push_back(loop.range);
-  for (std::size_t d = 0; d < k_most_dims; ++d) cut(chain, d, size[d]);
+  for (std::size_t d = 0; d < k_max_dims; ++d) cut(chain, d, size[d]);
 }
 
 void TilePlan::cut(std::span<const Loop> chain, std::size_t d, std::ptrdiff_t size) {
@@ -98,9 +98,9 @@ void TilePlan::cut(std::span<const Loop> chain, std::size_t d, std::ptrdiff_t si
   }
 }
 
-Range TilePlan::part(std::size_t loop, const std::array<std::size_t, k_most_dims>& tile) const {
+Range TilePlan::part(std::size_t loop, const std::array<std::size_t, k_max_dims>& tile) const {
   Range part = ranges_[loop];
-  for (std::size_t d = 0; d < k_most_dims; ++d) {
+  for (std::size_t d = 0; d < k_max_dims; ++d) {
     const auto begin =
         tile[d] > 0 ? ends_[d][(tile[d] - 1) * loops() + loop] : side_of(ranges_[loop], d, reversed_[d]).begin;
     const auto end = ends_[d][tile[d] * loops() + loop];
@@ -111,7 +111,7 @@ Range TilePlan::part(std::size_t loop, const std::array<std::size_t, k_most_dims
 }
 
 Range TilePlan::part_of_all(std::size_t loop, std::size_t dimension, std::size_t first, std::size_t last) const {
-  std::array<std::size_t, k_most_dims> begin{0, 0, 0}, end{0, 0, 0};
+  std::array<std::size_t, k_max_dims> begin{0, 0, 0}, end{0, 0, 0};
   begin[dimension] = first;
   end[dimension] = last - 1;
   const auto from = part(loop, begin), to = part(loop, end);

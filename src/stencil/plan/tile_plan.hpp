@@ -21,18 +21,18 @@ class TilePlan {
  public:
   // Of one block's chain; `size` in points, 0: a dimension is not cut. In a dimension that is `reversed`, tiles go
   // from the last points to the first.
-  TilePlan(std::span<const Loop> chain, const std::array<std::ptrdiff_t, k_most_dims>& size,
-           const std::array<bool, k_most_dims>& reversed = {false, false, false});
+  TilePlan(std::span<const Loop> chain, const std::array<std::ptrdiff_t, k_max_dims>& size,
+           const std::array<bool, k_max_dims>& reversed = {false, false, false});
 
   [[nodiscard]] std::size_t loops() const { return ranges_.size(); }
   // Tiles in each dimension.
-  [[nodiscard]] const std::array<std::size_t, k_most_dims>& tiles() const { return tiles_; }
+  [[nodiscard]] const std::array<std::size_t, k_max_dims>& tiles() const { return tiles_; }
   // In points; 0: a dimension is not cut.
-  [[nodiscard]] const std::array<std::ptrdiff_t, k_most_dims>& size() const { return size_; }
-  [[nodiscard]] const std::array<bool, k_most_dims>& reversed() const { return reversed_; }
+  [[nodiscard]] const std::array<std::ptrdiff_t, k_max_dims>& size() const { return size_; }
+  [[nodiscard]] const std::array<bool, k_max_dims>& reversed() const { return reversed_; }
   [[nodiscard]] std::size_t count() const { return tiles_[0] * tiles_[1] * tiles_[2]; }
   // What a tile does of a loop; often empty at the edges.
-  [[nodiscard]] Range part(std::size_t loop, const std::array<std::size_t, k_most_dims>& tile) const;
+  [[nodiscard]] Range part(std::size_t loop, const std::array<std::size_t, k_max_dims>& tile) const;
   // What all tiles from `first` up to, and not with, `last` of a dimension do of a loop, whatever their place in
   // the others.
   [[nodiscard]] Range part_of_all(std::size_t loop, std::size_t dimension, std::size_t first,
@@ -44,11 +44,11 @@ class TilePlan {
   void cut(std::span<const Loop> chain, std::size_t d, std::ptrdiff_t size);
 
   std::vector<Range> ranges_;
-  std::array<std::ptrdiff_t, k_most_dims> size_;
-  std::array<std::size_t, k_most_dims> tiles_{1, 1, 1};
-  std::array<std::ptrdiff_t, k_most_dims> skew_{0, 0, 0};
-  std::array<bool, k_most_dims> reversed_;
-  std::array<std::vector<std::ptrdiff_t>, k_most_dims> ends_;  // by tile, then loop; of -x where x is reversed
+  std::array<std::ptrdiff_t, k_max_dims> size_;
+  std::array<std::size_t, k_max_dims> tiles_{1, 1, 1};
+  std::array<std::ptrdiff_t, k_max_dims> skew_{0, 0, 0};
+  std::array<bool, k_max_dims> reversed_;
+  std::array<std::vector<std::ptrdiff_t>, k_max_dims> ends_;  // by tile, then loop; of -x where x is reversed
 };
 
 }  // namespace terrace::stencil

@@ -28,7 +28,7 @@ class Cutter {
   // Takes a part of the target as a step, or each half of it.
   void take(const Range& part) {
     auto chunks = chunks_of_part(part);
-    std::size_t d = k_most_dims - 1;
+    std::size_t d = k_max_dims - 1;
     while (d > 0 && part.length(d) == 1) --d;
     if (chunks.size() <= most_ || part.length(d) == 1) {
       add(part, chunks);

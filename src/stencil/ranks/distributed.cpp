@@ -13,7 +13,7 @@ Distributed::Distributed(std::unique_ptr<Executor> executor, std::unique_ptr<Ran
                          Statistics& statistics)
     : executor_(std::move(executor)),
       ranks_(std::move(ranks)),
-      most_depth_(options.depth),
+      max_depth_(options.depth),
       statistics_(statistics),
       storage_(*executor_) {}
 
@@ -31,7 +31,7 @@ Distributed::KnownChain& Distributed::find(std::span<const Loop> chain) {
   std::pair key(block, signature_of(chain));
   if (auto* const known = known_.find(key)) return *known;
   KnownChain made{block, {}, {}};
-  for (auto& plan : plan_ranks(chain, divisions_[block], ranks_->rank(), most_depth_)) {
+  for (auto& plan : plan_ranks(chain, divisions_[block], ranks_->rank(), max_depth_)) {
     for (const auto dataset : plan.needed)
       if (storage_.whole(dataset).is_temporary) made.kept.push_back(dataset);
     Piece piece;

@@ -51,7 +51,7 @@ class Distributed final : public Executor {
 
   std::unique_ptr<Executor> executor_;
   std::unique_ptr<Ranks> ranks_;
-  std::ptrdiff_t most_depth_;
+  std::ptrdiff_t max_depth_;
   Statistics& statistics_;
   std::vector<Division> divisions_;  // by block
   RankStorage storage_;

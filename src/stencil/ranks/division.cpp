@@ -27,10 +27,10 @@ std::ptrdiff_t rows_of(const Range& block, std::size_t in_y, std::size_t in_z) {
 }
 
 // Of so many ranks, or of as many of them as have points.
-std::array<std::size_t, k_most_dims> best_parts(const Range& block, std::size_t ranks) {
+std::array<std::size_t, k_max_dims> best_parts(const Range& block, std::size_t ranks) {
   for (auto used = ranks; used > 1; --used) {
     auto least = std::numeric_limits<std::ptrdiff_t>::max();
-    std::array<std::size_t, k_most_dims> best{1, 1, 1};
+    std::array<std::size_t, k_max_dims> best{1, 1, 1};
     for (std::size_t in_y = 1; in_y <= used; ++in_y) {
       const auto in_z = used / in_y;
       if (in_z * in_y != used || static_cast<std::ptrdiff_t>(in_y) > block.length(1) ||
@@ -55,13 +55,13 @@ std::ptrdiff_t cut(const Range& block, std::size_t d, std::size_t parts, std::si
 
 Division::Division(const Range& block, std::size_t ranks)
     : parts_(best_parts(block, ranks)), own_(ranks, Range{{0, 0}, {0, 0}, {0, 0}}) {
-  for (std::size_t d = 0; d < k_most_dims; ++d)
+  for (std::size_t d = 0; d < k_max_dims; ++d)
     narrowest_[d] = block.length(d) / static_cast<std::ptrdiff_t>(parts_[d]);
   for (std::size_t z = 0; z < parts_[2]; ++z)
     for (std::size_t y = 0; y < parts_[1]; ++y) {
-      const std::array<std::size_t, k_most_dims> part{0, y, z};
+      const std::array<std::size_t, k_max_dims> part{0, y, z};
       Range own;
-      for (std::size_t d = 0; d < k_most_dims; ++d) {
+      for (std::size_t d = 0; d < k_max_dims; ++d) {
         own.begin[d] = part[d] == 0 ? -k_far : cut(block, d, parts_[d], part[d]);
         own.end[d] = part[d] + 1 == parts_[d] ? k_far : cut(block, d, parts_[d], part[d] + 1);
       }

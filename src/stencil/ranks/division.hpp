@@ -18,7 +18,7 @@ class Division {
 
   [[nodiscard]] std::size_t ranks() const { return own_.size(); }
   // Parts in each dimension.
-  [[nodiscard]] const std::array<std::size_t, k_most_dims>& parts() const { return parts_; }
+  [[nodiscard]] const std::array<std::size_t, k_max_dims>& parts() const { return parts_; }
   // A rank's points. At the block's edges they go on without end, so that halos of datasets belong to them.
   [[nodiscard]] const Range& own(std::size_t rank) const { return own_[rank]; }
   // Points of the narrowest part in a dimension.
@@ -27,8 +27,8 @@ class Division {
   [[nodiscard]] std::ptrdiff_t beyond(const Range& range, std::size_t rank, std::size_t d) const;
 
  private:
-  std::array<std::size_t, k_most_dims> parts_{1, 1, 1};
-  std::array<std::ptrdiff_t, k_most_dims> narrowest_{};
+  std::array<std::size_t, k_max_dims> parts_{1, 1, 1};
+  std::array<std::ptrdiff_t, k_max_dims> narrowest_{};
   std::vector<Range> own_;
 };
 

@@ -9,7 +9,7 @@
 namespace terrace::stencil {
 namespace {
 
-constexpr std::ptrdiff_t k_least_depth = 8;
+constexpr std::ptrdiff_t k_min_depth = 8;
 const Range k_nothing{{0, 0}, {0, 0}, {0, 0}};
 
 Range& at(std::map<DatasetId, Range>& ranges, DatasetId dataset) {
@@ -26,10 +26,10 @@ Range range_to_do(const Loop& loop, const Range& own, std::map<DatasetId, Range>
 
 class Planner {
  public:
-  Planner(std::span<const Loop> chain, const Division& division, std::size_t rank, std::ptrdiff_t most_depth)
+  Planner(std::span<const Loop> chain, const Division& division, std::size_t rank, std::ptrdiff_t max_depth)
       : chain_(chain), division_(division), rank_(rank) {
-    for (std::size_t d = 0; d < k_most_dims; ++d)
-      most_depth_[d] = most_depth > 0 ? most_depth : std::max(division.narrowest(d) / 4, k_least_depth);
+    for (std::size_t d = 0; d < k_max_dims; ++d)
+      max_depth_[d] = max_depth > 0 ? max_depth : std::max(division.narrowest(d) / 4, k_min_depth);
   }
 
   std::vector<RankPiece> plan() {
@@ -77,14 +77,14 @@ class Planner {
     Point depth{0, 0, 0};
     for (std::size_t rank = 0; rank < works.size(); ++rank)
       for (const auto& [dataset, range] : works[rank].used)
-        for (std::size_t d = 0; d < k_most_dims; ++d)
+        for (std::size_t d = 0; d < k_max_dims; ++d)
           depth[d] = std::max(depth[d], division_.beyond(range, rank, d));
     return depth;
   }
 
   [[nodiscard]] bool is_too_deep(const Point& depth) const {
-    for (std::size_t d = 0; d < k_most_dims; ++d)
-      if (depth[d] > most_depth_[d]) return true;
+    for (std::size_t d = 0; d < k_max_dims; ++d)
+      if (depth[d] > max_depth_[d]) return true;
     return false;
   }
 
@@ -122,7 +122,7 @@ class Planner {
   std::span<const Loop> chain_;
   const Division& division_;
   std::size_t rank_;
-  Point most_depth_{};
+  Point max_depth_{};
   std::vector<RankPiece> pieces_;
 };
 
@@ -152,8 +152,8 @@ RankWork work_of(std::span<const Loop> chain, const Range& own) {
 }
 
 std::vector<RankPiece> plan_ranks(std::span<const Loop> chain, const Division& division, std::size_t rank,
-                                  std::ptrdiff_t most_depth) {
-  return Planner(chain, division, rank, most_depth).plan();
+                                  std::ptrdiff_t max_depth) {
+  return Planner(chain, division, rank, max_depth).plan();
 }
 
 }  // namespace terrace::stencil

@@ -53,10 +53,10 @@ struct RankPiece {
   double redundant_bytes = 0;     // as bytes_of(), of points that are not this rank's own
 };
 
-// The chain as one piece, unless a rank needs more layers than `most_depth` (0: see Options::depth): then it is
+// The chain as one piece, unless a rank needs more layers than `max_depth` (0: see Options::depth): then it is
 // halved, and the halves in turn. A loop that by itself needs more is a piece all the same: ranks exchange with
 // all that have what they need, next to them or not.
 [[nodiscard]] std::vector<RankPiece> plan_ranks(std::span<const Loop> chain, const Division& division,
-                                                std::size_t rank, std::ptrdiff_t most_depth = 0);
+                                                std::size_t rank, std::ptrdiff_t max_depth = 0);
 
 }  // namespace terrace::stencil

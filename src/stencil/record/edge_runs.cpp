@@ -33,7 +33,7 @@ std::vector<EdgeRun> edge_runs(const TilePlan& plan, const Range& all, const Ran
     tiles = 0;
   };
   for (std::size_t t = 0; t + 1 < plan.tiles()[d]; ++t) {
-    std::array<std::size_t, k_most_dims> tile{0, 0, 0};
+    std::array<std::size_t, k_max_dims> tile{0, 0, 0};
     tile[d] = t;
     const auto part = plan.part(loop, tile);
     const auto edge = is_reversed ? -part.begin[d] : part.end[d];

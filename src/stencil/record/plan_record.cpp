@@ -15,7 +15,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int k_schema = 1;
-constexpr std::size_t k_most_chains = 256;  // more are counted alone: each takes memory
+constexpr std::size_t k_max_chains = 256;  // more are counted alone: each takes memory
 
 std::string_view word_of(Access access) {
   switch (access) {
@@ -49,7 +49,7 @@ Json json_of(const Loop& loop) {
 Json json_of(std::span<const Loop> chain, const TilePlan& plan) {
   const auto all = hull_of(chain);
   Json edges = Json::array();
-  for (std::size_t d = 0; d < k_most_dims; ++d) {
+  for (std::size_t d = 0; d < k_max_dims; ++d) {
     Json of_dimension = Json::array();
     for (std::size_t l = 0; l < chain.size() && plan.tiles()[d] > 1; ++l) {
       Json runs = Json::array();
@@ -102,8 +102,8 @@ Json json_of(const StreamMoves& moves) {
 
 // One of a chain's. It may be made anew, by one who has forgotten it: then there are more counts than one.
 struct PlanRecord::Plan {
-  std::array<std::ptrdiff_t, k_most_dims> size{};
-  std::array<bool, k_most_dims> reversed{};
+  std::array<std::ptrdiff_t, k_max_dims> size{};
+  std::array<bool, k_max_dims> reversed{};
   std::size_t steps = 0;
   std::uint64_t runs = 0;
   double seconds = 0;
@@ -146,7 +146,7 @@ void PlanRecord::add(const DatasetAbout& about) {
 PlanRecord::Known* PlanRecord::find(std::span<const Loop> chain) {
   auto signature = signature_of(chain);
   if (const auto found = by_signature_.find(signature); found != by_signature_.end()) return found->second;
-  if (known_.size() == k_most_chains) return nullptr;
+  if (known_.size() == k_max_chains) return nullptr;
   auto& made = *known_.emplace_back(std::make_unique<Known>());
   made.block = chain.front().block;
   for (const auto& loop : chain) made.loops.push_back(json_of(loop));

@@ -6,8 +6,8 @@
 
 namespace terrace::stencil {
 
-StreamScheduler::StreamScheduler(std::size_t frames, std::size_t most_moves)
-    : frames_(frames), most_moves_(most_moves) {
+StreamScheduler::StreamScheduler(std::size_t frames, std::size_t max_moves)
+    : frames_(frames), max_moves_(max_moves) {
   for (auto frame = frames; frame-- > 0;) free_.push_back(static_cast<FrameId>(frame));
 }
 
@@ -91,7 +91,7 @@ FrameId StreamScheduler::last_used(std::uint64_t before, bool is_dirty) {
 }
 
 std::optional<StreamAction> StreamScheduler::next() {
-  if (moves_ >= most_moves_) return {};
+  if (moves_ >= max_moves_) return {};
   if (auto action = next_coming()) return action;
   return next_store();
 }
@@ -101,7 +101,7 @@ const ChunkUse* StreamScheduler::wanted(std::uint64_t& when) {
   while (wanted_ < plan_->uses.size() && at(plan_->uses[wanted_].chunk).frame != k_no_frame) ++wanted_;
   if (wanted_ < plan_->uses.size()) {
     when = plan_->uses[wanted_].first;
-    return when <= step_ + k_most_ahead || !free_.empty() ? &plan_->uses[wanted_] : nullptr;
+    return when <= step_ + k_max_ahead || !free_.empty() ? &plan_->uses[wanted_] : nullptr;
   }
   if (!ahead_) return nullptr;
   const auto needs_nothing = [&](const ChunkUse& use) {

@@ -23,8 +23,8 @@ namespace terrace::stencil {
 
 using FrameId = std::uint32_t;
 inline constexpr FrameId k_no_frame = ~FrameId{0};
-inline constexpr std::size_t k_most_ahead = 4;   // steps that a chunk comes before its own, where one has to leave
-inline constexpr std::size_t k_most_moves = 16;  // fetches and stores at a time, where a place has no fewer
+inline constexpr std::size_t k_max_ahead = 4;   // steps that a chunk comes before its own, where one has to leave
+inline constexpr std::size_t k_max_moves = 16;  // fetches and stores at a time, where a place has no fewer
 
 // What is to be begun now. `frame` is where the chunk is, or comes to.
 struct StreamAction {
@@ -43,7 +43,7 @@ struct StreamAction {
 class StreamScheduler {
  public:
   // So many frames, and so many fetches and stores at a time.
-  StreamScheduler(std::size_t frames, std::size_t most_moves);
+  StreamScheduler(std::size_t frames, std::size_t max_moves);
 
   // Chunks whose numbers are 0, and which of them are kept from chain to chain.
   void add_dataset(const std::vector<bool>& is_kept);
@@ -114,7 +114,7 @@ class StreamScheduler {
   std::vector<std::size_t> first_;              // of each dataset
   std::vector<std::optional<ChunkId>> frames_;  // who has it
   std::vector<FrameId> free_;
-  std::size_t most_moves_;
+  std::size_t max_moves_;
   std::size_t moves_ = 0;
 
   std::shared_ptr<const StreamPlan> plan_;

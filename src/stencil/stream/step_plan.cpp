@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t k_chunks = 100;  // that the memory has at least, where the smallest ones allow it
 constexpr std::ptrdiff_t k_default_tile = 16;
-constexpr std::size_t k_most_steps = 256;
+constexpr std::size_t k_max_steps = 256;
 // That are there at a time: one runs, the data of the next one come, and those of the last one leave.
 constexpr std::size_t k_gpu_steps = 3;
 
@@ -23,8 +23,8 @@ void plan_steps(std::span<const Loop> chain, const StreamRoom& room, std::size_t
       std::make_shared<StreamPlan>(plan_stream(chain, *plan.tiles, outer, tiles, room.abouts, room.layout));
 }
 
-std::array<bool, k_most_dims> reversed_in(std::size_t outer, bool is_reversed) {
-  std::array<bool, k_most_dims> reversed{};
+std::array<bool, k_max_dims> reversed_in(std::size_t outer, bool is_reversed) {
+  std::array<bool, k_max_dims> reversed{};
   reversed[outer] = outer > 0 && is_reversed;
   return reversed;
 }
@@ -48,7 +48,7 @@ ChainPlan plan_cache_steps(std::span<const Loop> chain, const StreamRoom& room, 
   for (;; size[outer] = (size[outer] + 1) / 2) {
     ChainPlan plan;
     plan.tiles = std::make_unique<TilePlan>(chain, size, reversed_in(outer, is_reversed));
-    auto in_step = std::max(plan.tiles->tiles()[outer] / k_most_steps, 2 * tiles.threads);
+    auto in_step = std::max(plan.tiles->tiles()[outer] / k_max_steps, 2 * tiles.threads);
     for (;; in_step = (in_step + 1) / 2) {
       plan_steps(chain, room, outer, in_step, plan);
       // Threads are in as many tiles, and the data of a step come beside.
@@ -64,7 +64,7 @@ ChainPlan plan_whole_steps(std::span<const Loop> chain, const StreamRoom& room, 
                            bool is_reversed) {
   const auto outer = outer_dimension(chain);
   std::optional<ChainPlan> fits;  // with nothing left
-  std::array<std::ptrdiff_t, k_most_dims> size{0, 0, 0};
+  std::array<std::ptrdiff_t, k_max_dims> size{0, 0, 0};
   size[outer] = given > 0 ? given : std::max<std::ptrdiff_t>(hull_of(chain).length(outer), 1);
   for (;; size[outer] = (size[outer] + 1) / 2) {
     ChainPlan plan;

@@ -20,7 +20,7 @@ Stream::Stream(std::unique_ptr<StreamPlaces> places, Statistics& statistics)
       chunk_(places_->chunk()),
       frames_(places_->frames()),
       statistics_(statistics),
-      scheduler_(frames_, std::min(k_most_moves, places_->room())),
+      scheduler_(frames_, std::min(k_max_moves, places_->room())),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (wake_ < 0) throw Error(Code::failed, std::string("no event for streaming: ") + std::strerror(errno));
   thread_ = std::thread([this] { body(); });

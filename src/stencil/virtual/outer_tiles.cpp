@@ -6,8 +6,8 @@
 namespace terrace::stencil {
 namespace {
 
-std::array<std::ptrdiff_t, k_most_dims> size_of(std::size_t outer, std::ptrdiff_t length) {
-  std::array<std::ptrdiff_t, k_most_dims> size{0, 0, 0};
+std::array<std::ptrdiff_t, k_max_dims> size_of(std::size_t outer, std::ptrdiff_t length) {
+  std::array<std::ptrdiff_t, k_max_dims> size{0, 0, 0};
   size[outer] = length;
   return size;
 }
@@ -36,7 +36,7 @@ OuterTiles::OuterTiles(std::span<const Loop> chain, std::span<const DatasetAbout
 }
 
 Range OuterTiles::part(std::size_t loop, std::size_t tile) const {
-  std::array<std::size_t, k_most_dims> at{0, 0, 0};
+  std::array<std::size_t, k_max_dims> at{0, 0, 0};
   at[outer_] = tile;
   return plan_.part(loop, at);
 }

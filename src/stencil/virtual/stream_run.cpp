@@ -9,7 +9,7 @@ namespace terrace::stencil {
 StreamRun::StreamRun(const Pair& pair, std::size_t chunk)
     : pair_(pair),
       chunk_(chunk),
-      scheduler_(static_cast<std::size_t>(pair.fast_bytes) / chunk, k_most_moves),
+      scheduler_(static_cast<std::size_t>(pair.fast_bytes) / chunk, k_max_moves),
       flow_(pair) {}
 
 void StreamRun::run(std::span<const Loop> chain, const TilePlan& tiles, std::shared_ptr<const StreamPlan> plan,

@@ -21,8 +21,8 @@ namespace {
 
 using machine::TomlTable;
 
-constexpr std::int64_t k_most_chunks = 1 << 24;
-constexpr std::int64_t k_most_draws = 1 << 20;
+constexpr std::int64_t k_max_chunks = 1 << 24;
+constexpr std::int64_t k_max_draws = 1 << 20;
 constexpr std::int64_t k_schema = 2;
 
 // Keys that files of schema 1 had there and those of today have no more.
@@ -66,7 +66,7 @@ double get_number(const TomlTable& table, std::string_view key, double least) {
 }
 
 void get_regret(const TomlTable& table, Plan& plan) {
-  if (table.has("draws")) plan.draws = static_cast<std::uint32_t>(table.integer("draws", 1, k_most_draws));
+  if (table.has("draws")) plan.draws = static_cast<std::uint32_t>(table.integer("draws", 1, k_max_draws));
   for (const auto* key : {"regret", "regret_low", "regret_high"}) {
     if (table.has(key) && plan.draws == 0) table.refuse(key, "is found by draws; say how many: draws = 100");
   }
@@ -120,7 +120,7 @@ PlanObject get_object(const TomlTable& table, const Internals& internals) {
   PlanObject object;
   object.name = table.text("name");
   if (table.has("size")) object.size = table.size("size");
-  if (table.has("chunks")) object.chunks = static_cast<std::uint32_t>(table.integer("chunks", 1, k_most_chunks));
+  if (table.has("chunks")) object.chunks = static_cast<std::uint32_t>(table.integer("chunks", 1, k_max_chunks));
   if (table.has("pin")) object.pinned = table.flag("pin");
   if (table.has("place")) {
     if (table.has("parts"))

@@ -14,8 +14,8 @@ namespace {
 
 using machine::TomlTable;
 
-constexpr std::size_t k_most_phases = 1 << 20;
-constexpr std::int64_t k_most_accesses = std::int64_t{1} << 53;  // what a number of a file has exactly
+constexpr std::size_t k_max_phases = 1 << 20;
+constexpr std::int64_t k_max_accesses = std::int64_t{1} << 53;  // what a number of a file has exactly
 
 // Where segments begin: whole numbers that ascend.
 std::vector<std::uint64_t> get_offsets(const TomlTable& table) {
@@ -23,7 +23,7 @@ std::vector<std::uint64_t> get_offsets(const TomlTable& table) {
   if (!table.has("segments")) return offsets;
   for (const auto number : table.numbers("segments")) {
     const bool whole =
-        number >= 1 && number <= static_cast<double>(k_most_accesses) && number == std::floor(number);
+        number >= 1 && number <= static_cast<double>(k_max_accesses) && number == std::floor(number);
     if (!whole || (!offsets.empty() && number <= static_cast<double>(offsets.back())))
       table.refuse("segments", "are whole numbers of accesses that ascend, from 1 on; delete this phase's line");
     offsets.push_back(static_cast<std::uint64_t>(number));
@@ -64,11 +64,11 @@ void PlanTimeline::read_phases(const TomlTable& file) {
   } else {
     for (const auto& phase : file.entries("phases")) {
       phase.allow_only({"name", "length"});
-      const auto length = phase.has("length") ? phase.integer("length", 1, k_most_accesses) : 0;
+      const auto length = phase.has("length") ? phase.integer("length", 1, k_max_accesses) : 0;
       add(phase, "name", phase.text("name"), static_cast<std::uint64_t>(length));
     }
   }
-  if (phases_.size() > k_most_phases) file.refuse("phases", "there are too many");
+  if (phases_.size() > k_max_phases) file.refuse("phases", "there are too many");
   std::vector<std::string> names;
   for (const auto& phase : phases_) names.push_back(phase.name);
   const auto labels = phase_labels(names);

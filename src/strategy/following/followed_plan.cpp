@@ -21,11 +21,11 @@ std::vector<ActiveMove*> pointers_to(std::span<ActiveMove> moves) {
 
 // In quotes, the first three of them.
 std::string names_of(const std::set<std::string, std::less<>>& names) {
-  constexpr std::size_t k_most = 3;
+  constexpr std::size_t k_max = 3;
   std::string text;
   std::size_t said = 0;
   for (const auto& name : names) {
-    if (said == k_most) return text + " and " + std::to_string(names.size() - k_most) + " more";
+    if (said == k_max) return text + " and " + std::to_string(names.size() - k_max) + " more";
     text += (said++ == 0 ? "'" : ", '") + name + "'";
   }
   return text;

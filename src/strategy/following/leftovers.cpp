@@ -12,7 +12,7 @@ namespace terrace::strategy {
 namespace {
 
 // The most that the plan ever has in each place: as it was made, so that objects count which come and go.
-machine::Budget most_held(const Plan& plan, const Context& context) {
+machine::Budget max_held(const Plan& plan, const Context& context) {
   std::unordered_map<std::string_view, Bytes> chunk_sizes;
   for (const auto& object : *context.objects) chunk_sizes.emplace(object.name, object.chunk_size);
   std::vector<RunningObject> objects;
@@ -48,7 +48,7 @@ machine::Budget most_held(const Plan& plan, const Context& context) {
 
 Leftovers::Leftovers(const Plan& plan, const Context& context, std::vector<bool> reached)
     : context_(&context), reached_(std::move(reached)), room_(context.budget_of_its_own()) {
-  const auto most = most_held(plan, context);
+  const auto most = max_held(plan, context);
   room_.resize(most.size());
   for (std::size_t place = 0; place < most.size(); ++place)
     room_[place] = room_[place] > most[place] ? room_[place] - most[place] : Bytes{};

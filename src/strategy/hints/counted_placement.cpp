@@ -13,7 +13,7 @@ namespace terrace::strategy {
 
 namespace {
 
-constexpr std::size_t k_most_named = 20;  // objects, in a note
+constexpr std::size_t k_max_named = 20;  // objects, in a note
 
 std::string number(double value) {
   char text[32];
@@ -105,12 +105,12 @@ void CountedPlacement::say(std::vector<std::pair<double, const observe::Object*>
                            Requests& requests) const {
   std::stable_sort(counted.begin(), counted.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   std::string text = "initial placement by reference counts:";
-  for (std::size_t i = 0; i < std::min(counted.size(), k_most_named); ++i) {
+  for (std::size_t i = 0; i < std::min(counted.size(), k_max_named); ++i) {
     const auto& [references, object] = counted[i];
     text += (i == 0 ? " '" : "; '") + object->name + "' " + number(references) + ", " +
             places_in_words(*object, context_);
   }
-  if (counted.size() > k_most_named) text += "; and " + std::to_string(counted.size() - k_most_named) + " more";
+  if (counted.size() > k_max_named) text += "; and " + std::to_string(counted.size() - k_max_named) + " more";
   requests.note("note", text);
 }
 

@@ -59,7 +59,7 @@ void Gathering::decide() {
     shelves.push_back({Bytes{room}, context_.machine->line_time(context_.domain, place).value});
   }
   const auto home = std::find(places_.begin(), places_.end(), home_) - places_.begin();
-  for (const auto shelf : most_references(counted_, shelves, static_cast<std::uint32_t>(home)))
+  for (const auto shelf : max_references(counted_, shelves, static_cast<std::uint32_t>(home)))
     target_.push_back(places_[shelf]);
 }
 

@@ -6,7 +6,7 @@
 #include <map>
 #include <vector>
 
-#include "strategy/hints/most_references.hpp"
+#include "strategy/hints/max_references.hpp"
 #include "strategy/strategy.hpp"
 
 namespace terrace::strategy {

@@ -11,7 +11,7 @@ namespace terrace::strategy {
 
 namespace {
 
-constexpr Seconds k_least_cost{1e-12};  // of a move, so that gains for cost are finite
+constexpr Seconds k_min_cost{1e-12};  // of a move, so that gains for cost are finite
 
 struct Candidate {
   const ActiveMove* move;
@@ -20,7 +20,7 @@ struct Candidate {
 };
 
 bool is_ranked_below(const Candidate& a, const Candidate& b) { return a.rank < b.rank; }
-double gain_for_cost(Seconds gain, Seconds cost) { return gain / std::max(cost, k_least_cost); }
+double gain_for_cost(Seconds gain, Seconds cost) { return gain / std::max(cost, k_min_cost); }
 
 // Makes groups one after the other, and keeps account of the space and the gains that they leave.
 class Order {

@@ -8,7 +8,7 @@ namespace terrace::strategy {
 
 namespace {
 
-constexpr double k_most_early = 0.125;    // of fast memory
+constexpr double k_max_early = 0.125;     // of fast memory
 constexpr double k_stay = 3;              // times as long as it is used
 constexpr std::uint32_t k_patience = 64;  // stretches for which a chunk brought early waits for its use, at least
 constexpr std::uint32_t k_ahead = 4;      // times as long as it will be used: an early chunk comes two before it
@@ -108,12 +108,12 @@ bool EarlyMoves::make_room(Making& making, ChunkId chunk, double worth, bool for
     return passed;
   });
   if (for_guest &&
-      static_cast<double>((early + size).value) > k_most_early * static_cast<double>(tiers.capacity.value))
+      static_cast<double>((early + size).value) > k_max_early * static_cast<double>(tiers.capacity.value))
     return false;
   auto free = making.free;
   std::vector<ChunkId> going;
   while (free < size) {
-    const auto* least = least_worth(tiers);
+    const auto* least = min_worth(tiers);
     if (least != nullptr) price += cost(tiers, least->chunk, tiers.fast, tiers.slow);
     if (least == nullptr || least->worth + both > worth || price > making.credit) {
       for (const auto other : going) admit(other, tiers);  // too little goes for it: all stay
@@ -212,7 +212,7 @@ void EarlyMoves::expel_one() {
 }
 
 // Worth only grows: whose has grown since it was put here takes its new place, and the next one is looked at.
-const EarlyMoves::Resident* EarlyMoves::least_worth(const Tiers& tiers) {
+const EarlyMoves::Resident* EarlyMoves::min_worth(const Tiers& tiers) {
   while (!residents_.empty()) {
     const auto [chunk, then] = residents_.front();
     if (!tiers.on(chunk, tiers.fast)) {  // it is gone

@@ -75,7 +75,7 @@ class EarlyMoves {
   void admit(ChunkId chunk, const Tiers& tiers);
   void expel_one();
   void find_residents(const Tiers& tiers);
-  const Resident* least_worth(const Tiers& tiers);
+  const Resident* min_worth(const Tiers& tiers);
 
   const machine::Machine& machine_;
   InitiatorId initiator_;

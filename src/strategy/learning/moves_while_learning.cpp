@@ -10,7 +10,7 @@ namespace terrace::strategy {
 
 namespace {
 
-constexpr double k_most_looking = 0.05;  // of the time in which a loop is learned
+constexpr double k_max_looking = 0.05;  // of the time in which a loop is learned
 
 }  // namespace
 
@@ -28,7 +28,7 @@ bool MovesWhileLearning::profiled(const StretchProfiled& event, Requests& reques
   }
   const auto looking = static_cast<double>(stretch.cells.size()) * model::k_rent_cost;
   const auto since = clock.now() - looked_;
-  if (looking > k_most_looking * since) return false;
+  if (looking > k_max_looking * since) return false;
   clock.charge(looking);
   looked_ = clock.now();
   const auto tiers = tiers_of(context_);

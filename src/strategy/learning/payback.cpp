@@ -20,7 +20,7 @@ constexpr double k_there_and_back = 2;
 constexpr double k_samples_of_an_interval = 2;  // one of time or loads, one of misses or stores
 
 // By the paths alone: what an access, or a byte, takes longer in the slowest place of the domain.
-double most_gain(const Context& context) {
+double max_gain(const Context& context) {
   const auto& places = context.places();
   if (places.empty()) return 0;
   double least = 1;
@@ -45,7 +45,7 @@ double learning_share(const Context& context) {
 Payback::Payback(const Context& context, bool weighs_marked)
     : context_(context),
       weighs_marked_(weighs_marked),
-      most_gain_(most_gain(context)),
+      max_gain_(max_gain(context)),
       price_(learning_share(context)),
       learning_(price_) {}
 
@@ -109,7 +109,7 @@ bool Payback::may_learn() {
   if (needed > seen()) return false;
   const auto scans = context_.can_thin ? needed * known.scan : Seconds{};
   const auto all = needed * samples + scans;
-  if (most_gain_ * left < std::min(all, budget) + known.cheapest_move) return false;
+  if (max_gain_ * left < std::min(all, budget) + known.cheapest_move) return false;
   iterations_ = static_cast<std::uint32_t>(needed);
   if (all <= budget) return true;
   if (!context_.can_thin || scans >= budget) return false;

@@ -101,7 +101,7 @@ class Payback {
 
   const Context& context_;
   bool weighs_marked_;
-  double most_gain_;                          // share of the time that any placement on this machine can save
+  double max_gain_;                           // share of the time that any placement on this machine can save
   double price_;                              // of all samples, as a share of the time; by the machine alone
   double learning_;                           // the same, as this loop has shown it
   double thinning_ = 1;                       // of the iterations that may be profiled

@@ -10,7 +10,7 @@ namespace terrace::strategy {
 namespace {
 
 // Iterations after which what the last phase leaves to the first has settled, or mostly.
-constexpr int k_most_rounds = 4;
+constexpr int k_max_rounds = 4;
 constexpr int k_quick_rounds = 2;
 
 class Search {
@@ -29,7 +29,7 @@ class Search {
   }
 
   Decision run(Effort effort) {
-    const int rounds = effort == Effort::quick ? k_quick_rounds : k_most_rounds;
+    const int rounds = effort == Effort::quick ? k_quick_rounds : k_max_rounds;
     Decision decision;
     double value = 0, gap = 0;
     for (int round = 0; round < (problem_.cyclic ? rounds : 1); ++round) {
@@ -76,7 +76,7 @@ class Search {
   }
 
   // Exact answers for every phase must not add up to a second.
-  [[nodiscard]] std::size_t model_states() const { return k_most_states / (4 * problem_.phases.size()); }
+  [[nodiscard]] std::size_t model_states() const { return k_max_states / (4 * problem_.phases.size()); }
 
   // Items that could leave a place other than home, smallest first, with the time that it takes to copy them home.
   class Room {

@@ -20,15 +20,15 @@
 namespace terrace::strategy {
 namespace {
 
-constexpr double k_most_rounds = 24;  // of weighing and trying again
-constexpr double k_work = 2e7;        // rounds x items x phases
+constexpr double k_max_rounds = 24;  // of weighing and trying again
+constexpr double k_work = 2e7;       // rounds x items x phases
 // As it stands; where latency is what costs (copies are cheap, waits are not); and where bandwidth is.
 constexpr std::array k_tunings = {Tuning{}, Tuning{.lead = 2, .worth = 0, .patience = 0.25, .thrift = 0.5},
                                   Tuning{.lead = 1, .worth = 0.5}};
 
 int rounds_for(const model::Problem& problem) {
   const auto work = static_cast<double>(problem.items.size() * problem.phases.size() + 1);
-  return static_cast<int>(std::min(k_work / work, k_most_rounds));
+  return static_cast<int>(std::min(k_work / work, k_max_rounds));
 }
 
 // The best schedule of all domains among those that were tried.

@@ -187,8 +187,8 @@ void Guarded::count_placed() {
     --after_back_;
   }
   const bool was_away = was_back_ || (is_given_ && before_.count() > 0);
-  if (was_away || is_proved_ || placed_.count() > Evidence::k_most) return;
-  set_evidence(before_.last(Evidence::k_most), placed_);
+  if (was_away || is_proved_ || placed_.count() > Evidence::k_max) return;
+  set_evidence(before_.last(Evidence::k_max), placed_);
 }
 
 void Guarded::set_evidence(const IterationTimes& without, const IterationTimes& with) {
@@ -198,7 +198,7 @@ void Guarded::set_evidence(const IterationTimes& without, const IterationTimes& 
 
 // The plan, to see what iterations take without it.
 void Guarded::take_away(State state, Requests& requests) {
-  set_evidence({}, placed_.last(Evidence::k_most));
+  set_evidence({}, placed_.last(Evidence::k_max));
   go_unplaced(requests);
   state_ = state;
 }

@@ -56,7 +56,7 @@ inline constexpr double k_noise = 0.05;
 // Iterations without a placement and with it that are neighbours in time: what a program does may change by
 // itself, and over a long run does.
 struct Evidence {
-  static constexpr std::size_t k_most = 16;  // on each side
+  static constexpr std::size_t k_max = 16;  // on each side
 
   IterationTimes without, with;
   [[nodiscard]] bool is_steady() const { return without.is_steady() && with.is_steady(); }

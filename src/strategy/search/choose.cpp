@@ -6,7 +6,7 @@ namespace terrace::strategy {
 
 Choice choose(const model::Problem& problem, const std::vector<std::uint32_t>& items,
               const std::vector<std::vector<double>>& values, const std::vector<Bytes>& budgets,
-              std::size_t most_states) {
+              std::size_t max_states) {
   Choice choice;
   choice.places.resize(items.size(), k_no_place);
   for (std::size_t d = 0; d < model::domain_count(problem); ++d) {
@@ -26,7 +26,7 @@ Choice choose(const model::Problem& problem, const std::vector<std::uint32_t>& i
       knapsack.items.push_back(std::move(entry));
     }
     if (entries.empty()) continue;
-    const auto answer = solve(knapsack, most_states);
+    const auto answer = solve(knapsack, max_states);
     for (std::size_t e = 0; e < entries.size(); ++e) choice.places[entries[e]] = places[answer.bin[e]];
     choice.value += answer.value;
     choice.gap += answer.gap();

@@ -21,7 +21,7 @@ struct Choice {
 // go where they are pinned. `budgets` is by place.
 Choice choose(const model::Problem& problem, const std::vector<std::uint32_t>& items,
               const std::vector<std::vector<double>>& values, const std::vector<Bytes>& budgets,
-              std::size_t most_states = k_most_states);
+              std::size_t max_states = k_max_states);
 
 std::vector<Bytes> budgets_of(const model::Problem& problem);
 

@@ -9,7 +9,7 @@ namespace terrace::strategy {
 namespace {
 
 constexpr double k_none = -std::numeric_limits<double>::infinity();
-constexpr std::size_t k_most_swap_items = 768;  // pairs of more are tried only around the edge of what is in
+constexpr std::size_t k_max_swap_items = 768;  // pairs of more are tried only around the edge of what is in
 
 class Solver {
  public:
@@ -21,14 +21,14 @@ class Solver {
         choice_(items_, 0),
         used_(bins_, 0) {}
 
-  KnapsackAnswer run(std::size_t most_states) {
+  KnapsackAnswer run(std::size_t max_states) {
     find_prices();
     KnapsackAnswer answer;
     answer.bound = bound();
     answer.feasible = greedy();
     if (answer.feasible) improve();
     answer.value = answer.feasible ? value_of(choice_) : k_none;
-    answer.exact = complete(answer, most_states);
+    answer.exact = complete(answer, max_states);
     if (answer.exact && answer.feasible) answer.bound = answer.value;
     answer.bin = choice_;
     if (!answer.feasible) answer.value = 0;
@@ -155,7 +155,7 @@ class Solver {
       edge[i] = std::abs(reduced(i, choice_[i]) - second);
     }
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return edge[a] < edge[b]; });
-    const auto swappable = std::min(items_, k_most_swap_items);
+    const auto swappable = std::min(items_, k_max_swap_items);
     for (int pass = 0; pass < 8; ++pass) {
       bool better = false;
       for (const auto i : order) better = best_single(i) || better;
@@ -186,7 +186,7 @@ class Solver {
   }
 
   // What the bound and the answer so far leave open, by dynamic programming. True when the answer is now exact.
-  bool complete(KnapsackAnswer& answer, std::size_t most_states) {
+  bool complete(KnapsackAnswer& answer, std::size_t max_states) {
     const auto slack = 1e-13 * (std::abs(answer.bound) + 1e-300);
     std::vector<std::size_t> open;
     std::vector<std::vector<std::uint32_t>> options;
@@ -211,7 +211,7 @@ class Solver {
       if (size(i) > room[left.front()]) return true;
       room[left.front()] -= size(i);
     }
-    return open.empty() ? accept(choice, answer) : dynamic(open, options, room, choice, answer, most_states);
+    return open.empty() ? accept(choice, answer) : dynamic(open, options, room, choice, answer, max_states);
   }
 
   bool accept(const std::vector<std::uint32_t>& choice, KnapsackAnswer& answer) {
@@ -226,7 +226,7 @@ class Solver {
 
   bool dynamic(const std::vector<std::size_t>& open, const std::vector<std::vector<std::uint32_t>>& options,
                const std::vector<std::uint64_t>& room, std::vector<std::uint32_t> choice, KnapsackAnswer& answer,
-               std::size_t most_states) {
+               std::size_t max_states) {
     std::uint64_t granule = 0, total = 0;
     for (const auto i : open) {
       granule = std::gcd(granule, size(i));
@@ -245,10 +245,10 @@ class Solver {
       if (b == spare || room[b] >= total) continue;
       stride[b] = states;
       steps[b] = room[b] / granule + 1;
-      if (steps[b] > most_states / states) return false;
+      if (steps[b] > max_states / states) return false;
       states *= steps[b];
     }
-    if (states > most_states / open.size()) return false;
+    if (states > max_states / open.size()) return false;
     std::vector<std::uint64_t> elsewhere(room[spare] < total ? states : 0, 0);  // units not in the spare bin
     for (std::size_t s = 0; s < elsewhere.size(); ++s) {
       for (std::size_t b = 0; b < bins_; ++b) {
@@ -299,8 +299,6 @@ class Solver {
 
 }  // namespace
 
-KnapsackAnswer solve(const Knapsack& knapsack, std::size_t most_states) {
-  return Solver(knapsack).run(most_states);
-}
+KnapsackAnswer solve(const Knapsack& knapsack, std::size_t max_states) { return Solver(knapsack).run(max_states); }
 
 }  // namespace terrace::strategy

@@ -5,7 +5,7 @@
 // Prices on the bins (Lagrange multipliers) give an upper bound; a greedy answer by reduced value, improved by
 // changes of one item and swaps of two, gives a lower one. Choices that cannot be part of a better answer are
 // ruled out by the two, and what is left is solved exactly by dynamic programming over granules of the bins'
-// capacities, if it has at most `most_states` states times items. Beyond, the greedy answer stands and the bound
+// capacities, if it has at most `max_states` states times items. Beyond, the greedy answer stands and the bound
 // tells what it may have missed.
 #pragma once
 
@@ -35,8 +35,8 @@ struct KnapsackAnswer {
   [[nodiscard]] double gap() const { return exact ? 0 : bound - value; }
 };
 
-inline constexpr std::size_t k_most_states = std::size_t{1} << 24;
+inline constexpr std::size_t k_max_states = std::size_t{1} << 24;
 
-KnapsackAnswer solve(const Knapsack& knapsack, std::size_t most_states = k_most_states);
+KnapsackAnswer solve(const Knapsack& knapsack, std::size_t max_states = k_max_states);
 
 }  // namespace terrace::strategy

@@ -13,10 +13,10 @@
 namespace terrace::strategy {
 namespace {
 
-constexpr double k_least_gain = 1e-7;      // of an iteration: less is rounding
+constexpr double k_min_gain = 1e-7;        // of an iteration: less is rounding
 constexpr double k_prediction = 300;       // what a prediction costs beside its items x phases
 constexpr std::uint32_t k_paces_kept = 4;  // kicks to one that holds copies back more or less
-constexpr std::uint32_t k_least_kick = 2;  // items that a kick moves
+constexpr std::uint32_t k_min_kick = 2;    // items that a kick moves
 constexpr std::uint32_t k_largest_kick = 5;
 constexpr double k_worse = 1.03;         // times the best: from there the search goes on
 constexpr int k_back = 20;               // kicks without success after which it goes back to the best
@@ -135,7 +135,7 @@ class Refinement {
   bool keep(const model::Schedule& schedule) {
     left_ -= cells_ + k_prediction;
     auto prediction = model::predict(index_, schedule);
-    if (!(prediction.total.value < seconds_ * (1 - k_least_gain))) return false;
+    if (!(prediction.total.value < seconds_ * (1 - k_min_gain))) return false;
     now_ = schedule;
     seconds_ = prediction.total.value;
     if (prediction.total < best_.prediction.total) {
@@ -149,7 +149,7 @@ class Refinement {
   // is room.
   void kick() {
     if (random_() % k_paces_kept == 0) now_.copies_keep = k_keeps[random_() % k_keeps.size()];
-    const auto items = k_least_kick + random_() % (k_largest_kick - k_least_kick + 1);
+    const auto items = k_min_kick + random_() % (k_largest_kick - k_min_kick + 1);
     for (std::uint32_t n = 0; n < items; ++n) {
       const auto item = free_[random_() % free_.size()];
       const auto choices = intervals(item);

@@ -48,7 +48,7 @@ void NextUse::count_active() {
   counted_at_ = touches_;
   const auto active = std::ranges::count_if(
       threads_, [this](const auto& one) { return touches_ - one.second.touched < k_active; });
-  active_ = std::max<std::size_t>(k_least_active, static_cast<std::size_t>(active));
+  active_ = std::max<std::size_t>(k_min_active, static_cast<std::size_t>(active));
 }
 
 NextUse::Order* NextUse::order_of(Residence residence) {

@@ -38,9 +38,9 @@ class NextUse final : public transfer::Foresight {
   [[nodiscard]] Progress progress() const noexcept { return progress_; }
 
  private:
-  static constexpr double k_learned = 0.9;          // share of touches that has to come as expected for that
-  static constexpr std::uint64_t k_active = 1024;   // touches of all since a thread's latest
-  static constexpr std::size_t k_least_active = 2;  // threads, as which one counts
+  static constexpr double k_learned = 0.9;         // share of touches that has to come as expected for that
+  static constexpr std::uint64_t k_active = 1024;  // touches of all since a thread's latest
+  static constexpr std::size_t k_min_active = 2;   // threads, as which one counts
   struct Known {
     double when = 0;             // in seconds of work, or far beyond
     std::uint64_t touched = 0;   // at which touch of all
@@ -102,10 +102,10 @@ class NextUse final : public transfer::Foresight {
   Order ahead_;               // of those present: brought in before they were touched
   double now_ = 0;            // where the thread is that is farthest
   std::uint64_t touches_ = 0;
-  std::size_t active_ = k_least_active;  // threads
-  std::uint64_t counted_at_ = 0;         // the touch at which they were counted
-  std::uint64_t expected_at_ = 0;        // the touch at which all was expected anew
-  bool astray_ = false;                  // a thread is elsewhere since then
+  std::size_t active_ = k_min_active;  // threads
+  std::uint64_t counted_at_ = 0;       // the touch at which they were counted
+  std::uint64_t expected_at_ = 0;      // the touch at which all was expected anew
+  bool astray_ = false;                // a thread is elsewhere since then
   std::vector<ChunkId> marks_;
   struct Seen {
     ChunkId chunk = 0;

@@ -8,9 +8,9 @@ namespace terrace::strategy {
 namespace {
 
 constexpr double k_faster = 2;  // than the last time a thread may be where touches are missing
-constexpr double k_most_chance = 0.95;
-constexpr std::size_t k_most_counted = 1024;  // touches ahead, for it: each touch of the program takes that
-constexpr double k_weight = 1.0 / 32;         // of the latest touch among those that were expected
+constexpr double k_max_chance = 0.95;
+constexpr std::size_t k_max_counted = 1024;  // touches ahead, for it: each touch of the program takes that
+constexpr double k_weight = 1.0 / 32;        // of the latest touch among those that were expected
 
 }  // namespace
 
@@ -53,10 +53,10 @@ double TouchHistory::chance(const IsQuiet& quiet) const {
   if (at_ == k_nowhere) return 0;
   auto counted = std::min(at_ + 1, k_nearby);
   std::size_t missed = 0;
-  const auto most = std::min(of_chunk_.size(), k_most_counted);
+  const auto most = std::min(of_chunk_.size(), k_max_counted);
   for (auto at = at_ + 1; at < touches_.size() && counted < most; ++at, ++counted)
     if (!quiet(touches_[at].chunk) && ++missed > k_missed + 1) break;
-  return std::min(static_cast<double>(counted) / static_cast<double>(of_chunk_.size()), k_most_chance);
+  return std::min(static_cast<double>(counted) / static_cast<double>(of_chunk_.size()), k_max_chance);
 }
 
 // The touch before the latest one, of the same chunk, that has most in common with it of what came before.

@@ -11,8 +11,8 @@ namespace terrace::strategy {
 namespace {
 
 constexpr std::uint64_t k_line = 128;
-constexpr std::uint64_t k_least = 4;  // chunks that are asked for at once
-constexpr std::uint64_t k_most = 4096;
+constexpr std::uint64_t k_min = 4;  // chunks that are asked for at once
+constexpr std::uint64_t k_max = 4096;
 
 }  // namespace
 
@@ -68,7 +68,7 @@ bool EvenPolicy::pays(ChunkId chunk, const Tiers& tiers) const {
 // Twice as many as last time if those have come, half as many if they have not.
 void EvenPolicy::bring(const Tiers& tiers, PolicyChoice& choice) {
   const auto waiting = arrivals_.coming(tiers);
-  asked_ = std::clamp(waiting == 0 ? asked_ * 2 : asked_ / 2, k_least, k_most);
+  asked_ = std::clamp(waiting == 0 ? asked_ * 2 : asked_ / 2, k_min, k_max);
   if (waiting >= asked_) return;
   std::uint64_t touches = 0;
   for (const auto& [object, use] : objects_) touches += use.touches;

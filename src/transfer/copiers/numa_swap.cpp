@@ -14,9 +14,9 @@ namespace terrace::transfer {
 namespace {
 
 constexpr std::string_view k_name = "numa_swap";
-constexpr std::size_t k_most_threads = 4;
+constexpr std::size_t k_max_threads = 4;
 // An exchange of less takes longer than its pages' share of a batch of move_pages.
-constexpr std::uint64_t k_least = 16 * k_page;
+constexpr std::uint64_t k_min = 16 * k_page;
 constexpr std::size_t k_kept = 8;             // slots of 2 MiB at most
 constexpr std::uint64_t k_share_of_room = 8;  // of what a place has left, a slot takes at most one part in so many
 
@@ -28,7 +28,7 @@ std::size_t copying_threads(const machine::Machine& machine) {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 1;
-  return std::clamp<std::size_t>(static_cast<std::size_t>(CPU_COUNT(&allowed)) / 2, 1, k_most_threads);
+  return std::clamp<std::size_t>(static_cast<std::size_t>(CPU_COUNT(&allowed)) / 2, 1, k_max_threads);
 }
 
 // Pages that stay in slots are held on the place of their node.
@@ -106,7 +106,7 @@ class NumaSwap final : public NumaCopier {
   bool exchanged(std::span<Load> loads, int node) noexcept {
     const auto begin = loads.front().chunk->address;
     const auto size = loads.back().chunk->address + range_of(*loads.back().chunk) - begin;
-    return loads.front().underway && size >= k_least && exchange_.bring(begin, size, node) == 0;
+    return loads.front().underway && size >= k_min && exchange_.bring(begin, size, node) == 0;
   }
   bool make_room(PlaceId place) noexcept override { return exchange_.spare(node_of(place)); }
   void settle() noexcept override { exchange_.settle(); }

@@ -10,7 +10,7 @@ namespace terrace::transfer {
 namespace {
 
 constexpr std::size_t k_block = 64UL << 10;
-constexpr std::size_t k_least = 4 * k_block;  // of less a helper would find nothing left when it is awake
+constexpr std::size_t k_min = 4 * k_block;  // of less a helper would find nothing left when it is awake
 
 class CrewLock {
  public:
@@ -42,7 +42,7 @@ Crew::~Crew() {
 
 void Crew::copy(const CopyKernel& kernel, void* to, const void* from, std::size_t size) noexcept {
   const Piece piece{&kernel, static_cast<char*>(to), static_cast<const char*>(from), size};
-  bool together = !helpers_.empty() && size >= k_least;
+  bool together = !helpers_.empty() && size >= k_min;
   if (together) {
     const CrewLock lock(mutex_);
     together = piece_.size == 0;

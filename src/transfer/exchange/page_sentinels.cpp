@@ -42,8 +42,8 @@ PageSentinels::PageSentinels(Touched touched, void* whom, void (*enter)())
     : touched_(touched), whom_(whom), enter_(enter), faults_(kernel_moves_pages() ? k_userfault_move : 0) {
   if (!faults_.is_there())
     throw Error(Code::failed, "this process cannot watch pages, " + why_no_userfault(faults_.error()));
-  if (kernel_moves_pages()) staging_.emplace(faults_, account_, k_most, 0);
-  posts_.reserve(k_most);
+  if (kernel_moves_pages()) staging_.emplace(faults_, account_, k_max, 0);
+  posts_.reserve(k_max);
   sem_init(&ready_, 0, 0);
   stop_ = with_high_number(eventfd(0, EFD_CLOEXEC));
   if (stop_ < 0) throw Error(Code::failed, "the system gives no file for watching pages");
@@ -73,7 +73,7 @@ bool PageSentinels::arm(ChunkId chunk, std::uint64_t turn, std::uint64_t address
   const std::lock_guard lock(mutex_);
   const auto begin = align_up(address, k_page);
   const auto end = std::min(align_down(address + size, k_page), align_down(begin, k_piece) + k_piece);
-  if (begin >= end || posts_.size() == k_most) return false;
+  if (begin >= end || posts_.size() == k_max) return false;
   Post post{.chunk = chunk, .turn = turn, .address = begin, .size = end - begin};
   if (!take_away(post)) return false;
   posts_.push_back(post);

@@ -25,7 +25,7 @@ namespace terrace::transfer {
 
 class PageSentinels final : private Aside {
  public:
-  static constexpr std::size_t k_most = 64;  // at a time
+  static constexpr std::size_t k_max = 64;  // at a time
   static constexpr std::size_t k_piece = Staging::k_slot;
 
   // `touched` is told on a thread of its own, which begins with every signal blocked and calls `enter` first. The

@@ -17,7 +17,7 @@ namespace {
 
 constexpr double k_longest_pause = 100e-6;  // seconds; scheduling others takes longer, an interrupt less
 constexpr std::size_t k_passes_to_know = 2001;
-constexpr double k_least_share = 0.99;  // of pages on the node that was asked for
+constexpr double k_min_share = 0.99;  // of pages on the node that was asked for
 
 }  // namespace
 
@@ -52,7 +52,7 @@ CopierRig::CopierRig(const CopierVariant& variant, int from_node, int to_node, m
       copier_(variant.make({machine_, chunks_, ledger_})) {
   if (from_node == to_node) return;
   for (const auto& [buffer, node] : {std::pair{&buffer_, from_node}, {&other_, to_node}})
-    if (buffer->share_on(node).value_or(1) < k_least_share)
+    if (buffer->share_on(node).value_or(1) < k_min_share)
       throw Error(Code::no_memory, "NUMA node " + std::to_string(node) + " has too little memory left");
 }
 

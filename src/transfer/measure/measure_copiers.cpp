@@ -31,9 +31,9 @@ constexpr Bytes k_memory{128UL << 20};
 constexpr std::uint64_t k_caches = 4;         // times the last caches, at least
 constexpr std::uint64_t k_share_of_free = 4;  // at most one part in so many
 constexpr std::size_t k_traps = 15;
-constexpr std::size_t k_least_rounds = 2;  // recorded ones
-constexpr double k_max_seconds = 2;        // of further rounds of a copier with one kind of pages
-constexpr double k_least_share_huge = 0.9;
+constexpr std::size_t k_min_rounds = 2;  // recorded ones
+constexpr double k_max_seconds = 2;      // of further rounds of a copier with one kind of pages
+constexpr double k_min_share_huge = 0.9;
 
 std::span<const Bytes> chunks_of(Pages pages) {
   return pages == Pages::huge ? std::span<const Bytes>(k_huge_chunks) : std::span<const Bytes>(k_small_chunks);
@@ -96,7 +96,7 @@ class CopierMeasurer {
         note("this system does not let it work");
         return {};
       }
-      if (pages == Pages::huge && rig.share_huge().value_or(0) < k_least_share_huge) {
+      if (pages == Pages::huge && rig.share_huge().value_or(0) < k_min_share_huge) {
         note("moves of huge pages are not measured: the system gives none");
         continue;
       }
@@ -140,10 +140,10 @@ class CopierMeasurer {
     std::map<std::uint64_t, std::vector<double>> moves;
     std::vector<double> copies;
     std::vector<double> stalls;
-    const bool huge = rig.share_huge().value_or(0) >= k_least_share_huge;
+    const bool huge = rig.share_huge().value_or(0) >= k_min_share_huge;
     const auto begun = seconds_now();
     for (std::size_t round = 0; round <= repetitions_; ++round) {
-      if (round > k_least_rounds && seconds_now() - begun > k_max_seconds) break;
+      if (round > k_min_rounds && seconds_now() - begun > k_max_seconds) break;
       check_time();
       const auto copy = lower_quartile(rig.copies(k_one_huge));
       if (round > 0) copies.push_back(copy);

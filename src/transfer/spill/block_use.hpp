@@ -16,12 +16,12 @@ namespace terrace::transfer {
 // program goes through the columns of an array that has rows.
 class VisitWork {
  public:
-  void visited(Seconds work) noexcept { average_ += spill_limits::k_weight * (std::min(work, k_most) - average_); }
+  void visited(Seconds work) noexcept { average_ += spill_limits::k_weight * (std::min(work, k_max) - average_); }
   [[nodiscard]] bool is_sparse() const noexcept { return average_ < spill_limits::k_whole_visit; }
 
  private:
-  static constexpr Seconds k_most = 16 * spill_limits::k_whole_visit;  // one long stretch is soon forgotten
-  Seconds average_ = k_most;
+  static constexpr Seconds k_max = 16 * spill_limits::k_whole_visit;  // one long stretch is soon forgotten
+  Seconds average_ = k_max;
 };
 
 // Counts how the latest chunks of a block were touched that somebody waited for.

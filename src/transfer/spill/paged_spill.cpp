@@ -193,7 +193,7 @@ void PagedSpill::set(std::uint64_t first, std::uint64_t count, State state) noex
   auto& counts = *parts_.counts;
   const auto content = in_file_ * k_chunk;
   for (auto* const now : {&counts.content, &counts.given}) now->store(content, std::memory_order_relaxed);
-  for (auto* const most : {&counts.most, &counts.most_given})
+  for (auto* const most : {&counts.most, &counts.max_given})
     if (content > most->load(std::memory_order_relaxed)) most->store(content, std::memory_order_relaxed);
 }
 

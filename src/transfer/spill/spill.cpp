@@ -32,7 +32,7 @@ constexpr std::uint64_t k_needed = k_userfault_move | k_userfault_thread | k_use
 constexpr std::size_t k_disk_threads = 4;
 constexpr std::size_t k_workers = 256;   // threads of the program whose times are known
 constexpr std::size_t k_waiting = 4096;  // that are known to wait
-constexpr std::size_t k_least_slots = 4096;
+constexpr std::size_t k_min_slots = 4096;
 alignas(k_page) constexpr std::array<std::byte, k_page> k_zeros{};
 
 std::uint64_t map_anonymous(std::size_t size) {
@@ -107,7 +107,7 @@ void Spill::begin() {
   // A chunk at its place has none: those that come, leave, or are put aside are fewer than the memory has chunks;
   // and what goes beyond the limit is at its place.
   const auto chunks = static_cast<std::size_t>(parts_.memory.value / k_chunk);
-  pool_.emplace(*faults_, std::min(count_, std::max(2 * chunks, k_least_slots)));
+  pool_.emplace(*faults_, std::min(count_, std::max(2 * chunks, k_min_slots)));
   remapper_.emplace(parts_.enter);
   begun_ = steady_ns();
   begun_with_ = program_time();

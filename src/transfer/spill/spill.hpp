@@ -304,8 +304,8 @@ class Spill final : public SpillEngine {
   std::uint64_t beside_ = 0;  // bytes beyond the limit that are in no chunk
   std::size_t rest_ = 0;      // chunks that the rest of the process leaves room for
   std::size_t allowed_ = 0;   // those, or the least
-  std::size_t floor_ = spill_limits::k_least, most_floor_ = spill_limits::k_least;  // chunks in any case
-  std::size_t refused_ = 0;                                                         // by the file
+  std::size_t floor_ = spill_limits::k_min, max_floor_ = spill_limits::k_min;  // chunks in any case
+  std::size_t refused_ = 0;                                                    // by the file
   std::uint64_t tried_ = 0;                      // when those were last tried, or refused; nanoseconds
   std::uint64_t retry_ = spill_limits::k_retry;  // and how long until the next time
   std::size_t returns_ = 0, soon_ = 0;           // chunks that came back lately

@@ -33,16 +33,16 @@ struct SpillCounts {
   std::atomic<std::uint64_t> beside;  // bytes beyond the limit that are in no chunk, at most
   std::atomic<std::uint64_t> over;    // bytes of memory beyond the limit, at most,
   std::atomic<std::uint32_t> over_reasons;
-  std::atomic<std::uint64_t> most_given;  // of `given`
-  std::atomic<std::uint64_t> refused;     // bytes of blocks that file and memory have no room for, in all
-  std::atomic<bool> plan_names;           // some of the data; whether it is followed or not
-  std::atomic<bool> plan_tried;           // a plan said what stays,
-  std::atomic<bool> plan_undone;          // and lost
-  std::atomic<double> plan_gain;          // share of the time that it saved when that was tried last
-  std::atomic<bool> paged;                // all of it by the kernel
-  std::atomic<bool> begun;                // else the process has its memory as without a file
-  std::atomic<std::int32_t> process;      // its number
-  std::array<char, 32> program;           // and its name; set before `begun`
+  std::atomic<std::uint64_t> max_given;  // of `given`
+  std::atomic<std::uint64_t> refused;    // bytes of blocks that file and memory have no room for, in all
+  std::atomic<bool> plan_names;          // some of the data; whether it is followed or not
+  std::atomic<bool> plan_tried;          // a plan said what stays,
+  std::atomic<bool> plan_undone;         // and lost
+  std::atomic<double> plan_gain;         // share of the time that it saved when that was tried last
+  std::atomic<bool> paged;               // all of it by the kernel
+  std::atomic<bool> begun;               // else the process has its memory as without a file
+  std::atomic<std::int32_t> process;     // its number
+  std::array<char, 32> program;          // and its name; set before `begun`
 };
 
 }  // namespace terrace::transfer

@@ -373,7 +373,7 @@ void Spill::renew(ChunkId first, std::uint32_t count) noexcept {
 // some pages of theirs leave. What is to be left to them.
 std::uint64_t Spill::shrink_given(std::uint64_t mapped, std::uint64_t stays) noexcept {
   if (given_ == 0) return 0;
-  constexpr std::uint64_t k_fewest = spill_limits::k_least * k_chunk;  // for them, and for chunks
+  constexpr std::uint64_t k_fewest = spill_limits::k_min * k_chunk;  // for them, and for chunks
   const auto room = parts_.memory.value - std::min(parts_.memory.value, stays + k_fewest);
   const auto part = static_cast<double>(given_) / static_cast<double>(given_ + content_);
   const auto share = std::max(static_cast<std::uint64_t>(static_cast<double>(room) * part), k_fewest);

@@ -22,7 +22,7 @@ inline constexpr std::size_t k_reserve = 2;  // pages that are kept for who wait
 constexpr std::size_t kept(std::size_t pages) noexcept {
   return std::clamp<std::size_t>(pages / k_share, k_reserve + 1, k_ahead);
 }
-inline constexpr std::size_t k_least = 8;  // chunks in memory, however little is allowed
+inline constexpr std::size_t k_min = 8;  // chunks in memory, however little is allowed
 // Where what has to stay in memory takes all that is allowed: the share of chunks that come back too soon from
 // which on more may be in memory, and by what part more.
 inline constexpr double k_soon = 0.5;
@@ -57,8 +57,8 @@ inline constexpr std::uint32_t k_heap = 512;
 inline constexpr std::uint32_t k_own_loads = 8;
 
 // With what has to stay in memory: whole MiB.
-constexpr Bytes least_memory(Bytes stays) noexcept {
-  return Bytes{align_up(stays.value + k_least * k_huge_page, std::uint64_t{1} << 20)};
+constexpr Bytes min_memory(Bytes stays) noexcept {
+  return Bytes{align_up(stays.value + k_min * k_huge_page, std::uint64_t{1} << 20)};
 }
 
 }  // namespace terrace::transfer::spill_limits

@@ -11,7 +11,7 @@ namespace terrace::transfer {
 namespace {
 
 constexpr std::uint64_t k_margin = 8ULL << 20;  // of memory that the process takes beside what it shows
-using spill_limits::k_least;
+using spill_limits::k_min;
 
 }  // namespace
 
@@ -27,8 +27,8 @@ void Spill::adapt_limit() noexcept {
   beside_ = stays > parts_.memory.value + k_margin ? stays - k_margin - parts_.memory.value : 0;
   const auto others = stays + shrink_given(of_given, stays);
   rest_ = parts_.memory.value > others ? (parts_.memory.value - others) / k_chunk : 0;
-  most_floor_ = std::max<std::size_t>(stays / k_chunk, k_least);
-  if (rest_ >= floor_) floor_ = k_least;
+  max_floor_ = std::max<std::size_t>(stays / k_chunk, k_min);
+  if (rest_ >= floor_) floor_ = k_min;
   set_limit();
   pool_->shrink();
   if (beside_ > 0) say_beside();
@@ -47,7 +47,7 @@ void Spill::note_at_once() noexcept {
 
 // Those that the file refuses stay, and take nothing from the others.
 void Spill::set_limit() noexcept {
-  allowed_ = std::max<std::size_t>(rest_, k_least);
+  allowed_ = std::max<std::size_t>(rest_, k_min);
   pool_->set_limit(std::max<std::size_t>(rest_, floor_) + refused_);
 }
 
@@ -56,12 +56,12 @@ void Spill::set_limit() noexcept {
 // left then, more of them may.
 void Spill::note_return(std::uint32_t left) noexcept {
   ++returns_;
-  if (left + pool_->limit() <= most_floor_ + refused_) ++soon_;
+  if (left + pool_->limit() <= max_floor_ + refused_) ++soon_;
   if (returns_ < pool_->limit()) return;
   const bool most = static_cast<double>(soon_) >= spill_limits::k_soon * static_cast<double>(returns_);
   returns_ = soon_ = 0;
-  if (!most || rest_ >= k_least) return;
-  floor_ = std::min(floor_ + std::max<std::size_t>(floor_ / spill_limits::k_growth, 1), most_floor_);
+  if (!most || rest_ >= k_min) return;
+  floor_ = std::min(floor_ + std::max<std::size_t>(floor_ / spill_limits::k_growth, 1), max_floor_);
   set_limit();
 }
 
@@ -109,7 +109,7 @@ void Spill::keep_account() noexcept {
   set(counts_->content, (content_ + given_) * k_chunk);
   grow(counts_->most, (content_ + given_) * k_chunk);
   set(counts_->given, given_ * k_chunk);
-  grow(counts_->most_given, given_ * k_chunk);
+  grow(counts_->max_given, given_ * k_chunk);
   grow(counts_->beside, beside_);
   note_fault_waits();
   set(counts_->in_memory, pool_->pages() * k_chunk);

@@ -58,7 +58,7 @@ void say_too_small(Bytes memory, Bytes taken, void (*say)(const char* sentence))
       text, sizeof text,
       "what has to stay in memory (small blocks, code, stacks) takes %s of --memory %s: give at least %s, "
       "and more where it grows",
-      format(taken).c_str(), format(memory).c_str(), format(spill_limits::least_memory(taken)).c_str());
+      format(taken).c_str(), format(memory).c_str(), format(spill_limits::min_memory(taken)).c_str());
   say(text);
 }
 

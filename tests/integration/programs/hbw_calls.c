@@ -18,12 +18,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { k_page = 4096, k_some = 512, k_most_fast = 8 };
+enum { k_page = 4096, k_some = 512, k_max_fast = 8 };
 static const size_t k_mib = (size_t)1 << 20;
 static const size_t k_sizes[] = {1, 24, 100, 5000, 70000, 600000, 1200000, 3500000, 20000000};
 enum { k_size_count = sizeof k_sizes / sizeof *k_sizes };
 
-static int g_wrong, g_fast[k_most_fast], g_fast_count;
+static int g_wrong, g_fast[k_max_fast], g_fast_count;
 static hbw_policy_t g_policy;
 
 static void expect_at(int line, int holds, const char* what) {
@@ -377,7 +377,7 @@ int main(int count, char** words) {
              : strcmp(words[1], "preferred") == 0 ? HBW_POLICY_PREFERRED
                                                   : HBW_POLICY_INTERLEAVE;
   if (words[2][0] != '-')
-    for (char* at = strtok(words[2], ","); at && g_fast_count < k_most_fast; at = strtok(NULL, ","))
+    for (char* at = strtok(words[2], ","); at && g_fast_count < k_max_fast; at = strtok(NULL, ","))
       g_fast[g_fast_count++] = atoi(at);
   EXPECT(hbw_check_available() == (g_fast_count > 0 ? 0 : ENODEV));
   policies();

@@ -76,9 +76,9 @@ static size_t some_page(void) {
   }
 }
 
-static size_t run_of(size_t first, size_t most_pages, int (*fits)(const struct page*, const struct page*)) {
+static size_t run_of(size_t first, size_t max_pages, int (*fits)(const struct page*, const struct page*)) {
   size_t count = 0;
-  while (count < most_pages && first + count < WINDOW && fits(&pages[first + count], &pages[first])) ++count;
+  while (count < max_pages && first + count < WINDOW && fits(&pages[first + count], &pages[first])) ++count;
   return count;
 }
 static int is_mapped(const struct page* one, const struct page* first) {
@@ -196,8 +196,8 @@ static void protect(void) {
 static void map_over(void) {
   const size_t first = some_page();
   const int with_file = draw(3) == 0;
-  const size_t most_pages = with_file ? 1 + draw(FILE_PAGES) : 1 + draw(2500);
-  const size_t count = run_of(first, most_pages, was_ever);  // what was unmapped, too
+  const size_t max_pages = with_file ? 1 + draw(FILE_PAGES) : 1 + draw(2500);
+  const size_t count = run_of(first, max_pages, was_ever);  // what was unmapped, too
   if (mapped + count > most) return;
   if (with_file) {
     if (mmap(at(first), count * PAGE, PROT_READ, MAP_FIXED | MAP_PRIVATE, -1, 0) != MAP_FAILED || errno != EBADF)

@@ -206,4 +206,4 @@ def test_what_the_kernel_refuses_is_a_reason(monkeypatch: pytest.MonkeyPatch, tw
     monkeypatch.setattr(native, "Sampler", refuse)
     program = Program("two", [f"{two}.native"], [two])
     found = own_size.run_natively(program)
-    assert "Permission denied" in found.why_not_sampled and len(found.plain) >= own_size.LEAST_RUNS
+    assert "Permission denied" in found.why_not_sampled and len(found.plain) >= own_size.MIN_RUNS

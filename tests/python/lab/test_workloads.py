@@ -51,7 +51,7 @@ A = "--class A"
 footprint = 3e6
 arrays = "sum.cpp"
 """
-LEAST = """
+MIN = """
 title = "A sum"
 [size]
 small = "--side 4"
@@ -89,7 +89,7 @@ def test_a_whole_manifest(tmp_path):
 
 
 def test_what_a_manifest_may_leave_out(tmp_path):
-    found = workloads.read(write(tmp_path, LEAST))
+    found = workloads.read(write(tmp_path, MIN))
     assert (found.after, found.order, found.shared, found.openmp) == ("", float("inf"), (), "")
     assert (found.time, found.time_lines, found.loop) == ("", "", None)
     assert (found.study.names, found.study.published) == ((), False)
@@ -122,7 +122,7 @@ def changed(before: str, after: str) -> str:
         (changed("golden = ", "gold = "), "size.gold: unknown key; there are small, tiny"),
         (changed('small = "--side', 'tiny = "--side'), "size.small: is missing"),
         (changed('"--side 8"', "8"), "size.golden: 8 is no text"),
-        (LEAST.replace('[size]\nsmall = "--side 4"', "size = 4"), "size: is no table"),
+        (MIN.replace('[size]\nsmall = "--side 4"', "size = 4"), "size: is no table"),
         (changed('"rounded"', '"maybe"'), "openmp: there is no 'maybe'; there are same, rounded, races"),
         (changed('["golden"]', '["tiny"]'), "two_threads: there is no 'tiny'; there are golden, replay"),
         (changed('openmp = "rounded"', ""), "two_threads: the workload has no openmp"),
@@ -164,7 +164,7 @@ def test_a_folder_without_manifests(tmp_path):
 
 
 def test_order_studies_and_choice(tmp_path):
-    for name, text in (("b", LEAST), ("a", LEAST), ("z", WHOLE), ("y", changed("2.5", "1"))):
+    for name, text in (("b", MIN), ("a", MIN), ("z", WHOLE), ("y", changed("2.5", "1"))):
         write(tmp_path, text, name)
     there = workloads.read_all(tmp_path)
     assert list(there) == ["y", "z", "a", "b"]

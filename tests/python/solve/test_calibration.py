@@ -26,7 +26,7 @@ def run_of(seconds: float, decimals: int | None = 9, **more: float) -> Sample:
 
 def decide(samples: list[Sample], instructions: float, stalls: float) -> calibration.Constant:
     """With virtual time as the model would have it: so many instructions, and stalls of so many seconds."""
-    least, most = stalls + instructions * core_times.LEAST, stalls + instructions * PROBE
+    least, most = stalls + instructions * core_times.MIN, stalls + instructions * PROBE
     return calibration.constant(samples, START, Virtual(least, least), Virtual(most, most), PROBE, FREQUENCY)
 
 

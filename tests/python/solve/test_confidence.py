@@ -209,7 +209,7 @@ def _exposures(problem):
 _SHARES = (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6)
 _HELD = {"cg": 7, "mg": 4}
 _OVER = {"cg": 0.70, "mg": 0.65}
-_MOST = 0.01  # of the predicted time
+_MAX = 0.01  # of the predicted time
 _DISTANCES = {"cg": (None,), "mg": (None, 900, 950, 1050, 1100)}  # cycles; None: the collector's own
 
 
@@ -238,7 +238,7 @@ def test_the_real_regret_is_no_farther_from_the_stated_one_than_today(recorded, 
             predicted += sure.plan.predicted
     assert held >= _HELD[recorded.stem] * len(distances)
     assert 0 < real <= _OVER[recorded.stem] * high
-    assert high < _MOST * predicted, "an interval that says something"
+    assert high < _MAX * predicted, "an interval that says something"
 
 
 def test_more_samples_are_surer(tmp_path):

@@ -6,7 +6,7 @@ import itertools
 import random
 
 import pytest
-from terrace.solve.paired import CONFIDENCE, LOOKS, MOST, Pair, chance_at, fewest, gain
+from terrace.solve.paired import CONFIDENCE, LOOKS, MAX, Pair, chance_at, fewest, gain
 
 # Wilcoxon's signed ranks, both sides 0.05: the largest rank sum that is significant, as tables have it.
 CRITICAL = {6: 0, 7: 2, 8: 3, 9: 5, 10: 8, 12: 13, 14: 21, 16: 29, 20: 52, 25: 89}
@@ -75,7 +75,7 @@ def test_all_looks_together_are_wrong_no_more_often_than_was_said():
 
 def test_as_many_pairs_as_anybody_may_ask_for_have_an_interval():
     """More signs than a float can count."""
-    found = gain(_pairs([0.8 + 0.0001 * number for number in range(MOST)]))
+    found = gain(_pairs([0.8 + 0.0001 * number for number in range(MAX)]))
     assert found.low < found.share < found.high
 
 

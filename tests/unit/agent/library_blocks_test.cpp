@@ -48,7 +48,7 @@ TEST(LibraryBlocks, WhatIsReleasedServesForEver) {
 TEST(LibraryBlocks, WhatItHasNoRoomForIsLeftToOthers) {
   const auto blocks = std::make_unique<LibraryBlocks>();
   EXPECT_EQ(blocks->allocate(LibraryBlocks::k_largest + 1), nullptr);
-  EXPECT_EQ(blocks->allocate(1, 2 * LibraryBlocks::k_most_aligned), nullptr);
+  EXPECT_EQ(blocks->allocate(1, 2 * LibraryBlocks::k_max_aligned), nullptr);
   std::size_t got = 0;
   while (blocks->allocate(LibraryBlocks::k_largest)) got += LibraryBlocks::k_largest;
   EXPECT_GT(got, LibraryBlocks::k_arena / 2);
@@ -59,7 +59,7 @@ TEST(LibraryBlocks, WhatItHasNoRoomForIsLeftToOthers) {
 
 TEST(LibraryBlocks, AlignsAsAsked) {
   const auto blocks = std::make_unique<LibraryBlocks>();
-  for (std::size_t alignment = 1; alignment <= LibraryBlocks::k_most_aligned; alignment *= 2) {
+  for (std::size_t alignment = 1; alignment <= LibraryBlocks::k_max_aligned; alignment *= 2) {
     void* const block = blocks->allocate(100, alignment);
     ASSERT_NE(block, nullptr);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block) % alignment, 0U);

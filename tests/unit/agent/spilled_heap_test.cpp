@@ -60,7 +60,7 @@ class SpilledHeapTest : public testing::TestWithParam<bool> {
 TEST_P(SpilledHeapTest, LargeDisksTakeNoMoreAddressSpaceThanThereIs) {
   for (const auto disk : {Bytes{50ULL << 40}, Bytes{~std::uint64_t{0}}}) {
     const auto before = address_space();
-    auto* const heap = make(SpilledHeap::most_data(Bytes{1ULL << 30}, disk), Bytes{1ULL << 30});
+    auto* const heap = make(SpilledHeap::max_data(Bytes{1ULL << 30}, disk), Bytes{1ULL << 30});
     if (!heap) GTEST_SKIP() << "no userfaultfd";
     EXPECT_LT(address_space() - before, 20ULL << 40);
     auto* const block = static_cast<char*>(heap->allocate(64 * k_mib, 1));

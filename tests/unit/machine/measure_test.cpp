@@ -81,9 +81,9 @@ TEST(LeastApart, IsTheWindow) {
   std::vector<ApartCost> costs;
   for (std::uint32_t apart = 1; apart < 300; ++apart)
     costs.push_back({1.0 * apart, 100e-9 / ((63 + apart) / apart)});
-  EXPECT_EQ(least_apart(costs), 64U);
-  EXPECT_EQ(least_apart({}), 0U);
-  EXPECT_EQ(least_apart(std::vector<ApartCost>{{1, 0}, {2, -1e-9}}), 0U);
+  EXPECT_EQ(min_apart(costs), 64U);
+  EXPECT_EQ(min_apart({}), 0U);
+  EXPECT_EQ(min_apart(std::vector<ApartCost>{{1, 0}, {2, -1e-9}}), 0U);
 }
 
 // The same at the distances that are measured, some of them disturbed.
@@ -92,13 +92,13 @@ TEST(LeastApart, DisturbedDistances_DoNotMoveTheWindow) {
     std::vector<ApartCost> costs;
     for (double apart = 10; apart < 1024; apart *= 1.25)
       costs.push_back({apart, 100e-9 / std::max(1.0, window / apart)});
-    const auto undisturbed = least_apart(costs);
+    const auto undisturbed = min_apart(costs);
     EXPECT_NEAR(undisturbed, 0.75 * window, 0.15 * window) << window;
     for (std::size_t i = 1; i + 1 < costs.size(); i += 3) {
       auto disturbed = costs;
       disturbed[i].seconds *= 3;
       disturbed[(i + 7) % costs.size()].seconds *= 0.3;
-      EXPECT_NEAR(least_apart(disturbed), undisturbed, 0.3 * undisturbed) << window << " " << i;
+      EXPECT_NEAR(min_apart(disturbed), undisturbed, 0.3 * undisturbed) << window << " " << i;
     }
   }
 }

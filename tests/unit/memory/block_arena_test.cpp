@@ -57,7 +57,7 @@ class CountedExtents final : public BlockArena::Extents {
 
 // Arenas are the process's.
 CountedExtents& source(unsigned number) {
-  static auto& all = *new std::array<CountedExtents, BlockArena::k_most>;
+  static auto& all = *new std::array<CountedExtents, BlockArena::k_max>;
   static const bool made = [] {
     for (unsigned i = 0; i < 3; ++i) BlockArena::make(i, all[i]);
     return true;

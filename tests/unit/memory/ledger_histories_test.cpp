@@ -31,7 +31,7 @@ namespace {
 
 constexpr int k_histories = 250;
 constexpr int k_fewest_lives = 8;  // of a history
-constexpr int k_most_lives = 24;
+constexpr int k_max_lives = 24;
 constexpr int k_max_steps = 5'000;  // instructions on the way to the lock; one costs some 20 us
 
 struct SharedAccount {
@@ -129,7 +129,7 @@ class History {
 
   void run() {
     for (std::size_t worker = 0; worker < k_workers; ++worker) begin(worker);
-    const auto most = k_fewest_lives + static_cast<int>(random_() % (k_most_lives - k_fewest_lives + 1));
+    const auto most = k_fewest_lives + static_cast<int>(random_() % (k_max_lives - k_fewest_lives + 1));
     for (lives_ = k_workers; lives_ < most; ++lives_) {
       const auto worker = random_() % k_workers;
       for (auto wait = random_() % 64; wait > 0; --wait) ::sched_yield();

@@ -73,7 +73,7 @@ TEST_F(OrderedFillTest, APlaceIsNotLeftWhileAnotherIsHalfDone) {
 TEST_F(OrderedFillTest, ProcessesThatFillAtOnceAndDieNeverPassAMark) {
   constexpr int k_rounds = 12;
   constexpr int k_lives = 24;
-  constexpr std::uint64_t k_most = 5200;  // pages of one process: 4 x 5200 < 0.9 x 25000
+  constexpr std::uint64_t k_max = 5200;  // pages of one process: 4 x 5200 < 0.9 x 25000
   std::mt19937 random(5);
   std::uint64_t killed = 0;
   std::uint64_t filled = 0;
@@ -94,15 +94,15 @@ TEST_F(OrderedFillTest, ProcessesThatFillAtOnceAndDieNeverPassAMark) {
       std::array<PlaceId, k_places> order{0, 1, 2};
       std::ranges::shuffle(order, own);
       std::uint64_t mine = 0;
-      for (std::uint64_t at = k_address; mine < k_most; at += 1ULL << 32) {
-        const auto pages = std::min<std::uint64_t>(1 + own() % 1500, k_most - mine);
+      for (std::uint64_t at = k_address; mine < k_max; at += 1ULL << 32) {
+        const auto pages = std::min<std::uint64_t>(1 + own() % 1500, k_max - mine);
         Parts parts;
         if (fill.fill(at, pages * k_page, order, OrderedFill::Content::none, parts).error != 0) ::_exit(1);
         for (const auto& part : parts.all)
           if (part.held != part.size) ::_exit(2);
         mine += pages;
       }
-      ::_exit(system.pages.size() == k_most ? 0 : 3);
+      ::_exit(system.pages.size() == k_max ? 0 : 3);
     };
     const auto end = [&](std::size_t worker, bool kill) {
       int status = 0;

@@ -218,9 +218,9 @@ TEST(CodeWork, WhatIsForgottenIsAskedForAgain) {
   EXPECT_TRUE(work.has(4, found));
   EXPECT_TRUE(found.marks_loop);
   there = 1 << 21;
-  EXPECT_EQ(work.find(5).parts, k_most_parts / k_parts * k_parts);
+  EXPECT_EQ(work.find(5).parts, k_max_parts / k_parts * k_parts);
   EXPECT_TRUE(work.has(5, found));
-  EXPECT_EQ(found.parts, k_most_parts / k_parts * k_parts);
+  EXPECT_EQ(found.parts, k_max_parts / k_parts * k_parts);
   EXPECT_FALSE(found.marks_loop);
 }
 

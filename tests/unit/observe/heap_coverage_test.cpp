@@ -114,7 +114,7 @@ TEST_F(HeapReachTest, NamesTheLargest) {
   for (ObjectId id = 0; id < 40; ++id) add(id, 1 + (id * 7) % 40);
   now_ = 1;
   const auto share = coverage_.share();
-  ASSERT_EQ(share.objects.size(), HeapCoverage::k_most_objects);
+  ASSERT_EQ(share.objects.size(), HeapCoverage::k_max_objects);
   EXPECT_EQ(share.objects[0].size.value, 40 * k_chunk);
   EXPECT_TRUE(std::ranges::is_sorted(share.objects, std::ranges::greater{},
                                      [](const UncoveredObject& object) { return object.size.value; }));

@@ -13,7 +13,7 @@ namespace terrace::runtime {
 // Regions that take a time each, and what comes out: "+name" a loop begins, "-" it ends, else a phase.
 class Regions {
  public:
-  explicit Regions(Seconds least = RegionPhases::k_least)
+  explicit Regions(Seconds least = RegionPhases::k_min)
       : phases_([this] { return Seconds{now_}; }, [this](const Boundary& boundary) { hear(boundary); }, least) {}
 
   void open(const std::string& name) {

@@ -75,7 +75,7 @@ TEST(ProbeChoice, TakesWhatTakesTimeAndHasAName) {
   EXPECT_EQ(hot_functions({{0, 50}, {0x10, 2}, {0x20, 40}, {0x30, 8}}), (std::vector<std::uint64_t>{0x20, 0x30}));
   std::map<std::uint64_t, std::uint64_t> many;
   for (std::uint64_t i = 1; i <= 20; ++i) many[i] = 5;
-  EXPECT_EQ(hot_functions(many).size(), k_most_probed);
+  EXPECT_EQ(hot_functions(many).size(), k_max_probed);
   EXPECT_TRUE(hot_functions({}).empty());
 }
 

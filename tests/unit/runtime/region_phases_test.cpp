@@ -130,7 +130,7 @@ TEST(RegionPhases, ARegionThatDoesMostByItselfIsOnePhase) {
 TEST(RegionPhases, NamesWithoutEndAreNotKept) {
   Regions run;
   run.regions({"a", "b"});
-  for (std::size_t i = 0; i < 2 * RegionPhases::k_most_paths; ++i) run.region("step " + std::to_string(i));
+  for (std::size_t i = 0; i < 2 * RegionPhases::k_max_paths; ++i) run.region("step " + std::to_string(i));
   EXPECT_EQ(run.take(), Texts{});
   // What has a name already is found still, and what is in the others is in none.
   for (int step = 0; step < 3; ++step) {

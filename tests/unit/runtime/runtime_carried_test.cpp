@@ -29,7 +29,7 @@ Plan plan_of_a_smaller_run() {
 TEST(CarriedPlan, MovesWhatHasRoomWhateverCameBefore) {
   TestRun run({.plan = plan_of_a_smaller_run()});
   run.iterate(4);
-  EXPECT_LE(run.most_held(), 5 * k_mib);
+  EXPECT_LE(run.max_held(), 5 * k_mib);
   // Nothing waits for what others hold: each move is done in the iteration in which it was asked for.
   const auto phases = run.records<profile::PhaseRecord>();
   std::size_t moved = 0;
@@ -118,7 +118,7 @@ TEST(CarriedPlan, IsFollowedByABetterOne) {
   EXPECT_EQ(plans[0].why, "given by --plan");
   for (std::size_t p = 1; p < plans.size(); ++p)
     EXPECT_EQ(plans[p].why, "learned in the first iteration, under the plan that was given");
-  EXPECT_LE(bettered.most_held(), 5 * k_mib);
+  EXPECT_LE(bettered.max_held(), 5 * k_mib);
   const auto iteration = [](TestRun& run, std::size_t i) {
     const auto phases = run.records<profile::PhaseRecord>();
     // Samples are paid between phases.
@@ -138,7 +138,7 @@ TEST(CarriedPlan, OfOtherPhasesIsLeft) {
   const auto plans = run.records<profile::PlanRecord>();
   ASSERT_GE(plans.size(), 2U);
   EXPECT_EQ(plans[1].why, "learned in the first iteration");
-  EXPECT_LE(run.most_held(), 5 * k_mib);
+  EXPECT_LE(run.max_held(), 5 * k_mib);
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ TEST(EarlyMoves, ComeInTheIterationThatIsLearned) {
   EXPECT_EQ(waits.came, 0U);
   // It comes once it has lost what both ways cost, as one sample of 14 says.
   EXPECT_LT(early.begun[1] - early.begun[0], (waits.begun[1] - waits.begun[0]) * 0.7);
-  EXPECT_LE(early.run.most_held(), 5 * k_mib);
+  EXPECT_LE(early.run.max_held(), 5 * k_mib);
   // What the phases took is not held against the estimates.
   const auto learned = early.run.records<profile::IterationRecord>();
   ASSERT_FALSE(learned.empty());

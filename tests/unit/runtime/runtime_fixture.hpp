@@ -139,7 +139,7 @@ class TestRun {
   }
   // Of the journal: what fast memory held at most, from what lay there at first and every transfer, whose room is
   // taken when it begins and given when it is done.
-  std::uint64_t most_held() {
+  std::uint64_t max_held() {
     std::multimap<double, std::int64_t> changes;
     for (const auto& object : records<profile::ObjectRecord>())
       for (const auto place : object.places)

@@ -41,7 +41,7 @@ TEST(Leftovers, StayWhereThePlanLeavesRoom) {
   EXPECT_GT(planned + others, 10 * k_mib - k_mib / 4) << "less than one chunk is free";
   run.runtime.loop_end();
   run.runtime.finish("exit");
-  EXPECT_LE(run.most_held(), 10 * k_mib);
+  EXPECT_LE(run.max_held(), 10 * k_mib);
 }
 
 TEST(Leftovers, GiveTheirRoomToNewObjects) {

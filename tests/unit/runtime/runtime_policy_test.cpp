@@ -40,11 +40,11 @@ class PolicyInARun : public testing::TestWithParam<std::string> {};
 
 TEST_P(PolicyInARun, KeepsTheBudgetAndRepeats) {
   LateRun once(GetParam()), again(GetParam());
-  EXPECT_LE(once.run.most_held(), 5 * k_mib);
+  EXPECT_LE(once.run.max_held(), 5 * k_mib);
   EXPECT_EQ(once.run.vm.now().value, again.run.vm.now().value);
   once.run.vm.charge(Seconds{1});  // a chunk that is on its way has room on both sides until it is there
   EXPECT_EQ(once.run.ledger.held(0).value + once.run.ledger.held(1).value, 24 * k_mib);
-  EXPECT_EQ(again.run.most_held(), once.run.most_held());
+  EXPECT_EQ(again.run.max_held(), once.run.max_held());
   EXPECT_EQ(again.transfers(), once.transfers());
   EXPECT_TRUE(once.run.records<profile::PlanRecord>().empty());
   EXPECT_TRUE(once.run.records<profile::NoteRecord>().empty());

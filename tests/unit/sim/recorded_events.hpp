@@ -144,8 +144,8 @@ class TranscriptSink : public ReplaySink {
 /// Tells a recorder and a transcript of the same random program.
 class RandomProgram {
  public:
-  RandomProgram(std::uint32_t seed, bool with_misses, std::uint64_t most_misses = 3000)
-      : random_(seed), told_(with_misses), with_misses_(with_misses), most_misses_(most_misses) {}
+  RandomProgram(std::uint32_t seed, bool with_misses, std::uint64_t max_misses = 3000)
+      : random_(seed), told_(with_misses), with_misses_(with_misses), max_misses_(max_misses) {}
 
   void play(RecordingWriter& to, int events, bool ends = true) {
     for (int i = 0; i < events; ++i) step(to);
@@ -179,7 +179,7 @@ class RandomProgram {
         return both(to, [](auto& s) { s.noted("warning", std::string("a\0b\n", 4)); });
       case 8:
         // The recorder leaves out what is known already.
-        running_ = static_cast<std::uint32_t>(running_ + 1 + below(1U << 20)) % k_most_recorded_threads;
+        running_ = static_cast<std::uint32_t>(running_ + 1 + below(1U << 20)) % k_max_recorded_threads;
         return both(to, [&](auto& s) { s.runs(running_); });
       case 9:
         return both(to, [alive = static_cast<std::uint32_t>(below(1000))](auto& s) { s.alive(alive); });
@@ -188,7 +188,7 @@ class RandomProgram {
                          b = static_cast<std::uint32_t>(below(300))](auto& s) { s.follow(a, b); });
       case 11: {
         std::vector<std::uint32_t> threads(below(5));
-        for (auto& thread : threads) thread = static_cast<std::uint32_t>(below(k_most_recorded_threads));
+        for (auto& thread : threads) thread = static_cast<std::uint32_t>(below(k_max_recorded_threads));
         return both(to, [&](auto& s) { s.meet(threads); });
       }
       case 12:
@@ -229,7 +229,7 @@ class RandomProgram {
   }
   // Streams, chains and noise in turns, with and without memory that belongs to nobody.
   void add_quantum(RecordingWriter& to) {
-    std::vector<observe::Miss> misses(below(below(3) == 0 ? most_misses_ : 40));
+    std::vector<observe::Miss> misses(below(below(3) == 0 ? max_misses_ : 40));
     const auto noise = below(4);
     std::uint16_t line = 0;
     for (auto& miss : misses) {
@@ -260,7 +260,7 @@ class RandomProgram {
   std::mt19937_64 random_;
   TranscriptSink told_;
   bool with_misses_;
-  std::uint64_t most_misses_;  // of a quantum
+  std::uint64_t max_misses_;  // of a quantum
   std::uint32_t objects_ = 0;
   ChunkId chunks_ = 0;
   std::uint64_t unseen_ = 0;

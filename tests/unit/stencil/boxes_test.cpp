@@ -24,7 +24,7 @@ class RandomRanges {
   // Within k_all, and now and then without points.
   Range next() {
     Range range;
-    for (std::size_t d = 0; d < k_most_dims; ++d) {
+    for (std::size_t d = 0; d < k_max_dims; ++d) {
       range.begin[d] = number(k_all.begin[d], k_all.end[d]);
       range.end[d] = number(range.begin[d] - (number(0, 9) == 0 ? 1 : 0), k_all.end[d]);
     }

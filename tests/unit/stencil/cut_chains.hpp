@@ -19,7 +19,7 @@ inline void expect_same_cut(const CutChain& real, const CutChain& ours, std::siz
   EXPECT_EQ(real.outer, ours.outer);
   ASSERT_EQ(real.tiles->tiles(), ours.tiles->tiles());
   EXPECT_EQ(real.tiles->reversed(), ours.tiles->reversed());
-  std::array<std::size_t, k_most_dims> tile;
+  std::array<std::size_t, k_max_dims> tile;
   for (tile[2] = 0; tile[2] < real.tiles->tiles()[2]; ++tile[2])
     for (tile[1] = 0; tile[1] < real.tiles->tiles()[1]; ++tile[1])
       for (tile[0] = 0; tile[0] < real.tiles->tiles()[0]; ++tile[0])

@@ -22,7 +22,7 @@ TEST(Slabs, AreTheRangeInItsOrder) {
   std::mt19937_64 random(1);
   for (int i = 0; i < 500; ++i) {
     Range range;
-    for (std::size_t d = 0; d < k_most_dims; ++d) {
+    for (std::size_t d = 0; d < k_max_dims; ++d) {
       range.begin[d] = number(random, -5, 5);
       range.end[d] = range.begin[d] + number(random, 0, 6);
     }

@@ -24,7 +24,7 @@ namespace terrace::stencil::test {
 
 class HostPlaces final : public StreamPlaces {
  public:
-  static constexpr std::size_t k_most_copies = 5;
+  static constexpr std::size_t k_max_copies = 5;
 
   // Each copy takes `delay` at least.
   HostPlaces(std::size_t memory, std::size_t chunk, std::chrono::microseconds delay = {})
@@ -62,7 +62,7 @@ class HostPlaces final : public StreamPlaces {
     if (!move_pages(from ? fast(*from) : pool_ + frame * chunk_, fast(to), chunk_))
       throw Error(Code::failed, "pages cannot be moved");
   }
-  [[nodiscard]] std::size_t room() const override { return k_most_copies - under_way_; }
+  [[nodiscard]] std::size_t room() const override { return k_max_copies - under_way_; }
   [[nodiscard]] bool clear(const ChunkId& chunk, std::uint64_t ticket) override {
     begin({chunk, ticket, Copy::What::clear});
     return false;

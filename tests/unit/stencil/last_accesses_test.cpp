@@ -76,7 +76,7 @@ class RandomRanges {
   // Within another; often the whole of it, or a layer.
   Range in(const Range& all) {
     auto range = all;
-    for (std::size_t d = 0; d < k_most_dims; ++d) {
+    for (std::size_t d = 0; d < k_max_dims; ++d) {
       const auto kind = number(0, 3);
       if (kind < 2 || all.length(d) == 1) continue;
       range.begin[d] = number(all.begin[d], all.end[d] - 1);

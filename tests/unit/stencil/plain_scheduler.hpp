@@ -16,7 +16,7 @@ namespace terrace::stencil::test {
 
 class PlainScheduler {
  public:
-  PlainScheduler(std::size_t frames, std::size_t most_moves) : frames_(frames), most_moves_(most_moves) {}
+  PlainScheduler(std::size_t frames, std::size_t max_moves) : frames_(frames), max_moves_(max_moves) {}
 
   void add(const ChunkId& id, bool is_kept) { chunks_[id].is_kept = is_kept; }
   void begin(std::shared_ptr<const StreamPlan> plan, std::shared_ptr<const StreamPlan> ahead) {
@@ -29,7 +29,7 @@ class PlainScheduler {
   }
 
   std::optional<StreamAction> next() {
-    if (moves_ >= most_moves_) return {};
+    if (moves_ >= max_moves_) return {};
     std::uint64_t when = 0;
     const auto* const use = wanted(when);
     if (!use) return {};
@@ -120,7 +120,7 @@ class PlainScheduler {
       when = use.first;
       if (has_frame(use.chunk)) continue;
       const auto is_free = std::ranges::any_of(frames_, [](const auto& chunk) { return !chunk; });
-      return is_free || when <= step_ + k_most_ahead ? &use : nullptr;
+      return is_free || when <= step_ + k_max_ahead ? &use : nullptr;
     }
     for (; ahead_ && needed_ahead_ < ahead_->uses.size(); ++needed_ahead_) {
       const auto& use = ahead_->uses[needed_ahead_];
@@ -152,7 +152,7 @@ class PlainScheduler {
 
   std::map<ChunkId, Chunk> chunks_;
   std::vector<std::optional<ChunkId>> frames_;
-  std::size_t most_moves_;
+  std::size_t max_moves_;
   std::size_t moves_ = 0;
   std::shared_ptr<const StreamPlan> plan_;
   std::shared_ptr<const StreamPlan> ahead_;

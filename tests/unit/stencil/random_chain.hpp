@@ -159,7 +159,7 @@ class RandomMaker {
   }
 
   static bool fits(const RandomProgram& program, std::size_t dataset, Range range, const Point& offset) {
-    for (std::size_t d = 0; d < k_most_dims; ++d) {
+    for (std::size_t d = 0; d < k_max_dims; ++d) {
       range.begin[d] += offset[d];
       range.end[d] += offset[d];
     }

@@ -50,7 +50,7 @@ TEST(RandomChains, EveryExecutorDoesWhatPlainArraysDo) {
 // The memory is a part of what the chains use, so that nearly all programs stream. One in four has wide planes.
 class StreamedChains : public testing::TestWithParam<std::string_view> {};
 
-constexpr std::uint64_t k_page = 4096, k_least_pages = 64;
+constexpr std::uint64_t k_page = 4096, k_min_pages = 64;
 
 // What a program writes; and what of that it reads before it writes it, when it comes again.
 struct UsedPages {
@@ -73,7 +73,7 @@ UsedPages used_pages(const RandomProgram& program) {
 RandomProgram large_program(RandomMaker& maker) {
   return maker.make([](const RandomProgram& program) {
     const auto used = used_pages(program);
-    return used.written >= 2 * k_least_pages && used.carried >= k_least_pages;
+    return used.written >= 2 * k_min_pages && used.carried >= k_min_pages;
   });
 }
 
@@ -92,7 +92,7 @@ TEST_P(StreamedChains, DoTheSame) {
     for (std::size_t d = 0; d < program.size.size(); ++d)
       options.tile[d] = maker.number(0, 6) * std::max<std::ptrdiff_t>(program.size[d] / 200, 1);
     const auto pages = static_cast<std::ptrdiff_t>(used_pages(program).written);
-    auto memory = std::max<std::ptrdiff_t>(k_least_pages, pages * maker.number(2, 7) / 10);
+    auto memory = std::max<std::ptrdiff_t>(k_min_pages, pages * maker.number(2, 7) / 10);
     for (auto has_run = false; !has_run; memory += memory / 8) {
       options.memory = static_cast<std::uint64_t>(memory) * k_page;
       try {

@@ -15,10 +15,10 @@ namespace terrace::stencil::test {
   BlockTransfer made;
   made.from = from;
   made.to = to;
-  for (std::size_t d = k_most_dims - 1; d > 0; --d)
+  for (std::size_t d = k_max_dims - 1; d > 0; --d)
     std::swap(made.orientation.axes[d],
               made.orientation.axes[static_cast<std::size_t>(maker.number(0, static_cast<std::ptrdiff_t>(d)))]);
-  for (std::size_t d = 0; d < k_most_dims; ++d) {
+  for (std::size_t d = 0; d < k_max_dims; ++d) {
     const auto axis = made.orientation.axes[d];
     made.orientation.flipped[d] = maker.number(0, 1) == 1;
     const auto length = maker.number(1, std::min(source.length(axis), target.length(d)));

@@ -35,7 +35,7 @@ TEST(Division, EachPointIsOneRanksAndRowsAreWhole) {
 }
 
 TEST(Division, TheOutermostDimensionIsCutUntilPartsHaveTooMuchSurface) {
-  using Parts = std::array<std::size_t, k_most_dims>;
+  using Parts = std::array<std::size_t, k_max_dims>;
   const auto parts = [](const Range& block, std::size_t ranks) { return Division(block, ranks).parts(); };
   EXPECT_EQ(parts({{0, 960}, {0, 960}}, 4), (Parts{1, 4, 1}));
   EXPECT_EQ(parts({{0, 10}, {0, 2}}, 4), (Parts{1, 2, 1}));

@@ -18,9 +18,9 @@ namespace {
 
 // Against a list in the order of asking.
 TEST(RecentMap, KeepsThoseThatWereAskedForLast) {
-  constexpr std::size_t k_most = 5;
+  constexpr std::size_t k_max = 5;
   std::mt19937 random(1);
-  RecentMap<int, std::shared_ptr<int>> map(k_most);
+  RecentMap<int, std::shared_ptr<int>> map(k_max);
   std::vector<std::pair<int, std::weak_ptr<int>>> truth;  // asked for last comes last
   std::size_t found_ones = 0, left = 0;
   for (int i = 0; i < 10000; ++i) {
@@ -35,7 +35,7 @@ TEST(RecentMap, KeepsThoseThatWereAskedForLast) {
       continue;
     }
     truth.emplace_back(key, map.add(key, std::make_shared<int>(key)));
-    if (truth.size() > k_most) {
+    if (truth.size() > k_max) {
       EXPECT_TRUE(truth.front().second.expired()) << "it is still there";
       truth.erase(truth.begin());
       ++left;

@@ -47,15 +47,15 @@ TEST(EdgeRuns, SayWhereEachPartEnds) {
       if (maker.number(0, 19) == 0) loop.range.end = loop.range.begin;
     const auto chain = chain_of(program);
     const auto all = hull_of(chain);
-    std::array<std::ptrdiff_t, k_most_dims> size;
-    std::array<bool, k_most_dims> reversed;
-    for (std::size_t d = 0; d < k_most_dims; ++d) {
+    std::array<std::ptrdiff_t, k_max_dims> size;
+    std::array<bool, k_max_dims> reversed;
+    for (std::size_t d = 0; d < k_max_dims; ++d) {
       size[d] = maker.number(0, 9);
       reversed[d] = maker.number(0, 1) == 1;
     }
     const TilePlan plan(chain, size, reversed);
     for (std::size_t l = 0; l < chain.size(); ++l)
-      for (std::size_t d = 0; d < k_most_dims; ++d) {
+      for (std::size_t d = 0; d < k_max_dims; ++d) {
         const auto& range = chain[l].range;
         const auto runs = edge_runs(plan, all, range, l, d);
         const auto back = reversed[d];
@@ -63,7 +63,7 @@ TEST(EdgeRuns, SayWhereEachPartEnds) {
                                 back ? -range.end[d] : range.begin[d], back ? -range.begin[d] : range.end[d]);
         ASSERT_EQ(found.size(), plan.tiles()[d] + 1);
         for (std::size_t t = 0; t < plan.tiles()[d]; ++t) {
-          std::array<std::size_t, k_most_dims> tile{0, 0, 0};
+          std::array<std::size_t, k_max_dims> tile{0, 0, 0};
           tile[d] = t;
           const auto part = plan.part(l, tile);
           ASSERT_EQ(part.begin[d], back ? -found[t + 1] : found[t]) << "loop " << l << ", tile " << t;
@@ -114,7 +114,7 @@ Range range_in(const Json& of) { return Range::from_to(of["begin"].get<Point>(),
 // loop's beginning to its end without going back are enough.
 void expect_whole(const Json& loop, const Json& plan, std::size_t number) {
   const auto range = range_in(loop), all = range_in(plan);
-  for (std::size_t d = 0; d < k_most_dims; ++d) {
+  for (std::size_t d = 0; d < k_max_dims; ++d) {
     if (plan["tiles"][d] == 1) continue;
     std::vector<EdgeRun> runs;
     for (const auto& run : plan["edges"][d][number]) runs.push_back({run[0], run[1]});
@@ -173,7 +173,7 @@ void expect_document(const Json& document, const RandomProgram& program, const S
   for (const auto& chain : document["chains"]) {
     sums.runs += chain["runs"].get<std::uint64_t>();
     for (const auto& plan : chain["plans"]) {
-      const auto tiles = plan["tiles"].get<std::array<std::uint64_t, k_most_dims>>();
+      const auto tiles = plan["tiles"].get<std::array<std::uint64_t, k_max_dims>>();
       sums.tiles += plan["runs"].get<std::uint64_t>() * tiles[0] * tiles[1] * tiles[2];
       for (std::size_t l = 0; l < chain["loops"].size(); ++l)
         ASSERT_NO_FATAL_FAILURE(expect_whole(chain["loops"][l], plan, l));

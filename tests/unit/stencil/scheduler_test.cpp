@@ -115,12 +115,12 @@ TEST(StreamScheduler, DecidesAmongManyFramesAsWhoLooksAtAll) {
 // The least number of fetches of all that a memory with so many frames can have, whatever it keeps: the least over
 // all sets of chunks that are there after each step. (L. Belady's optimum, by brute force.)
 std::size_t fewest_fetches(const StreamCase& of) {
-  constexpr auto k_most = std::numeric_limits<std::size_t>::max();
+  constexpr auto k_max = std::numeric_limits<std::size_t>::max();
   std::map<ChunkId, std::size_t> numbers;
   for (const auto& plan : of.plans)
     for (const auto& use : plan->uses) numbers.try_emplace(use.chunk, numbers.size());
   const auto sets = std::size_t{1} << numbers.size();
-  std::vector<std::size_t> least(sets, k_most);
+  std::vector<std::size_t> least(sets, k_max);
   least[0] = 0;
   for (const auto& plan : of.plans)
     for (std::size_t step = 0; step < plan->steps.size(); ++step) {
@@ -130,9 +130,9 @@ std::size_t fewest_fetches(const StreamCase& of) {
         used |= std::size_t{1} << numbers.at(use.chunk);
         if (use.is_fetched) fetched |= std::size_t{1} << numbers.at(use.chunk);
       }
-      std::vector<std::size_t> next(sets, k_most);
+      std::vector<std::size_t> next(sets, k_max);
       for (std::size_t before = 0; before < sets; ++before) {
-        if (least[before] == k_most) continue;
+        if (least[before] == k_max) continue;
         const auto cost = least[before] + static_cast<std::size_t>(std::popcount(fetched & ~before));
         for (std::size_t after = 0; after < sets; ++after)
           if ((after & used) == used && (after & ~(before | used)) == 0 &&

@@ -13,7 +13,7 @@ namespace {
 constexpr std::ptrdiff_t k_line = 64;
 
 // The most lines of a tile of 64 rows of 4 KiB that lie in one set, of 2048.
-int most_in_a_set(std::ptrdiff_t row_bytes) {
+int max_in_a_set(std::ptrdiff_t row_bytes) {
   std::vector<int> sets(2048);
   for (std::ptrdiff_t row = 0; row < 64; ++row)
     for (std::ptrdiff_t at = 0; at < 4096; at += k_line)
@@ -22,15 +22,15 @@ int most_in_a_set(std::ptrdiff_t row_bytes) {
 }
 
 TEST(PaddedRow, TilesAreSpreadOverTheSetsOfACache) {
-  EXPECT_EQ(most_in_a_set(16384 * 8), 64);  // what this is about
+  EXPECT_EQ(max_in_a_set(16384 * 8), 64);  // what this is about
   for (std::ptrdiff_t length = 1024; length < 70000; length += length < 5000 ? 1 : 977)
-    ASSERT_LE(most_in_a_set(padded_row(length, 8) * 8), 4) << length;
+    ASSERT_LE(max_in_a_set(padded_row(length, 8) * 8), 4) << length;
   for (std::ptrdiff_t power = 2048; power <= (1 << 20); power *= 2)
     for (const auto length : {power - 2, power, power + 2, power + 4, 3 * power + 2})
       for (const std::ptrdiff_t element : {8, 12, 24, 40, 128}) {
         const auto row = padded_row(length, static_cast<std::size_t>(element)) * element;
         // Rows that are no whole lines share one more, at their ends.
-        ASSERT_LE(most_in_a_set(row), row % k_line == 0 ? 4 : 5) << length << ' ' << element;
+        ASSERT_LE(max_in_a_set(row), row % k_line == 0 ? 4 : 5) << length << ' ' << element;
       }
 }
 

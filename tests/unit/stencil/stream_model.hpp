@@ -32,11 +32,8 @@ struct StreamCase {
 
 class StreamModel {
  public:
-  StreamModel(const StreamCase& of, std::size_t most_moves)
-      : scheduler_(of.frames, most_moves),
-        plain_(of.frames, most_moves),
-        most_moves_(most_moves),
-        frames_(of.frames) {
+  StreamModel(const StreamCase& of, std::size_t max_moves)
+      : scheduler_(of.frames, max_moves), plain_(of.frames, max_moves), max_moves_(max_moves), frames_(of.frames) {
     for (std::size_t d = 0; d < of.chunks.size(); ++d) {
       scheduler_.add_dataset(std::vector<bool>(of.chunks[d], !of.is_temporary[d]));
       for (std::uint32_t c = 0; c < of.chunks[d]; ++c) {
@@ -61,7 +58,7 @@ class StreamModel {
     const auto action = scheduler_.next();
     expect_same(action, plain_.next());
     if (!action) return false;
-    EXPECT_LT(under_way_.size(), most_moves_);
+    EXPECT_LT(under_way_.size(), max_moves_);
     under_way_.push_back(*action);
     if (action->what == StreamAction::What::store)
       begin_store(*action);
@@ -246,7 +243,7 @@ class StreamModel {
 
   StreamScheduler scheduler_;
   PlainScheduler plain_;
-  std::size_t most_moves_;
+  std::size_t max_moves_;
   std::map<ChunkId, Chunk> chunks_;
   std::vector<std::optional<ChunkId>> frames_;
   std::vector<StreamAction> under_way_;

@@ -48,7 +48,7 @@ TEST(TransferPlans, HaveWhatEachStepUses) {
       DatasetAbout about;
       about.id = about.block = id;
       about.element = 8;
-      for (std::size_t d = 0; d < k_most_dims; ++d) about.range.end[d] = maker.number(1, 24);
+      for (std::size_t d = 0; d < k_max_dims; ++d) about.range.end[d] = maker.number(1, 24);
       about.row = padded_row(about.range.length(0), about.element);
       about.plane = about.row * about.range.length(1);
       abouts.push_back(about);

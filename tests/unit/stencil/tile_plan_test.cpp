@@ -13,8 +13,8 @@
 namespace terrace::stencil::test {
 namespace {
 
-using Tile = std::array<std::size_t, k_most_dims>;
-using Size = std::array<std::ptrdiff_t, k_most_dims>;
+using Tile = std::array<std::size_t, k_max_dims>;
+using Size = std::array<std::ptrdiff_t, k_max_dims>;
 
 // Which tile does each point of a loop.
 using Owners = OfPoints<std::optional<Tile>>;
@@ -54,7 +54,7 @@ struct Use {
 
 void expect_order(const Use& before, const Use& after) {
   if (before.loop == after.loop || (!before.is_write && !after.is_write)) return;
-  for (std::size_t d = 0; d < k_most_dims; ++d)
+  for (std::size_t d = 0; d < k_max_dims; ++d)
     ASSERT_LE(before.tile[d], after.tile[d])
         << "loop " << before.loop << (before.is_write ? " writes" : " reads") << " in tile "
         << text_of(before.tile) << " what loop " << after.loop << (after.is_write ? " writes" : " reads")
@@ -88,8 +88,8 @@ void expect_dependences(const RandomProgram& program, const Chain& chain, const 
 
 void expect_plan(const RandomProgram& program, const Chain& chain, RandomMaker& maker) {
   Size size;
-  std::array<bool, k_most_dims> reversed;
-  for (std::size_t d = 0; d < k_most_dims; ++d) {
+  std::array<bool, k_max_dims> reversed;
+  for (std::size_t d = 0; d < k_max_dims; ++d) {
     size[d] = maker.number(0, 9);
     reversed[d] = maker.number(0, 1) == 1;
   }
@@ -97,7 +97,7 @@ void expect_plan(const RandomProgram& program, const Chain& chain, RandomMaker& 
                std::to_string(size[2]) + ", reversed " + std::to_string(reversed[0]) +
                std::to_string(reversed[1]) + std::to_string(reversed[2]));
   const TilePlan plan(chain, size, reversed);
-  for (std::size_t d = 0; d < k_most_dims; ++d) ASSERT_TRUE(size[d] > 0 || plan.tiles()[d] == 1);
+  for (std::size_t d = 0; d < k_max_dims; ++d) ASSERT_TRUE(size[d] > 0 || plan.tiles()[d] == 1);
   std::vector<Owners> owners;
   ASSERT_NO_FATAL_FAILURE(find_owners(chain, plan, owners));
   ASSERT_NO_FATAL_FAILURE(expect_dependences(program, chain, owners));

@@ -41,7 +41,7 @@ Chain sweeps(const Range& range, DatasetId datasets, std::size_t count, std::ptr
 }
 
 // Of one tile, by what its loops do. A dataset's points are touched for the first time once in a tile.
-double time_of_tile(const Chain& chain, const TilePlan& plan, const std::array<std::size_t, k_most_dims>& tile,
+double time_of_tile(const Chain& chain, const TilePlan& plan, const std::array<std::size_t, k_max_dims>& tile,
                     double room) {
   std::map<DatasetId, Range> touched;
   double points = 0, time = 0;
@@ -69,7 +69,7 @@ double time_of(const Chain& chain, const TileSize& size, const ModelledCache& ca
   for (std::size_t t = 0; t < plan.tiles()[last]; ++t) {
     auto& time = free[t % cache.threads];
     for (std::size_t i = 0; i < across; ++i) {
-      std::array<std::size_t, k_most_dims> tile{i % plan.tiles()[0], i / plan.tiles()[0], 0};
+      std::array<std::size_t, k_max_dims> tile{i % plan.tiles()[0], i / plan.tiles()[0], 0};
       tile[last] = t;
       time = before[i] = std::max(time, before[i]) + time_of_tile(chain, plan, tile, room);
     }
@@ -150,7 +150,7 @@ TileSize tuned(const TileSize& model, const std::function<double(const TileSize&
 std::function<double(const TileSize&)> time_with_best(const TileSize& best) {
   return [best](const TileSize& size) {
     double time = 1;
-    for (std::size_t d = 0; d < k_most_dims; ++d)
+    for (std::size_t d = 0; d < k_max_dims; ++d)
       if (best[d] > 0) time += 0.1 * std::abs(std::log2(double(size[d]) / double(best[d])));
     return time;
   };
@@ -169,7 +169,7 @@ TEST(TileTuner, KeepsTheFastestOfWhatItTried) {
     const auto kept = tuned(model, time, 60, &tried);
     for (const auto& [size, times] : tried) EXPECT_LE(time(kept), time(size));
     // What is kept is what runs from then on, and its own neighbours are among them.
-    for (std::size_t d = 0; d < k_most_dims; ++d)
+    for (std::size_t d = 0; d < k_max_dims; ++d)
       for (const auto length : {kept[d] * 2, kept[d] / 2}) {
         if (length < 4) continue;
         auto size = kept;

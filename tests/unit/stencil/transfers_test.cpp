@@ -33,7 +33,7 @@ struct Several {
 };
 
 Range moved_range(Range range, const Point& offset) {
-  for (std::size_t d = 0; d < k_most_dims; ++d) {
+  for (std::size_t d = 0; d < k_max_dims; ++d) {
     range.begin[d] += offset[d];
     range.end[d] += offset[d];
   }
@@ -118,7 +118,7 @@ Numbers plainly(const Several& program) {
       for_all(to_range, [&, &source = from_range, &target = to_range, &axes = orientation.axes,
                          &flipped = orientation.flipped, &of = before[from], &into = fields[to]](const Point& at) {
         Point p{};
-        for (std::size_t d = 0; d < k_most_dims; ++d) {
+        for (std::size_t d = 0; d < k_max_dims; ++d) {
           const auto along = at[d] - target.begin[d];
           p[axes[d]] = flipped[d] ? source.end[axes[d]] - 1 - along : source.begin[axes[d]] + along;
         }

@@ -149,13 +149,13 @@ TEST(Cache, ProcessesOverlapWhatTheyWaitFor) {
 
 // What a chain in tiles misses and stores in a cache of points; the first chain is not counted.
 double moved(const Chain& chain, const std::vector<DatasetAbout>& abouts, std::size_t room,
-             const std::array<std::ptrdiff_t, k_most_dims>& size) {
+             const std::array<std::ptrdiff_t, k_max_dims>& size) {
   PointCache points(abouts, room, room);
   const TilePlan plan(chain, size);
   double before = 0;
   for (int times = 0; times < 2; ++times) {
     before = points.missed() + points.stored();
-    std::array<std::size_t, k_most_dims> tile;
+    std::array<std::size_t, k_max_dims> tile;
     for (tile[2] = 0; tile[2] < plan.tiles()[2]; ++tile[2])
       for (tile[1] = 0; tile[1] < plan.tiles()[1]; ++tile[1])
         for (tile[0] = 0; tile[0] < plan.tiles()[0]; ++tile[0])

@@ -226,7 +226,7 @@ TEST(Guarded, WhatAProgramDoesLaterIsNoGain) {
     Program program(k_slow, k_fast, false);
     program.run(100, [&](int i, PlaceId place) { return (place == k_slow ? 1 : 0.9) * (i < 20 ? 1 : later); });
     EXPECT_NEAR(gain(program.proof().without, program.proof().with), 0.1, 1e-12) << later;
-    EXPECT_EQ(program.proof().iterations_with, later < 1 ? Evidence::k_most : 2 * Evidence::k_most);  // once away
+    EXPECT_EQ(program.proof().iterations_with, later < 1 ? Evidence::k_max : 2 * Evidence::k_max);  // once away
     EXPECT_FALSE(program.proof().undone);
   }
 }

@@ -85,7 +85,7 @@ TEST_F(PageExchangeTest, KeepsContentAndAddresses) {
 
 TEST_F(PageExchangeTest, LosesNoWriteOfOthers) {
   constexpr int k_writers = 2;
-  constexpr std::uint64_t k_least = 100;  // moves and calls
+  constexpr std::uint64_t k_min = 100;  // moves and calls
   auto* const all = numbers(true);
   std::vector<std::atomic<std::uint64_t>> added(k_writers);
   std::atomic<bool> stop{false};
@@ -124,7 +124,7 @@ TEST_F(PageExchangeTest, LosesNoWriteOfOthers) {
   });
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
   std::uint64_t moves = 0;
-  while (std::chrono::steady_clock::now() < end || moves < k_least || calls < k_least)
+  while (std::chrono::steady_clock::now() < end || moves < k_min || calls < k_min)
     for (std::size_t c = 0; c <= k_chunks; ++c)
       moves += exchange_->bring(c < k_chunks ? chunk(c) : buffer.address(), k_chunk, k_node) == 0;
   stop = true;

@@ -168,13 +168,12 @@ TEST_F(PageSentinelsTest, RefusesWhatItCannotWatch) {
   munmap(shared, k_page);
   munmap(from_file, k_page);
   close(file);
-  Mapping pages((PageSentinels::k_most + 1) * k_page);
-  pages.touch(0, PageSentinels::k_most + 1);
+  Mapping pages((PageSentinels::k_max + 1) * k_page);
+  pages.touch(0, PageSentinels::k_max + 1);
   std::size_t armed = 0;
   sentinels_->disarm(0, k_watched);
-  for (std::size_t i = 0; i <= PageSentinels::k_most; ++i)
-    armed += sentinels_->arm(0, 0, pages.address(i), k_page);
-  EXPECT_EQ(armed, PageSentinels::k_most);
+  for (std::size_t i = 0; i <= PageSentinels::k_max; ++i) armed += sentinels_->arm(0, 0, pages.address(i), k_page);
+  EXPECT_EQ(armed, PageSentinels::k_max);
   sentinels_->disarm(0, 1);
 }
 

@@ -102,7 +102,7 @@ TEST_F(PagedSpillTest, HasWhatWasWrittenAndKeepsToItsMemory) {
       wrong += word(chunk, page) != chunk * 1000 + page + 1;
   EXPECT_EQ(wrong, 0U);
   EXPECT_EQ(counts_.most, k_chunks * k_chunk);
-  EXPECT_EQ(counts_.most_given, k_chunks * k_chunk);
+  EXPECT_EQ(counts_.max_given, k_chunks * k_chunk);
 }
 
 // Blocks that come, are written, made zero and go, and children that look at all of it, one after another.

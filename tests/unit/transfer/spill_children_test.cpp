@@ -17,21 +17,21 @@
 namespace terrace::transfer {
 namespace {
 
-constexpr unsigned k_most = k_deadline.count();  // seconds that a check by a child may take
+constexpr unsigned k_max = k_deadline.count();  // seconds that a check by a child may take
 
 // In a child: it ends when its parent does, and in any case.
 void end_with(pid_t parent) {
   signal(SIGALRM, SIG_DFL);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(2);
-  alarm(k_most);
+  alarm(k_max);
 }
 
 // While it lives this process ends, as a test that fails, when that takes too long: who waits for a page in vain
 // is woken by nothing else.
 class TimeLimit {
  public:
-  TimeLimit() : before_(signal(SIGALRM, SIG_DFL)) { alarm(2 * k_most); }
+  TimeLimit() : before_(signal(SIGALRM, SIG_DFL)) { alarm(2 * k_max); }
   ~TimeLimit() {
     alarm(0);
     signal(SIGALRM, before_);

@@ -41,7 +41,7 @@ TEST_P(SpillTest, NobodyWaitsForTheDiskWhereABlockComesBack) {
   std::mt19937 random(5);
   g_syncs = g_alone = 0;
   for (int step = 0; step < 8000 && memory.counts().given == 0; ++step) data[random() % k_chunks * k_words] += 1;
-  ASSERT_EQ(memory.counts().most_given, k_chunks * k_chunk);
+  ASSERT_EQ(memory.counts().max_given, k_chunks * k_chunk);
   std::uint64_t sum = 0;
   for (std::size_t c = 0; c < k_chunks; ++c) sum += data[c * k_words] = c + 1;
   g_is_slow = true;  // a machine that was held up for the whole period has synchronised already, quickly

@@ -39,7 +39,7 @@ TEST_P(SpillTest, TheKernelPagesWhatIsTouchedInNoOrder) {
   second.join();
   for (std::size_t c = 0; c < k_chunks; ++c)
     for (std::size_t thread = 0; thread < 2; ++thread) EXPECT_EQ(data[c * k_words + thread], own[thread][c]) << c;
-  EXPECT_EQ(memory.counts().most_given, k_chunks * k_chunk);
+  EXPECT_EQ(memory.counts().max_given, k_chunks * k_chunk);
   memory.release(data);
   auto* const again = memory.allocate(k_chunks);
   EXPECT_EQ(again, data);
@@ -48,7 +48,7 @@ TEST_P(SpillTest, TheKernelPagesWhatIsTouchedInNoOrder) {
     again[c * k_words] = c + 1;
   }
   EXPECT_EQ(memory.counts().given, 0U);
-  EXPECT_EQ(memory.counts().most_given, k_chunks * k_chunk);
+  EXPECT_EQ(memory.counts().max_given, k_chunks * k_chunk);
   for (std::size_t c = 0; c < k_chunks; ++c) EXPECT_EQ(again[c * k_words], c + 1);
 }
 
@@ -67,7 +67,7 @@ TEST_P(SpillTest, TheKernelPagesWhatIsUsedInSmallParts) {
       wrong += data[row * k_row + column] != value(row, column) ? 1 : 0;
     ASSERT_EQ(wrong, 0U) << column;
   }
-  EXPECT_EQ(memory.counts().most_given, k_chunks * k_chunk);
+  EXPECT_EQ(memory.counts().max_given, k_chunks * k_chunk);
   // By chunks each column would have read two thirds of it.
   EXPECT_LT(memory.counts().read, 60 * k_chunks * k_chunk);
 }

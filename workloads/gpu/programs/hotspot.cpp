@@ -29,14 +29,14 @@ constexpr double k_thickness = 0.0005;  // m
 constexpr double k_heat = 1.75e6;       // J / (m^3 K), of silicon
 constexpr double k_conductivity = 100;  // W / (m K)
 constexpr double k_factor = 0.5;        // of the capacity, for the lumped model
-constexpr double k_most_power = 3.0e6;  // W / m^2
+constexpr double k_max_power = 3.0e6;   // W / m^2
 constexpr double k_precision = 0.001;   // K, that a step may change at most by power alone
 // Of a cell.
 constexpr double k_capacity = k_factor * k_heat * k_thickness * k_side * k_side;
 constexpr double k_resistance_x = 1 / (2 * k_conductivity * k_thickness);
 constexpr double k_resistance_y = k_resistance_x;
 constexpr double k_resistance_z = k_thickness / (k_conductivity * k_side * k_side);
-constexpr double k_step = k_precision / (k_most_power / (k_factor * k_thickness * k_heat));  // s
+constexpr double k_step = k_precision / (k_max_power / (k_factor * k_thickness * k_heat));  // s
 }  // namespace chip
 
 // In double precision, the whole grid a step.

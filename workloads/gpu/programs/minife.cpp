@@ -19,7 +19,7 @@ namespace terrace::sim::gpu {
 namespace {
 
 constexpr std::int32_t k_threads = 256;
-constexpr std::int32_t k_most_ctas = 4096;     // of matvec; more rows than they have threads: several a thread
+constexpr std::int32_t k_max_ctas = 4096;      // of matvec; more rows than they have threads: several a thread
 constexpr std::int32_t k_waxpby_ctas = 32768;  // the same of waxpby
 constexpr std::int32_t k_dot_threads = 512;
 constexpr std::int32_t k_dot_ctas = 1024;  // and threads of the CTA that adds up the CTAs' sums
@@ -241,7 +241,7 @@ class Minife final : public GpuProgram {
   }
 
   static void matvec(Device& device, const Matrix& a, const Doubles& x, const Doubles& y) {
-    const auto grid = ctas(x.size(), k_threads, k_most_ctas);
+    const auto grid = ctas(x.size(), k_threads, k_max_ctas);
     device.launch({"matvec_ell", grid, k_threads, 26}, [&](Thread& t) {
       for (const auto row : t.range(t.index(), a.rows, grid * k_threads)) {
         auto sum = t.own(0.0);

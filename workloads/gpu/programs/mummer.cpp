@@ -19,11 +19,11 @@ namespace {
 
 constexpr std::int32_t k_threads = 256;
 constexpr std::size_t k_query_length = 25;
-constexpr std::int32_t k_least = 20;  // characters of a match, MUMmer's default
+constexpr std::int32_t k_min = 20;  // characters of a match, MUMmer's default
 // A query in memory has a character before it and a zero behind it, as in MUMmerGPU.
 constexpr std::size_t k_query_bytes = k_query_length + 2;
-constexpr std::size_t k_starts = k_query_length - k_least + 1;  // places in a query where a match may begin
-constexpr std::string_view k_letters = "ACGT$";                 // $: the reference's end
+constexpr std::size_t k_starts = k_query_length - k_min + 1;  // places in a query where a match may begin
+constexpr std::string_view k_letters = "ACGT$";               // $: the reference's end
 constexpr std::int32_t k_none = 0;
 constexpr std::int32_t k_root = 1;
 
@@ -184,11 +184,11 @@ void match(Device& device, const Arrays& arrays, std::int32_t count) {
     if (query >= count) return;
     const auto length = t.load(arrays.query_lengths, query);
     const auto address = t.load(arrays.query_addresses, query);
-    auto result = (address - query * (k_least + 1)) * 2;
+    auto result = (address - query * (k_min + 1)) * 2;
     auto node = t.own(k_root);
     auto depth = t.own(0);  // of it: these characters match
     auto known = t.own(0);  // how many behind them match, below the node
-    for (const auto start : t.range(0, length - (k_least - 1))) {
+    for (const auto start : t.range(0, length - (k_min - 1))) {
       if (depth < 0) {
         node = t.own(k_root);
         depth = known = t.own(0);
@@ -224,7 +224,7 @@ void match(Device& device, const Arrays& arrays, std::int32_t count) {
           letter = t.load(arrays.queries, first + matched);
         }
       }
-      if (matched >= k_least) {
+      if (matched >= k_min) {
         t.store(arrays.matches, result, node);
         t.store(arrays.matches, result + 1, on_edge);
       }
@@ -292,7 +292,7 @@ class Mummer final : public GpuProgram {
       comparison.add(found == pattern.substr(0, found.size()), 1);
       if (i / k_starts % every != 0) continue;
       const auto longest = longest_match(text, pattern);
-      comparison.add(static_cast<double>(found.size()), longest < k_least ? 0 : static_cast<double>(longest));
+      comparison.add(static_cast<double>(found.size()), longest < k_min ? 0 : static_cast<double>(longest));
     }
     return comparison.verdict("matches and lengths of matches", 0);
   }

@@ -21,7 +21,7 @@ namespace {
 constexpr std::int32_t k_threads = 256;
 constexpr std::int32_t k_nuclides = 68;
 constexpr std::int32_t k_materials = 12;
-constexpr std::int32_t k_most_nuclides = 34;      // of a material: the row length of `mats` and `concs`
+constexpr std::int32_t k_max_nuclides = 34;       // of a material: the row length of `mats` and `concs`
 constexpr std::int32_t k_sections = 5;            // total, elastic, absorption, fission, neutrons by fission
 constexpr std::int32_t k_point = 1 + k_sections;  // numbers of a grid point, its energy first
 constexpr std::array<std::int32_t, k_materials> k_nuclides_of{34, 5, 4, 4, 27, 21, 21, 21, 21, 21, 9, 9};
@@ -68,8 +68,8 @@ void make_materials(const Arrays& a, std::mt19937& random) {
     a.num_nucs.host()[m] = k_nuclides_of[m];
     for (std::int32_t i = 0; i < k_nuclides_of[m]; ++i) {
       std::swap(nuclides[i], nuclides[i + static_cast<std::int32_t>(random() % (k_nuclides - i))]);
-      a.mats.host()[m * k_most_nuclides + i] = nuclides[i];
-      a.concs.host()[m * k_most_nuclides + i] = random_unit(random);
+      a.mats.host()[m * k_max_nuclides + i] = nuclides[i];
+      a.concs.host()[m * k_max_nuclides + i] = random_unit(random);
     }
   }
 }
@@ -105,7 +105,7 @@ void make_grids(const Arrays& a, std::int32_t points, std::mt19937& random) {
 Sections expected_sections(const Arrays& a, std::int32_t points, double energy, std::int32_t material) {
   Sections sections{};
   for (std::int32_t j = 0; j < k_nuclides_of[material]; ++j) {
-    const auto nuclide = a.mats.host()[material * k_most_nuclides + j];
+    const auto nuclide = a.mats.host()[material * k_max_nuclides + j];
     const auto grid = a.nuclide_grid.host().subspan(static_cast<std::size_t>(nuclide) * points * k_point);
     const auto below = *std::ranges::partition_point(
         std::views::iota(0, points - 2), [&](std::int32_t i) { return grid[(i + 1) * k_point] <= energy; });
@@ -114,7 +114,7 @@ Sections expected_sections(const Arrays& a, std::int32_t points, double energy, 
     const auto part = (high[0] - energy) / (high[0] - low[0]);
     for (std::int32_t k = 0; k < k_sections; ++k)
       sections[k] +=
-          (high[k + 1] - part * (high[k + 1] - low[k + 1])) * a.concs.host()[material * k_most_nuclides + j];
+          (high[k + 1] - part * (high[k + 1] - low[k + 1])) * a.concs.host()[material * k_max_nuclides + j];
   }
   return sections;
 }
@@ -144,8 +144,8 @@ class Xsbench final : public GpuProgram {
     const auto lookups = static_cast<std::int32_t>(numbers[1]);
     const auto energies = static_cast<std::size_t>(points) * k_nuclides;
     const Arrays a{device.array<std::int32_t>("num_nucs", k_materials),
-                   device.array<double>("concs", k_materials * k_most_nuclides),
-                   device.array<std::int32_t>("mats", k_materials * k_most_nuclides),
+                   device.array<double>("concs", k_materials * k_max_nuclides),
+                   device.array<std::int32_t>("mats", k_materials * k_max_nuclides),
                    device.array<double>("unionized_energy_array", energies),
                    device.array<std::int32_t>("index_grid", energies * k_nuclides),
                    device.array<double>("nuclide_grid", energies * k_point),
@@ -199,7 +199,7 @@ class Xsbench final : public GpuProgram {
     }
 
     const auto row = low * k_nuclides;
-    const auto first = material * k_most_nuclides;
+    const auto first = material * k_max_nuclides;
     std::array<Value<double>, k_sections> sections;
     sections.fill(t.own(0.0));
     for (const auto j : t.range(0, t.load(a.num_nucs, material))) {

@@ -16,7 +16,7 @@
 
 namespace terrace::stencil::programs::cloverleaf {
 
-using Vector = std::array<double, k_most_dims>;
+using Vector = std::array<double, k_max_dims>;
 
 // What a published run ended with.
 struct Published {

@@ -22,7 +22,7 @@ struct Exchange {
 namespace detail {
 
 // Of a group: all fields of cells, before the first step.
-inline constexpr std::size_t k_most_fields = 6;
+inline constexpr std::size_t k_max_fields = 6;
 
 enum class Place { cell, vertex, face };
 
@@ -54,7 +54,7 @@ void mirror(const Block& grid, std::string name, const Range& layer, const Point
             const std::vector<Field>& fields) {
   if (fields.size() == Count)
     mirror(grid, std::move(name), layer, from, sign, fields, std::make_index_sequence<Count>{});
-  else if constexpr (Count < k_most_fields)
+  else if constexpr (Count < k_max_fields)
     mirror<Count + 1>(grid, std::move(name), layer, from, sign, fields);
 }
 

@@ -24,7 +24,7 @@ class Hydro {
       : problem_(problem),
         f(context, problem.deck),
         context_(context),
-        least_dt_(context.minimum<double>()),
+        min_dt_(context.minimum<double>()),
         summing_(context) {}
   virtual ~Hydro() = default;
   Hydro(const Hydro&) = delete;
@@ -73,8 +73,8 @@ class Hydro {
     cell_dt();
     f.grid.loop(
         "least time step", f.cells(), [] TERRACE_STENCIL_KERNEL(auto least, auto dt) { least(dt()); },
-        into(least_dt_), read(f.work1));
-    const auto dt = std::min({least_dt_.value(), problem_.safety.growth * last_dt, problem_.deck.dt_init});
+        into(min_dt_), read(f.work1));
+    const auto dt = std::min({min_dt_.value(), problem_.safety.growth * last_dt, problem_.deck.dt_init});
     // The published codes print here where the least step was.
     f.grid.loop(
         "position of the least", Range{{0, 1}, {0, 1}, {0, 1}},
@@ -141,7 +141,7 @@ class Hydro {
   }
 
   Context& context_;
-  Minimum<double> least_dt_;
+  Minimum<double> min_dt_;
   Summing<Dims> summing_;
 };
 

@@ -156,7 +156,7 @@ std::vector<Result> run_source(Context& context, Arguments& arguments) {
   auto row = medium.inner();
   row.begin = source;
   row.begin[0] += 1;
-  for (std::size_t d = 1; d < k_most_dims; ++d) row.end[d] = row.begin[d] + 1;
+  for (std::size_t d = 1; d < k_max_dims; ++d) row.end[d] = row.begin[d] + 1;
   const auto found = medium.now().get(row);
   double product = 0, square = 0, misfit = 0;
   const auto t = static_cast<double>(setting.steps) * step;

@@ -13,8 +13,8 @@ COPIERS = ("swap", "user-copy", "ideal")
 SIZE = "256MB"
 ALL = "planned auto"
 # What a part has to bring: in the geometric mean, or somewhere.
-LEAST_MEAN = 0.005
-LEAST_ANYWHERE = 0.02
+MIN_MEAN = 0.005
+MIN_ANYWHERE = 0.02
 
 
 def methods() -> dict[str, str]:
@@ -60,7 +60,7 @@ def parts(setting: Setting, answers: Answers) -> Table:
                 "without": part, "mean_gap": mean - 1,
                 **{f"{copier}_gap": (geometric_mean(by_copier[copier]) or 1.0) - 1 for copier in COPIERS},
                 "worst_gap": slower[where] - 1, "worst": where, "best_gap": min(slower.values()) - 1,
-                "stays": "yes" if mean - 1 >= LEAST_MEAN or slower[where] - 1 >= LEAST_ANYWHERE else "no",
+                "stays": "yes" if mean - 1 >= MIN_MEAN or slower[where] - 1 >= MIN_ANYWHERE else "no",
             }
         )  # fmt: skip
     return Table("parts", "Loops without a part of the planner over loops with all of it", rows)
@@ -72,7 +72,7 @@ def report(setting: Setting, answers: Answers) -> Report:
     little = [str(row["without"]) for row in table.rows if row["stays"] == "no"]
     return Report(
         "What each part of the planner brings",
-        f"Parts that bring less than {LEAST_MEAN:.1%} in the geometric mean and {LEAST_ANYWHERE:.0%} anywhere: "
+        f"Parts that bring less than {MIN_MEAN:.1%} in the geometric mean and {MIN_ANYWHERE:.0%} anywhere: "
         f"{', '.join(little) or 'none'}.",
         f"Programs: {', '.join(setting.workloads)}, in class {setting.problem_class}, on {', '.join(MACHINES)}, "
         f"at the prices {', '.join(COPIERS)}, fast memory in the study's ratio. Plans of sampled profiles, obeyed "

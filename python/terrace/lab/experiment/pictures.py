@@ -29,7 +29,7 @@ CYCLE = (
 )
 PALE = {FAST: "#9cc7da", SLOW: "#deb79b"}
 _LETTER = 7  # points that a letter of a level's words takes
-_MOST_NUMBERS = 48  # bars with their values above them
+_MAX_NUMBERS = 48  # bars with their values above them
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def bars(groups: Sequence[str], series: Sequence[Series], axis: str, levels: Seq
         figure.add_bar(x=list(groups), y=list(one.values), name=one.name, marker={"color": one.colour})
     figure.update_traces(hovertemplate=f"%{{x}}: %{{y:{shown}}}")
     values = [value for one in series for value in one.values if value is not None]
-    if values and len(series) * len(groups) <= _MOST_NUMBERS:
+    if values and len(series) * len(groups) <= _MAX_NUMBERS:
         low, high = min(0.0, *values), max(0.0, *values, *(level.value for level in levels))
         figure.update_yaxes(range=[low - 0.15 * (low < 0) * (high - low), high + 0.15 * (high - low)])
         figure.update_traces(

@@ -40,8 +40,8 @@ _ABOUT = {
     "even": "both memories busy all the time",
     "even-moves": "the same, from all pages beyond the link",
 }
-_MOST = 2**32 - 1  # as the simulator counts accesses, pages and cycles of a shootdown
-_MOST_CYCLES = 2**63 - 1
+_MAX = 2**32 - 1  # as the simulator counts accesses, pages and cycles of a shootdown
+_MAX_CYCLES = 2**63 - 1
 
 
 def register(app: typer.Typer) -> None:
@@ -77,11 +77,11 @@ def gpu(
     threshold: Annotated[
         int | None,
         typer.Option(
-            min=1, max=_MOST, metavar="N", help="A page moves after N accesses; with --policy touch default: 1."
+            min=1, max=_MAX, metavar="N", help="A page moves after N accesses; with --policy touch default: 1."
         ),
     ] = None,
     range_: Annotated[
-        int | None, typer.Option("--range", min=0, max=_MOST, metavar="N", help="N neighbours go along.")
+        int | None, typer.Option("--range", min=0, max=_MAX, metavar="N", help="N neighbours go along.")
     ] = None,
     balanced: Annotated[
         bool, typer.Option("--balanced", help="Moves stop at the balance of both memories' bandwidths.")
@@ -92,7 +92,7 @@ def gpu(
     ] = False,
     shootdown: Annotated[
         int | None,
-        typer.Option(min=0, max=_MOST, metavar="CYCLES", help="Length of a shootdown; default: the machine's."),
+        typer.Option(min=0, max=_MAX, metavar="CYCLES", help="Length of a shootdown; default: the machine's."),
     ] = None,
     memory: Annotated[
         str | None,
@@ -102,7 +102,7 @@ def gpu(
     every: Annotated[
         int | None,
         typer.Option(
-            min=1, max=_MOST_CYCLES, metavar="CYCLES", help="C-AMAT over time, too: every so many cycles."
+            min=1, max=_MAX_CYCLES, metavar="CYCLES", help="C-AMAT over time, too: every so many cycles."
         ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,

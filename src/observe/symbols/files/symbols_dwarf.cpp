@@ -258,7 +258,7 @@ void DebugReader::collect_variable(Dwarf_Die* die, const std::string& prefix, st
       dwarf_aggregate_size(&type, &size) != 0)
     return;
   const bool member = (flags & k_symbol_common) != 0;
-  if (address == 0 || size == 0 || (!member && (prefix.empty() || size < k_least_variable))) return;
+  if (address == 0 || size == 0 || (!member && (prefix.empty() || size < k_min_variable))) return;
   // Each function that uses a COMMON block describes it; the first description stays.
   variables_.try_emplace(address, SymbolVariable{address, size, facts_.strings.add(prefix + name_of(die)), flags});
 }

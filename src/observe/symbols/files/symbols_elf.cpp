@@ -55,7 +55,7 @@ void read_table(Elf* elf, Elf_Scn* section, const GElf_Shdr& header, SymbolFacts
                          (std::string_view(name).ends_with(k_unhooked_ending) ? k_symbol_unhooked : 0);
       facts.functions.push_back(
           {symbol.st_value, static_cast<std::uint32_t>(symbol.st_size), facts.strings.add(text), flags, 0});
-    } else if ((type == STT_OBJECT || type == STT_COMMON) && symbol.st_size >= k_least_variable) {
+    } else if ((type == STT_OBJECT || type == STT_COMMON) && symbol.st_size >= k_min_variable) {
       facts.variables.push_back({symbol.st_value, symbol.st_size, facts.strings.add(readable_name(name)), 0});
     }
   }

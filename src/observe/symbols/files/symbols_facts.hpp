@@ -53,7 +53,7 @@ struct SymbolFacts {
 inline constexpr std::uint32_t k_naming_version = 6;
 
 // Static data from this size on is worth a name: smaller objects never have a page of their own.
-inline constexpr std::uint64_t k_least_variable = 1024;
+inline constexpr std::uint64_t k_min_variable = 1024;
 
 // Whether a function's name alone says that it hands out memory for others.
 bool is_allocator_name(std::string_view name);

@@ -26,7 +26,7 @@ std::vector<std::uint8_t> NamedPages::initial(const Allocation&, std::uint64_t) 
 
 void NamedPages::added(std::uint32_t, std::uint32_t count, const PageTable&) { next_ += count; }
 
-std::vector<std::uint8_t> oracle(std::span<const std::uint64_t> traffic, double share, std::uint64_t most_pages) {
+std::vector<std::uint8_t> oracle(std::span<const std::uint64_t> traffic, double share, std::uint64_t max_pages) {
   std::vector<std::size_t> order(traffic.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return traffic[a] > traffic[b]; });
@@ -34,7 +34,7 @@ std::vector<std::uint8_t> oracle(std::span<const std::uint64_t> traffic, double 
       share * static_cast<double>(std::accumulate(traffic.begin(), traffic.end(), std::uint64_t{0}));
   std::vector<std::uint8_t> memories(traffic.size(), 1);
   double sum = 0;
-  for (std::size_t i = 0; i < order.size() && i < most_pages && sum < wanted && traffic[order[i]] != 0; ++i) {
+  for (std::size_t i = 0; i < order.size() && i < max_pages && sum < wanted && traffic[order[i]] != 0; ++i) {
     memories[order[i]] = 0;
     sum += static_cast<double>(traffic[order[i]]);
   }

@@ -75,6 +75,6 @@ class NamedPages final : public PageDecider {
 // The oracle's placement: the fewest pages, those with the most traffic first, that bring the share of the GPU's
 // own memory to `share` (Agarwal et al., HPCA 2015, section II-A). `traffic`: of each page, from a run before.
 [[nodiscard]] std::vector<std::uint8_t> oracle(std::span<const std::uint64_t> traffic, double share,
-                                               std::uint64_t most_pages);
+                                               std::uint64_t max_pages);
 
 }  // namespace terrace::sim::gpu

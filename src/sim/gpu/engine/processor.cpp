@@ -17,10 +17,10 @@ Processor::Processor(const machine::Gpu& gpu, std::uint32_t number, EventWheel& 
       memory_(memory),
       pages_(pages),
       listener_(listener),
-      last_(gpu.schedulers, k_most_warps),
+      last_(gpu.schedulers, k_max_warps),
       l1_(gpu.l1.bytes, gpu.l1.ways, k_line_bytes),
       mshrs_(gpu.l1.mshrs, gpu.l1.merges) {
-  free_warps_ = gpu.warps == k_most_warps ? ~WarpMask{0} : (WarpMask{1} << gpu.warps) - 1;
+  free_warps_ = gpu.warps == k_max_warps ? ~WarpMask{0} : (WarpMask{1} << gpu.warps) - 1;
 }
 
 std::uint32_t Processor::begin(const Kernel& kernel) {
@@ -92,7 +92,7 @@ void Processor::on_tick() {
   for (std::uint32_t i = 0; i < gpu_.schedulers; ++i) {
     for (;;) {
       const auto warp = pick(ready_, i);
-      if (warp == k_most_warps) break;
+      if (warp == k_max_warps) break;
       ready_ &= ~(WarpMask{1} << warp);
       if (issue(warp) == Issue::issued) {
         last_[i] = warp;
@@ -109,18 +109,18 @@ void Processor::on_tick() {
   }
 }
 
-// k_most_warps where none of the scheduler's is ready. With two schedulers each has every other warp, with four
+// k_max_warps where none of the scheduler's is ready. With two schedulers each has every other warp, with four
 // every fourth.
 std::uint32_t Processor::pick(WarpMask ready, std::uint32_t scheduler) const {
   if (gpu_.schedulers == 2) ready &= scheduler == 0 ? 0x5555555555555555 : 0xaaaaaaaaaaaaaaaa;
   if (gpu_.schedulers == 4) ready &= WarpMask{0x1111111111111111} << scheduler;
-  if (ready == 0) return k_most_warps;
+  if (ready == 0) return k_max_warps;
   const auto last = last_[scheduler];
   if (gpu_.scheduler == machine::WarpScheduler::round_robin) {
-    const auto behind = last >= k_most_warps - 1 ? 0 : ready & ~WarpMask{0} << (last + 1);
+    const auto behind = last >= k_max_warps - 1 ? 0 : ready & ~WarpMask{0} << (last + 1);
     return static_cast<std::uint32_t>(std::countr_zero(behind != 0 ? behind : ready));
   }
-  if (last < k_most_warps && (ready >> last & 1) != 0) return last;
+  if (last < k_max_warps && (ready >> last & 1) != 0) return last;
   auto oldest = static_cast<std::uint32_t>(std::countr_zero(ready));
   for (auto left = ready & (ready - 1); left != 0; left &= left - 1) {
     const auto warp = static_cast<std::uint32_t>(std::countr_zero(left));
@@ -218,7 +218,7 @@ void Processor::end_warp(std::uint32_t number) {
   warp.age = ~std::uint64_t{0};
   // Who takes its place has not issued last.
   if (gpu_.scheduler == machine::WarpScheduler::greedy_then_oldest)
-    std::replace(last_.begin(), last_.end(), number, k_most_warps);
+    std::replace(last_.begin(), last_.end(), number, k_max_warps);
   go_on_if_all_wait(slot);  // who waits at a barrier does not wait for it
   free_if_over(warp.slot);
 }

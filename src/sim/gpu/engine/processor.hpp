@@ -81,7 +81,7 @@ class Processor {
   }
 
  private:
-  static constexpr std::uint32_t k_most_warps = 64;
+  static constexpr std::uint32_t k_max_warps = 64;
   using WarpMask = std::uint64_t;
 
   struct Slot {
@@ -159,7 +159,7 @@ class Processor {
   std::string kernel_;  // its name
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_slots_;
-  std::array<Warp, k_most_warps> warps_;
+  std::array<Warp, k_max_warps> warps_;
   WarpMask free_warps_ = 0;
   WarpMask ready_ = 0;
   std::array<WarpMask, 64> later_{};  // ready in a cycle, by cycle modulo 64

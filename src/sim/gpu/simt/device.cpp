@@ -22,7 +22,7 @@ std::uint64_t Device::allocate(const std::string& name, std::uint64_t bytes) {
 }
 
 void Device::begin(const LaunchShape& shape) {
-  if (shape.ctas < 1 || shape.threads < 1 || std::cmp_greater(shape.threads, k_most_threads))
+  if (shape.ctas < 1 || shape.threads < 1 || std::cmp_greater(shape.threads, k_max_threads))
     throw Error(Code::invalid, "the kernel " + shape.name + " has " + std::to_string(shape.ctas) + " CTAs of " +
                                    std::to_string(shape.threads) + " threads; from 1 CTA on, 1 to 1024 threads");
   Kernel kernel;

@@ -43,7 +43,7 @@ class Shared {
 class Device {
  public:
   // The sink outlives it.
-  explicit Device(TraceSink& sink) : sink_(sink), lanes_(k_most_threads) {}
+  explicit Device(TraceSink& sink) : sink_(sink), lanes_(k_max_threads) {}
 
   // Zeros, as long as the device is there.
   template <Plain T>

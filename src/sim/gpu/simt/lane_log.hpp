@@ -18,7 +18,7 @@
 
 namespace terrace::sim::gpu {
 
-inline constexpr std::size_t k_most_nested = 5;  // loops and calls around an access
+inline constexpr std::size_t k_max_nested = 5;  // loops and calls around an access
 
 // A place in the source as a number, in the order of the text.
 inline std::uint32_t place_of(const std::source_location& where) {
@@ -28,7 +28,7 @@ inline std::uint32_t place_of(const std::source_location& where) {
 class Position {
  public:
   void enter(std::uint32_t place) {
-    if (depth_ == k_most_nested) throw Error(Code::invalid, "a kernel nests more than 5 loops");
+    if (depth_ == k_max_nested) throw Error(Code::invalid, "a kernel nests more than 5 loops");
     parts_[depth_++] = std::uint64_t{place} << 32;
   }
   void leave() { parts_[--depth_] = 0; }
@@ -42,7 +42,7 @@ class Position {
   friend bool operator<(const Position& a, const Position& b) { return a.parts_ < b.parts_; }
 
  private:
-  std::array<std::uint64_t, k_most_nested + 1> parts_{};
+  std::array<std::uint64_t, k_max_nested + 1> parts_{};
   std::size_t depth_ = 0;
 };
 
@@ -110,7 +110,7 @@ class LaneLog {
     waited_ = 0;
   }
 
-  static constexpr auto k_remembered = k_most_loads_back;
+  static constexpr auto k_remembered = k_max_loads_back;
 
  private:
   std::vector<LaneAccess> accesses_;

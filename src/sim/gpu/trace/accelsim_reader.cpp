@@ -13,7 +13,7 @@
 namespace terrace::sim::gpu {
 namespace {
 
-constexpr std::uint64_t k_most_address = std::uint64_t{1} << 57;
+constexpr std::uint64_t k_max_address = std::uint64_t{1} << 57;
 constexpr std::size_t k_longest_line = 1 << 16;
 
 // "(16,4,1)": the product. 0 where it is none.
@@ -90,8 +90,8 @@ void AccelSimReader::read_list(bool with_copies) {
     } else if (line.starts_with("MemcpyHtoD")) {
       TraceWords words(line, ',');
       words.next();
-      const auto address = words.number(16, k_most_address);
-      const auto bytes = words.number(10, k_most_address);
+      const auto address = words.number(16, k_max_address);
+      const auto bytes = words.number(10, k_max_address);
       if (!address || !bytes || *bytes == 0) lines_.fail("a copy is MemcpyHtoD,ADDRESS,BYTES");
       if (with_copies) add_allocation(lines_, {"copy " + std::to_string(allocations_.size()), *address, *bytes});
     } else {
@@ -108,9 +108,9 @@ void AccelSimReader::read_allocations(const std::filesystem::path& path) {
     TraceWords words(lines.line(), ' ');
     const auto wrong = [&](const char* what) { lines.fail(std::string(what) + "; a line is NAME ADDRESS BYTES"); };
     const auto name = words.next();
-    const auto address = words.number(16, k_most_address);
+    const auto address = words.number(16, k_max_address);
     if (!address) wrong("ADDRESS is no hexadecimal number of at most 57 bits");
-    const auto bytes = words.number(10, k_most_address);
+    const auto bytes = words.number(10, k_max_address);
     if (!bytes || *bytes == 0) wrong("BYTES is no decimal number from 1 on");
     if (!words.next().empty()) wrong("more follows behind BYTES");
     add_allocation(lines, {std::string(name), *address, *bytes});
@@ -118,7 +118,7 @@ void AccelSimReader::read_allocations(const std::filesystem::path& path) {
 }
 
 void AccelSimReader::add_allocation(const Lines& lines, Allocation allocation) {
-  if (allocation.bytes > k_most_allocated - allocated_) lines.fail("allocations of more than 64 GiB");
+  if (allocation.bytes > k_max_allocated - allocated_) lines.fail("allocations of more than 64 GiB");
   allocated_ += allocation.bytes;
   allocations_.push_back(std::move(allocation));
 }
@@ -195,12 +195,12 @@ Kernel AccelSimReader::open_kernel(const std::string& name) {
     for (const auto& [of, base] :
          {std::pair("shmem base_addr", &bases_.shared), std::pair("local mem base_addr", &bases_.local)}) {
       if (key != of) continue;
-      const auto read = words.number(16, k_most_address - k_window);
+      const auto read = words.number(16, k_max_address - k_window);
       if (!read) lines_.fail("'" + std::string(value) + "' is no address");
       *base = *read;
     }
   }
-  if (kernel.ctas == 0 || kernel.threads == 0 || kernel.threads > k_most_threads)
+  if (kernel.ctas == 0 || kernel.threads == 0 || kernel.threads > k_max_threads)
     lines_.fail("the head says no grid, or CTAs of none or of more than 1024 threads");
   if (version < 3 || version > 5) lines_.fail("the tracer's version is none of 3 to 5");
   if (bases_.local != 0) allocate_local(list_.parent_path() / name);

@@ -208,7 +208,7 @@ bool AccelSimWarp::read_addresses(TraceWords& words, std::uint32_t lanes,
 void AccelSimWarp::use(std::uint32_t number) {
   auto& load = load_of_[number % k_registers];
   if (load == 0) return;
-  if (loads_ - load < k_most_loads_back) {
+  if (loads_ - load < k_max_loads_back) {
     const auto back = loads_ - load + 1;
     step(StepKind::use).back = back;
   }

@@ -77,10 +77,10 @@ bool WarpFileReader::next(TraceEvent& event) {
     if (block.kind == k_allocation_block) {
       Allocation allocation;
       allocation.name = name_in(in);
-      allocation.address = in.number(k_most_line * k_line_bytes);
+      allocation.address = in.number(k_max_line * k_line_bytes);
       allocation.bytes = in.number();
       if (allocation.bytes == 0) corrupt("an allocation of no bytes");
-      if (allocation.bytes > k_most_allocated - state.allocated) corrupt("allocations of more than 64 GiB");
+      if (allocation.bytes > k_max_allocated - state.allocated) corrupt("allocations of more than 64 GiB");
       if (!in.at_end()) corrupt("a block holds more than an allocation");
       state.allocated += allocation.bytes;
       event = allocation;
@@ -90,7 +90,7 @@ bool WarpFileReader::next(TraceEvent& event) {
       Kernel kernel;
       kernel.name = name_in(in);
       kernel.ctas = static_cast<std::uint32_t>(in.number(0xffffffff));
-      kernel.threads = static_cast<std::uint32_t>(in.number(k_most_threads));
+      kernel.threads = static_cast<std::uint32_t>(in.number(k_max_threads));
       kernel.registers = static_cast<std::uint32_t>(in.number(0xffff));
       kernel.shared_bytes = static_cast<std::uint32_t>(in.number(0xffffffff));
       if (kernel.ctas == 0 || kernel.threads == 0) corrupt("a kernel of no threads");
@@ -149,19 +149,19 @@ void WarpFileReader::read_cta(Cta& cta) {
       step.kind = static_cast<StepKind>(number % k_step_kinds);
       step.before = static_cast<std::uint32_t>(number / k_step_kinds);
       if (step.kind == StepKind::use) {
-        step.back = static_cast<std::uint32_t>(in.number(k_most_loads_back));
+        step.back = static_cast<std::uint32_t>(in.number(k_max_loads_back));
         if (step.back == 0 || step.back > loads) corrupt("a warp waits for a load that it has not made");
       }
       if (is_access(step.kind)) {
         if (brings(step.kind)) ++loads;
         step.lanes = in.byte();
         step.lines = in.byte();
-        if (step.lanes == 0 || step.lanes > k_lanes || step.lines == 0 || step.lines > k_most_lines)
+        if (step.lanes == 0 || step.lanes > k_lanes || step.lines == 0 || step.lines > k_max_lines)
           corrupt("an access of no lanes or lines, or of too many");
         for (std::uint32_t k = 0; k < step.lines; ++k) {
           const auto part = in.number();
           last += static_cast<std::uint64_t>(unzigzag(part >> 4));
-          if ((part & 15) == 0 || last >= k_most_line)
+          if ((part & 15) == 0 || last >= k_max_line)
             corrupt("a line part of no sectors, or beyond all addresses");
           cta.lines.emplace_back(last, static_cast<std::uint32_t>(part & 15));
         }

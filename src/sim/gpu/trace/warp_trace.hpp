@@ -17,15 +17,15 @@
 
 namespace terrace::sim::gpu {
 
-inline constexpr std::uint32_t k_lanes = 32;                // of a warp
-inline constexpr std::uint32_t k_sector_bytes = 32;         // what DRAM and caches hand out at least
-inline constexpr std::uint32_t k_line_bytes = 128;          // four sectors
-inline constexpr std::uint32_t k_most_threads = 1024;       // of a CTA
-inline constexpr std::uint32_t k_most_lines = 2 * k_lanes;  // of one access: each lane may cross a line's end
-inline constexpr std::uint32_t k_most_loads_back = 64;      // a warp has waited for what it loaded before them
-inline constexpr std::uint64_t k_most_line = std::uint64_t{1} << 50;  // of a line number: addresses of 57 bits
+inline constexpr std::uint32_t k_lanes = 32;               // of a warp
+inline constexpr std::uint32_t k_sector_bytes = 32;        // what DRAM and caches hand out at least
+inline constexpr std::uint32_t k_line_bytes = 128;         // four sectors
+inline constexpr std::uint32_t k_max_threads = 1024;       // of a CTA
+inline constexpr std::uint32_t k_max_lines = 2 * k_lanes;  // of one access: each lane may cross a line's end
+inline constexpr std::uint32_t k_max_loads_back = 64;      // a warp has waited for what it loaded before them
+inline constexpr std::uint64_t k_max_line = std::uint64_t{1} << 50;  // of a line number: addresses of 57 bits
 // Bytes of all allocations of a trace: who simulates keeps something for each of their pages, used or not.
-inline constexpr std::uint64_t k_most_allocated = std::uint64_t{64} << 30;
+inline constexpr std::uint64_t k_max_allocated = std::uint64_t{64} << 30;
 
 enum class StepKind : std::uint8_t {
   load,

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint64_t k_address_space = std::uint64_t{1} << 57;  // of a process, with five levels of page tables
 constexpr double k_longest_sleep = 1e10;  // seconds: what a timespec of 32 bits can say, and more
-constexpr std::uint64_t k_most_objects = UINT32_MAX - 1;
+constexpr std::uint64_t k_max_objects = UINT32_MAX - 1;
 
 RecordingHeader read_header(const Frame& frame, Decompressor& decompressor) {
   if (!columns_are_whole(frame)) throw Error(Code::corrupt, "the process's header is damaged");
@@ -42,8 +42,8 @@ class LargeObjects {
     beyond_.push_back(beyond);
     live_ += beyond;
     ever_ += beyond;
-    if (live_ > k_most_chunks_beyond) refuse(object, "at the same time", k_most_chunks_beyond);
-    if (ever_ > k_most_chunks_beyond_ever) refuse(object, "over the run", k_most_chunks_beyond_ever);
+    if (live_ > k_max_chunks_beyond) refuse(object, "at the same time", k_max_chunks_beyond);
+    if (ever_ > k_max_chunks_beyond_ever) refuse(object, "over the run", k_max_chunks_beyond_ever);
   }
   void removed(std::uint64_t id) { live_ -= std::exchange(beyond_[id], 0); }
 
@@ -243,12 +243,12 @@ class FrameReplay {
   }
 
   static std::uint32_t thread(ColumnReader& in) {
-    return static_cast<std::uint32_t>(in.number(k_most_recorded_threads));
+    return static_cast<std::uint32_t>(in.number(k_max_recorded_threads));
   }
 
   void meet(ColumnReader& in) {
     threads_.clear();
-    for (auto left = in.number(k_most_recorded_threads); left > 0; --left) threads_.push_back(thread(in));
+    for (auto left = in.number(k_max_recorded_threads); left > 0; --left) threads_.push_back(thread(in));
     sink().meet(threads_);
   }
 
@@ -269,7 +269,7 @@ class FrameReplay {
         static_cast<observe::ObjectKind>(in.number(static_cast<std::uint64_t>(observe::ObjectKind::named)));
     object.address = in.number(k_address_space);
     object.size = Bytes{in.number(k_address_space)};
-    object.id = static_cast<ObjectId>(in.number(k_most_objects));
+    object.id = static_cast<ObjectId>(in.number(k_max_objects));
     object.first_chunk = static_cast<ChunkId>(in.number(memory::k_no_chunk - 1));
     object.chunks = static_cast<std::uint32_t>(in.number(memory::k_no_chunk - 1 - object.first_chunk));
     if (known_already_) return;

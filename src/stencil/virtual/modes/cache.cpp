@@ -20,7 +20,7 @@ namespace {
 constexpr int k_halvings = 8;           // of the cache: what a tile's own points may take
 constexpr double k_worth = 0.01;        // of the time, by which half the size has to be faster
 constexpr std::ptrdiff_t k_longer = 3;  // rows of tiles in two dimensions than there are of them
-using Size = std::array<std::ptrdiff_t, k_most_dims>;
+using Size = std::array<std::ptrdiff_t, k_max_dims>;
 
 // What a part of a loop takes.
 struct Part {
@@ -88,7 +88,7 @@ class Cache final : public Mode {
                                  double most) const {
     Counts counts;
     const auto& count = tiles.tiles();
-    std::array<std::size_t, k_most_dims> tile{0, 0, 0};
+    std::array<std::size_t, k_max_dims> tile{0, 0, 0};
     for (tile[2] = 0; tile[2] < count[2]; ++tile[2])
       for (tile[1] = 0; tile[1] < count[1]; ++tile[1])
         for (tile[0] = 0; tile[0] < count[0] && std::max(counts.loops, counts.slow) <= most; ++tile[0])

@@ -29,7 +29,7 @@ def fitted(hooked: Path, native: float, phases: dict[str, float]) -> PhaseFits:
     words = [hooked / "adds", "2000"]
     without, with_probe = (
         calibrating.under_terrace("simulate", words, calibrating.TIME, MACHINE, PhaseFits(core_time).options())
-        for core_time in (core_times.LEAST, calibrating.PROBE)
+        for core_time in (core_times.MIN, calibrating.PROBE)
     )
     least, most = without.time.printed, with_probe.time.printed
     assert least is not None and most is not None

@@ -105,7 +105,7 @@ TEST(Programs, HaveMoreIterationsWhereTheyHaveAny) {
   numbers.back() *= 3;
   EXPECT_EQ(hotspot.numbers("test", 3), numbers);
   EXPECT_THROW(static_cast<void>(hotspot.numbers("test", 0)), Error);
-  EXPECT_THROW(static_cast<void>(hotspot.numbers("test", k_most_times + 1)), Error);
+  EXPECT_THROW(static_cast<void>(hotspot.numbers("test", k_max_times + 1)), Error);
   EXPECT_THROW(static_cast<void>(find_gpu_program("needle").numbers("test", 2)), Error);
   KeptTrace trace;
   Device device(trace);

@@ -213,7 +213,7 @@ TEST_F(WarpFile, ForgedContentIsRefused) {
     return "none";
   };
   const auto place = path_.string() + ", byte ";
-  const auto half = k_most_allocated / 2;
+  const auto half = k_max_allocated / 2;
   EXPECT_EQ(complaint({{"x", 0, half}, {"y", half, half}}, "k"), "none");
   EXPECT_EQ(complaint({{"x", 0, std::uint64_t{1} << 56}}, "k"), place + "12: allocations of more than 64 GiB");
   EXPECT_NE(complaint({{"x", 0, half}, {"y", half, half + 1}}, "k").find("more than 64 GiB"), std::string::npos);

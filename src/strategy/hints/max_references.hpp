@@ -23,7 +23,7 @@ struct Shelf {  // a place, as these chunks see it
 
 // By chunk: the number of its shelf. `home`: where what nobody refers to goes, and everything where the chunks
 // have no room at all. Where the search is not exact (knapsack.hpp) it is within what the knapsack's bound says.
-std::vector<std::uint32_t> most_references(const std::vector<CountedChunk>& chunks,
-                                           const std::vector<Shelf>& shelves, std::uint32_t home);
+std::vector<std::uint32_t> max_references(const std::vector<CountedChunk>& chunks,
+                                          const std::vector<Shelf>& shelves, std::uint32_t home);
 
 }  // namespace terrace::strategy

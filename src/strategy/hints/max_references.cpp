@@ -1,4 +1,4 @@
-#include "strategy/hints/most_references.hpp"
+#include "strategy/hints/max_references.hpp"
 
 #include <algorithm>
 
@@ -11,8 +11,8 @@ constexpr std::size_t k_states = std::size_t{1} << 22;  // the program waits for
 
 }  // namespace
 
-std::vector<std::uint32_t> most_references(const std::vector<CountedChunk>& chunks,
-                                           const std::vector<Shelf>& shelves, std::uint32_t home) {
+std::vector<std::uint32_t> max_references(const std::vector<CountedChunk>& chunks,
+                                          const std::vector<Shelf>& shelves, std::uint32_t home) {
   Knapsack knapsack;
   double slowest = 0;
   for (const auto& shelf : shelves) {

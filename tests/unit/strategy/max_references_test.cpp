@@ -1,5 +1,5 @@
 // Initial placement by reference counts, against every placement that there is.
-#include "strategy/hints/most_references.hpp"
+#include "strategy/hints/max_references.hpp"
 
 #include <gtest/gtest.h>
 
@@ -51,7 +51,7 @@ TEST(MostReferences, FindsTheLargestSumOfAllThatFit) {
     if (shelves.empty()) shelves.push_back({Bytes{total / 2}, 1e-9});
     shelves.push_back({Bytes{total}, 8e-9});
     const auto home = static_cast<std::uint32_t>(shelves.size() - 1);
-    const auto found = saved(chunks, shelves, most_references(chunks, shelves, home));
+    const auto found = saved(chunks, shelves, max_references(chunks, shelves, home));
     const auto best = best_of_all(chunks, shelves);
     EXPECT_NEAR(found, best, 1e-12 * best) << "case " << n;
     contended += found < saved(chunks, {{Bytes{total}, shelves[0].line_time}, {Bytes{total}, 8e-9}},
@@ -65,13 +65,13 @@ TEST(MostReferences, FindsTheLargestSumOfAllThatFit) {
 TEST(MostReferences, TheSumCountsAndNotTheDensity) {
   // The small one is denser; the large one has more references, and there is room for one of them.
   const std::vector<CountedChunk> chunks = {{Bytes{4096}, 500}, {Bytes{8192}, 800}};
-  EXPECT_EQ(most_references(chunks, {{Bytes{8192}, 1e-9}, {Bytes{1 << 20}, 4e-9}}, 1),
+  EXPECT_EQ(max_references(chunks, {{Bytes{8192}, 1e-9}, {Bytes{1 << 20}, 4e-9}}, 1),
             (std::vector<std::uint32_t>{1, 0}));
 }
 
 TEST(MostReferences, NothingRefersToItSoItLiesAtHome) {
   EXPECT_EQ(
-      most_references({{Bytes{4096}, 0}, {Bytes{4096}, 1}}, {{Bytes{1 << 20}, 1e-9}, {Bytes{1 << 20}, 4e-9}}, 1),
+      max_references({{Bytes{4096}, 0}, {Bytes{4096}, 1}}, {{Bytes{1 << 20}, 1e-9}, {Bytes{1 << 20}, 4e-9}}, 1),
       (std::vector<std::uint32_t>{1, 0}));
 }
 

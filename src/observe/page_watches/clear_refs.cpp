@@ -11,7 +11,7 @@
 #include "observe/page_watch.hpp"
 #include "observe/pages/own_process.hpp"
 #include "observe/pages/smaps.hpp"
-#include "observe/pages/translations.hpp"
+#include "observe/pages/tlb_flusher.hpp"
 
 namespace terrace::observe {
 namespace {
@@ -45,7 +45,7 @@ class ClearRefs final : public PageWatch {
   }
 
   OwnProcess process_;
-  Translations translations_;
+  TlbFlusher translations_;
   std::uint64_t cleared_ = 0;
   bool begun_ = false;
 };

@@ -7,7 +7,7 @@
 #include "observe/page_watch.hpp"
 #include "observe/pages/idle_bitmap.hpp"
 #include "observe/pages/own_process.hpp"
-#include "observe/pages/translations.hpp"
+#include "observe/pages/tlb_flusher.hpp"
 
 namespace terrace::observe {
 namespace {
@@ -41,7 +41,7 @@ class IdlePages final : public PageWatch {
  private:
   FramePaths paths_;
   OwnProcess process_;
-  Translations translations_;
+  TlbFlusher translations_;
   std::uint64_t page_ = page_size();
   bool begun_ = false;
 };

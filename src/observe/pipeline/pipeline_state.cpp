@@ -62,7 +62,7 @@ const Translation* Pipeline::State::look_up(std::uint64_t address, Translation& 
       return nullptr;
     }
   }
-  Translations::set(page, location, generation);
+  TranslationCache::set(page, location, generation);
   return &page;
 }
 
@@ -221,7 +221,7 @@ void Pipeline::State::write_out(std::size_t level, std::uint64_t victim, std::ui
 void Pipeline::State::write_to_memory(std::uint64_t line) {
   const std::uint64_t begin = line << line_bits;
   Translation& page = reverse_.of(begin);
-  if (!Translations::holds(page, begin, generation_.load(std::memory_order_acquire))) {
+  if (!TranslationCache::holds(page, begin, generation_.load(std::memory_order_acquire))) {
     // A line may begin before the memory that it holds (a stack is not aligned to lines): its last byte counts
     // too.
     const std::uint64_t last = begin + (std::uint64_t{1} << line_bits) - 1;
@@ -230,7 +230,7 @@ void Pipeline::State::write_to_memory(std::uint64_t line) {
     if (!map_.find_canonical(begin, location, generation) && !map_.find_canonical(last, location, generation)) {
       return;  // freed: nobody will miss it
     }
-    Translations::set(page, location, generation);
+    TranslationCache::set(page, location, generation);
   }
   const std::uint64_t in_chunk = (std::max(begin, page.origin) - page.origin) >> line_bits;
   misses_.push_back({page.chunk, static_cast<std::uint16_t>(in_chunk), 0, MissKind::writeback});

@@ -11,7 +11,7 @@
 #include "observe/cache/shared_cache.hpp"
 #include "observe/cache/streams.hpp"
 #include "observe/pipeline/pipeline.hpp"
-#include "observe/pipeline/translations.hpp"
+#include "observe/pipeline/translation_cache.hpp"
 
 namespace terrace::observe {
 
@@ -35,7 +35,7 @@ struct Pipeline::State {
   // Returns the translation of an address, or null where the map does not have it.
   const Translation* translate(std::uint64_t address) {
     Translation& page = translations_.of(address);
-    if (Translations::holds(page, address, generation_.load(std::memory_order_acquire))) return &page;
+    if (TranslationCache::holds(page, address, generation_.load(std::memory_order_acquire))) return &page;
     return look_up(address, page);
   }
   // One line access.
@@ -111,8 +111,8 @@ struct Pipeline::State {
   unsigned line_to_page_ = 0;                              // bits of a line's number within a page
   Streams streams_;
   MissStrides strides_;
-  Translations translations_;  // of addresses of this process
-  Translations reverse_;       // of canonical addresses, for lines that go back to memory
+  TranslationCache translations_;  // of addresses of this process
+  TranslationCache reverse_;       // of canonical addresses, for lines that go back to memory
   UnknownPages unknown_pages_;
 
   std::uint64_t first_misses_ = 0;

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/segment_name.hpp"
-#include "strategy/following/arrivals.hpp"
+#include "strategy/following/pending_placement.hpp"
 
 namespace terrace::strategy {
 
@@ -69,7 +69,7 @@ void FollowedPlan::ask(const std::vector<ActiveMove*>& moves, std::uint32_t iter
 
 // What is not on its way to where it is wanted: what leaves first, then what comes in.
 void FollowedPlan::ask_for_missing(std::vector<ActiveMove*> moves, std::uint32_t iteration, Requests& requests) {
-  const Arrivals arrivals(*context_->chunks, requests.under_way());
+  const PendingPlacement arrivals(*context_->chunks, requests.under_way());
   std::erase_if(moves, [&](const ActiveMove* move) { return arrivals.of(move->chunk) == move->planned.to; });
   const auto home = context_->home();
   std::stable_partition(moves.begin(), moves.end(),
@@ -78,7 +78,7 @@ void FollowedPlan::ask_for_missing(std::vector<ActiveMove*> moves, std::uint32_t
 }
 
 std::vector<ActiveMove> FollowedPlan::moves_to_gather(Requests& requests, PhaseIndex phase) {
-  const Arrivals arrivals(*context_->chunks, requests.under_way());
+  const PendingPlacement arrivals(*context_->chunks, requests.under_way());
   const auto resides = [&](ChunkId chunk) { return arrivals.of(chunk); };
   const auto home = context_->home();
   const auto places = active_.places_before(phase);

@@ -117,7 +117,7 @@ class Order {
   const Context& context_;
   const MovePrices& prices_;
   RoomAhead room_;
-  Arrivals arrivals_;
+  PendingPlacement arrivals_;
   std::vector<Candidate> in_;   // a heap
   std::vector<Candidate> out_;  // those that lose least for their bytes first
   std::size_t next_out_ = 0;

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "strategy/following/arrivals.hpp"
+#include "strategy/following/pending_placement.hpp"
 #include "strategy/strategy.hpp"
 
 namespace terrace::strategy {

@@ -5,7 +5,7 @@ namespace terrace::strategy {
 
 std::vector<MoveGroup> GatheringSteps::order(std::span<const ActiveMove> moves, const UnderWay& under_way) {
   if (gains_ == nullptr || moves.empty()) return {};
-  const Arrivals arrivals(*context_.chunks, under_way);
+  const PendingPlacement arrivals(*context_.chunks, under_way);
   std::vector<PlaceId> places;
   std::vector<Bytes> sizes;
   for (ChunkId chunk = 0; chunk < context_.chunks->size(); ++chunk) {
@@ -24,7 +24,7 @@ std::vector<MoveGroup> GatheringSteps::order(std::span<const ActiveMove> moves, 
 MoveGroup GatheringSteps::take(const UnderWay& under_way, Seconds gained) {
   MoveGroup step;
   if (is_done() || !payback_.pays(groups_[next_].price)) return step;
-  const Arrivals arrivals(*context_.chunks, under_way);
+  const PendingPlacement arrivals(*context_.chunks, under_way);
   RoomAhead room(context_, under_way);
   for (; next_ < groups_.size(); ++next_) {
     const auto& group = groups_[next_];

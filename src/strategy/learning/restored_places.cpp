@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "strategy/following/arrivals.hpp"
+#include "strategy/following/pending_placement.hpp"
 
 namespace terrace::strategy {
 
@@ -19,7 +19,7 @@ std::vector<transfer::TransferRequest> moves_to_places(const Context& context, s
   const auto& order = context.places();
   const auto rank = [&](PlaceId place) { return std::ranges::find(order, place) - order.begin(); };
   const auto under_way = requests.under_way();
-  const Arrivals arrivals(*context.chunks, under_way);
+  const PendingPlacement arrivals(*context.chunks, under_way);
   std::vector<transfer::TransferRequest> out, in;
   for (ChunkId id = 0; id < places.size(); ++id) {
     const auto from = arrivals.of(id);

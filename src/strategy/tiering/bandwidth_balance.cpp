@@ -13,7 +13,7 @@ bool ServedShare::look(const observe::Observation& seen, const Tiers& tiers) {
   return true;
 }
 
-void send_surplus_back(Arrivals& arrivals, double surplus, const Tiers& tiers, PolicyChoice& choice) {
+void send_surplus_back(PromotionFifo& arrivals, double surplus, const Tiers& tiers, PolicyChoice& choice) {
   for (auto count = std::ceil(surplus * static_cast<double>(arrivals.brought()) / 16); count > 0; --count) {
     const auto oldest = arrivals.take_oldest(tiers);
     if (!oldest) return;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "strategy/policy.hpp"
-#include "strategy/tiering/arrivals.hpp"
+#include "strategy/tiering/promotion_fifo.hpp"
 
 namespace terrace::strategy {
 
@@ -29,6 +29,6 @@ class ServedShare {
 };
 
 // Fast memory serves `surplus` too much: what came first leaves, a sixteenth of that share of what came.
-void send_surplus_back(Arrivals& arrivals, double surplus, const Tiers& tiers, PolicyChoice& choice);
+void send_surplus_back(PromotionFifo& arrivals, double surplus, const Tiers& tiers, PolicyChoice& choice);
 
 }  // namespace terrace::strategy

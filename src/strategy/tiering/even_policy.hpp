@@ -19,9 +19,9 @@
 
 #include "core/identifiers.hpp"
 #include "strategy/policy.hpp"
-#include "strategy/tiering/arrivals.hpp"
 #include "strategy/tiering/bandwidth_balance.hpp"
 #include "strategy/tiering/object_chunks.hpp"
+#include "strategy/tiering/promotion_fifo.hpp"
 
 namespace terrace::strategy {
 
@@ -53,7 +53,7 @@ class EvenPolicy final : public Policy {
 
   EvenStart start_;
   double due_ = 0;  // of a chunk in fast memory, by those that were made
-  Arrivals arrivals_;
+  PromotionFifo arrivals_;
   std::map<ObjectId, InUse> objects_;
   std::vector<std::uint32_t> touches_;  // by chunk, while it was in slow memory
   ServedShare served_;

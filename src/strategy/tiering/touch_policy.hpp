@@ -15,8 +15,8 @@
 #include <cstdint>
 
 #include "strategy/policy.hpp"
-#include "strategy/tiering/arrivals.hpp"
 #include "strategy/tiering/bandwidth_balance.hpp"
+#include "strategy/tiering/promotion_fifo.hpp"
 
 namespace terrace::strategy {
 
@@ -40,7 +40,7 @@ class TouchPolicy final : public Policy {
   void ask(ChunkId chunk, const Tiers& tiers, PolicyChoice& choice);
 
   TouchRules rules_;
-  Arrivals arrivals_;
+  PromotionFifo arrivals_;
   ServedShare served_;
 };
 

@@ -19,8 +19,8 @@
 
 #include "core/identifiers.hpp"
 #include "strategy/policy.hpp"
-#include "strategy/tiering/arrivals.hpp"
 #include "strategy/tiering/object_chunks.hpp"
+#include "strategy/tiering/promotion_fifo.hpp"
 
 namespace terrace::strategy {
 
@@ -51,7 +51,7 @@ class UnifiedMemory final : public Policy {
   bool evict_block(ChunkId but, const Tiers& tiers, PolicyChoice& choice);
 
   UnifiedMemoryMode mode_;
-  Arrivals arrivals_;
+  PromotionFifo arrivals_;
   std::unordered_map<ChunkId, std::uint32_t> touches_;  // by the first chunk of 64 KiB
   std::unordered_map<ObjectId, ChunkRange> objects_;
   std::deque<ChunkId> blocks_;  // their first chunks, in the order of allocation

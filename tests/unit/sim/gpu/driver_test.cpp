@@ -258,9 +258,9 @@ struct DriverBench {
 };
 
 // What was refused holds no room, and may be asked for again.
-TEST(Arrivals, KnowWhatStayed) {
+TEST(PromotionFifo, RejectedMove_LeavesChunkInPlace) {
   DriverBench bench(strategy::UnifiedMemoryMode::first_touch, 2 * k_page, 8);
-  strategy::Arrivals arrivals;
+  strategy::PromotionFifo arrivals;
   strategy::PolicyChoice choice;
   arrivals.bring(0, bench.tiers, choice);
   arrivals.bring(1, bench.tiers, choice);

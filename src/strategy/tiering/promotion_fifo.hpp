@@ -11,7 +11,7 @@
 
 namespace terrace::strategy {
 
-class Arrivals {
+class PromotionFifo {
  public:
   // Asks for it to come in.
   void bring(ChunkId chunk, const Tiers& tiers, PolicyChoice& choice);

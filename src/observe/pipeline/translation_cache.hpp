@@ -21,9 +21,9 @@ struct alignas(64) Translation {
   std::uint64_t recurs = 0;
 };
 
-class Translations {
+class TranslationCache {
  public:
-  Translations() : entries_(std::make_unique<Translation[]>(std::size_t{1} << k_bits)) {}
+  TranslationCache() : entries_(std::make_unique<Translation[]>(std::size_t{1} << k_bits)) {}
   [[nodiscard]] Translation& of(std::uint64_t address) {
     return entries_[((address >> k_page_bits) * 0x9E3779B97F4A7C15u) >> (64 - k_bits)];
   }

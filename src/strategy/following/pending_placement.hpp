@@ -13,9 +13,9 @@ namespace terrace::strategy {
 using UnderWay = std::vector<std::pair<ChunkId, PlaceId>>;
 
 // Where chunks reside then.
-class Arrivals {
+class PendingPlacement {
  public:
-  Arrivals(const memory::ChunkTable& chunks, const UnderWay& under_way) : chunks_(chunks) {
+  PendingPlacement(const memory::ChunkTable& chunks, const UnderWay& under_way) : chunks_(chunks) {
     for (const auto& [chunk, to] : under_way) under_way_[chunk] = to;
   }
   [[nodiscard]] PlaceId of(ChunkId chunk) const {

@@ -7,12 +7,12 @@
 
 namespace terrace::observe {
 
-class Translations {
+class TlbFlusher {
  public:
-  Translations() noexcept;
-  ~Translations();
-  Translations(const Translations&) = delete;
-  Translations& operator=(const Translations&) = delete;
+  TlbFlusher() noexcept;
+  ~TlbFlusher();
+  TlbFlusher(const TlbFlusher&) = delete;
+  TlbFlusher& operator=(const TlbFlusher&) = delete;
 
   // All processors that run this process forget its translations: one interrupt of each, some microseconds. Does
   // nothing where the addresses for it were refused: then pages may be missed.

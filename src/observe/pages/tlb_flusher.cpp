@@ -1,5 +1,5 @@
-// See translations.hpp.
-#include "observe/pages/translations.hpp"
+// See tlb_flusher.hpp.
+#include "observe/pages/tlb_flusher.hpp"
 
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -19,7 +19,7 @@ constexpr std::uint64_t k_dropped_pages = 1024;
 
 }  // namespace
 
-Translations::Translations() noexcept : page_(static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE))) {
+TlbFlusher::TlbFlusher() noexcept : page_(static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE))) {
   // The kernel itself: the program's mmap may be Terrace's. Fences on both sides, so that it joins no other
   // mapping.
   const auto whole = (k_dropped_pages + 2) * page_;
@@ -30,11 +30,11 @@ Translations::Translations() noexcept : page_(static_cast<std::uint64_t>(sysconf
   syscall(SYS_madvise, map_, whole, MADV_NOHUGEPAGE);
 }
 
-Translations::~Translations() {
+TlbFlusher::~TlbFlusher() {
   if (map_) syscall(SYS_munmap, map_, (k_dropped_pages + 2) * page_);
 }
 
-void Translations::drop() noexcept {
+void TlbFlusher::drop() noexcept {
   if (!map_) return;
   // The first and the last page alone are there. To forbid writing to them, the kernel drops all between.
   char* const first = map_ + page_;

@@ -1,11 +1,11 @@
-// See arrivals.hpp.
-#include "strategy/tiering/arrivals.hpp"
+// See promotion_fifo.hpp.
+#include "strategy/tiering/promotion_fifo.hpp"
 
 #include <algorithm>
 
 namespace terrace::strategy {
 
-void Arrivals::bring(ChunkId chunk, const Tiers& tiers, PolicyChoice& choice) {
+void PromotionFifo::bring(ChunkId chunk, const Tiers& tiers, PolicyChoice& choice) {
   choice.moves.push_back({chunk, tiers.fast});
   if (chunk >= here_or_coming_.size()) here_or_coming_.resize(tiers.chunks->size());
   here_or_coming_[chunk] = true;
@@ -14,14 +14,14 @@ void Arrivals::bring(ChunkId chunk, const Tiers& tiers, PolicyChoice& choice) {
   coming_bytes_ += tiers.size(chunk).value;
 }
 
-void Arrivals::send_back(ChunkId chunk, const Tiers& tiers, PolicyChoice& choice) {
+void PromotionFifo::send_back(ChunkId chunk, const Tiers& tiers, PolicyChoice& choice) {
   choice.moves.push_back({chunk, tiers.slow});
   if (chunk < here_or_coming_.size()) here_or_coming_[chunk] = false;
   leaving_.push_back({chunk, tiers.size(chunk).value});
   leaving_bytes_ += tiers.size(chunk).value;
 }
 
-void Arrivals::stayed(ChunkId chunk) {
+void PromotionFifo::stayed(ChunkId chunk) {
   const auto is_it = [&](const Pending& pending) { return pending.chunk == chunk; };
   if (const auto found = std::find_if(coming_.begin(), coming_.end(), is_it); found != coming_.end()) {
     coming_bytes_ -= found->bytes;
@@ -37,7 +37,7 @@ void Arrivals::stayed(ChunkId chunk) {
 }
 
 // One that is still on its way in goes back to the end.
-std::optional<ChunkId> Arrivals::take_oldest(const Tiers& tiers) {
+std::optional<ChunkId> PromotionFifo::take_oldest(const Tiers& tiers) {
   for (auto left = in_order_.size(); left != 0; --left) {
     const auto chunk = in_order_.front();
     in_order_.pop_front();
@@ -48,7 +48,7 @@ std::optional<ChunkId> Arrivals::take_oldest(const Tiers& tiers) {
 }
 
 // Moves end in the order in which they were asked for, but for what a mover does side by side.
-void Arrivals::forget_what_is_done(const Tiers& tiers) {
+void PromotionFifo::forget_what_is_done(const Tiers& tiers) {
   while (!coming_.empty() && !tiers.on(coming_.front().chunk, tiers.slow)) {
     coming_bytes_ -= coming_.front().bytes;
     coming_.pop_front();
@@ -59,18 +59,18 @@ void Arrivals::forget_what_is_done(const Tiers& tiers) {
   }
 }
 
-std::size_t Arrivals::coming(const Tiers& tiers) {
+std::size_t PromotionFifo::coming(const Tiers& tiers) {
   forget_what_is_done(tiers);
   return coming_.size();
 }
 
-std::uint64_t Arrivals::room(const Tiers& tiers) {
+std::uint64_t PromotionFifo::room(const Tiers& tiers) {
   forget_what_is_done(tiers);
   const auto free = tiers.free.value + leaving_bytes_;
   return free > coming_bytes_ ? free - coming_bytes_ : 0;
 }
 
-bool Arrivals::make_room(Bytes bytes, const Tiers& tiers, PolicyChoice& choice) {
+bool PromotionFifo::make_room(Bytes bytes, const Tiers& tiers, PolicyChoice& choice) {
   while (room(tiers) < bytes.value) {
     const auto oldest = take_oldest(tiers);
     if (!oldest) return false;

@@ -69,12 +69,11 @@ configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/TerraceConfig.cmake.in
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/TerraceConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)
 configure_file(${PROJECT_SOURCE_DIR}/cmake/terrace.pc.in ${PROJECT_BINARY_DIR}/package/terrace.pc @ONLY)
-configure_file(${PROJECT_SOURCE_DIR}/cmake/terrace-bmem.pc.in ${PROJECT_BINARY_DIR}/package/terrace-bmem.pc @ONLY)
-configure_file(${PROJECT_SOURCE_DIR}/cmake/terrace-stencil.pc.in ${PROJECT_BINARY_DIR}/package/terrace-stencil.pc @ONLY)
-configure_file(${PROJECT_SOURCE_DIR}/cmake/terrace-stencil-hdf5.pc.in
-  ${PROJECT_BINARY_DIR}/package/terrace-stencil-hdf5.pc @ONLY)
+foreach(package terrace-bmem terrace-stencil terrace-stencil-hdf5)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/${package}.pc.in ${PROJECT_BINARY_DIR}/package/${package}.pc @ONLY)
+endforeach()
 
-# What the compiler wrappers add (src/cli/wrapper/wrapper_command.cpp), for builds that cannot use them. With clang
+# What the compiler wrappers add (src/tiering/cli/wrapper/wrapper_command.cpp), for builds that cannot use them. With clang
 # the option goes to the compiler proper: its driver would link a run-time library of its own. (The hooks of basic
 # blocks would need the same again, and pkg-config takes a second -Xclang for the first.)
 set(hooks_copies "-fno-builtin-memcpy -fno-builtin-memset -fno-builtin-memmove")
@@ -97,8 +96,12 @@ foreach(component core pim stencil)
     ${PROJECT_BINARY_DIR}/package/TerraceConfigVersion.cmake DESTINATION ${TERRACE_CONFIGDIR} COMPONENT ${component})
 endforeach()
 install(FILES ${PROJECT_BINARY_DIR}/package/terrace.pc DESTINATION ${TERRACE_PKGCONFIGDIR} COMPONENT core)
-install(FILES ${PROJECT_BINARY_DIR}/package/terrace-bmem.pc DESTINATION ${TERRACE_PKGCONFIGDIR} COMPONENT pim)
-install(FILES ${PROJECT_BINARY_DIR}/package/terrace-stencil.pc DESTINATION ${TERRACE_PKGCONFIGDIR} COMPONENT stencil)
-install(FILES ${PROJECT_BINARY_DIR}/package/terrace-stencil-hdf5.pc DESTINATION ${TERRACE_PKGCONFIGDIR}
-  COMPONENT stencil_hdf5 EXCLUDE_FROM_ALL)
+if(TARGET bmem)
+  install(FILES ${PROJECT_BINARY_DIR}/package/terrace-bmem.pc DESTINATION ${TERRACE_PKGCONFIGDIR} COMPONENT pim)
+endif()
+if(TARGET terrace_stencil_library)
+  install(FILES ${PROJECT_BINARY_DIR}/package/terrace-stencil.pc DESTINATION ${TERRACE_PKGCONFIGDIR} COMPONENT stencil)
+  install(FILES ${PROJECT_BINARY_DIR}/package/terrace-stencil-hdf5.pc DESTINATION ${TERRACE_PKGCONFIGDIR}
+    COMPONENT stencil_hdf5 EXCLUDE_FROM_ALL)
+endif()
 install(FILES ${PROJECT_SOURCE_DIR}/cmake/TerraceSim.cmake DESTINATION ${TERRACE_CONFIGDIR} COMPONENT sim)

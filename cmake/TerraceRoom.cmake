@@ -32,6 +32,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LES
   target_compile_options(terrace_flags INTERFACE -Wno-restrict)
 endif()
 target_include_directories(terrace_flags INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src/foundation> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src/tiering>
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
 if(TERRACE_SANITIZE)
   add_compile_options(-fsanitize=${TERRACE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)

@@ -172,13 +172,25 @@ class Kind:
 
 
 KINDS = (
-    Kind("planner", "planner.cpp", "src/strategy/planners/dummy.cpp", simulated("--planner", "dummy")),
-    Kind("policy", "policy.cpp", "src/strategy/policies/dummy.cpp", simulated("--planner", "dummy")),
-    Kind("static placement", "placement.cpp", "src/strategy/static/dummy.cpp", simulated("--planner", "dummy")),
-    Kind("provider", "provider.cpp", "src/memory/providers/dummy.cpp", placed),
-    Kind("copier", "copier.cpp", "src/transfer/copiers/dummy.cpp", moved),
-    Kind("collector", "collector.cpp", "src/observe/collectors/dummy.cpp", simulated("--collector", "dummy")),
-    Kind("progress source", "progress.cpp", "src/observe/progress/dummy.cpp", simulated("--progress", "dummy")),
+    Kind("planner", "planner.cpp", "src/tiering/strategy/planners/dummy.cpp", simulated("--planner", "dummy")),
+    Kind("policy", "policy.cpp", "src/tiering/strategy/policies/dummy.cpp", simulated("--planner", "dummy")),
+    Kind(
+        "static placement",
+        "placement.cpp",
+        "src/tiering/strategy/static/dummy.cpp",
+        simulated("--planner", "dummy"),
+    ),
+    Kind("provider", "provider.cpp", "src/foundation/memory/providers/dummy.cpp", placed),
+    Kind("copier", "copier.cpp", "src/foundation/transfer/copiers/dummy.cpp", moved),
+    Kind(
+        "collector", "collector.cpp", "src/tiering/observe/collectors/dummy.cpp", simulated("--collector", "dummy")
+    ),
+    Kind(
+        "progress source",
+        "progress.cpp",
+        "src/tiering/observe/progress/dummy.cpp",
+        simulated("--progress", "dummy"),
+    ),
     Kind("verb", "verb.py", "python/terrace/verbs/dummy.py", said("hello from a dummy", "dummy")),
     Kind("machine file", "machine.toml", "machines/dummy.toml", said("dummy", "machine", "dummy")),
     Kind("workload", "workload", "workloads/dummy", built, files=2),

@@ -147,7 +147,7 @@ def exported() -> Measured:
     """Against the lists that the map is made of."""
     library = next((TERRACE.parent.parent / "lib" / "terrace").glob("libterrace.so"))
     listed = set()
-    for file in ("src/agent/exports.txt", "src/observe/hooks/hooks.map.txt"):
+    for file in ("src/tiering/agent/exports.txt", "src/tiering/observe/hooks/hooks.map.txt"):
         listed |= set(re.findall(r"^([A-Za-z_]\w*)", (ROOT / file).read_text(), re.M))
     text = subprocess.run(
         ["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True

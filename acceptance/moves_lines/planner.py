@@ -29,11 +29,11 @@ def ablation() -> Measured:
 
 def size() -> Measured:
     """Lines of the planners and of the searches that they share, headers too."""
-    files = [path for name in FOLDERS for path in sorted((ROOT / "src" / "strategy" / name).iterdir())]
+    files = [path for name in FOLDERS for path in sorted((ROOT / "src" / "tiering" / "strategy" / name).iterdir())]
     lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files)
     shared = sum(
         len(path.read_text(encoding="utf-8").splitlines())
-        for path in (ROOT / "src" / "strategy" / "tiering").glob("interleave*")
+        for path in (ROOT / "src" / "tiering" / "strategy" / "tiering").glob("interleave*")
     )
     text = f"{lines} lines in {len(files)} files; beside them {shared} of interleaves, which were among them once"
     return Measured(text, lines < MAX_LINES)

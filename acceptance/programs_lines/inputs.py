@@ -206,8 +206,8 @@ exit $status
 """
 
 BUILD = """set -e
-for file in src/core/*.cpp; do
-  g++ -std=c++20 -O2 -Iinclude -Isrc -c "$file" -o "$(echo ${file%.cpp}.o | tr / _)" || exit 1
+for file in src/foundation/core/*.cpp; do
+  g++ -std=c++20 -O2 -Iinclude -Isrc/foundation -c "$file" -o "$(echo ${file%.cpp}.o | tr / _)" || exit 1
 done
 ls *.o | wc -l
 """

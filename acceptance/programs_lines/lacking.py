@@ -32,7 +32,11 @@ PROGRAMS: dict[str, list[str]] = {
     "sh": ["/bin/sh", "-c", "seq 100000 | sort -n | tail -1; exit 4"],
     "python3": ["/usr/bin/python3", "-c", "import sys; print(sum(bytearray(range(250)) * 40000)); sys.exit(3)"],
     "sqlite3": ["sqlite3", ":memory:", _SQL],
-    "g++": ["/bin/sh", "-c", f"g++ -std=c++20 -O1 -I{ROOT}/src -c {ROOT}/src/core/plan.cpp -o - -S | md5sum"],
+    "g++": [
+        "/bin/sh",
+        "-c",
+        f"g++ -std=c++20 -O1 -I{ROOT}/src/foundation -c {ROOT}/src/foundation/core/plan.cpp -o - -S | md5sum",
+    ],
     "sort": ["/bin/sh", "-c", "seq 300000 | rev | LC_ALL=C sort -S 60M | md5sum"],
 }
 

@@ -43,7 +43,7 @@ PROGRAMS: dict[str, str] = {
     "python3": "python3 -c 'print(sum(i * i % 7 for i in range(12000000)))'",
     "python3, many": "for i in 1 2 3 4 5 6 7 8 9 10; do python3 -c 'import json, re, subprocess'; done",
     "bc": "echo 'scale=2200; 4*a(1)' | bc -l",
-    "g++ -c": "g++ -std=c++20 -O2 -I$ROOT/src -c $ROOT/src/core/plan.cpp -o plan.o",
+    "g++ -c": "g++ -std=c++20 -O2 -I$ROOT/src/foundation -c $ROOT/src/foundation/core/plan.cpp -o plan.o",
     "tar": "for i in 1 2 3; do tar cf - -C $ROOT src tests | tar tf - | wc -l; done",
     "find": "for i in 1 2 3 4 5; do find $ROOT/src $ROOT/tests -type f -name '*.?pp' -exec cat {} + | cksum; done",
     "sh": "i=0; while [ $i -lt 1500000 ]; do i=$((i + 1)); done; echo $i",

@@ -20,7 +20,7 @@ from virtual_time.tracer import needs_qemu
 FUZZERS = ("trace_fuzz", "recording_fuzz", "replay_fuzz")
 SPAN = 255  # bytes of a column that the fuzzers' own form has
 COLUMNS = 3
-HEAD = "<II8sIIIIq"  # src/sim/recording_frame.hpp
+HEAD = "<II8sIIIIq"  # src/tiering/sim/recording_frame.hpp
 
 
 def decompressed(stored: bytes, size: int) -> bytes:

@@ -1,5 +1,5 @@
 // What the runtime's own work costs on this machine: a marker with nothing to do, a plan by its cells, a move
-// asked for and collected. src/model/costs.hpp states these costs for virtual time.
+// asked for and collected. src/tiering/model/costs.hpp states these costs for virtual time.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>

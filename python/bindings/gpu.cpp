@@ -15,13 +15,13 @@
 #include "core/error.hpp"
 #include "gpu_camat.hpp"
 #include "gpu_counts.hpp"
+#include "gpu_sim/engine/policy_decider.hpp"
+#include "gpu_sim/engine/simulator.hpp"
+#include "gpu_sim/simt/device.hpp"
+#include "gpu_sim/trace/accelsim_reader.hpp"
+#include "gpu_sim/trace/warp_file.hpp"
 #include "machine/file/gpu_variant.hpp"
 #include "machine/machine.hpp"
-#include "sim/gpu/engine/policy_decider.hpp"
-#include "sim/gpu/engine/simulator.hpp"
-#include "sim/gpu/simt/device.hpp"
-#include "sim/gpu/trace/accelsim_reader.hpp"
-#include "sim/gpu/trace/warp_file.hpp"
 #include "strategy/tiering/gpu_policies.hpp"
 #include "workloads/gpu/program.hpp"
 
@@ -31,7 +31,7 @@ using namespace nb::literals;
 namespace terrace::python {
 namespace {
 
-using namespace sim::gpu;
+using namespace gpu_sim;
 
 const machine::Gpu& gpu_of(const machine::Machine& machine) {
   if (machine.parts().gpus.empty())

@@ -19,8 +19,8 @@ using namespace nb::literals;
 namespace terrace::python {
 namespace {
 
+using gpu_sim::CamatLevels;
 using model::CamatCounters;
-using sim::gpu::CamatLevels;
 
 constexpr std::array<std::pair<const char*, std::uint64_t CamatCounters::*>, 8> k_counters{
     {{"accesses", &CamatCounters::accesses},
@@ -100,7 +100,7 @@ void bind_gpu_camat(nb::module_& module) {
 nb::dict camat_dict(const CamatLevels& levels) {
   nb::dict out;
   for (const auto& [name, level] : k_levels) {
-    auto sum = counters_dict(sim::gpu::camat_sum(levels.*level));
+    auto sum = counters_dict(gpu_sim::camat_sum(levels.*level));
     nb::list each;
     for (const auto& counters : levels.*level) each.append(counters_dict(counters));
     sum["each"] = each;
@@ -109,7 +109,7 @@ nb::dict camat_dict(const CamatLevels& levels) {
   return out;
 }
 
-nb::list camat_list(const std::vector<sim::gpu::CamatPart>& parts) {
+nb::list camat_list(const std::vector<gpu_sim::CamatPart>& parts) {
   nb::list out;
   for (const auto& part : parts) {
     nb::dict shown;

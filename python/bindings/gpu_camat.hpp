@@ -5,14 +5,14 @@
 
 #include <vector>
 
-#include "sim/gpu/engine/camat_levels.hpp"
+#include "gpu_sim/engine/camat_levels.hpp"
 
 namespace terrace::python {
 
 // "l1" (accesses of warps), "l1_parts" (of line parts), "l2", "dram": the level's counters in sum and the ratios
 // that are made of them; under "each" those of each SM or channel.
-nanobind::dict camat_dict(const sim::gpu::CamatLevels& levels);
+nanobind::dict camat_dict(const gpu_sim::CamatLevels& levels);
 // A list of "kernel", "begin", "end" and "camat", which is as above.
-nanobind::list camat_list(const std::vector<sim::gpu::CamatPart>& parts);
+nanobind::list camat_list(const std::vector<gpu_sim::CamatPart>& parts);
 
 }  // namespace terrace::python

@@ -10,7 +10,7 @@ namespace nb = nanobind;
 namespace terrace::python {
 namespace {
 
-using namespace sim::gpu;
+using namespace gpu_sim;
 
 // Pages that share a frame with another, or are not mapped.
 std::uint64_t misplaced(const std::vector<Page>& pages) {

@@ -3,10 +3,10 @@
 
 #include <nanobind/nanobind.h>
 
-#include "sim/gpu/engine/simulator.hpp"
+#include "gpu_sim/engine/simulator.hpp"
 
 namespace terrace::python {
 
-nanobind::dict gpu_counts(const sim::gpu::RunCounts& run, std::uint64_t page_bytes);
+nanobind::dict gpu_counts(const gpu_sim::RunCounts& run, std::uint64_t page_bytes);
 
 }  // namespace terrace::python

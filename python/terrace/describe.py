@@ -1,4 +1,4 @@
-"""A verb's options as JSON, as the launcher says it of its own (src/cli/describe.hpp): `terrace VERB --describe`.
+"""A verb's options as JSON, as the launcher says it of its own (src/tiering/cli/describe.hpp): `terrace VERB --describe`.
 
 The page of the command line, man pages and completion are written from it.
 """

@@ -10,13 +10,13 @@
 #include <fstream>
 
 #include "gpu_replay.hpp"
-#include "sim/gpu/trace/accelsim_reader.hpp"
+#include "gpu_sim/trace/accelsim_reader.hpp"
 
 namespace {
 
 namespace fs = std::filesystem;
 using namespace terrace;
-using namespace terrace::sim::gpu;
+using namespace terrace::gpu_sim;
 
 // Removed at the end.
 class Folder {

@@ -13,11 +13,11 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "sim/gpu/engine/simulator.hpp"
-#include "sim/gpu/trace/warp_trace.hpp"
-#include "unit/sim/gpu/machine.hpp"
+#include "gpu_sim/engine/simulator.hpp"
+#include "gpu_sim/trace/warp_trace.hpp"
+#include "unit/gpu_sim/machine.hpp"
 
-namespace terrace::sim::gpu {
+namespace terrace::gpu_sim {
 
 inline void require(bool condition, const char* what, const std::string& text) {
   if (condition) return;
@@ -90,4 +90,4 @@ inline void replay_beginning(TraceSource& trace, const std::string& folder) {
   }
 }
 
-}  // namespace terrace::sim::gpu
+}  // namespace terrace::gpu_sim

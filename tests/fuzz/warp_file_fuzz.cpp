@@ -16,13 +16,13 @@
 
 #include "core/blob.hpp"
 #include "gpu_replay.hpp"
-#include "sim/gpu/trace/warp_file.hpp"
-#include "sim/gpu/trace/warp_file_format.hpp"
+#include "gpu_sim/trace/warp_file.hpp"
+#include "gpu_sim/trace/warp_file_format.hpp"
 
 namespace {
 
 using namespace terrace;
-using namespace terrace::sim::gpu;
+using namespace terrace::gpu_sim;
 using View = std::span<const std::byte>;
 
 void append(std::vector<std::byte>& file, const void* bytes, std::size_t size) {

@@ -86,7 +86,7 @@ def test_an_option_of_a_python_verb(option, facts):
 def test_names_are_those_of_the_tables():
     files = {file.stem for file in (ROOT / "machines").glob("*.toml")}
     assert files <= set(said("--names", "machines").split())
-    folder = ROOT / "src" / "observe" / "collectors"
+    folder = ROOT / "src" / "tiering" / "observe" / "collectors"
     assert len(said("--names", "collectors").split()) == len(list(folder.glob("*.cpp")))
     assert {"bandwidth", "latency", "capacity", "normal"} <= set(said("--names", "intents").split())
 

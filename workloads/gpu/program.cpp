@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
-namespace terrace::sim::gpu {
+namespace terrace::gpu_sim {
 namespace {
 
 template <class List, class Name>
@@ -63,4 +63,4 @@ std::string Comparison::verdict(const std::string& what, double most) const {
   return text;
 }
 
-}  // namespace terrace::sim::gpu
+}  // namespace terrace::gpu_sim

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "sim/gpu/simt/device.hpp"
+#include "gpu_sim/simt/device.hpp"
 
-namespace terrace::sim::gpu {
+namespace terrace::gpu_sim {
 
 // By name: "test" runs in a tenth of a second; "paper" is the input that the benchmark is published with, or,
 // where that takes longer than 30 million warp instructions, the part of it that `about` says.
@@ -65,4 +65,4 @@ class Comparison {
   double largest_ = 0;
 };
 
-}  // namespace terrace::sim::gpu
+}  // namespace terrace::gpu_sim

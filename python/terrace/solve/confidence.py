@@ -1,4 +1,4 @@
-"""How sure ranks and plans are: sampling error carried through the model (src/strategy/confidence)."""
+"""How sure ranks and plans are: sampling error carried through the model (src/tiering/strategy/confidence)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

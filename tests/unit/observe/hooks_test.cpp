@@ -258,7 +258,7 @@ TEST(Names, AreThoseOfTheSymbolMap) {
   }
   ASSERT_EQ(pclose(nm), 0);
   std::set<std::string> listed;
-  std::ifstream map(TERRACE_SOURCE_DIR "/src/observe/hooks/hooks.map.txt");
+  std::ifstream map(TERRACE_SOURCE_DIR "/src/tiering/observe/hooks/hooks.map.txt");
   for (std::string entry; std::getline(map, entry);) listed.insert(entry);
   EXPECT_EQ(defined, listed);
   EXPECT_TRUE(listed.contains("__tsan_read8") && listed.contains("memcpy"));

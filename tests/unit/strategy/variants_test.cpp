@@ -29,14 +29,14 @@ std::size_t names_of(const auto& variants) {
 }
 
 TEST(Variants, AreTheFilesOfTheirFolders) {
-  const auto strategies =
-      files_in("strategy/planners") + files_in("strategy/static") + files_in("strategy/policies");
+  const auto strategies = files_in("tiering/strategy/planners") + files_in("tiering/strategy/static") +
+                          files_in("tiering/strategy/policies");
   EXPECT_GT(strategies, 15u);
   EXPECT_EQ(names_of(strategy::variants()), strategies);
-  EXPECT_EQ(names_of(memory::providers()), files_in("memory/providers"));
-  EXPECT_EQ(names_of(transfer::copiers()), files_in("transfer/copiers"));
-  EXPECT_EQ(names_of(observe::collectors()), files_in("observe/collectors"));
-  EXPECT_EQ(names_of(observe::progresses()), files_in("observe/progress"));
+  EXPECT_EQ(names_of(memory::providers()), files_in("foundation/memory/providers"));
+  EXPECT_EQ(names_of(transfer::copiers()), files_in("foundation/transfer/copiers"));
+  EXPECT_EQ(names_of(observe::collectors()), files_in("tiering/observe/collectors"));
+  EXPECT_EQ(names_of(observe::progresses()), files_in("tiering/observe/progress"));
 }
 
 TEST(Variants, AreFoundByTheirNames) {

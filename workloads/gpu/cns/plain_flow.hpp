@@ -7,7 +7,7 @@
 #include <numbers>
 #include <vector>
 
-namespace terrace::sim::gpu::cns {
+namespace terrace::gpu_sim::cns {
 
 inline constexpr std::int32_t k_ghosts = 4;
 inline constexpr std::int32_t k_conserved = 5;
@@ -124,4 +124,4 @@ struct PlainFlow {
   }
 };
 
-}  // namespace terrace::sim::gpu::cns
+}  // namespace terrace::gpu_sim::cns

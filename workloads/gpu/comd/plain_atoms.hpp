@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-namespace terrace::sim::gpu::comd {
+namespace terrace::gpu_sim::comd {
 
 // Units are those of CoMD: Angstrom, eV, fs. Copper's parameters.
 inline constexpr double k_lattice = 3.615;
@@ -146,4 +146,4 @@ inline void step(const Box& box, Atoms& atoms) {
     for (std::size_t d = 0; d < 3; ++d) atoms.p[i][d] += k_dt / 2 * atoms.f[i][d];
 }
 
-}  // namespace terrace::sim::gpu::comd
+}  // namespace terrace::gpu_sim::comd

@@ -15,7 +15,7 @@
 
 #include "workloads/gpu/program.hpp"
 
-namespace terrace::sim::gpu {
+namespace terrace::gpu_sim {
 namespace {
 
 constexpr std::int32_t k_width = 16;         // of a tile; also the number of hidden units
@@ -201,4 +201,4 @@ const GpuProgram& backprop_program() {
   return program;
 }
 
-}  // namespace terrace::sim::gpu
+}  // namespace terrace::gpu_sim

@@ -8,7 +8,7 @@
 
 #include "workloads/gpu/program.hpp"
 
-namespace terrace::sim::gpu {
+namespace terrace::gpu_sim {
 namespace {
 
 constexpr std::int32_t k_order = 256;  // children of a node at most; threads of a CTA
@@ -259,4 +259,4 @@ const GpuProgram& btree_program() {
   return program;
 }
 
-}  // namespace terrace::sim::gpu
+}  // namespace terrace::gpu_sim

@@ -15,7 +15,7 @@
 #include "workloads/gpu/cns/plain_flow.hpp"
 #include "workloads/gpu/program.hpp"
 
-namespace terrace::sim::gpu {
+namespace terrace::gpu_sim {
 namespace {
 
 using namespace cns;
@@ -286,4 +286,4 @@ const GpuProgram& cns_program() {
   return program;
 }
 
-}  // namespace terrace::sim::gpu
+}  // namespace terrace::gpu_sim

@@ -15,7 +15,7 @@
 #include "workloads/gpu/comd/plain_atoms.hpp"
 #include "workloads/gpu/program.hpp"
 
-namespace terrace::sim::gpu {
+namespace terrace::gpu_sim {
 namespace {
 
 constexpr std::int32_t k_threads = 128;
@@ -265,4 +265,4 @@ const GpuProgram& comd_program() {
   return program;
 }
 
-}  // namespace terrace::sim::gpu
+}  // namespace terrace::gpu_sim

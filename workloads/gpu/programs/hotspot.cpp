@@ -10,7 +10,7 @@
 
 #include "workloads/gpu/program.hpp"
 
-namespace terrace::sim::gpu {
+namespace terrace::gpu_sim {
 namespace {
 
 constexpr std::int32_t k_block = 16;
@@ -190,4 +190,4 @@ const GpuProgram& hotspot_program() {
   return program;
 }
 
-}  // namespace terrace::sim::gpu
+}  // namespace terrace::gpu_sim

@@ -15,7 +15,7 @@
 
 #include "workloads/gpu/program.hpp"
 
-namespace terrace::sim::gpu {
+namespace terrace::gpu_sim {
 namespace {
 
 constexpr std::int32_t k_threads = 256;
@@ -320,4 +320,4 @@ const GpuProgram& minife_program() {
   return program;
 }
 
-}  // namespace terrace::sim::gpu
+}  // namespace terrace::gpu_sim

@@ -13,7 +13,7 @@
 
 #include "workloads/gpu/program.hpp"
 
-namespace terrace::sim::gpu {
+namespace terrace::gpu_sim {
 namespace {
 
 constexpr std::int32_t k_threads = 512;
@@ -338,4 +338,4 @@ const GpuProgram& srad_v1_program() {
   return program;
 }
 
-}  // namespace terrace::sim::gpu
+}  // namespace terrace::gpu_sim

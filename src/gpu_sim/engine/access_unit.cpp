@@ -1,0 +1,208 @@
+// The access unit of an SM: translation, L1 cache, requests. See processor.hpp.
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string>
+#include <utility>
+
+#include "core/error.hpp"
+#include "gpu_sim/engine/processor.hpp"
+
+namespace terrace::gpu_sim {
+namespace {
+
+std::string hexadecimal(std::uint64_t number) {
+  std::array<char, 16> digits{};
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number, 16).ptr;
+  return "0x" + std::string(digits.data(), end);
+}
+
+}  // namespace
+
+bool Processor::serve_accesses() {
+  held_up_ = false;
+  // What has waited for its translation goes before what comes.
+  if (!translated_.empty()) {
+    const auto part = translated_.front();
+    if (!look_up(part)) return !(held_up_ = true);
+    translated_.pop_front();
+    --accesses_[part.access].outstanding;
+    finish_if_done(part.access);
+    return true;
+  }
+  if (queue_.empty()) return false;
+  const auto number = queue_.front();
+  auto& access = accesses_[number];
+  if (!access.begun) {
+    access.begun = true;
+    warp_camat_.begins(events_.now());
+  }
+  if (!look_up({number, slots_[access.slot].cta.lines[access.line]})) return !(held_up_ = true);
+  ++access.line;
+  if (--access.lines == 0) {
+    queue_.pop_front();
+    ready_ |= std::exchange(want_access_, 0);
+    looked_up(number);
+  }
+  return true;
+}
+
+// False where it has to be tried again.
+bool Processor::look_up(const Part& part) {
+  const auto number = part.part.address() / gpu_.page_bytes;
+  // What was translated is used at once, whatever the buffer has forgotten since, if the page is still usable.
+  const bool is_known = part.page != k_no_page && pages_[part.page].usable();
+  const auto page = is_known ? part.page : pages_.look_up(number_, number);
+  if (page != k_no_page) return look_up_translated(part, page);
+  auto& access = accesses_[part.access];
+  const bool asked = std::any_of(aside_.begin(), aside_.end(), [&](const Part& other) {
+    return other.part.address() / gpu_.page_bytes == number;
+  });
+  if (!asked) {
+    const auto found = pages_.find(number);
+    if (found == k_no_page)
+      throw Error(Code::invalid, "the kernel " + kernel_ + " accesses " + hexadecimal(part.part.address()) +
+                                     ", which is in no allocation; an Accel-Sim trace has it named in "
+                                     "--allocations FILE");
+    pages_.walk(number_, found);
+  }
+  aside_.push_back({part.access, part.part});
+  ++access.outstanding;
+  misses(access);
+  return true;
+}
+
+bool Processor::look_up_translated(const Part& part, std::uint32_t page) {
+  auto& access = accesses_[part.access];
+  const auto now = events_.now();
+  if (access.kind == StepKind::load) {
+    if (!load(access, part, page)) return false;
+  } else {
+    if (access.kind == StepKind::store) {
+      if (stores_ == gpu_.stores) return false;
+      ++stores_;
+      ++counts_.stores;
+    } else {
+      ++counts_.atomics;
+      ++access.outstanding;
+      misses(access);
+    }
+    l1_.drop(part.part.line());
+    send(part, page, part.access);
+  }
+  access.ready = std::max(access.ready, now + gpu_.l1.latency);
+  return true;
+}
+
+bool Processor::load(Access& access, const Part& part, std::uint32_t page) {
+  const auto line = part.part.line();
+  const auto sectors = gpu_.sectored ? part.part.sectors() : 15U;
+  const auto now = events_.now();
+  const auto missing = sectors & ~l1_.look_up(line, sectors);
+  if (missing == 0) {
+    ++counts_.load_hits;
+    part_camat_.hit(now, gpu_.l1.latency);
+  } else {
+    misses(access);
+    std::uint32_t mshr = 0;
+    const auto result = mshrs_.wait(line, missing, {part.access, 0}, mshr);
+    if (result == MshrTable<Waiter>::Result::full) return false;
+    part_camat_.begins(now);
+    mshrs_[mshr].waiters.back().miss = part_camat_.misses(now + gpu_.l1.latency);
+    ++access.outstanding;
+    if (result == MshrTable<Waiter>::Result::merged)
+      ++counts_.load_merges;
+    else
+      send({part.access, LinePart(line, missing)}, page, mshr);
+  }
+  ++counts_.loads;
+  return true;
+}
+
+void Processor::send(const Part& part, std::uint32_t page, std::uint32_t waiter) {
+  const auto& entry = pages_[page];
+  Request request;
+  memory_.locate(entry.memory,
+                 std::uint64_t{entry.frame} * gpu_.page_bytes + part.part.address() % gpu_.page_bytes, request);
+  request.sectors = part.part.sectors();
+  request.page = page;
+  request.processor = number_;
+  request.waiter = waiter;
+  request.kind = accesses_[part.access].kind;
+  pages_.sent(page);
+  memory_.send(request);
+  listener_.asked(page, request.kind != StepKind::load);
+}
+
+// A part of the access is not there: its hit phase ends with this look-up, and what follows is a miss.
+void Processor::misses(Access& access) {
+  if (access.misses) return;
+  access.misses = true;
+  access.miss = warp_camat_.misses(events_.now() + gpu_.l1.latency);
+}
+
+// All of the access's lines were looked up, or wait for a translation.
+void Processor::looked_up(std::uint32_t number) {
+  const auto& access = accesses_[number];
+  if (!access.misses) warp_camat_.hits(events_.now() + gpu_.l1.latency);
+  const auto slot = access.slot;
+  finish_if_done(number);
+  --slots_[slot].accesses;
+  free_if_over(slot);
+}
+
+void Processor::finish_if_done(std::uint32_t number) {
+  auto& access = accesses_[number];
+  if (access.lines != 0 || access.outstanding != 0) return;
+  events_.at(std::max(events_.now(), access.ready), {EventKind::access_done, number_, number});
+}
+
+void Processor::on_access_done(std::uint32_t number) {
+  const auto access = accesses_[number];
+  accesses_.release(number);
+  if (access.misses) warp_camat_.miss_ends(access.miss, events_.now());
+  if (access.load == 0) return;
+  auto& warp = warps_[access.warp];
+  if (warp.age != access.age) return;  // it has ended
+  warp.outstanding &= ~(std::uint64_t{1} << (access.load % 64));
+  if (warp.waits_for != access.load && warp.waits_for != access.load + 64) return;
+  warp.waits_for = 0;
+  ready_ |= WarpMask{1} << access.warp;
+  wake();
+}
+
+void Processor::on_translated(std::uint32_t page) {
+  if (!pages_.translated(number_, page)) return;
+  const auto number = pages_[page].number;
+  const auto still = std::stable_partition(aside_.begin(), aside_.end(), [&](const Part& part) {
+    return part.part.address() / gpu_.page_bytes != number;
+  });
+  for (auto at = still; at != aside_.end(); ++at) translated_.push_back({at->access, at->part, page});
+  aside_.erase(still, aside_.end());
+  wake();
+}
+
+void Processor::on_answer(const Request& request) {
+  pages_.answered(request.page);
+  const auto done = [&](std::uint32_t number) {
+    --accesses_[number].outstanding;
+    finish_if_done(number);
+  };
+  if (request.kind == StepKind::store) {
+    --stores_;
+  } else if (request.kind == StepKind::atomic) {
+    done(request.waiter);
+  } else {
+    auto& entry = mshrs_[request.waiter];
+    l1_.fill(entry.line, entry.sectors, 0);
+    for (const auto& waiter : entry.waiters) {
+      part_camat_.miss_ends(waiter.miss, events_.now());
+      done(waiter.access);
+    }
+    mshrs_.release(request.waiter);
+  }
+  // Who found no room may try again.
+  if (held_up_) wake();
+}
+
+}  // namespace terrace::gpu_sim

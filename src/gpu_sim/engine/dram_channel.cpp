@@ -1,0 +1,189 @@
+// FR-FCFS with writes that gather. See dram_channel.hpp.
+#include "gpu_sim/engine/dram_channel.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace terrace::gpu_sim {
+
+DramChannel::DramChannel(const machine::GpuMemory& memory, double core_hertz)
+    : banks_count_(memory.banks),
+      lines_per_row_(memory.row_bytes / 128),
+      window_(memory.queue),
+      cycles_per_byte_(core_hertz * memory.channels / memory.bytes_per_second),
+      banks_(memory.banks) {
+  const auto scale = core_hertz / memory.command_hertz;
+  row_to_column_ = memory.row_to_column * scale;
+  precharge_ = memory.precharge * scale;
+  row_cycle_ = memory.row_cycle * scale;
+  row_to_row_ = memory.row_to_row * scale;
+  read_latency_ = memory.read_latency * scale;
+  write_latency_ = memory.write_latency * scale;
+  write_to_read_ = memory.write_to_read * scale;
+  read_to_write_ = memory.read_to_write * scale;
+  refresh_interval_ = memory.refresh_interval * scale;
+  refresh_ = memory.refresh * scale;
+  next_refresh_ = refresh_ > 0 ? refresh_interval_ : std::numeric_limits<double>::infinity();
+  for (auto& bank : banks_) bank.activated = -row_cycle_;
+}
+
+void DramChannel::add(Cycle now, std::uint64_t line, std::uint32_t bytes, TransferOwner owner) {
+  const auto row = line / lines_per_row_;
+  Waiting waiting;
+  waiting.row = static_cast<std::int64_t>(row / banks_count_);
+  // Rows of neighbouring numbers are in different banks, also where they are a power of two apart.
+  waiting.bank = static_cast<std::uint32_t>((row ^ (row / banks_count_)) % banks_count_);
+  waiting.bytes = bytes;
+  waiting.owner = owner;
+  waiting.access = camat_.miss(now, 0);
+  if (queue_.size() < window_)
+    take_in(waiting);
+  else
+    behind_.push_back(waiting);
+}
+
+void DramChannel::take_in(Waiting waiting) {
+  auto& bank = banks_[waiting.bank];
+  ++bank.waiting[waiting.writes()];
+  if (bank.row == waiting.row) ++bank.hits[waiting.writes()];
+  if (waiting.writes()) ++writes_;
+  queue_.push_back(waiting);
+}
+
+Cycle DramChannel::run(Cycle now_cycle) {
+  const auto now = static_cast<double>(now_cycle);
+  refresh(now);
+  // A transfer may begin within the cycle: the bus does not wait for the core's clock.
+  while (bus_free_ < now + 1 && transfer(std::max(now, bus_free_))) {
+  }
+  open_rows(now);
+  if (queue_.empty()) return 0;
+  auto next = std::numeric_limits<double>::infinity();
+  for (const auto& bank : banks_)
+    if (bank.hit()) next = std::min(next, std::max(bank.ready, bus_free_));
+  return std::max(now_cycle + 1, static_cast<Cycle>(std::floor(std::max(next, waits_until_))));
+}
+
+// All banks at once. It begins when it is due and the bus is free; of those that fell into a time in which nobody
+// came only the last one counts.
+void DramChannel::refresh(double now) {
+  if (now < next_refresh_) return;
+  const auto due = next_refresh_ + std::floor((now - next_refresh_) / refresh_interval_) * refresh_interval_;
+  next_refresh_ = due + refresh_interval_;
+  bus_free_ = std::max(bus_free_, due) + refresh_;
+  for (auto& bank : banks_) {
+    bank.row = -1;
+    bank.hits = {};
+    bank.activated = bus_free_ - row_cycle_;
+  }
+}
+
+// Writes gather, so that the bus turns seldom: they go first from when they fill half of the queue until they fill
+// an eighth.
+bool DramChannel::prefers_writes() {
+  if (writes_ >= (window_ + 1) / 2) drains_ = true;
+  if (writes_ <= window_ / 8) drains_ = false;
+  return drains_;
+}
+
+// Those that go first close a row that others still have requests for.
+void DramChannel::open_rows(double now) {
+  const bool first = prefers_writes();
+  for (std::uint32_t number = 0; number < banks_count_; ++number) {
+    const auto& bank = banks_[number];
+    const bool may_close = !bank.hit() || bank.ready <= now;
+    if (bank.waiting[first] != 0 && bank.hits[first] == 0 && may_close)
+      open_row(number, first, now);
+    else if (bank.waiting[!first] != 0 && !bank.hit())
+      open_row(number, !first, now);
+  }
+}
+
+// Of the oldest that waits for the bank.
+void DramChannel::open_row(std::uint32_t number, bool writes, double now) {
+  auto& bank = banks_[number];
+  const auto oldest = std::find_if(queue_.begin(), queue_.end(), [&](const Waiting& waiting) {
+    return waiting.bank == number && waiting.writes() == writes;
+  });
+  const auto closed = std::max({now, bank.last_write, bank.activated + row_cycle_ - precharge_});
+  bank.activated = bank.row < 0 ? std::max(now, bank.activated + row_cycle_) : closed + precharge_;
+  bank.activated = std::max(bank.activated, last_activation_ + row_to_row_);
+  last_activation_ = bank.activated;
+  bank.ready = bank.activated + row_to_column_;
+  bank.row = oldest->row;
+  bank.hits = {};
+  ++counts_.activations;
+  for (const auto& other : queue_)
+    if (other.bank == number && other.row == bank.row) ++bank.hits[other.writes()];
+}
+
+bool DramChannel::transfer(double now) {
+  const bool writes_first = prefers_writes();
+  const auto there_and_back = write_to_read_ + read_to_write_;
+  waits_until_ = 0;
+  auto chosen = queue_.end();
+  auto soon = std::numeric_limits<double>::infinity();  // one that is preferred has its row
+  for (auto at = queue_.begin(); at != queue_.end(); ++at) {
+    const auto& bank = banks_[at->bank];
+    if (bank.row != at->row) continue;
+    if (bank.ready > now) {
+      if (at->writes() == writes_first) soon = std::min(soon, bank.ready);
+      continue;
+    }
+    if (chosen == queue_.end()) chosen = at;
+    if (at->writes() != writes_first) continue;
+    chosen = at;
+    break;
+  }
+  if (chosen == queue_.end()) return false;
+  // To turn for one and back takes longer than to wait.
+  if (chosen->writes() != writes_first && wrote_ == writes_first && soon <= now + there_and_back) {
+    waits_until_ = soon;
+    return false;
+  }
+  auto& bank = banks_[chosen->bank];
+  const auto busy = chosen->bytes * cycles_per_byte_;
+  const bool writes = chosen->writes();
+  const auto turn = writes == wrote_ ? 0 : writes ? read_to_write_ : write_to_read_;
+  wrote_ = writes;
+  bus_free_ = std::max(now, bus_free_ + turn) + busy;
+  if (writes) {
+    --writes_;
+    bank.last_write = bus_free_ + write_latency_;
+  }
+  const auto done = bus_free_ + (writes ? 0 : read_latency_);
+  started_.push_back({static_cast<Cycle>(std::ceil(done)), chosen->owner, chosen->access});
+  --bank.waiting[writes];
+  --bank.hits[writes];
+  count(*chosen);
+  queue_.erase(chosen);
+  if (!behind_.empty()) {
+    take_in(behind_.front());
+    behind_.pop_front();
+  }
+  return true;
+}
+
+void DramChannel::count(const Waiting& waiting) {
+  ++counts_.transfers;
+  switch (waiting.owner.kind) {
+    case TransferOwner::Kind::fill:
+      counts_.fill_bytes += waiting.bytes;
+      break;
+    case TransferOwner::Kind::write_back:
+      counts_.write_back_bytes += waiting.bytes;
+      break;
+    case TransferOwner::Kind::move_read:
+      counts_.move_read_bytes += waiting.bytes;
+      break;
+    case TransferOwner::Kind::move_write:
+      counts_.move_write_bytes += waiting.bytes;
+      break;
+    case TransferOwner::Kind::record:
+      counts_.record_bytes += waiting.bytes;
+      break;
+  }
+}
+
+}  // namespace terrace::gpu_sim

@@ -1,0 +1,114 @@
+// A channel of DRAM: a data bus, and banks with one open row each. Of the requests in its queue the oldest that
+// finds its row open goes first, else the oldest (FR-FCFS: Rixner et al., "Memory access scheduling", ISCA 2000);
+// rows are opened beside the transfers of other banks. Refresh and turns of the bus between reads and writes take
+// their time, and so do activations one after the other. Not modelled: the limit to four of them in a window
+// (FAW).
+//
+// Times are in core cycles with fractions, since bus and commands have clocks of their own.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "gpu_sim/engine/event_wheel.hpp"
+#include "machine/gpu.hpp"
+#include "model/camat/camat.hpp"
+
+namespace terrace::gpu_sim {
+
+// Who waits for a transfer.
+struct TransferOwner {
+  enum class Kind : std::uint8_t { fill, write_back, move_read, move_write, record };
+  Kind kind = Kind::fill;
+  std::uint32_t number = 0;  // of the slice's MSHR, or of the moving page
+};
+
+struct DramCounts {
+  std::uint64_t fill_bytes = 0;
+  std::uint64_t write_back_bytes = 0;
+  std::uint64_t move_read_bytes = 0;
+  std::uint64_t move_write_bytes = 0;
+  std::uint64_t record_bytes = 0;  // samples that the GPU leaves
+  std::uint64_t transfers = 0;     // less activations: those that found their row open
+  std::uint64_t activations = 0;
+  DramCounts& operator+=(const DramCounts& other);
+  [[nodiscard]] std::uint64_t demand_bytes() const { return fill_bytes + write_back_bytes; }
+  [[nodiscard]] std::uint64_t move_bytes() const { return move_read_bytes + move_write_bytes; }
+};
+
+class DramChannel {
+ public:
+  DramChannel(const machine::GpuMemory& memory, double core_hertz);
+
+  // `line`: of 128 bytes, among those of the channel. Completions come from `complete`, in the order of their
+  // time.
+  void add(Cycle now, std::uint64_t line, std::uint32_t bytes, TransferOwner owner);
+  // Starts what can be started. The cycle at which to call again; 0: when something is added.
+  Cycle run(Cycle now);
+  struct Completion {
+    Cycle at = 0;
+    TransferOwner owner;
+    model::CamatMeter::Miss access = 0;
+  };
+  // Those since the last call, at cycles from now on.
+  std::vector<Completion>& started() { return started_; }
+  // The transfer is over.
+  void complete(Cycle now, const Completion& done) { camat_.miss_ends(done.access, now); }
+
+  [[nodiscard]] const DramCounts& counts() const { return counts_; }
+  [[nodiscard]] model::CamatMeter& camat() { return camat_; }
+
+ private:
+  struct Bank {
+    std::int64_t row = -1;
+    double ready = 0;       // when the row is open
+    double activated = 0;   // when it was last opened; minus the row cycle at first
+    double last_write = 0;  // when written data may be closed in
+    // Requests in the queue, and those for the open row: reads, writes.
+    std::array<std::uint32_t, 2> waiting{};
+    std::array<std::uint32_t, 2> hits{};
+    [[nodiscard]] bool hit() const { return hits[0] + hits[1] != 0; }
+  };
+  struct Waiting {
+    std::uint32_t bank = 0;
+    std::int64_t row = 0;
+    std::uint32_t bytes = 0;
+    TransferOwner owner;
+    model::CamatMeter::Miss access = 0;
+    [[nodiscard]] bool writes() const {
+      return owner.kind != TransferOwner::Kind::fill && owner.kind != TransferOwner::Kind::move_read;
+    }
+  };
+  void take_in(Waiting waiting);
+  void refresh(double now);
+  [[nodiscard]] bool prefers_writes();
+  void open_rows(double now);
+  void open_row(std::uint32_t bank, bool writes, double now);
+  bool transfer(double now);
+  void count(const Waiting& waiting);
+
+  std::uint32_t banks_count_;
+  std::uint32_t lines_per_row_;
+  std::uint32_t window_;
+  double cycles_per_byte_;
+  double row_to_column_, precharge_, row_cycle_, row_to_row_, read_latency_, write_latency_, write_to_read_,
+      read_to_write_;
+  double refresh_interval_, refresh_;
+  std::vector<Bank> banks_;
+  std::vector<Waiting> queue_;  // the oldest first, at most window_
+  std::deque<Waiting> behind_;
+  std::vector<Completion> started_;
+  double bus_free_ = 0;
+  double next_refresh_;
+  double last_activation_ = -1e9;
+  double waits_until_ = 0;    // rather than turn
+  bool wrote_ = false;        // last
+  bool drains_ = false;       // writes go first
+  std::uint32_t writes_ = 0;  // in the queue
+  DramCounts counts_;
+  model::CamatMeter camat_;
+};
+
+}  // namespace terrace::gpu_sim

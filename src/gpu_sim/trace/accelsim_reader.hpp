@@ -1,0 +1,77 @@
+// Kernel traces of Accel-Sim (Khairy et al., "Accel-Sim: an extensible simulation framework for validated GPU
+// modeling", ISCA 2020), as its NVBit tracer writes and its post-processing groups them: a list of commands
+// (`kernelslist.g`: copies to the device, and names of kernels' files) and a text file for each kernel
+// (`*.traceg`). Of an instruction: its lanes, registers, opcode, and of an access the addresses, listed, as base
+// and stride, or as base and differences.
+//
+// Global and local loads, stores and atomics are accesses; who reads a register that a load fills waits for it.
+// Shared memory, constants and what accesses nothing are instructions; other accesses, such as of textures, are
+// refused. Versions 3 to 5 of the tracer's format, without line numbers. Lines are printable ASCII.
+//
+// Local memory is where the kernel's head says; what of it the kernel accesses is an allocation. All threads have
+// the same addresses there, as the tracer writes them.
+//
+// Where data are is said by a side file, a line `NAME ADDRESS BYTES` for each allocation, the address in
+// hexadecimal digits; without one each copy to the device is taken for an allocation.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpu_sim/trace/accelsim_warp.hpp"
+#include "gpu_sim/trace/warp_trace.hpp"
+
+namespace terrace::gpu_sim {
+
+class AccelSimReader final : public TraceSource {
+ public:
+  // `allocations`: the side file, or empty. Throws Error{corrupt} with file and offset where a file breaks the
+  // format, here and later; Error{not_found} where there is none.
+  explicit AccelSimReader(std::filesystem::path list, const std::filesystem::path& allocations = {});
+
+  bool next(TraceEvent& event) override;
+  bool next_cta(Cta& cta) override;
+
+ private:
+  // A text, line by line.
+  class Lines {
+   public:
+    void open(const std::filesystem::path& path);
+    bool next();  // to the next that is not empty
+    [[nodiscard]] const std::string& line() const { return line_; }
+    [[noreturn]] void fail(const std::string& what) const;
+
+   private:
+    std::filesystem::path path_;
+    std::ifstream in_;
+    std::string line_, buffer_;
+    std::uint64_t at_ = 0;    // of the line
+    std::uint64_t next_ = 0;  // of what follows it
+  };
+
+  void read_list(bool with_copies);
+  void read_allocations(const std::filesystem::path& path);
+  void add_allocation(const Lines& lines, Allocation allocation);
+  [[nodiscard]] Kernel open_kernel(const std::string& name);
+  void allocate_local(const std::filesystem::path& path);
+  std::uint64_t read_number(std::string_view after, std::uint64_t most);
+
+  std::filesystem::path list_;
+  Lines lines_;  // of the list, then of the kernel at hand
+  std::deque<Allocation> allocations_;
+  std::uint64_t allocated_ = 0;      // bytes
+  std::deque<std::string> kernels_;  // names of files that are to come
+  std::optional<Kernel> opened_;     // and not handed out yet
+  WindowBases bases_;
+  std::uint64_t local_begin_ = 0, local_end_ = 0;  // addresses that have been allocated
+  std::uint32_t warps_ = 0;                        // of a CTA
+  std::uint32_t ctas_left_ = 0;
+};
+
+}  // namespace terrace::gpu_sim

@@ -1,0 +1,66 @@
+// The instructions of one warp of an Accel-Sim trace, as steps. See accelsim_reader.hpp.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "gpu_sim/trace/warp_trace.hpp"
+
+namespace terrace::gpu_sim {
+
+// A line's words, one after the other.
+class TraceWords {
+ public:
+  TraceWords(std::string_view text, char between) : left_(text), between_(between) {}
+  // Empty at the end.
+  std::string_view next();
+  // The next word as a number, with or without 0x for base 16; nothing where it is none, or above `most`.
+  std::optional<std::uint64_t> number(int base, std::uint64_t most);
+  std::optional<std::int64_t> signed_number();
+
+ private:
+  std::string_view left_;
+  char between_;
+};
+
+// Where shared and local memory begin among generic addresses, by the kernel's head; 0: it does not say.
+struct WindowBases {
+  std::uint64_t shared = 0;
+  std::uint64_t local = 0;
+};
+inline constexpr std::uint64_t k_window = std::uint64_t{1} << 24;  // addresses of each
+
+class AccelSimWarp {
+ public:
+  // Steps and lines are appended to the CTA's.
+  AccelSimWarp(Cta& cta, const WindowBases& bases) : cta_(cta), bases_(bases) {}
+  // The next instruction. What is wrong with it; empty: nothing.
+  [[nodiscard]] std::string add(std::string_view line);
+  // Instructions behind the last step.
+  [[nodiscard]] std::uint32_t after() const { return before_; }
+
+ private:
+  static constexpr std::size_t k_registers = 256;
+  struct Registers {
+    std::array<std::uint32_t, 8> numbers{};
+    std::size_t count = 0;
+  };
+  static bool read_registers(TraceWords& words, Registers& registers);
+  [[nodiscard]] std::string add_access(TraceWords& words, std::string_view opcode, std::uint32_t lanes,
+                                       const Registers& targets);
+  static bool read_addresses(TraceWords& words, std::uint32_t lanes,
+                             std::array<std::uint64_t, k_lanes>& addresses);
+  void use(std::uint32_t number);
+  Step& step(StepKind kind);
+
+  Cta& cta_;
+  WindowBases bases_;
+  std::uint32_t before_ = 0;
+  std::uint32_t loads_ = 0;
+  std::array<std::uint32_t, k_registers> load_of_{};  // that fills the register; 0: none
+};
+
+}  // namespace terrace::gpu_sim

@@ -1,0 +1,53 @@
+// Traces in memory, for tests.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "gpu_sim/trace/warp_trace.hpp"
+
+namespace terrace::gpu_sim {
+
+// Keeps what it gets, and gives it again from the beginning to each Replay.
+class KeptTrace final : public TraceSink {
+ public:
+  struct KeptKernel {
+    Kernel kernel;
+    std::vector<Cta> ctas;
+  };
+  std::vector<std::pair<TraceEvent, std::size_t>> events;  // a kernel's place in `kernels` behind it
+  std::vector<KeptKernel> kernels;
+
+  void add(const Allocation& allocation) override { events.emplace_back(allocation, 0); }
+  void begin(const Kernel& kernel) override {
+    events.emplace_back(kernel, kernels.size());
+    kernels.push_back({kernel, {}});
+  }
+  void add(const Cta& cta) override { kernels.back().ctas.push_back(cta); }
+};
+
+class Replay final : public TraceSource {
+ public:
+  explicit Replay(const KeptTrace& trace) : trace_(trace) {}
+  bool next(TraceEvent& event) override {
+    if (at_ == trace_.events.size()) return false;
+    event = trace_.events[at_].first;
+    if (std::holds_alternative<Kernel>(event)) kernel_ = &trace_.kernels[trace_.events[at_].second];
+    cta_ = 0;
+    ++at_;
+    return true;
+  }
+  bool next_cta(Cta& cta) override {
+    if (kernel_ == nullptr || cta_ == kernel_->ctas.size()) return false;
+    cta = kernel_->ctas[cta_++];
+    return true;
+  }
+
+ private:
+  const KeptTrace& trace_;
+  const KeptTrace::KeptKernel* kernel_ = nullptr;
+  std::size_t at_ = 0;
+  std::size_t cta_ = 0;
+};
+
+}  // namespace terrace::gpu_sim

@@ -6,7 +6,7 @@
 #   stencil stencil programs on structured meshes: libterrace_stencil.so and its headers
 #   stencil_hdf5  their files and checkpoints, which need HDF5: installed only where it is named
 #   python  the analysis verbs
-# Core installs alone. A room whose parts are more than a target adds its own install() rules, with the
+# Core installs alone. A module whose parts are more than a target adds its own install() rules, with the
 # destinations of TerraceLayout.cmake.
 include(CMakePackageConfigHelpers)
 

@@ -2,9 +2,9 @@
 # is `const std::vector<const TYPE*>& TABLE()`, in the order of the folders, each by name. No list is kept by hand: a
 # new file is a new variant.
 #
-#   terrace_variants(ROOM HEADER strategy/variant.hpp NAMESPACE terrace::strategy TYPE Variant SUFFIX variant
+#   terrace_variants(MODULE HEADER strategy/variant.hpp NAMESPACE terrace::strategy TYPE Variant SUFFIX variant
 #     TABLE variants FOLDERS planners static)
-function(terrace_variants room)
+function(terrace_variants module)
   cmake_parse_arguments(TABLE "" "HEADER;NAMESPACE;TYPE;SUFFIX;TABLE" "FOLDERS" ${ARGN})
   set(declarations "")
   set(entries "")
@@ -37,5 +37,5 @@ ${entries}  };
 
 }  // namespace ${TABLE_NAMESPACE}
 ")
-  target_sources(terrace_${room} PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/${TABLE_TABLE}.cpp)
+  target_sources(terrace_${module} PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/${TABLE_TABLE}.cpp)
 endfunction()

@@ -1,5 +1,5 @@
-# terrace_room(NAME FOLDERS ... [SOURCES ...] DEPENDS ...): one room of the design, or a part of one, as a static
-# library terrace_NAME (alias Terrace::NAME). All rooms share one set of flags: what enters a user's process is position-independent
+# terrace_module(NAME FOLDERS ... [SOURCES ...] DEPENDS ...): one module, or a part of one, as a static
+# library terrace_NAME (alias Terrace::NAME). All modules share one set of flags: what enters a user's process is position-independent
 # and hides its symbols.
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -43,13 +43,13 @@ if(TERRACE_COVERAGE)
   add_link_options(--coverage)
 endif()
 
-# Standard headers that most files include anyway are compiled once, and a room's files a few at a time, which takes
+# Standard headers that most files include anyway are compiled once, and a module's files a few at a time, which takes
 # 60 % of the processor time that one by one takes. Builds that check (sanitizers, coverage, lint) do without both, so
 # that a file that forgets an include is found.
 include(CMakeDependentOption)
 cmake_dependent_option(TERRACE_PRECOMPILE "Precompile standard headers" ON
   "NOT TERRACE_SANITIZE;NOT TERRACE_COVERAGE;CMAKE_CXX_COMPILER_ID STREQUAL GNU" OFF)
-cmake_dependent_option(TERRACE_UNITY "Compile several files of a room at once" ON
+cmake_dependent_option(TERRACE_UNITY "Compile several files of a module at once" ON
   "NOT TERRACE_SANITIZE;NOT TERRACE_COVERAGE" OFF)
 set(CMAKE_UNITY_BUILD_BATCH_SIZE 5)
 if(TERRACE_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
@@ -94,19 +94,19 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release")
 endif()
 
 # Every .cpp of the folders is part of it (relative to the list file that asks), so a new file needs no line here.
-function(terrace_room name)
-  cmake_parse_arguments(ROOM "" "" "FOLDERS;SOURCES;DEPENDS;OPTIONS" ${ARGN})
-  foreach(folder IN LISTS ROOM_FOLDERS)
+function(terrace_module name)
+  cmake_parse_arguments(MODULE "" "" "FOLDERS;SOURCES;DEPENDS;OPTIONS" ${ARGN})
+  foreach(folder IN LISTS MODULE_FOLDERS)
     file(GLOB found CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp)
-    list(APPEND ROOM_SOURCES ${found})
+    list(APPEND MODULE_SOURCES ${found})
   endforeach()
-  add_library(terrace_${name} STATIC ${ROOM_SOURCES})
+  add_library(terrace_${name} STATIC ${MODULE_SOURCES})
   add_library(Terrace::${name} ALIAS terrace_${name})
   target_link_libraries(terrace_${name} PUBLIC terrace_flags)
-  foreach(dependency IN LISTS ROOM_DEPENDS)
+  foreach(dependency IN LISTS MODULE_DEPENDS)
     target_link_libraries(terrace_${name} PUBLIC ${dependency})
   endforeach()
-  target_compile_options(terrace_${name} PRIVATE ${ROOM_OPTIONS})
-  string(MAKE_C_IDENTIFIER "room${ROOM_OPTIONS}" headers)
-  terrace_precompile(terrace_${name} ${headers} OPTIONS ${ROOM_OPTIONS})
+  target_compile_options(terrace_${name} PRIVATE ${MODULE_OPTIONS})
+  string(MAKE_C_IDENTIFIER "module${MODULE_OPTIONS}" headers)
+  terrace_precompile(terrace_${name} ${headers} OPTIONS ${MODULE_OPTIONS})
 endfunction()

@@ -1,10 +1,7 @@
 """Terrace's analysis: the verbs show, bounds, plan, report, export and lab, and what they are made of.
 
-Numerics live in the C++ module `terrace._core`; here is what reads stores, arranges and draws. Each room uses only
-those before it (scripts/rooms.py checks that):
-
-    arrays -> numpy_plugin -> errors -> units -> output -> outputs -> describe
-    -> imports -> store -> solve -> report -> lab -> verbs -> cli -> __main__
+Numerics live in the C++ module `terrace._core`; here is what reads stores, arranges and draws. Which part may
+use which others is stated in python/dependencies.toml, and checked by scripts/modules.py.
 
 arrays  for programs: NumPy arrays by intent, `terrace.intent` and `terrace.array`
 imports what perf and valgrind measured, as profiles

@@ -21,6 +21,9 @@ PYTHON_HEADERS := $(firstword $(wildcard $(SYSROOT)/usr/include/python3.*))
 CONFIGURE_FLAGS := $(if $(PYTHON_HEADERS),-DPython_INCLUDE_DIR=$(PYTHON_HEADERS))
 endif
 
+# CI=1: warnings are errors.
+CONFIGURE_FLAGS += $(if $(CI),-DTERRACE_WERROR=ON)
+
 .PHONY: help
 help:
 	@echo 'make demo      set up, build, run the main job; writes out/demo/report.html'

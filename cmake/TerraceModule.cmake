@@ -27,6 +27,10 @@ endif()
 add_library(terrace_flags INTERFACE)
 target_compile_options(terrace_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
   -Wno-sign-conversion)
+option(TERRACE_WERROR "Treat compiler warnings as errors" OFF)
+if(TERRACE_WERROR)
+  target_compile_options(terrace_flags INTERFACE -Werror)
+endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # False alarms in its own std::string (gcc bug 105651).
   target_compile_options(terrace_flags INTERFACE -Wno-restrict)

@@ -1,11 +1,11 @@
 """Check the dependencies between modules: reads Python's imports and the includes of src/.
 
-A module is a folder of src/foundation or src/tiering, a product beside them (src/stencil, ...), or a folder or file
-of the Python package. src/dependencies.toml and python/dependencies.toml state which module may use which.
+A module is a folder of src/foundation or src/tiering, a product beside them (src/stencil, ...), or a folder
+or file of the Python package. src/dependencies.toml and python/dependencies.toml state which module may use which.
 
-Errors are: a dependency that is not allowed; an allowed one that nothing uses; a circle of allowed dependencies, of
-folders at any level, or of files; a file of over 1,000 lines; a file of under 30 lines that one other file alone
-uses (it belongs there). Exit status 1 if there is any.
+Errors are: a dependency that is not allowed; an allowed one that nothing uses; a circle of allowed dependencies,
+of folders at any level, or of files; a file of over 1,000 lines; a file of under 30 lines that one other file
+alone uses (it belongs there). Exit status 1 if there is any.
 """
 
 import argparse

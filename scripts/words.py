@@ -1,10 +1,10 @@
 """Check the words of comments, names, pages and commits against the style of CONTRIBUTING.md.
 
-Reported are: comments and docstrings that begin without a verb or a subject ("Of", "What", "Who", "The same", ...);
-words that hide who acts ("who", "whoever", "nobody", "somebody"); private terms where the field has a standard one and
-docs/glossary.md has no entry; names of limits that say most or least; commit subjects of over 72 characters on the
-branch. scripts/words.toml states how many findings each folder may still have: a folder with more fails, and so does
-one with fewer, until its number is lowered. `--list FOLDER` prints the findings.
+Reported are: comments and docstrings that begin without a verb or a subject ("Of", "What", "Who", ...);
+words that hide who acts ("who", "whoever", "nobody", "somebody"); private terms where the field has a standard one
+and docs/glossary.md has no entry; names of limits that say most or least; commit subjects of over 72 characters on
+the branch. scripts/words.toml states how many findings each folder may still have: a folder with more fails, and so
+does one with fewer, until its number is lowered. `--list FOLDER` prints the findings.
 """
 
 import argparse
@@ -23,7 +23,9 @@ ROOT = Path(__file__).resolve().parent.parent
 ALLOWED = ROOT / "scripts" / "words.toml"
 MAX_SUBJECT = 72
 # Published results and generated pages are not written by hand; licences and saved inputs are not ours.
-SKIPPED = re.compile(r"^(docs/results/|docs/command-line\.md|share/|acceptance/others_programs/|LICENSE|.*/topologies/)")
+SKIPPED = re.compile(
+    r"^(docs/results/|docs/command-line\.md|share/|acceptance/others_programs/|LICENSE|.*/topologies/)"
+)
 
 BEGINNING = re.compile(
     r"^(Of|The same|What|Who|Whose|False|True|None|By|Nobody|Somebody|Whoever|Everybody|From the one)\b(?!::|\()"
@@ -54,11 +56,13 @@ COMMENT = {
 
 
 def comments(path: Path, text: str) -> Iterator[tuple[int, str]]:
-    """Yield each comment or docstring of a source, a block of lines at a time, with its line; pages as paragraphs."""
+    """Yield each comment or docstring of a source with its line, a block at a time; pages line by line."""
     if path.suffix == ".py" or (not path.suffix and text.startswith("#!/usr/bin/env python")):
         yield from _python_comments(text)
     elif path.suffix == ".md":
-        prose = re.sub(r"^```.*?^```", lambda match: re.sub(r"[^\n]", "", match[0]), text, flags=re.DOTALL | re.MULTILINE)
+        prose = re.sub(
+            r"^```.*?^```", lambda match: re.sub(r"[^\n]", "", match[0]), text, flags=re.DOTALL | re.MULTILINE
+        )
         for number, line in enumerate(prose.splitlines(), 1):
             yield number, re.sub(r"`[^`]*`", "", line)
     elif path.suffix in COMMENT or text.startswith("#!"):
@@ -104,7 +108,7 @@ def glossary() -> set[str]:
     """Return the terms that docs/glossary.md defines: its bold words at the beginning of a line."""
     page = ROOT / "docs" / "glossary.md"
     text = page.read_text() if page.is_file() else ""
-    return {term.lower() for term in re.findall(r"^(?:[-*|] *)?\*\*([^*]+)\*\*", text, re.MULTILINE)}
+    return {term.lower() for term in re.findall(r"^(?:\| *)?\*\*([^*]+)\*\*", text, re.MULTILINE)}
 
 
 def findings(path: Path, text: str, defined: set[str]) -> Iterator[str]:
@@ -137,10 +141,16 @@ def folder_of(name: str) -> str:
 def long_subjects() -> list[str]:
     """Return subjects of commits that the upstream branch lacks and that are too long."""
     done = subprocess.run(
-        ["git", "log", "--format=%h %s", "origin/main..HEAD"], cwd=ROOT, capture_output=True, text=True, check=False
+        ["git", "log", "--format=%h %s", "origin/main..HEAD"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     subjects = [line.partition(" ") for line in done.stdout.splitlines()]
-    return [f"{commit}: subject of {len(text)} characters" for commit, _, text in subjects if len(text) > MAX_SUBJECT]
+    return [
+        f"{commit}: subject of {len(text)} characters" for commit, _, text in subjects if len(text) > MAX_SUBJECT
+    ]
 
 
 def main() -> int:
@@ -149,7 +159,9 @@ def main() -> int:
     parser.add_argument("--list", metavar="FOLDER", help="print the findings of files whose path begins so")
     parser.add_argument("--write", action="store_true", help="write the present numbers into scripts/words.toml")
     wanted = parser.parse_args()
-    tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    tracked = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
     defined, counts = glossary(), Counter[str]()
     for name in filter(None, tracked.split("\0")):
         path = ROOT / name

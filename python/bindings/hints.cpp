@@ -52,7 +52,7 @@ std::vector<std::string> unused(const Hints& hints, const profile::Profile& prof
   for (const auto& object : profile.objects) objects.push_back(object.name);
   std::set<std::string> phases;
   for (const auto& iteration : profile.iterations)
-    for (const auto& phase : iteration.phases) phases.emplace(uncut_name(phase.name));
+    for (const auto& phase : iteration.phases) phases.emplace(phase_of_segment(phase.name));
   return strategy::HintBook(hints).unused(objects, {phases.begin(), phases.end()});
 }
 

@@ -21,7 +21,7 @@ std::string place(const Line& line) {
 std::uint64_t pass(std::uint32_t columns, std::uint32_t bits, std::uint32_t beats, const char* what) {
   if (bits == 0 || beats == 0)
     throw Error(Code::invalid, std::string(what) + " of 0 bits a row cycle; it needs a width and beats");
-  return divided_up(divided_up(columns, bits), beats);
+  return ceil_div(ceil_div(columns, bits), beats);
 }
 
 // The most that any bank has among the line's subarrays for which `counts`.
@@ -59,7 +59,7 @@ Array::Array(const Geometry& geometry, const Costs& costs) : geometry_(geometry)
   check(geometry);
   bus_pass_ = pass(geometry.columns, costs.bus_bits, costs.bus_beats, "a bus");
   interface_pass_ = pass(geometry.columns, costs.interface_bits, costs.interface_beats, "an interface");
-  zeros_.resize(divided_up(geometry.columns, 64));
+  zeros_.resize(ceil_div(geometry.columns, 64));
   last_ = ~Word{0} >> (zeros_.size() * 64 - geometry.columns);
 }
 

@@ -11,8 +11,8 @@ namespace {
 // As many units as `count`, with as little as can be of `first`, which there is `most` of; and no more of the
 // other than that takes.
 std::pair<std::uint64_t, std::uint64_t> folded(std::uint64_t count, std::uint64_t most) {
-  const auto lines = divided_up(count, most);
-  return {lines, divided_up(count, lines)};
+  const auto lines = ceil_div(count, most);
+  return {lines, ceil_div(count, lines)};
 }
 
 [[noreturn]] void too_large(const Geometry& geometry, const std::string& what) {
@@ -41,7 +41,7 @@ Bytes size_of(const Geometry& geometry, const Shape& shape) { return shape.units
 
 Shape shape_of(const Geometry& geometry, Bytes size, Dim dim) {
   if (size.value == 0) throw Error(Code::invalid, "0 bytes were asked for; ask for one at least");
-  return shaped(geometry, divided_up(size.value, geometry.row_bytes().value), dim, [&] { return format(size); });
+  return shaped(geometry, ceil_div(size.value, geometry.row_bytes().value), dim, [&] { return format(size); });
 }
 
 Shape shape_of_elements(const Geometry& geometry, std::uint64_t count, std::uint32_t bits, Dim dim) {
@@ -51,12 +51,12 @@ Shape shape_of_elements(const Geometry& geometry, std::uint64_t count, std::uint
   if (bits > most)
     throw Error(Code::invalid, what() + ": a subarray has " + std::to_string(most) +
                                    (dim == Dim::vertical ? " rows" : " columns"));
-  if (dim == Dim::horizontal) return shaped(geometry, divided_up(count, geometry.columns / bits), dim, what);
-  const auto lanes = divided_up(count, geometry.columns);
-  const auto deep = divided_up(lanes, geometry.width()) * bits;  // more lanes than subarrays: one below the other
+  if (dim == Dim::horizontal) return shaped(geometry, ceil_div(count, geometry.columns / bits), dim, what);
+  const auto lanes = ceil_div(count, geometry.columns);
+  const auto deep = ceil_div(lanes, geometry.width()) * bits;  // more lanes than subarrays: one below the other
   if (deep > geometry.rows) too_large(geometry, what());
   return {static_cast<std::uint32_t>(deep),
-          static_cast<std::uint32_t>(divided_up(lanes, divided_up(lanes, geometry.width())))};
+          static_cast<std::uint32_t>(ceil_div(lanes, ceil_div(lanes, geometry.width())))};
 }
 
 }  // namespace terrace::pim

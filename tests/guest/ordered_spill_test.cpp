@@ -274,7 +274,7 @@ TEST_F(OrderedSpill, ARangeThatIsPartlyThereIsPutInOrder) {
     const auto part = std::min<std::size_t>(8U << 20, size - at);
     ASSERT_EQ(memory::prefer_node(map.address() + at, part, nodes.back()), 0);
     map.touch(at / k_page, part / k_page);
-    ASSERT_EQ(memory::forget_preference(map.address() + at, part), 0);
+    ASSERT_EQ(memory::reset_policy(map.address() + at, part), 0);
   }
   auto& heap = this->heap();
   EXPECT_EQ(heap.apply(map.address(), size, heap.find_intent("bandwidth")), 0);

@@ -124,7 +124,7 @@ TEST_F(Balancing, WhatWaitsForATouchIsPlacedByIntent) {
     EXPECT_GE(waiting(), static_cast<long>(k_pages) / 2) << "this test shows nothing";
     std::vector<PlaceId> places(k_pages);
     memory::NumaPlaces system(machine_);
-    ASSERT_EQ(system.where(map.address(), places), 0);
+    ASSERT_EQ(system.query_places(map.address(), places), 0);
     EXPECT_EQ(std::count(places.begin(), places.end(), home_), static_cast<long>(k_pages));
   }
 }

@@ -76,7 +76,7 @@ class Stress {
     if (shared == MAP_FAILED) throw std::runtime_error("no shared memory");
     account_ = new (shared) StressAccount;
     if (::mkdtemp(folder_.data()) == nullptr) throw std::runtime_error("no folder in /dev/shm");
-    memory::JobTitle title{"stress", {}};
+    memory::JobDescription title{"stress", {}};
     for (std::size_t i = 0; i < budget_.size(); ++i)
       title.places.push_back({machine_.places()[i].name, budget_[i], Bytes{k_page}});
     file_.emplace(folder_, title);
@@ -139,7 +139,7 @@ class Stress {
 
   // In a child: rounds of work, each ended by a count. Nobody goes on before all counts have been compared.
   void work(std::size_t index) {
-    const memory::MappedPage page(file_->path(), memory::MappedPage::Rights::write);
+    const memory::MappedPage page(file_->path(), memory::MappedPage::Access::write);
     auto& report = account_->reports[index];
     report.process = ::getpid();
     memory::Ledger ledger(page.page(), budget_);
@@ -173,7 +173,7 @@ class Stress {
   }
 
   void compare() {
-    const auto view = memory::view_of(file_->page());
+    const auto view = memory::read_ledger_view(file_->page());
     expect("processes in the ledger", view ? view->processes.size() : 0, k_stress_processes);
     if (!view) return;
     refresh_counters();

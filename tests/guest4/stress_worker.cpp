@@ -95,7 +95,7 @@ bool StressWorker::bind_run(ChunkId first, std::uint32_t count, bool eager) {
     for (auto chunk = first; chunk < first + count; ++chunk) chunks_.put(chunks_[chunk], place);
     if (!eager) return true;
     if (memory::populate(chunks_[first].address, size.value) != 0) throw std::runtime_error("populate failed");
-    ledger_.populated(place, size);
+    ledger_.commit_reserved(place, size);
     return true;
   }
   return false;

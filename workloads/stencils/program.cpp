@@ -60,7 +60,7 @@ std::string Arguments::text(const std::string& name, const std::string& otherwis
 
 void Arguments::refuse_others() const {
   for (const auto& [name, text] : given_)
-    if (!asked_.contains(name)) refuse_name("argument", name, std::views::keys(asked_));
+    if (!asked_.contains(name)) throw_unknown_name("argument", name, std::views::keys(asked_));
 }
 
 void Arguments::refuse_those_beyond(const Arguments& before, const std::string& needed) const {
@@ -105,7 +105,7 @@ void refuse_without_effect(const Arguments& arguments, const VirtualOptions& opt
     for (const auto* mode : modes())
       if (uses(*mode, word)) others.push_back(mode->name());
     throw Error(Code::invalid, std::string(word) + "= has no effect with how=" + options.mode + "; it has with " +
-                                   listed_names(others));
+                                   join_names(others));
   }
   for (const auto* const word : {"prefetched", "processes"})
     if (arguments.has(word) && !options.how.is_tiled)

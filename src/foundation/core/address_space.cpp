@@ -1,4 +1,4 @@
-// See address_space.hpp.
+// Implements address_space.hpp.
 #include "core/address_space.hpp"
 
 #include <sys/resource.h>
@@ -12,8 +12,8 @@ namespace terrace {
 
 namespace {
 
-constexpr std::uint64_t k_share = 4;
-constexpr std::uint64_t k_min = 256ULL << 20;
+constexpr std::uint64_t k_reserve_divisor = 4;
+constexpr std::uint64_t k_min_reserve = 256ULL << 20;
 
 }  // namespace
 
@@ -34,8 +34,8 @@ std::optional<Bytes> address_space_left() noexcept {
 Bytes reservable(Bytes wanted) noexcept {
   const auto left = address_space_left();
   if (!left) return wanted;
-  const auto share = left->value / k_share;
-  return Bytes{share < k_min ? 0 : std::min(wanted.value, share)};
+  const auto share = left->value / k_reserve_divisor;
+  return Bytes{share < k_min_reserve ? 0 : std::min(wanted.value, share)};
 }
 
 }  // namespace terrace

@@ -1,4 +1,5 @@
-// What is left of the address space that the process may have (`ulimit -v`): reserving some counts, used or not.
+// Reports how much address space the process may still reserve under RLIMIT_AS (`ulimit -v`), which counts
+// reserved memory whether it is used or not.
 #pragma once
 
 #include <optional>
@@ -7,12 +8,12 @@
 
 namespace terrace {
 
-// The limit; nothing where there is none.
+// Returns the limit, or nothing if there is none.
 std::optional<Bytes> address_space_limit() noexcept;
-// Nothing where there is no limit, or where that is not known.
+// Returns what is left below the limit; nothing if there is no limit or usage cannot be read.
 std::optional<Bytes> address_space_left() noexcept;
-// What of `wanted` may be reserved ahead of need: all of it where there is no limit; else a quarter of what is
-// left at most, for the program needs the rest, and nothing where that is less than 256 MiB.
+// Returns how much of `wanted` may be reserved ahead of need. Without a limit that is all of it. Otherwise it is
+// at most a quarter of what is left, because the program needs the rest, or 0 if the quarter is below 256 MiB.
 Bytes reservable(Bytes wanted) noexcept;
 
 }  // namespace terrace

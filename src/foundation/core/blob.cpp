@@ -1,4 +1,4 @@
-// CRC-32C: by the processor's instruction where it has one, else by tables that take eight bytes a step.
+// Computes CRC-32C by the SSE4.2 instruction if the processor has it, else by tables, eight bytes a step.
 #include "core/blob.hpp"
 
 #include <array>

@@ -1,5 +1,5 @@
-// Values as flat bytes: what the launcher hands to the library inside the program, and what a journal record
-// holds. Native byte order and no padding; a reader never looks past the end and throws Error{corrupt}.
+// Serialises values as flat bytes: what the launcher passes to the library inside the program, and the payload of
+// journal records. Native byte order, no padding. A reader never reads past the end; it throws Error{corrupt}.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ class BlobWriter {
     put(static_cast<std::uint32_t>(text.size()));
     if (!text.empty()) std::memcpy(room(text.size()), text.data(), text.size());
   }
-  // The next n bytes, for the caller to fill.
+  // Appends n bytes and returns them for the caller to fill.
   std::byte* room(std::size_t n) {
     if (n > bytes_.size() - size_) bytes_.resize(std::max(2 * bytes_.size(), size_ + n));
     return bytes_.data() + std::exchange(size_, size_ + n);
@@ -34,7 +34,7 @@ class BlobWriter {
   void clear() { size_ = 0; }
 
  private:
-  std::vector<std::byte> bytes_;  // more than are in use
+  std::vector<std::byte> bytes_;  // capacity; size_ bytes are in use
   std::size_t size_ = 0;
 };
 
@@ -51,7 +51,7 @@ class BlobReader {
     const auto n = get<std::uint32_t>();
     return {reinterpret_cast<const char*>(take(n)), n};
   }
-  // The next n bytes as they are.
+  // Consumes the next n bytes and returns them.
   const std::byte* take(std::size_t n) {
     if (n > remaining()) throw Error(Code::corrupt, "a record ends too early");
     const auto* p = bytes_.data() + at_;
@@ -66,9 +66,9 @@ class BlobReader {
   std::size_t at_ = 0;
 };
 
-// CRC-32C (Castagnoli), as iSCSI and ext4 use it (RFC 3720, appendix B.4 has test vectors).
+// Computes CRC-32C (Castagnoli), as iSCSI and ext4 use it (RFC 3720, appendix B.4 has test vectors).
 std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t seed = 0);
-// The same without the processor's instruction: what crc32c() does where there is none, here to be tested.
+// Computes it without the SSE4.2 instruction: the fallback of crc32c(), public for tests.
 std::uint32_t crc32c_by_table(std::span<const std::byte> bytes, std::uint32_t seed = 0);
 
 }  // namespace terrace

@@ -1,4 +1,5 @@
-// The time. The runtime asks this clock and no other: it cannot tell a real one from a simulated one.
+// Interface of the clock from which the runtime takes all its times. Implementations are a real clock and the
+// simulator's virtual one; the runtime cannot tell them apart.
 #pragma once
 
 #include "core/units.hpp"
@@ -8,25 +9,25 @@ namespace terrace {
 class Clock {
  public:
   virtual ~Clock() = default;
-  // Since the program began; never goes back.
+  // Returns the time since the program began. Monotonic.
   [[nodiscard]] virtual Seconds now() = 0;
-  // Returns whether times repeat to the last digit: nothing but the program and its placement takes time.
+  // Returns whether times are reproducible to the last digit: only the program and its placement take time.
   [[nodiscard]] virtual bool is_exact() const { return false; }
-  // What the program's main thread has had of a processor, where others can take that from it; else the time.
+  // Returns the CPU time of the program's main thread on a real machine, where other processes may preempt it;
+  // now() in virtual time.
   [[nodiscard]] virtual Seconds worked() { return now(); }
-  // The runtime's own work of a stated cost. Real clocks do nothing here: the time has passed by itself.
+  // Charges runtime work of a stated cost to the program. Real clocks do nothing: the time has passed anyway.
   virtual void charge(Seconds cost) = 0;
-  // The program went on for that long without being followed, so that nobody made time of it. Real clocks do
-  // nothing here either.
+  // Advances virtual time over an interval in which the program was not observed. Real clocks do nothing.
   virtual void carry(Seconds time) { static_cast<void>(time); }
-  // The same work done on another core, beside the program: when it would be finished. On a real machine it has
-  // been done when this is called.
-  [[nodiscard]] virtual Seconds finished_beside(Seconds cost) {
+  // Returns when work of this cost ends if another core runs it concurrently with the program. Real clocks return
+  // now(): the work has been done when this is called.
+  [[nodiscard]] virtual Seconds background_finish_time(Seconds cost) {
     static_cast<void>(cost);
     return now();
   }
-  // What that work takes of the program: nothing while there is a core for it. Real clocks have it in their time.
-  virtual void share_cores(Seconds cost) { static_cast<void>(cost); }
+  // Charges what that work costs the program: nothing while a core is free for it. Real clocks do nothing.
+  virtual void charge_background_work(Seconds cost) { static_cast<void>(cost); }
 };
 
 }  // namespace terrace

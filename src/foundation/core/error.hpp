@@ -1,4 +1,5 @@
-// The one error type of the project. An error is facts: what was asked, what was found, what to do; one line.
+// The exception type of the project. Its text is one line that states what was asked, what was found and what to
+// do.
 #pragma once
 
 #include <stdexcept>
@@ -7,12 +8,12 @@
 namespace terrace {
 
 enum class Code {
-  invalid,  // a wrong call or a file that breaks its schema: the command line exits 2
+  invalid,  // wrong call, or a file that violates its schema: the command line exits 2
   not_found,
   no_memory,
-  unsupported,  // this machine cannot do it
-  corrupt,      // a file is damaged
-  failed        // the system refused: the command line exits 1
+  unsupported,  // not possible on this machine
+  corrupt,      // damaged file
+  failed        // the operating system refused: the command line exits 1
 };
 
 class Error : public std::runtime_error {

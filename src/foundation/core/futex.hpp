@@ -1,4 +1,4 @@
-// The system's way to wait for a word to change. Also across processes, if the word is in shared memory.
+// Wraps futex(2): waits for a word to change, also across processes if the word is in shared memory.
 #pragma once
 
 #include <linux/futex.h>
@@ -12,13 +12,15 @@
 
 namespace terrace {
 
-// Returns when the word is no longer `value`, or earlier: look again.
+// Blocks while the word is `value`, at most for `timeout`. May return spuriously: the caller checks the word
+// again.
 inline void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t value,
-                       const timespec* patience = nullptr) {
-  syscall(SYS_futex, &word, FUTEX_WAIT, value, patience, nullptr, 0);
+                       const timespec* timeout = nullptr) {
+  syscall(SYS_futex, &word, FUTEX_WAIT, value, timeout, nullptr, 0);
 }
-inline void futex_wake(std::atomic<std::uint32_t>& word, int most) {
-  syscall(SYS_futex, &word, FUTEX_WAKE, most, nullptr, nullptr, 0);
+// Wakes at most `max_waiters` threads that wait on the word.
+inline void futex_wake(std::atomic<std::uint32_t>& word, int max_waiters) {
+  syscall(SYS_futex, &word, FUTEX_WAKE, max_waiters, nullptr, nullptr, 0);
 }
 inline void futex_wake_all(std::atomic<std::uint32_t>& word) { futex_wake(word, std::numeric_limits<int>::max()); }
 

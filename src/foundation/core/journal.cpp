@@ -1,6 +1,6 @@
-// Writing journals from inside a user's process, which must not notice: no exception, no signal (a full disk
-// under a mapping is SIGBUS, a file size limit SIGXFSZ), no lock that outlives its holder. And reading them,
-// from whatever bytes are there.
+// Writes journals from inside a user's process, which must not notice: no exception, no signal (a full disk under
+// a mapping raises SIGBUS, a file size limit SIGXFSZ), no lock that outlives its holder. Reads journals from
+// arbitrary bytes.
 #include "core/journal.hpp"
 
 #include <fcntl.h>
@@ -25,20 +25,20 @@ namespace {
 
 constexpr std::array<char, 8> k_magic = {'T', 'E', 'R', 'R', 'A', 'C', 'E', 'J'};
 constexpr std::size_t k_header_bytes = 64;
-constexpr std::size_t k_header_checked = 60;  // its CRC follows
-constexpr std::size_t k_head_bytes = 16;      // of a record
+constexpr std::size_t k_header_checked = 60;  // followed by its CRC
+constexpr std::size_t k_head_bytes = 16;      // head of a record
 constexpr std::size_t k_head_checked = 8;
 constexpr std::size_t k_alignment = 8;
 
 constexpr std::size_t k_reserve = std::size_t{16} << 30;
 constexpr std::size_t k_min_reserve = std::size_t{16} << 20;
-constexpr std::size_t k_share = 16;  // such a part of the address space, where that is limited
-constexpr std::size_t k_first_step = std::size_t{256} << 10;
-constexpr std::size_t k_largest_step = std::size_t{16} << 20;
+constexpr std::size_t k_reserve_divisor = 16;  // under RLIMIT_AS: reserve at most 1/16 of what is left
+constexpr std::size_t k_min_step = std::size_t{256} << 10;
+constexpr std::size_t k_max_step = std::size_t{16} << 20;
 
 constexpr std::size_t aligned(std::size_t n) { return (n + k_alignment - 1) & ~(k_alignment - 1); }
 
-// A record's first eight bytes.
+// Returns a record's first eight bytes.
 std::array<std::byte, k_head_checked> record_head(std::uint32_t length, std::uint16_t type) {
   std::array<std::byte, k_head_checked> head{};
   std::memcpy(head.data(), &length, sizeof length);
@@ -69,21 +69,21 @@ Journal::Journal(const std::string& path) : path_(path), process_(getpid()) {
   const auto fail = [&](const char* what) {
     const int error = errno;
     if (map_ != nullptr) munmap(map_, reserved_);
-    if (file_ >= 0) {
-      close(file_);
+    if (fd_ >= 0) {
+      close(fd_);
       unlink(path.c_str());
     }
     throw Error(Code::failed, "journal " + path + ": " + what + ": " + std::strerror(error));
   };
-  file_ = with_high_number(open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
-  identity_ = FileIdentity(file_);
-  if (file_ < 0) fail("cannot create it");
-  // Address space only; under a limit (ulimit -v) a smaller journal is better than none.
+  fd_ = move_fd_high(open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
+  identity_ = FileIdentity(fd_);
+  if (fd_ < 0) fail("cannot create it");
+  // Maps address space without disk space. Under RLIMIT_AS a smaller journal is better than none.
   const auto left = address_space_left();
-  const auto most = left ? std::max(left->value / k_share, k_min_reserve) : k_reserve;
+  const auto most = left ? std::max(left->value / k_reserve_divisor, k_min_reserve) : k_reserve;
   for (reserved_ = k_reserve; reserved_ >= k_min_reserve; reserved_ /= 4) {
     if (reserved_ > most) continue;
-    void* map = mmap(nullptr, reserved_, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
+    void* map = mmap(nullptr, reserved_, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
     if (map != MAP_FAILED) {
       map_ = static_cast<std::byte*>(map);
       break;
@@ -93,83 +93,84 @@ Journal::Journal(const std::string& path) : path_(path), process_(getpid()) {
   if (!grow(k_header_bytes)) fail("no disk space for it");
   const auto header = file_header(static_cast<std::uint32_t>(process_));
   std::memcpy(map_, header.data(), header.size());
-  at_ = k_header_bytes;
+  end_ = k_header_bytes;
 }
 
 Journal::~Journal() {
   // A forked child has a copy of this object and must leave the parent's file alone.
   const bool mine = getpid() == process_;
   munmap(map_, reserved_);
-  // Where truncation fails, zeros stay behind, which readers take for the end.
-  if (!mine || !identity_.is_still(file_)) return;
-  [[maybe_unused]] const bool trimmed = ftruncate(file_, static_cast<off_t>(at_)) == 0;
-  close(file_);
+  // If truncation fails, zeros remain, which readers take as the end.
+  if (!mine || !identity_.is_still(fd_)) return;
+  [[maybe_unused]] const bool trimmed = ftruncate(fd_, static_cast<off_t>(end_)) == 0;
+  close(fd_);
 }
 
-// Throws nothing; false where it was not done: in a child, and within itself.
+// Runs `body` under a spin lock. Returns false without running it in a forked child and on re-entry by a signal
+// handler.
 template <class Body>
-bool Journal::alone(Body&& body) noexcept {
+bool Journal::run_exclusively(Body&& body) noexcept {
   const auto self = static_cast<int>(syscall(SYS_gettid));
-  if (getpid() != process_ || holder_.load(std::memory_order_relaxed) == self) return false;
+  if (getpid() != process_ || appending_thread_.load(std::memory_order_relaxed) == self) return false;
   int nobody = 0;
-  while (!holder_.compare_exchange_weak(nobody, self, std::memory_order_acquire)) {
+  while (!appending_thread_.compare_exchange_weak(nobody, self, std::memory_order_acquire)) {
     nobody = 0;
     sched_yield();
   }
   const bool done = body();
-  holder_.store(0, std::memory_order_release);
+  appending_thread_.store(0, std::memory_order_release);
   return done;
 }
 
 void Journal::append(std::uint16_t type, std::span<const std::byte> payload) noexcept {
   const int error = errno;
-  if (!alone([&] { return write(type, payload); })) lost_.fetch_add(1, std::memory_order_relaxed);
+  if (!run_exclusively([&] { return write(type, payload); })) lost_.fetch_add(1, std::memory_order_relaxed);
   errno = error;
 }
 
 bool Journal::write(std::uint16_t type, std::span<const std::byte> payload) noexcept {
-  if (payload.size() > reserved_ - at_ || payload.size() > UINT32_MAX - k_head_bytes) return false;
+  if (payload.size() > reserved_ - end_ || payload.size() > UINT32_MAX - k_head_bytes) return false;
   const auto length = static_cast<std::uint32_t>(k_head_bytes + payload.size());
-  const std::size_t end = aligned(at_ + length);
+  const std::size_t end = aligned(end_ + length);
   if (!grow(end)) return false;
   const auto head = record_head(length, type);
   const auto crc = crc32c(payload, crc32c(head));
-  std::byte* record = map_ + at_;
+  std::byte* record = map_ + end_;
   if (!payload.empty()) std::memcpy(record + k_head_bytes, payload.data(), payload.size());
   std::memcpy(record + k_head_checked, &crc, sizeof crc);
   std::memcpy(record + 4, head.data() + 4, k_head_checked - 4);
-  // From here on the record exists; before, a reader sees the end of the journal.
+  // Publishes the record: until here, a reader sees the end of the journal.
   std::atomic_ref(*reinterpret_cast<std::uint32_t*>(record)).store(length, std::memory_order_release);
-  at_ = end;
+  end_ = end;
   return true;
 }
 
 bool Journal::grow(std::size_t end) noexcept {
-  if (end <= backed_) return true;
-  // The program may have closed the file, or have another by its number.
-  if (end > reserved_ || !identity_.is_still(file_)) return false;
-  // In steps that grow with the file: few calls for a long journal, little space for a short one.
-  const std::size_t step = std::clamp(backed_, k_first_step, k_largest_step);
-  const std::size_t wanted = std::min(reserved_, std::max(end, backed_ + step));
-  if (take_space(file_, backed_, wanted)) {
-    backed_ = wanted;
+  if (end <= allocated_) return true;
+  // The program may have closed the descriptor, or reused its number.
+  if (end > reserved_ || !identity_.is_still(fd_)) return false;
+  // Grow in steps proportional to the file: few calls for a long journal, little space for a short one.
+  const std::size_t step = std::clamp(allocated_, k_min_step, k_max_step);
+  const std::size_t wanted = std::min(reserved_, std::max(end, allocated_ + step));
+  if (allocate_file_space(fd_, allocated_, wanted)) {
+    allocated_ = wanted;
     return true;
   }
-  // The step does not fit; perhaps this one record does.
-  if (!take_space(file_, backed_, end)) return false;
-  backed_ = end;
+  // The step does not fit on the disk; the single record may.
+  if (!allocate_file_space(fd_, allocated_, end)) return false;
+  allocated_ = end;
   return true;
 }
 
 void Journal::trim() noexcept {
-  alone([&] {
-    const auto size = (backed_ + k_largest_step) / k_page * k_page;
+  run_exclusively([&] {
+    const auto size = (allocated_ + k_max_step) / k_page * k_page;
     if (size < reserved_ && munmap(map_ + size, reserved_ - size) == 0) reserved_ = size;
     return true;
   });
 }
 
-bool begins_as_journal(std::span<const std::byte> file) {
+bool has_journal_magic(std::span<const std::byte> file) {
   return file.size() >= k_magic.size() && std::memcmp(file.data(), k_magic.data(), k_magic.size()) == 0;
 }
 
@@ -181,7 +182,7 @@ JournalEnd read_journal(std::span<const std::byte> file, const std::function<voi
     throw Error(Code::corrupt, "a journal begins with " + std::to_string(k_header_bytes) +
                                    " bytes, this file has " + std::to_string(file.size()));
   }
-  if (!begins_as_journal(file)) {
+  if (!has_journal_magic(file)) {
     throw Error(Code::corrupt, "not a journal: it does not begin with \"TERRACEJ\"");
   }
   if (crc32c(file.first(k_header_checked)) != load<std::uint32_t>(file, k_header_checked)) {
@@ -201,7 +202,7 @@ JournalEnd read_journal(std::span<const std::byte> file, const std::function<voi
   for (std::size_t at = k_header_bytes; at < file.size();) {
     const auto left = file.subspan(at);
     if (left.size() < k_head_bytes) {
-      // Fewer bytes than a head: padding that a copy left behind, or the start of a record that is lost.
+      // Fewer bytes than a head: padding left by a copy, or the start of a torn record.
       const bool empty = std::all_of(left.begin(), left.end(), [](std::byte b) { return b == std::byte{0}; });
       if (empty) break;
       return torn(at, "the file ends in its head");
@@ -219,7 +220,7 @@ JournalEnd read_journal(std::span<const std::byte> file, const std::function<voi
     }
     visit({load<std::uint16_t>(left, 4), payload});
     ++end.records;
-    at += aligned(length);  // may step past a file that was cut inside the padding
+    at += aligned(length);  // may step past the end of a file that was truncated inside the padding
   }
   return end;
 }

@@ -1,4 +1,4 @@
-// What the system says of the process's mappings, line by line: /proc/self/maps and smaps.
+// Reads the kernel's description of the process's mappings, line by line: /proc/self/maps and smaps.
 #pragma once
 
 #include <fcntl.h>
@@ -10,34 +10,35 @@
 
 namespace terrace {
 
-// Lines of a file, through a small buffer and bare system calls: this runs in the middle of anything.
+// Reads lines through a small buffer by direct system calls. Allocates nothing and calls no interposed function,
+// so it may run inside the allocator.
 class MapsReader {
  public:
   explicit MapsReader(const char* path)
-      : file_(static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC))) {}
+      : fd_(static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC))) {}
   ~MapsReader() {
-    if (file_ >= 0) syscall(SYS_close, file_);
+    if (fd_ >= 0) syscall(SYS_close, fd_);
   }
   MapsReader(const MapsReader&) = delete;
   MapsReader& operator=(const MapsReader&) = delete;
 
-  // The next line's beginning, cut at the buffer's size; false at the end.
-  bool line(char* out, std::size_t room) {
+  // Reads the next line into `out`, truncated to `size` with its terminator. Returns false at the end.
+  bool read_line(char* out, std::size_t size) {
     std::size_t length = 0;
-    for (int c = next(); c >= 0; c = next()) {
+    for (int c = next_byte(); c >= 0; c = next_byte()) {
       if (c == '\n') {
         out[length] = '\0';
         return true;
       }
-      if (length + 1 < room) out[length++] = static_cast<char>(c);
+      if (length + 1 < size) out[length++] = static_cast<char>(c);
     }
     return false;
   }
 
  private:
-  int next() {
+  int next_byte() {
     if (at_ == filled_) {
-      const auto n = file_ < 0 ? 0 : syscall(SYS_read, file_, buffer_, sizeof buffer_);
+      const auto n = fd_ < 0 ? 0 : syscall(SYS_read, fd_, buffer_, sizeof buffer_);
       if (n <= 0) return -1;
       at_ = 0;
       filled_ = static_cast<std::size_t>(n);
@@ -45,12 +46,13 @@ class MapsReader {
     return static_cast<unsigned char>(buffer_[at_++]);
   }
 
-  int file_;
+  int fd_;
   char buffer_[4096];
   std::size_t at_ = 0;
   std::size_t filled_ = 0;
 };
 
+// Parses a hexadecimal number and advances `text` behind it.
 inline std::uint64_t read_hexadecimal(const char*& text) {
   std::uint64_t value = 0;
   for (;; ++text) {

@@ -1,4 +1,4 @@
-// A plan as bytes: how the launcher hands it to the program, and how the journal keeps it.
+// Serialises plans, for the launcher to pass to the program and for the journal, and derives times of phases.
 #include "core/plan.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace terrace {
 namespace {
 
 constexpr std::uint32_t k_plan_version = 8;
-constexpr double k_not_asked = -1;  // a part's confidence
+constexpr double k_not_asked = -1;  // encodes a missing PlanPart::confidence
 
 void put(BlobWriter& out, Seconds seconds) { out.put(seconds.value); }
 void put(BlobWriter& out, const Span& span) {
@@ -53,7 +53,7 @@ Span get_span(BlobReader& in) {
   span.count = in.get<std::uint32_t>();
   return span;
 }
-// No count may promise more entries than there are bytes left: a damaged one must not ask for memory.
+// Reads a count and checks it against the bytes left, so that a damaged one does not allocate much memory.
 std::uint32_t get_count(BlobReader& in) {
   const auto count = in.get<std::uint32_t>();
   if (count > in.remaining()) throw Error(Code::corrupt, "a plan's list is longer than the plan");

@@ -1,4 +1,4 @@
-// What the system says of the process's own memory (proc(5), statm).
+// Reads the process's own memory use from the kernel (/proc/self/statm, proc(5)).
 #pragma once
 
 #include <optional>
@@ -8,11 +8,11 @@
 namespace terrace {
 
 struct ProcessMemory {
-  Bytes size{};      // of address space
-  Bytes resident{};  // in memory
-  Bytes of_files{};  // of that, what files and shared memory hold
+  Bytes size{};         // address space
+  Bytes resident{};     // resident set
+  Bytes file_backed{};  // resident pages of files and shared memory
 };
-// None where /proc cannot be read. Allocates nothing.
+// Returns nothing if /proc cannot be read. Allocates nothing.
 [[nodiscard]] std::optional<ProcessMemory> process_memory() noexcept;
 
 }  // namespace terrace

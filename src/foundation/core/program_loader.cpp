@@ -1,4 +1,4 @@
-// See program_loader.hpp.
+// Implements program_loader.hpp.
 #include "core/program_loader.hpp"
 
 #include <elf.h>
@@ -49,12 +49,12 @@ class OpenFile {
   int file_;
 };
 
-class KeepErrno {
+class ErrnoSaver {
  public:
-  KeepErrno() = default;
-  ~KeepErrno() { errno = saved_; }
-  KeepErrno(const KeepErrno&) = delete;
-  KeepErrno& operator=(const KeepErrno&) = delete;
+  ErrnoSaver() = default;
+  ~ErrnoSaver() { errno = saved_; }
+  ErrnoSaver(const ErrnoSaver&) = delete;
+  ErrnoSaver& operator=(const ErrnoSaver&) = delete;
 
  private:
   int saved_ = errno;
@@ -65,7 +65,7 @@ bool read_at(int file, std::uint64_t at, Record& record) noexcept {
   return pread(file, &record, sizeof record, static_cast<off_t>(at)) == static_cast<ssize_t>(sizeof record);
 }
 
-// The dynamic linker of this process, as its executable names it; null where that names none.
+// Returns the dynamic linker of this process, as its executable names it (PT_INTERP), or null.
 const char* own_interpreter() noexcept {
   const auto* const parts =
       reinterpret_cast<const ElfW(Phdr)*>(getauxval(AT_PHDR));  // NOLINT(performance-no-int-to-ptr)
@@ -136,7 +136,7 @@ char* append(char* to, const char* end, const char* text) noexcept {
 }  // namespace
 
 ProgramLoader::ProgramLoader(int file) noexcept {
-  const KeepErrno keep;
+  const ErrnoSaver errno_saver;
   const int flags = fcntl(file, F_GETFL);
   if (flags < 0 || (flags & O_PATH) == 0) {
     read(file, nullptr, 0);
@@ -151,7 +151,7 @@ ProgramLoader::ProgramLoader(int file) noexcept {
 }
 
 ProgramLoader::ProgramLoader(const char* path) noexcept {
-  const KeepErrno keep;
+  const ErrnoSaver errno_saver;
   open_and_read(path, 0);
 }
 
@@ -206,7 +206,7 @@ void ProgramLoader::refuse(const char* reason, const char* interpreter) noexcept
 }
 
 bool find_program(const char* name, const char* search, char* path, unsigned long size) noexcept {
-  const KeepErrno keep;
+  const ErrnoSaver errno_saver;
   const auto can_run = [](const char* file) {
     struct stat about {};
     return access(file, X_OK) == 0 && stat(file, &about) == 0 && S_ISREG(about.st_mode);

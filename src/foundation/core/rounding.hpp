@@ -1,14 +1,14 @@
-// Pages, and numbers rounded to steps.
+// Page sizes, and rounding of integers.
 #pragma once
 
 #include <cstdint>
 
 namespace terrace {
 
-inline constexpr std::uint64_t k_page = 4096;  // of x86-64; chunks are whole numbers of them
+inline constexpr std::uint64_t k_page = 4096;  // as on x86-64; chunks consist of whole pages
 inline constexpr std::uint64_t k_huge_page = 2ULL << 20;
 
-// To a multiple of the alignment, a power of two.
+// Round to a multiple of `alignment`, a power of two.
 constexpr std::uint64_t align_down(std::uint64_t value, std::uint64_t alignment) {
   return value & ~(alignment - 1);
 }
@@ -19,7 +19,7 @@ constexpr std::uint64_t align_up(std::uint64_t value, std::uint64_t alignment) {
 constexpr std::uint64_t page_down(std::uint64_t address) { return align_down(address, k_page); }
 constexpr std::uint64_t page_up(std::uint64_t address) { return align_up(address, k_page); }
 
-// The quotient, rounded up; no sum of the two is formed, so that none overflows.
-constexpr std::uint64_t divided_up(std::uint64_t a, std::uint64_t b) { return a / b + (a % b == 0 ? 0 : 1); }
+// Returns a / b rounded up. Cannot overflow, because it does not add a and b.
+constexpr std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return a / b + (a % b == 0 ? 0 : 1); }
 
 }  // namespace terrace

@@ -1,3 +1,4 @@
+// Implements segment_labels.hpp.
 #include "core/segment_labels.hpp"
 
 #include <algorithm>
@@ -11,7 +12,7 @@
 namespace terrace {
 namespace {
 
-constexpr int k_max_digits = 6;  // more would say less than the offset itself
+constexpr int k_max_digits = 6;  // beyond these the exact offset is the shorter label
 
 using Labels = std::vector<std::string>;
 
@@ -20,8 +21,8 @@ std::string fixed(double value, int digits) {
   return {text, std::to_chars(text, text + sizeof text, value, std::chars_format::fixed, digits).ptr};
 }
 
-// Another label may be the same by chance: a phase can have any name.
-std::string unused(std::string label, const std::set<std::string>& used) {
+// Appends primes until the label is unique: a phase can have any name, also that of a label.
+std::string make_unique_label(std::string label, const std::set<std::string>& used) {
   while (used.contains(label)) label += '\'';
   return label;
 }
@@ -34,7 +35,7 @@ Labels shares(const std::string& phase, const std::string& separator, const std:
   return labels;
 }
 
-bool tell_apart(const Labels& labels, const std::string& zero, const std::set<std::string>& used) {
+bool are_unique(const Labels& labels, const std::string& zero, const std::set<std::string>& used) {
   const std::set<std::string> each(labels.begin(), labels.end());
   return each.size() == labels.size() &&
          std::ranges::none_of(labels, [&](const auto& label) { return label == zero || used.contains(label); });
@@ -48,10 +49,10 @@ Labels labels_of_segments(const std::string& phase, const std::string& separator
   for (const auto offset : offsets) each.push_back(static_cast<double>(offset) / length);
   for (int digits = 0; digits <= k_max_digits; ++digits) {
     auto labels = shares(phase, separator, each, digits);
-    if (tell_apart(labels, phase + separator + fixed(0, digits) + " %", used)) return labels;
+    if (are_unique(labels, phase + separator + fixed(0, digits) + " %", used)) return labels;
   }
   Labels labels;
-  for (const auto offset : offsets) labels.push_back(unused(segment_name(phase, offset), used));
+  for (const auto offset : offsets) labels.push_back(make_unique_label(segment_name(phase, offset), used));
   return labels;
 }
 
@@ -62,7 +63,7 @@ std::vector<std::uint32_t> phase_starts(const std::vector<std::string>& names) {
   for (std::uint32_t k = 0; k < names.size(); ++k) {
     const auto offset = segment_offset(names[k]);
     const bool follows = k > 0 && offset > segment_offset(names[k - 1]) &&
-                         uncut_name(names[k]) == uncut_name(names[k - 1]) && offset != 0;
+                         phase_of_segment(names[k]) == phase_of_segment(names[k - 1]) && offset != 0;
     if (!follows) starts.push_back(k);
   }
   return starts;
@@ -80,7 +81,7 @@ Labels phase_labels(const Labels& phases) {
       labels.push_back(name);
       continue;
     }
-    labels.push_back(unused(name + " " + std::to_string(++begun[name]), used));
+    labels.push_back(make_unique_label(name + " " + std::to_string(++begun[name]), used));
     used.insert(labels.back());
   }
   return labels;
@@ -89,7 +90,7 @@ Labels phase_labels(const Labels& phases) {
 Labels segment_labels(const Labels& names, const std::vector<std::uint64_t>& lengths) {
   const auto starts = phase_starts(names);
   Labels phases;
-  for (const auto start : starts) phases.emplace_back(uncut_name(names[start]));
+  for (const auto start : starts) phases.emplace_back(phase_of_segment(names[start]));
   const auto of_phases = phase_labels(phases);
   std::set<std::string> used(of_phases.begin(), of_phases.end());
   Labels labels;

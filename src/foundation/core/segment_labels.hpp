@@ -1,6 +1,7 @@
-// What people call the phases and segments of an iteration: "init", "matvec 3" for the third of several of a name,
-// and for what begins inside a phase its share of it: "conj_grad 12 %", "matvec 3, 12 %". Plan files, tables and
-// pages all take these labels; profile, plan and journal keep the exact names (core/segment_name.hpp).
+// Makes readable labels of the phases and segments of an iteration. A phase has its name, with a number if several
+// have the same: "init", "matvec 3". A segment inside a phase has its share of the phase: "conj_grad 12 %",
+// "matvec 3, 12 %". Plan files, tables and reports take these labels; profile, plan and journal keep the exact
+// names (core/segment_name.hpp).
 #pragma once
 
 #include <cstdint>
@@ -9,13 +10,13 @@
 
 namespace terrace {
 
-// Positions of `names` at which a phase begins, ascending: all but the segments that follow their own phase.
+// Returns the positions of `names` at which a phase begins, ascending.
 std::vector<std::uint32_t> phase_starts(const std::vector<std::string>& names);
 
-// Of phases alone, in their order: no two are the same.
+// Returns unique labels of a list of phases without segments, in their order.
 std::vector<std::string> phase_labels(const std::vector<std::string>& phases);
 
-// By position: no two are the same. Shares have as many digits as it takes to tell a phase's segments apart.
+// Returns unique labels by position. Shares have as many digits as distinguish the segments of a phase.
 std::vector<std::string> segment_labels(const std::vector<std::string>& names,
                                         const std::vector<std::uint64_t>& lengths = {});
 

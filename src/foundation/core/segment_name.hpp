@@ -1,5 +1,6 @@
-// Segments of phases have names: the phase's for the first, "resid.7@1048576" for one that begins that many
-// accesses into it. (runtime/segmenter.hpp says what segments are for.)
+// Names of segments, the parts of a phase between which placement may change: the name of the phase for the first,
+// and "resid.7@1048576" for one that begins that many accesses into the phase. runtime/segmenter.hpp explains
+// segments.
 #pragma once
 
 #include <charconv>
@@ -13,7 +14,7 @@ inline std::string segment_name(std::string_view phase, std::uint64_t offset) {
   return offset == 0 ? std::string(phase) : std::string(phase) + "@" + std::to_string(offset);
 }
 
-// The offset in a segment's name, 0 when it has none: a phase begins there, or the name is somebody else's.
+// Returns the offset in a segment's name; 0 if it has none, as the first segment of a phase, or any other name.
 inline std::uint64_t segment_offset(std::string_view name) {
   const auto at = name.rfind('@');
   if (at == std::string_view::npos) return 0;
@@ -23,8 +24,8 @@ inline std::uint64_t segment_offset(std::string_view name) {
   return parsed.ec == std::errc() && parsed.ptr == end ? offset : 0;
 }
 
-// The name of the phase that a segment is of.
-inline std::string_view uncut_name(std::string_view name) {
+// Returns the name of the phase that a segment belongs to.
+inline std::string_view phase_of_segment(std::string_view name) {
   return segment_offset(name) == 0 ? name : name.substr(0, name.rfind('@'));
 }
 

@@ -1,4 +1,4 @@
-// See shared_mapping.hpp.
+// Implements shared_mapping.hpp.
 #include "core/shared_mapping.hpp"
 
 #include <fcntl.h>
@@ -12,8 +12,8 @@
 
 namespace terrace {
 
-bool take_space(int file, std::size_t from, std::size_t to) noexcept {
-  // Beyond the limit the kernel would send SIGXFSZ.
+bool allocate_file_space(int file, std::size_t from, std::size_t to) noexcept {
+  // Check the limit here: beyond it the kernel would send SIGXFSZ.
   rlimit limit{};
   if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < to) {
     errno = EFBIG;
@@ -25,7 +25,7 @@ bool take_space(int file, std::size_t from, std::size_t to) noexcept {
   } while (result != 0 && errno == EINTR);
   if (result == 0) return true;
   if (errno != EOPNOTSUPP && errno != ENOSYS) return false;
-  // File systems without fallocate: writing zeros takes the space too.
+  // File systems without fallocate(2): writing zeros allocates the space as well.
   static constexpr std::array<char, 4096> k_zeros{};
   while (from < to) {
     const auto n = pwrite(file, k_zeros.data(), std::min(k_zeros.size(), to - from), static_cast<off_t>(from));
@@ -38,7 +38,7 @@ bool take_space(int file, std::size_t from, std::size_t to) noexcept {
 }
 
 void* map_shared(int file, std::size_t size) noexcept {
-  if (!take_space(file, 0, size)) return nullptr;
+  if (!allocate_file_space(file, 0, size)) return nullptr;
   void* const map = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   return map == MAP_FAILED ? nullptr : map;
 }

@@ -1,17 +1,17 @@
-// Files that several processes map. The space is taken first: where a file system is full, a write through the
-// mapping of a file with holes is SIGBUS.
+// Maps files shared between processes. Allocates their disk space first: on a full file system, a write through
+// the mapping of a sparse file raises SIGBUS.
 #pragma once
 
 #include <cstddef>
 
 namespace terrace {
 
-// Takes the space for the file's bytes [from, to); the file is at least so long afterwards. False where there is
-// none, and errno says why.
-bool take_space(int file, std::size_t from, std::size_t to) noexcept;
+// Allocates disk space for the bytes [from, to) of the file and extends it to `to` if it is shorter. Returns false
+// and sets errno on failure.
+bool allocate_file_space(int file, std::size_t from, std::size_t to) noexcept;
 
-// The file's first bytes, shared, to read and write, with their space taken. Null where that cannot be, and errno
-// says why.
+// Allocates and maps the first `size` bytes of the file, shared, for reading and writing. Returns null and sets
+// errno on failure.
 void* map_shared(int file, std::size_t size) noexcept;
 
 }  // namespace terrace

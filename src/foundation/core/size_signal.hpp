@@ -1,5 +1,5 @@
-// A write beyond a process's limit of a file's size (RLIMIT_FSIZE) fails with EFBIG, and sends the thread SIGXFSZ,
-// which ends the process unless it says otherwise.
+// Suppresses SIGXFSZ, which the kernel sends when a write exceeds the file size limit (RLIMIT_FSIZE) and which
+// ends the process by default. The write then just fails with EFBIG.
 #pragma once
 
 #include <signal.h>
@@ -9,32 +9,32 @@
 
 namespace terrace {
 
-// While there is one, the calling thread gets no SIGXFSZ: the call fails with EFBIG, and that is all. Keeps errno.
-class WithoutSizeSignal {
+// Blocks SIGXFSZ for the calling thread during its lifetime, and discards those that arrived. Preserves errno.
+class ScopedSigxfszBlock {
  public:
-  WithoutSizeSignal() noexcept {
+  ScopedSigxfszBlock() noexcept {
     sigset_t pending;
     sigemptyset(&pending);
     sigpending(&pending);
     was_pending_ = sigismember(&pending, SIGXFSZ) == 1;
-    const auto size = the_signal();
+    const auto size = sigxfsz_set();
     pthread_sigmask(SIG_BLOCK, &size, &before_);
   }
-  ~WithoutSizeSignal() {
+  ~ScopedSigxfszBlock() {
     const auto error = errno;
-    const auto size = the_signal();
+    const auto size = sigxfsz_set();
     constexpr timespec k_now{0, 0};
-    // One that came before is the program's own.
+    // A signal that was pending before is the program's own: leave it.
     while (!was_pending_ && sigtimedwait(&size, nullptr, &k_now) < 0 && errno == EINTR) {
     }
     pthread_sigmask(SIG_SETMASK, &before_, nullptr);
     errno = error;
   }
-  WithoutSizeSignal(const WithoutSizeSignal&) = delete;
-  WithoutSizeSignal& operator=(const WithoutSizeSignal&) = delete;
+  ScopedSigxfszBlock(const ScopedSigxfszBlock&) = delete;
+  ScopedSigxfszBlock& operator=(const ScopedSigxfszBlock&) = delete;
 
  private:
-  static sigset_t the_signal() noexcept {
+  static sigset_t sigxfsz_set() noexcept {
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGXFSZ);

@@ -1,4 +1,4 @@
-// See small_file.hpp.
+// Implements small_file.hpp.
 #include "core/small_file.hpp"
 
 #include <fcntl.h>
@@ -11,11 +11,11 @@
 
 namespace terrace {
 
-bool read_small_file(const char* path, char* text, std::size_t room) noexcept {
+bool read_small_file(const char* path, char* text, std::size_t size) noexcept {
   text[0] = '\0';
   const int file = static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC));
   if (file < 0) return false;
-  const auto got = syscall(SYS_read, file, text, room - 1);
+  const auto got = syscall(SYS_read, file, text, size - 1);
   syscall(SYS_close, file);
   text[std::max(got, 0L)] = '\0';
   return got > 0;

@@ -1,15 +1,15 @@
-// Files that are read and written at once, as those below /proc and /sys.
+// Reads and writes files by a single system call, as those below /proc and /sys require.
 #pragma once
 
 #include <cstddef>
 
 namespace terrace {
 
-// The beginning of the file, at most `room - 1` bytes, and a zero behind it. False where it cannot be read or is
-// empty. Allocates nothing, by bare system calls: it may be called from inside allocators.
-bool read_small_file(const char* path, char* text, std::size_t room) noexcept;
+// Reads at most `size - 1` bytes of the file and terminates them with a zero. Returns false if the file is empty
+// or cannot be read. Allocates nothing and makes direct system calls, so allocators may call it.
+bool read_small_file(const char* path, char* text, std::size_t size) noexcept;
 
-// The text into a file that is there, at once; 0 or -errno. By bare system calls, too.
+// Writes the text into an existing file. Returns 0 or -errno. Makes direct system calls, too.
 int write_small_file(const char* path, const char* text) noexcept;
 
 }  // namespace terrace

@@ -1,5 +1,5 @@
-// Printing of times and rates. Exact ones move the decimal point into the unit, so that what was read as "86ns"
-// comes back as "86ns". Independent of the locale. Sizes are in units_bytes.cpp.
+// Formats times and rates, independently of the locale. Exact formats move the decimal point into the unit, so
+// that what was parsed from "86ns" is formatted as "86ns". Sizes are in units_bytes.cpp.
 #include "core/units.hpp"
 
 #include <array>
@@ -12,21 +12,21 @@
 namespace terrace {
 namespace {
 
-// 10^exponent, exact up to 10^22.
+// Returns 10^exponent, exact up to 10^22.
 constexpr double ten_to(int exponent) {
   double power = 1;
   for (int i = 0; i < exponent; ++i) power *= 10;
   return power;
 }
 
-// value x 10^exponent
+// Returns value x 10^exponent.
 constexpr double scaled(double value, int exponent) {
   return exponent < 0 ? value / ten_to(-exponent) : value * ten_to(exponent);
 }
 
 std::string digits(double value, int significant) {
   std::array<char, 64> buffer{};
-  // Fixed notation for what has more digits than asked for: "12300s", never "1.23e+04s".
+  // Fixed notation for values with more digits than requested: "12300s", never "1.23e+04s".
   const auto result = value >= ten_to(significant) ? std::to_chars(buffer.data(), buffer.data() + buffer.size(),
                                                                    value, std::chars_format::fixed, 0)
                                                    : std::to_chars(buffer.data(), buffer.data() + buffer.size(),
@@ -34,19 +34,19 @@ std::string digits(double value, int significant) {
   return {buffer.data(), result.ptr};
 }
 
-// Three significant digits in the unit in which the number is between 1 and 1000.
+// Formats three significant digits in the unit in which the number is between 1 and 1000.
 std::string in_decimal_unit(double value, std::span<const Unit> units) {
   const Unit* best = &units.front();
   for (const auto& unit : units) {
     if (unit.two != 0 || unit.name == "KB/s") continue;
-    // 0.9995 of the next unit already prints as 1 of it.
+    // 0.9995 of a unit already rounds to 1 of it.
     if (value >= scaled(0.9995, unit.ten)) best = &unit;
   }
   return digits(scaled(value, -best->ten), 3) + std::string(best->name);
 }
 
-// The shortest digits that identify the double, with the decimal point moved into the unit.
-std::string exactly_in(double value, std::span<const Unit> units) {
+// Formats the shortest digits that identify the double, with the decimal point moved into the unit.
+std::string exact_in_unit(double value, std::span<const Unit> units) {
   std::array<char, 64> buffer{};
   const auto result =
       std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::scientific);
@@ -91,17 +91,17 @@ std::string format(BytesPerSecond bandwidth) {
 
 std::string format_exact(Seconds seconds) {
   if (seconds.value == 0) return "0s";
-  return exactly_in(seconds.value, k_second_units);
+  return exact_in_unit(seconds.value, k_second_units);
 }
 
 std::string format_exact(BytesPerSecond bandwidth) {
   if (bandwidth.value == 0) return "0B/s";
-  return exactly_in(bandwidth.value, k_bandwidth_units);
+  return exact_in_unit(bandwidth.value, k_bandwidth_units);
 }
 
 std::string format_exact_frequency(double hertz) {
   if (hertz == 0) return "0Hz";
-  return exactly_in(hertz, k_frequency_units);
+  return exact_in_unit(hertz, k_frequency_units);
 }
 
 }  // namespace terrace

@@ -1,5 +1,5 @@
-// Quantities with units: bytes, seconds, bytes per second. Cheap value types, so that a bandwidth cannot be
-// passed for a size; parsing and printing of what people write ("16GiB", "86ns", "16GB/s").
+// Quantities with units: bytes, seconds, bytes per second. Value types, so that a bandwidth cannot be passed as a
+// size; and parsing and formatting of user notation ("16GiB", "86ns", "16GB/s").
 #pragma once
 
 #include <compare>
@@ -51,24 +51,24 @@ struct BytesPerSecond {
 constexpr BytesPerSecond operator*(double f, BytesPerSecond b) { return {f * b.value}; }
 constexpr Seconds operator/(Bytes b, BytesPerSecond r) { return {static_cast<double>(b.value) / r.value}; }
 
-// "64MiB", "1.5GiB", "200MB", "4096", "4096B": IEC units are powers of two, SI units powers of ten; a letter
-// alone, "4G", is an IEC unit. Upper and lower case are the same. Throws Error{Code::invalid} with the text and
-// the accepted units when it cannot be read.
+// Parses "64MiB", "1.5GiB", "200MB", "4096", "4096B": IEC units are powers of two, SI units powers of ten; a
+// single letter, "4G", is an IEC unit. Case-insensitive. This and the parsers below throw Error{Code::invalid}
+// with the text and examples of accepted units.
 Bytes parse_bytes(std::string_view text);
-// "250ps", "86ns", "1.5us", "2ms", "3s".
+// Parses "250ps", "86ns", "1.5us", "2ms", "3s".
 Seconds parse_seconds(std::string_view text);
-// "16GB/s", "2000MB/s", "15GiB/s".
+// Parses "16GB/s", "2000MB/s", "15GiB/s".
 BytesPerSecond parse_bandwidth(std::string_view text);
-// "2.4GHz", "1300MHz": in hertz.
+// Parses "2.4GHz", "1300MHz" and returns hertz.
 double parse_frequency(std::string_view text);
 
-// Exact where a whole number of a unit fits ("64MiB"), else three significant digits ("1.46GiB"). The exact
-// form reads back as the same value.
+// Format for people: exactly if the value is a whole number of a unit ("64MiB"), else to three significant digits
+// ("1.46GiB").
 std::string format(Bytes bytes);
 std::string format(Seconds seconds);           // "86ns", "1.24s"
 std::string format(BytesPerSecond bandwidth);  // "16GB/s"
 
-// As many digits as it takes to read back as the same value, for files: "86ns", "200000001B", "15.36GB/s".
+// Format for files, with as many digits as parse back to the same value: "86ns", "200000001B", "15.36GB/s".
 std::string format_exact(Bytes bytes);
 std::string format_exact(Seconds seconds);
 std::string format_exact(BytesPerSecond bandwidth);

@@ -1,5 +1,5 @@
-// Printing of sizes, in whole numbers alone: this runs inside users' processes, into which the library's printing
-// of floating point would bring libm.
+// Formats sizes by integer arithmetic only: this runs inside users' processes, and the standard library's
+// formatting of floating point would bring in libm.
 #include <array>
 #include <utility>
 
@@ -19,7 +19,7 @@ struct DecimalUnit {
 constexpr std::array k_si{DecimalUnit{"PB", 1'000'000'000'000'000}, DecimalUnit{"TB", 1'000'000'000'000},
                           DecimalUnit{"GB", 1'000'000'000}, DecimalUnit{"MB", 1'000'000}, DecimalUnit{"kB", 1000}};
 
-// value / 2^two to three significant digits, for quotients from 1 to 1024: "1.46", "12", "1024".
+// Formats value / 2^two to three significant digits, for quotients from 1 to 1024: "1.46", "12", "1024".
 std::string three_digits(std::uint64_t value, int two) {
   const auto whole = value >> two;
   const std::uint64_t scale = whole < 10 ? 100 : whole < 100 ? 10 : 1;
@@ -51,7 +51,7 @@ std::string format(Bytes bytes) {
   return "0B";
 }
 
-// In the unit, binary or decimal, that leaves the fewest digits: what a person would have written.
+// Uses the unit, binary or decimal, that leaves the fewest digits: what a user would have written.
 std::string format_exact(Bytes bytes) {
   std::string shortest = std::to_string(bytes.value);
   std::string_view name = "B";

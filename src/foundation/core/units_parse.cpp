@@ -1,8 +1,8 @@
-// Parsing of quantities. A decimal unit is added to the decimal exponent before the text becomes a double, so that
-// "86ns" is the double nearest to 86e-9. Independent of the locale.
+// Parses quantities, independently of the locale. The decimal exponent of the unit is added to that of the number
+// before the text is converted, so that "86ns" is the double nearest to 86e-9.
 //
-// Apart from the printing, because reading a double takes libm, and the library inside users' processes, which
-// never reads one, depends on libc alone.
+// Apart from formatting, because parsing a double requires libm, and the library inside users' processes, which
+// never parses one, depends on libc alone.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -26,7 +26,7 @@ bool is_same(std::string_view name, std::string_view other, bool any_case) {
   return std::ranges::equal(name, other, [&](char a, char b) { return any_case ? lower(a) == lower(b) : a == b; });
 }
 
-// Splits "1.5 GiB" into its number and its unit; nothing when the number is not one or the unit not known.
+// Splits "1.5 GiB" into number and unit. Returns nothing if there is no number or the unit is unknown.
 std::optional<Quantity> split(std::string_view text, std::span<const Unit> units, bool any_case = false) {
   std::size_t end = 0;
   while (end < text.size() && ((text[end] >= '0' && text[end] <= '9') || text[end] == '.')) ++end;
@@ -52,7 +52,7 @@ std::optional<double> to_double(const Quantity& quantity) {
   throw Error(Code::invalid, "'" + std::string(text) + "' is not " + what + "; write for example " + example);
 }
 
-// Ties go to the even number.
+// Rounds to the nearest integer, ties to even.
 std::uint64_t nearest_whole(double value) {
   const auto whole = static_cast<std::uint64_t>(value);
   const auto rest = value - static_cast<double>(whole);
@@ -66,7 +66,7 @@ Bytes parse_bytes(std::string_view text) {
   static constexpr const char* k_example = "16GiB, 64MiB or 200MB";
   const auto quantity = split(text, k_byte_units, true);
   if (!quantity) refuse(text, k_what, k_example);
-  // A whole number stays whole: a double holds only 53 bits of it.
+  // Integers are parsed exactly: a double has only 53 bits of mantissa.
   std::uint64_t whole = 0;
   const auto number = quantity->number;
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), whole);

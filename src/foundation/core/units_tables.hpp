@@ -1,4 +1,4 @@
-// The units that quantities are read and printed in.
+// The units in which quantities are parsed and formatted.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// See userfault_file.hpp.
+// Implements userfault_file.hpp.
 #include "core/userfault_file.hpp"
 
 #include <fcntl.h>
@@ -10,24 +10,24 @@
 #include <cerrno>
 #include <cstring>
 
-#include "core/high_file.hpp"
+#include "core/high_fd.hpp"
 
 namespace terrace {
 
 namespace {
 
-constexpr unsigned long k_new_file = _IO(0xAA, 0x00);  // USERFAULTFD_IOC_NEW, which older headers lack
+constexpr unsigned long k_ioctl_new = _IO(0xAA, 0x00);  // USERFAULTFD_IOC_NEW, which older headers lack
 
-constexpr int k_user_faults_alone = 1;  // UFFD_USER_MODE_ONLY
+constexpr int k_user_mode_only = 1;  // UFFD_USER_MODE_ONLY
 
-int open_any(bool user_faults_alone) noexcept {
-  const int flags = O_CLOEXEC | O_NONBLOCK | (user_faults_alone ? k_user_faults_alone : 0);
+int open_unchecked(bool user_mode_only) noexcept {
+  const int flags = O_CLOEXEC | O_NONBLOCK | (user_mode_only ? k_user_mode_only : 0);
   if (const auto file = static_cast<int>(syscall(SYS_userfaultfd, flags)); file >= 0) return file;
   const int refusal = errno;
-  if (refusal != EPERM && refusal != EACCES && refusal != ENOSYS) return -refusal;  // the device would not help
+  if (refusal != EPERM && refusal != EACCES && refusal != ENOSYS) return -refusal;  // the device would fail, too
   const auto device = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/dev/userfaultfd", O_RDWR | O_CLOEXEC));
   if (device < 0) return errno == ENOENT ? -refusal : -errno;
-  const int file = ioctl(device, k_new_file, flags);
+  const int file = ioctl(device, k_ioctl_new, flags);
   const int error = errno;
   syscall(SYS_close, device);
   return file >= 0 ? file : -error;
@@ -57,13 +57,13 @@ std::string why_no_userfault(int error) {
   }
 }
 
-int open_userfault(std::uint64_t features, bool user_faults_alone) noexcept {
-  const int file = open_any(user_faults_alone);
+int open_userfault(std::uint64_t features, bool user_mode_only) noexcept {
+  const int file = open_unchecked(user_mode_only);
   if (file < 0) return file;
   uffdio_api api{};
   api.api = UFFD_API;
   api.features = features;
-  if (ioctl(file, UFFDIO_API, &api) == 0) return with_high_number(file);
+  if (ioctl(file, UFFDIO_API, &api) == 0) return move_fd_high(file);
   const int error = errno;
   syscall(SYS_close, file);
   return -error;

@@ -1,4 +1,4 @@
-// userfaultfd(2), where faults inside system calls are waited for as well.
+// Opens userfaultfd(2) descriptors that also trap faults inside system calls.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,17 @@ inline constexpr std::uint64_t k_userfault_move = 1U << 16U;   // UFFD_FEATURE_M
 inline constexpr std::uint64_t k_userfault_remap = 1U << 2U;   // UFFD_FEATURE_EVENT_REMAP
 inline constexpr std::uint64_t k_userfault_thread = 1U << 8U;  // UFFD_FEATURE_THREAD_ID
 
-// Returns why waiting for page faults failed with `error` (an errno value), as the end of a sentence.
+// Returns why userfaultfd failed with `error` (an errno value), as the end of a sentence.
 std::string why_no_userfault(int error);
 
-// A file that the kernel has agreed to these features for, closed in programs that are begun; or -errno: EINVAL
-// where the kernel lacks one, EPERM or EACCES where this process may not. By the call, or by the device, which
-// serves whoever may open it. Nothing here allocates. Everybody may have one that traps nothing inside system
-// calls
-// (`user_faults_alone`, since Linux 5.11): it serves where the kernel resolves such faults itself.
-int open_userfault(std::uint64_t features, bool user_faults_alone = false) noexcept;
+// Opens a descriptor with these features, by the system call or by /dev/userfaultfd. It is closed on exec and
+// non-blocking. Allocates nothing. Returns the descriptor or -errno:
+//
+//   EINVAL         the kernel lacks a feature
+//   EPERM, EACCES  this process may use neither the system call nor the device
+//
+// `user_mode_only` opens a descriptor that traps no faults inside system calls (Linux 5.11), which needs no
+// privilege. It suffices where the kernel itself resolves such faults.
+int open_userfault(std::uint64_t features, bool user_mode_only = false) noexcept;
 
 }  // namespace terrace

@@ -1,4 +1,4 @@
-// See valid_text.hpp.
+// Implements valid_text.hpp.
 #include "core/valid_text.hpp"
 
 #include <array>
@@ -10,10 +10,10 @@ namespace {
 
 constexpr std::string_view k_replacement = "\xEF\xBF\xBD";
 
-// The lowest character that needs so many bytes.
+// Lowest character by encoded length in bytes.
 constexpr std::array<char32_t, 5> k_first{0, 0, 0x80, 0x800, 0x10000};
 
-// Returns how many bytes the character at the beginning of a text has; 0 if none begins there.
+// Returns the encoded length of the character at the beginning of a text; 0 if it is invalid.
 std::size_t character_at(std::string_view text) {
   const auto lead = static_cast<unsigned char>(text[0]);
   if (lead < 0x80) return 1;

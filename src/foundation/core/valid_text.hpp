@@ -1,5 +1,5 @@
-// Text as UTF-8. Names of symbols, files and arguments may hold any bytes; profiles hold UTF-8, which readers rely
-// on.
+// Validates and repairs UTF-8. Names of symbols, files and arguments may contain any bytes; profiles contain UTF-8
+// only.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace terrace {
 // Returns whether a text is UTF-8 (RFC 3629: no overlong forms, no surrogates, at most U+10FFFF).
 bool is_utf8(std::string_view text);
 
-// Returns the text with U+FFFD in place of each byte that belongs to no character.
+// Returns the text with each byte that is not part of a valid character replaced by U+FFFD.
 std::string to_utf8(std::string_view text);
 
 }  // namespace terrace

@@ -11,7 +11,7 @@ namespace terrace::machine {
 namespace {
 
 double pieces(const CopierPrice& price, Bytes size) {
-  return price.piece.value == 0 ? 1 : static_cast<double>(divided_up(size.value, price.piece.value));
+  return price.piece.value == 0 ? 1 : static_cast<double>(ceil_div(size.value, price.piece.value));
 }
 
 }  // namespace
@@ -21,7 +21,7 @@ Seconds remapping_time(const CopierPrice& price, Bytes size) {
   auto left = size.value;
   for (auto at = price.pages.rbegin(); at != price.pages.rend(); ++at) {
     const bool smallest = std::next(at) == price.pages.rend();
-    const auto pages = smallest ? divided_up(left, at->page.value) : left / at->page.value;
+    const auto pages = smallest ? ceil_div(left, at->page.value) : left / at->page.value;
     time += static_cast<double>(pages) * at->remap;
     left -= std::min(left, pages * at->page.value);
   }

@@ -1,8 +1,9 @@
-// The chunks of a running program: which object each belongs to, where it is, on which place it is. One table a
-// process; attribution, movers, providers and the runtime all speak of chunks by their number in it.
+// Table of the chunks of a running program, the units of placement: the object, address and place of each. A
+// process has one; attribution, movers, providers and the runtime identify chunks by their index in it.
 //
-// Numbers are handed out in order and never reused, so a table is also the history of the run. Only the owner
-// (the runtime) adds chunks; `place` alone changes afterwards, by the mover that finished a transfer.
+// Indices are assigned in order and never reused, so the table is also the history of the run. Only the owner (the
+// runtime) adds chunks. Afterwards `place` alone changes, set by the mover that finished a transfer, from any
+// thread.
 #pragma once
 
 #include <atomic>
@@ -19,7 +20,7 @@ inline constexpr ChunkId k_no_chunk = 0xffffffff;
 
 struct Chunk {
   std::uint64_t address = 0;  // first byte in this process
-  std::uint32_t size = 0;     // bytes, a whole number of granules but for the last of an object
+  std::uint32_t size = 0;     // bytes; whole granules except for the last chunk of an object
   ObjectId object = 0;
   DomainId domain = 0;
   std::atomic<PlaceId> place{k_no_place};  // changed by ChunkTable::put
@@ -38,12 +39,12 @@ class ChunkTable {
     put(chunk, place);
     return static_cast<ChunkId>(chunks_.size() - 1);
   }
-  // The chunk, one of the table's, is there from now on. Any thread.
+  // Sets the place of a chunk of this table. Thread-safe.
   void put(Chunk& chunk, PlaceId place) {
     chunk.place.store(place, std::memory_order_relaxed);
     changes_.fetch_add(1, std::memory_order_release);
   }
-  // While this is the same, so are all chunks and where they are. Read it before them.
+  // Returns a version that changes with every addition and every change of a place. Read it before the chunks.
   [[nodiscard]] std::uint64_t changes() const { return changes_.load(std::memory_order_acquire); }
   [[nodiscard]] std::size_t size() const { return chunks_.size(); }
   [[nodiscard]] auto begin() const { return chunks_.begin(); }

@@ -1,4 +1,4 @@
-// Free ranges in a treap. See free_ranges.hpp.
+// Implements free_ranges.hpp as a treap.
 #include "memory/free_ranges.hpp"
 
 #include <algorithm>
@@ -9,8 +9,8 @@ namespace terrace::memory {
 
 namespace {
 
-// The heap order of the treap: a hash of the start, so that the tree's shape, too, repeats from run to run
-// (the finaliser of MurmurHash3, a bijection that leaves no pattern of the granule's multiples).
+// Heap priority of a node: a hash of its start, so that the tree's shape, too, is the same in every run. (The
+// finaliser of MurmurHash3, a bijection that leaves no pattern of the granule's multiples.)
 std::uint64_t priority(std::uint64_t start) {
   auto x = start + 0x9e3779b97f4a7c15;
   x = (x ^ (x >> 33)) * 0xff51afd7ed558ccd;
@@ -49,7 +49,7 @@ FreeRanges::Index FreeRanges::merge(Index left, Index right) {
   return right;
 }
 
-// Everything that begins before `start` goes left, the rest right.
+// Splits a subtree: ranges that begin before `start` go to `left`, the others to `right`.
 void FreeRanges::split(Index node, std::uint64_t start, Index& left, Index& right) {
   if (node == k_none) {
     left = right = k_none;
@@ -67,19 +67,19 @@ void FreeRanges::split(Index node, std::uint64_t start, Index& left, Index& righ
 }
 
 void FreeRanges::insert(Range range) {
-  Index node = spare_;
+  Index node = unused_;
   if (node == k_none) {
     node = static_cast<Index>(nodes_.size());
     nodes_.emplace_back();
   } else {
-    spare_ = nodes_[node].left;
+    unused_ = nodes_[node].left;
   }
   nodes_[node] = {range, range.length, k_none, k_none};
   Index left = k_none;
   Index right = k_none;
   split(root_, range.start, left, right);
   root_ = merge(merge(left, node), right);
-  ++used_;
+  ++num_ranges_;
 }
 
 void FreeRanges::erase(std::uint64_t start) {
@@ -90,20 +90,20 @@ void FreeRanges::erase(std::uint64_t start) {
   split(middle, start + 1, middle, right);
   root_ = merge(left, right);
   if (middle == k_none) return;
-  nodes_[middle].left = spare_;
-  spare_ = middle;
-  --used_;
+  nodes_[middle].left = unused_;
+  unused_ = middle;
+  --num_ranges_;
 }
 
-FreeRanges::Index FreeRanges::fit(Index node, std::uint64_t length, std::uint64_t alignment,
-                                  std::uint64_t base) const {
+FreeRanges::Index FreeRanges::find_fit(Index node, std::uint64_t length, std::uint64_t alignment,
+                                       std::uint64_t base) const {
   if (node == k_none || nodes_[node].longest < length) return k_none;
-  if (const auto found = fit(nodes_[node].left, length, alignment, base); found != k_none) return found;
+  if (const auto found = find_fit(nodes_[node].left, length, alignment, base); found != k_none) return found;
   if (fits(nodes_[node].range, length, alignment, base)) return node;
-  return fit(nodes_[node].right, length, alignment, base);
+  return find_fit(nodes_[node].right, length, alignment, base);
 }
 
-FreeRanges::Index FreeRanges::covering(std::uint64_t start) const {
+FreeRanges::Index FreeRanges::find_at_or_before(std::uint64_t start) const {
   Index best = k_none;
   for (Index node = root_; node != k_none;) {
     if (nodes_[node].range.start <= start) {
@@ -116,44 +116,45 @@ FreeRanges::Index FreeRanges::covering(std::uint64_t start) const {
   return best;
 }
 
-FreeRanges::Index FreeRanges::beginning(std::uint64_t start) const {
-  const auto node = covering(start);
+FreeRanges::Index FreeRanges::find_start(std::uint64_t start) const {
+  const auto node = find_at_or_before(start);
   return node != k_none && nodes_[node].range.start == start ? node : k_none;
 }
 
-// Takes [start, start + length) out of the free range that holds it.
-void FreeRanges::cut(Range range, std::uint64_t start, std::uint64_t length) {
+// Removes [start, start + length) from the free range that contains it.
+void FreeRanges::carve(Range range, std::uint64_t start, std::uint64_t length) {
   erase(range.start);
   if (start > range.start) insert({range.start, start - range.start});
   const auto end = range.start + range.length;
   if (start + length < end) insert({start + length, end - start - length});
 }
 
-std::optional<std::uint64_t> FreeRanges::take(std::uint64_t length, std::uint64_t alignment, std::uint64_t base) {
-  const auto node = fit(root_, length, alignment, base);
+std::optional<std::uint64_t> FreeRanges::allocate(std::uint64_t length, std::uint64_t alignment,
+                                                  std::uint64_t base) {
+  const auto node = find_fit(root_, length, alignment, base);
   if (node == k_none) return std::nullopt;
   const auto range = nodes_[node].range;
   const auto start = aligned(range.start, alignment, base);
-  cut(range, start, length);
+  carve(range, start, length);
   return start;
 }
 
-bool FreeRanges::take_at(std::uint64_t start, std::uint64_t length) {
-  const auto node = covering(start);
+bool FreeRanges::allocate_at(std::uint64_t start, std::uint64_t length) {
+  const auto node = find_at_or_before(start);
   if (node == k_none) return false;
   const auto range = nodes_[node].range;
   if (range.start + range.length < start + length) return false;
-  cut(range, start, length);
+  carve(range, start, length);
   return true;
 }
 
-void FreeRanges::give(std::uint64_t start, std::uint64_t length) {
-  if (const auto after = beginning(start + length); after != k_none) {
+void FreeRanges::release(std::uint64_t start, std::uint64_t length) {
+  if (const auto after = find_start(start + length); after != k_none) {
     const auto next = nodes_[after].range;
     erase(next.start);
     length += next.length;
   }
-  if (const auto before = covering(start); before != k_none) {
+  if (const auto before = find_at_or_before(start); before != k_none) {
     const auto range = nodes_[before].range;
     if (range.start + range.length == start) {
       erase(range.start);

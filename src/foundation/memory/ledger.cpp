@@ -1,4 +1,4 @@
-// The ledger's arithmetic. See ledger.hpp.
+// Implements the announce-and-sum protocol of ledger.hpp.
 #include "memory/ledger.hpp"
 
 #include <sys/syscall.h>
@@ -22,7 +22,7 @@ namespace terrace::memory {
 
 namespace {
 
-constexpr std::uint64_t k_between_thorough_looks_ns = 100'000'000;
+constexpr std::uint64_t k_thorough_search_interval_ns = 100'000'000;
 
 constexpr std::uint64_t sum_of(std::uint64_t a, std::uint64_t b) noexcept {
   return a > std::numeric_limits<std::uint64_t>::max() - b ? std::numeric_limits<std::uint64_t>::max() : a + b;
@@ -30,7 +30,7 @@ constexpr std::uint64_t sum_of(std::uint64_t a, std::uint64_t b) noexcept {
 
 constexpr std::uint64_t rest_of(std::uint64_t a, std::uint64_t b) noexcept { return a > b ? a - b : 0; }
 
-// The kernel's clock, past every interposer.
+// Reads CLOCK_MONOTONIC by a system call, because the agent interposes clock_gettime().
 std::uint64_t now_ns() noexcept {
   struct timespec now {};
   ::syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
@@ -41,13 +41,13 @@ std::uint64_t now_ns() noexcept {
 
 struct Ledger::Sum {
   LedgerAmount amount;
-  bool unknown = false;  // more may be held
-  bool demands = false;  // somebody has stated one
+  bool unknown = false;  // some amount is destroyed: more may be held
+  bool demands = false;  // some process has stated a demand
 };
 
 struct Ledger::Shares {
   std::uint64_t own = 0;
-  std::uint64_t unused = 0;  // of the others'
+  std::uint64_t unused = 0;  // of other processes: shares minus held bytes
 };
 
 Ledger::Ledger(LedgerPage& page, machine::Budget budget, LedgerSettings settings)
@@ -59,7 +59,7 @@ Ledger::Ledger(LedgerPage& page, machine::Budget budget, LedgerSettings settings
   }
 }
 
-Ledger::Sum Ledger::of_others(PlaceId place, Look look) const noexcept {
+Ledger::Sum Ledger::sum_of_others(PlaceId place, LivenessCheck liveness) const noexcept {
   Sum sum;
   const auto own = slot_.index();
   const auto used = used_slots(page_);
@@ -70,7 +70,8 @@ Ledger::Sum Ledger::of_others(PlaceId place, Look look) const noexcept {
     const auto amount = read_amount(page_, slot, place);
     sum.demands = sum.demands || may_have_demand(page_, slot, place);
     if (amount == LedgerAmount{}) continue;
-    if (look == Look::closely && owner.kind == SlotOwner::Kind::owned && !may_be_alive(owner.who, slot_.who()))
+    if (liveness == LivenessCheck::skip_dead && owner.kind == SlotOwner::Kind::owned &&
+        !may_be_alive(owner.who, slot_.who()))
       continue;
     if (amount) {
       sum.amount.held = sum_of(sum.amount.held, amount->held);
@@ -101,7 +102,7 @@ Ledger::Shares Ledger::shares(PlaceId place) const noexcept {
     demands[count++] = demand;
   }
   const auto granule = place < settings_.granules.size() ? settings_.granules[place].value : k_page;
-  divide(budget_[place].value, granule, std::span(demands).first(count), shares);
+  divide_budget(budget_[place].value, granule, std::span(demands).first(count), shares);
   Shares result;
   for (std::size_t i = 0; i < count; ++i) {
     if (i == mine)
@@ -112,8 +113,8 @@ Ledger::Shares Ledger::shares(PlaceId place) const noexcept {
   return result;
 }
 
-// What this process may take at most.
-std::uint64_t Ledger::room(PlaceId place, const Sum& others) const noexcept {
+// Returns how many more bytes this process may acquire.
+std::uint64_t Ledger::available_to_this_process(PlaceId place, const Sum& others) const noexcept {
   if (others.unknown) return 0;
   const auto mine = slot_.is_inherited() ? 0 : slot_.amount(place).held;
   const auto free = rest_of(budget_[place].value, sum_of(others.amount.held, mine));
@@ -128,7 +129,7 @@ bool Ledger::reserve(PlaceId place, Bytes size, const FreeMemory& free) { return
 
 bool Ledger::announce(PlaceId place, Bytes size, const FreeMemory* free) {
   const auto limit = budget_.at(place).value;
-  const OwnSlot::Turn turn(slot_);
+  const OwnSlot::ScopedLock slot_lock(slot_);
   if (!prepare(place)) return false;
   const auto mine = slot_.amount(place);
   if (size.value > limit || mine.held > limit - size.value) return false;
@@ -136,19 +137,20 @@ bool Ledger::announce(PlaceId place, Bytes size, const FreeMemory* free) {
   auto wanted = mine;
   wanted.held += size.value;
   if (free) wanted.outstanding += size.value;
-  if (try_to_hold(place, wanted, Look::trusting, free)) return true;
-  free_dead();
-  return try_to_hold(place, wanted, Look::closely, free);
+  if (try_acquire(place, wanted, LivenessCheck::assume_alive, free)) return true;
+  reclaim_dead_slots();
+  return try_acquire(place, wanted, LivenessCheck::skip_dead, free);
 }
 
-bool Ledger::try_to_hold(PlaceId place, const LedgerAmount& wanted, Look look, const FreeMemory* free) {
+bool Ledger::try_acquire(PlaceId place, const LedgerAmount& wanted, LivenessCheck liveness,
+                         const FreeMemory* free) {
   const auto mine = slot_.amount(place);
-  if (wanted.held - mine.held > room(place, of_others(place, look))) return false;
+  if (wanted.held - mine.held > available_to_this_process(place, sum_of_others(place, liveness))) return false;
   slot_.write(place, wanted);
-  // Without the lock, which a stray write may have opened, others may have announced something since.
-  const auto others = of_others(place, look);
+  // The page lock may have been broken by a stray write, so other processes may have announced something since.
+  const auto others = sum_of_others(place, liveness);
   bool fits = !others.unknown && sum_of(others.amount.held, wanted.held) <= budget_[place].value;
-  // What is populated in between leaves the sum after it has left what is free: it counts in one of them.
+  // Pages populated in between leave the free memory before they leave the sum, so they count in at least one.
   if (fits && free)
     fits = sum_of(others.amount.outstanding, wanted.outstanding) <= free->of(free->context, place).value;
   if (!fits) slot_.write(place, mine);
@@ -157,8 +159,8 @@ bool Ledger::try_to_hold(PlaceId place, const LedgerAmount& wanted, Look look, c
 
 void Ledger::give(PlaceId place, Bytes size) {
   if (place >= budget_.size()) return;
-  const OwnSlot::Turn turn(slot_);
-  // A forked child may give back what its parent took: its own account stays at nothing.
+  const OwnSlot::ScopedLock slot_lock(slot_);
+  // A forked child may release what its parent acquired: its own account stays at 0.
   if (!prepare(place)) return;
   auto mine = slot_.amount(place);
   mine.held = rest_of(mine.held, size.value);
@@ -166,17 +168,17 @@ void Ledger::give(PlaceId place, Bytes size) {
   slot_.write(place, mine);
 }
 
-void Ledger::populated(PlaceId place, Bytes size) {
-  const OwnSlot::Turn turn(slot_);
+void Ledger::commit_reserved(PlaceId place, Bytes size) {
+  const OwnSlot::ScopedLock slot_lock(slot_);
   if (!prepare(place)) return;
   auto mine = slot_.amount(place);
   mine.outstanding = rest_of(mine.outstanding, size.value);
   slot_.write(place, mine);
 }
 
-void Ledger::state(PlaceId place, const LedgerDemand& demand) {
+void Ledger::set_demand(PlaceId place, const LedgerDemand& demand) {
   if (place >= budget_.size()) return;
-  const OwnSlot::Turn turn(slot_);
+  const OwnSlot::ScopedLock slot_lock(slot_);
   if (!prepare(place)) return;
   slot_.write(place, demand);
 }
@@ -187,45 +189,45 @@ Bytes Ledger::share(PlaceId place) const {
 }
 
 Bytes Ledger::held(PlaceId place) const {
-  const auto others = of_others(place, Look::closely);
+  const auto others = sum_of_others(place, LivenessCheck::skip_dead);
   const auto mine = slot_.is_inherited() ? 0 : slot_.amount(place).held;
   const auto known = sum_of(others.amount.held, mine);
   return {others.unknown ? std::max(known, budget_.at(place).value) : known};
 }
 
 Bytes Ledger::held_by_others(PlaceId place) const {
-  const auto others = of_others(place, Look::closely);
+  const auto others = sum_of_others(place, LivenessCheck::skip_dead);
   return {others.unknown ? std::max(others.amount.held, budget_.at(place).value) : others.amount.held};
 }
 
 Bytes Ledger::outstanding(PlaceId place) const {
   const auto mine = slot_.is_inherited() ? 0 : slot_.amount(place).outstanding;
-  return {sum_of(of_others(place, Look::closely).amount.outstanding, mine)};
+  return {sum_of(sum_of_others(place, LivenessCheck::skip_dead).amount.outstanding, mine)};
 }
 
 Bytes Ledger::available(PlaceId place) const {
   if (place >= budget_.size()) throw Error(Code::invalid, "the ledger has no place " + std::to_string(place));
-  return {room(place, of_others(place, Look::closely))};
+  return {available_to_this_process(place, sum_of_others(place, LivenessCheck::skip_dead))};
 }
 
-// A process that was killed is gone at once; for one whose number was given away, and for what a stray write has
-// left unknown, more has to be read.
-void Ledger::free_dead() noexcept {
+// Frees slots of dead processes. A killed process is detected at once. Reused process numbers and owners destroyed
+// by stray writes need a thorough search, at most every 100 ms.
+void Ledger::reclaim_dead_slots() noexcept {
   const auto now = now_ns();
   const auto looked = load(page_.looked);
-  const bool thorough =
-      (looked > now || now - looked > k_between_thorough_looks_ns) && replace(page_.looked, looked, now);
-  if (free_dead_slots(page_, slot_.who(), thorough, slot_.page_since())) say_damaged();
+  const bool thorough = (looked > now || now - looked > k_thorough_search_interval_ns) &&
+                        compare_exchange(page_.looked, looked, now);
+  if (release_dead_slots(page_, slot_.who(), thorough, slot_.page_creation_time())) report_damage();
 }
 
 bool Ledger::prepare(PlaceId place) noexcept {
   const auto state = slot_.prepare(place);
-  if (state == OwnSlot::State::repaired) say_damaged();
+  if (state == OwnSlot::State::repaired) report_damage();
   return state != OwnSlot::State::none;
 }
 
-void Ledger::say_damaged() noexcept {
-  if (std::exchange(has_said_, true) || !settings_.say || !replace(page_.said, 0U, 1U)) return;
+void Ledger::report_damage() noexcept {
+  if (std::exchange(has_reported_damage_, true) || !settings_.say || !compare_exchange(page_.said, 0U, 1U)) return;
   settings_.say(
       "terrace: a stray write of some process has overwritten a part of the job's ledger; what it destroyed "
       "counts as held until its process writes it again or ends\n");

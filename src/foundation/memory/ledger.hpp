@@ -1,16 +1,23 @@
-// The account of one job on one node: who holds how much of which place, against the budget. It is in shared
-// memory, so that the processes of a job see one account; each process writes its own slot only, and a slot
-// whose process has died counts for nothing. In this process's own accounts nothing is ever over budget.
+// Accounts for the memory of one job on one node: how many bytes each process holds in each place, against a
+// budget. The accounts lie in a shared page, so that all processes of a job see them. Each process writes its own
+// slot only, and the slot of a dead process counts as empty. A process without a job has a private page.
 //
-// Who asks for room announces it in its slot first, then adds up what all hold, its own announcement included, and
-// takes it back where the sum is above the budget. Of two that ask at the same time, the one that adds up later
-// sees the other: never is more handed out than there is, whoever dies, stops or scribbles at whatever point. The
-// page's lock only keeps two from refusing each other. An amount that a stray write has destroyed counts as all
-// that there is, until its process has written it again or is dead.
+// Invariant: the sum of all amounts held in a place never exceeds its budget. This holds whichever process dies,
+// is stopped or writes stray data into the page, and at whatever point. Protocol of an acquisition:
 //
-// A process that has stated a demand may always take what is free up to its share (ledger/division.hpp). Beyond
-// its share, or without a demand, it may take what is free beyond the shares that others have stated a demand for
-// and not used yet. Without demands, who comes first is served first.
+//   1. The process announces the new amount in its slot.
+//   2. It sums the amounts of all slots, its own announcement included.
+//   3. If the sum exceeds the budget, it withdraws the announcement and fails.
+//
+// Of two processes that acquire concurrently, the one that sums later sees the other's announcement. The lock in
+// the page (ledger/page_lock.hpp) is not needed for this; it only keeps the two from refusing each other. An
+// amount that a stray write destroyed counts as the whole budget until its process has rewritten it or is dead.
+//
+// A process that has stated a demand may always take free memory up to its share (ledger/division.hpp). Beyond its
+// share, or without a demand, it may take what is free beyond the unused shares of the others. Without any
+// demands, memory is served first come, first served.
+//
+// Thread-safe. Must not allocate after construction: the callers are allocators.
 #pragma once
 
 #include <atomic>
@@ -25,60 +32,63 @@
 namespace terrace::memory {
 
 struct LedgerSettings {
-  std::vector<Bytes> granules{};       // by place; those without an entry have pages
-  void (*say)(const char*) = nullptr;  // one line, once a job: that the page was overwritten
+  std::vector<Bytes> granules{};       // by place; places without an entry have pages of 4 KiB
+  void (*say)(const char*) = nullptr;  // prints one line, once a job, if the page was overwritten
 };
 
 class Ledger {
  public:
-  // `page` may be shared with other processes, or private; the budget is indexed by place. A page has one Ledger a
-  // process. Throws Error.
+  // Claims a slot in `page`, which may be shared or private and must outlive the ledger. The budget is indexed by
+  // place. Requires: at most one Ledger a page in each process. Throws Error.
   Ledger(LedgerPage& page, machine::Budget budget, LedgerSettings settings = {});
-  // Takes `size` bytes of the place if the budget allows, and the shares of the others; false and nothing taken
-  // otherwise.
+  // Acquires `size` bytes of the place. Returns false, and changes nothing, if the budget or the shares of other
+  // processes do not allow it.
   bool take(PlaceId place, Bytes size);
+  // Releases `size` bytes, at most as many as are held.
   void give(PlaceId place, Bytes size);
 
-  // Ordered spill: takes bytes that are to be populated from what the system has free. `free` is asked after the
-  // announcement, and has to cover what all have reserved and not yet populated.
+  // Reports the bytes that the system has free in a place.
   struct FreeMemory {
     Bytes (*of)(void* context, PlaceId place);
     void* context;
   };
+  // Acquires bytes that the caller is about to populate (ordered spill). In addition to the budget, the free
+  // memory must cover what all processes have reserved and not yet populated; `free` is read after the
+  // announcement.
   bool reserve(PlaceId place, Bytes size, const FreeMemory& free);
-  // They are, or will not be; they stay held.
-  void populated(PlaceId place, Bytes size);
+  // Ends a reservation: its pages are populated, or will not be. The bytes stay held.
+  void commit_reserved(PlaceId place, Bytes size);
 
-  // What this process would like to have; again whenever that changes. Weight 0 takes the demand back.
-  void state(PlaceId place, const LedgerDemand& demand);
-  // Of this process; the whole budget where it has stated no demand.
+  // States this process's demand, again whenever it changes. Weight 0 withdraws it.
+  void set_demand(PlaceId place, const LedgerDemand& demand);
+  // Returns this process's share, or the whole budget if it has stated no demand.
   [[nodiscard]] Bytes share(PlaceId place) const;
 
   [[nodiscard]] Bytes held(PlaceId place) const;  // by all processes of the job
   [[nodiscard]] Bytes held_by_others(PlaceId place) const;
-  [[nodiscard]] Bytes outstanding(PlaceId place) const;  // of all: reserved, not yet populated
+  [[nodiscard]] Bytes outstanding(PlaceId place) const;  // by all: reserved, not yet populated
   [[nodiscard]] Bytes budget(PlaceId place) const { return budget_.at(place); }
   [[nodiscard]] Bytes available(PlaceId place) const;  // to this process
 
  private:
   struct Sum;
   struct Shares;
-  enum class Look : std::uint8_t { trusting, closely };  // closely: the dead hold nothing
+  enum class LivenessCheck : std::uint8_t { assume_alive, skip_dead };  // skip_dead: ignore slots of the dead
 
   bool announce(PlaceId place, Bytes size, const FreeMemory* free);
-  bool try_to_hold(PlaceId place, const LedgerAmount& wanted, Look look, const FreeMemory* free);
-  [[nodiscard]] Sum of_others(PlaceId place, Look look) const noexcept;
-  [[nodiscard]] std::uint64_t room(PlaceId place, const Sum& others) const noexcept;
+  bool try_acquire(PlaceId place, const LedgerAmount& wanted, LivenessCheck liveness, const FreeMemory* free);
+  [[nodiscard]] Sum sum_of_others(PlaceId place, LivenessCheck liveness) const noexcept;
+  [[nodiscard]] std::uint64_t available_to_this_process(PlaceId place, const Sum& others) const noexcept;
   [[nodiscard]] Shares shares(PlaceId place) const noexcept;
-  void free_dead() noexcept;
+  void reclaim_dead_slots() noexcept;
   bool prepare(PlaceId place) noexcept;
-  void say_damaged() noexcept;
+  void report_damage() noexcept;
 
   LedgerPage& page_;
   machine::Budget budget_;
   LedgerSettings settings_;
   OwnSlot slot_;
-  bool has_said_ = false;
+  bool has_reported_damage_ = false;
 };
 
 }  // namespace terrace::memory

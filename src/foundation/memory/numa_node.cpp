@@ -1,3 +1,4 @@
+// Implements numa_node.hpp.
 #include "memory/numa_node.hpp"
 
 #include <sys/mman.h>
@@ -29,10 +30,10 @@ constexpr unsigned k_mpol_preferred = 1;
 constexpr unsigned k_mpol_interleave = 3;
 constexpr unsigned k_mpol_mf_move = 2;
 constexpr std::size_t k_node_bits = 1024;
-constexpr int k_rounds = 4;  // of moving what stayed behind
+constexpr int k_max_rounds = 4;  // of retrying pages that did not move
 
 int set_policy(std::uint64_t address, std::size_t size, unsigned mode, const std::uint64_t* mask, unsigned flags) {
-  // The kernel counts one bit less than it is told.
+  // The kernel uses one bit less than maxnode.
   return syscall(SYS_mbind, address, size, mode, mask, mask ? k_node_bits + 1 : 0, flags) < 0 ? errno : 0;
 }
 
@@ -40,10 +41,9 @@ void* page_at(std::uint64_t address, std::size_t index) {
   return reinterpret_cast<void*>(address + index * k_page);  // NOLINT(performance-no-int-to-ptr)
 }
 
-// A page of which the kernel says that it is absent is in memory all the same while the kernel itself moves it,
-// and, before Linux 6.6, while it waits for the touch by which NUMA balancing learns who uses it. A read ends
-// either.
-bool is_waiting(void* page, int status) noexcept {
+// Returns whether a page reported absent is resident all the same: while the kernel migrates it and, before Linux
+// 6.6, while a NUMA-balancing hinting fault is pending. Reads the page, which ends either state.
+bool is_temporarily_absent(void* page, int status) noexcept {
   unsigned char resident = 0;
   if (status != -ENOENT || syscall(SYS_mincore, page, k_page, &resident) != 0 || (resident & 1) == 0) return false;
   syscall(SYS_madvise, page, k_page, MADV_POPULATE_READ);
@@ -54,11 +54,11 @@ bool is_waiting(void* page, int status) noexcept {
 
 bool is_absent(int status) noexcept { return status == -ENOENT || status == -EFAULT; }
 
-int prefer_node(std::uint64_t address, std::size_t size, int node, bool bring) noexcept {
+int prefer_node(std::uint64_t address, std::size_t size, int node, bool moves_existing) noexcept {
   if (node < 0 || static_cast<std::size_t>(node) >= k_node_bits) return EINVAL;
   std::array<std::uint64_t, k_node_bits / 64> mask{};
   mask[static_cast<std::size_t>(node) / 64] = 1ULL << (node % 64);
-  return set_policy(address, size, k_mpol_preferred, mask.data(), bring ? k_mpol_mf_move : 0);
+  return set_policy(address, size, k_mpol_preferred, mask.data(), moves_existing ? k_mpol_mf_move : 0);
 }
 
 int interleave_nodes(std::uint64_t address, std::size_t size, std::span<const int> nodes) noexcept {
@@ -67,18 +67,18 @@ int interleave_nodes(std::uint64_t address, std::size_t size, std::span<const in
     if (node < 0 || static_cast<std::size_t>(node) >= k_node_bits) return EINVAL;
     mask[static_cast<std::size_t>(node) / 64] |= 1ULL << (node % 64);
   }
-  // A kernel without huge pages refuses what it does not need.
+  // The result is ignored: a kernel without huge pages refuses the call, and does not need it.
   syscall(SYS_madvise, address, size, MADV_NOHUGEPAGE);
   return set_policy(address, size, k_mpol_interleave, mask.data(), 0);
 }
 
-int forget_preference(std::uint64_t address, std::size_t size) noexcept {
+int reset_policy(std::uint64_t address, std::size_t size) noexcept {
   return set_policy(address, size, k_mpol_default, nullptr, 0);
 }
 
-// Ageing a part of a huge page makes the kernel split it (Linux 5.4 and later); no other call on a part does so at
-// once. Older kernels, and locked memory, refuse: then a huge page moves as a whole.
-void part_from_neighbours(std::uint64_t address, std::size_t size) noexcept {
+// MADV_COLD on a part of a huge page makes the kernel split it (Linux 5.4 and later); no other call on a part does
+// so at once. Older kernels, and locked memory, refuse: then a huge page moves as a whole.
+void split_boundary_huge_pages(std::uint64_t address, std::size_t size) noexcept {
   const auto end = address + size;
   if (address % k_huge_page != 0) syscall(SYS_madvise, address, k_page, MADV_COLD);
   if (end % k_huge_page != 0) syscall(SYS_madvise, end - k_page, k_page, MADV_COLD);
@@ -88,10 +88,10 @@ int populate(std::uint64_t address, std::size_t size) noexcept {
   return syscall(SYS_madvise, address, size, MADV_POPULATE_WRITE) == 0 ? 0 : errno;
 }
 
-bool any_elsewhere(std::uint64_t address, std::size_t size, int node) noexcept {
+bool has_pages_off_node(std::uint64_t address, std::size_t size, int node) noexcept {
   std::array<unsigned char, k_page_batch> resident;
   std::array<int, k_page_batch> where;
-  const auto pages = divided_up(size, k_page);
+  const auto pages = ceil_div(size, k_page);
   for (std::size_t at = 0; at < pages; at += where.size()) {
     const auto n = std::min(where.size(), pages - at);
     const auto from = address + at * k_page;
@@ -101,7 +101,7 @@ bool any_elsewhere(std::uint64_t address, std::size_t size, int node) noexcept {
     const auto asked = std::span(where).first(n);
     if (query_pages(from, asked) != 0) return true;
     for (std::size_t i = 0; i < n; ++i) {
-      // Of one that is in memory and said to be absent (is_waiting) nobody knows where it is.
+      // The node of a resident page that is reported absent (is_temporarily_absent) is unknown.
       const bool is_there = is_mapped ? is_in_memory(resident[i]) : !is_absent(where[i]);
       if (is_there && where[i] != node) return true;
     }
@@ -126,8 +126,8 @@ int query_pages(std::uint64_t address, std::span<int> nodes) noexcept {
   return 0;
 }
 
-// The kernel stops at the first page that resists (it then answers with how many are left), and says nothing of
-// the others: after every call the pages themselves are asked, and those that stayed behind are tried again.
+// move_pages(2) stops at the first page that cannot move and reports only how many are left. So each call is
+// followed by a query of all pages, and those that did not move are retried.
 int move_pages_to(std::span<void* const> pages, int node, std::span<int> where) noexcept {
   std::array<void*, k_page_batch> wanted;
   std::array<int, k_page_batch> targets;
@@ -150,12 +150,12 @@ int move_pages_to(std::span<void* const> pages, int node, std::span<int> where) 
     const auto before = count;
     count = 0;
     for (std::size_t i = 0; i < pages.size(); ++i) {
-      if (is_waiting(pages[i], where[i])) where[i] = -EBUSY;
+      if (is_temporarily_absent(pages[i], where[i])) where[i] = -EBUSY;
       if (where[i] != node && !is_absent(where[i])) wanted[count++] = pages[i];
     }
     if (count == 0) break;
     const bool hopeless = reason != 0 && reason != EBUSY && reason != EAGAIN;
-    if (round + 1 == k_rounds || (hopeless && count == before)) return reason != 0 ? reason : EBUSY;
+    if (round + 1 == k_max_rounds || (hopeless && count == before)) return reason != 0 ? reason : EBUSY;
   }
   return 0;
 }

@@ -1,5 +1,6 @@
-// The kernel's calls on NUMA memory, without a library: policies of ranges, moves and queries of pages. Each
-// returns 0 or an errno value; nothing here throws or allocates, so that a mover's thread can use it.
+// Wraps the kernel's system calls for NUMA memory (mbind, move_pages, madvise) without libnuma: policies of
+// ranges, migration and queries of pages. Functions return 0 or an errno value. None throws or allocates, so that
+// a mover's thread can use them.
 #pragma once
 
 #include <cstddef>
@@ -10,41 +11,41 @@
 
 namespace terrace::memory {
 
-inline constexpr std::size_t k_page_batch = 4096;  // pages a call: beyond 512 the cost of a page hardly falls
+inline constexpr std::size_t k_page_batch = 4096;  // pages in one call: beyond 512 the cost of a page hardly falls
 
-// Whether a page's status says that nothing is there: never touched, swapped out, the shared page of zeros, or
-// not mapped. What is touched there later comes by the range's policy.
+// Returns whether the status of a page means absent: never touched, swapped out, the shared zero page, or not
+// mapped. The range's policy applies to it when it is touched.
 bool is_absent(int status) noexcept;
 
-// New pages of [address, address + size) shall come from `node` as long as it has room, then from its neighbours:
-// never MPOL_BIND, under which an exhausted node calls the out-of-memory killer. Also keeps the kernel's automatic
-// balancing away from the range. Pages that are there stay where they are, unless `bring`: then those that can be
-// moved are.
-int prefer_node(std::uint64_t address, std::size_t size, int node, bool bring = false) noexcept;
-// New pages shall come from the nodes in turn, page by page, and be small ones.
+// Sets MPOL_PREFERRED for the range: new pages come from `node` while it has free memory, then from its
+// neighbours. Not MPOL_BIND, under which an exhausted node invokes the out-of-memory killer. Also disables
+// automatic NUMA balancing of the range. Existing pages stay where they are, unless `moves_existing`, which
+// migrates those that can be moved.
+int prefer_node(std::uint64_t address, std::size_t size, int node, bool moves_existing = false) noexcept;
+// Interleaves new pages of the range over the nodes, and disables huge pages for it.
 int interleave_nodes(std::uint64_t address, std::size_t size, std::span<const int> nodes) noexcept;
-// Back to the thread's policy.
-int forget_preference(std::uint64_t address, std::size_t size) noexcept;
+// Resets the policy of the range to the thread's.
+int reset_policy(std::uint64_t address, std::size_t size) noexcept;
 
-// Huge pages that reach across an end of the range are split: the kernel moves whole pages, and would take the
-// neighbour's data along. Those inside stay whole.
-void part_from_neighbours(std::uint64_t address, std::size_t size) noexcept;
+// Splits huge pages that reach across an end of the range: the kernel migrates whole pages, and would move the
+// neighbour's data along. Huge pages inside the range stay whole.
+void split_boundary_huge_pages(std::uint64_t address, std::size_t size) noexcept;
 
-// All pages of the range are there and this process's own afterwards, and may be written (Linux 5.14).
+// Populates the range with writable private pages (MADV_POPULATE_WRITE, Linux 5.14).
 int populate(std::uint64_t address, std::size_t size) noexcept;
 
-// Whether some page of the range is in memory, and not known to be the node's. Parts may be unmapped.
-bool any_elsewhere(std::uint64_t address, std::size_t size, int node) noexcept;
+// Returns whether some page of the range is resident and not known to be on `node`. Parts may be unmapped.
+bool has_pages_off_node(std::uint64_t address, std::size_t size, int node) noexcept;
 
-// The node of each page, or a negative errno value (is_absent).
+// Queries the node of each page; a negative errno value for pages without one (is_absent).
 int query_pages(std::span<void* const> pages, std::span<int> nodes) noexcept;
-// The same for the pages from `address` on.
+// Queries the pages from `address` on.
 int query_pages(std::uint64_t address, std::span<int> nodes) noexcept;
 
-// Moves the pages that are there to `node`; they keep their addresses. `where` gets each page's node afterwards,
-// or a negative errno value. 0 when all that is there is on `node`; else the reason why some is not: ENOMEM (the
-// node is full), EACCES (shared with another process, or a node that this process may not use), EBUSY (the kernel
-// or a device holds them), EPERM (the system forbids the call). At most k_page_batch pages.
+// Migrates the resident pages to `node`; their addresses do not change. `where` gets the node of each page
+// afterwards, or a negative errno value. Returns 0 if all resident pages are on `node`, else why some are not:
+// ENOMEM (the node is full), EACCES (shared with another process, or a node that this process may not use), EBUSY
+// (the kernel or a device has pinned them), EPERM (the system forbids the call). Takes at most k_page_batch pages.
 int move_pages_to(std::span<void* const> pages, int node, std::span<int> where) noexcept;
 
 }  // namespace terrace::memory

@@ -1,4 +1,4 @@
-// See page_map.hpp.
+// Implements page_map.hpp.
 #include "memory/page_map.hpp"
 
 #include <fcntl.h>
@@ -8,7 +8,7 @@
 
 #include <array>
 
-#include "core/high_file.hpp"
+#include "core/high_fd.hpp"
 #include "memory/numa_node.hpp"
 
 namespace terrace::memory {
@@ -41,9 +41,9 @@ struct PageScan {
 };
 constexpr unsigned long k_scan = _IOWR('f', 16, PageScan);
 
-// The first stretch of pages in [begin, end) that are one of `kinds`: 1 if there is any, -1 where the kernel does
-// not tell.
-int find(int file, std::uint64_t begin, std::uint64_t end, std::uint64_t kinds, PageRegion& region) noexcept {
+// Finds the first region of pages in [begin, end) that are in one of the categories `kinds`. Returns 1 if there is
+// one, 0 if not, -1 if the kernel does not tell.
+int scan_first(int fd, std::uint64_t begin, std::uint64_t end, std::uint64_t kinds, PageRegion& region) noexcept {
   PageScan scan{};
   scan.size = sizeof scan;
   scan.start = begin;
@@ -52,29 +52,29 @@ int find(int file, std::uint64_t begin, std::uint64_t end, std::uint64_t kinds, 
   scan.region_count = 1;
   scan.category_anyof_mask = kinds;
   scan.return_mask = kinds;
-  return file < 0 ? -1 : ioctl(file, k_scan, &scan);
+  return fd < 0 ? -1 : ioctl(fd, k_scan, &scan);
 }
 
 }  // namespace
 
 PageMap::PageMap() noexcept
-    : file_(with_high_number(
+    : fd_(move_fd_high(
           static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/self/pagemap", O_RDONLY | O_CLOEXEC)))) {}
 
 PageMap::~PageMap() {
-  if (file_ >= 0) syscall(SYS_close, file_);
+  if (fd_ >= 0) syscall(SYS_close, fd_);
 }
 
 bool PageMap::may_be_huge(std::uint64_t address) const noexcept {
   PageRegion region{};
-  return find(file_, page_down(address), page_down(address) + k_page, k_is_huge, region) != 0;
+  return scan_first(fd_, page_down(address), page_down(address) + k_page, k_is_huge, region) != 0;
 }
 
 std::uint64_t PageMap::next_page(std::uint64_t begin, std::uint64_t end) const noexcept {
   PageRegion region{};
-  const int found = find(file_, begin, end, k_is_present | k_is_swapped, region);
+  const int found = scan_first(fd_, begin, end, k_is_present | k_is_swapped, region);
   if (found >= 0) return found > 0 ? region.start : end;
-  for (auto at = begin; at < end; at += k_page) {  // a kernel that does not tell: those in memory
+  for (auto at = begin; at < end; at += k_page) {  // no PAGEMAP_SCAN: find resident pages only
     std::array<int, 1> node{};
     if (query_pages(at, node) == 0 && !is_absent(node[0])) return at;
   }

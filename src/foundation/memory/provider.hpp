@@ -1,5 +1,5 @@
-// Memory as the runtime sees it: something that binds untouched chunks to places. Which provider serves a place is
-// a matter of the place: several of them serve one run. Each is one file in providers/; the build makes the table
+// Interface between the runtime and the memory of places: a provider binds untouched chunks to places. A run may
+// use several, each for the places that it supports. Each is one file in providers/; the build generates the table
 // of them (cmake/Variants.cmake).
 #pragma once
 
@@ -15,10 +15,11 @@ namespace terrace::memory {
 class Provider {
  public:
   virtual ~Provider() = default;
-  // The chunks [first, first + count), contiguous in memory and not yet touched, shall reside on `place`. False
-  // when the system refuses; they then reside where the system puts them.
+  // Binds the chunks [first, first + count), which are contiguous and not yet touched, to `place`. Returns false
+  // if the system refuses; the system then decides where they reside.
   virtual bool bind(ChunkId first, std::uint32_t count, PlaceId place) = 0;
-  // Where the chunk resides by the system's own account (most of its pages), k_no_place while it is untouched.
+  // Returns the place on which, by the system's report, most pages of the chunk reside; k_no_place while
+  // untouched.
   [[nodiscard]] virtual PlaceId where(ChunkId chunk) = 0;
 };
 
@@ -27,17 +28,17 @@ class ProviderVariant {
   virtual ~ProviderVariant() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
   [[nodiscard]] virtual bool serves(const machine::Place& place) const = 0;
-  // For the places that it serves. Machine and table outlive it.
+  // Makes a provider for the places that it serves. Machine and table must outlive it.
   [[nodiscard]] virtual std::unique_ptr<Provider> make(const machine::Machine& machine,
                                                        const ChunkTable& chunks) const = 0;
 };
 const std::vector<const ProviderVariant*>& providers();
 
-// Each place by the first variant that serves it.
+// Delegates each place to the first variant that serves it.
 class ProvidersByPlace final : public Provider {
  public:
   ProvidersByPlace(const machine::Machine& machine, const ChunkTable& chunks);
-  // False for a place that nobody serves.
+  // Returns false for a place that no variant serves.
   bool bind(ChunkId first, std::uint32_t count, PlaceId place) override;
   [[nodiscard]] PlaceId where(ChunkId chunk) override;
 

@@ -1,4 +1,4 @@
-// See provider.hpp.
+// Implements ProvidersByPlace of provider.hpp.
 #include <algorithm>
 
 #include "memory/provider.hpp"

@@ -1,9 +1,8 @@
-// The reserved range of address space. See region_space.hpp.
+// Implements region_space.hpp.
 //
-// It is reserved without access rights and made accessible from its beginning on, in growing steps: two mappings
-// in the kernel's books, however many blocks there are; and locking all memory (mlockall) does not fill what is
-// reserved. Where some of it is watched the front door does that in the kernel's place
-// (agent/interpose/locking.cpp).
+// The range is reserved without access rights and made accessible from its beginning on, in growing steps. So it
+// has two mappings in the kernel, however many blocks there are, and mlockall(2) does not populate the range. If
+// some of it is monitored, the agent locks memory in place of the kernel (agent/interpose/locking.cpp).
 #include "memory/region_space.hpp"
 
 #include <sys/mman.h>
@@ -22,12 +21,12 @@ namespace terrace::memory {
 
 namespace {
 
-constexpr std::uint64_t k_min = 64ULL << 20;
-// Accessible memory counts against strict overcommit and data limits whether it is used or not: no more than this
-// ahead of what was asked for.
-constexpr std::uint64_t k_step = 16ULL << 20;
+constexpr std::uint64_t k_min_reserve = 64ULL << 20;
+// Accessible memory counts against strict overcommit and RLIMIT_DATA whether it is used or not: make at most this
+// much accessible ahead of need.
+constexpr std::uint64_t k_access_step = 16ULL << 20;
 
-// The kernel itself, not mmap(): where this is linked into a program's allocator, mmap() is the allocator's own.
+// Calls the kernel directly: if this code is linked into a program's allocator, mmap() is the allocator's own.
 void* map(void* address, std::uint64_t size, int protection, int flags) {
   const auto result = syscall(SYS_mmap, address, size, protection, flags | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0L);
   return result == -1 ? nullptr : reinterpret_cast<void*>(result);  // NOLINT(performance-no-int-to-ptr)
@@ -40,7 +39,7 @@ void* pointer(std::uint64_t address) {
 }  // namespace
 
 RegionSpace::RegionSpace(Bytes reserve, Bytes granule) : granule_(granule.value) {
-  for (auto size = reservable(reserve).value; size >= k_min; size /= 2) {
+  for (auto size = reservable(reserve).value; size >= k_min_reserve; size /= 2) {
     void* const got = map(nullptr, size + k_huge_page, PROT_NONE, MAP_NORESERVE);
     if (!got) continue;
     mapped_ = reinterpret_cast<std::uint64_t>(got);
@@ -48,20 +47,20 @@ RegionSpace::RegionSpace(Bytes reserve, Bytes granule) : granule_(granule.value)
     base_ = align_up(mapped_, k_huge_page);
     const auto usable = size / granule_ * granule_;
     reserved_ = usable;
-    free_.give(0, usable);
-    // A core holds what is accessible, not what is reserved.
+    free_.release(0, usable);
+    // Core dumps contain what is accessible, not what is reserved.
     madvise(got, mapped_size_, MADV_DONTDUMP);
     return;
   }
 }
 
 RegionSpace::~RegionSpace() {
-  if (mapped_size_ > 0 && !is_left_) syscall(SYS_munmap, mapped_, mapped_size_);
+  if (mapped_size_ > 0 && !is_retired_) syscall(SYS_munmap, mapped_, mapped_size_);
 }
 
 bool RegionSpace::make_accessible(std::uint64_t end) {
   if (end <= accessible_) return true;
-  for (const auto step : {k_step, granule_}) {
+  for (const auto step : {k_access_step, granule_}) {
     const auto to = std::min(align_up(end, step), reserved_.load());
     if (mprotect(pointer(base_ + accessible_), to - accessible_, PROT_READ | PROT_WRITE) != 0) continue;
     madvise(pointer(base_ + accessible_), to - accessible_, MADV_DODUMP);
@@ -71,15 +70,15 @@ bool RegionSpace::make_accessible(std::uint64_t end) {
   return false;
 }
 
-// A huge page that came with a touch of a small block reaches into the free space beside it. What is handed out
-// shall have no pages yet: they come by its own policy, and are on somebody's account only then.
+// Drops the pages of free space. A huge page populated by a small block reaches into the free space next to it; a
+// new block must have no pages, so that its own policy and its account in the ledger apply to them.
 void RegionSpace::drop_pages(std::uint64_t offset, std::uint64_t size) {
   if (offset < accessible_) madvise(pointer(base_ + offset), std::min(size, accessible_ - offset), MADV_DONTNEED);
 }
 
-// The same for what such a page leaves behind when its last block goes: free space that shares huge pages with
-// [offset, offset + size), which is free.
-void RegionSpace::drop_rest(std::uint64_t offset, std::uint64_t size) {
+// Drops the pages of free space that shares huge pages with [offset, offset + size), which is free: what such a
+// huge page leaves behind when its last block is freed.
+void RegionSpace::drop_shared_huge_pages(std::uint64_t offset, std::uint64_t size) {
   const auto next = blocks_.lower_bound(offset);
   const auto before = next == blocks_.begin() ? 0 : std::prev(next)->first + std::prev(next)->second;
   const auto behind = next == blocks_.end() ? reserved_.load() : next->first;
@@ -89,15 +88,15 @@ void RegionSpace::drop_rest(std::uint64_t offset, std::uint64_t size) {
   if (end > offset + size) drop_pages(offset + size, end - offset - size);
 }
 
-// The pages go back to the system, so that the next owner of the range meets zeros.
-void RegionSpace::give_back(std::uint64_t offset, std::uint64_t size) {
+// Returns the pages to the system, so that the next owner of the range gets zeros.
+void RegionSpace::release_pages(std::uint64_t offset, std::uint64_t size) {
   if (madvise(pointer(base_ + offset), size, MADV_DONTNEED) != 0)  // locked memory refuses
     map(pointer(base_ + offset), size, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_NORESERVE);
   in_use_ -= size;
   try {
-    free_.give(offset, size);
+    free_.release(offset, size);
   } catch (const std::bad_alloc&) {
-    // No memory to note it: the range is not handed out again.
+    // No memory for the record: the range leaks.
   }
 }
 
@@ -106,14 +105,14 @@ void* RegionSpace::allocate(std::size_t size, std::size_t alignment) noexcept {
   const auto length = align_up(std::max<std::uint64_t>(size, 1), granule_);
   const auto boundary = std::max<std::uint64_t>(alignment, length >= k_huge_page ? k_huge_page : granule_);
   const std::lock_guard guard(mutex_);
-  if (is_left_) return nullptr;
+  if (is_retired_) return nullptr;
   try {
-    const auto found = free_.take(length, boundary, base_);
+    const auto found = free_.allocate(length, boundary, base_);
     if (!found) return nullptr;
     const auto start = *found;
     drop_pages(start, length);
     if (!make_accessible(start + length)) {
-      free_.give(start, length);
+      free_.release(start, length);
       return nullptr;
     }
     blocks_.emplace(start, length);
@@ -130,13 +129,13 @@ std::size_t RegionSpace::release(void* address) noexcept {
   if (block == blocks_.end()) return 0;
   const auto [start, length] = *block;
   blocks_.erase(block);
-  if (is_left_) {
+  if (is_retired_) {
     in_use_ -= length;
     syscall(SYS_munmap, base_ + start, length);
     return length;
   }
-  give_back(start, length);
-  drop_rest(start, length);
+  release_pages(start, length);
+  drop_shared_huge_pages(start, length);
   return length;
 }
 
@@ -158,7 +157,7 @@ void RegionSpace::release_part(std::uint64_t address, std::uint64_t size) noexce
       try {
         blocks_.emplace(to, start + length - to);
       } catch (const std::bad_alloc&) {
-        return;  // it stays as it is
+        return;  // the rest stays allocated
       }
     }
     if (from > start) {
@@ -167,7 +166,7 @@ void RegionSpace::release_part(std::uint64_t address, std::uint64_t size) noexce
     } else {
       block = blocks_.erase(block);
     }
-    give_back(from, to - from);
+    release_pages(from, to - from);
   }
 }
 
@@ -175,11 +174,11 @@ bool RegionSpace::allocate_at(std::uint64_t address, std::uint64_t size) noexcep
   const auto start = address - base_;
   if (start >= reserved_ || size > reserved_ - start) return false;
   const std::lock_guard guard(mutex_);
-  if (is_left_) return false;
+  if (is_retired_) return false;
   try {
-    if (!free_.take_at(start, size)) return false;
+    if (!free_.allocate_at(start, size)) return false;
     if (!make_accessible(start + size)) {
-      free_.give(start, size);
+      free_.release(start, size);
       return false;
     }
     blocks_.emplace(start, size);
@@ -195,19 +194,19 @@ bool RegionSpace::resize(void* address, std::size_t size) noexcept {
   const auto wanted = align_up(std::max<std::uint64_t>(size, 1), granule_);
   const std::lock_guard guard(mutex_);
   const auto block = blocks_.find(reinterpret_cast<std::uint64_t>(address) - base_);
-  if (block == blocks_.end() || is_left_) return false;
+  if (block == blocks_.end() || is_retired_) return false;
   const auto [start, length] = *block;
   if (wanted < length) {
-    give_back(start + wanted, length - wanted);
+    release_pages(start + wanted, length - wanted);
   } else if (wanted > length) {
     try {
-      if (!free_.take_at(start + length, wanted - length)) return false;
+      if (!free_.allocate_at(start + length, wanted - length)) return false;
     } catch (const std::bad_alloc&) {
       return false;
     }
     drop_pages(start + length, wanted - length);
     if (!make_accessible(start + wanted)) {
-      free_.give(start + length, wanted - length);
+      free_.release(start + length, wanted - length);
       return false;
     }
     in_use_ += wanted - length;
@@ -216,16 +215,16 @@ bool RegionSpace::resize(void* address, std::size_t size) noexcept {
   return true;
 }
 
-// Nothing of that is handed out.
+// Unmaps the reservation from `end` on. Requires: no block lies there.
 void RegionSpace::unmap_above(std::uint64_t end) {
   syscall(SYS_munmap, base_ + end, mapped_ + mapped_size_ - base_ - end);
   mapped_size_ = base_ + end - mapped_;
   reserved_ = end;
 }
 
-void RegionSpace::leave() noexcept {
+void RegionSpace::retire() noexcept {
   const std::lock_guard guard(mutex_);
-  if (std::exchange(is_left_, true) || mapped_size_ == 0) return;
+  if (std::exchange(is_retired_, true) || mapped_size_ == 0) return;
   std::uint64_t free = 0;
   for (const auto& [start, length] : blocks_) {
     if (start > free) syscall(SYS_munmap, base_ + free, start - free);

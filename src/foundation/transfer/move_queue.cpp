@@ -6,7 +6,7 @@
 #include <cerrno>
 
 #include "core/error.hpp"
-#include "core/quiet_thread.hpp"
+#include "core/internal_thread.hpp"
 #include "memory/numa_node.hpp"
 
 namespace terrace::transfer {
@@ -92,7 +92,7 @@ bool MoveQueue::begin_thread() {
   if (is_running_) return true;
   loads_.reserve(k_group_chunks);
   group_.reserve(k_group_chunks);
-  is_running_ = start_quietly(thread_, "terrace/mover", thread_body, this);
+  is_running_ = start_signal_masked_thread(thread_, "terrace/mover", thread_body, this);
   return is_running_;
 }
 

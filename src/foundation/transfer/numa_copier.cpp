@@ -23,7 +23,7 @@ PlaceSet held_on(const Load& load) { return load.further | only(place_of(*load.c
 NumaCopier::NumaCopier(const CopierParts& parts)
     : machine_(parts.machine), chunks_(parts.chunks), ledger_(parts.ledger), batch_(std::make_unique<Batch>()) {}
 
-std::size_t NumaCopier::pages_of(const memory::Chunk& chunk) noexcept { return divided_up(chunk.size, k_page); }
+std::size_t NumaCopier::pages_of(const memory::Chunk& chunk) noexcept { return ceil_div(chunk.size, k_page); }
 
 std::size_t NumaCopier::range_of(const memory::Chunk& chunk) noexcept { return pages_of(chunk) * k_page; }
 
@@ -75,7 +75,7 @@ void NumaCopier::prefer(const memory::Chunk& chunk, PlaceId place) noexcept {
   if (const auto node = node_of(place); node >= 0)
     memory::prefer_node(chunk.address, range_of(chunk), node);
   else
-    memory::forget_preference(chunk.address, range_of(chunk));
+    memory::reset_policy(chunk.address, range_of(chunk));
 }
 
 // The account's side of a move that has ended: the chunk is held on `places` and, always, on its own.
@@ -87,7 +87,7 @@ void NumaCopier::keep_on(Load& load, PlaceSet places) noexcept {
 }
 
 void NumaCopier::part(const memory::Chunk& chunk) noexcept {
-  memory::part_from_neighbours(chunk.address, range_of(chunk));
+  memory::split_boundary_huge_pages(chunk.address, range_of(chunk));
 }
 
 void NumaCopier::bring(std::span<Load> loads, int node) noexcept {

@@ -118,7 +118,7 @@ void set_word(Options& options, const Word& word) {
   const auto found = std::ranges::find(k_meanings, word.name, &Meaning::name);
   if (found == k_meanings.end())
     refuse("there is no '" + std::string(word.name) + "'; there are " +
-           listed_names(k_meanings | std::views::transform(&Meaning::name)));
+           join_names(k_meanings | std::views::transform(&Meaning::name)));
   found->set(options, word);
 }
 

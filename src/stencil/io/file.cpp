@@ -78,7 +78,7 @@ bool File::read(std::uint64_t offset, void* to, std::size_t bytes) {
 }
 
 void File::write(std::uint64_t offset, const void* from, std::size_t bytes) {
-  const WithoutSizeSignal without;
+  const ScopedSigxfszBlock without;
   const auto* at = static_cast<const char*>(from);
   while (bytes > 0 && !failed_) {
     const auto count = pwrite(descriptor_, at, bytes, static_cast<off_t>(offset));
@@ -91,7 +91,7 @@ void File::write(std::uint64_t offset, const void* from, std::size_t bytes) {
 }
 
 void File::resize(std::uint64_t bytes) {
-  const WithoutSizeSignal without;
+  const ScopedSigxfszBlock without;
   if (!failed_ && ftruncate(descriptor_, static_cast<off_t>(bytes)) != 0) keep("written", errno);
 }
 

@@ -12,8 +12,8 @@
 #include <fstream>
 #include <utility>
 
+#include "core/atomic_file.hpp"
 #include "core/error.hpp"
-#include "core/whole_file.hpp"
 
 namespace terrace::stencil {
 namespace {
@@ -42,7 +42,7 @@ Recorded::Recorded(std::unique_ptr<Executor> executor, const Options& options, s
   if (!is_ours(file_))
     throw Error(Code::invalid, "plans=" + file_ + ": a file is there that has no plans, and is not overwritten");
   // Now, and not when all has been computed.
-  if (const auto failed = write_whole_file(file_, record_.text()); !failed.empty())
+  if (const auto failed = write_file_atomically(file_, record_.text()); !failed.empty())
     throw Error(Code::failed, "plans=" + file_ + ": it cannot be written: " + failed);
 }
 
@@ -50,7 +50,7 @@ Recorded::~Recorded() {
   end_inner();  // nothing is moved from now on
   std::string failed;
   try {
-    failed = write_whole_file(file_, record_.text());
+    failed = write_file_atomically(file_, record_.text());
   } catch (const std::exception& error) {
     failed = error.what();
   }

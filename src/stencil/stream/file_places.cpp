@@ -130,7 +130,7 @@ void FilePlaces::flush() {
   bounced_.reset();
   if (!kept || !is_bounce_changed_) return;
   is_bounce_changed_ = false;
-  const WithoutSizeSignal without;
+  const ScopedSigxfszBlock without;
   errno = 0;
   if (pwrite(file_.file(), bounce_, chunk_, static_cast<off_t>(offset(*kept))) != static_cast<ssize_t>(chunk_))
     refuse("a write failed");

@@ -9,7 +9,7 @@
 #include <mutex>
 #include <utility>
 
-#include "core/quiet_thread.hpp"
+#include "core/internal_thread.hpp"
 #include "observe/threads/thread.hpp"
 
 namespace terrace::agent {
@@ -24,7 +24,7 @@ class HelperThread {
   // `body` runs in the thread, throws nothing, and returns when sleep() is false. Called at most once.
   void begin(const char* name, std::function<void()> body) noexcept {
     body_ = std::move(body);
-    is_running_ = start_quietly(thread_, name, run, this);
+    is_running_ = start_signal_masked_thread(thread_, name, run, this);
   }
   // By the thread itself; false where it is to end.
   bool sleep(double seconds) {

@@ -29,7 +29,7 @@ Bytes touched(std::uint64_t low, std::uint64_t high) {
     const auto end = std::min(high, at + k_pages_at_a_time * k_page);
     if (syscall(SYS_mincore, at, end - at, pages) != 0) continue;  // not mapped any more
     count += static_cast<std::uint64_t>(
-        std::count_if(pages, pages + divided_up(end - at, k_page), [](unsigned char page) { return page & 1; }));
+        std::count_if(pages, pages + ceil_div(end - at, k_page), [](unsigned char page) { return page & 1; }));
   }
   return Bytes{std::min(count * k_page, high - low)};
 }

@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "cli/file_option.hpp"
+#include "core/atomic_file.hpp"
 #include "core/error.hpp"
-#include "core/whole_file.hpp"
 
 namespace terrace::cli {
 
@@ -115,6 +115,6 @@ Gauges::~Gauges() {
   if (std::filesystem::is_regular_file(path_, ignored)) std::filesystem::remove(path_, ignored);
 }
 
-std::string Gauges::write() const { return write_whole_file(path_, format_gauges(ledgers_())); }
+std::string Gauges::write() const { return write_file_atomically(path_, format_gauges(ledgers_())); }
 
 }  // namespace terrace::cli

@@ -24,8 +24,8 @@ std::string shared_job_id() {
   return std::to_string(getpid());
 }
 
-memory::JobTitle title_of(const runtime::SessionConfiguration& configuration, std::string job) {
-  memory::JobTitle title{std::move(job), {}};
+memory::JobDescription title_of(const runtime::SessionConfiguration& configuration, std::string job) {
+  memory::JobDescription title{std::move(job), {}};
   const auto& places = configuration.machine.places();
   for (std::size_t i = 0; i < places.size(); ++i)
     title.places.push_back({places[i].name, configuration.budget.at(i), places[i].granule});
@@ -77,7 +77,7 @@ JobLedgers::JobLedgers(runtime::Session& session, const std::filesystem::path& f
 std::vector<memory::LedgerView> JobLedgers::views() const {
   std::vector<memory::LedgerView> views;
   for (const auto& file : files_)
-    if (auto view = memory::view_of(file->page())) views.push_back(std::move(*view));
+    if (auto view = memory::read_ledger_view(file->page())) views.push_back(std::move(*view));
   return views;
 }
 

@@ -168,7 +168,7 @@ nlohmann::ordered_json limit_json(const std::optional<machine::MemoryLimit>& lim
 int show_here(bool json) {
   const auto machine = machine::discover();
   const auto limit = machine::SystemFiles().memory_limit();
-  const auto ledgers = memory::ledgers_of_this_user();
+  const auto ledgers = memory::list_user_ledgers();
   if (!json) {
     fmt::print("{}{}{}", machine::describe(machine), limit ? machine::describe(machine, *limit) : "",
                describe_ledgers(ledgers));

@@ -31,7 +31,7 @@ void refuse_other_kind(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   in.read(head.data(), head.size());
   const bool is_empty = std::ranges::all_of(head, [](char c) { return c == 0; });
-  if (!is_empty && !begins_as_journal(std::as_bytes(std::span(head))))
+  if (!is_empty && !has_journal_magic(std::as_bytes(std::span(head))))
     throw Error(Code::invalid, path + " is no journal (*.journal in the folder that a launch left)");
 }
 

@@ -52,7 +52,7 @@ struct LaunchOptions {
   std::string spill;   // run: the folder of the file for what --memory has no room for; "": the usual one
   std::optional<double> report_every{};  // run, with a file: seconds between two lines; none: on a terminal
   std::string intent;                    // run: data by the ordering of this intent; "" for whoever plans
-  double mark = memory::k_mark;          // run: the share of each place that orderings leave free
+  double mark = memory::k_free_watermark;  // run: the share of each place that orderings leave free
   bool eager = false;                    // run: what is placed by intent comes at once
   std::string gauges;                    // run: file for Prometheus' textfile collector; "" for none
   bool json = false;

@@ -289,7 +289,8 @@ void learn_from_plans(const runtime::Session& session, runtime::PhaseSpec& phase
     const auto& plan = *configuration.plan;
     std::vector<std::string> names;
     for (const auto& segment : plan.phases)
-      if (const std::string name(uncut_name(segment)); std::ranges::count(names, name) == 0) names.push_back(name);
+      if (const std::string name(phase_of_segment(segment)); std::ranges::count(names, name) == 0)
+        names.push_back(name);
     if (!phases.loop.empty() && (phases.loop != plan.loop || phases.found != names)) {
       phases.loop.clear();
       phases.found.clear();

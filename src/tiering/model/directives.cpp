@@ -43,7 +43,7 @@ bool names(const std::string& name_or_pattern, const std::string& name) {
 }
 
 std::optional<bool> Directives::used(std::string_view phase, const std::string& object) const {
-  const std::string uncut(uncut_name(phase));
+  const std::string uncut(phase_of_segment(phase));
   for (const auto& one : all_)
     if (names(one.phase, uncut) && names(one.object, object)) return one.used;
   return std::nullopt;

@@ -40,7 +40,7 @@ void LeftOut::count(const PhaseTracker& tracker) {
   const auto found = measured_.find({tracker.index(), tracker.phase()});
   if (found == measured_.end()) return;
   const auto& took = found->second;
-  parts_.clock->carry(took.core + took.exposed + took.bandwidth_bound + took.stalled + took.waited);
+  parts_.clock->advance_unobserved(took.core + took.exposed + took.bandwidth_bound + took.stalled + took.waited);
   carried_ += took;
 }
 

@@ -23,7 +23,7 @@ namespace terrace::agent {
 namespace {
 
 constexpr std::size_t k_mib = std::size_t{1} << 20;
-constexpr std::size_t k_extent = memory::BlockArena::k_extent;
+constexpr std::size_t k_extent = memory::BlockArena::k_extent_size;
 
 // Arenas are the process's: all tests have one heap. Of the second place 8 MiB may be used, of the first 512.
 struct Living {

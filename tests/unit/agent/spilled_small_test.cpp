@@ -127,7 +127,7 @@ TEST(SpilledSmallTest, OfSeveralThreadsToo) {
   for (unsigned i = 0; i < 3; ++i)
     threads.emplace_back([i] {
       live(10 + i, k_memory.value, 1200);
-      memory::BlockArena::end_thread();
+      memory::BlockArena::on_thread_exit();
     });
   for (auto& one : threads) one.join();
 }

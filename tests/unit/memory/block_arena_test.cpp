@@ -22,13 +22,13 @@
 namespace terrace::memory {
 namespace {
 
-constexpr auto k_extent = BlockArena::k_extent;
+constexpr auto k_extent_size = BlockArena::k_extent_size;
 
-class CountedExtents final : public BlockArena::Extents {
+class CountedExtents final : public BlockArena::ExtentSource {
  public:
-  void* obtain(std::size_t size) noexcept override {
+  void* allocate_extent(std::size_t size) noexcept override {
     const std::lock_guard guard(mutex_);
-    if (size != k_extent || extents_.size() == most_) return nullptr;
+    if (size != k_extent_size || extents_.size() == most_) return nullptr;
     void* const got = ::mmap(nullptr, 2 * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     const auto address = reinterpret_cast<std::uint64_t>(got);
     const auto begin = (address + size - 1) / size * size;
@@ -37,9 +37,9 @@ class CountedExtents final : public BlockArena::Extents {
     extents_.insert(begin);
     return reinterpret_cast<void*>(begin);
   }
-  void give_back(void* address, std::size_t size) noexcept override {
+  void release_extent(void* address, std::size_t size) noexcept override {
     const std::lock_guard guard(mutex_);
-    EXPECT_EQ(size, k_extent);
+    EXPECT_EQ(size, k_extent_size);
     EXPECT_EQ(extents_.erase(reinterpret_cast<std::uint64_t>(address)), 1U);
     ::munmap(address, size);
   }
@@ -57,9 +57,9 @@ class CountedExtents final : public BlockArena::Extents {
 
 // Arenas are the process's.
 CountedExtents& source(unsigned number) {
-  static auto& all = *new std::array<CountedExtents, BlockArena::k_max>;
+  static auto& all = *new std::array<CountedExtents, BlockArena::k_max_arenas>;
   static const bool made = [] {
-    for (unsigned i = 0; i < 3; ++i) BlockArena::make(i, all[i]);
+    for (unsigned i = 0; i < 3; ++i) BlockArena::create(i, all[i]);
     return true;
   }();
   EXPECT_TRUE(made);
@@ -87,7 +87,7 @@ TEST(BlockArena, BlocksDoNotOverlapAndExtentsComeBack) {
       auto at = blocks.begin();
       std::advance(at, random() % std::min<std::size_t>(blocks.size(), 40));
       const auto size = at->second.first;
-      const auto mark = at->second.second;
+      const auto pattern = at->second.second;
       ASSERT_TRUE(std::all_of(at->first, at->first + size, [=](unsigned char byte) { return byte == mark; }));
       BlockArena::release(0, at->first);
       blocks.erase(at);
@@ -110,7 +110,7 @@ TEST(BlockArena, BlocksDoNotOverlapAndExtentsComeBack) {
     if (next != blocks.begin()) {
       ASSERT_GE(block, std::prev(next)->first + std::prev(next)->second.first);
     }
-    const auto mark = static_cast<unsigned char>(random());
+    const auto pattern = static_cast<unsigned char>(random());
     std::memset(block, mark, size);
     blocks[block] = {size, mark};
   }
@@ -142,7 +142,7 @@ TEST(BlockArena, WithoutMoreMemoryThereIsNoBlock) {
     while (void* const block = BlockArena::allocate(1, size, 16, false)) blocks.push_back(block);
     EXPECT_EQ(extents.count(), 3U);
     // All but the tables, and what is too little for one more in a slab, and in an extent.
-    EXPECT_GT(blocks.size() * size, 3 * k_extent * 85 / 100);
+    EXPECT_GT(blocks.size() * size, 3 * k_extent_size * 85 / 100);
     EXPECT_EQ(std::set<void*>(blocks.begin(), blocks.end()).size(), blocks.size());
     for (void* block : blocks) BlockArena::release(1, block);
     BlockArena::purge(1);
@@ -166,7 +166,7 @@ TEST(BlockArena, CachesOfThreadsThatEndComeBack) {
           block[0] = block[size - 1] = static_cast<unsigned char>(size);
           auto* const other = slots[random() % slots.size()].exchange(block);
           if (!other) continue;
-          const auto mark = other[0];
+          const auto pattern = other[0];
           wrong += std::none_of(other + 1, other + BlockArena::size_of(other),
                                 [=](unsigned char byte) { return byte == mark; });
           BlockArena::release(2, other);

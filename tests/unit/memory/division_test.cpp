@@ -15,7 +15,7 @@ namespace {
 std::vector<std::uint64_t> divided(std::uint64_t budget, std::uint64_t granule,
                                    const std::vector<LedgerDemand>& demands) {
   std::vector<std::uint64_t> shares(demands.size(), ~0ull);
-  divide(budget, granule, demands, shares);
+  divide_budget(budget, granule, demands, shares);
   return shares;
 }
 

@@ -84,7 +84,7 @@ TEST(LedgerDamage, AnotherProcessWithTheSameNumberDoesNotHoldWhatADeadOneHeld) {
   const auto owner = owner_of(*shared.page, child.process(), slot);
   auto older = owner.who;
   --older.start;
-  vacate(*shared.page, slot, owner);
+  free_slot(*shared.page, slot, owner);
   ASSERT_TRUE(claim(*shared.page, slot, read_owner(*shared.page, slot), older));
   EXPECT_TRUE(ledger.take(0, {100}));
 }
@@ -152,7 +152,7 @@ TEST(LedgerDamage, ASlotIsItsProcessesWhateverHappensToItDuringALook) {
   ASSERT_LT(slot, used_slots(*shared.page));
   std::atomic<bool> ends = false;
   std::thread looks([&] {
-    while (!ends) free_dead_slots(*shared.page, this_process(), true);
+    while (!ends) release_dead_slots(*shared.page, this_process(), true);
   });
   auto kind = SlotOwner::Kind::unknown;
   for (int round = 0; round < 200 && kind != SlotOwner::Kind::vacant; ++round) {
@@ -184,16 +184,16 @@ TEST(LedgerDamage, ASlotThatIsDestroyedTwiceInTheSameWayIsNotFreedAfterOneLook) 
   const auto looked = [&] {
     auto found = read_owner(page, k_slot);
     EXPECT_EQ(found.kind, SlotOwner::Kind::unknown);
-    EXPECT_TRUE(mark(page, k_slot, found, this_process()));
+    EXPECT_TRUE(retag_damaged(page, k_slot, found, this_process()));
     return found;
   };
   zeroes();
   const auto late = looked();
-  vacate(page, k_slot, looked());
+  free_slot(page, k_slot, looked());
   ASSERT_TRUE(claim(page, k_slot, read_owner(page, k_slot), this_process()));
   write_amount(page, k_slot, 0, {60, 0});
   zeroes();
-  vacate(page, k_slot, late);
+  free_slot(page, k_slot, late);
   EXPECT_EQ(read_owner(page, k_slot).kind, SlotOwner::Kind::unknown);
 }
 
@@ -210,7 +210,7 @@ TEST(LedgerDamage, AProcessThatChangesItsSlotDuringALookKeepsTheNewOne) {
   raise_used_slots(page, other + 1);
   std::atomic<bool> ends = false;
   std::thread looks([&] {
-    while (!ends) free_dead_slots(page, this_process(), true);
+    while (!ends) release_dead_slots(page, this_process(), true);
   });
   const auto zeroes = [&](std::size_t at) {
     for (std::size_t which = 0; which < 2; ++which) store(page.copy(which).owners[at].tag, std::uint64_t{0});
@@ -241,7 +241,7 @@ TEST(LedgerDamage, ADamagedSecondCopyStaysDamaged) {
   auto& page = *shared.page;
   ASSERT_TRUE(claim(page, 3, read_owner(page, 3), this_process()));
   store(page.second.owners[3].tag, std::uint64_t{0});
-  vacate(page, 3, read_owner(page, 3));
+  free_slot(page, 3, read_owner(page, 3));
   EXPECT_EQ(read_owner(page, 3).kind, SlotOwner::Kind::vacant);
   EXPECT_EQ(load(page.second.owners[3].tag), 0U);
 }
@@ -252,7 +252,7 @@ TEST(LedgerDamage, WhatHasChangedSinceIsNotMarked) {
   store(page.first.owners[3].tag, std::uint64_t{1});
   auto found = read_owner(page, 3);
   store(page.first.owners[3].tag, std::uint64_t{2});
-  EXPECT_FALSE(mark(page, 3, found, this_process()));
+  EXPECT_FALSE(retag_damaged(page, 3, found, this_process()));
   EXPECT_EQ(load(page.first.owners[3].tag), 2U);
 }
 
@@ -289,11 +289,11 @@ TEST(LedgerDemands, ReserveTheUnusedSharesOfTheOthers) {
   const SharedPage shared;
   Ledger ledger(*shared.page, {{100 << 12}});
   Child child([&] {
-    ledger.state(0, {.weight = 3});
+    ledger.set_demand(0, {.weight = 3});
     ledger.take(0, {10 << 12});
   });
   EXPECT_EQ(ledger.available(0), Bytes{0}) << "without a demand: what is beyond the others' shares";
-  ledger.state(0, {.weight = 1});
+  ledger.set_demand(0, {.weight = 1});
   EXPECT_EQ(ledger.share(0), Bytes{25 << 12});
   EXPECT_EQ(ledger.available(0), Bytes{25 << 12});
   EXPECT_FALSE(ledger.take(0, {26 << 12}));
@@ -301,14 +301,14 @@ TEST(LedgerDemands, ReserveTheUnusedSharesOfTheOthers) {
   EXPECT_FALSE(ledger.take(0, {1}));
   child.end();
   EXPECT_EQ(ledger.available(0), Bytes{75 << 12}) << "a dead process demands nothing";
-  ledger.state(0, {.weight = 0});
+  ledger.set_demand(0, {.weight = 0});
   EXPECT_EQ(ledger.share(0), Bytes{100 << 12});
 }
 
 TEST(LedgerDemands, WhatAQuotaLeavesIsForWhoComes) {
   const SharedPage shared;
   Ledger ledger(*shared.page, {{100 << 12}});
-  const Child child([&] { ledger.state(0, {.quota = 30 << 12}); });
+  const Child child([&] { ledger.set_demand(0, {.quota = 30 << 12}); });
   EXPECT_EQ(ledger.available(0), Bytes{70 << 12});
   EXPECT_TRUE(ledger.take(0, {70 << 12}));
   EXPECT_FALSE(ledger.take(0, {1 << 12}));
@@ -326,7 +326,7 @@ TEST(LedgerReservations, CountUntilTheyArePopulatedOrTheirProcessIsDead) {
   EXPECT_TRUE(ledger.reserve(0, {30}, system));
   EXPECT_EQ(ledger.outstanding(0), Bytes{50});
   free = 20;
-  ledger.populated(0, {30});
+  ledger.commit_reserved(0, {30});
   EXPECT_EQ(ledger.outstanding(0), Bytes{20});
   EXPECT_EQ(ledger.held(0), Bytes{50});
   EXPECT_FALSE(ledger.reserve(0, {1}, system));

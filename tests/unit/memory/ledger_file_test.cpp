@@ -23,7 +23,7 @@ namespace terrace::memory {
 namespace {
 
 namespace fs = std::filesystem;
-using Rights = MappedPage::Rights;
+using Access = MappedPage::Access;
 
 // Other jobs of this user may run meanwhile.
 const std::string k_number = std::to_string(::getpid());
@@ -45,11 +45,11 @@ class LedgerFile : public ::testing::Test {
     return paths;
   }
   static std::vector<LedgerView> own_views() {
-    auto views = ledgers_of_this_user();
+    auto views = list_user_ledgers();
     std::erase_if(views, [](const LedgerView& view) { return view.job != k_job; });
     return views;
   }
-  static JobTitle title(std::uint64_t budget = 1 << 20) {
+  static JobDescription title(std::uint64_t budget = 1 << 20) {
     return {k_job, {{"fast0", {budget}, {4096}}, {"slow0", {1 << 24}, {4096}}}};
   }
 
@@ -63,7 +63,7 @@ mode_t mode_of(const std::string& path) {
 
 Code refusal(const std::string& path) {
   try {
-    const MappedPage page(path, Rights::write);
+    const MappedPage page(path, Access::write);
   } catch (const Error& error) {
     return error.code();
   }
@@ -100,7 +100,7 @@ TEST_F(LedgerFile, GivesAnotherUserNothing) {
               for (const int flags : {O_RDONLY, O_WRONLY, O_RDWR})
                 if (::open(file.path().c_str(), flags | O_CLOEXEC) >= 0 || errno != EACCES) return 3;
               try {
-                const MappedPage page(file.path(), Rights::read);
+                const MappedPage page(file.path(), Access::read);
               } catch (const Error&) {
                 return 0;
               }
@@ -152,7 +152,7 @@ TEST_F(LedgerFile, ThatIsLeftOverIsMadeAnew) {
   // A launcher that is killed: what it and its program held is nobody's.
   ASSERT_EQ(in_child([&] {
               const JobFile file(folder(), title());
-              const MappedPage mapped(file.path(), Rights::write);
+              const MappedPage mapped(file.path(), Access::write);
               Ledger ledger(mapped.page(), {{1 << 20}});
               ::_exit(ledger.take(0, {4096}) ? 0 : 1);
               return 1;
@@ -164,20 +164,20 @@ TEST_F(LedgerFile, ThatIsLeftOverIsMadeAnew) {
   ASSERT_EQ(::stat(path.c_str(), &before), 0);
   const JobFile file(folder(), title(1 << 21));
   EXPECT_EQ(file.path(), path) << "another budget does not matter: nobody lives there";
-  EXPECT_TRUE(view_of(file.page())->processes.empty());
+  EXPECT_TRUE(read_ledger_view(file.page())->processes.empty());
 }
 
 TEST_F(LedgerFile, WithALivingProcessIsKept) {
   auto file = std::make_unique<JobFile>(folder(), title());
   const auto path = file->path();
-  const MappedPage mapped(path, Rights::write);
+  const MappedPage mapped(path, Access::write);
   {
     Ledger ledger(mapped.page(), {{1 << 20}});
     ASSERT_TRUE(ledger.take(0, {4096}));
     file.reset();
     EXPECT_TRUE(fs::exists(path)) << "its program outlives the launcher";
     file = std::make_unique<JobFile>(folder(), title());
-    EXPECT_EQ(view_of(file->page())->processes.size(), 1u);
+    EXPECT_EQ(read_ledger_view(file->page())->processes.size(), 1u);
   }
   file.reset();
   EXPECT_FALSE(fs::exists(path));
@@ -202,10 +202,10 @@ TEST_F(LedgerFile, StaleOnesAreRemovedAndOthersStay) {
 TEST_F(LedgerFile, SaysWhoHoldsWhat) {
   const JobFile file(make_ledger_folder(), title());
   EXPECT_TRUE(own_views().empty()) << "nobody lives in it";
-  const MappedPage mapped(file.path(), Rights::write);
+  const MappedPage mapped(file.path(), Access::write);
   Ledger ledger(mapped.page(), {{1 << 20}, {1 << 24}});
   ASSERT_TRUE(ledger.take(0, {8192}));
-  ledger.state(0, {.quota = 65536});
+  ledger.set_demand(0, {.quota = 65536});
   const auto views = own_views();
   ASSERT_EQ(views.size(), 1u);
   EXPECT_EQ(views[0].job, k_job);

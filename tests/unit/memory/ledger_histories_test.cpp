@@ -234,7 +234,7 @@ class History {
   // Any process of this machine that is just ending may be one that can write the page: it is looked again.
   bool thorough_look(int attempts) {
     for (; attempts > 0; --attempts) {
-      if (!free_dead_slots(*shared_.page, this_process(), true)) return true;
+      if (!release_dead_slots(*shared_.page, this_process(), true)) return true;
       let_others_run();
     }
     return false;
@@ -309,7 +309,8 @@ void run_histories(unsigned first_seed, int count, bool scribbles) {
     EXPECT_GT(after_scribbles, 1000u);
   }
   std::printf(
-      "%d histories%s of %d lives: %lu times taken or reserved, %lu populated, %lu refused, %lu demands stated, "
+      "%d histories%s of %d lives: %lu times taken or reserved, %lu populated, %lu refused, %lu demands "
+      "stated, "
       "%lu "
       "taken after scribbles, %d killed with the lock, %d traced; %d compared with their processes alive, all "
       "with them "

@@ -82,7 +82,7 @@ class Worker {
       state();
   }
   void state_no_demand() {
-    for (PlaceId place = 0; place < k_places; ++place) ledger_.state(place, {.weight = 0});
+    for (PlaceId place = 0; place < k_places; ++place) ledger_.set_demand(place, {.weight = 0});
   }
 
  private:
@@ -107,7 +107,7 @@ class Worker {
     const auto count = std::min(most, waiting_[place_]);
     if (count == 0) return;
     Account::add(account_.pages[place_], number_, count);
-    ledger_.populated(place_, {count * k_unit});
+    ledger_.commit_reserved(place_, {count * k_unit});
     waiting_[place_] -= count;
     populated_[place_] += count;
     ++account_.populated;
@@ -120,7 +120,7 @@ class Worker {
     if (&mine != &plain_) Account::subtract(account_.reserved[place_], number_, count);
     if (&mine == &populated_) Account::subtract(account_.pages[place_], number_, count);
     Account::subtract(account_.units[place_], number_, count);
-    if (&mine == &waiting_) ledger_.populated(place_, {count * k_unit});  // nor will be
+    if (&mine == &waiting_) ledger_.commit_reserved(place_, {count * k_unit});  // nor will be
     ledger_.give(place_, {count * k_unit});
     mine[place_] -= count;
   }
@@ -129,7 +129,7 @@ class Worker {
     demand.weight = static_cast<std::uint32_t>(random_() % 3);
     if (random_() % 2 == 0) demand.quota = (random_() % k_units[place_]) * k_unit;
     if (random_() % 2 == 0) demand.gain = static_cast<double>(random_() % 100);
-    ledger_.state(place_, demand);
+    ledger_.set_demand(place_, demand);
     ++account_.stated;
   }
 

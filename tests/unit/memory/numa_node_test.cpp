@@ -71,24 +71,24 @@ TEST(NumaNode, SaysWhetherAPageIsElsewhere) {
   const Mapping map(8 * k_page);
   map.touch(0, 2);
   const auto here = tests::kernel_nodes(map.address(), 1).front();
-  EXPECT_FALSE(any_elsewhere(map.address(), 8 * k_page, here));
-  EXPECT_TRUE(any_elsewhere(map.address(), 8 * k_page, here + 1));
-  EXPECT_TRUE(any_elsewhere(map.address(1), k_page, here + 1));
-  EXPECT_FALSE(any_elsewhere(map.address(4), 4 * k_page, here + 1));  // never touched
+  EXPECT_FALSE(has_pages_off_node(map.address(), 8 * k_page, here));
+  EXPECT_TRUE(has_pages_off_node(map.address(), 8 * k_page, here + 1));
+  EXPECT_TRUE(has_pages_off_node(map.address(1), k_page, here + 1));
+  EXPECT_FALSE(has_pages_off_node(map.address(4), 4 * k_page, here + 1));  // never touched
   // A part is not mapped, as with a stack that has not grown yet.
   ASSERT_EQ(munmap(map.page(4), 4 * k_page), 0);
-  EXPECT_FALSE(any_elsewhere(map.address(), 8 * k_page, here));
-  EXPECT_TRUE(any_elsewhere(map.address(), 8 * k_page, here + 1));
+  EXPECT_FALSE(has_pages_off_node(map.address(), 8 * k_page, here));
+  EXPECT_TRUE(has_pages_off_node(map.address(), 8 * k_page, here + 1));
 }
 
 TEST(NumaNode, LooksThroughBigRanges) {
   constexpr std::size_t k_pages = 3 * k_page_batch + 17;
   const Mapping map(k_pages * k_page);
   constexpr int k_no_node = 1023;
-  EXPECT_FALSE(any_elsewhere(map.address(), k_pages * k_page, k_no_node));
+  EXPECT_FALSE(has_pages_off_node(map.address(), k_pages * k_page, k_no_node));
   map.touch(k_pages - 1, 1);
-  EXPECT_TRUE(any_elsewhere(map.address(), k_pages * k_page, k_no_node));
-  EXPECT_FALSE(any_elsewhere(map.address(), (k_pages - 1) * k_page, k_no_node));
+  EXPECT_TRUE(has_pages_off_node(map.address(), k_pages * k_page, k_no_node));
+  EXPECT_FALSE(has_pages_off_node(map.address(), (k_pages - 1) * k_page, k_no_node));
   std::vector<int> nodes(k_pages, 99);
   ASSERT_EQ(query_pages(map.address(), nodes), 0);
   EXPECT_EQ(std::count_if(nodes.begin(), nodes.end(), [](int node) { return node >= 0; }), 1);
@@ -101,7 +101,7 @@ TEST(NumaNode, PreferenceIsThePolicyOfTheRangeAndOfNothingElse) {
   ASSERT_EQ(prefer_node(map.address(16), 32 * k_page, 0), 0);
   EXPECT_NE(numa_maps(map.address(16)).find("prefer:0"), std::string::npos) << numa_maps(map.address(16));
   EXPECT_NE(numa_maps(map.address(48)).find("default"), std::string::npos) << numa_maps(map.address(48));
-  ASSERT_EQ(forget_preference(map.address(16), 32 * k_page), 0);
+  ASSERT_EQ(reset_policy(map.address(16), 32 * k_page), 0);
   EXPECT_EQ(numa_maps(map.address(16)).find("prefer"), std::string::npos);
 }
 
@@ -147,7 +147,7 @@ TEST(NumaNode, PartsHugePagesAtTheEndsOnly) {
     if ((*flags & k_flag_huge) == 0) GTEST_SKIP() << "the kernel gave no huge page";
   }
   // From the middle of the first to the middle of the third; the fourth is a neighbour's.
-  part_from_neighbours(map.address(k_pages / 2), 2 * k_huge);
+  split_boundary_huge_pages(map.address(k_pages / 2), 2 * k_huge);
   const bool expected[] = {false, true, false, true};
   for (std::size_t i = 0; i < 4; ++i)
     EXPECT_EQ((page_flags(map.address(i * k_pages)).value() & k_flag_huge) != 0, expected[i]) << i;

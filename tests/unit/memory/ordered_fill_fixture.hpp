@@ -58,19 +58,19 @@ class System final : public PlaceSystem {
  public:
   System(Machine& machine, std::size_t worker, std::uint64_t total_of_last = k_totals[2])
       : machine_(machine), worker_(worker), total_of_last_(total_of_last) {}
-  [[nodiscard]] std::uint64_t total(PlaceId place) const noexcept override {
+  [[nodiscard]] std::uint64_t capacity(PlaceId place) const noexcept override {
     return (place == 2 ? total_of_last_ : k_totals[place]) * k_page;
   }
-  [[nodiscard]] std::uint64_t reserve(PlaceId) const noexcept override { return k_reserved * k_page; }
-  [[nodiscard]] std::uint64_t free(PlaceId place) noexcept override {
+  [[nodiscard]] std::uint64_t kernel_reserve(PlaceId) const noexcept override { return k_reserved * k_page; }
+  [[nodiscard]] std::uint64_t free_bytes(PlaceId place) noexcept override {
     return (k_totals[place] - Machine::sum(machine_.used[place].load())) * k_page;
   }
-  int prefer(std::uint64_t address, std::uint64_t size, PlaceId place) noexcept override {
+  int prefer_place(std::uint64_t address, std::uint64_t size, PlaceId place) noexcept override {
     if (place == refuses) return EPERM;
     for (auto at = address; at < address + size; at += k_page) policy[at] = place;
     return 0;
   }
-  void forget(std::uint64_t address, std::uint64_t size) noexcept override {
+  void reset_policy(std::uint64_t address, std::uint64_t size) noexcept override {
     for (auto at = address; at < address + size; at += k_page) policy.erase(at);
   }
   int populate(std::uint64_t address, std::uint64_t size) noexcept override {
@@ -96,7 +96,7 @@ class System final : public PlaceSystem {
     }
     return 0;
   }
-  int bring(std::uint64_t address, std::uint64_t size, PlaceId place) noexcept override {
+  int migrate_to(std::uint64_t address, std::uint64_t size, PlaceId place) noexcept override {
     for (auto at = address; at < address + size; at += k_page) {
       const auto found = pages.find(at);
       if (found == pages.end() || found->second == place) continue;
@@ -106,14 +106,14 @@ class System final : public PlaceSystem {
     }
     return 0;
   }
-  int where(std::uint64_t address, std::span<PlaceId> places) noexcept override {
+  int query_places(std::uint64_t address, std::span<PlaceId> places) noexcept override {
     for (std::size_t i = 0; i < places.size(); ++i) {
       const auto found = pages.find(address + i * k_page);
       places[i] = found == pages.end() ? k_no_place : found->second;
     }
     return 0;
   }
-  void pause() noexcept override {
+  void wait_briefly() noexcept override {
     if (on_pause)
       on_pause();
     else
@@ -137,15 +137,18 @@ class System final : public PlaceSystem {
   std::uint64_t total_of_last_;
 };
 
-struct Parts final : OrderedFill::Progress {
-  void open(std::uint64_t, std::uint64_t size) noexcept override { opened += size; }
-  void placed(const OrderedFill::Part& part) noexcept override { all.push_back(part); }
+struct Parts final : OrderedFill::Observer {
+  void on_accessible(std::uint64_t, std::uint64_t size) noexcept override { opened += size; }
+  void on_placed(const OrderedFill::PlacedPart& part) noexcept override { all.push_back(part); }
   std::uint64_t opened = 0;
-  std::vector<OrderedFill::Part> all;
+  std::vector<OrderedFill::PlacedPart> all;
 };
 
-inline constexpr OrderedFill::Settings k_settings{
-    .mark = 0.1, .batch = {k_batch}, .large = {8 * k_batch}, .slack = {32 * k_page}, .least = {k_page}};
+inline constexpr OrderedFill::Settings k_settings{.watermark = 0.1,
+                                                  .batch = {k_batch},
+                                                  .large_batch = {8 * k_batch},
+                                                  .slack = {32 * k_page},
+                                                  .min_part = {k_page}};
 
 class OrderedFillTest : public ::testing::Test {
  protected:

@@ -45,7 +45,7 @@ TEST_F(OrderedFillTest, APlaceIsNotLeftWhileAnotherIsHalfDone) {
     char byte = 0;
     if (::write(from[1], &byte, 1) != 1 || ::read(to[0], &byte, 1) != 1) ::_exit(1);
     take(24);
-    ledger.populated(0, {64 * k_page});
+    ledger.commit_reserved(0, {64 * k_page});
     if (::write(from[1], &byte, 1) != 1 || ::read(to[0], &byte, 1) != 1) ::_exit(1);
     ::_exit(0);
   }

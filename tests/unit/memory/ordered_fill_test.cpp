@@ -91,7 +91,7 @@ TEST_F(OrderedFillTest, AnOlderPolicyIsForgottenWhereABatchIsDivided) {
   for (const auto content : {OrderedFill::Content::none, OrderedFill::Content::some}) {
     Parts parts;
     const auto address = k_address * (content == OrderedFill::Content::none ? 1 : 2);
-    system.prefer(address, 4 * k_batch, 0);
+    system.prefer_place(address, 4 * k_batch, 0);
     EXPECT_EQ(fill.fill(address, 4 * k_batch, order, content, parts).error, 0);
     ASSERT_EQ(parts.all.front().place, 0);
     EXPECT_EQ(system.goes_too_far, 0);
@@ -167,7 +167,7 @@ TEST_F(OrderedFillTest, MemoryThatIsThereIsPutInOrder) {
       parts = {};
       outcome = fill.fill(k_address, count * k_page, order, OrderedFill::Content::some, parts);
       ASSERT_EQ(outcome.error, 0);
-    } while (outcome.again);
+    } while (outcome.needs_retry);
     expect_parts_are_true(parts, system, k_address, count * k_page);
     ASSERT_EQ(system.pages.size(), count);
     std::array<std::uint64_t, k_places> on{};

@@ -48,7 +48,7 @@ TEST(PlacedRanges, SaysOfEachPageWhatAnAccountOfPagesSays) {
     auto high = page;
     while (low > 0 && pages[low - 1] == k_no_place) --low;
     while (high < k_size && pages[high] == k_no_place) ++high;
-    const auto gap = ranges.gap(page * k_unit, 0, k_size * k_unit);
+    const auto gap = ranges.find_gap(page * k_unit, 0, k_size * k_unit);
     ASSERT_EQ(gap.size, (high - (high == page ? page : low)) * k_unit);
     if (gap.size > 0) {
       ASSERT_EQ(gap.address, low * k_unit);

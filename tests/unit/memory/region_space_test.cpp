@@ -22,7 +22,7 @@ constexpr std::uint64_t k_granule = 4096;
 class BruteForce {
  public:
   explicit BruteForce(std::uint64_t units) : taken_(units, false) {}
-  std::optional<std::uint64_t> take(std::uint64_t length, std::uint64_t alignment) {
+  std::optional<std::uint64_t> allocate(std::uint64_t length, std::uint64_t alignment) {
     for (std::uint64_t start = 0; start + length <= taken_.size(); start += alignment)
       if (all_free(start, length)) {
         mark(start, length, true);
@@ -45,7 +45,7 @@ class BruteForce {
     for (const bool taken : taken_) best = std::max(best, run = taken ? 0 : run + 1);
     return best;
   }
-  std::size_t ranges() const {
+  std::size_t num_ranges() const {
     std::size_t count = 0;
     for (std::size_t i = 0; i < taken_.size(); ++i) count += !taken_[i] && (i == 0 || taken_[i - 1]);
     return count;
@@ -60,33 +60,33 @@ TEST(FreeRanges, RandomHistoriesEqualBruteForce) {
     std::mt19937 random(seed);
     const std::uint64_t units = 64 + random() % 512;
     FreeRanges free;
-    free.give(0, units);
+    free.release(0, units);
     BruteForce model(units);
     std::vector<std::pair<std::uint64_t, std::uint64_t>> held;
     for (int step = 0; step < 500; ++step) {
       if (random() % 5 < 3) {
         const auto length = 1 + random() % (random() % 8 == 0 ? 100 : 12);
         const auto alignment = std::uint64_t{1} << (random() % 5);
-        const auto expected = model.take(length, alignment);
-        ASSERT_EQ(free.take(length, alignment), expected) << "seed " << seed << " step " << step;
+        const auto expected = model.allocate(length, alignment);
+        ASSERT_EQ(free.allocate(length, alignment), expected) << "seed " << seed << " step " << step;
         if (expected) held.emplace_back(*expected, length);
       } else if (random() % 4 == 0) {
         const auto start = random() % units;
         const auto length = 1 + random() % 8;
         const bool expected = model.all_free(start, length);
-        ASSERT_EQ(free.take_at(start, length), expected) << "seed " << seed << " step " << step;
+        ASSERT_EQ(free.allocate_at(start, length), expected) << "seed " << seed << " step " << step;
         if (expected) {
           model.mark(start, length, true);
           held.emplace_back(start, length);
         }
       } else if (!held.empty()) {
         std::swap(held[random() % held.size()], held.back());
-        free.give(held.back().first, held.back().second);
+        free.release(held.back().first, held.back().second);
         model.mark(held.back().first, held.back().second, false);
         held.pop_back();
       }
       ASSERT_EQ(free.longest(), model.longest());
-      ASSERT_EQ(free.ranges(), model.ranges());
+      ASSERT_EQ(free.num_ranges(), model.num_ranges());
     }
   }
 }
@@ -110,7 +110,7 @@ TEST(RegionSpace, RandomHistoriesKeepBlocksApartAndZeroed) {
       if (!block) continue;
       ASSERT_EQ(reinterpret_cast<std::uint64_t>(block) % std::max<std::size_t>(alignment, k_granule), 0U);
       for (const std::size_t at : {std::size_t{0}, size / 2, size - 1}) ASSERT_EQ(block[at], 0) << "step " << step;
-      const auto mark = static_cast<unsigned char>(1 + step % 255);
+      const auto pattern = static_cast<unsigned char>(1 + step % 255);
       block[0] = block[size / 2] = block[size - 1] = mark;
       held.push_back({block, size, mark});
       in_use += (size + k_granule - 1) / k_granule * k_granule;
@@ -202,8 +202,8 @@ TEST(RegionSpace, LeavesAllButItsBlocks) {
     unsigned char page = 0;
     return mincore(address, k_granule, &page) == 0;
   };
-  space.leave();
-  space.leave();
+  space.retire();
+  space.retire();
   for (const int freed : {0, 1, 3}) EXPECT_FALSE(is_mapped(blocks[freed])) << freed;
   EXPECT_FALSE(is_mapped(blocks[4] + k_granule));
   EXPECT_FALSE(is_mapped(blocks[0] + (63ULL << 20)));

@@ -152,12 +152,12 @@ TEST(Price, TrafficIsWhereTheChunkIsWhenStallsArePaid) {
 
 TEST(Price, PlanningTakesACoreOrSharesOne) {
   TestWorld free(test_machine({.cores = 2}));
-  EXPECT_EQ(free.virtual_machine.finished_beside({1e-3}).value, 1e-3);
-  free.virtual_machine.share_cores({1e-3});
+  EXPECT_EQ(free.virtual_machine.background_finish_time({1e-3}).value, 1e-3);
+  free.virtual_machine.charge_background_work({1e-3});
   EXPECT_EQ(free.now(), 0);
   TestWorld busy(test_machine({.cores = 1}));
-  EXPECT_NEAR(busy.virtual_machine.finished_beside({1e-3}).value, 2e-3, 1e-12);
-  busy.virtual_machine.share_cores({1e-3});
+  EXPECT_NEAR(busy.virtual_machine.background_finish_time({1e-3}).value, 2e-3, 1e-12);
+  busy.virtual_machine.charge_background_work({1e-3});
   EXPECT_NEAR(busy.now(), 1e-3, 1e-12);
 }
 

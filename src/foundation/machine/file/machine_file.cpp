@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "core/error.hpp"
-#include "core/whole_file.hpp"
+#include "core/atomic_file.hpp"
 #include "machine/nearest_name.hpp"
 
 namespace terrace::machine {
@@ -59,7 +59,7 @@ std::vector<fs::path> folders() {
 MachineFile load_machine_file(const fs::path& path) { return parse_machine_file(read_text(path), path.string()); }
 
 void write_machine_file(const fs::path& path, const Machine& machine, const Measurement* measured) {
-  const auto failed = write_whole_file(path, format_machine_file(machine, measured));
+  const auto failed = write_file_atomically(path, format_machine_file(machine, measured));
   if (!failed.empty())
     throw Error(Code::failed, "machine file '" + path.string() + "' cannot be written: " + failed);
 }

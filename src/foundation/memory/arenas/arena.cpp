@@ -1,4 +1,4 @@
-// See arena.hpp.
+// Implements arena.hpp.
 #include "memory/arenas/arena.hpp"
 
 #include <algorithm>
@@ -9,37 +9,37 @@ namespace terrace::memory {
 
 namespace {
 
-// At least eight blocks; of small ones 32 and more.
+// Returns the pages of a slab: room for 32 blocks within 64 KiB, but at least 8 blocks and 4 pages.
 std::uint64_t pages_of_slab(std::size_t block) {
   const auto bytes = std::max(std::min<std::size_t>(block * 32, 16 * k_page), block * 8);
-  return std::max<std::uint64_t>(4, divided_up(bytes, k_page));
+  return std::max<std::uint64_t>(4, ceil_div(bytes, k_page));
 }
 
 void*& next_of(void* block) { return *static_cast<void**>(block); }
 
 }  // namespace
 
-void Arena::link(Class& of, Run* slab) noexcept {
+void Arena::link(SlabLists& lists, PageRun* slab) noexcept {
   slab->previous = nullptr;
-  slab->next = of.some;
-  if (of.some) of.some->previous = slab;
-  of.some = slab;
+  slab->next = lists.partial;
+  if (lists.partial) lists.partial->previous = slab;
+  lists.partial = slab;
 }
 
-void Arena::unlink(Class& of, Run* slab) noexcept {
+void Arena::unlink(SlabLists& lists, PageRun* slab) noexcept {
   if (slab->next) slab->next->previous = slab->previous;
-  (slab->previous ? slab->previous->next : of.some) = slab->next;
+  (slab->previous ? slab->previous->next : lists.partial) = slab->next;
 }
 
-Run* Arena::add_slab(std::size_t size_class) noexcept {
-  auto* const slab = new (std::nothrow) Run;
+PageRun* Arena::add_slab(std::size_t size_class) noexcept {
+  auto* const slab = new (std::nothrow) PageRun;
   if (!slab) return nullptr;
   slab->block = size_of_class(size_class);
   slab->size_class = size_class;
   slab->pages = pages_of_slab(slab->block);
-  // Blocks whose size is a power of two lie at multiples of it.
+  // Blocks whose size is a power of two must lie at multiples of it: allocate() relies on that for alignment.
   const auto alignment = std::has_single_bit(slab->block) ? std::max<std::size_t>(slab->block / k_page, 1) : 1;
-  slab->address = pages_.take(slab->pages, alignment, slab);
+  slab->address = pages_.allocate(slab->pages, alignment, slab);
   if (slab->address == 0) {
     delete slab;
     return nullptr;
@@ -49,21 +49,21 @@ Run* Arena::add_slab(std::size_t size_class) noexcept {
   return slab;
 }
 
-void Arena::drop(Class& of, Run* slab) noexcept {
-  unlink(of, slab);
-  pages_.give(slab->address, slab->pages);
+void Arena::drop(SlabLists& lists, PageRun* slab) noexcept {
+  unlink(lists, slab);
+  pages_.release(slab->address, slab->pages);
   delete slab;
 }
 
-std::size_t Arena::take(std::size_t size_class, std::size_t count, void** list) noexcept {
+std::size_t Arena::allocate_batch(std::size_t size_class, std::size_t count, void** list) noexcept {
   const std::lock_guard guard(mutex_);
-  auto& of = classes_[size_class];
+  auto& lists = classes_[size_class];
   std::size_t got = 0;
   *list = nullptr;
   while (got < count) {
-    auto* const slab = of.some ? of.some : add_slab(size_class);
+    auto* const slab = lists.partial ? lists.partial : add_slab(size_class);
     if (!slab) break;
-    if (of.empty == slab) of.empty = nullptr;
+    if (lists.empty == slab) lists.empty = nullptr;
     while (got < count && (slab->free || slab->fresh < slab->blocks)) {
       void* block = slab->free;
       if (block)
@@ -76,60 +76,60 @@ std::size_t Arena::take(std::size_t size_class, std::size_t count, void** list) 
       ++slab->used;
       ++got;
     }
-    if (!slab->free && slab->fresh == slab->blocks) unlink(of, slab);
+    if (!slab->free && slab->fresh == slab->blocks) unlink(lists, slab);
   }
   return got;
 }
 
-void Arena::give(void* list) noexcept {
+void Arena::release_batch(void* list) noexcept {
   const std::lock_guard guard(mutex_);
   while (list) {
     void* const block = list;
     list = next_of(block);
     auto* const slab = ExtentPages::run_of(block);
-    auto& of = classes_[slab->size_class];
-    if (!slab->free && slab->fresh == slab->blocks) link(of, slab);
+    auto& lists = classes_[slab->size_class];
+    if (!slab->free && slab->fresh == slab->blocks) link(lists, slab);
     next_of(block) = slab->free;
     slab->free = block;
     if (--slab->used > 0) continue;
-    if (of.empty)
-      drop(of, slab);
+    if (lists.empty)
+      drop(lists, slab);
     else
-      of.empty = slab;
+      lists.empty = slab;
   }
 }
 
-void* Arena::take_large(std::size_t size, std::size_t alignment) noexcept {
-  auto* const run = new (std::nothrow) Run;
+void* Arena::allocate_large(std::size_t size, std::size_t alignment) noexcept {
+  auto* const run = new (std::nothrow) PageRun;
   if (!run) return nullptr;
-  run->pages = divided_up(size, k_page);
+  run->pages = ceil_div(size, k_page);
   run->block = run->pages * k_page;
-  run->size_class = k_classes;
+  run->size_class = k_num_classes;
   {
     const std::lock_guard guard(mutex_);
-    run->address = pages_.take(run->pages, std::max<std::size_t>(alignment / k_page, 1), run);
+    run->address = pages_.allocate(run->pages, std::max<std::size_t>(alignment / k_page, 1), run);
   }
   if (run->address != 0) return reinterpret_cast<void*>(run->address);  // NOLINT(performance-no-int-to-ptr)
   delete run;
   return nullptr;
 }
 
-void Arena::give_large(Run* run) noexcept {
+void Arena::release_large(PageRun* run) noexcept {
   {
     const std::lock_guard guard(mutex_);
-    pages_.give(run->address, run->pages);
+    pages_.release(run->address, run->pages);
   }
   delete run;
 }
 
 void Arena::purge() noexcept {
   const std::lock_guard guard(mutex_);
-  for (auto& of : classes_) {
-    if (!of.empty) continue;
-    drop(of, of.empty);
-    of.empty = nullptr;
+  for (auto& lists : classes_) {
+    if (!lists.empty) continue;
+    drop(lists, lists.empty);
+    lists.empty = nullptr;
   }
-  pages_.give_back_empty();
+  pages_.release_empty_extent();
 }
 
 }  // namespace terrace::memory

@@ -1,6 +1,6 @@
-// One arena's blocks. Those of up to 32 KiB come from slabs, runs of pages with blocks of one size class; larger
-// ones are runs of their own. A slab of which no block is in use goes back, but for one of each class. Safe from
-// several threads.
+// Implements one arena. Blocks of up to 32 KiB come from slabs, page runs that hold blocks of one size class;
+// larger blocks are page runs of their own. Of the slabs without a used block, one of each class is kept. Thread-
+// safe, by one mutex.
 #pragma once
 
 #include <array>
@@ -13,54 +13,54 @@
 
 namespace terrace::memory {
 
-// Pages that follow each other: a slab, or one block.
-struct Run {
+// Describes contiguous pages: a slab, or one large block.
+struct PageRun {
   std::uint64_t address = 0;
   std::uint64_t pages = 0;
-  std::size_t block = 0;  // bytes of one
+  std::size_t block = 0;  // size of one block in bytes
   std::size_t size_class = 0;
-  // Of a slab:
-  void* free = nullptr;      // blocks that were given back; each has the address of the next
-  std::uint32_t used = 0;    // blocks that are handed out
-  std::uint32_t fresh = 0;   // blocks from here on never were
-  std::uint32_t blocks = 0;  // all
-  Run* next = nullptr;       // in the list of slabs that have free blocks
-  Run* previous = nullptr;
+  // The following are used by slabs only.
+  void* free = nullptr;      // free list, linked through the first word of each block
+  std::uint32_t used = 0;    // number of allocated blocks
+  std::uint32_t fresh = 0;   // blocks from this index on were never allocated
+  std::uint32_t blocks = 0;  // number of blocks
+  PageRun* next = nullptr;   // in the list of slabs that have free blocks
+  PageRun* previous = nullptr;
 };
 
 class Arena {
  public:
-  static constexpr std::size_t k_largest_class = 32768;
-  static constexpr std::size_t k_classes = size_class_of(k_largest_class) + 1;
+  static constexpr std::size_t k_max_class_size = 32768;
+  static constexpr std::size_t k_num_classes = size_class_of(k_max_class_size) + 1;
 
-  explicit Arena(BlockArena::Extents& extents) : pages_(extents) {}
+  explicit Arena(BlockArena::ExtentSource& extents) : pages_(extents) {}
 
-  // Up to `count` blocks of the class, linked by their first words; how many there are.
-  std::size_t take(std::size_t size_class, std::size_t count, void** list) noexcept;
-  // Blocks of any classes, linked so.
-  void give(void* list) noexcept;
-  // A block of its own pages, and back.
-  void* take_large(std::size_t size, std::size_t alignment) noexcept;
-  void give_large(Run* run) noexcept;
-  // What is kept in vain goes back to the source.
+  // Allocates up to `count` blocks of the class into `list`, linked through their first words. Returns how many.
+  std::size_t allocate_batch(std::size_t size_class, std::size_t count, void** list) noexcept;
+  // Frees a linked list of blocks of any classes.
+  void release_batch(void* list) noexcept;
+  // Allocate and free a block that has a page run of its own.
+  void* allocate_large(std::size_t size, std::size_t alignment) noexcept;
+  void release_large(PageRun* run) noexcept;
+  // Returns empty slabs and the empty extent to the source.
   void purge() noexcept;
 
   void lock() noexcept { mutex_.lock(); }
   void unlock() noexcept { mutex_.unlock(); }
 
  private:
-  struct Class {
-    Run* some = nullptr;   // slabs with free blocks
-    Run* empty = nullptr;  // one of them, of which none is in use
+  struct SlabLists {
+    PageRun* partial = nullptr;  // slabs with free blocks
+    PageRun* empty = nullptr;    // one of them, of which none is in use
   };
-  Run* add_slab(std::size_t size_class) noexcept;
-  void link(Class& of, Run* slab) noexcept;
-  void unlink(Class& of, Run* slab) noexcept;
-  void drop(Class& of, Run* slab) noexcept;
+  PageRun* add_slab(std::size_t size_class) noexcept;
+  void link(SlabLists& lists, PageRun* slab) noexcept;
+  void unlink(SlabLists& lists, PageRun* slab) noexcept;
+  void drop(SlabLists& lists, PageRun* slab) noexcept;
 
   std::mutex mutex_;
   ExtentPages pages_;
-  std::array<Class, k_classes> classes_{};
+  std::array<SlabLists, k_num_classes> classes_{};
 };
 
 }  // namespace terrace::memory

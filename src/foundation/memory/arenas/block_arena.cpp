@@ -1,5 +1,5 @@
-// The process's arenas, and the caches of its threads: blocks of each class that a thread takes and gives back
-// without a lock. See block_arena.hpp.
+// Implements block_arena.hpp: the arenas of the process and the caches of its threads. A cache holds free blocks
+// of each class, which its thread allocates and frees without a lock.
 #include "memory/arenas/block_arena.hpp"
 
 #include <pthread.h>
@@ -19,71 +19,71 @@ namespace terrace::memory {
 
 namespace {
 
-constinit std::mutex g_making;
-constinit std::array<std::atomic<Arena*>, BlockArena::k_max> g_arenas{};
+constinit std::mutex g_creation_mutex;
+constinit std::array<std::atomic<Arena*>, BlockArena::k_max_arenas> g_arenas{};
 
-struct Kept {
-  void* list = nullptr;  // linked by their first words
+struct FreeList {
+  void* list = nullptr;  // linked through their first words
   std::uint32_t count = 0;
 };
-struct Cache {
-  std::array<Kept, Arena::k_classes> kept;
+struct ArenaCache {
+  std::array<FreeList, Arena::k_num_classes> kept;
 };
-struct Caches {
-  std::array<Cache*, BlockArena::k_max> of{};
+struct ThreadCaches {
+  std::array<ArenaCache*, BlockArena::k_max_arenas> of{};
 };
-// A pointer alone: a library that a program opens while it runs gets little thread-local memory.
-constinit thread_local Caches* t_caches __attribute__((tls_model("initial-exec"))) = nullptr;
-constinit thread_local bool t_ends __attribute__((tls_model("initial-exec"))) = false;
+// Pointers only: a library opened with dlopen(3) gets little static TLS.
+constinit thread_local ThreadCaches* t_caches __attribute__((tls_model("initial-exec"))) = nullptr;
+constinit thread_local bool t_is_exiting __attribute__((tls_model("initial-exec"))) = false;
 
-constinit std::atomic<const void*> g_locked_by{nullptr};  // around a fork: a thread's own t_caches
-constinit int g_locks = 0;                                // by that thread
+constinit std::atomic<const void*> g_locked_by{nullptr};  // holder of lock(), identified by its &t_caches
+constinit int g_lock_depth = 0;                           // recursion depth of lock()
 
 pthread_key_t g_key;
-constinit std::atomic<int> g_has_key{0};  // 1: yes, -1: the system has none left
+constinit std::atomic<int> g_has_key{0};  // 1: created, -1: the system has none left
 
-// Of a class in one thread's cache: 32 KiB, from 4 blocks to 64.
-constexpr std::uint32_t most_of(std::size_t block) {
-  return static_cast<std::uint32_t>(std::clamp<std::size_t>(Arena::k_largest_class / block, 4, 64));
+// Returns how many blocks of a class a thread caches: 32 KiB, clamped to 4..64 blocks.
+constexpr std::uint32_t max_cached(std::size_t block) {
+  return static_cast<std::uint32_t>(std::clamp<std::size_t>(Arena::k_max_class_size / block, 4, 64));
 }
-constexpr auto k_max_of = [] {
-  std::array<std::uint32_t, Arena::k_classes> most{};
-  for (std::size_t i = 0; i < most.size(); ++i) most[i] = most_of(size_of_class(i));
+constexpr auto k_max_cached = [] {
+  std::array<std::uint32_t, Arena::k_num_classes> most{};
+  for (std::size_t i = 0; i < most.size(); ++i) most[i] = max_cached(size_of_class(i));
   return most;
 }();
 
-// Null where there is no memory for it, or the thread ends.
-Cache* cache_of(unsigned number) noexcept {
+// Returns the calling thread's cache, or null if there is no memory or the thread exits.
+ArenaCache* cache_of(unsigned number) noexcept {
   if (t_caches && t_caches->of[number]) return t_caches->of[number];
-  if (t_ends) return nullptr;
+  if (t_is_exiting) return nullptr;
   if (!t_caches) {
-    t_caches = new (std::nothrow) Caches;
-    // Without a key what a thread has kept stays so when it ends.
+    t_caches = new (std::nothrow) ThreadCaches;
+    // Without a key the cached blocks of an exiting thread leak.
     if (t_caches && g_has_key.load(std::memory_order_acquire) > 0) pthread_setspecific(g_key, t_caches);
   }
-  return t_caches ? t_caches->of[number] = new (std::nothrow) Cache : nullptr;
+  return t_caches ? t_caches->of[number] = new (std::nothrow) ArenaCache : nullptr;
 }
 
-void give_all(Arena& arena, Cache& cache) noexcept {
+void flush_cache(Arena& arena, ArenaCache& cache) noexcept {
   for (auto& kept : cache.kept) {
-    arena.give(kept.list);
+    arena.release_batch(kept.list);
     kept = {};
   }
 }
 
 Arena& arena_of(unsigned number) noexcept { return *g_arenas[number].load(std::memory_order_acquire); }
 
-void* take(unsigned number, std::size_t size_class) noexcept {
+void* take_cached(unsigned number, std::size_t size_class) noexcept {
   auto* const cache = cache_of(number);
   if (!cache) {
     void* block = nullptr;
-    arena_of(number).take(size_class, 1, &block);
+    arena_of(number).allocate_batch(size_class, 1, &block);
     return block;
   }
   auto& kept = cache->kept[size_class];
   if (kept.count == 0)
-    kept.count =
-        static_cast<std::uint32_t>(arena_of(number).take(size_class, (k_max_of[size_class] + 1) / 2, &kept.list));
+    kept.count = static_cast<std::uint32_t>(
+        arena_of(number).allocate_batch(size_class, (k_max_cached[size_class] + 1) / 2, &kept.list));
   if (kept.count == 0) return nullptr;
   void* const block = kept.list;
   kept.list = *static_cast<void**>(block);
@@ -91,24 +91,24 @@ void* take(unsigned number, std::size_t size_class) noexcept {
   return block;
 }
 
-// The longest unused half goes back.
-void give_half(Arena& arena, Kept& kept) noexcept {
+// Returns the least recently freed half of the list to the arena.
+void flush_half(Arena& arena, FreeList& kept) noexcept {
   const auto stay = kept.count / 2;
   auto* last = kept.list;
   for (std::uint32_t i = 1; i < stay; ++i) last = *static_cast<void**>(last);
   void* const others = *static_cast<void**>(last);
   *static_cast<void**>(last) = nullptr;
   kept.count = stay;
-  arena.give(others);
+  arena.release_batch(others);
 }
 
 }  // namespace
 
-bool BlockArena::make(unsigned number, Extents& extents) noexcept {
-  const std::lock_guard guard(g_making);
+bool BlockArena::create(unsigned number, ExtentSource& extents) noexcept {
+  const std::lock_guard guard(g_creation_mutex);
   if (g_arenas[number].load(std::memory_order_relaxed)) return true;
   if (g_has_key.load(std::memory_order_acquire) == 0)
-    g_has_key.store(pthread_key_create(&g_key, [](void*) { end_thread(); }) == 0 ? 1 : -1,
+    g_has_key.store(pthread_key_create(&g_key, [](void*) { on_thread_exit(); }) == 0 ? 1 : -1,
                     std::memory_order_release);
   auto* const arena = new (std::nothrow) Arena(extents);
   g_arenas[number].store(arena, std::memory_order_release);
@@ -116,51 +116,52 @@ bool BlockArena::make(unsigned number, Extents& extents) noexcept {
 }
 
 void* BlockArena::allocate(unsigned number, std::size_t size, std::size_t alignment, bool zeros) noexcept {
-  // A class whose size is a power of two has its blocks at multiples of it.
+  // Blocks of a class whose size is a power of two lie at multiples of it.
   const auto wanted = alignment > 16 ? std::bit_ceil(std::max(size, alignment)) : size;
-  void* const block = wanted <= Arena::k_largest_class ? take(number, size_class_of(wanted))
-                                                       : arena_of(number).take_large(size, alignment);
+  void* const block = wanted <= Arena::k_max_class_size ? take_cached(number, size_class_of(wanted))
+                                                        : arena_of(number).allocate_large(size, alignment);
   if (block && zeros) std::memset(block, 0, size);
   return block;
 }
 
 void BlockArena::release(unsigned number, void* block) noexcept {
   auto* const run = ExtentPages::run_of(block);
-  if (run->size_class == Arena::k_classes) return arena_of(number).give_large(run);
+  if (run->size_class == Arena::k_num_classes) return arena_of(number).release_large(run);
   auto* const cache = cache_of(number);
   if (!cache) {
     *static_cast<void**>(block) = nullptr;
-    return arena_of(number).give(block);
+    return arena_of(number).release_batch(block);
   }
   auto& kept = cache->kept[run->size_class];
-  if (kept.count >= k_max_of[run->size_class]) give_half(arena_of(number), kept);
+  if (kept.count >= k_max_cached[run->size_class]) flush_half(arena_of(number), kept);
   *static_cast<void**>(block) = kept.list;
   kept.list = block;
   ++kept.count;
 }
 
-bool BlockArena::begins(const void* address) noexcept {
+bool BlockArena::is_block_start(const void* address) noexcept {
   const auto* const run = ExtentPages::run_of(address);
   if (!run) return false;
   const auto offset = reinterpret_cast<std::uint64_t>(address) - run->address;
-  return offset % run->block == 0 && (run->size_class == Arena::k_classes || offset < run->blocks * run->block);
+  return offset % run->block == 0 &&
+         (run->size_class == Arena::k_num_classes || offset < run->blocks * run->block);
 }
 
 std::size_t BlockArena::size_of(const void* block) noexcept { return ExtentPages::run_of(block)->block; }
 
 void BlockArena::purge(unsigned number) noexcept {
-  if (t_caches && t_caches->of[number]) give_all(arena_of(number), *t_caches->of[number]);
+  if (t_caches && t_caches->of[number]) flush_cache(arena_of(number), *t_caches->of[number]);
   arena_of(number).purge();
 }
 
-void BlockArena::end_thread() noexcept {
-  t_ends = true;
+void BlockArena::on_thread_exit() noexcept {
+  t_is_exiting = true;
   auto* const caches = t_caches;
   t_caches = nullptr;
   if (!caches) return;
-  for (unsigned i = 0; i < k_max; ++i) {
+  for (unsigned i = 0; i < k_max_arenas; ++i) {
     if (!caches->of[i]) continue;
-    give_all(arena_of(i), *caches->of[i]);
+    flush_cache(arena_of(i), *caches->of[i]);
     delete caches->of[i];
   }
   delete caches;
@@ -168,22 +169,22 @@ void BlockArena::end_thread() noexcept {
 
 void BlockArena::lock() noexcept {
   if (g_locked_by.load(std::memory_order_relaxed) == &t_caches) {
-    ++g_locks;
+    ++g_lock_depth;
     return;
   }
-  g_making.lock();
+  g_creation_mutex.lock();
   for (auto& arena : g_arenas)
     if (auto* const one = arena.load()) one->lock();
   g_locked_by.store(&t_caches, std::memory_order_relaxed);
-  g_locks = 1;
+  g_lock_depth = 1;
 }
 
 void BlockArena::unlock() noexcept {
-  if (--g_locks > 0) return;
+  if (--g_lock_depth > 0) return;
   g_locked_by.store(nullptr, std::memory_order_relaxed);
   for (auto& arena : g_arenas)
     if (auto* const one = arena.load()) one->unlock();
-  g_making.unlock();
+  g_creation_mutex.unlock();
 }
 
 }  // namespace terrace::memory

@@ -1,11 +1,11 @@
-// Small blocks out of memory that somebody else places: arenas with caches for threads, over extents from a
-// source. Which place an extent comes from is the source's business.
+// Allocates small blocks from extents of 2 MiB that a source provides: arenas with thread caches. The source
+// decides where an extent is placed.
 //
-// Each arena has a number, and each thread a cache for each arena, so blocks of two arenas never mix. An arena
-// lives as long as the process. Safe from several threads.
+// Each arena has a number, and each thread a cache for each arena, so blocks of two arenas never share a page. An
+// arena lives as long as the process. Thread-safe.
 //
-// Not jemalloc: its thread-local data of 2.6 KB do not fit into what a running program has left for a library that
-// it opens, so programs could no longer open one that is linked with Terrace.
+// Not jemalloc: its thread-local data of 2.6 KB exceed the static TLS surplus that is left for a library opened
+// with dlopen(3), so programs could no longer open one that is linked with Terrace.
 #pragma once
 
 #include <cstddef>
@@ -14,38 +14,38 @@ namespace terrace::memory {
 
 class BlockArena {
  public:
-  static constexpr unsigned k_max = 17;                          // arenas of a process
-  static constexpr std::size_t k_extent = std::size_t{2} << 20;  // what the source is asked for at a time
-  static constexpr std::size_t k_largest = k_extent / 2;         // block, and alignment
+  static constexpr unsigned k_max_arenas = 17;                        // number of arenas
+  static constexpr std::size_t k_extent_size = std::size_t{2} << 20;  // bytes of an extent
+  static constexpr std::size_t k_max_block_size = k_extent_size / 2;  // also the largest alignment
 
-  class Extents {
+  class ExtentSource {
    public:
-    virtual ~Extents() = default;
-    // Zeros, at a multiple of k_extent: `size` is k_extent. Null: there is none.
-    virtual void* obtain(std::size_t size) noexcept = 0;
-    // Whole extents, no longer used.
-    virtual void give_back(void* address, std::size_t size) noexcept = 0;
+    virtual ~ExtentSource() = default;
+    // Returns a zeroed extent at a multiple of k_extent_size; `size` is k_extent_size. Null: out of memory.
+    virtual void* allocate_extent(std::size_t size) noexcept = 0;
+    // Takes back whole extents that are no longer used.
+    virtual void release_extent(void* address, std::size_t size) noexcept = 0;
   };
 
-  // The arena of that number (below k_max), which has the first call's `extents`; they live as long as it does.
-  // False: there is no memory for it.
-  static bool make(unsigned number, Extents& extents) noexcept;
+  // Creates the arena of that number (below k_max_arenas) unless it exists. Borrows `extents`, which must live as
+  // long as the process. Returns false if there is no memory.
+  static bool create(unsigned number, ExtentSource& extents) noexcept;
 
-  // `size` from 1 to k_largest; `alignment` a power of two up to k_largest. Null: there is no memory.
+  // Allocates a block. Requires: 1 <= size <= k_max_block_size; `alignment` a power of two up to k_max_block_size.
+  // Returns null if there is no memory.
   static void* allocate(unsigned number, std::size_t size, std::size_t alignment, bool zeros) noexcept;
-  // A block of this arena.
+  // Frees a block of this arena.
   static void release(unsigned number, void* block) noexcept;
-  // Whether a block begins at this address of an extent; false also for what was given back whole.
-  static bool begins(const void* address) noexcept;
-  // Bytes that the block has.
+  // Returns whether a block begins at this address, which must lie in a live extent; false in freed pages.
+  static bool is_block_start(const void* address) noexcept;
+  // Returns the usable size of the block.
   static std::size_t size_of(const void* block) noexcept;
-  // What is kept for the next block goes back to the source at once: what the calling thread has in its caches,
-  // and an extent of which no page is in use, else kept.
+  // Flushes the calling thread's cache and returns all empty slabs and extents to the source.
   static void purge(unsigned number) noexcept;
-  // What the calling thread has in caches goes back to the arenas; later it is served without.
-  static void end_thread() noexcept;
+  // Flushes and deletes the caches of the calling thread, which is served without caches from then on.
+  static void on_thread_exit() noexcept;
 
-  // Around fork(2): nobody else is inside while the process is copied. A thread may lock it several times.
+  // Lock and unlock all arenas around fork(2), so that no other thread is inside during the copy. Recursive.
   static void lock() noexcept;
   static void unlock() noexcept;
 };

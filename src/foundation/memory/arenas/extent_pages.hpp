@@ -1,6 +1,5 @@
-// The pages of an arena's extents, in runs of any length. An extent's first page is a table: for each of its pages
-// what the run is that it belongs to. So whose a block is follows from its address in one step. Not for several
-// threads at once.
+// Allocates runs of pages from the extents of an arena. The first page of each extent is a table that maps each of
+// its pages to its PageRun, so the owner of a block is found from its address in one step. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -12,35 +11,35 @@
 
 namespace terrace::memory {
 
-struct Run;
+struct PageRun;
 
 class ExtentPages {
  public:
-  explicit ExtentPages(BlockArena::Extents& source) : source_(source) {}
+  explicit ExtentPages(BlockArena::ExtentSource& source) : source_(source) {}
 
-  // `pages` pages, whose table entries are `run` from then on; `alignment` in pages, a power of two up to half an
-  // extent. 0: there is no memory.
-  std::uint64_t take(std::uint64_t pages, std::uint64_t alignment, Run* run) noexcept;
-  // One extent without a page in use is kept for the next that takes some.
-  void give(std::uint64_t address, std::uint64_t pages) noexcept;
-  // But not any longer.
-  void give_back_empty() noexcept;
+  // Allocates `pages` pages and points their table entries to `run`. `alignment` is in pages, a power of two up to
+  // half an extent. Returns 0 if there is no memory.
+  std::uint64_t allocate(std::uint64_t pages, std::uint64_t alignment, PageRun* run) noexcept;
+  // Frees pages. Keeps one empty extent for the next allocation.
+  void release(std::uint64_t address, std::uint64_t pages) noexcept;
+  // Returns the empty extent to the source.
+  void release_empty_extent() noexcept;
 
-  // Of a page that is taken.
-  [[nodiscard]] static Run* run_of(const void* block) noexcept {
+  // Returns the run that an allocated page belongs to.
+  [[nodiscard]] static PageRun* run_of(const void* block) noexcept {
     const auto address = reinterpret_cast<std::uint64_t>(block);
-    return reinterpret_cast<Run* const*>(  // NOLINT(performance-no-int-to-ptr)
-        align_down(address, BlockArena::k_extent))[address % BlockArena::k_extent / k_page];
+    return reinterpret_cast<PageRun* const*>(  // NOLINT(performance-no-int-to-ptr)
+        align_down(address, BlockArena::k_extent_size))[address % BlockArena::k_extent_size / k_page];
   }
 
  private:
   bool add_extent();
-  void give_back(std::uint64_t extent) noexcept;
+  void release_extent(std::uint64_t extent) noexcept;
 
-  BlockArena::Extents& source_;
-  FreeRanges free_;                              // in pages, from address 0
-  std::map<std::uint64_t, std::uint64_t> used_;  // pages in use by extent: the address divided by its size
-  std::uint64_t empty_ = 0;                      // the extent that is kept; 0: none
+  BlockArena::ExtentSource& source_;
+  FreeRanges free_;                              // page numbers: addresses divided by k_page
+  std::map<std::uint64_t, std::uint64_t> used_;  // pages in use, by extent number (address / size)
+  std::uint64_t empty_ = 0;                      // number of the empty extent that is kept; 0: none
 };
 
 }  // namespace terrace::memory

@@ -1,5 +1,5 @@
-// Sizes of small blocks: 16, 32, 48, 64, 80, 96, 112, 128, then four to each doubling, so at most a quarter is
-// wasted.
+// Size classes of small blocks: 16, 32, 48, 64, 80, 96, 112, 128, then four to each doubling, so that at most a
+// quarter of a block is wasted.
 #pragma once
 
 #include <algorithm>

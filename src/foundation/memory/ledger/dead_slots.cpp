@@ -1,4 +1,5 @@
-// See dead_slots.hpp. Who has the page mapped is read from /proc: no stray write changes that.
+// Implements dead_slots.hpp. Reads from /proc which processes have mapped the page: no stray write can change
+// that.
 #include "memory/ledger/dead_slots.hpp"
 
 #include <dirent.h>
@@ -18,7 +19,7 @@ namespace terrace::memory {
 
 namespace {
 
-// One line of /proc/PROCESS/maps without its path.
+// A line of /proc/PROCESS/maps (proc(5)) without its path.
 struct Mapping {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
@@ -31,7 +32,7 @@ struct Mapping {
 
 enum class Read : std::uint8_t { found, missing, refused };
 
-// The first mapping that is wanted.
+// Finds the first mapping of the process for which `wanted` holds.
 template <class Wanted>
 Read find_mapping(std::uint32_t process, Wanted wanted, Mapping& mapping) noexcept {
   std::array<char, 32> path;
@@ -73,8 +74,8 @@ Read find_mapping(std::uint32_t process, Wanted wanted, Mapping& mapping) noexce
   return result;
 }
 
-// Whether it is true of any process there is, or the list of them cannot be read. Allocates nothing, as opendir(3)
-// would.
+// Returns whether `is_so` holds for any process, or the list of processes cannot be read. Uses getdents64(2),
+// because opendir(3) allocates.
 template <class Predicate>
 bool any_process(Predicate is_so) noexcept {
   const int folder = ::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -95,7 +96,8 @@ bool any_process(Predicate is_so) noexcept {
   return found || size < 0;
 }
 
-// Another user cannot open the page. The folder of a process that hides its memory belongs to root, whoever it is.
+// Returns whether the process may run as this user; other users cannot open the page. Reads the Uid line of
+// status, because the /proc folder of a non-dumpable process belongs to root.
 bool may_be_of_this_user(std::uint32_t process) noexcept {
   std::array<char, 32> path;
   std::snprintf(path.data(), path.size(), "/proc/%u/status", process);
@@ -110,9 +112,9 @@ bool may_be_of_this_user(std::uint32_t process) noexcept {
   return !line || std::strtoul(line + 5, nullptr, 10) == ::getuid();
 }
 
-// Who is known to live, and slots of which nobody knows whose they are. Frees those whose process is dead.
-struct Look {
-  Look(LedgerPage& of_page, const ProcessIdentity& who, bool thorough) noexcept : page(of_page), asker(who) {
+// Scans all slots: frees those of dead processes, and collects live processes and slots with a damaged owner.
+struct SlotScan {
+  SlotScan(LedgerPage& of_page, const ProcessIdentity& who, bool thorough) noexcept : page(of_page), asker(who) {
     const auto used = used_slots(page);
     for (std::size_t slot = 0; slot < used; ++slot) {
       const auto owner = read_owner(page, slot);
@@ -121,25 +123,25 @@ struct Look {
           (thorough ? is_alive(owner.who, asker) : may_be_alive(owner.who, asker))) {
         known[count++] = owner.who.process;
         elsewhere = elsewhere || owner.who.space != asker.space;
-      } else if (!owner.first_whole) {
+      } else if (!owner.is_first_copy_valid) {
         damaged[damages] = owner;
         damaged_slots[damages++] = slot;
       } else if (owner.kind == SlotOwner::Kind::owned) {
-        vacate(page, slot, owner);
+        free_slot(page, slot, owner);
       }
     }
   }
-  // Whether a process may live that is not known.
+  // Returns whether a process that owns no valid slot may be alive.
   [[nodiscard]] bool others_live(std::uint64_t known_since) const noexcept {
-    return elsewhere || others_can_write(&page, asker.process, std::span(known).first(count),
-                                         std::max(since(page), known_since));
+    return elsewhere || is_writable_by_others(&page, asker.process, std::span(known).first(count),
+                                              std::max(since(page), known_since));
   }
 
   LedgerPage& page;
   const ProcessIdentity& asker;
   std::array<std::uint32_t, k_ledger_slots> known;
   std::size_t count = 0;
-  // Their processes are dead if everybody alive is known; as they were found.
+  // Owners as read. Their processes are dead if every live process is known.
   std::array<SlotOwner, k_ledger_slots> damaged;
   std::array<std::size_t, k_ledger_slots> damaged_slots;
   std::size_t damages = 0;
@@ -149,8 +151,8 @@ struct Look {
 
 }  // namespace
 
-bool others_can_write(const void* shared, std::uint32_t asker, std::span<const std::uint32_t> known,
-                      std::uint64_t since) noexcept {
+bool is_writable_by_others(const void* shared, std::uint32_t asker, std::span<const std::uint32_t> known,
+                           std::uint64_t since) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(shared);
   Mapping own;
   const auto contains = [&](const Mapping& mapping) { return mapping.begin <= address && address < mapping.end; };
@@ -160,7 +162,8 @@ bool others_can_write(const void* shared, std::uint32_t asker, std::span<const s
     if (process == asker || std::ranges::find(known, process) != known.end()) return false;
     const auto state = process_state(process);
     if (!state || state->ended || state->start < since) return false;
-    if (state->first_thread_ended) return may_be_of_this_user(process);  // its mappings are not shown any more
+    if (state->first_thread_ended)
+      return may_be_of_this_user(process);  // /proc shows no mappings of a dead first thread
     Mapping same;
     const auto is_same = [&](const Mapping& one) { return one.is_of(own) && one.is_written_by_others(); };
     const auto read = find_mapping(process, is_same, same);
@@ -169,19 +172,19 @@ bool others_can_write(const void* shared, std::uint32_t asker, std::span<const s
   return any_process(can_write);
 }
 
-bool free_dead_slots(LedgerPage& page, const ProcessIdentity& asker, bool thorough,
-                     std::uint64_t known_since) noexcept {
-  Look first(page, asker, thorough);
+bool release_dead_slots(LedgerPage& page, const ProcessIdentity& asker, bool thorough,
+                        std::uint64_t known_since) noexcept {
+  SlotScan first(page, asker, thorough);
   if (first.damages == 0 || !thorough || first.others_live(known_since)) return first.unknown;
-  // One of them may be freed, claimed by a process that was known by another slot, and destroyed again in the same
-  // way at any time. From its mark on that is noticed; and that it was so before then by a second look.
+  // A damaged slot may meanwhile be freed, claimed by a process known by another slot, and destroyed again in the
+  // same way (ABA). Retagging it detects what happens from then on; the second scan detects what happened before.
   std::array<bool, k_ledger_slots> marked;
   for (std::size_t i = 0; i < first.damages; ++i)
-    marked[i] = mark(page, first.damaged_slots[i], first.damaged[i], asker);
-  const Look second(page, asker, thorough);
+    marked[i] = retag_damaged(page, first.damaged_slots[i], first.damaged[i], asker);
+  const SlotScan second(page, asker, thorough);
   if (second.others_live(known_since)) return second.unknown;
   for (std::size_t i = 0; i < first.damages; ++i)
-    if (marked[i]) vacate(page, first.damaged_slots[i], first.damaged[i]);
+    if (marked[i]) free_slot(page, first.damaged_slots[i], first.damaged[i]);
   return false;
 }
 

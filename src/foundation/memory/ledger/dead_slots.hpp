@@ -1,4 +1,4 @@
-// Frees the slots of processes that are dead.
+// Frees the ledger slots of dead processes. Allocates nothing and takes no lock.
 #pragma once
 
 #include <span>
@@ -7,16 +7,18 @@
 
 namespace terrace::memory {
 
-// Where neither copy says whose a slot is, its process is dead once every living process that can write the page
-// has a slot that says so. `thorough`: processes' start times and mappings are read, which takes milliseconds;
-// without it only what the system says at once. `known_since`: what the page said of its beginning before a stray
-// write may have destroyed that. True where a slot remains whose process is unknown.
-bool free_dead_slots(LedgerPage& page, const ProcessIdentity& asker, bool thorough,
-                     std::uint64_t known_since = 0) noexcept;
+// Frees each slot whose process is dead. Returns true if a slot remains whose owner is unknown.
+//
+// `thorough` also reads the start times and mappings of processes, which takes milliseconds; otherwise only
+// kill(2) is asked. A thorough search also frees slots of which both owner records are damaged: their process is
+// dead if every living process that can write the page owns a valid slot. `known_since` is the page's creation
+// time as read before a stray write may have destroyed it.
+bool release_dead_slots(LedgerPage& page, const ProcessIdentity& asker, bool thorough,
+                        std::uint64_t known_since = 0) noexcept;
 
-// Whether a living process beside the asker and those that are known, none older than `since`, can write the
-// memory that is shared at this address. What cannot be read counts as one that can.
-bool others_can_write(const void* address, std::uint32_t asker, std::span<const std::uint32_t> known,
-                      std::uint64_t since) noexcept;
+// Returns whether a living process, started at `since` or later, other than `asker` and those in `known`, can
+// write the shared memory at `address`. A process whose mappings cannot be read counts as one that can.
+bool is_writable_by_others(const void* address, std::uint32_t asker, std::span<const std::uint32_t> known,
+                           std::uint64_t since) noexcept;
 
 }  // namespace terrace::memory

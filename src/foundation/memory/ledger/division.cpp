@@ -1,4 +1,5 @@
-// See division.hpp. Integers alone, but for one quotient of gains: the same in every process.
+// Implements division.hpp in integers, except for one quotient of gains, so that every process gets the same
+// result.
 #include "memory/ledger/division.hpp"
 
 #include <algorithm>
@@ -13,16 +14,16 @@ __extension__ using Wide = unsigned __int128;  // granules (52 bits) by proporti
 
 constexpr std::uint64_t k_whole_gain = 65536;
 
-struct Part {
-  std::size_t of;            // which demand
+struct Claimant {
+  std::size_t of;            // index of the demand
   std::uint64_t proportion;  // not 0
   std::uint64_t most;        // granules
-  std::uint64_t fraction;    // of a granule that rounding takes away, by the sum of the proportions
+  std::uint64_t fraction;    // remainder of rounding down, in 1/sum of proportions
 };
 
 bool is_known(const LedgerDemand& demand) noexcept { return std::isfinite(demand.gain) && demand.gain >= 0; }
 
-// Of each demand's gain in relation to the largest.
+// Computes each demand's gain relative to the largest, in 1/65536.
 class Gains {
  public:
   explicit Gains(std::span<const LedgerDemand> demands) noexcept {
@@ -43,7 +44,7 @@ class Gains {
 
  private:
   [[nodiscard]] std::uint64_t scaled(double gain) const noexcept {
-    if (largest_ <= 0) return k_whole_gain;  // all of them gain nothing
+    if (largest_ <= 0) return k_whole_gain;  // no demand gains anything
     return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(gain / largest_ * double{k_whole_gain}));
   }
 
@@ -53,9 +54,9 @@ class Gains {
 
 }  // namespace
 
-void divide(std::uint64_t budget, std::uint64_t granule, std::span<const LedgerDemand> demands,
-            std::span<std::uint64_t> shares) noexcept {
-  std::array<Part, k_ledger_slots> room;
+void divide_budget(std::uint64_t budget, std::uint64_t granule, std::span<const LedgerDemand> demands,
+                   std::span<std::uint64_t> shares) noexcept {
+  std::array<Claimant, k_ledger_slots> storage;
   std::size_t count = 0;
   auto left = budget / granule;
   std::uint64_t proportions = 0;
@@ -63,37 +64,37 @@ void divide(std::uint64_t budget, std::uint64_t granule, std::span<const LedgerD
   for (std::size_t i = 0; i < demands.size(); ++i) {
     shares[i] = 0;
     const auto& demand = demands[i];
-    if (demand.weight == 0 || count == room.size()) continue;
+    if (demand.weight == 0 || count == storage.size()) continue;
     const auto proportion = gains.of(demand) * demand.weight;
-    room[count++] = {i, proportion, std::min(demand.quota / granule, left), 0};
+    storage[count++] = {i, proportion, std::min(demand.quota / granule, left), 0};
     proportions += proportion;
   }
-  const std::span parts(room.data(), count);
-  // Those whose quota is reached first come first.
-  std::ranges::sort(parts, [](const Part& a, const Part& b) {
-    const auto x = Wide{a.most} * b.proportion;
-    const auto y = Wide{b.most} * a.proportion;
+  const std::span claimants(storage.data(), count);
+  // Sort by quota / proportion: the processes that reach their quota first.
+  std::ranges::sort(claimants, [](const Claimant& a, const Claimant& b) {
+    const auto x = Wide{a.max_granules} * b.proportion;
+    const auto y = Wide{b.max_granules} * a.proportion;
     return x != y ? x < y : a.of < b.of;
   });
   std::size_t next = 0;
   for (; next < count; ++next) {
-    const auto& part = parts[next];
-    if (Wide{part.most} * proportions > Wide{left} * part.proportion) break;
-    shares[part.of] = part.most * granule;
-    left -= part.most;
-    proportions -= part.proportion;
+    const auto& claimant = claimants[next];
+    if (Wide{claimant.max_granules} * proportions > Wide{left} * claimant.proportion) break;
+    shares[claimant.of] = claimant.max_granules * granule;
+    left -= claimant.max_granules;
+    proportions -= claimant.proportion;
   }
-  const auto rest = parts.subspan(next);
+  const auto rest = claimants.subspan(next);
   if (rest.empty()) return;
   auto unrounded = left;
-  for (auto& part : rest) {
-    const auto exact = Wide{left} * part.proportion;
+  for (auto& claimant : rest) {
+    const auto exact = Wide{left} * claimant.proportion;
     const auto whole = static_cast<std::uint64_t>(exact / proportions);
-    part.fraction = static_cast<std::uint64_t>(exact % proportions);
-    shares[part.of] = whole * granule;
+    claimant.fraction = static_cast<std::uint64_t>(exact % proportions);
+    shares[claimant.of] = whole * granule;
     unrounded -= whole;
   }
-  std::ranges::sort(rest, [](const Part& a, const Part& b) {
+  std::ranges::sort(rest, [](const Claimant& a, const Claimant& b) {
     return a.fraction != b.fraction ? a.fraction > b.fraction : a.of < b.of;
   });
   for (std::size_t i = 0; i < unrounded; ++i) shares[rest[i].of] += granule;

@@ -1,4 +1,4 @@
-// See folder.hpp.
+// Implements folder.hpp.
 #include "memory/ledger/folder.hpp"
 
 #include <dirent.h>
@@ -21,14 +21,14 @@ namespace {
 
 constexpr std::string_view k_ending = ".ledger";
 constexpr std::string_view k_part = ".part";
-constexpr std::size_t k_longest_name = 64;
+constexpr std::size_t k_max_name_length = 64;
 
 std::string variable_or(const char* name, const char* otherwise) {
   const char* const value = std::getenv(name);
   return value && *value == '/' ? value : otherwise;
 }
 
-// Empty where the folder serves, else why it does not.
+// Returns why the folder cannot be used, or "".
 std::string problem_with(const std::string& path) {
   const int folder = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (folder < 0) return std::strerror(errno);
@@ -84,9 +84,11 @@ std::vector<std::string> ledger_paths() {
   return paths;
 }
 
-std::string ledger_part_name(const std::string& path) { return path + "." + std::to_string(::getpid()) + ".part"; }
+std::string ledger_temporary_path(const std::string& path) {
+  return path + "." + std::to_string(::getpid()) + ".part";
+}
 
-void remove_left_parts() {
+void remove_stale_temporaries() {
   for_each_file([](const std::string& folder, std::string_view name) {
     if (!name.ends_with(k_part) || name.find(std::string(k_ending) + ".") == std::string_view::npos) return;
     const auto stem = name.substr(0, name.size() - k_part.size());
@@ -98,7 +100,7 @@ void remove_left_parts() {
 }
 
 std::string ledger_file_name(const std::string& job) {
-  auto name = job.substr(0, k_longest_name);
+  auto name = job.substr(0, k_max_name_length);
   const auto is_plain = [](char letter) {
     return (letter >= '0' && letter <= '9') || (letter >= 'a' && letter <= 'z') ||
            (letter >= 'A' && letter <= 'Z') || letter == '-' || letter == '_' || letter == '.';

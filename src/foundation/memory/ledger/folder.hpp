@@ -1,4 +1,4 @@
-// Where the ledgers of this user's jobs on this node are.
+// Locates the folder in which the ledgers of this user's jobs lie, and names the files in it.
 #pragma once
 
 #include <string>
@@ -6,20 +6,20 @@
 
 namespace terrace::memory {
 
-// Folders that ledgers may be in, the first that serves first: of the login session, of this user in shared
-// memory, of this user among temporary files.
+// Returns the candidate folders in order of preference: in $XDG_RUNTIME_DIR, in /dev/shm, in $TMPDIR or /tmp.
 std::vector<std::string> ledger_folders();
-// The first that exists or can be made, is this user's, and lets nobody else in. Throws Error{failed}.
+// Returns the first candidate that exists or can be created, belongs to this user and has mode 0700. Throws
+// Error{failed}.
 std::string make_ledger_folder();
-// Paths of the files there; whether each is a ledger shows when it is opened.
+// Returns the paths of all files named like ledgers, sorted. Only MappedPage checks what they hold.
 std::vector<std::string> ledger_paths();
 
-// Where this process writes a ledger before it has its place.
-std::string ledger_part_name(const std::string& path);
-// Those of processes that died meanwhile.
-void remove_left_parts();
+// Returns the path at which this process writes a new ledger before it links it to `path`.
+std::string ledger_temporary_path(const std::string& path);
+// Removes the temporary files of dead processes.
+void remove_stale_temporaries();
 
-// A job's name as part of a file's.
+// Returns the file name of the ledger of a job; characters outside [A-Za-z0-9._-] become '_'.
 std::string ledger_file_name(const std::string& job);
 
 }  // namespace terrace::memory

@@ -1,5 +1,5 @@
-// A launcher's hold on the ledger of its job. The file is there as long as a launcher holds it: several of one job
-// on one node share it, and the last one removes it. The system lets go for a launcher that dies.
+// Creates or joins the ledger file of a job on behalf of a launcher. The launchers of a job on one node share the
+// file, and the last one removes it. Each holds a shared flock(2), which the kernel releases when a launcher dies.
 #pragma once
 
 #include <optional>
@@ -11,8 +11,8 @@
 
 namespace terrace::memory {
 
-// What the ledger is for.
-struct JobTitle {
+// Names a job and the budgets of its places.
+struct JobDescription {
   struct Place {
     std::string name;
     Bytes budget;
@@ -24,10 +24,10 @@ struct JobTitle {
 
 class JobFile {
  public:
-  // Makes the job's ledger in the folder, or takes part in it where it is there. A file that is left over and in
-  // which no process lives is made anew. Where the job has one for other places or budgets, this launcher gets one
-  // of its own, with its process in the name. Throws Error.
-  JobFile(const std::string& folder, const JobTitle& title);
+  // Creates the job's ledger in the folder, or joins it if it exists. Replaces a stale file, one in which no
+  // process is alive. If the existing ledger has other places or budgets, creates a separate one with this
+  // process's number in its name. Throws Error.
+  JobFile(const std::string& folder, const JobDescription& title);
   ~JobFile();
   JobFile(const JobFile&) = delete;
   JobFile& operator=(const JobFile&) = delete;
@@ -35,15 +35,15 @@ class JobFile {
   [[nodiscard]] const LedgerPage& page() const { return page_->page(); }
 
  private:
-  bool join(const JobTitle& title);
-  bool create(const JobTitle& title);
+  bool join(const JobDescription& title);
+  bool create(const JobDescription& title);
 
   std::string path_;
-  int file_ = -1;
+  int fd_ = -1;
   std::optional<MappedPage> page_;
 };
 
-// Removes files in which no process lives and that no launcher holds.
+// Removes ledgers that no launcher holds and in which no process is alive.
 void remove_stale_ledgers();
 
 }  // namespace terrace::memory

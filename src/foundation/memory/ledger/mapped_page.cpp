@@ -1,4 +1,4 @@
-// See mapped_page.hpp.
+// Implements mapped_page.hpp.
 #include "memory/ledger/mapped_page.hpp"
 
 #include <fcntl.h>
@@ -15,37 +15,37 @@
 namespace terrace::memory {
 
 int open_ledger(const std::string& path) noexcept {
-  // A named pipe in its place must not make anybody wait.
+  // O_NONBLOCK: a FIFO at this path must not block the caller.
   return ::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 }
 
-MappedPage::MappedPage(const std::string& path, Rights rights) {
-  const int file = open_ledger(path);
-  if (file < 0)
+MappedPage::MappedPage(const std::string& path, Access access) {
+  const int fd = open_ledger(path);
+  if (fd < 0)
     throw Error(errno == ENOENT ? Code::not_found : Code::failed,
                 path + ": the ledger cannot be opened: " + std::strerror(errno));
   try {
-    map(file, path, rights);
+    map(fd, path, access);
   } catch (...) {
-    ::close(file);
+    ::close(fd);
     throw;
   }
-  ::close(file);
+  ::close(fd);
 }
 
-MappedPage::MappedPage(int file, const std::string& path, Rights rights) { map(file, path, rights); }
+MappedPage::MappedPage(int fd, const std::string& path, Access access) { map(fd, path, access); }
 
 MappedPage::MappedPage(MappedPage&& other) noexcept : page_(std::exchange(other.page_, nullptr)) {}
 
-void MappedPage::map(int file, const std::string& path, Rights rights) {
+void MappedPage::map(int fd, const std::string& path, Access access) {
   struct stat status {};
-  if (::fstat(file, &status) != 0) throw Error(Code::failed, path + ": " + std::strerror(errno));
+  if (::fstat(fd, &status) != 0) throw Error(Code::failed, path + ": " + std::strerror(errno));
   if (!S_ISREG(status.st_mode) || status.st_uid != ::geteuid() || (status.st_mode & 0177) != 0)
     throw Error(Code::failed, path + ": the ledger has to be a file of this user's with mode 0600");
   if (status.st_size != static_cast<off_t>(sizeof(LedgerPage)))
     throw Error(Code::corrupt, path + ": the file is no ledger of this version");
-  const int protection = PROT_READ | (rights == Rights::write ? PROT_WRITE : 0);
-  void* const map = ::mmap(nullptr, sizeof(LedgerPage), protection, MAP_SHARED, file, 0);
+  const int protection = PROT_READ | (access == Access::write ? PROT_WRITE : 0);
+  void* const map = ::mmap(nullptr, sizeof(LedgerPage), protection, MAP_SHARED, fd, 0);
   if (map == MAP_FAILED) throw Error(Code::failed, path + ": the ledger cannot be mapped");
   page_ = static_cast<LedgerPage*>(map);
   if (load(page_->magic) == k_ledger_magic && load(page_->size) == sizeof(LedgerPage)) return;

@@ -1,5 +1,5 @@
-// A ledger's file in memory. It is refused unless it is a regular file of this user's that nobody else may read,
-// and a whole ledger of this version.
+// Maps a ledger's file into memory. Refuses anything but a regular file of this user with mode 0600 that holds a
+// whole ledger of this version.
 #pragma once
 
 #include <string>
@@ -10,12 +10,12 @@ namespace terrace::memory {
 
 class MappedPage {
  public:
-  enum class Rights : std::uint8_t { read, write };
-  // Throws Error{not_found} where there is no such file, Error{corrupt} where it is no ledger, Error{failed} where
-  // it is not this user's alone or the system refuses.
-  MappedPage(const std::string& path, Rights rights);
-  // A descriptor of such a file, which stays open; `path` is for errors.
-  MappedPage(int file, const std::string& path, Rights rights);
+  enum class Access : std::uint8_t { read, write };
+  // Throws Error{not_found} if the file does not exist, Error{corrupt} if it is no ledger, Error{failed} if others
+  // may access it or the system refuses.
+  MappedPage(const std::string& path, Access access);
+  // Borrows the descriptor of an open ledger; `path` is used in error messages only.
+  MappedPage(int fd, const std::string& path, Access access);
   ~MappedPage();
   MappedPage(MappedPage&& other) noexcept;
   MappedPage& operator=(MappedPage&&) = delete;
@@ -24,12 +24,13 @@ class MappedPage {
   [[nodiscard]] LedgerPage& page() const { return *page_; }
 
  private:
-  void map(int file, const std::string& path, Rights rights);
+  void map(int fd, const std::string& path, Access access);
 
   LedgerPage* page_ = nullptr;
 };
 
-// Never follows a link in the last place of the path. -1, and errno.
+// Opens a ledger for reading and writing, without following a symbolic link in the last component. Returns -1 and
+// sets errno on failure.
 int open_ledger(const std::string& path) noexcept;
 
 }  // namespace terrace::memory

@@ -1,4 +1,4 @@
-// See own_slot.hpp.
+// Implements own_slot.hpp.
 #include "memory/ledger/own_slot.hpp"
 
 #include <linux/futex.h>
@@ -22,20 +22,20 @@ namespace terrace::memory {
 namespace {
 
 constexpr LedgerDemand k_no_demand{.weight = 0};
-constexpr int k_repairs = 16;  // to have the own slot back
+constexpr int k_max_repairs = 16;  // attempts to reclaim the own slot
 
 }  // namespace
 
-struct OwnSlot::Mark {
+struct OwnSlot::ForkLocal {
   std::uint32_t joined;
-  std::uint32_t turn;  // 0: free; 1: taken; 2: taken, and somebody waits
+  std::uint32_t lock_word;  // futex; 0: free, 1: locked, 2: locked with waiters
 };
 
 OwnSlot::OwnSlot(LedgerPage& page) : page_(page), since_(since(page)) {
   void* const map = ::mmap(nullptr, k_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (map == MAP_FAILED) throw Error(Code::no_memory, "no memory for a slot of the ledger");
-  mark_ = static_cast<Mark*>(map);
-  wiped_ = ::madvise(map, k_page, MADV_WIPEONFORK) == 0;
+  fork_local_ = static_cast<ForkLocal*>(map);
+  is_wiped_on_fork_ = ::madvise(map, k_page, MADV_WIPEONFORK) == 0;
   demands_.fill(k_no_demand);
   if (join()) return;
   ::munmap(map, k_page);
@@ -44,46 +44,46 @@ OwnSlot::OwnSlot(LedgerPage& page) : page_(page), since_(since(page)) {
 }
 
 OwnSlot::~OwnSlot() {
-  if (!is_inherited() && is_owned_by(page_, index_, who_, tag_)) vacate(page_, index_, read_owner(page_, index_));
-  ::munmap(mark_, k_page);
+  if (!is_inherited() && is_owned_by(page_, index_, who_, tag_))
+    free_slot(page_, index_, read_owner(page_, index_));
+  ::munmap(fork_local_, k_page);
 }
 
 bool OwnSlot::is_inherited() const noexcept {
-  if (wiped_) return load(mark_->joined) == 0;
+  if (is_wiped_on_fork_) return load(fork_local_->joined) == 0;
   return static_cast<std::uint32_t>(::getpid()) != who_.process;
 }
 
-OwnSlot::Turn::Turn(OwnSlot& slot) noexcept : word_(&slot.mark_->turn) {
-  if (replace(*word_, 0U, 1U)) return;
+OwnSlot::ScopedLock::ScopedLock(OwnSlot& slot) noexcept : word_(&slot.fork_local_->lock_word) {
+  if (compare_exchange(*word_, 0U, 1U)) return;
   while (__atomic_exchange_n(word_, 2U, __ATOMIC_ACQUIRE) != 0)
     ::syscall(SYS_futex, word_, FUTEX_WAIT_PRIVATE, 2U, nullptr, nullptr, 0);
 }
 
-OwnSlot::Turn::~Turn() {
+OwnSlot::ScopedLock::~ScopedLock() {
   if (__atomic_exchange_n(word_, 0U, __ATOMIC_RELEASE) == 2U)
     ::syscall(SYS_futex, word_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
 }
 
 bool OwnSlot::join() noexcept {
   who_ = this_process();
-  const PageLock lock(page_, k_joining, who_);
-  if (!claim_slot()) {
-    free_dead_slots(page_, who_, true, since_);
-    if (!claim_slot()) return false;
+  const PageLock lock(page_, k_without_slot, who_);
+  if (!try_claim_slot()) {
+    release_dead_slots(page_, who_, true, since_);
+    if (!try_claim_slot()) return false;
   }
   write_all();
   raise_used_slots(page_, index_ + 1);
-  publish(mark_->joined, 1U);
+  publish(fork_local_->joined, 1U);
   return true;
 }
 
-bool OwnSlot::claim_slot() noexcept {
+bool OwnSlot::try_claim_slot() noexcept {
   for (std::size_t slot = 0; slot < k_ledger_slots; ++slot) {
     const auto owner = read_owner(page_, slot);
-    if (!owner.first_whole) continue;
+    if (!owner.is_first_copy_valid) continue;
     if (owner.kind == SlotOwner::Kind::owned && may_be_alive(owner.who, who_)) continue;
-    // It is this process's before its amounts are, which may be those of a dead one: for a moment more counts as
-    // held than is.
+    // The claim precedes the amounts, which may be those of a dead process: for a moment too much counts as held.
     if (!claim(page_, slot, owner, who_)) continue;
     index_ = slot;
     tag_ = tag_of(who_, slot);
@@ -110,28 +110,28 @@ OwnSlot::State OwnSlot::prepare(PlaceId place) noexcept {
   }
   auto state = repair_owner();
   if (state == State::none) return state;
-  looked_at_ = static_cast<PlaceId>((looked_at_ + 1U) % k_ledger_places);
-  for (const auto one : {place, looked_at_})
-    if (repair_account(one)) state = State::repaired;
+  next_checked_ = static_cast<PlaceId>((next_checked_ + 1U) % k_ledger_places);
+  for (const auto one : {place, next_checked_})
+    if (repair_place(one)) state = State::repaired;
   return state;
 }
 
 OwnSlot::State OwnSlot::repair_owner() noexcept {
   if (is_owned_by(page_, index_, who_, tag_)) [[likely]]
     return State::whole;
-  // It may change between a look and the claim: by another stray write, or by who looks for the dead.
-  for (int tries = 0; tries < k_repairs; ++tries) {
+  // The slot may change between reading and claiming: by another stray write, or by a search for dead processes.
+  for (int tries = 0; tries < k_max_repairs; ++tries) {
     const auto owner = read_owner(page_, index_);
     const bool is_ours = owner.kind == SlotOwner::Kind::owned && owner.who == who_;
     if (!is_ours && owner.kind != SlotOwner::Kind::unknown) break;
     if (claim(page_, index_, owner, who_)) return State::repaired;
   }
-  return join() ? State::repaired : State::none;  // it was given to another: what is held is held on
+  return join() ? State::repaired : State::none;  // another process has the slot: keep the amounts in a new one
 }
 
-bool OwnSlot::repair_account(PlaceId place) noexcept {
+bool OwnSlot::repair_place(PlaceId place) noexcept {
   bool damaged = false;
-  if (const auto mine = amount(place); !says_amount(page_, index_, place, mine)) {
+  if (const auto mine = amount(place); !holds_amount(page_, index_, place, mine)) {
     write_amount(page_, index_, place, mine);
     damaged = true;
   }

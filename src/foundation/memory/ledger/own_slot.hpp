@@ -1,5 +1,5 @@
-// The slot that this process writes, and what it knows itself of what it holds: a stray write into the page cannot
-// change that, and is put right by it.
+// Manages the slot of a ledger that this process writes. It keeps private copies of the amounts and demands: stray
+// writes into the shared page cannot change these, and the slot is repaired from them.
 #pragma once
 
 #include <array>
@@ -11,33 +11,33 @@ namespace terrace::memory {
 
 class OwnSlot {
  public:
-  // Takes part. Throws Error{failed} where as many processes as there are slots live, Error{no_memory}.
+  // Claims a slot. Throws Error{failed} if as many processes are alive as there are slots, Error{no_memory}.
   explicit OwnSlot(LedgerPage& page);
-  // What is held is free again.
+  // Frees the slot, and with it all that is held.
   ~OwnSlot();
   OwnSlot(const OwnSlot&) = delete;
   OwnSlot& operator=(const OwnSlot&) = delete;
 
-  // Between the threads of this process. A forked child gets it free, whoever had it.
-  class Turn {
+  // Excludes the other threads of this process. In a forked child the lock is free, whichever thread held it.
+  class ScopedLock {
    public:
-    explicit Turn(OwnSlot& slot) noexcept;
-    ~Turn();
-    Turn(const Turn&) = delete;
-    Turn& operator=(const Turn&) = delete;
+    explicit ScopedLock(OwnSlot& slot) noexcept;
+    ~ScopedLock();
+    ScopedLock(const ScopedLock&) = delete;
+    ScopedLock& operator=(const ScopedLock&) = delete;
 
    private:
     std::uint32_t* word_;
   };
 
-  // Before each change: a forked child begins an account of its own, a damaged slot is repaired.
-  enum class State : std::uint8_t { whole, repaired, none };  // none: no slot is free, nothing can be changed
+  // Must be called before each change: claims a slot of its own for a forked child, and repairs a damaged slot.
+  enum class State : std::uint8_t { whole, repaired, none };  // none: no slot is free, so nothing can be changed
   State prepare(PlaceId place) noexcept;
 
-  // A forked child that has not changed anything yet: nothing is its own.
+  // Returns whether this is a forked child that has not changed anything yet: the slot is its parent's.
   [[nodiscard]] bool is_inherited() const noexcept;
   [[nodiscard]] const ProcessIdentity& who() const noexcept { return who_; }
-  [[nodiscard]] std::uint64_t page_since() const noexcept { return since_; }
+  [[nodiscard]] std::uint64_t page_creation_time() const noexcept { return since_; }
   [[nodiscard]] std::size_t index() const noexcept { return is_inherited() ? k_ledger_slots : index_; }
   [[nodiscard]] LedgerAmount amount(PlaceId place) const noexcept;
   [[nodiscard]] const LedgerDemand& demand(PlaceId place) const noexcept { return demands_[place]; }
@@ -45,26 +45,26 @@ class OwnSlot {
   void write(PlaceId place, const LedgerDemand& demand) noexcept;
 
  private:
-  struct Mark;  // in memory that a forked child finds empty
-  struct Held {
+  struct ForkLocal;  // in memory that is zeroed in a forked child (MADV_WIPEONFORK)
+  struct AtomicAmount {
     std::atomic<std::uint64_t> held{0}, outstanding{0};
   };
 
   [[nodiscard]] bool join() noexcept;
-  [[nodiscard]] bool claim_slot() noexcept;
+  [[nodiscard]] bool try_claim_slot() noexcept;
   [[nodiscard]] State repair_owner() noexcept;
-  [[nodiscard]] bool repair_account(PlaceId place) noexcept;
+  [[nodiscard]] bool repair_place(PlaceId place) noexcept;
   void write_all() noexcept;
 
   LedgerPage& page_;
-  Mark* mark_;
-  bool wiped_ = false;  // by fork
+  ForkLocal* fork_local_;
+  bool is_wiped_on_fork_ = false;  // false: the kernel lacks MADV_WIPEONFORK
   ProcessIdentity who_;
-  std::uint64_t since_;  // of the page, as it said when this process first saw it
+  std::uint64_t since_;  // creation time of the page, as read when this process joined
   std::size_t index_ = 0;
   std::uint64_t tag_ = 0;
-  PlaceId looked_at_ = 0;
-  std::array<Held, k_ledger_places> held_;
+  PlaceId next_checked_ = 0;
+  std::array<AtomicAmount, k_ledger_places> held_;
   std::array<LedgerDemand, k_ledger_places> demands_;
 };
 

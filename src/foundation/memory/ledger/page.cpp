@@ -1,4 +1,4 @@
-// See page.hpp.
+// Implements page.hpp.
 #include "memory/ledger/page.hpp"
 
 #include <sys/syscall.h>
@@ -13,9 +13,9 @@ namespace terrace::memory {
 
 namespace {
 
-constexpr int k_looks = 16;  // at what its process may be writing
+constexpr int k_max_reads = 16;  // of an entry that its process may be changing
 
-// Each bit of the words changes half of the result's bits (the finaliser of MurmurHash3 for each word).
+// Hashes a word into `so_far`: each input bit changes half of the output bits (the finaliser of MurmurHash3).
 constexpr std::uint64_t mixed(std::uint64_t so_far, std::uint64_t word) noexcept {
   auto x = so_far * 0x9e3779b97f4a7c15 ^ word;
   x = (x ^ x >> 33) * 0xff51afd7ed558ccd;
@@ -23,7 +23,7 @@ constexpr std::uint64_t mixed(std::uint64_t so_far, std::uint64_t word) noexcept
   return x ^ x >> 33;
 }
 
-// Never 0, or zeroes could be an amount with its check.
+// Seeds the checksum of an entry. Never 0, so that zeros are no amount with a valid checksum.
 constexpr std::uint64_t position(std::size_t slot, std::size_t place, std::uint64_t of_what) noexcept {
   return of_what << 32 | slot << 8 | place;
 }
@@ -33,11 +33,11 @@ constexpr std::uint64_t k_of_demand = 2;
 
 constexpr std::uint64_t vacant_tag(std::size_t slot) noexcept { return mixed(0x766163616e74, slot); }
 
-constexpr std::uint64_t check_of(const LedgerAmount& amount, std::size_t slot, PlaceId place) noexcept {
+constexpr std::uint64_t checksum_of(const LedgerAmount& amount, std::size_t slot, PlaceId place) noexcept {
   return mixed(mixed(position(slot, place, k_of_amount), amount.held), amount.outstanding);
 }
 
-std::uint64_t check_of(const LedgerPage::Demand& demand, std::size_t slot, PlaceId place) noexcept {
+std::uint64_t checksum_of(const LedgerPage::Demand& demand, std::size_t slot, PlaceId place) noexcept {
   return mixed(mixed(mixed(position(slot, place, k_of_demand), demand.quota), demand.weight), demand.gain);
 }
 
@@ -53,7 +53,7 @@ void store_owner(LedgerPage::Owner& owner, const ProcessIdentity& who, std::uint
   publish(owner.tag, tag);
 }
 
-constexpr std::uint64_t check_of_since(std::uint64_t since) noexcept { return mixed(0x73696e6365, since); }
+constexpr std::uint64_t checksum_of_time(std::uint64_t since) noexcept { return mixed(0x73696e6365, since); }
 
 constexpr std::uint64_t k_used_bits = 16;
 constexpr std::uint64_t packed(std::uint64_t slots) noexcept {
@@ -70,7 +70,7 @@ LedgerPage::LedgerPage() noexcept {
   magic = k_ledger_magic;
   size = sizeof(LedgerPage);
   since[0] = this_process().start;
-  since[1] = check_of_since(since[0]);
+  since[1] = checksum_of_time(since[0]);
   std::memset(&title, 0, sizeof title);
   lock = 0;
   said = 0;
@@ -82,7 +82,7 @@ LedgerPage::LedgerPage() noexcept {
 
 std::uint64_t since(const LedgerPage& page) noexcept {
   const auto time = load(page.since[0]);
-  return load(page.since[1]) == check_of_since(time) ? time : 0;
+  return load(page.since[1]) == checksum_of_time(time) ? time : 0;
 }
 
 std::size_t used_slots(const LedgerPage& page) noexcept {
@@ -95,7 +95,7 @@ void raise_used_slots(LedgerPage& page, std::size_t slots) noexcept {
   while (true) {
     const auto found = load(page.used);
     const auto wanted = packed(std::max(used_slots(page), slots));
-    if (found == wanted || replace(page.used, found, wanted)) return;
+    if (found == wanted || compare_exchange(page.used, found, wanted)) return;
   }
 }
 
@@ -106,7 +106,7 @@ std::uint64_t tag_of(const ProcessIdentity& who, std::size_t slot) noexcept {
 
 SlotOwner read_owner(const LedgerPage& page, std::size_t slot) noexcept {
   SlotOwner found;
-  for (int look = 0; look < k_looks; ++look) {
+  for (int look = 0; look < k_max_reads; ++look) {
     for (std::size_t copy = 0; copy < 2; ++copy) {
       const auto& owner = page.copy(copy).owners[slot];
       const auto tag = found.tags[copy] = load(owner.tag);
@@ -118,7 +118,7 @@ SlotOwner read_owner(const LedgerPage& page, std::size_t slot) noexcept {
       } else {
         continue;
       }
-      found.first_whole = copy == 0;
+      found.is_first_copy_valid = copy == 0;
       if (copy == 0) found.tags[1] = load(page.second.owners[slot].tag);
       return found;
     }
@@ -128,27 +128,27 @@ SlotOwner read_owner(const LedgerPage& page, std::size_t slot) noexcept {
 
 bool claim(LedgerPage& page, std::size_t slot, const SlotOwner& found, const ProcessIdentity& who) noexcept {
   const auto tag = tag_of(who, slot);
-  if (found.tags[0] != tag && !replace(page.first.owners[slot].tag, found.tags[0], tag)) return false;
+  if (found.tags[0] != tag && !compare_exchange(page.first.owners[slot].tag, found.tags[0], tag)) return false;
   store_owner(page.first.owners[slot], who, tag);
   store_owner(page.second.owners[slot], who, tag);
   return true;
 }
 
-// What is left of a damaged second copy stays: it says nothing, and the same may be written there again later,
-// over somebody's tag.
-void vacate(LedgerPage& page, std::size_t slot, const SlotOwner& found) noexcept {
-  if (!replace(page.first.owners[slot].tag, found.tags[0], vacant_tag(slot))) return;
+// Leaves a damaged second copy alone: it is invalid anyway, and a stray write could restore the same damage later,
+// over a new owner's tag.
+void free_slot(LedgerPage& page, std::size_t slot, const SlotOwner& found) noexcept {
+  if (!compare_exchange(page.first.owners[slot].tag, found.tags[0], vacant_tag(slot))) return;
   if (found.kind == SlotOwner::Kind::owned && found.tags[1] == tag_of(found.who, slot))
-    replace(page.second.owners[slot].tag, found.tags[1], vacant_tag(slot));
+    compare_exchange(page.second.owners[slot].tag, found.tags[1], vacant_tag(slot));
 }
 
-bool mark(LedgerPage& page, std::size_t slot, SlotOwner& found, const ProcessIdentity& by) noexcept {
-  struct timespec now {};  // past every interposer
+bool retag_damaged(LedgerPage& page, std::size_t slot, SlotOwner& found, const ProcessIdentity& by) noexcept {
+  struct timespec now {};  // by system call: the agent interposes clock_gettime()
   ::syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
   const auto when =
       static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
   const auto tag = mixed(mixed(mixed(0x6d61726b, slot), tag_of(by, slot)), when);
-  if (!replace(page.first.owners[slot].tag, found.tags[0], tag)) return false;
+  if (!compare_exchange(page.first.owners[slot].tag, found.tags[0], tag)) return false;
   found.tags[0] = tag;
   return true;
 }
@@ -162,12 +162,12 @@ bool is_owned_by(const LedgerPage& page, std::size_t slot, const ProcessIdentity
 }
 
 std::optional<LedgerAmount> read_amount(const LedgerPage& page, std::size_t slot, PlaceId place) noexcept {
-  for (int look = 0; look < k_looks; ++look) {
+  for (int look = 0; look < k_max_reads; ++look) {
     std::optional<LedgerAmount> found;
     for (std::size_t copy = 0; copy < 2; ++copy) {
       const auto& entry = page.copy(copy).entries[slot][place];
       const auto amount = load_amount(entry);
-      if (load(entry.check) != check_of(amount, slot, place)) continue;
+      if (load(entry.check) != checksum_of(amount, slot, place)) continue;
       if (!found) found.emplace();
       found->held = std::max(found->held, amount.held);
       found->outstanding = std::max(found->outstanding, amount.outstanding);
@@ -178,7 +178,7 @@ std::optional<LedgerAmount> read_amount(const LedgerPage& page, std::size_t slot
 }
 
 void write_amount(LedgerPage& page, std::size_t slot, PlaceId place, const LedgerAmount& amount) noexcept {
-  const auto check = check_of(amount, slot, place);
+  const auto check = checksum_of(amount, slot, place);
   auto& first = page.first.entries[slot][place];
   store(first.amount.held, amount.held);
   store(first.amount.outstanding, amount.outstanding);
@@ -189,8 +189,8 @@ void write_amount(LedgerPage& page, std::size_t slot, PlaceId place, const Ledge
   publish(second.check, check);
 }
 
-bool says_amount(const LedgerPage& page, std::size_t slot, PlaceId place, const LedgerAmount& amount) noexcept {
-  const auto check = check_of(amount, slot, place);
+bool holds_amount(const LedgerPage& page, std::size_t slot, PlaceId place, const LedgerAmount& amount) noexcept {
+  const auto check = checksum_of(amount, slot, place);
   const auto says = [&](const LedgerPage::Entry& entry) {
     return load(entry.check) == check && load_amount(entry) == amount;
   };
@@ -199,9 +199,9 @@ bool says_amount(const LedgerPage& page, std::size_t slot, PlaceId place, const 
 
 LedgerDemand read_demand(const LedgerPage& page, std::size_t slot, PlaceId place) noexcept {
   const auto& shared = page.demands[slot][place];
-  for (int look = 0; look < k_looks; ++look) {
+  for (int look = 0; look < k_max_reads; ++look) {
     const LedgerPage::Demand seen{load(shared.quota), load(shared.weight), load(shared.gain), load(shared.check)};
-    if (seen.check != check_of(seen, slot, place)) continue;
+    if (seen.check != checksum_of(seen, slot, place)) continue;
     return {seen.quota, static_cast<std::uint32_t>(seen.weight), std::bit_cast<double>(seen.gain)};
   }
   return {.weight = 0};
@@ -209,7 +209,7 @@ LedgerDemand read_demand(const LedgerPage& page, std::size_t slot, PlaceId place
 
 void write_demand(LedgerPage& page, std::size_t slot, PlaceId place, const LedgerDemand& demand) noexcept {
   LedgerPage::Demand wanted{demand.quota, demand.weight, std::bit_cast<std::uint64_t>(demand.gain), 0};
-  wanted.check = check_of(wanted, slot, place);
+  wanted.check = checksum_of(wanted, slot, place);
   auto& shared = page.demands[slot][place];
   store(shared.quota, wanted.quota);
   store(shared.weight, wanted.weight);
@@ -217,10 +217,10 @@ void write_demand(LedgerPage& page, std::size_t slot, PlaceId place, const Ledge
   publish(shared.check, wanted.check);
 }
 
-std::uint64_t check_of(const LedgerTitle& title) noexcept {
+std::uint64_t checksum_of(const LedgerDescription& title) noexcept {
   const auto* const bytes = reinterpret_cast<const unsigned char*>(&title);
   std::uint64_t check = 0;
-  for (std::size_t at = 0; at < offsetof(LedgerTitle, check); at += sizeof(std::uint64_t)) {
+  for (std::size_t at = 0; at < offsetof(LedgerDescription, check); at += sizeof(std::uint64_t)) {
     std::uint64_t word = 0;
     std::memcpy(&word, bytes + at, sizeof word);
     check = mixed(check, word);

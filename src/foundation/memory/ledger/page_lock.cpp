@@ -1,5 +1,5 @@
-// See page_lock.hpp. The word is 0 where nobody has the turn, else the slot's number + 1, and a bit that says
-// whether somebody waits.
+// Implements page_lock.hpp. The word is 0 if the lock is free, else the holder's slot number + 1, and a bit that
+// is set if a process waits.
 #include "memory/ledger/page_lock.hpp"
 
 #include <linux/futex.h>
@@ -12,13 +12,13 @@ namespace terrace::memory {
 
 namespace {
 
-constexpr std::uint32_t k_waited_for = 1U << 31;
-constexpr int k_tries = 32;  // before waiting
-constexpr int k_waits = 50;  // of a millisecond each, before a holder that lives loses its turn
+constexpr std::uint32_t k_waiters_bit = 1U << 31;
+constexpr int k_max_spins = 32;  // before it waits in the kernel
+constexpr int k_max_waits = 50;  // of 1 ms each, before the lock is taken over from a live holder
 constexpr timespec k_wait{0, 1000000};
 
-bool may_hold(const LedgerPage& page, std::uint32_t holder, const ProcessIdentity& asker) noexcept {
-  if (holder == k_joining + 1) return true;
+bool may_be_held_by(const LedgerPage& page, std::uint32_t holder, const ProcessIdentity& asker) noexcept {
+  if (holder == k_without_slot + 1) return true;
   if (holder > k_ledger_slots) return false;
   const auto owner = read_owner(page, holder - 1);
   return owner.kind == SlotOwner::Kind::owned && is_alive(owner.who, asker);
@@ -28,8 +28,8 @@ bool may_hold(const LedgerPage& page, std::uint32_t holder, const ProcessIdentit
 
 PageLock::PageLock(LedgerPage& page, std::size_t slot, const ProcessIdentity& who) noexcept
     : page_(page), mine_(static_cast<std::uint32_t>(slot) + 1) {
-  for (int i = 0; i < k_tries; ++i) {
-    if (replace(page_.lock, 0U, mine_)) return;
+  for (int i = 0; i < k_max_spins; ++i) {
+    if (compare_exchange(page_.lock, 0U, mine_)) return;
     ::sched_yield();
   }
   wait(who);
@@ -38,15 +38,16 @@ PageLock::PageLock(LedgerPage& page, std::size_t slot, const ProcessIdentity& wh
 void PageLock::wait(const ProcessIdentity& who) noexcept {
   for (int waits = 0;;) {
     const auto found = load(page_.lock);
-    const auto holder = found & ~k_waited_for;
-    // Who has waited knows not whether others still do.
-    const bool gone = holder == 0 || waits >= k_waits || (waits > 0 && !may_hold(page_, holder, who));
+    const auto holder = found & ~k_waiters_bit;
+    // A process that has waited sets the bit when it acquires the lock: others may still wait.
+    const bool gone = holder == 0 || waits >= k_max_waits || (waits > 0 && !may_be_held_by(page_, holder, who));
     if (gone) {
-      if (replace(page_.lock, found, mine_ | k_waited_for)) return;
+      if (compare_exchange(page_.lock, found, mine_ | k_waiters_bit)) return;
       continue;
     }
-    if (found != (holder | k_waited_for) && !replace(page_.lock, found, holder | k_waited_for)) continue;
-    ::syscall(SYS_futex, &page_.lock, FUTEX_WAIT, holder | k_waited_for, &k_wait, nullptr, 0);
+    if (found != (holder | k_waiters_bit) && !compare_exchange(page_.lock, found, holder | k_waiters_bit))
+      continue;
+    ::syscall(SYS_futex, &page_.lock, FUTEX_WAIT, holder | k_waiters_bit, &k_wait, nullptr, 0);
     ++waits;
   }
 }
@@ -54,9 +55,9 @@ void PageLock::wait(const ProcessIdentity& who) noexcept {
 PageLock::~PageLock() {
   while (true) {
     const auto found = load(page_.lock);
-    if ((found & ~k_waited_for) != mine_) return;  // it was taken over
-    if (!replace(page_.lock, found, 0U)) continue;
-    if ((found & k_waited_for) != 0) ::syscall(SYS_futex, &page_.lock, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+    if ((found & ~k_waiters_bit) != mine_) return;  // another process has taken the lock over
+    if (!compare_exchange(page_.lock, found, 0U)) continue;
+    if ((found & k_waiters_bit) != 0) ::syscall(SYS_futex, &page_.lock, FUTEX_WAKE, 1, nullptr, nullptr, 0);
     return;
   }
 }

@@ -1,14 +1,15 @@
-// Whose turn it is to change the ledger. Amounts stay right without it (ledger.cpp says why); with it, two
-// processes that ask at the same time are not both refused where there is room for one. So a holder that is dead,
-// that has been stopped for long, or that a stray write has put there loses its turn.
+// Serialises changes of the ledger across processes, by a futex in its page. Amounts stay correct without the lock
+// (ledger.hpp); it only keeps two concurrent acquisitions from refusing each other where there is memory for one.
+// So the lock is taken over from a holder that is dead, has been stopped for 50 ms, or was written by a stray
+// write.
 #pragma once
 
 #include "memory/ledger/page.hpp"
 
 namespace terrace::memory {
 
-// Of one who has no slot yet.
-inline constexpr std::uint32_t k_joining = k_ledger_slots;
+// Slot number of a process that is about to claim its first slot.
+inline constexpr std::uint32_t k_without_slot = k_ledger_slots;
 
 class PageLock {
  public:

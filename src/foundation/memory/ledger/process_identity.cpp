@@ -1,4 +1,4 @@
-// See process_identity.hpp. Allocates nothing: a ledger asks while a program's own allocation waits.
+// Implements process_identity.hpp. Allocates nothing: a ledger may be used inside the program's own malloc().
 #include "memory/ledger/process_identity.hpp"
 
 #include <fcntl.h>
@@ -17,7 +17,7 @@ namespace terrace::memory {
 
 namespace {
 
-constexpr int k_field_state = 3;  // proc(5)
+constexpr int k_field_state = 3;  // fields of /proc/PROCESS/stat, proc(5)
 constexpr int k_field_threads = 20;
 constexpr int k_field_start = 22;
 
@@ -26,7 +26,7 @@ std::uint32_t namespace_of_numbers() noexcept {
   return ::stat("/proc/self/ns/pid", &status) == 0 ? static_cast<std::uint32_t>(status.st_ino) : 0;
 }
 
-// The kernel gives each program 16 random bytes.
+// Returns 8 of the 16 random bytes that the kernel passes to each executed program (AT_RANDOM).
 std::uint64_t random_of_image() noexcept {
   std::uint64_t image = 0;
   if (const auto* bytes = reinterpret_cast<const void*>(::getauxval(AT_RANDOM)))
@@ -46,7 +46,7 @@ std::optional<ProcessState> process_state(std::uint32_t process) noexcept {
   ::close(file);
   if (size <= 0) return std::nullopt;
   text[static_cast<std::size_t>(size)] = '\0';
-  const char* at = std::strrchr(text.data(), ')');  // the name before it may hold anything
+  const char* at = std::strrchr(text.data(), ')');  // the name before it may contain any character
   if (!at) return std::nullopt;
   ProcessState state;
   char letter = '?';
@@ -76,7 +76,7 @@ ProcessIdentity this_process() noexcept {
 }
 
 bool may_be_alive(const ProcessIdentity& who, const ProcessIdentity& asker) noexcept {
-  if (who.space != asker.space) return true;  // its number says nothing here
+  if (who.space != asker.space) return true;  // its number is meaningless in this namespace
   if (who.process == asker.process) return who.start == asker.start && who.image == asker.image;
   return ::kill(static_cast<pid_t>(who.process), 0) == 0 || errno != ESRCH;
 }

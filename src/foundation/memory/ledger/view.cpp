@@ -1,4 +1,4 @@
-// See view.hpp.
+// Implements view.hpp.
 #include "memory/ledger/view.hpp"
 
 #include <array>
@@ -16,13 +16,14 @@ namespace {
 
 std::string text_of(std::span<const char> field) { return {field.data(), ::strnlen(field.data(), field.size())}; }
 
-void add_shares(const LedgerPage& page, const LedgerTitle& title, std::span<const std::size_t> slots,
+void add_shares(const LedgerPage& page, const LedgerDescription& title, std::span<const std::size_t> slots,
                 LedgerView& view) {
   std::array<LedgerDemand, k_ledger_slots> demands;
   std::array<std::uint64_t, k_ledger_slots> shares{};
   for (PlaceId place = 0; place < title.places; ++place) {
     for (std::size_t i = 0; i < slots.size(); ++i) demands[i] = read_demand(page, slots[i], place);
-    divide(title.place[place].budget, title.place[place].granule, std::span(demands).first(slots.size()), shares);
+    divide_budget(title.place[place].budget, title.place[place].granule, std::span(demands).first(slots.size()),
+                  shares);
     for (std::size_t i = 0; i < slots.size(); ++i)
       if (demands[i].weight > 0) view.processes[i].holdings[place].share = shares[i];
   }
@@ -30,10 +31,10 @@ void add_shares(const LedgerPage& page, const LedgerTitle& title, std::span<cons
 
 }  // namespace
 
-std::optional<LedgerView> view_of(const LedgerPage& page) {
-  LedgerTitle title;
+std::optional<LedgerView> read_ledger_view(const LedgerPage& page) {
+  LedgerDescription title;
   std::memcpy(&title, &page.title, sizeof title);
-  if (check_of(title) != title.check || title.places > k_ledger_places) return std::nullopt;
+  if (checksum_of(title) != title.check || title.places > k_ledger_places) return std::nullopt;
   LedgerView view;
   view.job = text_of(title.job);
   for (PlaceId place = 0; place < title.places; ++place)
@@ -64,14 +65,14 @@ std::optional<LedgerView> view_of(const LedgerPage& page) {
   return view;
 }
 
-std::vector<LedgerView> ledgers_of_this_user() {
+std::vector<LedgerView> list_user_ledgers() {
   std::vector<LedgerView> views;
   for (const auto& path : ledger_paths()) {
     try {
-      const MappedPage mapped(path, MappedPage::Rights::read);
-      auto view = view_of(mapped.page());
+      const MappedPage mapped(path, MappedPage::Access::read);
+      auto view = read_ledger_view(mapped.page());
       if (view && (!view->processes.empty() || view->unknown_processes > 0)) views.push_back(std::move(*view));
-    } catch (const Error&) {  // it is no ledger of this user's
+    } catch (const Error&) {  // not a ledger of this user
     }
   }
   return views;

@@ -1,4 +1,4 @@
-// What a ledger says to somebody who only looks: who holds how much of which place, and what each one's share is.
+// Reads a ledger for display: how much each process holds of each place, and what its share is.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ struct LedgerView {
   };
   struct Holding {  // by place
     std::optional<std::uint64_t> held;
-    std::optional<std::uint64_t> outstanding;  // both without a value where a stray write has destroyed them
-    std::optional<std::uint64_t> share;        // where a demand is stated
+    std::optional<std::uint64_t> outstanding;  // no values: destroyed by a stray write
+    std::optional<std::uint64_t> share;        // no value: the process has stated no demand
   };
   struct Process {
     std::uint32_t process = 0;
@@ -26,13 +26,13 @@ struct LedgerView {
   };
   std::string job;
   std::vector<Place> places;
-  std::vector<Process> processes;     // living ones
-  std::size_t unknown_processes = 0;  // slots of whom nobody knows whose they are
+  std::vector<Process> processes;     // live processes only
+  std::size_t unknown_processes = 0;  // slots whose owner was destroyed by a stray write
 };
 
-// Nothing where the title was overwritten.
-std::optional<LedgerView> view_of(const LedgerPage& page);
-// Of all jobs of this user on this node that have a living process.
-std::vector<LedgerView> ledgers_of_this_user();
+// Returns nothing if the description in the page was overwritten.
+std::optional<LedgerView> read_ledger_view(const LedgerPage& page);
+// Returns the ledgers of this user's jobs on this node that have a live process.
+std::vector<LedgerView> list_user_ledgers();
 
 }  // namespace terrace::memory

@@ -1,4 +1,5 @@
-// See numa_places.hpp. Files are opened for each reading: a program may close what it does not know.
+// Implements numa_places.hpp. Opens files for each reading, because a program may close descriptors that it does
+// not know.
 #include "memory/ordered/numa_places.hpp"
 
 #include <fcntl.h>
@@ -32,9 +33,9 @@ constexpr int k_mpol_preferred = 1;  // <linux/mempolicy.h>
 constexpr unsigned k_mpol_f_addr = 2;
 constexpr std::size_t k_node_bits = 1024;
 
-constexpr int k_attempts = 16;  // of a call that the kernel says to try again
+constexpr int k_attempts = 16;  // of a call that fails with EINTR or EAGAIN
 
-// A figure of a node's meminfo ("Node 1 MemFree:   1024 kB") in bytes; 0 where there is none.
+// Reads a value of a node's meminfo ("Node 1 MemFree:   1024 kB") in bytes; 0 if it is missing.
 std::uint64_t node_figure(int node, std::string_view name) noexcept {
   std::array<char, 64> path;
   std::snprintf(path.data(), path.size(), "/sys/devices/system/node/node%d/meminfo", node);
@@ -50,7 +51,7 @@ std::uint64_t node_figure(int node, std::string_view name) noexcept {
   return kib << 10;
 }
 
-// The largest number in the text.
+// Returns the largest number in the text.
 std::uint64_t largest(const char* text) {
   std::uint64_t most = 0;
   while (*text != '\0') {
@@ -65,9 +66,9 @@ std::uint64_t largest(const char* text) {
   return most;
 }
 
-// Pages of a node that the kernel does not give to programs without taking some back first: of each zone the high
-// watermark and the largest protection, at most all (calculate_totalreserve_pages() in the kernel's
-// mm/page_alloc.c).
+// Returns the bytes of a node that the kernel does not allocate to programs without reclaim: for each zone the
+// high watermark plus the largest lowmem protection, at most its managed pages (calculate_totalreserve_pages() in
+// the kernel's mm/page_alloc.c).
 std::uint64_t kernel_reserve(int node) {
   std::FILE* const file = std::fopen("/proc/zoneinfo", "re");
   if (!file) return 0;
@@ -88,8 +89,8 @@ std::uint64_t kernel_reserve(int node) {
   return pages * k_page;
 }
 
-// For each page whether it has content, in memory or swapped out (Documentation/admin-guide/mm/pagemap.rst). False
-// where the kernel does not tell.
+// Reads the pagemap entry of each page, whose top bits say whether it is resident or swapped out
+// (Documentation/admin-guide/mm/pagemap.rst). Returns false if the kernel does not tell.
 bool query_content(std::uint64_t address, std::span<std::uint64_t> entries) noexcept {
   const auto file =
       static_cast<int>(::syscall(SYS_openat, AT_FDCWD, "/proc/self/pagemap", O_RDONLY | O_CLOEXEC, 0));
@@ -100,10 +101,10 @@ bool query_content(std::uint64_t address, std::span<std::uint64_t> entries) noex
   return got == size;
 }
 
-// Nodes of at most 512 pages, a negative errno value for each that has none. The kernel says of a page that it is
-// absent while it moves it itself, and, before Linux 6.6, while it waits for the touch by which NUMA balancing
-// learns who uses it. Such a page has content: it is read, which ends either, and asked again. (The page of zeros
-// stays absent.)
+// Queries the nodes of at most 512 pages; a negative errno value for absent ones. The kernel reports a page as
+// absent also while it migrates the page and, before Linux 6.6, while a NUMA-balancing hinting fault is pending.
+// Such a page has content: reading it ends either state, so it is read and queried again. (The zero page stays
+// absent.)
 int query_present(std::uint64_t address, std::span<int> nodes) noexcept {
   constexpr std::uint64_t k_has_content = 3ULL << 62;
   constexpr int k_reads = 3;
@@ -145,20 +146,24 @@ NumaPlaces::NumaPlaces(const machine::Machine& machine) {
   }
 }
 
-std::uint64_t NumaPlaces::free(PlaceId place) noexcept { return node_figure(nodes_[place].number, "MemFree:"); }
+std::uint64_t NumaPlaces::free_bytes(PlaceId place) noexcept {
+  return node_figure(nodes_[place].number, "MemFree:");
+}
 
-int NumaPlaces::prefer(std::uint64_t address, std::uint64_t size, PlaceId place) noexcept {
+int NumaPlaces::prefer_place(std::uint64_t address, std::uint64_t size, PlaceId place) noexcept {
   return prefer_node(address, size, nodes_[place].number);
 }
 
-void NumaPlaces::forget(std::uint64_t address, std::uint64_t size) noexcept { forget_preference(address, size); }
+void NumaPlaces::reset_policy(std::uint64_t address, std::uint64_t size) noexcept {
+  memory::reset_policy(address, size);
+}
 
 int NumaPlaces::populate(std::uint64_t address, std::uint64_t size) noexcept {
   return until_done([&] { return memory::populate(address, size); });
 }
 
-int NumaPlaces::bring(std::uint64_t address, std::uint64_t size, PlaceId place) noexcept {
-  part_from_neighbours(address, size);
+int NumaPlaces::migrate_to(std::uint64_t address, std::uint64_t size, PlaceId place) noexcept {
+  split_boundary_huge_pages(address, size);
   int result = 0;
   std::array<void*, 512> pages;
   std::array<int, pages.size()> where;
@@ -166,7 +171,7 @@ int NumaPlaces::bring(std::uint64_t address, std::uint64_t size, PlaceId place) 
     const auto count = std::min<std::uint64_t>(pages.size(), (size - at) / k_page);
     for (std::size_t i = 0; i < count; ++i)
       pages[i] = reinterpret_cast<void*>(address + at + i * k_page);  // NOLINT(performance-no-int-to-ptr)
-    // None begins to wait from now on: they have a policy.
+    // Ends pending hinting faults. No new ones occur: the range has a policy, which disables NUMA balancing.
     query_present(address + at, std::span(where).first(count));
     const auto error =
         move_pages_to(std::span(pages).first(count), nodes_[place].number, std::span(where).first(count));
@@ -175,7 +180,7 @@ int NumaPlaces::bring(std::uint64_t address, std::uint64_t size, PlaceId place) 
   return result;
 }
 
-int NumaPlaces::where(std::uint64_t address, std::span<PlaceId> places) noexcept {
+int NumaPlaces::query_places(std::uint64_t address, std::span<PlaceId> places) noexcept {
   std::array<int, 512> nodes;
   for (std::size_t at = 0; at < places.size(); at += nodes.size()) {
     const auto count = std::min(nodes.size(), places.size() - at);
@@ -190,7 +195,7 @@ int NumaPlaces::where(std::uint64_t address, std::span<PlaceId> places) noexcept
   return 0;
 }
 
-bool NumaPlaces::prefers(std::uint64_t address, PlaceId place) const noexcept {
+bool NumaPlaces::has_policy_for(std::uint64_t address, PlaceId place) const noexcept {
   int mode = 0;
   std::array<std::uint64_t, k_node_bits / 64> nodes{};
   if (::syscall(SYS_get_mempolicy, &mode, nodes.data(), k_node_bits + 1, address, k_mpol_f_addr) != 0)
@@ -200,7 +205,7 @@ bool NumaPlaces::prefers(std::uint64_t address, PlaceId place) const noexcept {
   return mode == k_mpol_preferred && (nodes[node / 64] >> (node % 64) & 1) != 0;
 }
 
-void NumaPlaces::pause() noexcept {
+void NumaPlaces::wait_briefly() noexcept {
   const timespec moment{0, 1'000'000};
   ::syscall(SYS_nanosleep, &moment, nullptr);
 }

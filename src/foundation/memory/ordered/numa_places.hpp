@@ -1,4 +1,5 @@
-// Places that are NUMA nodes, as the running kernel has them.
+// Implements PlaceSystem for places that are NUMA nodes of the running kernel. Allocates nothing after
+// construction.
 #pragma once
 
 #include <vector>
@@ -10,23 +11,24 @@ namespace terrace::memory {
 
 class NumaPlaces final : public PlaceSystem {
  public:
-  // What does not change is read here: the nodes' sizes from sysfs, what the kernel keeps of each from
-  // /proc/zoneinfo.
+  // Reads what does not change: the sizes of the nodes from sysfs, the kernel's reserves from /proc/zoneinfo.
   explicit NumaPlaces(const machine::Machine& machine);
 
-  [[nodiscard]] std::uint64_t total(PlaceId place) const noexcept override { return nodes_[place].total; }
-  [[nodiscard]] std::uint64_t reserve(PlaceId place) const noexcept override { return nodes_[place].reserve; }
-  [[nodiscard]] std::uint64_t free(PlaceId place) noexcept override;
-  int prefer(std::uint64_t address, std::uint64_t size, PlaceId place) noexcept override;
-  void forget(std::uint64_t address, std::uint64_t size) noexcept override;
+  [[nodiscard]] std::uint64_t capacity(PlaceId place) const noexcept override { return nodes_[place].total; }
+  [[nodiscard]] std::uint64_t kernel_reserve(PlaceId place) const noexcept override {
+    return nodes_[place].reserve;
+  }
+  [[nodiscard]] std::uint64_t free_bytes(PlaceId place) noexcept override;
+  int prefer_place(std::uint64_t address, std::uint64_t size, PlaceId place) noexcept override;
+  void reset_policy(std::uint64_t address, std::uint64_t size) noexcept override;
   int populate(std::uint64_t address, std::uint64_t size) noexcept override;
-  int bring(std::uint64_t address, std::uint64_t size, PlaceId place) noexcept override;
-  int where(std::uint64_t address, std::span<PlaceId> places) noexcept override;
-  void pause() noexcept override;
+  int migrate_to(std::uint64_t address, std::uint64_t size, PlaceId place) noexcept override;
+  int query_places(std::uint64_t address, std::span<PlaceId> places) noexcept override;
+  void wait_briefly() noexcept override;
 
-  // Whether the page's memory has the policy that prefer() sets, or, with k_no_place, is mapped at all. Where the
-  // system does not say, it has.
-  [[nodiscard]] bool prefers(std::uint64_t address, PlaceId place) const noexcept;
+  // Returns whether the range of the page has the policy that prefer_place() sets; for k_no_place, whether it is
+  // mapped at all. Returns true if the kernel does not tell.
+  [[nodiscard]] bool has_policy_for(std::uint64_t address, PlaceId place) const noexcept;
 
  private:
   struct Node {

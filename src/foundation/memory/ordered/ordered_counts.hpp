@@ -1,5 +1,5 @@
-// How much data of which intent was placed where, in memory that the launcher shares with a process: what it says
-// at the end. The process alone writes it.
+// Counts the bytes placed by intent and place, in memory that a process shares with its launcher, which reports
+// them at the end. Only the process writes.
 #pragma once
 
 #include <array>
@@ -12,14 +12,14 @@ inline constexpr std::size_t k_counted_places = 64;
 
 struct OrderedCounts {
   struct Intent {
-    std::array<char, 64> name{};  // "": the entry is not used
-    // Bytes by place, the last entry for what was left to the kernel. `most`: as it was when the sum was largest.
+    std::array<char, 64> name{};  // "": unused entry
+    // Bytes by place; the last entry counts bytes left to the kernel. `most` is the state at which the sum peaked.
     std::array<std::atomic<std::uint64_t>, k_counted_places + 1> now{};
     std::array<std::atomic<std::uint64_t>, k_counted_places + 1> most{};
     std::atomic<std::uint64_t> max_sum{0};
   };
-  std::array<Intent, 64> intents{};    // by number; what is beyond is placed and not counted
-  std::atomic<std::int32_t> error{0};  // errno value of the first part that was refused
+  std::array<Intent, 64> intents{};    // by number; data of further intents are not counted
+  std::atomic<std::int32_t> error{0};  // errno value of the first refusal
 };
 
 }  // namespace terrace::memory

@@ -1,4 +1,4 @@
-// See placed_ranges.hpp.
+// Implements placed_ranges.hpp.
 #include "memory/ordered/placed_ranges.hpp"
 
 #include <algorithm>
@@ -8,8 +8,8 @@ namespace terrace::memory {
 
 namespace {
 
-// What the ledger has for a part of a range is not known byte by byte: it is all or nothing, but where memory was
-// there before it was placed. Then the first part has as much of it as it can.
+// Returns whether two ranges can be merged. The bytes acquired in the ledger are known by range only: all or none,
+// unless the range had pages before it was placed. Only ranges with all or none are merged.
 bool can_join(const PlacedRanges::Range& one, const PlacedRanges::Range& next) {
   const auto whole = [](const PlacedRanges::Range& range) { return range.held == 0 || range.held == range.size; };
   return one.address + one.size == next.address && one.place == next.place && one.intent == next.intent &&
@@ -18,8 +18,9 @@ bool can_join(const PlacedRanges::Range& one, const PlacedRanges::Range& next) {
 
 }  // namespace
 
-// So that a range begins at the address, if one goes across it.
-void PlacedRanges::cut(std::uint64_t address) {
+// Splits the range that contains the address, so that one begins there. The first part gets as many of the
+// acquired bytes as fit.
+void PlacedRanges::split_at(std::uint64_t address) {
   const auto range = find(address);
   if (range.size == 0 || range.address == address) return;
   auto first = range;
@@ -34,8 +35,8 @@ void PlacedRanges::cut(std::uint64_t address) {
 }
 
 std::vector<PlacedRanges::Range> PlacedRanges::remove(std::uint64_t address, std::uint64_t size) {
-  cut(address);
-  cut(address + size);
+  split_at(address);
+  split_at(address + size);
   const auto first = ranges_.lower_bound(address);
   const auto last = ranges_.lower_bound(address + size);
   std::vector<Range> removed;
@@ -59,7 +60,7 @@ void PlacedRanges::add(const Range& range) {
   ranges_.erase(at);
 }
 
-std::vector<PlacedRanges::Range> PlacedRanges::within(std::uint64_t address, std::uint64_t size) const {
+std::vector<PlacedRanges::Range> PlacedRanges::find_overlapping(std::uint64_t address, std::uint64_t size) const {
   std::vector<Range> ranges;
   if (const auto first = find(address); first.size > 0) ranges.push_back(first);
   for (auto at = ranges_.upper_bound(address); at != ranges_.end() && at->first < address + size; ++at)
@@ -74,7 +75,8 @@ PlacedRanges::Range PlacedRanges::find(std::uint64_t address) const noexcept {
   return address - at->second.address < at->second.size ? at->second : Range{};
 }
 
-PlacedRanges::Gap PlacedRanges::gap(std::uint64_t address, std::uint64_t begin, std::uint64_t end) const noexcept {
+PlacedRanges::Gap PlacedRanges::find_gap(std::uint64_t address, std::uint64_t begin,
+                                         std::uint64_t end) const noexcept {
   const auto next = ranges_.upper_bound(address);
   if (next != ranges_.end()) end = std::min(end, next->first);
   if (next != ranges_.begin()) {

@@ -1,4 +1,4 @@
-// Which ranges of a process's memory were placed, where, and for which intent. Not for several threads at once.
+// Records the ranges of a process's memory that were placed: where, and for which intent. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -14,30 +14,30 @@ class PlacedRanges {
   struct Range {
     std::uint64_t address = 0;
     std::uint64_t size = 0;
-    PlaceId place = k_no_place;  // k_no_place: where the kernel put it
-    std::uint64_t held = 0;      // bytes of it that the ledger has
+    PlaceId place = k_no_place;  // k_no_place: left to the kernel
+    std::uint64_t held = 0;      // bytes acquired in the ledger for it
     std::uint32_t intent = 0;
   };
 
-  // Instead of what was known of these addresses, which remove() has to have been asked for. Neighbours of one
-  // place and intent become one range. Throws std::bad_alloc.
+  // Adds a range and merges it with neighbours of the same place and intent. Requires: remove() was called for its
+  // addresses. Throws std::bad_alloc.
   void add(const Range& range);
-  // What was known of the addresses, and is not any more. Throws std::bad_alloc.
+  // Removes and returns the ranges, or parts of ranges, within the addresses. Throws std::bad_alloc.
   std::vector<Range> remove(std::uint64_t address, std::uint64_t size);
-  // The ranges that have a part there, whole. Throws std::bad_alloc.
-  [[nodiscard]] std::vector<Range> within(std::uint64_t address, std::uint64_t size) const;
-  // The range that holds the address; size 0 when none does.
+  // Returns the whole ranges that overlap the addresses. Throws std::bad_alloc.
+  [[nodiscard]] std::vector<Range> find_overlapping(std::uint64_t address, std::uint64_t size) const;
+  // Returns the range that contains the address; size 0 if none does.
   [[nodiscard]] Range find(std::uint64_t address) const noexcept;
-  // The addresses around this one, between begin and end, of which nothing is known; size 0 where it is in a
-  // range.
+  // Returns the largest interval around the address, within [begin, end), without a range; size 0 if the address
+  // is in a range.
   struct Gap {
     std::uint64_t address = 0;
     std::uint64_t size = 0;
   };
-  [[nodiscard]] Gap gap(std::uint64_t address, std::uint64_t begin, std::uint64_t end) const noexcept;
+  [[nodiscard]] Gap find_gap(std::uint64_t address, std::uint64_t begin, std::uint64_t end) const noexcept;
 
  private:
-  void cut(std::uint64_t address);
+  void split_at(std::uint64_t address);
 
   std::map<std::uint64_t, Range> ranges_;  // by address
 };

@@ -1,4 +1,4 @@
-// Places that are nodes of the operating system: NUMA memory. See numa_provider.hpp.
+// Provider variant `numa`: places that are NUMA nodes of the operating system. See numa_provider.hpp.
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -12,12 +12,12 @@ namespace terrace::memory {
 
 namespace {
 
-// Bringing pages along makes the kernel wait for all processors, even where no page is to go: so it is asked
-// first.
+// Binds a range to a node. Checks first whether any page must move, because MPOL_MF_MOVE makes the kernel wait for
+// all processors even if none must.
 int bind_range(std::uint64_t low, std::uint64_t high, int node) {
-  const bool bring = any_elsewhere(low, high - low, node);
-  if (bring) part_from_neighbours(low, high - low);
-  return prefer_node(low, high - low, node, bring);
+  const bool moves_existing = has_pages_off_node(low, high - low, node);
+  if (moves_existing) split_boundary_huge_pages(low, high - low);
+  return prefer_node(low, high - low, node, moves_existing);
 }
 
 }  // namespace
@@ -30,7 +30,7 @@ bool NumaProvider::bind(ChunkId first, std::uint32_t count, PlaceId place) {
   const auto& last = chunks_[first + count - 1];
   const auto error = bind_range(chunks_[first].address, last.address + last.size, node);
   if (error != EFAULT || count == 1) return error == 0;
-  // A part of it is not mapped (a stack that has not grown yet): what is there is bound.
+  // EFAULT: part of the range is not mapped (a stack that has not grown yet). Bind the mapped chunks one by one.
   bool some = false;
   for (auto chunk = first; chunk < first + count; ++chunk)
     some |= bind_range(chunks_[chunk].address, chunks_[chunk].address + chunks_[chunk].size, node) == 0;
@@ -42,7 +42,7 @@ PlaceId NumaProvider::where(ChunkId id) {
   const auto& places = machine_.places();
   std::vector<std::size_t> counts(places.size(), 0);
   std::array<int, 512> nodes;
-  const auto pages = divided_up(chunk.size, k_page);
+  const auto pages = ceil_div(chunk.size, k_page);
   for (std::size_t at = 0; at < pages; at += nodes.size()) {
     const std::span slice(nodes.data(), std::min(nodes.size(), pages - at));
     if (query_pages(chunk.address + at * k_page, slice) != 0) return k_no_place;

@@ -13,8 +13,8 @@
 #include <cerrno>
 
 #include "core/error.hpp"
-#include "core/high_file.hpp"
-#include "core/quiet_thread.hpp"
+#include "core/high_fd.hpp"
+#include "core/internal_thread.hpp"
 #include "core/rounding.hpp"
 #include "core/userfault_file.hpp"
 #include "memory/numa_node.hpp"
@@ -45,9 +45,9 @@ PageSentinels::PageSentinels(Touched touched, void* whom, void (*enter)())
   if (kernel_moves_pages()) staging_.emplace(faults_, account_, k_max, 0);
   posts_.reserve(k_max);
   sem_init(&ready_, 0, 0);
-  stop_ = with_high_number(eventfd(0, EFD_CLOEXEC));
+  stop_ = move_fd_high(eventfd(0, EFD_CLOEXEC));
   if (stop_ < 0) throw Error(Code::failed, "the system gives no file for watching pages");
-  if (!start_quietly(thread_, "terrace/touch", thread_body, this)) {
+  if (!start_signal_masked_thread(thread_, "terrace/touch", thread_body, this)) {
     syscall(SYS_close, stop_);
     throw Error(Code::failed, "the system gives no thread for watching pages");
   }
@@ -190,7 +190,7 @@ void* PageSentinels::thread_body(void* self) {
   if (sentinels.enter_ != nullptr) sentinels.enter_();
   // With the last file of them the kernel would forget which ranges are watched, and pages that are aside would
   // read as zeros.
-  keep_files(sentinels.faults_.file(), sentinels.stop_);
+  unshare_fd_table(sentinels.faults_.file(), sentinels.stop_);
   sem_post(&sentinels.ready_);
   sentinels.watch();
   return nullptr;

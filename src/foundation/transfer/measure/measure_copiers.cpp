@@ -201,7 +201,7 @@ class CopierMeasurer {
     for (const auto& [pages, measured] : all)
       for (const auto& [size, seconds] : measured.moves) {
         PricedMove move;
-        move.pieces = static_cast<double>(divided_up(size, piece_.value));
+        move.pieces = static_cast<double>(ceil_div(size, piece_.value));
         (pages == Pages::huge ? move.huge : move.small) =
             static_cast<double>(size / (pages == Pages::huge ? k_huge_page : k_page));
         move.whole = seconds.best;

@@ -9,8 +9,8 @@
 #include <array>
 #include <cerrno>
 
-#include "core/high_file.hpp"
-#include "core/quiet_thread.hpp"
+#include "core/high_fd.hpp"
+#include "core/internal_thread.hpp"
 
 namespace terrace::transfer {
 
@@ -32,7 +32,7 @@ void* thread_body(void* given) {
 }  // namespace
 
 TouchTraps::TouchTraps(Handler& handler, unsigned threads) noexcept
-    : handler_(handler), userfault_(0), stop_(with_high_number(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))) {
+    : handler_(handler), userfault_(0), stop_(move_fd_high(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))) {
   error_ = userfault_.is_there() ? stop_ < 0 ? errno : 0 : userfault_.error();
   if (error_ != 0) return;
   try {
@@ -44,7 +44,7 @@ TouchTraps::TouchTraps(Handler& handler, unsigned threads) noexcept
   error_ = EAGAIN;  // what a system without room for a thread says
   const auto serve = [](TouchTraps* traps, sem_t* ready) {
     traps->handler_.begin_thread();
-    keep_files(traps->userfault_.file(), traps->stop_);
+    unshare_fd_table(traps->userfault_.file(), traps->stop_);
     sem_post(ready);  // from here on the program may close what it likes
     traps->serve();
   };
@@ -52,7 +52,7 @@ TouchTraps::TouchTraps(Handler& handler, unsigned threads) noexcept
     Beginning beginning{this, serve, {}};
     sem_init(&beginning.ready, 0, 0);
     pthread_t thread{};
-    if (start_quietly(thread, "terrace/order", thread_body, &beginning)) {
+    if (start_signal_masked_thread(thread, "terrace/order", thread_body, &beginning)) {
       while (sem_wait(&beginning.ready) != 0 && errno == EINTR) {
       }
       threads_.push_back(thread);

@@ -11,7 +11,7 @@
 #include <exception>
 
 #include "core/error.hpp"
-#include "core/quiet_thread.hpp"
+#include "core/internal_thread.hpp"
 #include "core/rounding.hpp"
 #include "transfer/spill/spill_system.hpp"
 
@@ -53,7 +53,7 @@ PagedSpill::PagedSpill(const Parts& parts) : SpillEngine(parts), count_(parts.si
   states_ = static_cast<State*>(memory_at(static_cast<std::uint64_t>(got)));
   sem_init(&called_, 0, 0);
   sem_init(&begun_, 0, 0);
-  if (!start_quietly(thread_, "terrace/spill", thread_body, this))
+  if (!start_signal_masked_thread(thread_, "terrace/spill", thread_body, this))
     problem_ = "no thread for memory over a file";
   else
     wait_for(begun_);

@@ -9,14 +9,13 @@
 #include <cerrno>
 
 #include "core/error.hpp"
-#include "core/high_file.hpp"
-#include "core/quiet_thread.hpp"
+#include "core/high_fd.hpp"
+#include "core/internal_thread.hpp"
 
 namespace terrace::transfer {
 
-Remapper::Remapper(void (*enter)())
-    : enter_(enter), event_(with_high_number(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))) {
-  if (event_ >= 0 && start_quietly(thread_, "terrace/remap", body, this)) return;
+Remapper::Remapper(void (*enter)()) : enter_(enter), event_(move_fd_high(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))) {
+  if (event_ >= 0 && start_signal_masked_thread(thread_, "terrace/remap", body, this)) return;
   if (event_ >= 0) syscall(SYS_close, event_);
   throw Error(Code::failed, "no thread for memory over a file");
 }

@@ -7,7 +7,7 @@
 #include <array>
 #include <cerrno>
 
-#include "core/high_file.hpp"
+#include "core/high_fd.hpp"
 #include "core/size_signal.hpp"
 #include "transfer/spill/disk_queue.hpp"
 
@@ -26,7 +26,7 @@ class RingQueue final : public DiskQueue {
   RingQueue& operator=(const RingQueue&) = delete;
 
   bool make() noexcept {
-    event_ = with_high_number(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    event_ = move_fd_high(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     made_ = event_ >= 0 && io_uring_queue_init(k_disk_requests, &ring_, 0) == 0;
     for (std::size_t i = 0; i < k_disk_requests; ++i) free_[i] = static_cast<std::uint8_t>(i);
     free_count_ = k_disk_requests;
@@ -43,7 +43,7 @@ class RingQueue final : public DiskQueue {
 
   // The calling thread begins writes itself.
   void submit() noexcept override {
-    const WithoutSizeSignal without;
+    const ScopedSigxfszBlock without;
     while (io_uring_submit(&ring_) == -EINTR) {
     }
   }

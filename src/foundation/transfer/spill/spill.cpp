@@ -17,7 +17,7 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "core/quiet_thread.hpp"
+#include "core/internal_thread.hpp"
 #include "core/userfault_file.hpp"
 #include "transfer/spill/spill_limits.hpp"
 #include "transfer/spill/spill_system.hpp"
@@ -52,7 +52,7 @@ Spill::Spill(const Parts& parts)
   sem_init(&ready_, 0, 0);
   sem_init(&forked_, 0, 0);
   places_ = static_cast<std::uint32_t>(count_);
-  if (!start_quietly(thread_, "terrace/spill", thread_body, this))
+  if (!start_signal_masked_thread(thread_, "terrace/spill", thread_body, this))
     problem_ = "no thread for memory over a file";
   else
     while (sem_wait(&ready_) != 0) {

@@ -14,7 +14,7 @@
 #include <cstring>
 
 #include "core/error.hpp"
-#include "core/high_file.hpp"
+#include "core/high_fd.hpp"
 #include "core/size_signal.hpp"
 
 namespace terrace::transfer {
@@ -24,12 +24,12 @@ namespace {
 int open_unnamed(const std::string& folder, int more) noexcept {
   const auto file =
       static_cast<int>(syscall(SYS_openat, AT_FDCWD, folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC | more, 0600));
-  if (file >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT)) return with_high_number(file);
+  if (file >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT)) return move_fd_high(file);
   // A file system without such files: a name that is gone at once.
   auto name = folder + "/.terrace-XXXXXX";
   const int named = mkostemp(name.data(), O_CLOEXEC | more);
   if (named >= 0) unlink(name.c_str());
-  return with_high_number(named);
+  return move_fd_high(named);
 }
 
 }  // namespace
@@ -62,7 +62,7 @@ int SpillFile::reserve(std::uint64_t offset, std::uint64_t size) noexcept {
 // By a last byte: ftruncate(2) would cut off what is written behind `end` by the time that it is carried out.
 int SpillFile::reach(std::uint64_t end) noexcept {
   if (lseek(file_, 0, SEEK_END) >= static_cast<off_t>(end)) return 0;  // nobody uses the position
-  const WithoutSizeSignal without;
+  const ScopedSigxfszBlock without;
   while (fallocate(file_, 0, static_cast<off_t>(end - 1), 1) != 0) {
     if (errno == EINTR) continue;
     if (errno != EOPNOTSUPP) return errno;
@@ -76,7 +76,7 @@ int SpillFile::map(std::uint64_t address, std::uint64_t offset, std::uint64_t si
   if (cached_ < 0) {
     char name[64];
     std::snprintf(name, sizeof name, "/proc/thread-self/fd/%d", file_);  // the thread may have files of its own
-    cached_ = with_high_number(static_cast<int>(syscall(SYS_openat, AT_FDCWD, name, O_RDWR | O_CLOEXEC)));
+    cached_ = move_fd_high(static_cast<int>(syscall(SYS_openat, AT_FDCWD, name, O_RDWR | O_CLOEXEC)));
     if (cached_ < 0) return errno;
   }
   if (const int error = reach(offset + size); error != 0) return error;

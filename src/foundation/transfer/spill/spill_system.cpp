@@ -19,7 +19,7 @@ namespace terrace::transfer {
 Resident resident() noexcept {
   const auto memory = process_memory();
   if (!memory) return {};
-  return {memory->resident.value, memory->of_files.value};
+  return {memory->resident.value, memory->file_backed.value};
 }
 
 std::uint64_t user_ns(std::uint32_t thread) noexcept {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "core/high_file.hpp"
-#include "core/quiet_thread.hpp"
+#include "core/high_fd.hpp"
+#include "core/internal_thread.hpp"
 #include "transfer/spill/disk_queue.hpp"
 
 namespace terrace::transfer {
@@ -41,10 +41,10 @@ class Line {
 class ThreadQueue final : public DiskQueue {
  public:
   ThreadQueue(int file, std::size_t threads)
-      : file_(file), event_(with_high_number(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))) {
+      : file_(file), event_(move_fd_high(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))) {
     threads_.resize(threads);
     for (auto& thread : threads_)
-      if (event_ < 0 || !start_quietly(thread, "terrace/disk", body, this)) {
+      if (event_ < 0 || !start_signal_masked_thread(thread, "terrace/disk", body, this)) {
         threads_.resize(static_cast<std::size_t>(&thread - threads_.data()));
         stop();
         throw Error(Code::failed, "no threads to read and write the spill file with");

@@ -26,7 +26,8 @@ std::size_t OrderedHeap::size_of(const void* block) const noexcept {
 }
 
 bool OrderedHeap::is_no_block(const void* address) const noexcept {
-  if (small_.has_space_at(address)) return small_.order_of(address) < 0 || !memory::BlockArena::begins(address);
+  if (small_.has_space_at(address))
+    return small_.order_of(address) < 0 || !memory::BlockArena::is_block_start(address);
   if (!contains(address)) return false;
   const auto size = size_of(address);
   const std::lock_guard guard(mutex_);

@@ -42,14 +42,14 @@ std::uint64_t chunk_of(std::uint64_t block_size) noexcept {
 
 // Writes down what was placed, and lets threads that wait for it go on. What is left to the kernel of memory that
 // was there before is written down at the end: not where the range is none.
-class OrderedHeap::Filling final : public memory::OrderedFill::Progress {
+class OrderedHeap::Filling final : public memory::OrderedFill::Observer {
  public:
   Filling(OrderedHeap& heap, transfer::TouchTraps* traps, int intent, memory::OrderedFill::Content content)
       : heap_(heap), traps_(traps), intent_(intent), content_(content) {}
-  void open(std::uint64_t address, std::uint64_t size) noexcept override {
+  void on_accessible(std::uint64_t address, std::uint64_t size) noexcept override {
     if (traps_) traps_->forget(address, size);
   }
-  void placed(const memory::OrderedFill::Part& part) noexcept override {
+  void on_placed(const memory::OrderedFill::PlacedPart& part) noexcept override {
     // Where that is refused nothing of it stays.
     if (part.place == k_no_place && heap_.order_of(intent_).rule == Rule::strict) return;
     const memory::PlacedRanges::Range range{part.address, part.size, part.place, part.held,
@@ -126,7 +126,7 @@ memory::OrderedFill::Outcome OrderedHeap::fill(std::uint64_t address, std::uint6
   Filling filling(*this, here.traps.load(), intent, content);
   const auto& order = order_of(intent).places;
   auto outcome = here.fill.fill(address, size, order, content, filling, left);
-  for (std::size_t pass = 1; outcome.again && pass < order.size(); ++pass) {
+  for (std::size_t pass = 1; outcome.needs_retry && pass < order.size(); ++pass) {
     forget(address, size);
     filling.again();
     outcome = here.fill.fill(address, size, order, content, filling);
@@ -143,7 +143,7 @@ memory::OrderedFill::Outcome OrderedHeap::fill(std::uint64_t address, std::uint6
 void OrderedHeap::await_touches(std::uint64_t address, std::uint64_t size, int intent) noexcept {
   auto& here = *working_.load(std::memory_order_acquire);
   const auto place = here.fill.preferred(size, order_of(intent).places);
-  if (place != k_no_place) here.system.prefer(address, size, place);
+  if (place != k_no_place) here.system.prefer_place(address, size, place);
   bool refused = false;
   int error = ENOMEM;
   {
@@ -188,7 +188,7 @@ void OrderedHeap::touched(std::uint64_t address) noexcept {
       if (next != filling_.end()) end = std::min(end, next->first);
       if (next != filling_.begin()) begin = std::max(begin, std::prev(next)->first + std::prev(next)->second);
       // What is being filled, or placed already, is not watched any more: who waits there has been woken, or will.
-      gap = begin > address ? memory::PlacedRanges::Gap{} : placed_.gap(address, begin, end);
+      gap = begin > address ? memory::PlacedRanges::Gap{} : placed_.find_gap(address, begin, end);
       if (gap.size == 0) return;
       filling_.emplace(gap.address, gap.size);
       of = block->first;
@@ -202,7 +202,7 @@ void OrderedHeap::touched(std::uint64_t address) noexcept {
   const auto outcome = fill(gap.address, gap.size, intent, memory::OrderedFill::Content::none, left);
   const std::lock_guard guard(mutex_);
   filling_.erase(gap.address);
-  if (const auto block = blocks_.find(of); block != blocks_.end()) block->second.left = outcome.left;
+  if (const auto block = blocks_.find(of); block != blocks_.end()) block->second.left = outcome.num_exhausted;
 }
 
 bool OrderedHeap::is_filling(std::uint64_t address, std::uint64_t size) const noexcept {
@@ -236,7 +236,7 @@ void OrderedHeap::leave() noexcept {
   if (!here) return;
   if (auto* const traps = here->traps.load()) traps->end(here->space.base(), here->space.reserved().value);
   here->traps.store(nullptr);
-  here->space.leave();
+  here->space.retire();
 }
 
 void OrderedHeap::lock() const {

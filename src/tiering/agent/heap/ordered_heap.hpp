@@ -38,7 +38,7 @@ class OrderedHeap final : private transfer::TouchTraps::Handler {
     const machine::Machine* machine = nullptr;
     InitiatorId initiator = 0;
     memory::Ledger* ledger = nullptr;
-    double mark = memory::k_mark;
+    double mark = memory::k_free_watermark;
     When run_when = When::at_touch;                  // of what is allocated without a call for it
     std::function<memory::OrderedCounts*()> counts;  // asked once there is something to count
     void (*enter)() = nullptr;                       // begins a thread of ours

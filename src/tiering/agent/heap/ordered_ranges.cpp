@@ -35,7 +35,8 @@ const char* OrderedHeap::where(const void* address) const noexcept {
   }
   if (range.size == 0 || range.place == k_no_place) return nullptr;
   if (order_of(static_cast<int>(range.intent)).rule == Rule::interleave) {
-    const auto error = working_.load(std::memory_order_acquire)->system.where(page_down(at), {&range.place, 1});
+    const auto error =
+        working_.load(std::memory_order_acquire)->system.query_places(page_down(at), {&range.place, 1});
     return error != 0 || range.place == k_no_place ? nullptr : parts_.machine->place(range.place).name.c_str();
   }
   if (!contains(address) && !is_there(at, range.place)) return nullptr;
@@ -44,12 +45,12 @@ const char* OrderedHeap::where(const void* address) const noexcept {
 
 std::vector<memory::PlacedRanges::Range> OrderedHeap::placed(std::uint64_t address, std::uint64_t size) const {
   const std::lock_guard guard(mutex_);
-  return placed_.within(address, size);
+  return placed_.find_overlapping(address, size);
 }
 
 // Whether the kernel still knows what apply() has told it of the page.
 bool OrderedHeap::is_there(std::uint64_t address, PlaceId place) const noexcept {
-  return working_.load(std::memory_order_acquire)->system.prefers(page_down(address), place);
+  return working_.load(std::memory_order_acquire)->system.has_policy_for(page_down(address), place);
 }
 
 // What was placed there is on no account any more.
@@ -80,7 +81,7 @@ void OrderedHeap::put(const Ranges& ranges, std::uint64_t from, std::uint64_t to
     memory::PlacedRanges lifted;
     for (const auto& range : ranges) lifted.add(range);
     auto stay = lifted.remove(from, size);
-    gone = lifted.within(0, ~std::uint64_t{0});
+    gone = lifted.find_overlapping(0, ~std::uint64_t{0});
     const std::lock_guard guard(mutex_);
     note_applied(to, size);
     for (auto& range : stay) {
@@ -114,7 +115,7 @@ void OrderedHeap::forget_what_is_gone(std::uint64_t more) {
     if (applied_since_ < std::max(applied_there_, k_few)) return;
     applied_since_ = 0;
     const auto begin = applied_begin_.load();
-    if (begin < applied_end_) ranges = placed_.within(begin, applied_end_ - begin);
+    if (begin < applied_end_) ranges = placed_.find_overlapping(begin, applied_end_ - begin);
   }
   std::uint64_t there = 0;
   for (const auto& range : ranges) {

@@ -20,7 +20,7 @@ namespace terrace::agent {
 bool OrderedHeap::may_have_room(std::uint64_t size, const Order& order) noexcept {
   auto* const here = working();
   std::uint64_t free = 0;
-  for (const auto place : order.places) free += here->system.free(place);
+  for (const auto place : order.places) free += here->system.free_bytes(place);
   return size <= free;
 }
 
@@ -29,7 +29,7 @@ bool OrderedHeap::is_within(std::uint64_t address, std::uint64_t size, const Ord
   const auto node = [&](PlaceId of) { return of == k_no_place ? -1 : parts_.machine->place(of).numa_node; };
   for (std::uint64_t at = 0; at < size; at += where.size() * k_page) {
     const auto some = std::span(where).first(std::min<std::uint64_t>(where.size(), (size - at) / k_page));
-    if (working()->system.where(address + at, some) != 0) return false;
+    if (working()->system.query_places(address + at, some) != 0) return false;
     const auto is_one = [&](PlaceId place) {
       return std::ranges::find(order.places, node(place), node) != order.places.end();
     };
@@ -46,7 +46,8 @@ int OrderedHeap::interleave(const Order& order, std::uint64_t address, std::uint
   const auto share = [&](std::size_t i) { return (size / k_page + places - 1 - i) / places * k_page; };
   for (std::size_t i = 0; i < places; ++i)
     if (const auto place = order.places[i];
-        here.system.free(place) < share(i) + here.system.reserve(place) + parts_.ledger->outstanding(place).value)
+        here.system.free_bytes(place) <
+        share(i) + here.system.kernel_reserve(place) + parts_.ledger->outstanding(place).value)
       return ENOMEM;
   try {
     std::vector<int> nodes;
@@ -78,12 +79,12 @@ bool OrderedHeap::fill_by(const Order& order, std::uint64_t address, std::uint64
   } else {
     const auto outcome = fill(address, size, intent, memory::OrderedFill::Content::none);
     problem = outcome.error;
-    if (left) *left = outcome.left;
+    if (left) *left = outcome.num_exhausted;
   }
   if (error) *error = problem;
   if (order.rule == Rule::spill || (problem == 0 && is_within(address, size, order))) return true;
   forget(address, size);
-  working()->system.forget(address, size);
+  working()->system.reset_policy(address, size);
   return false;
 }
 

@@ -10,7 +10,7 @@ namespace terrace::agent {
 struct OrderedHeap::Working {
   Working(OrderedHeap& heap, memory::OrderedCounts* shared)
       : system(*heap.parts_.machine),
-        fill(*heap.parts_.ledger, system, heap.parts_.machine->places().size(), {.mark = heap.parts_.mark}),
+        fill(*heap.parts_.ledger, system, heap.parts_.machine->places().size(), {.watermark = heap.parts_.mark}),
         counts(shared) {}
   memory::RegionSpace space;
   memory::NumaPlaces system;

@@ -43,7 +43,7 @@ bool SmallBlocks::begin(int order) noexcept {
     source.order = order;
     done = space_.load() || reserve();
   }
-  done = done && memory::BlockArena::make(static_cast<unsigned>(order), source);
+  done = done && memory::BlockArena::create(static_cast<unsigned>(order), source);
   begun_[at].store(done ? 1 : -1, std::memory_order_release);
   return done;
 }

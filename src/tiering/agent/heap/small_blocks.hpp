@@ -19,7 +19,7 @@ class OrderedHeap;
 class SmallBlocks {
  public:
   // Larger ones have pages of their own.
-  static constexpr std::size_t k_largest = memory::BlockArena::k_largest;
+  static constexpr std::size_t k_largest = memory::BlockArena::k_max_block_size;
 
   explicit SmallBlocks(OrderedHeap& heap) : heap_(heap) {}
   SmallBlocks(const SmallBlocks&) = delete;
@@ -57,11 +57,11 @@ class SmallBlocks {
   void unlock() const noexcept;
 
  private:
-  static constexpr std::size_t k_extent = memory::BlockArena::k_extent;
-  static constexpr std::size_t k_orders = memory::BlockArena::k_max - 1;  // the last is memory over a file
-  struct Source final : memory::BlockArena::Extents {
-    void* obtain(std::size_t size) noexcept override { return all->obtain(size, order); }
-    void give_back(void* address, std::size_t size) noexcept override { all->give_back(address, size); }
+  static constexpr std::size_t k_extent = memory::BlockArena::k_extent_size;
+  static constexpr std::size_t k_orders = memory::BlockArena::k_max_arenas - 1;  // the last is memory over a file
+  struct Source final : memory::BlockArena::ExtentSource {
+    void* allocate_extent(std::size_t size) noexcept override { return all->obtain(size, order); }
+    void release_extent(void* address, std::size_t size) noexcept override { all->give_back(address, size); }
     SmallBlocks* all = nullptr;
     int order = 0;
   };

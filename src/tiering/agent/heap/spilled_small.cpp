@@ -24,7 +24,7 @@ SpilledSmall::SpilledSmall(SpilledHeap& heap) noexcept : heap_(heap) {
   // Not mmap(): that is the program's, interposed.
   const auto table = ::syscall(SYS_mmap, 0L, heap_.reserved().value / k_extent + 1, PROT_READ | PROT_WRITE,
                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
-  if (table != -1 && memory::BlockArena::make(k_number, *this))
+  if (table != -1 && memory::BlockArena::create(k_number, *this))
     table_ = reinterpret_cast<std::atomic<bool>*>(table);  // NOLINT(performance-no-int-to-ptr)
 }
 
@@ -49,7 +49,7 @@ bool SpilledSmall::add_pool() noexcept {
   return true;
 }
 
-void* SpilledSmall::obtain(std::size_t) noexcept {
+void* SpilledSmall::allocate_extent(std::size_t) noexcept {
   if (!heap_.is_here()) return nullptr;
   const std::lock_guard guard(mutex_);
   if (free_.empty() && !add_pool()) return nullptr;
@@ -60,7 +60,7 @@ void* SpilledSmall::obtain(std::size_t) noexcept {
 }
 
 // Zeros from now on. The pool keeps its place, so nothing else comes in between.
-void SpilledSmall::give_back(void* address, std::size_t size) noexcept {
+void SpilledSmall::release_extent(void* address, std::size_t size) noexcept {
   if (!heap_.is_here()) return;  // a child of fork ends with all of it
   const std::lock_guard guard(mutex_);
   heap_.advise(address, size, MADV_DONTNEED);

@@ -14,9 +14,9 @@
 
 namespace terrace::agent {
 
-class SpilledSmall final : public memory::BlockArena::Extents {
+class SpilledSmall final : public memory::BlockArena::ExtentSource {
  public:
-  static constexpr std::size_t k_largest = memory::BlockArena::k_largest;
+  static constexpr std::size_t k_largest = memory::BlockArena::k_max_block_size;
   // In resident memory, as a share of what is allowed: small blocks lie over the file from then on. Before, chunks
   // of their own cost a process more than they can win.
   static constexpr std::uint64_t k_from = 4;
@@ -47,17 +47,17 @@ class SpilledSmall final : public memory::BlockArena::Extents {
   void unlock() const noexcept { mutex_.unlock(); }
 
  private:
-  static constexpr std::size_t k_extent = memory::BlockArena::k_extent;
+  static constexpr std::size_t k_extent = memory::BlockArena::k_extent_size;
   static_assert(k_extent == SpilledHeap::k_granule);
 
-  static constexpr unsigned k_number = memory::BlockArena::k_max - 1;  // no ordering has it
+  static constexpr unsigned k_number = memory::BlockArena::k_max_arenas - 1;  // no ordering has it
 
   [[nodiscard]] std::atomic<bool>& entry(std::uint64_t address) const noexcept {
     return table_[(address - heap_.base()) / k_extent];
   }
   bool add_pool() noexcept;
-  void* obtain(std::size_t) noexcept override;
-  void give_back(void* address, std::size_t size) noexcept override;
+  void* allocate_extent(std::size_t) noexcept override;
+  void release_extent(void* address, std::size_t size) noexcept override;
 
   SpilledHeap& heap_;
   mutable std::mutex mutex_;            // before the heap's

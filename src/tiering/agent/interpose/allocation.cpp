@@ -111,7 +111,7 @@ int small_order(const void* block) {
 
 bool release_small(void* block) {
   const int order = small_order(block);
-  if (order < 0 || !memory::BlockArena::begins(block)) return false;
+  if (order < 0 || !memory::BlockArena::is_block_start(block)) return false;
   const observe::Inside inside;
   const auto saved = errno;
   SmallBlocks::release(order, block);
@@ -141,7 +141,7 @@ bool release_ordered(void* block) {
 
 // Whether it was one of ours, which then is free.
 bool release_big(void* block) {
-  if (is_small_spilled(block) && memory::BlockArena::begins(block)) {
+  if (is_small_spilled(block) && memory::BlockArena::is_block_start(block)) {
     release_small_spilled(block);
     return true;
   }
@@ -246,8 +246,7 @@ void* reallocate(void* block, std::size_t size, const void* caller) {
     return moved;
   }
   const auto granule = is_spilled(block) ? SpilledHeap::k_granule : k_page;
-  if (!was_for_terrace && size >= k_page && divided_up(size, granule) == divided_up(old_size, granule))
-    return block;
+  if (!was_for_terrace && size >= k_page && ceil_div(size, granule) == ceil_div(old_size, granule)) return block;
   if (resize_spilled(block, old_size, size)) return block;
   // An object that has grown gets an eighth more and keeps it: each time it is another object.
   const bool is_object = regions() && regions()->contains(block);

@@ -29,7 +29,7 @@ void confine(const char* how) noexcept {
   const observe::Inside inside;
   if (!is_over_file) end_own_thread_watch();
   if (auto* const ordered = ordered_heap()) ordered->leave();
-  if (auto* const space = regions()) space->leave();
+  if (auto* const space = regions()) space->retire();
 }
 
 }  // namespace terrace::agent

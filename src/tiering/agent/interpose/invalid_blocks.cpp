@@ -33,7 +33,7 @@ bool is_no_region(const void* address) noexcept {
 bool is_no_block(const void* address) noexcept {
   if (const auto* const heap = ordered_heap(); heap && heap->is_no_block(address)) return true;
   if (const auto* const small = spilled_small(); small && small->contains(address))
-    return !memory::BlockArena::begins(address);
+    return !memory::BlockArena::is_block_start(address);
   if (const auto* const heap = spilled_heap(); heap && process() && heap->is_no_block(address)) return true;
   return is_no_region(address);
 }

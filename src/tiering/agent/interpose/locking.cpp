@@ -40,7 +40,7 @@ std::vector<Part> parts_to_lock() {
   char line[512];
   Part part;
   bool is_usable = false;
-  while (reader.line(line, sizeof line)) {
+  while (reader.read_line(line, sizeof line)) {
     if (const char* at = line; (*at >= '0' && *at <= '9') || (*at >= 'a' && *at <= 'f')) {
       part.low = read_hexadecimal(at);
       if (*at == '-') ++at;

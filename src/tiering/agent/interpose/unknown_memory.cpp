@@ -41,7 +41,7 @@ template <class Wanted>
 bool search_mappings(Mapping& mapping, Wanted wanted) {
   MapsReader reader("/proc/self/maps");
   char line[256];
-  while (reader.line(line, sizeof line)) {
+  while (reader.read_line(line, sizeof line)) {
     const char* at = line;
     mapping.low = read_hexadecimal(at);
     if (*at == '-') ++at;

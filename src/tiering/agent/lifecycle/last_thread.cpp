@@ -23,7 +23,7 @@
 #include <string_view>
 
 #include "agent/lifecycle/in_process.hpp"
-#include "core/quiet_thread.hpp"
+#include "core/internal_thread.hpp"
 #include "observe/threads/thread.hpp"
 
 namespace terrace::agent {
@@ -71,7 +71,7 @@ bool read_task(int tasks, const char* number, Task& task) noexcept {
   const auto end = line.rfind(')');  // a name may have parentheses
   if (end == line.npos || begin >= end || end + 2 >= line.size()) return false;
   const auto name = line.substr(begin + 1, end - begin - 1);
-  task.is_ours = name.starts_with(k_thread_names);
+  task.is_ours = name.starts_with(k_thread_name_prefix);
   for (const auto prefix : k_of_the_kernel) task.is_ours = task.is_ours || name.starts_with(prefix);
   task.has_ended = line[end + 2] == 'Z' || line[end + 2] == 'X';
   return true;
@@ -148,7 +148,7 @@ void* call_exit(void*) {
 // With the lock.
 void prepare_exit() noexcept {
   pthread_t thread{};
-  g_can_exit = start_quietly(thread, "terrace/exit", call_exit, nullptr);
+  g_can_exit = start_signal_masked_thread(thread, "terrace/exit", call_exit, nullptr);
   if (g_can_exit) pthread_detach(thread);
   sem_post(&g_wake);
 }
@@ -175,7 +175,7 @@ void note_main_thread() noexcept {
 // Comes here by itself, for the threads that it makes.
 void note_own_thread() noexcept {
   if (!is_own_process() || g_watches.exchange(true)) return;
-  if (!start_quietly(g_looking, "terrace/watch", look, nullptr)) return g_watches.store(false);
+  if (!start_signal_masked_thread(g_looking, "terrace/watch", look, nullptr)) return g_watches.store(false);
   const std::lock_guard guard(g_mutex);
   g_can_wake = true;
   if (g_main_left) prepare_exit();

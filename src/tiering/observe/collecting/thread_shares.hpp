@@ -15,14 +15,14 @@ class ThreadShares {
  public:
   void ran(std::uint32_t thread) { ran_.insert(thread); }
   void phase_ended(const std::string& name) {
-    ran_in_[std::string(uncut_name(name))].merge(ran_);
+    ran_in_[std::string(phase_of_segment(name))].merge(ran_);
     ran_.clear();
   }
   // A segment of a phase may be shorter than a quantum, so that of the threads which ran side by side one brought
   // nothing in it: the phase's threads count.
   void share(Iteration& iteration) {
     for (auto& phase : iteration.phases) {
-      const auto ran = ran_in_.find(uncut_name(phase.name));
+      const auto ran = ran_in_.find(phase_of_segment(phase.name));
       if (ran == ran_in_.end() || ran->second.size() < 2) continue;
       const auto threads = static_cast<double>(ran->second.size());
       phase.core = {phase.core.value / threads};

@@ -85,7 +85,7 @@ SmapsFound read_referenced(const char* path, std::span<const WatchedRange> range
   std::size_t first = 0;
   bool any = false;
   char line[128];
-  while (reader.line(line, sizeof line)) {
+  while (reader.read_line(line, sizeof line)) {
     if (!lines.take(line)) continue;
     any = true;
     if (!ranges.empty() && lines.mapping().low >= ranges.back().high) break;

@@ -59,7 +59,7 @@ class LedgerMemory {
     if (configuration.ledger.empty())
       own_ = std::make_unique<memory::LedgerPage>();
     else
-      shared_.emplace(configuration.ledger, memory::MappedPage::Rights::write);
+      shared_.emplace(configuration.ledger, memory::MappedPage::Access::write);
   }
   [[nodiscard]] memory::LedgerPage& page() const { return shared_ ? shared_->page() : *own_; }
 

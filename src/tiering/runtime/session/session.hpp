@@ -74,7 +74,7 @@ inline constexpr const char* k_limit_said = "said-of-limit";
 // Data by intent (memory/ordered/ordered_fill.hpp).
 struct IntentSpec {
   std::string name;              // of the whole process; "": only what the program asks for
-  double mark = memory::k_mark;  // the share of each place that is left free
+  double mark = memory::k_free_watermark;  // the share of each place that is left free
   bool eager = false;            // pages come at once, not with the first touch
 
   [[nodiscard]] bool is_wanted() const { return !name.empty(); }

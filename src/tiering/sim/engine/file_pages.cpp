@@ -22,7 +22,7 @@ void FilePages::meet(ChunkId chunk, std::vector<Block>& is_new) {
     kept_ += size;
     return;
   }
-  const auto count = static_cast<std::uint32_t>(divided_up(size, k_huge_page));
+  const auto count = static_cast<std::uint32_t>(ceil_div(size, k_huge_page));
   auto& free = free_[count];
   Block block{next_, count};
   if (free.empty()) {

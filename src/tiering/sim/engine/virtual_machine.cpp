@@ -230,7 +230,7 @@ void VirtualMachine::charge(Seconds cost) {
   account_.charged += cost;
 }
 
-void VirtualMachine::carry(Seconds time) {
+void VirtualMachine::advance_unobserved(Seconds time) {
   if (!std::isfinite(time.value) || time.value <= 0) return;
   advance_copies(time);
   account_.carried += time;

@@ -81,9 +81,9 @@ class VirtualMachine final : public Clock,
   Seconds now() override { return clocks_[running_]; }
   [[nodiscard]] bool is_exact() const override { return true; }
   void charge(Seconds cost) override;
-  void carry(Seconds time) override;
-  Seconds finished_beside(Seconds cost) override { return now() + cost / pace_beside(); }
-  void share_cores(Seconds cost) override { charge((1 / pace_beside() - 1) * cost); }
+  void advance_unobserved(Seconds time) override;
+  Seconds background_finish_time(Seconds cost) override { return now() + cost / pace_beside(); }
+  void charge_background_work(Seconds cost) override { charge((1 / pace_beside() - 1) * cost); }
 
   void runs(std::uint32_t thread) override { running_ = thread_index(thread); }
   void alive(std::uint32_t threads) override;

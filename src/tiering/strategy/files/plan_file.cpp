@@ -10,8 +10,8 @@
 #include <set>
 #include <sstream>
 
+#include "core/atomic_file.hpp"
 #include "core/error.hpp"
-#include "core/whole_file.hpp"
 #include "machine/file/toml_table.hpp"
 #include "machine/nearest_name.hpp"
 #include "strategy/files/plan_timeline.hpp"
@@ -344,7 +344,7 @@ void check_places(const Plan& plan, const machine::Machine& machine, const std::
 }
 
 void write_plan_file(const std::filesystem::path& path, const Plan& plan) {
-  const auto failed = write_whole_file(path, format_plan(plan));
+  const auto failed = write_file_atomically(path, format_plan(plan));
   if (!failed.empty()) throw Error(Code::failed, path.string() + ": cannot be written: " + failed);
 }
 

@@ -55,7 +55,7 @@ void PlanTimeline::read_phases(const TomlTable& file) {
   const auto add = [&](const TomlTable& table, const char* key, std::string name, std::uint64_t length) {
     if (segment_offset(name) != 0)
       table.refuse(key, in_quotes(name) + " ends like a segment of the earlier format; write the phase's name, " +
-                            in_quotes(std::string(uncut_name(name))) +
+                            in_quotes(std::string(phase_of_segment(name))) +
                             ", once, or make the plan again: terrace plan FILE.terrace -o PLAN.toml");
     phases_.push_back({std::move(name), {}, length, {{0, 1}}, {}, {}, {}});
   };

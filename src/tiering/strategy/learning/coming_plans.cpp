@@ -24,7 +24,7 @@ std::deque<ComingPlan> coming_plans(const Planner& planner, const model::Problem
     taken += takes;
     if (decision.prediction.total > (1 - k_worth_a_change) * beaten) return;
     beaten = decision.prediction.total;
-    coming.push_back({make_plan(problem, decision, by.name()), clock.finished_beside(taken), why, {}});
+    coming.push_back({make_plan(problem, decision, by.name()), clock.background_finish_time(taken), why, {}});
   };
   const auto make = [&](const Planner& by, Effort effort) {
     auto decision = by.decide(problem, calibration, effort);
@@ -33,7 +33,7 @@ std::deque<ComingPlan> coming_plans(const Planner& planner, const model::Problem
   };
   const auto make_all = [&] {
     const bool gains = planner.gains_by(problem, Effort::unhurried);
-    if (clock.finished_beside(planner.takes(problem, Effort::quick)) <= clock.now()) {
+    if (clock.background_finish_time(planner.takes(problem, Effort::quick)) <= clock.now()) {
       const bool short_enough = planner.takes(problem, Effort::unhurried) <= k_longest_wait;
       make(planner, gains && short_enough ? Effort::unhurried : Effort::quick);
       return;
@@ -52,7 +52,7 @@ std::deque<ComingPlan> coming_plans(const Planner& planner, const model::Problem
     comes(planner, rest, planner.decide_after(meanwhile, problem, calibration, Effort::unhurried));
   };
   make_all();
-  clock.share_cores(taken);
+  clock.charge_background_work(taken);
   return coming;
 }
 

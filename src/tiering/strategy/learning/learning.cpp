@@ -224,7 +224,7 @@ void Learning::order_first_moves(Requests& requests) {
   coming_.front().groups = steps_.order(plan.moves_to_gather(requests, 0), requests.under_way());
   const auto cost = steps_.take_cost();
   for (auto& coming : coming_) coming.at += cost;
-  context_.clock->share_cores(cost);
+  context_.clock->charge_background_work(cost);
 }
 
 // A plan made here, with the objects that there are.

@@ -1,5 +1,5 @@
 // Files that are there whole or not at all; devices and links stay what they are.
-#include "core/whole_file.hpp"
+#include "core/atomic_file.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -33,8 +33,8 @@ class WholeFile : public ::testing::Test {
 };
 
 TEST_F(WholeFile, ReplacesAFileAndLeavesNothingBeside) {
-  EXPECT_EQ(write_whole_file(folder / "one", "first, and longer"), "");
-  EXPECT_EQ(write_whole_file(folder / "one", "second"), "");
+  EXPECT_EQ(write_file_atomically(folder / "one", "first, and longer"), "");
+  EXPECT_EQ(write_file_atomically(folder / "one", "second"), "");
   EXPECT_EQ(content(folder / "one"), "second");
   EXPECT_EQ(std::distance(fs::directory_iterator(folder), {}), 1);
 }
@@ -42,7 +42,7 @@ TEST_F(WholeFile, ReplacesAFileAndLeavesNothingBeside) {
 TEST_F(WholeFile, WritesThroughALink) {
   std::ofstream(folder / "target") << "old";
   fs::create_symlink("target", folder / "link");
-  EXPECT_EQ(write_whole_file(folder / "link", "new"), "");
+  EXPECT_EQ(write_file_atomically(folder / "link", "new"), "");
   EXPECT_TRUE(fs::is_symlink(folder / "link"));
   EXPECT_EQ(content(folder / "target"), "new");
 }
@@ -52,7 +52,7 @@ TEST_F(WholeFile, WritesIntoWhatIsNoFile) {
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   std::ifstream reader;
   std::thread read([&] { reader.open(pipe); });
-  EXPECT_EQ(write_whole_file(pipe, "through"), "");
+  EXPECT_EQ(write_file_atomically(pipe, "through"), "");
   read.join();
   std::string word;
   reader >> word;
@@ -61,9 +61,9 @@ TEST_F(WholeFile, WritesIntoWhatIsNoFile) {
 }
 
 TEST_F(WholeFile, SaysWhyItFailed) {
-  EXPECT_EQ(write_whole_file("/dev/full", "x"), "No space left on device");
+  EXPECT_EQ(write_file_atomically("/dev/full", "x"), "No space left on device");
   EXPECT_TRUE(fs::is_character_file("/dev/full"));
-  EXPECT_EQ(write_whole_file(folder / "none" / "one", "x"), "No such file or directory");
+  EXPECT_EQ(write_file_atomically(folder / "none" / "one", "x"), "No such file or directory");
 }
 
 // Files of this process are no longer than that.
@@ -89,10 +89,10 @@ bool is_pending(int signal) {
 
 // The kernel's signal would end this process.
 TEST_F(WholeFile, IsRefusedBeyondTheLimitOfItsSize) {
-  EXPECT_EQ(write_whole_file(folder / "one", "first"), "");
+  EXPECT_EQ(write_file_atomically(folder / "one", "first"), "");
   {
     const SizeLimit limit(1000);
-    EXPECT_EQ(write_whole_file(folder / "one", std::string(5000, 'x')), "File too large");
+    EXPECT_EQ(write_file_atomically(folder / "one", std::string(5000, 'x')), "File too large");
   }
   EXPECT_EQ(content(folder / "one"), "first");
   EXPECT_EQ(std::distance(fs::directory_iterator(folder), {}), 1);
@@ -108,10 +108,10 @@ TEST_F(WholeFile, LeavesAProgramsOwnSignals) {
   sigaddset(&size, SIGXFSZ);
   pthread_sigmask(SIG_BLOCK, &size, &before);
   const SizeLimit limit(1000);
-  EXPECT_EQ(write_whole_file(folder / "one", std::string(5000, 'x')), "File too large");
+  EXPECT_EQ(write_file_atomically(folder / "one", std::string(5000, 'x')), "File too large");
   EXPECT_FALSE(is_pending(SIGXFSZ));
   raise(SIGXFSZ);
-  EXPECT_EQ(write_whole_file(folder / "one", std::string(5000, 'x')), "File too large");
+  EXPECT_EQ(write_file_atomically(folder / "one", std::string(5000, 'x')), "File too large");
   EXPECT_TRUE(is_pending(SIGXFSZ));
   constexpr timespec k_now{0, 0};
   sigtimedwait(&size, nullptr, &k_now);

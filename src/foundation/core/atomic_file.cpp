@@ -1,5 +1,5 @@
-// See whole_file.hpp.
-#include "core/whole_file.hpp"
+// Implements atomic_file.hpp.
+#include "core/atomic_file.hpp"
 
 #include <unistd.h>
 
@@ -15,8 +15,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::string written(const fs::path& path, std::string_view content) {
-  const WithoutSizeSignal without;
+std::string write_to(const fs::path& path, std::string_view content) {
+  const ScopedSigxfszBlock without;
   errno = 0;
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   file.write(content.data(), static_cast<std::streamsize>(content.size()));
@@ -26,19 +26,19 @@ std::string written(const fs::path& path, std::string_view content) {
 
 }  // namespace
 
-std::string write_whole_file(const fs::path& path, std::string_view content) {
+std::string write_file_atomically(const fs::path& path, std::string_view content) {
   std::error_code problem;
   const auto status = fs::status(path, problem);
-  if (fs::exists(status) && !fs::is_regular_file(status)) return written(path, content);
-  // A link stays one.
+  if (fs::exists(status) && !fs::is_regular_file(status)) return write_to(path, content);
+  // Replace the target of a symbolic link, not the link.
   const auto target = fs::exists(status) ? fs::canonical(path, problem) : path;
-  const auto beside = target.string() + "." + std::to_string(::getpid()) + ".part";
-  auto failed = written(beside, content);
+  const auto temporary = target.string() + "." + std::to_string(::getpid()) + ".part";
+  auto failed = write_to(temporary, content);
   if (failed.empty()) {
-    fs::rename(beside, target, problem);
+    fs::rename(temporary, target, problem);
     if (problem) failed = problem.message();
   }
-  if (!failed.empty()) fs::remove(beside, problem);
+  if (!failed.empty()) fs::remove(temporary, problem);
   return failed;
 }
 

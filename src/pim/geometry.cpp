@@ -16,7 +16,7 @@ void need_less(std::uint32_t value, std::uint32_t end, const char* what) {
 }  // namespace
 
 void check(const Geometry& geometry) {
-  if (const auto problem = machine::problem_of(geometry))
+  if (const auto problem = machine::find_problem(geometry))
     throw Error(Code::invalid, problem->key + ": " + problem->text);
 }
 

@@ -157,7 +157,7 @@ class OrderedSpill : public ::testing::Test {
   // The nodes in the order of an intent, by the machine's own orderings.
   [[nodiscard]] std::vector<int> order(const std::string& intent, InitiatorId initiator = 0) const {
     std::vector<int> nodes;
-    for (const auto& one : machine::standings(*machine_, initiator, intent))
+    for (const auto& one : machine::rank_places(*machine_, initiator, intent))
       nodes.push_back(machine_->place(one.place).numa_node);
     return nodes;
   }

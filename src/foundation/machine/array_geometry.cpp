@@ -1,3 +1,4 @@
+// Implements array_geometry.hpp.
 #include "machine/array_geometry.hpp"
 
 #include <array>
@@ -7,16 +8,16 @@
 namespace terrace::machine {
 namespace {
 
-constexpr std::uint64_t k_max_width = 1 << 16;  // what the room pim can allocate by
+constexpr std::uint64_t k_max_width = 1 << 16;  // limit of the allocator of module pim
 constexpr std::uint64_t k_max_rows = std::uint64_t{1} << 32;
 
-std::string counted(std::uint32_t count, const std::string& what) {
+std::string format_count(std::uint32_t count, const std::string& what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
 }  // namespace
 
-std::optional<GeometryProblem> problem_of(const ArrayGeometry& geometry) {
+std::optional<GeometryProblem> find_problem(const ArrayGeometry& geometry) {
   const std::array dimensions{std::pair{"devices", geometry.devices}, std::pair{"banks", geometry.banks},
                               std::pair{"subarrays", geometry.subarrays}, std::pair{"rows", geometry.rows},
                               std::pair{"columns", geometry.columns}};
@@ -27,10 +28,10 @@ std::optional<GeometryProblem> problem_of(const ArrayGeometry& geometry) {
                            std::to_string(geometry.columns) + " are no whole bytes; give a multiple of 8"};
   const auto width = std::uint64_t{geometry.banks} * geometry.subarrays;
   if (width > k_max_width)
-    return GeometryProblem{"subarrays", counted(geometry.banks, "bank") + " of " +
+    return GeometryProblem{"subarrays", format_count(geometry.banks, "bank") + " of " +
                                             std::to_string(geometry.subarrays) + " are more than the " +
                                             std::to_string(k_max_width) + " that a device can have"};
-  // What a block's handle has room for: a row's number with the bits for that of a subarray behind it.
+  // The handle of a block holds the row number, followed by the bits of the subarray number.
   if (std::uint64_t{geometry.rows} * geometry.devices > k_max_rows / std::bit_ceil(width))
     return GeometryProblem{"rows", describe(geometry) + " have more than " + std::to_string(k_max_rows) +
                                        " rows in all subarrays together"};
@@ -38,9 +39,9 @@ std::optional<GeometryProblem> problem_of(const ArrayGeometry& geometry) {
 }
 
 std::string describe(const ArrayGeometry& geometry) {
-  return counted(geometry.devices, "device") + " x " + counted(geometry.banks, "bank") + " x " +
-         counted(geometry.subarrays, "subarray") + " x " + counted(geometry.rows, "row") + " x " +
-         counted(geometry.columns, "column");
+  return format_count(geometry.devices, "device") + " x " + format_count(geometry.banks, "bank") + " x " +
+         format_count(geometry.subarrays, "subarray") + " x " + format_count(geometry.rows, "row") + " x " +
+         format_count(geometry.columns, "column");
 }
 
 }  // namespace terrace::machine

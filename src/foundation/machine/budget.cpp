@@ -1,4 +1,4 @@
-// Budgets: bytes allowed of each kind, for each domain, as people write them.
+// Parses and formats budgets: bytes allowed for each kind in each domain, in user notation.
 #include <algorithm>
 
 #include "core/error.hpp"
@@ -7,7 +7,7 @@
 namespace terrace::machine {
 namespace {
 
-// Gives one domain `size` bytes of a kind, the fastest place of it first.
+// Allows a domain `size` bytes of a kind, filling its fastest place first.
 void allow_in_domain(const Machine& machine, Budget& budget, DomainId domain, std::string_view kind, Bytes size) {
   Bytes left = size;
   Bytes present{0};
@@ -61,7 +61,7 @@ std::vector<Word> split(std::string_view text) {
 
 }  // namespace
 
-std::string kinds_and_places(const Machine& machine) {
+std::string list_kinds_and_places(const Machine& machine) {
   std::string text = "the kinds ";
   const auto kinds = machine.kinds();
   for (std::size_t i = 0; i < kinds.size(); ++i) text += (i > 0 ? ", " : "") + kinds[i];
@@ -100,14 +100,14 @@ Budget parse_budget(const Machine& machine, std::string_view text) {
   for (const auto& word : words) {
     if (is_kind(word.name)) allow_kind(machine, budget, word.name, word.size);
   }
-  // A single place says more than its kind does, wherever it stands in the text.
+  // An entry of a place overrides that of its kind, in any order.
   for (const auto& word : words) {
     if (is_kind(word.name)) continue;
     const auto id = machine.find_place(word.name);
     if (!id) {
       throw Error(Code::invalid, "budget: '" + std::string(word.name) +
                                      "' is neither a kind nor a place of machine '" + machine.name() +
-                                     "'; there are " + kinds_and_places(machine));
+                                     "'; there are " + list_kinds_and_places(machine));
     }
     const auto& place = machine.place(*id);
     if (word.size > place.capacity) {

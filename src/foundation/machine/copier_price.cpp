@@ -1,4 +1,4 @@
-// See copier_price.hpp.
+// Implements copier_price.hpp.
 #include "machine/copier_price.hpp"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ Seconds remapping_time(const CopierPrice& price, Bytes size) {
 
 Seconds stall_time(const CopierPrice& price, Bytes size) { return pieces(price, size) * price.stall; }
 
-Seconds watching_time(const CopierPrice& price, Bytes size) {
+Seconds sentinel_time(const CopierPrice& price, Bytes size) {
   if (!price.trap) return {};
   const auto piece = price.piece.value == 0 ? size : std::min(size, price.piece);
   return *price.trap + 2 * (remapping_time(price, piece) + stall_time(price, piece));

@@ -1,9 +1,10 @@
-// At what price chunks are moved ([[copier]] in a machine file): one law, for those who plan and pay and for those
-// who simulate and charge.
+// Cost model of chunk migration ([[copier]] in a machine file). The planners that predict migrations and the
+// simulator that charges them use the same model.
 //
-// A chunk is moved in pieces, one call each, and its pages are remapped one by one; its bytes are copied by cores,
-// which stream no faster than the lines that they have in flight let them (Little's law). The program pays, too:
-// each piece stalls its running threads, and who touches a chunk in flight traps and waits for the rest of it.
+// A chunk is migrated in pieces, one system call each, and its pages are remapped one by one. Its bytes are copied
+// by cores, whose rate is limited by the lines that they have in flight (Little's law). The program pays, too:
+// each piece stalls its running threads, and a thread that accesses a chunk in flight traps and waits for the rest
+// of it.
 #pragma once
 
 #include <cstdint>
@@ -30,37 +31,38 @@ struct PagePrice {
 
 struct CopierPrice {
   std::string name;
-  Bytes piece{};                   // the most that one call moves; 0: any amount
-  Seconds call{};                  // the mover's, for each piece
-  std::vector<PagePrice> pages{};  // ascending; empty: remapping costs nothing
-  Seconds stall{};                 // of each running thread of the program, for each piece
-  std::optional<Seconds> trap{};   // none: who touches a chunk in flight is served from where it resides
-  std::uint32_t threads = 0;       // of the mover, on cores; 0: no core copies
-  double lines = 0;                // that each has in flight; 0: the initiator's prefetch_mlp
+  Bytes piece{};                   // most bytes that one call migrates; 0: unlimited
+  Seconds call{};                  // time of the mover for each piece
+  std::vector<PagePrice> pages{};  // ascending by page size; empty: remapping costs nothing
+  Seconds stall{};                 // time of each running thread of the program for each piece
+  std::optional<Seconds> trap{};   // none: a chunk in flight stays accessible at its old place
+  std::uint32_t threads = 0;       // threads of the mover, one a core; 0: no core copies
+  double lines = 0;                // in flight for each thread; 0: the initiator's prefetch_mlp
 
   bool operator==(const CopierPrice&) const = default;
 };
 
-// Bytes over bandwidth and nothing else: no copier that exists. It is every machine's, and the one of a machine
-// that states none.
+// Name of a hypothetical copier that costs bytes over bandwidth and nothing else. Every machine has it; it is the
+// default of a machine that states no copier.
 inline constexpr const char* k_ideal_copier = "ideal";
 
-// What moving a chunk takes of the mover beside the copy of its bytes: calls and pages, as large ones as the chunk
-// holds.
+// Returns the mover's time for a chunk without the copy of its bytes: calls, and remapping of the largest pages
+// that fit into the chunk.
 Seconds remapping_time(const CopierPrice& price, Bytes size);
-// What it takes of each running thread of the program.
+// Returns the time that a migration stalls each running thread of the program.
 Seconds stall_time(const CopierPrice& price, Bytes size);
-// What it takes who touches a chunk that is watched (progress by sentinel): the trap, and the piece that it begins
-// with put aside before and back now, with what both take of a running thread.
-Seconds watching_time(const CopierPrice& price, Bytes size);
-// Of the mover that run beside a program on `busy` of the initiator's cores: on those that it leaves free, or one.
+// Returns the time of a thread that accesses a chunk with a sentinel (progress by sentinel): the trap, and
+// unmapping and mapping the chunk's first piece, with the stalls of both.
+Seconds sentinel_time(const CopierPrice& price, Bytes size);
+// Returns the mover's threads that run concurrently with a program on `busy` of the initiator's cores: at most one
+// on each free core, and at least one.
 std::uint32_t mover_threads(const CopierPrice& price, const Initiator& initiator, double busy);
-// How fast `threads` of the mover copy, as `initiator` sees both places: no faster than the paths or what the
-// machine says of copies, nor than lines over latencies.
+// Returns the rate at which `threads` of the mover copy, as `initiator` sees both places: the least of the
+// bandwidths of the paths, the machine's copy bandwidth, and lines in flight over latency.
 BytesPerSecond copy_rate(const Machine& machine, const CopierPrice& price, std::uint32_t threads,
                          InitiatorId initiator, PlaceId from, PlaceId to);
 
-// All of a chunk's move, of the mover: where it has the places and its cores for itself.
+// Returns the mover's total time for a chunk, without contention for the places and its cores.
 Seconds move_time(const Machine& machine, InitiatorId initiator, double busy, PlaceId from, PlaceId to,
                   Bytes size);
 

@@ -1,8 +1,9 @@
-// The functions of libm whose calls cost core time in virtual time: which there are, what a call costs where a
-// machine file does not say, and the arguments with which `terrace machine measure` calls them.
+// Lists the libm functions whose calls cost core time in virtual time: their default costs, and the arguments with
+// which `terrace machine measure` calls them.
 //
-// libm has no hooks, so nothing of what it does is seen. What is counted is its calls, by function; each machine
-// has its own times for them (Initiator::library), so that one count prices many machines.
+// libm is not instrumented, so its memory accesses are not observed. Its calls are counted by function instead.
+// Each machine has its own times for them (Initiator::library), so that one recording can be priced for many
+// machines.
 #pragma once
 
 #include <array>
@@ -14,10 +15,10 @@
 
 namespace terrace::machine {
 
-// of(NAME, PARAMETERS, CYCLES, CYCLES_FLOAT, LOW, HIGH) for every function; each has a sister for floats, NAMEf.
-// PARAMETERS: of_one (x), of_two (x, y), of_sincos (x and pointers to two results). Cycles are those of one of
-// many independent calls with arguments in [LOW, HIGH]: what `terrace machine measure` finds with glibc 2.36 on an
-// AMD EPYC 9005 (Zen 5), 2026-11-21, at its nominal 2.6 GHz.
+// X-macro: of(NAME, PARAMETERS, CYCLES, CYCLES_FLOAT, LOW, HIGH) for every function; each has a float version,
+// NAMEf. PARAMETERS: of_one (x), of_two (x, y), of_sincos (x and pointers to two results). Cycles are the
+// reciprocal throughput of independent calls with arguments in [LOW, HIGH], as `terrace machine measure` finds
+// with glibc 2.36 on an AMD EPYC 9005 (Zen 5), 2026-11-21, at its nominal 2.6 GHz.
 // clang-format off
 #define TERRACE_LIBRARY_FUNCTIONS(of)    \
   of(exp, of_one, 6, 4, -10, 10)         \
@@ -60,7 +61,7 @@ struct LibraryFunctionFacts {
   std::string_view name;
   double cycles;
 };
-// By LibraryFunction.
+// Names and default cycles, indexed by LibraryFunction.
 inline constexpr auto k_library = std::to_array<LibraryFunctionFacts>({
 #define TERRACE_FACTS(name, parameters, cycles, cycles_float, ...) {#name, cycles}, {#name "f", cycles_float},
     TERRACE_LIBRARY_FUNCTIONS(TERRACE_FACTS)
@@ -68,7 +69,7 @@ inline constexpr auto k_library = std::to_array<LibraryFunctionFacts>({
 });
 inline constexpr std::size_t k_library_functions = k_library.size();
 
-// Core time of a call, by LibraryFunction.
+// Core time of a call, indexed by LibraryFunction.
 using LibraryTimes = std::array<Seconds, k_library_functions>;
 
 }  // namespace terrace::machine

@@ -1,4 +1,4 @@
-// A budget below a limit that the system puts on all memory together, as a control group does.
+// Implements limit_budget(): a budget below a limit on all memory together, as of a control group.
 #include <algorithm>
 
 #include "machine/machine.hpp"
@@ -10,7 +10,7 @@ __extension__ using Wide = unsigned __int128;  // bytes by bytes
 
 }  // namespace
 
-Budget within_limit(const Machine& machine, Budget budget, Bytes limit) {
+Budget limit_budget(const Machine& machine, Budget budget, Bytes limit) {
   const auto is_home = [&](std::size_t i) { return machine.home(machine.places()[i].domain) == i; };
   std::uint64_t away = 0;
   for (std::size_t i = 0; i < budget.size(); ++i) {

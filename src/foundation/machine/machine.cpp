@@ -1,4 +1,4 @@
-// The machine as a value: look-ups by name and kind, and the orders in which a domain's places are used.
+// Implements look-ups by name and kind, and the orders of the places of a domain.
 #include "machine/machine.hpp"
 
 #include <algorithm>
@@ -18,16 +18,16 @@ namespace {
 constexpr std::array<std::string_view, 5> k_sources{"file", "measured", "firmware", "distance", "kind"};
 }  // namespace
 
-std::string_view word_of(Source source) { return k_sources.at(static_cast<std::size_t>(source)); }
+std::string_view source_name(Source source) { return k_sources.at(static_cast<std::size_t>(source)); }
 
-std::optional<Source> source_of(std::string_view word) {
+std::optional<Source> parse_source(std::string_view word) {
   const auto at = std::ranges::find(k_sources, word);
   if (at == k_sources.end()) return std::nullopt;
   return static_cast<Source>(at - k_sources.begin());
 }
 
 LibraryTimes library_times(const Initiator& initiator) {
-  constexpr double k_usual_frequency = 2.6e9;  // where the machine's is not known
+  constexpr double k_usual_frequency = 2.6e9;  // of library.hpp's machine; if unknown
   const double frequency = initiator.frequency_hz > 0 ? initiator.frequency_hz : k_usual_frequency;
   auto times = initiator.library;
   for (std::size_t i = 0; i < times.size(); ++i)
@@ -74,7 +74,7 @@ BytesPerSecond Machine::copy_bandwidth(PlaceId from, PlaceId to) const {
   for (const auto& copy : parts_.copies) {
     if (copy.from == from && copy.to == to) return copy.bandwidth;
   }
-  // A copy is issued where the data will be used, or, where that side cannot see the source, at the source.
+  // The target's initiator copies, or the source's if that has no path to the source.
   for (const auto side : {to, from}) {
     const auto initiator = parts_.domains[parts_.places.at(side).domain].initiator;
     const Path* read = nullptr;
@@ -102,10 +102,10 @@ const CopierPrice& Machine::copier() const {
 }
 
 PlaceId Machine::home(DomainId domain) const {
-  // From the fastest to the slowest, so that of two places with the same capacity the slower is home: data that
-  // nobody placed must not fill the memory that is worth planning for.
+  // Of two places with equal capacity the slower is home, so that data without a placement do not fill the memory
+  // that is worth planning for.
   const auto& places = fastest_first(domain);
-  auto best = places.front();  // computes only where all do
+  auto best = places.front();  // processing in memory only if all are
   const bool computes = place(best).geometry.has_value();
   for (const auto id : places)
     if (place(id).geometry.has_value() == computes && place(id).capacity >= place(best).capacity) best = id;

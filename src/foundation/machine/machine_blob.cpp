@@ -1,4 +1,4 @@
-// A machine as flat bytes: how the launcher hands it to the library inside the program.
+// Serialises a machine, for the launcher to pass it to the library inside the program.
 #include <algorithm>
 
 #include "core/error.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint32_t k_blob_version = 10;
 constexpr std::uint32_t k_no_parent = 0xffffffff;
-constexpr InitiatorId k_no_initiator = 0xffff;  // a machine has fewer
+constexpr InitiatorId k_no_initiator = 0xffff;  // no valid index
 
 void put(BlobWriter& out, const Node& node) {
   out.put(node.name);
@@ -151,7 +151,7 @@ void put(BlobWriter& out, const Domain& domain) {
   out.put(domain.name);
   out.put(domain.initiator);
 }
-void get(BlobReader& in, Domain& domain) {  // its places follow from the places' own domains
+void get(BlobReader& in, Domain& domain) {  // its places are derived from Place::domain
   domain.name = in.get_string();
   domain.initiator = in.get<InitiatorId>();
 }
@@ -174,7 +174,7 @@ void put_all(BlobWriter& out, const std::vector<T>& parts) {
 }
 template <class T>
 void get_all(BlobReader& in, std::vector<T>& parts) {
-  // No reserve: a damaged count ends at the end of the bytes, not in an allocation of gigabytes.
+  // No reserve(): a damaged count must fail at the end of the bytes, not allocate gigabytes.
   const auto count = in.get<std::uint32_t>();
   for (std::uint32_t i = 0; i < count; ++i) get(in, parts.emplace_back());
 }

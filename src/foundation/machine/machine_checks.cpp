@@ -1,4 +1,4 @@
-// The rules that a machine's parts must obey, each with the message that names the part and its value.
+// Implements the rules of a machine's parts, each with a message that names the part and its value.
 #include "machine/machine_checks.hpp"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ void grow_flat_tree(MachineParts& parts) {
   const auto root = parts.name.empty() ? std::string("machine") : parts.name;
   parts.nodes.push_back({root, std::nullopt, std::nullopt});
   for (std::size_t i = 0; i < parts.places.size(); ++i) {
-    // A place may bear the machine's name; its node in the tree then needs another.
+    // A place may have the machine's name; the root node then needs another one.
     const auto& name = parts.places[i].name;
     parts.nodes.push_back({name == root ? name + ".place" : name, 0, static_cast<PlaceId>(i)});
   }
@@ -66,7 +66,7 @@ void check_tree(const MachineParts& parts) {
       }
       holder = static_cast<int>(i);
     }
-    // A walk upwards that is longer than the tree has nodes goes in a circle.
+    // A path to the root with more steps than the tree has nodes is a cycle.
     auto at = static_cast<std::uint32_t>(i);
     for (std::size_t steps = 0; at < nodes.size() && nodes[at].parent; ++steps) {
       if (steps > nodes.size()) refuse(parts, "the tree has a cycle through " + quoted(node.name));
@@ -89,7 +89,7 @@ void check_place(const MachineParts& parts, const Place& place) {
   }
   if (place.domain >= parts.domains.size()) refuse(parts, of + "its domain does not exist");
   if (!place.geometry) return;
-  if (const auto problem = problem_of(*place.geometry))
+  if (const auto problem = find_problem(*place.geometry))
     refuse(parts, of + "its geometry: " + problem->key + ": " + problem->text);
   if (const auto size = place.geometry->capacity(); size != place.capacity)
     refuse(parts, of + "its capacity is " + format_exact(place.capacity) + ", but " + describe(*place.geometry) +
@@ -232,7 +232,7 @@ void check_ordering(const MachineParts& parts, const StatedOrdering& ordering) {
   if (ordering.intent.empty()) refuse(parts, "an ordering has no intent");
   if (ordering.initiator && *ordering.initiator >= parts.initiators.size())
     refuse(parts, of + "its initiator does not exist");
-  if (const auto problem = problem_of(ordering, parts.places)) refuse(parts, of + *problem);
+  if (const auto problem = find_problem(ordering, parts.places)) refuse(parts, of + *problem);
   for (const auto& other : parts.orderings)
     if (&other != &ordering && other.intent == ordering.intent && other.initiator == ordering.initiator)
       refuse(parts, of + "it is stated twice for the same initiator");

@@ -1,12 +1,12 @@
-// What makes parts a machine. Kept apart from the class so that the rules can be read in one place.
+// Validates the parts of a machine. Separate from the class, so that all rules are in one place.
 #pragma once
 
 #include "machine/machine.hpp"
 
 namespace terrace::machine {
 
-// Fills in what follows from the rest (a flat tree where no tree is given, a domain's places, their order) and
-// throws Error{invalid} for parts that contradict one another.
+// Completes derived parts (a flat tree if none is given, the places of domains and their order). Throws
+// Error{invalid} for parts that contradict each other.
 void complete_and_check(MachineParts& parts);
 
 }  // namespace terrace::machine

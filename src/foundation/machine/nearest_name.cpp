@@ -1,4 +1,4 @@
-// Edit distance in its restricted form (Damerau), which counts "raed" as one step from "read".
+// Computes the restricted Damerau-Levenshtein distance, which counts "raed" as one step from "read".
 #include "machine/nearest_name.hpp"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string nearest_name(std::string_view word, const std::vector<std::string>& known) {
-  // Nobody mistypes a hundred letters; the table would grow with what a damaged file holds.
+  // Skip long words: a damaged file must not make the table huge.
   if (word.size() > 100) return "";
   std::string nearest;
   std::size_t least = std::max<std::size_t>(1, word.size() / 3) + 1;

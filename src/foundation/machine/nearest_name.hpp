@@ -1,4 +1,4 @@
-// "did you mean": the known name that a mistyped one is nearest to.
+// Finds the known name closest to a mistyped one, for "did you mean" hints.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace terrace::machine {
 
-// The name among `known` with the fewest insertions, deletions, replacements and swaps of neighbours away from
-// `word`, or "" when none is within a third of its length (at least one).
+// Returns the name in `known` with the least restricted Damerau-Levenshtein distance from `word`, or "" if none is
+// within a third of the word's length (at least 1).
 std::string nearest_name(std::string_view word, const std::vector<std::string>& known);
 
 }  // namespace terrace::machine

@@ -1,4 +1,4 @@
-// The rules of the intents, and orderings that a machine file states.
+// Implements the rules of the intents, and orderings stated in a machine file.
 #include "machine/ordering.hpp"
 
 #include <algorithm>
@@ -12,14 +12,14 @@
 namespace terrace::machine {
 namespace {
 
-// A place before it has a rank.
+// A place before ranks are assigned.
 struct Candidate {
-  Standing standing;
+  RankedPlace ranked;
   std::uint32_t group = 0;  // compared before the cost
-  double cost = 0;          // the lower the better
+  double cost = 0;          // lower is better
   double latency = std::numeric_limits<double>::infinity();
-  bool exact = false;            // no tolerance
-  bool distances_known = false;  // of all paths of the initiator
+  bool exact = false;            // ties only between equal costs
+  bool distances_known = false;  // for all paths of the initiator
 
   [[nodiscard]] bool ties_with(const Candidate& best) const {
     return group == best.group && cost <= best.cost * (exact ? 1 : 1 + k_tie);
@@ -31,21 +31,21 @@ enum Group : std::uint32_t { k_own, k_others, k_computing, k_without_path };
 void by_bandwidth(const Machine& machine, const Path& path, Candidate& candidate) {
   const auto time = machine.line_time_from(path.initiator, path.place);
   candidate.cost = time.value;
-  candidate.standing.basis = Basis::bandwidth;
-  candidate.standing.value = static_cast<double>(machine.parts().line.value) / time.value;
-  candidate.standing.source = path.bandwidth_source;
+  candidate.ranked.basis = Basis::bandwidth;
+  candidate.ranked.value = static_cast<double>(machine.parts().line.value) / time.value;
+  candidate.ranked.source = path.bandwidth_source;
 }
 
 void by_latency(const Machine& /*machine*/, const Path& path, Candidate& candidate) {
-  candidate.cost = candidate.standing.value = path.latency.value;
-  candidate.standing.basis = Basis::latency;
-  candidate.standing.source = path.latency_source;
+  candidate.cost = candidate.ranked.value = path.latency.value;
+  candidate.ranked.basis = Basis::latency;
+  candidate.ranked.source = path.latency_source;
 }
 
 void by_capacity(const Machine& machine, const Path& path, Candidate& candidate) {
-  candidate.standing.basis = Basis::capacity;
-  candidate.standing.value = static_cast<double>(machine.place(path.place).capacity.value);
-  candidate.cost = 1 / candidate.standing.value;
+  candidate.ranked.basis = Basis::capacity;
+  candidate.ranked.value = static_cast<double>(machine.place(path.place).capacity.value);
+  candidate.cost = 1 / candidate.ranked.value;
 }
 
 bool knows_distances(const Machine& machine, InitiatorId initiator) {
@@ -58,12 +58,12 @@ bool knows_distances(const Machine& machine, InitiatorId initiator) {
 
 void as_kernel(const Machine& machine, const Path& path, Candidate& candidate) {
   const auto& place = machine.place(path.place);
-  candidate.standing.own_ordinary =
+  candidate.ranked.own_ordinary =
       place.domain == machine.initiators()[path.initiator].domain && is_ordinary(place.kind);
-  if (candidate.standing.own_ordinary) candidate.group = k_own;
+  if (candidate.ranked.own_ordinary) candidate.group = k_own;
   if (!candidate.distances_known) return by_latency(machine, path, candidate);
-  candidate.cost = candidate.standing.value = path.distance;
-  candidate.standing.basis = Basis::distance;
+  candidate.cost = candidate.ranked.value = path.distance;
+  candidate.ranked.basis = Basis::distance;
   candidate.exact = true;
 }
 
@@ -82,7 +82,7 @@ Candidate candidate_for(const Machine& machine, InitiatorId initiator, PlaceId p
                         bool distances_known) {
   Candidate candidate;
   candidate.distances_known = distances_known;
-  candidate.standing.place = place;
+  candidate.ranked.place = place;
   const auto* path = machine.find_path(initiator, place);
   if (path == nullptr) {
     candidate.group = k_without_path;
@@ -93,65 +93,66 @@ Candidate candidate_for(const Machine& machine, InitiatorId initiator, PlaceId p
   rule(machine, *path, candidate);
   if (machine.place(place).geometry.has_value()) {
     candidate.group = k_computing;
-    candidate.standing.computes = true;
-    candidate.standing.own_ordinary = false;
+    candidate.ranked.computes = true;
+    candidate.ranked.own_ordinary = false;
   }
   return candidate;
 }
 
-std::vector<Standing> by_rule(const Machine& machine, InitiatorId initiator, Rule rule) {
+std::vector<RankedPlace> rank_by_rule(const Machine& machine, InitiatorId initiator, Rule rule) {
   const bool distances_known = knows_distances(machine, initiator);
   std::vector<Candidate> all;
   for (std::size_t p = 0; p < machine.places().size(); ++p)
     all.push_back(candidate_for(machine, initiator, static_cast<PlaceId>(p), rule, distances_known));
-  const auto order = [](const Candidate& one) { return std::tuple(one.group, one.cost, one.standing.place); };
+  const auto order = [](const Candidate& one) { return std::tuple(one.group, one.cost, one.ranked.place); };
   std::ranges::sort(all, {}, order);
   for (std::size_t i = 1, first = 0; i < all.size(); ++i) {
     const bool tie = all[i].ties_with(all[first]);
-    all[i].standing.rank = all[first].standing.rank + (tie ? 0 : 1);
+    all[i].ranked.rank = all[first].ranked.rank + (tie ? 0 : 1);
     if (!tie) first = i;
   }
-  std::ranges::sort(all, {}, [](const Candidate& one) {
-    return std::tuple(one.standing.rank, one.latency, one.standing.place);
-  });
-  std::vector<Standing> standings;
-  standings.reserve(all.size());
-  for (const auto& one : all) standings.push_back(one.standing);
-  return standings;
+  std::ranges::sort(
+      all, {}, [](const Candidate& one) { return std::tuple(one.ranked.rank, one.latency, one.ranked.place); });
+  std::vector<RankedPlace> ranked_places;
+  ranked_places.reserve(all.size());
+  for (const auto& one : all) ranked_places.push_back(one.ranked);
+  return ranked_places;
 }
 
-// Takes the places that an ordering names out of those that stand as by `normal`; these keep their order behind.
-class Stated {
+// Applies a stated ordering to places ranked by `normal`: the named places come first, the others keep their
+// order.
+class StatedOrderRanker {
  public:
-  Stated(const Machine& machine, std::vector<Standing> rest) : machine_(machine), rest_(std::move(rest)) {}
+  StatedOrderRanker(const Machine& machine, std::vector<RankedPlace> rest)
+      : machine_(machine), rest_(std::move(rest)) {}
 
-  std::vector<Standing> order(const StatedOrdering& ordering) {
+  std::vector<RankedPlace> order(const StatedOrdering& ordering) {
     for (const auto& rank : ordering.ranks)
       for (const auto& name : rank.names)
         if (const auto place = machine_.find_place(name)) named_.push_back(*place);
     for (const auto& rank : ordering.ranks) {
       for (const auto& name : rank.names) {
         if (const auto place = machine_.find_place(name)) {
-          take([&](const Standing& one) { return one.place == *place; }, true);
+          move_matching([&](const RankedPlace& one) { return one.place == *place; }, true);
         } else {
-          take([&](const Standing& one) { return of_kind(one, name); }, rank.tie);
+          move_matching([&](const RankedPlace& one) { return of_kind(one, name); }, rank.tie);
         }
       }
       end_rank();
     }
     append(rest_);
-    return std::move(standings_);
+    return std::move(ranked_places_);
   }
 
  private:
-  [[nodiscard]] bool of_kind(const Standing& one, std::string_view kind) const {
+  [[nodiscard]] bool of_kind(const RankedPlace& one, std::string_view kind) const {
     return machine_.place(one.place).kind == kind && std::ranges::find(named_, one.place) == named_.end();
   }
 
-  // Into the rank that is being filled, or, where they are no tie, each rank of theirs into one of its own.
+  // Moves the matching places to the current rank if `tie`, else to a rank for each of their previous ranks.
   template <class Which>
-  void take(Which which, bool tie) {
-    std::vector<Standing> taken;
+  void move_matching(Which which, bool tie) {
+    std::vector<RankedPlace> taken;
     std::ranges::copy_if(rest_, std::back_inserter(taken), which);
     std::erase_if(rest_, which);
     for (auto& one : taken) {
@@ -164,29 +165,29 @@ class Stated {
     append(taken);
   }
 
-  // Their ranks follow one another without gaps from the next on.
-  void append(const std::vector<Standing>& ones) {
+  // Appends places and renumbers their ranks without gaps.
+  void append(const std::vector<RankedPlace>& ones) {
     for (std::size_t i = 0; i < ones.size(); ++i) {
       auto one = ones[i];
       if (i > 0 && one.rank != ones[i - 1].rank) ++next_;
       one.rank = next_;
-      standings_.push_back(one);
+      ranked_places_.push_back(one);
     }
   }
 
-  // A kind whose places all stand elsewhere leaves no rank.
+  // Ends the current rank, unless it is empty because all places of its kind are named elsewhere.
   void end_rank() {
-    if (!standings_.empty()) next_ = standings_.back().rank + 1;
+    if (!ranked_places_.empty()) next_ = ranked_places_.back().rank + 1;
   }
 
   const Machine& machine_;
-  std::vector<Standing> rest_;
+  std::vector<RankedPlace> rest_;
   std::vector<PlaceId> named_;
-  std::vector<Standing> standings_;
+  std::vector<RankedPlace> ranked_places_;
   std::uint32_t next_ = 0;
 };
 
-std::string listed(const std::vector<std::string>& names) {
+std::string join_names(const std::vector<std::string>& names) {
   std::string all;
   for (const auto& name : names) all.append(all.empty() ? "" : ", ").append(name);
   return all;
@@ -215,33 +216,33 @@ const StatedOrdering* stated_ordering(const Machine& machine, InitiatorId initia
   return of_all;
 }
 
-std::vector<Standing> standings(const Machine& machine, InitiatorId initiator, std::string_view intent) {
+std::vector<RankedPlace> rank_places(const Machine& machine, InitiatorId initiator, std::string_view intent) {
   if (initiator >= machine.initiators().size())
     throw Error(Code::not_found, "machine '" + machine.name() + "' has no initiator " + std::to_string(initiator));
-  const auto normal = [&] { return by_rule(machine, initiator, *find_rule(k_normal)); };
+  const auto normal = [&] { return rank_by_rule(machine, initiator, *find_rule(k_normal)); };
   if (const auto* stated = stated_ordering(machine, initiator, intent))
-    return Stated(machine, normal()).order(*stated);
-  if (const auto* rule = find_rule(intent)) return by_rule(machine, initiator, *rule);
+    return StatedOrderRanker(machine, normal()).order(*stated);
+  if (const auto* rule = find_rule(intent)) return rank_by_rule(machine, initiator, *rule);
   const auto known = intents(machine);
   if (std::ranges::find(known, intent) != known.end()) return normal();
   const auto nearest = nearest_name(intent, known);
   throw Error(Code::not_found,
               "machine '" + machine.name() + "' has no intent '" + std::string(intent) + "'" +
                   (nearest.empty() ? "; there are " : "; did you mean '" + nearest + "'? There are ") +
-                  listed(known));
+                  join_names(known));
 }
 
 std::vector<std::vector<PlaceId>> ordering(const Machine& machine, InitiatorId initiator,
                                            std::string_view intent) {
   std::vector<std::vector<PlaceId>> ranks;
-  for (const auto& one : standings(machine, initiator, intent)) {
+  for (const auto& one : rank_places(machine, initiator, intent)) {
     if (one.rank >= ranks.size()) ranks.emplace_back();
     ranks.back().push_back(one.place);
   }
   return ranks;
 }
 
-std::optional<std::string> problem_of(const StatedOrdering& ordering, const std::vector<Place>& places) {
+std::optional<std::string> find_problem(const StatedOrdering& ordering, const std::vector<Place>& places) {
   if (ordering.ranks.empty()) return "it names no place; name at least one";
   std::vector<std::string> known;
   known.reserve(places.size());
@@ -258,7 +259,7 @@ std::optional<std::string> problem_of(const StatedOrdering& ordering, const std:
       if (std::ranges::find(known, name) != known.end()) continue;
       const auto nearest = nearest_name(name, known);
       return "there is no place and no kind '" + name + "'" +
-             (nearest.empty() ? "; there are " + listed(known) : "; did you mean '" + nearest + "'?");
+             (nearest.empty() ? "; there are " + join_names(known) : "; did you mean '" + nearest + "'?");
     }
   }
   return std::nullopt;

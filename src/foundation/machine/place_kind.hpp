@@ -1,4 +1,4 @@
-// Which technology a NUMA node's memory is, and what its kind is worth where nobody states or measured it.
+// Determines the memory technology (kind) of a NUMA node, and the default performance of a kind.
 #pragma once
 
 #include <optional>
@@ -9,9 +9,8 @@
 
 namespace terrace::machine {
 
-// What hwloc knows of a node: its subtype ("MCDRAM", "HBM", "NVM", "CXL-DRAM", "GPUMemory"), device-DAX details,
-// the processor, whether processing units are its own, and its figures relative to those of the ordinary memory
-// nearest to it.
+// What hwloc reports of a node: its subtype ("MCDRAM", "HBM", "NVM", "CXL-DRAM", "GPUMemory"), device-DAX details,
+// the processor, whether it has processing units, and its figures relative to the nearest ordinary memory.
 struct NodeEvidence {
   std::string subtype;
   std::string dax_type;    // "NVM", "SPM"
@@ -24,12 +23,12 @@ struct NodeEvidence {
 
 struct KindVerdict {
   std::string kind;
-  bool inferred = false;  // from figures, not from a name
+  bool inferred = false;  // from figures instead of a name
 };
 
 KindVerdict kind_of(const NodeEvidence& evidence);
 
-// Defaults of a kind, of the order of magnitude of current hardware; always reported as "not measured".
+// Default figures of a kind, of the order of magnitude of current hardware; always reported as "not measured".
 struct KindDefaults {
   BytesPerSecond read;
   BytesPerSecond write;

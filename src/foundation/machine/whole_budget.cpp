@@ -1,4 +1,4 @@
-// Apart from the reading of budgets: a program's own process needs this, and no parsers.
+// Implements whole_budget(). Separate from the parsers of budgets, because the library inside programs has none.
 #include "machine/machine.hpp"
 
 namespace terrace::machine {

@@ -16,7 +16,7 @@ void place_by_intent(const LaunchOptions& options, runtime::Session& session) {
   auto& configuration = session.configurations.front();
   const auto& machine = configuration.machine;
   try {
-    machine::standings(machine, machine.domains()[configuration.domain].initiator, options.intent);
+    machine::rank_places(machine, machine.domains()[configuration.domain].initiator, options.intent);
   } catch (const Error& error) {
     throw Error(Code::invalid, fmt::format("--intent {}: {}", options.intent, error.what()));
   }

@@ -37,7 +37,7 @@ void check_is_here(const machine::Machine& machine) {
   if (std::ranges::all_of(places, is_no_memory))
     refuse("its places are no memory of this machine; terrace simulate runs it");
   std::set<int> nodes;  // with those that the cpuset leaves out, which discovery does not see
-  if (const auto here = machine::machine_of_nodes()) add_nodes(*here, nodes);
+  if (const auto here = machine::read_node_machine()) add_nodes(*here, nodes);
   const auto is_elsewhere = [&](const machine::Place& place) {
     return place.numa_node >= 0 && !nodes.contains(place.numa_node);
   };

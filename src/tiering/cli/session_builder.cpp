@@ -107,7 +107,7 @@ Bytes memory_over_file(const ConfigurationOptions& options, const std::string& v
 void limit_budget(runtime::SessionConfiguration& configuration, std::vector<std::string>& sentences) {
   const auto limit = machine::SystemFiles().memory_limit();
   if (!limit) return;
-  auto within = machine::within_limit(configuration.machine, configuration.budget, limit->limit);
+  auto within = machine::limit_budget(configuration.machine, configuration.budget, limit->limit);
   if (within == configuration.budget) return;
   configuration.budget = std::move(within);
   if (configuration.budget_text.empty()) return;

@@ -47,16 +47,16 @@ class Tree {
 
 // A kernel that answers as it is told.
 struct PlayedCalls : SystemCalls {
-  int prefer(int) override { return mbind_error; }
-  int move(int node) override {
+  int try_prefer_node(int) override { return mbind_error; }
+  int try_move_page(int node) override {
     tried.push_back(node);
     return node == full_node ? ENOMEM : move_error;
   }
-  int exchange() override { return exchange_error; }
-  int wait_for_touches() override { return touches_error; }
-  int count_misses() override { return perf_error; }
-  std::optional<Bytes> space(const std::string&) override { return room; }
-  std::optional<Bytes> lockable() override { return locked; }
+  int try_exchange_pages() override { return exchange_error; }
+  int try_trap_faults() override { return touches_error; }
+  int try_count_misses() override { return perf_error; }
+  std::optional<Bytes> free_space(const std::string&) override { return room; }
+  std::optional<Bytes> locked_memory_limit() override { return locked; }
 
   int mbind_error = 0;
   int move_error = 0;
@@ -250,7 +250,7 @@ TEST(MachineCheck, GroupsLimitIsSaidOfAMachineThatHasMore) {
   roomy["sys/fs/cgroup/memory.max"] = "21474836480";  // all that the machine has
   EXPECT_EQ(said(roomy), "");
   const auto limit = Tree(k_container).files().memory_limit();
-  EXPECT_EQ(within_limit(machine, whole_budget(machine), limit->limit),
+  EXPECT_EQ(limit_budget(machine, whole_budget(machine), limit->limit),
             (Budget{{std::uint64_t{2} << 30}, {std::uint64_t{2} << 30}}));
 }
 
@@ -320,7 +320,7 @@ TEST(MachineCheck, OnlyWhatIsNotYesComesWithAdviceAndEachLineStandsAlone) {
     EXPECT_EQ(json.at("schema"), 1);
     ASSERT_EQ(json.at("checks").size(), findings.size());
     EXPECT_EQ(json.at("checks")[0].at("subject"), "NUMA nodes");
-    EXPECT_EQ(json.at("checks")[0].at("verdict"), std::string(name(findings[0].verdict)));
+    EXPECT_EQ(json.at("checks")[0].at("verdict"), std::string(verdict_name(findings[0].verdict)));
   }
 }
 
@@ -329,7 +329,7 @@ TEST(MachineCheck, ThisSystemAnswersAsItsOwnFilesAndCallsDo) {
   const auto nodes = SystemFiles().list("/sys/devices/system/node/has_memory").value_or(std::vector<int>{});
   EXPECT_EQ(fact(found.at("NUMA nodes"), "with_memory"), Fact(format_list(nodes)));
   EXPECT_NE(found.at("journal folder").verdict, Verdict::no) << "this test writes there";
-  EXPECT_FALSE(this_system().space("/no/such/folder").has_value());
+  EXPECT_FALSE(this_system().free_space("/no/such/folder").has_value());
 }
 
 TEST(MachineCheck, ALimitOfLockedMemoryIsTheProcessesOwn) {
@@ -338,7 +338,7 @@ TEST(MachineCheck, ALimitOfLockedMemoryIsTheProcessesOwn) {
   if (before.rlim_max != RLIM_INFINITY && before.rlim_max < 65536) GTEST_SKIP() << "too little may be locked";
   const rlimit low{65536, before.rlim_max};
   ASSERT_EQ(::setrlimit(RLIMIT_MEMLOCK, &low), 0);
-  EXPECT_EQ(this_system().lockable(), Bytes{65536});
+  EXPECT_EQ(this_system().locked_memory_limit(), Bytes{65536});
   ASSERT_EQ(::setrlimit(RLIMIT_MEMLOCK, &before), 0);
 }
 

@@ -138,7 +138,7 @@ TEST(Figures, WindowsApart_AreCounted) {
     return std::vector<Window>{{1, true}, {1, true}, {1, false}, {0.5, false, 0, true}};
   });
   EXPECT_EQ(figures.interrupted_share(), 0.25);
-  EXPECT_EQ(figures.count_apart(), 1u);
+  EXPECT_EQ(figures.count_without_shared_cache(), 1u);
 }
 
 TEST(Figures, TimeIsUp_OnlyFiguresWithoutWindowsAreMeasured) {
@@ -150,13 +150,13 @@ TEST(Figures, TimeIsUp_OnlyFiguresWithoutWindowsAreMeasured) {
   };
   figures.begin_round();
   figures.sample("a", sample);
-  figures.ask_before_each([] { return false; });
+  figures.set_measure_predicate([] { return false; });
   figures.begin_round();
   figures.sample("a", sample);
   EXPECT_EQ(measured, 1);
   figures.sample("b", sample);
   EXPECT_EQ(measured, 2);
-  figures.ask_before_each([]() -> bool { throw std::runtime_error("the time was up"); });
+  figures.set_measure_predicate([]() -> bool { throw std::runtime_error("the time was up"); });
   EXPECT_THROW(figures.sample("c", sample), std::runtime_error);
   EXPECT_EQ(measured, 2);
 }

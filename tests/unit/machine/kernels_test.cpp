@@ -83,7 +83,7 @@ TEST(Chase, ManyAtOnceEachFollowTheCycle) {
 TEST(Chase, OverOneLineAPageMeetsEachPageOnceInAnotherSet) {
   constexpr std::size_t k_page_lines = 64, k_pages = 100;
   std::vector<ChaseLine> lines(k_pages * k_page_lines);
-  const auto cycle = ChaseCycle::one_a_page(lines, k_page_lines, 5);
+  const auto cycle = ChaseCycle::one_line_per_page(lines, k_page_lines, 5);
   std::vector<int> pages(k_pages), sets(k_page_lines);
   auto* at = cycle.start(0, 1);
   for (std::size_t i = 0; i < k_pages; ++i) {

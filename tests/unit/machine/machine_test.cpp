@@ -300,11 +300,11 @@ TEST(MachineLimit, NoPlaceHasMoreAndPlacesAwayFromHomeNotMoreTogether) {
   const Machine machine(example_parts());  // hbm0 16, ddr0 64, cxl0 128 (home); hbm1 8, ddr1 64 (home), all GiB
   const auto whole = whole_budget(machine);
   const auto gib = [](std::uint64_t value) { return Bytes{value << 30}; };
-  EXPECT_EQ(within_limit(machine, whole, gib(280)), whole);
-  EXPECT_EQ(within_limit(machine, whole, gib(100)), (Budget{gib(16), gib(64), gib(100), gib(8), gib(64)}))
+  EXPECT_EQ(limit_budget(machine, whole, gib(280)), whole);
+  EXPECT_EQ(limit_budget(machine, whole, gib(100)), (Budget{gib(16), gib(64), gib(100), gib(8), gib(64)}))
       << "only the largest has more than that";
   const auto four_and_a_half = Bytes{std::uint64_t{9} << 29};
-  EXPECT_EQ(within_limit(machine, whole, gib(12)),
+  EXPECT_EQ(limit_budget(machine, whole, gib(12)),
             (Budget{four_and_a_half, four_and_a_half, gib(12), gib(3), gib(12)}))
       << "12 of hbm0, 12 of ddr0 and 8 of hbm1 in proportion";
 }
@@ -316,7 +316,7 @@ TEST(MachineLimit, RandomBudgetsStayWithinAndLoseLessThanAGranuleEach) {
     Budget budget;
     for (const auto& place : machine.places()) budget.push_back(Bytes{random() % (place.capacity.value + 1)});
     const Bytes limit{random() % (std::uint64_t{200} << 30)};
-    const auto within = within_limit(machine, budget, limit);
+    const auto within = limit_budget(machine, budget, limit);
     std::uint64_t away = 0;
     std::uint64_t wanted = 0;
     for (std::size_t i = 0; i < budget.size(); ++i) {

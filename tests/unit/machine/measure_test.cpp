@@ -78,27 +78,27 @@ TEST(TlbReach, IsNothingWhereMorePagesCostNoMore) {
 
 // Misses of a latency of 100 ns, as many at a time as a window of 64 accesses holds.
 TEST(LeastApart, IsTheWindow) {
-  std::vector<ApartCost> costs;
-  for (std::uint32_t apart = 1; apart < 300; ++apart)
-    costs.push_back({1.0 * apart, 100e-9 / ((63 + apart) / apart)});
-  EXPECT_EQ(min_apart(costs), 64U);
-  EXPECT_EQ(min_apart({}), 0U);
-  EXPECT_EQ(min_apart(std::vector<ApartCost>{{1, 0}, {2, -1e-9}}), 0U);
+  std::vector<MissDistanceCost> costs;
+  for (std::uint32_t distance = 1; distance < 300; ++distance)
+    costs.push_back({1.0 * distance, 100e-9 / ((63 + distance) / distance)});
+  EXPECT_EQ(min_miss_distance(costs), 64U);
+  EXPECT_EQ(min_miss_distance({}), 0U);
+  EXPECT_EQ(min_miss_distance(std::vector<MissDistanceCost>{{1, 0}, {2, -1e-9}}), 0U);
 }
 
 // The same at the distances that are measured, some of them disturbed.
 TEST(LeastApart, DisturbedDistances_DoNotMoveTheWindow) {
   for (const int window : {40, 64, 150}) {
-    std::vector<ApartCost> costs;
-    for (double apart = 10; apart < 1024; apart *= 1.25)
-      costs.push_back({apart, 100e-9 / std::max(1.0, window / apart)});
-    const auto undisturbed = min_apart(costs);
+    std::vector<MissDistanceCost> costs;
+    for (double distance = 10; distance < 1024; distance *= 1.25)
+      costs.push_back({distance, 100e-9 / std::max(1.0, window / distance)});
+    const auto undisturbed = min_miss_distance(costs);
     EXPECT_NEAR(undisturbed, 0.75 * window, 0.15 * window) << window;
     for (std::size_t i = 1; i + 1 < costs.size(); i += 3) {
       auto disturbed = costs;
       disturbed[i].seconds *= 3;
       disturbed[(i + 7) % costs.size()].seconds *= 0.3;
-      EXPECT_NEAR(min_apart(disturbed), undisturbed, 0.3 * undisturbed) << window << " " << i;
+      EXPECT_NEAR(min_miss_distance(disturbed), undisturbed, 0.3 * undisturbed) << window << " " << i;
     }
   }
 }

@@ -50,10 +50,10 @@ class NodeFilesTest : public ::testing::Test {
     write(near + "write_bandwidth", std::to_string(firmware.write_mib));
     write(near + "read_latency", std::to_string(firmware.latency_ns));
   }
-  [[nodiscard]] Machine machine() const { return machine_of_nodes(folder_).value(); }
+  [[nodiscard]] Machine machine() const { return read_node_machine(folder_).value(); }
   static std::vector<std::string> order(const Machine& machine, InitiatorId initiator, const char* intent) {
     std::vector<std::string> names;
-    for (const auto& one : standings(machine, initiator, intent)) names.push_back(machine.place(one.place).name);
+    for (const auto& one : rank_places(machine, initiator, intent)) names.push_back(machine.place(one.place).name);
     return names;
   }
 
@@ -117,15 +117,15 @@ TEST_F(NodeFilesTest, NodesWithoutMemoryAndWithoutProcessors) {
 }
 
 TEST_F(NodeFilesTest, WhatIsNoMachineIsNone) {
-  EXPECT_FALSE(machine_of_nodes(folder_ + "/nothing"));
-  EXPECT_FALSE(machine_of_nodes(folder_));
+  EXPECT_FALSE(read_node_machine(folder_ + "/nothing"));
+  EXPECT_FALSE(read_node_machine(folder_));
   write("online", "0");
   node(0, 0, "0-1", "10");
-  EXPECT_FALSE(machine_of_nodes(folder_));
+  EXPECT_FALSE(read_node_machine(folder_));
   node(0, 1 << 20, "", "10");
-  EXPECT_FALSE(machine_of_nodes(folder_));
+  EXPECT_FALSE(read_node_machine(folder_));
   node(0, 1 << 20, "0", "");
-  EXPECT_TRUE(machine_of_nodes(folder_));
+  EXPECT_TRUE(read_node_machine(folder_));
 }
 
 // Files that say anything at all make some machine or none, and no process ends.
@@ -142,13 +142,13 @@ TEST_F(NodeFilesTest, AnyTextIsRead) {
     for (const char* name : {"node0/", "node1/"})
       for (const char* file : {"meminfo", "cpulist", "distance", "access0/initiators/read_bandwidth"})
         if (random() % 3 == 0) write(std::string(name) + file, text());
-    (void)machine_of_nodes(folder_);
+    (void)read_node_machine(folder_);
   }
 }
 
 TEST(NodeFilesHere, SayWhatHwlocSays) {
   if (::access("/sys/devices/system/node/node0/meminfo", R_OK) != 0) GTEST_SKIP() << "the nodes are hidden";
-  const auto by_files = machine_of_nodes().value();
+  const auto by_files = read_node_machine().value();
   const auto by_hwloc = discover();
   ASSERT_EQ(by_files.places().size(), by_hwloc.places().size());
   std::map<int, const Place*> places;

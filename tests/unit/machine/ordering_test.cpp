@@ -81,7 +81,7 @@ TEST(Ordering, HasEveryPlaceOnceAndRanksWithoutGaps) {
     const Machine machine(parts);
     for (const InitiatorId i : ids(machine.initiators())) {
       for (const auto& intent : intents(machine)) {
-        const auto all = standings(machine, i, intent);
+        const auto all = rank_places(machine, i, intent);
         std::set<PlaceId> seen;
         std::uint32_t rank = 0;
         for (const auto& one : all) {
@@ -169,7 +169,7 @@ TEST(Ordering, ByBandwidthAgreesWithTheOneOrderBySpeed) {
     const Machine machine(random_parts(random));
     for (const DomainId d : ids(machine.domains())) {
       std::vector<std::uint32_t> rank(machine.places().size());
-      for (const auto& one : standings(machine, machine.domains()[d].initiator, "bandwidth"))
+      for (const auto& one : rank_places(machine, machine.domains()[d].initiator, "bandwidth"))
         rank[one.place] = one.rank;
       const auto& fastest = machine.fastest_first(d);
       EXPECT_TRUE(std::ranges::is_sorted(fastest, {}, [&](PlaceId p) { return rank[p]; }));
@@ -201,15 +201,15 @@ TEST(Ordering, ShowsWhatAPlaceStandsFor) {
   parts.paths[0].latency_source = Source::firmware;
   parts.paths[1].bandwidth_source = Source::measured;
   const Machine machine(parts);
-  const auto latency = standings(machine, 0, "latency");
+  const auto latency = rank_places(machine, 0, "latency");
   EXPECT_EQ(latency[0].basis, Basis::latency);
   EXPECT_DOUBLE_EQ(latency[0].value, 100e-9);
   EXPECT_EQ(latency[0].source, Source::firmware);
-  const auto bandwidth = standings(machine, 0, "bandwidth");
+  const auto bandwidth = rank_places(machine, 0, "bandwidth");
   EXPECT_EQ(bandwidth[1].source, Source::measured);
   // One core, 20 lines of 64 B in flight over 200 ns, each of which takes 64 ns of the memory.
   EXPECT_NEAR(bandwidth[1].value, 64 / (200e-9 / 20 + 64e-9), 1);
-  EXPECT_EQ(standings(machine, 0, "capacity")[0].value, static_cast<double>(1ull << 30));
+  EXPECT_EQ(rank_places(machine, 0, "capacity")[0].value, static_cast<double>(1ull << 30));
 }
 
 TEST(Ordering, SeesRemotePlacesFromEveryInitiator) {
@@ -237,8 +237,8 @@ TEST(Ordering, NormalIsTheKernelsOrder) {
   }
   const Machine machine(parts);
   EXPECT_EQ(names_of(machine, 0, "normal"), (Names{{"ddr0"}, {"cxl0", "ddr1"}, {"hbm0"}, {"hbm1"}}));
-  EXPECT_TRUE(standings(machine, 0, "normal")[0].own_ordinary);
-  EXPECT_EQ(standings(machine, 0, "normal")[3].basis, Basis::distance);
+  EXPECT_TRUE(rank_places(machine, 0, "normal")[0].own_ordinary);
+  EXPECT_EQ(rank_places(machine, 0, "normal")[3].basis, Basis::distance);
   // One distance less, and latencies decide: distances alone would leave that place nowhere.
   parts.paths[2].distance = 0;
   EXPECT_EQ(names_of(Machine(parts), 0, "normal"), (Names{{"ddr0"}, {"hbm0"}, {"ddr1"}, {"hbm1"}, {"cxl0"}}));
@@ -261,8 +261,8 @@ TEST(Ordering, WhatComputesAndWhatNobodyKnowsStandsLast) {
     EXPECT_EQ(ranks[ranks.size() - 2], (std::set<std::string>{"hbm0"})) << intent;
     EXPECT_EQ(ranks.back(), (std::set<std::string>{"hbm1"})) << intent;
   }
-  EXPECT_TRUE(standings(machine, 0, "latency")[3].computes);
-  EXPECT_EQ(standings(machine, 0, "latency")[4].basis, Basis::no_path);
+  EXPECT_TRUE(rank_places(machine, 0, "latency")[3].computes);
+  EXPECT_EQ(rank_places(machine, 0, "latency")[4].basis, Basis::no_path);
 }
 
 TEST(Ordering, AUsersOrderWins) {
@@ -275,8 +275,8 @@ TEST(Ordering, AUsersOrderWins) {
   EXPECT_EQ(names_of(machine, 0, "scratch"), (Names{{"cxl0"}, {"hbm0", "ddr1"}, {"ddr0"}, {"hbm1"}}));
   EXPECT_EQ(names_of(machine, 1, "scratch"), names_of(machine, 1, "normal"));
   EXPECT_EQ(names_of(machine, 0, "latency").front(), (std::set<std::string>{"hbm1"}));
-  EXPECT_EQ(standings(machine, 0, "latency")[0].basis, Basis::stated);
-  EXPECT_EQ(standings(machine, 0, "latency")[1].basis, Basis::latency);
+  EXPECT_EQ(rank_places(machine, 0, "latency")[0].basis, Basis::stated);
+  EXPECT_EQ(rank_places(machine, 0, "latency")[1].basis, Basis::latency);
   EXPECT_NE(stated_ordering(machine, 0, "scratch"), nullptr);
   EXPECT_EQ(stated_ordering(machine, 1, "scratch"), nullptr);
   EXPECT_EQ(stated_ordering(machine, 0, "capacity"), nullptr);

@@ -35,11 +35,12 @@ Nodes nodes_of(const Machine& machine, InitiatorId initiator, std::string_view i
   return ranks;
 }
 
-int node_of(const Machine& machine, const Standing& one) { return machine.place(one.place).numa_node; }
+int node_of(const Machine& machine, const RankedPlace& one) { return machine.place(one.place).numa_node; }
 
 // The source behind a node's rank for an intent.
-std::optional<Source> source_of(const Machine& machine, InitiatorId initiator, std::string_view intent, int node) {
-  for (const auto& one : standings(machine, initiator, intent))
+std::optional<Source> parse_source(const Machine& machine, InitiatorId initiator, std::string_view intent,
+                                   int node) {
+  for (const auto& one : rank_places(machine, initiator, intent))
     if (node_of(machine, one) == node) return one.source;
   return std::nullopt;
 }
@@ -77,8 +78,8 @@ TEST(SavedMachines, KnlFlatAndQuadrant) {
   EXPECT_EQ(nodes_of(machine, 0, "capacity"), (Nodes{{0}, {1}}));
   EXPECT_EQ(nodes_of(machine, 0, "normal"), (Nodes{{0}, {1}}));
   // Its firmware states nothing, so the kind decides, and Terrace says so.
-  EXPECT_EQ(source_of(machine, 0, "bandwidth", 1), Source::kind);
-  EXPECT_EQ(source_of(machine, 0, "latency", 0), Source::kind);
+  EXPECT_EQ(parse_source(machine, 0, "bandwidth", 1), Source::kind);
+  EXPECT_EQ(parse_source(machine, 0, "latency", 0), Source::kind);
   EXPECT_NE(machine.parts().description.find("not measured (defaults of each kind)"), std::string::npos);
 }
 
@@ -99,9 +100,9 @@ TEST(SavedMachines, KnlSnc4) {
     // As Linux, to which the distances are 10, 21, 31 and 41; hwloc has none.
     EXPECT_EQ(nodes_of(machine, i, "normal"), (Nodes{{own}, other_ddr, {4 + own}, other_hbm}));
     EXPECT_EQ(machine.path(i, 0).distance, 0);
-    for (int node = 0; node < 8; ++node) EXPECT_EQ(source_of(machine, i, "bandwidth", node), Source::kind);
+    for (int node = 0; node < 8; ++node) EXPECT_EQ(parse_source(machine, i, "bandwidth", node), Source::kind);
     // Within a tie one's own comes first.
-    EXPECT_EQ(node_of(machine, standings(machine, i, "capacity").front()), own);
+    EXPECT_EQ(node_of(machine, rank_places(machine, i, "capacity").front()), own);
   }
   EXPECT_NE(machine.parts().description.find("not measured (defaults of each kind)"), std::string::npos);
 }
@@ -137,8 +138,8 @@ TEST(SavedMachines, XeonMaxSnc4OnTwoSockets) {
                                                      nodes(far, 4),
                                                      nodes(8 + far, 4)}));
     // Linux shows the firmware's figures of the nearest cores alone.
-    EXPECT_EQ(source_of(machine, i, "bandwidth", 8 + own), Source::firmware);
-    EXPECT_EQ(source_of(machine, i, "bandwidth", 8 + (own + 1) % 8), Source::distance);
+    EXPECT_EQ(parse_source(machine, i, "bandwidth", 8 + own), Source::firmware);
+    EXPECT_EQ(parse_source(machine, i, "bandwidth", 8 + (own + 1) % 8), Source::distance);
   }
   EXPECT_NE(machine.parts().description.find("kind told from figures alone: hbm0"), std::string::npos);
 }
@@ -157,8 +158,8 @@ TEST(SavedMachines, TwoSocketsWithDdrAndCxl) {
     EXPECT_EQ(nodes_of(machine, i, "capacity"), (Nodes{{3}, {0, 1, 2}}));
     // The kernel takes the near expander before the other socket's DDR: the distance, 14 against 21, says so.
     EXPECT_EQ(nodes_of(machine, i, "normal"), (Nodes{{own}, {2 + own}, {other}, {2 + other}}));
-    EXPECT_EQ(source_of(machine, i, "latency", 2 + own), Source::firmware);
-    EXPECT_EQ(source_of(machine, i, "latency", 2 + other), Source::distance);
+    EXPECT_EQ(parse_source(machine, i, "latency", 2 + own), Source::firmware);
+    EXPECT_EQ(parse_source(machine, i, "latency", 2 + other), Source::distance);
   }
   EXPECT_EQ(machine.parts().description.find("figures alone"), std::string::npos) << "DAX names CXL memory";
 }
@@ -171,7 +172,7 @@ TEST(SavedMachines, GraceHopper) {
   EXPECT_EQ(kinds(machine), (std::map<int, std::string>{{0, "ddr"}, {1, "gpu"}}));
   for (const char* intent : {"bandwidth", "latency", "capacity", "normal"})
     EXPECT_EQ(nodes_of(machine, 0, intent), (Nodes{{0}, {1}})) << intent << " of Grace's cores";
-  EXPECT_EQ(source_of(machine, 0, "bandwidth", 1), Source::kind);
+  EXPECT_EQ(parse_source(machine, 0, "bandwidth", 1), Source::kind);
   EXPECT_EQ(machine.path(0, 1).distance, 80);
 }
 
@@ -186,7 +187,7 @@ TEST(SavedMachines, FourMi300aHaveNothingButHbm) {
     for (const char* intent : {"bandwidth", "latency", "normal"})
       EXPECT_EQ(nodes_of(machine, i, intent), (Nodes{{own}, nodes(0, 4, {own})})) << intent;
     EXPECT_EQ(nodes_of(machine, i, "capacity"), (Nodes{nodes(0, 4)}));
-    EXPECT_EQ(node_of(machine, standings(machine, i, "capacity").front()), own);
+    EXPECT_EQ(node_of(machine, rank_places(machine, i, "capacity").front()), own);
   }
 }
 

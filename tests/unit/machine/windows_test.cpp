@@ -91,9 +91,9 @@ TEST(Windows, Workers_FartherThanTheirLimit_AreApartAndNotClean) {
     const auto windows = run_windows(plan, [](std::size_t, std::size_t) {});
     EXPECT_EQ(windows.size(), 5u);
     for (const auto& window : windows) {
-      EXPECT_FALSE(window.clean && window.apart);
+      EXPECT_FALSE(window.clean && window.lacked_shared_cache);
       if (seconds > 1) {
-        EXPECT_FALSE(window.apart);
+        EXPECT_FALSE(window.lacked_shared_cache);
       } else if (workers.size() > 1) {
         EXPECT_FALSE(window.clean);
       }

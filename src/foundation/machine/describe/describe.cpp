@@ -1,4 +1,4 @@
-// The machine as text: tree, initiators, paths, and what was measured, in plain columns.
+// Formats the machine as text: tree, initiators, paths, and measurements.
 #include "machine/describe/describe.hpp"
 
 #include <algorithm>
@@ -39,7 +39,7 @@ std::string tree(const MachineParts& parts) {
   return out;
 }
 
-// At most so many digits after the point, without the zeros at the end.
+// Formats at most `digits` digits after the point, without trailing zeros.
 std::string decimal(double value, int digits) {
   std::array<char, 400> buffer{};  // the largest double has 309 digits before the point
   const auto end =
@@ -51,7 +51,7 @@ std::string decimal(double value, int digits) {
 }
 
 std::string initiators(const MachineParts& parts) {
-  Table table({"initiator", "domain", "cores", "clock", "instruction", "parallel misses", "prefetched"}, 2);
+  TextTable table({"initiator", "domain", "cores", "clock", "instruction", "parallel misses", "prefetched"}, 2);
   for (const auto& initiator : parts.initiators) {
     table.add({initiator.name, parts.domains[initiator.domain].name, std::to_string(initiator.cores),
                initiator.frequency_hz > 0 ? decimal(initiator.frequency_hz / 1e9, 2) + "GHz" : "-",
@@ -61,7 +61,7 @@ std::string initiators(const MachineParts& parts) {
 }
 
 std::string caches(const MachineParts& parts) {
-  Table table({"initiator", "cache", "size", "ways", "hit", "for"}, 2);
+  TextTable table({"initiator", "cache", "size", "ways", "hit", "for"}, 2);
   for (const auto& initiator : parts.initiators) {
     for (const auto& cache : initiator.caches) {
       table.add({initiator.name, cache.name, format(cache.size), std::to_string(cache.ways), format(cache.latency),
@@ -72,7 +72,7 @@ std::string caches(const MachineParts& parts) {
 }
 
 std::string tlbs(const MachineParts& parts) {
-  Table table({"initiator", "entries", "ways", "pages", "walk"});
+  TextTable table({"initiator", "entries", "ways", "pages", "walk"});
   for (const auto& initiator : parts.initiators) {
     const auto& tlb = initiator.tlb;
     if (tlb.entries == 0) continue;
@@ -84,7 +84,7 @@ std::string tlbs(const MachineParts& parts) {
 
 std::string paths(const Machine& machine) {
   const auto& parts = machine.parts();
-  Table table({"from", "to", "read", "write", "latency"}, 2);
+  TextTable table({"from", "to", "read", "write", "latency"}, 2);
   for (const auto& path : parts.paths) {
     table.add({parts.initiators[path.initiator].name, parts.places[path.place].name, format(path.read),
                format(path.write), format(path.latency)});
@@ -93,12 +93,12 @@ std::string paths(const Machine& machine) {
 }
 
 std::string gpus(const MachineParts& parts) {
-  Table table({"GPU", "SMs", "clock", "warps of an SM", "L1", "L2 slice", "page"}, 1);
+  TextTable table({"GPU", "SMs", "clock", "warps of an SM", "L1", "L2 slice", "page"}, 1);
   for (const auto& gpu : parts.gpus)
     table.add({parts.initiators[gpu.initiator].name, std::to_string(gpu.processors),
                decimal(gpu.hertz / 1e9, 2) + "GHz", std::to_string(gpu.warps), format(Bytes{gpu.l1.bytes}),
                format(Bytes{gpu.l2.bytes}), format(Bytes{gpu.page_bytes})});
-  Table memories({"GPU", "memory", "channels", "bandwidth", "link", "link's latency"}, 2);
+  TextTable memories({"GPU", "memory", "channels", "bandwidth", "link", "link's latency"}, 2);
   for (const auto& gpu : parts.gpus)
     for (const auto& memory : gpu.memories) {
       const auto link = memory.link_bytes_per_second;
@@ -110,9 +110,9 @@ std::string gpus(const MachineParts& parts) {
   return table.text() + memories.text();
 }
 
-// The first one's price holds.
+// Lists the copiers; the first one is in effect.
 std::string copiers(const MachineParts& parts) {
-  Table table({"copier", "piece", "call", "pages", "stall", "trap", "threads", "lines"}, 1);
+  TextTable table({"copier", "piece", "call", "pages", "stall", "trap", "threads", "lines"}, 1);
   for (const auto& copier : parts.copiers) {
     std::string pages;
     for (const auto& [page, remap] : copier.pages)
@@ -125,7 +125,7 @@ std::string copiers(const MachineParts& parts) {
 }
 
 std::string files(const MachineParts& parts) {
-  Table table({"file", "beside", "read", "write", "latency", "requests"}, 2);
+  TextTable table({"file", "beside", "read", "write", "latency", "requests"}, 2);
   for (const auto& file : parts.files)
     table.add({file.name, parts.places[file.beside].name, format(file.read), format(file.write),
                format(file.latency), std::to_string(file.requests)});
@@ -136,24 +136,24 @@ std::string measurements(const MachineParts& parts, const Measurement& measured)
   std::string out = "Measured " + measured.date + " on " + measured.processor + " (fingerprint " +
                     parts.fingerprint + "), the best of " + std::to_string(measured.repetitions) +
                     " rounds or more\n";
-  Table rates({"from", "to", "kernel", "threads", "best", "median", "spread"}, 3);
+  TextTable rates({"from", "to", "kernel", "threads", "best", "median", "spread"}, 3);
   for (const auto& row : measured.bandwidths) {
     rates.add({parts.initiators[row.initiator].name, parts.places[row.place].name, row.kernel,
                std::to_string(row.threads), format(BytesPerSecond{row.bytes_per_second.best}),
                format(BytesPerSecond{row.bytes_per_second.median}),
                format(BytesPerSecond{row.bytes_per_second.spread})});
   }
-  Table chases({"from", "to", "pages", "others read", "best", "median", "spread"}, 3);
+  TextTable chases({"from", "to", "pages", "others read", "best", "median", "spread"}, 3);
   for (const auto& row : measured.latencies) {
     chases.add({parts.initiators[row.initiator].name, parts.places[row.place].name, row.pages,
                 row.load > 0 ? format(BytesPerSecond{row.load}) : "nothing", format(Seconds{row.seconds.best}),
                 format(Seconds{row.seconds.median}), format(Seconds{row.seconds.spread})});
   }
-  Table moves({"copier", "what", "pages", "chunk", "best", "median", "spread"}, 3);
+  TextTable moves({"copier", "what", "pages", "chunk", "best", "median", "spread"}, 3);
   for (const auto& row : measured.copiers)
     moves.add({row.copier, row.what, row.pages, format(row.size), format(Seconds{row.seconds.best}),
                format(Seconds{row.seconds.median}), format(Seconds{row.seconds.spread})});
-  Table times({"initiator", "figure", "best", "median", "spread"}, 2);
+  TextTable times({"initiator", "figure", "best", "median", "spread"}, 2);
   for (const auto& row : measured.times)
     times.add({parts.initiators[row.initiator].name, row.figure, format(Seconds{row.seconds.best}),
                format(Seconds{row.seconds.median}), format(Seconds{row.seconds.spread})});

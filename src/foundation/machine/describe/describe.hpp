@@ -1,4 +1,4 @@
-// A machine for people (`terrace machine`) and for programs (`terrace machine --json`).
+// Formats a machine for people (`terrace machine`) and for programs (`terrace machine --json`).
 #pragma once
 
 #include <string>
@@ -8,19 +8,20 @@
 
 namespace terrace::machine {
 
-// The tree with capacities, the initiators with their caches, a table of the paths; what was measured and when.
-// Lines end in '\n'; plain text, at most 100 columns for names of usual length.
+// Returns plain text: the tree with capacities, the initiators with their caches, a table of the paths, and what
+// was measured when. At most 100 columns for names of usual length.
 std::string describe(const Machine& machine, const Measurement* measured = nullptr);
 
-// One object with "schema": 1; sizes in bytes, rates in bytes a second, times in seconds.
+// Returns a JSON object with "schema": 1; sizes in bytes, rates in bytes per second, times in seconds.
 std::string describe_json(const Machine& machine, const Measurement* measured = nullptr);
 
-// A paragraph: what a control group lets this process have of the machine, and what follows; "" where that is all.
+// Returns a paragraph on how much of the machine a control group allows this process, and the consequences; "" if
+// it allows all.
 std::string describe(const Machine& machine, const MemoryLimit& limit);
 
-// Of each initiator and intent the places in order, a line for each rank and reason, and why each stands there.
+// Returns a table of the orderings: for each initiator and intent a line for each rank and reason.
 std::string describe_orderings(const Machine& machine);
-// One object with "schema": 1; values in bytes, bytes a second, seconds.
+// Returns a JSON object with "schema": 1; values in bytes, bytes per second, seconds.
 std::string orderings_json(const Machine& machine);
 
 }  // namespace terrace::machine

@@ -1,5 +1,4 @@
-// The machine as JSON for programs: names instead of indices, plain numbers in bytes, bytes a second, seconds,
-// hertz.
+// Formats the machine as JSON: names instead of indices; plain numbers in bytes, bytes per second, seconds, hertz.
 #include <nlohmann/json.hpp>
 
 #include "machine/describe/describe.hpp"
@@ -222,7 +221,7 @@ std::string describe_json(const Machine& machine, const Measurement* measured) {
             {"copiers", prices(parts)},
             {"files", files_beside(parts)}};
   json["measured"] = measured != nullptr ? measurement(parts, *measured) : Json(nullptr);
-  // A description may hold any bytes; what is not UTF-8 is shown as the replacement character.
+  // A description may contain any bytes; invalid UTF-8 becomes the replacement character.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

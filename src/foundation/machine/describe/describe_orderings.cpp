@@ -1,4 +1,4 @@
-// Orderings as text and as JSON.
+// Formats orderings as text and as JSON.
 #include <nlohmann/json.hpp>
 
 #include "machine/describe/describe.hpp"
@@ -24,7 +24,7 @@ const char* of_source(Source source) {
   return "";
 }
 
-std::string value_of(const Machine& machine, InitiatorId initiator, const Standing& one) {
+std::string value_of(const Machine& machine, InitiatorId initiator, const RankedPlace& one) {
   switch (one.basis) {
     case Basis::bandwidth:
       return format(BytesPerSecond{one.value}) + " of " + format(machine.path(initiator, one.place).read);
@@ -41,7 +41,7 @@ std::string value_of(const Machine& machine, InitiatorId initiator, const Standi
   return "-";
 }
 
-std::string reason_of(const Standing& one) {
+std::string reason_of(const RankedPlace& one) {
   std::string reason;
   if (one.basis == Basis::stated) reason = "stated in the machine file";
   if (one.basis == Basis::no_path) reason = "no path is known: behind all others";
@@ -53,27 +53,27 @@ std::string reason_of(const Standing& one) {
   return reason;
 }
 
-// Whether the place follows those that the machine file names, as by `normal`.
-bool follows(const std::vector<Standing>& standings, std::size_t i) {
-  return standings.front().basis == Basis::stated && standings[i].basis != Basis::stated;
+// Returns whether the place follows those named in the machine file, in the order of `normal`.
+bool follows(const std::vector<RankedPlace>& ranked_places, std::size_t i) {
+  return ranked_places.front().basis == Basis::stated && ranked_places[i].basis != Basis::stated;
 }
 
-void add_rows(const Machine& machine, InitiatorId initiator, const std::string& intent, Table& table) {
-  const auto standings = machine::standings(machine, initiator, intent);
-  const auto shown = [&](std::size_t i) { return value_of(machine, initiator, standings[i]); };
-  for (std::size_t i = 0; i < standings.size();) {
-    // One line for the places of a rank that stand there for the same reason.
+void add_rows(const Machine& machine, InitiatorId initiator, const std::string& intent, TextTable& table) {
+  const auto ranked_places = machine::rank_places(machine, initiator, intent);
+  const auto shown = [&](std::size_t i) { return value_of(machine, initiator, ranked_places[i]); };
+  for (std::size_t i = 0; i < ranked_places.size();) {
+    // One line for the places of a rank with the same reason.
     const auto value = shown(i);
-    auto reason = reason_of(standings[i]);
-    const bool begins = i == 0 || standings[i - 1].rank != standings[i].rank;
-    const auto rank = standings[i].rank;
-    if (follows(standings, i)) reason += "; not named: as by normal";
+    auto reason = reason_of(ranked_places[i]);
+    const bool begins = i == 0 || ranked_places[i - 1].rank != ranked_places[i].rank;
+    const auto rank = ranked_places[i].rank;
+    if (follows(ranked_places, i)) reason += "; not named: as by normal";
     std::string places;
     const auto first = i;
-    for (; i < standings.size() && standings[i].rank == rank && shown(i) == value &&
-           reason_of(standings[i]) == reason_of(standings[first]);
+    for (; i < ranked_places.size() && ranked_places[i].rank == rank && shown(i) == value &&
+           reason_of(ranked_places[i]) == reason_of(ranked_places[first]);
          ++i)
-      places += (places.empty() ? "" : " = ") + machine.place(standings[i].place).name;
+      places += (places.empty() ? "" : " = ") + machine.place(ranked_places[i].place).name;
     table.add({first == 0 ? intent : "", begins ? std::to_string(rank + 1) : "=", places, value, reason});
   }
 }
@@ -82,7 +82,7 @@ std::string title(const Machine& machine, const Initiator& initiator) {
   return initiator.name + " (domain " + machine.domains()[initiator.domain].name + ")\n";
 }
 
-const char* word_of(Basis basis) {
+const char* source_name(Basis basis) {
   switch (basis) {
     case Basis::bandwidth:
       return "bandwidth";
@@ -104,7 +104,7 @@ using Json = nlohmann::ordered_json;
 
 Json ranks_of(const Machine& machine, InitiatorId initiator, std::string_view intent) {
   auto ranks = Json::array();
-  for (const auto& one : standings(machine, initiator, intent)) {
+  for (const auto& one : rank_places(machine, initiator, intent)) {
     if (one.rank >= ranks.size()) ranks.push_back(Json::array());
     const auto& place = machine.place(one.place);
     const bool has_value = one.basis != Basis::stated && one.basis != Basis::no_path;
@@ -112,9 +112,9 @@ Json ranks_of(const Machine& machine, InitiatorId initiator, std::string_view in
                             {"kind", place.kind},
                             {"domain", machine.domains()[place.domain].name},
                             {"numa_node", place.numa_node >= 0 ? Json(place.numa_node) : Json(nullptr)},
-                            {"basis", word_of(one.basis)},
+                            {"basis", source_name(one.basis)},
                             {"value", has_value ? Json(one.value) : Json(nullptr)},
-                            {"source", one.source ? Json(word_of(*one.source)) : Json(nullptr)},
+                            {"source", one.source ? Json(source_name(*one.source)) : Json(nullptr)},
                             {"own_ordinary", one.own_ordinary},
                             {"computes", one.computes}});
   }
@@ -133,7 +133,7 @@ std::string describe_orderings(const Machine& machine) {
          "  distance, or by latency where distances are not known.\n";
   for (std::size_t i = 0; i < machine.initiators().size(); ++i) {
     const auto id = static_cast<InitiatorId>(i);
-    Table table({"intent", "rank", "places", "value", "from"}, 5);
+    TextTable table({"intent", "rank", "places", "value", "from"}, 5);
     for (const auto& intent : intents(machine)) add_rows(machine, id, intent, table);
     out += "\n" + title(machine, machine.initiators()[i]) + table.text();
   }

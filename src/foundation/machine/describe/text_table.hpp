@@ -1,4 +1,4 @@
-// Plain columns.
+// Formats a table as plain text in aligned columns.
 #pragma once
 
 #include <algorithm>
@@ -7,11 +7,11 @@
 
 namespace terrace::machine {
 
-// Rows of cells, printed with each column as wide as its widest cell.
-class Table {
+// Each column is as wide as its widest cell.
+class TextTable {
  public:
-  // `left`: so many columns hold words.
-  explicit Table(std::vector<std::string> head, std::size_t left = 1) : left_(left) {
+  // The first `left` columns contain words and are aligned left; the others contain numbers.
+  explicit TextTable(std::vector<std::string> head, std::size_t left = 1) : left_(left) {
     rows_.push_back(std::move(head));
   }
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
@@ -25,7 +25,7 @@ class Table {
       std::string line = "  ";
       for (std::size_t i = 0; i < row.size(); ++i) {
         const std::string gap(widths[i] - row[i].size(), ' ');
-        line += i < left_ ? row[i] + gap : gap + row[i];  // words to the left, numbers to the right
+        line += i < left_ ? row[i] + gap : gap + row[i];
         if (i + 1 < row.size()) line += "  ";
       }
       line.erase(line.find_last_not_of(' ') + 1);

@@ -1,3 +1,4 @@
+// Implements cache_sizes.hpp.
 #include "machine/discover/cache_sizes.hpp"
 
 #include <algorithm>
@@ -18,7 +19,7 @@ Machine with_cache_sizes(const Machine& machine, const std::vector<std::string>&
       for (auto& cache : initiator.caches) {
         known.append(known.empty() ? "" : ", ").append(cache.name);
         if (cache.name != name) continue;
-        // A cache holds whole sets: the size is rounded down to lines x ways.
+        // A cache consists of whole sets: round the size down to a multiple of lines x ways.
         const auto set = parts.line.value * cache.ways;
         cache.size = Bytes{std::max(parse_bytes(text.substr(equals + 1)).value / set, std::uint64_t{1}) * set};
         found = true;

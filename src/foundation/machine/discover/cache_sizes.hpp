@@ -1,5 +1,4 @@
-// The same machine with other cache sizes or other core time: what the caches hold is scaled with a smaller
-// problem.
+// Derives a machine with other cache sizes or core times, to scale caches with a reduced problem size.
 #pragma once
 
 #include <string>
@@ -9,12 +8,12 @@
 
 namespace terrace::machine {
 
-// Each text is NAME=SIZE ("l3=640KiB") and holds for the caches of that name of every initiator; sizes are rounded
-// down to whole sets. Throws Error{invalid} naming the caches that there are.
+// Returns the machine with other cache sizes. Each text is NAME=SIZE ("l3=640KiB") and applies to the caches of
+// that name of every initiator; sizes are rounded down to whole sets. Throws Error{invalid} with the known caches.
 Machine with_cache_sizes(const Machine& machine, const std::vector<std::string>& sizes);
 
-// The same machine whose cores take that long for an access that the first cache serves. Throws Error{invalid} for
-// a time that is not above 0.
+// Returns the machine with another core time for an access that hits the first cache. Throws Error{invalid} for a
+// time that is not positive.
 Machine with_core_time(const Machine& machine, Seconds instruction_time);
 
 }  // namespace terrace::machine

@@ -1,3 +1,4 @@
+// Implements check.hpp.
 #include "machine/discover/check.hpp"
 
 #include <algorithm>
@@ -8,19 +9,19 @@
 namespace terrace::machine {
 namespace {
 
-constexpr Bytes k_journal_room{std::uint64_t{1} << 30};   // a long profile's journal takes hundreds of megabytes
-constexpr Bytes k_shared_room{std::uint64_t{256} << 20};  // containers often have 64 MiB
-constexpr Bytes k_min_room{std::uint64_t{4} << 20};       // a job's ledger, or the session and a short journal
-constexpr Bytes k_locked_room{std::uint64_t{1} << 20};    // a sampling buffer a thread, of 512 KiB and a page
+constexpr Bytes k_journal_space{std::uint64_t{1} << 30};   // long profiles have journals of hundreds of megabytes
+constexpr Bytes k_shared_space{std::uint64_t{256} << 20};  // containers often have 64 MiB
+constexpr Bytes k_min_space{std::uint64_t{4} << 20};       // a job's ledger, or the session and a short journal
+constexpr Bytes k_locked_space{std::uint64_t{1} << 20};    // per thread a sampling buffer of 512 KiB and a page
 
 std::string error_name(int error) {
   const char* known = ::strerrorname_np(error);
   return known != nullptr ? known : std::to_string(error);
 }
 
-class Check {
+class SystemChecker {
  public:
-  Check(const SystemFiles& files, SystemCalls& calls, const std::string& temporary)
+  SystemChecker(const SystemFiles& files, SystemCalls& calls, const std::string& temporary)
       : files_(files), calls_(calls), temporary_(temporary) {
     with_memory_ = nodes("has_memory");
     with_cores_ = nodes("has_cpu");
@@ -37,8 +38,9 @@ class Check {
   std::vector<Finding> run() {
     numa_nodes();
     allowed_nodes();
-    refused_ = try_nodes("page policies", "mbind", [&](int node) { return calls_.prefer(node); });
-    refused_ = try_nodes("page moves", "move_pages", [&](int node) { return calls_.move(node); }) || refused_;
+    refused_ = try_nodes("page policies", "mbind", [&](int node) { return calls_.try_prefer_node(node); });
+    refused_ =
+        try_nodes("page moves", "move_pages", [&](int node) { return calls_.try_move_page(node); }) || refused_;
     page_exchange();
     memory_over_file();
     seccomp();
@@ -48,8 +50,8 @@ class Check {
     numa_balancing();
     hardware_counters();
     locked_memory();
-    room("shared memory", "/dev/shm", k_shared_room, "mount a larger one (containers: --shm-size)");
-    room("journal folder", temporary_, k_journal_room, "set TMPDIR to a folder with more");
+    check_free_space("shared memory", "/dev/shm", k_shared_space, "mount a larger one (containers: --shm-size)");
+    check_free_space("journal folder", temporary_, k_journal_space, "set TMPDIR to a folder with more");
     return std::move(findings_);
   }
 
@@ -99,7 +101,8 @@ class Check {
         .facts = {{"allowed", format_list(allowed_)}, {"cpuset", group ? format_list(*group) : ""}};
   }
 
-  // Tries every allowed node, so that with two of them a page has to leave its own. Whether the system refused.
+  // Tries every allowed node, so that with two of them a page must leave its own. Returns whether the system
+  // refused.
   bool try_nodes(const char* subject, const std::string& call, const std::function<int(int)>& attempt) {
     for (const int node : allowed_) {
       const int error = attempt(node);
@@ -113,9 +116,9 @@ class Check {
     return false;
   }
 
-  // Chunks of 64 KiB and more then move while the program goes on (docs/real-memory.md).
+  // Page exchange migrates chunks of 64 KiB and more concurrently with the program (docs/real-memory.md).
   void page_exchange() {
-    const int error = calls_.exchange();
+    const int error = calls_.try_exchange_pages();
     const bool old = error == EINVAL || error == ENOSYS;
     add("page exchange", error == 0 ? Verdict::yes : Verdict::limited,
         error == 0 ? "userfaultfd with UFFDIO_MOVE"
@@ -127,9 +130,9 @@ class Check {
         .facts = {{"works", error == 0}, {"errno", error == 0 ? std::string() : error_name(error)}};
   }
 
-  // `terrace run --memory` (docs/memory-over-a-file.md).
+  // Requirements of `terrace run --memory` (docs/memory-over-a-file.md).
   void memory_over_file() {
-    const int error = calls_.wait_for_touches();
+    const int error = calls_.try_trap_faults();
     const bool old = error == EINVAL || error == ENOSYS;
     const std::string instead = "run --memory goes by mappings that the kernel pages, which is slower; ";
     add("memory over a file", error == 0 ? Verdict::yes : Verdict::limited,
@@ -220,7 +223,7 @@ class Check {
     findings_.back().facts = {{"setting", setting.value_or("")}};
   }
 
-  // Terrace asks for none: what is reserved is memory that it cannot use.
+  // Terrace requests no explicit huge pages: memory reserved for them is unavailable to it.
   void explicit_huge_pages() {
     const std::filesystem::path folder = "/sys/kernel/mm/hugepages";
     Bytes reserved{0};
@@ -253,7 +256,7 @@ class Check {
 
   void hardware_counters() {
     const auto paranoid = files_.number("/proc/sys/kernel/perf_event_paranoid");
-    const int error = calls_.count_misses();
+    const int error = calls_.try_count_misses();
     const auto level = paranoid ? "; kernel.perf_event_paranoid is " + std::to_string(*paranoid) : "";
     const std::string instead = "profile with terrace record and simulate, which need none";
     if (error == 0) {
@@ -276,18 +279,18 @@ class Check {
   }
 
   void locked_memory() {
-    const auto limit = calls_.lockable();
-    const bool enough = !limit || *limit >= k_locked_room;
+    const auto limit = calls_.locked_memory_limit();
+    const bool enough = !limit || *limit >= k_locked_space;
     add("locked memory", enough ? Verdict::yes : Verdict::limited, limit ? "up to " + format(*limit) : "no limit",
         enough ? ""
-               : "buffers of hardware samples are locked memory: raise ulimit -l to " + format(k_locked_room));
+               : "buffers of hardware samples are locked memory: raise ulimit -l to " + format(k_locked_space));
     if (limit) findings_.back().facts.emplace_back("limit", static_cast<std::int64_t>(limit->value));
   }
 
-  void room(const char* subject, const std::string& folder, Bytes wanted, const std::string& advice) {
-    const auto free = calls_.space(folder);
+  void check_free_space(const char* subject, const std::string& folder, Bytes wanted, const std::string& advice) {
+    const auto free = calls_.free_space(folder);
     if (free) {
-      const bool is_full = *free < k_min_room;
+      const bool is_full = *free < k_min_space;
       const bool enough = *free >= wanted;
       add(subject,
           enough    ? Verdict::yes
@@ -316,12 +319,12 @@ class Check {
 
 }  // namespace
 
-std::string_view name(Verdict verdict) {
+std::string_view verdict_name(Verdict verdict) {
   return verdict == Verdict::yes ? "yes" : verdict == Verdict::limited ? "limited" : "no";
 }
 
 std::vector<Finding> check_system(const SystemFiles& files, SystemCalls& calls, const std::string& temporary) {
-  return Check(files, calls, temporary).run();
+  return SystemChecker(files, calls, temporary).run();
 }
 
 }  // namespace terrace::machine

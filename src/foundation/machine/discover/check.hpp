@@ -1,5 +1,5 @@
-// `terrace machine check`: what Terrace can do on a system, and what stands in the way. Each finding is a fact
-// with a verdict and, where the verdict is not yes, what to do about it.
+// Implements `terrace machine check`: what Terrace can do on a system, and what prevents the rest. Each finding is
+// a fact with a verdict and, unless the verdict is yes, advice.
 #pragma once
 
 #include <cstdint>
@@ -15,26 +15,26 @@
 namespace terrace::machine {
 
 enum class Verdict { yes, limited, no };
-std::string_view name(Verdict verdict);
+std::string_view verdict_name(Verdict verdict);
 
-// A number (bytes where it is a size), a text, or a truth, for programs.
+// Machine-readable value: a number (sizes in bytes), a text, or a Boolean.
 using Fact = std::variant<bool, std::int64_t, std::string>;
 
 struct Finding {
-  std::string subject;  // "page moves"; each once, and the same on every system
+  std::string subject;  // "page moves"; unique, and the same on every system
   Verdict verdict = Verdict::yes;
   std::string found;
   std::string advice;  // empty for yes
   std::vector<std::pair<std::string, Fact>> facts;
 };
 
-// In the order of their weight for Terrace. `temporary` is the folder that journals are written to. Never throws
-// for what the system lacks or hides: that is what a finding says.
+// Checks the system. Returns findings by descending importance. `temporary` is the folder for journals. Does not
+// throw for features that the system lacks or hides: a finding reports them.
 std::vector<Finding> check_system(const SystemFiles& files, SystemCalls& calls, const std::string& temporary);
 
-// A line for each finding: subject, verdict, what was found and what to do.
+// Returns a line for each finding: subject, verdict, what was found and what to do.
 std::string describe(const std::vector<Finding>& findings);
-// One object with "schema": 1.
+// Returns a JSON object with "schema": 1.
 std::string describe_json(const std::vector<Finding>& findings);
 
 }  // namespace terrace::machine

@@ -1,4 +1,4 @@
-// What a check found, for people and for programs.
+// Formats the findings of a check for people and as JSON.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -12,7 +12,7 @@ std::string describe(const std::vector<Finding>& findings) {
   for (const auto& one : findings) widest = std::max(widest, one.subject.size());
   std::string text;
   for (const auto& one : findings) {
-    const auto verdict = std::string(name(one.verdict));
+    const auto verdict = std::string(verdict_name(one.verdict));
     text += one.subject + std::string(widest - one.subject.size() + 2, ' ') + verdict +
             std::string(k_verdict - verdict.size() + 2, ' ') + one.found;
     if (!one.advice.empty()) text += "; " + one.advice;
@@ -28,7 +28,7 @@ std::string describe_json(const std::vector<Finding>& findings) {
     for (const auto& [key, fact] : one.facts)
       std::visit([&, &name = key](const auto& value) { facts[name] = value; }, fact);
     checks.push_back({{"subject", one.subject},
-                      {"verdict", name(one.verdict)},
+                      {"verdict", verdict_name(one.verdict)},
                       {"found", one.found},
                       {"advice", one.advice},
                       {"facts", std::move(facts)}});

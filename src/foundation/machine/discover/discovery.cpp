@@ -1,5 +1,5 @@
-// From hwloc's topology to a machine: nodes become places, the sets of cores that have memory of their own become
-// initiators, each with its domain; every initiator gets a path to every place.
+// Builds a machine from hwloc's topology. Nodes become places. The sets of cores with local memory become
+// initiators, each with its domain. Every initiator gets a path to every place.
 #include "machine/discover/discovery.hpp"
 
 #include <unistd.h>
@@ -20,14 +20,14 @@
 namespace terrace::machine {
 namespace {
 
-// Stated defaults of a core that nobody measured: what virtual time takes until `terrace machine measure`.
+// Defaults of an unmeasured core, used by virtual time until `terrace machine measure`.
 constexpr Seconds k_instruction_time{0.0625e-9};
 constexpr double k_mlp = 10;
 constexpr double k_prefetch_mlp = 20;
 constexpr Seconds k_cache_latency[] = {{1.2e-9}, {4e-9}, {15e-9}, {40e-9}};
 
-// What moves between nodes cost by default: exchanged pages where the system lets this process move them, else
-// move_pages(2). Sources: as in machines/ddr5-cxl.toml.
+// Returns default costs of migration between nodes: by page exchange if the system allows it to this process, else
+// by move_pages(2). Sources: as in machines/ddr5-cxl.toml.
 CopierPrice default_copier(const std::vector<Initiator>& initiators) {
   CopierPrice price;
   price.piece = Bytes{k_huge_page};
@@ -51,7 +51,7 @@ CopierPrice default_copier(const std::vector<Initiator>& initiators) {
   return price;
 }
 
-// "model name" or "cpu MHz" of /proc/cpuinfo's first processor, "" without.
+// Returns "model name" or "cpu MHz" of the first processor in /proc/cpuinfo, or "".
 std::string cpuinfo(const char* key) {
   std::FILE* file = std::fopen("/proc/cpuinfo", "r");
   if (file == nullptr) return "";
@@ -89,8 +89,8 @@ class Discovery {
   }
 
  private:
-  // The smallest non-empty sets of cores that are near to some memory. A node that is near to several of them (CXL
-  // memory on the board) makes none of its own.
+  // Finds the smallest non-empty sets of cores that are local to some memory. A node that is local to several of
+  // them (CXL memory on the board) does not define a set.
   void find_initiators() {
     std::vector<hwloc_cpuset_t> candidates;
     for (const auto node : nodes_) {
@@ -131,7 +131,7 @@ class Discovery {
     parts_.domains.push_back({"domain" + std::to_string(index), static_cast<InitiatorId>(index), {}});
   }
 
-  // One hardware thread of each core first, then the others.
+  // Lists one hardware thread of each core first, then the others.
   void add_processors(const std::vector<hwloc_obj_t>& cores, hwloc_const_cpuset_t set) {
     std::vector<int> first;
     first.reserve(cores.size());
@@ -152,7 +152,7 @@ class Discovery {
       made.name = std::to_string(cache.depth).insert(0, 1, 'l');
       made.size = {cache.size};
       if (cache.linesize != 0) parts_.line = {cache.linesize};
-      // hwloc has -1 for a fully associative cache and 0 for one that it does not know.
+      // hwloc reports -1 for a fully associative cache and 0 for unknown associativity.
       made.ways = cache.associativity > 0 ? static_cast<std::uint32_t>(cache.associativity) : 8;
       made.shared = topology_.objects_within(HWLOC_OBJ_CORE, object->cpuset).size() > 1;
       made.latency = k_cache_latency[std::min<unsigned>(cache.depth == 0 ? 0 : cache.depth - 1, 3)];
@@ -161,7 +161,7 @@ class Discovery {
       for (const auto sister : topology_.objects_within(object->type, set)) {
         last_level_.back() += Bytes{sister->attr->cache.size};
       }
-      last_level_.back() = std::max(last_level_.back(), made.size);  // it may reach beyond the set
+      last_level_.back() = std::max(last_level_.back(), made.size);  // the cache may extend beyond the set
       initiator.caches.push_back(made);
     }
   }
@@ -175,14 +175,14 @@ class Discovery {
     }
   }
 
-  // The initiator that a node is nearest to: the one it shares cores with; among several the one that sees it with
-  // the least latency, the highest bandwidth or the shortest distance.
+  // Returns the initiator nearest to a node: the one it shares cores with; among several the one with the least
+  // latency, the highest bandwidth or the shortest distance.
   DomainId domain_of(hwloc_obj_t node) const {
     const auto cost = [&](std::size_t i) {
       const bool near = node->cpuset != nullptr && hwloc_bitmap_intersects(node->cpuset, sets_[i]) != 0;
       const auto latency = topology_.attribute(HWLOC_MEMATTR_ID_LATENCY, node, sets_[i]);
       const auto bandwidth = topology_.attribute(HWLOC_MEMATTR_ID_BANDWIDTH, node, sets_[i]);
-      // Linux shows the figures of the nearest initiators alone.
+      // Linux exposes the figures of the nearest initiators only.
       constexpr double k_not_stated = std::numeric_limits<double>::infinity();
       return std::tuple(near ? 0 : 1, latency.value_or(k_not_stated), -bandwidth.value_or(0),
                         distance_from(i, node));
@@ -194,21 +194,21 @@ class Discovery {
     return static_cast<DomainId>(best);
   }
 
-  // The node with cores of its own in an initiator's set, or null.
+  // Returns the node with cores of its own in an initiator's set, or null.
   hwloc_obj_t main_node(std::size_t initiator) const {
     for (const auto node : nodes_) {
       if (node->cpuset != nullptr && hwloc_bitmap_isequal(node->cpuset, sets_[initiator]) != 0 &&
-          own_cores(node)) {
+          owns_cores(node)) {
         return node;
       }
     }
     return nullptr;
   }
 
-  // hwloc gives a node without cores those of the node that it is near to; of several nodes with the same cores
-  // the first by the system's number is the one that they belong to, because firmware lists it so (KNL, Xeon Max,
-  // HMAT).
-  bool own_cores(hwloc_obj_t node) const {
+  // Returns whether the cores belong to this node. hwloc assigns a node without cores those of the nearest node.
+  // Of several nodes with the same cores, the first by the system's number owns them, because firmware lists it
+  // first (KNL, Xeon Max, HMAT).
+  bool owns_cores(hwloc_obj_t node) const {
     if (node->cpuset == nullptr || hwloc_bitmap_iszero(node->cpuset) != 0) return false;
     return std::none_of(nodes_.begin(), nodes_.end(), [&](hwloc_obj_t other) {
       return other->os_index < node->os_index && other->cpuset != nullptr &&
@@ -231,7 +231,7 @@ class Discovery {
     evidence.subtype = node->subtype == nullptr ? "" : node->subtype;
     evidence.dax_type = HwlocTopology::info(node, "DAXType");
     evidence.dax_parent = HwlocTopology::info(node, "DAXParent");
-    evidence.has_cores = own_cores(node);
+    evidence.has_cores = owns_cores(node);
     evidence.processor = processor_name_;
     const auto home = main_node(domain);
     const auto relative = [&](hwloc_memattr_id_t id) -> std::optional<double> {
@@ -270,7 +270,7 @@ class Discovery {
       parts_.places.push_back(place);
     }
     if (parts_.places.empty()) add_only_place();
-    // Where there is but one node all memory is its own, also what a hypervisor added later and sysfs leaves out.
+    // A single node has all memory, including what a hypervisor added later and sysfs omits.
     const auto root = hwloc_get_root_obj(topology_.get());
     if (topology_.is_this_system() && hwloc_bitmap_weight(root->complete_nodeset) == 1) {
       auto& capacity = parts_.places.front().capacity;
@@ -284,7 +284,7 @@ class Discovery {
     return {pages > 0 && page > 0 ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page) : 0};
   }
 
-  // A container may hide the nodes altogether; the memory is there all the same.
+  // Handles containers that hide all NUMA nodes: the memory exists nevertheless.
   void add_only_place() {
     const auto memory = physical_memory();
     if (memory.value == 0) throw Error(Code::unsupported, "hwloc reports no memory; name a machine file instead");
@@ -360,7 +360,7 @@ class Discovery {
 
   HwlocTopology topology_;
   std::vector<hwloc_obj_t> nodes_;
-  std::vector<hwloc_cpuset_t> sets_;  // of the initiators; owned by the topology
+  std::vector<hwloc_cpuset_t> sets_;  // by initiator; owned by the topology
   std::vector<std::pair<hwloc_obj_t, std::uint32_t>> package_nodes_;
   MachineParts parts_;
   std::vector<std::vector<int>> processors_;
@@ -368,7 +368,7 @@ class Discovery {
   std::string processor_name_;
   std::vector<std::string> inferred_;
   std::size_t stated_ = 0;
-  std::size_t scaled_ = 0;  // from another domain's, by the distance
+  std::size_t scaled_ = 0;  // number of figures scaled by distance
   std::size_t assumed_ = 0;
 };
 

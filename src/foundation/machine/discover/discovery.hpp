@@ -1,6 +1,6 @@
-// The machine that we run on, as hwloc sees it: NUMA nodes with their kinds, caches, cores, and latencies and
-// bandwidths where the firmware (HMAT) gives them. What nobody gave stands at a default of its kind, and the
-// machine's description says so: "not measured". `terrace machine measure` replaces it by measurements.
+// Discovers the running machine by hwloc: NUMA nodes with their kinds, caches, cores, and the latencies and
+// bandwidths that the firmware (HMAT) states. Other figures are defaults of the kind, and the description of the
+// machine says "not measured". `terrace machine measure` replaces them by measurements.
 #pragma once
 
 #include <string>
@@ -13,24 +13,23 @@ namespace terrace::machine {
 
 struct Discovered {
   Machine machine;
-  // For each initiator the operating system's numbers of its processing units, one of each core first; only those
-  // that this process may run on.
+  // By initiator: numbers of its processing units that this process may run on, one of each core first.
   std::vector<std::vector<int>> processors;
-  // For each initiator the sizes of all its last-level caches together: what a measurement's data must exceed.
+  // By initiator: total size of its last-level caches, which the data of a measurement must exceed.
   std::vector<Bytes> last_level;
   std::string processor_name;
 };
 
-// Throws Error{unsupported} when hwloc cannot see the machine.
+// Discovers the running machine. Throws Error{unsupported} if hwloc cannot read its topology.
 Discovered discover_details();
 inline Machine discover() { return discover_details().machine; }
-// A saved machine (hwloc's XML, as `lstopo machine.xml` writes it). Throws Error{invalid}.
+// Discovers a saved machine (hwloc's XML, as written by `lstopo machine.xml`). Throws Error{invalid}.
 Discovered discover_saved(std::string_view hwloc_xml);
 
-// Identifies this machine by what a measurement depends on: processor model, cores, caches, NUMA nodes with their
-// sizes. Sixteen hexadecimal digits, equal on the same machine after a reboot.
+// Returns a hash of what a measurement depends on: processor model, cores, caches, NUMA nodes with their sizes.
+// Sixteen hexadecimal digits, equal on the same machine after a reboot.
 std::string fingerprint(const Discovered& discovered);
-// Refuses, with Error{invalid}, a machine that was measured elsewhere. Machines that are only described pass.
+// Throws Error{invalid} if the machine was measured elsewhere. Accepts machines that were not measured.
 void check_fingerprint(const Machine& machine);
 void check_fingerprint(const Machine& machine, const Discovered& here);
 

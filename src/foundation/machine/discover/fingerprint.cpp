@@ -1,4 +1,4 @@
-// What identifies the machine that a measurement belongs to.
+// Computes and checks the fingerprint of the machine that a measurement belongs to.
 #include <cinttypes>
 #include <cstdio>
 
@@ -8,7 +8,7 @@
 namespace terrace::machine {
 namespace {
 
-// FNV-1a, 64 bits: short and stable across versions; no protection against forgery is meant.
+// FNV-1a, 64 bits: short and stable across versions. Not cryptographic.
 class Hash {
  public:
   void add(std::string_view text) {
@@ -29,7 +29,7 @@ class Hash {
   std::uint64_t state_ = 0xcbf29ce484222325u;
 };
 
-// What the kernel keeps for itself varies from boot to boot, so sizes count in sixteenths of their power of two.
+// Rounds a size to sixteenths of its power of two, because the kernel's reserve varies from boot to boot.
 std::uint64_t rough(Bytes size) {
   std::uint64_t step = 1;
   while (step * 32 <= size.value) step *= 2;

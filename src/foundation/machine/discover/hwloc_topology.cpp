@@ -1,4 +1,4 @@
-// The questions to hwloc, with its conventions (return codes, object depths, memory kept aside) kept in here.
+// Implements hwloc_topology.hpp and hides hwloc's conventions (return codes, object depths, memory objects).
 #include "machine/discover/hwloc_topology.hpp"
 
 #include <unistd.h>
@@ -12,16 +12,16 @@ namespace terrace::machine {
 
 namespace {
 
-// A variable of the environment while this lives, unless the user has set it.
-class While {
+// Sets an environment variable for its lifetime, unless the user has set it.
+class ScopedEnvironmentVariable {
  public:
-  While(const char* name, const char* value)
+  ScopedEnvironmentVariable(const char* name, const char* value)
       : name_(name), is_ours_(std::getenv(name) == nullptr && setenv(name, value, 0) == 0) {}
-  ~While() {
+  ~ScopedEnvironmentVariable() {
     if (is_ours_) unsetenv(name_);
   }
-  While(const While&) = delete;
-  While& operator=(const While&) = delete;
+  ScopedEnvironmentVariable(const ScopedEnvironmentVariable&) = delete;
+  ScopedEnvironmentVariable& operator=(const ScopedEnvironmentVariable&) = delete;
 
  private:
   const char* name_;
@@ -31,18 +31,18 @@ class While {
 }  // namespace
 
 HwlocTopology::Handle HwlocTopology::make() {
-  // hwloc's plugins look for graphics cards, devices on buses and libxml; nothing here asks for those, and loading
-  // the libraries behind them takes as long as all else that it does.
-  const While without_plugins("HWLOC_PLUGINS_PATH", "/dev/null");
+  // Disable hwloc's plugins for graphics cards, buses and libxml: they are not needed, and loading their libraries
+  // takes as long as all other discovery.
+  const ScopedEnvironmentVariable without_plugins("HWLOC_PLUGINS_PATH", "/dev/null");
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0) throw Error(Code::unsupported, "hwloc cannot be initialised");
   return Handle(raw);
 }
 
 HwlocTopology HwlocTopology::of_this_machine() {
-  const While silent("HWLOC_HIDE_ERRORS", "2");  // what it does not find it does without
+  const ScopedEnvironmentVariable silent("HWLOC_HIDE_ERRORS", "2");  // missing information is not an error
   auto topology = make();
-  // Where the kernel tells of caches nothing is left to ask each processor for, one after the other.
+  // If the kernel reports caches, skip the x86 backend, which queries each processor in turn.
   if (access("/sys/devices/system/cpu/cpu0/cache/index0/size", R_OK) == 0)
     hwloc_topology_set_components(topology.get(), HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
   if (hwloc_topology_load(topology.get()) != 0) {
@@ -53,7 +53,7 @@ HwlocTopology HwlocTopology::of_this_machine() {
 
 HwlocTopology HwlocTopology::from_xml(std::string_view xml) {
   auto topology = make();
-  const std::string text(xml);  // hwloc wants the final zero counted
+  const std::string text(xml);  // hwloc counts the terminating zero
   if (hwloc_topology_set_xmlbuffer(topology.get(), text.c_str(), static_cast<int>(text.size()) + 1) != 0 ||
       hwloc_topology_load(topology.get()) != 0) {
     throw Error(Code::invalid, "this is not a machine as hwloc saves it; write one with `lstopo machine.xml`");

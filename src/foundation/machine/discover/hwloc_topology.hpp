@@ -1,4 +1,4 @@
-// hwloc's topology with a lifetime, and the few questions that discovery asks it.
+// Owns an hwloc topology and answers the queries of discovery.
 #pragma once
 
 #include <hwloc.h>
@@ -20,16 +20,16 @@ class HwlocTopology {
   [[nodiscard]] hwloc_topology_t get() const { return topology_.get(); }
   [[nodiscard]] bool is_this_system() const { return hwloc_topology_is_thissystem(get()) != 0; }
   [[nodiscard]] std::vector<hwloc_obj_t> objects(hwloc_obj_type_t type) const;
-  // Those of the type whose processing units all are in the set.
+  // Returns the objects of the type whose processing units are all in the set.
   [[nodiscard]] std::vector<hwloc_obj_t> objects_within(hwloc_obj_type_t type, hwloc_const_cpuset_t set) const;
-  // A memory attribute of a node as the set's processing units see it, in hwloc's unit (MiB/s, ns).
+  // Returns a memory attribute of a node as seen by the processing units of the set, in hwloc's unit (MiB/s, ns).
   [[nodiscard]] std::optional<double> attribute(hwloc_memattr_id_t id, hwloc_obj_t node,
                                                 hwloc_cpuset_t from) const;
-  // The system's relative distance between two nodes, 10 for a node to itself; nothing where it has no table.
+  // Returns the NUMA distance between two nodes, 10 for a node to itself; nothing if the system has no table.
   [[nodiscard]] std::optional<double> distance(hwloc_obj_t from, hwloc_obj_t to) const;
-  // A key/value pair attached to an object, "" when absent.
+  // Returns the value of a key attached to an object, or "".
   static std::string info(hwloc_obj_t object, const char* key);
-  // The highest frequency that hwloc knows of a set's cores in Hz, 0 when it knows none.
+  // Returns the highest known frequency of the set's cores in Hz, or 0.
   [[nodiscard]] double frequency(hwloc_const_cpuset_t set) const;
 
  private:

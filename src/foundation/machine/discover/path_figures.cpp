@@ -1,4 +1,4 @@
-// See path_figures.hpp.
+// Implements path_figures.hpp.
 #include "machine/discover/path_figures.hpp"
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 namespace terrace::machine {
 namespace {
 
-// How far other domains are where nobody says: the kernel's own default is 20 to 10; firmware of processors that
-// are cut into domains states 12 to 10 (Xeon Max, EPYC).
+// Relative distance of other domains without NUMA distances. The kernel's default is 20 to 10; firmware of
+// processors with several domains states 12 to 10 (Xeon Max, EPYC).
 constexpr double k_other_package = 2;
 constexpr double k_same_package = 1.2;
 
@@ -18,9 +18,9 @@ struct Figure {
   Source source = Source::kind;
 };
 
-class Figures {
+class PathEstimator {
  public:
-  Figures(const HwlocTopology& topology, const PathEnds& ends) : topology_(topology), ends_(ends) {
+  PathEstimator(const HwlocTopology& topology, const PathEnds& ends) : topology_(topology), ends_(ends) {
     if (ends.from == ends.nearest) return;
     const bool known = ends.distance && ends.nearest_distance && *ends.nearest_distance > 0;
     scaled_ = known ? Source::distance : Source::kind;
@@ -29,7 +29,7 @@ class Figures {
                                : k_other_package;
   }
 
-  // `exact` asks for reads or writes alone; hwloc has MiB/s.
+  // Returns bytes per second. `exact` is the attribute of reads or writes alone; hwloc uses MiB/s.
   [[nodiscard]] Figure bandwidth(hwloc_memattr_id_t exact, BytesPerSecond standard) const {
     constexpr double k_mib = 1024.0 * 1024;
     const auto stated_by = [&](hwloc_cpuset_t from) { return stated(exact, HWLOC_MEMATTR_ID_BANDWIDTH, from); };
@@ -39,7 +39,7 @@ class Figures {
     return {(there ? *there * k_mib : standard.value) / far_, scaled_};
   }
 
-  // hwloc has nanoseconds.
+  // Returns seconds; hwloc uses nanoseconds.
   [[nodiscard]] Figure latency(Seconds standard) const {
     const auto stated_by = [&](hwloc_cpuset_t from) {
       return stated(HWLOC_MEMATTR_ID_READ_LATENCY, HWLOC_MEMATTR_ID_LATENCY, from);
@@ -67,7 +67,7 @@ class Figures {
 }  // namespace
 
 Path path_figures(const HwlocTopology& topology, const PathEnds& ends) {
-  const Figures figures(topology, ends);
+  const PathEstimator figures(topology, ends);
   const auto standard = defaults_of(ends.kind);
   const auto read = figures.bandwidth(HWLOC_MEMATTR_ID_READ_BANDWIDTH, standard.read);
   const auto write = figures.bandwidth(HWLOC_MEMATTR_ID_WRITE_BANDWIDTH, standard.write);
@@ -76,7 +76,7 @@ Path path_figures(const HwlocTopology& topology, const PathEnds& ends) {
   path.read = {read.value};
   path.write = {write.value};
   path.latency = {latency.value};
-  // One word for both: the weaker one's.
+  // Report one source for reads and writes: the less reliable one.
   path.bandwidth_source = std::max(read.source, write.source);
   path.latency_source = latency.source;
   if (ends.distance && *ends.distance <= k_max_distance) path.distance = static_cast<int>(*ends.distance);

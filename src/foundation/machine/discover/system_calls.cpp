@@ -1,3 +1,4 @@
+// Implements system_calls.hpp for the running system.
 #include "machine/discover/system_calls.hpp"
 
 #include <linux/mempolicy.h>
@@ -17,7 +18,7 @@
 namespace terrace::machine {
 namespace {
 
-// One page of its own mapping, so that no data of ours is touched by a policy or a move.
+// A page of its own mapping, so that no other data are affected by a policy or a migration.
 class ScratchPage {
  public:
   ScratchPage() : size_(static_cast<std::size_t>(::sysconf(_SC_PAGESIZE))) {
@@ -46,19 +47,19 @@ int try_userfault(std::uint64_t features) {
 
 class ThisSystem : public SystemCalls {
  public:
-  int prefer(int node) override {
+  int try_prefer_node(int node) override {
     const ScratchPage page;
     if (!page.there()) return errno;
     constexpr std::size_t k_bits = 8 * sizeof(unsigned long);
     std::vector<unsigned long> mask(static_cast<std::size_t>(node) / k_bits + 1);
     mask.back() = 1ul << (static_cast<std::size_t>(node) % k_bits);
-    // The kernel reads one bit less than it is told.
+    // The kernel uses one bit less than maxnode.
     const auto answer =
         ::syscall(SYS_mbind, page.get(), page.size(), MPOL_PREFERRED, mask.data(), mask.size() * k_bits + 1, 0);
     return answer == 0 ? 0 : errno;
   }
 
-  int move(int node) override {
+  int try_move_page(int node) override {
     const ScratchPage page;
     if (!page.there()) return errno;
     *static_cast<volatile char*>(page.get()) = 1;  // an absent page cannot be moved
@@ -69,13 +70,13 @@ class ThisSystem : public SystemCalls {
     return status == node ? 0 : EBUSY;
   }
 
-  int exchange() override { return try_userfault(k_userfault_move); }
+  int try_exchange_pages() override { return try_userfault(k_userfault_move); }
 
-  int wait_for_touches() override {
+  int try_trap_faults() override {
     return try_userfault(k_userfault_move | k_userfault_thread | k_userfault_remap);
   }
 
-  int count_misses() override {
+  int try_count_misses() override {
     perf_event_attr event{};
     event.type = PERF_TYPE_HARDWARE;
     event.size = sizeof event;
@@ -89,13 +90,13 @@ class ThisSystem : public SystemCalls {
     return 0;
   }
 
-  std::optional<Bytes> space(const std::string& folder) override {
+  std::optional<Bytes> free_space(const std::string& folder) override {
     struct statvfs about {};
     if (::access(folder.c_str(), W_OK | X_OK) != 0 || ::statvfs(folder.c_str(), &about) != 0) return std::nullopt;
     return Bytes{std::uint64_t{about.f_bavail} * about.f_frsize};
   }
 
-  std::optional<Bytes> lockable() override {
+  std::optional<Bytes> locked_memory_limit() override {
     rlimit limit{};
     if (::getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
     return Bytes{limit.rlim_cur};

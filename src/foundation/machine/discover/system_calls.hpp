@@ -1,5 +1,5 @@
-// What only trying can tell: system calls that a kernel, a container or a batch system may refuse. An interface,
-// so that tests can play systems that are not at hand.
+// Interface to system calls that a kernel, a container or a batch system may refuse, which only a trial can tell.
+// Tests implement it to simulate other systems.
 #pragma once
 
 #include <optional>
@@ -16,25 +16,24 @@ class SystemCalls {
   SystemCalls& operator=(const SystemCalls&) = delete;
   virtual ~SystemCalls() = default;
 
-  // Asks for a scratch page to come from a node (mbind). 0 or an errno value, as the next four.
-  virtual int prefer(int node) = 0;
-  // Moves a scratch page to a node (move_pages).
-  virtual int move(int node) = 0;
-  // Asks for faults to be waited for while pages are exchanged (userfaultfd with UFFDIO_MOVE); EINVAL: the kernel
-  // cannot.
-  virtual int exchange() = 0;
-  // Asks for what memory over a file needs: userfaultfd that tells of each touch and by whom, exchanges pages, and
-  // tells of mappings that are moved. EINVAL: the kernel cannot.
-  virtual int wait_for_touches() = 0;
+  // Sets the policy of a scratch page to a node (mbind). Returns 0 or an errno value, as the next four.
+  virtual int try_prefer_node(int node) = 0;
+  // Migrates a scratch page to a node (move_pages).
+  virtual int try_move_page(int node) = 0;
+  // Opens what page exchange needs: userfaultfd with UFFDIO_MOVE. EINVAL: the kernel lacks it.
+  virtual int try_exchange_pages() = 0;
+  // Opens what memory over a file needs: userfaultfd that reports faults with their thread, moves pages, and
+  // reports mremap. EINVAL: the kernel lacks it.
+  virtual int try_trap_faults() = 0;
   // Opens a hardware counter of this process's cache misses (perf_event_open).
-  virtual int count_misses() = 0;
-  // Free for this user; nothing where the folder is not there or may not be written.
-  virtual std::optional<Bytes> space(const std::string& folder) = 0;
-  // What this process may lock (RLIMIT_MEMLOCK); nothing for no limit.
-  virtual std::optional<Bytes> lockable() = 0;
+  virtual int try_count_misses() = 0;
+  // Returns the space available to this user, or nothing if the folder does not exist or is not writable.
+  virtual std::optional<Bytes> free_space(const std::string& folder) = 0;
+  // Returns how much memory this process may lock (RLIMIT_MEMLOCK), or nothing if there is no limit.
+  virtual std::optional<Bytes> locked_memory_limit() = 0;
 };
 
-// The running system's.
+// Returns the system calls of the running system.
 SystemCalls& this_system();
 
 }  // namespace terrace::machine

@@ -1,3 +1,4 @@
+// Implements system_files.hpp.
 #include "machine/discover/system_files.hpp"
 
 #include <algorithm>
@@ -53,11 +54,11 @@ std::vector<Membership> memberships(const std::string& text) {
 }
 
 struct Mount {
-  std::string root;  // what of the file system is mounted
+  std::string root;  // subtree of the file system that is mounted
   std::string point;
 };
 
-// Where a controller's tree is mounted, by /proc/self/mountinfo (proc(5)).
+// Finds where a controller's tree is mounted, by /proc/self/mountinfo (proc(5)).
 std::optional<Mount> find_mount(const std::string& mountinfo, bool version_2, std::string_view controller) {
   std::istringstream in(mountinfo);
   for (std::string line; std::getline(in, line);) {
@@ -75,7 +76,7 @@ std::optional<Mount> find_mount(const std::string& mountinfo, bool version_2, st
 }  // namespace
 
 std::vector<int> parse_list(std::string_view text) {
-  constexpr int k_max = 1 << 16;  // a damaged file shall not fill memory
+  constexpr int k_max = 1 << 16;  // a damaged file must not exhaust memory
   std::vector<int> numbers;
   const char* at = text.data();
   const char* const end = at + text.size();
@@ -156,7 +157,7 @@ std::vector<std::string> SystemFiles::names(const fs::path& folder) const {
   return found;
 }
 
-// A controller that both versions know is with the version that lists it by name: a system in hybrid mode.
+// In hybrid mode a controller belongs to the version that lists it by name.
 std::optional<ControlGroup> SystemFiles::control_group(std::string_view controller) const {
   const auto groups = memberships(text("/proc/self/cgroup").value_or(""));
   auto mine = std::find_if(groups.begin(), groups.end(),
@@ -172,7 +173,7 @@ std::optional<ControlGroup> SystemFiles::control_group(std::string_view controll
     path.erase(0, mount->root.size());
   ControlGroup found{mine->version_2 ? 2 : 1, fs::path(mount->point) / fs::path(path).relative_path(),
                      mount->point};
-  // In a container the path may be the host's, which is not mounted here; what is mounted is then the group
+  // In a container the path may be the host's, which is not mounted here; the mounted root is then the group
   // itself.
   if (path.find("..") != std::string::npos || !fs::is_directory(below_root(found.folder)))
     found.folder = found.top;
@@ -182,7 +183,7 @@ std::optional<ControlGroup> SystemFiles::control_group(std::string_view controll
 std::optional<MemoryLimit> SystemFiles::memory_limit() const {
   const auto group = control_group("memory");
   if (!group) return std::nullopt;
-  constexpr std::uint64_t k_unlimited = std::uint64_t{1} << 60;  // version 1 writes about 2^63 for no limit
+  constexpr std::uint64_t k_unlimited = std::uint64_t{1} << 60;  // version 1 reports about 2^63 for no limit
   const bool old = group->version == 1;
   std::optional<MemoryLimit> least;
   for (auto folder = group->folder;; folder = folder.parent_path()) {

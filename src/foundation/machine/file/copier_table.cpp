@@ -1,4 +1,4 @@
-// See copier_table.hpp.
+// Implements copier_table.hpp.
 #include "machine/file/copier_table.hpp"
 
 namespace terrace::machine {

@@ -1,4 +1,4 @@
-// [[copier]] in a machine file.
+// Reads [[copier]] of a machine file.
 #pragma once
 
 #include "machine/copier_price.hpp"
@@ -6,7 +6,7 @@
 
 namespace terrace::machine {
 
-// Complains as the table does.
+// Throws Error{invalid} as TomlTable does.
 CopierPrice read_copier(const TomlTable& table);
 
 }  // namespace terrace::machine

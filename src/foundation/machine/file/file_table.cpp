@@ -1,10 +1,10 @@
-// See file_table.hpp.
+// Implements file_table.hpp.
 #include "machine/file/file_table.hpp"
 
 namespace terrace::machine {
 
-void read_files(const std::vector<TomlTable>& tables, const Names& places, MachineParts& parts) {
-  Names names("file");
+void read_files(const std::vector<TomlTable>& tables, const NameIndex& places, MachineParts& parts) {
+  NameIndex names("file");
   for (const auto& table : tables) {
     table.allow_only({"name", "beside", "read", "write", "latency", "requests"});
     FilePlace file;

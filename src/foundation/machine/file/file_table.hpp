@@ -1,4 +1,4 @@
-// [[file]] in a machine file: a place that programs cannot address.
+// Reads [[file]] of a machine file: the backing file of a memory.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,8 @@
 
 namespace terrace::machine {
 
-// Beside places that are known; at most one each. Complains as the tables do.
-void read_files(const std::vector<TomlTable>& tables, const Names& places, MachineParts& parts);
+// Reads the tables into `parts`, at most one for each of the known `places`. Throws Error{invalid} as TomlTable
+// does.
+void read_files(const std::vector<TomlTable>& tables, const NameIndex& places, MachineParts& parts);
 
 }  // namespace terrace::machine

@@ -1,4 +1,4 @@
-// Reading and writing [[gpu]]. See gpu_table.hpp. Keys that are whole numbers are in lists, which both go by.
+// Implements gpu_table.hpp. Integer keys are in tables that both reading and writing use.
 #include "machine/file/gpu_table.hpp"
 
 #include <array>
@@ -11,8 +11,8 @@ namespace terrace::machine {
 namespace {
 
 constexpr std::int64_t k_max = 1 << 24;
-constexpr std::size_t k_memories = 2;  // its own, and the one beyond the link
-constexpr double k_rounding = 0.01;    // by which a bandwidth may differ where it is stated twice
+constexpr std::size_t k_memories = 2;  // local memory, and the memory beyond the link
+constexpr double k_rounding = 0.01;    // relative tolerance of a bandwidth that is stated twice
 constexpr std::string_view k_greedy = "greedy-then-oldest";
 constexpr std::string_view k_round_robin = "round-robin";
 
@@ -82,7 +82,7 @@ std::vector<std::string> keys_of(const std::array<Number<Part>, size>& numbers, 
   return others;
 }
 
-// A size of so many lines of 128 bytes at least, and no part of one more.
+// Reads a size that is a multiple of 128 bytes and at least `lines` lines.
 std::uint64_t read_lines(const TomlTable& table, const char* key, std::uint64_t lines = 1) {
   const auto size = table.size(key);
   if (size.value % 128 != 0 || size.value / 128 < lines)
@@ -99,7 +99,7 @@ GpuCache read_cache(const TomlTable& table) {
   return cache;
 }
 
-// A path says again what the GPU gets of a memory: it has to be the same.
+// Checks that the path of the GPU states the same bandwidth as the memory.
 void compare_with_path(const TomlTable& table, const GpuMemory& memory, const Path& path,
                        const MachineParts& parts) {
   const auto reached = memory.reached_bytes_per_second();
@@ -111,7 +111,7 @@ void compare_with_path(const TomlTable& table, const GpuMemory& memory, const Pa
                             "' has " + way + " = \"" + format_exact(rate) + "\"; state the same in both");
 }
 
-GpuMemory read_memory(const TomlTable& table, const Names& places) {
+GpuMemory read_memory(const TomlTable& table, const NameIndex& places) {
   table.allow_only(keys_of(k_memory_numbers, {"place", "row", "bandwidth", "clock", "link_bandwidth"}));
   GpuMemory memory;
   memory.place = static_cast<PlaceId>(places.find(table, "place"));
@@ -144,7 +144,8 @@ void put_cache(std::string& out, const char* head, const GpuCache& cache) {
 
 }  // namespace
 
-Gpu read_gpu(const TomlTable& table, const Names& initiators, const Names& places, const MachineParts& parts) {
+Gpu read_gpu(const TomlTable& table, const NameIndex& initiators, const NameIndex& places,
+             const MachineParts& parts) {
   table.allow_only(keys_of(k_gpu_numbers, {"initiator", "clock", "scheduler", "shared", "sectored", "page",
                                            "shootdown_drains", "l1", "l2", "memory"}));
   Gpu gpu;

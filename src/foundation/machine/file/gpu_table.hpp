@@ -1,4 +1,4 @@
-// [[gpu]] in a machine file: what a GPU in virtual time is made of.
+// Reads and writes [[gpu]] of a machine file: a GPU of virtual time.
 #pragma once
 
 #include <string>
@@ -10,9 +10,10 @@
 
 namespace terrace::machine {
 
-// Of initiators, places and paths that are known. Complains as the tables do.
-Gpu read_gpu(const TomlTable& table, const Names& initiators, const Names& places, const MachineParts& parts);
-// The table's text, with the names that the machine's parts have.
+// Reads a GPU that refers to known initiators, places and paths. Throws Error{invalid} as TomlTable does.
+Gpu read_gpu(const TomlTable& table, const NameIndex& initiators, const NameIndex& places,
+             const MachineParts& parts);
+// Formats the table with the names of the machine's parts.
 std::string format_gpu(const Gpu& gpu, const MachineParts& parts);
 
 }  // namespace terrace::machine

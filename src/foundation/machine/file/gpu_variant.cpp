@@ -1,4 +1,4 @@
-// See gpu_variant.hpp.
+// Implements gpu_variant.hpp.
 #include "machine/file/gpu_variant.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// A machine like another, but for the way that its GPU reaches the memory beyond its own.
+// Derives a machine whose GPU has another bandwidth to the memory beyond its link.
 #pragma once
 
 #include "core/units.hpp"
@@ -6,9 +6,9 @@
 
 namespace terrace::machine {
 
-// With another bandwidth of the memory beyond the link. A channel carries no more than one of the GPU's own memory
-// does: where it would have to, there are more of them. Throws Error{invalid} where there is no GPU, or for a
-// bandwidth of 0.
+// Returns the machine with another bandwidth of the memory beyond the link. A channel of it is not faster than one
+// of the GPU's own memory; if necessary, channels are added. Throws Error{invalid} if there is no GPU, or the
+// bandwidth is 0.
 [[nodiscard]] Machine with_remote_bandwidth(const Machine& machine, BytesPerSecond bandwidth);
 
 }  // namespace terrace::machine

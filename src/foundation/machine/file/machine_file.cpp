@@ -1,4 +1,4 @@
-// Machine files on disk: reading, writing, and finding the shipped ones by name.
+// Reads and writes machine files, and finds shipped ones by name.
 #include "machine/file/machine_file.hpp"
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 #include <cstring>
 #include <memory>
 
-#include "core/error.hpp"
 #include "core/atomic_file.hpp"
+#include "core/error.hpp"
 #include "machine/nearest_name.hpp"
 
 namespace terrace::machine {

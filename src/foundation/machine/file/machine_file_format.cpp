@@ -1,4 +1,4 @@
-// A machine as the text of a machine file: the same keys in the same order that a person would write.
+// Formats a machine as a machine file: the same keys in the same order as a person would write them.
 #include <algorithm>
 #include <charconv>
 
@@ -37,7 +37,7 @@ std::string toml_string(std::string_view text) {
   return out + "\"";
 }
 
-// The shortest digits that read back the same, and always a number with a point in TOML's eyes.
+// Formats the shortest digits that parse back to the same value, always as a TOML float.
 std::string number(double value) {
   char buffer[64];
   const auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
@@ -148,8 +148,8 @@ void put_paths(Text& out, const MachineParts& parts) {
     out.put("write", path.write);
     out.put("latency", path.latency);
     if (path.distance > 0) out.raw("distance", std::to_string(path.distance));
-    if (path.bandwidth_source != Source::file) out.put("bandwidth_source", word_of(path.bandwidth_source));
-    if (path.latency_source != Source::file) out.put("latency_source", word_of(path.latency_source));
+    if (path.bandwidth_source != Source::file) out.put("bandwidth_source", source_name(path.bandwidth_source));
+    if (path.latency_source != Source::file) out.put("latency_source", source_name(path.latency_source));
   }
   for (const auto& copy : parts.copies) {
     out.head("[[copy]]");

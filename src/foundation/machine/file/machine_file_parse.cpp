@@ -1,4 +1,4 @@
-// A machine file's text as a machine: reads table by table, so that what contradicts what is known with its line.
+// Parses a machine file table by table, so that contradictions are reported with their line.
 #include <algorithm>
 #include <map>
 
@@ -15,7 +15,7 @@ namespace terrace::machine {
 namespace {
 
 constexpr std::int64_t k_schema = 1;
-constexpr std::size_t k_max_parts = 4096;  // of one kind; the checks are quadratic in it
+constexpr std::size_t k_max_parts = 4096;  // of one kind; some checks take quadratic time
 
 class Parser {
  public:
@@ -74,7 +74,7 @@ class Parser {
     return tables;
   }
 
-  // Domains first, because places and initiators name them; each names its initiator, which is resolved later.
+  // Reads domains first, because places and initiators refer to them. Their initiators are resolved later.
   void read_domains() {
     domain_tables_ = entries("domain", true);
     for (const auto& table : domain_tables_) {
@@ -86,7 +86,7 @@ class Parser {
     }
   }
 
-  // The inner nodes: a root, and groups below it in any order.
+  // Reads the inner nodes: a root, and groups below it in any order.
   void read_tree() {
     Node root{top_.has("root") ? top_.name("root") : parts_.name, std::nullopt, std::nullopt};
     nodes_.add(top_, top_.has("root") ? "root" : "name", root.name);
@@ -126,7 +126,7 @@ class Parser {
       if (table.has("numa_node")) place.numa_node = static_cast<int>(table.integer("numa_node", 0, 1 << 20));
       if (table.has("geometry")) read_geometry(table, place);
       places_.add(table, "name", place.name);
-      // The parent is looked up before the place joins the tree, so that only groups can be parents.
+      // Find the parent before adding the place, so that only groups can be parents.
       const std::uint32_t parent = table.has("parent") ? nodes_.find(table, "parent") : 0;
       parts_.nodes.push_back({place.name, parent, static_cast<PlaceId>(parts_.places.size())});
       parts_.places.push_back(place);
@@ -147,7 +147,7 @@ class Parser {
     geometry.subarrays = count("subarrays");
     geometry.rows = count("rows");
     geometry.columns = count("columns");
-    if (const auto problem = problem_of(geometry)) table.refuse(problem->key, problem->text);
+    if (const auto problem = find_problem(geometry)) table.refuse(problem->key, problem->text);
     if (const auto size = geometry.capacity(); size != place.capacity)
       place_table.refuse("capacity", format_exact(place.capacity) + " is not what " + describe(geometry) +
                                          " hold; write \"" + format_exact(size) + "\"");
@@ -186,7 +186,8 @@ class Parser {
     for (std::size_t i = 0; i < tables.size(); ++i) parts_.initiators[i].domain = domain_of(tables[i], i);
   }
 
-  // An initiator belongs to the domain that names it, or, where several initiators share one, to the one it names.
+  // Assigns each initiator to the domain that names it; if several share a domain, to the one that the initiator
+  // names.
   DomainId domain_of(const TomlTable& table, std::size_t initiator) const {
     std::optional<DomainId> named_by;
     for (std::size_t d = 0; d < parts_.domains.size(); ++d) {
@@ -220,7 +221,7 @@ class Parser {
   }
 
   void read_caches(const TomlTable& initiator_table, Initiator& initiator) {
-    Names names("cache of this initiator");
+    NameIndex names("cache of this initiator");
     for (const auto& table : initiator_table.entries("cache")) {
       table.allow_only({"name", "size", "ways", "shared", "latency", "overlapped"});
       Cache cache;
@@ -334,11 +335,11 @@ class Parser {
   TomlTable top_;
   std::string file_;
   MachineParts parts_;
-  Names nodes_{"node of the tree"};
-  Names places_{"place"};
-  Names initiators_{"initiator"};
-  Names domains_{"domain"};
-  Names copiers_{"copier"};
+  NameIndex nodes_{"node of the tree"};
+  NameIndex places_{"place"};
+  NameIndex initiators_{"initiator"};
+  NameIndex domains_{"domain"};
+  NameIndex copiers_{"copier"};
   std::vector<TomlTable> domain_tables_;
   std::vector<TomlTable> place_tables_;
   std::map<std::pair<InitiatorId, PlaceId>, bool> path_keys_;
@@ -351,7 +352,7 @@ MachineFile parse_machine_file(std::string_view text, const std::string& file_na
     try {
       return toml::parse(text, file_name);
     } catch (const toml::parse_error& error) {
-      refuse_unparsed(error, file_name);
+      throw_parse_error(error, file_name);
     }
   }();
   return Parser(parsed, file_name).parse();

@@ -1,4 +1,4 @@
-// [[ordering]] in a machine file, and where its figures come from.
+// Reads [[ordering]] of a machine file, and the sources of its figures.
 #pragma once
 
 #include "machine/file/machine_file.hpp"
@@ -7,10 +7,11 @@
 
 namespace terrace::machine {
 
-// For places that are known, and not for what another ordering of these parts is for. Complains as the table does.
-StatedOrdering read_ordering(const TomlTable& table, const Names& initiators, const MachineParts& parts);
+// Reads an ordering of known places. Refuses a second one for the same intent and initiator. Throws Error{invalid}
+// as TomlTable does.
+StatedOrdering read_ordering(const TomlTable& table, const NameIndex& initiators, const MachineParts& parts);
 
-// A word of Source; `file` where the key is absent.
+// Reads the name of a Source; Source::file if the key is absent.
 Source read_source(const TomlTable& table, std::string_view key);
 
 }  // namespace terrace::machine

@@ -1,4 +1,4 @@
-// See part_names.hpp.
+// Implements part_names.hpp.
 #include "machine/file/part_names.hpp"
 
 #include "machine/nearest_name.hpp"
@@ -6,22 +6,22 @@
 namespace terrace::machine {
 namespace {
 
-// The name itself, where it is one of these.
-std::string named(const Names& names, const TomlTable& table, std::string_view key) {
-  static_cast<void>(names.find(table, key));  // complains where it is not
+// Reads a name and checks that it is known.
+std::string named(const NameIndex& names, const TomlTable& table, std::string_view key) {
+  static_cast<void>(names.find(table, key));  // throws if it is unknown
   return table.name(key);
 }
 
 }  // namespace
 
-void Names::add(const TomlTable& table, std::string_view key, const std::string& name) {
+void NameIndex::add(const TomlTable& table, std::string_view key, const std::string& name) {
   if (!index_.emplace(name, names_.size()).second) {
     table.refuse(key, "a second " + std::string(what_) + " is called '" + name + "'; names must be unique");
   }
   names_.push_back(name);
 }
 
-std::uint16_t Names::find(const TomlTable& table, std::string_view key) const {
+std::uint16_t NameIndex::find(const TomlTable& table, std::string_view key) const {
   const auto name = table.name(key);
   const auto it = index_.find(name);
   if (it != index_.end()) return static_cast<std::uint16_t>(it->second);
@@ -33,7 +33,7 @@ std::uint16_t Names::find(const TomlTable& table, std::string_view key) const {
 
 namespace {
 
-// Files of earlier versions have no `best`: their figures are made of the median.
+// Files of earlier versions have no `best`: their figures are derived from the median.
 Spread times_of(const TomlTable& entry) {
   const double median = entry.time_or_zero("median").value;
   return {median, entry.time_or_zero("spread").value,
@@ -48,7 +48,7 @@ Spread bandwidths_of(const TomlTable& entry) {
 
 }  // namespace
 
-Measurement read_measurement(const TomlTable& table, const MeasuredNames& names) {
+Measurement read_measurement(const TomlTable& table, const PartNameIndices& names) {
   table.allow_only(
       {"fingerprint", "date", "processor", "repetitions", "notes", "time", "bandwidth", "latency", "copier"});
   Measurement measured;

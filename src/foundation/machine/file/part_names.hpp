@@ -1,4 +1,4 @@
-// The names of a machine file's parts while it is read, and what of the file needs them alone.
+// Maps the names of parts to their indices while a machine file is read, and reads [measured] by them.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@
 
 namespace terrace::machine {
 
-// Of one kind of part ("place") with their indices; complains about a second use and about a name that nobody has.
-class Names {
+// Indices of one kind of part ("place") by name. Throws Error{invalid} for a duplicate or unknown name.
+class NameIndex {
  public:
-  explicit Names(const char* what) : what_(what) {}
+  explicit NameIndex(const char* what) : what_(what) {}
   void add(const TomlTable& table, std::string_view key, const std::string& name);
   [[nodiscard]] std::uint16_t find(const TomlTable& table, std::string_view key) const;
 
@@ -25,12 +25,12 @@ class Names {
   std::vector<std::string> names_;
 };
 
-// [measured], but for the fingerprint, which is the machine's.
-struct MeasuredNames {
-  const Names& initiators;
-  const Names& places;
-  const Names& copiers;
+// Reads [measured] without the fingerprint, which belongs to the machine.
+struct PartNameIndices {
+  const NameIndex& initiators;
+  const NameIndex& places;
+  const NameIndex& copiers;
 };
-Measurement read_measurement(const TomlTable& table, const MeasuredNames& names);
+Measurement read_measurement(const TomlTable& table, const PartNameIndices& names);
 
 }  // namespace terrace::machine

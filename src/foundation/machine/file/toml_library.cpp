@@ -1,3 +1,2 @@
-// The TOML library, compiled once; the other files of this room see its declarations alone.
-#define TOML_IMPLEMENTATION
+// Compiles the TOML library once; the other files of this module see only its declarations.
 #include <toml++/toml.h>

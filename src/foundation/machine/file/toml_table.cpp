@@ -1,4 +1,4 @@
-// The schema's questions to a TOML table, and the messages when an answer is wrong.
+// Implements toml_table.hpp: typed access with error messages.
 #include "machine/file/toml_table.hpp"
 
 #include <algorithm>
@@ -15,8 +15,8 @@ bool is_name_letter(char c) {
          std::string_view("_-.+:").find(c) != std::string_view::npos;
 }
 
-// What a person wrote, short enough for one line and without control characters.
-std::string shown(std::string_view text) {
+// Quotes user text, truncated to one line and without control characters.
+std::string quoted_excerpt(std::string_view text) {
   std::string out;
   for (const char c : text.substr(0, 60)) out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
   return out + (text.size() > 60 ? "..." : "");
@@ -50,9 +50,9 @@ std::string short_number(double value) {
 
 }  // namespace
 
-void refuse_unparsed(const toml::parse_error& error, const std::string& file) {
+void throw_parse_error(const toml::parse_error& error, const std::string& file) {
   const auto line = std::max<std::uint32_t>(1, error.source().begin.line);
-  // The library quotes what it found, line ends and all.
+  // The library quotes the source text, including newlines.
   std::string why(error.description());
   const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
   std::replace_if(why.begin(), why.end(), is_control, '?');
@@ -60,9 +60,9 @@ void refuse_unparsed(const toml::parse_error& error, const std::string& file) {
 }
 
 std::string TomlTable::full(std::string_view key) const {
-  if (prefix_.empty()) return shown(key);
+  if (prefix_.empty()) return quoted_excerpt(key);
   if (key.empty()) return prefix_;
-  return prefix_ + "." + shown(key);
+  return prefix_ + "." + quoted_excerpt(key);
 }
 
 std::uint32_t TomlTable::line(std::string_view key) const {
@@ -73,7 +73,7 @@ std::uint32_t TomlTable::line(std::string_view key) const {
 }
 
 void TomlTable::refuse(std::string_view key, const std::string& text) const {
-  // A file without a single key has no line of its own.
+  // An empty file has no line.
   const auto at = std::max<std::uint32_t>(1, line(key));
   throw Error(Code::invalid, file_ + ":" + std::to_string(at) + ": " + full(key) + ": " + text);
 }
@@ -109,7 +109,8 @@ template <class Parse>
 auto TomlTable::quantity(std::string_view key, const char* example, bool zero, Parse parse) const {
   const auto text = need_text(key, example);
   const auto value = [&] {
-    if (shown(text) != text) refuse(key, "'" + shown(text) + "' is no quantity; write for example " + example);
+    if (quoted_excerpt(text) != text)
+      refuse(key, "'" + quoted_excerpt(text) + "' is no quantity; write for example " + example);
     try {
       return parse(text);
     } catch (const Error& error) {
@@ -125,7 +126,7 @@ std::string TomlTable::name(std::string_view key) const { return checked_name(ke
 const std::string& TomlTable::checked_name(std::string_view key, const std::string& text) const {
   if (text.empty()) refuse(key, "the name is empty; write for example \"hbm0\"");
   if (text.size() > 200 || !std::all_of(text.begin(), text.end(), is_name_letter)) {
-    refuse(key, "'" + shown(text) + "' is not a name; use up to 200 letters, digits and _ - . + :");
+    refuse(key, "'" + quoted_excerpt(text) + "' is not a name; use up to 200 letters, digits and _ - . + :");
   }
   return text;
 }

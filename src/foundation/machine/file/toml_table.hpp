@@ -1,5 +1,5 @@
-// One table of a TOML file under a schema: each key is asked for with its type, and every complaint is one line
-// with file, line, key, what is wrong and what to do.
+// Reads one table of a TOML file under a schema: each key is read with its type. Errors are one line with file,
+// line, key, what is wrong and what to do.
 #pragma once
 
 #include <toml++/toml.h>
@@ -14,28 +14,28 @@
 
 namespace terrace::machine {
 
-// Complains about a text that is no TOML: "FILE:LINE: what the library says", in one line.
-[[noreturn]] void refuse_unparsed(const toml::parse_error& error, const std::string& file);
+// Throws Error{invalid} for a text that is not TOML: "FILE:LINE: message of the parser", in one line.
+[[noreturn]] void throw_parse_error(const toml::parse_error& error, const std::string& file);
 
 class TomlTable {
  public:
-  // `prefix` is how the table is called in messages ("path" for an entry of [[path]], "" for the file's top).
+  // `prefix` names the table in messages ("path" for an entry of [[path]], "" for the top level).
   TomlTable(const toml::table& table, std::string file, std::string prefix)
       : table_(table), file_(std::move(file)), prefix_(std::move(prefix)) {}
 
-  // Throws for the first key that is none of these.
+  // Throws for the first key that is not in `keys`.
   void allow_only(const std::vector<std::string>& keys) const;
   [[nodiscard]] bool has(std::string_view key) const { return table_.get().contains(key); }
-  // All of them, in the order of the file.
+  // Returns all keys, in the order of the file.
   [[nodiscard]] std::vector<std::string> keys() const;
 
-  // A word that can stand in a budget or on a command line: letters, digits and "_-.+:".
+  // Reads a name that can be used in a budget or on a command line: letters, digits and "_-.+:".
   [[nodiscard]] std::string name(std::string_view key) const;
   [[nodiscard]] std::string text(std::string_view key) const;
   [[nodiscard]] bool holds_number(std::string_view key) const;
   [[nodiscard]] bool holds_table(std::string_view key) const;
-  [[nodiscard]] bool holds_texts(std::string_view key) const;  // an array of nothing else
-  // A number as its text.
+  [[nodiscard]] bool holds_texts(std::string_view key) const;  // an array of texts only
+  // Reads a text, or an integer as text.
   [[nodiscard]] std::string text_or_whole_number(std::string_view key) const;
   [[nodiscard]] Bytes size(std::string_view key) const;                // above 0
   [[nodiscard]] Seconds time(std::string_view key) const;              // above 0
@@ -46,20 +46,20 @@ class TomlTable {
   [[nodiscard]] Seconds time_or_zero(std::string_view key) const;
   [[nodiscard]] BytesPerSecond bandwidth_or_zero(std::string_view key) const;
   [[nodiscard]] std::vector<std::string> texts(std::string_view key) const;
-  // An array of names and of arrays of names: for each entry its names, and whether it was an array.
+  // Reads an array of names and of arrays of names. Returns for each entry its names, and whether it was an array.
   [[nodiscard]] std::vector<std::pair<std::vector<std::string>, bool>> names_and_lists(std::string_view key) const;
   [[nodiscard]] std::vector<double> numbers(std::string_view key) const;  // finite
   [[nodiscard]] bool flag(std::string_view key) const;
 
-  // The entries of [[key]]; none when it is absent.
+  // Returns the entries of [[key]]; none if it is absent.
   [[nodiscard]] std::vector<TomlTable> entries(std::string_view key) const;
   [[nodiscard]] TomlTable table(std::string_view key) const;
 
-  // The line of a key, or of the table where it is absent.
+  // Returns the line of a key, or of the table if the key is absent.
   [[nodiscard]] std::uint32_t line(std::string_view key) const;
   [[nodiscard]] std::uint32_t line() const { return table_.get().source().begin.line; }
 
-  // Complains about a key: "FILE:LINE: PREFIX.KEY: TEXT".
+  // Throws Error{invalid} about a key: "FILE:LINE: PREFIX.KEY: TEXT".
   [[noreturn]] void refuse(std::string_view key, const std::string& text) const;
 
  private:

@@ -1,4 +1,4 @@
-// See figures.hpp.
+// Implements figures.hpp.
 #include "machine/measure/figures.hpp"
 
 #include <algorithm>
@@ -95,7 +95,7 @@ std::size_t Figures::count(bool Window::*what) const {
 double Figures::interrupted_share() const {
   std::size_t all = 0;
   for (const auto& [name, windows] : all_) all += windows.size();
-  const auto whole = count(&Window::clean) + count_apart();
+  const auto whole = count(&Window::clean) + count_without_shared_cache();
   return all == 0 ? 0 : static_cast<double>(all - whole) / static_cast<double>(all);
 }
 

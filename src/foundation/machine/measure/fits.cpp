@@ -1,4 +1,4 @@
-// See fits.hpp.
+// Implements fits.hpp.
 #include "machine/measure/fits.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace terrace::machine {
 
 TlbReach tlb_reach(std::span<const PagesCost> costs, double least) {
   constexpr double k_about = 0.9;
-  // What a hop costs more with so many times the pages; nothing where these were not measured.
+  // Returns the added cost of a hop with `times` as many pages, or nothing if it was not measured.
   const auto rise = [&](const PagesCost& from, std::uint32_t times) {
     const auto to = std::ranges::find(costs, times * from.pages, &PagesCost::pages);
     return to == costs.end() ? 0 : to->seconds - from.seconds;
@@ -25,11 +25,11 @@ TlbReach tlb_reach(std::span<const PagesCost> costs, double least) {
   return walk < least ? TlbReach{} : TlbReach{last->pages, walk};
 }
 
-std::uint32_t min_apart(std::span<const ApartCost> costs) {
-  constexpr double k_alone = 0.75;  // of what a miss costs that overlaps with none
+std::uint32_t min_miss_distance(std::span<const MissDistanceCost> costs) {
+  constexpr double k_alone = 0.75;  // of the cost of a miss that overlaps with none
   if (costs.size() < 3) return 0;
-  // A disturbance of one distance is neither what a miss costs alone nor where it begins.
-  std::vector<ApartCost> smooth(costs.begin(), costs.end());
+  // Smooth, so that a single disturbed distance determines neither the cost alone nor the result.
+  std::vector<MissDistanceCost> smooth(costs.begin(), costs.end());
   for (std::size_t i = 1; i + 1 < costs.size(); ++i) {
     std::array around{costs[i - 1].seconds, costs[i].seconds, costs[i + 1].seconds};
     std::ranges::sort(around);
@@ -41,10 +41,10 @@ std::uint32_t min_apart(std::span<const ApartCost> costs) {
   const double most = k_alone * seconds[seconds.size() * 3 / 4];
   if (most <= 0) return 0;
   const auto alone = std::ranges::find_if(smooth, [&](const auto& cost) { return cost.seconds >= most; });
-  if (alone == smooth.begin()) return static_cast<std::uint32_t>(alone->apart);
+  if (alone == smooth.begin()) return static_cast<std::uint32_t>(alone->distance);
   const auto before = std::prev(alone);
   const double part = (most - before->seconds) / (alone->seconds - before->seconds);
-  return static_cast<std::uint32_t>(std::lround(before->apart + part * (alone->apart - before->apart)));
+  return static_cast<std::uint32_t>(std::lround(before->distance + part * (alone->distance - before->distance)));
 }
 
 std::uint32_t streams_followed(std::span<const StreamsCost> costs) {
@@ -63,15 +63,15 @@ std::uint32_t streams_followed(std::span<const StreamsCost> costs) {
 }
 
 Rates reads_and_writes(const std::map<std::string, double>& kernels) {
-  constexpr double k_write_weight = 0.25;  // few programs write past the caches, as "write" does
+  constexpr double k_write_weight = 0.25;  // few programs use non-temporal stores, as "write" does
   struct Row {
-    double read, written, time;  // bytes for each byte of an array, seconds for them
+    double read, written, time;  // bytes per byte of an array, and their time
     double weight = 1;
   };
   const std::array rows{Row{2, 1, 2 / kernels.at("copy")}, Row{2, 1, 2 / kernels.at("scale")},
                         Row{3, 1, 3 / kernels.at("add")},  Row{3, 1, 3 / kernels.at("triad")},
                         Row{1, 0, 1 / kernels.at("read")}, Row{0, 1, 1 / kernels.at("write"), k_write_weight}};
-  double rr = 0, rw = 0, ww = 0, r = 0, w = 0;  // of the normal equations
+  double rr = 0, rw = 0, ww = 0, r = 0, w = 0;  // coefficients of the normal equations
   for (const auto& row : rows) {
     const double read = row.read / row.time;
     const double written = row.written / row.time;

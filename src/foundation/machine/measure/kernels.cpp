@@ -1,5 +1,5 @@
-// The measured loops, plain enough for the compiler to make of them what it makes of users' loops. Compiled with
-// full optimisation in every build type.
+// Implements the measured loops, simple enough for the compiler to optimise them like loops of user programs.
+// Compiled with full optimisation in every build type.
 #include "machine/measure/kernels.hpp"
 
 #include <cstring>
@@ -38,7 +38,7 @@ void chase_k(std::span<ChaseLine*> from, std::size_t hops) {
 
 }  // namespace
 
-// A loop, as STREAM's is: GCC would make it a call of memcpy, whose stores may bypass the caches.
+// Must stay a loop, as in STREAM: GCC would replace it by memcpy, whose stores may bypass the caches.
 #if defined(__GNUC__) && !defined(__clang__)
 __attribute__((optimize("no-tree-loop-distribute-patterns")))
 #endif
@@ -73,7 +73,7 @@ void stream_triad(std::span<double> a, std::span<const double> b, std::span<cons
 }
 
 double read_all(std::span<const double> a) {
-  // Eight vector sums side by side: the adder's latency must not be what is measured.
+  // Eight independent vector sums, so that the loop is not bound by the latency of addition.
   using Vector = double __attribute__((vector_size(16)));
   constexpr std::size_t k_sums = 8;
   constexpr std::size_t k_step = 2 * k_sums;
@@ -97,7 +97,7 @@ double read_all(std::span<const double> a) {
 void write_all(std::span<double> a, double value) {
   std::size_t i = 0;
 #if defined(__SSE2__)
-  // The instruction wants 16-byte alignment, which the first element may lack.
+  // The instruction requires 16-byte alignment, which the first element may lack.
   while (i < a.size() && reinterpret_cast<std::uintptr_t>(a.data() + i) % 16 != 0) a[i++] = value;
   const __m128d both = _mm_set1_pd(value);
   for (; i + 2 <= a.size(); i += 2) _mm_stream_pd(a.data() + i, both);
@@ -123,20 +123,20 @@ std::uint64_t add_dependent(std::uint64_t start, std::size_t adds) {
 #pragma GCC unroll 64
     for (int k = 0; k < 64; ++k) {
       sum += addend;
-      __asm__ volatile("" : "+r"(sum));  // one instruction each
+      __asm__ volatile("" : "+r"(sum));  // keeps each addition a separate instruction
     }
   }
   return sum;
 }
 
-void read_apart(std::span<const std::uint64_t> far, std::span<std::uint64_t> near, std::size_t reads,
-                std::uint64_t& seed) {
+void read_random_spaced(std::span<const std::uint64_t> far, std::span<std::uint64_t> near, std::size_t reads,
+                        std::uint64_t& seed) {
   std::uint64_t sum = 0, mixed = 0;
   for (std::size_t read = 0; read < reads; ++read) {
     sum += far[next_random(seed) & (far.size() - 1)];
 #pragma GCC unroll 4
     for (std::size_t i = 0; i + 3 <= near.size(); i += 3) {
-      mixed += near[i];  // each needs the one before, so that nothing is done for several elements at once
+      mixed += near[i];  // dependent, so that it is not vectorised
       sum ^= mixed + i;
       mixed += near[i + 1];
       sum ^= mixed + i;
@@ -145,10 +145,10 @@ void read_apart(std::span<const std::uint64_t> far, std::span<std::uint64_t> nea
   }
 }
 
-void write_apart(std::span<std::uint64_t> far, std::span<std::uint64_t> near, std::size_t between,
-                 std::size_t writes, std::uint64_t& seed) {
+void write_random_spaced(std::span<std::uint64_t> far, std::span<std::uint64_t> near, std::size_t between,
+                         std::size_t writes, std::uint64_t& seed) {
   constexpr std::size_t k_step = 9;                    // elements: a line and one more
-  volatile std::uint64_t* const cached = near.data();  // each store by itself
+  volatile std::uint64_t* const cached = near.data();  // volatile: each store is a separate instruction
   for (std::size_t write = 0; write < writes; ++write) {
     far[next_random(seed) & (far.size() - 1)] = write;
     for (std::size_t i = 0; i < between; ++i) cached[(k_step * i) & (near.size() - 1)] = write;
@@ -167,7 +167,7 @@ ChaseCycle::ChaseCycle(std::span<ChaseLine> lines, std::uint64_t seed) {
   link(lines.size(), seed, [lines](std::size_t i) { return &lines[i]; });
 }
 
-ChaseCycle ChaseCycle::one_a_page(std::span<ChaseLine> memory, std::size_t page_lines, std::uint64_t seed) {
+ChaseCycle ChaseCycle::one_line_per_page(std::span<ChaseLine> memory, std::size_t page_lines, std::uint64_t seed) {
   ChaseCycle cycle;
   cycle.link(memory.size() / page_lines, seed,
              [=](std::size_t page) { return &memory[page * page_lines + page % page_lines]; });
@@ -178,20 +178,20 @@ void ChaseCycle::link(std::size_t count, std::uint64_t seed, const std::function
   if (count < 2 || count > 0xffffffffu) {
     throw Error(Code::invalid, "a chase over " + std::to_string(count) + " lines; it takes 2 to 2^32 - 1");
   }
-  // A random order, linked end to end: one cycle through all lines, each order equally likely (Fisher and Yates).
+  // Link a random permutation end to end: one cycle through all lines, all orders equally likely (Fisher-Yates).
   std::vector<std::uint32_t> order(count);
   std::iota(order.begin(), order.end(), 0u);
   for (std::size_t i = order.size() - 1; i > 0; --i) {
-    // 32 random bits scaled to 0..i: there are fewer than 2^32 lines, and the bias does not matter here.
+    // Scale 32 random bits to 0..i: there are fewer than 2^32 lines, and the bias is irrelevant here.
     const auto j = static_cast<std::size_t>(((next_random(seed) >> 32) * (i + 1)) >> 32);
     std::swap(order[i], order[j]);
   }
   for (std::size_t i = 0; i + 1 < order.size(); ++i) line(order[i])->next = line(order[i + 1]);
   line(order.back())->next = line(order.front());
-  for (std::size_t k = 0; k < k_marks; ++k) marks_[k] = line(order[order.size() * k / k_marks]);
+  for (std::size_t k = 0; k < k_num_starts; ++k) starts_[k] = line(order[order.size() * k / k_num_starts]);
 }
 
-ChaseLine* ChaseCycle::start(std::size_t k, std::size_t n) const { return marks_[k * k_marks / n]; }
+ChaseLine* ChaseCycle::start(std::size_t k, std::size_t n) const { return starts_[k * k_num_starts / n]; }
 
 ChaseLine* chase(ChaseLine* from, std::size_t hops) {
   while (hops-- > 0) from = from->next;

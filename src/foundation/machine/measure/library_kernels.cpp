@@ -1,4 +1,4 @@
-// Calls of libm as programs make them, one beside the other.
+// Calls libm functions as programs do, with independent calls.
 #include <math.h>
 
 #include "machine/measure/kernels.hpp"
@@ -6,11 +6,13 @@
 namespace terrace::machine {
 namespace {
 
-// The fraction moves by the golden ratio: the arguments fill their range evenly, in no order.
+// Returns the k-th argument of a low-discrepancy sequence (multiples of the golden ratio), which fills the range
+// evenly.
 template <class Real>
 Real argument(std::size_t number, double low, double high) {
-  const double turns = static_cast<double>(number) * 0.6180339887498949;
-  return static_cast<Real>(low + (high - low) * (turns - static_cast<double>(static_cast<std::size_t>(turns))));
+  const double multiple = static_cast<double>(number) * 0.6180339887498949;
+  return static_cast<Real>(low +
+                           (high - low) * (multiple - static_cast<double>(static_cast<std::size_t>(multiple))));
 }
 
 template <class Real, class Function>
@@ -22,7 +24,7 @@ void call_all(Function function, double low, double high, std::size_t passes) {
   }
   for (std::size_t pass = 0; pass < passes; ++pass) {
     for (std::size_t i = 0; i < k_library_arguments; ++i) results[i] = function(x[i], y[i]);
-    __asm__ volatile("" ::"r"(results) : "memory");  // they are wanted
+    __asm__ volatile("" ::"r"(results) : "memory");  // keeps the results alive
   }
 }
 

@@ -1,4 +1,4 @@
-// What is measured in which order, how much memory it takes, and what the numbers become in the machine.
+// Orders the measurements, sizes their memory, and derives the machine from the figures.
 #include "machine/measure/measure.hpp"
 
 #include <unistd.h>
@@ -20,7 +20,7 @@
 #include "machine/measure/measured_rounds.hpp"
 #include "machine/measure/physics.hpp"
 #include "machine/measure/placed_buffer.hpp"
-#include "machine/measure/rounded_measurement.hpp"
+#include "machine/measure/round_based_measurement.hpp"
 
 namespace terrace::machine {
 namespace {
@@ -36,40 +36,41 @@ std::string now_utc() {
 
 const char* name_of(Pages pages) { return pages == Pages::huge ? "huge" : "small"; }
 
-class Measurer final : private RoundedMeasurement {
+class Measurer final : private RoundBasedMeasurement {
  public:
   Measurer(const Discovered& found, const MeasureOptions& options, const Progress& progress)
-      : RoundedMeasurement(found, options, progress) {}
+      : RoundBasedMeasurement(found, options, progress) {}
 
   MachineFile run() {
     for (std::size_t i = 0; i < parts_.initiators.size(); ++i) {
       measure_in_rounds(k_share_of_domain, i, [this, i] {
         measure_core(i);
         for (auto& path : parts_.paths)
-          if (path.initiator == i && !foreign(path)) measure_path(path);
+          if (path.initiator == i && !is_remote(path)) measure_path(path);
         set_parallelism(i);
       });
     }
     for (auto& path : parts_.paths)
-      if (foreign(path)) measure_in_rounds(k_share_of_path, path.initiator, [this, &path] { measure_path(path); });
+      if (is_remote(path))
+        measure_in_rounds(k_share_of_path, path.initiator, [this, &path] { measure_path(path); });
     if (parts_.places.size() > 1) measure_copies();
     if (progress_) progress_(1, "done");
     measured_.date = now_utc();
     parts_.fingerprint = fingerprint(found_);
     parts_.description = measured_.processor + ", measured " + measured_.date;
-    for (auto& domain : parts_.domains) domain.places.clear();  // their order follows from the new numbers
+    for (auto& domain : parts_.domains) domain.places.clear();  // re-derived from the measured figures
     return {Machine(parts_), measured_};
   }
 
  private:
-  // What a call takes beside its load and its store, which are seen and counted apart.
+  // Measures library calls without their load and store, which are observed and counted separately.
   void measure_library(std::size_t index, const Probe& probe, double access) {
     auto& initiator = parts_.initiators[index];
     for (std::size_t i = 0; i < k_library_functions; ++i) {
       const auto function = static_cast<LibraryFunction>(i);
       const auto figure = "library." + std::string(k_library[i].name);
       reported_.insert(figure);
-      const auto call = keep_time(index, figure, time_of_a_call(probe, figure, function)).best;
+      const auto call = record_time(index, figure, measure_call(probe, figure, function)).best;
       initiator.library[i] = {std::max(call - 2 * access, k_min_call)};
     }
   }
@@ -80,33 +81,33 @@ class Measurer final : private RoundedMeasurement {
     const auto processors = cores(index);
     const auto probe = probe_of(processors);
     reported_.insert({"cycle", "access"});
-    keep_time(index, "cycle", time_of_a_cycle(probe, "cycle"));
-    const auto access = keep_time(index, "access", time_of_an_access(probe, "access")).best;
+    record_time(index, "cycle", measure_cycle(probe, "cycle"));
+    const auto access = record_time(index, "access", measure_access(probe, "access")).best;
     accesses_[static_cast<InitiatorId>(index)] = access;
     initiator.instruction_time = {access / k_instructions_of_a_triad};
     measure_library(index, probe, access);
     double inner = 0;
     for (auto& cache : initiator.caches) {
-      // Well beyond the cache inside of it, well within its own size.
+      // Use data well beyond the next inner cache and well within this one,
       const auto size = static_cast<double>(cache.size.value);
-      // (and not far beyond: others may fill much of a cache that is shared).
+      // (and not far beyond the inner one: other programs may occupy much of a shared cache).
       const double data = inner == 0 ? size / 2 : std::min({size / 2, std::sqrt(inner * size), 4 * inner});
       auto& chase = chase_buffer(
           cache.name, [&] { return Bytes{static_cast<std::uint64_t>(std::max(data, 4096.0))}; }, Pages::huge, -1);
       reported_.insert(cache.name + ".hit");
-      cache.latency = {keep_time(index, cache.name + ".hit",
-                                 time_of_a_hop(probe, cache.name + ".hit", chase, k_cache_hops, true))
+      cache.latency = {record_time(index, cache.name + ".hit",
+                                   measure_hop(probe, cache.name + ".hit", chase, k_cache_hops, true))
                            .best};
-      const auto hop = keep_time(
+      const auto hop = record_time(
           index, cache.name + ".parallel_hit",
-          min_time_of_parallel_hops(probe, cache.name + ".parallel_hit", chase, k_cache_hops, true).seconds);
+          measure_min_parallel_hop(probe, cache.name + ".parallel_hit", chase, k_cache_hops, true).seconds);
       if (inner != 0) cache.overlapped = {std::max(hop.best - access, 0.0)};
       inner = size;
     }
     measure_tlb(initiator, probe);
   }
 
-  // Page walks of hits in the caches beyond the first: chases over one line a page, whose lines fill no more than
+  // Measures page walks of hits in the outer caches, by chases over one line per page whose lines fill at most
   // half of the last cache.
   void measure_tlb(Initiator& initiator, const Probe& probe) {
     if (initiator.caches.size() < 2) return;
@@ -117,7 +118,7 @@ class Measurer final : private RoundedMeasurement {
     const Bytes most{std::min(available_memory(-1).value / 2, k_max_translated.value)};
     const auto& buffer = plain_buffer(
         "tlb", [&] { return Bytes{std::min(lines, most.value / page) * page}; }, Pages::small, -1);
-    const auto costs = costs_of_pages(probe, "tlb", buffer.as<ChaseLine>(), page / sizeof(ChaseLine));
+    const auto costs = measure_page_costs(probe, "tlb", buffer.as<ChaseLine>(), page / sizeof(ChaseLine));
     const auto reach = tlb_reach(costs, k_min_walk);
     if (reach.entries == 0) return note("chases over many pages cost no more than over few: no TLB is described");
     initiator.tlb = {reach.entries, k_usual_tlb_ways, Bytes{page}, Seconds{reach.walk}};
@@ -132,7 +133,7 @@ class Measurer final : private RoundedMeasurement {
       measure_bandwidth(path, name);
       step(name + ": latency, " + name_of(ordinary_) + " pages");
       measure_latency(path, name, ordinary_);
-      if (foreign(path) || options_.quick) return;
+      if (is_remote(path) || options_.quick) return;
       const auto other = ordinary_ == Pages::huge ? Pages::small : Pages::huge;
       step(name + ": latency, " + name_of(other) + " pages");
       measure_latency(path, name, other);
@@ -148,16 +149,16 @@ class Measurer final : private RoundedMeasurement {
 
   void measure_bandwidth(Path& path, const std::string& name) {
     const auto last = found_.last_level.at(path.initiator);
-    // STREAM's rule is four times the caches; quick runs make do with twice.
+    // STREAM requires four times the caches; quick runs use twice.
     const auto wanted = options_.quick ? std::max(32 * k_mib, 2 * last) : std::max(64 * k_mib, 4 * last);
     const auto& buffer = plain_buffer(
-        name, [&] { return 3 * fitting(wanted, 3, path.initiator, path.place); }, Pages::huge,
+        name, [&] { return 3 * fit_size(wanted, 3, path.initiator, path.place); }, Pages::huge,
         node_of(path.place));
     verify(buffer, path.place);
     const auto all = cores(path.initiator);
     const auto probe = joint_probe_of(all, path.initiator);
-    std::map<std::string, double> best;  // of each kernel, bytes a second
-    for (const auto threads : thread_counts(all.size(), options_.quick || foreign(path))) {
+    std::map<std::string, double> best;  // bytes per second by kernel
+    for (const auto threads : thread_counts(all.size(), options_.quick || is_remote(path))) {
       const auto rates = bandwidths(probe, name, threads, buffer.as<double>(), last);
       for (const auto& [kernel, rate] : rates) {
         measured_.bandwidths.push_back(
@@ -171,9 +172,9 @@ class Measurer final : private RoundedMeasurement {
     path.write = {apart.write};
     path.bandwidth_source = Source::measured;
     streamed_[{path.initiator, path.place}] =
-        keep_least(
+        record_min_time(
             path.initiator, place_figure(path, "streamed_element"),
-            {time_of_a_streamed_element(probe, name + ".streamed", buffer.as<double>()), name + ".streamed"})
+            {measure_streamed_element(probe, name + ".streamed", buffer.as<double>()), name + ".streamed"})
             .best;
   }
 
@@ -195,33 +196,33 @@ class Measurer final : private RoundedMeasurement {
     const auto wanted = options_.quick ? std::max(64 * k_mib, 4 * last) : std::max(256 * k_mib, 8 * last);
     const auto figure = name + "." + name_of(pages);
     auto& chase = chase_buffer(
-        figure, [&] { return fitting(wanted, 1, path.initiator, path.place); }, pages, node_of(path.place));
+        figure, [&] { return fit_size(wanted, 1, path.initiator, path.place); }, pages, node_of(path.place));
     verify(chase.memory, path.place);
     const auto all = cores(path.initiator);
     const auto probe = probe_of(all);
     if (pages == ordinary_) reported_.insert(figure);
-    const auto latency = time_of_a_hop(probe, figure, chase, k_memory_hops, false);
+    const auto latency = measure_hop(probe, figure, chase, k_memory_hops, false);
     measured_.latencies.push_back({path.initiator, path.place, name_of(pages), latency});
     if (pages == ordinary_) {
       path.latency = {latency.best};
       path.latency_source = Source::measured;
       const auto hop =
-          keep_least(path.initiator, place_figure(path, "parallel_miss"),
-                     min_time_of_parallel_hops(probe, figure + ".parallel", chase, k_memory_hops, false));
+          record_min_time(path.initiator, place_figure(path, "parallel_miss"),
+                          measure_min_parallel_hop(probe, figure + ".parallel", chase, k_memory_hops, false));
       parallel_[{path.initiator, path.place}] = latency.best / hop.best;
-      if (!foreign(path)) measure_loaded_latency(path, figure + ".loaded", chase);
+      if (!is_remote(path)) measure_loaded_latency(path, figure + ".loaded", chase);
       const auto memory = chase.memory.as<std::uint64_t>();
-      // Reads of values leave the chase as it is; what is written is memory of its own.
+      // Reads do not disturb the chase; writes use separate memory.
       const auto far = memory.first(std::bit_floor(memory.size()));
       const auto& written = plain_buffer(
           figure + ".written",
-          [&] { return Bytes{std::bit_floor(fitting(wanted, 2, path.initiator, path.place).value)}; }, pages,
+          [&] { return Bytes{std::bit_floor(fit_size(wanted, 2, path.initiator, path.place).value)}; }, pages,
           node_of(path.place));
       const auto stored = written.as<std::uint64_t>();
       overlaps_[{path.initiator, path.place}] = {
           reorder_window(probe, figure + ".window", far),
           store_buffer(probe, figure + ".store_buffer", stored.first(std::bit_floor(stored.size()))),
-          streams_followed(costs_of_streams(probe, figure + ".streams", memory))};
+          streams_followed(measure_stream_costs(probe, figure + ".streams", memory))};
     }
     if (pages == Pages::small) return;
     if (const auto share = chase.memory.share_huge(); !share || *share < 0.9) {
@@ -230,22 +231,22 @@ class Measurer final : private RoundedMeasurement {
     }
   }
 
-  // Beside the initiator's other cores, which read the place faster and faster.
+  // Measures latencies while the initiator's other cores read the place at increasing rates.
   void measure_loaded_latency(const Path& path, const std::string& name, ChaseBuffer& chase) {
     const auto processors = cores(path.initiator);
     if (processors.size() < 2) return note("latencies beside other cores that read need a second core");
     const auto last = found_.last_level.at(path.initiator);
     const auto& buffer = plain_buffer(
-        name, [&] { return fitting(std::max(64 * k_mib, 4 * last), 2, path.initiator, path.place); }, Pages::huge,
+        name, [&] { return fit_size(std::max(64 * k_mib, 4 * last), 2, path.initiator, path.place); }, Pages::huge,
         node_of(path.place));
     verify(buffer, path.place);
     for (const auto& [load, latency] :
-         loaded_hops(joint_probe_of(processors, path.initiator), name, chase, buffer.as<double>()))
+         measure_loaded_hops(joint_probe_of(processors, path.initiator), name, chase, buffer.as<double>()))
       measured_.latencies.push_back({path.initiator, path.place, name_of(ordinary_), latency, load});
   }
 
-  // Little's law at the initiator's nearest place that was measured (virtual-time contract): the lines that one
-  // core's stream has in flight, and the misses that independent chases have.
+  // Applies Little's law at the nearest measured place of the initiator (virtual-time contract): the lines in
+  // flight of one core's stream, and the misses in flight of independent chases.
   void set_parallelism(std::size_t index) {
     auto& initiator = parts_.initiators[index];
     for (const auto place : found_.machine.domains()[initiator.domain].places) {
@@ -256,7 +257,7 @@ class Measurer final : private RoundedMeasurement {
       });
       const auto line = static_cast<double>(parts_.line.value);
       initiator.mlp = std::max(1.0, parallel_.at(key));
-      // Three lines for eight elements; what the core needs for their three accesses each is counted apart.
+      // Three lines per eight elements. The core time of their three accesses each is counted separately.
       const auto elements = line / sizeof(double) / 3;
       const auto core_time = std::min(3 * accesses_.at(key.first), k_max_core * streamed_.at(key));
       initiator.prefetch_mlp = std::max(1.0, path->latency.value / (elements * (streamed_.at(key) - core_time)));
@@ -275,10 +276,9 @@ class Measurer final : private RoundedMeasurement {
     }
   }
 
-  // Others fill the last cache, too (other programs, other guests of the machine): what a program that uses it
-  // hard keeps of it. The largest data of which chases side by side take nearer to a hit's time than to memory's,
-  // by their ratios. (One chase alone comes back to a line so late that others have long filled its place: it
-  // keeps little.)
+  // Measures the effective size of the last cache, which other programs and other guests of the machine also fill:
+  // the largest data for which concurrent chases take nearer to the time of a hit than of memory, by ratio. (A
+  // single chase returns to a line so late that others have evicted it, so it retains little.)
   void measure_share(Initiator& initiator, std::size_t index, Seconds memory) {
     const auto processors = cores(index);
     const auto probe = probe_of(processors);
@@ -292,7 +292,7 @@ class Measurer final : private RoundedMeasurement {
       const auto figure = cache.name + ".share." + std::to_string(bytes.value);
       auto& chase = chase_buffer(
           figure, [bytes] { return bytes; }, ordinary_, -1);
-      if (min_time_of_parallel_hops(probe, figure, chase, k_cache_hops, true).seconds.best > nearer) continue;
+      if (measure_min_parallel_hop(probe, figure, chase, k_cache_hops, true).seconds.best > nearer) continue;
       const auto kept = static_cast<std::uint64_t>(data / 0.75);
       if (kept >= cache.size.value) return;
       const auto set = parts_.line.value * cache.ways;
@@ -303,7 +303,7 @@ class Measurer final : private RoundedMeasurement {
     }
   }
 
-  // One thread, as the mover has: from each place to each other, by a core near to the target.
+  // Measures copies from each place to each other with one thread, as the mover has, on a core near the target.
   void measure_copies() {
     for (std::size_t from = 0; from < parts_.places.size(); ++from) {
       for (std::size_t to = 0; to < parts_.places.size(); ++to) {
@@ -320,9 +320,9 @@ class Measurer final : private RoundedMeasurement {
     try {
       const auto wanted = std::max(64 * k_mib, 2 * found_.last_level.at(initiator));
       const auto& source = plain_buffer(
-          "source", [&] { return fitting(wanted, 1, initiator, from); }, Pages::huge, node_of(from));
+          "source", [&] { return fit_size(wanted, 1, initiator, from); }, Pages::huge, node_of(from));
       const auto& target = plain_buffer(
-          "target", [&] { return fitting(wanted, 1, initiator, to); }, Pages::huge, node_of(to));
+          "target", [&] { return fit_size(wanted, 1, initiator, to); }, Pages::huge, node_of(to));
       verify(source, from);
       verify(target, to);
       const auto processors = cores(initiator);
@@ -342,13 +342,13 @@ class Measurer final : private RoundedMeasurement {
   static constexpr std::size_t k_memory_hops = 8'000;
   static constexpr double k_share_of_domain = 1, k_share_of_path = 0.1;
   static constexpr double k_min_call = 1e-10;  // seconds
-  // For each of its three accesses an element: compiled, it has seven.
+  // Instructions for each of the three accesses per element: the compiled loop has seven in all.
   static constexpr double k_instructions_of_a_triad = 7.0 / 3;
-  static constexpr double k_max_core = 0.9;  // of a streamed element's time
+  static constexpr double k_max_core = 0.9;  // share of a streamed element's time
   static constexpr double k_share_step = 1.25;
-  static constexpr double k_min_walk = 0.2e-9;  // seconds: less may be a disturbance
+  static constexpr double k_min_walk = 0.2e-9;  // seconds; less may be noise
   static constexpr Bytes k_max_translated{256u << 20};
-  static constexpr std::uint32_t k_usual_tlb_ways = 8;  // what measures the reach does not tell them
+  static constexpr std::uint32_t k_usual_tlb_ways = 8;  // the reach does not reveal associativity
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
-// `terrace machine measure`: bandwidth and latency of each place as each initiator sees it, by STREAM kernels, by
-// pure reads and writes, and by pointer chases; the parallelism of misses that follows from them; cache latencies.
+// Implements `terrace machine measure`: measures bandwidth and latency of each place from each initiator, by
+// STREAM kernels, pure reads and writes, and pointer chases. Derives the memory-level parallelism from them, and
+// measures cache latencies.
 #pragma once
 
 #include <cstdint>
@@ -11,31 +12,31 @@
 
 namespace terrace::machine {
 
-// Seconds for the figures of a domain; paths out of it have a tenth.
+// Time limits in seconds for the figures of a domain; paths out of it have a tenth.
 struct TimeLimits {
-  double least = 30;  // that all figures are measured, so that no disturbance of seconds meets all of one figure
-  double repeating = 80;  // after which figures that stay wrong are given up
-  double measuring = 95;  // after which the least rounds are given up, too
+  double least = 30;      // minimum, so that a disturbance of seconds does not affect all windows of a figure
+  double repeating = 80;  // after which unconfirmed figures are no longer repeated
+  double measuring = 95;  // after which measuring fails, even before the minimum of rounds
 };
 inline constexpr TimeLimits k_quick_limits{7, 14, 20};
 
 struct MeasureOptions {
   // Smaller arrays, fewer thread counts and rounds, one kind of pages, and a larger spread.
   bool quick = false;
-  // Rounds over all figures. 0 takes at least 4 (quick: 2), and as many more as it takes until the figures are
-  // confirmed. Otherwise there are as many as stated, and nothing is repeated or refused.
+  // Rounds over all figures. 0: at least 4 (quick: 2), and further ones until the figures are confirmed. Otherwise
+  // exactly as many as stated, and nothing is repeated or refused.
   std::uint32_t repetitions = 0;
   TimeLimits limits{};
 };
 
-// What is being measured now, and the share of all that is done: from 0, and at last 1.
+// Callback with the share done, from 0 to 1, and a description of what is being measured.
 using Progress = std::function<void(double done, std::string_view what)>;
 
-// The machine with measured numbers in its paths, copies, caches and parallelism, and all single measurements with
-// their spread. What could not be reached keeps its discovered number and is named in the notes. The machine may
-// be busy meanwhile: that takes longer. Throws Error{failed} when not even the nearest place can be measured, when
-// figures contradict physics.hpp or are not confirmed although they were repeated, when programs on other
-// processors than those that are measured use the memory, or when the time is up before the least rounds are done.
+// Measures the machine. Returns it with measured paths, copies, caches and parallelism, and all single
+// measurements with their spread. Figures that cannot be measured keep their discovered value and are named in the
+// notes. Measuring a busy machine takes longer. Throws Error{failed} if   - not even the nearest place can be
+// measured,   - figures contradict physics.hpp, or are not confirmed after repetition,   - programs on processors
+// that are not measured use the memory, or   - the time limit is reached before the minimum of rounds.
 MachineFile measure_machine(const Discovered& discovered, const MeasureOptions& options,
                             const Progress& progress = {});
 

@@ -1,4 +1,4 @@
-// Implements the windows of each figure. A window takes about a millisecond: less than a time slice, so that other
+// Implements the windows of each figure. A window takes about a millisecond, less than a time slice, so that other
 // programs leave many windows undisturbed.
 #include "machine/measure/measured_rounds.hpp"
 
@@ -16,19 +16,19 @@
 namespace terrace::machine {
 namespace {
 
-constexpr std::uint64_t k_seed = 20170817;  // any; the same one makes runs comparable
-constexpr std::size_t k_line = 8;           // doubles, and other elements of eight bytes
-constexpr std::size_t k_hop_lead_in = 4;    // windows of a chase that bring its page tables into the caches
+constexpr std::uint64_t k_seed = 20170817;  // arbitrary, but fixed, so that runs are comparable
+constexpr std::size_t k_line = 8;           // elements of eight bytes in a cache line
+constexpr std::size_t k_hop_lead_in = 4;    // warm-up windows, which load page tables into the caches
 
-// One figure that the first core measures; `units` are what a window consists of. The other cores are kept quiet:
-// what runs there uses the memory, the outer caches and, in a virtual machine, perhaps the same core.
-struct Alone {
+// A figure that the first core measures; a window consists of `units` of work. The other cores are kept idle:
+// programs there would use the memory, the outer caches and, in a virtual machine, possibly the same core.
+struct SingleCoreFigure {
   std::size_t lead_in = 1;
   Section prepare{};
 };
 
-Spread measure_alone(const Probe& probe, const std::string& name, double units, const Section& section,
-                     const Alone& how = {}) {
+Spread measure_on_first_core(const Probe& probe, const std::string& name, double units, const Section& section,
+                             const SingleCoreFigure& how = {}) {
   return probe.figures.sample(name, [&] {
     const WindowPlan plan{probe.cores.first(1), probe.cores.subspan(1), how.lead_in, probe.windows};
     auto windows = run_windows(plan, section, how.prepare);
@@ -37,7 +37,7 @@ Spread measure_alone(const Probe& probe, const std::string& name, double units, 
   });
 }
 
-// The thread's share of an array, in whole cache lines but for the last.
+// Returns a thread's share of an array, in whole cache lines except for the last.
 template <class T>
 std::span<T> slice(std::span<T> all, std::size_t thread, std::size_t threads) {
   const std::size_t lines = all.size() / k_line;
@@ -46,14 +46,15 @@ std::span<T> slice(std::span<T> all, std::size_t thread, std::size_t threads) {
   return all.subspan(begin, end - begin);
 }
 
-// The piece of an array that a window goes over, round and round.
+// Returns the piece of an array that a window uses, cyclically.
 template <class T>
 std::span<T> piece_of(std::span<T> all, std::size_t piece, std::size_t window) {
   return all.subspan(window % (all.size() / piece) * piece, piece);
 }
 
-Section bring_into_caches(const ChaseBuffer& chase) {
-  // One pass leaves data in the inner cache, or does not yet displace what streamed through the outer one.
+Section warm_caches(const ChaseBuffer& chase) {
+  // Several passes: one pass may leave data in the inner cache only, or not displace what streamed through the
+  // outer.
   constexpr int k_passes = 3;
   return [&chase](std::size_t, std::size_t) {
     for (int pass = 0; pass < k_passes; ++pass) {
@@ -76,36 +77,37 @@ ChaseBuffer::ChaseBuffer(Bytes size, Pages pages, int numa_node)
     : memory(size, pages, numa_node), cycle(memory.as<ChaseLine>(), k_seed), single(cycle.start(1, 64)) {
   constexpr std::size_t k_max_chains = 32;
   for (std::size_t k = 0; k < k_max_chains; ++k) several.push_back(cycle.start(k, k_max_chains));
-  // Lines are linked in the order of the chase, so that the caches hold its end: the single one begins at the
-  // other end, between the first two of the several.
+  // Lines are linked in chase order, so the caches hold the end of the cycle: the single chase begins at the other
+  // end, between the first two of the concurrent ones.
   const PlacedBuffer other({size.value / 2}, pages, numa_node);
   std::ranges::fill(other.as<double>(), 1.0);
 }
 
-Spread time_of_a_cycle(const Probe& probe, const std::string& name) {
+Spread measure_cycle(const Probe& probe, const std::string& name) {
   constexpr std::size_t k_adds = 64 * 16'000;
   std::uint64_t sum = 1;
-  return measure_alone(probe, name, k_adds, [&](std::size_t, std::size_t) { sum = add_dependent(sum, k_adds); });
+  return measure_on_first_core(probe, name, k_adds,
+                               [&](std::size_t, std::size_t) { sum = add_dependent(sum, k_adds); });
 }
 
-Spread time_of_an_access(const Probe& probe, const std::string& name) {
-  constexpr std::size_t k_elements = 512;  // three arrays in 12 KiB: within any first-level cache
+Spread measure_access(const Probe& probe, const std::string& name) {
+  constexpr std::size_t k_elements = 512;  // three arrays in 12 KiB: fit into any first-level cache
   constexpr std::size_t k_passes = 1500;
   std::vector<double> a(k_elements, 1.0);
   std::vector<double> b(k_elements, 2.0);
   std::vector<double> c(k_elements, 3.0);
-  return measure_alone(probe, name, 3.0 * k_elements * k_passes, [&](std::size_t, std::size_t) {
+  return measure_on_first_core(probe, name, 3.0 * k_elements * k_passes, [&](std::size_t, std::size_t) {
     for (std::size_t pass = 0; pass < k_passes; ++pass) scalar_triad(a, b, c, 0.5);
   });
 }
 
-Spread time_of_a_call(const Probe& probe, const std::string& name, LibraryFunction function) {
+Spread measure_call(const Probe& probe, const std::string& name, LibraryFunction function) {
   constexpr std::size_t k_passes = 20;
-  return measure_alone(probe, name, k_library_arguments * k_passes,
-                       [&](std::size_t, std::size_t) { call_library(function, k_passes); });
+  return measure_on_first_core(probe, name, k_library_arguments * k_passes,
+                               [&](std::size_t, std::size_t) { call_library(function, k_passes); });
 }
 
-Spread time_of_a_streamed_element(const Probe& probe, const std::string& name, std::span<double> memory) {
+Spread measure_streamed_element(const Probe& probe, const std::string& name, std::span<double> memory) {
   const auto n = memory.size() / 3;
   const auto piece = std::min<std::size_t>(n, std::size_t{1} << 17);
   const auto section = [&](std::size_t, std::size_t window) {
@@ -113,38 +115,38 @@ Spread time_of_a_streamed_element(const Probe& probe, const std::string& name, s
                  piece_of(memory.subspan(2 * n, n), piece, window), 0.5);
   };
   constexpr std::size_t k_lead_in = 8;
-  return measure_alone(probe, name, static_cast<double>(piece), section, {.lead_in = k_lead_in});
+  return measure_on_first_core(probe, name, static_cast<double>(piece), section, {.lead_in = k_lead_in});
 }
 
-Spread time_of_a_hop(const Probe& probe, const std::string& name, ChaseBuffer& chased, std::size_t hops,
-                     bool cached) {
-  return measure_alone(probe, name, static_cast<double>(hops),
-                       [&](std::size_t, std::size_t) { chased.single = chase(chased.single, hops); },
-                       {.lead_in = k_hop_lead_in, .prepare = cached ? bring_into_caches(chased) : Section{}});
+Spread measure_hop(const Probe& probe, const std::string& name, ChaseBuffer& chased, std::size_t hops,
+                   bool cached) {
+  return measure_on_first_core(probe, name, static_cast<double>(hops),
+                               [&](std::size_t, std::size_t) { chased.single = chase(chased.single, hops); },
+                               {.lead_in = k_hop_lead_in, .prepare = cached ? warm_caches(chased) : Section{}});
 }
 
-LeastTime min_time_of_parallel_hops(const Probe& probe, const std::string& name, ChaseBuffer& chased,
-                                    std::size_t hops, bool cached) {
-  LeastTime least;
+MinTime measure_min_parallel_hop(const Probe& probe, const std::string& name, ChaseBuffer& chased,
+                                 std::size_t hops, bool cached) {
+  MinTime least;
   for (const std::size_t chains : {4u, 8u, 16u, 32u}) {
     const auto each = std::max<std::size_t>(1, hops / chains);
     const auto figure = name + "." + std::to_string(chains);
-    // Evenly apart: a chase that follows another one closely finds its lines in the first cache.
+    // Evenly spaced: a chase close behind another one would find its lines in the first cache.
     for (std::size_t k = 0; cached && k < chains; ++k) chased.several[k] = chased.cycle.start(k, chains);
-    const auto hop =
-        measure_alone(probe, figure, static_cast<double>(each * chains),
-                      [&](std::size_t, std::size_t) { chase_many(std::span(chased.several).first(chains), each); },
-                      {.lead_in = k_hop_lead_in, .prepare = cached ? bring_into_caches(chased) : Section{}});
+    const auto hop = measure_on_first_core(
+        probe, figure, static_cast<double>(each * chains),
+        [&](std::size_t, std::size_t) { chase_many(std::span(chased.several).first(chains), each); },
+        {.lead_in = k_hop_lead_in, .prepare = cached ? warm_caches(chased) : Section{}});
     if (chains == 4 || hop.best < least.seconds.best) least = {hop, figure};
   }
   return least;
 }
 
-std::vector<PagesCost> costs_of_pages(const Probe& probe, const std::string& name, std::span<ChaseLine> memory,
-                                      std::size_t page_lines) {
+std::vector<PagesCost> measure_page_costs(const Probe& probe, const std::string& name, std::span<ChaseLine> memory,
+                                          std::size_t page_lines) {
   constexpr std::size_t k_hops = 60'000;
   const auto most = memory.size() / page_lines;
-  // The least of several numbers of chases; the first window brings the lines into the caches.
+  // The minimum over several numbers of chases; the first window loads the lines into the caches.
   const auto hop = [&](const std::string& figure, const ChaseCycle& cycle, std::size_t hops) {
     double least = 0;
     for (const std::size_t chains : {8u, 16u}) {
@@ -152,8 +154,8 @@ std::vector<PagesCost> costs_of_pages(const Probe& probe, const std::string& nam
       for (std::size_t k = 0; k < chains; ++k) at[k] = cycle.start(k, chains);
       const auto each = hops / chains;
       const auto time =
-          measure_alone(probe, figure + "." + std::to_string(chains), static_cast<double>(each * chains),
-                        [&](std::size_t, std::size_t) { chase_many(at, each); });
+          measure_on_first_core(probe, figure + "." + std::to_string(chains), static_cast<double>(each * chains),
+                                [&](std::size_t, std::size_t) { chase_many(at, each); });
       if (least == 0 || time.best < least) least = time.best;
     }
     return least;
@@ -163,8 +165,9 @@ std::vector<PagesCost> costs_of_pages(const Probe& probe, const std::string& nam
     for (std::size_t pages = 4 * step; pages < 8 * step && pages <= most; pages += step) {
       const auto hops = std::max(k_hops, 2 * pages);
       const auto figure = name + "." + std::to_string(pages);
-      const auto apart = hop(figure + ".apart",
-                             ChaseCycle::one_a_page(memory.first(pages * page_lines), page_lines, k_seed), hops);
+      const auto apart =
+          hop(figure + ".apart",
+              ChaseCycle::one_line_per_page(memory.first(pages * page_lines), page_lines, k_seed), hops);
       const auto together = hop(figure + ".together", ChaseCycle(memory.first(pages), k_seed), hops);
       costs.push_back({static_cast<std::uint32_t>(pages), apart - together});
     }
@@ -172,13 +175,13 @@ std::vector<PagesCost> costs_of_pages(const Probe& probe, const std::string& nam
   return costs;
 }
 
-std::vector<std::pair<double, Spread>> loaded_hops(const Probe& probe, const std::string& name,
-                                                   ChaseBuffer& chased, std::span<const double> memory) {
+std::vector<std::pair<double, Spread>> measure_loaded_hops(const Probe& probe, const std::string& name,
+                                                           ChaseBuffer& chased, std::span<const double> memory) {
   using Clock = std::chrono::steady_clock;
   constexpr std::size_t k_hops = 8'000;
-  constexpr std::size_t k_max_hops = 1000 * k_hops;          // where the other cores never begin
-  constexpr std::size_t k_block = 2048;                      // elements, read at once
-  constexpr std::array<double, 5> k_pauses{15, 7, 3, 1, 0};  // for each block, in times that reading one takes
+  constexpr std::size_t k_max_hops = 1000 * k_hops;          // limit in case the other cores never begin
+  constexpr std::size_t k_block = 2048;                      // elements read between pauses
+  constexpr std::array<double, 5> k_pauses{15, 7, 3, 1, 0};  // per block, in multiples of its read time
   std::vector<std::pair<double, Spread>> measured;
   const auto threads = probe.cores.size();
   if (threads < 2) return measured;
@@ -205,12 +208,12 @@ std::vector<std::pair<double, Spread>> loaded_hops(const Probe& probe, const std
       }
     };
     const auto figure = name + "." + std::to_string(static_cast<int>(pause));
-    std::vector<Window> rates;  // of this round, in blocks a second
+    std::vector<Window> rates;  // of this round, in blocks per second
     const auto hop = probe.figures.sample(figure, [&] {
       auto windows = run_windows(
           {probe.cores, {}, k_lead_in, probe.windows, probe.max_hop}, [&](std::size_t thread, std::size_t w) {
             if (thread > 0) return read_until_chased(thread, w);
-            // On a busy machine the other cores may begin late: a window without a load says nothing.
+            // On a busy machine the other cores may begin late: discard windows without load.
             do {
               chased.single = chase(chased.single, k_hops);
               hops[w] += k_hops;
@@ -232,56 +235,58 @@ std::vector<std::pair<double, Spread>> loaded_hops(const Probe& probe, const std
 
 std::uint32_t reorder_window(const Probe& probe, const std::string& name, std::span<const std::uint64_t> memory) {
   constexpr std::size_t k_reads = 5'000;
-  constexpr std::size_t k_cached = 1023;  // elements: within any first-level cache
+  constexpr std::size_t k_cached = 1023;  // elements: fit into any first-level cache
   constexpr double k_step = 1.25;
   std::vector<std::uint64_t> near(k_cached, 1);
   std::uint64_t seed = 1;
   const auto time = [&](const std::string& figure, std::span<const std::uint64_t> of, std::size_t between) {
-    return measure_alone(
-               probe, name + "." + std::to_string(between) + figure, k_reads,
-               [&](std::size_t, std::size_t) { read_apart(of, std::span(near).first(between), k_reads, seed); })
+    return measure_on_first_core(probe, name + "." + std::to_string(between) + figure, k_reads,
+                                 [&](std::size_t, std::size_t) {
+                                   read_random_spaced(of, std::span(near).first(between), k_reads, seed);
+                                 })
         .best;
   };
-  std::vector<ApartCost> costs;
+  std::vector<MissDistanceCost> costs;
   for (double triples = 3; 3 * triples < k_cached; triples *= k_step) {
     const auto count = 3 * static_cast<std::size_t>(triples);
     costs.push_back({static_cast<double>(count) + 1,
                      time(".far", memory, count) - time(".near", std::span(near).first(512), count)});
   }
-  return min_apart(costs);
+  return min_miss_distance(costs);
 }
 
 std::uint32_t store_buffer(const Probe& probe, const std::string& name, std::span<std::uint64_t> memory) {
   constexpr std::size_t k_writes = 4'000;
-  constexpr std::size_t k_cached = 1024;     // elements: within any first-level cache
+  constexpr std::size_t k_cached = 1024;     // elements: fit into any first-level cache
   constexpr std::size_t k_max_stores = 512;  // stores
   constexpr double k_step = 1.2;
   std::vector<std::uint64_t> near(k_cached, 1);
   std::uint64_t seed = 1;
   const auto time = [&](const std::string& figure, std::span<std::uint64_t> far, std::size_t between) {
-    return measure_alone(probe, name + "." + std::to_string(between) + figure, k_writes,
-                         [&](std::size_t, std::size_t) { write_apart(far, near, between, k_writes, seed); })
+    return measure_on_first_core(
+               probe, name + "." + std::to_string(between) + figure, k_writes,
+               [&](std::size_t, std::size_t) { write_random_spaced(far, near, between, k_writes, seed); })
         .best;
   };
-  std::vector<ApartCost> costs;
+  std::vector<MissDistanceCost> costs;
   for (double between = 5; between < k_max_stores; between *= k_step) {
     const auto count = static_cast<std::size_t>(between);
     costs.push_back({static_cast<double>(count) + 1, time(".far", memory, count) - time(".near", near, count)});
   }
-  return min_apart(costs);
+  return min_miss_distance(costs);
 }
 
-std::vector<StreamsCost> costs_of_streams(const Probe& probe, const std::string& name,
-                                          std::span<const std::uint64_t> memory) {
-  constexpr std::size_t k_reads = 20'000;  // of a window
-  constexpr std::size_t k_learnt = 2;      // lines of each stream, before the windows
+std::vector<StreamsCost> measure_stream_costs(const Probe& probe, const std::string& name,
+                                              std::span<const std::uint64_t> memory) {
+  constexpr std::size_t k_reads = 20'000;    // of a window
+  constexpr std::size_t k_warmup_lines = 2;  // lines of each stream, read before the windows
   std::vector<StreamsCost> costs;
-  static std::uint64_t seed = 1;  // goes on, so that no round reads what an earlier one read
+  static std::uint64_t seed = 1;  // continues, so that no round reads the data of an earlier one
   std::uint64_t sum = 0;
   for (std::size_t streams = 4; streams <= k_max_streams; streams *= 2) {
-    const auto lead_in = 1 + streams * k_line * k_learnt / k_reads;
-    // Streams go on from window to window, so that they meet lines that are cold; they begin at random, so that
-    // they are in different sets of a cache.
+    const auto lead_in = 1 + streams * k_line * k_warmup_lines / k_reads;
+    // Streams continue from window to window, so that their lines are cold. They begin at random positions, so
+    // that they map to different cache sets.
     const auto piece = memory.size() / streams;
     const auto needed = 2 * (probe.windows + lead_in + 1) * k_reads / streams + k_line;
     if (2 * needed > piece) break;
@@ -290,12 +295,12 @@ std::vector<StreamsCost> costs_of_streams(const Probe& probe, const std::string&
       seed = seed * 6364136223846793005u + 1442695040888963407u;
       at[s] = static_cast<std::uint32_t>(s * piece + ((seed >> 32) * (piece - needed) >> 32));
     }
-    const auto line = measure_alone(
+    const auto line = measure_on_first_core(
         probe, name + "." + std::to_string(streams), static_cast<double>(k_reads) / k_line,
         [&](std::size_t, std::size_t) { sum += read_streams(memory, at, k_reads, seed); }, {.lead_in = lead_in});
     costs.push_back({static_cast<std::uint32_t>(streams), line.best});
   }
-  volatile std::uint64_t kept = sum;  // the reads are not for nothing
+  volatile std::uint64_t kept = sum;  // keeps the reads alive
   (void)kept;
   return costs;
 }
@@ -303,7 +308,7 @@ std::vector<StreamsCost> costs_of_streams(const Probe& probe, const std::string&
 std::vector<std::pair<std::string, Spread>> bandwidths(const Probe& probe, const std::string& name,
                                                        std::size_t threads, std::span<double> memory,
                                                        Bytes caches) {
-  constexpr std::size_t k_max_piece = 1u << 18;  // elements of an array, for a thread and a window
+  constexpr std::size_t k_max_piece = 1u << 18;  // elements of an array per thread and window
   constexpr std::size_t k_min_windows = 8;
   const auto n = memory.size() / 3;
   const auto a = memory.first(n);
@@ -356,12 +361,13 @@ Spread copy_bandwidth(const Probe& probe, const std::string& name, std::span<con
   constexpr std::size_t k_lead_in = 8;
   const auto n = std::min(from.size(), to.size());
   const auto piece = std::min<std::size_t>(n, std::size_t{1} << 19);
-  measure_alone(probe, name, 1,
-                [&](std::size_t, std::size_t window) {
-                  const auto target = piece_of(to.first(n), piece, window);
-                  std::memcpy(target.data(), piece_of(from.first(n), piece, window).data(), target.size_bytes());
-                },
-                {.lead_in = k_lead_in});
+  measure_on_first_core(probe, name, 1,
+                        [&](std::size_t, std::size_t window) {
+                          const auto target = piece_of(to.first(n), piece, window);
+                          std::memcpy(target.data(), piece_of(from.first(n), piece, window).data(),
+                                      target.size_bytes());
+                        },
+                        {.lead_in = k_lead_in});
   return rates_of_windows(probe.figures.windows(name), static_cast<double>(piece * sizeof(double)));
 }
 

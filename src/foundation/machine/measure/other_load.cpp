@@ -1,4 +1,4 @@
-// See other_load.hpp.
+// Implements other_load.hpp.
 #include "machine/measure/other_load.hpp"
 
 #include <sys/resource.h>
@@ -51,7 +51,7 @@ TakenProcessors taken_processors(const std::map<int, ProcessorTime>& before,
   TakenProcessors taken{-own, -unpinned, 0};
   for (const auto& [processor, time] : after) {
     const auto begun = before.find(processor);
-    if (begun == before.end()) continue;  // it came while we measured
+    if (begun == before.end()) continue;  // the processor came online during the measurement
     const double busy = time.busy - begun->second.busy;
     taken.all += busy;
     if (std::ranges::find(measured, processor) == measured.end()) taken.beyond += busy;

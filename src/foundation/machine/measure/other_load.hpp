@@ -1,5 +1,5 @@
-// Measures the processor time that other programs take during a measurement, from /proc/stat, as evidence
-// for refusing it. Resolution: 10 ms ticks, so that intervals should last a second or more.
+// Measures the processor time that other programs take during a measurement, from /proc/stat, as evidence for
+// refusing it. The resolution is a tick of 10 ms, so intervals should last a second or more.
 #pragma once
 
 #include <map>
@@ -11,19 +11,19 @@ namespace terrace::machine {
 
 // Processor time of one processor since boot, in seconds.
 struct ProcessorTime {
-  double busy = 0;    // in programs, in the kernel, in interrupts
-  double stolen = 0;  // that the host of a virtual machine gave to others
+  double busy = 0;    // in user mode, kernel and interrupts
+  double stolen = 0;  // given to other guests by the host of a virtual machine
 };
 // Parses the "cpuN" lines of /proc/stat. The keys are N.
 std::map<int, ProcessorTime> parse_processor_times(std::string_view stat, double ticks_per_second);
 
-// Average number of processors that others took over an interval.
+// Average number of processors taken over an interval.
 struct TakenProcessors {
   double all = 0;     // by other programs, on all processors
   double beyond = 0;  // by other programs, on processors that are not measured
   double stolen = 0;  // by the host of a virtual machine
 };
-// Returns what others took between `before` and `after`. Subtracts this process's time: `own` seconds on all
+// Returns what was taken between `before` and `after`. Subtracts this process's time: `own` seconds on all
 // processors, of which up to `unpinned` ran outside of `measured`.
 TakenProcessors taken_processors(const std::map<int, ProcessorTime>& before,
                                  const std::map<int, ProcessorTime>& after, double seconds,

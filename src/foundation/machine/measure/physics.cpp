@@ -1,4 +1,4 @@
-// See physics.hpp.
+// Implements physics.hpp.
 #include "machine/measure/physics.hpp"
 
 #include <algorithm>
@@ -14,9 +14,9 @@ constexpr double k_min_cycle = 0.1e-9, k_max_cycle = 2e-9;  // seconds
 constexpr double k_min_cycles = 0.1, k_max_cycles = 2;      // of an instruction
 constexpr double k_max_frequency_ratio = 2;                 // idle and boosted states lie within it
 
-class Laws {
+class LawChecker {
  public:
-  Laws(const MachineParts& parts, const Measurement& measured) : parts_(parts), measured_(measured) {}
+  LawChecker(const MachineParts& parts, const Measurement& measured) : parts_(parts), measured_(measured) {}
 
   std::vector<std::string> broken() {
     for (std::size_t i = 0; i < parts_.initiators.size(); ++i) {
@@ -76,7 +76,7 @@ class Laws {
     }
   }
 
-  // The rates of a path count what overlaps as free; what memory does alone is in its pure reads and writes.
+  // Rates of a path exceed those alone if reads and writes overlap, so compare the pure reads and writes.
   void check_rates(const Path& path) {
     if (path.bandwidth_source != Source::measured) return;
     const auto of = parts_.initiators[path.initiator].name + ": ";
@@ -97,7 +97,7 @@ class Laws {
   }
 
   void check_threads() {
-    std::map<std::pair<InitiatorId, PlaceId>, std::pair<double, double>> reads;  // of one thread, of the most
+    std::map<std::pair<InitiatorId, PlaceId>, std::pair<double, double>> reads;  // one thread, most threads
     std::map<std::pair<InitiatorId, PlaceId>, std::uint32_t> most;
     for (const auto& row : measured_.bandwidths) {
       if (row.kernel != "read") continue;
@@ -122,7 +122,7 @@ class Laws {
 }  // namespace
 
 std::vector<std::string> broken_laws(const MachineParts& parts, const Measurement& measured) {
-  return Laws(parts, measured).broken();
+  return LawChecker(parts, measured).broken();
 }
 
 }  // namespace terrace::machine

@@ -1,4 +1,4 @@
-// Laws that measured figures of a machine obey whatever the machine is. A disturbed measurement breaks them.
+// Checks laws that the measured figures of any machine obey. A disturbed measurement violates them.
 #pragma once
 
 #include <string>
@@ -8,14 +8,14 @@
 
 namespace terrace::machine {
 
-// Returns one sentence for each law that the figures of the machine break, empty where all hold:
-//   - a hit is slower the farther out the cache is, and memory is slower than any cache, alone and side by side;
-//   - memory is written at most twice as fast as it is read, and STREAM's kernels agree with both;
-//   - all cores together read no slower than one of them;
-//   - a cycle, as "cycle" in `measured.times` has it, takes 0.1 to 2 ns and agrees with the stated frequency
-//   within
-//     a factor of 2; an instruction takes 0.1 to 2 of them.
-// A tolerance of 5 % is left for what two measurements of one thing differ by.
+// Returns one sentence for each violated law, empty if all hold:
+//   - A hit takes longer the farther out the cache is, and memory takes longer than any cache, for dependent and for
+//     independent accesses.
+//   - Memory is written at most twice as fast as it is read, and STREAM's kernels agree with both.
+//   - All cores together read no slower than one of them.
+//   - A cycle, "cycle" in `measured.times`, takes 0.1 to 2 ns and agrees with the stated frequency within a factor
+//     of 2; an instruction takes 0.1 to 2 cycles.
+// The tolerance is 5 %, by which two measurements of the same quantity may differ.
 std::vector<std::string> broken_laws(const MachineParts& parts, const Measurement& measured);
 
 }  // namespace terrace::machine

@@ -1,4 +1,4 @@
-// mmap, mbind and move_pages by system call, so that no library is needed, and /proc for what became of them.
+// Implements placed_buffer.hpp by system calls, without a library, and /proc for verification.
 #include "machine/measure/placed_buffer.hpp"
 
 #include <linux/mempolicy.h>
@@ -21,16 +21,16 @@
 namespace terrace::machine {
 namespace {
 
-// Prefers one node for a range; false when the system has no such call or does not allow it.
+// Sets MPOL_PREFERRED. Returns false if the system lacks the call or refuses it.
 bool prefer_node(void* begin, std::size_t size, int node) {
   constexpr std::size_t k_bits = 8 * sizeof(unsigned long);
   std::vector<unsigned long> mask(static_cast<std::size_t>(node) / k_bits + 1);
   mask.back() = 1ul << (static_cast<std::size_t>(node) % k_bits);
-  // The kernel reads one bit less than it is told.
+  // The kernel uses one bit less than maxnode.
   return ::syscall(SYS_mbind, begin, size, MPOL_PREFERRED, mask.data(), mask.size() * k_bits + 1, 0) == 0;
 }
 
-// The first number after `key` in a file of /sys or /proc.
+// Returns the first number after `key` in a file of /sys or /proc.
 std::optional<std::uint64_t> number_in(const std::string& path, const char* key) {
   std::FILE* file = std::fopen(path.c_str(), "r");
   if (file == nullptr) return std::nullopt;
@@ -55,7 +55,7 @@ PlacedBuffer::PlacedBuffer(Bytes size, Pages pages, int numa_node) : size_(size.
   }
   const auto address = reinterpret_cast<std::uintptr_t>(map_);
   begin_ = static_cast<std::byte*>(map_) + (align_up(address, k_huge_page) - address);
-  // Advice may be refused (a kernel without transparent huge pages); share_huge() says what came of it.
+  // The advice may be refused (a kernel without transparent huge pages); share_huge() verifies the result.
   ::madvise(map_, map_size_, pages == Pages::huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
   if (numa_node >= 0 && !prefer_node(map_, map_size_, numa_node)) {
     const std::string why = std::strerror(errno);

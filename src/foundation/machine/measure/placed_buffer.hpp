@@ -1,4 +1,5 @@
-// Memory for a measurement: on one NUMA node, in huge or in small pages, present, and its true whereabouts.
+// Allocates memory for a measurement: on one NUMA node, in huge or small pages, populated; and verifies its
+// placement.
 #pragma once
 
 #include <cstddef>
@@ -13,9 +14,9 @@ enum class Pages { huge, small };
 
 class PlacedBuffer {
  public:
-  // Maps, asks for the node (-1: wherever the system puts it) and touches every page. The node is asked for as
-  // preferred, never as binding: on a full node binding memory calls the kernel's out-of-memory killer. Throws
-  // Error{no_memory} or, when the system refuses the policy, Error{unsupported}.
+  // Maps memory, sets its node (-1: no policy) and touches every page. The policy is MPOL_PREFERRED, not
+  // MPOL_BIND, which invokes the out-of-memory killer on a full node. Throws Error{no_memory}, or
+  // Error{unsupported} if the system refuses the policy.
   PlacedBuffer(Bytes size, Pages pages, int numa_node);
   ~PlacedBuffer();
   PlacedBuffer(const PlacedBuffer&) = delete;
@@ -25,9 +26,9 @@ class PlacedBuffer {
   [[nodiscard]] std::span<T> as() const {
     return {reinterpret_cast<T*>(begin_), size_ / sizeof(T)};
   }
-  // The share of (sampled) pages that the kernel reports on the node; nothing where it does not tell.
+  // Returns the share of sampled pages that the kernel reports on the node, or nothing if it does not tell.
   [[nodiscard]] std::optional<double> share_on(int numa_node) const;
-  // The share that is in huge pages, by /proc/self/smaps; nothing where it cannot be read.
+  // Returns the share in huge pages by /proc/self/smaps, or nothing if it cannot be read.
   [[nodiscard]] std::optional<double> share_huge() const;
 
  private:
@@ -37,7 +38,8 @@ class PlacedBuffer {
   std::size_t size_ = 0;
 };
 
-// What can still be allocated on a node (-1: anywhere): its free memory, less what a control group does not allow.
+// Returns how much can be allocated on a node (-1: anywhere): its free memory, within the limit of the control
+// group.
 Bytes available_memory(int numa_node);
 
 }  // namespace terrace::machine

@@ -1,4 +1,4 @@
-// A barrier before and after each round, with the clock read between them by the first thread.
+// Implements team.hpp: a barrier before and after each round, between which the first thread reads the clock.
 #include "machine/measure/team.hpp"
 
 #include <pthread.h>
@@ -15,7 +15,7 @@
 namespace terrace::machine {
 
 bool pin_to_processor(int processor) {
-  // Sized at run time: machines have more processors than cpu_set_t has bits.
+  // Allocated at run time: machines may have more processors than cpu_set_t has bits.
   const auto count = static_cast<std::size_t>(processor) + 1;
   cpu_set_t* set = CPU_ALLOC(count);
   if (set == nullptr) return false;
@@ -51,7 +51,7 @@ std::size_t run_team(std::span<const int> processors, std::size_t rounds,
       }
     }
   };
-  // Every thread is a new one, so that the caller's affinity stays as it is.
+  // Start a thread for each processor, so that the caller's affinity does not change.
   std::vector<std::jthread> threads;
   for (std::size_t i = 0; i < processors.size(); ++i) threads.emplace_back(work, i);
   threads.clear();

@@ -1,4 +1,4 @@
-// Threads pinned one to a processor that run a timed section together.
+// Runs a timed section on several threads, each pinned to a processor.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +9,12 @@
 
 namespace terrace::machine {
 
-// Binds the calling thread to a processor; returns false where the system refuses.
+// Binds the calling thread to a processor; returns false if the system refuses.
 bool pin_to_processor(int processor);
 
-// Runs `section(thread, round)` on every processor of the list, one thread each, `rounds` times; calls
-// `finished(round, time)` on one of them with the time from all having started to all having ended. Returns how
-// many threads could be pinned. The first exception of a section is thrown again here.
+// Runs `section(thread, round)` on one thread for each processor, `rounds` times. After each round, one thread
+// calls `finished(round, time)` with the time from the start to the end of all threads. Returns how many threads
+// could be pinned. Rethrows the first exception of a section.
 std::size_t run_team(std::span<const int> processors, std::size_t rounds,
                      const std::function<void(std::size_t thread, std::size_t round)>& section,
                      const std::function<void(std::size_t round, Seconds time)>& finished);

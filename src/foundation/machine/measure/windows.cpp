@@ -1,5 +1,6 @@
-// Workers meet at a spinning barrier before each window; companions publish a heartbeat, whose gaps show that they
-// were preempted. Workers find their own preemptions in getrusage's involuntary context switches.
+// Implements windows.hpp. Workers synchronise at a spinning barrier before each window. Companions publish a
+// heartbeat, whose gaps show that they were preempted. Workers detect their own preemptions by getrusage's
+// involuntary context switches.
 #include "machine/measure/windows.hpp"
 
 #include <sys/resource.h>
@@ -17,12 +18,12 @@
 namespace terrace::machine {
 namespace {
 
-constexpr std::int64_t k_max_gap_ns = 30'000;       // an interrupt is shorter, a time slice longer
-constexpr std::int64_t k_spin_ns = 100'000;         // before a waiting worker sleeps
-constexpr std::int64_t k_nap_ns = 200'000;          // between two looks
-constexpr std::int64_t k_max_wait_ns = 12'000'000;  // for companions, in one call
-constexpr std::size_t k_passes = 16;                // of a cache line, there and back
-constexpr std::size_t k_first_passes = 2;           // that wait for the other worker and are not timed
+constexpr std::int64_t k_max_gap_ns = 30'000;       // longer than an interrupt, shorter than a time slice
+constexpr std::int64_t k_spin_ns = 100'000;         // spin time before a waiting worker sleeps
+constexpr std::int64_t k_sleep_ns = 200'000;        // between two polls
+constexpr std::int64_t k_max_wait_ns = 12'000'000;  // for companions, in total
+constexpr std::size_t k_passes = 16;                // round trips of a cache line
+constexpr std::size_t k_first_passes = 2;           // not timed, because they wait for the other worker
 
 std::int64_t now_ns() {
   timespec time{};
@@ -30,13 +31,13 @@ std::int64_t now_ns() {
   return std::int64_t{1'000'000'000} * time.tv_sec + time.tv_nsec;
 }
 
-void nap() {
-  const timespec time{0, k_nap_ns};
+void sleep_briefly() {
+  const timespec time{0, k_sleep_ns};
   ::nanosleep(&time, nullptr);
 }
 
-// Lets the other thread of the core run.
-void relax() {
+// Yields execution resources to the other hardware thread of the core.
+void pause_cpu() {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
 #endif
@@ -58,14 +59,14 @@ struct alignas(64) Companion {
       if (now - last > k_max_gap_ns) gaps.fetch_add(1, std::memory_order_relaxed);
       last = now;
       seen_ns.store(now, std::memory_order_release);
-      for (int i = 0; i < 8; ++i) relax();
+      for (int i = 0; i < 8; ++i) pause_cpu();
     }
   }
 };
 
-class Windows {
+class WindowRunner {
  public:
-  Windows(const WindowPlan& plan, const Section& section, const Section& prepare)
+  WindowRunner(const WindowPlan& plan, const Section& section, const Section& prepare)
       : plan_(plan),
         section_(section),
         prepare_(prepare),
@@ -96,39 +97,39 @@ class Windows {
         total.begin_ns = std::min(total.begin_ns, time.begin_ns);
         total.end_ns = std::max(total.end_ns, time.end_ns);
         total.clean = total.clean && time.clean;
-        total.apart = total.apart || time.apart;
+        total.lacked_shared_cache = total.lacked_shared_cache || time.lacked_shared_cache;
       }
-      // A clock that did not move would make a rate infinite.
+      // At least 1 ns: a rate must not become infinite.
       const auto ns = std::max<std::int64_t>(total.end_ns - total.begin_ns, 1);
-      windows.push_back(
-          {1e-9 * static_cast<double>(ns), total.clean && !total.apart, 0, total.clean && total.apart});
+      windows.push_back({1e-9 * static_cast<double>(ns), total.clean && !total.lacked_shared_cache, 0,
+                         total.clean && total.lacked_shared_cache});
     }
     return windows;
   }
 
  private:
-  struct Time {
+  struct WindowTime {
     std::int64_t begin_ns = 0, end_ns = 0;
     bool clean = true;
-    bool apart = false;
+    bool lacked_shared_cache = false;
   };
-  Time& at(std::size_t worker, std::size_t window) { return times_[worker * count_ + window]; }
+  WindowTime& at(std::size_t worker, std::size_t window) { return times_[worker * count_ + window]; }
 
   void work(std::size_t worker) {
     pin_to_processor(plan_.workers[worker]);
     for (std::size_t window = 0; window < count_; ++window) {
-      const bool judges = worker == 0 && !companions_.empty();
-      if (judges) await_companions();
-      meet();
-      const auto gaps = judges ? gaps_of_companions() : 0;
+      const bool checks_companions = worker == 0 && !companions_.empty();
+      if (checks_companions) await_companions();
+      wait_at_barrier();
+      const auto gaps = checks_companions ? gaps_of_companions() : 0;
       const auto preempted = preemptions();
-      Time time;
+      WindowTime time;
       try {
         if (prepare_) prepare_(worker, window);
-        meet();  // all are awake now
+        wait_at_barrier();  // all workers are running now
         if (plan_.max_hop.value > 0) {
-          time.apart = longest_hop_ns(worker, window) > 1e9 * plan_.max_hop.value;
-          meet();
+          time.lacked_shared_cache = longest_hop_ns(worker, window) > 1e9 * plan_.max_hop.value;
+          wait_at_barrier();
         }
         time.begin_ns = now_ns();
         section_(worker, window);
@@ -139,14 +140,15 @@ class Windows {
         failed_ = true;
         return;
       }
-      time.clean = preemptions() == preempted && (!judges || (companions_run() && gaps_of_companions() == gaps));
+      time.clean =
+          preemptions() == preempted && (!checks_companions || (companions_run() && gaps_of_companions() == gaps));
       at(worker, window) = time;
       if (failed_) return;
     }
   }
 
-  // Passes a cache line to and fro between each worker and the next, pair after pair. Returns what a pass took of
-  // the pair that the worker begins; 0 of the last worker.
+  // Passes a cache line back and forth between each worker and the next, pair by pair. Returns the time of a hop
+  // in the pair of this worker and the next; 0 for the last worker.
   double longest_hop_ns(std::size_t worker, std::size_t window) {
     const auto pairs = plan_.workers.size() - 1;
     double hop = 0;
@@ -165,16 +167,16 @@ class Windows {
     return hop;
   }
 
-  // Returns when all workers have come, or one has failed.
-  void meet() {
+  // Blocks until all workers have arrived, or one has failed.
+  void wait_at_barrier() {
     const auto workers = plan_.workers.size();
     if (workers == 1) return;
     const auto arrived = arrived_.fetch_add(1) + 1;
     const auto all = (arrived + workers - 1) / workers * workers;
     const auto begun = now_ns();
     while (arrived_.load(std::memory_order_acquire) < all && !failed_) {
-      if (now_ns() - begun > k_spin_ns) nap();
-      relax();
+      if (now_ns() - begun > k_spin_ns) sleep_briefly();
+      pause_cpu();
     }
   }
 
@@ -191,11 +193,11 @@ class Windows {
     return gaps;
   }
 
-  // Sleeps between its looks: a thread that slept is scheduled soon after it wakes.
+  // Sleeps between polls, because the scheduler favours a thread that wakes from sleep.
   void await_companions() {
     while (!companions_run() && waited_ns_ < k_max_wait_ns) {
       const auto begun = now_ns();
-      nap();
+      sleep_briefly();
       waited_ns_ += now_ns() - begun;
     }
   }
@@ -205,7 +207,7 @@ class Windows {
   const Section& prepare_;
   std::size_t count_;
   std::vector<Companion> companions_;
-  std::vector<Time> times_;
+  std::vector<WindowTime> times_;
   std::atomic<std::size_t> arrived_{0};
   alignas(64) std::atomic<std::size_t> line_{0};
   std::atomic<bool> done_{false}, failed_{false};
@@ -217,7 +219,7 @@ class Windows {
 }  // namespace
 
 std::vector<Window> run_windows(const WindowPlan& plan, const Section& section, const Section& prepare) {
-  return Windows(plan, section, prepare).run();
+  return WindowRunner(plan, section, prepare).run();
 }
 
 }  // namespace terrace::machine

@@ -1,4 +1,4 @@
-// Timed windows on pinned threads, each with a verdict whether other programs disturbed it.
+// Runs timed windows on pinned threads, and detects whether other programs disturbed a window.
 #pragma once
 
 #include <cstddef>
@@ -12,23 +12,23 @@ namespace terrace::machine {
 
 struct WindowPlan {
   std::span<const int> workers;  // processors, one thread on each; at least one
-  // Processors that are kept from other programs: a companion thread occupies each without using memory, so that a
-  // window in which all companions ran shares caches and memory with no program on these processors.
+  // Processors that are kept from other programs: a companion thread occupies each without using memory. If all
+  // companions ran throughout a window, no program on these processors shared caches or memory with it.
   std::span<const int> companions;
-  std::size_t lead_in = 1;  // windows that are run first and not recorded
+  std::size_t lead_in = 1;  // warm-up windows that are not recorded
   std::size_t windows = 5;
-  // Longest time in which a cache line passes from one worker to the next if they share a cache; 0: no limit.
-  // The host of a virtual machine may run two of its processors on cores that share none.
+  // Longest time for a cache line to pass between workers that share a cache; 0: no limit. The host of a virtual
+  // machine may run its processors on cores without a shared cache.
   Seconds max_hop{};
 };
 
 using Section = std::function<void(std::size_t thread, std::size_t window)>;
 
-// Runs `section` in all windows, on all workers at once, and returns the seconds of each recorded window, from the
-// first worker's begin to the last worker's end. `prepare`, if any, runs before each window, outside its time; a
-// window is clean if neither its preparation nor its section was interrupted by another program on any processor
-// of the plan, and no line took longer than `max_hop` just before its section. Throws the first exception of a
-// section again; sections must not wait for another worker that may throw.
+// Runs `section` in all windows on all workers concurrently. Returns the seconds of each recorded window, from the
+// first worker's begin to the last worker's end. `prepare`, if any, runs before each window, outside its time. A
+// window is clean if no other program interrupted its preparation or section on any processor of the plan, and no
+// line took longer than `max_hop` just before the section. Rethrows the first exception of a section. Requires:
+// sections do not wait for another worker that may throw.
 std::vector<Window> run_windows(const WindowPlan& plan, const Section& section, const Section& prepare = {});
 
 }  // namespace terrace::machine

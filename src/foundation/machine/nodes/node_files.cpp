@@ -1,4 +1,4 @@
-// See node_files.hpp.
+// Implements node_files.hpp.
 #include "machine/nodes/node_files.hpp"
 
 #include <fcntl.h>
@@ -18,16 +18,16 @@ namespace terrace::machine {
 namespace {
 
 constexpr std::uint64_t k_max = 1 << 16;  // number of a node or processor
-constexpr int k_local = 10;               // what the kernel calls the distance of a node to itself
+constexpr int k_local = 10;               // the kernel's distance of a node to itself
 
-// What a node's files say.
+// Content of a node's files.
 struct NodeFiles {
   int number = 0;
   Bytes memory;
   std::uint32_t processors = 0;
-  std::vector<int> distances;                  // to the nodes with files, in their order
-  std::vector<int> initiators;                 // nearest, of access0
-  double read = 0, write = 0, latency_ns = 0;  // from those: MiB/s; 0: not stated
+  std::vector<int> distances;                  // to the nodes that have files, in their order
+  std::vector<int> initiators;                 // nearest ones, of access0
+  double read = 0, write = 0, latency_ns = 0;  // as seen by those, MiB/s; 0: not stated
 };
 
 std::string text_of(const std::string& path) {
@@ -41,7 +41,7 @@ std::string text_of(const std::string& path) {
   return text;
 }
 
-// All numbers in the text.
+// Returns all numbers in the text.
 std::vector<std::uint64_t> numbers_in(std::string_view text) {
   std::vector<std::uint64_t> numbers;
   for (std::size_t at = 0; at < text.size();) {
@@ -53,7 +53,7 @@ std::vector<std::uint64_t> numbers_in(std::string_view text) {
   return numbers;
 }
 
-// "0-2,5": each number of a set as the kernel writes it.
+// Parses "0-2,5", the kernel's notation of sets.
 std::vector<int> set_in(std::string_view text) {
   std::vector<int> set;
   while (!text.empty()) {
@@ -138,7 +138,8 @@ class Builder {
     return std::ranges::find(nodes_[to].initiators, nodes_[from].number) != nodes_[to].initiators.end();
   }
 
-  // Its own processors', else the nearest: as the firmware says, then by distance.
+  // Returns the domain of the node's own processors, else the nearest by the firmware's initiators, then by
+  // distance.
   [[nodiscard]] std::size_t domain_of(std::size_t node) const {
     std::size_t best = 0;
     const auto cost = [&](std::size_t d) {
@@ -181,7 +182,7 @@ class Builder {
     const auto own = parts_.places[place].domain;
     const auto standard = defaults_of(parts_.places[place].kind);
     const bool stated = is_nearest(from, node);
-    // Farther than from the place's own domain.
+    // Scale by the distance relative to the place's own domain.
     const double far =
         stated || own == domain
             ? 1
@@ -200,19 +201,19 @@ class Builder {
   }
 
   std::vector<NodeFiles> nodes_;
-  std::vector<std::size_t> initiators_;  // the node of each domain's
-  std::vector<std::size_t> places_;      // the node of each place
+  std::vector<std::size_t> initiators_;  // node of each initiator
+  std::vector<std::size_t> places_;      // node of each place
   MachineParts parts_;
 };
 
 }  // namespace
 
-std::optional<Machine> machine_of_nodes(const std::string& folder) {
+std::optional<Machine> read_node_machine(const std::string& folder) {
   try {
     auto parts = Builder(read_nodes(folder)).build();
     if (parts.places.empty() || parts.initiators.empty()) return std::nullopt;
     return Machine(std::move(parts));
-  } catch (const std::exception&) {  // what is there makes no machine
+  } catch (const std::exception&) {  // the files describe no valid machine
     return std::nullopt;
   }
 }

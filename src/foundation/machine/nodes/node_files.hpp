@@ -1,10 +1,9 @@
-// The machine as the kernel describes its NUMA nodes in /sys, for processes that have nothing but the C library.
-// discover() says the same and more, outside of users' processes.
+// Describes the machine from the kernel's NUMA files in /sys, for processes that have only the C library. Outside
+// of user processes, discover() gives the same and more.
 //
 // Each node with processors is an initiator, each node with memory a place, "node0". Bandwidths and latencies are
-// those of the firmware (HMAT: access0/initiators) for the initiators that are nearest to a place. For others they
-// are scaled by the NUMA distances; where the firmware says nothing, they are a kind's defaults, and the kind is
-// ordinary memory.
+// those of the firmware (HMAT: access0/initiators) for the initiators nearest to a place. For others they are
+// scaled by NUMA distance. Without firmware figures they are defaults of ordinary memory.
 #pragma once
 
 #include <optional>
@@ -16,11 +15,11 @@
 
 namespace terrace::machine {
 
-// `folder` has the files: nothing where they describe no memory, or no machine.
-std::optional<Machine> machine_of_nodes(const std::string& folder = "/sys/devices/system/node");
+// Reads the node files in `folder`. Returns nothing if they describe no memory or no valid machine.
+std::optional<Machine> read_node_machine(const std::string& folder = "/sys/devices/system/node");
 
-// A list as numactl takes it: "0", "1-3,5", "all", and "!1,2" for all others. Each node once, in rising order;
-// nothing where it is no list, or names one that is not in `all`.
+// Parses a node list in numactl's syntax: "0", "1-3,5", "all", and "!1,2" for all others. Returns unique nodes in
+// ascending order, or nothing if the text is invalid or names a node that is not in `all`.
 std::optional<std::vector<int>> parse_node_list(std::string_view text, const std::vector<int>& all);
 
 }  // namespace terrace::machine

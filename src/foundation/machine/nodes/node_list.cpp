@@ -1,4 +1,4 @@
-// Lists of nodes. See node_files.hpp.
+// Implements parse_node_list() of node_files.hpp.
 #include <algorithm>
 #include <charconv>
 
@@ -8,7 +8,7 @@ namespace terrace::machine {
 
 namespace {
 
-// A number at the text's beginning, which then begins behind it.
+// Parses a number at the beginning of the text and removes it.
 std::optional<int> take_number(std::string_view& text) {
   int number = -1;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -17,7 +17,7 @@ std::optional<int> take_number(std::string_view& text) {
   return number;
 }
 
-// "3" or "3-5" at the beginning.
+// Parses "3" or "3-5" at the beginning of the text and removes it.
 std::optional<std::pair<int, int>> take_range(std::string_view& text) {
   const auto first = take_number(text);
   if (!first) return std::nullopt;

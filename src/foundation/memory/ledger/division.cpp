@@ -15,10 +15,10 @@ __extension__ using Wide = unsigned __int128;  // granules (52 bits) by proporti
 constexpr std::uint64_t k_whole_gain = 65536;
 
 struct Claimant {
-  std::size_t of;            // index of the demand
-  std::uint64_t proportion;  // not 0
-  std::uint64_t most;        // granules
-  std::uint64_t fraction;    // remainder of rounding down, in 1/sum of proportions
+  std::size_t of;              // index of the demand
+  std::uint64_t proportion;    // not 0
+  std::uint64_t max_granules;  // granules
+  std::uint64_t fraction;      // remainder of rounding down, in 1/sum of proportions
 };
 
 bool is_known(const LedgerDemand& demand) noexcept { return std::isfinite(demand.gain) && demand.gain >= 0; }

@@ -69,7 +69,7 @@ std::uint64_t largest(const char* text) {
 // Returns the bytes of a node that the kernel does not allocate to programs without reclaim: for each zone the
 // high watermark plus the largest lowmem protection, at most its managed pages (calculate_totalreserve_pages() in
 // the kernel's mm/page_alloc.c).
-std::uint64_t kernel_reserve(int node) {
+std::uint64_t read_kernel_reserve(int node) {
   std::FILE* const file = std::fopen("/proc/zoneinfo", "re");
   if (!file) return 0;
   std::uint64_t pages = 0;
@@ -142,7 +142,7 @@ NumaPlaces::NumaPlaces(const machine::Machine& machine) {
     if (place.numa_node < 0) continue;
     node.number = place.numa_node;
     node.total = node_figure(node.number, "MemTotal:");
-    if (node.total > 0) node.reserve = std::min(kernel_reserve(node.number), node.total);
+    if (node.total > 0) node.reserve = std::min(read_kernel_reserve(node.number), node.total);
   }
 }
 

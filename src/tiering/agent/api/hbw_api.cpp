@@ -111,7 +111,7 @@ void begin_hbw() {
     // In virtual time and over a file nothing is placed by orderings.
     if (!ordered && is_active) return;
     if (!ordered) {
-      auto machine = machine::machine_of_nodes();
+      auto machine = machine::read_node_machine();
       if (!machine) return;
       ordered = &*(new OwnHeap(std::move(*machine)))->heap;
       g_hbw_own = ordered;

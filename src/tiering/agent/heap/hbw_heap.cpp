@@ -41,8 +41,8 @@ std::uint64_t nearness(const machine::Machine& machine, InitiatorId initiator, P
 std::vector<PlaceId> faster_than_home(const machine::Machine& machine, DomainId domain) {
   const auto initiator = machine.domains()[domain].initiator;
   const auto home = machine.home(domain);
-  const auto standings = machine::standings(machine, initiator, "bandwidth");
-  const auto at = std::ranges::find(standings, home, &machine::Standing::place);
+  const auto standings = machine::rank_places(machine, initiator, "bandwidth");
+  const auto at = std::ranges::find(standings, home, &machine::RankedPlace::place);
   std::vector<PlaceId> faster;
   for (const auto& one : standings)
     if (!one.computes && at != standings.end() && one.rank < at->rank && machine.place(one.place).numa_node >= 0)
@@ -74,7 +74,7 @@ HbwHeap::HbwHeap(OrderedHeap& heap, const std::optional<std::vector<int>>& nodes
   if (fast_.empty()) return;
   for (const auto& place : machine.places()) most_ += place.capacity.value;
   auto preferred = nearest_;
-  for (const auto& one : machine::standings(machine, initiator, "normal"))
+  for (const auto& one : machine::rank_places(machine, initiator, "normal"))
     if (std::ranges::find(fast_, one.place) == fast_.end()) preferred.push_back(one.place);
   using Rule = OrderedHeap::Rule;
   const auto set = [&](Policy policy, const char* name, const std::vector<PlaceId>& places, Rule rule) {

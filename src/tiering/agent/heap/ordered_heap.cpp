@@ -89,7 +89,7 @@ OrderedHeap::OrderedHeap(Parts parts) : parts_(std::move(parts)) {
   for (const auto& intent : machine::intents(*parts_.machine)) {
     auto& order = orders_.emplace_back();
     order.name = intent;
-    for (const auto& one : machine::standings(*parts_.machine, parts_.initiator, intent))
+    for (const auto& one : machine::rank_places(*parts_.machine, parts_.initiator, intent))
       order.places.push_back(one.place);
   }
 }
@@ -97,7 +97,7 @@ OrderedHeap::OrderedHeap(Parts parts) : parts_(std::move(parts)) {
 int OrderedHeap::find_intent(std::string_view name) const {
   const auto found = std::ranges::find(orders_, name, &Order::name);
   if (found != orders_.end()) return static_cast<int>(found - orders_.begin());
-  machine::standings(*parts_.machine, parts_.initiator, name);  // says what is wrong with it
+  machine::rank_places(*parts_.machine, parts_.initiator, name);  // says what is wrong with it
   throw Error(Code::not_found, "there is no intent '" + std::string(name) + "'");
 }
 

@@ -64,7 +64,7 @@ void VirtualMachine::meet_sentinels(const observe::Tally& tally) {
   if (std::ranges::all_of(engine_.sentinels(), untouched)) return;
   for (const auto chunk : std::vector(engine_.sentinels())) {
     if (untouched(chunk)) continue;
-    const auto cost = machine::watching_time(law_.copier(), Bytes{chunks_[chunk].size});
+    const auto cost = machine::sentinel_time(law_.copier(), Bytes{chunks_[chunk].size});
     advance_copies(cost);
     account_.stalled += cost;
     engine_.touched(chunk);

@@ -98,7 +98,7 @@ Hints parse_hints(std::string_view text, const std::string& file_name) {
     const auto table = toml::parse(text, file_name);
     return get_hints(TomlTable(table, file_name, ""));
   } catch (const toml::parse_error& error) {
-    machine::refuse_unparsed(error, file_name);
+    machine::throw_parse_error(error, file_name);
   }
 }
 

@@ -309,7 +309,7 @@ Plan parse_plan(std::string_view text, const std::string& file_name) {
     const auto table = toml::parse(text, file_name);
     return get_plan(TomlTable(table, file_name, ""));
   } catch (const toml::parse_error& error) {
-    machine::refuse_unparsed(error, file_name);
+    machine::throw_parse_error(error, file_name);
   }
 }
 
@@ -335,7 +335,7 @@ void check_places(const Plan& plan, const machine::Machine& machine, const std::
     if (machine.find_place(word) || std::ranges::find(kinds, word) != kinds.end()) return;
     throw Error(Code::invalid, file_name + ": object " + in_quotes(object.name) + ": place " + in_quotes(word) +
                                    " is neither a kind nor a place of machine '" + machine.name() +
-                                   "'; there are " + machine::kinds_and_places(machine) +
+                                   "'; there are " + machine::list_kinds_and_places(machine) +
                                    "; `terrace plan PROFILE --machine FILE` makes one for it");
   };
   for (const auto& object : plan.objects)

@@ -1,5 +1,5 @@
-// Base of a measurement (measure.cpp): measures figures in rounds until their best windows are confirmed, or
-// refuses them with the reason; keeps buffers, notes and what the figures become in the machine. Not thread-safe.
+// Base of the measurement in measure.cpp: measures figures in rounds until their best windows are confirmed, or
+// refuses with the reason. Holds buffers, notes and the resulting machine parts. Not thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -27,16 +27,16 @@ namespace terrace::machine {
 
 inline constexpr Bytes k_mib{1u << 20};
 
-// Says that the machine cannot be measured now, as opposed to one place of it that cannot be measured at all.
+// Thrown if the whole machine cannot be measured now, as opposed to a single place that cannot be measured at all.
 struct Refusal : Error {
   explicit Refusal(const std::string& why) : Error(Code::failed, why) {}
 };
 
 inline std::string percent(double share) { return std::to_string(static_cast<int>(100 * share)) + " %"; }
 
-class RoundedMeasurement {
+class RoundBasedMeasurement {
  protected:
-  RoundedMeasurement(const Discovered& found, const MeasureOptions& options, const Progress& progress)
+  RoundBasedMeasurement(const Discovered& found, const MeasureOptions& options, const Progress& progress)
       : found_(found),
         options_(options),
         progress_(progress),
@@ -48,15 +48,15 @@ class RoundedMeasurement {
     measured_.processor = found.processor_name;
     steps_ = parts_.places.size() * (parts_.places.size() - 1);
     for (std::size_t i = 0; i < parts_.initiators.size(); ++i) steps_ += 1;
-    for (const auto& path : parts_.paths) steps_ += foreign(path) || options.quick ? 2 : 3;
+    for (const auto& path : parts_.paths) steps_ += is_remote(path) || options.quick ? 2 : 3;
     steps_ *= min_rounds_;
   }
 
-  // Measures all figures of `round`, one after the other, again and again, so that a disturbance of a few seconds
-  // meets each of them once: at least min_rounds_ times and for the least time, and until their best windows are
-  // confirmed and no law of physics is broken, or the time is up. Each round derives the machine anew from all
-  // windows so far. Throws Error{failed} where the figures stay wrong, other programs use memory unseen from the
-  // cores of the initiator, or the least rounds take too long.
+  // Measures all figures of `round` one after the other, repeatedly, so that a disturbance of a few seconds
+  // affects each of them once. Repeats at least min_rounds_ times and for the minimum time, until the best windows
+  // are confirmed and no law of physics is violated, or the time limit is reached. Each round derives the machine
+  // anew from all windows so far. Throws Error{failed} if figures stay unconfirmed, if programs on processors
+  // outside the initiator use the memory, or if the minimum of rounds takes too long.
   void measure_in_rounds(double share, std::size_t initiator, const std::function<void()>& round) {
     using Clock = std::chrono::steady_clock;
     const auto begun = Clock::now();
@@ -67,7 +67,7 @@ class RoundedMeasurement {
     const auto parts = parts_;
     const auto measured = measured_;
     figures_ = {};
-    figures_.ask_before_each([this, is_past] {
+    figures_.set_measure_predicate([this, is_past] {
       if (options_.repetitions != 0) return true;
       if (repeating_) return !is_past(options_.limits.repeating);
       if (is_past(options_.limits.measuring))
@@ -91,7 +91,7 @@ class RoundedMeasurement {
       const auto broken = broken_laws(parts_, measured_);
       only = unconfirmed(k_confirmed_within);
       if (broken.empty() && only->empty()) break;
-      if (!broken.empty()) only.reset();  // some contradict one another
+      if (!broken.empty()) only.reset();  // some figures contradict each other: repeat all
       if (!is_past(options_.limits.repeating)) continue;
       const auto open = unconfirmed(k_refused_beyond);
       if (broken.empty() && open.empty()) break;
@@ -121,7 +121,7 @@ class RoundedMeasurement {
     return text;
   }
 
-  // Says what disturbed the measurement, and what to do.
+  // Throws Refusal with what disturbed the measurement, and what to do.
   [[noreturn]] void refuse(const std::string& why) const {
     const auto taken = load_->taken();
     const auto tenths = [](double value) {
@@ -132,8 +132,8 @@ class RoundedMeasurement {
     std::string text = why + ". Other programs took " + tenths(taken.all) + " processors and interrupted " +
                        percent(figures_.interrupted_share()) + " of the windows";
     if (taken.stolen > k_max_stolen) text += "; the host of this virtual machine took " + tenths(taken.stolen);
-    if (figures_.count_apart() > 0)
-      text += "; in " + std::to_string(figures_.count_apart()) +
+    if (figures_.count_without_shared_cache() > 0)
+      text += "; in " + std::to_string(figures_.count_without_shared_cache()) +
               " windows the host of this virtual machine had put processors apart that share a cache";
     throw Refusal(text + "; no machine file is made: measure again when the machine is idle");
   }
@@ -149,8 +149,7 @@ class RoundedMeasurement {
     return {figures_, processors, options_.quick ? k_quick_windows : k_windows};
   }
 
-  // Returns a probe of all cores of an initiator together. Windows in which its cores share no cache do not
-  // count.
+  // Returns a probe of all cores of an initiator together. Ignores windows in which its cores share no cache.
   [[nodiscard]] Probe joint_probe_of(const std::vector<int>& processors, std::size_t initiator) {
     auto probe = probe_of(processors);
     const auto& caches = parts_.initiators[initiator].caches;
@@ -160,18 +159,19 @@ class RoundedMeasurement {
     return probe;
   }
 
-  // States in the file what the windows of a time say.
-  Spread keep_time(std::size_t initiator, const std::string& figure, const Spread& seconds) {
+  // Records a measured time for the machine file.
+  Spread record_time(std::size_t initiator, const std::string& figure, const Spread& seconds) {
     measured_.times.push_back({static_cast<InitiatorId>(initiator), figure, seconds});
     return seconds;
   }
 
-  Spread keep_least(std::size_t initiator, const std::string& figure, const LeastTime& least) {
+  Spread record_min_time(std::size_t initiator, const std::string& figure, const MinTime& least) {
     reported_.insert(least.figure);
-    return keep_time(initiator, figure, least.seconds);
+    return record_time(initiator, figure, least.seconds);
   }
 
-  // Buffers live as long as their group of figures, because linking a chase takes longer than following it.
+  // Return buffers that live as long as their group of figures, because linking a chase takes longer than
+  // following it.
   ChaseBuffer& chase_buffer(const std::string& name, const std::function<Bytes()>& size, Pages pages, int node) {
     auto& buffer = chases_[name];
     if (!buffer) buffer = std::make_unique<ChaseBuffer>(size(), pages, node);
@@ -193,12 +193,12 @@ class RoundedMeasurement {
     }
   }
 
-  // A path out of its domain: measured too, but with fewer settings, because there are many of them.
-  [[nodiscard]] bool foreign(const Path& path) const {
+  // Returns whether the path leads out of its domain. These are many, so they are measured with fewer settings.
+  [[nodiscard]] bool is_remote(const Path& path) const {
     return parts_.places[path.place].domain != parts_.initiators[path.initiator].domain;
   }
 
-  // One processor for each core of an initiator.
+  // Returns one processor for each core of an initiator.
   [[nodiscard]] std::vector<int> cores(std::size_t initiator) const {
     auto list = found_.processors.at(initiator);
     if (list.size() > parts_.initiators[initiator].cores) list.resize(parts_.initiators[initiator].cores);
@@ -207,13 +207,13 @@ class RoundedMeasurement {
     return list;
   }
 
-  // With a single node there is nothing to ask for, and a container may forbid asking.
+  // Returns the NUMA node of a place; -1 if it is the only one: a container may forbid setting a policy.
   [[nodiscard]] int node_of(std::size_t place) const {
     return parts_.places.size() > 1 ? parts_.places[place].numa_node : -1;
   }
 
-  // Bytes for one of `parts` buffers on a place: what is wanted, or what fits twice over.
-  [[nodiscard]] Bytes fitting(Bytes wanted, std::uint64_t parts, std::size_t initiator, std::size_t place) const {
+  // Returns the size of one of `parts` buffers on a place: `wanted`, or what half of the available memory holds.
+  [[nodiscard]] Bytes fit_size(Bytes wanted, std::uint64_t parts, std::size_t initiator, std::size_t place) const {
     const auto available = available_memory(node_of(place));
     const Bytes most{std::min(available.value, parts_.places[place].capacity.value) / 2 / parts};
     const auto size = std::min(wanted, most);
@@ -237,30 +237,31 @@ class RoundedMeasurement {
   }
 
   static constexpr std::size_t k_windows = 5, k_quick_windows = 3;  // of a figure in a round
-  // Processors on average that other programs may have of those that are not measured, and the host of all.
+  // Greatest average number of processors that other programs may use outside the measured ones, and the host of
+  // all.
   static constexpr double k_max_beyond = 0.5, k_max_stolen = 0.05;
-  static constexpr double k_max_hits_of_a_hop = 8;  // of the last cache; processors apart take twice as many
+  static constexpr double k_max_hits_of_a_hop = 8;  // of the last cache; without a shared cache twice that
 
   const Discovered& found_;
   MeasureOptions options_;
   const Progress& progress_;
   MachineParts parts_;
   Measurement measured_;
-  Pages ordinary_;                          // that programs get which ask for none
-  std::map<InitiatorId, double> accesses_;  // seconds of one in the first cache, with what goes with it
-  std::map<std::pair<InitiatorId, PlaceId>, double> streamed_;  // seconds an element
+  Pages ordinary_;                          // page size that programs get by default
+  std::map<InitiatorId, double> accesses_;  // seconds per access in the first cache, with its instructions
+  std::map<std::pair<InitiatorId, PlaceId>, double> streamed_;  // seconds per element
   struct Overlap {
     std::uint32_t window, store_buffer, streams;  // 0: not found
   };
   std::map<std::pair<InitiatorId, PlaceId>, Overlap> overlaps_;
   std::map<std::pair<InitiatorId, PlaceId>, double> parallel_;
-  std::optional<OtherLoad> load_;   // since the group began
-  Figures figures_;                 // of the group that is being measured
+  std::optional<OtherLoad> load_;   // since the start of the group
+  Figures figures_;                 // of the current group
   std::set<std::string> reported_;  // figures that go into the file
   std::map<std::string, std::unique_ptr<PlacedBuffer>> buffers_;
   std::map<std::string, std::unique_ptr<ChaseBuffer>> chases_;
   std::size_t round_ = 1;
-  bool repeating_ = false;  // figures that are not confirmed
+  bool repeating_ = false;  // repeating unconfirmed figures
   std::size_t min_rounds_ = 1;
   std::size_t steps_ = 1;
   std::size_t done_ = 0;

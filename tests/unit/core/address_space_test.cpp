@@ -1,4 +1,4 @@
-// What may be reserved where the process has a limit on its address space.
+// Tests how much may be reserved under a limit on the address space.
 #include "core/address_space.hpp"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ std::uint64_t address_space() {
   return pages * 4096;
 }
 
-// For the duration of a test: so many bytes beyond what the process has.
+// Limits the address space during a test to its current size plus the given bytes.
 class Limit {
  public:
   explicit Limit(std::uint64_t beyond) {
@@ -36,13 +36,13 @@ class Limit {
   bool is_set_ = false;
 };
 
-TEST(AddressSpace, WithoutALimitAllMayBeReserved) {
+TEST(AddressSpace, NoLimit_AllIsReservable) {
   if (address_space_limit()) GTEST_SKIP() << "there is a limit";
   EXPECT_FALSE(address_space_left());
   EXPECT_EQ(reservable(Bytes{1ULL << 40}).value, 1ULL << 40);
 }
 
-TEST(AddressSpace, AQuarterOfWhatIsLeftMayBe) {
+TEST(AddressSpace, Limit_AQuarterIsReservable) {
   const Limit limit(4096 * k_mib);
   ASSERT_TRUE(limit.is_set());
   const auto most = reservable(Bytes{1ULL << 40}).value;
@@ -51,7 +51,7 @@ TEST(AddressSpace, AQuarterOfWhatIsLeftMayBe) {
   EXPECT_EQ(reservable(Bytes{k_mib}).value, k_mib);
 }
 
-TEST(AddressSpace, NothingMayBeWhereLittleIsLeft) {
+TEST(AddressSpace, LittleLeft_NothingIsReservable) {
   const Limit limit(400 * k_mib);
   ASSERT_TRUE(limit.is_set());
   EXPECT_EQ(reservable(Bytes{1ULL << 40}).value, 0U);

@@ -1,4 +1,4 @@
-// Files that are there whole or not at all; devices and links stay what they are.
+// Tests atomic replacement of files, and writing to devices and through symbolic links.
 #include "core/atomic_file.hpp"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ std::string content(const fs::path& path) {
   return text.str();
 }
 
-class WholeFile : public ::testing::Test {
+class AtomicFile : public ::testing::Test {
  protected:
   void SetUp() override {
     folder = fs::path(::testing::TempDir()) / ("whole" + std::to_string(::getpid()));
@@ -32,14 +32,14 @@ class WholeFile : public ::testing::Test {
   fs::path folder;
 };
 
-TEST_F(WholeFile, ReplacesAFileAndLeavesNothingBeside) {
+TEST_F(AtomicFile, ExistingFile_IsReplacedWithoutLeftovers) {
   EXPECT_EQ(write_file_atomically(folder / "one", "first, and longer"), "");
   EXPECT_EQ(write_file_atomically(folder / "one", "second"), "");
   EXPECT_EQ(content(folder / "one"), "second");
   EXPECT_EQ(std::distance(fs::directory_iterator(folder), {}), 1);
 }
 
-TEST_F(WholeFile, WritesThroughALink) {
+TEST_F(AtomicFile, SymbolicLink_TargetIsReplaced) {
   std::ofstream(folder / "target") << "old";
   fs::create_symlink("target", folder / "link");
   EXPECT_EQ(write_file_atomically(folder / "link", "new"), "");
@@ -47,7 +47,7 @@ TEST_F(WholeFile, WritesThroughALink) {
   EXPECT_EQ(content(folder / "target"), "new");
 }
 
-TEST_F(WholeFile, WritesIntoWhatIsNoFile) {
+TEST_F(AtomicFile, Device_IsWrittenDirectly) {
   const auto pipe = folder / "pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   std::ifstream reader;
@@ -60,13 +60,13 @@ TEST_F(WholeFile, WritesIntoWhatIsNoFile) {
   EXPECT_TRUE(fs::is_fifo(pipe));
 }
 
-TEST_F(WholeFile, SaysWhyItFailed) {
+TEST_F(AtomicFile, Failure_ReturnsTheSystemsMessage) {
   EXPECT_EQ(write_file_atomically("/dev/full", "x"), "No space left on device");
   EXPECT_TRUE(fs::is_character_file("/dev/full"));
   EXPECT_EQ(write_file_atomically(folder / "none" / "one", "x"), "No such file or directory");
 }
 
-// Files of this process are no longer than that.
+// Limits the size of files that this process writes.
 class SizeLimit {
  public:
   explicit SizeLimit(rlim_t bytes) {
@@ -87,8 +87,8 @@ bool is_pending(int signal) {
   return sigpending(&pending) == 0 && sigismember(&pending, signal) == 1;
 }
 
-// The kernel's signal would end this process.
-TEST_F(WholeFile, IsRefusedBeyondTheLimitOfItsSize) {
+// SIGXFSZ would end this process.
+TEST_F(AtomicFile, FileSizeLimit_FailsWithoutSignal) {
   EXPECT_EQ(write_file_atomically(folder / "one", "first"), "");
   {
     const SizeLimit limit(1000);
@@ -101,8 +101,8 @@ TEST_F(WholeFile, IsRefusedBeyondTheLimitOfItsSize) {
   EXPECT_FALSE(sigismember(&blocked, SIGXFSZ));
 }
 
-// The program blocks the signal: one that it has is left there, and none is added.
-TEST_F(WholeFile, LeavesAProgramsOwnSignals) {
+// The program blocks the signal: a pending one stays pending, and none is added.
+TEST_F(AtomicFile, PendingSigxfsz_IsKept) {
   sigset_t size, before;
   sigemptyset(&size);
   sigaddset(&size, SIGXFSZ);

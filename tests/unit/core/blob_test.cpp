@@ -1,4 +1,4 @@
-// Blobs read back what was written and never look past their end; CRC-32C equals RFC 3720's vectors.
+// Tests that blobs round-trip and are never read past their end, and CRC-32C against RFC 3720's vectors.
 #include "core/blob.hpp"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ std::vector<std::byte> bytes_of(std::size_t n, auto value_at) {
   return bytes;
 }
 
-TEST(Crc32c, EqualsTheVectorsOfRfc3720) {
+TEST(Crc32c, Rfc3720Vectors_Match) {
   EXPECT_EQ(crc32c(bytes_of(32, [](std::size_t) { return 0; })), 0x8a9136aau);
   EXPECT_EQ(crc32c(bytes_of(32, [](std::size_t) { return 0xff; })), 0x62a8ab43u);
   EXPECT_EQ(crc32c(bytes_of(32, [](std::size_t i) { return i; })), 0x46dd794eu);
@@ -23,7 +23,7 @@ TEST(Crc32c, EqualsTheVectorsOfRfc3720) {
   EXPECT_EQ(crc32c({}), 0u);
 }
 
-// The definition, bit by bit: what the fast ways must equal at every length and alignment.
+// Computes the definition bit by bit, which the fast versions must equal at every length and alignment.
 std::uint32_t by_definition(std::span<const std::byte> bytes) {
   std::uint32_t crc = 0xffffffff;
   for (const auto byte : bytes) {
@@ -33,7 +33,7 @@ std::uint32_t by_definition(std::span<const std::byte> bytes) {
   return ~crc;
 }
 
-TEST(Crc32c, EqualsItsDefinitionAndContinuesFromASeed) {
+TEST(Crc32c, RandomBytes_EqualDefinitionAndContinueFromSeed) {
   std::mt19937 random(3);
   const auto bytes = bytes_of(300, [&](std::size_t) { return random() & 0xff; });
   const std::span<const std::byte> all(bytes);
@@ -49,7 +49,7 @@ TEST(Crc32c, EqualsItsDefinitionAndContinuesFromASeed) {
 
 enum class Color : std::uint16_t { red = 7 };
 
-TEST(Blob, ReadsBackWhatWasWritten) {
+TEST(Blob, RoundTrip_EqualsInput) {
   BlobWriter out;
   out.put(std::uint8_t{5});
   out.put(-1.5);
@@ -68,7 +68,7 @@ TEST(Blob, ReadsBackWhatWasWritten) {
   EXPECT_TRUE(in.at_end());
 }
 
-TEST(Blob, NeverReadsPastTheEnd) {
+TEST(Blob, TruncatedBytes_Throw) {
   BlobWriter out;
   out.put(std::string_view("four"));
   for (std::size_t n = 0; n < out.bytes().size(); ++n) {

@@ -1,5 +1,5 @@
-// The journal's promise: what was appended before a process died, at whatever instruction, can be read, in order
-// and unchanged; and no bytes whatever make the reader fail in any other way than by saying so.
+// Tests the guarantees of the journal. Records appended before a process died, at whatever instruction, can be
+// read in order and unchanged. Arbitrary bytes make the reader fail only by reporting an error.
 #include "core/journal.hpp"
 
 #include <fcntl.h>
@@ -74,7 +74,7 @@ class JournalTest : public testing::Test {
   std::vector<std::string> paths_;
 };
 
-TEST_F(JournalTest, ReadsBackWhatWasAppended) {
+TEST_F(JournalTest, RoundTrip_EqualsInput) {
   const auto file = path();
   std::vector<std::pair<std::uint16_t, std::string>> wanted;
   {
@@ -87,10 +87,10 @@ TEST_F(JournalTest, ReadsBackWhatWasAppended) {
       journal.append(type, bytes_of(text));
       wanted.emplace_back(type, text);
     }
-    journal.append(7, {});  // nothing at all is a record too
+    journal.append(7, {});  // an empty payload is valid
     wanted.emplace_back(7, "");
     EXPECT_EQ(journal.lost(), 0U);
-    // What is in the file while the writer lives is what a merger sees that comes early.
+    // Read the file while the writer is open, as `terrace merge` may.
     EXPECT_EQ(read(load_file(file)).records, wanted);
   }
   const auto result = read(load_file(file));
@@ -100,7 +100,7 @@ TEST_F(JournalTest, ReadsBackWhatWasAppended) {
   EXPECT_EQ(result.end.process, static_cast<std::uint32_t>(getpid()));
 }
 
-TEST_F(JournalTest, IsPrivateToTheUserAndNeverOverwritten) {
+TEST_F(JournalTest, File_IsPrivateAndNeverOverwritten) {
   const auto file = path();
   Journal journal(file);
   struct stat status {};
@@ -113,10 +113,10 @@ TEST_F(JournalTest, IsPrivateToTheUserAndNeverOverwritten) {
     EXPECT_EQ(error.code(), Code::failed);
     EXPECT_NE(std::string(error.what()).find(file), std::string::npos) << error.what();
   }
-  EXPECT_EQ(access(file.c_str(), F_OK), 0);  // and the loser did not remove it
+  EXPECT_EQ(access(file.c_str(), F_OK), 0);  // the failed constructor did not remove it
 }
 
-TEST_F(JournalTest, GrowsFarPastItsFirstStep) {
+TEST_F(JournalTest, ManyRecords_FileGrows) {
   const auto file = path();
   const std::string text(1 << 20, 'x');
   {
@@ -124,11 +124,11 @@ TEST_F(JournalTest, GrowsFarPastItsFirstStep) {
     for (int i = 0; i < 40; ++i) journal.append(1, bytes_of(text));
   }
   const auto bytes = load_file(file);
-  EXPECT_EQ(bytes.size(), 64U + 40U * (16U + text.size()));  // nothing taken ahead is left behind
+  EXPECT_EQ(bytes.size(), 64U + 40U * (16U + text.size()));  // space allocated ahead is truncated
   EXPECT_EQ(read(bytes).records.size(), 40U);
 }
 
-TEST_F(JournalTest, KeepsThreadsApart) {
+TEST_F(JournalTest, ConcurrentThreads_RecordsStayWhole) {
   const auto file = path();
   constexpr int k_threads = 4;
   constexpr std::uint32_t k_each = 5000;
@@ -153,7 +153,7 @@ TEST_F(JournalTest, KeepsThreadsApart) {
   const auto bytes = load_file(file);
   const auto end = read_journal(bytes, [&](const JournalRecord& record) {
     BlobReader in(record.payload);
-    ASSERT_EQ(in.get<std::uint32_t>(), next[record.type]);  // each thread's records in its order
+    ASSERT_EQ(in.get<std::uint32_t>(), next[record.type]);  // the records of each thread are in order
     ASSERT_EQ(in.get_string(), std::string(next[record.type] % 50, static_cast<char>('a' + record.type)));
     ++next[record.type];
   });
@@ -161,12 +161,12 @@ TEST_F(JournalTest, KeepsThreadsApart) {
   for (int t = 0; t < k_threads; ++t) EXPECT_EQ(next[static_cast<std::uint16_t>(t)], k_each);
 }
 
-TEST_F(JournalTest, GoesQuietAtAFileSizeLimit) {
+TEST_F(JournalTest, FileSizeLimit_DropsRecords) {
   const auto file = path();
   const auto child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    // SIGXFSZ would kill the child: exit code 0 says that it never came.
+    // SIGXFSZ would kill the child: exit code 0 shows that it was not sent.
     Journal journal(file);
     const rlimit limit{1 << 20, 1 << 20};
     setrlimit(RLIMIT_FSIZE, &limit);
@@ -184,7 +184,7 @@ TEST_F(JournalTest, GoesQuietAtAFileSizeLimit) {
   EXPECT_NEAR(static_cast<double>(result.records.size()), (1 << 20) / 1016.0, 40);
 }
 
-TEST_F(JournalTest, WorksUnderAnAddressSpaceLimit) {
+TEST_F(JournalTest, AddressSpaceLimit_SmallerReservation) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "sanitizers reserve more address space than the limit";
 #endif
@@ -204,8 +204,8 @@ TEST_F(JournalTest, WorksUnderAnAddressSpaceLimit) {
   EXPECT_EQ(read(load_file(file)).records.at(0).second, "small world");
 }
 
-// A shell's `exec 3<file` takes whatever number it likes.
-TEST_F(JournalTest, AFileThatTheProgramHasByItsNumberIsLeftAlone) {
+// A shell's `exec 3<file` reuses any descriptor number.
+TEST_F(JournalTest, ReusedDescriptor_IsNotWritten) {
   const auto file = path();
   const auto other = path("others");
   std::ofstream(other) << "the program's";
@@ -219,7 +219,7 @@ TEST_F(JournalTest, AFileThatTheProgramHasByItsNumberIsLeftAlone) {
     ASSERT_GE(number, 64) << "a number that programs choose";
     const int own = open(other.c_str(), O_RDWR | O_CLOEXEC);
     ASSERT_EQ(dup2(own, number), number);
-    // Far past what is there already.
+    // Far beyond the allocated part.
     const std::string much(1 << 20, 'x');
     for (int i = 0; i < 64; ++i) journal.append(1, bytes_of(much));
     EXPECT_GT(journal.lost(), 0U);
@@ -235,7 +235,7 @@ TEST_F(JournalTest, AFileThatTheProgramHasByItsNumberIsLeftAlone) {
   EXPECT_EQ(all.records.front().second, "before");
 }
 
-TEST_F(JournalTest, AForkedChildLeavesItsParentsJournalAlone) {
+TEST_F(JournalTest, ForkedChild_DropsRecords) {
   const auto file = path();
   {
     Journal journal(file);
@@ -259,9 +259,9 @@ TEST_F(JournalTest, AForkedChildLeavesItsParentsJournalAlone) {
   EXPECT_EQ(result.records[1].second, "parent again");
 }
 
-// The writer counts in shared memory what it has appended; the parent lets it run to a random count and kills it
-// at whatever instruction it is then. Everything counted must be there, and at most one record more.
-TEST_F(JournalTest, SurvivesBeingKilledAnywhere) {
+// The writer counts appended records in shared memory. The parent kills it at a random count, at whatever
+// instruction. The file must have all counted records, and at most one more.
+TEST_F(JournalTest, KilledWriter_LosesNoRecord) {
   using Counter = std::atomic<std::uint32_t>;
   static_assert(Counter::is_always_lock_free);
   void* shared = mmap(nullptr, sizeof(Counter), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -319,7 +319,7 @@ class DamagedJournal : public JournalTest {
     whole_ = read(bytes_).records;
     ASSERT_EQ(whole_.size(), 20U);
   }
-  // What can be read of damaged bytes is always a beginning of what was written.
+  // Checks that the records read from damaged bytes are a prefix of the written ones.
   void expect_beginning(std::span<const std::byte> bytes) {
     const auto result = read(bytes);
     ASSERT_LE(result.records.size(), whole_.size());
@@ -330,13 +330,13 @@ class DamagedJournal : public JournalTest {
   std::vector<std::pair<std::uint16_t, std::string>> whole_;
 };
 
-TEST_F(DamagedJournal, CutAnywhereKeepsItsBeginning) {
+TEST_F(DamagedJournal, Truncated_KeepsPrefix) {
   for (std::size_t size = 64; size < bytes_.size(); ++size) expect_beginning(std::span(bytes_).first(size));
   EXPECT_FALSE(read(std::span(bytes_).first(bytes_.size() - 8)).end.whole);
   for (std::size_t size = 0; size < 64; ++size) EXPECT_THROW(read(std::span(bytes_).first(size)), Error);
 }
 
-TEST_F(DamagedJournal, AFlippedBitNeverMakesAFalseRecord) {
+TEST_F(DamagedJournal, FlippedBit_YieldsNoFalseRecord) {
   for (std::size_t bit = 0; bit < bytes_.size() * 8; ++bit) {
     auto damaged = bytes_;
     damaged[bit / 8] ^= std::byte{1} << (bit % 8);
@@ -348,7 +348,7 @@ TEST_F(DamagedJournal, AFlippedBitNeverMakesAFalseRecord) {
   }
 }
 
-TEST_F(DamagedJournal, SaysWhichRecordIsDamagedAndHow) {
+TEST_F(DamagedJournal, DamagedRecord_IsReportedByNumber) {
   auto damaged = bytes_;
   damaged[64 + 16 + 24] ^= std::byte{1};  // records 1 (16 bytes) and 2 (16 + 3 + 5) are whole
   const auto result = read(damaged);

@@ -1,4 +1,5 @@
-// Which programs can load this build's libraries, by ELF files and scripts that are made here byte by byte.
+// Tests which programs can load this build's libraries, by ELF files and scripts that the tests write byte by
+// byte.
 #include "core/program_loader.hpp"
 
 #include <elf.h>
@@ -41,7 +42,7 @@ class ProgramFile : public ::testing::Test {
     fs::permissions(path, fs::perms::owner_all);
     return path;
   }
-  // A file of this machine, with an interpreter unless that is "".
+  // Returns an ELF file of this machine, with an interpreter unless that is "".
   static std::string elf(const std::string& interpreter, ElfW(Ehdr) header = own_header()) {
     header.e_phoff = sizeof header;
     header.e_phentsize = sizeof(ElfW(Phdr));
@@ -56,7 +57,7 @@ class ProgramFile : public ::testing::Test {
     return text.append(interpreter).append(1, '\0');
   }
   static std::string why(const std::string& path) { return ProgramLoader(path.c_str()).why_not(); }
-  // A dynamic linker's text, behind so many bytes.
+  // Returns the banner of a dynamic linker, after the given number of bytes.
   std::string linker(const std::string& name, const std::string& version, std::size_t before) const {
     return write(name, std::string(before, 'x') + "ld.so (GNU libc) stable release version 2." + version + ".\n" +
                            std::string(9000, 'y'));
@@ -138,11 +139,11 @@ TEST_F(ProgramFile, WhatCannotBeRead_CanLoadAndKeepsErrno) {
   EXPECT_EQ(errno, ERANGE);
 }
 
-// Opened as a file it would wait for a writer.
+// A blocking open would wait for a writer.
 TEST_F(ProgramFile, Fifo_CanLoadAtOnce) {
   const auto fifo = (folder_ / "fifo").string();
   ASSERT_EQ(mkfifo(fifo.c_str(), S_IRWXU), 0);
-  alarm(60);  // ends the test where it waits
+  alarm(60);  // ends the test if it blocks
   EXPECT_EQ(why(fifo), "");
   EXPECT_EQ(why(write("script", "#!" + fifo + "\n")), "");
   EXPECT_EQ(why(write("program", elf(fifo))), "it uses another C library (" + fifo + ")");
@@ -162,11 +163,11 @@ TEST_F(ProgramFile, Descriptor_IsReadAndStaysWhereItIs) {
 }
 
 TEST_F(ProgramFile, Search_TakesTheFirstThatCanRun) {
-  fs::create_directories(folder_ / "a" / "tool");  // a folder is no program
+  fs::create_directories(folder_ / "a" / "tool");  // a folder is not a program
   fs::create_directories(folder_ / "b");
   fs::create_directories(folder_ / "c");
   write("c/tool", "echo\n");
-  std::ofstream(folder_ / "b" / "tool") << "echo\n";  // may not be run
+  std::ofstream(folder_ / "b" / "tool") << "echo\n";  // not executable
   const auto search = (folder_ / "a").string() + ":" + (folder_ / "b").string() + ":" + (folder_ / "c").string();
   std::array<char, 4096> path{};
   ASSERT_TRUE(find_program("tool", search.c_str(), path.data(), path.size()));

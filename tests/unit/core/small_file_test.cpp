@@ -1,4 +1,4 @@
-// What the system says in small files.
+// Tests reading and writing of small files.
 #include "core/small_file.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 namespace terrace {
 namespace {
 
-TEST(SmallFile, IsReadToItsEndOrAsFarAsThereIsRoom) {
+TEST(SmallFile, Read_FillsAtMostTheBuffer) {
   const std::string path = testing::TempDir() + "/small-" + std::to_string(getpid());
   std::ofstream(path) << "0123456789";
   std::array<char, 8> little;
@@ -27,7 +27,7 @@ TEST(SmallFile, IsReadToItsEndOrAsFarAsThereIsRoom) {
   unlink(path.c_str());
 }
 
-TEST(SmallFile, IsEmptyWhereItCannotBeRead) {
+TEST(SmallFile, Read_MissingFile_IsEmpty) {
   std::array<char, 8> text;
   for (const char* path : {"/dev/null", "/proc/self/none", "/proc/self"}) {
     text.fill('x');
@@ -36,7 +36,7 @@ TEST(SmallFile, IsEmptyWhereItCannotBeRead) {
   }
 }
 
-TEST(SmallFile, OfTheSystemIsOneToo) {
+TEST(SmallFile, Read_ProcFile) {
   std::array<char, 128> text;
   ASSERT_TRUE(read_small_file("/proc/self/stat", text.data(), text.size()));
   EXPECT_EQ(std::strtol(text.data(), nullptr, 10), getpid());

@@ -1,4 +1,4 @@
-// Quantities: what people write is read as the value that it names, and what is printed reads back.
+// Tests that user notation is parsed to the value that it denotes, and that formatted values parse back.
 #include "core/units.hpp"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace terrace {
 namespace {
 
-TEST(ParseBytes, ReadsIecAsPowersOfTwoAndSiAsPowersOfTen) {
+TEST(ParseBytes, IecAndSiUnits_AreAccepted) {
   EXPECT_EQ(parse_bytes("64MiB").value, 67108864u);
   EXPECT_EQ(parse_bytes("1.5GiB").value, 1610612736u);
   EXPECT_EQ(parse_bytes("200MB").value, 200000000u);
@@ -25,12 +25,12 @@ TEST(ParseBytes, ReadsIecAsPowersOfTwoAndSiAsPowersOfTen) {
   EXPECT_EQ(parse_bytes("0").value, 0u);
 }
 
-TEST(ParseBytes, IsExactWhereADoubleIsNot) {
+TEST(ParseBytes, LargeIntegers_AreExact) {
   EXPECT_EQ(parse_bytes("9007199254740993").value, 9007199254740993u);  // 2^53 + 1
   EXPECT_EQ(parse_bytes("18446744073709551615B").value, 18446744073709551615u);
 }
 
-TEST(ParseBytes, RefusesWhatIsNoSizeAndShowsOne) {
+TEST(ParseBytes, InvalidText_ThrowsWithExample) {
   for (const char* text : {"", "GiB", "16GHz", "16 gi", "-1MiB", "1..5GiB", "1.5.GiB", ".", "0x10", "16GB/s",
                            "nan", "18446744073709551616", "20000PiB", "1e3", "16GiB ", " 16GiB"}) {
     try {
@@ -44,7 +44,7 @@ TEST(ParseBytes, RefusesWhatIsNoSizeAndShowsOne) {
   }
 }
 
-TEST(ParseSeconds, GivesTheDoubleNearestToTheDecimal) {
+TEST(ParseSeconds, Decimal_IsNearestDouble) {
   EXPECT_EQ(parse_seconds("86ns").value, 86e-9);
   EXPECT_EQ(parse_seconds("0.25ns").value, 0.25e-9);
   EXPECT_EQ(parse_seconds("250ps").value, 0.25e-9);
@@ -55,7 +55,7 @@ TEST(ParseSeconds, GivesTheDoubleNearestToTheDecimal) {
   EXPECT_THROW(parse_seconds("3 minutes"), Error);
 }
 
-TEST(ParseBandwidth, ReadsBothFamilies) {
+TEST(ParseBandwidth, IecAndSiUnits_AreAccepted) {
   EXPECT_EQ(parse_bandwidth("16GB/s").value, 16e9);
   EXPECT_EQ(parse_bandwidth("2000MB/s").value, 2e9);
   EXPECT_EQ(parse_bandwidth("15GiB/s").value, 15.0 * 1073741824.0);
@@ -63,14 +63,14 @@ TEST(ParseBandwidth, ReadsBothFamilies) {
   EXPECT_THROW(parse_bandwidth("16GB"), Error);
 }
 
-TEST(ParseFrequency, ReadsHertz) {
+TEST(ParseFrequency, Units_AreAccepted) {
   EXPECT_EQ(parse_frequency("2.4GHz"), 2.4e9);
   EXPECT_EQ(parse_frequency("1300MHz"), 1.3e9);
   EXPECT_THROW(parse_frequency("16GB/s"), Error);
   EXPECT_EQ(format_exact_frequency(2.4e9), "2.4GHz");
 }
 
-TEST(Format, IsWhatAPersonWouldWrite) {
+TEST(Format, Values_AreReadable) {
   EXPECT_EQ(format(Bytes{67108864}), "64MiB");
   EXPECT_EQ(format(Bytes{1536ull << 20}), "1536MiB");
   EXPECT_EQ(format(Bytes{1567704064}), "1.46GiB");
@@ -94,12 +94,12 @@ TEST(Format, IsWhatAPersonWouldWrite) {
   EXPECT_EQ(format(BytesPerSecond{999.9e6}), "1GB/s");
 }
 
-TEST(FormatExact, ReadsBackAsTheSameValue) {
+TEST(FormatExact, RandomValues_RoundTrip) {
   std::mt19937_64 random(7);
   for (int i = 0; i < 100000; ++i) {
     const Bytes bytes{random() >> (random() % 64)};
     ASSERT_EQ(parse_bytes(format_exact(bytes)), bytes) << format_exact(bytes);
-    // Any double from 1e-21 to 1e21, and with it more digits than any unit was made for.
+    // Any double from 1e-21 to 1e21, beyond the range of all units.
     const double value = std::ldexp(static_cast<double>(random() >> 11), static_cast<int>(random() % 100) - 110);
     ASSERT_EQ(parse_seconds(format_exact(Seconds{value})).value, value) << format_exact(Seconds{value});
     ASSERT_EQ(parse_bandwidth(format_exact(BytesPerSecond{value})).value, value);
@@ -114,7 +114,7 @@ TEST(FormatExact, ReadsBackAsTheSameValue) {
   EXPECT_EQ(format_exact(Bytes{1536ull << 20}), "1536MiB");
   EXPECT_EQ(format_exact(Bytes{4096000}), "4000KiB");
   EXPECT_EQ(format_exact(Bytes{0}), "0B");
-  // What people write comes back as they wrote it.
+  // User notation is formatted as it was written.
   for (const char* text : {"1kB", "640KiB", "200MB", "64MiB", "3GB", "16GiB", "1TB", "2TiB", "999B", "18PB"})
     EXPECT_EQ(format_exact(parse_bytes(text)), text);
 }

@@ -1,4 +1,4 @@
-// UTF-8 stays as it is; bytes that are none are replaced, and nothing else.
+// Tests that valid UTF-8 is unchanged and that only invalid bytes are replaced.
 #include "core/valid_text.hpp"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace terrace {
 namespace {
 
-TEST(ValidText, Utf8_StaysAsItIs) {
+TEST(ValidText, ValidUtf8_IsUnchanged) {
   for (const std::string text : {"", "field main.c:3",
                                  "Gr\xC3\xB6\xC3\x9F"
                                  "e",
@@ -18,7 +18,7 @@ TEST(ValidText, Utf8_StaysAsItIs) {
   }
 }
 
-TEST(ValidText, BytesOfNoCharacter_AreReplacedOneByOne) {
+TEST(ValidText, InvalidBytes_AreReplacedOneByOne) {
   const std::string mark = "\xEF\xBF\xBD";
   EXPECT_EQ(to_utf8("a\x99z"), "a" + mark + "z");
   EXPECT_EQ(to_utf8("\xC3"), mark) << "cut short";
@@ -29,7 +29,7 @@ TEST(ValidText, BytesOfNoCharacter_AreReplacedOneByOne) {
   EXPECT_EQ(to_utf8("\xFF\xC3\xB6"), mark + "\xC3\xB6");
 }
 
-TEST(ValidText, RandomBytes_BecomeUtf8) {
+TEST(ValidText, RandomBytes_BecomeValidUtf8) {
   std::mt19937 random(7);
   for (int i = 0; i < 2000; ++i) {
     std::string text(random() % 12, '\0');

@@ -143,7 +143,7 @@ Fact fact(const Finding& finding, const std::string& name) {
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-TEST(KernelLists, AreReadAndWritten) {
+TEST(KernelLists, RoundTrip_EqualsInput) {
   EXPECT_EQ(parse_list("0-3,8"), (std::vector<int>{0, 1, 2, 3, 8}));
   EXPECT_EQ(parse_list(""), (std::vector<int>{}));
   EXPECT_EQ(parse_list("1,x"), (std::vector<int>{1}));
@@ -159,7 +159,7 @@ void expect_limited(const Line& line, const char* found, const char* advice) {
   EXPECT_TRUE(contains(line.advice, advice)) << line.advice;
 }
 
-TEST(MachineCheck, SaysWhyPagesAreNotExchanged) {
+TEST(MachineCheck, PageExchange_ReportsReason) {
   PlayedCalls calls;
   EXPECT_EQ(check(k_laptop, calls).at("page exchange").verdict, Verdict::yes);
   for (const auto& [error, found, advice] : {std::tuple{EINVAL, "no UFFDIO_MOVE", "Linux 6.8"},
@@ -169,7 +169,7 @@ TEST(MachineCheck, SaysWhyPagesAreNotExchanged) {
   }
 }
 
-TEST(MachineCheck, SaysWhyMemoryOverAFileIsSlow) {
+TEST(MachineCheck, MemoryOverFile_ReportsReason) {
   PlayedCalls calls;
   EXPECT_EQ(check(k_laptop, calls).at("memory over a file").verdict, Verdict::yes);
   // Who may not is answered by the call, or by the device: it is not there, or lets nobody in.
@@ -187,7 +187,7 @@ TEST(MachineCheck, SaysWhyMemoryOverAFileIsSlow) {
   }
 }
 
-TEST(MachineCheck, LaptopCanRunButHasNothingToChooseFrom) {
+TEST(MachineCheck, SingleNode_IsLimited) {
   PlayedCalls calls;
   calls.perf_error = EACCES;
   const auto found = check(k_laptop, calls);
@@ -202,7 +202,7 @@ TEST(MachineCheck, LaptopCanRunButHasNothingToChooseFrom) {
   EXPECT_TRUE(contains(found.at("hardware counters").advice, "kernel.perf_event_paranoid=2"));
 }
 
-TEST(MachineCheck, BatchJobSeesItsVersion1GroupsLimits) {
+TEST(MachineCheck, CgroupV1_LimitsAreReported) {
   PlayedCalls calls;
   const auto found = check(k_batch_job, calls);
   EXPECT_EQ(found.at("NUMA nodes").verdict, Verdict::yes);
@@ -221,7 +221,7 @@ TEST(MachineCheck, BatchJobSeesItsVersion1GroupsLimits) {
   EXPECT_EQ(found.at("NUMA balancing").verdict, Verdict::limited);
 }
 
-TEST(MachineCheck, GroupsLimitIsSaidOfAMachineThatHasMore) {
+TEST(MachineCheck, CgroupLimit_BelowMachine_IsDescribed) {
   MachineParts parts;
   parts.name = "two";
   parts.places = {{"hbm0", "hbm", {std::uint64_t{4} << 30}, {4096}, 0, 1},
@@ -254,7 +254,7 @@ TEST(MachineCheck, GroupsLimitIsSaidOfAMachineThatHasMore) {
             (Budget{{std::uint64_t{2} << 30}, {std::uint64_t{2} << 30}}));
 }
 
-TEST(MachineCheck, ContainerThatRefusesMovesNamesItsFilter) {
+TEST(MachineCheck, SeccompFilter_RefusingMoves_IsNamed) {
   PlayedCalls calls;
   calls.mbind_error = EPERM;
   calls.move_error = EPERM;
@@ -276,12 +276,12 @@ TEST(MachineCheck, ContainerThatRefusesMovesNamesItsFilter) {
   EXPECT_EQ(found.at("locked memory").verdict, Verdict::limited);
 }
 
-TEST(MachineCheck, FilterThatLetsPageCallsThroughIsNoObstacle) {
+TEST(MachineCheck, SeccompFilter_AllowingMoves_IsYes) {
   PlayedCalls calls;
   EXPECT_EQ(check(k_container, calls).at("seccomp").verdict, Verdict::yes);
 }
 
-TEST(MachineCheck, SandboxThatHidesEverythingStillGetsItsLines) {
+TEST(MachineCheck, HiddenSystem_HasAllFindings) {
   PlayedCalls calls;
   calls.mbind_error = ENOSYS;
   calls.move_error = ENOSYS;
@@ -296,7 +296,7 @@ TEST(MachineCheck, SandboxThatHidesEverythingStillGetsItsLines) {
   EXPECT_EQ(found.at("journal folder").verdict, Verdict::no);
 }
 
-TEST(MachineCheck, FullNodeIsNamed) {
+TEST(MachineCheck, FullNode_IsNamed) {
   PlayedCalls calls;
   calls.full_node = 1;
   auto files = k_container;
@@ -306,7 +306,7 @@ TEST(MachineCheck, FullNodeIsNamed) {
   EXPECT_EQ(fact(found.at("page moves"), "errno"), Fact(std::string("ENOMEM")));
 }
 
-TEST(MachineCheck, OnlyWhatIsNotYesComesWithAdviceAndEachLineStandsAlone) {
+TEST(MachineCheck, Advice_OnlyForOtherVerdictsThanYes) {
   PlayedCalls calls;
   calls.perf_error = ENOENT;
   for (const auto& files : {k_laptop, k_batch_job, k_container, {}}) {
@@ -324,7 +324,7 @@ TEST(MachineCheck, OnlyWhatIsNotYesComesWithAdviceAndEachLineStandsAlone) {
   }
 }
 
-TEST(MachineCheck, ThisSystemAnswersAsItsOwnFilesAndCallsDo) {
+TEST(MachineCheck, ThisSystem_AgreesWithFilesAndCalls) {
   const auto found = by_subject(check_system(SystemFiles(), this_system(), fs::temp_directory_path()));
   const auto nodes = SystemFiles().list("/sys/devices/system/node/has_memory").value_or(std::vector<int>{});
   EXPECT_EQ(fact(found.at("NUMA nodes"), "with_memory"), Fact(format_list(nodes)));
@@ -332,7 +332,7 @@ TEST(MachineCheck, ThisSystemAnswersAsItsOwnFilesAndCallsDo) {
   EXPECT_FALSE(this_system().free_space("/no/such/folder").has_value());
 }
 
-TEST(MachineCheck, ALimitOfLockedMemoryIsTheProcessesOwn) {
+TEST(MachineCheck, LockedMemoryLimit_IsOfTheProcess) {
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_MEMLOCK, &before), 0);
   if (before.rlim_max != RLIM_INFINITY && before.rlim_max < 65536) GTEST_SKIP() << "too little may be locked";
@@ -354,7 +354,7 @@ bool refuse_page_calls() {
          ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
 }
 
-TEST(MachineCheck, ARealFilterIsFoundOut) {
+TEST(MachineCheck, RealSeccompFilter_IsDetected) {
   constexpr int k_no_filter = 77;
   const auto child = ::fork();
   ASSERT_GE(child, 0);

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST(MachineFile, RoundTripsWhatWasMeasuredOfCopiers) {
+TEST(MachineFile, MeasuredCopiers_RoundTrip) {
   auto parts = example_parts();
   parts.fingerprint = "f00d";
   parts.copiers = {{.name = "swap", .call = {25e-6}}};
@@ -46,7 +46,7 @@ TEST(MachineFile, RoundTripsWhatWasMeasuredOfCopiers) {
   }
 }
 
-TEST(MachineFile, RoundTripsCopiers) {
+TEST(MachineFile, Copiers_RoundTrip) {
   auto parts = example_parts();
   parts.copiers = {
       {"swap", {2 << 20}, {25e-6}, {{{4096}, {0.2e-6}}, {{2 << 20}, {}}}, {20e-6}, Seconds{4e-6}, 4, 15},
@@ -68,7 +68,7 @@ TEST(MachineFile, RoundTripsCopiers) {
   EXPECT_EQ(Machine(example_parts()).copier().name, k_ideal_copier);
 }
 
-TEST(MachineFile, TakesTheCopierBehindTheName) {
+TEST(MachineFile, CopierSuffix_SelectsCopier) {
   auto parts = example_parts();
   parts.copiers = {{.name = "swap"}, {.name = "user-copy"}};
   const auto path =
@@ -87,7 +87,7 @@ TEST(MachineFile, TakesTheCopierBehindTheName) {
   fs::remove(path);
 }
 
-TEST(MachineFile, RefusesCopiersThatMakeNoSense) {
+TEST(MachineFile, InvalidCopiers_AreRefused) {
   const auto good = format_machine_file(Machine(example_parts()));
   const auto refused = [&](const std::string& copier, const std::string& because) {
     try {

@@ -19,7 +19,7 @@ Measurement example_measurement() {
   return measured;
 }
 
-TEST(Describe, ShowsTheTreeAndThePaths) {
+TEST(Describe, Text_ShowsTreeAndPaths) {
   auto parts = example_parts();
   parts.fingerprint = "f00d";
   parts.initiators[1].tlb = {1536, 12, {4096}, {2.5e-9}};
@@ -46,7 +46,7 @@ TEST(Describe, ShowsTheTreeAndThePaths) {
   EXPECT_EQ(text.find(" \n"), std::string::npos) << "no line ends in blanks";
 }
 
-TEST(Describe, ShowsGpus) {
+TEST(Describe, Text_ShowsGpus) {
   auto parts = example_parts();
   EXPECT_EQ(describe(Machine(parts)).find("GPU"), std::string::npos);
   auto& gpu = parts.gpus.emplace_back();
@@ -77,7 +77,7 @@ TEST(Describe, ShowsGpus) {
   EXPECT_NE(at, std::string::npos) << text;
 }
 
-TEST(Describe, ShowsFractionsWithoutEndingZerosAndSurvivesHugeNumbers) {
+TEST(Describe, Numbers_HaveNoTrailingZeros) {
   auto parts = example_parts();
   parts.initiators[0].mlp = 12.25;
   parts.initiators[0].prefetch_mlp = 30;
@@ -87,7 +87,7 @@ TEST(Describe, ShowsFractionsWithoutEndingZerosAndSurvivesHugeNumbers) {
   EXPECT_NE(text.find("  30\n"), std::string::npos) << text;
 }
 
-TEST(DescribeJson, HoldsEveryNumberInPlainUnits) {
+TEST(DescribeJson, Numbers_AreInPlainUnits) {
   auto parts = example_parts();
   parts.initiators[0].library[static_cast<std::size_t>(LibraryFunction::sincosf)] = {4e-9};
   parts.initiators[0].tlb = {1536, 12, {4096}, {2.5e-9}};
@@ -122,7 +122,7 @@ TEST(DescribeJson, HoldsEveryNumberInPlainUnits) {
   EXPECT_TRUE(nlohmann::json::parse(describe_json(Machine(parts)))["measured"].is_null());
 }
 
-TEST(DescribeJson, SurvivesADescriptionThatIsNotText) {
+TEST(DescribeJson, InvalidUtf8Description_IsReplaced) {
   auto parts = example_parts();
   parts.description = "\xff\xfe\x01";
   const auto json = nlohmann::json::parse(describe_json(Machine(parts)));
@@ -137,7 +137,7 @@ std::string squeezed(const std::string& text) {
   return out;
 }
 
-TEST(DescribeOrderings, ShowsRanksTiesAndReasons) {
+TEST(DescribeOrderings, Text_ShowsRanksTiesAndReasons) {
   auto parts = example_parts();
   parts.paths[0].latency_source = Source::firmware;
   parts.orderings = {{"scratch", InitiatorId{0}, {{{"cxl0"}, false}, {{"hbm0", "ddr1"}, true}}}};
@@ -160,7 +160,7 @@ TEST(DescribeOrderings, ShowsRanksTiesAndReasons) {
   EXPECT_EQ(text.find(" \n"), std::string::npos) << "no line ends in blanks";
 }
 
-TEST(DescribeOrderings, PutsUnequalPlacesOfATieOnLinesOfTheirOwn) {
+TEST(DescribeOrderings, UnequalPlacesOfATie_HaveOwnLines) {
   auto parts = example_parts();
   parts.paths[0].latency = {102e-9};
   give_geometry(parts, 2);
@@ -175,7 +175,7 @@ TEST(DescribeOrderings, PutsUnequalPlacesOfATieOnLinesOfTheirOwn) {
       << text;
 }
 
-TEST(DescribeOrderings, IsJsonWithASchema) {
+TEST(DescribeOrderings, Json_HasSchema) {
   auto parts = example_parts();
   parts.orderings = {{"scratch", InitiatorId{0}, {{{"cxl0"}, false}, {{"hbm0", "ddr1"}, true}}}};
   const auto json = nlohmann::json::parse(orderings_json(Machine(parts)));

@@ -45,7 +45,7 @@ void state(hwloc_topology_t topology, hwloc_memattr_id_t attribute, unsigned nod
 constexpr const char* k_two_sockets =
     "Package:2 [NUMANode(memory=64GB)] [NUMANode(memory=16GB)] L3:1(size=32MB) L2:4(size=1MB) Core:1 PU:2";
 
-TEST(Discovery, OneNodeIsOneDomainWithOnePlace) {
+TEST(Discovery, OneNode_IsOneDomainWithOnePlace) {
   const auto found = discover_saved(saved("[NUMANode(memory=8GB)] L2:4(size=512kB) Core:1 PU:1"));
   ASSERT_EQ(found.machine.domains().size(), 1u);
   ASSERT_EQ(found.machine.places().size(), 1u);
@@ -57,7 +57,7 @@ TEST(Discovery, OneNodeIsOneDomainWithOnePlace) {
   EXPECT_NE(found.machine.parts().description.find("not measured (defaults of each kind)"), std::string::npos);
 }
 
-TEST(Discovery, NamedSubtypesDecideTheKindAndEachSocketIsADomain) {
+TEST(Discovery, Subtypes_DecideKinds) {
   const auto found = discover_saved(saved(k_two_sockets, [](hwloc_topology_t topology) {
     for (unsigned i = 1; i < 4; i += 2) {
       free(node(topology, i)->subtype);
@@ -91,7 +91,7 @@ TEST(Discovery, NamedSubtypesDecideTheKindAndEachSocketIsADomain) {
   }
 }
 
-TEST(Discovery, StatedFiguresAreTakenAndTellKindsApart) {
+TEST(Discovery, HmatFigures_DecideKinds) {
   const auto found =
       discover_saved(saved("[NUMANode(memory=64GB)] [NUMANode(memory=16GB)] [NUMANode(memory=128GB)] Core:8 PU:1",
                            [](hwloc_topology_t topology) {
@@ -111,7 +111,7 @@ TEST(Discovery, StatedFiguresAreTakenAndTellKindsApart) {
   EXPECT_NE(machine.parts().description.find("kind told from figures alone: hbm0, cxl0"), std::string::npos);
 }
 
-TEST(Discovery, SeparateReadAndWriteFiguresWin) {
+TEST(Discovery, SeparateReadAndWriteFigures_TakePrecedence) {
   const auto found = discover_saved(saved("[NUMANode(memory=64GB)] Core:8 PU:1", [](hwloc_topology_t topology) {
     state(topology, HWLOC_MEMATTR_ID_BANDWIDTH, 0, 1000);
     state(topology, HWLOC_MEMATTR_ID_READ_BANDWIDTH, 0, 3000);
@@ -121,15 +121,15 @@ TEST(Discovery, SeparateReadAndWriteFiguresWin) {
   EXPECT_EQ(found.machine.path(0, 0).write.value, 2000.0 * 1048576);
 }
 
-TEST(Discovery, TheOtherSocketsMemoryIsFarther) {
+TEST(Discovery, OtherSocket_IsFarther) {
   const auto& machine = discover_saved(saved("Package:2 [NUMANode(memory=64GB)] Core:4 PU:1")).machine;
   EXPECT_GT(machine.path(0, 1).latency, machine.path(0, 0).latency);
   EXPECT_LT(machine.path(0, 1).read, machine.path(0, 0).read);
 }
 
-TEST(Discovery, RefusesWhatHwlocCannotRead) { EXPECT_THROW(discover_saved("<no topology>"), Error); }
+TEST(Discovery, InvalidXml_Throws) { EXPECT_THROW(discover_saved("<no topology>"), Error); }
 
-TEST(Discovery, ThisMachineIsSeenAsTheKernelSeesIt) {
+TEST(Discovery, ThisMachine_EqualsSysfs) {
   const auto found = discover_details();
   std::size_t processors = 0;
   for (const auto& set : found.processors) processors += set.size();
@@ -144,7 +144,7 @@ TEST(Discovery, ThisMachineIsSeenAsTheKernelSeesIt) {
             format_machine_file(found.machine));
 }
 
-TEST(KindOf, GoesByNamesBeforeFigures) {
+TEST(KindOf, Names_TakePrecedenceOverFigures) {
   EXPECT_EQ(kind_of({"MCDRAM", "", "", "", false, 0.5, 9.0}).kind, "hbm");
   EXPECT_EQ(kind_of({"NVM", "", "", "", false, {}, {}}).kind, "nvm");
   EXPECT_EQ(kind_of({"", "NVM", "", "", false, {}, {}}).kind, "nvm");
@@ -157,7 +157,7 @@ TEST(KindOf, GoesByNamesBeforeFigures) {
   EXPECT_TRUE(kind_of({"", "", "", "", false, 4.0, {}}).inferred);
 }
 
-TEST(Fingerprint, ChangesWithTheMachineAndNotWithMeasuredNumbers) {
+TEST(Fingerprint, Fingerprint_IgnoresMeasuredFigures) {
   const auto here = discover_saved(saved(k_two_sockets));
   const auto other = discover_saved(saved("Package:2 [NUMANode(memory=64GB)] Core:4 PU:1"));
   const auto print = fingerprint(here);

@@ -51,7 +51,7 @@ TEST(SpreadOfWindows, PreemptedWindows_CountOnlyWhereTooFewAreClean) {
   EXPECT_EQ(spread_of_windows(rarely).spread, 2);
 }
 
-TEST(RatesOfWindows, BestIsTheHighest) {
+TEST(RatesOfWindows, Best_IsHighestRate) {
   const std::vector<Window> windows{{2, true, 1}, {1, true, 1}, {4, true, 2}};
   const auto rates = rates_of_windows(windows, 8);
   EXPECT_EQ(rates.best, 8);

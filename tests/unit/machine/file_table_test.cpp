@@ -23,7 +23,7 @@ bool same(const FilePlace& one, const FilePlace& other) {
          one.requests == other.requests;
 }
 
-TEST(FileTable, RoundTripsThroughTextAndBytes) {
+TEST(FileTable, TextAndBlob_RoundTrip) {
   const Machine machine(with_a_file());
   const auto text = format_machine_file(machine);
   const auto beside = machine.place(1).name;
@@ -40,7 +40,7 @@ TEST(FileTable, RoundTripsThroughTextAndBytes) {
   EXPECT_TRUE(same(Machine::from_blob(in).parts().files.at(0), machine.parts().files[0]));
 }
 
-TEST(FileTable, IsFoundByThePlaceThatItIsBeside) {
+TEST(FileTable, FileBeside_FindsByMemory) {
   const Machine machine(with_a_file());
   ASSERT_NE(machine.file_beside(1), nullptr);
   EXPECT_EQ(machine.file_beside(1)->name, "disk");
@@ -48,7 +48,7 @@ TEST(FileTable, IsFoundByThePlaceThatItIsBeside) {
 }
 
 // Whatever walks places does not meet it.
-TEST(FileTable, IsNoPlace) {
+TEST(FileTable, BackingFile_IsNotAPlace) {
   const Machine with(with_a_file());
   const Machine without(example_parts());
   EXPECT_EQ(with.places().size(), without.places().size());
@@ -61,7 +61,7 @@ TEST(FileTable, IsNoPlace) {
   }
 }
 
-TEST(FileTable, RefusesNonsenseInOneLine) {
+TEST(FileTable, InvalidKeys_AreRefusedInOneLine) {
   const auto text = format_machine_file(Machine(with_a_file()));
   const auto beside = Machine(with_a_file()).place(1).name;
   const std::string second = "[[file]]\nname = \"other\"\nbeside = \"" + beside +
@@ -97,7 +97,7 @@ TEST(FileTable, RefusesNonsenseInOneLine) {
   }
 }
 
-TEST(FileTable, RefusesPartsThatContradictOneAnother) {
+TEST(FileTable, ContradictingParts_AreRefused) {
   const auto refuses = [](auto change) {
     auto parts = with_a_file();
     change(parts);

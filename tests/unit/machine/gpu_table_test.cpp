@@ -41,7 +41,7 @@ std::string without(std::string text, const std::string& head) {
 }
 
 // Agarwal et al., table I and section III-A.
-TEST(GpuTable, ShippedOneHasItsPapersFigures) {
+TEST(GpuTable, ShippedGpu_HasFiguresOfItsPaper) {
   const auto machine = parse_machine(shipped_text(), "x.toml");
   ASSERT_EQ(machine.parts().gpus.size(), 1U);
   const auto& gpu = machine.parts().gpus[0];
@@ -74,7 +74,7 @@ TEST(GpuTable, ShippedOneHasItsPapersFigures) {
   EXPECT_EQ(machine.home(0), beyond.place);
 }
 
-TEST(GpuTable, ComesBackFromItsText) {
+TEST(GpuTable, Text_RoundTrips) {
   auto text = with(shipped_text(), "scheduler = \"greedy-then-oldest\"", "scheduler = \"round-robin\"");
   text = with(text, "link_latency = 100", "link_bandwidth = \"12.5GB/s\"\nlink_latency = 77");
   text = with(text, "read = \"80GB/s\"\nwrite = \"80GB/s\"", "read = \"12.5GB/s\"\nwrite = \"12.5GB/s\"");
@@ -93,7 +93,7 @@ TEST(GpuTable, ComesBackFromItsText) {
   EXPECT_EQ(gpu.memories.at(1).link_latency, 77U);
 }
 
-TEST(GpuTable, RefusesWhatIsNone) {
+TEST(GpuTable, InvalidGpus_AreRefused) {
   const auto text = shipped_text();
   EXPECT_NE(complaint(with(text, "schedulers = 2", "schedulers = 3"))
                 .find("gpu.schedulers: warps are divided among 1, 2 or 4 of them"),
@@ -124,7 +124,7 @@ TEST(GpuTable, RefusesWhatIsNone) {
 }
 
 // What the GPU gets of a memory stands in its path, too.
-TEST(GpuTable, RefusesTwoBandwidthsOfOneMemory) {
+TEST(GpuTable, ContradictingBandwidths_AreRefused) {
   const auto text = shipped_text();
   const auto ends_with = [](const std::string& said, const std::string& end) { return said.ends_with(end); };
   EXPECT_PRED2(ends_with, complaint(with(text, "read = \"80GB/s\"", "read = \"60GB/s\"")),

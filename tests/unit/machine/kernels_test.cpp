@@ -15,7 +15,7 @@
 namespace terrace::machine {
 namespace {
 
-TEST(Stream, ComputesWhatMcCalpinsChecks) {
+TEST(Stream, Kernels_PassMcCalpinsCheck) {
   std::vector<double> a(1001, 1), b(1001, 2), c(1001, 0);
   double x = 1, y = 2, z = 0;  // one element followed by hand
   for (int round = 0; round < 3; ++round) {
@@ -37,7 +37,7 @@ TEST(Stream, ComputesWhatMcCalpinsChecks) {
   EXPECT_EQ(a[1000], y + 3 * z);
 }
 
-TEST(ReadAndWrite, TouchEveryElementAtAnyLengthAndAlignment) {
+TEST(ReadAndWrite, AnyLengthAndAlignment_TouchEveryElement) {
   std::vector<double> values(300);
   std::iota(values.begin(), values.end(), 1.0);
   for (std::size_t from = 0; from < 3; ++from) {
@@ -51,7 +51,7 @@ TEST(ReadAndWrite, TouchEveryElementAtAnyLengthAndAlignment) {
   }
 }
 
-TEST(Chase, IsOneCycleThroughAllLines) {
+TEST(Chase, Cycle_VisitsAllLines) {
   for (const std::size_t n : {2u, 3u, 64u, 1000u}) {
     std::vector<ChaseLine> lines(n);
     const ChaseCycle cycle(lines, 42);
@@ -66,7 +66,7 @@ TEST(Chase, IsOneCycleThroughAllLines) {
   }
 }
 
-TEST(Chase, ManyAtOnceEachFollowTheCycle) {
+TEST(Chase, ConcurrentChases_FollowTheCycle) {
   std::vector<ChaseLine> lines(1000);
   const ChaseCycle cycle(lines, 1);
   for (const std::size_t k : {4u, 8u, 16u, 32u}) {
@@ -80,7 +80,7 @@ TEST(Chase, ManyAtOnceEachFollowTheCycle) {
   EXPECT_THROW(ChaseCycle(std::span(lines).first(1), 1), Error);
 }
 
-TEST(Chase, OverOneLineAPageMeetsEachPageOnceInAnotherSet) {
+TEST(Chase, OneLinePerPage_VisitsEachPageInAnotherSet) {
   constexpr std::size_t k_page_lines = 64, k_pages = 100;
   std::vector<ChaseLine> lines(k_pages * k_page_lines);
   const auto cycle = ChaseCycle::one_line_per_page(lines, k_page_lines, 5);
@@ -97,7 +97,7 @@ TEST(Chase, OverOneLineAPageMeetsEachPageOnceInAnotherSet) {
   for (const int count : sets) EXPECT_LE(count, 2);  // 100 pages over 64 lines of a page
 }
 
-TEST(Chase, IsRandom) {
+TEST(Chase, Order_IsRandom) {
   // Of a random cycle's hops few lead to the next line, where a hardware prefetcher would wait.
   std::vector<ChaseLine> lines(10000);
   const ChaseCycle cycle(lines, 7);
@@ -106,7 +106,7 @@ TEST(Chase, IsRandom) {
   EXPECT_LT(neighbours, 20);  // one is expected
 }
 
-TEST(PlacedBuffer, LiesOnItsNode) {
+TEST(PlacedBuffer, Buffer_IsOnItsNode) {
   // Node 0 exists wherever the kernel knows nodes; containers may forbid asking for it.
   try {
     const PlacedBuffer buffer({8u << 20}, Pages::small, 0);
@@ -121,19 +121,19 @@ TEST(PlacedBuffer, LiesOnItsNode) {
   }
 }
 
-TEST(PlacedBuffer, SmallPagesAreNotHuge) {
+TEST(PlacedBuffer, SmallPages_AreNotHuge) {
   const PlacedBuffer buffer({8u << 20}, Pages::small, -1);
   const auto share = buffer.share_huge();
   if (!share) GTEST_SKIP() << "/proc/self/smaps does not tell";
   EXPECT_EQ(*share, 0.0);
 }
 
-TEST(PlacedBuffer, SaysWhenThereIsNoSuchMemory) {
+TEST(PlacedBuffer, ImpossibleRequests_Throw) {
   EXPECT_THROW(PlacedBuffer({1ull << 60}, Pages::small, -1), Error);
   EXPECT_GT(available_memory(-1).value, 0u);
 }
 
-TEST(Team, RunsEveryThreadInEveryRoundAndPassesErrorsOn) {
+TEST(Team, AllThreads_RunInEveryRoundAndErrorsPropagate) {
   const std::vector<int> processors(3, 0);
   std::atomic<int> runs = 0;
   std::vector<std::size_t> rounds;

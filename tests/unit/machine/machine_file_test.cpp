@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST(MachineFile, RoundTripsATreeCopiesAndAMeasurement) {
+TEST(MachineFile, TreeCopiesAndMeasurement_RoundTrip) {
   auto parts = Machine(example_parts()).parts();
   parts.description = "quotes \", back\\slashes,\nlines, tabs\t and \x01";
   parts.fingerprint = "0123abcd";
@@ -57,7 +57,7 @@ TEST(MachineFile, RoundTripsATreeCopiesAndAMeasurement) {
   EXPECT_EQ(nodes[*nodes[*nodes[hbm0].parent].parent].name, "tile");
 }
 
-TEST(MachineFile, RoundTripsWhatCallsOfLibmTake) {
+TEST(MachineFile, LibraryTimes_RoundTrip) {
   auto parts = example_parts();
   for (const auto function : {LibraryFunction::exp, LibraryFunction::lgammaf})
     parts.initiators[1].library[static_cast<std::size_t>(function)] = {static_cast<double>(function) * 1e-9 +
@@ -75,7 +75,7 @@ TEST(MachineFile, RoundTripsWhatCallsOfLibmTake) {
   EXPECT_EQ(times[1].value, k_library[1].cycles / 2.4e9);  // not stated
 }
 
-TEST(MachineFile, RoundTripsTlbs) {
+TEST(MachineFile, Tlbs_RoundTrip) {
   auto parts = example_parts();
   parts.initiators[1].tlb = {1536, 12, {16384}, {2.75e-9}};
   const Machine machine(parts);
@@ -95,7 +95,7 @@ TEST(MachineFile, RoundTripsTlbs) {
   EXPECT_EQ(tlb.walk.value, 2.75e-9);
 }
 
-TEST(MachineFile, RoundTripsGeometries) {
+TEST(MachineFile, Geometries_RoundTrip) {
   auto parts = example_parts();
   give_geometry(parts, 3);
   const Machine machine(parts);
@@ -115,7 +115,7 @@ TEST(MachineFile, RoundTripsGeometries) {
   EXPECT_FALSE(from_bytes.place(4).geometry);
 }
 
-TEST(MachineFile, TheManualsExampleIsGood) {
+TEST(MachineFile, ManualsExample_Parses) {
   std::ifstream page(TERRACE_SOURCE_DIR "/docs/machine-file.md");
   std::stringstream all;
   all << page.rdbuf();
@@ -126,7 +126,7 @@ TEST(MachineFile, TheManualsExampleIsGood) {
   EXPECT_EQ(parse_machine(example, "manual").kinds(), (std::vector<std::string>{"ddr", "cxl"}));
 }
 
-TEST(MachineFile, IsWrittenWhole) {
+TEST(MachineFile, Write_IsAtomic) {
   const auto path = fs::temp_directory_path() / ("terrace-machine-" + std::to_string(::getpid()) + ".toml");
   const Machine machine(example_parts());
   write_machine_file(path, machine);
@@ -173,7 +173,7 @@ write = "16GB/s"
 latency = "86ns"
 )";
 
-TEST(MachineFile, TheSmallExampleIsGood) {
+TEST(MachineFile, SmallExample_Parses) {
   const auto machine = parse_machine(k_good, "x.toml");
   EXPECT_EQ(machine.initiators()[0].mlp, 10);
   EXPECT_EQ(machine.initiators()[0].miss_registers, 10u);
@@ -333,7 +333,7 @@ INSTANTIATE_TEST_SUITE_P(
             "x.toml:17: this is not TOML: Error while parsing key-value pair: cannot redefine existing integer "
             "'mlp'"}));
 
-TEST(FindMachine, KnowsPathsNamesAndFolders) {
+TEST(FindMachine, PathsNamesAndFolders_AreFound) {
   EXPECT_EQ(find_machine("unimem-bw2"), fs::path(TERRACE_SOURCE_DIR "/machines/unimem-bw2.toml"));
   EXPECT_EQ(find_machine(TERRACE_SOURCE_DIR "/machines/unimem-bw2.toml"),
             fs::path(TERRACE_SOURCE_DIR "/machines/unimem-bw2.toml"));

@@ -13,7 +13,7 @@
 namespace terrace::machine {
 namespace {
 
-TEST(Machine, OrdersADomainsPlacesByLatencyAndByTimeOfALine) {
+TEST(Machine, PlacesOfDomain_AreOrderedByLatencyAndLineTime) {
   const Machine machine(example_parts());
   EXPECT_EQ(machine.domains()[0].places, (std::vector<PlaceId>{1, 0, 2}));  // 100, 120, 300 ns
   // 64 B for 8 cores with 20 lines each: HBM 120/160 + 0.16 ns, DDR 100/160 + 0.64 ns, CXL 300/160 + 2.56 ns.
@@ -23,7 +23,7 @@ TEST(Machine, OrdersADomainsPlacesByLatencyAndByTimeOfALine) {
   EXPECT_EQ(Machine(parts).fastest_first(0), (std::vector<PlaceId>{1, 0, 2}));
 }
 
-TEST(Machine, FindsPlacesByNameAndByKindWithinADomain) {
+TEST(Machine, FindPlace_ByNameAndByKindInDomain) {
   const Machine machine(example_parts());
   EXPECT_EQ(machine.find_place("cxl0"), PlaceId{2});
   EXPECT_EQ(machine.find_place("cxl9"), std::nullopt);
@@ -33,7 +33,7 @@ TEST(Machine, FindsPlacesByNameAndByKindWithinADomain) {
   EXPECT_EQ(machine.kinds(), (std::vector<std::string>{"hbm", "ddr", "cxl"}));
 }
 
-TEST(Machine, HomeIsTheLargestPlaceAndOfEqualsTheSlower) {
+TEST(Machine, Home_IsLargestPlaceAndOfEqualsTheSlower) {
   EXPECT_EQ(Machine(example_parts()).home(0), PlaceId{2});
   EXPECT_EQ(Machine(example_parts()).home(1), PlaceId{4});
   auto parts = example_parts();
@@ -41,7 +41,7 @@ TEST(Machine, HomeIsTheLargestPlaceAndOfEqualsTheSlower) {
   EXPECT_EQ(Machine(parts).home(0), PlaceId{2});
 }
 
-TEST(Machine, APlaceThatComputesIsNobodysHomeAndComesLast) {
+TEST(Machine, PimPlace_IsNoHomeAndComesLast) {
   auto parts = example_parts();
   give_geometry(parts, 3);  // the fastest of domain 1
   EXPECT_EQ(Machine(parts).fastest_first(1), (std::vector<PlaceId>{4, 3}));
@@ -61,7 +61,7 @@ TEST(Machine, APlaceThatComputesIsNobodysHomeAndComesLast) {
   EXPECT_EQ(whole_budget(Machine(parts))[3].value, 4ull << 30);
 }
 
-TEST(Machine, CopiesAtTheLesserRateUnlessAPathSaysOtherwise) {
+TEST(Machine, CopyBandwidth_IsLesserRateUnlessStated) {
   auto parts = example_parts();
   EXPECT_EQ(Machine(parts).copy_bandwidth(1, 0).value, 100e9);   // DDR read 100, HBM write 200
   EXPECT_EQ(Machine(parts).copy_bandwidth(0, 2).value, 12.5e9);  // CXL write 12.5
@@ -70,14 +70,14 @@ TEST(Machine, CopiesAtTheLesserRateUnlessAPathSaysOtherwise) {
   EXPECT_EQ(Machine(parts).copy_bandwidth(0, 1).value, 50e9);
 }
 
-TEST(Machine, GrowsAFlatTreeWhereNoneIsGiven) {
+TEST(Machine, NoTree_BecomesFlatTree) {
   const Machine machine(example_parts());
   ASSERT_EQ(machine.nodes().size(), 6u);
   EXPECT_FALSE(machine.nodes()[0].parent);
   for (std::size_t i = 1; i < 6; ++i) EXPECT_EQ(machine.nodes()[i].parent, 0u);
 }
 
-TEST(Machine, SaysWhichPathIsMissing) {
+TEST(Machine, MissingPath_IsNamed) {
   auto parts = example_parts();
   std::erase_if(parts.paths, [](const Path& path) { return path.initiator == 1 && path.place == 2; });
   const Machine machine(parts);  // the path to the other domain's place may be absent
@@ -90,7 +90,7 @@ TEST(Machine, SaysWhichPathIsMissing) {
   }
 }
 
-TEST(Machine, RefusesPartsThatMakeNoMachine) {
+TEST(Machine, InvalidParts_AreRefused) {
   struct Case {
     const char* text;
     std::function<void(MachineParts&)> spoil;
@@ -191,7 +191,7 @@ TEST(Machine, RefusesPartsThatMakeNoMachine) {
   }
 }
 
-TEST(MachineBlob, ComesBackTheSame) {
+TEST(MachineBlob, RoundTrip_EqualsInput) {
   auto parts = example_parts();
   parts.description = "what it is";
   parts.fingerprint = "f00d";
@@ -208,7 +208,7 @@ TEST(MachineBlob, ComesBackTheSame) {
   EXPECT_EQ(again.copy_bandwidth(1, 0).value, 20e9);
 }
 
-TEST(MachineBlob, ThrowsWhenCutShortOrDamaged) {
+TEST(MachineBlob, TruncatedOrDamaged_Throws) {
   const auto blob = blob_of(Machine(example_parts()));
   for (std::size_t n = 0; n < blob.size(); ++n) {
     BlobReader in(std::span<const std::byte>(blob).first(n));
@@ -226,7 +226,7 @@ TEST(MachineBlob, ThrowsWhenCutShortOrDamaged) {
   }
 }
 
-TEST(Budget, GivesEachDomainThatMuchOfAKind) {
+TEST(Budget, Kind_AppliesToEachDomain) {
   const Machine machine(example_parts());
   const auto budget = parse_budget(machine, "hbm=4GiB,ddr1=10GiB,ddr=32GiB");
   EXPECT_EQ(budget[0].value, 4ull << 30);
@@ -236,14 +236,14 @@ TEST(Budget, GivesEachDomainThatMuchOfAKind) {
   EXPECT_EQ(budget[4].value, 10ull << 30);  // the place says more than its kind
 }
 
-TEST(Budget, ABareSizeIsForTheFastestKind) {
+TEST(Budget, PlainSize_IsOfFastestKind) {
   const auto budget = parse_budget(Machine(example_parts()), "256MiB");
   EXPECT_EQ(budget[0].value, 256ull << 20);
   EXPECT_EQ(budget[3].value, 256ull << 20);
   EXPECT_EQ(budget[1].value, 64ull << 30);
 }
 
-TEST(Budget, HasOneWayToBeWritten) {
+TEST(Budget, Format_IsCanonical) {
   EXPECT_EQ(format_budget("hbm=1000000,ddr1=1024MiB"), "hbm=1MB,ddr1=1GiB");
   EXPECT_EQ(format_budget("1000000"), "1MB");
   const Machine machine(example_parts());
@@ -256,7 +256,7 @@ TEST(Budget, HasOneWayToBeWritten) {
 }
 
 // What the budget gives must be what planners and fast-only take first.
-TEST(Budget, AKindWithSeveralPlacesIsFilledFastestFirst) {
+TEST(Budget, KindWithSeveralPlaces_IsFilledFastestFirst) {
   auto parts = example_parts();
   parts.places[2].kind = "hbm";  // cxl0 becomes a nearer HBM of domain 0 with a sixteenth of the bandwidth
   parts.paths[2].latency = {110e-9};
@@ -270,7 +270,7 @@ TEST(Budget, AKindWithSeveralPlacesIsFilledFastestFirst) {
   EXPECT_EQ(budget[3].value, 20ull << 30);
 }
 
-TEST(Budget, SaysWhichWordIsWrong) {
+TEST(Budget, InvalidWord_IsNamed) {
   const Machine machine(example_parts());
   const std::pair<const char*, const char*> cases[] = {
       {"hmb=1GiB",
@@ -296,7 +296,7 @@ TEST(Budget, SaysWhichWordIsWrong) {
   }
 }
 
-TEST(MachineLimit, NoPlaceHasMoreAndPlacesAwayFromHomeNotMoreTogether) {
+TEST(MachineLimit, Limit_BoundsPlacesAndSumAwayFromHome) {
   const Machine machine(example_parts());  // hbm0 16, ddr0 64, cxl0 128 (home); hbm1 8, ddr1 64 (home), all GiB
   const auto whole = whole_budget(machine);
   const auto gib = [](std::uint64_t value) { return Bytes{value << 30}; };
@@ -309,7 +309,7 @@ TEST(MachineLimit, NoPlaceHasMoreAndPlacesAwayFromHomeNotMoreTogether) {
       << "12 of hbm0, 12 of ddr0 and 8 of hbm1 in proportion";
 }
 
-TEST(MachineLimit, RandomBudgetsStayWithinAndLoseLessThanAGranuleEach) {
+TEST(MachineLimit, RandomBudgets_LoseLessThanAGranuleEach) {
   const Machine machine(example_parts());
   std::mt19937_64 random(7);
   for (int round = 0; round < 1000; ++round) {

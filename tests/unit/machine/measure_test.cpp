@@ -23,7 +23,7 @@
 namespace terrace::machine {
 namespace {
 
-TEST(SpreadOf, IsMedianAndRange) {
+TEST(SpreadOf, Spread_IsMedianAndRange) {
   EXPECT_EQ(spread_of({3, 1, 2}).median, 2);
   EXPECT_EQ(spread_of({3, 1, 2}).spread, 2);
   EXPECT_EQ(spread_of({4, 1, 2, 9}).median, 3);
@@ -42,7 +42,7 @@ std::vector<PagesCost> costs_with(const std::function<double(double pages)>& wal
   return costs;
 }
 
-TEST(TlbReach, IsTheEntriesOfAnLruAndOfARandomTlb) {
+TEST(TlbReach, LruAndRandomReplacement_GiveEntries) {
   unsigned seed = 0;
   for (const std::uint32_t entries : {64U, 256U, 1024U, 1536U, 2048U, 4096U}) {
     // Around a cycle of more pages than fit, LRU finds none. A TLB that replaces at random finds a page that it
@@ -64,20 +64,20 @@ TEST(TlbReach, IsTheEntriesOfAnLruAndOfARandomTlb) {
   }
 }
 
-TEST(TlbReach, IsTheOuterOfTwoLevels) {
+TEST(TlbReach, TwoLevels_GiveTheOuter) {
   const auto two_levels = [](double pages) { return (pages > 96 ? 0.1 : 0.0) + (pages > 1536 ? 0.9 : 0.0); };
   const auto reach = tlb_reach(costs_with(two_levels, 3e-9, 0, 1), 0.25e-9);
   EXPECT_EQ(reach.entries, 1536U);
   EXPECT_NEAR(reach.walk, 2.7e-9, 1e-15);
 }
 
-TEST(TlbReach, IsNothingWhereMorePagesCostNoMore) {
+TEST(TlbReach, ConstantCosts_GiveNone) {
   EXPECT_EQ(tlb_reach(costs_with([](double) { return 0.0; }, 3e-9, 0.05e-9, 1), 0.25e-9).entries, 0U);
   EXPECT_EQ(tlb_reach({}, 0.25e-9).entries, 0U);
 }
 
 // Misses of a latency of 100 ns, as many at a time as a window of 64 accesses holds.
-TEST(LeastApart, IsTheWindow) {
+TEST(LeastApart, Distance_IsTheWindow) {
   std::vector<MissDistanceCost> costs;
   for (std::uint32_t distance = 1; distance < 300; ++distance)
     costs.push_back({1.0 * distance, 100e-9 / ((63 + distance) / distance)});
@@ -103,7 +103,7 @@ TEST(LeastApart, DisturbedDistances_DoNotMoveTheWindow) {
   }
 }
 
-TEST(StreamsFollowed, IsTheStepOfTheCosts) {
+TEST(StreamsFollowed, Streams_AreTheStepOfTheCosts) {
   const auto costs_with = [](std::uint32_t followed, double beyond) {
     std::vector<StreamsCost> costs;
     for (std::uint32_t streams = 4; streams <= 8192; streams *= 2)
@@ -129,7 +129,7 @@ std::map<std::string, double> kernels_of(double read, double written) {
           {"triad", three}, {"read", 1 / read}, {"write", 1 / written}};
 }
 
-TEST(ReadsAndWrites, OneAfterTheOther_AreApartInStreamsKernels) {
+TEST(ReadsAndWrites, Sequential_AreSeparatedByStreamsKernels) {
   for (const auto& [read, written] : {std::pair{1e-10, 1e-10}, std::pair{1e-10, 4e-10}, std::pair{2e-11, 3e-11}}) {
     const auto apart = reads_and_writes(kernels_of(read, written));
     EXPECT_NEAR(apart.read * read, 1, 1e-9);
@@ -160,7 +160,7 @@ TEST(ReadsAndWrites, Overlapping_ChangeNoMoreThanTheKernels) {
   }
 }
 
-TEST(Measure, FillsEveryPathAndSurvivesBeingWritten) {
+TEST(Measure, MeasuredMachine_HasAllPathsAndRoundTrips) {
   const auto here = discover_details();
   std::vector<double> progress;
   std::vector<std::string> steps;
@@ -230,7 +230,7 @@ TEST(Measure, FillsEveryPathAndSurvivesBeingWritten) {
   EXPECT_EQ(format_machine_file(again.machine, &*again.measured), text);
 }
 
-TEST(Measure, SaysWhyTheNearestPlaceCannotBeMeasured) {
+TEST(Measure, UnmeasurableNearestPlace_Throws) {
   auto here = discover_details();
   here.last_level.assign(here.last_level.size(), Bytes{1ull << 60});  // no memory exceeds such caches
   try {

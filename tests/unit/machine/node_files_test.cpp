@@ -63,7 +63,7 @@ class NodeFilesTest : public ::testing::Test {
 using Names = std::vector<std::string>;
 
 // Two packages of ordinary memory, each with fast memory, and slow memory behind the first.
-TEST_F(NodeFilesTest, PlacesPathsAndOrdersAreTheFirmwares) {
+TEST_F(NodeFilesTest, FirmwareFigures_GivePlacesPathsAndOrders) {
   write("online", "0-4");
   node(0, 1 << 20, "0-3", "10 21 13 23 17", {{0}, 4096, 4000, 100});
   node(1, 1 << 20, "4-7", "21 10 23 13 28", {{1}, 4096, 4096, 110});
@@ -95,7 +95,7 @@ TEST_F(NodeFilesTest, PlacesPathsAndOrdersAreTheFirmwares) {
 }
 
 // Nobody says that one is faster: then none is.
-TEST_F(NodeFilesTest, WithoutFiguresPlacesTie) {
+TEST_F(NodeFilesTest, NoFigures_PlacesTie) {
   write("online", "0-1");
   node(0, 1 << 20, "0-1", "10 31");
   node(1, 1 << 18, "", "31 10");
@@ -105,7 +105,7 @@ TEST_F(NodeFilesTest, WithoutFiguresPlacesTie) {
   EXPECT_EQ(made.path(0, 1).bandwidth_source, Source::kind);
 }
 
-TEST_F(NodeFilesTest, NodesWithoutMemoryAndWithoutProcessors) {
+TEST_F(NodeFilesTest, NodesWithoutMemoryOrProcessors_AreHandled) {
   write("online", "0,2-3");
   node(0, 0, "0-1", "10 20 40");
   node(2, 1 << 20, "", "20 10 40");
@@ -116,7 +116,7 @@ TEST_F(NodeFilesTest, NodesWithoutMemoryAndWithoutProcessors) {
   EXPECT_EQ(order(made, 0, "normal"), (Names{"node2", "node3"}));
 }
 
-TEST_F(NodeFilesTest, WhatIsNoMachineIsNone) {
+TEST_F(NodeFilesTest, InvalidFiles_GiveNothing) {
   EXPECT_FALSE(read_node_machine(folder_ + "/nothing"));
   EXPECT_FALSE(read_node_machine(folder_));
   write("online", "0");
@@ -129,7 +129,7 @@ TEST_F(NodeFilesTest, WhatIsNoMachineIsNone) {
 }
 
 // Files that say anything at all make some machine or none, and no process ends.
-TEST_F(NodeFilesTest, AnyTextIsRead) {
+TEST_F(NodeFilesTest, RandomText_DoesNotThrow) {
   std::mt19937 random(5);
   const std::string letters = "0123456789,- \n\tkBMemTotal:noe!";
   const auto text = [&] {
@@ -146,7 +146,7 @@ TEST_F(NodeFilesTest, AnyTextIsRead) {
   }
 }
 
-TEST(NodeFilesHere, SayWhatHwlocSays) {
+TEST(NodeFilesHere, ThisMachine_EqualsHwloc) {
   if (::access("/sys/devices/system/node/node0/meminfo", R_OK) != 0) GTEST_SKIP() << "the nodes are hidden";
   const auto by_files = read_node_machine().value();
   const auto by_hwloc = discover();
@@ -163,7 +163,7 @@ TEST(NodeFilesHere, SayWhatHwlocSays) {
   EXPECT_EQ(by_files.initiators().size(), by_hwloc.initiators().size());
 }
 
-TEST(NodeList, WhatNumactlTakes) {
+TEST(NodeList, NumactlSyntax_IsParsed) {
   const std::vector<int> all{0, 1, 2, 3, 5};
   using Nodes = std::vector<int>;
   const std::map<std::string, Nodes> lists{
@@ -195,7 +195,7 @@ TEST(NodeList, WhatNumactlTakes) {
 }
 
 // Sets that are written down in any order, with ranges or without, are read again.
-TEST(NodeList, AnySetIsReadAgain) {
+TEST(NodeList, RandomSets_RoundTrip) {
   std::mt19937 random(17);
   std::vector<int> all(64);
   for (int i = 0; i < 64; ++i) all[static_cast<std::size_t>(i)] = i;

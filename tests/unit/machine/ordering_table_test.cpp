@@ -12,7 +12,7 @@
 namespace terrace::machine {
 namespace {
 
-TEST(OrderingTable, RoundTrips) {
+TEST(OrderingTable, Orderings_RoundTrip) {
   auto parts = example_parts();
   parts.orderings = {{"scratch", InitiatorId{1}, {{{"hbm1"}, false}, {{"ddr0", "ddr1"}, true}, {{"cxl0"}, false}}},
                      {"capacity", std::nullopt, {{{"cxl"}, false}, {{"ddr"}, true}}}};
@@ -93,7 +93,7 @@ TEST_F(Refusals, OfOrderings) {
       6, "ordering.intent: a second ordering for 'x' and 'cores0'; keep one");
 }
 
-TEST(OrderingTable, RefusesDistancesAndSourcesThatThereAreNone) {
+TEST(OrderingTable, InvalidDistancesAndSources_AreRefused) {
   const auto good = format_machine_file(Machine(example_parts()));
   const auto refused = [&](const std::string& key, const std::string& because) {
     auto text = good;

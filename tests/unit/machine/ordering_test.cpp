@@ -73,7 +73,7 @@ MachineParts random_parts(std::mt19937& random) {
   return parts;
 }
 
-TEST(Ordering, HasEveryPlaceOnceAndRanksWithoutGaps) {
+TEST(Ordering, EveryPlace_OnceWithRanksWithoutGaps) {
   std::mt19937 random(1);
   for (int round = 0; round < 200; ++round) {
     auto parts = random_parts(random);
@@ -99,7 +99,7 @@ TEST(Ordering, HasEveryPlaceOnceAndRanksWithoutGaps) {
 
 // The definition, place by place and without sorting: a place's rank is the number of ranks that begin before it;
 // a rank begins with the best of those that are left.
-TEST(Ordering, IsWhatTheDefinitionSays) {
+TEST(Ordering, RandomMachines_EqualDefinition) {
   std::mt19937 random(2);
   for (int round = 0; round < 200; ++round) {
     const Machine machine(random_parts(random));
@@ -145,7 +145,7 @@ TEST(Ordering, IsWhatTheDefinitionSays) {
   }
 }
 
-TEST(Ordering, DoesNotDependOnTheOrderOfThePlaces) {
+TEST(Ordering, OrderOfPlaces_IsIrrelevant) {
   std::mt19937 random(3);
   for (int round = 0; round < 200; ++round) {
     const auto parts = random_parts(random);
@@ -163,7 +163,7 @@ TEST(Ordering, DoesNotDependOnTheOrderOfThePlaces) {
   }
 }
 
-TEST(Ordering, ByBandwidthAgreesWithTheOneOrderBySpeed) {
+TEST(Ordering, Bandwidth_AgreesWithFastestFirst) {
   std::mt19937 random(4);
   for (int round = 0; round < 200; ++round) {
     const Machine machine(random_parts(random));
@@ -191,12 +191,12 @@ MachineParts with_latencies(const std::vector<double>& nanoseconds) {
   return parts;
 }
 
-TEST(Ordering, ATieIsNoChainOfSmallSteps) {
+TEST(Ordering, Tie_IsNoChainOfSmallSteps) {
   const Machine machine(with_latencies({108, 100, 104, 112}));
   EXPECT_EQ(names_of(machine, 0, "latency"), (Names{{"p1", "p2"}, {"p0", "p3"}}));
 }
 
-TEST(Ordering, ShowsWhatAPlaceStandsFor) {
+TEST(Ordering, Basis_IsReported) {
   auto parts = with_latencies({100, 200});
   parts.paths[0].latency_source = Source::firmware;
   parts.paths[1].bandwidth_source = Source::measured;
@@ -212,7 +212,7 @@ TEST(Ordering, ShowsWhatAPlaceStandsFor) {
   EXPECT_EQ(rank_places(machine, 0, "capacity")[0].value, static_cast<double>(1ull << 30));
 }
 
-TEST(Ordering, SeesRemotePlacesFromEveryInitiator) {
+TEST(Ordering, RemotePlaces_AreRankedForEveryInitiator) {
   const Machine machine(example_parts());
   // Eight cores with 20 lines of 64 B each in flight get 40.8 GB/s of the other domain's HBM, whose latency is
   // 200 ns, and 50.6 of their own DDR; 64 cores get more of HBM.
@@ -227,7 +227,7 @@ TEST(Ordering, SeesRemotePlacesFromEveryInitiator) {
   EXPECT_EQ(ordering(machine, 1, "capacity")[1], (std::vector<PlaceId>{4, 1}));
 }
 
-TEST(Ordering, NormalIsTheKernelsOrder) {
+TEST(Ordering, Normal_IsTheKernelsOrder) {
   auto parts = example_parts();
   EXPECT_EQ(names_of(Machine(parts), 0, "normal"), (Names{{"ddr0"}, {"hbm0"}, {"ddr1"}, {"hbm1"}, {"cxl0"}}));
   for (auto& path : parts.paths) {
@@ -244,14 +244,14 @@ TEST(Ordering, NormalIsTheKernelsOrder) {
   EXPECT_EQ(names_of(Machine(parts), 0, "normal"), (Names{{"ddr0"}, {"hbm0"}, {"ddr1"}, {"hbm1"}, {"cxl0"}}));
 }
 
-TEST(Ordering, OrdinaryMemoryOfOnesOwnIsFirstByNormalThoughItIsSlower) {
+TEST(Ordering, Normal_OwnOrdinaryMemoryIsFirst) {
   auto parts = example_parts();
   for (auto& path : parts.paths)
     if (parts.places[path.place].kind == "hbm") path.latency = {50e-9};
   EXPECT_EQ(names_of(Machine(parts), 0, "normal").front(), (std::set<std::string>{"ddr0"}));
 }
 
-TEST(Ordering, WhatComputesAndWhatNobodyKnowsStandsLast) {
+TEST(Ordering, PimAndUnknownPlaces_ComeLast) {
   auto parts = example_parts();
   give_geometry(parts, 0);
   std::erase_if(parts.paths, [](const Path& path) { return path.initiator == 0 && path.place == 3; });
@@ -265,7 +265,7 @@ TEST(Ordering, WhatComputesAndWhatNobodyKnowsStandsLast) {
   EXPECT_EQ(rank_places(machine, 0, "latency")[4].basis, Basis::no_path);
 }
 
-TEST(Ordering, AUsersOrderWins) {
+TEST(Ordering, StatedOrdering_TakesPrecedence) {
   auto parts = example_parts();
   parts.orderings = {{"scratch", InitiatorId{0}, {{{"cxl0"}, false}, {{"hbm0", "ddr1"}, true}}},
                      {"latency", std::nullopt, {{{"hbm1"}, false}}}};
@@ -282,7 +282,7 @@ TEST(Ordering, AUsersOrderWins) {
   EXPECT_EQ(stated_ordering(machine, 0, "capacity"), nullptr);
 }
 
-TEST(Ordering, AnInitiatorsOwnWinsOverThatOfAll) {
+TEST(Ordering, InitiatorsOrdering_TakesPrecedence) {
   auto parts = example_parts();
   parts.orderings = {{"mine", InitiatorId{1}, {{{"cxl0"}, false}}}, {"mine", std::nullopt, {{{"hbm0"}, false}}}};
   const Machine machine(parts);
@@ -290,7 +290,7 @@ TEST(Ordering, AnInitiatorsOwnWinsOverThatOfAll) {
   EXPECT_EQ(names_of(machine, 1, "mine").front(), (std::set<std::string>{"cxl0"}));
 }
 
-TEST(Ordering, KindsMeanTheirPlacesNearestFirstOrInATie) {
+TEST(Ordering, Kinds_StandForTheirPlaces) {
   auto parts = example_parts();
   parts.orderings = {{"by-kind", std::nullopt, {{{"ddr"}, false}, {{"hbm"}, true}}},
                      {"but-one", std::nullopt, {{{"ddr"}, false}, {{"ddr0"}, false}}},
@@ -302,7 +302,7 @@ TEST(Ordering, KindsMeanTheirPlacesNearestFirstOrInATie) {
   EXPECT_EQ(names_of(machine, 0, "none-left"), (Names{{"cxl0"}, {"hbm1"}, {"ddr0"}, {"hbm0"}, {"ddr1"}}));
 }
 
-TEST(Ordering, AnUnknownIntentIsRefusedWithThoseThereAre) {
+TEST(Ordering, UnknownIntent_Throws) {
   const Machine machine(example_parts());
   try {
     static_cast<void>(ordering(machine, 0, "bandwith"));
@@ -316,7 +316,7 @@ TEST(Ordering, AnUnknownIntentIsRefusedWithThoseThereAre) {
   EXPECT_THROW(static_cast<void>(ordering(machine, 2, "latency")), Error);
 }
 
-TEST(Ordering, ComesBackFromABlob) {
+TEST(Ordering, Blob_RoundTrips) {
   auto parts = example_parts();
   parts.orderings = {{"scratch", InitiatorId{1}, {{{"cxl0"}, false}, {{"hbm0", "ddr1"}, true}}},
                      {"normal", std::nullopt, {{{"ddr"}, true}}}};
@@ -338,7 +338,7 @@ TEST(Ordering, ComesBackFromABlob) {
   }
 }
 
-TEST(Ordering, RefusesOrderingsThatMakeNoSense) {
+TEST(Ordering, InvalidOrderings_AreRefused) {
   const auto refused = [](const StatedOrdering& ordering, const std::string& because) {
     auto parts = example_parts();
     parts.orderings = {ordering};

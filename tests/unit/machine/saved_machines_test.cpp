@@ -67,7 +67,7 @@ void expect_whole(const Machine& machine, std::size_t domains, std::size_t place
   EXPECT_EQ(blob_of(parse_machine(format_machine_file(machine), "again")), blob_of(machine));
 }
 
-TEST(SavedMachines, KnlFlatAndQuadrant) {
+TEST(SavedMachines, KnlFlat_IsDiscovered) {
   const auto found = saved("knl-7210-flat");
   const auto& machine = found.machine;
   expect_whole(machine, 1, 2);
@@ -83,7 +83,7 @@ TEST(SavedMachines, KnlFlatAndQuadrant) {
   EXPECT_NE(machine.parts().description.find("not measured (defaults of each kind)"), std::string::npos);
 }
 
-TEST(SavedMachines, KnlSnc4) {
+TEST(SavedMachines, KnlSnc4_IsDiscovered) {
   const auto found = saved("knl-7210-snc4");
   const auto& machine = found.machine;
   expect_whole(machine, 4, 8);
@@ -107,7 +107,7 @@ TEST(SavedMachines, KnlSnc4) {
   EXPECT_NE(machine.parts().description.find("not measured (defaults of each kind)"), std::string::npos);
 }
 
-TEST(SavedMachines, XeonMaxSnc4OnTwoSockets) {
+TEST(SavedMachines, XeonMaxSnc4_IsDiscovered) {
   const auto found = saved("xeon-max-9480-snc4");
   const auto& machine = found.machine;
   expect_whole(machine, 8, 16);
@@ -144,7 +144,7 @@ TEST(SavedMachines, XeonMaxSnc4OnTwoSockets) {
   EXPECT_NE(machine.parts().description.find("kind told from figures alone: hbm0"), std::string::npos);
 }
 
-TEST(SavedMachines, TwoSocketsWithDdrAndCxl) {
+TEST(SavedMachines, DdrAndCxl_IsDiscovered) {
   const auto found = saved("ddr-cxl-2sockets");
   const auto& machine = found.machine;
   expect_whole(machine, 2, 4);
@@ -164,7 +164,7 @@ TEST(SavedMachines, TwoSocketsWithDdrAndCxl) {
   EXPECT_EQ(machine.parts().description.find("figures alone"), std::string::npos) << "DAX names CXL memory";
 }
 
-TEST(SavedMachines, GraceHopper) {
+TEST(SavedMachines, GraceHopper_IsDiscovered) {
   const auto found = saved("gh200");
   const auto& machine = found.machine;
   expect_whole(machine, 1, 2);  // seven nodes are empty
@@ -176,7 +176,7 @@ TEST(SavedMachines, GraceHopper) {
   EXPECT_EQ(machine.path(0, 1).distance, 80);
 }
 
-TEST(SavedMachines, FourMi300aHaveNothingButHbm) {
+TEST(SavedMachines, FourMi300a_HaveOnlyHbm) {
   const auto found = saved("mi300a-4");
   const auto& machine = found.machine;
   expect_whole(machine, 4, 4);

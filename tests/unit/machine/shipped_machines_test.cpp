@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 Machine shipped(const std::string& name) { return read_machine_file(find_machine(name)); }
 
-TEST(ShippedMachines, AllParseAndComeBackFromTheirOwnText) {
+TEST(ShippedMachines, AllMachines_RoundTrip) {
   std::size_t count = 0;
   for (const auto& entry : fs::directory_iterator(TERRACE_SOURCE_DIR "/machines")) {
     if (entry.path().extension() != ".toml") continue;
@@ -29,7 +29,7 @@ TEST(ShippedMachines, AllParseAndComeBackFromTheirOwnText) {
 }
 
 // Papers/Unimem, appendix A.3: 344 ns is 4x and 2,000 MB/s is 1/8.
-TEST(ShippedMachines, UnimemsAreItsStudys) {
+TEST(ShippedMachines, Unimem_HasFiguresOfItsStudy) {
   struct Case {
     const char* name;
     double bandwidth;
@@ -56,7 +56,7 @@ TEST(ShippedMachines, UnimemsAreItsStudys) {
   }
 }
 
-TEST(ShippedMachines, KnlHasTheStreamFiguresOfItsPaper) {
+TEST(ShippedMachines, Knl_HasStreamFiguresOfItsPaper) {
   const auto machine = shipped("knl-7210-flat");
   const auto hbm = machine.find_kind(0, "hbm").value();
   const auto ddr = machine.find_kind(0, "ddr").value();
@@ -68,7 +68,7 @@ TEST(ShippedMachines, KnlHasTheStreamFiguresOfItsPaper) {
   EXPECT_EQ(machine.domains()[0].places.front(), ddr);  // nearest by latency
 }
 
-TEST(ShippedMachines, TwoDomainsHaveThreeKindsEachAndSeeEachOther) {
+TEST(ShippedMachines, TwoDomains_HaveThreeKindsEach) {
   const auto machine = shipped("hbm-ddr-cxl-2domains");
   ASSERT_EQ(machine.domains().size(), 2u);
   EXPECT_EQ(machine.kinds(), (std::vector<std::string>{"hbm", "ddr", "cxl"}));
@@ -89,7 +89,7 @@ TEST(ShippedMachines, TwoDomainsHaveThreeKindsEachAndSeeEachOther) {
 }
 
 // Unimem's table 1, relative to its DRAM (10 ns; 1,000 and 900 MB/s), where it gives a range its geometric mean.
-TEST(ShippedMachines, MemoryTechnologiesStandToDramAsInUnimemsTable) {
+TEST(ShippedMachines, MemoryTechnologies_HaveRatiosOfUnimemsTable) {
   struct Case {
     const char* name;
     double read_ns, read_mbs, write_mbs;
@@ -107,7 +107,7 @@ TEST(ShippedMachines, MemoryTechnologiesStandToDramAsInUnimemsTable) {
   }
 }
 
-TEST(ShippedMachines, TwoSocketStudiesHaveTheirPapersRatios) {
+TEST(ShippedMachines, TwoSocketStudies_HaveRatiosOfTheirPapers) {
   const auto two_level = shipped("two-level-sandy-bridge");
   EXPECT_EQ(two_level.path(0, two_level.find_kind(0, "near").value()).read.value, 31.76e9);
   EXPECT_EQ(two_level.path(0, two_level.find_kind(0, "far").value()).read.value, 12.23e9);
@@ -118,7 +118,7 @@ TEST(ShippedMachines, TwoSocketStudiesHaveTheirPapersRatios) {
   EXPECT_NEAR(nvm.latency / dram.latency, 1.89, 0.01);
 }
 
-TEST(ShippedMachines, XeonMaxHasEightDomainsWithHbmAndDdrEach) {
+TEST(ShippedMachines, XeonMax_HasEightDomains) {
   const auto machine = shipped("xeon-max-9480-snc4");
   ASSERT_EQ(machine.domains().size(), 8u);
   EXPECT_EQ(machine.parts().paths.size(), 8u * 16u);
@@ -144,7 +144,7 @@ TEST(ShippedMachines, XeonMaxHasEightDomainsWithHbmAndDdrEach) {
 }
 
 // "Bit contiguous memory allocation for processing in memory", table 3: 1GB.
-TEST(ShippedMachines, ImiHasItsStudysGeometryAndNobodysData) {
+TEST(ShippedMachines, Imi_HasGeometryOfItsStudy) {
   const auto machine = shipped("imi-ddr4");
   const auto imi = machine.find_kind(0, "pim").value();
   const auto ddr = machine.find_kind(0, "ddr").value();

@@ -1,5 +1,5 @@
-// Small blocks over extents of a source that counts: nothing overlaps, everything comes back, and caches of
-// threads lose nothing.
+// Tests BlockArena over a counting source: blocks do not overlap, all extents are returned, and thread caches lose
+// nothing.
 #include "memory/arenas/block_arena.hpp"
 
 #include <gtest/gtest.h>
@@ -55,7 +55,7 @@ class CountedExtents final : public BlockArena::ExtentSource {
   std::size_t most_ = ~std::size_t{0};
 };
 
-// Arenas are the process's.
+// Arenas live as long as the process, so the sources do, too.
 CountedExtents& source(unsigned number) {
   static auto& all = *new std::array<CountedExtents, BlockArena::k_max_arenas>;
   static const bool made = [] {
@@ -66,7 +66,7 @@ CountedExtents& source(unsigned number) {
   return all[number];
 }
 
-TEST(SizeClasses, HoldEachSizeAndWasteAQuarterAtMost) {
+TEST(SizeClasses, EverySize_FitsAndWastesAtMostAQuarter) {
   std::size_t before = 0;
   for (std::size_t size = 1; size <= 32768; ++size) {
     const auto held = size_of_class(size_class_of(size));
@@ -78,7 +78,7 @@ TEST(SizeClasses, HoldEachSizeAndWasteAQuarterAtMost) {
   }
 }
 
-TEST(BlockArena, BlocksDoNotOverlapAndExtentsComeBack) {
+TEST(BlockArena, RandomHistory_BlocksAreDisjointAndExtentsAreReturned) {
   auto& extents = source(0);
   std::mt19937 random(11);
   std::map<unsigned char*, std::pair<std::size_t, unsigned char>> blocks;
@@ -88,7 +88,7 @@ TEST(BlockArena, BlocksDoNotOverlapAndExtentsComeBack) {
       std::advance(at, random() % std::min<std::size_t>(blocks.size(), 40));
       const auto size = at->second.first;
       const auto pattern = at->second.second;
-      ASSERT_TRUE(std::all_of(at->first, at->first + size, [=](unsigned char byte) { return byte == mark; }));
+      ASSERT_TRUE(std::all_of(at->first, at->first + size, [=](unsigned char byte) { return byte == pattern; }));
       BlockArena::release(0, at->first);
       blocks.erase(at);
       continue;
@@ -111,8 +111,8 @@ TEST(BlockArena, BlocksDoNotOverlapAndExtentsComeBack) {
       ASSERT_GE(block, std::prev(next)->first + std::prev(next)->second.first);
     }
     const auto pattern = static_cast<unsigned char>(random());
-    std::memset(block, mark, size);
-    blocks[block] = {size, mark};
+    std::memset(block, pattern, size);
+    blocks[block] = {size, pattern};
   }
   EXPECT_GT(extents.count(), 0U);
   for (const auto& [block, is] : blocks) BlockArena::release(0, block);
@@ -120,8 +120,8 @@ TEST(BlockArena, BlocksDoNotOverlapAndExtentsComeBack) {
   EXPECT_EQ(extents.count(), 0U);
 }
 
-// A block over and over costs the source nothing: an extent that is empty stays for the next.
-TEST(BlockArena, KeepsOneEmptyExtent) {
+// Repeated allocation of a block does not call the source: the empty extent is kept.
+TEST(BlockArena, RepeatedAllocation_KeepsOneEmptyExtent) {
   auto& extents = source(0);
   for (const std::size_t size : {100UL, 300000UL, 1UL << 20}) {
     void* const first = BlockArena::allocate(0, size, 16, false);
@@ -134,14 +134,14 @@ TEST(BlockArena, KeepsOneEmptyExtent) {
   BlockArena::purge(0);
 }
 
-TEST(BlockArena, WithoutMoreMemoryThereIsNoBlock) {
+TEST(BlockArena, ExhaustedSource_ReturnsNull) {
   auto& extents = source(1);
   extents.limit(3);
   for (const std::size_t size : {64UL, 5000UL, 200000UL}) {
     std::vector<void*> blocks;
     while (void* const block = BlockArena::allocate(1, size, 16, false)) blocks.push_back(block);
     EXPECT_EQ(extents.count(), 3U);
-    // All but the tables, and what is too little for one more in a slab, and in an extent.
+    // All memory except for the tables and the remainders of slabs and extents.
     EXPECT_GT(blocks.size() * size, 3 * k_extent_size * 85 / 100);
     EXPECT_EQ(std::set<void*>(blocks.begin(), blocks.end()).size(), blocks.size());
     for (void* block : blocks) BlockArena::release(1, block);
@@ -150,8 +150,8 @@ TEST(BlockArena, WithoutMoreMemoryThereIsNoBlock) {
   }
 }
 
-// Blocks go from thread to thread, threads end with full caches, and all of it comes back.
-TEST(BlockArena, CachesOfThreadsThatEndComeBack) {
+// Blocks pass between threads, threads exit with full caches, and all extents are returned.
+TEST(BlockArena, ExitingThreads_FlushTheirCaches) {
   auto& extents = source(2);
   std::vector<std::atomic<unsigned char*>> slots(500);
   std::atomic<int> wrong{0};
@@ -168,7 +168,7 @@ TEST(BlockArena, CachesOfThreadsThatEndComeBack) {
           if (!other) continue;
           const auto pattern = other[0];
           wrong += std::none_of(other + 1, other + BlockArena::size_of(other),
-                                [=](unsigned char byte) { return byte == mark; });
+                                [=](unsigned char byte) { return byte == pattern; });
           BlockArena::release(2, other);
         }
       });

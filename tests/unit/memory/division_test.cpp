@@ -1,5 +1,5 @@
-// The division of a place against its rules: on small cases the share of each process is found by trying every set
-// of processes whose quota is reached.
+// Tests the division of a budget against its rules. For small cases the shares are found by trying every set of
+// processes whose quota is reached.
 #include "memory/ledger/division.hpp"
 
 #include <gtest/gtest.h>
@@ -21,18 +21,18 @@ std::vector<std::uint64_t> divided(std::uint64_t budget, std::uint64_t granule,
 
 using Shares = std::vector<std::uint64_t>;
 
-TEST(Division, FollowsWeights) {
+TEST(Division, Weights_SetProportions) {
   EXPECT_EQ(divided(600, 1, {{.weight = 1}, {.weight = 2}, {.weight = 3}}), (Shares{100, 200, 300}));
   EXPECT_EQ(divided(600, 1, {{.weight = 1}, {.weight = 0}, {.weight = 1}}), (Shares{300, 0, 300}));
 }
 
-TEST(Division, LeavesToTheOthersWhatAQuotaDoesNotTake) {
+TEST(Division, ReachedQuota_RestIsRedistributed) {
   EXPECT_EQ(divided(600, 1, {{.quota = 60}, {}, {}}), (Shares{60, 270, 270}));
   EXPECT_EQ(divided(600, 1, {{.quota = 60}, {.quota = 250}, {}}), (Shares{60, 250, 290}));
-  EXPECT_EQ(divided(600, 1, {{.quota = 60}, {.quota = 50}}), (Shares{60, 50})) << "the rest is nobody's";
+  EXPECT_EQ(divided(600, 1, {{.quota = 60}, {.quota = 50}}), (Shares{60, 50})) << "the rest is unassigned";
 }
 
-TEST(Division, FollowsGains) {
+TEST(Division, Gains_SetProportions) {
   EXPECT_EQ(divided(600, 1, {{.gain = 2e-9}, {.gain = 4e-9}}), (Shares{200, 400}));
   EXPECT_EQ(divided(900, 1, {{.gain = 2e-9}, {.gain = 4e-9}, {}}), (Shares{200, 400, 300})) << "unknown: the mean";
   EXPECT_EQ(divided(600, 1, {{.gain = 0}, {.gain = 0}}), (Shares{300, 300}));
@@ -40,7 +40,7 @@ TEST(Division, FollowsGains) {
   EXPECT_EQ(divided(600, 1, {{.gain = 0}, {.quota = 100, .gain = 1}}), (Shares{500, 100}));
 }
 
-TEST(Division, GivesWholeGranulesAndLosesNone) {
+TEST(Division, Shares_AreWholeGranulesThatAddUp) {
   EXPECT_EQ(divided(10 * 4096 + 100, 4096, {{}, {}, {}}), (Shares{4 * 4096, 3 * 4096, 3 * 4096}));
   EXPECT_EQ(divided(10 * 4096, 4096, {{.quota = 4095}, {}}), (Shares{0, 10 * 4096}));
   EXPECT_EQ(divided(100, 4096, {{}}), (Shares{0}));
@@ -48,7 +48,7 @@ TEST(Division, GivesWholeGranulesAndLosesNone) {
   EXPECT_EQ(divided(4096, 4096, {}), Shares{});
 }
 
-// Shares by the rules, where `full` says whose quota is reached; nothing where that contradicts the rules.
+// Shares by the rules if exactly the processes in `full` reach their quota; nothing if that contradicts the rules.
 struct Trial {
   std::vector<std::uint64_t> whole;
   std::vector<std::uint64_t> fraction;
@@ -68,7 +68,7 @@ std::optional<Trial> tried(std::uint64_t granules, const std::vector<LedgerDeman
   for (std::size_t i = 0; i < demands.size(); ++i) {
     const auto& demand = demands[i];
     const bool is_full = (full >> i & 1) != 0;
-    // The level of the others is above the quota of those that are full, and below that of the others.
+    // The proportional share exceeds the quota of the full ones, and is below the quota of the others.
     if (weights > 0 && (left * demand.weight >= demand.quota * weights) != is_full) return std::nullopt;
     trial.whole.push_back(is_full ? demand.quota : left * demand.weight / weights);
     trial.fraction.push_back(is_full ? 0 : left * demand.weight % weights);
@@ -76,7 +76,7 @@ std::optional<Trial> tried(std::uint64_t granules, const std::vector<LedgerDeman
   return trial;
 }
 
-TEST(Division, AgreesWithEverySetOfFullQuotasTried) {
+TEST(Division, RandomDemands_EqualBruteForce) {
   std::mt19937 random(3);
   for (int round = 0; round < 20000; ++round) {
     const std::uint64_t granules = random() % 60;
@@ -102,7 +102,7 @@ TEST(Division, AgreesWithEverySetOfFullQuotasTried) {
   }
 }
 
-TEST(Division, NeverPassesBudgetOrQuotaWhateverIsAsked) {
+TEST(Division, ExtremeDemands_StayWithinBudgetAndQuota) {
   std::mt19937_64 random(5);
   for (int round = 0; round < 3000; ++round) {
     std::vector<LedgerDemand> demands(1 + random() % k_ledger_slots);

@@ -1,4 +1,4 @@
-// The ledger where processes have died in unusual ways or have written over the page; demands and reservations.
+// Tests the ledger with processes that died in unusual ways and with stray writes; demands and reservations.
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <signal.h>
@@ -17,7 +17,7 @@
 namespace terrace::memory {
 namespace {
 
-// A child that holds something until it is told to end.
+// A child process that holds memory until it is told to end.
 class Child {
  public:
   template <class Body>
@@ -45,7 +45,7 @@ class Child {
     ::waitpid(process_, nullptr, 0);
     process_ = 0;
   }
-  // Its memory is free; its parent has not asked for its status.
+  // Waits until the child is a zombie.
   void end_unasked() const {
     ::kill(process_, SIGKILL);
     siginfo_t about;
@@ -66,7 +66,7 @@ SlotOwner owner_of(const LedgerPage& page, pid_t process, std::size_t& slot) {
   return {};
 }
 
-TEST(LedgerDamage, AProcessThatHasEndedHoldsNothingBeforeItsParentKnows) {
+TEST(LedgerDamage, Zombie_HoldsNothing) {
   const SharedPage shared;
   Ledger ledger(*shared.page, {{100}});
   const Child child([&] { ledger.take(0, {60}); });
@@ -76,7 +76,7 @@ TEST(LedgerDamage, AProcessThatHasEndedHoldsNothingBeforeItsParentKnows) {
   EXPECT_TRUE(ledger.take(0, {100}));
 }
 
-TEST(LedgerDamage, AnotherProcessWithTheSameNumberDoesNotHoldWhatADeadOneHeld) {
+TEST(LedgerDamage, ReusedProcessNumber_HoldsNothing) {
   const SharedPage shared;
   Ledger ledger(*shared.page, {{100}});
   const Child child([&] { ledger.take(0, {60}); });
@@ -89,12 +89,12 @@ TEST(LedgerDamage, AnotherProcessWithTheSameNumberDoesNotHoldWhatADeadOneHeld) {
   EXPECT_TRUE(ledger.take(0, {100}));
 }
 
-TEST(LedgerDamage, APageOfZeroesIsNotAnEmptyLedger) {
+TEST(LedgerDamage, ZeroedPage_CountsAsFull) {
   const SharedPage shared;
   Ledger ledger(*shared.page, {{100}});
   Child child([&] { ledger.take(0, {60}); });
   std::memset(static_cast<void*>(shared.page), 0, sizeof(LedgerPage));
-  EXPECT_FALSE(ledger.take(0, {41})) << "a process lives whose slot is destroyed";
+  EXPECT_FALSE(ledger.take(0, {41})) << "the process of the destroyed slot is alive";
   EXPECT_EQ(ledger.available(0), Bytes{0});
   EXPECT_EQ(ledger.held(0), Bytes{100});
   child.end();
@@ -102,8 +102,8 @@ TEST(LedgerDamage, APageOfZeroesIsNotAnEmptyLedger) {
   EXPECT_TRUE(ledger.take(0, {100}));
 }
 
-// Whose first thread has ended lives on in the others, though the system shows no mappings of it.
-TEST(LedgerDamage, AProcessWithoutItsFirstThreadIsAlive) {
+// A process whose first thread has ended continues in the others, although /proc shows no mappings.
+TEST(LedgerDamage, ProcessWithoutFirstThread_IsAlive) {
   const SharedPage shared;
   Ledger ledger(*shared.page, {{100}});
   int ready[2];
@@ -117,7 +117,7 @@ TEST(LedgerDamage, AProcessWithoutItsFirstThreadIsAlive) {
       (void)!::write(ready[1], &byte, 1);
       while (true) ::pause();
     }).detach();
-    ::syscall(SYS_exit, 0);  // of this thread alone
+    ::syscall(SYS_exit, 0);  // ends this thread only
   }
   char byte = 0;
   ASSERT_EQ(::read(ready[0], &byte, 1), 1);
@@ -130,7 +130,7 @@ TEST(LedgerDamage, AProcessWithoutItsFirstThreadIsAlive) {
   EXPECT_TRUE(ledger.take(0, {100}));
 }
 
-TEST(LedgerDamage, OneCopyIsEnough) {
+TEST(LedgerDamage, OneDamagedCopy_LosesNothing) {
   for (std::size_t which = 0; which < 2; ++which) {
     const SharedPage shared;
     Ledger ledger(*shared.page, {{100}});
@@ -143,7 +143,7 @@ TEST(LedgerDamage, OneCopyIsEnough) {
   }
 }
 
-TEST(LedgerDamage, ASlotIsItsProcessesWhateverHappensToItDuringALook) {
+TEST(LedgerDamage, SlotDamagedDuringScan_KeepsItsOwner) {
   const SharedPage shared;
   Ledger ledger(*shared.page, {{100}});
   const Child child([&] { ledger.take(0, {60}); });
@@ -156,7 +156,7 @@ TEST(LedgerDamage, ASlotIsItsProcessesWhateverHappensToItDuringALook) {
   });
   auto kind = SlotOwner::Kind::unknown;
   for (int round = 0; round < 200 && kind != SlotOwner::Kind::vacant; ++round) {
-    // Until the second copy is destroyed as well the look finds its process.
+    // Until the second copy is destroyed as well, the scan finds the process.
     store(shared.page->first.owners[slot].tag, std::uint64_t{1});
     ::usleep(500);
     store(shared.page->second.owners[slot].tag, std::uint64_t{2});
@@ -172,9 +172,9 @@ TEST(LedgerDamage, ASlotIsItsProcessesWhateverHappensToItDuringALook) {
   EXPECT_NE(kind, SlotOwner::Kind::vacant);
 }
 
-// Who looks for the dead finds a slot of zeroes. Before he frees it another has freed it, a process has claimed
-// it, and a stray write has made its owner zeroes once more.
-TEST(LedgerDamage, ASlotThatIsDestroyedTwiceInTheSameWayIsNotFreedAfterOneLook) {
+// A scan for dead processes finds a zeroed slot. Before the scan frees it, another scan has freed it, a process
+// has claimed it, and a stray write has zeroed its owner again (ABA).
+TEST(LedgerDamage, SlotDamagedTwiceAlike_IsNotFreedAfterOneScan) {
   const SharedPage shared;
   auto& page = *shared.page;
   constexpr std::size_t k_slot = 3;
@@ -197,9 +197,9 @@ TEST(LedgerDamage, ASlotThatIsDestroyedTwiceInTheSameWayIsNotFreedAfterOneLook) 
   EXPECT_EQ(read_owner(page, k_slot).kind, SlotOwner::Kind::unknown);
 }
 
-// The same with somebody who looks all the time: a process is known by one slot while another, of a dead process,
-// is zeroes; then it has that other slot alone, which is made zeroes once more.
-TEST(LedgerDamage, AProcessThatChangesItsSlotDuringALookKeepsTheNewOne) {
+// The same with continuous scans: a process owns one slot while another slot, of a dead process, is zeroed. Then
+// the process owns only that other slot, which is zeroed again.
+TEST(LedgerDamage, SlotChangeDuringScan_KeepsTheNewSlot) {
   const SharedPage shared;
   auto& page = *shared.page;
   Ledger ledger(page, {{100}});
@@ -235,8 +235,8 @@ TEST(LedgerDamage, AProcessThatChangesItsSlotDuringALookKeepsTheNewOne) {
   EXPECT_EQ(lost, 0);
 }
 
-// Nor does what is left of the second copy become a vacant slot's.
-TEST(LedgerDamage, ADamagedSecondCopyStaysDamaged) {
+// A damaged second copy does not become that of a vacant slot.
+TEST(LedgerDamage, DamagedSecondCopy_StaysInvalid) {
   const SharedPage shared;
   auto& page = *shared.page;
   ASSERT_TRUE(claim(page, 3, read_owner(page, 3), this_process()));
@@ -246,7 +246,7 @@ TEST(LedgerDamage, ADamagedSecondCopyStaysDamaged) {
   EXPECT_EQ(load(page.second.owners[3].tag), 0U);
 }
 
-TEST(LedgerDamage, WhatHasChangedSinceIsNotMarked) {
+TEST(LedgerDamage, ChangedSlot_IsNotRetagged) {
   const SharedPage shared;
   auto& page = *shared.page;
   store(page.first.owners[3].tag, std::uint64_t{1});
@@ -256,7 +256,7 @@ TEST(LedgerDamage, WhatHasChangedSinceIsNotMarked) {
   EXPECT_EQ(load(page.first.owners[3].tag), 2U);
 }
 
-TEST(LedgerDamage, ItsProcessWritesItAgain) {
+TEST(LedgerDamage, DamagedSlot_IsRepairedByItsProcess) {
   static int said = 0;
   said = 0;
   const SharedPage shared;
@@ -266,17 +266,17 @@ TEST(LedgerDamage, ItsProcessWritesItAgain) {
     std::memset(static_cast<void*>(&shared.page->first), 0, sizeof(LedgerPage::Copy));
     std::memset(static_cast<void*>(&shared.page->second), 0, sizeof(LedgerPage::Copy));
     ASSERT_FALSE(read_amount(*shared.page, 0, 0));
-    EXPECT_TRUE(ledger.take(0, {1})) << "of its own it knows";
+    EXPECT_TRUE(ledger.take(0, {1})) << "it knows its own amounts";
     EXPECT_EQ(read_owner(*shared.page, 0).kind, SlotOwner::Kind::owned);
     EXPECT_EQ(read_amount(*shared.page, 0, 0)->held, 61u + static_cast<unsigned>(round));
   }
   EXPECT_EQ(said, 1);
 }
 
-TEST(LedgerDamage, AnExecutedProgramBeginsAnAccountOfItsOwn) {
+TEST(LedgerDamage, ExecutedProgram_GetsANewSlot) {
   const SharedPage shared;
   Ledger ledger(*shared.page, {{100}});
-  // What the process was before, as it would find itself.
+  // The identity of the process before exec.
   auto before = this_process();
   ++before.image;
   ASSERT_TRUE(claim(*shared.page, 1, read_owner(*shared.page, 1), before));
@@ -285,14 +285,14 @@ TEST(LedgerDamage, AnExecutedProgramBeginsAnAccountOfItsOwn) {
   EXPECT_TRUE(ledger.take(0, {100}));
 }
 
-TEST(LedgerDemands, ReserveTheUnusedSharesOfTheOthers) {
+TEST(LedgerDemands, UnusedShares_AreReserved) {
   const SharedPage shared;
   Ledger ledger(*shared.page, {{100 << 12}});
   Child child([&] {
     ledger.set_demand(0, {.weight = 3});
     ledger.take(0, {10 << 12});
   });
-  EXPECT_EQ(ledger.available(0), Bytes{0}) << "without a demand: what is beyond the others' shares";
+  EXPECT_EQ(ledger.available(0), Bytes{0}) << "without a demand: what exceeds the shares of others";
   ledger.set_demand(0, {.weight = 1});
   EXPECT_EQ(ledger.share(0), Bytes{25 << 12});
   EXPECT_EQ(ledger.available(0), Bytes{25 << 12});
@@ -300,12 +300,12 @@ TEST(LedgerDemands, ReserveTheUnusedSharesOfTheOthers) {
   EXPECT_TRUE(ledger.take(0, {25 << 12}));
   EXPECT_FALSE(ledger.take(0, {1}));
   child.end();
-  EXPECT_EQ(ledger.available(0), Bytes{75 << 12}) << "a dead process demands nothing";
+  EXPECT_EQ(ledger.available(0), Bytes{75 << 12}) << "a dead process has no demand";
   ledger.set_demand(0, {.weight = 0});
   EXPECT_EQ(ledger.share(0), Bytes{100 << 12});
 }
 
-TEST(LedgerDemands, WhatAQuotaLeavesIsForWhoComes) {
+TEST(LedgerDemands, RestBeyondQuotas_IsFirstComeFirstServed) {
   const SharedPage shared;
   Ledger ledger(*shared.page, {{100 << 12}});
   const Child child([&] { ledger.set_demand(0, {.quota = 30 << 12}); });
@@ -314,7 +314,7 @@ TEST(LedgerDemands, WhatAQuotaLeavesIsForWhoComes) {
   EXPECT_FALSE(ledger.take(0, {1 << 12}));
 }
 
-TEST(LedgerReservations, CountUntilTheyArePopulatedOrTheirProcessIsDead) {
+TEST(LedgerReservations, Outstanding_UntilCommittedOrProcessDies) {
   const SharedPage shared;
   Ledger ledger(*shared.page, {{100}});
   std::uint64_t free = 50;
@@ -322,7 +322,7 @@ TEST(LedgerReservations, CountUntilTheyArePopulatedOrTheirProcessIsDead) {
       [](void* context, PlaceId) { return Bytes{*static_cast<std::uint64_t*>(context)}; }, &free};
   Child child([&] { ledger.reserve(0, {20}, system); });
   EXPECT_EQ(ledger.outstanding(0), Bytes{20});
-  EXPECT_FALSE(ledger.reserve(0, {31}, system)) << "the budget has room; the system has not";
+  EXPECT_FALSE(ledger.reserve(0, {31}, system)) << "within the budget, but not free in the system";
   EXPECT_TRUE(ledger.reserve(0, {30}, system));
   EXPECT_EQ(ledger.outstanding(0), Bytes{50});
   free = 20;
@@ -335,7 +335,7 @@ TEST(LedgerReservations, CountUntilTheyArePopulatedOrTheirProcessIsDead) {
   EXPECT_EQ(ledger.held(0), Bytes{30});
   EXPECT_TRUE(ledger.reserve(0, {20}, system));
   ledger.give(0, {50});
-  EXPECT_EQ(ledger.outstanding(0), Bytes{0}) << "what is given back is not to be populated";
+  EXPECT_EQ(ledger.outstanding(0), Bytes{0}) << "released bytes are no longer outstanding";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The ledger's file: who may open it, how launchers share it, what becomes of one that is left over.
+// Tests the ledger's file: who may open it, how launchers share it, and when it is removed.
 #include <fcntl.h>
 #include <grp.h>
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 using Access = MappedPage::Access;
 
-// Other jobs of this user may run meanwhile.
+// Other jobs of this user may run concurrently.
 const std::string k_number = std::to_string(::getpid());
 const std::string k_job = "job/" + k_number;
 
@@ -71,7 +71,7 @@ Code refusal(const std::string& path) {
   return Code::invalid;
 }
 
-TEST_F(LedgerFile, IsInAFolderOfThisUserAlone) {
+TEST_F(LedgerFile, Folder_IsPrivateToThisUser) {
   const auto made = make_ledger_folder();
   EXPECT_EQ(made, folder() + "/terrace");
   EXPECT_EQ(mode_of(made), 0700u);
@@ -82,7 +82,7 @@ TEST_F(LedgerFile, IsInAFolderOfThisUserAlone) {
   EXPECT_EQ(own_paths().front(), file.path());
 }
 
-TEST_F(LedgerFile, IsNotInAFolderThatOthersMayEnter) {
+TEST_F(LedgerFile, SharedFolder_IsSkipped) {
   ASSERT_EQ(::mkdir((folder() + "/terrace").c_str(), 0755), 0);
   ASSERT_EQ(::chmod((folder() + "/terrace").c_str(), 0755), 0);
   EXPECT_NE(make_ledger_folder(), folder() + "/terrace");
@@ -91,9 +91,9 @@ TEST_F(LedgerFile, IsNotInAFolderThatOthersMayEnter) {
   EXPECT_NE(make_ledger_folder(), folder() + "/terrace");
 }
 
-TEST_F(LedgerFile, GivesAnotherUserNothing) {
+TEST_F(LedgerFile, OtherUser_CannotOpen) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can become another user";
-  ASSERT_EQ(::chmod(folder().c_str(), 0755), 0);  // so that the file itself has to refuse
+  ASSERT_EQ(::chmod(folder().c_str(), 0755), 0);  // so that the mode of the file itself is tested
   const JobFile file(folder(), title());
   EXPECT_EQ(in_child([&] {
               if (::setgroups(0, nullptr) != 0 || ::setgid(65534) != 0 || ::setuid(65534) != 0) return 2;
@@ -107,12 +107,12 @@ TEST_F(LedgerFile, GivesAnotherUserNothing) {
               return 4;
             }),
             0);
-  // Nor does root take another user's for its own.
+  // Root does not accept another user's file either.
   ASSERT_EQ(::chown(file.path().c_str(), 65534, 65534), 0);
   EXPECT_EQ(refusal(file.path()), Code::failed);
 }
 
-TEST_F(LedgerFile, IsRefusedUnlessItIsAWholeLedgerOfThisUserAlone) {
+TEST_F(LedgerFile, InvalidFile_IsRefused) {
   const JobFile file(folder(), title());
   EXPECT_EQ(refusal(folder() + "/none"), Code::not_found);
   fs::create_symlink(file.path(), folder() + "/link");
@@ -130,7 +130,7 @@ TEST_F(LedgerFile, IsRefusedUnlessItIsAWholeLedgerOfThisUserAlone) {
   EXPECT_EQ(refusal(folder() + "/other"), Code::corrupt);
 }
 
-TEST_F(LedgerFile, IsSharedByTheLaunchersOfAJobAndRemovedByTheLast) {
+TEST_F(LedgerFile, LaunchersOfAJob_ShareAndLastRemoves) {
   auto first = std::make_unique<JobFile>(folder(), title());
   auto second = std::make_unique<JobFile>(folder(), title());
   const auto path = first->path();
@@ -142,14 +142,14 @@ TEST_F(LedgerFile, IsSharedByTheLaunchersOfAJobAndRemovedByTheLast) {
   EXPECT_TRUE(fs::is_empty(folder()));
 }
 
-TEST_F(LedgerFile, OfOtherBudgetsIsAnotherFile) {
+TEST_F(LedgerFile, OtherBudgets_GetAnotherFile) {
   const JobFile first(folder(), title());
   const JobFile second(folder(), title(1 << 21));
   EXPECT_NE(second.path(), first.path());
 }
 
-TEST_F(LedgerFile, ThatIsLeftOverIsMadeAnew) {
-  // A launcher that is killed: what it and its program held is nobody's.
+TEST_F(LedgerFile, StaleFile_IsReplaced) {
+  // A killed launcher leaves a stale file.
   ASSERT_EQ(in_child([&] {
               const JobFile file(folder(), title());
               const MappedPage mapped(file.path(), Access::write);
@@ -163,11 +163,11 @@ TEST_F(LedgerFile, ThatIsLeftOverIsMadeAnew) {
   struct stat before {};
   ASSERT_EQ(::stat(path.c_str(), &before), 0);
   const JobFile file(folder(), title(1 << 21));
-  EXPECT_EQ(file.path(), path) << "another budget does not matter: nobody lives there";
+  EXPECT_EQ(file.path(), path) << "another budget does not matter: the file is stale";
   EXPECT_TRUE(read_ledger_view(file.page())->processes.empty());
 }
 
-TEST_F(LedgerFile, WithALivingProcessIsKept) {
+TEST_F(LedgerFile, LiveProcess_KeepsFile) {
   auto file = std::make_unique<JobFile>(folder(), title());
   const auto path = file->path();
   const MappedPage mapped(path, Access::write);
@@ -183,7 +183,7 @@ TEST_F(LedgerFile, WithALivingProcessIsKept) {
   EXPECT_FALSE(fs::exists(path));
 }
 
-TEST_F(LedgerFile, StaleOnesAreRemovedAndOthersStay) {
+TEST_F(LedgerFile, RemoveStaleLedgers_KeepsUsedOnes) {
   const auto place = make_ledger_folder();
   ASSERT_EQ(in_child([&] {
               const JobFile file(place, title());
@@ -199,9 +199,9 @@ TEST_F(LedgerFile, StaleOnesAreRemovedAndOthersStay) {
   EXPECT_EQ(own_paths(), std::vector{file.path()});
 }
 
-TEST_F(LedgerFile, SaysWhoHoldsWhat) {
+TEST_F(LedgerFile, View_ReportsHoldingsByProcess) {
   const JobFile file(make_ledger_folder(), title());
-  EXPECT_TRUE(own_views().empty()) << "nobody lives in it";
+  EXPECT_TRUE(own_views().empty()) << "no process is alive in it";
   const MappedPage mapped(file.path(), Access::write);
   Ledger ledger(mapped.page(), {{1 << 20}, {1 << 24}});
   ASSERT_TRUE(ledger.take(0, {8192}));

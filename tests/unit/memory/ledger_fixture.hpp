@@ -1,4 +1,4 @@
-// A page that forked children share with the test, and children.
+// A ledger page shared with forked children, and helpers to run children.
 #pragma once
 
 #include <sys/mman.h>

@@ -1,11 +1,10 @@
-// Random histories of processes that ask, reserve, populate, shrink, state demands, end, are killed at any instant
-// and scribble over the page. Every eighth of them is killed somewhere within the page's lock, to which the test
-// steps it by ptrace: few that are killed at a random instant hold it, and on a busy machine none. A history is
-// one page, from the first of its processes to the last. An account beside the ledger, in memory that nobody
-// scribbles over, says whether more was handed out than there is, and whether what the ledger says at the end is
-// what was handed out.
+// Tests random histories of processes that acquire, reserve, populate, shrink, state demands, end, are killed at
+// any instant and write stray data over the page. Every eighth is killed while it holds the page's lock, to which
+// the test steps it by ptrace: of those killed at a random instant few hold it, and on a busy machine none. A
+// history is one page, from the first of its processes to the last. An independent record, in memory without stray
+// writes, tells whether more was granted than exists, and whether the final state of the ledger is right.
 //
-// TERRACE_HISTORIES: how many there are, two of five with scribbles; 250 without it (`make soak`).
+// TERRACE_HISTORIES: number of histories, two of five with stray writes; 250 without it (`make soak`).
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <signal.h>
@@ -30,9 +29,9 @@ namespace terrace::memory {
 namespace {
 
 constexpr int k_histories = 250;
-constexpr int k_fewest_lives = 8;  // of a history
+constexpr int k_fewest_lives = 8;  // in a history
 constexpr int k_max_lives = 24;
-constexpr int k_max_steps = 5'000;  // instructions on the way to the lock; one costs some 20 us
+constexpr int k_max_steps = 5'000;  // instructions until the lock; a step costs some 20 us
 
 struct SharedAccount {
   SharedAccount()
@@ -44,11 +43,11 @@ struct SharedAccount {
   Account* account;
 };
 
-// Whoever waits for others leaves them the processor.
+// Yields the processor to the other processes.
 void let_others_run() { ::usleep(100); }
 
-// Of random length at a random place, most of them where something is: the owners and amounts of the first slots,
-// the words in front of them. Random bytes or zeroes; some of them over both copies.
+// Performs a stray write of random length at a random offset, mostly over used data: the owners and amounts of the
+// first slots, and the header. Writes random bytes or zeros; some writes cover both copies.
 void scribble(LedgerPage& page, std::mt19937& random) {
   auto* const bytes = reinterpret_cast<unsigned char*>(&page);
   const std::array copies{offsetof(LedgerPage, first), offsetof(LedgerPage, second)};
@@ -104,7 +103,7 @@ void scribble(LedgerPage& page, std::mt19937& random) {
   }
   account.paused[number] = 1;
   while (account.ends.load() == 1) let_others_run();
-  // Each change puts another part of the own slot right.
+  // Each change repairs another part of the own slot.
   for (std::size_t i = 0; i < k_ledger_places; ++i) ledger.give(0, {0});
   worker.state_no_demand();
   account.paused[number] = 2;
@@ -155,11 +154,11 @@ class History {
     workers_[worker] = ::fork();
     if (workers_[worker] == 0) live(*ledger_, *shared_.page, *beside_.account, worker, seed, scribbles_);
   }
-  // It is stopped at any instant, forgotten by the account, and killed where it stands.
+  // Stops the worker at any instant, removes it from the record, and kills it.
   void end(std::size_t worker) {
     const auto process = workers_[worker];
     workers_[worker] = 0;
-    // Those that pause at the end of a history take no lock any more.
+    // Workers that pause at the end of a history take no lock.
     const bool steps = beside_.account->ends == 0 && ends_++ % 8 == 0;
     if (!(steps ? step_into_lock(process, worker) : stop(process))) return;
     if (holds_lock(process)) ++killed_with_lock_;
@@ -167,17 +166,17 @@ class History {
     ::kill(process, SIGKILL);
     ::waitpid(process, nullptr, 0);
   }
-  // Returns false if it had ended.
+  // Returns false if the worker had ended.
   static bool stop(pid_t process) {
     ::kill(process, SIGSTOP);
     int status = 0;
     ::waitpid(process, &status, WUNTRACED);
     return WIFSTOPPED(status);
   }
-  // Stops it after a random number of instructions that it has executed with the lock. Returns false if it ended
-  // on the way. Stops it anywhere where the system allows no tracing.
+  // Stops the worker after it has executed a random number of instructions with the lock. Returns false if it
+  // ended before. Stops it anywhere if the system allows no tracing.
   bool step_into_lock(pid_t process, std::size_t worker) {
-    while (beside_.account->begun[worker] == 0) {  // its start has many instructions, and takes no lock
+    while (beside_.account->begun[worker] == 0) {  // its start-up has many instructions and takes no lock
       if (::waitpid(process, nullptr, WNOHANG) == process) return false;
       let_others_run();
     }
@@ -200,7 +199,7 @@ class History {
     const auto owner = read_owner(*shared_.page, holder - 1);
     return owner.kind == SlotOwner::Kind::owned && owner.who.process == static_cast<std::uint32_t>(process);
   }
-  // Those that have ended of themselves begin again, so that all stand still alive.
+  // Restarts workers that have ended, so that all are alive.
   void pause() {
     auto& account = *beside_.account;
     account.ends = 1;
@@ -217,7 +216,7 @@ class History {
     wait_for(2);
   }
   void compare() {
-    // A slot that stray writes have destroyed twice counts as held while a process lives that found no slot.
+    // A slot whose copies are both destroyed counts as held while a process without a slot is alive.
     compared_ = thorough_look(3);
     const auto& account = *beside_.account;
     for (PlaceId place = 0; place < k_places; ++place) {
@@ -231,7 +230,7 @@ class History {
       EXPECT_EQ(ledger_->available(place).value, (k_units[place] - handed_out) * k_unit);
     }
   }
-  // Any process of this machine that is just ending may be one that can write the page: it is looked again.
+  // Retries, because any process of this machine that is just ending counts as one that can write the page.
   bool thorough_look(int attempts) {
     for (; attempts > 0; --attempts) {
       if (!release_dead_slots(*shared_.page, this_process(), true)) return true;
@@ -260,7 +259,7 @@ class History {
   bool compared_ = false;
 };
 
-// How many of each five are wanted, by the environment or as few as every run of the tests has time for.
+// Returns the number of histories, by the environment or a default for every test run; `of_five` is the share.
 int histories(int of_five) {
   const char* const wanted = std::getenv("TERRACE_HISTORIES");
   return std::max(20, (wanted ? std::atoi(wanted) : k_histories) * of_five / 5);
@@ -281,8 +280,8 @@ void run_histories(unsigned first_seed, int count, bool scribbles) {
     History history(first_seed + static_cast<unsigned>(number), scribbles);
     history.run();
     const auto& account = history.account();
-    ASSERT_EQ(account.passed.load(), 0) << "history " << number << ": more was handed out than the budget";
-    ASSERT_EQ(account.overfull.load(), 0) << "history " << number << ": more was reserved than there is";
+    ASSERT_EQ(account.passed.load(), 0) << "history " << number << ": more was granted than the budget";
+    ASSERT_EQ(account.overfull.load(), 0) << "history " << number << ": more was reserved than exists";
     taken += account.taken;
     populated += account.populated;
     stated += account.stated;
@@ -295,7 +294,7 @@ void run_histories(unsigned first_seed, int count, bool scribbles) {
     for (PlaceId place = 0; place < k_places; ++place)
       most[place] = std::max(most[place], account.most[place].load());
   }
-  // It was put to the test.
+  // Checks that the histories exercised all operations.
   EXPECT_GE(compared, scribbles ? count / 3 * 2 : count);
   EXPECT_GT(taken, 1000u);
   EXPECT_GT(populated, 1000u);
@@ -319,9 +318,9 @@ void run_histories(unsigned first_seed, int count, bool scribbles) {
       killed_with_lock, traced, compared);
 }
 
-TEST(LedgerHistories, OfProcessesThatAskGrowShrinkAndDie) { run_histories(1, histories(3), false); }
+TEST(LedgerHistories, RandomProcesses_NeverExceedBudget) { run_histories(1, histories(3), false); }
 
-TEST(LedgerHistories, OfProcessesThatScribbleAsWell) { run_histories(1'000'000, histories(2), true); }
+TEST(LedgerHistories, RandomStrayWrites_NeverExceedBudget) { run_histories(1'000'000, histories(2), true); }
 
 }  // namespace
 }  // namespace terrace::memory

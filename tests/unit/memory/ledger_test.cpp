@@ -1,4 +1,4 @@
-// The ledger against plain arithmetic, against forked processes that share its page, and against dead ones.
+// Tests the ledger against plain arithmetic, with forked processes that share its page, and with dead ones.
 #include "memory/ledger.hpp"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 namespace terrace::memory {
 namespace {
 
-TEST(Ledger, TakesUpToTheBudgetAndNotAByteMore) {
+TEST(Ledger, Take_UpToBudget) {
   const auto page = std::make_unique<LedgerPage>();
   Ledger ledger(*page, {{100}, {0}, {~0ull}});
   EXPECT_TRUE(ledger.take(0, {60}));
@@ -24,13 +24,13 @@ TEST(Ledger, TakesUpToTheBudgetAndNotAByteMore) {
   EXPECT_FALSE(ledger.take(0, {1}));
   EXPECT_FALSE(ledger.take(1, {1}));
   EXPECT_TRUE(ledger.take(1, {0}));
-  EXPECT_TRUE(ledger.take(2, {~0ull})) << "a sum that would wrap must not";
+  EXPECT_TRUE(ledger.take(2, {~0ull})) << "an overflowing sum is refused";
   EXPECT_FALSE(ledger.take(2, {1}));
   ledger.give(0, {30});
   EXPECT_EQ(ledger.held(0), Bytes{70});
 }
 
-TEST(Ledger, AgreesWithPlainArithmeticOnRandomTraffic) {
+TEST(Ledger, RandomTraffic_EqualsPlainArithmetic) {
   const auto page = std::make_unique<LedgerPage>();
   const machine::Budget budget{{1000}, {5000}, {200}};
   Ledger ledger(*page, budget);
@@ -52,7 +52,7 @@ TEST(Ledger, AgreesWithPlainArithmeticOnRandomTraffic) {
   }
 }
 
-TEST(Ledger, ProcessesOfAJobShareOneAccount) {
+TEST(Ledger, ProcessesOfAJob_ShareAccounts) {
   const SharedPage shared;
   Ledger ours(*shared.page, {{100}});
   ASSERT_TRUE(ours.take(0, {30}));
@@ -76,16 +76,16 @@ TEST(Ledger, ProcessesOfAJobShareOneAccount) {
   EXPECT_FALSE(ours.take(0, {21}));
   ASSERT_EQ(::write(finish[1], &right, 1), 1);
   ::waitpid(child, nullptr, 0);
-  EXPECT_EQ(ours.held(0), Bytes{30}) << "what a dead process held counts for nothing";
+  EXPECT_EQ(ours.held(0), Bytes{30}) << "a dead process holds nothing";
   EXPECT_EQ(ours.held_by_others(0), Bytes{0});
 }
 
-TEST(Ledger, AForkedChildBeginsAnAccountOfItsOwn) {
+TEST(Ledger, ForkedChild_HoldsNothing) {
   const SharedPage shared;
   Ledger ledger(*shared.page, {{100}});
   ASSERT_TRUE(ledger.take(0, {30}));
   EXPECT_EQ(in_child([&] {
-              ledger.give(0, {30});  // not the child's to give
+              ledger.give(0, {30});  // the child does not hold it
               const bool kept = ledger.held(0) == Bytes{30};
               return kept && ledger.take(0, {70}) && !ledger.take(0, {1}) ? 0 : 1;
             }),
@@ -93,7 +93,7 @@ TEST(Ledger, AForkedChildBeginsAnAccountOfItsOwn) {
   EXPECT_EQ(ledger.held(0), Bytes{30});
 }
 
-TEST(Ledger, TakesOverTheLockOfADeadProcess) {
+TEST(Ledger, LockOfDeadProcess_IsTakenOver) {
   const SharedPage shared;
   Ledger ledger(*shared.page, {{100}});
   ASSERT_EQ(in_child([&] {
@@ -107,7 +107,7 @@ TEST(Ledger, TakesOverTheLockOfADeadProcess) {
   EXPECT_EQ(shared.page->lock, 0u);
 }
 
-TEST(Ledger, SlotsOfDeadProcessesAreUsedAgain) {
+TEST(Ledger, SlotsOfDeadProcesses_AreReused) {
   const SharedPage shared;
   Ledger ledger(*shared.page, {{1000}});
   for (std::size_t i = 0; i < k_ledger_slots + 20; ++i) {
@@ -116,7 +116,7 @@ TEST(Ledger, SlotsOfDeadProcessesAreUsedAgain) {
   EXPECT_EQ(ledger.held(0), Bytes{0});
 }
 
-TEST(Ledger, ThreadsNeverPassTheBudgetTogether) {
+TEST(Ledger, ConcurrentThreads_StayWithinBudget) {
   const auto page = std::make_unique<LedgerPage>();
   Ledger ledger(*page, {{1000}});
   std::atomic<std::uint64_t> held{0};
@@ -137,7 +137,7 @@ TEST(Ledger, ThreadsNeverPassTheBudgetTogether) {
   EXPECT_EQ(ledger.held(0), Bytes{0});
 }
 
-TEST(Ledger, RefusesAMachineWithMorePlacesThanItsAccounts) {
+TEST(Ledger, TooManyPlaces_Throws) {
   const auto page = std::make_unique<LedgerPage>();
   EXPECT_THROW(Ledger(*page, machine::Budget(k_ledger_places + 1)), Error);
 }

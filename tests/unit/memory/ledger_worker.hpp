@@ -1,4 +1,4 @@
-// What a process of a random history does to the ledger, and the account of it beside the ledger.
+// A process of a random ledger history: its operations, and an independent record of them.
 #pragma once
 
 #include <algorithm>
@@ -15,19 +15,19 @@ inline constexpr std::size_t k_workers = 4;
 inline constexpr PlaceId k_places = 3;
 inline constexpr std::uint64_t k_unit = 4096;
 inline constexpr std::array<std::uint64_t, k_places> k_units{1000, 60, 7};    // budgets
-inline constexpr std::array<std::uint64_t, k_places> k_there_is{700, 40, 5};  // that can be populated
+inline constexpr std::array<std::uint64_t, k_places> k_capacity{700, 40, 5};  // physical memory of the model
 
-// Of each place 16 bits for each worker in one word, so that each change is made and seen with all others at once.
+// One word for each place with 16 bits for each worker, so that changes are atomic.
 struct Account {
   std::array<std::atomic<std::uint64_t>, k_places> units;
-  std::array<std::atomic<std::uint64_t>, k_places> reserved;  // of the units; populated or not
-  std::array<std::atomic<std::uint64_t>, k_places> pages;     // of the reserved ones, that are populated
-  std::array<std::atomic<std::uint64_t>, k_places> most;      // that was ever handed out
-  std::array<std::atomic<int>, k_workers> begun;              // has changed the ledger
+  std::array<std::atomic<std::uint64_t>, k_places> reserved;  // populated or not
+  std::array<std::atomic<std::uint64_t>, k_places> pages;     // reserved and populated
+  std::array<std::atomic<std::uint64_t>, k_places> most;      // peak of units
+  std::array<std::atomic<int>, k_workers> begun;              // 1: has changed the ledger
   std::array<std::atomic<int>, k_workers> paused;
   std::atomic<int> ends;
-  std::atomic<int> passed;    // budgets
-  std::atomic<int> overfull;  // more was reserved than there is
+  std::atomic<int> passed;    // times that a budget was exceeded
+  std::atomic<int> overfull;  // times that more was reserved than exists
   std::atomic<std::uint64_t> taken, populated, stated, refused, scribbles, taken_after_scribbles;
 
   static std::uint64_t of(std::uint64_t word, std::size_t worker) { return word >> (16 * worker) & 0xffff; }
@@ -53,14 +53,14 @@ struct Account {
     for (auto* const words : {&units, &reserved, &pages})
       for (auto& word : *words) word.fetch_and(~(std::uint64_t{0xffff} << (16 * worker)));
   }
-  // As the system says it.
+  // Reports free memory, as the kernel would.
   static Bytes free(void* account, PlaceId place) {
-    return {(k_there_is[place] - sum(static_cast<Account*>(account)->pages[place].load())) * k_unit};
+    return {(k_capacity[place] - sum(static_cast<Account*>(account)->pages[place].load())) * k_unit};
   }
 };
 
-// What a process does to the ledger, each time with the account beside it: what is added comes there after the
-// ledger has allowed it, what is given back leaves it before.
+// Performs random operations on the ledger and records them. Acquisitions are recorded after the ledger has
+// granted them, releases before the ledger is changed.
 class Worker {
  public:
   Worker(Ledger& ledger, Account& account, std::size_t number, std::mt19937& random)
@@ -73,7 +73,7 @@ class Worker {
     if (what < 14)
       asked(ledger_.take(place_, {count * k_unit}), count, plain_);
     else if (what < 20)
-      reserve(std::min<std::uint64_t>(count, k_there_is[place_]));
+      reserve(std::min<std::uint64_t>(count, k_capacity[place_]));
     else if (what < 24)
       populate(count);
     else if (what < 31)
@@ -101,7 +101,7 @@ class Worker {
   }
   void reserve(std::uint64_t count) {
     if (!asked(ledger_.reserve(place_, {count * k_unit}, {Account::free, &account_}), count, waiting_)) return;
-    if (Account::add(account_.reserved[place_], number_, count) > k_there_is[place_]) ++account_.overfull;
+    if (Account::add(account_.reserved[place_], number_, count) > k_capacity[place_]) ++account_.overfull;
   }
   void populate(std::uint64_t most) {
     const auto count = std::min(most, waiting_[place_]);
@@ -116,11 +116,11 @@ class Worker {
     auto& mine = *std::array{&plain_, &waiting_, &populated_}[random_() % 3];
     const auto count = std::min(most, mine[place_]);
     if (count == 0) return;
-    // Pages are free for others as soon as they leave the account: by then they must not count as reserved.
+    // Pages are free for others as soon as they leave the record: by then they must not count as reserved.
     if (&mine != &plain_) Account::subtract(account_.reserved[place_], number_, count);
     if (&mine == &populated_) Account::subtract(account_.pages[place_], number_, count);
     Account::subtract(account_.units[place_], number_, count);
-    if (&mine == &waiting_) ledger_.commit_reserved(place_, {count * k_unit});  // nor will be
+    if (&mine == &waiting_) ledger_.commit_reserved(place_, {count * k_unit});  // will not be populated
     ledger_.give(place_, {count * k_unit});
     mine[place_] -= count;
   }

@@ -1,5 +1,5 @@
-// The calls on NUMA memory against the kernel's other books: /proc/self/numa_maps, smaps, kpageflags. One node is
-// enough; tests/guest has two.
+// Tests the wrappers of NUMA system calls against /proc/self/numa_maps, smaps and kpageflags. One node suffices;
+// tests/guest has two.
 #include "memory/numa_node.hpp"
 
 #include <fcntl.h>
@@ -25,7 +25,7 @@ namespace {
 
 using tests::Mapping;
 
-// The line of numa_maps for the mapping that begins at `address`; "" when none does.
+// Returns the line of numa_maps for the mapping that begins at `address`, or "".
 std::string numa_maps(std::uint64_t address) {
   std::ostringstream wanted;
   wanted << std::hex << address << ' ';
@@ -37,7 +37,7 @@ std::string numa_maps(std::uint64_t address) {
   return "";
 }
 
-// What the kernel says in /proc/kpageflags of the page at `address`; nothing where only root may ask.
+// Returns the flags of the page at `address` from /proc/kpageflags, or nothing without the privilege.
 std::optional<std::uint64_t> page_flags(std::uint64_t address) {
   const auto read_word = [](const char* path, std::uint64_t index) -> std::optional<std::uint64_t> {
     const int file = ::open(path, O_RDONLY);
@@ -53,10 +53,10 @@ std::optional<std::uint64_t> page_flags(std::uint64_t address) {
 
 constexpr std::uint64_t k_flag_huge = 1ULL << 22;  // KPF_THP
 
-TEST(NumaNode, SaysWhatIsThereAndWhatIsNot) {
+TEST(NumaNode, QueryPages_DistinguishesAbsentPages) {
   const Mapping map(8 * k_page);
   map.touch(0, 2);
-  volatile unsigned char zero = *map.page(3);  // read only: the shared page of zeros
+  volatile unsigned char zero = *map.page(3);  // read only: the shared zero page
   (void)zero;
   std::vector<int> nodes(8, 99);
   ASSERT_EQ(query_pages(map.address(), nodes), 0);
@@ -67,7 +67,7 @@ TEST(NumaNode, SaysWhatIsThereAndWhatIsNot) {
   EXPECT_EQ(nodes, tests::kernel_nodes(map.address(), 8));
 }
 
-TEST(NumaNode, SaysWhetherAPageIsElsewhere) {
+TEST(NumaNode, HasPagesOffNode_ResidentPages) {
   const Mapping map(8 * k_page);
   map.touch(0, 2);
   const auto here = tests::kernel_nodes(map.address(), 1).front();
@@ -75,13 +75,13 @@ TEST(NumaNode, SaysWhetherAPageIsElsewhere) {
   EXPECT_TRUE(has_pages_off_node(map.address(), 8 * k_page, here + 1));
   EXPECT_TRUE(has_pages_off_node(map.address(1), k_page, here + 1));
   EXPECT_FALSE(has_pages_off_node(map.address(4), 4 * k_page, here + 1));  // never touched
-  // A part is not mapped, as with a stack that has not grown yet.
+  // Part of the range is not mapped, as with a stack that has not grown yet.
   ASSERT_EQ(munmap(map.page(4), 4 * k_page), 0);
   EXPECT_FALSE(has_pages_off_node(map.address(), 8 * k_page, here));
   EXPECT_TRUE(has_pages_off_node(map.address(), 8 * k_page, here + 1));
 }
 
-TEST(NumaNode, LooksThroughBigRanges) {
+TEST(NumaNode, HasPagesOffNode_SeveralBatches) {
   constexpr std::size_t k_pages = 3 * k_page_batch + 17;
   const Mapping map(k_pages * k_page);
   constexpr int k_no_node = 1023;
@@ -95,7 +95,7 @@ TEST(NumaNode, LooksThroughBigRanges) {
   EXPECT_GE(nodes.back(), 0);
 }
 
-TEST(NumaNode, PreferenceIsThePolicyOfTheRangeAndOfNothingElse) {
+TEST(NumaNode, PreferNode_SetsPolicyOfRangeOnly) {
   const Mapping map(64 * k_page);
   map.touch(0, 64);
   ASSERT_EQ(prefer_node(map.address(16), 32 * k_page, 0), 0);
@@ -105,7 +105,7 @@ TEST(NumaNode, PreferenceIsThePolicyOfTheRangeAndOfNothingElse) {
   EXPECT_EQ(numa_maps(map.address(16)).find("prefer"), std::string::npos);
 }
 
-TEST(NumaNode, RefusesNodesThatAreNot) {
+TEST(NumaNode, UnknownNode_IsRefused) {
   const Mapping map(4 * k_page);
   map.touch(0, 4);
   EXPECT_EQ(prefer_node(map.address(), 4 * k_page, -1), EINVAL);
@@ -116,13 +116,13 @@ TEST(NumaNode, RefusesNodesThatAreNot) {
   for (std::size_t i = 0; i < 4; ++i) pages.push_back(map.page(i));
   std::vector<int> where(4, 99);
   EXPECT_EQ(move_pages_to(pages, 1000, where), ENODEV);
-  EXPECT_EQ(where, before) << "says where the pages are, moved or not";
+  EXPECT_EQ(where, before) << "reports where the pages are, moved or not";
   std::vector<void*> many(k_page_batch + 1, map.page(0));
   std::vector<int> answers(many.size());
   EXPECT_EQ(move_pages_to(many, 0, answers), EINVAL);
 }
 
-TEST(NumaNode, MovingSkipsWhatIsNotThere) {
+TEST(NumaNode, MovePagesTo_SkipsAbsentPages) {
   const Mapping map(8 * k_page);
   map.touch(2, 3);
   const auto node = tests::kernel_nodes(map.address(2), 1).front();
@@ -134,8 +134,8 @@ TEST(NumaNode, MovingSkipsWhatIsNotThere) {
   EXPECT_EQ(std::count(where.begin(), where.end(), node), 3);
 }
 
-// A huge page across the end of a chunk would move as a whole, neighbour included.
-TEST(NumaNode, PartsHugePagesAtTheEndsOnly) {
+// A huge page across the end of a chunk would migrate as a whole, including the neighbour.
+TEST(NumaNode, SplitBoundaryHugePages_KeepsInnerOnes) {
   constexpr std::size_t k_huge = 2u << 20;
   constexpr std::size_t k_pages = k_huge / k_page;
   const Mapping map(4 * k_huge, k_huge);
@@ -146,7 +146,7 @@ TEST(NumaNode, PartsHugePagesAtTheEndsOnly) {
     if (!flags) GTEST_SKIP() << "only root may read page flags";
     if ((*flags & k_flag_huge) == 0) GTEST_SKIP() << "the kernel gave no huge page";
   }
-  // From the middle of the first to the middle of the third; the fourth is a neighbour's.
+  // From the middle of the first huge page to the middle of the third; the fourth belongs to a neighbour.
   split_boundary_huge_pages(map.address(k_pages / 2), 2 * k_huge);
   const bool expected[] = {false, true, false, true};
   for (std::size_t i = 0; i < 4; ++i)
@@ -155,7 +155,7 @@ TEST(NumaNode, PartsHugePagesAtTheEndsOnly) {
     ASSERT_EQ(*map.page(i), static_cast<unsigned char>(i + 1)) << "contents survive";
 }
 
-// Containers forbid these calls by a filter that answers EPERM.
+// Installs a seccomp filter that refuses these calls with EPERM, as containers do.
 void forbid_numa_calls() {
   const auto number = static_cast<std::uint32_t>(offsetof(struct seccomp_data, nr));
   struct sock_filter filter[] = {
@@ -170,7 +170,7 @@ void forbid_numa_calls() {
     ::_exit(77);
 }
 
-TEST(NumaNode, SaysSoWhereTheSystemForbidsTheCalls) {
+TEST(NumaNode, SeccompFilter_ReportsEperm) {
   const auto child = ::fork();
   if (child == 0) {
     const Mapping map(4 * k_page);

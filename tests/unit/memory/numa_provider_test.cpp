@@ -1,4 +1,4 @@
-// Settling and asking, page by page against the kernel. One node is enough; tests/guest has two.
+// Tests binding and querying chunks, page by page against the kernel. One node suffices; tests/guest has two.
 #include "memory/numa_provider.hpp"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ using tests::Mapping;
 
 constexpr int k_no_such_node = 1000;
 
-// How many mappings of this process prefer node 0, by the kernel's account; they begin in [low, high).
+// Counts the mappings in [low, high) that prefer node 0, by /proc/self/numa_maps.
 int preferring(std::uint64_t low, std::uint64_t high) {
   std::ifstream maps("/proc/self/numa_maps");
   int count = 0;
@@ -28,7 +28,7 @@ int preferring(std::uint64_t low, std::uint64_t high) {
 
 class NumaProviderTest : public ::testing::Test {
  protected:
-  // Chunks of 4 pages each from the mapping's beginning.
+  // Adds chunks of 4 pages each from the start of the mapping.
   void add_chunks(const Mapping& map, std::uint32_t count) {
     for (std::uint32_t i = 0; i < count; ++i) chunks_.add(map.address(4 * i), 4 * k_page, 0, 0, k_no_place);
   }
@@ -37,47 +37,47 @@ class NumaProviderTest : public ::testing::Test {
   NumaProvider provider_{machine_, chunks_};
 };
 
-TEST_F(NumaProviderTest, UntouchedChunksLieNowhere) {
+TEST_F(NumaProviderTest, UntouchedChunks_HaveNoPlace) {
   const Mapping map(8 * k_page);
   add_chunks(map, 2);
   EXPECT_EQ(provider_.where(0), k_no_place);
   EXPECT_TRUE(provider_.bind(0, 2, 0));
-  EXPECT_EQ(provider_.where(0), k_no_place) << "settling touches nothing";
+  EXPECT_EQ(provider_.where(0), k_no_place) << "binding touches nothing";
   EXPECT_EQ(tests::kernel_nodes(map.address(), 8), std::vector<int>(8, -ENOENT));
 }
 
-TEST_F(NumaProviderTest, SettlesARunOfChunksAndNotItsNeighbours) {
+TEST_F(NumaProviderTest, Bind_AffectsTheGivenChunksOnly) {
   const Mapping map(32 * k_page);
   add_chunks(map, 8);
   ASSERT_TRUE(provider_.bind(2, 3, 0));
   EXPECT_EQ(preferring(map.address(), map.address(32)), 1);
-  EXPECT_EQ(preferring(map.address(8), map.address(9)), 1) << "from the run's first page";
+  EXPECT_EQ(preferring(map.address(8), map.address(9)), 1) << "from the first page of the chunks";
   map.touch(0, 32);
   EXPECT_EQ(provider_.where(2), 0);
   EXPECT_EQ(provider_.where(4), 0);
 }
 
-TEST_F(NumaProviderTest, SaysNoWhereTheSystemDoes) {
+TEST_F(NumaProviderTest, Bind_RefusedBySystem_ReturnsFalse) {
   const Mapping map(8 * k_page);
   add_chunks(map, 2);
-  EXPECT_FALSE(provider_.bind(0, 1, 1)) << "a node that is not there";
+  EXPECT_FALSE(provider_.bind(0, 1, 1)) << "a node that does not exist";
   EXPECT_FALSE(provider_.bind(0, 1, 2)) << "a place without a node";
   map.touch(0, 8);
-  EXPECT_EQ(provider_.where(0), 0) << "the memory is usable all the same";
+  EXPECT_EQ(provider_.where(0), 0) << "the memory is usable nevertheless";
   EXPECT_EQ(*map.page(7), 8);
 }
 
-TEST_F(NumaProviderTest, SettlesWhatIsTouchedAlready) {
+TEST_F(NumaProviderTest, Bind_TouchedChunks_Succeeds) {
   const Mapping map(8 * k_page);
   add_chunks(map, 2);
   map.touch(0, 5);
   EXPECT_TRUE(provider_.bind(0, 2, 0));
   EXPECT_EQ(provider_.where(0), 0);
-  EXPECT_EQ(provider_.where(1), 0) << "one page there, three to come";
+  EXPECT_EQ(provider_.where(1), 0) << "one page touched, three not yet";
   for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(*map.page(i), i + 1);
 }
 
-TEST_F(NumaProviderTest, SettlesWhatIsMappedOfARange) {
+TEST_F(NumaProviderTest, Bind_PartlyMappedRange_BindsMappedChunks) {
   const Mapping map(32 * k_page);
   add_chunks(map, 8);
   ASSERT_EQ(::munmap(map.page(0), 6 * k_page), 0);  // the first chunk and a half
@@ -86,7 +86,7 @@ TEST_F(NumaProviderTest, SettlesWhatIsMappedOfARange) {
   EXPECT_FALSE(provider_.bind(0, 1, 0)) << "nothing of it is mapped";
 }
 
-TEST_F(NumaProviderTest, KnowsNothingOfMemoryThatIsGone) {
+TEST_F(NumaProviderTest, UnmappedChunks_HaveNoPlace) {
   {
     const Mapping map(4 * k_page);
     add_chunks(map, 1);

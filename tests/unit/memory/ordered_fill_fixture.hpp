@@ -1,4 +1,4 @@
-// A system of our own making for ordered spill, whose account of each page is the independent truth.
+// Models the memory system for tests of ordered spill. It records the place of every page, as independent truth.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,12 +25,12 @@ inline constexpr std::uint64_t k_batch = 64 * k_page;
 inline constexpr std::array<std::uint64_t, k_places> k_totals{8000, 5000, 12000};  // pages
 inline constexpr std::uint64_t k_reserved = 100;                                   // pages, of each place
 
-// Pages in use: of each place 16 bits for each worker in one word, so that each change is seen whole.
+// Pages in use: one word for each place with 16 bits for each worker, so that changes are atomic.
 struct Machine {
   std::array<std::atomic<std::uint64_t>, k_places> used;
-  std::array<std::atomic<std::uint64_t>, k_places> most;  // that were ever in use
-  std::atomic<std::uint64_t> kills;                       // nothing was left anywhere
-  std::atomic<std::uint64_t> fallbacks;                   // a page did not come from where it was wanted
+  std::array<std::atomic<std::uint64_t>, k_places> peak;  // peak use
+  std::atomic<std::uint64_t> kills;                       // no place had a free page
+  std::atomic<std::uint64_t> fallbacks;                   // a page came from another place than the preferred one
 
   static std::uint64_t sum(std::uint64_t word) {
     std::uint64_t total = 0;
@@ -43,17 +43,17 @@ struct Machine {
       if (sum(word) >= k_totals[place]) return false;
       if (!used[place].compare_exchange_weak(word, word + (std::uint64_t{1} << (16 * worker)))) continue;
       const auto now = sum(word) + 1;
-      for (auto seen = most[place].load(); seen < now && !most[place].compare_exchange_weak(seen, now);) {
+      for (auto seen = peak[place].load(); seen < now && !peak[place].compare_exchange_weak(seen, now);) {
       }
       return true;
     }
   }
-  void forget(std::size_t worker) {
+  void release_all(std::size_t worker) {
     for (auto& word : used) word.fetch_and(~(std::uint64_t{0xffff} << (16 * worker)));
   }
 };
 
-// The kernel as one worker sees it. Pages come from the preferred place, and where it has none from the others.
+// Models the kernel for one worker. Pages come from the preferred place, or from another one if that is full.
 class System final : public PlaceSystem {
  public:
   System(Machine& machine, std::size_t worker, std::uint64_t total_of_last = k_totals[2])
@@ -74,7 +74,7 @@ class System final : public PlaceSystem {
     for (auto at = address; at < address + size; at += k_page) policy.erase(at);
   }
   int populate(std::uint64_t address, std::uint64_t size) noexcept override {
-    // A huge page may cover what follows in the batch and has the same policy.
+    // A huge page may cover the rest of the batch if that has the same policy.
     const auto next = policy.find(address + size);
     if ((address + size) % k_batch != 0 && next != policy.end() && !pages.contains(address + size))
       if (next->second == policy.at(address)) ++goes_too_far;
@@ -120,7 +120,7 @@ class System final : public PlaceSystem {
       ::usleep(50);
   }
 
-  // Puts a page there, as if it had been touched.
+  // Adds a page to the place, as if it had been touched.
   void touch(std::uint64_t address, PlaceId place) {
     ASSERT_TRUE(machine_.take(worker_, place));
     pages[address] = place;
@@ -157,7 +157,7 @@ class OrderedFillTest : public ::testing::Test {
                      Machine{}) {}
   ~OrderedFillTest() override { ::munmap(machine_, sizeof(Machine)); }
 
-  static std::uint64_t above_mark(PlaceId place) {
+  static std::uint64_t above_watermark(PlaceId place) {
     return k_totals[place] - static_cast<std::uint64_t>(0.1 * static_cast<double>(k_totals[place]));
   }
   static machine::Budget whole() {
@@ -165,7 +165,7 @@ class OrderedFillTest : public ::testing::Test {
     for (const auto pages : k_totals) budget.push_back({pages * k_page});
     return budget;
   }
-  // The parts cover the range, one behind the other, and every page is where its part says.
+  // Checks that the parts cover the range contiguously, and that every page is on the place of its part.
   static void expect_parts_are_true(const Parts& parts, const System& system, std::uint64_t address,
                                     std::uint64_t size) {
     auto at = address;

@@ -1,4 +1,4 @@
-// Ordered spill by several processes at once, some of which are killed.
+// Tests ordered spill by several concurrent processes, some of which are killed.
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <signal.h>
@@ -16,21 +16,21 @@
 namespace terrace::memory {
 namespace {
 
-// What another has reserved and populates just now counts twice for a moment: who did not wait would leave a place
-// that still has room.
-TEST_F(OrderedFillTest, APlaceIsNotLeftWhileAnotherIsHalfDone) {
+// Pages that another process has reserved and is populating count twice for a moment. Without waiting, the fill
+// would leave a place that still has free memory.
+TEST_F(OrderedFillTest, ConcurrentReservation_WaitsBeforeNextPlace) {
   Ledger ledger(*shared_.page, whole());
   System system(*machine_, 0);
   std::array<int, 2> to{};
   std::array<int, 2> from{};
   ASSERT_EQ(::pipe(to.data()), 0);
   ASSERT_EQ(::pipe(from.data()), 0);
-  // The other leaves 20 pages above the mark of place 0, and has populated 40 of its last 64.
+  // The other process leaves 20 pages above the watermark of place 0, and has populated 40 of its last 64.
   const auto child = ::fork();
   if (child == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     System others(*machine_, 1);
-    const auto before = above_mark(0) - 20 - 64;
+    const auto before = above_watermark(0) - 20 - 64;
     if (!ledger.take(0, {before * k_page})) ::_exit(1);
     for (std::uint64_t i = 0; i < before; ++i) others.touch(k_address + i * k_page, 0);
     struct Unlimited {
@@ -68,9 +68,9 @@ TEST_F(OrderedFillTest, APlaceIsNotLeftWhileAnotherIsHalfDone) {
   ::waitpid(child, nullptr, 0);
 }
 
-// Random histories: several processes fill at once in orders of their own, and are killed at any instant. There is
-// always room above some mark for all that they may have, so no mark is ever passed.
-TEST_F(OrderedFillTest, ProcessesThatFillAtOnceAndDieNeverPassAMark) {
+// Random histories: several processes fill concurrently in different orders, and are killed at any instant. Their
+// total always fits above the watermarks, so no watermark is ever passed.
+TEST_F(OrderedFillTest, KilledProcesses_NeverPassAWatermark) {
   constexpr int k_rounds = 12;
   constexpr int k_lives = 24;
   constexpr std::uint64_t k_max = 5200;  // pages of one process: 4 x 5200 < 0.9 x 25000
@@ -113,7 +113,7 @@ TEST_F(OrderedFillTest, ProcessesThatFillAtOnceAndDieNeverPassAMark) {
         ::waitpid(workers[worker], &status, 0);
       }
       if (kill && WIFSTOPPED(status)) {
-        // Its pages come back when it is dead, as the kernel's do.
+        // Its pages are freed after its death, as by the kernel.
         ::kill(workers[worker], SIGKILL);
         ::waitpid(workers[worker], &status, 0);
         ++killed;
@@ -121,7 +121,7 @@ TEST_F(OrderedFillTest, ProcessesThatFillAtOnceAndDieNeverPassAMark) {
         EXPECT_EQ(WEXITSTATUS(status), 0);
         ++filled;
       }
-      machine_->forget(worker);
+      machine_->release_all(worker);
     };
     for (std::size_t worker = 0; worker < k_workers; ++worker) begin(worker);
     for (int life = 0; life < k_lives; ++life) {
@@ -132,7 +132,7 @@ TEST_F(OrderedFillTest, ProcessesThatFillAtOnceAndDieNeverPassAMark) {
     }
     for (std::size_t worker = 0; worker < k_workers; ++worker) end(worker, false);
     for (PlaceId place = 0; place < k_places; ++place) {
-      EXPECT_LE(machine_->most[place].load(), above_mark(place)) << "round " << round << ", place " << place;
+      EXPECT_LE(machine_->peak[place].load(), above_watermark(place)) << "round " << round << ", place " << place;
       EXPECT_EQ(ledger.held(place).value, 0u);
       EXPECT_EQ(ledger.outstanding(place).value, 0u);
     }

@@ -1,4 +1,4 @@
-// Ordered spill by one process.
+// Tests ordered spill by one process.
 #include "memory/ordered/ordered_fill.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 namespace terrace::memory {
 namespace {
 
-TEST_F(OrderedFillTest, EachPlaceIsFilledToItsMarkAndTheNextGoesOn) {
+TEST_F(OrderedFillTest, Fill_EachPlaceDownToItsWatermark) {
   std::array<PlaceId, k_places> order{0, 1, 2};
   do {
     std::destroy_at(machine_);
@@ -22,10 +22,10 @@ TEST_F(OrderedFillTest, EachPlaceIsFilledToItsMarkAndTheNextGoesOn) {
     System system(*machine_, 0);
     OrderedFill fill(ledger, system, k_places, k_settings);
     Parts parts;
-    const auto first = above_mark(order[0]);
-    const auto second = above_mark(order[1]);
+    const auto first = above_watermark(order[0]);
+    const auto second = above_watermark(order[1]);
     const auto size = (first + second + 777) * k_page;
-    // Not at a batch's boundary.
+    // Not at the boundary of a batch.
     EXPECT_EQ(fill.fill(k_address + 5 * k_page, size, order, OrderedFill::Content::none, parts).error, 0);
     expect_parts_are_true(parts, system, k_address + 5 * k_page, size);
     std::uint64_t page = 0;
@@ -39,35 +39,36 @@ TEST_F(OrderedFillTest, EachPlaceIsFilledToItsMarkAndTheNextGoesOn) {
   } while (std::ranges::next_permutation(order).found);
 }
 
-TEST_F(OrderedFillTest, BehindAllMarksThePlaceWithTheMostRoomServesAndNobodyIsKilled) {
+TEST_F(OrderedFillTest, AllAtWatermarks_UsesPlaceWithMostFreeMemory) {
   Ledger ledger(*shared_.page, whole());
   System system(*machine_, 0);
   OrderedFill fill(ledger, system, k_places, k_settings);
   const std::array<PlaceId, k_places> order{1, 2, 0};
-  std::uint64_t marks = 0;
+  std::uint64_t above_watermarks = 0;
   std::uint64_t all = 0;
   for (PlaceId place = 0; place < k_places; ++place) {
-    marks += above_mark(place);
+    above_watermarks += above_watermark(place);
     all += k_totals[place];
   }
   Parts parts;
-  // The largest place has the most left: it is next.
+  // The largest place has the peak free memory, so it is used next.
   const auto more = 300 * k_page;
-  EXPECT_EQ(fill.fill(k_address, marks * k_page + more, order, OrderedFill::Content::none, parts).error, 0);
-  EXPECT_EQ(pages_on(system, 2), above_mark(2) + 300);
-  // More than there is: down to what the system keeps, and no further.
+  EXPECT_EQ(fill.fill(k_address, above_watermarks * k_page + more, order, OrderedFill::Content::none, parts).error,
+            0);
+  EXPECT_EQ(pages_on(system, 2), above_watermark(2) + 300);
+  // Fill more than all memory: down to the kernel's reserve, and no further.
   Parts rest;
   EXPECT_EQ(fill.fill(2 * k_address, all * k_page, order, OrderedFill::Content::none, rest).error, ENOMEM);
   expect_parts_are_true(rest, system, 2 * k_address, all * k_page);
   for (PlaceId place = 0; place < k_places; ++place) {
-    EXPECT_LE(machine_->most[place].load(), k_totals[place] - k_reserved);
-    EXPECT_GT(machine_->most[place].load(), k_totals[place] - k_reserved - 1);
+    EXPECT_LE(machine_->peak[place].load(), k_totals[place] - k_reserved);
+    EXPECT_GT(machine_->peak[place].load(), k_totals[place] - k_reserved - 1);
   }
   EXPECT_EQ(machine_->kills.load(), 0u);
   EXPECT_EQ(machine_->fallbacks.load(), 0u);
 }
 
-TEST_F(OrderedFillTest, ABudgetIsKept) {
+TEST_F(OrderedFillTest, Budget_IsNotExceeded) {
   auto budget = whole();
   budget[0] = {1000 * k_page};
   Ledger ledger(*shared_.page, budget);
@@ -80,8 +81,8 @@ TEST_F(OrderedFillTest, ABudgetIsKept) {
   EXPECT_EQ(pages_on(system, 1), 2000u);
 }
 
-// Blocks that were freed leave their policies behind.
-TEST_F(OrderedFillTest, AnOlderPolicyIsForgottenWhereABatchIsDivided) {
+// Freed blocks leave their policies in place.
+TEST_F(OrderedFillTest, SplitBatch_ResetsOlderPolicy) {
   auto budget = whole();
   budget[0] = {(k_batch / k_page * 3 / 2) * k_page};
   Ledger ledger(*shared_.page, budget);
@@ -100,8 +101,8 @@ TEST_F(OrderedFillTest, AnOlderPolicyIsForgottenWhereABatchIsDivided) {
   }
 }
 
-// Nothing is populated beyond all budgets, and it is said.
-TEST_F(OrderedFillTest, BeyondAllBudgetsThereIsNoMemory) {
+// Nothing is populated beyond all budgets, and an error is reported.
+TEST_F(OrderedFillTest, AllBudgetsExhausted_ReportsEnomem) {
   Ledger ledger(*shared_.page, {{1000 * k_page}, {500 * k_page}, {0}});
   System system(*machine_, 0);
   OrderedFill fill(ledger, system, k_places, k_settings);
@@ -110,14 +111,14 @@ TEST_F(OrderedFillTest, BeyondAllBudgetsThereIsNoMemory) {
   EXPECT_EQ(fill.fill(k_address, 1500 * k_page, order, OrderedFill::Content::none, parts).error, 0);
   EXPECT_EQ(fill.fill(2 * k_address, 100 * k_page, order, OrderedFill::Content::none, parts).error, ENOMEM);
   EXPECT_EQ(system.pages.size(), 1500u);
-  // What is there stays.
+  // Existing pages stay.
   for (std::uint64_t page = 0; page < 100; ++page) system.touch(3 * k_address + page * k_page, 1);
   EXPECT_EQ(fill.fill(3 * k_address, 100 * k_page, order, OrderedFill::Content::some, parts).error, ENOMEM);
   EXPECT_EQ(pages_on(system, 1), 600u);
   EXPECT_EQ(ledger.held(1).value, 500 * k_page);
 }
 
-TEST_F(OrderedFillTest, APlaceThatTheSystemRefusesIsPassedOver) {
+TEST_F(OrderedFillTest, RefusedPlace_IsSkipped) {
   Ledger ledger(*shared_.page, whole());
   System system(*machine_, 0);
   system.refuses = 0;
@@ -130,7 +131,7 @@ TEST_F(OrderedFillTest, APlaceThatTheSystemRefusesIsPassedOver) {
   EXPECT_EQ(ledger.outstanding(0).value, 0u);
 }
 
-TEST_F(OrderedFillTest, APlaceWithoutMemoryOfTheSystemIsPassedOver) {
+TEST_F(OrderedFillTest, PlaceWithoutMemory_IsSkipped) {
   Ledger ledger(*shared_.page, whole());
   System system(*machine_, 0, 0);
   OrderedFill fill(ledger, system, k_places, k_settings);
@@ -140,8 +141,8 @@ TEST_F(OrderedFillTest, APlaceWithoutMemoryOfTheSystemIsPassedOver) {
   EXPECT_EQ(pages_on(system, 1), 500u);
 }
 
-// What is there is moved, or stays where it is better off; what is not there comes.
-TEST_F(OrderedFillTest, MemoryThatIsThereIsPutInOrder) {
+// Existing pages migrate or stay, absent pages are populated.
+TEST_F(OrderedFillTest, ExistingPages_AreMigratedInOrder) {
   std::mt19937 random(11);
   for (int round = 0; round < 40; ++round) {
     std::destroy_at(machine_);
@@ -152,7 +153,7 @@ TEST_F(OrderedFillTest, MemoryThatIsThereIsPutInOrder) {
     const auto count = 1 + random() % 12000;
     for (std::uint64_t i = 0; i < count; ++i) {
       const auto kind = random() % 8;
-      if (kind < 3 && Machine::sum(machine_->used[kind].load()) < above_mark(static_cast<PlaceId>(kind)))
+      if (kind < 3 && Machine::sum(machine_->used[kind].load()) < above_watermark(static_cast<PlaceId>(kind)))
         system.touch(k_address + i * k_page, static_cast<PlaceId>(kind));
     }
     OrderedFill fill(ledger, system, k_places, k_settings);
@@ -178,12 +179,12 @@ TEST_F(OrderedFillTest, MemoryThatIsThereIsPutInOrder) {
       last = place;
     }
     if (last > 0) {
-      EXPECT_EQ(on[0], above_mark(0)) << "nothing is left there that there is room for";
+      EXPECT_EQ(on[0], above_watermark(0)) << "the first place is filled to its watermark";
     }
     for (PlaceId place = 0; place < k_places; ++place) {
       EXPECT_EQ(on[place], Machine::sum(machine_->used[place].load()));
       EXPECT_EQ(ledger.held(place).value, on[place] * k_page);
-      EXPECT_LE(machine_->most[place].load(), above_mark(place));
+      EXPECT_LE(machine_->peak[place].load(), above_watermark(place));
     }
   }
 }

@@ -1,4 +1,4 @@
-// Which pages are there, as the program itself made them.
+// Tests PageMap against pages that the test itself touches.
 #include "memory/page_map.hpp"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ using tests::Mapping;
 
 constexpr std::size_t k_pages = 64;
 
-TEST(PageMap, FindsWhatWasTouched) {
+TEST(PageMap, NextPage_FindsTouchedPages) {
   const PageMap pages;
   const Mapping map(k_pages * k_page);
   ::madvise(map.page(0), k_pages * k_page, MADV_NOHUGEPAGE);
@@ -30,14 +30,14 @@ TEST(PageMap, FindsWhatWasTouched) {
   EXPECT_EQ(pages.next_page(map.address(21), end), end);
   EXPECT_TRUE(pages.has_page(map.address(9)));
   EXPECT_FALSE(pages.has_page(map.address(10)));
-  // Also when the kernel has swapped it out, where it can.
+  // Also if the kernel has swapped it out, where it can.
   ::madvise(map.page(7), 3 * k_page, MADV_PAGEOUT);
   EXPECT_EQ(pages.next_page(map.address(), end), map.address(7));
   ::madvise(map.page(7), k_page, MADV_DONTNEED);
   EXPECT_EQ(pages.next_page(map.address(), end), map.address(8));
 }
 
-TEST(PageMap, TellsHugePagesFromSmallOnes) {
+TEST(PageMap, MayBeHuge_DistinguishesSmallPages) {
   const PageMap pages;
   const Mapping map(2 * k_huge_page, k_huge_page);
   ::madvise(map.page(0), k_huge_page, MADV_HUGEPAGE);

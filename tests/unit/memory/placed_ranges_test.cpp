@@ -1,4 +1,4 @@
-// The account of ranges against one of single pages.
+// Tests PlacedRanges against a record of single pages.
 #include "memory/ordered/placed_ranges.hpp"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace terrace::memory {
 namespace {
 
-TEST(PlacedRanges, SaysOfEachPageWhatAnAccountOfPagesSays) {
+TEST(PlacedRanges, RandomHistory_EqualsPerPageRecord) {
   constexpr std::uint64_t k_size = 64;
   constexpr std::uint64_t k_unit = 4096;
   std::mt19937 random(3);
@@ -55,7 +55,7 @@ TEST(PlacedRanges, SaysOfEachPageWhatAnAccountOfPagesSays) {
     }
   }
   for (const auto& range : ranges.remove(0, k_size * k_unit)) held -= range.held;
-  EXPECT_EQ(held, 0u) << "what was held is given back once";
+  EXPECT_EQ(held, 0u) << "all acquired bytes are returned once";
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
-// RegionSpace and FreeRanges against brute force: a map with one entry for each granule, searched from its
-// beginning.
+// Tests RegionSpace and FreeRanges against brute force: one flag for each granule, searched from the beginning.
 #include "memory/region_space.hpp"
 
 #include <gtest/gtest.h>
@@ -18,14 +17,14 @@ namespace {
 
 constexpr std::uint64_t k_granule = 4096;
 
-// One flag a unit.
+// Model with one flag for each unit.
 class BruteForce {
  public:
   explicit BruteForce(std::uint64_t units) : taken_(units, false) {}
   std::optional<std::uint64_t> allocate(std::uint64_t length, std::uint64_t alignment) {
     for (std::uint64_t start = 0; start + length <= taken_.size(); start += alignment)
       if (all_free(start, length)) {
-        mark(start, length, true);
+        set_taken(start, length, true);
         return start;
       }
     return std::nullopt;
@@ -36,7 +35,7 @@ class BruteForce {
       if (taken_[i]) return false;
     return true;
   }
-  void mark(std::uint64_t start, std::uint64_t length, bool taken) {
+  void set_taken(std::uint64_t start, std::uint64_t length, bool taken) {
     for (auto i = start; i < start + length; ++i) taken_[i] = taken;
   }
   std::uint64_t longest() const {
@@ -55,7 +54,7 @@ class BruteForce {
   std::vector<bool> taken_;
 };
 
-TEST(FreeRanges, RandomHistoriesEqualBruteForce) {
+TEST(FreeRanges, RandomHistory_EqualsBruteForce) {
   for (unsigned seed = 0; seed < 40; ++seed) {
     std::mt19937 random(seed);
     const std::uint64_t units = 64 + random() % 512;
@@ -76,13 +75,13 @@ TEST(FreeRanges, RandomHistoriesEqualBruteForce) {
         const bool expected = model.all_free(start, length);
         ASSERT_EQ(free.allocate_at(start, length), expected) << "seed " << seed << " step " << step;
         if (expected) {
-          model.mark(start, length, true);
+          model.set_taken(start, length, true);
           held.emplace_back(start, length);
         }
       } else if (!held.empty()) {
         std::swap(held[random() % held.size()], held.back());
         free.release(held.back().first, held.back().second);
-        model.mark(held.back().first, held.back().second, false);
+        model.set_taken(held.back().first, held.back().second, false);
         held.pop_back();
       }
       ASSERT_EQ(free.longest(), model.longest());
@@ -91,13 +90,13 @@ TEST(FreeRanges, RandomHistoriesEqualBruteForce) {
   }
 }
 
-TEST(RegionSpace, RandomHistoriesKeepBlocksApartAndZeroed) {
+TEST(RegionSpace, RandomHistory_BlocksAreDisjointAndZeroed) {
   RegionSpace space(Bytes{64ULL << 20}, Bytes{k_granule});
   ASSERT_EQ(space.reserved().value, 64ULL << 20);
   struct Held {
     unsigned char* address;
     std::size_t size;
-    unsigned char mark;
+    unsigned char pattern;
   };
   std::vector<Held> held;
   std::mt19937 random(7);
@@ -111,15 +110,15 @@ TEST(RegionSpace, RandomHistoriesKeepBlocksApartAndZeroed) {
       ASSERT_EQ(reinterpret_cast<std::uint64_t>(block) % std::max<std::size_t>(alignment, k_granule), 0U);
       for (const std::size_t at : {std::size_t{0}, size / 2, size - 1}) ASSERT_EQ(block[at], 0) << "step " << step;
       const auto pattern = static_cast<unsigned char>(1 + step % 255);
-      block[0] = block[size / 2] = block[size - 1] = mark;
-      held.push_back({block, size, mark});
+      block[0] = block[size / 2] = block[size - 1] = pattern;
+      held.push_back({block, size, pattern});
       in_use += (size + k_granule - 1) / k_granule * k_granule;
     } else if (!held.empty()) {
       std::swap(held[random() % held.size()], held.back());
-      const auto [block, size, mark] = held.back();
+      const auto [block, size, pattern] = held.back();
       held.pop_back();
       for (const std::size_t at : {std::size_t{0}, size / 2, size - 1})
-        ASSERT_EQ(block[at], mark) << "step " << step;
+        ASSERT_EQ(block[at], pattern) << "step " << step;
       const auto whole = (size + k_granule - 1) / k_granule * k_granule;
       ASSERT_EQ(space.find(block + size - 1).size, whole);
       ASSERT_EQ(space.release(block), whole);
@@ -130,7 +129,7 @@ TEST(RegionSpace, RandomHistoriesKeepBlocksApartAndZeroed) {
   }
 }
 
-TEST(RegionSpace, SameHistoryGivesSameOffsets) {
+TEST(RegionSpace, SameHistory_SameOffsets) {
   RegionSpace first(Bytes{256ULL << 20});
   RegionSpace second(Bytes{512ULL << 20});
   std::mt19937 random(3);
@@ -151,7 +150,7 @@ TEST(RegionSpace, SameHistoryGivesSameOffsets) {
   }
 }
 
-TEST(RegionSpace, BigBlocksBeginAtHugePages) {
+TEST(RegionSpace, LargeBlocks_AreHugePageAligned) {
   RegionSpace space(Bytes{256ULL << 20});
   space.allocate(5 * k_granule);
   const auto big = reinterpret_cast<std::uint64_t>(space.allocate(3ULL << 20));
@@ -161,14 +160,14 @@ TEST(RegionSpace, BigBlocksBeginAtHugePages) {
   EXPECT_EQ(aligned % (64ULL << 20), 0U);
 }
 
-TEST(RegionSpace, ResizesWhereThereIsRoom) {
+TEST(RegionSpace, Resize_InPlaceOnly) {
   RegionSpace space(Bytes{64ULL << 20});
   auto* const a = static_cast<char*>(space.allocate(10 * k_granule));
   std::memset(a, 1, 10 * k_granule);
   EXPECT_TRUE(space.resize(a, 4 * k_granule));
   auto* const b = static_cast<char*>(space.allocate(2 * k_granule));
   EXPECT_EQ(b, a + 4 * k_granule);
-  EXPECT_EQ(b[0], 0) << "what was given back comes back as zeros";
+  EXPECT_EQ(b[0], 0) << "freed memory is zero when allocated again";
   EXPECT_FALSE(space.resize(a, 5 * k_granule)) << "b is in the way";
   EXPECT_EQ(space.find(a).size, 4 * k_granule);
   EXPECT_TRUE(space.resize(b, 100 * k_granule));
@@ -177,7 +176,7 @@ TEST(RegionSpace, ResizesWhereThereIsRoom) {
   EXPECT_FALSE(space.resize(b + k_granule, k_granule)) << "not the beginning of a block";
 }
 
-TEST(RegionSpace, RefusesWhatCannotBe) {
+TEST(RegionSpace, ImpossibleRequests_AreRefused) {
   RegionSpace space(Bytes{64ULL << 20});
   EXPECT_EQ(space.allocate(65ULL << 20), nullptr);
   EXPECT_EQ(space.allocate(SIZE_MAX), nullptr);
@@ -191,8 +190,8 @@ TEST(RegionSpace, RefusesWhatCannotBe) {
   EXPECT_EQ(none.allocate(1), nullptr);
 }
 
-// Of blocks of one granule what is free, in front, between and behind them, is the system's again.
-TEST(RegionSpace, LeavesAllButItsBlocks) {
+// Blocks of one granule: the free space before, between and behind them is unmapped.
+TEST(RegionSpace, Retire_UnmapsFreeSpace) {
   RegionSpace space(Bytes{64ULL << 20});
   unsigned char* blocks[5];
   for (auto& block : blocks) block = static_cast<unsigned char*>(space.allocate(k_granule));
@@ -215,12 +214,12 @@ TEST(RegionSpace, LeavesAllButItsBlocks) {
   EXPECT_FALSE(space.contains(blocks[4] + k_granule));
 }
 
-TEST(RegionSpace, GivesPagesBack) {
+TEST(RegionSpace, Release_ReturnsPages) {
   RegionSpace space(Bytes{128ULL << 20});
   constexpr std::size_t k_size = 64 * k_granule;
   auto* const block = static_cast<unsigned char*>(space.allocate(k_size));
   std::memset(block, 1, k_size);
-  const auto resident = [&] {  // the kernel's own account
+  const auto resident = [&] {  // as reported by the kernel
     std::vector<unsigned char> pages(k_size / k_granule);
     EXPECT_EQ(mincore(block, k_size, pages.data()), 0);
     return std::count_if(pages.begin(), pages.end(), [](unsigned char page) { return (page & 1) != 0; });
@@ -230,7 +229,7 @@ TEST(RegionSpace, GivesPagesBack) {
   EXPECT_EQ(resident(), 0);
 }
 
-// By the kernel's word, of the pages from `address` on.
+// Counts the resident pages from `address` on, by mincore(2).
 std::size_t present(const void* address, std::size_t size) {
   std::vector<unsigned char> pages(size / k_granule);
   EXPECT_EQ(mincore(const_cast<void*>(address), size, pages.data()), 0);
@@ -238,7 +237,7 @@ std::size_t present(const void* address, std::size_t size) {
       std::count_if(pages.begin(), pages.end(), [](unsigned char page) { return (page & 1) != 0; }));
 }
 
-TEST(RegionSpace, ANeighboursHugePageIsNoPartOfABlock) {
+TEST(RegionSpace, NeighbouringHugePage_LeavesNoPagesInBlock) {
   constexpr std::size_t k_huge = 2u << 20;
   RegionSpace space(Bytes{64 << 20});
   auto* const base = static_cast<char*>(space.allocate(k_huge));
@@ -251,18 +250,18 @@ TEST(RegionSpace, ANeighboursHugePageIsNoPartOfABlock) {
   ASSERT_EQ(present(base, k_huge), k_huge / k_granule) << "the kernel gave no huge page: this test shows nothing";
   auto* const second = static_cast<char*>(space.allocate(k_small));
   ASSERT_EQ(second, base + k_small);
-  EXPECT_EQ(present(second, k_small), 0u) << "its pages come with its own touch";
+  EXPECT_EQ(present(second, k_small), 0u) << "it has no pages before its first touch";
   EXPECT_TRUE(space.resize(second, 2 * k_small));
   EXPECT_EQ(present(second, 2 * k_small), 0u);
   *second = 2;
   EXPECT_EQ(*first, 1);
   space.release(first);
-  EXPECT_EQ(*second, 2) << "what is beside it stays";
+  EXPECT_EQ(*second, 2) << "the neighbour's content stays";
   space.release(second);
-  EXPECT_EQ(present(base, k_huge), 0u) << "nobody holds the rest of the huge page";
+  EXPECT_EQ(present(base, k_huge), 0u) << "the rest of the huge page is freed";
 }
 
-TEST(RegionSpace, PartsOfBlocksComeAndGo) {
+TEST(RegionSpace, ReleasePart_AndAllocateAt) {
   RegionSpace space(Bytes{64ULL << 20});
   auto* const first = static_cast<unsigned char*>(space.allocate(8 * k_granule));
   auto* const second = static_cast<unsigned char*>(space.allocate(4 * k_granule));
@@ -280,14 +279,14 @@ TEST(RegionSpace, PartsOfBlocksComeAndGo) {
   EXPECT_EQ(space.find(first + 9 * k_granule).size, 3 * k_granule);
   EXPECT_FALSE(space.allocate_at(at(4), 2 * k_granule)) << "the second is taken";
   EXPECT_TRUE(space.allocate_at(at(3), 2 * k_granule));
-  EXPECT_EQ(first[3 * k_granule], 0) << "what is handed out is zero";
+  EXPECT_EQ(first[3 * k_granule], 0) << "allocated memory is zero";
   EXPECT_EQ(first[5 * k_granule], 1);
   space.release_part(at(0), 12 * k_granule);
   EXPECT_EQ(space.in_use().value, 0U);
   EXPECT_EQ(space.allocate(12 * k_granule), first) << "and it is one free range again";
 }
 
-TEST(RegionSpace, ThreadsGetBlocksOfTheirOwn) {
+TEST(RegionSpace, ConcurrentThreads_GetDistinctBlocks) {
   RegionSpace space(Bytes{1ULL << 30});
   std::vector<std::thread> threads;
   for (unsigned id = 1; id <= 4; ++id)

@@ -88,9 +88,9 @@ class Measurer final : private RoundBasedMeasurement {
     measure_library(index, probe, access);
     double inner = 0;
     for (auto& cache : initiator.caches) {
-      // Use data well beyond the next inner cache and well within this one,
+      // Use data well beyond the next inner cache and well within this one, but not far beyond the inner one: other
+      // programs may occupy much of a shared cache.
       const auto size = static_cast<double>(cache.size.value);
-      // (and not far beyond the inner one: other programs may occupy much of a shared cache).
       const double data = inner == 0 ? size / 2 : std::min({size / 2, std::sqrt(inner * size), 4 * inner});
       auto& chase = chase_buffer(
           cache.name, [&] { return Bytes{static_cast<std::uint64_t>(std::max(data, 4096.0))}; }, Pages::huge, -1);

@@ -9,8 +9,8 @@
 namespace terrace::machine {
 
 // Returns one sentence for each violated law, empty if all hold:
-//   - A hit takes longer the farther out the cache is, and memory takes longer than any cache, for dependent and for
-//     independent accesses.
+//   - A hit takes longer the farther out the cache is, and memory takes longer than any cache. This holds for
+//     dependent and for independent accesses.
 //   - Memory is written at most twice as fast as it is read, and STREAM's kernels agree with both.
 //   - All cores together read no slower than one of them.
 //   - A cycle, "cycle" in `measured.times`, takes 0.1 to 2 ns and agrees with the stated frequency within a factor

@@ -1,5 +1,5 @@
-// What `terrace machine check` says of several systems, each a tree of /proc and /sys files and what its kernel
-// answers; and of this one, with a real seccomp filter and real limits.
+// Tests `terrace machine check` on several modelled systems, each a tree of /proc and /sys files and results of
+// system calls, and on this system, with a real seccomp filter and real limits.
 #include "machine/discover/check.hpp"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A system's files below a folder of its own.
+// Writes the files of a modelled system below a temporary folder.
 class Tree {
  public:
   explicit Tree(const std::map<std::string, std::string>& files) {
@@ -45,7 +45,7 @@ class Tree {
   fs::path root_;
 };
 
-// A kernel that answers as it is told.
+// Fake of the system calls with configurable results.
 struct PlayedCalls : SystemCalls {
   int try_prefer_node(int) override { return mbind_error; }
   int try_move_page(int node) override {
@@ -82,7 +82,7 @@ const std::map<std::string, std::string> k_laptop = {
     {"sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages", "0"},
     {"sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never"}};
 
-// Two sockets with CXL memory, and a job of a batch system that has one socket's memory, version 1.
+// Two sockets with CXL memory; a batch job limited to the memory of one socket, by cgroup v1.
 const std::map<std::string, std::string> k_batch_job = {
     {"proc/self/cgroup",
      "7:cpuset:/slurm/job_7\n5:cpu,cpuacct:/slurm/job_7\n4:memory:/slurm/job_7/step_0\n1:name=systemd:/x\n0::/x"},
@@ -106,7 +106,7 @@ const std::map<std::string, std::string> k_batch_job = {
     {"sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages", "4"},
     {"sys/kernel/mm/transparent_hugepage/enabled", "[always] madvise never"}};
 
-// A container: its group's path is the host's, what is mounted is the group itself.
+// A container: the path of its group is the host's, and the mounted root is the group itself.
 const std::map<std::string, std::string> k_container = {
     {"proc/self/cgroup", "0::/system.slice/docker-12ab.scope"},
     {"proc/self/mountinfo",
@@ -172,7 +172,7 @@ TEST(MachineCheck, PageExchange_ReportsReason) {
 TEST(MachineCheck, MemoryOverFile_ReportsReason) {
   PlayedCalls calls;
   EXPECT_EQ(check(k_laptop, calls).at("memory over a file").verdict, Verdict::yes);
-  // Who may not is answered by the call, or by the device: it is not there, or lets nobody in.
+  // Without permission the system call fails, or the device: it does not exist, or is not accessible.
   for (const auto& [error, found, advice] :
        {std::tuple{EINVAL, "the kernel's userfaultfd cannot", "Linux 6.8"},
         std::tuple{ENOSYS, "the kernel's userfaultfd cannot", "Linux 6.8"},
@@ -208,8 +208,8 @@ TEST(MachineCheck, CgroupV1_LimitsAreReported) {
   EXPECT_EQ(found.at("NUMA nodes").verdict, Verdict::yes);
   EXPECT_EQ(found.at("allowed nodes").verdict, Verdict::limited);
   EXPECT_EQ(found.at("allowed nodes").found, "only 0,2 of 0-2, by the control group's cpuset (version 1)");
-  EXPECT_EQ(calls.tried, (std::vector<int>{0, 2})) << "only what the process may use is tried";
-  // The step has no limit of its own; the job's holds.
+  EXPECT_EQ(calls.tried, (std::vector<int>{0, 2})) << "only allowed nodes are tried";
+  // The step has no limit of its own, so that of the job applies.
   EXPECT_EQ(found.at("memory limit").verdict, Verdict::limited);
   EXPECT_EQ(fact(found.at("memory limit"), "limit"), Fact(std::int64_t{8} << 30));
   EXPECT_EQ(fact(found.at("memory limit"), "used"), Fact(std::int64_t{1} << 30));
@@ -247,7 +247,7 @@ TEST(MachineCheck, CgroupLimit_BelowMachine_IsDescribed) {
       "  `terrace run` keeps its budgets within the limit\n");
   EXPECT_EQ(said(k_laptop), "");
   auto roomy = k_container;
-  roomy["sys/fs/cgroup/memory.max"] = "21474836480";  // all that the machine has
+  roomy["sys/fs/cgroup/memory.max"] = "21474836480";  // all memory of the machine
   EXPECT_EQ(said(roomy), "");
   const auto limit = Tree(k_container).files().memory_limit();
   EXPECT_EQ(limit_budget(machine, whole_budget(machine), limit->limit),
@@ -335,14 +335,14 @@ TEST(MachineCheck, ThisSystem_AgreesWithFilesAndCalls) {
 TEST(MachineCheck, LockedMemoryLimit_IsOfTheProcess) {
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_MEMLOCK, &before), 0);
-  if (before.rlim_max != RLIM_INFINITY && before.rlim_max < 65536) GTEST_SKIP() << "too little may be locked";
+  if (before.rlim_max != RLIM_INFINITY && before.rlim_max < 65536) GTEST_SKIP() << "the lock limit is too low";
   const rlimit low{65536, before.rlim_max};
   ASSERT_EQ(::setrlimit(RLIMIT_MEMLOCK, &low), 0);
   EXPECT_EQ(this_system().locked_memory_limit(), Bytes{65536});
   ASSERT_EQ(::setrlimit(RLIMIT_MEMLOCK, &before), 0);
 }
 
-// Answers mbind and move_pages with EPERM, as the default profile of containers does.
+// Installs a filter that refuses mbind and move_pages with EPERM, as the default profile of containers does.
 bool refuse_page_calls() {
   constexpr auto k_number = static_cast<unsigned>(offsetof(seccomp_data, nr));
   sock_filter program[] = {

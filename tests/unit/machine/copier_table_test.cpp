@@ -1,5 +1,5 @@
-// Copiers in machine files, and what was measured of them: they come back from their own text, a machine's name
-// takes one of them, and each way of breaking the schema gives its one line.
+// Tests [[copier]] in machine files and measured copiers: round trips, selection by name, and one error line for
+// each violation of the schema.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -79,7 +79,7 @@ TEST(MachineFile, CopierSuffix_SelectsCopier) {
   EXPECT_EQ(load_machine(path + "@ideal").machine.copier(), CopierPrice{.name = k_ideal_copier});
   try {
     load_machine(path + "@slow");
-    FAIL() << "there is none of that name";
+    FAIL() << "no copier has that name";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), Code::not_found);
     EXPECT_STREQ(error.what(), "machine 'example' has no copier 'slow'; it has swap, user-copy, ideal");

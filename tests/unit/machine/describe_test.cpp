@@ -1,5 +1,4 @@
-// The machine as people and as programs see it: every place, initiator and path appears, and JSON holds the
-// numbers.
+// Tests the text and JSON of a machine: every place, initiator and path appears, and JSON has the numbers.
 #include "machine/describe/describe.hpp"
 
 #include <gtest/gtest.h>
@@ -83,7 +82,7 @@ TEST(Describe, Numbers_HaveNoTrailingZeros) {
   parts.initiators[0].prefetch_mlp = 30;
   parts.initiators[1].mlp = 1e300;
   const auto text = describe(Machine(parts));
-  EXPECT_NE(text.find("12.2  "), std::string::npos) << text;  // a tie goes to the even digit
+  EXPECT_NE(text.find("12.2  "), std::string::npos) << text;  // ties round to even
   EXPECT_NE(text.find("  30\n"), std::string::npos) << text;
 }
 
@@ -129,7 +128,7 @@ TEST(DescribeJson, InvalidUtf8Description_IsReplaced) {
   EXPECT_EQ(json["name"], "example");
 }
 
-// With one blank where columns have several.
+// Collapses the blanks between columns.
 std::string squeezed(const std::string& text) {
   std::string out;
   for (const char c : text)

@@ -1,5 +1,5 @@
-// Discovery against machines that hwloc describes: nodes become places of the right kind in the right domain,
-// stated figures are taken, and what nobody states is called so.
+// Tests discovery on machines that hwloc describes: nodes become places of the right kind in the right domain,
+// stated figures are used, and defaults are reported as such.
 #include "machine/discover/discovery.hpp"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 namespace terrace::machine {
 namespace {
 
-// A synthetic machine of hwloc's, with what the test adds to it, as saved XML.
+// Returns the saved XML of a synthetic hwloc machine with additions by the test.
 std::string saved(const char* synthetic, const std::function<void(hwloc_topology_t)>& add = {}) {
   hwloc_topology_t topology = nullptr;
   hwloc_topology_init(&topology);
@@ -74,7 +74,7 @@ TEST(Discovery, Subtypes_DecideKinds) {
     EXPECT_EQ(machine.fastest_first(d).front(), *machine.find_kind(d, "hbm"));
   }
   EXPECT_EQ(machine.parts().paths.size(), 8u);
-  // Four cores of two threads each: the first thread of every core comes before the second of any.
+  // Four cores of two threads each: the first threads of all cores precede the second ones.
   EXPECT_EQ(machine.initiators()[1].cores, 4u);
   EXPECT_EQ(found.processors[1], (std::vector<int>{8, 10, 12, 14, 9, 11, 13, 15}));
   // Caches from the core outwards, the last one shared.
@@ -139,7 +139,7 @@ TEST(Discovery, ThisMachine_EqualsSysfs) {
   for (const auto& place : found.machine.places()) memory += place.capacity.value;
   const auto physical = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGESIZE);
   EXPECT_LE(memory, physical + physical / 8);
-  // What discovery says can be written down and read back.
+  // The discovered machine round-trips through a file.
   EXPECT_EQ(format_machine_file(parse_machine(format_machine_file(found.machine), "again")),
             format_machine_file(found.machine));
 }
@@ -171,7 +171,7 @@ TEST(Fingerprint, Fingerprint_IgnoresMeasuredFigures) {
   const Machine measured(parts);
   EXPECT_EQ(fingerprint({measured, here.processors, here.last_level, here.processor_name}), print);
   EXPECT_NO_THROW(check_fingerprint(measured, here));
-  EXPECT_NO_THROW(check_fingerprint(here.machine, other)) << "a machine that is only described passes";
+  EXPECT_NO_THROW(check_fingerprint(here.machine, other)) << "accepts a machine that was not measured";
   try {
     check_fingerprint(measured, other);
     FAIL();

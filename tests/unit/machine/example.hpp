@@ -1,4 +1,4 @@
-// A machine for tests: two domains, three kinds, every path; and machines as bytes, to compare them by.
+// Example machine for tests: two domains, three kinds, every path. Also serialises machines, to compare them.
 #pragma once
 
 #include <vector>
@@ -37,7 +37,7 @@ inline MachineParts example_parts() {
   return parts;
 }
 
-// Two devices of 2 GiB.
+// Geometry of two devices of 2 GiB.
 inline void give_geometry(MachineParts& parts, PlaceId place) {
   parts.places[place].geometry = {1024, 131072, 16, 8, 2};
   parts.places[place].capacity = {4ull << 30};

@@ -1,5 +1,5 @@
-// What windows of measured figures say, and which laws of physics refuse them: on synthetic series, disturbed and
-// not, whose truth is known.
+// Tests estimates from windows, and the laws of physics, on synthetic series whose truth is known, with and
+// without disturbances.
 #include "machine/measure/figures.hpp"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 namespace terrace::machine {
 namespace {
 
-// Windows of a figure that takes 100 ns and varies by 1 %; other load lengthens some.
+// Returns windows of a figure of 100 ns that varies by 1 %; other load lengthens some.
 std::vector<Window> windows_with(double disturbed_share, double up_to, bool noticed, unsigned seed) {
   std::mt19937 random(seed);
   std::uniform_real_distribution<double> share(0, 1);
@@ -85,7 +85,7 @@ TEST(IsConfirmed, DisturbedWindows_NeitherConfirmNorRefute) {
   EXPECT_TRUE(is_confirmed(windows, 0.15));
 }
 
-// Memory of a virtual machine that is near in some rounds and far in others: nothing interrupts the windows.
+// Models memory of a virtual machine that is local in some rounds and remote in others, without interruptions.
 TEST(IsConfirmed, TwoStates_OnlyWhereTheBestIsNoRareOne) {
   const auto windows_of = [](std::size_t near_rounds, std::size_t rounds) {
     std::vector<Window> windows;
@@ -161,7 +161,7 @@ TEST(Figures, TimeIsUp_OnlyFiguresWithoutWindowsAreMeasured) {
   EXPECT_EQ(measured, 2);
 }
 
-// A machine as it measured itself: a core of 2.5 GHz, three caches, one memory.
+// A measured machine: a core of 2.5 GHz, three caches, one memory.
 struct MeasuredMachine {
   MachineParts parts;
   Measurement measured;
@@ -201,7 +201,7 @@ TEST(BrokenLaws, EachLaw_IsNamedWhereItIsBroken) {
     disturb(machine);
     return machine.broken();
   };
-  // Instructions of 2.28 ns at 2.5 GHz; additions that were interrupted, or were none.
+  // Instructions of 2.28 ns at 2.5 GHz; additions that were interrupted, or optimised away.
   EXPECT_EQ(broken([](auto& m) { m.parts.initiators[0].instruction_time = {2.28e-9}; }),
             "cores0: an instruction took 2.28ns where a cycle takes 400ps; it takes 0.1 to 2 cycles");
   EXPECT_NE(broken([](auto& m) {
@@ -212,7 +212,7 @@ TEST(BrokenLaws, EachLaw_IsNamedWhereItIsBroken) {
   EXPECT_NE(broken([](auto& m) { m.parts.initiators[0].frequency_hz = 6e9; }).find("of the stated frequency"),
             std::string::npos);
   EXPECT_EQ(broken([](auto& m) { m.parts.initiators[0].frequency_hz = 2.4e9; }), "");
-  // An L3 slower than DRAM, an L2 slower than L3, and the same side by side.
+  // An L3 slower than DRAM, an L2 slower than L3, for dependent and independent accesses.
   EXPECT_EQ(broken([](auto& m) { m.parts.initiators[0].caches[2].latency = {130e-9}; }),
             "cores0: ddr0 took 100ns, a hit in l3 130ns");
   EXPECT_EQ(broken([](auto& m) { m.parts.initiators[0].caches[1].latency = {20e-9}; }),
@@ -223,14 +223,14 @@ TEST(BrokenLaws, EachLaw_IsNamedWhereItIsBroken) {
   EXPECT_NE(
       broken([](auto& m) { m.parts.initiators[0].caches[2].overlapped = {11e-9}; }).find("to ddr0 took 10ns"),
       std::string::npos);
-  // Writes of 80 GB/s beside reads of 10.
+  // Writes at 80 GB/s with reads at 10.
   EXPECT_NE(broken([](auto& m) {
               m.measured.bandwidths.push_back({0, 0, 2, "write", {40e9, 0, 80e9}});
             }).find("was written at 80GB/s and read at 20GB/s"),
             std::string::npos);
   EXPECT_NE(broken([](auto& m) { m.parts.paths[0].write = {-5e9}; }).find("STREAM's kernels on ddr0 contradict"),
             std::string::npos);
-  EXPECT_EQ(broken([](auto& m) { m.parts.paths[0].write = {80e9}; }), "");  // written while it reads
+  EXPECT_EQ(broken([](auto& m) { m.parts.paths[0].write = {80e9}; }), "");  // writes overlap with reads
   EXPECT_NE(broken([](auto& m) {
               m.measured.bandwidths[1].bytes_per_second.best = 9e9;
             }).find("2 threads read ddr0 at 9GB/s, one thread at 12GB/s"),

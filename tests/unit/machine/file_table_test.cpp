@@ -1,5 +1,5 @@
-// Files beside a memory in machine files: they come back from their own text and bytes, and each way of breaking
-// the schema gives its one line.
+// Tests [[file]] in machine files: round trips through text and bytes, and one error line for each violation of
+// the schema.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -47,7 +47,7 @@ TEST(FileTable, FileBeside_FindsByMemory) {
   EXPECT_EQ(machine.file_beside(0), nullptr);
 }
 
-// Whatever walks places does not meet it.
+// Iteration over places does not include backing files.
 TEST(FileTable, BackingFile_IsNotAPlace) {
   const Machine with(with_a_file());
   const Machine without(example_parts());

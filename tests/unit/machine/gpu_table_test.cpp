@@ -1,5 +1,5 @@
-// GPUs in machine files: the shipped one holds its paper's figures and comes back from its own text, and each way
-// of breaking the schema gives its one line.
+// Tests [[gpu]] in machine files: the shipped GPU has its paper's figures and round-trips, and each violation of
+// the schema gives one error line.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -33,7 +33,7 @@ std::string complaint(const std::string& text) {
   return "none";
 }
 
-// The text without what begins with `head`, to the next empty line.
+// Removes the section that begins with `head`, up to the next empty line.
 std::string without(std::string text, const std::string& head) {
   const auto at = text.rfind(head);
   EXPECT_NE(at, std::string::npos) << head;
@@ -69,7 +69,7 @@ TEST(GpuTable, ShippedGpu_HasFiguresOfItsPaper) {
     EXPECT_EQ(memory.read_latency, 12U);
     EXPECT_EQ(memory.write_latency, 12U);
   }
-  // Its own memory is the fast one, and data begin in the other.
+  // The local memory is the fast one; data are initially in the other.
   EXPECT_EQ(machine.fastest_first(0).front(), own.place);
   EXPECT_EQ(machine.home(0), beyond.place);
 }
@@ -123,7 +123,7 @@ TEST(GpuTable, InvalidGpus_AreRefused) {
       std::string::npos);
 }
 
-// What the GPU gets of a memory stands in its path, too.
+// The bandwidth of a memory is stated in the GPU's path, too.
 TEST(GpuTable, ContradictingBandwidths_AreRefused) {
   const auto text = shipped_text();
   const auto ends_with = [](const std::string& said, const std::string& end) { return said.ends_with(end); };
@@ -136,7 +136,7 @@ TEST(GpuTable, ContradictingBandwidths_AreRefused) {
                complaint(with(text, "link_latency = 100", "link_bandwidth = \"32GB/s\"\nlink_latency = 1")),
                "gpu.memory.link_bandwidth: 32GB/s, but the [[path]] from 'gpu' to 'ddr' has read = \"80GB/s\"; "
                "state the same in both");
-  // A link that holds nothing back, and what rounding makes of a number.
+  // A link without limit, and a bandwidth within the rounding tolerance.
   EXPECT_EQ(complaint(with(text, "link_latency = 100", "link_bandwidth = \"90GB/s\"\nlink_latency = 1")), "none");
   EXPECT_EQ(complaint(with(text, "read = \"80GB/s\"", "read = \"79.6GB/s\"")), "none");
 }

@@ -1,4 +1,4 @@
-// The measured loops do what their names say: STREAM's arithmetic, one cycle through all lines, pages where asked.
+// Tests the measured loops: STREAM's arithmetic, one cycle through all lines, placement of buffers.
 #include "machine/measure/kernels.hpp"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ namespace {
 
 TEST(Stream, Kernels_PassMcCalpinsCheck) {
   std::vector<double> a(1001, 1), b(1001, 2), c(1001, 0);
-  double x = 1, y = 2, z = 0;  // one element followed by hand
+  double x = 1, y = 2, z = 0;  // one element, computed by hand
   for (int round = 0; round < 3; ++round) {
     stream_copy(c, a);
     stream_scale(b, c, 3);
@@ -61,7 +61,7 @@ TEST(Chase, Cycle_VisitsAllLines) {
       ++visits[static_cast<std::size_t>(at - lines.data())];
       at = chase(at, 1);
     }
-    EXPECT_EQ(at, cycle.start(0, 1)) << "back after n hops";
+    EXPECT_EQ(at, cycle.start(0, 1)) << "returns to the start after n hops";
     for (const int count : visits) ASSERT_EQ(count, 1);
   }
 }
@@ -98,7 +98,7 @@ TEST(Chase, OneLinePerPage_VisitsEachPageInAnotherSet) {
 }
 
 TEST(Chase, Order_IsRandom) {
-  // Of a random cycle's hops few lead to the next line, where a hardware prefetcher would wait.
+  // Few hops of a random cycle lead to the next line, which a hardware prefetcher would fetch.
   std::vector<ChaseLine> lines(10000);
   const ChaseCycle cycle(lines, 7);
   int neighbours = 0;
@@ -107,11 +107,11 @@ TEST(Chase, Order_IsRandom) {
 }
 
 TEST(PlacedBuffer, Buffer_IsOnItsNode) {
-  // Node 0 exists wherever the kernel knows nodes; containers may forbid asking for it.
+  // Node 0 exists wherever the kernel supports NUMA; containers may forbid setting a policy.
   try {
     const PlacedBuffer buffer({8u << 20}, Pages::small, 0);
     const auto share = buffer.share_on(0);
-    if (!share) GTEST_SKIP() << "the kernel does not say where pages lie";
+    if (!share) GTEST_SKIP() << "the kernel does not report where pages are";
     EXPECT_EQ(*share, 1.0);
     EXPECT_EQ(buffer.share_on(1), 0.0);
     EXPECT_EQ(buffer.as<double>().size(), (8u << 20) / sizeof(double));
@@ -124,7 +124,7 @@ TEST(PlacedBuffer, Buffer_IsOnItsNode) {
 TEST(PlacedBuffer, SmallPages_AreNotHuge) {
   const PlacedBuffer buffer({8u << 20}, Pages::small, -1);
   const auto share = buffer.share_huge();
-  if (!share) GTEST_SKIP() << "/proc/self/smaps does not tell";
+  if (!share) GTEST_SKIP() << "/proc/self/smaps cannot be read";
   EXPECT_EQ(*share, 0.0);
 }
 
@@ -141,7 +141,7 @@ TEST(Team, AllThreads_RunInEveryRoundAndErrorsPropagate) {
       processors, 5, [&](std::size_t, std::size_t) { ++runs; },
       [&](std::size_t round, Seconds time) {
         rounds.push_back(round);
-        EXPECT_EQ(runs, 3 * static_cast<int>(round + 1)) << "a round ends when all have ended";
+        EXPECT_EQ(runs, 3 * static_cast<int>(round + 1)) << "a round ends when all threads have ended";
         EXPECT_GE(time.value, 0);
       });
   EXPECT_EQ(rounds, (std::vector<std::size_t>{0, 1, 2, 3, 4}));

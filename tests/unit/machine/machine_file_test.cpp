@@ -1,4 +1,4 @@
-// Machine files: they come back from their own text, and each way of breaking the schema gives its one line.
+// Tests machine files: round trips, and one error line for each violation of the schema.
 #include "machine/file/machine_file.hpp"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ TEST(MachineFile, TreeCopiesAndMeasurement_RoundTrip) {
   parts.fingerprint = "0123abcd";
   parts.copies.push_back({1, 0, {19.87654321e9}});
   parts.paths[3].latency = {123.456789e-9};
-  // board -> package -> places of domain 0; domain 1's hang on the root.
+  // board -> package -> places of domain 0; those of domain 1 are children of the root.
   parts.nodes.push_back({"package", 7, std::nullopt});
   parts.nodes.push_back({"tile", 0, std::nullopt});
   for (std::uint32_t i = 1; i <= 3; ++i) parts.nodes[i].parent = 6;
@@ -136,7 +136,7 @@ TEST(MachineFile, Write_IsAtomic) {
   EXPECT_THROW(write_machine_file("/nonexistent/folder/x.toml", machine), Error);
 }
 
-// A whole file, line by line; each case replaces one line's text (or appends), and expects the exact complaint.
+// A file, line by line; each case replaces text in one line (or appends), and expects the exact error.
 constexpr const char* k_good = R"(schema = 1
 name = "small"
 line = "64B"
@@ -355,11 +355,12 @@ TEST(FindMachine, PathsNamesAndFolders_AreFound) {
   write_machine_file(folder / "unimem-bw2.toml", Machine(example_parts()));
   ::setenv("TERRACE_MACHINES", ("/nonexistent::" + folder.string()).c_str(), 1);
   EXPECT_EQ(find_machine("mine"), folder / "mine.toml");
-  EXPECT_EQ(find_machine("unimem-bw2"), folder / "unimem-bw2.toml") << "the variable's folders come first";
+  EXPECT_EQ(find_machine("unimem-bw2"), folder / "unimem-bw2.toml")
+      << "the folders of $TERRACE_MACHINES come first";
   ::unsetenv("TERRACE_MACHINES");
   fs::current_path(folder);
   for (const auto* const name : {"mine.txt", "unimem-bw4"}) write_machine_file(name, Machine(example_parts()));
-  EXPECT_EQ(find_machine("mine.txt"), "mine.txt") << "a file that is there needs no '/'";
+  EXPECT_EQ(find_machine("mine.txt"), "mine.txt") << "an existing file needs no '/'";
   EXPECT_EQ(find_machine("unimem-bw4"), fs::path(TERRACE_SOURCE_DIR "/machines/unimem-bw4.toml"));
   fs::current_path(here);
   fs::remove_all(folder);

@@ -1,4 +1,4 @@
-// The machine as a value: what follows from its parts, what is refused, and that its bytes come back.
+// Tests the machine value: derived properties, refused parts, and round trips through bytes.
 #include "machine/machine.hpp"
 
 #include <gtest/gtest.h>
@@ -46,16 +46,17 @@ TEST(Machine, PimPlace_IsNoHomeAndComesLast) {
   give_geometry(parts, 3);  // the fastest of domain 1
   EXPECT_EQ(Machine(parts).fastest_first(1), (std::vector<PlaceId>{4, 3}));
   EXPECT_EQ(Machine(parts).home(1), PlaceId{4});
-  parts.places[4].capacity = {1ull << 30};  // less than it has
+  parts.places[4].capacity = {1ull << 30};  // less than its capacity
   const Machine machine(parts);
   EXPECT_EQ(machine.home(1), PlaceId{4});
   EXPECT_EQ(whole_budget(machine), (Budget{{16ull << 30}, {64ull << 30}, {128ull << 30}, {0}, {1ull << 30}}));
-  EXPECT_EQ(fast_budget(machine, {1u << 20})[4].value, 1u << 20) << "the fastest of those that do not compute";
+  EXPECT_EQ(fast_budget(machine, {1u << 20})[4].value, 1u << 20)
+      << "the fastest place that is not processing in memory";
   EXPECT_EQ(fast_budget(machine, {1u << 20})[3].value, 0u);
   EXPECT_EQ(parse_budget(machine, "ddr=1GiB")[3].value, 0u);
-  EXPECT_EQ(parse_budget(machine, "hbm=1GiB")[3].value, 1u << 30) << "a budget that names its kind lets data in";
+  EXPECT_EQ(parse_budget(machine, "hbm=1GiB")[3].value, 1u << 30) << "a budget that names its kind allows it";
   EXPECT_EQ(parse_budget(machine, "hbm1=2GiB")[3].value, 2u << 30);
-  parts.places[4].domain = 0;  // it is alone in its domain
+  parts.places[4].domain = 0;  // the only place of its domain
   parts.nodes.clear();
   EXPECT_EQ(Machine(parts).home(1), PlaceId{3});
   EXPECT_EQ(whole_budget(Machine(parts))[3].value, 4ull << 30);
@@ -80,7 +81,7 @@ TEST(Machine, NoTree_BecomesFlatTree) {
 TEST(Machine, MissingPath_IsNamed) {
   auto parts = example_parts();
   std::erase_if(parts.paths, [](const Path& path) { return path.initiator == 1 && path.place == 2; });
-  const Machine machine(parts);  // the path to the other domain's place may be absent
+  const Machine machine(parts);  // a path to another domain's place may be absent
   try {
     (void)machine.path(1, 2);
     FAIL();
@@ -214,7 +215,7 @@ TEST(MachineBlob, TruncatedOrDamaged_Throws) {
     BlobReader in(std::span<const std::byte>(blob).first(n));
     EXPECT_THROW(Machine::from_blob(in), Error) << n;
   }
-  // Any byte changed to anything gives a machine or an Error, and never reads past the end (asan watches).
+  // Any changed byte gives a machine or an Error, and never reads past the end (asan checks).
   for (std::size_t at = 0; at < blob.size(); ++at) {
     auto damaged = blob;
     damaged[at] = std::byte{0xff};
@@ -231,9 +232,9 @@ TEST(Budget, Kind_AppliesToEachDomain) {
   const auto budget = parse_budget(machine, "hbm=4GiB,ddr1=10GiB,ddr=32GiB");
   EXPECT_EQ(budget[0].value, 4ull << 30);
   EXPECT_EQ(budget[1].value, 32ull << 30);
-  EXPECT_EQ(budget[2], machine.place(2).capacity);  // not named: whole
+  EXPECT_EQ(budget[2], machine.place(2).capacity);  // not mentioned: all of it
   EXPECT_EQ(budget[3].value, 4ull << 30);
-  EXPECT_EQ(budget[4].value, 10ull << 30);  // the place says more than its kind
+  EXPECT_EQ(budget[4].value, 10ull << 30);  // an entry of a place overrides its kind
 }
 
 TEST(Budget, PlainSize_IsOfFastestKind) {
@@ -255,7 +256,7 @@ TEST(Budget, Format_IsCanonical) {
     EXPECT_THROW(format_budget(text), Error) << text;
 }
 
-// What the budget gives must be what planners and fast-only take first.
+// A budget must allow the memory that planners and fast-only use first.
 TEST(Budget, KindWithSeveralPlaces_IsFilledFastestFirst) {
   auto parts = example_parts();
   parts.places[2].kind = "hbm";  // cxl0 becomes a nearer HBM of domain 0 with a sixteenth of the bandwidth
@@ -329,7 +330,7 @@ TEST(MachineLimit, RandomBudgets_LoseLessThanAGranuleEach) {
       }
     }
     ASSERT_LE(away, limit.value);
-    ASSERT_GT(away + 3 * 4096, std::min(wanted, limit.value)) << "three places are no home";
+    ASSERT_GT(away + 3 * 4096, std::min(wanted, limit.value)) << "three places are not a home";
   }
 }
 

@@ -1,5 +1,5 @@
-// Measuring: every path gets numbers with their repetitions, and what was measured survives being written down.
-// Nothing here compares times with a wall clock's expectations; laws that hold on any machine are checked.
+// Tests measuring: every path gets figures with their repetitions, and the result round-trips. No test expects
+// times; they check laws that hold on any machine.
 #include "machine/measure/measure.hpp"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ TEST(SpreadOf, Spread_IsMedianAndRange) {
   EXPECT_EQ(spread_of({5}).spread, 0);
 }
 
-// What chases would see of a TLB, with the disturbances of a shared machine.
+// Models the costs that chases measure for a TLB, with the disturbances of a shared machine.
 std::vector<PagesCost> costs_with(const std::function<double(double pages)>& walks, double walk, double noise,
                                   unsigned seed) {
   std::mt19937 random(seed);
@@ -45,8 +45,8 @@ std::vector<PagesCost> costs_with(const std::function<double(double pages)>& wal
 TEST(TlbReach, LruAndRandomReplacement_GiveEntries) {
   unsigned seed = 0;
   for (const std::uint32_t entries : {64U, 256U, 1024U, 1536U, 2048U, 4096U}) {
-    // Around a cycle of more pages than fit, LRU finds none. A TLB that replaces at random finds a page that it
-    // brought in n hops ago if none of the walks since replaced it: a share h = exp(-(1 - h) n / entries).
+    // In a cycle of more pages than entries, LRU never hits. With random replacement a page loaded n hops ago hits
+    // if no walk since has replaced it: a share h = exp(-(1 - h) n / entries).
     const auto lru = [&](double pages) { return pages <= entries ? 0.0 : 1.0; };
     const auto random = [&](double pages) {
       if (pages <= entries) return 0.0;
@@ -76,7 +76,7 @@ TEST(TlbReach, ConstantCosts_GiveNone) {
   EXPECT_EQ(tlb_reach({}, 0.25e-9).entries, 0U);
 }
 
-// Misses of a latency of 100 ns, as many at a time as a window of 64 accesses holds.
+// Costs of misses of 100 ns, of which as many overlap as a window of 64 accesses holds.
 TEST(LeastApart, Distance_IsTheWindow) {
   std::vector<MissDistanceCost> costs;
   for (std::uint32_t distance = 1; distance < 300; ++distance)
@@ -86,7 +86,7 @@ TEST(LeastApart, Distance_IsTheWindow) {
   EXPECT_EQ(min_miss_distance(std::vector<MissDistanceCost>{{1, 0}, {2, -1e-9}}), 0U);
 }
 
-// The same at the distances that are measured, some of them disturbed.
+// Costs at the measured distances, some of them disturbed.
 TEST(LeastApart, DisturbedDistances_DoNotMoveTheWindow) {
   for (const int window : {40, 64, 150}) {
     std::vector<MissDistanceCost> costs;
@@ -110,10 +110,10 @@ TEST(StreamsFollowed, Streams_AreTheStepOfTheCosts) {
       costs.push_back({streams, streams <= followed ? 12e-9 : beyond});
     return costs;
   };
-  // Between the last that is followed and the first that is not, half-way of their ratio.
+  // Between the last number that is followed and the first that is not, at the geometric mean.
   for (const std::uint32_t followed : {16U, 32U, 1024U})
     EXPECT_NEAR(streams_followed(costs_with(followed, 100e-9)), followed * std::sqrt(2.0), 0.6);
-  EXPECT_EQ(streams_followed(costs_with(64, 20e-9)), 0U);  // no step
+  EXPECT_EQ(streams_followed(costs_with(64, 20e-9)), 0U);  // no step in the costs
   EXPECT_EQ(streams_followed(costs_with(8192, 100e-9)), 0U);
   EXPECT_EQ(streams_followed({}), 0U);
   auto disturbed = costs_with(256, 100e-9);
@@ -121,7 +121,7 @@ TEST(StreamsFollowed, Streams_AreTheStepOfTheCosts) {
   EXPECT_NEAR(streams_followed(disturbed), 256 * std::sqrt(2.0), 0.6);
 }
 
-// STREAM's rates on memory where a byte read and one written take so many seconds, one after the other.
+// Returns STREAM's rates on memory where reading and writing a byte take the given seconds, without overlap.
 std::map<std::string, double> kernels_of(double read, double written) {
   const double two = 2 / (2 * read + written);
   const double three = 3 / (3 * read + written);
@@ -138,8 +138,8 @@ TEST(ReadsAndWrites, Sequential_AreSeparatedByStreamsKernels) {
   EXPECT_THROW(reads_and_writes({{"copy", 1e9}}), std::out_of_range);
 }
 
-// Rates of two cores whose reads limit STREAM, so that writes are all but free: no error of the kernels becomes
-// larger in the result.
+// Rates of two cores whose reads limit STREAM, so that writes are almost free: errors of the kernels are not
+// amplified.
 TEST(ReadsAndWrites, Overlapping_ChangeNoMoreThanTheKernels) {
   const std::map<std::string, double> measured{{"copy", 44.3e9},  {"scale", 44.1e9}, {"add", 46e9},
                                                {"triad", 46.7e9}, {"read", 41.4e9},  {"write", 47.5e9}};
@@ -183,8 +183,7 @@ TEST(Measure, MeasuredMachine_HasAllPathsAndRoundTrips) {
   EXPECT_EQ(measured.date.size(), 20u);
   EXPECT_EQ(measured.repetitions, 1u);
 
-  // The nearest place of the first domain: all six kernels at one thread, both kinds of pages, and the path holds
-  // what was measured.
+  // The nearest place of the first domain: all six kernels with one thread, both page sizes, and a measured path.
   const auto initiator = machine.domains()[0].initiator;
   const auto place = here.machine.domains()[0].places.front();
   for (const char* kernel : {"copy", "scale", "add", "triad", "read", "write"}) {
@@ -194,20 +193,20 @@ TEST(Measure, MeasuredMachine_HasAllPathsAndRoundTrips) {
     });
     EXPECT_EQ(rows, 1) << kernel;
   }
-  // Of the pages that programs get which ask for none.
+  // With the page size that programs get by default.
   const auto setting = SystemFiles().choice("/sys/kernel/mm/transparent_hugepage/enabled");
   const std::string ordinary = setting == "always" ? "huge" : "small";
   const auto latency = std::find_if(measured.latencies.begin(), measured.latencies.end(),
                                     [&](const auto& row) { return row.place == place && row.pages == ordinary; });
   ASSERT_NE(latency, measured.latencies.end());
   EXPECT_EQ(machine.path(initiator, place).latency.value, latency->seconds.best);
-  // Beside the other cores' reading, at rising rate_limits; nothing where there is no other core.
+  // While other cores read at increasing rates; none if there is no other core.
   const auto loaded = std::count_if(measured.latencies.begin(), measured.latencies.end(), [&](const auto& row) {
     return row.initiator == initiator && row.place == place && row.load > 0 && row.seconds.median > 0;
   });
   EXPECT_EQ(loaded, machine.initiators()[initiator].cores > 1 ? 5 : 0);
 
-  // A miss cannot be cheaper than a hit in the cache nearest to the core.
+  // A miss cannot be cheaper than a hit in the first cache.
   const auto& core = machine.initiators()[initiator];
   if (!core.caches.empty()) {
     EXPECT_GT(machine.path(initiator, place).latency, core.caches.front().latency);
@@ -215,10 +214,10 @@ TEST(Measure, MeasuredMachine_HasAllPathsAndRoundTrips) {
   EXPECT_GE(core.mlp, 1);
   for (const auto time : core.library) EXPECT_GT(time.value, 0);
   EXPECT_GE(core.prefetch_mlp, 1);
-  EXPECT_GE(core.window, 10);  // the nearest misses that are tried
+  EXPECT_GE(core.window, 10);  // the least distance that is measured
   EXPECT_LE(core.window, 1024);
 
-  // Where there is a TLB, its pages are the system's, and programs get no larger ones.
+  // If a TLB is found, its page size is the system's default.
   if (core.tlb.entries > 0) {
     EXPECT_EQ(ordinary, "small");
     EXPECT_EQ(core.tlb.page.value, static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)));
@@ -232,7 +231,7 @@ TEST(Measure, MeasuredMachine_HasAllPathsAndRoundTrips) {
 
 TEST(Measure, UnmeasurableNearestPlace_Throws) {
   auto here = discover_details();
-  here.last_level.assign(here.last_level.size(), Bytes{1ull << 60});  // no memory exceeds such caches
+  here.last_level.assign(here.last_level.size(), Bytes{1ull << 60});  // larger than any memory
   try {
     measure_machine(here, {.quick = true, .repetitions = 1});
     FAIL();

@@ -1,5 +1,5 @@
-// Machines from the kernel's files of NUMA nodes: trees of such files in a folder, and this machine's own against
-// what hwloc reports of it.
+// Tests machines from the kernel's NUMA node files: written in a temporary folder, and this machine's own against
+// hwloc.
 #include "machine/nodes/node_files.hpp"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@
 namespace terrace::machine {
 namespace {
 
-// Of access0.
+// Figures of access0.
 struct Firmware {
   std::vector<int> nearest;
   int read_mib = 0, write_mib = 0, latency_ns = 0;
@@ -84,7 +84,7 @@ TEST_F(NodeFilesTest, FirmwareFigures_GivePlacesPathsAndOrders) {
   EXPECT_EQ(made.path(0, 2).write.value, 16000 * k_mib);
   EXPECT_DOUBLE_EQ(made.path(0, 2).latency.value, 130e-9);
   EXPECT_EQ(made.path(0, 2).bandwidth_source, Source::firmware);
-  // From the other package: as much slower as it is farther.
+  // From the other package: scaled by distance.
   EXPECT_DOUBLE_EQ(made.path(1, 2).read.value, 16384 * k_mib * 13 / 23);
   EXPECT_DOUBLE_EQ(made.path(1, 2).latency.value, 130e-9 * 23 / 13);
   EXPECT_EQ(made.path(1, 2).bandwidth_source, Source::distance);
@@ -94,7 +94,7 @@ TEST_F(NodeFilesTest, FirmwareFigures_GivePlacesPathsAndOrders) {
   EXPECT_EQ(order(made, 1, "normal").front(), "node1");
 }
 
-// Nobody says that one is faster: then none is.
+// Without figures all places are equal.
 TEST_F(NodeFilesTest, NoFigures_PlacesTie) {
   write("online", "0-1");
   node(0, 1 << 20, "0-1", "10 31");
@@ -128,7 +128,7 @@ TEST_F(NodeFilesTest, InvalidFiles_GiveNothing) {
   EXPECT_TRUE(read_node_machine(folder_));
 }
 
-// Files that say anything at all make some machine or none, and no process ends.
+// Arbitrary files give a machine or nothing, without a crash.
 TEST_F(NodeFilesTest, RandomText_DoesNotThrow) {
   std::mt19937 random(5);
   const std::string letters = "0123456789,- \n\tkBMemTotal:noe!";
@@ -147,7 +147,7 @@ TEST_F(NodeFilesTest, RandomText_DoesNotThrow) {
 }
 
 TEST(NodeFilesHere, ThisMachine_EqualsHwloc) {
-  if (::access("/sys/devices/system/node/node0/meminfo", R_OK) != 0) GTEST_SKIP() << "the nodes are hidden";
+  if (::access("/sys/devices/system/node/node0/meminfo", R_OK) != 0) GTEST_SKIP() << "the node files are hidden";
   const auto by_files = read_node_machine().value();
   const auto by_hwloc = discover();
   ASSERT_EQ(by_files.places().size(), by_hwloc.places().size());
@@ -194,7 +194,7 @@ TEST(NodeList, NumactlSyntax_IsParsed) {
     EXPECT_EQ(parse_node_list(text, all), std::nullopt) << text;
 }
 
-// Sets that are written down in any order, with ranges or without, are read again.
+// Sets in any order, with or without ranges, are parsed.
 TEST(NodeList, RandomSets_RoundTrip) {
   std::mt19937 random(17);
   std::vector<int> all(64);

@@ -1,5 +1,5 @@
-// [[ordering]], distances and sources in machine files: they come back from their own text, and each way of
-// breaking the schema gives its one line.
+// Tests [[ordering]], distances and sources in machine files: round trips, and one error line for each violation
+// of the schema.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ TEST(OrderingTable, Orderings_RoundTrip) {
   EXPECT_EQ(format_machine_file(again), text);
 }
 
-// Of a file whose tables begin behind the example's, whose last line is `lines`.
+// Line numbers of a file that appends tables to the example, whose last line is `lines`.
 class Refusals : public ::testing::Test {
  protected:
   void refused(const std::string& table, std::size_t line, const std::string& because) const {

@@ -1,5 +1,5 @@
-// Orderings against their definition: every place once, ranks that are what pairwise comparison gives, the same
-// answer whatever the order of the machine's parts, and a user's order before any rule.
+// Tests orderings against their definition: every place once, ranks equal to pairwise comparison, independence of
+// the order of the parts, and precedence of stated orderings.
 #include "machine/ordering.hpp"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ namespace {
 
 using Names = std::vector<std::set<std::string>>;
 
-// 0, 1, ...: one for each part.
+// Returns 0, 1, ..., one index for each part.
 template <class Parts>
 std::vector<std::uint16_t> ids(const Parts& parts) {
   std::vector<std::uint16_t> all(parts.size());
@@ -25,7 +25,7 @@ std::vector<std::uint16_t> ids(const Parts& parts) {
   return all;
 }
 
-// The ordering with each tie as a set of names.
+// Returns the ordering with each tie as a set of names.
 Names names_of(const Machine& machine, InitiatorId initiator, std::string_view intent) {
   Names ranks;
   for (const auto& rank : ordering(machine, initiator, intent)) {
@@ -35,7 +35,7 @@ Names names_of(const Machine& machine, InitiatorId initiator, std::string_view i
   return ranks;
 }
 
-// A machine of few values, so that there are ties, near ties and chains of near ties.
+// Returns a random machine with few distinct values, so that ties, near ties and chains of near ties occur.
 MachineParts random_parts(std::mt19937& random) {
   const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
   const char* kinds[] = {"hbm", "ddr", "cxl", "dram"};
@@ -60,7 +60,7 @@ MachineParts random_parts(std::mt19937& random) {
     parts.domains.push_back({"domain" + std::to_string(d), static_cast<InitiatorId>(d), {}});
     for (int p = 0; p < places; ++p) {
       const bool own = parts.places[static_cast<std::size_t>(p)].domain == d;
-      if (!own && below(10) == 0) continue;  // files may leave paths to other domains out
+      if (!own && below(10) == 0) continue;  // paths to other domains may be absent
       Path path;
       path.initiator = static_cast<InitiatorId>(d);
       path.place = static_cast<PlaceId>(p);
@@ -97,8 +97,8 @@ TEST(Ordering, EveryPlace_OnceWithRanksWithoutGaps) {
   }
 }
 
-// The definition, place by place and without sorting: a place's rank is the number of ranks that begin before it;
-// a rank begins with the best of those that are left.
+// Computes the definition place by place, without sorting: a place's rank is the number of ranks that begin before
+// it; a rank begins with the best remaining place.
 TEST(Ordering, RandomMachines_EqualDefinition) {
   std::mt19937 random(2);
   for (int round = 0; round < 200; ++round) {
@@ -207,15 +207,15 @@ TEST(Ordering, Basis_IsReported) {
   EXPECT_EQ(latency[0].source, Source::firmware);
   const auto bandwidth = rank_places(machine, 0, "bandwidth");
   EXPECT_EQ(bandwidth[1].source, Source::measured);
-  // One core, 20 lines of 64 B in flight over 200 ns, each of which takes 64 ns of the memory.
+  // One core with 20 lines of 64 B in flight over 200 ns; each line occupies the memory for 64 ns.
   EXPECT_NEAR(bandwidth[1].value, 64 / (200e-9 / 20 + 64e-9), 1);
   EXPECT_EQ(rank_places(machine, 0, "capacity")[0].value, static_cast<double>(1ull << 30));
 }
 
 TEST(Ordering, RemotePlaces_AreRankedForEveryInitiator) {
   const Machine machine(example_parts());
-  // Eight cores with 20 lines of 64 B each in flight get 40.8 GB/s of the other domain's HBM, whose latency is
-  // 200 ns, and 50.6 of their own DDR; 64 cores get more of HBM.
+  // Eight cores with 20 lines of 64 B each in flight read 40.8 GB/s from the other domain's HBM, whose latency is
+  // 200 ns, and 50.6 from their own DDR; 64 cores read faster from HBM.
   EXPECT_EQ(names_of(machine, 0, "bandwidth"), (Names{{"hbm0"}, {"ddr0"}, {"hbm1"}, {"ddr1"}, {"cxl0"}}));
   EXPECT_EQ(names_of(machine, 1, "bandwidth"), (Names{{"hbm1"}, {"ddr1"}, {"hbm0"}, {"ddr0"}, {"cxl0"}}));
   auto many = example_parts();
@@ -223,7 +223,7 @@ TEST(Ordering, RemotePlaces_AreRankedForEveryInitiator) {
   EXPECT_EQ(names_of(Machine(many), 0, "bandwidth"), (Names{{"hbm0"}, {"hbm1"}, {"ddr0"}, {"ddr1"}, {"cxl0"}}));
   EXPECT_EQ(names_of(machine, 1, "latency"), (Names{{"ddr1"}, {"hbm1"}, {"ddr0"}, {"hbm0"}, {"cxl0"}}));
   EXPECT_EQ(names_of(machine, 0, "capacity"), (Names{{"cxl0"}, {"ddr0", "ddr1"}, {"hbm0"}, {"hbm1"}}));
-  // Within a tie the nearest is first.
+  // Within a tie, the nearest place is first.
   EXPECT_EQ(ordering(machine, 1, "capacity")[1], (std::vector<PlaceId>{4, 1}));
 }
 
@@ -239,7 +239,7 @@ TEST(Ordering, Normal_IsTheKernelsOrder) {
   EXPECT_EQ(names_of(machine, 0, "normal"), (Names{{"ddr0"}, {"cxl0", "ddr1"}, {"hbm0"}, {"hbm1"}}));
   EXPECT_TRUE(rank_places(machine, 0, "normal")[0].own_ordinary);
   EXPECT_EQ(rank_places(machine, 0, "normal")[3].basis, Basis::distance);
-  // One distance less, and latencies decide: distances alone would leave that place nowhere.
+  // If one distance is missing, latencies decide, because distances cannot rank that place.
   parts.paths[2].distance = 0;
   EXPECT_EQ(names_of(Machine(parts), 0, "normal"), (Names{{"ddr0"}, {"hbm0"}, {"ddr1"}, {"hbm1"}, {"cxl0"}}));
 }
@@ -271,7 +271,7 @@ TEST(Ordering, StatedOrdering_TakesPrecedence) {
                      {"latency", std::nullopt, {{{"hbm1"}, false}}}};
   const Machine machine(parts);
   EXPECT_EQ(intents(machine), (std::vector<std::string>{"bandwidth", "latency", "capacity", "normal", "scratch"}));
-  // What is not named follows as by `normal`.
+  // Unnamed places follow in the order of `normal`.
   EXPECT_EQ(names_of(machine, 0, "scratch"), (Names{{"cxl0"}, {"hbm0", "ddr1"}, {"ddr0"}, {"hbm1"}}));
   EXPECT_EQ(names_of(machine, 1, "scratch"), names_of(machine, 1, "normal"));
   EXPECT_EQ(names_of(machine, 0, "latency").front(), (std::set<std::string>{"hbm1"}));

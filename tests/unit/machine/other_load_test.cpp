@@ -1,4 +1,4 @@
-// What other programs take of the processors, from two readings of /proc/stat.
+// Tests the processor time taken by other programs, from two readings of /proc/stat.
 #include "machine/measure/other_load.hpp"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace terrace::machine {
 namespace {
 
-// As Linux 6 writes it; the fields are user, nice, system, idle, iowait, irq, softirq, steal, guest, guest_nice.
+// In the format of Linux 6: user, nice, system, idle, iowait, irq, softirq, steal, guest, guest_nice.
 constexpr const char* k_before =
     "cpu  3000 100 400 9000 50 0 30 20 0 0\n"
     "cpu0 1000 100 200 4000 20 0 20 10 0 0\n"
@@ -32,12 +32,12 @@ TEST(ProcessorTimes, ProcStat_GivesBusyAndStolenSeconds) {
 TEST(ProcessorTimes, OldOrUnreadableText_GivesWhatItHas) {
   EXPECT_TRUE(parse_processor_times("", 100).empty());
   EXPECT_TRUE(parse_processor_times("cpu0 1 2\ncpu 1 2 3 4 5 6 7\ncpux 1 2 3 4 5 6 7\n", 100).empty());
-  const auto times = parse_processor_times("cpu3 100 0 0 0 0 0 0\n", 100);  // without the host's share
+  const auto times = parse_processor_times("cpu3 100 0 0 0 0 0 0\n", 100);  // without steal time
   EXPECT_DOUBLE_EQ(times.at(3).busy, 1);
   EXPECT_DOUBLE_EQ(times.at(3).stolen, 0);
 }
 
-// In 10 s processor 0 was busy for 8 s, processor 10 for 11; this process took 6, half a second of it anywhere.
+// In 10 s processor 0 was busy for 8 s, processor 10 for 11; this process took 6, of which 0.5 s unpinned.
 TEST(TakenProcessors, OwnTime_IsNotOthers) {
   const auto before = parse_processor_times(k_before, 100);
   const auto after = parse_processor_times(k_after, 100);

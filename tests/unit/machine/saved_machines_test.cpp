@@ -1,5 +1,5 @@
-// Discovery on machines as hwloc saves them (topologies/make.py names their sources): domains, kinds, and for
-// every initiator the orderings that the published topology asks for, and what they rest on.
+// Tests discovery on machines saved by hwloc (topologies/make.py names their sources): domains, kinds, and for
+// every initiator the orderings that follow from the published topology, with their basis.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -23,7 +23,7 @@ Discovered saved(const std::string& name) {
   return discover_saved(text.str());
 }
 
-// Places by the numbers of their NUMA nodes, ties as sets: what numactl and the published tables speak of.
+// Places by NUMA node number, as in numactl and the published tables; ties as sets.
 using Nodes = std::vector<std::set<int>>;
 
 Nodes nodes_of(const Machine& machine, InitiatorId initiator, std::string_view intent) {
@@ -37,7 +37,7 @@ Nodes nodes_of(const Machine& machine, InitiatorId initiator, std::string_view i
 
 int node_of(const Machine& machine, const RankedPlace& one) { return machine.place(one.place).numa_node; }
 
-// The source behind a node's rank for an intent.
+// Returns the source of a node's rank for an intent.
 std::optional<Source> parse_source(const Machine& machine, InitiatorId initiator, std::string_view intent,
                                    int node) {
   for (const auto& one : rank_places(machine, initiator, intent))
@@ -51,7 +51,7 @@ std::map<int, std::string> kinds(const Machine& machine) {
   return kinds;
 }
 
-// The numbers from `first` on, without those in `out`.
+// Returns the numbers from `first` on, without those in `out`.
 std::set<int> nodes(int first, int count, const std::set<int>& out = {}) {
   std::set<int> all;
   for (int n = first; n < first + count; ++n)
@@ -63,7 +63,7 @@ void expect_whole(const Machine& machine, std::size_t domains, std::size_t place
   EXPECT_EQ(machine.domains().size(), domains);
   ASSERT_EQ(machine.places().size(), places);
   EXPECT_EQ(machine.parts().paths.size(), domains * places);
-  // What was discovered can be written down, with its sources and distances, and read back.
+  // The discovered machine round-trips with its sources and distances.
   EXPECT_EQ(blob_of(parse_machine(format_machine_file(machine), "again")), blob_of(machine));
 }
 
@@ -77,7 +77,7 @@ TEST(SavedMachines, KnlFlat_IsDiscovered) {
   EXPECT_EQ(nodes_of(machine, 0, "latency"), (Nodes{{0}, {1}}));
   EXPECT_EQ(nodes_of(machine, 0, "capacity"), (Nodes{{0}, {1}}));
   EXPECT_EQ(nodes_of(machine, 0, "normal"), (Nodes{{0}, {1}}));
-  // Its firmware states nothing, so the kind decides, and Terrace says so.
+  // Its firmware states nothing, so the defaults of the kind apply, and the source says so.
   EXPECT_EQ(parse_source(machine, 0, "bandwidth", 1), Source::kind);
   EXPECT_EQ(parse_source(machine, 0, "latency", 0), Source::kind);
   EXPECT_NE(machine.parts().description.find("not measured (defaults of each kind)"), std::string::npos);
@@ -97,11 +97,11 @@ TEST(SavedMachines, KnlSnc4_IsDiscovered) {
     EXPECT_EQ(nodes_of(machine, i, "bandwidth"), (Nodes{{4 + own}, other_hbm, {own}, other_ddr}));
     EXPECT_EQ(nodes_of(machine, i, "latency"), (Nodes{{own}, other_ddr, {4 + own}, other_hbm}));
     EXPECT_EQ(nodes_of(machine, i, "capacity"), (Nodes{nodes(0, 4), nodes(4, 4)}));
-    // As Linux, to which the distances are 10, 21, 31 and 41; hwloc has none.
+    // As in Linux, where the distances are 10, 21, 31 and 41; hwloc has none.
     EXPECT_EQ(nodes_of(machine, i, "normal"), (Nodes{{own}, other_ddr, {4 + own}, other_hbm}));
     EXPECT_EQ(machine.path(i, 0).distance, 0);
     for (int node = 0; node < 8; ++node) EXPECT_EQ(parse_source(machine, i, "bandwidth", node), Source::kind);
-    // Within a tie one's own comes first.
+    // Within a tie the local place comes first.
     EXPECT_EQ(node_of(machine, rank_places(machine, i, "capacity").front()), own);
   }
   EXPECT_NE(machine.parts().description.find("not measured (defaults of each kind)"), std::string::npos);
@@ -114,7 +114,7 @@ TEST(SavedMachines, XeonMaxSnc4_IsDiscovered) {
   for (const auto& [node, kind] : kinds(machine)) EXPECT_EQ(kind, node < 8 ? "ddr" : "hbm") << node;
   for (InitiatorId i = 0; i < 8; ++i) {
     const int own = i;
-    const int near = own / 4 * 4;  // the first quarter of one's own socket
+    const int near = own / 4 * 4;  // the first quarter of the same socket
     const int far = 4 - near;
     EXPECT_EQ(machine.initiators()[i].cores, 14u);
     EXPECT_EQ(nodes_of(machine, i, "bandwidth"), (Nodes{{8 + own},
@@ -137,7 +137,7 @@ TEST(SavedMachines, XeonMaxSnc4_IsDiscovered) {
                                                      nodes(8 + near, 4, {8 + own}),
                                                      nodes(far, 4),
                                                      nodes(8 + far, 4)}));
-    // Linux shows the firmware's figures of the nearest cores alone.
+    // Linux exposes the firmware's figures of the nearest cores only.
     EXPECT_EQ(parse_source(machine, i, "bandwidth", 8 + own), Source::firmware);
     EXPECT_EQ(parse_source(machine, i, "bandwidth", 8 + (own + 1) % 8), Source::distance);
   }
@@ -156,12 +156,13 @@ TEST(SavedMachines, DdrAndCxl_IsDiscovered) {
     EXPECT_EQ(nodes_of(machine, i, "bandwidth"), (Nodes{{own}, {other}, {2 + own}, {2 + other}}));
     EXPECT_EQ(nodes_of(machine, i, "latency"), (Nodes{{own}, {other}, {2 + own}, {2 + other}}));
     EXPECT_EQ(nodes_of(machine, i, "capacity"), (Nodes{{3}, {0, 1, 2}}));
-    // The kernel takes the near expander before the other socket's DDR: the distance, 14 against 21, says so.
+    // The kernel prefers the near expander to the other socket's DDR, by distance: 14 against 21.
     EXPECT_EQ(nodes_of(machine, i, "normal"), (Nodes{{own}, {2 + own}, {other}, {2 + other}}));
     EXPECT_EQ(parse_source(machine, i, "latency", 2 + own), Source::firmware);
     EXPECT_EQ(parse_source(machine, i, "latency", 2 + other), Source::distance);
   }
-  EXPECT_EQ(machine.parts().description.find("figures alone"), std::string::npos) << "DAX names CXL memory";
+  EXPECT_EQ(machine.parts().description.find("figures alone"), std::string::npos)
+      << "CXL memory is identified by DAX";
 }
 
 TEST(SavedMachines, GraceHopper_IsDiscovered) {

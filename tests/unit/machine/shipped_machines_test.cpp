@@ -1,4 +1,4 @@
-// The shipped machine files: they hold what their sources say and come back from their own text.
+// Tests that the shipped machine files have the figures of their sources and round-trip.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -20,8 +20,8 @@ TEST(ShippedMachines, AllMachines_RoundTrip) {
     if (entry.path().extension() != ".toml") continue;
     ++count;
     const auto machine = read_machine_file(entry.path());
-    EXPECT_EQ(machine.name(), entry.path().stem()) << "a shipped machine bears its file's name";
-    EXPECT_TRUE(machine.parts().fingerprint.empty()) << "a shipped machine is described, not measured";
+    EXPECT_EQ(machine.name(), entry.path().stem()) << "the name of a shipped machine is that of its file";
+    EXPECT_TRUE(machine.parts().fingerprint.empty()) << "shipped machines are not measured";
     const auto again = parse_machine(format_machine_file(machine), "again");
     EXPECT_EQ(blob_of(again), blob_of(machine)) << entry.path();
   }
@@ -78,7 +78,7 @@ TEST(ShippedMachines, TwoDomains_HaveThreeKindsEach) {
     for (const auto place : machine.fastest_first(d)) {
       EXPECT_EQ(machine.place(place).domain, d);
       kinds.push_back(machine.place(place).kind);
-      // Every place is slower from the other domain.
+      // Every place is slower for the other domain.
       const auto other = static_cast<InitiatorId>(1 - d);
       EXPECT_LT(machine.path(other, place).read, machine.path(d, place).read);
       EXPECT_GT(machine.path(other, place).latency, machine.path(d, place).latency);
@@ -88,7 +88,7 @@ TEST(ShippedMachines, TwoDomains_HaveThreeKindsEach) {
   EXPECT_EQ(machine.nodes()[0].name, "board");
 }
 
-// Unimem's table 1, relative to its DRAM (10 ns; 1,000 and 900 MB/s), where it gives a range its geometric mean.
+// Unimem's table 1, relative to its DRAM (10 ns; 1,000 and 900 MB/s); ranges by their geometric mean.
 TEST(ShippedMachines, MemoryTechnologies_HaveRatiosOfUnimemsTable) {
   struct Case {
     const char* name;
@@ -136,7 +136,7 @@ TEST(ShippedMachines, XeonMax_HasEightDomains) {
       hbm_latency += machine.path(d, machine.find_kind(other, "hbm").value()).latency.value / 4;
       ddr_latency += machine.path(d, machine.find_kind(other, "ddr").value()).latency.value / 4;
     }
-    // What a socket in quadrant mode shows is the mean over its quarters.
+    // In quadrant mode a socket has the mean over its quarters.
     EXPECT_NEAR(hbm_latency, 130e-9, 0.5e-9);
     EXPECT_NEAR(ddr_latency, 112e-9, 0.5e-9);
   }

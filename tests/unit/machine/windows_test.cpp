@@ -1,5 +1,4 @@
-// Timed windows: which sections run, in which order, and what is recorded of them. Nothing here waits or judges a
-// time.
+// Tests timed windows: which sections run, in which order, and what is recorded. No test waits or judges times.
 #include "machine/measure/windows.hpp"
 
 #include <gtest/gtest.h>
@@ -17,7 +16,7 @@
 namespace terrace::machine {
 namespace {
 
-// Processors that this process may run on.
+// Returns the processors that this process may run on.
 std::vector<int> processors() {
   cpu_set_t allowed;
   EXPECT_EQ(sched_getaffinity(0, sizeof allowed, &allowed), 0);
@@ -54,7 +53,7 @@ TEST(Windows, Workers_EachWindow_RunOnceAndLeadInIsNotRecorded) {
   EXPECT_EQ(preparations, expected);
 }
 
-// Each is where the plan says, and no section begins before all preparations of its window have ended.
+// Each worker runs on its processor, and no section begins before all preparations of its window have ended.
 TEST(Windows, Workers_OnTheirProcessors_BeginTogether) {
   auto workers = processors();
   workers.resize(std::min<std::size_t>(workers.size(), 2));
@@ -81,7 +80,7 @@ TEST(Windows, Companions_BesideAWorker_LeaveTheWindowsAsTheyAre) {
   EXPECT_EQ(sections, 6u);
 }
 
-// No line passes in a picosecond, and each does in ten seconds.
+// No cache line passes within 1 ps, every one within 10 s.
 TEST(Windows, Workers_FartherThanTheirLimit_AreApartAndNotClean) {
   auto workers = processors();
   workers.resize(std::min<std::size_t>(workers.size(), 4));
@@ -112,7 +111,7 @@ TEST(Windows, Section_Throws_TheFirstExceptionComesOut) {
   };
   try {
     run();
-    FAIL() << "nothing came out";
+    FAIL() << "no exception was thrown";
   } catch (const std::runtime_error& error) {
     EXPECT_STREQ(error.what(), "window 2");
   }

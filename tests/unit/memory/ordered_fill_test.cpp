@@ -51,7 +51,7 @@ TEST_F(OrderedFillTest, AllAtWatermarks_UsesPlaceWithMostFreeMemory) {
     all += k_totals[place];
   }
   Parts parts;
-  // The largest place has the peak free memory, so it is used next.
+  // The largest place has the most free memory, so it is used next.
   const auto more = 300 * k_page;
   EXPECT_EQ(fill.fill(k_address, above_watermarks * k_page + more, order, OrderedFill::Content::none, parts).error,
             0);

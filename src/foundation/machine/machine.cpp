@@ -90,7 +90,7 @@ BytesPerSecond Machine::copy_bandwidth(PlaceId from, PlaceId to) const {
                                    " and " + place(to).name + "; give a copy path between them");
 }
 
-const FilePlace* Machine::file_beside(PlaceId place) const {
+const BackingFile* Machine::find_backing_file(PlaceId place) const {
   for (const auto& file : parts_.files)
     if (file.beside == place) return &file;
   return nullptr;

@@ -148,7 +148,7 @@ struct StatedOrdering {
 // Backing file of a memory, on a disk or a server: holds the data that exceed the memory (docs/memory-over-a-
 // file.md). Programs cannot address it. It is not one of the machine's places, so planners, budgets and orderings
 // cannot refer to it.
-struct FilePlace {
+struct BackingFile {
   std::string name;            // unique among backing files and places
   PlaceId beside = 0;          // the memory that it backs
   BytesPerSecond read;         // of the device, without concurrent writes
@@ -172,7 +172,7 @@ struct MachineParts {
   std::vector<CopyPath> copies;  // absent pairs: the lesser of the source's read and the target's write bandwidth
   std::vector<CopierPrice> copiers;  // the first one is in effect
   std::vector<StatedOrdering> orderings;
-  std::vector<FilePlace> files;
+  std::vector<BackingFile> files;
   std::vector<Gpu> gpus;  // simulated only; not passed to user processes
 };
 
@@ -202,7 +202,7 @@ class Machine {
   [[nodiscard]] const CopierPrice& copier() const;
 
   // Returns the backing file of a memory, or null.
-  [[nodiscard]] const FilePlace* file_beside(PlaceId place) const;
+  [[nodiscard]] const BackingFile* find_backing_file(PlaceId place) const;
 
   // Returns the home of a domain, the place of data without a requested placement: the place with the most
   // capacity. A processing-in-memory place is the home only if the domain has no other place.

@@ -118,7 +118,7 @@ void get(BlobReader& in, CopyPath& copy) {
   copy.bandwidth = {in.get<double>()};
 }
 
-void put(BlobWriter& out, const FilePlace& file) {
+void put(BlobWriter& out, const BackingFile& file) {
   out.put(file.name);
   out.put(file.beside);
   out.put(file.read.value);
@@ -126,7 +126,7 @@ void put(BlobWriter& out, const FilePlace& file) {
   out.put(file.latency.value);
   out.put(file.requests);
 }
-void get(BlobReader& in, FilePlace& file) {
+void get(BlobReader& in, BackingFile& file) {
   file.name = in.get_string();
   file.beside = in.get<PlaceId>();
   file.read = {in.get<double>()};

@@ -212,7 +212,7 @@ void check_copier(const MachineParts& parts, const CopierPrice& copier) {
     refuse(parts, of + "it has more than " + std::to_string(k_max_mover_threads) + " threads");
 }
 
-void check_file(const MachineParts& parts, const FilePlace& file) {
+void check_file(const MachineParts& parts, const BackingFile& file) {
   const auto of = "file " + quoted(file.name) + ": ";
   if (file.beside >= parts.places.size()) refuse(parts, of + "the place that it is beside does not exist");
   for (const auto& place : parts.places)

@@ -71,7 +71,7 @@ Ledger::Sum Ledger::sum_of_others(PlaceId place, LivenessCheck liveness) const n
     sum.demands = sum.demands || may_have_demand(page_, slot, place);
     if (amount == LedgerAmount{}) continue;
     if (liveness == LivenessCheck::skip_dead && owner.kind == SlotOwner::Kind::owned &&
-        !may_be_alive(owner.who, slot_.who()))
+        !may_be_alive(owner.who, slot_.identity()))
       continue;
     if (amount) {
       sum.amount.held = sum_of(sum.amount.held, amount->held);
@@ -93,7 +93,7 @@ Ledger::Shares Ledger::shares(PlaceId place) const noexcept {
   const auto used = used_slots(page_);
   for (std::size_t slot = 0; slot < used; ++slot) {
     const auto owner = read_owner(page_, slot);
-    if (owner.kind != SlotOwner::Kind::owned || !may_be_alive(owner.who, slot_.who())) continue;
+    if (owner.kind != SlotOwner::Kind::owned || !may_be_alive(owner.who, slot_.identity())) continue;
     const auto demand = slot == own ? slot_.demand(place) : read_demand(page_, slot, place);
     if (demand.weight == 0) continue;
     if (slot == own) mine = count;
@@ -133,7 +133,7 @@ bool Ledger::announce(PlaceId place, Bytes size, const FreeMemory* free) {
   if (!prepare(place)) return false;
   const auto mine = slot_.amount(place);
   if (size.value > limit || mine.held > limit - size.value) return false;
-  const PageLock lock(page_, slot_.index(), slot_.who());
+  const PageLock lock(page_, slot_.index(), slot_.identity());
   auto wanted = mine;
   wanted.held += size.value;
   if (free) wanted.outstanding += size.value;
@@ -214,10 +214,10 @@ Bytes Ledger::available(PlaceId place) const {
 // by stray writes need a thorough search, at most every 100 ms.
 void Ledger::reclaim_dead_slots() noexcept {
   const auto now = now_ns();
-  const auto looked = load(page_.looked);
-  const bool thorough = (looked > now || now - looked > k_thorough_search_interval_ns) &&
-                        compare_exchange(page_.looked, looked, now);
-  if (release_dead_slots(page_, slot_.who(), thorough, slot_.page_creation_time())) report_damage();
+  const auto last_search = load(page_.last_thorough_search_ns);
+  const bool thorough = (last_search > now || now - last_search > k_thorough_search_interval_ns) &&
+                        compare_exchange(page_.last_thorough_search_ns, last_search, now);
+  if (release_dead_slots(page_, slot_.identity(), thorough, slot_.page_creation_time())) report_damage();
 }
 
 bool Ledger::prepare(PlaceId place) noexcept {
@@ -227,7 +227,9 @@ bool Ledger::prepare(PlaceId place) noexcept {
 }
 
 void Ledger::report_damage() noexcept {
-  if (std::exchange(has_reported_damage_, true) || !settings_.say || !compare_exchange(page_.said, 0U, 1U)) return;
+  if (std::exchange(has_reported_damage_, true) || !settings_.say ||
+      !compare_exchange(page_.damage_reported, 0U, 1U))
+    return;
   settings_.say(
       "terrace: a stray write of some process has overwritten a part of the job's ledger; what it destroyed "
       "counts as held until its process writes it again or ends\n");

@@ -17,7 +17,7 @@ MachineParts with_a_file() {
   return parts;
 }
 
-bool same(const FilePlace& one, const FilePlace& other) {
+bool same(const BackingFile& one, const BackingFile& other) {
   return one.name == other.name && one.beside == other.beside && one.read.value == other.read.value &&
          one.write.value == other.write.value && one.latency.value == other.latency.value &&
          one.requests == other.requests;
@@ -42,9 +42,9 @@ TEST(FileTable, TextAndBlob_RoundTrip) {
 
 TEST(FileTable, FileBeside_FindsByMemory) {
   const Machine machine(with_a_file());
-  ASSERT_NE(machine.file_beside(1), nullptr);
-  EXPECT_EQ(machine.file_beside(1)->name, "disk");
-  EXPECT_EQ(machine.file_beside(0), nullptr);
+  ASSERT_NE(machine.find_backing_file(1), nullptr);
+  EXPECT_EQ(machine.find_backing_file(1)->name, "disk");
+  EXPECT_EQ(machine.find_backing_file(0), nullptr);
 }
 
 // Iteration over places does not include backing files.

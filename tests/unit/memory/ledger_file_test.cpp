@@ -49,7 +49,7 @@ class LedgerFile : public ::testing::Test {
     std::erase_if(views, [](const LedgerView& view) { return view.job != k_job; });
     return views;
   }
-  static JobDescription title(std::uint64_t budget = 1 << 20) {
+  static JobDescription description(std::uint64_t budget = 1 << 20) {
     return {k_job, {{"fast0", {budget}, {4096}}, {"slow0", {1 << 24}, {4096}}}};
   }
 
@@ -75,7 +75,7 @@ TEST_F(LedgerFile, Folder_IsPrivateToThisUser) {
   const auto made = make_ledger_folder();
   EXPECT_EQ(made, folder() + "/terrace");
   EXPECT_EQ(mode_of(made), 0700u);
-  const JobFile file(made, title());
+  const JobFile file(made, description());
   EXPECT_EQ(mode_of(file.path()), 0600u);
   EXPECT_EQ(fs::path(file.path()).filename(), "job_" + k_number + ".ledger");
   ASSERT_EQ(own_paths().size(), 1u);
@@ -94,7 +94,7 @@ TEST_F(LedgerFile, SharedFolder_IsSkipped) {
 TEST_F(LedgerFile, OtherUser_CannotOpen) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can become another user";
   ASSERT_EQ(::chmod(folder().c_str(), 0755), 0);  // so that the mode of the file itself is tested
-  const JobFile file(folder(), title());
+  const JobFile file(folder(), description());
   EXPECT_EQ(in_child([&] {
               if (::setgroups(0, nullptr) != 0 || ::setgid(65534) != 0 || ::setuid(65534) != 0) return 2;
               for (const int flags : {O_RDONLY, O_WRONLY, O_RDWR})
@@ -113,7 +113,7 @@ TEST_F(LedgerFile, OtherUser_CannotOpen) {
 }
 
 TEST_F(LedgerFile, InvalidFile_IsRefused) {
-  const JobFile file(folder(), title());
+  const JobFile file(folder(), description());
   EXPECT_EQ(refusal(folder() + "/none"), Code::not_found);
   fs::create_symlink(file.path(), folder() + "/link");
   EXPECT_EQ(refusal(folder() + "/link"), Code::failed);
@@ -131,8 +131,8 @@ TEST_F(LedgerFile, InvalidFile_IsRefused) {
 }
 
 TEST_F(LedgerFile, LaunchersOfAJob_ShareAndLastRemoves) {
-  auto first = std::make_unique<JobFile>(folder(), title());
-  auto second = std::make_unique<JobFile>(folder(), title());
+  auto first = std::make_unique<JobFile>(folder(), description());
+  auto second = std::make_unique<JobFile>(folder(), description());
   const auto path = first->path();
   EXPECT_EQ(second->path(), path);
   first.reset();
@@ -143,15 +143,15 @@ TEST_F(LedgerFile, LaunchersOfAJob_ShareAndLastRemoves) {
 }
 
 TEST_F(LedgerFile, OtherBudgets_GetAnotherFile) {
-  const JobFile first(folder(), title());
-  const JobFile second(folder(), title(1 << 21));
+  const JobFile first(folder(), description());
+  const JobFile second(folder(), description(1 << 21));
   EXPECT_NE(second.path(), first.path());
 }
 
 TEST_F(LedgerFile, StaleFile_IsReplaced) {
   // A killed launcher leaves a stale file.
   ASSERT_EQ(in_child([&] {
-              const JobFile file(folder(), title());
+              const JobFile file(folder(), description());
               const MappedPage mapped(file.path(), Access::write);
               Ledger ledger(mapped.page(), {{1 << 20}});
               ::_exit(ledger.take(0, {4096}) ? 0 : 1);
@@ -162,13 +162,13 @@ TEST_F(LedgerFile, StaleFile_IsReplaced) {
   ASSERT_TRUE(fs::exists(path));
   struct stat before {};
   ASSERT_EQ(::stat(path.c_str(), &before), 0);
-  const JobFile file(folder(), title(1 << 21));
+  const JobFile file(folder(), description(1 << 21));
   EXPECT_EQ(file.path(), path) << "another budget does not matter: the file is stale";
   EXPECT_TRUE(read_ledger_view(file.page())->processes.empty());
 }
 
 TEST_F(LedgerFile, LiveProcess_KeepsFile) {
-  auto file = std::make_unique<JobFile>(folder(), title());
+  auto file = std::make_unique<JobFile>(folder(), description());
   const auto path = file->path();
   const MappedPage mapped(path, Access::write);
   {
@@ -176,7 +176,7 @@ TEST_F(LedgerFile, LiveProcess_KeepsFile) {
     ASSERT_TRUE(ledger.take(0, {4096}));
     file.reset();
     EXPECT_TRUE(fs::exists(path)) << "its program outlives the launcher";
-    file = std::make_unique<JobFile>(folder(), title());
+    file = std::make_unique<JobFile>(folder(), description());
     EXPECT_EQ(read_ledger_view(file->page())->processes.size(), 1u);
   }
   file.reset();
@@ -186,12 +186,12 @@ TEST_F(LedgerFile, LiveProcess_KeepsFile) {
 TEST_F(LedgerFile, RemoveStaleLedgers_KeepsUsedOnes) {
   const auto place = make_ledger_folder();
   ASSERT_EQ(in_child([&] {
-              const JobFile file(place, title());
+              const JobFile file(place, description());
               ::_exit(0);
               return 1;
             }),
             0);
-  auto living = title();
+  auto living = description();
   living.job = "living";
   const JobFile file(place, living);
   ASSERT_EQ(own_paths().size(), 2u);
@@ -200,7 +200,7 @@ TEST_F(LedgerFile, RemoveStaleLedgers_KeepsUsedOnes) {
 }
 
 TEST_F(LedgerFile, View_ReportsHoldingsByProcess) {
-  const JobFile file(make_ledger_folder(), title());
+  const JobFile file(make_ledger_folder(), description());
   EXPECT_TRUE(own_views().empty()) << "no process is alive in it";
   const MappedPage mapped(file.path(), Access::write);
   Ledger ledger(mapped.page(), {{1 << 20}, {1 << 24}});

@@ -92,7 +92,7 @@ TEST(PageBound, WhatIsFreedNeedsNoWriting) {
   }
 }
 
-constexpr machine::FilePlace device(std::uint32_t requests) { return {{}, 0, {2e9}, {1e9}, {1e-3}, requests}; }
+constexpr machine::BackingFile device(std::uint32_t requests) { return {{}, 0, {2e9}, {1e9}, {1e-3}, requests}; }
 
 TEST(VirtualDisk, ARequestTakesItsLatencyAndItsBytes) {
   VirtualDisk disk(device(8));

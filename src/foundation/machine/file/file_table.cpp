@@ -7,7 +7,7 @@ void read_files(const std::vector<TomlTable>& tables, const NameIndex& places, M
   NameIndex names("file");
   for (const auto& table : tables) {
     table.allow_only({"name", "beside", "read", "write", "latency", "requests"});
-    FilePlace file;
+    BackingFile file;
     file.name = table.name("name");
     names.add(table, "name", file.name);
     file.beside = places.find(table, "beside");

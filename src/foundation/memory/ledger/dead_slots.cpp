@@ -114,15 +114,15 @@ bool may_be_of_this_user(std::uint32_t process) noexcept {
 
 // Scans all slots: frees those of dead processes, and collects live processes and slots with a damaged owner.
 struct SlotScan {
-  SlotScan(LedgerPage& of_page, const ProcessIdentity& who, bool thorough) noexcept : page(of_page), asker(who) {
+  SlotScan(LedgerPage& of_page, const ProcessIdentity& who, bool thorough) noexcept : page(of_page), self(who) {
     const auto used = used_slots(page);
     for (std::size_t slot = 0; slot < used; ++slot) {
       const auto owner = read_owner(page, slot);
       unknown = unknown || owner.kind == SlotOwner::Kind::unknown;
       if (owner.kind == SlotOwner::Kind::owned &&
-          (thorough ? is_alive(owner.who, asker) : may_be_alive(owner.who, asker))) {
+          (thorough ? is_alive(owner.who, self) : may_be_alive(owner.who, self))) {
         known[count++] = owner.who.process;
-        elsewhere = elsewhere || owner.who.space != asker.space;
+        elsewhere = elsewhere || owner.who.space != self.space;
       } else if (!owner.is_first_copy_valid) {
         damaged[damages] = owner;
         damaged_slots[damages++] = slot;
@@ -133,12 +133,12 @@ struct SlotScan {
   }
   // Returns whether a process that owns no valid slot may be alive.
   [[nodiscard]] bool others_live(std::uint64_t known_since) const noexcept {
-    return elsewhere || is_writable_by_others(&page, asker.process, std::span(known).first(count),
+    return elsewhere || is_writable_by_others(&page, self.process, std::span(known).first(count),
                                               std::max(since(page), known_since));
   }
 
   LedgerPage& page;
-  const ProcessIdentity& asker;
+  const ProcessIdentity& self;
   std::array<std::uint32_t, k_ledger_slots> known;
   std::size_t count = 0;
   // Owners as read. Their processes are dead if every live process is known.
@@ -151,15 +151,15 @@ struct SlotScan {
 
 }  // namespace
 
-bool is_writable_by_others(const void* shared, std::uint32_t asker, std::span<const std::uint32_t> known,
+bool is_writable_by_others(const void* shared, std::uint32_t self, std::span<const std::uint32_t> known,
                            std::uint64_t since) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(shared);
   Mapping own;
   const auto contains = [&](const Mapping& mapping) { return mapping.begin <= address && address < mapping.end; };
-  if (find_mapping(asker, contains, own) != Read::found) return true;
+  if (find_mapping(self, contains, own) != Read::found) return true;
   if (own.inode == 0) return false;  // memory of this process alone
   const auto can_write = [&](std::uint32_t process) {
-    if (process == asker || std::ranges::find(known, process) != known.end()) return false;
+    if (process == self || std::ranges::find(known, process) != known.end()) return false;
     const auto state = process_state(process);
     if (!state || state->ended || state->start < since) return false;
     if (state->first_thread_ended)
@@ -172,16 +172,16 @@ bool is_writable_by_others(const void* shared, std::uint32_t asker, std::span<co
   return any_process(can_write);
 }
 
-bool release_dead_slots(LedgerPage& page, const ProcessIdentity& asker, bool thorough,
+bool release_dead_slots(LedgerPage& page, const ProcessIdentity& self, bool thorough,
                         std::uint64_t known_since) noexcept {
-  SlotScan first(page, asker, thorough);
+  SlotScan first(page, self, thorough);
   if (first.damages == 0 || !thorough || first.others_live(known_since)) return first.unknown;
   // A damaged slot may meanwhile be freed, claimed by a process known by another slot, and destroyed again in the
   // same way (ABA). Retagging it detects what happens from then on; the second scan detects what happened before.
   std::array<bool, k_ledger_slots> marked;
   for (std::size_t i = 0; i < first.damages; ++i)
-    marked[i] = retag_damaged(page, first.damaged_slots[i], first.damaged[i], asker);
-  const SlotScan second(page, asker, thorough);
+    marked[i] = retag_damaged(page, first.damaged_slots[i], first.damaged[i], self);
+  const SlotScan second(page, self, thorough);
   if (second.others_live(known_since)) return second.unknown;
   for (std::size_t i = 0; i < first.damages; ++i)
     if (marked[i]) free_slot(page, first.damaged_slots[i], first.damaged[i]);

@@ -13,12 +13,12 @@ namespace terrace::memory {
 // kill(2) is asked. A thorough search also frees slots of which both owner records are damaged: their process is
 // dead if every living process that can write the page owns a valid slot. `known_since` is the page's creation
 // time as read before a stray write may have destroyed it.
-bool release_dead_slots(LedgerPage& page, const ProcessIdentity& asker, bool thorough,
+bool release_dead_slots(LedgerPage& page, const ProcessIdentity& self, bool thorough,
                         std::uint64_t known_since = 0) noexcept;
 
-// Returns whether a living process, started at `since` or later, other than `asker` and those in `known`, can
+// Returns whether a living process, started at `since` or later, other than `self` and those in `known`, can
 // write the shared memory at `address`. A process whose mappings cannot be read counts as one that can.
-bool is_writable_by_others(const void* address, std::uint32_t asker, std::span<const std::uint32_t> known,
+bool is_writable_by_others(const void* address, std::uint32_t self, std::span<const std::uint32_t> known,
                            std::uint64_t since) noexcept;
 
 }  // namespace terrace::memory

@@ -30,22 +30,22 @@ void copy_name(std::span<char> to, const std::string& from) {
   std::memcpy(to.data(), from.data(), size);
 }
 
-LedgerDescription title_of(const JobDescription& given) {
-  LedgerDescription title;
-  std::memset(&title, 0, sizeof title);
-  copy_name(title.job, given.job);
+LedgerDescription make_description(const JobDescription& given) {
+  LedgerDescription description;
+  std::memset(&description, 0, sizeof description);
+  copy_name(description.job, given.job);
   if (given.places.size() > k_ledger_places)
     throw Error(Code::unsupported, "the machine has " + std::to_string(given.places.size()) +
                                        " places; a ledger keeps accounts of at most " +
                                        std::to_string(k_ledger_places));
-  title.places = static_cast<std::uint32_t>(given.places.size());
+  description.places = static_cast<std::uint32_t>(given.places.size());
   for (std::size_t i = 0; i < given.places.size(); ++i) {
-    copy_name(title.place[i].name, given.places[i].name);
-    title.place[i].budget = given.places[i].budget.value;
-    title.place[i].granule = given.places[i].granule.value;
+    copy_name(description.place[i].name, given.places[i].name);
+    description.place[i].budget = given.places[i].budget.value;
+    description.place[i].granule = given.places[i].granule.value;
   }
-  title.check = checksum_of(title);
-  return title;
+  description.check = checksum_of(description);
+  return description;
 }
 
 bool is_there(int fd, const std::string& path) {
@@ -88,18 +88,18 @@ bool remove_if_stale(int fd, const std::string& path) {
 
 }  // namespace
 
-JobFile::JobFile(const std::string& folder, const JobDescription& title)
-    : path_(folder + "/" + ledger_file_name(title.job)) {
+JobFile::JobFile(const std::string& folder, const JobDescription& description)
+    : path_(folder + "/" + ledger_file_name(description.job)) {
   for (int attempt = 0; attempt < k_max_attempts; ++attempt)
-    if (create(title) || join(title)) return;
+    if (create(description) || join(description)) return;
   // The existing ledger has other places or budgets.
-  path_ = folder + "/" + ledger_file_name(title.job + "-" + std::to_string(::getpid()));
+  path_ = folder + "/" + ledger_file_name(description.job + "-" + std::to_string(::getpid()));
   ::unlink(path_.c_str());  // left by a dead process with the same number
-  if (!create(title)) throw Error(Code::failed, path_ + ": the ledger cannot be made");
+  if (!create(description)) throw Error(Code::failed, path_ + ": the ledger cannot be made");
 }
 
 // Writes a temporary file and links it to its path once it is whole. Returns false if the path exists.
-bool JobFile::create(const JobDescription& title) {
+bool JobFile::create(const JobDescription& description) {
   const auto temporary = ledger_temporary_path(path_);
   ::unlink(temporary.c_str());
   fd_ = ::open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -109,7 +109,7 @@ bool JobFile::create(const JobDescription& title) {
   bool placed = false;
   if (made) {
     auto* const page = new (map) LedgerPage;
-    page->title = title_of(title);
+    page->description = make_description(description);
     ::munmap(map, sizeof(LedgerPage));
     placed = ::flock(fd_, LOCK_SH | LOCK_NB) == 0 && ::link(temporary.c_str(), path_.c_str()) == 0;
   }
@@ -125,7 +125,7 @@ bool JobFile::create(const JobDescription& title) {
 }
 
 // Returns false if the file does not exist, or was stale and has been removed; the caller then creates it.
-bool JobFile::join(const JobDescription& title) {
+bool JobFile::join(const JobDescription& description) {
   const int fd = open_ledger(path_);
   if (fd < 0) {
     if (errno == ENOENT) return false;
@@ -143,8 +143,8 @@ bool JobFile::join(const JobDescription& title) {
     if (error.code() == Code::corrupt) return false;
     throw;
   }
-  const auto wanted = title_of(title);
-  if (std::memcmp(&mapped->page().title, &wanted, sizeof wanted) != 0) {
+  const auto wanted = make_description(description);
+  if (std::memcmp(&mapped->page().description, &wanted, sizeof wanted) != 0) {
     ::close(fd);
     return false;
   }

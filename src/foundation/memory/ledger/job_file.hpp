@@ -27,7 +27,7 @@ class JobFile {
   // Creates the job's ledger in the folder, or joins it if it exists. Replaces a stale file, one in which no
   // process is alive. If the existing ledger has other places or budgets, creates a separate one with this
   // process's number in its name. Throws Error.
-  JobFile(const std::string& folder, const JobDescription& title);
+  JobFile(const std::string& folder, const JobDescription& description);
   ~JobFile();
   JobFile(const JobFile&) = delete;
   JobFile& operator=(const JobFile&) = delete;
@@ -35,8 +35,8 @@ class JobFile {
   [[nodiscard]] const LedgerPage& page() const { return page_->page(); }
 
  private:
-  bool join(const JobDescription& title);
-  bool create(const JobDescription& title);
+  bool join(const JobDescription& description);
+  bool create(const JobDescription& description);
 
   std::string path_;
   int fd_ = -1;

@@ -31,7 +31,7 @@ struct OwnSlot::ForkLocal {
   std::uint32_t lock_word;  // futex; 0: free, 1: locked, 2: locked with waiters
 };
 
-OwnSlot::OwnSlot(LedgerPage& page) : page_(page), since_(since(page)) {
+OwnSlot::OwnSlot(LedgerPage& page) : page_(page), page_creation_time_(since(page)) {
   void* const map = ::mmap(nullptr, k_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (map == MAP_FAILED) throw Error(Code::no_memory, "no memory for a slot of the ledger");
   fork_local_ = static_cast<ForkLocal*>(map);
@@ -44,14 +44,14 @@ OwnSlot::OwnSlot(LedgerPage& page) : page_(page), since_(since(page)) {
 }
 
 OwnSlot::~OwnSlot() {
-  if (!is_inherited() && is_owned_by(page_, index_, who_, tag_))
+  if (!is_inherited() && is_owned_by(page_, index_, identity_, tag_))
     free_slot(page_, index_, read_owner(page_, index_));
   ::munmap(fork_local_, k_page);
 }
 
 bool OwnSlot::is_inherited() const noexcept {
   if (is_wiped_on_fork_) return load(fork_local_->joined) == 0;
-  return static_cast<std::uint32_t>(::getpid()) != who_.process;
+  return static_cast<std::uint32_t>(::getpid()) != identity_.process;
 }
 
 OwnSlot::ScopedLock::ScopedLock(OwnSlot& slot) noexcept : word_(&slot.fork_local_->lock_word) {
@@ -66,10 +66,10 @@ OwnSlot::ScopedLock::~ScopedLock() {
 }
 
 bool OwnSlot::join() noexcept {
-  who_ = this_process();
-  const PageLock lock(page_, k_without_slot, who_);
+  identity_ = this_process();
+  const PageLock lock(page_, k_without_slot, identity_);
   if (!try_claim_slot()) {
-    release_dead_slots(page_, who_, true, since_);
+    release_dead_slots(page_, identity_, true, page_creation_time_);
     if (!try_claim_slot()) return false;
   }
   write_all();
@@ -82,11 +82,11 @@ bool OwnSlot::try_claim_slot() noexcept {
   for (std::size_t slot = 0; slot < k_ledger_slots; ++slot) {
     const auto owner = read_owner(page_, slot);
     if (!owner.is_first_copy_valid) continue;
-    if (owner.kind == SlotOwner::Kind::owned && may_be_alive(owner.who, who_)) continue;
+    if (owner.kind == SlotOwner::Kind::owned && may_be_alive(owner.who, identity_)) continue;
     // The claim precedes the amounts, which may be those of a dead process: for a moment too much counts as held.
-    if (!claim(page_, slot, owner, who_)) continue;
+    if (!claim(page_, slot, owner, identity_)) continue;
     index_ = slot;
-    tag_ = tag_of(who_, slot);
+    tag_ = tag_of(identity_, slot);
     return true;
   }
   return false;
@@ -101,7 +101,7 @@ void OwnSlot::write_all() noexcept {
 
 OwnSlot::State OwnSlot::prepare(PlaceId place) noexcept {
   if (is_inherited()) {
-    for (auto& one : held_) {
+    for (auto& one : amounts_) {
       one.held.store(0, std::memory_order_relaxed);
       one.outstanding.store(0, std::memory_order_relaxed);
     }
@@ -117,14 +117,14 @@ OwnSlot::State OwnSlot::prepare(PlaceId place) noexcept {
 }
 
 OwnSlot::State OwnSlot::repair_owner() noexcept {
-  if (is_owned_by(page_, index_, who_, tag_)) [[likely]]
+  if (is_owned_by(page_, index_, identity_, tag_)) [[likely]]
     return State::whole;
   // The slot may change between reading and claiming: by another stray write, or by a search for dead processes.
   for (int tries = 0; tries < k_max_repairs; ++tries) {
     const auto owner = read_owner(page_, index_);
-    const bool is_ours = owner.kind == SlotOwner::Kind::owned && owner.who == who_;
+    const bool is_ours = owner.kind == SlotOwner::Kind::owned && owner.who == identity_;
     if (!is_ours && owner.kind != SlotOwner::Kind::unknown) break;
-    if (claim(page_, index_, owner, who_)) return State::repaired;
+    if (claim(page_, index_, owner, identity_)) return State::repaired;
   }
   return join() ? State::repaired : State::none;  // another process has the slot: keep the amounts in a new one
 }
@@ -143,13 +143,13 @@ bool OwnSlot::repair_place(PlaceId place) noexcept {
 }
 
 LedgerAmount OwnSlot::amount(PlaceId place) const noexcept {
-  return {held_[place].held.load(std::memory_order_relaxed),
-          held_[place].outstanding.load(std::memory_order_relaxed)};
+  return {amounts_[place].held.load(std::memory_order_relaxed),
+          amounts_[place].outstanding.load(std::memory_order_relaxed)};
 }
 
 void OwnSlot::write(PlaceId place, const LedgerAmount& amount) noexcept {
-  held_[place].held.store(amount.held, std::memory_order_relaxed);
-  held_[place].outstanding.store(amount.outstanding, std::memory_order_relaxed);
+  amounts_[place].held.store(amount.held, std::memory_order_relaxed);
+  amounts_[place].outstanding.store(amount.outstanding, std::memory_order_relaxed);
   write_amount(page_, index_, place, amount);
 }
 

@@ -36,8 +36,8 @@ class OwnSlot {
 
   // Returns whether this is a forked child that has not changed anything yet: the slot is its parent's.
   [[nodiscard]] bool is_inherited() const noexcept;
-  [[nodiscard]] const ProcessIdentity& who() const noexcept { return who_; }
-  [[nodiscard]] std::uint64_t page_creation_time() const noexcept { return since_; }
+  [[nodiscard]] const ProcessIdentity& identity() const noexcept { return identity_; }
+  [[nodiscard]] std::uint64_t page_creation_time() const noexcept { return page_creation_time_; }
   [[nodiscard]] std::size_t index() const noexcept { return is_inherited() ? k_ledger_slots : index_; }
   [[nodiscard]] LedgerAmount amount(PlaceId place) const noexcept;
   [[nodiscard]] const LedgerDemand& demand(PlaceId place) const noexcept { return demands_[place]; }
@@ -59,12 +59,12 @@ class OwnSlot {
   LedgerPage& page_;
   ForkLocal* fork_local_;
   bool is_wiped_on_fork_ = false;  // false: the kernel lacks MADV_WIPEONFORK
-  ProcessIdentity who_;
-  std::uint64_t since_;  // creation time of the page, as read when this process joined
+  ProcessIdentity identity_;
+  std::uint64_t page_creation_time_;  // creation time of the page, as read when this process joined
   std::size_t index_ = 0;
   std::uint64_t tag_ = 0;
   PlaceId next_checked_ = 0;
-  std::array<AtomicAmount, k_ledger_places> held_;
+  std::array<AtomicAmount, k_ledger_places> amounts_;
   std::array<LedgerDemand, k_ledger_places> demands_;
 };
 

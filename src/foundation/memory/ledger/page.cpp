@@ -71,11 +71,11 @@ LedgerPage::LedgerPage() noexcept {
   size = sizeof(LedgerPage);
   since[0] = this_process().start;
   since[1] = checksum_of_time(since[0]);
-  std::memset(&title, 0, sizeof title);
+  std::memset(&description, 0, sizeof description);
   lock = 0;
-  said = 0;
-  looked = 0;
-  used = packed(0);
+  damage_reported = 0;
+  last_thorough_search_ns = 0;
+  packed_used_slots = packed(0);
   for (std::size_t which = 0; which < 2; ++which)
     for (std::size_t slot = 0; slot < k_ledger_slots; ++slot) copy(which).owners[slot] = {vacant_tag(slot), {}};
 }
@@ -86,16 +86,16 @@ std::uint64_t since(const LedgerPage& page) noexcept {
 }
 
 std::size_t used_slots(const LedgerPage& page) noexcept {
-  const auto word = load(page.used);
+  const auto word = load(page.packed_used_slots);
   const auto slots = word & ((1U << k_used_bits) - 1);
   return word == packed(slots) && slots <= k_ledger_slots ? slots : k_ledger_slots;
 }
 
 void raise_used_slots(LedgerPage& page, std::size_t slots) noexcept {
   while (true) {
-    const auto found = load(page.used);
+    const auto found = load(page.packed_used_slots);
     const auto wanted = packed(std::max(used_slots(page), slots));
-    if (found == wanted || compare_exchange(page.used, found, wanted)) return;
+    if (found == wanted || compare_exchange(page.packed_used_slots, found, wanted)) return;
   }
 }
 
@@ -217,8 +217,8 @@ void write_demand(LedgerPage& page, std::size_t slot, PlaceId place, const Ledge
   publish(shared.check, wanted.check);
 }
 
-std::uint64_t checksum_of(const LedgerDescription& title) noexcept {
-  const auto* const bytes = reinterpret_cast<const unsigned char*>(&title);
+std::uint64_t checksum_of(const LedgerDescription& description) noexcept {
+  const auto* const bytes = reinterpret_cast<const unsigned char*>(&description);
   std::uint64_t check = 0;
   for (std::size_t at = 0; at < offsetof(LedgerDescription, check); at += sizeof(std::uint64_t)) {
     std::uint64_t word = 0;

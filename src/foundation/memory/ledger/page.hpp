@@ -72,11 +72,11 @@ struct LedgerPage {
   std::uint64_t magic;
   std::uint64_t size;
   std::uint64_t since[2];  // start time of the creating process, and its checksum: older processes own no slot
-  LedgerDescription title;
-  std::uint32_t lock;    // page_lock.hpp; no amount depends on it
-  std::uint32_t said;    // 1: damage was reported
-  std::uint64_t looked;  // time of the last thorough search for dead processes, in ns
-  std::uint64_t used;    // number of leading slots that were ever claimed, with a checksum
+  LedgerDescription description;
+  std::uint32_t lock;                     // page_lock.hpp; no amount depends on it
+  std::uint32_t damage_reported;          // 1: damage was reported
+  std::uint64_t last_thorough_search_ns;  // time of the last thorough search for dead processes, in ns
+  std::uint64_t packed_used_slots;        // number of leading slots that were ever claimed, with a checksum
   // The copies lie far apart, so that one stray write does not destroy both.
   Copy first;
   Demand demands[k_ledger_slots][k_ledger_places];
@@ -144,6 +144,6 @@ inline bool may_have_demand(const LedgerPage& page, std::size_t slot, PlaceId pl
   return load(page.demands[slot][place].weight) != 0;
 }
 
-std::uint64_t checksum_of(const LedgerDescription& title) noexcept;
+std::uint64_t checksum_of(const LedgerDescription& description) noexcept;
 
 }  // namespace terrace::memory

@@ -17,11 +17,11 @@ constexpr int k_max_spins = 32;  // before it waits in the kernel
 constexpr int k_max_waits = 50;  // of 1 ms each, before the lock is taken over from a live holder
 constexpr timespec k_wait{0, 1000000};
 
-bool may_be_held_by(const LedgerPage& page, std::uint32_t holder, const ProcessIdentity& asker) noexcept {
+bool may_be_held_by(const LedgerPage& page, std::uint32_t holder, const ProcessIdentity& self) noexcept {
   if (holder == k_without_slot + 1) return true;
   if (holder > k_ledger_slots) return false;
   const auto owner = read_owner(page, holder - 1);
-  return owner.kind == SlotOwner::Kind::owned && is_alive(owner.who, asker);
+  return owner.kind == SlotOwner::Kind::owned && is_alive(owner.who, self);
 }
 
 }  // namespace

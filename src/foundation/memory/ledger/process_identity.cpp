@@ -21,13 +21,13 @@ constexpr int k_field_state = 3;  // fields of /proc/PROCESS/stat, proc(5)
 constexpr int k_field_threads = 20;
 constexpr int k_field_start = 22;
 
-std::uint32_t namespace_of_numbers() noexcept {
+std::uint32_t pid_namespace_inode() noexcept {
   struct stat status {};
   return ::stat("/proc/self/ns/pid", &status) == 0 ? static_cast<std::uint32_t>(status.st_ino) : 0;
 }
 
 // Returns 8 of the 16 random bytes that the kernel passes to each executed program (AT_RANDOM).
-std::uint64_t random_of_image() noexcept {
+std::uint64_t random_exec_id() noexcept {
   std::uint64_t image = 0;
   if (const auto* bytes = reinterpret_cast<const void*>(::getauxval(AT_RANDOM)))
     std::memcpy(&image, bytes, sizeof image);
@@ -69,23 +69,23 @@ std::optional<ProcessState> process_state(std::uint32_t process) noexcept {
 ProcessIdentity this_process() noexcept {
   ProcessIdentity me;
   me.process = static_cast<std::uint32_t>(::getpid());
-  me.space = namespace_of_numbers();
+  me.space = pid_namespace_inode();
   if (const auto state = process_state(me.process)) me.start = state->start;
-  me.image = random_of_image();
+  me.image = random_exec_id();
   return me;
 }
 
-bool may_be_alive(const ProcessIdentity& who, const ProcessIdentity& asker) noexcept {
-  if (who.space != asker.space) return true;  // its number is meaningless in this namespace
-  if (who.process == asker.process) return who.start == asker.start && who.image == asker.image;
+bool may_be_alive(const ProcessIdentity& who, const ProcessIdentity& self) noexcept {
+  if (who.space != self.space) return true;  // its number is meaningless in this namespace
+  if (who.process == self.process) return who.start == self.start && who.image == self.image;
   return ::kill(static_cast<pid_t>(who.process), 0) == 0 || errno != ESRCH;
 }
 
-bool is_alive(const ProcessIdentity& who, const ProcessIdentity& asker) noexcept {
-  if (!may_be_alive(who, asker)) return false;
-  if (who.space != asker.space || who.process == asker.process) return true;
+bool is_alive(const ProcessIdentity& who, const ProcessIdentity& self) noexcept {
+  if (!may_be_alive(who, self)) return false;
+  if (who.space != self.space || who.process == self.process) return true;
   const auto state = process_state(who.process);
-  if (!state) return !process_state(asker.process) || may_be_alive(who, asker);
+  if (!state) return !process_state(self.process) || may_be_alive(who, self);
   return !state->ended && (state->start == who.start || who.start == 0);
 }
 

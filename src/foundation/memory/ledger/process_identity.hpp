@@ -19,10 +19,10 @@ ProcessIdentity this_process() noexcept;
 
 // Returns false if kill(2) reports that the process does not exist. A zombie counts as alive, and so does another
 // process that has got the same number.
-bool may_be_alive(const ProcessIdentity& who, const ProcessIdentity& asker) noexcept;
+bool may_be_alive(const ProcessIdentity& who, const ProcessIdentity& self) noexcept;
 // Also compares start time and state, which takes some 20 us. If these cannot be read, the process counts as
 // alive.
-bool is_alive(const ProcessIdentity& who, const ProcessIdentity& asker) noexcept;
+bool is_alive(const ProcessIdentity& who, const ProcessIdentity& self) noexcept;
 
 // State of a process from /proc/PROCESS/stat (proc(5)).
 struct ProcessState {

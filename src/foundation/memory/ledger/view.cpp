@@ -16,14 +16,14 @@ namespace {
 
 std::string text_of(std::span<const char> field) { return {field.data(), ::strnlen(field.data(), field.size())}; }
 
-void add_shares(const LedgerPage& page, const LedgerDescription& title, std::span<const std::size_t> slots,
+void add_shares(const LedgerPage& page, const LedgerDescription& description, std::span<const std::size_t> slots,
                 LedgerView& view) {
   std::array<LedgerDemand, k_ledger_slots> demands;
   std::array<std::uint64_t, k_ledger_slots> shares{};
-  for (PlaceId place = 0; place < title.places; ++place) {
+  for (PlaceId place = 0; place < description.places; ++place) {
     for (std::size_t i = 0; i < slots.size(); ++i) demands[i] = read_demand(page, slots[i], place);
-    divide_budget(title.place[place].budget, title.place[place].granule, std::span(demands).first(slots.size()),
-                  shares);
+    divide_budget(description.place[place].budget, description.place[place].granule,
+                  std::span(demands).first(slots.size()), shares);
     for (std::size_t i = 0; i < slots.size(); ++i)
       if (demands[i].weight > 0) view.processes[i].holdings[place].share = shares[i];
   }
@@ -32,14 +32,14 @@ void add_shares(const LedgerPage& page, const LedgerDescription& title, std::spa
 }  // namespace
 
 std::optional<LedgerView> read_ledger_view(const LedgerPage& page) {
-  LedgerDescription title;
-  std::memcpy(&title, &page.title, sizeof title);
-  if (checksum_of(title) != title.check || title.places > k_ledger_places) return std::nullopt;
+  LedgerDescription description;
+  std::memcpy(&description, &page.description, sizeof description);
+  if (checksum_of(description) != description.check || description.places > k_ledger_places) return std::nullopt;
   LedgerView view;
-  view.job = text_of(title.job);
-  for (PlaceId place = 0; place < title.places; ++place)
-    view.places.push_back({text_of(title.place[place].name), title.place[place].budget});
-  const auto asker = this_process();
+  view.job = text_of(description.job);
+  for (PlaceId place = 0; place < description.places; ++place)
+    view.places.push_back({text_of(description.place[place].name), description.place[place].budget});
+  const auto self = this_process();
   std::array<std::size_t, k_ledger_slots> slots;
   std::size_t count = 0;
   for (std::size_t slot = 0; slot < used_slots(page); ++slot) {
@@ -49,11 +49,11 @@ std::optional<LedgerView> read_ledger_view(const LedgerPage& page) {
       ++view.unknown_processes;
       continue;
     }
-    if (!is_alive(owner.who, asker)) continue;
+    if (!is_alive(owner.who, self)) continue;
     slots[count++] = slot;
     auto& process = view.processes.emplace_back();
     process.process = owner.who.process;
-    for (PlaceId place = 0; place < title.places; ++place) {
+    for (PlaceId place = 0; place < description.places; ++place) {
       auto& holding = process.holdings.emplace_back();
       const auto amount = read_amount(page, slot, place);
       if (!amount) continue;
@@ -61,7 +61,7 @@ std::optional<LedgerView> read_ledger_view(const LedgerPage& page) {
       holding.outstanding = amount->outstanding;
     }
   }
-  add_shares(page, title, std::span(slots).first(count), view);
+  add_shares(page, description, std::span(slots).first(count), view);
   return view;
 }
 

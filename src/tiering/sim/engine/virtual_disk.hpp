@@ -15,7 +15,7 @@ namespace terrace::sim {
 
 class VirtualDisk {
  public:
-  explicit VirtualDisk(const machine::FilePlace& file) : file_(file) {}
+  explicit VirtualDisk(const machine::BackingFile& file) : file_(file) {}
 
   struct Ended {
     std::uint64_t token = 0;  // of who asked
@@ -45,7 +45,7 @@ class VirtualDisk {
   };
   [[nodiscard]] Next next() const;
 
-  machine::FilePlace file_;
+  machine::BackingFile file_;
   double time_ = 0;  // followed up to here
   std::deque<Request> waiting_;
   std::vector<Request> active_;  // in the order in which they were taken

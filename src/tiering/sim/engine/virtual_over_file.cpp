@@ -10,7 +10,7 @@ namespace terrace::sim {
 
 std::string why_no_file(const machine::Machine& machine, DomainId domain) {
   const auto home = machine.home(domain);
-  if (machine.file_beside(home) == nullptr)
+  if (machine.find_backing_file(home) == nullptr)
     return machine.name() + " has no file beside '" + machine.place(home).name +
            "'; add a [[file]] to it, or take a machine that has one (ddr5-nvme, ddr5-nfs)";
   if (machine.domains()[domain].places.size() > 1)
@@ -21,7 +21,7 @@ std::string why_no_file(const machine::Machine& machine, DomainId domain) {
 void VirtualMachine::memory_over_file(DomainId domain, Bytes memory,
                                       std::unique_ptr<transfer::Foresight> foresight) {
   spilled_ = machine_.home(domain);
-  const auto* const file = machine_.file_beside(spilled_);
+  const auto* const file = machine_.find_backing_file(spilled_);
   if (const auto reason = why_no_file(machine_, domain); !reason.empty()) throw Error(Code::invalid, reason);
   const auto& initiator = machine_.initiators()[machine_.domains()[domain].initiator];
   const auto& path = law_.view().path(spilled_);

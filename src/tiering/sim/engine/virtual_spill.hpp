@@ -51,7 +51,7 @@ using FileAccount = profile::FileAccount;
 class VirtualSpill {
  public:
   struct Parts {
-    machine::FilePlace file;
+    machine::BackingFile file;
     machine::CopierPrice price;
     BytesPerSecond stream;  // what one core reads, or writes, of the memory
     Bytes memory{};         // of all data

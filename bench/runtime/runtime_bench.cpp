@@ -201,7 +201,7 @@ class InstantMover final : public transfer::Mover {
   }
   bool done(transfer::Ticket) override { return true; }
   void wait(transfer::Ticket) override {}
-  void hasten() override {}
+  void expedite_pending() override {}
   void limit_rate(double) override {}
   void forget(ChunkId, std::uint32_t) override {}
   std::vector<transfer::TransferResult> completions() override { return std::exchange(finished_, {}); }

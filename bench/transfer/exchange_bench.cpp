@@ -18,10 +18,10 @@ using namespace terrace::transfer;
 
 constexpr std::size_t k_memory = 256UL << 20;  // more than caches hold
 
-class NoAccount final : public SlotAccount {
+class NoAccount final : public SlotAccounting {
  public:
-  bool keep(int, std::size_t) noexcept override { return true; }
-  void release(int, std::size_t) noexcept override {}
+  bool charge(int, std::size_t) noexcept override { return true; }
+  void uncharge(int, std::size_t) noexcept override {}
 };
 
 // A thread that goes over memory of its own, as a program does beside the mover.
@@ -91,7 +91,7 @@ void exchange(benchmark::State& state, bool huge) {
   const Beside beside;
   const auto size = static_cast<std::size_t>(state.range(0));
   for (std::size_t at = 0; auto _ : state) {
-    if (exchange->bring(memory.address() + at, size, 0) != 0) state.SkipWithError("an exchange was refused");
+    if (exchange->migrate_range(memory.address() + at, size, 0) != 0) state.SkipWithError("an exchange was refused");
     at = at + 2 * size > k_memory ? 0 : at + size;
   }
   state.SetBytesProcessed(state.iterations() * state.range(0));

@@ -9,10 +9,10 @@ namespace {
 class Dummy final : public Copier {
  public:
   explicit Dummy(memory::ChunkTable& chunks) : chunks_(chunks) {}
-  void carry(std::span<Load> loads, PlaceId to) noexcept override {
-    for (auto& load : loads) {
-      chunks_.put(*load.chunk, to);
-      load.size = Bytes{load.chunk->size};
+  void migrate(std::span<ChunkMigration> migrations, PlaceId to) noexcept override {
+    for (auto& migration : migrations) {
+      chunks_.put(*migration.chunk, to);
+      migration.size = Bytes{migration.chunk->size};
     }
   }
   [[nodiscard]] Bytes piece() const noexcept override { return {1U << 21}; }
@@ -25,7 +25,7 @@ class Dummy final : public Copier {
 class Variant final : public CopierVariant {
  public:
   [[nodiscard]] std::string_view name() const override { return "dummy"; }
-  [[nodiscard]] bool serves(const machine::Place& from, const machine::Place& to) const override {
+  [[nodiscard]] bool supports(const machine::Place& from, const machine::Place& to) const override {
     return from.kind == "dummy" || to.kind == "dummy";
   }
   [[nodiscard]] Seconds overhead() const override { return {0}; }

@@ -25,11 +25,11 @@ using PlaceSet = std::uint64_t;
 static_assert(memory::k_ledger_places <= 64);
 
 // One chunk on its way, and what became of it.
-struct Load {
+struct ChunkMigration {
   memory::Chunk* chunk = nullptr;
   // Places beside its own that have pages of the chunk, because the kernel refused the way on and the way back.
   // The ledger holds the chunk on each of them as well.
-  PlaceSet further = 0;
+  PlaceSet other_places = 0;
   Bytes size;  // that changed places
   bool refused = false;
   int error = 0;  // errno, where it was the system that refused
@@ -37,8 +37,8 @@ struct Load {
     refused = true;
     error = why;
   }
-  bool underway = false;   // its pages are being moved
-  std::size_t behind = 0;  // of them on another node than the one wanted
+  bool in_flight = false;   // its pages are being moved
+  std::size_t pages_left = 0;  // of them on another node than the one wanted
 };
 
 class Copier {
@@ -47,7 +47,7 @@ class Copier {
   // Brings the chunks, each of them there once, to `to`: takes room, sets the policy of their ranges so that what
   // is touched meanwhile comes from there, moves what is there, gives back the room that they leave, and stores
   // their new place. A chunk of which a page cannot go is brought back and keeps its place: it was refused.
-  virtual void carry(std::span<Load> loads, PlaceId to) noexcept = 0;
+  virtual void migrate(std::span<ChunkMigration> migrations, PlaceId to) noexcept = 0;
 
   // How it works, for who measures what it costs: the most that one call moves, its threads, and how these copy
   // whole pages, that are there, from one place to another.
@@ -68,13 +68,13 @@ class CopierVariant {
  public:
   virtual ~CopierVariant() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
-  [[nodiscard]] virtual bool serves(const machine::Place& from, const machine::Place& to) const = 0;
+  [[nodiscard]] virtual bool supports(const machine::Place& from, const machine::Place& to) const = 0;
   // What moving 2 MiB takes beside the copy itself, about: of several variants the cheapest serves a way.
   [[nodiscard]] virtual Seconds overhead() const = 0;
   // Whether pages that go from a place to another one of the same node are moved all the same.
   [[nodiscard]] virtual bool moves_within_node() const { return false; }
   // What it took now to touch a page in flight, beyond the wait until it was there; none where nobody waits.
-  [[nodiscard]] virtual std::optional<Seconds> time_of_a_trap() const { return {}; }
+  [[nodiscard]] virtual std::optional<Seconds> trap_latency() const { return {}; }
   // For the ways that it serves. It takes here all the memory that it will ever need. Null where the system does
   // not let this process do it.
   [[nodiscard]] virtual std::unique_ptr<Copier> make(const CopierParts& parts) const = 0;
@@ -82,9 +82,9 @@ class CopierVariant {
 const std::vector<const CopierVariant*>& copiers();
 
 // Each pair of places by the cheapest variant that serves it, and that the system allows.
-class CopiersByWay {
+class CopierTable {
  public:
-  explicit CopiersByWay(const CopierParts& parts);
+  explicit CopierTable(const CopierParts& parts);
   // Null where nobody serves the way. From k_no_place: who moves within `to`.
   [[nodiscard]] Copier* of(PlaceId from, PlaceId to) const {
     return of_[(from == k_no_place ? to : from) * places_ + to];

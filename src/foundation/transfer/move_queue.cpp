@@ -17,8 +17,8 @@ namespace {
 // waiting for the whole.
 constexpr std::size_t k_group_bytes = 512 * k_page;
 constexpr std::size_t k_group_chunks = 512;
-constexpr double k_longest_rest = 0.1;     // seconds
-constexpr double k_longest_due_wait = 10;  // seconds; then the clock is asked again
+constexpr double k_max_throttle_seconds = 0.1;     // seconds
+constexpr double k_max_due_wait_seconds = 10;  // seconds; then the clock is asked again
 constexpr std::int64_t k_nanoseconds = 1'000'000'000;
 
 class Lock {
@@ -41,7 +41,7 @@ timespec after(double seconds) {
 
 // The thread must find room for its results: nobody could be told there that memory has run out.
 template <class Element>
-void make_room(std::vector<Element>& list, std::size_t elements) {
+void reserve_capacity(std::vector<Element>& list, std::size_t elements) {
   if (list.capacity() < elements) list.reserve(std::max(elements, 2 * list.capacity()));
 }
 
@@ -52,8 +52,8 @@ void refuse(TransferResult& result, const memory::Chunk& chunk, Seconds now) {
 }
 
 // Nobody will say that its sentinel is touched.
-void begin_by_time(Start& start) {
-  start.due = start.otherwise;
+void fall_back_to_time(TransferStart& start) {
+  start.due = start.fallback_due;
   start.sentinel = memory::k_no_chunk;
 }
 
@@ -68,29 +68,29 @@ MoveQueue::MoveQueue(const machine::Machine& machine, memory::ChunkTable& chunks
       enter_(enter),
       copiers_({machine, chunks, ledger, enter}) {}
 
-MoveQueue::~MoveQueue() { end_thread(); }
+MoveQueue::~MoveQueue() { stop_thread(); }
 
-void MoveQueue::end_thread() {
+void MoveQueue::stop_thread() {
   {
     const Lock lock(mutex_);
     stop_ = true;
-    pthread_cond_signal(&asked_);
+    pthread_cond_signal(&work_available_);
   }
   if (is_running_) pthread_join(thread_, nullptr);
   is_running_ = false;
 }
 
 void MoveQueue::end() {
-  end_thread();
+  stop_thread();
   sentinels_.reset();
   copiers_.end();
 }
 
 // With the lock. Most programs move nothing: one thread more would be in the way of what the system refuses to a
 // process that has several.
-bool MoveQueue::begin_thread() {
+bool MoveQueue::ensure_thread() {
   if (is_running_) return true;
-  loads_.reserve(k_group_chunks);
+  migrations_.reserve(k_group_chunks);
   group_.reserve(k_group_chunks);
   is_running_ = start_signal_masked_thread(thread_, "terrace/mover", thread_body, this);
   return is_running_;
@@ -104,9 +104,9 @@ Ticket MoveQueue::submit(std::span<const TransferRequest> requests) {
   transfer.result.asked = clock_.now();
   const Lock lock(mutex_);
   const auto first = next_;
-  const bool refused = !requests.empty() && !begin_thread();
-  make_room(finished_, finished_.size() + group_.size() + queue_.size() + requests.size());
-  make_room(in_parts_, in_parts_.size() + group_.size() + queue_.size() + requests.size());
+  const bool refused = !requests.empty() && !ensure_thread();
+  reserve_capacity(finished_, finished_.size() + group_.size() + queue_.size() + requests.size());
+  reserve_capacity(split_chunks_, split_chunks_.size() + group_.size() + queue_.size() + requests.size());
   for (const auto& request : requests) {
     transfer.chunk = &chunks_[request.chunk];
     transfer.result.ticket = next_++;
@@ -114,7 +114,7 @@ Ticket MoveQueue::submit(std::span<const TransferRequest> requests) {
     transfer.result.to = request.to;
     transfer.start = request.start;
     transfer.sentinel = request.start.sentinel != memory::k_no_chunk ? &chunks_[request.start.sentinel] : nullptr;
-    transfer.turn = turn_;
+    transfer.epoch = epoch_;
     if (refused) {
       refuse(transfer.result, *transfer.chunk, transfer.result.asked);
       finished_.push_back(transfer.result);
@@ -123,11 +123,11 @@ Ticket MoveQueue::submit(std::span<const TransferRequest> requests) {
     sentinels_changed_ = sentinels_changed_ || transfer.sentinel;
     queue_.push_back(transfer);
   }
-  pthread_cond_signal(&asked_);
+  pthread_cond_signal(&work_available_);
   return first;
 }
 
-bool MoveQueue::finished(Ticket ticket) const {
+bool MoveQueue::is_finished(Ticket ticket) const {
   const auto is_it = [&](const Transfer& one) { return one.result.ticket == ticket; };
   const auto before = [](const Transfer& one, Ticket wanted) { return one.result.ticket < wanted; };
   const auto queued = std::lower_bound(queue_.begin(), queue_.end(), ticket, before);
@@ -136,7 +136,7 @@ bool MoveQueue::finished(Ticket ticket) const {
 
 bool MoveQueue::done(Ticket ticket) {
   const Lock lock(mutex_);
-  return finished(ticket);
+  return is_finished(ticket);
 }
 
 void MoveQueue::wait(Ticket ticket) {
@@ -144,38 +144,38 @@ void MoveQueue::wait(Ticket ticket) {
   for (auto& transfer : queue_)
     if (transfer.result.ticket <= ticket) transfer.start = {};
   sentinels_changed_ = true;
-  ++waiting_;
-  pthread_cond_signal(&asked_);
-  while (!finished(ticket)) pthread_cond_wait(&finished_one_, &mutex_);
-  --waiting_;
+  ++num_waiting_;
+  pthread_cond_signal(&work_available_);
+  while (!is_finished(ticket)) pthread_cond_wait(&transfer_finished_, &mutex_);
+  --num_waiting_;
 }
 
-void MoveQueue::hasten() {
+void MoveQueue::expedite_pending() {
   const Lock lock(mutex_);
   for (auto& transfer : queue_) transfer.start = {};
-  ++turn_;
+  ++epoch_;
   sentinels_changed_ = true;
   group_rate_ = 0;
-  pthread_cond_signal(&asked_);
+  pthread_cond_signal(&work_available_);
 }
 
 void MoveQueue::limit_rate(double share) {
   const Lock lock(mutex_);
   rate_limit_ = share;
-  pthread_cond_signal(&asked_);
+  pthread_cond_signal(&work_available_);
 }
 
 // After so much work, as long as keeps the rate limit; not while somebody waits.
-void MoveQueue::rest(Seconds worked) {
+void MoveQueue::throttle(Seconds worked) {
   timespec begun{};
   clock_gettime(CLOCK_MONOTONIC, &begun);
   for (;;) {
     const auto rate = group_rate_ > 0 ? group_rate_ : rate_limit_;
-    if (rate >= 1 || waiting_ > 0 || stop_) return;
-    const auto pause = std::min(worked.value * (1 / rate - 1), k_longest_rest);
+    if (rate >= 1 || num_waiting_ > 0 || stop_) return;
+    const auto pause = std::min(worked.value * (1 / rate - 1), k_max_throttle_seconds);
     const auto nanoseconds = begun.tv_nsec + static_cast<std::int64_t>(pause * k_nanoseconds);
     const timespec end{begun.tv_sec + nanoseconds / k_nanoseconds, nanoseconds % k_nanoseconds};
-    if (pthread_cond_clockwait(&asked_, &mutex_, CLOCK_MONOTONIC, &end) == ETIMEDOUT) return;
+    if (pthread_cond_clockwait(&work_available_, &mutex_, CLOCK_MONOTONIC, &end) == ETIMEDOUT) return;
   }
 }
 
@@ -186,10 +186,10 @@ bool MoveQueue::in_group(ChunkId first, std::uint32_t count) const {
 
 void MoveQueue::forget(ChunkId first, std::uint32_t count) {
   const Lock lock(mutex_);
-  ++forgetting_;
+  ++num_forgetting_;
   disarm(first, count);
   for (auto& transfer : queue_)
-    if (transfer.start.sentinel - first < count) begin_by_time(transfer.start);
+    if (transfer.start.sentinel - first < count) fall_back_to_time(transfer.start);
   const auto now = clock_.now();
   std::erase_if(queue_, [&](Transfer& one) {
     if (one.result.chunk - first >= count) return false;
@@ -198,12 +198,12 @@ void MoveQueue::forget(ChunkId first, std::uint32_t count) {
     return true;
   });
   // Whoever waits for one of these has nothing to wait for any more.
-  pthread_cond_broadcast(&finished_one_);
-  while (in_group(first, count)) pthread_cond_wait(&finished_one_, &mutex_);
-  std::erase_if(in_parts_, [&](const InParts& one) {
+  pthread_cond_broadcast(&transfer_finished_);
+  while (in_group(first, count)) pthread_cond_wait(&transfer_finished_, &mutex_);
+  std::erase_if(split_chunks_, [&](const SplitChunk& one) {
     if (one.chunk - first >= count) return false;
     for (PlaceId place = 0; place < memory::k_ledger_places; ++place)
-      if ((one.further >> place & 1) != 0) ledger_.give(place, Bytes{chunks_[one.chunk].size});
+      if ((one.other_places >> place & 1) != 0) ledger_.give(place, Bytes{chunks_[one.chunk].size});
     return true;
   });
   for (auto id = first; id - first < count; ++id) {
@@ -211,7 +211,7 @@ void MoveQueue::forget(ChunkId first, std::uint32_t count) {
     const auto place = chunk.place.exchange(k_no_place, std::memory_order_relaxed);
     if (place != k_no_place) ledger_.give(place, Bytes{chunk.size});
   }
-  if (--forgetting_ == 0) pthread_cond_signal(&asked_);
+  if (--num_forgetting_ == 0) pthread_cond_signal(&work_available_);
 }
 
 std::vector<TransferResult> MoveQueue::completions() {
@@ -236,12 +236,12 @@ void MoveQueue::run() noexcept {
     take_group();
     for (const auto& transfer : group_) disarm(transfer.result.chunk, 1);
     pthread_mutex_unlock(&mutex_);
-    carry_group();
+    migrate_group();
     pthread_mutex_lock(&mutex_);
     const auto worked = group_.front().result.done - group_.front().result.begun;
-    book_group();
-    pthread_cond_broadcast(&finished_one_);
-    rest(worked);
+    record_results();
+    pthread_cond_broadcast(&transfer_finished_);
+    throttle(worked);
   }
 }
 
@@ -255,14 +255,14 @@ bool MoveQueue::is_due(const Transfer& transfer) {
 void MoveQueue::await_due() {
   while (!stop_) {
     if (sentinels_changed_) arm_sentinels();
-    if (queue_.empty() || forgetting_ > 0 || queue_.front().start.due == k_never) {
-      pthread_cond_wait(&asked_, &mutex_);
+    if (queue_.empty() || num_forgetting_ > 0 || queue_.front().start.due == k_never) {
+      pthread_cond_wait(&work_available_, &mutex_);
       continue;
     }
     if (is_due(queue_.front())) return;
     const auto left = (queue_.front().start.due - clock_.now()).value;
-    const auto end = after(std::clamp(left, 0.0, k_longest_due_wait));
-    pthread_cond_clockwait(&asked_, &mutex_, CLOCK_MONOTONIC, &end);
+    const auto end = after(std::clamp(left, 0.0, k_max_due_wait_seconds));
+    pthread_cond_clockwait(&work_available_, &mutex_, CLOCK_MONOTONIC, &end);
   }
 }
 
@@ -271,68 +271,68 @@ void MoveQueue::await_due() {
 void MoveQueue::arm_sentinels() {
   sentinels_changed_ = false;
   const auto armed = [&](const Transfer& transfer) {
-    return std::ranges::find_if(armed_, [&](const Armed& one) {
-      return one.chunk == transfer.start.sentinel && one.turn == transfer.turn;
+    return std::ranges::find_if(armed_, [&](const ArmedSentinel& one) {
+      return one.chunk == transfer.start.sentinel && one.epoch == transfer.epoch;
     });
   };
   for (auto& one : armed_) one.wanted = false;
   for (const auto& transfer : queue_)
     if (const auto known = armed(transfer); known != armed_.end()) known->wanted = true;
-  std::erase_if(armed_, [&](const Armed& one) {
+  std::erase_if(armed_, [&](const ArmedSentinel& one) {
     if (!one.wanted) sentinels_->disarm(one.chunk, 1);
     return !one.wanted;
   });
   for (auto& transfer : queue_)
     if (transfer.start.sentinel != memory::k_no_chunk && armed(transfer) == armed_.end() && !arm(transfer))
-      begin_by_time(transfer.start);
+      fall_back_to_time(transfer.start);
 }
 
 bool MoveQueue::arm(const Transfer& transfer) {
   if (!sentinels_ && !no_sentinels_) {
     try {
       armed_.reserve(PageSentinels::k_max);
-      sentinels_ = std::make_unique<PageSentinels>(touched_body, this, enter_);
+      sentinels_ = std::make_unique<PageSentinels>(on_sentinel_touched, this, enter_);
     } catch (const std::exception&) {
       no_sentinels_ = true;
     }
   }
   const auto& chunk = *transfer.sentinel;
-  if (!sentinels_ || !sentinels_->arm(transfer.start.sentinel, transfer.turn, chunk.address, chunk.size))
+  if (!sentinels_ || !sentinels_->arm(transfer.start.sentinel, transfer.epoch, chunk.address, chunk.size))
     return false;
-  armed_.push_back({transfer.start.sentinel, transfer.turn, true});
+  armed_.push_back({transfer.start.sentinel, transfer.epoch, true});
   return true;
 }
 
 void MoveQueue::disarm(ChunkId first, std::uint32_t count) {
-  const auto gone = std::erase_if(armed_, [&](const Armed& one) { return one.chunk - first < count; });
+  const auto gone = std::erase_if(armed_, [&](const ArmedSentinel& one) { return one.chunk - first < count; });
   if (gone == 0) return;
   sentinels_->disarm(first, count);
   sentinels_changed_ = true;
 }
 
 // What it stands for is due, and all before it, whatever their own sentinels are.
-void MoveQueue::touched(ChunkId sentinel, std::uint64_t turn) {
+void MoveQueue::on_touch(ChunkId sentinel, std::uint64_t epoch) {
   const Lock lock(mutex_);
-  std::erase_if(armed_, [&](const Armed& one) { return one.chunk == sentinel && one.turn == turn; });
+  std::erase_if(armed_, [&](const ArmedSentinel& one) { return one.chunk == sentinel && one.epoch == epoch; });
   const auto last = std::find_if(queue_.rbegin(), queue_.rend(), [&](const Transfer& one) {
-    return one.start.sentinel == sentinel && one.turn == turn;
+    return one.start.sentinel == sentinel && one.epoch == epoch;
   });
   for (auto at = last; at != queue_.rend(); ++at) {
     at->start.due = {};
     at->start.sentinel = memory::k_no_chunk;
   }
   sentinels_changed_ = true;
-  pthread_cond_signal(&asked_);
+  pthread_cond_signal(&work_available_);
 }
 
-void MoveQueue::touched_body(void* self, ChunkId sentinel, std::uint64_t turn) noexcept {
-  static_cast<MoveQueue*>(self)->touched(sentinel, turn);
+void MoveQueue::on_sentinel_touched(void* self, ChunkId sentinel, std::uint64_t epoch) noexcept {
+  static_cast<MoveQueue*>(self)->on_touch(sentinel, epoch);
 }
 
 // The transfers at the head of the queue that one copier brings to one place, up to a good call's worth; a chunk
 // is there once.
 void MoveQueue::take_group() {
-  loads_.clear();
+  migrations_.clear();
   std::size_t bytes = 0;
   while (!queue_.empty() && group_.size() < k_group_chunks) {
     const auto& next = queue_.front();
@@ -346,41 +346,41 @@ void MoveQueue::take_group() {
                             bytes + next.chunk->size > k_group_bytes || in_group(next.result.chunk, 1)))
       break;
     bytes += next.chunk->size;
-    Load load;
-    load.chunk = next.chunk;
-    const auto parts = std::find_if(in_parts_.begin(), in_parts_.end(),
-                                    [&](const InParts& one) { return one.chunk == next.result.chunk; });
-    if (parts != in_parts_.end()) {
-      load.further = parts->further;
-      in_parts_.erase(parts);
+    ChunkMigration migration;
+    migration.chunk = next.chunk;
+    const auto parts = std::find_if(split_chunks_.begin(), split_chunks_.end(),
+                                    [&](const SplitChunk& one) { return one.chunk == next.result.chunk; });
+    if (parts != split_chunks_.end()) {
+      migration.other_places = parts->other_places;
+      split_chunks_.erase(parts);
     }
-    loads_.push_back(load);
+    migrations_.push_back(migration);
     group_.push_back(next);
     queue_.pop_front();
   }
 }
 
-void MoveQueue::carry_group() {
+void MoveQueue::migrate_group() {
   const auto begun = clock_.now();
   for (auto& transfer : group_) {
     transfer.result.begun = begun;
     transfer.result.from = transfer.chunk->place.load(std::memory_order_relaxed);
   }
   if (copier_)
-    copier_->carry(loads_, group_.front().result.to);
+    copier_->migrate(migrations_, group_.front().result.to);
   else
-    for (auto& load : loads_) load.refuse(ENOTSUP);
+    for (auto& migration : migrations_) migration.refuse(ENOTSUP);
   const auto done = clock_.now();
   for (auto& transfer : group_) transfer.result.done = done;
 }
 
-void MoveQueue::book_group() {
+void MoveQueue::record_results() {
   for (std::size_t i = 0; i < group_.size(); ++i) {
     auto& result = group_[i].result;
-    result.size = loads_[i].size;
-    result.refused = loads_[i].refused;
-    result.error = loads_[i].error;
-    if (loads_[i].further != 0) in_parts_.push_back({result.chunk, loads_[i].further});
+    result.size = migrations_[i].size;
+    result.refused = migrations_[i].refused;
+    result.error = migrations_[i].error;
+    if (migrations_[i].other_places != 0) split_chunks_.push_back({result.chunk, migrations_[i].other_places});
     finished_.push_back(result);
   }
   group_.clear();

@@ -34,7 +34,7 @@ class MoveQueue final : public Mover {
   Ticket submit(std::span<const TransferRequest> requests) override;
   [[nodiscard]] bool done(Ticket ticket) override;
   void wait(Ticket ticket) override;
-  void hasten() override;
+  void expedite_pending() override;
   void limit_rate(double share) override;
   void forget(ChunkId first, std::uint32_t count) override;
   std::vector<TransferResult> completions() override;
@@ -43,69 +43,69 @@ class MoveQueue final : public Mover {
  private:
   struct Transfer {
     TransferResult result;
-    Start start;
+    TransferStart start;
     // Looked up by the one who asks: the table may grow while the thread is at work, its chunks stay where they
     // are.
     memory::Chunk* chunk = nullptr;
     memory::Chunk* sentinel = nullptr;  // the same
-    std::uint64_t turn = 0;
+    std::uint64_t epoch = 0;
   };
-  struct Armed {
+  struct ArmedSentinel {
     ChunkId chunk = 0;
-    std::uint64_t turn = 0;
+    std::uint64_t epoch = 0;
     bool wanted = false;
   };
-  struct InParts {  // a chunk that is held on further places (copier.hpp)
+  struct SplitChunk {  // a chunk that is held on further places (copier.hpp)
     ChunkId chunk = 0;
-    PlaceSet further = 0;
+    PlaceSet other_places = 0;
   };
-  bool begin_thread();
-  void end_thread();
+  bool ensure_thread();
+  void stop_thread();
   void run() noexcept;
   void await_due();
   void arm_sentinels();
   bool arm(const Transfer& transfer);
   void disarm(ChunkId first, std::uint32_t count);
-  void touched(ChunkId sentinel, std::uint64_t turn);
+  void on_touch(ChunkId sentinel, std::uint64_t epoch);
   [[nodiscard]] bool is_due(const Transfer& transfer);
   void take_group();
-  void carry_group();
-  void book_group();
-  void rest(Seconds worked);
+  void migrate_group();
+  void record_results();
+  void throttle(Seconds worked);
   [[nodiscard]] bool in_group(ChunkId first, std::uint32_t count) const;
-  [[nodiscard]] bool finished(Ticket ticket) const;
+  [[nodiscard]] bool is_finished(Ticket ticket) const;
   static void* thread_body(void* self);
-  static void touched_body(void* self, ChunkId sentinel, std::uint64_t turn) noexcept;
+  static void on_sentinel_touched(void* self, ChunkId sentinel, std::uint64_t epoch) noexcept;
 
   const machine::Machine& machine_;
   memory::ChunkTable& chunks_;
   memory::Ledger& ledger_;
   Clock& clock_;
   void (*enter_)();
-  CopiersByWay copiers_;
+  CopierTable copiers_;
   pthread_t thread_{};
   bool is_running_ = false;   // guarded by the mutex
-  std::vector<Load> loads_;   // of the group; the thread's own
+  std::vector<ChunkMigration> migrations_;   // of the group; the thread's own
   Copier* copier_ = nullptr;  // the same; null where there is none for the way
 
   // Guarded by the mutex, in every member function above but carry_group().
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
-  pthread_cond_t asked_ = PTHREAD_COND_INITIALIZER;         // for the thread
-  pthread_cond_t finished_one_ = PTHREAD_COND_INITIALIZER;  // for those who wait
+  pthread_cond_t work_available_ = PTHREAD_COND_INITIALIZER;         // for the thread
+  pthread_cond_t transfer_finished_ = PTHREAD_COND_INITIALIZER;  // for those who wait
   std::deque<Transfer> queue_;                              // asked for, not begun; tickets ascend
   std::vector<Transfer> group_;                             // begun, not done
   std::vector<TransferResult> finished_;
-  std::vector<InParts> in_parts_;
-  std::vector<Armed> armed_;        // sentinels
+  std::vector<SplitChunk> split_chunks_;
+  std::vector<ArmedSentinel> armed_;        // sentinels
   bool sentinels_changed_ = false;  // the queue's; the thread arms and disarms
   // How often all was due: a touch that is told of later says nothing of what was asked for since.
-  std::uint64_t turn_ = 0;
+  std::uint64_t epoch_ = 0;
   bool stop_ = false;
   double rate_limit_ = 1;
   double group_rate_ = 0;  // of those that began last, where they were asked for at one of their own
-  int waiting_ = 0;        // threads that wait for a transfer
+  int num_waiting_ = 0;        // threads that wait for a transfer
   // Threads that give up moves out and have not given their room back yet: moves in behind them may count on it.
-  int forgetting_ = 0;
+  int num_forgetting_ = 0;
   Ticket next_ = 1;
 
   // Made by the thread when it first needs them. The last member: its own thread comes in by touched().

@@ -19,19 +19,19 @@ using Ticket = std::uint64_t;
 inline constexpr Seconds k_never{std::numeric_limits<double>::infinity()};
 
 // When a transfer may begin, and how fast it goes then. Those behind it wait for it, too.
-struct Start {
+struct TransferStart {
   // Not before this time of the clock; a transfer that never comes due waits for hasten().
   Seconds due;
   double rate = 0;  // of full speed; 0: as limit_rate() says
   // Due, and all before it, once the program has touched this chunk, if that is earlier.
   ChunkId sentinel = memory::k_no_chunk;
   // Instead of `due`, where the system does not let that chunk be watched.
-  Seconds otherwise = k_never;
+  Seconds fallback_due = k_never;
 };
 struct TransferRequest {
   ChunkId chunk = 0;
   PlaceId to = 0;
-  Start start{};
+  TransferStart start{};
 };
 
 struct TransferResult {
@@ -58,7 +58,7 @@ class Mover {
   // it are due from now on.
   virtual void wait(Ticket ticket) = 0;
   // All that was asked for so far is due from now on, and goes as fast as limit_rate() says.
-  virtual void hasten() = 0;
+  virtual void expedite_pending() = 0;
   // How fast transfers go from now on, as a share of full speed, (0, 1]; 1 at first. What the program needs of a
   // place's bandwidth is not taken from it then. One that somebody waits for goes at full speed.
   virtual void limit_rate(double share) = 0;

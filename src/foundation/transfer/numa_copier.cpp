@@ -14,9 +14,9 @@ namespace {
 
 PlaceId place_of(const memory::Chunk& chunk) { return chunk.place.load(std::memory_order_relaxed); }
 
-PlaceSet only(PlaceId place) { return place == k_no_place ? 0 : PlaceSet{1} << place; }
+PlaceSet bit_of(PlaceId place) { return place == k_no_place ? 0 : PlaceSet{1} << place; }
 
-PlaceSet held_on(const Load& load) { return load.further | only(place_of(*load.chunk)); }
+PlaceSet charged_places(const ChunkMigration& migration) { return migration.other_places | bit_of(place_of(*migration.chunk)); }
 
 }  // namespace
 
@@ -35,43 +35,43 @@ int NumaCopier::node_of(PlaceId place) const noexcept {
 // As the kernel does, about.
 void NumaCopier::copy(void* to, const void* from, std::size_t size) noexcept { std::memcpy(to, from, size); }
 
-void NumaCopier::carry(std::span<Load> loads, PlaceId to) noexcept {
-  for (auto& load : loads) load.underway = set_out(load, to);
-  bring(loads, node_of(to));
-  for (auto& load : loads) {
-    if (!load.underway) continue;
-    if (load.behind == 0)
-      arrive(load, to);
+void NumaCopier::migrate(std::span<ChunkMigration> migrations, PlaceId to) noexcept {
+  for (auto& migration : migrations) migration.in_flight = prepare(migration, to);
+  move_pages(migrations, node_of(to));
+  for (auto& migration : migrations) {
+    if (!migration.in_flight) continue;
+    if (migration.pages_left == 0)
+      commit(migration, to);
     else
-      retreat(load, to);
-    load.underway = false;
+      rollback(migration, to);
+    migration.in_flight = false;
   }
-  settle();
+  on_round_charged();
 }
 
 // Room and policy. False when there is nothing to move: it is there already, or was refused.
-bool NumaCopier::set_out(Load& load, PlaceId to) noexcept {
-  const auto& chunk = *load.chunk;
-  if (place_of(chunk) == to && load.further == 0) return false;
+bool NumaCopier::prepare(ChunkMigration& migration, PlaceId to) noexcept {
+  const auto& chunk = *migration.chunk;
+  if (place_of(chunk) == to && migration.other_places == 0) return false;
   const Bytes size{chunk.size};
-  if ((held_on(load) & only(to)) == 0 && !ledger_.take(to, size) && !(make_room(to) && ledger_.take(to, size))) {
-    load.refused = true;
+  if ((charged_places(migration) & bit_of(to)) == 0 && !ledger_.take(to, size) && !(reclaim_space(to) && ledger_.take(to, size))) {
+    migration.refused = true;
     return false;
   }
-  const auto held = held_on(load);
-  load.further |= only(to) & ~only(place_of(chunk));
-  part(chunk);
-  load.error = memory::prefer_node(chunk.address, range_of(chunk), node_of(to));
+  const auto held = charged_places(migration);
+  migration.other_places |= bit_of(to) & ~bit_of(place_of(chunk));
+  split_huge_page(chunk);
+  migration.error = memory::prefer_node(chunk.address, range_of(chunk), node_of(to));
   // Where a stack has not grown to so far nothing is mapped; what it grows by gets the policy of what is above it.
-  const bool is_to_come = load.error == EFAULT && place_of(chunk) < place_count() && places_with_pages(chunk) == 0;
-  if (load.error == 0 || is_to_come) return true;
-  load.refused = true;
-  prefer(chunk, place_of(chunk));
-  keep_on(load, held);
+  const bool is_to_come = migration.error == EFAULT && place_of(chunk) < place_count() && places_with_pages(chunk) == 0;
+  if (migration.error == 0 || is_to_come) return true;
+  migration.refused = true;
+  set_policy(chunk, place_of(chunk));
+  retain_charges(migration, held);
   return false;
 }
 
-void NumaCopier::prefer(const memory::Chunk& chunk, PlaceId place) noexcept {
+void NumaCopier::set_policy(const memory::Chunk& chunk, PlaceId place) noexcept {
   if (const auto node = node_of(place); node >= 0)
     memory::prefer_node(chunk.address, range_of(chunk), node);
   else
@@ -79,26 +79,26 @@ void NumaCopier::prefer(const memory::Chunk& chunk, PlaceId place) noexcept {
 }
 
 // The account's side of a move that has ended: the chunk is held on `places` and, always, on its own.
-void NumaCopier::keep_on(Load& load, PlaceSet places) noexcept {
-  const auto own = only(place_of(*load.chunk));
+void NumaCopier::retain_charges(ChunkMigration& migration, PlaceSet places) noexcept {
+  const auto own = bit_of(place_of(*migration.chunk));
   for (PlaceId place = 0; place < place_count(); ++place)
-    if ((load.further & ~own & ~places & only(place)) != 0) ledger_.give(place, Bytes{load.chunk->size});
-  load.further &= places & ~own;
+    if ((migration.other_places & ~own & ~places & bit_of(place)) != 0) ledger_.give(place, Bytes{migration.chunk->size});
+  migration.other_places &= places & ~own;
 }
 
-void NumaCopier::part(const memory::Chunk& chunk) noexcept {
+void NumaCopier::split_huge_page(const memory::Chunk& chunk) noexcept {
   memory::split_boundary_huge_pages(chunk.address, range_of(chunk));
 }
 
-void NumaCopier::bring(std::span<Load> loads, int node) noexcept {
+void NumaCopier::move_pages(std::span<ChunkMigration> migrations, int node) noexcept {
   batch_->count = 0;
-  for (auto& load : loads) {
-    if (!load.underway) continue;
-    load.behind = 0;
-    for (std::size_t page = 0; page < pages_of(*load.chunk); ++page) {
-      const auto address = load.chunk->address + page * k_page;
+  for (auto& migration : migrations) {
+    if (!migration.in_flight) continue;
+    migration.pages_left = 0;
+    for (std::size_t page = 0; page < pages_of(*migration.chunk); ++page) {
+      const auto address = migration.chunk->address + page * k_page;
       batch_->pages[batch_->count] = reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
-      batch_->load[batch_->count] = &load;
+      batch_->migration[batch_->count] = &migration;
       if (++batch_->count == memory::k_page_batch) move_batch(node);
     }
   }
@@ -113,32 +113,32 @@ void NumaCopier::move_batch(int node) noexcept {
   if (error == 0) return;
   for (std::size_t i = 0; i < n; ++i) {
     if (batch.where[i] == node || memory::is_absent(batch.where[i])) continue;
-    ++batch.load[i]->behind;
-    batch.load[i]->error = error;
+    ++batch.migration[i]->pages_left;
+    batch.migration[i]->error = error;
   }
 }
 
-void NumaCopier::arrive(Load& load, PlaceId to) noexcept {
-  auto& chunk = *load.chunk;
-  load.further |= only(place_of(chunk));
+void NumaCopier::commit(ChunkMigration& migration, PlaceId to) noexcept {
+  auto& chunk = *migration.chunk;
+  migration.other_places |= bit_of(place_of(chunk));
   chunks_.put(chunk, to);
-  keep_on(load, only(to));
-  load.size = Bytes{chunk.size};
-  load.error = 0;
+  retain_charges(migration, bit_of(to));
+  migration.size = Bytes{chunk.size};
+  migration.error = 0;
 }
 
 // Some of it could not go: all of it goes back. Where the way back is closed as well, the chunk stays in parts and
 // is held wherever there is one, until a later move brings them together or its object is freed.
-void NumaCopier::retreat(Load& load, PlaceId to) noexcept {
-  auto& chunk = *load.chunk;
+void NumaCopier::rollback(ChunkMigration& migration, PlaceId to) noexcept {
+  auto& chunk = *migration.chunk;
   const auto home = place_of(chunk);
-  const int error = load.error;
-  load.refused = true;
-  prefer(chunk, home);
-  load.behind = 1;
-  if (home != to && node_of(home) >= 0) NumaCopier::bring(std::span(&load, 1), node_of(home));
-  load.error = error;
-  keep_on(load, load.behind == 0 ? only(home) : places_with_pages(chunk));
+  const int error = migration.error;
+  migration.refused = true;
+  set_policy(chunk, home);
+  migration.pages_left = 1;
+  if (home != to && node_of(home) >= 0) NumaCopier::move_pages(std::span(&migration, 1), node_of(home));
+  migration.error = error;
+  retain_charges(migration, migration.pages_left == 0 ? bit_of(home) : places_with_pages(chunk));
 }
 
 PlaceSet NumaCopier::places_with_pages(const memory::Chunk& chunk) noexcept {
@@ -151,7 +151,7 @@ PlaceSet NumaCopier::places_with_pages(const memory::Chunk& chunk) noexcept {
     for (PlaceId place = 0; place < place_count(); ++place)
       if (const auto node = node_of(place);
           node >= 0 && std::find(nodes.begin(), nodes.end(), node) != nodes.end())
-        places |= only(place);
+        places |= bit_of(place);
   }
   return places;
 }

@@ -15,21 +15,21 @@ class NumaCopier : public Copier {
  public:
   explicit NumaCopier(const CopierParts& parts);
 
-  void carry(std::span<Load> loads, PlaceId to) noexcept final;
+  void migrate(std::span<ChunkMigration> migrations, PlaceId to) noexcept final;
   [[nodiscard]] Bytes piece() const noexcept override { return {memory::k_page_batch * k_page}; }
   void copy(void* to, const void* from, std::size_t size) noexcept override;
 
  protected:
   // Brings what loads that are `underway` have in memory to `node`, and leaves in each how much of it stayed
   // behind. By move_pages, many chunks a call.
-  virtual void bring(std::span<Load> loads, int node) noexcept;
+  virtual void move_pages(std::span<ChunkMigration> migrations, int node) noexcept;
 
   // Before a chunk sets out: move_pages would take its neighbours along, where they share a huge page.
-  virtual void part(const memory::Chunk& chunk) noexcept;
+  virtual void split_huge_page(const memory::Chunk& chunk) noexcept;
   // The place has no room for a chunk: true where it may have some now.
-  virtual bool make_room(PlaceId) noexcept { return false; }
+  virtual bool reclaim_space(PlaceId) noexcept { return false; }
   // All that was carried is on the account.
-  virtual void settle() noexcept {}
+  virtual void on_round_charged() noexcept {}
 
   [[nodiscard]] static std::size_t pages_of(const memory::Chunk& chunk) noexcept;
   [[nodiscard]] static std::size_t range_of(const memory::Chunk& chunk) noexcept;
@@ -40,15 +40,15 @@ class NumaCopier : public Copier {
   struct Batch {
     std::array<void*, memory::k_page_batch> pages;
     std::array<int, memory::k_page_batch> where;
-    std::array<Load*, memory::k_page_batch> load;
+    std::array<ChunkMigration*, memory::k_page_batch> migration;
     std::size_t count = 0;
   };
-  bool set_out(Load& load, PlaceId to) noexcept;
+  bool prepare(ChunkMigration& migration, PlaceId to) noexcept;
   void move_batch(int node) noexcept;
-  void arrive(Load& load, PlaceId to) noexcept;
-  void retreat(Load& load, PlaceId to) noexcept;
-  void prefer(const memory::Chunk& chunk, PlaceId place) noexcept;
-  void keep_on(Load& load, PlaceSet places) noexcept;
+  void commit(ChunkMigration& migration, PlaceId to) noexcept;
+  void rollback(ChunkMigration& migration, PlaceId to) noexcept;
+  void set_policy(const memory::Chunk& chunk, PlaceId place) noexcept;
+  void retain_charges(ChunkMigration& migration, PlaceSet places) noexcept;
   [[nodiscard]] PlaceSet places_with_pages(const memory::Chunk& chunk) noexcept;
   [[nodiscard]] PlaceId place_count() const noexcept { return static_cast<PlaceId>(machine_.places().size()); }
 

@@ -83,7 +83,7 @@ Bytes max_data(const runtime::SpillSpec& spec) {
 
 // The first one is told of.
 void no_room(std::size_t size, std::size_t alignment) {
-  g_counts->refused.fetch_add(size, std::memory_order_relaxed);
+  g_counts->refused_bytes.fetch_add(size, std::memory_order_relaxed);
   if (!make_once(g_said)) return;
   try {
     if (alignment > k_huge_page) {
@@ -143,7 +143,7 @@ bool prepare_spilled(const runtime::Session& session, void (*say)(const char* li
     g_counts = &counts_in(session.directory);
     static_cast<void>(max_data(spec));
     name_process(*g_counts);
-    g_counts->begun = true;
+    g_counts->active = true;
     return true;
   } catch (const std::exception& error) {
     say_why_not(error.what());
@@ -157,7 +157,7 @@ transfer::Preference preference_of(std::string_view object) noexcept {
     for (const auto& rule : g_spec.plan)
       if (model::names(rule.object, name)) {
         g_counts->plan_names.store(true, std::memory_order_relaxed);
-        return rule.stays ? transfer::Preference::stay : transfer::Preference::leave;
+        return rule.stays ? transfer::Preference::keep : transfer::Preference::evict_first;
       }
   } catch (const std::bad_alloc&) {  // no memory to know it by
   }
@@ -171,7 +171,7 @@ SpilledHeap* make_spilled() noexcept {
     parts.memory = g_spec.memory;
     parts.folder = g_spec.folder;
     parts.counts = g_counts;
-    parts.foresight = []() -> std::unique_ptr<transfer::Foresight> {
+    parts.make_policy = []() -> std::unique_ptr<transfer::ReplacementPolicy> {
       auto use = std::make_unique<strategy::NextUse>();
       if (g_spec.plan.empty()) return use;
       return std::make_unique<strategy::Steered>(std::move(use));
@@ -199,7 +199,7 @@ SpilledHeap* make_spilled() noexcept {
     g_is_made = true;
     return heap;
   } catch (const std::exception& error) {
-    g_counts->begun = false;
+    g_counts->active = false;
     say_why_not(error.what());
     return nullptr;
   }
@@ -213,12 +213,12 @@ void say_confined_over_file() noexcept {
 }
 
 void end_spilled() noexcept {
-  if (g_is_made || !g_counts->begun) return;
+  if (g_is_made || !g_counts->active) return;
   const auto most = peak();
   if (most <= g_spec.memory.value) return;
-  g_counts->beside.store(most - g_spec.memory.value);
+  g_counts->max_excess.store(most - g_spec.memory.value);
   try {
-    transfer::say_too_small(g_spec.memory, Bytes{most}, say_sentence);
+    transfer::warn_memory_too_small(g_spec.memory, Bytes{most}, say_sentence);
   } catch (const std::exception&) {  // no memory to say it with
   }
 }

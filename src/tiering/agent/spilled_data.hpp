@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "runtime/session/session.hpp"
-#include "transfer/spill/foresight.hpp"
+#include "transfer/spill/replacement_policy.hpp"
 
 namespace terrace::agent {
 

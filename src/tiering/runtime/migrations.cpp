@@ -10,7 +10,7 @@
 namespace terrace::runtime {
 
 void Migrations::ask(std::span<strategy::ActiveMove* const> moves, std::uint32_t iteration,
-                     const transfer::Start& start) {
+                     const transfer::TransferStart& start) {
   requests_.clear();
   std::vector<strategy::ActiveMove*> asked;
   asked.reserve(moves.size());

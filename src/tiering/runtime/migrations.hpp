@@ -22,7 +22,7 @@ class Migrations final : public strategy::Requests {
 
   using strategy::Requests::ask;
   void ask(std::span<strategy::ActiveMove* const> moves, std::uint32_t iteration,
-           const transfer::Start& start) override;
+           const transfer::TransferStart& start) override;
   void ask(std::span<const transfer::TransferRequest> moves, PhaseIndex phase, std::uint32_t iteration) override;
   [[nodiscard]] bool all_done() override;
   [[nodiscard]] std::vector<std::pair<ChunkId, PlaceId>> under_way() override;
@@ -33,7 +33,7 @@ class Migrations final : public strategy::Requests {
   [[nodiscard]] bool late() override;
   void forget_needs() override;
   void wait_for_all() override;
-  void hasten() override { parts_.mover->hasten(); }
+  void expedite_pending() override { parts_.mover->expedite_pending(); }
   void limit_rate(double share) override;
   void note(std::string_view severity, std::string_view text) override;
   void adopted(const Plan& plan, std::string_view why) override;

@@ -34,7 +34,7 @@ class Requests {
 
   // In this order. Chunks whose object is gone are left out. A move with a phase that needs it (`awaited`) is
   // waited for by wait_for() of that phase.
-  virtual void ask(std::span<ActiveMove* const> moves, std::uint32_t iteration, const transfer::Start& start) = 0;
+  virtual void ask(std::span<ActiveMove* const> moves, std::uint32_t iteration, const transfer::TransferStart& start) = 0;
   void ask(std::span<ActiveMove* const> moves, std::uint32_t iteration) { ask(moves, iteration, {}); }
   // Moves of no plan, asked for in `phase`.
   virtual void ask(std::span<const transfer::TransferRequest> moves, PhaseIndex phase,
@@ -58,7 +58,7 @@ class Requests {
   virtual void forget_needs() = 0;
   virtual void wait_for_all() = 0;
   // All that was asked for is due, whatever was said when it was.
-  virtual void hasten() = 0;
+  virtual void expedite_pending() = 0;
   // Of moves that nobody waits for: this share of full speed.
   virtual void limit_rate(double share) = 0;
 

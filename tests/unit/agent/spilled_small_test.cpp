@@ -37,7 +37,7 @@ Living* living() {
     parts.memory = k_memory;
     parts.folder = "/var/tmp";
     parts.counts = &made->counts;
-    parts.foresight = []() -> std::unique_ptr<transfer::Foresight> {
+    parts.make_policy = []() -> std::unique_ptr<transfer::ReplacementPolicy> {
       return std::make_unique<strategy::NextUse>();
     };
     parts.say = [](const char* sentence) { std::fprintf(stderr, "%s\n", sentence); };

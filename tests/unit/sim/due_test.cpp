@@ -78,7 +78,7 @@ TEST(Due, AtOnceWhenHastened) {
   world.compute(5e-3);
   EXPECT_EQ(world.chunks[chunks].place, 1);
   const auto hastened = world.now();
-  world.virtual_machine.hasten();
+  world.virtual_machine.expedite_pending();
   world.compute(5e-3);
   const auto results = world.virtual_machine.completions();
   ASSERT_EQ(results.size(), 2u);
@@ -116,7 +116,7 @@ TEST(Due, GoesAtARateOfItsOwnUnlessHastened) {
   world.virtual_machine.limit_rate(1);
   world.ask(chunks + 2, 0, 0.5);
   world.compute(k_copy_time);  // half of it
-  world.virtual_machine.hasten();
+  world.virtual_machine.expedite_pending();
   world.compute(10e-3);
   results = world.virtual_machine.completions();
   ASSERT_EQ(results.size(), 1u);

@@ -11,7 +11,7 @@
 namespace terrace::strategy {
 namespace {
 
-using transfer::Residence;
+using transfer::PageState;
 using Touches = std::vector<ExpectedTouch>;
 
 // Chunks from `first` on, one after the other, with so much work before each.
@@ -21,8 +21,8 @@ Touches sweep(ChunkId first, ChunkId end, double work, std::uint32_t thread = 0)
   return touches;
 }
 
-const auto k_away = [](ChunkId) { return Residence::disk; };
-const auto k_quiet = [](ChunkId) { return Residence::quiet; };
+const auto k_away = [](ChunkId) { return PageState::swapped_out; };
+const auto k_quiet = [](ChunkId) { return PageState::mapped; };
 
 SpillState state_with(std::size_t room) {
   SpillState state;
@@ -44,7 +44,7 @@ TEST(Forecast, NoticedTouchesCost) {
   auto state = state_with(20);
   state.present = 20;
   state.touch_s = 0.25;
-  EXPECT_EQ(forecast(sweep(0, 3, 1), state, [](ChunkId) { return Residence::ready; }),
+  EXPECT_EQ(forecast(sweep(0, 3, 1), state, [](ChunkId) { return PageState::unmapped_resident; }),
             (std::vector{1.0, 2.25, 3.5}));
   EXPECT_EQ(forecast(sweep(0, 17, 1), state, k_quiet).back(), 17.5);
 }
@@ -102,7 +102,7 @@ TEST(Forecast, WhatIsUsedLastLeaves) {
 TEST(Forecast, WhatHasNoContentIsNeitherReadNorWritten) {
   auto state = state_with(4);
   state.write_share = 1;
-  const auto empty = [](ChunkId) { return Residence::none; };
+  const auto empty = [](ChunkId) { return PageState::empty; };
   EXPECT_EQ(forecast(sweep(0, 20, 1), state, empty).back(), 20);
 }
 
@@ -117,7 +117,7 @@ TEST(Forecast, ThreadsShareTheDisk) {
 struct Random {
   Touches touches;
   SpillState state;
-  std::vector<Residence> residence;
+  std::vector<PageState> residence;
   bool in_order = false;  // sweeps
 };
 
@@ -134,11 +134,11 @@ Random random_case(std::mt19937& random) {
   one.state.kept = pick(0, 4);
   one.state.touch_s = 1e-5 * static_cast<double>(pick(0, 3));
   for (std::size_t c = 0; c < chunks; ++c) {
-    constexpr Residence k_all[] = {Residence::disk, Residence::quiet, Residence::ready, Residence::none};
+    constexpr PageState k_all[] = {PageState::swapped_out, PageState::mapped, PageState::unmapped_resident, PageState::empty};
     auto where = k_all[pick(0, 3)];
-    const bool comes = where == Residence::quiet || where == Residence::ready;
-    if (comes && one.state.present == one.state.room) where = Residence::disk;
-    one.state.present += comes && where != Residence::disk ? 1 : 0;
+    const bool comes = where == PageState::mapped || where == PageState::unmapped_resident;
+    if (comes && one.state.present == one.state.room) where = PageState::swapped_out;
+    one.state.present += comes && where != PageState::swapped_out ? 1 : 0;
     one.residence.push_back(where);
   }
   one.in_order = pick(0, 1) == 0;
@@ -165,7 +165,7 @@ TEST(Forecast, NeverLessThanTheWorkNorThanTheLeastOfTheDisk) {
       // Its own chunks that were away have been read before.
       const auto disk = static_cast<double>(read.size()) * one.state.chunk_s;
       ASSERT_GE(times[at], disk * (1 - 1e-9)) << "case " << i << " touch " << at;
-      if (one.residence[touch.chunk] == Residence::disk) read.insert(touch.chunk);
+      if (one.residence[touch.chunk] == PageState::swapped_out) read.insert(touch.chunk);
       ++at;
     }
     ASSERT_EQ(times.size(), at);
@@ -181,7 +181,7 @@ TEST(Forecast, MoreRoomIsNotSlower) {
   for (int i = 0; i < 4000; ++i) {
     auto one = random_case(random);
     for (auto& touch : one.touches) touch.thread = 0;
-    std::ranges::replace(one.residence, Residence::none, Residence::disk);
+    std::ranges::replace(one.residence, PageState::empty, PageState::swapped_out);
     const auto seconds = [&] {
       return forecast(one.touches, one.state, [&](ChunkId c) { return one.residence[c]; }).back();
     };

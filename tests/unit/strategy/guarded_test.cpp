@@ -22,7 +22,7 @@ class Doing final : public Requests {
  public:
   explicit Doing(memory::ChunkTable& chunks) : chunks_(chunks) {}
   using Requests::ask;
-  void ask(std::span<ActiveMove* const>, std::uint32_t, const transfer::Start&) override { FAIL(); }
+  void ask(std::span<ActiveMove* const>, std::uint32_t, const transfer::TransferStart&) override { FAIL(); }
   void ask(std::span<const transfer::TransferRequest> moves, PhaseIndex, std::uint32_t) override {
     for (const auto& move : moves) {
       chunks_.put(chunks_[move.chunk], move.to);
@@ -38,7 +38,7 @@ class Doing final : public Requests {
   bool late() override { return false; }
   void forget_needs() override {}
   void wait_for_all() override {}
-  void hasten() override {}
+  void expedite_pending() override {}
   void limit_rate(double) override {}
   void note(std::string_view severity, std::string_view text) override {
     notes.push_back(std::string(severity) + ": " + std::string(text));

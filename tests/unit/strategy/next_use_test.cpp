@@ -15,44 +15,44 @@
 namespace terrace::strategy {
 namespace {
 
-using transfer::Residence;
+using transfer::PageState;
 using Sequence = std::vector<ChunkId>;
 
 // A memory of so many chunks over a disk that brings in `speed` chunks while one is worked on.
 class Memory {
  public:
   Memory(std::size_t room, std::size_t chunks, double speed)
-      : room_(room), speed_(speed), state_(chunks, Residence::none) {}
+      : room_(room), speed_(speed), state_(chunks, PageState::empty) {}
 
   void use(ChunkId chunk, std::uint32_t thread = 0, double work = 1) {
     credit_ = std::min(credit_ + speed_, 4.0);
     worked_[thread] += work;
-    if (state_[chunk] != Residence::quiet) {
-      next_.touched(chunk, thread, Seconds{1e-3 * std::exchange(worked_[thread], 0.0)});
+    if (state_[chunk] != PageState::mapped) {
+      next_.on_access(chunk, thread, Seconds{1e-3 * std::exchange(worked_[thread], 0.0)});
       const auto was = state_[chunk];
-      if (was == Residence::none || was == Residence::disk) bring(chunk, -1);
-      if (was == Residence::disk) ++demanded_, ++loads_;
-      set(chunk, Residence::quiet);
+      if (was == PageState::empty || was == PageState::swapped_out) bring(chunk, -1);
+      if (was == PageState::swapped_out) ++demanded_, ++loads_;
+      set(chunk, PageState::mapped);
     }
     while (credit_ >= 1) {
-      const auto load = next_.next_load();
+      const auto load = next_.next_prefetch();
       if (!load) break;
       if (!bring(load->chunk, load->when)) break;
       credit_ -= 1;
       ++loads_;
-      set(load->chunk, Residence::ready);
+      set(load->chunk, PageState::unmapped_resident);
     }
-    while (const auto mark = next_.next_mark())
-      if (state_[*mark] == Residence::quiet) set(*mark, Residence::ready);
+    while (const auto mark = next_.next_sentinel())
+      if (state_[*mark] == PageState::mapped) set(*mark, PageState::unmapped_resident);
     EXPECT_LE(in_memory_, room_);
   }
   std::size_t take_loads() { return std::exchange(loads_, 0); }
   std::size_t take_demanded() { return std::exchange(demanded_, 0); }
 
  private:
-  void set(ChunkId chunk, Residence to) {
+  void set(ChunkId chunk, PageState to) {
     state_[chunk] = to;
-    next_.moved(chunk, to);
+    next_.on_state_change(chunk, to);
   }
   // Room for a chunk; false where all that is in memory is used before then.
   bool bring(ChunkId chunk, double when) {
@@ -63,8 +63,8 @@ class Memory {
         return false;
       }
       if (victim->when <= when) return false;
-      EXPECT_TRUE(state_[victim->chunk] == Residence::quiet || state_[victim->chunk] == Residence::ready);
-      set(victim->chunk, Residence::disk);
+      EXPECT_TRUE(state_[victim->chunk] == PageState::mapped || state_[victim->chunk] == PageState::unmapped_resident);
+      set(victim->chunk, PageState::swapped_out);
       --in_memory_;
     }
     ++in_memory_;
@@ -72,7 +72,7 @@ class Memory {
   }
   std::size_t room_;
   double speed_, credit_ = 0;
-  std::vector<Residence> state_;
+  std::vector<PageState> state_;
   NextUse next_;
   double worked_[2] = {0, 0};  // in uses since the touch that was noticed
   std::size_t in_memory_ = 0, loads_ = 0, demanded_ = 0;
@@ -271,8 +271,8 @@ TEST(NextUse, WhatStaysIsNoVictim) {
   const auto round = [&] {
     for (ChunkId c = 0; c < k_all; ++c) {
       const bool stays = c >= 300;
-      if (!stays) next.touched(c, 1, Seconds{1e-3});
-      next.moved(c, stays ? Residence::fixed : Residence::ready);
+      if (!stays) next.on_access(c, 1, Seconds{1e-3});
+      next.on_state_change(c, stays ? PageState::pinned : PageState::unmapped_resident);
     }
   };
   for (int i = 0; i < 4; ++i) round();
@@ -365,25 +365,25 @@ TEST(NextUse, RemembersSomeThreadsAndNotAll) {
   NextUse next;
   for (std::uint32_t thread = 0; thread < 1000; ++thread)
     for (ChunkId c = 0; c < 10; ++c) {
-      next.touched(c, thread, Seconds{1e-3});
-      next.moved(c, Residence::quiet);
+      next.on_access(c, thread, Seconds{1e-3});
+      next.on_state_change(c, PageState::mapped);
     }
   EXPECT_TRUE(next.next_victim());
-  next.moved(4, Residence::disk);
-  for (ChunkId c = 0; c < 4; ++c) next.touched(c, 999, Seconds{1e-3});
-  ASSERT_TRUE(next.next_load()) << "the last thread's row goes on";
-  EXPECT_EQ(next.next_load()->chunk, 4U);
+  next.on_state_change(4, PageState::swapped_out);
+  for (ChunkId c = 0; c < 4; ++c) next.on_access(c, 999, Seconds{1e-3});
+  ASSERT_TRUE(next.next_prefetch()) << "the last thread's row goes on";
+  EXPECT_EQ(next.next_prefetch()->chunk, 4U);
 }
 
 TEST(NextUse, ForgetsWhatHasNoContent) {
   NextUse next;
   for (ChunkId c = 0; c < 10; ++c) {
-    next.touched(c, 0, Seconds{1e-3});
-    next.moved(c, Residence::quiet);
+    next.on_access(c, 0, Seconds{1e-3});
+    next.on_state_change(c, PageState::mapped);
   }
-  for (ChunkId c = 0; c < 10; ++c) next.moved(c, Residence::none);
+  for (ChunkId c = 0; c < 10; ++c) next.on_state_change(c, PageState::empty);
   EXPECT_FALSE(next.next_victim());
-  EXPECT_FALSE(next.next_load());
+  EXPECT_FALSE(next.next_prefetch());
 }
 
 }  // namespace

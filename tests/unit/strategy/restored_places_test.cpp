@@ -14,7 +14,7 @@ namespace {
 class Kept final : public Requests {
  public:
   using Requests::ask;
-  void ask(std::span<ActiveMove* const>, std::uint32_t, const transfer::Start&) override { FAIL(); }
+  void ask(std::span<ActiveMove* const>, std::uint32_t, const transfer::TransferStart&) override { FAIL(); }
   void ask(std::span<const transfer::TransferRequest> asked, PhaseIndex, std::uint32_t) override {
     moves.assign(asked.begin(), asked.end());
   }
@@ -27,7 +27,7 @@ class Kept final : public Requests {
   bool late() override { return false; }
   void forget_needs() override {}
   void wait_for_all() override {}
-  void hasten() override {}
+  void expedite_pending() override {}
   void limit_rate(double) override {}
   void note(std::string_view, std::string_view) override {}
   void adopted(const Plan&, std::string_view) override {}

@@ -14,7 +14,7 @@ namespace terrace::strategy {
 namespace {
 
 using transfer::Preference;
-using transfer::Residence;
+using transfer::PageState;
 
 // A program that works such a share of each second, with the plan and without.
 struct Worker {
@@ -116,7 +116,7 @@ TEST(SteeringTrial, OneBadTurnIsNoLoss) {
 // and a little; who waits for the disk waits as long as ten uses take.
 class Program {
  public:
-  explicit Program(transfer::Foresight& foresight) : next_(foresight) {}
+  explicit Program(transfer::ReplacementPolicy& policy) : next_(policy) {}
 
   // Loads that somebody waited for.
   std::size_t iterate() {
@@ -134,51 +134,51 @@ class Program {
   static constexpr double k_use = 1e-3, k_load = 10e-3;
 
   void use(ChunkId chunk) {
-    if (where_[chunk] != Residence::quiet) {
-      transfer::SpillMeasured measured;
-      next_.touched(chunk, 0, Seconds{worked_});
+    if (where_[chunk] != PageState::mapped) {
+      transfer::SpillStatistics measured;
+      next_.on_access(chunk, 0, Seconds{worked_});
       worked_ = 0;
-      if (where_[chunk] == Residence::disk) {
+      if (where_[chunk] == PageState::swapped_out) {
         ++waited_;
         now_ += k_load;
       }
-      if (where_[chunk] != Residence::ready) make_room(chunk);
-      set(chunk, Residence::quiet);
+      if (where_[chunk] != PageState::unmapped_resident) make_room(chunk);
+      set(chunk, PageState::mapped);
       measured.now = Seconds{now_};
       measured.room = k_room;
       next_.predicted(measured);
     }
-    while (const auto mark = next_.next_mark())
-      if (where_[*mark] == Residence::quiet) set(*mark, Residence::ready);
+    while (const auto mark = next_.next_sentinel())
+      if (where_[*mark] == PageState::mapped) set(*mark, PageState::unmapped_resident);
     now_ += k_use;
     worked_ += k_use;
     // The disk brings in one chunk while four are used.
     if (++uses_ % 4 != 0) return;
-    if (const auto load = next_.next_load(); load && make_room(load->chunk, load->when))
-      set(load->chunk, Residence::ready);
+    if (const auto load = next_.next_prefetch(); load && make_room(load->chunk, load->when))
+      set(load->chunk, PageState::unmapped_resident);
   }
   bool make_room(ChunkId chunk, double when = -1) {
     if (static_cast<std::size_t>(std::ranges::count_if(
-            where_, [](Residence one) { return one == Residence::quiet || one == Residence::ready; })) < k_room)
+            where_, [](PageState one) { return one == PageState::mapped || one == PageState::unmapped_resident; })) < k_room)
       return true;
     const auto victim = next_.next_victim();
     if (!victim || victim->when <= when || victim->chunk == chunk) return false;
-    set(victim->chunk, Residence::disk);
+    set(victim->chunk, PageState::swapped_out);
     return true;
   }
-  void set(ChunkId chunk, Residence to) {
+  void set(ChunkId chunk, PageState to) {
     where_[chunk] = to;
-    next_.moved(chunk, to);
+    next_.on_state_change(chunk, to);
   }
 
-  transfer::Foresight& next_;
-  std::vector<Residence> where_ = std::vector<Residence>(std::size_t{2} * k_half, Residence::none);
+  transfer::ReplacementPolicy& next_;
+  std::vector<PageState> where_ = std::vector<PageState>(std::size_t{2} * k_half, PageState::empty);
   std::size_t waited_ = 0, uses_ = 0;
   double now_ = 0, worked_ = 0;
 };
 
-std::vector<std::size_t> waits(transfer::Foresight& foresight, int iterations) {
-  Program program(foresight);
+std::vector<std::size_t> waits(transfer::ReplacementPolicy& policy, int iterations) {
+  Program program(policy);
   std::vector<std::size_t> found;
   for (int i = 0; i < iterations; ++i) found.push_back(program.iterate());
   return found;
@@ -195,8 +195,8 @@ TEST(Steered, AWrongPlanIsUndoneAndThenItIsWhatItsUseSays) {
   NextUse alone;
   const auto usual = waits(alone, 200);
   Steered wrong(std::make_unique<NextUse>());
-  wrong.prefer(0, Program::k_half, Preference::leave);
-  wrong.prefer(Program::k_half, Program::k_half, Preference::stay);
+  wrong.prefer(0, Program::k_half, Preference::evict_first);
+  wrong.prefer(Program::k_half, Program::k_half, Preference::keep);
   const auto found = waits(wrong, 200);
   EXPECT_TRUE(wrong.verdict().undone);
   ASSERT_TRUE(wrong.verdict().gain);
@@ -208,8 +208,8 @@ TEST(Steered, AWrongPlanIsUndoneAndThenItIsWhatItsUseSays) {
 
 TEST(Steered, ARightPlanKeepsWhatItSays) {
   Steered right(std::make_unique<NextUse>());
-  right.prefer(0, Program::k_half, Preference::stay);
-  right.prefer(Program::k_half, Program::k_half, Preference::leave);
+  right.prefer(0, Program::k_half, Preference::keep);
+  right.prefer(Program::k_half, Program::k_half, Preference::evict_first);
   const auto found = waits(right, 120);
   EXPECT_FALSE(right.verdict().undone);
   EXPECT_LE(found.back(), std::size_t{Program::k_half}) << "the half that is swept eight times stays";
@@ -217,11 +217,11 @@ TEST(Steered, ARightPlanKeepsWhatItSays) {
 
 // Memory is short, and the program has worked as long as a turn without the plan takes.
 void put_in_force(Steered& steered) {
-  steered.moved(0, Residence::disk);
+  steered.on_state_change(0, PageState::swapped_out);
   constexpr auto k_long = SteeringTrial::k_patience * SteeringTrial::k_turn;
-  transfer::SpillMeasured measured;
+  transfer::SpillStatistics measured;
   for (ChunkId chunk = 8; chunk < 12; ++chunk) {
-    steered.touched(chunk, 0, k_long);
+    steered.on_access(chunk, 0, k_long);
     measured.now += k_long;
     steered.predicted(measured);
   }
@@ -230,18 +230,18 @@ void put_in_force(Steered& steered) {
 // Blocks come and go: what a plan said of the one before does not hold for the next at its place.
 TEST(Steered, ANewBlockIsOnlyWhatIsSaidOfIt) {
   Steered steered(std::make_unique<NextUse>());
-  steered.prefer(0, 2, Preference::leave);
+  steered.prefer(0, 2, Preference::evict_first);
   for (ChunkId chunk = 0; chunk < 8; ++chunk) {
-    steered.touched(chunk, 0, Seconds{1e-3});
-    steered.moved(chunk, Residence::quiet);
+    steered.on_access(chunk, 0, Seconds{1e-3});
+    steered.on_state_change(chunk, PageState::mapped);
   }
   put_in_force(steered);
-  steered.moved(0, Residence::quiet);
+  steered.on_state_change(0, PageState::mapped);
   const auto first = steered.next_victim();
   ASSERT_TRUE(first);
   EXPECT_EQ(first->chunk, 0U);
-  steered.moved(0, Residence::quiet);
-  steered.prefer(0, 2, Preference::stay);
+  steered.on_state_change(0, PageState::mapped);
+  steered.prefer(0, 2, Preference::keep);
   const auto next = steered.next_victim();
   ASSERT_TRUE(next);
   EXPECT_GT(next->chunk, 1U);

@@ -10,8 +10,8 @@
 namespace terrace::strategy {
 namespace {
 
-using transfer::Residence;
-using transfer::SpillMeasured;
+using transfer::PageState;
+using transfer::SpillStatistics;
 
 TEST(Stretches, CountAsFarAsTheThreadHasCome) {
   Stretches stretches;
@@ -53,8 +53,8 @@ TEST(Stretches, OneThatIsGivenUpCountsNotAtAll) {
   EXPECT_EQ(stretches.totals().stretches, 1U);
 }
 
-SpillMeasured measured_after(std::uint64_t chunks, double busy) {
-  SpillMeasured measured;
+SpillStatistics measured_after(std::uint64_t chunks, double busy) {
+  SpillStatistics measured;
   measured.moved = chunks;
   measured.busy = Seconds{busy};
   return measured;
@@ -69,9 +69,9 @@ TEST(Stretches, TheDiskIsAsFastAsLately) {
 
 TEST(Stretches, SharesAreOfTheSameTime) {
   Stretches stretches;
-  SpillMeasured measured;
+  SpillStatistics measured;
   measured.written = 30, measured.clean = 10;
-  measured.demanded = 20, measured.unexpected = 10, measured.foreseen = 20;
+  measured.demanded = 20, measured.unexpected = 10, measured.prefetched = 20;
   measured.served = 100, measured.serving = Seconds{0.01};
   measured.room = 50, measured.kept = 3, measured.under_way = 2;
   const auto first = stretches.state(measured, false);
@@ -83,7 +83,7 @@ TEST(Stretches, SharesAreOfTheSameTime) {
   EXPECT_EQ(first.kept, 3U);
   EXPECT_EQ(first.under_way, 2U);
   measured.clean += 40;
-  measured.foreseen += 40;
+  measured.prefetched += 40;
   EXPECT_EQ(stretches.state(measured, false).write_share, 0);
   EXPECT_EQ(stretches.state(measured, false).late_share, 0);
 }
@@ -98,21 +98,21 @@ class Sweep {
   }
   void touch(ChunkId chunk, double work) {
     time_ += work;
-    next_.touched(chunk, 0, Seconds{work});
-    SpillMeasured measured;
+    next_.on_access(chunk, 0, Seconds{work});
+    SpillStatistics measured;
     measured.now = Seconds{time_};
     measured.room = k_room;
     measured.moved = measured.demanded = measured.unexpected = measured.clean = ++moved_;
     measured.busy = Seconds{busy_ += disk};
     told_ = next_.predicted(measured);
     time_ += disk;
-    next_.moved(chunk, Residence::quiet);
+    next_.on_state_change(chunk, PageState::mapped);
     present_.push_back(chunk);
     if (present_.size() <= k_room) return;
-    next_.moved(present_.front(), Residence::disk);
+    next_.on_state_change(present_.front(), PageState::swapped_out);
     present_.pop_front();
   }
-  [[nodiscard]] const transfer::Predicted& told() const { return told_; }
+  [[nodiscard]] const transfer::PredictionTotals& told() const { return told_; }
 
  private:
   static constexpr ChunkId k_chunks = 200;
@@ -121,7 +121,7 @@ class Sweep {
   std::deque<ChunkId> present_;
   double time_ = 0, busy_ = 0;
   std::uint64_t moved_ = 0;
-  transfer::Predicted told_;
+  transfer::PredictionTotals told_;
 };
 
 TEST(Stretches, ASweepThatComesRoundAgainIsPredicted) {

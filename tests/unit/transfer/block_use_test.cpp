@@ -14,31 +14,31 @@ namespace {
 TEST(VisitWork, IsSparseWhereNoCoreCouldHaveReadTheChunks) {
   VisitWork work;
   EXPECT_FALSE(work.is_sparse()) << "nothing is known";
-  for (int i = 0; i < 500; ++i) work.visited(Seconds{10e-6});
+  for (int i = 0; i < 500; ++i) work.on_visit(Seconds{10e-6});
   EXPECT_TRUE(work.is_sparse());
-  for (int i = 0; i < 100; ++i) work.visited(Seconds{100e-6});
+  for (int i = 0; i < 100; ++i) work.on_visit(Seconds{100e-6});
   EXPECT_FALSE(work.is_sparse());
 }
 
 TEST(VisitWork, CountsChunksThatAreReadTogether) {
   // Three arrays whose chunks begin at the same time: two visits in three are short.
   VisitWork work;
-  for (int i = 0; i < 3000; ++i) work.visited(Seconds{i % 3 == 0 ? 200e-6 : 1e-6});
+  for (int i = 0; i < 3000; ++i) work.on_visit(Seconds{i % 3 == 0 ? 200e-6 : 1e-6});
   EXPECT_FALSE(work.is_sparse());
 }
 
 TEST(VisitWork, ForgetsALongStretch) {
   VisitWork work;
-  work.visited(Seconds{1000});
-  for (int i = 0; i < 500; ++i) work.visited(Seconds{10e-6});
+  work.on_visit(Seconds{1000});
+  for (int i = 0; i < 500; ++i) work.on_visit(Seconds{10e-6});
   EXPECT_TRUE(work.is_sparse());
 }
 
 int loads_until_pages(BlockUse use, bool expected, bool sparse) {
   for (int loads = 0; loads < 100'000; ++loads) {
-    if (use.is_for_pages()) return loads;
-    use.loaded(expected);
-    use.waited(sparse);
+    if (use.prefers_kernel_paging()) return loads;
+    use.on_load(expected);
+    use.on_wait(sparse);
   }
   return -1;
 }
@@ -51,11 +51,11 @@ TEST(BlockUse, IsForPagesInNoOrderOrInPart) {
 
 TEST(BlockUse, ARefusalDoublesTheLoads) {
   BlockUse use;
-  use.refuse(1);
+  use.back_off(1);
   EXPECT_EQ(loads_until_pages(use, true, true), 256);
-  use.refuse(3);
+  use.back_off(3);
   EXPECT_EQ(loads_until_pages(use, true, true), 2048);
-  use.refuse(100);
+  use.back_off(100);
   EXPECT_EQ(loads_until_pages(use, true, true), 128 << 16 < 100'000 ? 128 << 16 : -1);
 }
 
@@ -71,7 +71,7 @@ int loads_until_a_piece_is_for_pages(std::uint32_t pieces, std::uint32_t chunks,
       one->loaded(expected);
       one->waited(false);
     }
-    if (use[piece].is_for_pages(heap, chunks)) return static_cast<int>(loads) + 1;
+    if (use[piece].prefers_kernel_paging(heap, chunks)) return static_cast<int>(loads) + 1;
   }
   return -1;
 }
@@ -90,41 +90,41 @@ TEST(BlockUse, PiecesOfOneHeap_HalfOfThemInOrder_AreJudgedAlone) {
 
 TEST(BlockUse, PieceInOrder_NeighboursInNone_StaysInChunks) {
   BlockUse heap, piece;
-  for (int i = 0; i < 1000; ++i) heap.loaded(false);
-  for (int i = 0; i < 4; ++i) piece.loaded(true);
-  EXPECT_TRUE(heap.is_in_no_order());
-  EXPECT_FALSE(piece.is_in_no_order(heap, 2));
-  EXPECT_FALSE(BlockUse{}.is_in_no_order(heap, 2)) << "nothing is known of it";
+  for (int i = 0; i < 1000; ++i) heap.on_load(false);
+  for (int i = 0; i < 4; ++i) piece.on_load(true);
+  EXPECT_TRUE(heap.is_irregular());
+  EXPECT_FALSE(piece.is_irregular(heap, 2));
+  EXPECT_FALSE(BlockUse{}.is_irregular(heap, 2)) << "nothing is known of it";
 }
 
 TEST(BlockUse, PieceThatWasRefused_NeedsMoreLoadsOfItsOwn) {
   BlockUse heap, piece;
-  for (int i = 0; i < 1000; ++i) heap.loaded(false);
-  piece.refuse(3);
-  for (int i = 0; i < 15; ++i) piece.loaded(false);
-  EXPECT_FALSE(piece.is_in_no_order(heap, 2));
-  piece.loaded(false);
-  EXPECT_TRUE(piece.is_in_no_order(heap, 2));
+  for (int i = 0; i < 1000; ++i) heap.on_load(false);
+  piece.back_off(3);
+  for (int i = 0; i < 15; ++i) piece.on_load(false);
+  EXPECT_FALSE(piece.is_irregular(heap, 2));
+  piece.on_load(false);
+  EXPECT_TRUE(piece.is_irregular(heap, 2));
 }
 
-PageTrial::Seen seen(std::uint64_t reads, double worked, double time) {
+PageTrial::Sample seen(std::uint64_t reads, double worked, double time) {
   return {static_cast<double>(reads) * spill_limits::k_page_read, Seconds{worked}, Seconds{time}};
 }
 
 TEST(PageTrial, IsPassedWhereFewPagesAreReadAnyMore) {
   PageTrial trial;
-  EXPECT_FALSE(trial.is_on());
+  EXPECT_FALSE(trial.is_running());
   trial.begin(seen(1000, 0, 0), seen(0, 0, 0), seen(0, 0.2, 2));
-  EXPECT_TRUE(trial.is_on());
-  EXPECT_FALSE(trial.has_looked());
-  trial.look(seen(21000, 0, 1));
-  EXPECT_TRUE(trial.has_looked());
+  EXPECT_TRUE(trial.is_running());
+  EXPECT_FALSE(trial.has_midpoint());
+  trial.set_midpoint(seen(21000, 0, 1));
+  EXPECT_TRUE(trial.has_midpoint());
   EXPECT_TRUE(trial.is_passed(seen(30999, 0, 2))) << "half as many";
   EXPECT_FALSE(trial.is_passed(seen(31001, 0, 2)));
   EXPECT_TRUE(trial.is_passed(seen(31001, 0, 5))) << "a part of the time";
-  trial.go_on(seen(31001, 0, 2));
-  EXPECT_FALSE(trial.has_looked());
-  trial.look(seen(31001, 0, 3));
+  trial.restart(seen(31001, 0, 2));
+  EXPECT_FALSE(trial.has_midpoint());
+  trial.set_midpoint(seen(31001, 0, 3));
   EXPECT_TRUE(trial.is_passed(seen(31001, 0, 4)));
   EXPECT_FALSE(trial.is_passed(seen(51001, 0, 4)));
 }
@@ -132,7 +132,7 @@ TEST(PageTrial, IsPassedWhereFewPagesAreReadAnyMore) {
 TEST(PageTrial, IsPassedWhereTheProgramWorksMore) {
   PageTrial trial;
   trial.begin(seen(0, 5, 0), seen(0, 1, 7), seen(0, 2, 17));
-  trial.look(seen(20000, 5.5, 1));
+  trial.set_midpoint(seen(20000, 5.5, 1));
   EXPECT_TRUE(trial.is_passed(seen(40000, 5.61, 2)));
   EXPECT_FALSE(trial.is_passed(seen(40000, 5.59, 2)));
 }

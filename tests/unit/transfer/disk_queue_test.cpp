@@ -46,8 +46,8 @@ class DiskQueueTest : public testing::TestWithParam<bool> {
     if (!queue_) GTEST_SKIP() << "no io_uring here";
   }
   // None within so many milliseconds: nothing.
-  std::optional<DiskAnswer> answer(int within) {
-    DiskAnswer one;
+  std::optional<DiskCompletion> answer(int within) {
+    DiskCompletion one;
     pollfd ended{queue_->file(), POLLIN, 0};
     for (int look = 0; look < 100; ++look) {
       if (queue_->next(one)) return one;
@@ -55,7 +55,7 @@ class DiskQueueTest : public testing::TestWithParam<bool> {
     }
     return {};
   }
-  std::optional<DiskAnswer> carry_out(bool write, std::vector<char>& memory, std::uint64_t offset) {
+  std::optional<DiskCompletion> carry_out(bool write, std::vector<char>& memory, std::uint64_t offset) {
     queue_->start({write, reinterpret_cast<std::uint64_t>(memory.data()), offset, memory.size(), 7});
     queue_->submit();
     return answer(20000);

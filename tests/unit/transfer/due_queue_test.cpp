@@ -40,7 +40,7 @@ TEST_F(MoveQueueTest, BeginsAllInOrderWhenHastened) {
   mover_->submit({0, 1, {{k_far}}});
   const auto last = mover_->submit({2, 0, {k_never}});
   EXPECT_FALSE(mover_->done(last));
-  mover_->hasten();
+  mover_->expedite_pending();
   std::vector<TransferResult> results;
   while (results.size() < 4)
     for (const auto& result : mover_->completions()) results.push_back(result);
@@ -93,10 +93,10 @@ TEST_F(MoveQueueTest, CarriesThoseOfOtherRatesByThemselves) {
 class SentinelQueueTest : public MoveQueueTest {
  protected:
   void start(std::uint32_t count, std::uint32_t fast) {
-    if (!Userfault(0).is_there()) GTEST_SKIP() << "this system does not let pages be watched";
+    if (!Userfault(0).is_available()) GTEST_SKIP() << "this system does not let pages be watched";
     MoveQueueTest::start(count, fast);
   }
-  static Start with(ChunkId sentinel) { return {k_never, 0, sentinel}; }
+  static TransferStart with(ChunkId sentinel) { return {k_never, 0, sentinel}; }
   // Chunks that have pages put aside have none in their place.
   bool is_aside(ChunkId chunk) { return tests::kernel_nodes(chunks_[chunk].address, 1).front() < 0; }
   void await(const std::function<bool()>& what) {
@@ -139,7 +139,7 @@ TEST_F(SentinelQueueTest, WhenAllIsDueNobodyIsWatched) {
   if (IsSkipped()) return;
   const auto first = mover_->submit({0, 0, with(4)});
   await([&] { return is_aside(4); });
-  mover_->hasten();
+  mover_->expedite_pending();
   await([&] { return mover_->done(first) && !is_aside(4); });
 }
 
@@ -165,7 +165,7 @@ TEST_F(SentinelQueueTest, ATouchBeforeTheNextPhaseDoesNotBeginIt) {
     const auto first = mover_->submit({0, to, with(4)});
     await([&] { return is_aside(4) || mover_->done(first); });
     touch(4);
-    mover_->hasten();
+    mover_->expedite_pending();
     const auto next = mover_->submit({1, to, with(4)});
     await([&] { return is_aside(4) || mover_->done(next); });
     ASSERT_FALSE(mover_->done(next)) << "nobody has touched it in this phase; round " << round;
@@ -179,7 +179,7 @@ TEST_F(SentinelQueueTest, AFreedChunkIsBack) {
   start(6, 6);
   if (IsSkipped()) return;
   auto when = with(4);
-  when.otherwise = Seconds{1};
+  when.fallback_due = Seconds{1};
   const auto first = mover_->submit({0, 0, when});
   await([&] { return is_aside(4) || mover_->done(first); });
   mover_->forget(4, 1);

@@ -73,10 +73,10 @@ class ExchangeStress {
   static constexpr std::size_t k_size = 4 * k_huge_page;
   static constexpr std::size_t k_words = k_size / sizeof(std::uint64_t);
 
-  class Account final : public transfer::SlotAccount {
+  class Account final : public transfer::SlotAccounting {
    public:
-    bool keep(int, std::size_t) noexcept override { return true; }
-    void release(int, std::size_t) noexcept override {}
+    bool charge(int, std::size_t) noexcept override { return true; }
+    void uncharge(int, std::size_t) noexcept override {}
   };
 
   static std::uint64_t pages_swapped_out() {
@@ -168,8 +168,8 @@ class ExchangeStress {
     while (std::chrono::steady_clock::now() < end)
       for (int i = 0; i < 16; ++i) {
         const auto range = random_range(random);
-        ++(exchange_.bring(range.address, range.size, 0) == 0 ? exchanges_ : skipped_);
-        exchange_.settle();
+        ++(exchange_.migrate_range(range.address, range.size, 0) == 0 ? exchanges_ : skipped_);
+        exchange_.settle_accounting();
       }
   }
 

@@ -27,7 +27,7 @@ TEST(FaultWaits, LineOfAThread_InAPageFault_IsToldFromOthers) {
 TEST(FaultWaits, Intervals_AreRegular) {
   FaultWaits waits;
   EXPECT_TRUE(waits.is_due(k_look));
-  EXPECT_EQ(waits.look(k_look), 0U) << "nothing was seen before";
+  EXPECT_EQ(waits.sample(k_look), 0U) << "nothing was seen before";
   EXPECT_FALSE(waits.is_due(k_look + 1));
   EXPECT_EQ(waits.due_in_ms(k_look + 1), 10);
   EXPECT_EQ(waits.due_in_ms(2 * k_look - 1), 1);
@@ -35,12 +35,12 @@ TEST(FaultWaits, Intervals_AreRegular) {
 }
 
 TEST(FaultWaits, Look_ThreadInAPageFault_CountsItsTime) {
-  if (!FaultWaits::is_there()) GTEST_SKIP() << "the system does not say what threads wait for";
+  if (!FaultWaits::is_supported()) GTEST_SKIP() << "the system does not say what threads wait for";
   Userfault faults(0);
-  if (!faults.is_there()) GTEST_SKIP() << "no userfaultfd";
+  if (!faults.is_available()) GTEST_SKIP() << "no userfaultfd";
   void* const page = mmap(nullptr, k_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   const auto address = reinterpret_cast<std::uint64_t>(page);
-  ASSERT_EQ(faults.watch(address, k_page), 0);
+  ASSERT_EQ(faults.register_range(address, k_page), 0);
 
   sem_t woken;
   sem_init(&woken, 0, 0);
@@ -49,21 +49,21 @@ TEST(FaultWaits, Look_ThreadInAPageFault_CountsItsTime) {
     }
   });
   FaultWaits waits;
-  waits.look(k_look);
-  EXPECT_EQ(waits.look(2 * k_look), 0U) << "who sleeps is in a system call";
+  waits.sample(k_look);
+  EXPECT_EQ(waits.sample(2 * k_look), 0U) << "who sleeps is in a system call";
 
   std::thread touches([&] { *static_cast<volatile char*>(page) = 1; });
   std::uint64_t held = 0;
-  while (!faults.next_touch(held)) std::this_thread::yield();
+  while (!faults.next_fault(held)) std::this_thread::yield();
   auto now = 2 * k_look;
-  while (waits.look(now += k_look) == 0) std::this_thread::yield();  // it is about to block
-  EXPECT_EQ(waits.look(now += 3 * k_look), 3 * k_look);
-  EXPECT_EQ(waits.look(
+  while (waits.sample(now += k_look) == 0) std::this_thread::yield();  // it is about to block
+  EXPECT_EQ(waits.sample(now += 3 * k_look), 3 * k_look);
+  EXPECT_EQ(waits.sample(
                 now += k_look, [](const void*, std::uint32_t) { return true; }, nullptr),
             0U)
       << "it is known to wait for something else";
   waits.pause();
-  EXPECT_EQ(waits.look(now += k_look), 0U);
+  EXPECT_EQ(waits.sample(now += k_look), 0U);
 
   alignas(k_page) static char zeros[k_page];
   faults.copy(page_down(held), reinterpret_cast<std::uint64_t>(zeros), k_page);
@@ -71,7 +71,7 @@ TEST(FaultWaits, Look_ThreadInAPageFault_CountsItsTime) {
   touches.join();
   sem_post(&woken);
   sleeps.join();
-  EXPECT_EQ(waits.look(now + k_look), 0U);
+  EXPECT_EQ(waits.sample(now + k_look), 0U);
   munmap(page, k_page);
 }
 

@@ -48,7 +48,7 @@ TEST(MeasureCopiers, GivesEachAPriceThatItsMovesHad) {
   const auto& copiers = file.machine.parts().copiers;
   const auto& measured = *file.measured;
   ASSERT_FALSE(copiers.empty()) << (measured.notes.empty() ? "" : measured.notes.front());
-  const bool exchanges = Userfault().is_there();
+  const bool exchanges = Userfault().is_available();
   EXPECT_EQ(copiers.front().name, exchanges ? "numa_swap" : "numa_move_pages");
   EXPECT_EQ(copiers.size(), exchanges ? 2u : 1u);
   const auto place = file.machine.domains()[0].places.front();

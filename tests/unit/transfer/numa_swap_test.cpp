@@ -14,7 +14,7 @@ class NumaSwapTest : public MoveQueueTest {
  protected:
   // Both places are one node.
   void start(std::uint32_t fast) {
-    if (!Userfault().is_there()) GTEST_SKIP() << "this system does not let pages be moved";
+    if (!Userfault().is_available()) GTEST_SKIP() << "this system does not let pages be moved";
     MoveQueueTest::start(k_count, fast, {0, 0}, k_large);
   }
   TransferResult move(ChunkId chunk, PlaceId to) {
@@ -57,7 +57,7 @@ TEST_F(NumaSwapTest, ABudgetCanBeFilledWithChunks) {
 // does not keep the others.
 TEST_F(NumaSwapTest, SmallNeighboursGoTogether) {
   constexpr std::uint32_t k_small = 16 * k_page;
-  if (!Userfault().is_there()) GTEST_SKIP() << "this system does not let pages be moved";
+  if (!Userfault().is_available()) GTEST_SKIP() << "this system does not let pages be moved";
   MoveQueueTest::start(32, 100, {0, 0}, k_small);
   madvise(map_->page(20 * 16), k_page, MADV_DONTNEED);
   std::vector<TransferRequest> requests;

@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "support/real_memory.hpp"
-#include "transfer/exchange/holding.hpp"
+#include "transfer/exchange/exchange_lock.hpp"
 
 namespace terrace::transfer {
 namespace {
@@ -24,14 +24,14 @@ constexpr int k_node = 0;
 constexpr std::size_t k_chunk = k_huge_page;
 constexpr std::size_t k_chunks = 4;
 
-class Account final : public SlotAccount {
+class Account final : public SlotAccounting {
  public:
-  bool keep(int, std::size_t size) noexcept override {
+  bool charge(int, std::size_t size) noexcept override {
     if (!allows) return false;
     held += size;
     return true;
   }
-  void release(int, std::size_t size) noexcept override { held -= size; }
+  void uncharge(int, std::size_t size) noexcept override { held -= size; }
   bool allows = true;
   std::size_t held = 0;
 };
@@ -45,15 +45,15 @@ std::size_t lines_of(const char* file) {
 
 std::size_t resident_pages() {
   std::size_t size = 0;
-  std::size_t resident = 0;
-  std::ifstream("/proc/self/statm") >> size >> resident;
-  return resident;
+  std::size_t resident_memory = 0;
+  std::ifstream("/proc/self/statm") >> size >> resident_memory;
+  return resident_memory;
 }
 
 class PageExchangeTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!Userfault().is_there()) GTEST_SKIP() << "this system does not let pages be moved";
+    if (!Userfault().is_available()) GTEST_SKIP() << "this system does not let pages be moved";
     exchange_ = std::make_unique<PageExchange>(account_, 1, 2);
   }
   // Chunks of huge pages, or of small ones, of numbers that tell where they are.
@@ -76,8 +76,8 @@ TEST_F(PageExchangeTest, KeepsContentAndAddresses) {
   for (const bool huge : {true, false}) {
     const auto* const all = numbers(huge);
     for (const std::size_t size : {k_page, 16 * k_page, k_chunk, 3 * k_chunk})
-      for (int round = 0; round < 3; ++round) EXPECT_EQ(exchange_->bring(chunk(0), size, k_node), 0) << size;
-    EXPECT_EQ(exchange_->bring(chunk(2) + k_page, k_chunk, k_node), 0) << "over two huge pages";
+      for (int round = 0; round < 3; ++round) EXPECT_EQ(exchange_->migrate_range(chunk(0), size, k_node), 0) << size;
+    EXPECT_EQ(exchange_->migrate_range(chunk(2) + k_page, k_chunk, k_node), 0) << "over two huge pages";
     for (std::size_t i = 0; i < k_numbers; ++i) ASSERT_EQ(all[i], i);
     for (const int node : tests::kernel_nodes(chunk(0), k_chunks * k_chunk / k_page)) ASSERT_EQ(node, k_node);
   }
@@ -126,7 +126,7 @@ TEST_F(PageExchangeTest, LosesNoWriteOfOthers) {
   std::uint64_t moves = 0;
   while (std::chrono::steady_clock::now() < end || moves < k_min || calls < k_min)
     for (std::size_t c = 0; c <= k_chunks; ++c)
-      moves += exchange_->bring(c < k_chunks ? chunk(c) : buffer.address(), k_chunk, k_node) == 0;
+      moves += exchange_->migrate_range(c < k_chunks ? chunk(c) : buffer.address(), k_chunk, k_node) == 0;
   stop = true;
   for (auto& writer : writers) writer.join();
   caller.join();
@@ -142,8 +142,8 @@ TEST_F(PageExchangeTest, LeavesNothingBehind) {
   numbers(true);
   const auto go = [&] {
     for (int round = 0; round < 50; ++round)
-      for (std::size_t c = 0; c < k_chunks; ++c) ASSERT_EQ(exchange_->bring(chunk(c), k_chunk, k_node), 0);
-    exchange_->settle();
+      for (std::size_t c = 0; c < k_chunks; ++c) ASSERT_EQ(exchange_->migrate_range(chunk(c), k_chunk, k_node), 0);
+    exchange_->settle_accounting();
   };
   go();
   lines_of("/proc/self/maps");  // what looking allocates is there then
@@ -156,32 +156,32 @@ TEST_F(PageExchangeTest, LeavesNothingBehind) {
 
 TEST_F(PageExchangeTest, PagesThatAreKeptAreOnTheAccount) {
   numbers(true);
-  ASSERT_EQ(exchange_->bring(chunk(0), k_chunk, k_node), 0);
+  ASSERT_EQ(exchange_->migrate_range(chunk(0), k_chunk, k_node), 0);
   EXPECT_EQ(account_.held, 0U);
-  exchange_->settle();
+  exchange_->settle_accounting();
   EXPECT_GE(account_.held, k_chunk);
   EXPECT_LE(account_.held, 2 * k_chunk);
-  EXPECT_TRUE(exchange_->spare(k_node));
+  EXPECT_TRUE(exchange_->trim(k_node));
   EXPECT_EQ(account_.held, 0U);
   account_.allows = false;
-  ASSERT_EQ(exchange_->bring(chunk(0), k_chunk, k_node), 0);
-  exchange_->settle();
+  ASSERT_EQ(exchange_->migrate_range(chunk(0), k_chunk, k_node), 0);
+  exchange_->settle_accounting();
   EXPECT_EQ(account_.held, 0U);
-  EXPECT_FALSE(exchange_->spare(k_node));
+  EXPECT_FALSE(exchange_->trim(k_node));
 }
 
 TEST_F(PageExchangeTest, PagesThatAreKeptServeSmallerChunks) {
   numbers(false);
   // With the first piece it is measured which copy is the fastest, between slots that stay filled.
-  ASSERT_EQ(exchange_->bring(chunk(0), k_chunk, k_node), 0);
-  exchange_->settle();
-  while (exchange_->spare(k_node)) continue;
-  ASSERT_EQ(exchange_->bring(chunk(0), k_chunk, k_node), 0);
-  exchange_->settle();
+  ASSERT_EQ(exchange_->migrate_range(chunk(0), k_chunk, k_node), 0);
+  exchange_->settle_accounting();
+  while (exchange_->trim(k_node)) continue;
+  ASSERT_EQ(exchange_->migrate_range(chunk(0), k_chunk, k_node), 0);
+  exchange_->settle_accounting();
   ASSERT_EQ(account_.held, k_chunk);
   for (const std::size_t size : {16 * k_page, 3 * k_page, 100 * k_page}) {
-    ASSERT_EQ(exchange_->bring(chunk(1), size, k_node), 0);
-    exchange_->settle();
+    ASSERT_EQ(exchange_->migrate_range(chunk(1), size, k_node), 0);
+    exchange_->settle_accounting();
     EXPECT_LE(account_.held, k_chunk) << size;  // at most two slots stay filled
   }
 }
@@ -196,9 +196,9 @@ TEST_F(PageExchangeTest, HugePagesStayHuge) {
   small.touch(0, k_chunk / k_page);
   ASSERT_FALSE(pages.may_be_huge(small.address())) << "this kernel does not say which pages are huge";
   for (int round = 0; round < 20; ++round) {
-    ASSERT_EQ(exchange_->bring(small.address(), k_chunk, k_node), 0);
+    ASSERT_EQ(exchange_->migrate_range(small.address(), k_chunk, k_node), 0);
     for (std::size_t c = 0; c < k_chunks; ++c) {
-      ASSERT_EQ(exchange_->bring(chunk(c), k_chunk, k_node), 0);
+      ASSERT_EQ(exchange_->migrate_range(chunk(c), k_chunk, k_node), 0);
       EXPECT_TRUE(pages.may_be_huge(chunk(c))) << round << ' ' << c;
     }
     EXPECT_FALSE(pages.may_be_huge(small.address())) << round;
@@ -209,9 +209,9 @@ TEST_F(PageExchangeTest, WhatCannotGoIsWholeAfterwards) {
   auto* const all = numbers(false);
   // A part that may not be written.
   ASSERT_EQ(mprotect(reinterpret_cast<char*>(all) + 8 * k_page, k_page, PROT_READ), 0);
-  EXPECT_NE(exchange_->bring(chunk(0), k_chunk, k_node), 0);
+  EXPECT_NE(exchange_->migrate_range(chunk(0), k_chunk, k_node), 0);
   // A node that there is not.
-  EXPECT_NE(exchange_->bring(chunk(1), k_chunk, 1000), 0);
+  EXPECT_NE(exchange_->migrate_range(chunk(1), k_chunk, 1000), 0);
   for (std::size_t i = 0; i < k_numbers; ++i) ASSERT_EQ(all[i], i);
 }
 
@@ -220,7 +220,7 @@ TEST_F(PageExchangeTest, PagesThatWereNeverTouchedReadAsZero) {
   madvise(map.page(0), k_chunk, MADV_NOHUGEPAGE);
   map.touch(0, 100);
   map.touch(200, 312);
-  EXPECT_EQ(exchange_->bring(map.address(), k_chunk, k_node), ENOENT);
+  EXPECT_EQ(exchange_->migrate_range(map.address(), k_chunk, k_node), ENOENT);
   for (std::size_t page = 0; page < 512; ++page)
     ASSERT_EQ(*map.page(page), page >= 100 && page < 200 ? 0 : static_cast<unsigned char>(page + 1)) << page;
 }
@@ -237,7 +237,7 @@ TEST_F(PageExchangeTest, AChildHasItsOwnCopy) {
     for (std::size_t i = 0; i < k_numbers; ++i) right = right && all[i] == i;
     _exit(right ? 0 : 1);
   }
-  EXPECT_EQ(exchange_->bring(chunk(0), 2 * k_chunk, k_node), 0);
+  EXPECT_EQ(exchange_->migrate_range(chunk(0), 2 * k_chunk, k_node), 0);
   for (std::size_t i = 0; i < k_numbers; ++i) all[i] += 1;
   ASSERT_EQ(write(ends[1], "x", 1), 1);
   int status = -1;
@@ -253,20 +253,20 @@ TEST_F(PageExchangeTest, NoForkFallsIntoAnExchange) {
   std::atomic<bool> stop{false};
   std::thread mover([&] {
     while (!stop)
-      for (std::size_t c = 0; c < k_chunks; ++c) exchange_->bring(chunk(c), k_chunk, k_node);
+      for (std::size_t c = 0; c < k_chunks; ++c) exchange_->migrate_range(chunk(c), k_chunk, k_node);
   });
   for (int round = 0; round < 20; ++round) {
-    hold_exchanges();
+    suspend_exchanges();
     const auto child = fork();
     if (child == 0) {
-      release_exchanges_in_child();
+      reset_exchanges_in_child();
       bool right = true;
       for (std::size_t i = 0; i < k_numbers; i += 64) right = right && all[i] == i;
-      hold_exchanges();
-      release_exchanges();
+      suspend_exchanges();
+      resume_exchanges();
       _exit(right ? 0 : 1);
     }
-    release_exchanges();
+    resume_exchanges();
     int status = -1;
     ASSERT_EQ(waitpid(child, &status, 0), child);
     EXPECT_EQ(status, 0) << round;

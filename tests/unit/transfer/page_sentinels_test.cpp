@@ -27,7 +27,7 @@ constexpr ChunkId k_watched = 8;
 class PageSentinelsTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!Userfault(0).is_there()) GTEST_SKIP() << "this system does not let pages be watched";
+    if (!Userfault(0).is_available()) GTEST_SKIP() << "this system does not let pages be watched";
     sentinels_ = std::make_unique<PageSentinels>(
         [](void* self, ChunkId chunk, std::uint64_t) noexcept {
           ++static_cast<PageSentinelsTest*>(self)->touched_.at(chunk);
@@ -113,22 +113,22 @@ TEST_F(PageSentinelsTest, WhatIsDisarmedIsBackAndSilent) {
 TEST_F(PageSentinelsTest, ForkAndMadviseFindThePages) {
   ASSERT_TRUE(arm(0));
   ASSERT_TRUE(arm(1));
-  hold_exchanges();
+  suspend_exchanges();
   const auto child = fork();
   if (child == 0) {
-    release_exchanges_in_child();
+    reset_exchanges_in_child();
     bool whole = true;
     for (std::size_t i = 0; i < k_watched * k_in_chunk; ++i) whole = whole && numbers(0)[i] == i;
     _exit(whole ? 0 : 1);
   }
-  release_exchanges();
+  resume_exchanges();
   int status = -1;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
   EXPECT_EQ(touched_.at(0), 0);
-  hold_exchanges();
+  suspend_exchanges();
   ASSERT_EQ(madvise(reinterpret_cast<void*>(address(1)), k_watched_size, MADV_DONTNEED), 0);
-  release_exchanges();
+  resume_exchanges();
   EXPECT_EQ(numbers(1)[5], 0U);
   EXPECT_EQ(numbers(0)[5], 5U);
   expect_touched(0, 1);
@@ -201,9 +201,9 @@ TEST_F(PageSentinelsTest, FilesMayBeClosed) {
 TEST_F(PageSentinelsTest, WhatCannotBePutAsideAgainIsLeft) {
   ASSERT_TRUE(arm(6));
   ASSERT_TRUE(arm(7));
-  hold_exchanges();
+  suspend_exchanges();
   ASSERT_EQ(munmap(reinterpret_cast<void*>(address(6)), k_watched_size), 0);
-  release_exchanges();
+  resume_exchanges();
   EXPECT_FALSE(sentinels_->disarm(6, 1));
   EXPECT_EQ(numbers(7)[9], 7 * k_in_chunk + 9);
   expect_touched(7, 1);
@@ -225,8 +225,8 @@ TEST_F(PageSentinelsTest, NothingIsLostAmongThreads) {
           sentinels_->disarm(chunk, 2);
           break;
         case 1:
-          hold_exchanges();
-          release_exchanges();
+          suspend_exchanges();
+          resume_exchanges();
           break;
         default:
           sentinels_->disarm(chunk, 1);

@@ -101,8 +101,8 @@ TEST_F(PagedSpillTest, HasWhatWasWrittenAndKeepsToItsMemory) {
     for (std::uint64_t page = 0; page < k_chunk / k_page; ++page)
       wrong += word(chunk, page) != chunk * 1000 + page + 1;
   EXPECT_EQ(wrong, 0U);
-  EXPECT_EQ(counts_.most, k_chunks * k_chunk);
-  EXPECT_EQ(counts_.max_given, k_chunks * k_chunk);
+  EXPECT_EQ(counts_.max_content, k_chunks * k_chunk);
+  EXPECT_EQ(counts_.max_kernel_paged, k_chunks * k_chunk);
 }
 
 // Blocks that come, are written, made zero and go, and children that look at all of it, one after another.
@@ -215,7 +215,7 @@ TEST_F(PagedSpillTest, WhatTheFileHasNoRoomForStaysInMemory) {
   engine_->reserve(at(30), 8 * k_chunk);
   for (const std::uint64_t chunk : {0, 7, 20, 27, 30, 37}) word(chunk, 1) = chunk + 1;
   for (const std::uint64_t chunk : {0, 7, 20, 27, 30, 37}) EXPECT_EQ(word(chunk, 1), chunk + 1);
-  EXPECT_EQ(counts_.refused, 16 * k_chunk);
+  EXPECT_EQ(counts_.refused_bytes, 16 * k_chunk);
   EXPECT_EQ(g_told.find(
                 "the spill file has no room for all data: what it does not take stays in memory (/var/tmp: File"),
             0U);

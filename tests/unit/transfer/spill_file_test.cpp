@@ -69,13 +69,13 @@ std::string new_folder() {
 void expect_private(const std::string& folder) {
   const SpillFile file(folder);
   struct stat now {};
-  ASSERT_EQ(fstat(file.file(), &now), 0);
+  ASSERT_EQ(fstat(file.fd(), &now), 0);
   EXPECT_TRUE(S_ISREG(now.st_mode));
   EXPECT_EQ(now.st_mode & 07777, 0600U);
   EXPECT_EQ(now.st_nlink, 0U) << "it has a name";
   EXPECT_TRUE(std::filesystem::is_empty(folder));
-  EXPECT_EQ(fcntl(file.file(), F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
-  EXPECT_EQ(pwrite(file.file(), nullptr, 0, 0), 0) << "it can be written";
+  EXPECT_EQ(fcntl(file.fd(), F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+  EXPECT_EQ(pwrite(file.fd(), nullptr, 0, 0), 0) << "it can be written";
 }
 
 // Whatever mask the program has.
@@ -128,7 +128,7 @@ TEST(SpillFile, IsNeverMadeShorter) {
       tests::spin_until([&] { return begun >= round; });
       for (int wait = round % 64; wait > 0; --wait) __asm__ volatile("");
       const auto behind = static_cast<off_t>(2 * static_cast<std::uint64_t>(round) * k_range + k_range);
-      EXPECT_EQ(pwrite(file.file(), page.data(), page.size(), behind), static_cast<ssize_t>(page.size()));
+      EXPECT_EQ(pwrite(file.fd(), page.data(), page.size(), behind), static_cast<ssize_t>(page.size()));
       written = round;
     }
   });
@@ -141,7 +141,7 @@ TEST(SpillFile, IsNeverMadeShorter) {
     else
       EXPECT_EQ(file.map(reinterpret_cast<std::uint64_t>(here), at, k_range), 0);
     tests::spin_until([&] { return written >= round; });
-    lost += lseek(file.file(), 0, SEEK_END) < static_cast<off_t>(at + k_range + page.size()) ? 1 : 0;
+    lost += lseek(file.fd(), 0, SEEK_END) < static_cast<off_t>(at + k_range + page.size()) ? 1 : 0;
   }
   writer.join();
   munmap(here, k_range);
@@ -162,7 +162,7 @@ TEST(SpillFile, IsMappedWhereNoRoomCanBeTaken) {
       EXPECT_EQ(file.map(reinterpret_cast<std::uint64_t>(here), k_range, k_range), 0);
       here[0] = here[k_range - 1] = 'x';
       file.release(0, 4 * k_range);
-      EXPECT_EQ(lseek(file.file(), 0, SEEK_END), static_cast<off_t>(4 * k_range));
+      EXPECT_EQ(lseek(file.fd(), 0, SEEK_END), static_cast<off_t>(4 * k_range));
     }
     munmap(here, k_range);
   }).join();
@@ -197,18 +197,18 @@ std::optional<std::uint64_t> room_of_spill_file() {
 bool can_make_holes() {
   SpillFile file("/var/tmp");
   return file.reserve(0, k_chunk) == 0 &&
-         fallocate(file.file(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, k_chunk) == 0;
+         fallocate(file.fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, k_chunk) == 0;
 }
 
 TEST(SpillFile, GivesBackWhatIsReleased) {
   if (!can_make_holes()) GTEST_SKIP() << "the file system of /var/tmp makes no holes";
   SpillFile file("/var/tmp");
   ASSERT_EQ(file.reserve(0, 8 * k_chunk), 0);
-  const auto all = room_of(file.file());
+  const auto all = room_of(file.fd());
   EXPECT_GE(all, 8 * k_chunk);
   file.release(2 * k_chunk, 4 * k_chunk);
-  EXPECT_LE(room_of(file.file()) + 4 * k_chunk, all);
-  EXPECT_GE(room_of(file.file()), 4 * k_chunk) << "the rest keeps its room";
+  EXPECT_LE(room_of(file.fd()) + 4 * k_chunk, all);
+  EXPECT_GE(room_of(file.fd()), 4 * k_chunk) << "the rest keeps its room";
 }
 
 TEST_P(SpillTest, TheFileGivesBackWhatIsFreed) {
@@ -255,7 +255,7 @@ TEST(PagedSpill, TheFileGivesBackWhatIsFreed) {
   SpillEngine::Parts parts;
   parts.base = space.base();
   parts.size = space.reserved().value;
-  parts.memory = Bytes{resident().value + k_chunks * k_chunk};
+  parts.memory = Bytes{resident_memory().value + k_chunks * k_chunk};
   parts.folder = "/var/tmp";
   parts.counts = &counts;
   parts.paged = true;

@@ -40,7 +40,7 @@ inline void say(const char* sentence) {
   g_said += std::string(sentence) + "\n";
 }
 
-inline Bytes resident() {
+inline Bytes resident_memory() {
   std::uint64_t size = 0;
   std::uint64_t pages = 0;
   std::ifstream("/proc/self/statm") >> size >> pages;
@@ -48,7 +48,7 @@ inline Bytes resident() {
 }
 
 // Of a process that has what it has now, and so many chunks.
-inline Bytes memory_with(std::size_t chunks) { return Bytes{resident().value + (8ULL << 20) + chunks * k_chunk}; }
+inline Bytes memory_with(std::size_t chunks) { return Bytes{resident_memory().value + (8ULL << 20) + chunks * k_chunk}; }
 
 // Limits each wait for something that the disk's speed decides: many times what a busy machine needs.
 inline constexpr std::chrono::seconds k_deadline{100};
@@ -67,7 +67,7 @@ class Spilled {
     parts.memory = memory.value > 0 ? memory : memory_with(20);
     parts.folder = folder;
     parts.counts = &counts_;
-    parts.foresight = []() -> std::unique_ptr<Foresight> { return std::make_unique<strategy::NextUse>(); };
+    parts.make_policy = []() -> std::unique_ptr<ReplacementPolicy> { return std::make_unique<strategy::NextUse>(); };
     parts.say = say;
     parts.ring = ring;
     parts.handover_limit_ns = Spill::k_no_limit;

@@ -12,22 +12,22 @@
 namespace terrace::transfer {
 namespace {
 
-std::vector<SpillMeasured> g_measured;  // by each touch; of the thread, until it has ended
+std::vector<SpillStatistics> g_measured;  // by each touch; of the thread, until it has ended
 
 // Chooses as the usual one does, and predicts half a second for each touch that takes one and a half.
-class Sure final : public Foresight {
+class Sure final : public ReplacementPolicy {
  public:
-  bool touched(ChunkId chunk, std::uint32_t thread, Seconds worked) noexcept override {
-    return usual_.touched(chunk, thread, worked);
+  bool on_access(ChunkId chunk, std::uint32_t thread, Seconds worked) noexcept override {
+    return usual_.on_access(chunk, thread, worked);
   }
-  Predicted predicted(const SpillMeasured& measured) noexcept override {
+  PredictionTotals predicted(const SpillStatistics& measured) noexcept override {
     g_measured.push_back(measured);
     const auto touches = static_cast<double>(g_measured.size());
     return {Seconds{0.5 * touches}, Seconds{1.5 * touches}, g_measured.size() / 2};
   }
-  void moved(ChunkId chunk, Residence to) noexcept override { usual_.moved(chunk, to); }
-  std::optional<Choice> next_load() noexcept override { return usual_.next_load(); }
-  std::optional<ChunkId> next_mark() noexcept override { return usual_.next_mark(); }
+  void on_state_change(ChunkId chunk, PageState to) noexcept override { usual_.on_state_change(chunk, to); }
+  std::optional<Choice> next_prefetch() noexcept override { return usual_.next_prefetch(); }
+  std::optional<ChunkId> next_sentinel() noexcept override { return usual_.next_sentinel(); }
   std::optional<Choice> next_victim() noexcept override { return usual_.next_victim(); }
 
  private:
@@ -45,7 +45,7 @@ TEST_P(SpillTest, CountsHaveWhatWasPredictedAndWhatWasMeasured) {
   parts.memory = memory_with(20);
   parts.folder = "/var/tmp";
   parts.counts = &counts;
-  parts.foresight = []() -> std::unique_ptr<Foresight> { return std::make_unique<Sure>(); };
+  parts.make_policy = []() -> std::unique_ptr<ReplacementPolicy> { return std::make_unique<Sure>(); };
   parts.ring = GetParam();
   const auto before = std::chrono::steady_clock::now().time_since_epoch();
   {
@@ -65,7 +65,7 @@ TEST_P(SpillTest, CountsHaveWhatWasPredictedAndWhatWasMeasured) {
   EXPECT_EQ(counts.predicted, g_measured.size() * 500'000'000);
   EXPECT_EQ(counts.measured, g_measured.size() * 1'500'000'000);
   EXPECT_EQ(counts.stretches, g_measured.size() / 2);
-  SpillMeasured last;
+  SpillStatistics last;
   last.now = Seconds{1e-9 * static_cast<double>(std::chrono::nanoseconds(before).count())};
   for (const auto& one : g_measured) {
     ASSERT_LE(last.now, one.now);
@@ -73,7 +73,7 @@ TEST_P(SpillTest, CountsHaveWhatWasPredictedAndWhatWasMeasured) {
     ASSERT_LE(last.busy, one.busy);
     ASSERT_LE(last.served, one.served);
     ASSERT_LE(last.serving, one.serving);
-    ASSERT_LE(one.unexpected, one.demanded + one.foreseen + 1);
+    ASSERT_LE(one.unexpected, one.demanded + one.prefetched + 1);
     ASSERT_GE(one.moved, one.written);
     last = one;
   }

@@ -98,7 +98,7 @@ class Peak {
   Peak()
       : thread_([this](const std::stop_token& stop) {
           while (!stop.stop_requested()) {
-            most_ = std::max(most_.load(), resident().value);
+            most_ = std::max(most_.load(), resident_memory().value);
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
           }
         }) {}

@@ -33,10 +33,10 @@ TEST_P(SpillTest, SweepsFindWhatWasWritten) {
     }
   const auto& counts = memory.counts();
   EXPECT_GT(counts.written, 6 * (k_chunks - 25) * k_chunk) << "each round writes what does not fit";
-  EXPECT_GT(counts.foreseen, k_chunks) << "in the second round it is known what follows";
+  EXPECT_GT(counts.prefetched, k_chunks) << "in the second round it is known what follows";
   if (k_knows_memory) {
     EXPECT_LE(counts.in_memory, 25 * k_chunk);
-    EXPECT_EQ(counts.over, 0U);
+    EXPECT_EQ(counts.max_over_limit, 0U);
   }
   EXPECT_EQ(counts.content, k_chunks * k_chunk);
 }

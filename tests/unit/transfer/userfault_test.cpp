@@ -23,7 +23,7 @@ void idle(unsigned turns) {
 // 2,000 to 20,000 tries, each of which takes some microseconds (Linux 6.18).
 TEST(Userfault, WhoTouchesWhileARangeIsForgottenGoesOn) {
   Userfault faults(0);
-  if (!faults.is_there()) GTEST_SKIP() << "this system does not let pages be watched";
+  if (!faults.is_available()) GTEST_SKIP() << "this system does not let pages be watched";
   constexpr int k_rounds = 30'000;
   void* const page = mmap(nullptr, k_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(page, MAP_FAILED);
@@ -43,10 +43,10 @@ TEST(Userfault, WhoTouchesWhileARangeIsForgottenGoesOn) {
   int stuck = 0;
   for (int turn = 1; turn <= k_rounds; ++turn) {
     madvise(page, k_page, MADV_DONTNEED);
-    EXPECT_EQ(faults.watch(address, k_page), 0);
+    EXPECT_EQ(faults.register_range(address, k_page), 0);
     round = turn;
     idle(static_cast<unsigned>(random() % 4000));
-    EXPECT_EQ(faults.forget(address, k_page), 0);
+    EXPECT_EQ(faults.unregister_range(address, k_page), 0);
     using Clock = std::chrono::steady_clock;
     const auto late = Clock::now() + std::chrono::seconds(60);
     tests::spin_until([&] { return touched.load() >= turn || Clock::now() >= late; });

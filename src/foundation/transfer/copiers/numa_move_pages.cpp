@@ -13,7 +13,7 @@ class NumaMovePages final : public NumaCopier {
 class Variant final : public CopierVariant {
  public:
   [[nodiscard]] std::string_view name() const override { return "numa_move_pages"; }
-  [[nodiscard]] bool serves(const machine::Place& from, const machine::Place& to) const override {
+  [[nodiscard]] bool supports(const machine::Place& from, const machine::Place& to) const override {
     return from.numa_node >= 0 && to.numa_node >= 0;
   }
   // 512 pages; 1 to 3 us each were published, 0.3 us are the call alone.

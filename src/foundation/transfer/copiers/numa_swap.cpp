@@ -17,7 +17,7 @@ constexpr std::string_view k_name = "numa_swap";
 constexpr std::size_t k_max_threads = 4;
 // An exchange of less takes longer than its pages' share of a batch of move_pages.
 constexpr std::uint64_t k_min = 16 * k_page;
-constexpr std::size_t k_kept = 8;             // slots of 2 MiB at most
+constexpr std::size_t k_max_cached_slots = 8;             // slots of 2 MiB at most
 constexpr std::uint64_t k_share_of_room = 8;  // of what a place has left, a slot takes at most one part in so many
 
 // As many threads as the machine file says; else as many as take half of the program's processors at most, and no
@@ -32,16 +32,16 @@ std::size_t copying_threads(const machine::Machine& machine) {
 }
 
 // Pages that stay in slots are held on the place of their node.
-class OnLedger final : public SlotAccount {
+class LedgerSlotAccounting final : public SlotAccounting {
  public:
-  OnLedger(const machine::Machine& machine, memory::Ledger& ledger) : machine_(machine), ledger_(ledger) {}
+  LedgerSlotAccounting(const machine::Machine& machine, memory::Ledger& ledger) : machine_(machine), ledger_(ledger) {}
 
-  bool keep(int node, std::size_t size) noexcept override {
+  bool charge(int node, std::size_t size) noexcept override {
     const auto place = place_of(node);
     return place != k_no_place && ledger_.available(place).value >= k_share_of_room * size &&
            ledger_.take(place, Bytes{size});
   }
-  void release(int node, std::size_t size) noexcept override { ledger_.give(place_of(node), Bytes{size}); }
+  void uncharge(int node, std::size_t size) noexcept override { ledger_.give(place_of(node), Bytes{size}); }
 
  private:
   [[nodiscard]] PlaceId place_of(int node) const noexcept {
@@ -59,8 +59,8 @@ class NumaSwap final : public NumaCopier {
  public:
   explicit NumaSwap(const CopierParts& parts)
       : NumaCopier(parts),
-        account_(parts.machine, parts.ledger),
-        exchange_(account_, 1, k_kept, copying_threads(parts.machine), parts.enter) {}
+        accounting_(parts.machine, parts.ledger),
+        exchange_(accounting_, 1, k_max_cached_slots, copying_threads(parts.machine), parts.enter) {}
 
   [[nodiscard]] Bytes piece() const noexcept override { return {PageExchange::k_piece}; }
   [[nodiscard]] std::uint32_t threads() const noexcept override {
@@ -69,62 +69,62 @@ class NumaSwap final : public NumaCopier {
   void copy(void* to, const void* from, std::size_t size) noexcept override { exchange_.copy(to, from, size); }
 
  private:
-  void bring(std::span<Load> loads, int node) noexcept override {
+  void move_pages(std::span<ChunkMigration> migrations, int node) noexcept override {
     std::size_t rest = 0;  // begin of those that are not there
-    const auto arrived = [&](std::size_t first, std::size_t count) {
-      bring_by_pages(loads.subspan(rest, first - rest), node);
-      for (auto& load : loads.subspan(first, count)) load.behind = 0;
+    const auto mark_moved = [&](std::size_t first, std::size_t count) {
+      move_by_pages(migrations.subspan(rest, first - rest), node);
+      for (auto& migration : migrations.subspan(first, count)) migration.pages_left = 0;
       rest = first + count;
     };
-    for (std::size_t i = 0, count = 0; i < loads.size(); i += count) {
-      count = neighbours_from(loads.subspan(i));
-      if (exchanged(loads.subspan(i, count), node)) {
-        arrived(i, count);
+    for (std::size_t i = 0, count = 0; i < migrations.size(); i += count) {
+      count = count_contiguous(migrations.subspan(i));
+      if (exchange(migrations.subspan(i, count), node)) {
+        mark_moved(i, count);
         continue;
       }
       for (auto one = i; count > 1 && one < i + count; ++one)  // they may be of several mappings
-        if (exchanged(loads.subspan(one, 1), node)) arrived(one, 1);
+        if (exchange(migrations.subspan(one, 1), node)) mark_moved(one, 1);
     }
-    bring_by_pages(loads.subspan(rest), node);
+    move_by_pages(migrations.subspan(rest), node);
   }
   // What is exchanged is parted by that; this takes two interrupts.
-  void part(const memory::Chunk&) noexcept override {}
-  void bring_by_pages(std::span<Load> loads, int node) noexcept {
-    for (const auto& load : loads)
-      if (load.underway) NumaCopier::part(*load.chunk);
-    if (!loads.empty()) NumaCopier::bring(loads, node);
+  void split_huge_page(const memory::Chunk&) noexcept override {}
+  void move_by_pages(std::span<ChunkMigration> migrations, int node) noexcept {
+    for (const auto& migration : migrations)
+      if (migration.in_flight) NumaCopier::split_huge_page(*migration.chunk);
+    if (!migrations.empty()) NumaCopier::move_pages(migrations, node);
   }
   // Chunks that follow one another in memory are one range, which stalls and takes the mover once.
-  static std::size_t neighbours_from(std::span<const Load> loads) {
+  static std::size_t count_contiguous(std::span<const ChunkMigration> migrations) {
     std::size_t count = 1;
-    const auto goes = [](const Load& load) { return load.underway && load.chunk->size % k_page == 0; };
-    while (goes(loads[count - 1]) && count < loads.size() && loads[count].underway &&
-           loads[count].chunk->address == loads[count - 1].chunk->address + loads[count - 1].chunk->size)
+    const auto goes = [](const ChunkMigration& migration) { return migration.in_flight && migration.chunk->size % k_page == 0; };
+    while (goes(migrations[count - 1]) && count < migrations.size() && migrations[count].in_flight &&
+           migrations[count].chunk->address == migrations[count - 1].chunk->address + migrations[count - 1].chunk->size)
       ++count;
     return count;
   }
-  bool exchanged(std::span<Load> loads, int node) noexcept {
-    const auto begin = loads.front().chunk->address;
-    const auto size = loads.back().chunk->address + range_of(*loads.back().chunk) - begin;
-    return loads.front().underway && size >= k_min && exchange_.bring(begin, size, node) == 0;
+  bool exchange(std::span<ChunkMigration> migrations, int node) noexcept {
+    const auto begin = migrations.front().chunk->address;
+    const auto size = migrations.back().chunk->address + range_of(*migrations.back().chunk) - begin;
+    return migrations.front().in_flight && size >= k_min && exchange_.migrate_range(begin, size, node) == 0;
   }
-  bool make_room(PlaceId place) noexcept override { return exchange_.spare(node_of(place)); }
-  void settle() noexcept override { exchange_.settle(); }
+  bool reclaim_space(PlaceId place) noexcept override { return exchange_.trim(node_of(place)); }
+  void on_round_charged() noexcept override { exchange_.settle_accounting(); }
 
-  OnLedger account_;
+  LedgerSlotAccounting accounting_;
   PageExchange exchange_;
 };
 
 class Variant final : public CopierVariant {
  public:
   [[nodiscard]] std::string_view name() const override { return k_name; }
-  [[nodiscard]] bool serves(const machine::Place& from, const machine::Place& to) const override {
+  [[nodiscard]] bool supports(const machine::Place& from, const machine::Place& to) const override {
     return from.numa_node >= 0 && to.numa_node >= 0;
   }
   // Two moves and what watches the range, measured with huge pages on one node.
   [[nodiscard]] Seconds overhead() const override { return {10e-6}; }
   [[nodiscard]] bool moves_within_node() const override { return true; }
-  [[nodiscard]] std::optional<Seconds> time_of_a_trap() const override { return trap_time(); }
+  [[nodiscard]] std::optional<Seconds> trap_latency() const override { return trap_time(); }
   [[nodiscard]] std::unique_ptr<Copier> make(const CopierParts& parts) const override {
     try {
       return std::make_unique<NumaSwap>(parts);

@@ -8,13 +8,13 @@
 #include <cerrno>
 
 #include "memory/numa_node.hpp"
-#include "transfer/exchange/holding.hpp"
+#include "transfer/exchange/exchange_lock.hpp"
 
 namespace terrace::transfer {
 
 namespace {
 
-constexpr std::size_t k_stretch = 8 * PageExchange::k_piece;
+constexpr std::size_t k_segment = 8 * PageExchange::k_piece;
 
 void* memory_at(std::uint64_t address) {
   return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
@@ -22,13 +22,13 @@ void* memory_at(std::uint64_t address) {
 
 }  // namespace
 
-PageExchange::PageExchange(SlotAccount& account, std::size_t threads, std::size_t keep, std::size_t copiers,
+PageExchange::PageExchange(SlotAccounting& accounting, std::size_t threads, std::size_t max_cached, std::size_t copiers,
                            void (*enter)())
-    : staging_(faults_, account, 2 * threads + keep, keep), crew_(copiers, enter) {}
+    : staging_(faults_, accounting, 2 * threads + max_cached, max_cached), copy_threads_(copiers, enter) {}
 
 // Who comes while another thread chooses copies in the plain way.
 const CopyKernel& PageExchange::kernel() noexcept {
-  if (const auto* const known = kernel_.load(std::memory_order_acquire)) return *known;
+  if (const auto* const chosen = kernel_.load(std::memory_order_acquire)) return *chosen;
   if (choosing_.exchange(true)) return copy_kernels().front();
   const auto& chosen = choose_kernel();
   kernel_.store(&chosen, std::memory_order_release);
@@ -43,11 +43,11 @@ const CopyKernel& PageExchange::choose_kernel() noexcept {
   if (syscall(SYS_getcpu, &cpu, &node, nullptr) != 0) return *chosen;
   for (const bool huge : {true, false}) {
     int error = 0;
-    auto* const from = staging_.take_filled(k_piece, huge, static_cast<int>(node), error);
-    auto* const to = from ? staging_.take_filled(k_piece, huge, static_cast<int>(node), error) : nullptr;
+    auto* const from = staging_.acquire_filled(k_piece, huge, static_cast<int>(node), error);
+    auto* const to = from ? staging_.acquire_filled(k_piece, huge, static_cast<int>(node), error) : nullptr;
     if (from && to) chosen = &fastest_copy_kernel(memory_at(to->address), memory_at(from->address), k_piece);
-    if (from) staging_.give(*from);
-    if (to) staging_.give(*to);
+    if (from) staging_.release_slot(*from);
+    if (to) staging_.release_slot(*to);
     if (to) break;
   }
   return *chosen;
@@ -55,18 +55,18 @@ const CopyKernel& PageExchange::choose_kernel() noexcept {
 
 // What is watched as one costs two calls less a piece, and who touches a page in it that was never touched waits
 // until the whole of it is forgotten; fork(2) does, too.
-int PageExchange::bring(std::uint64_t address, std::size_t size, int node) noexcept {
+int PageExchange::migrate_range(std::uint64_t address, std::size_t size, int node) noexcept {
   int problem = 0;
   for (const auto end = address + size; address < end;) {
-    const auto stretch = std::min(align_down(address, k_stretch) + k_stretch, end) - address;
+    const auto segment = std::min(align_down(address, k_segment) + k_segment, end) - address;
     std::size_t done = 0;
-    int error = bring_stretch(address, stretch, node, done);
+    int error = migrate_segment(address, segment, node, done);
     if (error != 0) {
       // The piece behind which it stopped. Pages that a child of fork(2) shares become this process's own when
       // they are written.
       const auto last = std::max(align_down(address + done - 1, k_piece), address);
       const auto piece = address + done - last;
-      if (error == EBUSY && memory::populate(last, piece) == 0) error = bring_stretch(last, piece, node, done);
+      if (error == EBUSY && memory::populate(last, piece) == 0) error = migrate_segment(last, piece, node, done);
       address = last + piece;
     } else {
       address += done;
@@ -77,10 +77,10 @@ int PageExchange::bring(std::uint64_t address, std::size_t size, int node) noexc
 }
 
 // Piece after piece, until one cannot go; `done` bytes were tried.
-int PageExchange::bring_stretch(std::uint64_t address, std::size_t size, int node, std::size_t& done) noexcept {
+int PageExchange::migrate_segment(std::uint64_t address, std::size_t size, int node, std::size_t& done) noexcept {
   kernel();  // it needs slots of its own, which are free now
-  const Underway underway;
-  int error = faults_.watch(address, size);
+  const ExchangeScope underway;
+  int error = faults_.register_range(address, size);
   if (error != 0) {
     done = size;
     return error;
@@ -88,29 +88,29 @@ int PageExchange::bring_stretch(std::uint64_t address, std::size_t size, int nod
   for (done = 0; done < size && error == 0;) {
     const auto at = address + done;
     const auto piece = std::min(align_down(at, k_piece) + k_piece, address + size) - at;
-    error = bring_piece(at, piece, node);
+    error = migrate_piece(at, piece, node);
     done += piece;
   }
-  faults_.forget(address, size);
+  faults_.unregister_range(address, size);
   return error;
 }
 
-int PageExchange::bring_piece(std::uint64_t address, std::size_t size, int node) noexcept {
+int PageExchange::migrate_piece(std::uint64_t address, std::size_t size, int node) noexcept {
   int error = 0;
   const bool huge = size == k_piece && faults_.page_map().may_be_huge(address);
-  auto* const new_pages = staging_.take_filled(size, huge, node, error);
+  auto* const new_pages = staging_.acquire_filled(size, huge, node, error);
   if (!new_pages) return error;
-  if (auto* const old_pages = staging_.take_empty(huge)) {
-    error = swap(address, size, *old_pages, *new_pages);
-    staging_.give(*old_pages);
+  if (auto* const old_pages = staging_.acquire_empty(huge)) {
+    error = exchange_pages(address, size, *old_pages, *new_pages);
+    staging_.release_slot(*old_pages);
   } else {
     error = EAGAIN;
   }
-  staging_.give(*new_pages);
+  staging_.release_slot(*new_pages);
   return error;
 }
 
-int PageExchange::swap(std::uint64_t address, std::size_t size, Staging::Slot& old_pages,
+int PageExchange::exchange_pages(std::uint64_t address, std::size_t size, Staging::Slot& old_pages,
                        Staging::Slot& new_pages) noexcept {
   std::size_t moved = 0;
   if (const int error = faults_.move(old_pages.address, address, size, moved); error != 0) {
@@ -118,12 +118,12 @@ int PageExchange::swap(std::uint64_t address, std::size_t size, Staging::Slot& o
     staging_.clear(old_pages);
     return error;
   }
-  const auto copied = new_pages.last(size);
+  const auto copied = new_pages.tail(size);
   copy(memory_at(copied), memory_at(old_pages.address), size);
   const int error = faults_.move(address, copied, size, moved);
-  if (error != 0) faults_.insist(address + moved, copied + moved, size - moved);  // it has to become whole
+  if (error != 0) faults_.force_copy(address + moved, copied + moved, size - moved);  // it has to become whole
   faults_.wake(address, size);
-  staging_.exchanged(old_pages, new_pages, size);
+  staging_.record_exchange(old_pages, new_pages, size);
   if (error != 0) staging_.clear(new_pages);  // it still has what was copied instead
   return 0;
 }

@@ -12,7 +12,7 @@
 #include <cstdint>
 
 #include "transfer/exchange/copy_kernels.hpp"
-#include "transfer/exchange/crew.hpp"
+#include "transfer/exchange/copy_thread_pool.hpp"
 #include "transfer/exchange/staging.hpp"
 #include "transfer/exchange/userfault.hpp"
 
@@ -25,36 +25,36 @@ class PageExchange {
   // At most `threads` of them exchange at once; `keep` slots stay filled for the chunks to come. `copiers` threads
   // copy a piece, with the one that exchanges (crew.hpp). Throws Error{failed} when the system lacks what it
   // takes.
-  PageExchange(SlotAccount& account, std::size_t threads, std::size_t keep, std::size_t copiers = 1,
+  PageExchange(SlotAccounting& accounting, std::size_t threads, std::size_t max_cached, std::size_t copiers = 1,
                void (*enter)() = nullptr);
 
   // Whole pages, private anonymous memory of the program. 0 when all of them are the node's now. Else the reason
   // why some are not: ENOENT (some were never touched), EBUSY, EINVAL (not memory that can go this way), ENOMEM
   // (the node is full). The range is whole and readable in any case; what was brought stays there.
-  int bring(std::uint64_t address, std::size_t size, int node) noexcept;
+  int migrate_range(std::uint64_t address, std::size_t size, int node) noexcept;
 
   // After each round of chunks, when their own room is on the account.
-  void settle() noexcept { staging_.settle(); }
+  void settle_accounting() noexcept { staging_.settle_accounting(); }
   // Gives back the node's pages that are kept for the chunks to come; false where there are none.
-  bool spare(int node) noexcept { return staging_.spare(node); }
+  bool trim(int node) noexcept { return staging_.trim(node); }
 
   // Chosen when the first piece is copied, or when somebody asks: most processes never move anything.
   [[nodiscard]] const CopyKernel& kernel() noexcept;
-  [[nodiscard]] std::size_t copiers() const noexcept { return crew_.threads(); }
+  [[nodiscard]] std::size_t copiers() const noexcept { return copy_threads_.threads(); }
   // As it copies what it exchanges.
-  void copy(void* to, const void* from, std::size_t size) noexcept { crew_.copy(kernel(), to, from, size); }
+  void copy(void* to, const void* from, std::size_t size) noexcept { copy_threads_.copy(kernel(), to, from, size); }
 
  private:
-  int bring_stretch(std::uint64_t address, std::size_t size, int node, std::size_t& done) noexcept;
-  int bring_piece(std::uint64_t address, std::size_t size, int node) noexcept;
-  int swap(std::uint64_t address, std::size_t size, Staging::Slot& old_pages, Staging::Slot& new_pages) noexcept;
+  int migrate_segment(std::uint64_t address, std::size_t size, int node, std::size_t& done) noexcept;
+  int migrate_piece(std::uint64_t address, std::size_t size, int node) noexcept;
+  int exchange_pages(std::uint64_t address, std::size_t size, Staging::Slot& old_pages, Staging::Slot& new_pages) noexcept;
   const CopyKernel& choose_kernel() noexcept;
 
   Userfault faults_;
   Staging staging_;
   std::atomic<bool> choosing_{false};
   std::atomic<const CopyKernel*> kernel_{nullptr};
-  Crew crew_;
+  CopyThreadPool copy_threads_;
 };
 
 }  // namespace terrace::transfer

@@ -19,7 +19,7 @@ namespace {
 
 // A page in so many is asked where it lies when pages are kept for others: the kernel's answer for all of 2 MiB
 // takes as long as their copy. Those that were made here were asked one by one.
-constexpr std::size_t k_asked = 64;
+constexpr std::size_t k_query_step = 64;
 
 void* pointer(std::uint64_t address) {
   return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
@@ -46,9 +46,9 @@ int node_of_all(std::uint64_t address, std::size_t size, std::size_t step = 1) n
 
 }  // namespace
 
-Staging::Staging(Userfault& faults, SlotAccount& account, std::size_t slots, std::size_t keep)
-    : faults_(faults), account_(account), keep_(keep) {
-  if (!faults_.is_there())
+Staging::Staging(Userfault& faults, SlotAccounting& accounting, std::size_t slots, std::size_t max_cached)
+    : faults_(faults), accounting_(accounting), max_cached_(max_cached) {
+  if (!faults_.is_available())
     throw Error(Code::failed, "this process cannot move pages, " + why_no_userfault(faults_.error()));
   mapped_size_ = (2 * slots + 3) * k_slot;  // one to align, two as scratch
   const auto map = syscall(SYS_mmap, nullptr, mapped_size_, PROT_READ | PROT_WRITE,
@@ -61,7 +61,7 @@ Staging::Staging(Userfault& faults, SlotAccount& account, std::size_t slots, std
   for (const bool huge : {false, true}) map_scratch(huge);
   for (std::size_t i = 0; i < 2 * slots; ++i)
     slots_.push_back({.address = scratch_ + (2 + i) * k_slot, .huge = i >= slots});
-  if (slots > 0 && faults_.watch(slots_.front().address, 2 * slots * k_slot) != 0)
+  if (slots > 0 && faults_.register_range(slots_.front().address, 2 * slots * k_slot) != 0)
     throw Error(Code::failed, "the system does not watch pages for moving them");
 }
 
@@ -78,54 +78,54 @@ void Staging::map_scratch(bool huge) noexcept {
 
 Staging::~Staging() {
   for (const auto& slot : slots_)
-    if (slot.is_kept) account_.release(slot.node, slot.filled);
+    if (slot.is_charged) accounting_.uncharge(slot.node, slot.filled);
   syscall(SYS_munmap, mapped_, mapped_size_);
 }
 
 // The mutex is held.
-void Staging::take(Slot& slot) noexcept {
-  slot.taken = true;
-  if (slot.is_kept) account_.release(slot.node, slot.filled);
-  slot.is_kept = false;
+void Staging::acquire(Slot& slot) noexcept {
+  slot.acquired = true;
+  if (slot.is_charged) accounting_.uncharge(slot.node, slot.filled);
+  slot.is_charged = false;
 }
 
-Staging::Slot* Staging::take_any(std::size_t filled, bool huge, int node, bool more) noexcept {
+Staging::Slot* Staging::acquire_matching(std::size_t filled, bool huge, int node, bool more) noexcept {
   const std::lock_guard lock(mutex_);
   const auto found = std::find_if(slots_.begin(), slots_.end(), [&](const Slot& one) {
-    return !one.taken && one.huge == huge && (more ? one.filled > filled : one.filled == filled) &&
+    return !one.acquired && one.huge == huge && (more ? one.filled > filled : one.filled == filled) &&
            (one.filled == 0 || one.node == node);
   });
   if (found == slots_.end()) return nullptr;
-  take(*found);
+  acquire(*found);
   return &*found;
 }
 
-Staging::Slot* Staging::take_empty(bool huge) noexcept {
-  if (auto* const slot = take_any(0, huge, -1)) return slot;
+Staging::Slot* Staging::acquire_empty(bool huge) noexcept {
+  if (auto* const slot = acquire_matching(0, huge, -1)) return slot;
   Slot* oldest = nullptr;
   {
     const std::lock_guard lock(mutex_);
     for (auto& slot : slots_)
-      if (!slot.taken && slot.huge == huge && (!oldest || slot.used < oldest->used)) oldest = &slot;
+      if (!slot.acquired && slot.huge == huge && (!oldest || slot.last_used < oldest->last_used)) oldest = &slot;
     if (!oldest) return nullptr;
-    take(*oldest);
+    acquire(*oldest);
   }
   clear(*oldest);
   return oldest;
 }
 
-Staging::Slot* Staging::take_filled(std::size_t size, bool huge, int node, int& error) noexcept {
+Staging::Slot* Staging::acquire_filled(std::size_t size, bool huge, int node, int& error) noexcept {
   error = 0;
-  if (auto* const slot = take_any(size, huge, node)) return slot;
-  if (auto* const slot = take_any(size, huge, node, true)) return slot;
-  auto* const slot = take_empty(huge);
+  if (auto* const slot = acquire_matching(size, huge, node)) return slot;
+  if (auto* const slot = acquire_matching(size, huge, node, true)) return slot;
+  auto* const slot = acquire_empty(huge);
   if (!slot) {
     error = EAGAIN;
     return nullptr;
   }
   error = fill(*slot, size, node);
   if (error == 0) return slot;
-  give(*slot);
+  release_slot(*slot);
   return nullptr;
 }
 
@@ -155,9 +155,9 @@ void Staging::clear(Slot& slot) noexcept {
   slot.node = -1;
 }
 
-void Staging::exchanged(Slot& empty, Slot& filled, std::size_t size) noexcept {
+void Staging::record_exchange(Slot& empty, Slot& filled, std::size_t size) noexcept {
   const bool is_whole = !empty.huge || faults_.page_map().may_be_huge(empty.address);  // nobody split it meanwhile
-  const int node = is_whole ? node_of_all(empty.address, empty.huge ? k_page : size, k_asked) : -1;
+  const int node = is_whole ? node_of_all(empty.address, empty.huge ? k_page : size, k_query_step) : -1;
   if (node >= 0) {
     empty.filled = size;
     empty.node = node;
@@ -168,61 +168,61 @@ void Staging::exchanged(Slot& empty, Slot& filled, std::size_t size) noexcept {
   if (filled.filled == 0) filled.node = -1;
 }
 
-void Staging::give(Slot& slot) noexcept {
+void Staging::release_slot(Slot& slot) noexcept {
   Slot* beyond = nullptr;
   {
     const std::lock_guard lock(mutex_);
-    slot.used = ++fillings_;
-    slot.taken = false;
-    beyond = oldest_beyond_keep();
-    if (beyond) take(*beyond);
+    slot.last_used = ++num_releases_;
+    slot.acquired = false;
+    beyond = oldest_beyond_limit();
+    if (beyond) acquire(*beyond);
   }
-  if (beyond) drop(*beyond);
+  if (beyond) drop_pages(*beyond);
 }
 
 // One that is taken.
-void Staging::drop(Slot& slot) noexcept {
+void Staging::drop_pages(Slot& slot) noexcept {
   clear(slot);
   const std::lock_guard lock(mutex_);
-  slot.taken = false;
+  slot.acquired = false;
 }
 
-void Staging::settle() noexcept {
+void Staging::settle_accounting() noexcept {
   for (auto& slot : slots_) {
     {
       const std::lock_guard lock(mutex_);
-      if (slot.taken || slot.filled == 0 || slot.is_kept) continue;
-      slot.is_kept = account_.keep(slot.node, slot.filled);
-      if (slot.is_kept) continue;
-      take(slot);
+      if (slot.acquired || slot.filled == 0 || slot.is_charged) continue;
+      slot.is_charged = accounting_.charge(slot.node, slot.filled);
+      if (slot.is_charged) continue;
+      acquire(slot);
     }
-    drop(slot);
+    drop_pages(slot);
   }
 }
 
-bool Staging::spare(int node) noexcept {
+bool Staging::trim(int node) noexcept {
   bool any = false;
   for (auto& slot : slots_) {
     {
       const std::lock_guard lock(mutex_);
-      if (slot.taken || slot.filled == 0 || slot.node != node) continue;
-      take(slot);
+      if (slot.acquired || slot.filled == 0 || slot.node != node) continue;
+      acquire(slot);
     }
-    drop(slot);
+    drop_pages(slot);
     any = true;
   }
   return any;
 }
 
-Staging::Slot* Staging::oldest_beyond_keep() noexcept {
+Staging::Slot* Staging::oldest_beyond_limit() noexcept {
   std::size_t filled = 0;
   Slot* oldest = nullptr;
   for (auto& slot : slots_) {
-    if (slot.taken || slot.filled == 0) continue;
+    if (slot.acquired || slot.filled == 0) continue;
     ++filled;
-    if (!oldest || slot.used < oldest->used) oldest = &slot;
+    if (!oldest || slot.last_used < oldest->last_used) oldest = &slot;
   }
-  return filled > keep_ ? oldest : nullptr;
+  return filled > max_cached_ ? oldest : nullptr;
 }
 
 }  // namespace terrace::transfer

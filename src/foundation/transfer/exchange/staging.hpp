@@ -19,11 +19,11 @@
 namespace terrace::transfer {
 
 // Who answers for pages that stay in slots while nobody uses them.
-class SlotAccount {
+class SlotAccounting {
  public:
-  virtual ~SlotAccount() = default;
-  virtual bool keep(int node, std::size_t size) noexcept = 0;  // false: they shall not stay
-  virtual void release(int node, std::size_t size) noexcept = 0;
+  virtual ~SlotAccounting() = default;
+  virtual bool charge(int node, std::size_t size) noexcept = 0;  // false: they shall not stay
+  virtual void uncharge(int node, std::size_t size) noexcept = 0;
 };
 
 class Staging {
@@ -35,54 +35,54 @@ class Staging {
     std::size_t filled = 0;  // bytes from its beginning that have pages; 0 for an empty one
     int node = -1;           // of these pages
     bool huge = false;       // for one huge page
-    bool taken = false;      // by a thread
-    bool is_kept = false;    // on the account
-    std::uint64_t used = 0;  // when it was filled, in fillings
-    [[nodiscard]] std::uint64_t last(std::size_t size) const { return address + filled - size; }
+    bool acquired = false;      // by a thread
+    bool is_charged = false;    // on the account
+    std::uint64_t last_used = 0;  // when it was filled, in fillings
+    [[nodiscard]] std::uint64_t tail(std::size_t size) const { return address + filled - size; }
   };
 
   // Watched ranges for `slots` slots of each kind, of which at most `keep` in all stay filled while nobody uses
   // them, as the account allows. Throws Error{failed} when the system gives no address space.
-  Staging(Userfault& faults, SlotAccount& account, std::size_t slots, std::size_t keep);
+  Staging(Userfault& faults, SlotAccounting& accounting, std::size_t slots, std::size_t max_cached);
   ~Staging();
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
 
   // An empty one; null where all are taken.
-  [[nodiscard]] Slot* take_empty(bool huge) noexcept;
+  [[nodiscard]] Slot* acquire_empty(bool huge) noexcept;
   // One with at least so many bytes of pages on the node, in one huge page or in small ones: one that was filled,
   // else new pages. Null, with the reason in `error`, where the node has none: pages elsewhere are given back.
-  [[nodiscard]] Slot* take_filled(std::size_t size, bool huge, int node, int& error) noexcept;
+  [[nodiscard]] Slot* acquire_filled(std::size_t size, bool huge, int node, int& error) noexcept;
   // It stays filled, if not too many are; until the account is settled nobody answers for that.
-  void give(Slot& slot) noexcept;
+  void release_slot(Slot& slot) noexcept;
   // The chunks' own room is on the account: what is filled is kept, or given back.
-  void settle() noexcept;
+  void settle_accounting() noexcept;
   // Gives back the node's pages that nobody uses: somebody needs the room. False where there were none.
-  bool spare(int node) noexcept;
+  bool trim(int node) noexcept;
 
   // What is done with taken ones. The last pages of `filled` went to a range whose own went to `empty`.
-  void exchanged(Slot& empty, Slot& filled, std::size_t size) noexcept;
+  void record_exchange(Slot& empty, Slot& filled, std::size_t size) noexcept;
   // Gives its pages back to the system.
   void clear(Slot& slot) noexcept;
 
  private:
-  Slot* take_any(std::size_t filled, bool huge, int node, bool more = false) noexcept;
+  Slot* acquire_matching(std::size_t filled, bool huge, int node, bool more = false) noexcept;
   int fill(Slot& slot, std::size_t size, int node) noexcept;
   void map_scratch(bool huge) noexcept;
-  Slot* oldest_beyond_keep() noexcept;
-  void take(Slot& slot) noexcept;
-  void drop(Slot& slot) noexcept;
+  Slot* oldest_beyond_limit() noexcept;
+  void acquire(Slot& slot) noexcept;
+  void drop_pages(Slot& slot) noexcept;
 
   [[nodiscard]] std::uint64_t scratch(bool huge) const noexcept { return scratch_ + (huge ? k_slot : 0); }
 
   Userfault& faults_;
-  SlotAccount& account_;
-  std::size_t keep_;
+  SlotAccounting& accounting_;
+  std::size_t max_cached_;
   std::uint64_t mapped_ = 0;
   std::size_t mapped_size_ = 0;
   std::uint64_t scratch_ = 0;  // two slots' size, one for each kind, not watched: pages are made here
   std::vector<Slot> slots_;
-  std::uint64_t fillings_ = 0;
+  std::uint64_t num_releases_ = 0;
   std::mutex mutex_;          // of slots_
   std::mutex scratch_mutex_;  // of what is at scratch_
 };

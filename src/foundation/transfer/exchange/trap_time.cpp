@@ -62,10 +62,10 @@ class TwoPages {
 std::optional<Seconds> trap_time() {
   Userfault faults;
   const TwoPages pages;
-  if (!faults.is_there() || !pages.is_there()) return {};
+  if (!faults.is_available() || !pages.is_there()) return {};
   const auto watched = pages.address();
   const auto made = watched + k_page;
-  if (memory::populate(made, k_page) != 0 || faults.watch(watched, k_page) != 0) return {};
+  if (memory::populate(made, k_page) != 0 || faults.register_range(watched, k_page) != 0) return {};
   Toucher toucher{.page = watched};
   pthread_t thread{};
   if (pthread_create(&thread, nullptr, Toucher::body, &toucher) != 0) return {};
@@ -77,7 +77,7 @@ std::optional<Seconds> trap_time() {
   const int error = faults.move(watched, made, k_page, moved);
   const auto woken = Clock::now();
   faults.wake(watched, k_page);
-  faults.forget(watched, k_page);
+  faults.unregister_range(watched, k_page);
   pthread_join(thread, nullptr);
   if (error != 0 || toucher.went_on < woken) return {};  // it came too late to wait
   return Seconds{std::chrono::duration<double>(toucher.went_on - woken).count()};

@@ -17,7 +17,7 @@ namespace {
 
 // What older headers lack.
 constexpr std::uint64_t k_move_bit = 5;  // of the ioctls that a watched range has
-constexpr std::uint64_t k_do_not_wake = 1;
+constexpr std::uint64_t k_mode_dont_wake = 1;
 
 struct MoveCall {
   std::uint64_t to;
@@ -35,29 +35,29 @@ struct PoisonCall {
 };
 constexpr unsigned long k_poison = _IOWR(UFFDIO, 8, PoisonCall);
 
-void pause_a_moment() noexcept {
+void sleep_1ms() noexcept {
   const timespec moment{0, 1'000'000};
   nanosleep(&moment, nullptr);
 }
 
 }  // namespace
 
-Userfault::Userfault(std::uint64_t features) noexcept : file_(open_userfault(features)) {}
+Userfault::Userfault(std::uint64_t features) noexcept : fd_(open_userfault(features)) {}
 
 Userfault::~Userfault() {
-  if (file_ >= 0) syscall(SYS_close, file_);
+  if (fd_ >= 0) syscall(SYS_close, fd_);
 }
 
-int Userfault::watch(std::uint64_t address, std::size_t size) noexcept {
+int Userfault::register_range(std::uint64_t address, std::size_t size) noexcept {
   uffdio_register call{};
   call.range = {address, size};
   call.mode = UFFDIO_REGISTER_MODE_MISSING;
-  return ioctl(file_, UFFDIO_REGISTER, &call) == 0 ? 0 : errno;
+  return ioctl(fd_, UFFDIO_REGISTER, &call) == 0 ? 0 : errno;
 }
 
-int Userfault::forget(std::uint64_t address, std::size_t size) noexcept {
+int Userfault::unregister_range(std::uint64_t address, std::size_t size) noexcept {
   uffdio_range range{address, size};
-  if (ioctl(file_, UFFDIO_UNREGISTER, &range) != 0) return errno;
+  if (ioctl(fd_, UFFDIO_UNREGISTER, &range) != 0) return errno;
   // The kernel has woken who waited before it locked the range: a thread that came in between would wait for ever
   // (Linux 6.18; seen once in a few thousand tries).
   wake(address, size);
@@ -66,21 +66,21 @@ int Userfault::forget(std::uint64_t address, std::size_t size) noexcept {
 
 void Userfault::wake(std::uint64_t address, std::size_t size) noexcept {
   uffdio_range range{address, size};
-  ioctl(file_, UFFDIO_WAKE, &range);
+  ioctl(fd_, UFFDIO_WAKE, &range);
 }
 
-bool Userfault::answers(std::uint64_t page) const noexcept {
+bool Userfault::is_open(std::uint64_t page) const noexcept {
   uffdio_range range{page, k_page};
-  return ioctl(file_, UFFDIO_WAKE, &range) == 0;
+  return ioctl(fd_, UFFDIO_WAKE, &range) == 0;
 }
 
-bool Userfault::next_touch(std::uint64_t& address, std::uint32_t* thread) noexcept {
+bool Userfault::next_fault(std::uint64_t& address, std::uint32_t* thread) noexcept {
   uffd_msg message{};
   for (;;) {
-    const auto got = read(file_, &message, sizeof message);
+    const auto got = read(fd_, &message, sizeof message);
     if (got < 0 && errno == EINTR) continue;
     if (got != sizeof message) return false;
-    if (message.event == UFFD_EVENT_REMAP) ++remaps_;
+    if (message.event == UFFD_EVENT_REMAP) ++num_remaps_;
     if (message.event != UFFD_EVENT_PAGEFAULT) continue;
     address = message.arg.pagefault.address;
     if (thread) *thread = message.arg.pagefault.feat.ptid;
@@ -96,8 +96,8 @@ bool Userfault::has_moved(std::uint64_t to, std::uint64_t from) const noexcept {
 // it has moved, and not counted, before it began again (Linux 6.18). Such a page may be swapped out by now.
 int Userfault::move(std::uint64_t to, std::uint64_t from, std::size_t size, std::size_t& moved) noexcept {
   for (moved = 0; moved < size;) {
-    MoveCall call{to + moved, from + moved, size - moved, k_do_not_wake, 0};
-    if (ioctl(file_, k_move, &call) == 0) {
+    MoveCall call{to + moved, from + moved, size - moved, k_mode_dont_wake, 0};
+    if (ioctl(fd_, k_move, &call) == 0) {
       moved = size;
       return 0;
     }
@@ -118,7 +118,7 @@ int Userfault::copy(std::uint64_t to, std::uint64_t source, std::size_t size) no
     call.dst = to + done;
     call.src = source + done;
     call.len = size - done;
-    if (ioctl(file_, UFFDIO_COPY, &call) == 0) return 0;
+    if (ioctl(fd_, UFFDIO_COPY, &call) == 0) return 0;
     if (call.copy > 0)
       done += static_cast<std::size_t>(call.copy);
     else if (errno != EAGAIN && errno != EINTR)
@@ -127,30 +127,30 @@ int Userfault::copy(std::uint64_t to, std::uint64_t source, std::size_t size) no
   return 0;
 }
 
-void Userfault::restore(std::uint64_t address, std::uint64_t from, std::size_t size, std::size_t known) noexcept {
+void Userfault::restore(std::uint64_t address, std::uint64_t from, std::size_t size, std::size_t counted) noexcept {
   std::size_t moved = 0;
-  if (known > 0) move(address, from, known, moved);
+  if (counted > 0) move(address, from, counted, moved);
   for (auto at = from + moved; (at = page_map_.next_page(at, from + size)) < from + size; at += k_page)
     if (std::size_t page = 0; move(address + (at - from), at, k_page, page) != 0)
-      insist(address + (at - from), at, k_page);
+      force_copy(address + (at - from), at, k_page);
 }
 
 void Userfault::fill_with_zeros(std::uint64_t address, std::size_t size) noexcept {
   uffdio_zeropage call{};
   call.range = {address, size};
-  ioctl(file_, UFFDIO_ZEROPAGE, &call);
+  ioctl(fd_, UFFDIO_ZEROPAGE, &call);
 }
 
 void Userfault::poison(std::uint64_t address, std::size_t size) noexcept {
   PoisonCall call{{address, size}, 0, 0};
-  ioctl(file_, k_poison, &call);
+  ioctl(fd_, k_poison, &call);
 }
 
-bool Userfault::insist(std::uint64_t address, std::uint64_t from, std::size_t size) noexcept {
+bool Userfault::force_copy(std::uint64_t address, std::uint64_t from, std::size_t size) noexcept {
   bool all = true;
   for (std::size_t at = 0; at < size; at += k_page) {
     int error = 0;
-    while ((error = copy(address + at, from + at, k_page)) == ENOMEM) pause_a_moment();
+    while ((error = copy(address + at, from + at, k_page)) == ENOMEM) sleep_1ms();
     all = all && (error == 0 || error == EEXIST);
   }
   return all;

@@ -22,23 +22,23 @@ class Userfault {
   Userfault(const Userfault&) = delete;
   Userfault& operator=(const Userfault&) = delete;
 
-  [[nodiscard]] bool is_there() const noexcept { return file_ >= 0; }
+  [[nodiscard]] bool is_available() const noexcept { return fd_ >= 0; }
   // Returns 0, or the errno value with which the kernel refused.
-  [[nodiscard]] int error() const noexcept { return file_ < 0 ? -file_ : 0; }
+  [[nodiscard]] int error() const noexcept { return fd_ < 0 ? -fd_ : 0; }
   [[nodiscard]] const memory::PageMap& page_map() const noexcept { return page_map_; }
 
   // From now on who touches an absent page of the range waits; until it is forgotten, which wakes all.
-  int watch(std::uint64_t address, std::size_t size) noexcept;
-  int forget(std::uint64_t address, std::size_t size) noexcept;
+  int register_range(std::uint64_t address, std::size_t size) noexcept;
+  int unregister_range(std::uint64_t address, std::size_t size) noexcept;
   void wake(std::uint64_t address, std::size_t size) noexcept;
   // To wait on by poll(2) until somebody touched what is absent; next_touch() then says where. False: nobody did.
-  [[nodiscard]] int file() const noexcept { return file_; }
+  [[nodiscard]] int fd() const noexcept { return fd_; }
   // With k_userfault_thread `thread` is told who.
-  bool next_touch(std::uint64_t& address, std::uint32_t* thread = nullptr) noexcept;
+  bool next_fault(std::uint64_t& address, std::uint32_t* thread = nullptr) noexcept;
   // With k_userfault_remap who moves a watched range by mremap(2) goes on when that was read: how many were.
-  [[nodiscard]] std::uint64_t remaps() const noexcept { return remaps_; }
+  [[nodiscard]] std::uint64_t num_remaps() const noexcept { return num_remaps_; }
   // Whether the file is still there: a program may close what it does not know. `page` is any page's address.
-  [[nodiscard]] bool answers(std::uint64_t page) const noexcept;
+  [[nodiscard]] bool is_open(std::uint64_t page) const noexcept;
 
   // The pages of `from` become those of `to`, a range that is watched and empty. Every write that was done before
   // it returns is in them, and none comes later. `moved` bytes went, from the front, also where the answer is an
@@ -49,7 +49,7 @@ class Userfault {
   int copy(std::uint64_t to, std::uint64_t source, std::size_t size) noexcept;
   // The watched range gets its content back, from where move() brought it: `known` bytes of it went, as the kernel
   // counts, and what is at `from` beyond them comes back, too. Wakes nobody.
-  void restore(std::uint64_t address, std::uint64_t from, std::size_t size, std::size_t known) noexcept;
+  void restore(std::uint64_t address, std::uint64_t from, std::size_t size, std::size_t counted) noexcept;
   // A watched range becomes zeros that are read, and who waits goes on.
   void fill_with_zeros(std::uint64_t address, std::size_t size) noexcept;
   // Who touches the watched range gets SIGBUS from now on (Linux 6.6).
@@ -57,14 +57,14 @@ class Userfault {
   // The same by copying, page by page, whatever it takes: a copy needs new pages, and waits while there are none.
   // Any other refusal says that the page is there, or that the program has unmapped the range.
   // False where it says something else.
-  bool insist(std::uint64_t address, std::uint64_t from, std::size_t size) noexcept;
+  bool force_copy(std::uint64_t address, std::uint64_t from, std::size_t size) noexcept;
 
  private:
   [[nodiscard]] bool has_moved(std::uint64_t to, std::uint64_t from) const noexcept;
 
   memory::PageMap page_map_;
-  int file_;
-  std::uint64_t remaps_ = 0;
+  int fd_;
+  std::uint64_t num_remaps_ = 0;
 };
 
 }  // namespace terrace::transfer

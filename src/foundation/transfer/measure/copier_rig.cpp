@@ -64,13 +64,13 @@ std::vector<double> CopierRig::sweep(Bytes size) {
   for (std::size_t at = 0; at + size.value <= memory.size(); at += size.value) {
     const auto id = chunks_.add(begin + at, static_cast<std::uint32_t>(size.value), 0, 0, at_);
     ledger_.take(at_, size);
-    Load load;
-    load.chunk = &chunks_[id];
+    ChunkMigration migration;
+    migration.chunk = &chunks_[id];
     const auto begun = seconds_now();
-    copier_->carry(std::span(&load, 1), to);
+    copier_->migrate(std::span(&migration, 1), to);
     times.push_back(seconds_now() - begun);
-    if (load.refused)
-      throw Error(Code::failed, std::string("the system refused to move pages: ") + std::strerror(load.error));
+    if (migration.refused)
+      throw Error(Code::failed, std::string("the system refused to move pages: ") + std::strerror(migration.error));
     ledger_.give(to, size);
   }
   at_ = to;

@@ -233,7 +233,7 @@ class CopierMeasurer {
   std::optional<Seconds> trap() {
     std::vector<double> times;
     for (std::size_t i = 0; i < k_traps; ++i)
-      if (const auto time = variant_.time_of_a_trap()) times.push_back(time->value);
+      if (const auto time = variant_.trap_latency()) times.push_back(time->value);
     if (times.empty()) return {};
     const auto spread = machine::spread_of(std::move(times));
     keep("trap", word_of(Pages::small), {k_page}, spread);
@@ -279,7 +279,7 @@ void measure_copiers(machine::MachineFile& file, const machine::Discovered& disc
     const auto& variant = *variants[i];
     const auto name = std::string(variant.name());
     if (progress) progress(static_cast<double>(i) / static_cast<double>(variants.size()), "moves by " + name);
-    if (!variant.serves(file.machine.place(way->from), file.machine.place(way->to))) continue;
+    if (!variant.supports(file.machine.place(way->from), file.machine.place(way->to))) continue;
     CopierMeasurer measurer(variant, file.machine, *way, processors, memory, measured.repetitions, deadline);
     try {
       if (auto price = measurer.price()) {

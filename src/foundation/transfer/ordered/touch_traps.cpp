@@ -17,23 +17,23 @@ namespace terrace::transfer {
 namespace {
 
 // What a new thread needs, until it has taken it.
-struct Beginning {
+struct ThreadStart {
   TouchTraps* traps;
-  void (*serve)(TouchTraps*, sem_t*);
+  void (*run)(TouchTraps*, sem_t*);
   sem_t ready;
 };
 
-void* thread_body(void* given) {
-  auto& beginning = *static_cast<Beginning*>(given);
-  beginning.serve(beginning.traps, &beginning.ready);
+void* thread_body(void* argument) {
+  auto& start = *static_cast<ThreadStart*>(argument);
+  start.run(start.traps, &start.ready);
   return nullptr;
 }
 
 }  // namespace
 
 TouchTraps::TouchTraps(Handler& handler, unsigned threads) noexcept
-    : handler_(handler), userfault_(0), stop_(move_fd_high(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))) {
-  error_ = userfault_.is_there() ? stop_ < 0 ? errno : 0 : userfault_.error();
+    : handler_(handler), userfault_(0), stop_fd_(move_fd_high(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))) {
+  error_ = userfault_.is_available() ? stop_fd_ < 0 ? errno : 0 : userfault_.error();
   if (error_ != 0) return;
   try {
     threads_.reserve(threads);
@@ -42,54 +42,54 @@ TouchTraps::TouchTraps(Handler& handler, unsigned threads) noexcept
     return;
   }
   error_ = EAGAIN;  // what a system without room for a thread says
-  const auto serve = [](TouchTraps* traps, sem_t* ready) {
-    traps->handler_.begin_thread();
-    unshare_fd_table(traps->userfault_.file(), traps->stop_);
+  const auto run = [](TouchTraps* traps, sem_t* ready) {
+    traps->handler_.on_thread_start();
+    unshare_fd_table(traps->userfault_.fd(), traps->stop_fd_);
     sem_post(ready);  // from here on the program may close what it likes
-    traps->serve();
+    traps->run();
   };
   for (unsigned i = 0; i < threads; ++i) {
-    Beginning beginning{this, serve, {}};
-    sem_init(&beginning.ready, 0, 0);
+    ThreadStart start{this, run, {}};
+    sem_init(&start.ready, 0, 0);
     pthread_t thread{};
-    if (start_signal_masked_thread(thread, "terrace/order", thread_body, &beginning)) {
-      while (sem_wait(&beginning.ready) != 0 && errno == EINTR) {
+    if (start_signal_masked_thread(thread, "terrace/order", thread_body, &start)) {
+      while (sem_wait(&start.ready) != 0 && errno == EINTR) {
       }
       threads_.push_back(thread);
     }
-    sem_destroy(&beginning.ready);
+    sem_destroy(&start.ready);
   }
 }
 
 TouchTraps::~TouchTraps() {
-  end_threads();
-  if (stop_ >= 0) close(stop_);
+  stop_threads();
+  if (stop_fd_ >= 0) close(stop_fd_);
 }
 
-void TouchTraps::end_threads() noexcept {
-  if (!threads_.empty()) eventfd_write(stop_, 1);
+void TouchTraps::stop_threads() noexcept {
+  if (!threads_.empty()) eventfd_write(stop_fd_, 1);
   for (const auto thread : threads_) pthread_join(thread, nullptr);
   threads_.clear();
 }
 
-void TouchTraps::end(std::uint64_t address, std::uint64_t size) noexcept {
-  end_threads();
-  userfault_.forget(address, size);
+void TouchTraps::shut_down(std::uint64_t address, std::uint64_t size) noexcept {
+  stop_threads();
+  userfault_.unregister_range(address, size);
 }
 
-int TouchTraps::watch(std::uint64_t address, std::uint64_t size) noexcept {
-  return is_there() ? userfault_.watch(address, size) : ENOSYS;
+int TouchTraps::register_range(std::uint64_t address, std::uint64_t size) noexcept {
+  return is_available() ? userfault_.register_range(address, size) : ENOSYS;
 }
 
-void TouchTraps::forget(std::uint64_t address, std::uint64_t size) noexcept { userfault_.forget(address, size); }
+void TouchTraps::unregister_range(std::uint64_t address, std::uint64_t size) noexcept { userfault_.unregister_range(address, size); }
 
-void TouchTraps::serve() noexcept {
+void TouchTraps::run() noexcept {
   while (true) {
-    std::array<pollfd, 2> files{{{userfault_.file(), POLLIN, 0}, {stop_, POLLIN, 0}}};
+    std::array<pollfd, 2> files{{{userfault_.fd(), POLLIN, 0}, {stop_fd_, POLLIN, 0}}};
     if (poll(files.data(), files.size(), -1) < 0) continue;
     if (files[1].revents != 0) return;
     if ((files[0].revents & (POLLERR | POLLNVAL)) != 0) return;
-    if (std::uint64_t address = 0; userfault_.next_touch(address)) handler_.touched(align_down(address, k_page));
+    if (std::uint64_t address = 0; userfault_.next_fault(address)) handler_.on_first_touch(align_down(address, k_page));
   }
 }
 

@@ -19,8 +19,8 @@ class TouchTraps {
     // Somebody waits at this address, or has waited: what was told may be old when it is handled. The handler
     // forgets a range that it is in, or has done so already, or wakes who waits. Called on one of the traps'
     // threads, for several touches at once.
-    virtual void touched(std::uint64_t address) noexcept = 0;
-    virtual void begin_thread() noexcept {}
+    virtual void on_first_touch(std::uint64_t address) noexcept = 0;
+    virtual void on_thread_start() noexcept {}
   };
 
   // `handler` outlives it. What is touched while `threads` others are being handled waits.
@@ -28,31 +28,31 @@ class TouchTraps {
   // Forgets all ranges.
   ~TouchTraps();
   // The same before that; all of them are within these addresses. Nothing may be watched afterwards.
-  void end(std::uint64_t address, std::uint64_t size) noexcept;
+  void shut_down(std::uint64_t address, std::uint64_t size) noexcept;
   TouchTraps(const TouchTraps&) = delete;
   TouchTraps& operator=(const TouchTraps&) = delete;
 
   // False: the system lacks it, or this process may not; watch() then returns an error.
-  [[nodiscard]] bool is_there() const noexcept { return !threads_.empty(); }
+  [[nodiscard]] bool is_available() const noexcept { return !threads_.empty(); }
 
   // Returns 0, or the errno value for which it is not there.
-  [[nodiscard]] int error() const noexcept { return is_there() ? 0 : error_; }
+  [[nodiscard]] int error() const noexcept { return is_available() ? 0 : error_; }
 
   // Whole pages of private anonymous memory: who touches one that is absent is told of from now on. 0 or an errno
   // value.
-  int watch(std::uint64_t address, std::uint64_t size) noexcept;
+  int register_range(std::uint64_t address, std::uint64_t size) noexcept;
   // No more. Who waits goes on, and gets a page as the range's policy says.
-  void forget(std::uint64_t address, std::uint64_t size) noexcept;
+  void unregister_range(std::uint64_t address, std::uint64_t size) noexcept;
   // Who waits touches again.
   void wake(std::uint64_t address, std::uint64_t size) noexcept { userfault_.wake(address, size); }
 
  private:
-  void serve() noexcept;
-  void end_threads() noexcept;
+  void run() noexcept;
+  void stop_threads() noexcept;
 
   Handler& handler_;
   Userfault userfault_;
-  int stop_ = -1;  // an event: the threads shall end
+  int stop_fd_ = -1;  // an event: the threads shall end
   int error_ = 0;
   std::vector<pthread_t> threads_;
 };

@@ -1,38 +1,40 @@
-// Where a chunk of spilled memory is. Real and virtual memory over a file have the same states.
+// States of a spilled chunk, shared by the engines of real memory (spill.hpp) and of virtual time
+// (sim/engine/virtual_spill.hpp), and their projection onto the states that a replacement policy sees.
 #pragma once
 
 #include <cstdint>
 
-#include "transfer/spill/foresight.hpp"
+#include "transfer/spill/replacement_policy.hpp"
 
 namespace terrace::transfer {
 
-enum class Where : std::uint8_t {
-  fresh,    // no content
-  quiet,    // at its place
-  ready,    // in a slot, to be used
-  leaving,  // in a slot, to be written or dropped
-  disk,
-  reading,
-  left  // at its place, and the program's own matter
+enum class ChunkState : std::uint8_t {
+  empty,              // no content
+  mapped,             // resident at its address
+  unmapped_resident,  // resident in a pool slot, to be mapped on the next fault
+  evicting,           // resident in a pool slot, to be written or dropped
+  swapped_out,        // in the file only
+  reading,            // being read into a pool slot
+  unmanaged           // at its address, handed back to the program (SpillEngine::leave)
 };
 
-// As the foresight shall see it. `needed`: what leaves, or has left, comes back.
-constexpr Residence residence_of(Where where, bool needed) noexcept {
-  switch (where) {
-    case Where::fresh:
-    case Where::left:
-      return Residence::none;
-    case Where::quiet:
-      return Residence::quiet;
-    case Where::ready:
-    case Where::reading:
-      return Residence::ready;
-    case Where::leaving:
-    case Where::disk:
-      return needed ? Residence::ready : Residence::disk;
+// Returns the state as the policy sees it. `needed`: a chunk that is being evicted, or is swapped out, will
+// return.
+constexpr PageState page_state_of(ChunkState state, bool needed) noexcept {
+  switch (state) {
+    case ChunkState::empty:
+    case ChunkState::unmanaged:
+      return PageState::empty;
+    case ChunkState::mapped:
+      return PageState::mapped;
+    case ChunkState::unmapped_resident:
+    case ChunkState::reading:
+      return PageState::unmapped_resident;
+    case ChunkState::evicting:
+    case ChunkState::swapped_out:
+      return needed ? PageState::unmapped_resident : PageState::swapped_out;
   }
-  return Residence::none;
+  return PageState::empty;
 }
 
 }  // namespace terrace::transfer

@@ -1,7 +1,7 @@
-// Reads and writes of one file that are under way, several at a time. How the system does them is a matter of what
-// it has: io_uring(7), or threads that read and write.
+// Asynchronous reads and writes of one file. Two implementations: io_uring(7) (ring_queue.cpp), and a thread pool
+// where the system lacks or forbids it (thread_queue.cpp).
 //
-// One thread uses a queue. Nothing throws once it is made.
+// Not thread-safe: one thread uses a queue. Member functions do not throw.
 #pragma once
 
 #include <cstddef>
@@ -15,10 +15,10 @@ struct DiskRequest {
   std::uint64_t address = 0;
   std::uint64_t offset = 0;
   std::size_t size = 0;
-  std::uint64_t token = 0;  // who asks
+  std::uint64_t token = 0;  // returned with the completion
 };
 
-struct DiskAnswer {
+struct DiskCompletion {
   std::uint64_t token = 0;
   int error = 0;  // errno value; 0: the whole length was read or written
 };
@@ -26,23 +26,24 @@ struct DiskAnswer {
 class DiskQueue {
  public:
   virtual ~DiskQueue() = default;
-  // At most so many are under way.
-  [[nodiscard]] virtual std::size_t room() const noexcept = 0;
+  // Returns how many more requests may be started.
+  [[nodiscard]] virtual std::size_t num_free() const noexcept = 0;
+  // Queues a request. Requires num_free() > 0.
   virtual void start(const DiskRequest& request) noexcept = 0;
-  // Those that were started are on their way.
+  // Submits the requests started so far.
   virtual void submit() noexcept = 0;
-  // False: none has ended.
-  virtual bool next(DiskAnswer& answer) noexcept = 0;
-  // To wait on by poll(2) until one has ended; next() makes it quiet again.
-  [[nodiscard]] virtual int file() const noexcept = 0;
+  // Takes one completion. Returns false if there is none.
+  virtual bool next_completion(DiskCompletion& completion) noexcept = 0;
+  // Returns a descriptor that is readable for poll(2) after a completion, until next_completion() returned false.
+  [[nodiscard]] virtual int completion_fd() const noexcept = 0;
   [[nodiscard]] virtual const char* name() const noexcept = 0;
 };
 
 inline constexpr std::size_t k_disk_requests = 32;
 
-// Null where the system lacks io_uring or forbids it.
-std::unique_ptr<DiskQueue> make_ring_queue(int file);
+// Returns null where the system lacks io_uring or forbids it.
+std::unique_ptr<DiskQueue> make_ring_queue(int fd);
 // Throws Error{failed} where the system gives no threads.
-std::unique_ptr<DiskQueue> make_thread_queue(int file, std::size_t threads);
+std::unique_ptr<DiskQueue> make_thread_queue(int fd, std::size_t threads);
 
 }  // namespace terrace::transfer

@@ -18,7 +18,7 @@ namespace terrace::transfer {
 
 namespace {
 
-// Calls `body` with the number of each thread of the process, but for the calling one.
+// Calls `body` with the id of each thread of the process except the calling one.
 template <class Body>
 void for_each_thread(Body&& body) noexcept {
   const auto folder =
@@ -44,34 +44,34 @@ bool is_in_page_fault(std::uint32_t thread) noexcept {
 
 }  // namespace
 
-bool FaultWaits::is_there() noexcept {
+bool FaultWaits::is_supported() noexcept {
   char line[256];
   return read_small_file("/proc/thread-self/syscall", line, sizeof line);
 }
 
-// "-1 STACK CODE", of a thread of the program: the kernel's own, as those of io_uring, have no stack there.
+// Matches "-1 STACK CODE". Kernel threads of the process, such as io_uring's, show no stack pointer.
 bool FaultWaits::is_page_fault(const char* line) noexcept {
   unsigned long long stack = 0;
   return std::sscanf(line, "-1 %llx", &stack) == 1 && stack != 0;
 }
 
 int FaultWaits::due_in_ms(std::uint64_t now_ns) const noexcept {
-  const auto since = now_ns - looked_;
+  const auto since = now_ns - sampled_at_ns_;
   if (since >= k_interval_ns) return 1;
   return static_cast<int>((k_interval_ns - since + 999'999) / 1'000'000);
 }
 
-std::uint64_t FaultWaits::look(std::uint64_t now_ns, IsKnown is_known, const void* context) noexcept {
-  const auto since = looked_ > 0 ? now_ns - looked_ : 0;
-  looked_ = now_ns;
+std::uint64_t FaultWaits::sample(std::uint64_t now_ns, IsExcluded is_excluded, const void* context) noexcept {
+  const auto since = sampled_at_ns_ > 0 ? now_ns - sampled_at_ns_ : 0;
+  sampled_at_ns_ = now_ns;
   if (since == 0) return 0;
-  const auto part = std::max(threads_ / k_max_sampled_threads, 1U);  // one thread in so many
+  const auto part = std::max(num_threads_ / k_max_sampled_threads, 1U);  // sample one thread in so many
   std::uint32_t found = 0, number = round_++ % part;
-  threads_ = 0;
+  num_threads_ = 0;
   for_each_thread([&](std::uint32_t thread) {
-    ++threads_;
+    ++num_threads_;
     if (number++ % part != 0 || !is_in_page_fault(thread)) return;
-    if (!is_known || !is_known(context, thread)) ++found;
+    if (!is_excluded || !is_excluded(context, thread)) ++found;
   });
   return since * found * part;
 }

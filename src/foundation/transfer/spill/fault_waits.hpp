@@ -19,29 +19,31 @@ namespace terrace::transfer {
 class FaultWaits {
  public:
   // Returns whether the thread is known to wait for something else, and is not to be counted.
-  using IsKnown = bool (*)(const void* context, std::uint32_t thread);
+  using IsExcluded = bool (*)(const void* context, std::uint32_t thread);
 
   // Returns whether the next sample is due.
-  [[nodiscard]] bool is_due(std::uint64_t now_ns) const noexcept { return now_ns - looked_ >= k_interval_ns; }
+  [[nodiscard]] bool is_due(std::uint64_t now_ns) const noexcept {
+    return now_ns - sampled_at_ns_ >= k_interval_ns;
+  }
   // Returns the milliseconds until the next sample, at least 1.
   [[nodiscard]] int due_in_ms(std::uint64_t now_ns) const noexcept;
   // Samples the threads. Returns their total waiting time since the last sample, in nanoseconds; 0 for the first
   // one and the first after pause().
-  std::uint64_t look(std::uint64_t now_ns, IsKnown is_known = nullptr, const void* context = nullptr) noexcept;
+  std::uint64_t sample(std::uint64_t now_ns, IsExcluded is_excluded = nullptr,
+                       const void* context = nullptr) noexcept;
   // Suspends the estimate until the next sample.
-  void pause() noexcept { looked_ = 0; }
+  void pause() noexcept { sampled_at_ns_ = 0; }
   // Returns whether /proc/self/task/TID/syscall is readable, which the estimate needs.
-  [[nodiscard]] static bool is_there() noexcept;
+  [[nodiscard]] static bool is_supported() noexcept;
   // Returns whether the line, as in /proc/TID/syscall, is that of a thread in a page fault.
   [[nodiscard]] static bool is_page_fault(const char* line) noexcept;
 
  private:
   static constexpr std::uint64_t k_interval_ns = 10'000'000;
-  static constexpr std::uint32_t k_max_sampled_threads =
-      64;  // max threads per sample; of more, every n-th in rotation
+  static constexpr std::uint32_t k_max_sampled_threads = 64;  // per sample; of more, every n-th in rotation
 
-  std::uint64_t looked_ = 0;  // nanoseconds; 0: not before
-  std::uint32_t threads_ = 0;
+  std::uint64_t sampled_at_ns_ = 0;  // 0: no sample yet
+  std::uint32_t num_threads_ = 0;
   std::uint32_t round_ = 0;
 };
 

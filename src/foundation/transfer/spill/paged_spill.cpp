@@ -19,21 +19,21 @@ namespace terrace::transfer {
 
 namespace {
 
-constexpr long k_soon = 2'000'000;       // nanoseconds between two looks at what the process has
-constexpr long k_later = 20'000'000;     // where it has room
-constexpr long k_in_vain = 100'000'000;  // where all that could leave has left
-constexpr std::uint64_t k_step = 16;     // chunks whose pages leave at once
+constexpr long k_short_pause_ns = 2'000'000;     // between two measurements of resident memory: near the limit,
+constexpr long k_long_pause_ns = 20'000'000;     // far below it,
+constexpr long k_futile_pause_ns = 100'000'000;  // and when paging out everything did not suffice
+constexpr std::uint64_t k_pageout_batch = 16;    // chunks per MADV_PAGEOUT batch
 
 void wait_for(sem_t& semaphore) noexcept {
   while (sem_wait(&semaphore) != 0) {
   }
 }
 
-// False after so many nanoseconds.
-bool wait_for(sem_t& semaphore, long most) noexcept {
+// Waits for at most `max_ns`. Returns false on a timeout.
+bool wait_for(sem_t& semaphore, long max_ns) noexcept {
   timespec until{};
   clock_gettime(CLOCK_REALTIME, &until);
-  until.tv_nsec += most;
+  until.tv_nsec += max_ns;
   if (until.tv_nsec >= 1'000'000'000) {
     until.tv_nsec -= 1'000'000'000;
     ++until.tv_sec;
@@ -52,11 +52,11 @@ PagedSpill::PagedSpill(const Parts& parts) : SpillEngine(parts), count_(parts.si
   if (got == -1) throw Error(Code::failed, "no address space for memory over a file");
   states_ = static_cast<State*>(memory_at(static_cast<std::uint64_t>(got)));
   sem_init(&called_, 0, 0);
-  sem_init(&begun_, 0, 0);
+  sem_init(&started_, 0, 0);
   if (!start_signal_masked_thread(thread_, "terrace/spill", thread_body, this))
     problem_ = "no thread for memory over a file";
   else
-    wait_for(begun_);
+    wait_for(started_);
   if (problem_.empty()) return;
   if (thread_ != pthread_t{}) pthread_join(thread_, nullptr);
   syscall(SYS_munmap, states_, count_ * sizeof(State));
@@ -64,14 +64,14 @@ PagedSpill::PagedSpill(const Parts& parts) : SpillEngine(parts), count_(parts.si
 }
 
 PagedSpill::~PagedSpill() {
-  call({});
+  post_and_wait({});
   pthread_join(thread_, nullptr);
   syscall(SYS_munmap, states_, count_ * sizeof(State));
 }
 
-// The caller may be told to end: nothing here is a place where pthread_cancel(3) is heard.
-void PagedSpill::call(const Call& call) noexcept {
-  const std::lock_guard guard(calling_);
+// Posts a call and waits for its completion. Contains no cancellation point: the caller may be a cancelled thread.
+void PagedSpill::post_and_wait(const Call& call) noexcept {
+  const std::lock_guard guard(call_mutex_);
   const auto before = answers_.load(std::memory_order_relaxed);
   call_ = call;
   sem_post(&called_);
@@ -79,40 +79,40 @@ void PagedSpill::call(const Call& call) noexcept {
 }
 
 void PagedSpill::reserve(std::uint64_t address, std::size_t size) noexcept {
-  call(about(Call::What::reserve, address, size));
+  post_and_wait(make_call(Call::What::reserve, address, size));
 }
 
 void PagedSpill::release(std::uint64_t address, std::size_t size) noexcept {
-  call(about(Call::What::release, address, size));
+  post_and_wait(make_call(Call::What::release, address, size));
 }
 
 void PagedSpill::discard(std::uint64_t address, std::size_t size) noexcept {
-  call(about(Call::What::discard, address, size));
+  post_and_wait(make_call(Call::What::discard, address, size));
 }
 
 void PagedSpill::leave(std::uint64_t address, std::size_t size) noexcept {
-  call(about(Call::What::settle, address, size));
+  post_and_wait(make_call(Call::What::detach, address, size));
 }
 
-// A mapping of the file keeps them.
+// Does nothing: a file mapping keeps its protection.
 void PagedSpill::change_rights(std::uint64_t, std::size_t, bool) noexcept {}
 
-// Nobody calls until after_fork(), and the thread waits meanwhile.
+// Holds the mutex until after_fork(): no further calls reach the thread.
 void PagedSpill::before_fork(std::span<const std::uint64_t>) noexcept {
-  call({Call::What::settle, 0, end_});
-  calling_.lock();
+  post_and_wait({Call::What::detach, 0, end_});
+  call_mutex_.lock();
 }
 
-void PagedSpill::after_fork() noexcept { calling_.unlock(); }
+void PagedSpill::after_fork() noexcept { call_mutex_.unlock(); }
 
-void PagedSpill::in_child() noexcept { calling_.unlock(); }
+void PagedSpill::in_child() noexcept { call_mutex_.unlock(); }
 
 // --- the thread ---
 
 void* PagedSpill::thread_body(void* self) {
   auto& spill = *static_cast<PagedSpill*>(self);
   if (spill.parts_.enter) spill.parts_.enter();
-  have_own_files();
+  unshare_file_table();
   try {
     spill.file_.emplace(spill.parts_.folder);
   } catch (const std::exception& error) {
@@ -120,38 +120,40 @@ void* PagedSpill::thread_body(void* self) {
   }
   const bool begun = spill.problem_.empty();
   if (begun) spill.parts_.counts->limit.store(spill.parts_.memory.value, std::memory_order_relaxed);
-  sem_post(&spill.begun_);
+  sem_post(&spill.started_);
   if (begun) spill.run();
   spill.file_.reset();
   return nullptr;
 }
 
 void PagedSpill::run() noexcept {
-  long pause = k_later;
+  long pause = k_long_pause_ns;
   while (true) {
     if (wait_for(called_, pause)) {
       const bool stops = call_.what == Call::What::stop;
-      carry_out();
+      execute_call();
       answers_.fetch_add(1, std::memory_order_release);
       answers_.notify_all();
       if (stops) return;
     }
-    const bool held = hold_to_memory();
-    note_fault_waits();
+    const bool is_within_limit = enforce_limit();
+    sample_fault_waits();
     const auto has = parts_.counts->in_memory.load(std::memory_order_relaxed);
-    pause = !held ? k_in_vain : has > parts_.memory.value / 2 ? k_soon : k_later;
+    pause = !is_within_limit                ? k_futile_pause_ns
+            : has > parts_.memory.value / 2 ? k_short_pause_ns
+                                            : k_long_pause_ns;
   }
 }
 
-void PagedSpill::note_fault_waits() noexcept {
-  if (in_file_ == 0) return fault_waits_.pause();
+void PagedSpill::sample_fault_waits() noexcept {
+  if (num_in_file_ == 0) return fault_waits_.pause();
   if (const auto now = steady_ns(); fault_waits_.is_due(now))
-    parts_.counts->paged_waited.fetch_add(fault_waits_.look(now), std::memory_order_relaxed);
+    parts_.counts->paged_waited.fetch_add(fault_waits_.sample(now), std::memory_order_relaxed);
 }
 
-// Runs of the range's chunks in the same state.
+// Calls `body` for each run of chunks in the same state within the range.
 template <class Body>
-void PagedSpill::by_state(const Call& range, Body&& body) noexcept {
+void PagedSpill::for_each_run(const Call& range, Body&& body) noexcept {
   const auto end = std::min(range.first + range.count, count_);
   for (auto first = range.first; first < end;) {
     const auto state = states_[first];
@@ -163,96 +165,98 @@ void PagedSpill::by_state(const Call& range, Body&& body) noexcept {
   }
 }
 
-void PagedSpill::carry_out() noexcept {
-  by_state(call_, [&](State state, std::uint64_t first, std::uint64_t count) {
+void PagedSpill::execute_call() noexcept {
+  for_each_run(call_, [&](State state, std::uint64_t first, std::uint64_t count) {
     switch (call_.what) {
       case Call::What::stop:
         return;
       case Call::What::reserve:
-        return state == State::memory ? reserve_now(first, count) : void();
+        return state == State::anonymous ? reserve_now(first, count) : void();
       case Call::What::release:
-        return state != State::memory ? drop(first, count) : void();
+        return state != State::anonymous ? unmap_and_release(first, count) : void();
       case Call::What::discard:
         return discard_now(state, first, count);
-      case Call::What::settle:
-        return state == State::file ? settle(first, count) : void();
+      case Call::What::detach:
+        return state == State::shared ? detach(first, count) : void();
     }
   });
-  if (call_.what == Call::What::settle && mapped_ == 0) file_.reset();
+  if (call_.what == Call::What::detach && num_shared_ == 0) file_.reset();
 }
 
-void PagedSpill::set(std::uint64_t first, std::uint64_t count, State state) noexcept {
+void PagedSpill::set_state(std::uint64_t first, std::uint64_t count, State state) noexcept {
   const auto add = [count](std::uint64_t& sum, bool was, bool is) {
     if (was) sum -= count;
     if (is) sum += count;
   };
-  add(in_file_, states_[first] != State::memory, state != State::memory);
-  add(mapped_, states_[first] == State::file, state == State::file);
+  add(num_in_file_, states_[first] != State::anonymous, state != State::anonymous);
+  add(num_shared_, states_[first] == State::shared, state == State::shared);
   std::fill_n(states_ + first, count, state);
   end_ = std::max(end_, first + count);
   auto& counts = *parts_.counts;
-  const auto content = in_file_ * k_chunk;
-  for (auto* const now : {&counts.content, &counts.given}) now->store(content, std::memory_order_relaxed);
-  for (auto* const most : {&counts.most, &counts.max_given})
+  const auto content = num_in_file_ * k_chunk;
+  for (auto* const now : {&counts.content, &counts.kernel_paged}) now->store(content, std::memory_order_relaxed);
+  for (auto* const most : {&counts.max_content, &counts.max_kernel_paged})
     if (content > most->load(std::memory_order_relaxed)) most->store(content, std::memory_order_relaxed);
 }
 
-bool PagedSpill::has_file() noexcept {
+bool PagedSpill::ensure_file() noexcept {
   try {
     if (!file_) file_.emplace(parts_.folder);
-  } catch (const std::exception&) {  // not any more
+  } catch (const std::exception&) {  // the folder may have vanished
   }
   return file_.has_value();
 }
 
-// Touching memory of which the file has no room for a page would be a bus error.
+// Reserves file space before mapping: an access to a page without space would raise SIGBUS.
 void PagedSpill::reserve_now(std::uint64_t first, std::uint64_t count) noexcept {
   const auto size = count * k_chunk;
-  int error = has_file() ? file_->make_zero(first * k_chunk, size) : EIO;
+  int error = ensure_file() ? file_->make_zero(first * k_chunk, size) : EIO;
   if (error == EOPNOTSUPP)
-    error = file_->reserve(first * k_chunk, size);  // what was there before has been released
-  if (error == 0) error = file_->map(place(first), first * k_chunk, size);
-  if (error == 0) return set(first, count, State::file);
-  drop(first, count);
-  parts_.counts->refused.fetch_add(size, std::memory_order_relaxed);
+    error = file_->reserve(first * k_chunk, size);  // earlier content was released, so the range reads zeros
+  if (error == 0) error = file_->map(address_of(first), first * k_chunk, size);
+  if (error == 0) return set_state(first, count, State::shared);
+  unmap_and_release(first, count);
+  parts_.counts->refused_bytes.fetch_add(size, std::memory_order_relaxed);
   say_once(said_full_, k_full, error);
 }
 
 void PagedSpill::discard_now(State state, std::uint64_t first, std::uint64_t count) noexcept {
-  if (state == State::file && file_->make_zero(first * k_chunk, count * k_chunk) == 0) return;
-  drop(first, count);
+  if (state == State::shared && file_->make_zero(first * k_chunk, count * k_chunk) == 0) return;
+  unmap_and_release(first, count);
 }
 
-// Both sides of a fork, or what is left to the program, see the file as it is now; what they write is their own.
-void PagedSpill::settle(std::uint64_t first, std::uint64_t count) noexcept {
-  if (file_->map_private(place(first), first * k_chunk, count * k_chunk) == 0) set(first, count, State::settled);
+// Maps chunks privately: parent and child of a fork, or the program after leave(), see the current content and
+// keep their own writes.
+void PagedSpill::detach(std::uint64_t first, std::uint64_t count) noexcept {
+  if (file_->map_private(address_of(first), first * k_chunk, count * k_chunk) == 0)
+    set_state(first, count, State::detached);
 }
 
-// Memory as it was in the beginning.
-void PagedSpill::drop(std::uint64_t first, std::uint64_t count) noexcept {
-  syscall(SYS_mmap, place(first), count * k_chunk, PROT_READ | PROT_WRITE,
+// Replaces the mapping by fresh anonymous memory, and releases the file space.
+void PagedSpill::unmap_and_release(std::uint64_t first, std::uint64_t count) noexcept {
+  syscall(SYS_mmap, address_of(first), count * k_chunk, PROT_READ | PROT_WRITE,
           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0L);
-  set(first, count, State::memory);
+  set_state(first, count, State::anonymous);
   if (file_) file_->release(first * k_chunk, count * k_chunk);
 }
 
-// Pages of blocks leave while the process has more than its memory: those that were written are on their way to
-// the file first, so that it takes a few looks. False where that was not enough.
-bool PagedSpill::hold_to_memory() noexcept {
+// Pages blocks out while the process exceeds its limit. Dirty pages are written first, so several rounds may be
+// needed. Returns false where paging out everything did not suffice.
+bool PagedSpill::enforce_limit() noexcept {
   auto& counts = *parts_.counts;
-  const auto has = resident().all;
+  const auto has = resident_memory().all;
   counts.in_memory.store(has, std::memory_order_relaxed);
-  if (has <= parts_.memory.value || in_file_ == 0) return true;
+  if (has <= parts_.memory.value || num_in_file_ == 0) return true;
   auto excess = has - parts_.memory.value;
   for (std::uint64_t tried = 0; excess > 0 && tried < end_;) {
-    if (hand_ >= end_) hand_ = 0;
-    const auto count = std::min(k_step, end_ - hand_);
-    by_state({Call::What::stop, hand_, count}, [&](State state, std::uint64_t first, std::uint64_t run) {
-      if (state != State::memory) madvise(memory_at(place(first)), run * k_chunk, k_page_out);
+    if (clock_hand_ >= end_) clock_hand_ = 0;
+    const auto count = std::min(k_pageout_batch, end_ - clock_hand_);
+    for_each_run({Call::What::stop, clock_hand_, count}, [&](State state, std::uint64_t first, std::uint64_t run) {
+      if (state != State::anonymous) madvise(memory_at(address_of(first)), run * k_chunk, k_madv_pageout);
     });
-    hand_ += count;
+    clock_hand_ += count;
     tried += count;
-    const auto left = resident().all;
+    const auto left = resident_memory().all;
     excess = left > parts_.memory.value ? left - parts_.memory.value : 0;
   }
   return excess == 0;

@@ -1,9 +1,10 @@
-// Memory over a file where nobody may wait for page faults: blocks are mappings of the file, and the kernel pages
-// them as it sees fit. A thread holds the process to its memory: where it has more, pages of blocks leave, one
-// block after another.
+// Out-of-core memory by kernel paging, for processes that may not use userfaultfd(2): blocks are shared mappings
+// of the file. A thread enforces the memory limit: while the process has more resident memory, it pages blocks out
+// (MADV_PAGEOUT), in clock order.
 //
-// Each block has its room in the file from the beginning; one that the file has no room for stays in memory. The
-// thread has a table of files of its own, so that the program cannot close the file.
+// Each block reserves its file space at the start; a block that the file cannot take stays anonymous memory. The
+// thread has its own file table, so that the program cannot close the file. Public calls are thread-safe: each
+// posts to the thread and waits.
 #pragma once
 
 #include <pthread.h>
@@ -31,59 +32,63 @@ class PagedSpill final : public SpillEngine {
   void release(std::uint64_t address, std::size_t size) noexcept override;
   void discard(std::uint64_t address, std::size_t size) noexcept override;
   void leave(std::uint64_t address, std::size_t size) noexcept override;
-  void prefer(std::uint64_t, std::size_t, Preference) noexcept override {}  // the kernel decides
+  void prefer(std::uint64_t, std::size_t, Preference) noexcept override {
+  }  // no effect: the kernel selects victims
   void change_rights(std::uint64_t address, std::size_t size, bool usual) noexcept override;
-  // What parent and child have is settled: both read the file, where it is not written any more, and what they
-  // write to it stays in memory. New blocks have a new file.
+  // Detaches all blocks: parent and child map the file privately from then on, so it is not modified any more, and
+  // their later writes stay in memory. New blocks use a new file.
   void before_fork(std::span<const std::uint64_t> at_once) noexcept override;
   void after_fork() noexcept override;
   void in_child() noexcept override;
 
  private:
-  enum class State : std::uint8_t { memory, file, settled };
+  // anonymous: not in the file; shared: mapped shared; detached: mapped privately, writes stay in memory.
+  enum class State : std::uint8_t { anonymous, shared, detached };
   struct Call {
-    enum class What : std::uint8_t { stop, reserve, release, discard, settle };
+    enum class What : std::uint8_t { stop, reserve, release, discard, detach };
     What what = What::stop;
     std::uint64_t first = 0;  // chunks
     std::uint64_t count = 0;
   };
 
-  [[nodiscard]] std::uint64_t place(std::uint64_t chunk) const noexcept { return parts_.base + chunk * k_chunk; }
-  [[nodiscard]] Call about(Call::What what, std::uint64_t address, std::size_t size) const noexcept {
+  [[nodiscard]] std::uint64_t address_of(std::uint64_t chunk) const noexcept {
+    return parts_.base + chunk * k_chunk;
+  }
+  [[nodiscard]] Call make_call(Call::What what, std::uint64_t address, std::size_t size) const noexcept {
     return {what, (address - parts_.base) / k_chunk, size / k_chunk};
   }
-  void call(const Call& call) noexcept;
+  void post_and_wait(const Call& call) noexcept;
 
-  // The thread.
+  // Thread of the engine.
   static void* thread_body(void* self);
   void run() noexcept;
-  void note_fault_waits() noexcept;
-  void carry_out() noexcept;
+  void sample_fault_waits() noexcept;
+  void execute_call() noexcept;
   template <class Body>
-  void by_state(const Call& range, Body&& body) noexcept;
-  void set(std::uint64_t first, std::uint64_t count, State state) noexcept;
+  void for_each_run(const Call& range, Body&& body) noexcept;
+  void set_state(std::uint64_t first, std::uint64_t count, State state) noexcept;
   void reserve_now(std::uint64_t first, std::uint64_t count) noexcept;
   void discard_now(State state, std::uint64_t first, std::uint64_t count) noexcept;
-  void settle(std::uint64_t first, std::uint64_t count) noexcept;
-  void drop(std::uint64_t first, std::uint64_t count) noexcept;
-  [[nodiscard]] bool has_file() noexcept;
-  bool hold_to_memory() noexcept;
+  void detach(std::uint64_t first, std::uint64_t count) noexcept;
+  void unmap_and_release(std::uint64_t first, std::uint64_t count) noexcept;
+  [[nodiscard]] bool ensure_file() noexcept;
+  bool enforce_limit() noexcept;
 
   std::uint64_t count_;      // chunks
   State* states_ = nullptr;  // by chunk
-  std::uint64_t end_ = 0;    // no chunk from here on was ever reserved
+  std::uint64_t end_ = 0;    // index behind the last chunk ever reserved
   FaultWaits fault_waits_;
-  std::uint64_t in_file_ = 0;      // chunks that are not in State::memory,
-  std::uint64_t mapped_ = 0;       // and those in State::file
-  std::uint64_t hand_ = 0;         // the chunk whose pages leave next
-  std::optional<SpillFile> file_;  // none after a fork, until there is a new block
+  std::uint64_t num_in_file_ = 0;  // chunks not in State::anonymous
+  std::uint64_t num_shared_ = 0;   // chunks in State::shared
+  std::uint64_t clock_hand_ = 0;   // next chunk to page out
+  std::optional<SpillFile> file_;  // none between a fork and the next block
   bool said_full_ = false;
 
-  std::mutex calling_;
+  std::mutex call_mutex_;
   Call call_;
   std::atomic<std::uint32_t> answers_{0};
-  sem_t called_{}, begun_{};
-  std::string problem_;  // why it did not begin
+  sem_t called_{}, started_{};
+  std::string problem_;  // reason why the start failed
   pthread_t thread_{};
 };
 

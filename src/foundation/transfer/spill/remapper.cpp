@@ -14,57 +14,57 @@
 
 namespace terrace::transfer {
 
-Remapper::Remapper(void (*enter)()) : enter_(enter), event_(move_fd_high(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))) {
-  if (event_ >= 0 && start_signal_masked_thread(thread_, "terrace/remap", body, this)) return;
-  if (event_ >= 0) syscall(SYS_close, event_);
+Remapper::Remapper(void (*enter)()) : enter_(enter), event_fd_(move_fd_high(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))) {
+  if (event_fd_ >= 0 && start_signal_masked_thread(thread_, "terrace/remap", thread_body, this)) return;
+  if (event_fd_ >= 0) syscall(SYS_close, event_fd_);
   throw Error(Code::failed, "no thread for memory over a file");
 }
 
 Remapper::~Remapper() {
-  begin(k_stop);
+  post(k_stop);
   pthread_join(thread_, nullptr);
-  syscall(SYS_close, event_);
+  syscall(SYS_close, event_fd_);
 }
 
-void Remapper::start(std::uint64_t from, std::uint64_t to, std::size_t size) noexcept {
+void Remapper::start_remap(std::uint64_t from, std::uint64_t to, std::size_t size) noexcept {
   from_ = from;
   to_ = to;
   size_ = size;
-  begin(k_move);
+  post(k_move);
 }
 
 void Remapper::start_sync(SpillFile& file) noexcept {
-  written_ = &file;
-  begin(k_sync);
+  sync_file_ = &file;
+  post(k_sync);
 }
 
-void Remapper::begin(int what) noexcept {
-  state_.store(what, std::memory_order_release);
+void Remapper::post(int command) noexcept {
+  state_.store(command, std::memory_order_release);
   state_.notify_one();
 }
 
-void Remapper::hear() noexcept {
+void Remapper::clear_event() noexcept {
   std::uint64_t count = 0;
-  [[maybe_unused]] const auto ignored = syscall(SYS_read, event_, &count, sizeof count);
+  [[maybe_unused]] const auto ignored = syscall(SYS_read, event_fd_, &count, sizeof count);
 }
 
-void* Remapper::body(void* self) {
+void* Remapper::thread_body(void* self) {
   auto& remapper = *static_cast<Remapper*>(self);
   if (remapper.enter_) remapper.enter_();
   for (;;) {
     remapper.state_.wait(k_idle, std::memory_order_acquire);
-    int wanted = remapper.state_.load(std::memory_order_acquire);
-    if (wanted == k_stop) return nullptr;
-    if (wanted == k_sync) {
-      remapper.error_ = remapper.written_->sync_cached();
+    int command = remapper.state_.load(std::memory_order_acquire);
+    if (command == k_stop) return nullptr;
+    if (command == k_sync) {
+      remapper.error_ = remapper.sync_file_->sync_cached();
     } else {
       const auto got = syscall(SYS_mremap, remapper.from_, remapper.size_, remapper.size_,
                                MREMAP_MAYMOVE | MREMAP_FIXED, remapper.to_);
       remapper.error_ = got == -1 ? errno : 0;
     }
-    remapper.state_.compare_exchange_strong(wanted, k_idle, std::memory_order_release);
+    remapper.state_.compare_exchange_strong(command, k_idle, std::memory_order_release);
     const std::uint64_t one = 1;
-    [[maybe_unused]] const auto ignored = syscall(SYS_write, remapper.event_, &one, sizeof one);
+    [[maybe_unused]] const auto ignored = syscall(SYS_write, remapper.event_fd_, &one, sizeof one);
   }
 }
 

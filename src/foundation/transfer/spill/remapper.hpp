@@ -1,8 +1,10 @@
-// A thread that does what takes its time for whoever has to go on reading faults meanwhile: moves mappings by
-// mremap(2), which ends when that was read where they are watched; and waits until a file is written.
+// Background thread of the pager for blocking system calls, while the pager itself keeps reading page faults:
+// mremap(2) of watched ranges, which returns only after the pager has read its event, and fdatasync(2).
 //
-// It is there from the beginning: a new thread would take memory of the program's allocator, and that may lie in
-// what only the caller could bring in.
+// The thread is created at the start. A later pthread_create would allocate from the program's heap, which may be
+// swapped out, and only the pager could fetch it.
+//
+// One command at a time, posted by one thread.
 #pragma once
 
 #include <pthread.h>
@@ -17,35 +19,35 @@ namespace terrace::transfer {
 
 class Remapper {
  public:
-  // `enter` is called first on the thread. Throws Error{failed} where the system gives none.
+  // Starts the thread, which calls `enter` first. Throws Error{failed} where the system gives none.
   explicit Remapper(void (*enter)());
   ~Remapper();
   Remapper(const Remapper&) = delete;
   Remapper& operator=(const Remapper&) = delete;
 
-  // One at a time; what was mapped at `to` is no more.
-  void start(std::uint64_t from, std::uint64_t to, std::size_t size) noexcept;
-  // What was written to mappings of the file.
+  // Moves the mapping at `from` to `to`, replacing what is mapped there.
+  void start_remap(std::uint64_t from, std::uint64_t to, std::size_t size) noexcept;
+  // Writes dirty pages of the file's mappings to the file.
   void start_sync(SpillFile& file) noexcept;
-  [[nodiscard]] bool is_under_way() const noexcept { return state_.load(std::memory_order_acquire) != k_idle; }
-  // Of the latest: 0, or an errno value.
+  [[nodiscard]] bool is_busy() const noexcept { return state_.load(std::memory_order_acquire) != k_idle; }
+  // Returns the result of the latest command: 0 or an errno value.
   [[nodiscard]] int error() const noexcept { return error_; }
-  // To wait on by poll(2) until something has ended; hear() makes it quiet again.
-  [[nodiscard]] int ended() const noexcept { return event_; }
-  void hear() noexcept;
+  // Returns a descriptor that is readable for poll(2) after a command has ended, until clear_event().
+  [[nodiscard]] int completion_fd() const noexcept { return event_fd_; }
+  void clear_event() noexcept;
 
  private:
   static constexpr int k_idle = 0, k_move = 1, k_sync = 2, k_stop = 3;
-  static void* body(void* self);
-  void begin(int what) noexcept;
+  static void* thread_body(void* self);
+  void post(int command) noexcept;
 
   void (*enter_)();
   std::atomic<int> state_{k_idle};
   std::uint64_t from_ = 0, to_ = 0;
   std::size_t size_ = 0;
-  SpillFile* written_ = nullptr;
+  SpillFile* sync_file_ = nullptr;
   int error_ = 0;
-  int event_ = -1;
+  int event_fd_ = -1;
   pthread_t thread_{};
 };
 

@@ -1,4 +1,4 @@
-// By io_uring(7): no thread waits for a request.
+// Disk queue by io_uring(7). Partial transfers are resubmitted.
 #include <liburing.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
@@ -17,73 +17,73 @@ namespace {
 
 class RingQueue final : public DiskQueue {
  public:
-  explicit RingQueue(int file) : file_(file) {}
+  explicit RingQueue(int fd) : fd_(fd) {}
   ~RingQueue() override {
-    if (made_) io_uring_queue_exit(&ring_);
-    if (event_ >= 0) syscall(SYS_close, event_);
+    if (ring_initialized_) io_uring_queue_exit(&ring_);
+    if (event_fd_ >= 0) syscall(SYS_close, event_fd_);
   }
   RingQueue(const RingQueue&) = delete;
   RingQueue& operator=(const RingQueue&) = delete;
 
-  bool make() noexcept {
-    event_ = move_fd_high(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    made_ = event_ >= 0 && io_uring_queue_init(k_disk_requests, &ring_, 0) == 0;
-    for (std::size_t i = 0; i < k_disk_requests; ++i) free_[i] = static_cast<std::uint8_t>(i);
-    free_count_ = k_disk_requests;
-    return made_ && io_uring_register_eventfd(&ring_, event_) == 0;
+  bool initialize() noexcept {
+    event_fd_ = move_fd_high(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    ring_initialized_ = event_fd_ >= 0 && io_uring_queue_init(k_disk_requests, &ring_, 0) == 0;
+    for (std::size_t i = 0; i < k_disk_requests; ++i) free_slots_[i] = static_cast<std::uint8_t>(i);
+    num_free_ = k_disk_requests;
+    return ring_initialized_ && io_uring_register_eventfd(&ring_, event_fd_) == 0;
   }
 
-  [[nodiscard]] std::size_t room() const noexcept override { return free_count_; }
+  [[nodiscard]] std::size_t num_free() const noexcept override { return num_free_; }
 
   void start(const DiskRequest& request) noexcept override {
-    const auto at = free_[--free_count_];
+    const auto at = free_slots_[--num_free_];
     requests_[at] = request;
-    enter(at);
+    enqueue(at);
   }
 
-  // The calling thread begins writes itself.
+  // The submitting thread may execute writes itself, so SIGXFSZ is blocked.
   void submit() noexcept override {
     const ScopedSigxfszBlock without;
     while (io_uring_submit(&ring_) == -EINTR) {
     }
   }
 
-  bool next(DiskAnswer& answer) noexcept override {
+  bool next_completion(DiskCompletion& completion) noexcept override {
     for (;;) {
       io_uring_cqe* entry = nullptr;
       if (io_uring_peek_cqe(&ring_, &entry) != 0) {
-        if (quiet_) return false;
-        quiet_ = true;  // and look once more: what came before the file was read counts
+        if (event_cleared_) return false;
+        event_cleared_ = true;  // check once more: a completion may precede the read
         std::uint64_t count = 0;
-        [[maybe_unused]] const auto ignored = syscall(SYS_read, event_, &count, sizeof count);
+        [[maybe_unused]] const auto ignored = syscall(SYS_read, event_fd_, &count, sizeof count);
         continue;
       }
       const auto at = static_cast<std::uint8_t>(io_uring_cqe_get_data64(entry));
       const auto result = entry->res;
       io_uring_cqe_seen(&ring_, entry);
-      quiet_ = false;
+      event_cleared_ = false;
       auto& request = requests_[at];
       if (result == -EINTR || result == -EAGAIN || (result > 0 && std::size_t(result) < request.size)) {
-        if (result > 0) {  // a part of it: the rest follows
+        if (result > 0) {  // partial: resubmit the rest
           request.address += static_cast<std::uint64_t>(result);
           request.offset += static_cast<std::uint64_t>(result);
           request.size -= static_cast<std::size_t>(result);
         }
-        enter(at);
+        enqueue(at);
         submit();
         continue;
       }
-      answer = {request.token, result < 0 ? -result : result == 0 ? EIO : 0};
-      free_[free_count_++] = at;
+      completion = {request.token, result < 0 ? -result : result == 0 ? EIO : 0};
+      free_slots_[num_free_++] = at;
       return true;
     }
   }
 
-  [[nodiscard]] int file() const noexcept override { return event_; }
+  [[nodiscard]] int completion_fd() const noexcept override { return event_fd_; }
   [[nodiscard]] const char* name() const noexcept override { return "io_uring"; }
 
  private:
-  void enter(std::uint8_t at) noexcept {
+  void enqueue(std::uint8_t at) noexcept {
     const auto& request = requests_[at];
     auto* entry = io_uring_get_sqe(&ring_);
     if (!entry) {
@@ -92,27 +92,27 @@ class RingQueue final : public DiskQueue {
     }
     auto* const memory = reinterpret_cast<void*>(request.address);  // NOLINT(performance-no-int-to-ptr)
     if (request.write)
-      io_uring_prep_write(entry, file_, memory, static_cast<unsigned>(request.size), request.offset);
+      io_uring_prep_write(entry, fd_, memory, static_cast<unsigned>(request.size), request.offset);
     else
-      io_uring_prep_read(entry, file_, memory, static_cast<unsigned>(request.size), request.offset);
+      io_uring_prep_read(entry, fd_, memory, static_cast<unsigned>(request.size), request.offset);
     io_uring_sqe_set_data64(entry, at);
   }
 
-  int file_;
-  int event_ = -1;
-  bool made_ = false;
-  bool quiet_ = true;
+  int fd_;
+  int event_fd_ = -1;
+  bool ring_initialized_ = false;
+  bool event_cleared_ = true;
   io_uring ring_{};
   std::array<DiskRequest, k_disk_requests> requests_{};
-  std::array<std::uint8_t, k_disk_requests> free_{};
-  std::size_t free_count_ = 0;
+  std::array<std::uint8_t, k_disk_requests> free_slots_{};
+  std::size_t num_free_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<DiskQueue> make_ring_queue(int file) {
-  auto queue = std::make_unique<RingQueue>(file);
-  if (!queue->make()) return nullptr;
+std::unique_ptr<DiskQueue> make_ring_queue(int fd) {
+  auto queue = std::make_unique<RingQueue>(fd);
+  if (!queue->initialize()) return nullptr;
   return queue;
 }
 

@@ -1,4 +1,5 @@
-// The thread of spilled memory, and what happens to chunks. See spill.hpp; what shall happen is in spill_flow.cpp.
+// The pager thread's loop, and the handlers of page faults and I/O completions. See spill.hpp; decisions are in
+// spill_flow.cpp.
 #include "transfer/spill/spill.hpp"
 
 #include <fcntl.h>
@@ -26,12 +27,12 @@ namespace terrace::transfer {
 
 namespace {
 
-constexpr std::uint64_t k_adapt = 10'000'000;  // ns between two looks at what the rest of the process takes
+constexpr std::uint64_t k_adapt = 10'000'000;  // ns between two measurements of the process's resident memory
 using spill_limits::k_wait;
 constexpr std::uint64_t k_needed = k_userfault_move | k_userfault_thread | k_userfault_remap;
 constexpr std::size_t k_disk_threads = 4;
-constexpr std::size_t k_workers = 256;   // threads of the program whose times are known
-constexpr std::size_t k_waiting = 4096;  // that are known to wait
+constexpr std::size_t k_workers = 256;   // max threads of the program with recorded times
+constexpr std::size_t k_waiting = 4096;  // max recorded waiters
 constexpr std::size_t k_min_slots = 4096;
 alignas(k_page) constexpr std::array<std::byte, k_page> k_zeros{};
 
@@ -48,31 +49,31 @@ Spill::Spill(const Parts& parts)
     : SpillEngine(parts), base_(parts.base), count_(parts.size / k_chunk), counts_(parts.counts) {
   chunks_ = static_cast<Chunk*>(memory_at(map_anonymous(count_ * sizeof(Chunk))));
   heaps_ = static_cast<BlockUse*>(memory_at(map_anonymous(heaps() * sizeof(BlockUse))));
-  bell_ = map_anonymous(k_page);
-  sem_init(&ready_, 0, 0);
+  call_page_ = map_anonymous(k_page);
+  sem_init(&started_, 0, 0);
   sem_init(&forked_, 0, 0);
-  places_ = static_cast<std::uint32_t>(count_);
+  next_file_chunk_ = static_cast<std::uint32_t>(count_);
   if (!start_signal_masked_thread(thread_, "terrace/spill", thread_body, this))
     problem_ = "no thread for memory over a file";
   else
-    while (sem_wait(&ready_) != 0) {
+    while (sem_wait(&started_) != 0) {
     }
   if (problem_.empty()) return;
   if (thread_ != pthread_t{}) pthread_join(thread_, nullptr);
   syscall(SYS_munmap, chunks_, count_ * sizeof(Chunk));
   syscall(SYS_munmap, heaps_, heaps() * sizeof(BlockUse));
-  syscall(SYS_munmap, bell_, k_page);
+  syscall(SYS_munmap, call_page_, k_page);
   throw Error(Code::failed, problem_);
 }
 
 int Spill::problem_here() noexcept { return Userfault(k_needed).error(); }
 
 Spill::~Spill() {
-  call({.what = Call::What::stop});
+  post_and_wait({.what = Call::What::stop});
   pthread_join(thread_, nullptr);
   syscall(SYS_munmap, chunks_, count_ * sizeof(Chunk));
   syscall(SYS_munmap, heaps_, heaps() * sizeof(BlockUse));
-  syscall(SYS_munmap, bell_, k_page);
+  syscall(SYS_munmap, call_page_, k_page);
 }
 
 // --- the thread ---
@@ -81,63 +82,64 @@ void* Spill::thread_body(void* self) {
   auto& spill = *static_cast<Spill*>(self);
   if (spill.parts_.enter) spill.parts_.enter();
   try {
-    spill.begin();
+    spill.acquire_resources();
   } catch (const std::exception& error) {
     spill.problem_ = error.what();
   }
   const bool begun = spill.problem_.empty();
-  if (!begun) spill.end();
-  sem_post(&spill.ready_);
+  if (!begun) spill.release_resources();
+  sem_post(&spill.started_);
   if (!begun) return nullptr;
   spill.run();
-  spill.end();
+  spill.release_resources();
   return nullptr;
 }
 
-void Spill::begin() {
-  have_own_files();
+void Spill::acquire_resources() {
+  unshare_file_table();
   faults_.emplace(k_needed);
-  if (!faults_->is_there())
+  if (!faults_->is_available())
     throw Error(Code::failed,
                 "memory over a file cannot wait for page faults: " + why_no_userfault(faults_->error()));
   file_.emplace(parts_.folder);
-  if (parts_.ring) disk_ = make_ring_queue(file_->file());
-  if (!disk_) disk_ = make_thread_queue(file_->file(), k_disk_threads);
-  way_ = disk_->name();
-  // A chunk at its place has none: those that come, leave, or are put aside are fewer than the memory has chunks;
-  // and what goes beyond the limit is at its place.
+  if (parts_.ring) disk_ = make_ring_queue(file_->fd());
+  if (!disk_) disk_ = make_thread_queue(file_->fd(), k_disk_threads);
+  queue_name_ = disk_->name();
+  // Mapped chunks have no slot. Reading, evicting and unmapped chunks are fewer than the limit; chunks beyond the
+  // limit are mapped.
   const auto chunks = static_cast<std::size_t>(parts_.memory.value / k_chunk);
   pool_.emplace(*faults_, std::min(count_, std::max(2 * chunks, k_min_slots)));
   remapper_.emplace(parts_.enter);
-  begun_ = steady_ns();
-  begun_with_ = program_time();
+  begun_ns_ = steady_ns();
+  cpu_time_at_start_ = program_cpu_time();
   adapt_limit();
-  foresight_ = parts_.foresight();
-  waiting_.reserve(k_waiting);
-  touches_.reserve(k_waiting);
+  policy_ = parts_.make_policy();
+  waiters_.reserve(k_waiting);
+  deferred_touches_.reserve(k_waiting);
   workers_.reserve(k_workers);
-  needy_.reserve(count_);
-  leaving_.reserve(count_);
-  taken_.resize(count_);
-  if (!keep_spare_blocks()) throw std::bad_alloc();
-  prepare(base_, count_ * k_chunk);
-  for (const auto& [address, size] : {std::pair(base_, count_ * k_chunk), std::pair(bell_, std::size_t{k_page})})
-    if (const int error = faults_->watch(address, size); error != 0)
+  fault_queue_.reserve(count_);
+  eviction_queue_.reserve(count_);
+  frozen_.resize(count_);
+  if (!refill_spare_blocks()) throw std::bad_alloc();
+  prepare_range(base_, count_ * k_chunk);
+  for (const auto& [address, size] :
+       {std::pair(base_, count_ * k_chunk), std::pair(call_page_, std::size_t{k_page})})
+    if (const int error = faults_->register_range(address, size); error != 0)
       throw Error(Code::failed,
                   std::string("memory over a file: pages cannot be watched: ") + std::strerror(error));
 }
 
-// Huge pages not for what the kernel would put there itself: where a mapping may have them, who touches an absent
-// page leaves no page table behind, and the page that comes there stays a huge one. The kernel moves none between
-// memory that is locked, as the program may have it for all that comes later, and memory that is not.
-void Spill::prepare(std::uint64_t address, std::size_t size) noexcept {
+// Prepares an anonymous range for chunks. MADV_HUGEPAGE is not for the kernel's own allocations: in such a mapping
+// a fault on an absent page leaves no page table behind, so a huge page moved there stays huge. munlock(2): the
+// kernel moves no pages between locked and unlocked memory, and the program may have called mlockall(MCL_FUTURE).
+void Spill::prepare_range(std::uint64_t address, std::size_t size) noexcept {
   syscall(SYS_munlock, address, size);
   madvise(memory_at(address), size, MADV_DONTFORK);
   madvise(memory_at(address), size, MADV_HUGEPAGE);
 }
 
-// The files are this thread's.
-void Spill::end() noexcept {
+// Runs on the pager thread, whose file table holds the files.
+void Spill::release_resources() noexcept {
   disk_.reset();
   remapper_.reset();
   pool_.reset();
@@ -146,67 +148,68 @@ void Spill::end() noexcept {
 }
 
 void Spill::run() noexcept {
-  while (!stop_ || reads_ + writes_ > 0) {
-    pollfd files[] = {{faults_->file(), POLLIN, 0}, {disk_->file(), POLLIN, 0}, {remapper_->ended(), POLLIN, 0}};
-    poll(files, 3, given_ > 0 ? fault_waits_.due_in_ms(steady_ns()) : k_wait);
-    if (files[2].revents != 0) remapper_->hear();
-    take_answers();
-    take_faults();
-    if (steady_ns() - adapted_ > k_adapt) adapt_limit();
+  while (!stop_requested_ || reads_ + writes_ > 0) {
+    pollfd files[] = {
+        {faults_->fd(), POLLIN, 0}, {disk_->completion_fd(), POLLIN, 0}, {remapper_->completion_fd(), POLLIN, 0}};
+    poll(files, 3, kernel_paged_ > 0 ? fault_waits_.due_in_ms(steady_ns()) : k_wait);
+    if (files[2].revents != 0) remapper_->clear_event();
+    drain_completions();
+    drain_faults();
+    if (steady_ns() - limit_adapted_ns_ > k_adapt) adapt_limit();
     step();
-    if (is_retaking_) go_on_retaking();
-    if (giving_since_ > 0)
-      go_on_giving();
-    else if (given_ > 0)
-      try_again();
-    if (is_called_) answer_call();
-    note_disk();
-    keep_account();
+    if (is_reclaiming_) continue_reclaim();
+    if (handover_since_ns_ > 0)
+      continue_handover();
+    else if (kernel_paged_ > 0)
+      review_kernel_blocks();
+    if (call_pending_) complete_call();
+    account_disk_time();
+    update_counts();
   }
 }
 
-void Spill::take_faults() noexcept {
+void Spill::drain_faults() noexcept {
   std::uint64_t address = 0;
   std::uint32_t thread = 0;
-  while (faults_->next_touch(address, &thread)) take_fault(address, thread);
+  while (faults_->next_fault(address, &thread)) handle_fault(address, thread);
 }
 
-void Spill::take_fault(std::uint64_t address, std::uint32_t thread) noexcept {
-  if (address - bell_ < k_page) {
-    is_called_ = true;
-    answer_call();
+void Spill::handle_fault(std::uint64_t address, std::uint32_t thread) noexcept {
+  if (address - call_page_ < k_page) {
+    call_pending_ = true;
+    complete_call();
   } else if (address - base_ < count_ * k_chunk) {
-    touched(address, thread);
+    on_fault(address, thread);
   } else {
-    faults_->wake(page_down(address), k_page);  // a slot's: nobody's business
+    faults_->wake(page_down(address), k_page);  // a pool slot: not the program's
   }
 }
 
-void Spill::take_answers() noexcept {
-  DiskAnswer answer;
-  while (disk_->next(answer)) {
-    const auto chunk = static_cast<ChunkId>(answer.token);
-    if (chunks_[chunk].where == Where::reading)
-      read_ended(chunk, answer.error);
+void Spill::drain_completions() noexcept {
+  DiskCompletion completion;
+  while (disk_->next_completion(completion)) {
+    const auto chunk = static_cast<ChunkId>(completion.token);
+    if (chunks_[chunk].state == ChunkState::reading)
+      on_read_done(chunk, completion.error);
     else
-      write_ended(chunk, answer.error);
+      on_write_done(chunk, completion.error);
   }
 }
 
-void Spill::note_disk() noexcept {
+void Spill::account_disk_time() noexcept {
   const auto now = steady_ns();
-  if (busy_since_ > 0) counts_->busy.fetch_add(now - busy_since_, std::memory_order_relaxed);
-  busy_since_ = reads_ + writes_ > 0 ? now : 0;
+  if (busy_since_ns_ > 0) counts_->busy.fetch_add(now - busy_since_ns_, std::memory_order_relaxed);
+  busy_since_ns_ = reads_ + writes_ > 0 ? now : 0;
 }
 
-// How long it was expected to take until this touch, and took.
-void Spill::note_predicted(std::uint64_t time) noexcept {
+// Passes the measurements to the policy, and publishes its predicted and measured time up to this access.
+void Spill::update_prediction(std::uint64_t time) noexcept {
   const auto chunks = [](const std::atomic<std::uint64_t>& bytes) {
     return bytes.load(std::memory_order_relaxed) / k_chunk;
   };
   const auto seconds = [](std::uint64_t ns) { return Seconds{static_cast<double>(ns) * 1e-9}; };
   const auto nanoseconds = [](Seconds value) { return static_cast<std::uint64_t>(value.value * 1e9); };
-  SpillMeasured measured;
+  SpillStatistics measured;
   measured.now = seconds(time);
   measured.kept = spill_limits::kept(pool_->limit());
   measured.room = pool_->limit() - measured.kept;
@@ -214,25 +217,24 @@ void Spill::note_predicted(std::uint64_t time) noexcept {
   measured.written = chunks(counts_->written);
   measured.moved = chunks(counts_->read) + measured.written;
   measured.busy = seconds(counts_->busy.load(std::memory_order_relaxed));
-  measured.foreseen = counts_->foreseen.load(std::memory_order_relaxed);
+  measured.prefetched = counts_->prefetched.load(std::memory_order_relaxed);
   measured.demanded = counts_->demanded.load(std::memory_order_relaxed);
-  measured.unexpected = unexpected_;
+  measured.unexpected = num_unexpected_;
   measured.clean = counts_->clean.load(std::memory_order_relaxed);
-  measured.served = served_;
-  measured.serving = seconds(serving_);
-  const auto told = foresight_->predicted(measured);
-  counts_->predicted.store(nanoseconds(told.predicted), std::memory_order_relaxed);
-  counts_->measured.store(nanoseconds(told.measured), std::memory_order_relaxed);
-  counts_->stretches.store(told.stretches, std::memory_order_relaxed);
-  const auto verdict = foresight_->verdict();
+  measured.served = num_soft_faults_;
+  measured.serving = seconds(soft_fault_ns_);
+  const auto totals = policy_->predicted(measured);
+  counts_->predicted.store(nanoseconds(totals.predicted), std::memory_order_relaxed);
+  counts_->measured.store(nanoseconds(totals.measured), std::memory_order_relaxed);
+  counts_->stretches.store(totals.stretches, std::memory_order_relaxed);
+  const auto verdict = policy_->verdict();
   if (!verdict.gain) return;
   counts_->plan_gain.store(*verdict.gain, std::memory_order_relaxed);
   counts_->plan_undone.store(verdict.undone, std::memory_order_relaxed);
   counts_->plan_tried.store(true, std::memory_order_relaxed);
 }
 
-// --- what happens to chunks
-// --------------------------------------------------------------------------------------
+// --- faults and I/O completions ---
 
 Spill::Worker& Spill::worker(std::uint32_t thread) noexcept {
   const auto known = std::ranges::find(workers_, thread, &Worker::number);
@@ -242,78 +244,81 @@ Spill::Worker& Spill::worker(std::uint32_t thread) noexcept {
   return workers_.back();
 }
 
-void Spill::touched(std::uint64_t address, std::uint32_t thread) noexcept {
+void Spill::on_fault(std::uint64_t address, std::uint32_t thread) noexcept {
   const auto c = static_cast<ChunkId>((address - base_) / k_chunk);
   auto& chunk = chunks_[c];
   const auto time = steady_ns();
   const auto block = block_of(c);
-  if (block != blocks_.end() && block->second.given && !block->second.settling)
-    return faults_->wake(place(c), k_chunk);
-  if (waiting_.size() < k_waiting) waiting_.push_back({c, thread, time});  // of more it is not known how long
-  if (block != blocks_.end() && (block->second.leaving || block->second.settling)) return;
-  if (chunk.where == Where::quiet || chunk.where == Where::left) {
-    // Another thread was faster; or the program gave the page back to the system, by itself.
+  if (block != blocks_.end() && block->second.kernel_paged && !block->second.flushing)
+    return faults_->wake(address_of(c), k_chunk);
+  if (waiters_.size() < k_waiting)
+    waiters_.push_back({c, thread, time});  // waits of further threads are not measured
+  if (block != blocks_.end() && (block->second.handing_over || block->second.flushing)) return;
+  if (chunk.state == ChunkState::mapped || chunk.state == ChunkState::unmanaged) {
+    // A fault of another thread mapped it first, or the program freed the page (madvise).
     faults_->copy(page_down(address), reinterpret_cast<std::uint64_t>(k_zeros.data()), k_page);
-    return resume(c);
+    return resume_waiters(c);
   }
   counts_->touches.fetch_add(1, std::memory_order_relaxed);
   auto& toucher = worker(thread);
   const auto before = toucher.resumed;
-  const auto worked = processor_ns(thread);
-  if (toucher.worked > 0 && worked > toucher.worked) {  // else it is another thread of the same number
-    work_ += worked - toucher.worked;
-    toucher.work.visited(Seconds{static_cast<double>(worked - toucher.worked) * 1e-9});
+  const auto worked = cpu_time_ns(thread);
+  if (toucher.worked > 0 && worked > toucher.worked) {  // else a new thread has the same id
+    program_work_ns_ += worked - toucher.worked;
+    toucher.work.on_visit(Seconds{static_cast<double>(worked - toucher.worked) * 1e-9});
   }
   toucher.worked = worked;
   const bool expected =
-      foresight_->touched(c, thread, Seconds{before > 0 ? static_cast<double>(time - before) * 1e-9 : 0});
-  if (!expected && chunk.where == Where::disk) ++unexpected_;
-  note_predicted(time);
-  if (chunk.where == Where::ready || (chunk.where == Where::leaving && !chunk.writing)) {
-    take_back(c);
-    map(c);
-    resume(c);
-    ++served_;
-    serving_ += steady_ns() - time;
+      policy_->on_access(c, thread, Seconds{before > 0 ? static_cast<double>(time - before) * 1e-9 : 0});
+  if (!expected && chunk.state == ChunkState::swapped_out) ++num_unexpected_;
+  update_prediction(time);
+  if (chunk.state == ChunkState::unmapped_resident || (chunk.state == ChunkState::evicting && !chunk.writing)) {
+    cancel_eviction(c);
+    map_chunk(c);
+    resume_waiters(c);
+    ++num_soft_faults_;
+    soft_fault_ns_ += steady_ns() - time;
     return;
   }
-  if (!chunk.wanted && (chunk.where == Where::disk || chunk.where == Where::reading)) {
-    loaded_for(c, expected, toucher.work.is_sparse());
-    if (block != blocks_.end() && block->second.leaving) return;
+  if (!chunk.fault_pending && (chunk.state == ChunkState::swapped_out || chunk.state == ChunkState::reading)) {
+    note_load(c, expected, toucher.work.is_sparse());
+    if (block != blocks_.end() && block->second.handing_over) return;
   }
-  if (!chunk.wanted && (chunk.where == Where::fresh || chunk.where == Where::disk)) needy_.push_back(c);
-  chunk.wanted = true;
-  tell(c);
+  if (!chunk.fault_pending && (chunk.state == ChunkState::empty || chunk.state == ChunkState::swapped_out))
+    fault_queue_.push_back(c);
+  chunk.fault_pending = true;
+  notify_policy(c);
 }
 
-// The slot's page becomes the chunk's.
-void Spill::map(ChunkId c) noexcept {
+// Moves the page from the chunk's slot to its address. After a failure the chunk stays in its slot and is retried.
+void Spill::map_chunk(ChunkId c) noexcept {
   auto& chunk = chunks_[c];
-  if (pool_->put(chunk.slot, place(c)) != 0) {
-    // The kernel moves it not, where the program has changed the rights of a part; it is copied. Until that is
-    // done who waits goes on waiting.
-    if (!faults_->insist(place(c), pool_->address(chunk.slot), k_chunk)) {
-      chunk.where = Where::ready;
-      chunk.wanted = true;
-      needy_.push_back(c);
-      return tell(c);
+  if (pool_->map_to(chunk.slot, address_of(c)) != 0) {
+    // UFFDIO_MOVE fails where the program has changed the protection of a part: copy instead. Where that fails,
+    // too, the waiting threads keep waiting.
+    if (!faults_->force_copy(address_of(c), pool_->address(chunk.slot), k_chunk)) {
+      chunk.state = ChunkState::unmapped_resident;
+      chunk.fault_pending = true;
+      fault_queue_.push_back(c);
+      return notify_policy(c);
     }
-    pool_->copied(chunk.slot);
-    chunk.stays = true;
+    pool_->on_copied(chunk.slot);
+    chunk.pinned = true;
   }
-  chunk.where = Where::quiet;
-  chunk.clean = chunk.rescued = false;
-  is_foreseen(c, false);
-  tell(c);
+  chunk.state = ChunkState::mapped;
+  chunk.clean = chunk.refault_pending = false;
+  set_prefetched(c, false);
+  notify_policy(c);
 }
 
-void Spill::resume(ChunkId c) noexcept {
-  if (chunks_[c].where == Where::ready && chunks_[c].wanted) return;  // it could not be mapped yet
-  chunks_[c].wanted = false;
-  tell(c);
-  faults_->wake(place(c), k_chunk);
+void Spill::resume_waiters(ChunkId c) noexcept {
+  if (chunks_[c].state == ChunkState::unmapped_resident && chunks_[c].fault_pending)
+    return;  // mapping it failed and is retried
+  chunks_[c].fault_pending = false;
+  notify_policy(c);
+  faults_->wake(address_of(c), k_chunk);
   const auto time = steady_ns();
-  std::erase_if(waiting_, [&](const Waiting& one) {
+  std::erase_if(waiters_, [&](const Waiter& one) {
     if (one.chunk != c) return false;
     counts_->waited.fetch_add(time - one.since, std::memory_order_relaxed);
     worker(one.thread).resumed = time;
@@ -321,54 +326,54 @@ void Spill::resume(ChunkId c) noexcept {
   });
 }
 
-void Spill::read_ended(ChunkId c, int error) noexcept {
+void Spill::on_read_done(ChunkId c, int error) noexcept {
   auto& chunk = chunks_[c];
   --reads_;
   if (error != 0) {
-    if (++chunk.failed < k_read_tries) return start_read(c, chunk.slot);
+    if (++chunk.failed_reads < k_read_tries) return start_read(c, chunk.slot);
     say_once(said_read_, "the spill file cannot be read: who touches what was lost gets a bus error", error);
-    faults_->poison(place(c), k_chunk);
-    pool_->give(chunk.slot);
-    is_foreseen(c, false);
-    chunk.where = Where::quiet;
-    chunk.stays = true;
-    tell(c);
-    return resume(c);
+    faults_->poison(address_of(c), k_chunk);
+    pool_->release(chunk.slot);
+    set_prefetched(c, false);
+    chunk.state = ChunkState::mapped;
+    chunk.pinned = true;
+    notify_policy(c);
+    return resume_waiters(c);
   }
   counts_->read.fetch_add(k_chunk, std::memory_order_relaxed);
-  chunk.failed = 0;
-  chunk.where = Where::ready;
+  chunk.failed_reads = 0;
+  chunk.state = ChunkState::unmapped_resident;
   chunk.clean = true;
-  if (!chunk.wanted) return;
-  map(c);
-  resume(c);
+  if (!chunk.fault_pending) return;
+  map_chunk(c);
+  resume_waiters(c);
 }
 
-void Spill::write_ended(ChunkId c, int error) noexcept {
+void Spill::on_write_done(ChunkId c, int error) noexcept {
   auto& chunk = chunks_[c];
   --writes_;
   chunk.writing = false;
   if (error != 0) {
     if (error != ENOSPC || !said_full_)
       say_once(said_write_, "the spill file cannot be written: what it does not take stays in memory", error);
-    stay(c);
+    pin(c);
   } else {
     counts_->written.fetch_add(k_chunk, std::memory_order_relaxed);
     chunk.clean = chunk.has_copy = true;
-    if (!chunk.wanted && !chunk.rescued) return;
-    take_back(c);
-    if (!chunk.wanted) return;
-    map(c);
+    if (!chunk.fault_pending && !chunk.refault_pending) return;
+    cancel_eviction(c);
+    if (!chunk.fault_pending) return;
+    map_chunk(c);
   }
-  resume(c);
+  resume_waiters(c);
 }
 
-void Spill::stay(ChunkId c) noexcept {
-  take_back(c);
-  map(c);
-  chunks_[c].stays = true;
+void Spill::pin(ChunkId c) noexcept {
+  cancel_eviction(c);
+  map_chunk(c);
+  chunks_[c].pinned = true;
   set_refused(c, true);
-  tell(c);
+  notify_policy(c);
 }
 
 }  // namespace terrace::transfer

@@ -1,4 +1,4 @@
-// What both have, and which one it is. See spill_engine.hpp.
+// Common code of the spill engines and their factory. See spill_engine.hpp.
 #include "transfer/spill/spill_engine.hpp"
 
 #include <cstdio>

@@ -1,8 +1,10 @@
-// What keeps data over a file: chunks that a thread moves between memory and the file (spill.hpp), or mappings of
-// the file that the kernel pages (paged_spill.hpp).
+// Interface of the engines that keep data over a file (out-of-core memory).
 //
-// The memory is private and anonymous, a multiple of the chunk. Calls come for whole chunks. After those that say
-// so the rights to the range may be the usual ones.
+// Two implementations: Spill (spill.hpp) moves 2 MiB chunks between memory and the file in a user-space pager;
+// PagedSpill (paged_spill.hpp) maps the file and leaves paging to the kernel.
+//
+// Requires: memory is private and anonymous, a multiple of the chunk size; calls name whole chunks.
+// Thread-safe. Where a comment says so, a call resets the protection of its range to the default (read and write).
 #pragma once
 
 #include <cstddef>
@@ -12,7 +14,7 @@
 #include <string>
 
 #include "core/units.hpp"
-#include "transfer/spill/foresight.hpp"
+#include "transfer/spill/replacement_policy.hpp"
 #include "transfer/spill/spill_counts.hpp"
 #include "transfer/spill/spill_limits.hpp"
 
@@ -21,20 +23,20 @@ namespace terrace::transfer {
 class SpillEngine {
  public:
   static constexpr std::size_t k_chunk = std::size_t{2} << 20;
-  static constexpr std::uint64_t k_no_limit = std::uint64_t{1} << 62;  // nanoseconds: no run lasts so long
-  static constexpr std::size_t k_at_once = 256;  // chunks that children may have from their first moment on
+  static constexpr std::uint64_t k_no_limit = std::uint64_t{1} << 62;  // ns; longer than any run
+  static constexpr std::size_t k_at_once = 256;  // max chunks that a forked child has resident from the start
 
   struct Parts {
-    std::uint64_t base = 0;  // of the memory
+    std::uint64_t base = 0;  // of the managed memory
     std::uint64_t size = 0;
-    Bytes memory{};  // for the whole process
+    Bytes memory{};  // limit for the whole process
     std::string folder;
     SpillCounts* counts = nullptr;
-    std::unique_ptr<Foresight> (*foresight)() = nullptr;
-    void (*enter)() = nullptr;                    // called first on each thread
-    void (*say)(const char* sentence) = nullptr;  // to the user
-    bool ring = true;                             // io_uring, where the system has it
-    bool paged = false;                           // by the kernel
+    std::unique_ptr<ReplacementPolicy> (*make_policy)() = nullptr;
+    void (*enter)() = nullptr;                    // called first on each thread of the engine
+    void (*say)(const char* sentence) = nullptr;  // prints a message to the user
+    bool ring = true;                             // use io_uring where available
+    bool paged = false;                           // kernel paging: make PagedSpill
     // Limits handing a block over to kernel paging, in nanoseconds: how long it may take, and after what time the
     // block first comes back to be tried again. A test that must not depend on the disk's speed sets both to
     // k_no_limit.
@@ -47,26 +49,26 @@ class SpillEngine {
   SpillEngine(const SpillEngine&) = delete;
   SpillEngine& operator=(const SpillEngine&) = delete;
 
-  // Before the range is handed out.
+  // Registers a range as a new block, before the allocator returns it.
   virtual void reserve(std::uint64_t address, std::size_t size) noexcept = 0;
-  // Nobody needs what is in the range; it is zero when it is touched again. The caller gives back what pages are
-  // left in it afterwards.
+  // Discards the range's content; later accesses read zeros. The caller frees the pages that remain in it.
   virtual void release(std::uint64_t address, std::size_t size) noexcept = 0;
-  // The same, and the range stays in use: it is zero from now on. None of it was left. Rights may be the usual
-  // ones.
+  // Zeroes the range, which stays in use. Requires: leave() was not called for any part of it. May reset its
+  // protection.
   virtual void discard(std::uint64_t address, std::size_t size) noexcept = 0;
-  // The program maps something of its own over a part of the range: what is in these chunks comes to its place and
-  // stays there, until they are released. Rights may be the usual ones.
+  // Stops managing the range, because the program maps memory of its own over a part of it: loads its chunks to
+  // their addresses, where they stay until release(). May reset its protection.
   virtual void leave(std::uint64_t address, std::size_t size) noexcept = 0;
-  // The program will change the rights to something in the range; or `usual`: it has changed them back, to all in
-  // the range.
+  // Announces that the program is going to change the protection of a part of the range; or, with `usual`, that
+  // the whole range has its default protection again.
   virtual void change_rights(std::uint64_t address, std::size_t size, bool usual) noexcept = 0;
 
-  // What a plan says of the range, until it is released.
+  // Sets a plan's retention preference of the range, until it is released.
   virtual void prefer(std::uint64_t address, std::size_t size, Preference preference) noexcept = 0;
 
-  // Around fork(2), in the thread that forks. The child gets the content as it is then; what is at the addresses,
-  // of the range or not, it has from its first moment on. On both sides rights may be the usual ones.
+  // Called around fork(2) by the forking thread. The child gets a snapshot of the content. Chunks that contain the
+  // addresses `at_once` are resident in the child from its first instruction; other addresses are ignored. May
+  // reset protections in parent and child.
   virtual void before_fork(std::span<const std::uint64_t> at_once) noexcept = 0;
   virtual void after_fork() noexcept = 0;
   virtual void in_child() noexcept = 0;
@@ -74,13 +76,13 @@ class SpillEngine {
  protected:
   static constexpr const char* k_full =
       "the spill file has no room for all data: what it does not take stays in memory";
-  // To the user, with the folder and the reason.
+  // Prints a message with folder and reason to the user, unless `said` is set; sets it.
   void say_once(bool& said, const char* sentence, int error) noexcept;
 
   Parts parts_;
 };
 
-// As `parts` say. Throws Error{failed} when the system lacks what it takes.
+// Makes the engine that `parts` selects. Throws Error{failed} where the system lacks a required feature.
 std::unique_ptr<SpillEngine> make_spill(const SpillEngine::Parts& parts);
 
 }  // namespace terrace::transfer

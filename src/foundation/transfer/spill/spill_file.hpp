@@ -1,5 +1,6 @@
-// The file behind spilled memory: private, without a name, gone when its process is. A chunk of memory lies at
-// its distance from the memory's beginning, so the file is sparse.
+// Backing file of spilled memory: private, unlinked, removed by the kernel when its process ends. By default a
+// chunk lies at its own offset from the start of the memory, so the file is sparse. Not thread-safe, but for
+// sync_cached(), which another thread may run (remapper.hpp).
 #pragma once
 
 #include <cstdint>
@@ -9,40 +10,43 @@ namespace terrace::transfer {
 
 class SpillFile {
  public:
-  // In the folder, for this user alone. Past the kernel's cache where the file system can do that. Throws
-  // Error{failed}, which names folder and reason.
+  // Creates the file in the folder, with access for this user only; uses O_DIRECT where the file system supports
+  // it. Throws Error{failed} with folder and reason.
   explicit SpillFile(const std::string& folder);
   ~SpillFile();
   SpillFile(const SpillFile&) = delete;
   SpillFile& operator=(const SpillFile&) = delete;
 
-  [[nodiscard]] int file() const noexcept { return file_; }
+  [[nodiscard]] int fd() const noexcept { return fd_; }
   [[nodiscard]] bool is_direct() const noexcept { return direct_; }
   [[nodiscard]] const std::string& folder() const noexcept { return folder_; }
-  // Room for writes there that come later: 0, or an errno value; EOPNOTSUPP where the file system cannot say.
+  // The int functions return 0 or an errno value.
+
+  // Allocates disk blocks for later writes. Returns EOPNOTSUPP where the file system cannot.
   int reserve(std::uint64_t offset, std::uint64_t size) noexcept;
-  // What is there becomes the memory at the address, by the kernel's own paging; 0, or an errno value.
+  // Maps the range shared at the address (MAP_FIXED): the kernel pages it from here on.
   int map(std::uint64_t address, std::uint64_t offset, std::uint64_t size) noexcept;
-  // The same, but what is written there is the writer's own.
+  // Maps the range privately at the address (MAP_FIXED): writes do not reach the file.
   int map_private(std::uint64_t address, std::uint64_t offset, std::uint64_t size) noexcept;
-  // A private mapping of what is there, which children of fork(2) have, too; 0 and errno where there is none.
-  [[nodiscard]] std::uint64_t map_copy(std::uint64_t offset, std::uint64_t size) const noexcept;
-  // Zeros are there from now on, and room for other content. 0, or an errno value.
+  // Maps the range privately at an address of the kernel's choice, inherited by children of fork(2). Returns the
+  // address, or 0 with errno set.
+  [[nodiscard]] std::uint64_t map_private_anywhere(std::uint64_t offset, std::uint64_t size) const noexcept;
+  // Zeroes the range and keeps its blocks allocated.
   int make_zero(std::uint64_t offset, std::uint64_t size) noexcept;
-  // What was written to mappings is in the file. 0, or an errno value.
+  // Writes dirty pages of all mappings to the file.
   int sync_cached() noexcept;
-  // What was mapped there is no more: it is in no cache.
+  // Drops the page cache of a range that is not mapped any more.
   void drop_cached(std::uint64_t offset, std::uint64_t size) noexcept;
-  // What is there is needed no more.
+  // Frees the range's disk blocks.
   void release(std::uint64_t offset, std::uint64_t size) noexcept;
 
  private:
-  // The file is as long as that, or longer. 0, or an errno value.
-  int reach(std::uint64_t end) noexcept;
+  // Makes the file at least `end` bytes long.
+  int extend_to(std::uint64_t end) noexcept;
 
   std::string folder_;
-  int file_ = -1;
-  int cached_ = -1;  // the same, by the kernel's cache
+  int fd_ = -1;
+  int cached_fd_ = -1;  // the same file without O_DIRECT
   bool direct_ = true;
 };
 

@@ -1,4 +1,5 @@
-// What shall happen to spilled chunks: which come in, which leave. See spill.hpp.
+// One step of the pager: services pending faults, prefetches, evicts and writes back, as the replacement policy
+// decides. See spill.hpp.
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -29,230 +30,235 @@ bool is_zero(const std::byte* data, std::size_t size) {
 }  // namespace
 
 void Spill::step() noexcept {
-  if (is_called_ && call_.what == Call::What::fork) {  // it waits for what is under way, and for a few chunks
-    if (!bring_at_once()) serve(true);
+  if (call_pending_ && call_.what == Call::What::fork) {  // waits for I/O in flight and the eager chunks
+    if (!fetch_eager_chunks()) service_faults(true);
     return disk_->submit();
   }
-  serve(false);
-  make_room();
-  check_leaving();
-  give_pages_back();
-  serve(false);
-  if (giving_since_ == 0) look_ahead();  // it would read what is being given
-  set_marks();
-  // What nobody else can give a page to.
-  if (!needy_.empty() && reads_ + writes_ == 0 && leaving_.empty()) serve(true);
+  service_faults(false);
+  evict_ahead();
+  write_back_dirty();
+  release_excess_pages();
+  service_faults(false);
+  if (handover_since_ns_ == 0) prefetch();  // else it would read chunks of the block being handed over
+  arm_sentinels();
+  // Avoid deadlock: exceed the limit when no I/O is in flight and nothing is evictable.
+  if (!fault_queue_.empty() && reads_ + writes_ == 0 && eviction_queue_.empty()) service_faults(true);
   disk_->submit();
 }
 
-// Pages for who waits.
-void Spill::serve(bool forced) noexcept {
-  for (auto left = needy_.size(); left > 0; --left) {
-    const auto c = needy_.front();
+// Gives pages to the chunks of the fault queue, oldest fault first. `forced`: beyond the limit if needed.
+void Spill::service_faults(bool forced) noexcept {
+  for (auto left = fault_queue_.size(); left > 0; --left) {
+    const auto c = fault_queue_.front();
     auto& chunk = chunks_[c];
-    if (chunk.where == Where::ready) {
-      needy_.erase(needy_.begin());
-      map(c);
-      resume(c);
+    if (chunk.state == ChunkState::unmapped_resident) {
+      fault_queue_.erase(fault_queue_.begin());
+      map_chunk(c);
+      resume_waiters(c);
       continue;
     }
-    if (chunk.where == Where::disk && disk_->room() == 0) return;
-    const auto slot = obtain(forced);
+    if (chunk.state == ChunkState::swapped_out && disk_->num_free() == 0) return;
+    const auto slot = obtain_slot(forced);
     if (slot == SpillPool::k_none) return;
-    needy_.erase(needy_.begin());
-    if (chunk.where == Where::disk) {
+    fault_queue_.erase(fault_queue_.begin());
+    if (chunk.state == ChunkState::swapped_out) {
       counts_->demanded.fetch_add(1, std::memory_order_relaxed);
       start_read(c, slot);
       continue;
     }
-    pool_->clear(slot);
+    pool_->zero_fill(slot);
     chunk.slot = slot;
-    ++content_;
-    map(c);
-    resume(c);
+    ++num_with_content_;
+    map_chunk(c);
+    resume_waiters(c);
   }
 }
 
-// A slot with a page that nobody needs: a free one, or that of the chunk that has waited longest to leave and may.
-Spill::Slot Spill::free_slot() noexcept {
-  if (const auto slot = pool_->take(false); slot != SpillPool::k_none) return slot;
-  const auto found = std::ranges::find_if(leaving_, [&](ChunkId c) {
+// Returns a slot with an unused page: a free one, or that of the oldest clean chunk of the eviction queue, which
+// is swapped out. k_none if there is none.
+Spill::Slot Spill::take_free_slot() noexcept {
+  if (const auto slot = pool_->acquire(false); slot != SpillPool::k_none) return slot;
+  const auto found = std::ranges::find_if(eviction_queue_, [&](ChunkId c) {
     const auto& chunk = chunks_[c];
-    return chunk.clean && !chunk.writing && !chunk.wanted && !chunk.rescued;
+    return chunk.clean && !chunk.writing && !chunk.fault_pending && !chunk.refault_pending;
   });
-  if (found == leaving_.end()) return SpillPool::k_none;
+  if (found == eviction_queue_.end()) return SpillPool::k_none;
   const auto c = *found;
   auto& chunk = chunks_[c];
-  if (chunk.foreseen) counts_->wasted.fetch_add(1, std::memory_order_relaxed);
-  chunk.where = Where::disk;
+  if (chunk.prefetched) counts_->wasted.fetch_add(1, std::memory_order_relaxed);
+  chunk.state = ChunkState::swapped_out;
   chunk.clean = false;
-  chunk.gone = ++departures_;
-  is_foreseen(c, false);
-  tell(c);
-  leaving_.erase(found);
-  pool_->give(chunk.slot);  // its page is not new any more
-  return pool_->take(false);
+  chunk.eviction_epoch = ++num_evictions_;
+  set_prefetched(c, false);
+  notify_policy(c);
+  eviction_queue_.erase(found);
+  pool_->release(chunk.slot);  // records that the page is not zero
+  return pool_->acquire(false);
 }
 
-// The same, and one beyond the limit where that is forced.
-Spill::Slot Spill::obtain(bool forced) noexcept {
-  const auto slot = free_slot();
+// Returns the same; with `forced`, a slot with a page beyond the limit rather than none.
+Spill::Slot Spill::obtain_slot(bool forced) noexcept {
+  const auto slot = take_free_slot();
   if (slot != SpillPool::k_none || !forced) return slot;
-  const auto more = pool_->take(true);
-  if (more != SpillPool::k_none && pool_->pages() > pool_->limit()) note_over(pool_->pages() - allowed_);
+  const auto more = pool_->acquire(true);
+  if (more != SpillPool::k_none && pool_->pages() > pool_->limit())
+    note_over_limit(pool_->pages() - allowed_chunks_);
   return more;
 }
 
 void Spill::start_read(ChunkId c, Slot slot) noexcept {
   auto& chunk = chunks_[c];
-  if (chunk.where == Where::disk) note_return(departures_ - chunk.gone);
-  chunk.where = Where::reading;
+  if (chunk.state == ChunkState::swapped_out) note_refault(num_evictions_ - chunk.eviction_epoch);
+  chunk.state = ChunkState::reading;
   chunk.slot = slot;
-  tell(c);
+  notify_policy(c);
   ++reads_;
   disk_->start({false, pool_->address(slot), offset(c), k_chunk, c});
 }
 
-// What is used soonest of what is on disk comes in, as long as there are pages for it.
-void Spill::look_ahead() noexcept {
-  while (reads_ < k_reads && foreseen_ < pool_->limit() / 2 && disk_->room() > k_writes) {
-    const auto next = foresight_->next_load();
+// Reads the swapped-out chunks with the earliest predicted use, while there are pages for them.
+void Spill::prefetch() noexcept {
+  while (reads_ < k_reads && num_prefetched_ < pool_->limit() / 2 && disk_->num_free() > k_writes) {
+    const auto next = policy_->next_prefetch();
     if (!next) return;
     auto& chunk = chunks_[next->chunk];
-    if (chunk.where == Where::leaving) {
+    if (chunk.state == ChunkState::evicting) {
       if (chunk.writing) {
-        chunk.rescued = true;
-        tell(next->chunk);
+        chunk.refault_pending = true;
+        notify_policy(next->chunk);
       } else {
-        take_back(next->chunk);
+        cancel_eviction(next->chunk);
       }
       continue;
     }
-    if (pool_->free() + clean_leaving() <= k_reserve) return;
-    const auto slot = obtain(false);
+    if (pool_->num_free() + num_clean_evicting() <= k_reserve) return;
+    const auto slot = obtain_slot(false);
     if (slot == SpillPool::k_none) return;
-    counts_->foreseen.fetch_add(1, std::memory_order_relaxed);
+    counts_->prefetched.fetch_add(1, std::memory_order_relaxed);
     start_read(next->chunk, slot);
-    is_foreseen(next->chunk, true);
+    set_prefetched(next->chunk, true);
   }
 }
 
-// Who touches these says how far the program is.
-void Spill::set_marks() noexcept {
-  if (content_ <= pool_->limit() || !pool_->has_slot()) return;
+// Arms sentinels: unmaps some mapped chunks, so that a fault on one reports a thread's position in its access
+// history.
+void Spill::arm_sentinels() noexcept {
+  if (num_with_content_ <= pool_->limit() || !pool_->has_empty_slot()) return;
   for (std::size_t set = 0; set < k_marks; ++set) {
-    const auto mark = foresight_->next_mark();
-    if (!mark) return;
-    auto& chunk = chunks_[*mark];
-    if (chunk.where != Where::quiet || chunk.stays || chunk.wanted) continue;
-    const auto slot = pool_->fetch(place(*mark));
+    const auto sentinel = policy_->next_sentinel();
+    if (!sentinel) return;
+    auto& chunk = chunks_[*sentinel];
+    if (chunk.state != ChunkState::mapped || chunk.pinned || chunk.fault_pending) continue;
+    const auto slot = pool_->unmap_from(address_of(*sentinel));
     if (slot == SpillPool::k_none) continue;
     chunk.slot = slot;
-    chunk.where = Where::ready;
+    chunk.state = ChunkState::unmapped_resident;
     chunk.clean = false;
-    tell(*mark);
+    notify_policy(*sentinel);
   }
 }
 
-// Chunks leave their place before their pages are needed: what is used last, and not before what would come in.
-void Spill::make_room() noexcept {
-  if (content_ + needy_.size() <= pool_->limit() && pool_->pages() <= pool_->limit()) return;
-  ask_for_room();
+// Starts evictions before their pages are needed: victims with the latest predicted use, and without pending
+// faults none that is used before the next chunk to prefetch.
+void Spill::evict_ahead() noexcept {
+  if (num_with_content_ + fault_queue_.size() <= pool_->limit() && pool_->pages() <= pool_->limit()) return;
+  reserve_file_space();
   const auto over = pool_->pages() > pool_->limit() ? pool_->pages() - pool_->limit() : 0;
-  const auto wanted = spill_limits::kept(pool_->limit()) + needy_.size() + over;
-  while (pool_->free() + leaving_.size() < wanted && pool_->has_slot()) {
-    const auto victim = foresight_->next_victim();
+  const auto wanted = spill_limits::kept(pool_->limit()) + fault_queue_.size() + over;
+  while (pool_->num_free() + eviction_queue_.size() < wanted && pool_->has_empty_slot()) {
+    const auto victim = policy_->next_victim();
     if (!victim) return;
-    if (needy_.empty() && over == 0) {
-      const auto load = foresight_->next_load();
+    if (fault_queue_.empty() && over == 0) {
+      const auto load = policy_->next_prefetch();
       if (load && victim->when <= load->when) return;
     }
-    send_away(victim->chunk);
+    begin_eviction(victim->chunk);
   }
 }
 
-// Those beyond the limit, as soon as the file has what is in them.
-void Spill::give_pages_back() noexcept {
+// Frees pages beyond the limit as soon as their chunks are clean.
+void Spill::release_excess_pages() noexcept {
   while (pool_->pages() > pool_->limit()) {
-    const auto slot = free_slot();
+    const auto slot = take_free_slot();
     if (slot == SpillPool::k_none) return;
-    pool_->give(slot);
+    pool_->release(slot);
     pool_->shrink();
   }
 }
 
-bool Spill::send_away(ChunkId c) noexcept {
+bool Spill::begin_eviction(ChunkId c) noexcept {
   auto& chunk = chunks_[c];
-  if (chunk.stays || chunk.wanted) return false;
-  if (chunk.where == Where::quiet) {
-    const auto slot = pool_->fetch(place(c));
-    if (slot == SpillPool::k_none) return false;  // a device holds it, or a child has it too
+  if (chunk.pinned || chunk.fault_pending) return false;
+  if (chunk.state == ChunkState::mapped) {
+    const auto slot = pool_->unmap_from(address_of(c));
+    if (slot == SpillPool::k_none) return false;  // pinned by a device, or shared with a child
     chunk.slot = slot;
     chunk.clean = false;
-  } else if (chunk.where != Where::ready) {
+  } else if (chunk.state != ChunkState::unmapped_resident) {
     return false;
   }
-  chunk.where = Where::leaving;
-  chunk.rescued = false;
-  leaving_.push_back(c);
-  tell(c);
+  chunk.state = ChunkState::evicting;
+  chunk.refault_pending = false;
+  eviction_queue_.push_back(c);
+  notify_policy(c);
   return true;
 }
 
-void Spill::is_foreseen(ChunkId c, bool value) noexcept {
+void Spill::set_prefetched(ChunkId c, bool value) noexcept {
   auto& chunk = chunks_[c];
-  if (chunk.foreseen == value) return;
-  chunk.foreseen = value;
-  foreseen_ += value ? 1 : std::size_t(-1);
+  if (chunk.prefetched == value) return;
+  chunk.prefetched = value;
+  num_prefetched_ += value ? 1 : std::size_t(-1);
 }
 
-// Not to leave any more; it is in its slot.
-void Spill::take_back(ChunkId c) noexcept {
+// Cancels the chunk's eviction; it stays unmapped in its slot.
+void Spill::cancel_eviction(ChunkId c) noexcept {
   auto& chunk = chunks_[c];
-  if (chunk.where == Where::leaving) {
-    std::erase(leaving_, c);
-    if (chunk.clean) note_return(0);
+  if (chunk.state == ChunkState::evicting) {
+    std::erase(eviction_queue_, c);
+    if (chunk.clean) note_refault(0);
   }
-  chunk.where = Where::ready;
-  chunk.rescued = false;
-  tell(c);
+  chunk.state = ChunkState::unmapped_resident;
+  chunk.refault_pending = false;
+  notify_policy(c);
 }
 
-std::size_t Spill::clean_leaving() const noexcept {
-  return static_cast<std::size_t>(std::ranges::count_if(leaving_, [&](ChunkId c) {
-    return chunks_[c].clean && !chunks_[c].writing && !chunks_[c].wanted && !chunks_[c].rescued;
+std::size_t Spill::num_clean_evicting() const noexcept {
+  return static_cast<std::size_t>(std::ranges::count_if(eviction_queue_, [&](ChunkId c) {
+    return chunks_[c].clean && !chunks_[c].writing && !chunks_[c].fault_pending && !chunks_[c].refault_pending;
   }));
 }
 
-// What leaves is compared with what the file has, and written where that is something else.
-void Spill::check_leaving() noexcept {
-  const bool is_short = pool_->free() + clean_leaving() <= k_reserve || !needy_.empty();
+// Writes back the dirty chunks of the eviction queue, but for its latest entries while pages are plentiful.
+void Spill::write_back_dirty() noexcept {
+  const bool is_short = pool_->num_free() + num_clean_evicting() <= k_reserve || !fault_queue_.empty();
   const auto grace = is_short ? 0 : k_grace;
-  const auto until = giving_since_ > 0 ? 0 : grace;
-  for (std::size_t i = 0; i + until < leaving_.size();) {
-    const auto c = leaving_[i];
+  const auto until = handover_since_ns_ > 0 ? 0 : grace;
+  for (std::size_t i = 0; i + until < eviction_queue_.size();) {
+    const auto c = eviction_queue_[i];
     const auto& chunk = chunks_[c];
     if (chunk.clean || chunk.writing) {
       ++i;
       continue;
     }
-    if (writes_ >= k_writes || disk_->room() == 0) return;
-    if (check(c)) ++i;
+    if (writes_ >= k_writes || disk_->num_free() == 0) return;
+    if (write_back(c)) ++i;
   }
 }
 
-// False: it leaves no more, because it has no content.
-bool Spill::check(ChunkId c) noexcept {
+// Compares a chunk with the file's copy by hash; starts a write if they differ. Returns false if the chunk was all
+// zeros and was dropped from the queue instead.
+bool Spill::write_back(ChunkId c) noexcept {
   auto& chunk = chunks_[c];
   const auto* const data = content(pool_->address(chunk.slot));
   if (is_zero(data, k_chunk)) {
-    std::erase(leaving_, c);
-    pool_->give(chunk.slot);
-    is_foreseen(c, false);
-    leave_place(c);
+    std::erase(eviction_queue_, c);
+    pool_->release(chunk.slot);
+    set_prefetched(c, false);
+    release_file_chunk(c);
     chunk = {};
-    tell(c);
-    --content_;
+    notify_policy(c);
+    --num_with_content_;
     return false;
   }
   const auto digest = XXH3_128bits(data, k_chunk);
@@ -262,7 +268,7 @@ bool Spill::check(ChunkId c) noexcept {
     chunk.clean = true;
     return true;
   }
-  find_place(c);
+  assign_file_chunk(c);
   chunk.hash = hash;
   chunk.has_copy = false;
   chunk.writing = true;

@@ -1,10 +1,9 @@
-// Spilled memory in children of fork(2). See spill.hpp.
+// Snapshots of spilled memory for children of fork(2). See spill.hpp.
 //
-// Where all of it is in memory the child shares its pages until somebody writes to them, as usual; else only those
-// that cannot be in the file. The rest it gets as private mappings of the file, which the thread that has the file
-// makes. So what the file has for a child must stay as it is: whatever the parent writes from then on goes to
-// other places in the file. They are not used again as long as the parent lives, which does not hear of what
-// becomes of the child.
+// If all chunks are resident, the child shares them copy-on-write as usual. Otherwise it shares only chunks that
+// cannot be in the file, and gets private file mappings of the rest, made by the pager thread. Invariant: file
+// chunks that a child maps are frozen. The parent writes to other file chunks from then on, and never reuses
+// frozen ones, because it does not learn when the child ends.
 #define XXH_INLINE_ALL
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -26,92 +25,92 @@ constexpr const char* k_child_lacks = "a child of fork does not have all data: t
 
 }  // namespace
 
-// The thread waits from its answer until after_fork(): what the child gets of its books is whole.
+// The pager waits between its answer and after_fork(), so the child inherits consistent data structures.
 void Spill::before_fork(std::span<const std::uint64_t> at_once) noexcept {
-  calling_.lock();
-  at_once_count_ = 0;
+  call_mutex_.lock();
+  num_eager_chunks_ = 0;
   for (const auto address : at_once) {
-    if (address - base_ < count_ * k_chunk && at_once_count_ < k_at_once)
-      at_once_[at_once_count_++] = static_cast<ChunkId>((address - base_) / k_chunk);
+    if (address - base_ < count_ * k_chunk && num_eager_chunks_ < k_at_once)
+      eager_chunks_[num_eager_chunks_++] = static_cast<ChunkId>((address - base_) / k_chunk);
   }
-  ask({.what = Call::What::fork});
+  post_call({.what = Call::What::fork});
 }
 
 void Spill::after_fork() noexcept {
-  for (const auto& one : for_child_)
+  for (const auto& one : child_mappings_)
     if (one.mapped != 0) syscall(SYS_munmap, one.mapped, one.size);
-  for_child_.clear();
-  if (is_shared_ || shares_some_) {
+  child_mappings_.clear();
+  if (child_shares_all_ || child_shares_some_) {
     madvise(memory_at(base_), count_ * k_chunk, MADV_DONTFORK);
     for (ChunkId c = 0; c < count_; ++c)
-      if (chunks_[c].where == Where::left) madvise(memory_at(place(c)), k_chunk, MADV_DOFORK);
+      if (chunks_[c].state == ChunkState::unmanaged) madvise(memory_at(address_of(c)), k_chunk, MADV_DOFORK);
   }
   sem_post(&forked_);
-  calling_.unlock();
+  call_mutex_.unlock();
 }
 
 void Spill::in_child() noexcept {
   constexpr int k_fresh = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
-  for (const auto& one : for_child_) {
+  for (const auto& one : child_mappings_) {
     const auto got = one.zeros ? syscall(SYS_mmap, one.place, one.size, PROT_READ | PROT_WRITE, k_fresh, -1, 0L)
                      : one.mapped != 0 ? syscall(SYS_mremap, one.mapped, one.size, one.size,
                                                  MREMAP_MAYMOVE | MREMAP_FIXED, one.place)
                                        : 0;
     if (got == -1) say_once(said_child_, k_child_lacks, errno);
   }
-  calling_.unlock();
+  call_mutex_.unlock();
 }
 
-// At their places; nothing leaves until the child is there. False: not yet.
-bool Spill::bring_at_once() noexcept {
+// Maps the eager chunks. Returns false while some are in progress. Nothing is evicted until the child exists.
+bool Spill::fetch_eager_chunks() noexcept {
   bool all = true;
-  for (std::size_t i = 0; i < at_once_count_; ++i) {
-    const auto c = at_once_[i];
-    if (chunks_[c].where != Where::left && block_of(c) != blocks_.end()) all = bring_to_place(c) && all;
+  for (std::size_t i = 0; i < num_eager_chunks_; ++i) {
+    const auto c = eager_chunks_[i];
+    if (chunks_[c].state != ChunkState::unmanaged && block_of(c) != blocks_.end()) all = fetch(c) && all;
   }
   return all;
 }
 
-// The thread's part: the child will have all that there is.
-void Spill::freeze() noexcept {
-  shares_some_ = false;
-  is_shared_ = bring_all_to_places();
-  if (is_shared_) {
+// Prepares the snapshot on the pager thread.
+void Spill::snapshot_for_child() noexcept {
+  child_shares_some_ = false;
+  child_shares_all_ = map_all_resident();
+  if (child_shares_all_) {
     madvise(memory_at(base_), count_ * k_chunk, MADV_DOFORK);
     return;
   }
   for (auto block = blocks_.begin(); block != blocks_.end(); ++block)
-    if (block->second.leaving) keep_block(block);
-  const auto at_once = at_once_.begin() + static_cast<std::ptrdiff_t>(at_once_count_);
+    if (block->second.handing_over) cancel_handover(block);
+  const auto at_once = eager_chunks_.begin() + static_cast<std::ptrdiff_t>(num_eager_chunks_);
   for (const auto& [first, block] : blocks_) {
-    if (block.given) {  // it could not be had back: what the parent writes later may show
-      give_to_child(first, block.count, false);
+    if (block.kernel_paged) {  // unreclaimable: later writes of the parent may be visible
+      add_child_mapping(first, block.count, false);
       continue;
     }
     for (auto c = first; c < first + block.count; ++c) {
       auto& chunk = chunks_[c];
-      if (chunk.where == Where::left) continue;
-      if (chunk.where == Where::fresh) {
-        give_to_child(c, 1, true);
-      } else if (std::find(at_once_.begin(), at_once, c) == at_once && bring_to_file(c)) {
-        give_to_child(c, 1, false);
-        if (chunk.at > 0)
-          chunk.shared = true;
+      if (chunk.state == ChunkState::unmanaged) continue;
+      if (chunk.state == ChunkState::empty) {
+        add_child_mapping(c, 1, true);
+      } else if (std::find(eager_chunks_.begin(), at_once, c) == at_once && save_to_file(c)) {
+        add_child_mapping(c, 1, false);
+        if (chunk.file_chunk > 0)
+          chunk.shared_with_child = true;
         else
-          taken_[c] = true;
+          frozen_[c] = true;
       } else if (!share_with_child(c)) {
         say_once(said_child_, k_child_lacks, errno);
       }
     }
   }
-  map_for_child();
+  map_snapshot();
 }
 
-// What lies in one piece in memory and in the file it maps at once.
-void Spill::give_to_child(ChunkId first, std::uint32_t count, bool zeros) noexcept {
-  const ForChild one{place(first), count * k_chunk, zeros, zeros ? 0 : offset(first)};
-  if (!for_child_.empty()) {
-    auto& before = for_child_.back();
+// Adds a mapping for the child; contiguous ranges are merged into one.
+void Spill::add_child_mapping(ChunkId first, std::uint32_t count, bool zeros) noexcept {
+  const ChildMapping one{address_of(first), count * k_chunk, zeros, zeros ? 0 : offset(first)};
+  if (!child_mappings_.empty()) {
+    auto& before = child_mappings_.back();
     if (before.place + before.size == one.place && before.zeros == zeros &&
         (zeros || before.offset + before.size == one.offset)) {
       before.size += one.size;
@@ -119,49 +118,50 @@ void Spill::give_to_child(ChunkId first, std::uint32_t count, bool zeros) noexce
     }
   }
   try {
-    for_child_.push_back(one);
+    child_mappings_.push_back(one);
   } catch (const std::bad_alloc&) {
     say_once(said_child_, k_child_lacks, ENOMEM);
   }
 }
 
-// Here, and elsewhere than it will be: the child needs no file then, which it might not be able to open.
-void Spill::map_for_child() noexcept {
-  for (auto& one : for_child_) {
+// Maps the file ranges in the parent, at temporary addresses: the child moves them and needs no file descriptor.
+void Spill::map_snapshot() noexcept {
+  for (auto& one : child_mappings_) {
     if (one.zeros) continue;
-    one.mapped = file_->map_copy(one.offset, one.size);
+    one.mapped = file_->map_private_anywhere(one.offset, one.size);
     if (one.mapped == 0) say_once(said_child_, k_child_lacks, errno);
   }
 }
 
-// False where some of it is not in memory.
-bool Spill::bring_all_to_places() noexcept {
+// Maps all chunks, if all are resident. Returns false otherwise.
+bool Spill::map_all_resident() noexcept {
   for (const auto& [first, block] : blocks_) {
-    if (block.given || block.leaving) return false;
+    if (block.kernel_paged || block.handing_over) return false;
     for (auto c = first; c < first + block.count; ++c)
-      if (chunks_[c].where == Where::disk) return false;
+      if (chunks_[c].state == ChunkState::swapped_out) return false;
   }
   for (const auto& [first, block] : blocks_)
     for (auto c = first; c < first + block.count; ++c) {
-      if (chunks_[c].where != Where::ready && chunks_[c].where != Where::leaving) continue;
-      take_back(c);
-      map(c);
-      if (chunks_[c].where != Where::quiet) return false;
-      resume(c);
+      if (chunks_[c].state != ChunkState::unmapped_resident && chunks_[c].state != ChunkState::evicting) continue;
+      cancel_eviction(c);
+      map_chunk(c);
+      if (chunks_[c].state != ChunkState::mapped) return false;
+      resume_waiters(c);
     }
   return true;
 }
 
-// False where it cannot be there. What is at its place leaves that meanwhile, so nobody writes to it.
-bool Spill::bring_to_file(ChunkId c) noexcept {
+// Makes the file hold the chunk's content. Returns false where that is impossible. A mapped chunk is unmapped
+// during the write, so no thread modifies it.
+bool Spill::save_to_file(ChunkId c) noexcept {
   auto& chunk = chunks_[c];
-  if (chunk.where == Where::disk || chunk.clean) return true;
-  const bool quiet = chunk.where == Where::quiet;
-  if (quiet) {
-    const auto slot = pool_->fetch(place(c));
+  if (chunk.state == ChunkState::swapped_out || chunk.clean) return true;
+  const bool was_mapped = chunk.state == ChunkState::mapped;
+  if (was_mapped) {
+    const auto slot = pool_->unmap_from(address_of(c));
     if (slot == SpillPool::k_none) return false;
     chunk.slot = slot;
-    chunk.where = Where::ready;
+    chunk.state = ChunkState::unmapped_resident;
   }
   const auto address = pool_->address(chunk.slot);
   const auto digest = XXH3_128bits(memory_at(address), k_chunk);
@@ -169,33 +169,33 @@ bool Spill::bring_to_file(ChunkId c) noexcept {
   if (!chunk.has_copy || hash != chunk.hash) {
     chunk.hash = hash;
     chunk.has_copy = false;
-    find_place(c);
-    chunk.has_copy = write_now(c, address);
+    assign_file_chunk(c);
+    chunk.has_copy = write_sync(c, address);
   }
-  if (quiet) {
-    map(c);
-    resume(c);
+  if (was_mapped) {
+    map_chunk(c);
+    resume_waiters(c);
   }
   return chunk.has_copy;
 }
 
-// At its place, with the rights that it has there.
+// Maps the chunk and shares it copy-on-write. Returns false, with errno set, on failure.
 bool Spill::share_with_child(ChunkId c) noexcept {
   auto& chunk = chunks_[c];
-  if (chunk.where == Where::ready || chunk.where == Where::leaving) {
-    take_back(c);
-    map(c);
-    resume(c);
+  if (chunk.state == ChunkState::unmapped_resident || chunk.state == ChunkState::evicting) {
+    cancel_eviction(c);
+    map_chunk(c);
+    resume_waiters(c);
   }
   errno = EAGAIN;
-  if (chunk.where != Where::quiet) return false;
-  shares_some_ = true;
-  return madvise(memory_at(place(c)), k_chunk, MADV_DOFORK) == 0;
+  if (chunk.state != ChunkState::mapped) return false;
+  child_shares_some_ = true;
+  return madvise(memory_at(address_of(c)), k_chunk, MADV_DOFORK) == 0;
 }
 
-bool Spill::write_now(ChunkId c, std::uint64_t address) noexcept {
+bool Spill::write_sync(ChunkId c, std::uint64_t address) noexcept {
   for (std::size_t done = 0; done < k_chunk;) {
-    const auto got = syscall(SYS_pwrite64, file_->file(), address + done, k_chunk - done, offset(c) + done);
+    const auto got = syscall(SYS_pwrite64, file_->fd(), address + done, k_chunk - done, offset(c) + done);
     if (got > 0) {
       done += static_cast<std::size_t>(got);
     } else if (got == 0 || errno != EINTR) {
@@ -208,27 +208,27 @@ bool Spill::write_now(ChunkId c, std::uint64_t address) noexcept {
   return true;
 }
 
-// Where the chunk is written next: not over what a child maps.
-void Spill::find_place(ChunkId c) noexcept {
+// Assigns a file chunk that no child maps to the next write.
+void Spill::assign_file_chunk(ChunkId c) noexcept {
   auto& chunk = chunks_[c];
-  if (chunk.at > 0 ? !chunk.shared : !is_taken(c)) return;
-  if (spare_.empty()) {
-    chunk.at = places_++;
+  if (chunk.file_chunk > 0 ? !chunk.shared_with_child : !is_frozen(c)) return;
+  if (free_file_chunks_.empty()) {
+    chunk.file_chunk = next_file_chunk_++;
   } else {
-    chunk.at = spare_.back();
-    spare_.pop_back();
+    chunk.file_chunk = free_file_chunks_.back();
+    free_file_chunks_.pop_back();
   }
-  chunk.shared = false;
+  chunk.shared_with_child = false;
 }
 
-// It has no content any more.
-void Spill::leave_place(ChunkId c) noexcept {
+// Frees the chunk's extra file chunk, unless a child maps it.
+void Spill::release_file_chunk(ChunkId c) noexcept {
   auto& chunk = chunks_[c];
-  if (chunk.at == 0 || chunk.shared) return;
+  if (chunk.file_chunk == 0 || chunk.shared_with_child) return;
   file_->release(offset(c), k_chunk);
   try {
-    spare_.push_back(chunk.at);
-  } catch (const std::bad_alloc&) {  // then it is not used again
+    free_file_chunks_.push_back(chunk.file_chunk);
+  } catch (const std::bad_alloc&) {  // then the index is not reused
   }
 }
 

@@ -16,42 +16,42 @@ namespace terrace::transfer {
 
 namespace {
 
-constexpr std::size_t k_fewest = 64;  // slots
-constexpr int k_again = 1000;
+constexpr std::size_t k_min_slots = 64;  // slots
+constexpr int k_max_busy_retries = 1000;
 constexpr int k_populate_write = 23;  // MADV_POPULATE_WRITE, since Linux 5.14
 
 }  // namespace
 
-// Where the system has less address space there are fewer slots: less may be on its way at a time.
-SpillPool::SpillPool(Userfault& faults, std::size_t most) : faults_(faults) {
+// Halves the number of slots until the system grants the address space: fewer chunks may be unmapped at a time.
+SpillPool::SpillPool(Userfault& faults, std::size_t max_slots) : faults_(faults) {
   long got = -1;
-  for (;; most /= 2) {
-    mapped_size_ = (most + 2) * k_chunk;
+  for (;; max_slots /= 2) {
+    mapped_size_ = (max_slots + 2) * k_chunk;
     got = syscall(SYS_mmap, nullptr, mapped_size_, PROT_READ | PROT_WRITE,
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
     if (got != -1) break;
-    if (most <= k_fewest) throw Error(Code::failed, "no address space for memory over a file");
+    if (max_slots <= k_min_slots) throw Error(Code::failed, "no address space for memory over a file");
   }
   mapped_ = static_cast<std::uint64_t>(got);
   scratch_ = align_up(mapped_, k_chunk);
   slots_ = scratch_ + k_chunk;
   madvise(memory_at(mapped_), mapped_size_, MADV_DONTFORK);
   madvise(memory_at(mapped_), mapped_size_, MADV_HUGEPAGE);
-  // A core would hold all of the reserved slots. What is in one is on its way to or from the file.
+  // Keep the slots out of core dumps, which would contain the whole reservation.
   madvise(memory_at(mapped_), mapped_size_, MADV_DONTDUMP);
-  if (const int error = faults_.watch(slots_, most * k_chunk); error != 0) {
+  if (const int error = faults_.register_range(slots_, max_slots * k_chunk); error != 0) {
     syscall(SYS_munmap, mapped_, mapped_size_);
     throw Error(Code::failed, std::string("memory over a file: pages cannot be watched: ") + std::strerror(error));
   }
-  empty_.reserve(most);
-  free_.reserve(most);
-  zero_.resize(most);
-  for (std::size_t i = most; i > 0; --i) empty_.push_back(static_cast<Slot>(i - 1));
+  empty_.reserve(max_slots);
+  free_.reserve(max_slots);
+  is_zero_.resize(max_slots);
+  for (std::size_t i = max_slots; i > 0; --i) empty_.push_back(static_cast<Slot>(i - 1));
 }
 
 SpillPool::~SpillPool() { syscall(SYS_munmap, mapped_, mapped_size_); }
 
-SpillPool::Slot SpillPool::empty_slot() noexcept {
+SpillPool::Slot SpillPool::take_empty_slot() noexcept {
   if (empty_.empty()) return k_none;
   const auto slot = empty_.back();
   empty_.pop_back();
@@ -66,7 +66,7 @@ bool SpillPool::make_page(Slot slot) noexcept {
   }
   std::size_t moved = 0;
   int error = faults_.move(address(slot), scratch_, k_chunk, moved);
-  if (error == EINVAL) {  // where the program has locked all that is not watched
+  if (error == EINVAL) {  // the program called mlockall: the scratch page is locked, the slot is not
     syscall(SYS_munlock, scratch_, k_chunk);
     error = faults_.move(address(slot), scratch_, k_chunk, moved);
   }
@@ -76,26 +76,26 @@ bool SpillPool::make_page(Slot slot) noexcept {
   return false;
 }
 
-SpillPool::Slot SpillPool::take(bool forced) noexcept {
+SpillPool::Slot SpillPool::acquire(bool forced) noexcept {
   if (!free_.empty()) {
     const auto slot = free_.back();
     free_.pop_back();
     return slot;
   }
   if (pages_ >= limit_ && !forced) return k_none;
-  const auto slot = empty_slot();
+  const auto slot = take_empty_slot();
   if (slot == k_none) return k_none;
   if (!make_page(slot)) {
     empty_.push_back(slot);
     return k_none;
   }
   ++pages_;
-  zero_[slot] = true;
+  is_zero_[slot] = true;
   return slot;
 }
 
-void SpillPool::give(Slot slot) noexcept {
-  zero_[slot] = false;
+void SpillPool::release(Slot slot) noexcept {
+  is_zero_[slot] = false;
   free_.push_back(slot);
 }
 
@@ -109,22 +109,22 @@ void SpillPool::shrink() noexcept {
   }
 }
 
-void SpillPool::clear(Slot slot) noexcept {
-  if (!zero_[slot]) std::memset(memory_at(address(slot)), 0, k_chunk);
+void SpillPool::zero_fill(Slot slot) noexcept {
+  if (!is_zero_[slot]) std::memset(memory_at(address(slot)), 0, k_chunk);
 }
 
-int SpillPool::put(Slot slot, std::uint64_t place) noexcept {
+int SpillPool::map_to(Slot slot, std::uint64_t place) noexcept {
   std::size_t moved = 0;
   int error = faults_.move(place, address(slot), k_chunk, moved);
-  // A read or write that has just ended may still hold the page.
-  for (int again = 0; error == EBUSY && again < k_again; ++again) {
+  // I/O that has just ended may still pin the page.
+  for (int again = 0; error == EBUSY && again < k_max_busy_retries; ++again) {
     sched_yield();
     std::size_t more = 0;
     error = faults_.move(place + moved, address(slot) + moved, k_chunk - moved, more);
     moved += more;
   }
   if (error == 0) {
-    zero_[slot] = false;
+    is_zero_[slot] = false;
     empty_.push_back(slot);
     return 0;
   }
@@ -132,8 +132,8 @@ int SpillPool::put(Slot slot, std::uint64_t place) noexcept {
   return error;
 }
 
-SpillPool::Slot SpillPool::fetch(std::uint64_t place) noexcept {
-  const auto slot = empty_slot();
+SpillPool::Slot SpillPool::unmap_from(std::uint64_t place) noexcept {
+  const auto slot = take_empty_slot();
   if (slot == k_none) return k_none;
   for (bool again = true;; again = false) {
     std::size_t moved = 0;
@@ -141,15 +141,15 @@ SpillPool::Slot SpillPool::fetch(std::uint64_t place) noexcept {
     if (error == 0) return slot;
     if (moved > 0) faults_.restore(place, address(slot), k_chunk, moved);
     faults_.wake(place, k_chunk);
-    if (error != EBUSY || !again || !own_pages(place)) break;
+    if (error != EBUSY || !again || !break_sharing(place)) break;
   }
   empty_.push_back(slot);
   return k_none;
 }
 
-// Pages that a child of fork(2) shares, or shared, become this process's own when they are written. False where
-// one is absent: who writes to that waits for this thread.
-bool SpillPool::own_pages(std::uint64_t place) const noexcept {
+// Breaks copy-on-write sharing with a child of fork(2) by a write fault on each page. Returns false where a page
+// is absent: a write to it would wait for this thread.
+bool SpillPool::break_sharing(std::uint64_t place) const noexcept {
   for (auto at = place; at < place + k_chunk; at += k_page)
     if (!faults_.page_map().has_page(at)) return false;
   return madvise(memory_at(place), k_chunk, k_populate_write) == 0;

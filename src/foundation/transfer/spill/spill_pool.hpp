@@ -1,5 +1,6 @@
-// The memory that spilled chunks have when they are in memory: huge pages, of which there are at most so many, and
-// the slots of address space in which those lie that are not in their chunk's place.
+// Pool of huge pages for spilled chunks, with a limit on their number, and of slots: address ranges that hold the
+// pages of unmapped chunks. Pages move between slots and chunk addresses by UFFDIO_MOVE, without a copy. Used by
+// the pager thread only; does not allocate after construction.
 #pragma once
 
 #include <cstddef>
@@ -17,61 +18,63 @@ class SpillPool {
   using Slot = std::uint32_t;
   static constexpr Slot k_none = ~Slot{0};
 
-  // At most so many slots. Throws Error{failed} where the system gives no address space.
-  SpillPool(Userfault& faults, std::size_t most);
+  // Reserves address space for at most `max_slots` slots, fewer where the system gives less. Throws Error{failed}.
+  SpillPool(Userfault& faults, std::size_t max_slots);
   ~SpillPool();
   SpillPool(const SpillPool&) = delete;
   SpillPool& operator=(const SpillPool&) = delete;
 
-  // Pages that there are, and that there may be.
+  // Return the number of pages in use, slots and chunk addresses together, and its limit.
   [[nodiscard]] std::size_t pages() const noexcept { return pages_; }
   [[nodiscard]] std::size_t limit() const noexcept { return limit_; }
   void set_limit(std::size_t pages) noexcept { limit_ = pages; }
-  // Slots with a page that nobody uses, and pages that may still be made.
-  [[nodiscard]] std::size_t free() const noexcept {
+  // Returns the number of slots with an unused page, plus the pages that the limit still allows.
+  [[nodiscard]] std::size_t num_free() const noexcept {
     return free_.size() + (limit_ > pages_ ? limit_ - pages_ : 0);
   }
 
-  // Whether a page may come from a chunk's place.
-  [[nodiscard]] bool has_slot() const noexcept { return !empty_.empty(); }
-  // A slot with a page: a free one, else a new one, beyond the limit only where that is `forced`. k_none where
-  // there is none.
-  Slot take(bool forced = false) noexcept;
-  // The slot's page, which nobody uses now, is free.
-  void give(Slot slot) noexcept;
-  // Pages beyond the limit that are free go back to the system.
+  // Returns whether unmap_from() has a slot to move a page to.
+  [[nodiscard]] bool has_empty_slot() const noexcept { return !empty_.empty(); }
+  // Returns a slot with a page: an unused one, else a new one; beyond the limit only if `forced`. k_none if there
+  // is none.
+  Slot acquire(bool forced = false) noexcept;
+  // Marks the slot's page as unused.
+  void release(Slot slot) noexcept;
+  // Frees unused pages beyond the limit.
   void shrink() noexcept;
 
-  // All zero; a page that was never used is.
-  void clear(Slot slot) noexcept;
+  // Zeroes the slot's page, unless it is new and still zero.
+  void zero_fill(Slot slot) noexcept;
   [[nodiscard]] std::uint64_t address(Slot slot) const noexcept { return slots_ + slot * k_chunk; }
-  // The slot's page goes to a chunk's place; 0 or an errno value, and then it is where it was. Wakes nobody.
-  int put(Slot slot, std::uint64_t place) noexcept;
-  // The page at a chunk's place goes to a slot. k_none, and nothing changed, where it cannot now.
-  Slot fetch(std::uint64_t place) noexcept;
-  // The slot's content was copied to the chunk's place, to pages that the system made for it.
-  void copied(Slot slot) noexcept {
+  // Moves the slot's page to the address `place`. Returns 0, or an errno value with the page back in its slot.
+  // Wakes no thread.
+  int map_to(Slot slot, std::uint64_t place) noexcept;
+  // Moves the page at the address `place` to a slot. Returns k_none, with nothing changed, where that is
+  // impossible now.
+  Slot unmap_from(std::uint64_t place) noexcept;
+  // Accounts for a slot's content that was copied to new pages at the chunk's address; releases the slot.
+  void on_copied(Slot slot) noexcept {
     ++pages_;
-    give(slot);
+    release(slot);
   }
-  // The chunk's page went back to the system.
-  void lost() noexcept { --pages_; }
+  // Accounts for a mapped chunk's page that was freed.
+  void on_page_lost() noexcept { --pages_; }
 
  private:
-  Slot empty_slot() noexcept;
+  Slot take_empty_slot() noexcept;
   bool make_page(Slot slot) noexcept;
-  [[nodiscard]] bool own_pages(std::uint64_t place) const noexcept;
+  [[nodiscard]] bool break_sharing(std::uint64_t place) const noexcept;
 
   Userfault& faults_;
   std::uint64_t mapped_ = 0;
   std::size_t mapped_size_ = 0;
-  std::uint64_t scratch_ = 0;  // not watched: pages are made here
+  std::uint64_t scratch_ = 0;  // not watched: new pages are faulted in here
   std::uint64_t slots_ = 0;
   std::size_t pages_ = 0;
   std::size_t limit_ = 0;
-  std::vector<Slot> free_;   // with a page
-  std::vector<Slot> empty_;  // without
-  std::vector<bool> zero_;   // by slot: its page was never used
+  std::vector<Slot> free_;     // with an unused page
+  std::vector<Slot> empty_;    // without a page
+  std::vector<bool> is_zero_;  // by slot: its page was never used
 };
 
 }  // namespace terrace::transfer

@@ -16,33 +16,33 @@
 
 namespace terrace::transfer {
 
-Resident resident() noexcept {
+ResidentMemory resident_memory() noexcept {
   const auto memory = process_memory();
   if (!memory) return {};
-  return {memory->resident.value, memory->file_backed.value};
+  return {memory->resident_memory.value, memory->file_backed.value};
 }
 
-std::uint64_t user_ns(std::uint32_t thread) noexcept {
+std::uint64_t user_time_ns(std::uint32_t thread) noexcept {
   char path[64];
   std::snprintf(path, sizeof path, "/proc/self/task/%u/stat", thread);
   char text[1024];
   if (!read_small_file(path, text, sizeof text)) return 0;
   const char* const behind_name = std::strrchr(text, ')');
   unsigned long long ticks = 0;
-  // proc(5): the 14th field, in ticks.
+  // proc(5): the 14th field, utime in clock ticks.
   if (!behind_name ||
       std::sscanf(behind_name + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu", &ticks) != 1)
     return 0;
   return ticks * 1'000'000'000 / static_cast<std::uint64_t>(sysconf(_SC_CLK_TCK));
 }
 
-std::uint64_t pages_read() noexcept {
+std::uint64_t major_faults() noexcept {
   rusage use{};
   getrusage(RUSAGE_SELF, &use);
   return static_cast<std::uint64_t>(use.ru_majflt);
 }
 
-Seconds program_time() noexcept {
+Seconds program_cpu_time() noexcept {
   const auto seconds = [](const timeval& time) {
     return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
   };
@@ -52,7 +52,7 @@ Seconds program_time() noexcept {
   return Seconds{seconds(all.ru_utime) - seconds(own.ru_utime) + seconds(all.ru_stime) - seconds(own.ru_stime)};
 }
 
-void say_too_small(Bytes memory, Bytes taken, void (*say)(const char* sentence)) {
+void warn_memory_too_small(Bytes memory, Bytes taken, void (*say)(const char* sentence)) {
   char text[512];
   std::snprintf(
       text, sizeof text,
@@ -62,7 +62,7 @@ void say_too_small(Bytes memory, Bytes taken, void (*say)(const char* sentence))
   say(text);
 }
 
-void have_own_files() noexcept {
+void unshare_file_table() noexcept {
   if (syscall(SYS_unshare, CLONE_FILES) != 0) return;
   syscall(SYS_close_range, 0U, 1U, 0U);
   syscall(SYS_close_range, 3U, ~0U, 0U);

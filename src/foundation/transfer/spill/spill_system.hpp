@@ -1,4 +1,4 @@
-// What spilled memory asks of the system in several places.
+// System queries shared by the spill engines: clocks, resident memory, major faults, file tables.
 #pragma once
 
 #include <time.h>
@@ -9,7 +9,7 @@
 
 namespace terrace::transfer {
 
-inline constexpr int k_page_out = 21;  // MADV_PAGEOUT, since Linux 5.4
+inline constexpr int k_madv_pageout = 21;  // MADV_PAGEOUT, since Linux 5.4
 
 inline std::uint64_t steady_ns() noexcept {
   timespec time{};
@@ -17,39 +17,39 @@ inline std::uint64_t steady_ns() noexcept {
   return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
 }
 
-// Processor time of a thread of this process; 0 where the system does not say.
-inline std::uint64_t processor_ns(std::uint32_t thread) noexcept {
+// Returns the processor time of a thread of this process; 0 if unavailable.
+inline std::uint64_t cpu_time_ns(std::uint32_t thread) noexcept {
   timespec time{};
-  // Linux's number for that clock: 6 is "of a thread, exactly".
+  // Encoding of Linux: CPUCLOCK_PERTHREAD_MASK (4) | CPUCLOCK_SCHED (2).
   const auto clock = static_cast<clockid_t>(~thread << 3 | 6U);
   if (clock_gettime(clock, &time) != 0) return 0;
   return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
 }
 
-// Of that, what was not in the kernel; as the system counts it, to ten milliseconds or so.
-[[nodiscard]] std::uint64_t user_ns(std::uint32_t thread) noexcept;
+// Returns the user-mode part of it, at the kernel's tick resolution (about 10 ms).
+[[nodiscard]] std::uint64_t user_time_ns(std::uint32_t thread) noexcept;
 
 inline void* memory_at(std::uint64_t address) noexcept {
   return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
 }
 
-// Bytes that the process has in memory, and of those what is of files; 0 where that is not known.
-struct Resident {
+// Resident bytes of the process, and those of file mappings among them; 0 if unknown.
+struct ResidentMemory {
   std::uint64_t all = 0, of_files = 0;
 };
-[[nodiscard]] Resident resident() noexcept;
+[[nodiscard]] ResidentMemory resident_memory() noexcept;
 
-// Pages that this process has had read from a disk, by touching them.
-[[nodiscard]] std::uint64_t pages_read() noexcept;
+// Returns the process's major page faults.
+[[nodiscard]] std::uint64_t major_faults() noexcept;
 
-// Processor time of the process, of threads that have ended as well, but for the calling thread's.
-[[nodiscard]] Seconds program_time() noexcept;
+// Returns the processor time of the process, ended threads included, without the calling thread's.
+[[nodiscard]] Seconds program_cpu_time() noexcept;
 
-// To the user: what cannot be over a file takes more than the memory.
-void say_too_small(Bytes memory, Bytes taken, void (*say)(const char* sentence));
+// Tells the user that unevictable memory exceeds the limit `memory`.
+void warn_memory_too_small(Bytes memory, Bytes taken, void (*say)(const char* sentence));
 
-// The calling thread has a table of files of its own from now on, with nothing of the program's but what it is to
-// write messages to.
-void have_own_files() noexcept;
+// Gives the calling thread its own file table (unshare(CLONE_FILES)), and closes all inherited descriptors but
+// stderr.
+void unshare_file_table() noexcept;
 
 }  // namespace terrace::transfer

@@ -1,4 +1,4 @@
-// By threads that read and write, where there is no io_uring.
+// Disk queue by a pool of threads that read and write synchronously, for systems without io_uring.
 #include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
@@ -19,9 +19,9 @@ namespace terrace::transfer {
 
 namespace {
 
-// First in, first out, of at most as many as there are requests.
+// FIFO of at most k_disk_requests items; does not allocate.
 template <class Item>
-class Line {
+class BoundedFifo {
  public:
   void push(const Item& item) noexcept { items_[(first_ + count_++) % k_disk_requests] = item; }
   Item pop() noexcept {
@@ -40,11 +40,11 @@ class Line {
 
 class ThreadQueue final : public DiskQueue {
  public:
-  ThreadQueue(int file, std::size_t threads)
-      : file_(file), event_(move_fd_high(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))) {
+  ThreadQueue(int fd, std::size_t threads)
+      : fd_(fd), event_fd_(move_fd_high(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))) {
     threads_.resize(threads);
     for (auto& thread : threads_)
-      if (event_ < 0 || !start_signal_masked_thread(thread, "terrace/disk", body, this)) {
+      if (event_fd_ < 0 || !start_signal_masked_thread(thread, "terrace/disk", thread_body, this)) {
         threads_.resize(static_cast<std::size_t>(&thread - threads_.data()));
         stop();
         throw Error(Code::failed, "no threads to read and write the spill file with");
@@ -54,55 +54,55 @@ class ThreadQueue final : public DiskQueue {
   ThreadQueue(const ThreadQueue&) = delete;
   ThreadQueue& operator=(const ThreadQueue&) = delete;
 
-  [[nodiscard]] std::size_t room() const noexcept override { return k_disk_requests - under_way_; }
+  [[nodiscard]] std::size_t num_free() const noexcept override { return k_disk_requests - num_pending_; }
   void start(const DiskRequest& request) noexcept override {
-    ++under_way_;
+    ++num_pending_;
     const std::lock_guard lock(mutex_);
     waiting_.push(request);
-    something_.notify_one();
+    request_or_stop_.notify_one();
   }
   void submit() noexcept override {}
-  bool next(DiskAnswer& answer) noexcept override {
+  bool next_completion(DiskCompletion& completion) noexcept override {
     const std::lock_guard lock(mutex_);
-    if (ended_.empty()) {
+    if (completed_.empty()) {
       std::uint64_t count = 0;
-      [[maybe_unused]] const auto ignored = syscall(SYS_read, event_, &count, sizeof count);
+      [[maybe_unused]] const auto ignored = syscall(SYS_read, event_fd_, &count, sizeof count);
       return false;
     }
-    answer = ended_.pop();
-    --under_way_;
+    completion = completed_.pop();
+    --num_pending_;
     return true;
   }
-  [[nodiscard]] int file() const noexcept override { return event_; }
+  [[nodiscard]] int completion_fd() const noexcept override { return event_fd_; }
   [[nodiscard]] const char* name() const noexcept override { return "threads"; }
 
  private:
-  static void* body(void* self) {
-    static_cast<ThreadQueue*>(self)->work();
+  static void* thread_body(void* self) {
+    static_cast<ThreadQueue*>(self)->run();
     return nullptr;
   }
 
-  void work() noexcept {
+  void run() noexcept {
     std::unique_lock lock(mutex_);
     for (;;) {
-      something_.wait(lock, [&] { return stopped_ || !waiting_.empty(); });
+      request_or_stop_.wait(lock, [&] { return stopped_ || !waiting_.empty(); });
       if (stopped_) return;
       const auto request = waiting_.pop();
       lock.unlock();
-      const DiskAnswer answer{request.token, carry_out(request)};
+      const DiskCompletion completion{request.token, execute(request)};
       lock.lock();
-      ended_.push(answer);
+      completed_.push(completion);
       const std::uint64_t one = 1;
-      [[maybe_unused]] const auto ignored = syscall(SYS_write, event_, &one, sizeof one);
+      [[maybe_unused]] const auto ignored = syscall(SYS_write, event_fd_, &one, sizeof one);
     }
   }
 
-  [[nodiscard]] int carry_out(const DiskRequest& request) const noexcept {
+  [[nodiscard]] int execute(const DiskRequest& request) const noexcept {
     auto* const memory = reinterpret_cast<char*>(request.address);  // NOLINT(performance-no-int-to-ptr)
     for (std::size_t done = 0; done < request.size;) {
       const auto at = static_cast<off_t>(request.offset + done);
-      const auto got = request.write ? syscall(SYS_pwrite64, file_, memory + done, request.size - done, at)
-                                     : syscall(SYS_pread64, file_, memory + done, request.size - done, at);
+      const auto got = request.write ? syscall(SYS_pwrite64, fd_, memory + done, request.size - done, at)
+                                     : syscall(SYS_pread64, fd_, memory + done, request.size - done, at);
       if (got > 0)
         done += static_cast<std::size_t>(got);
       else if (got == 0)
@@ -117,27 +117,27 @@ class ThreadQueue final : public DiskQueue {
     {
       const std::lock_guard lock(mutex_);
       stopped_ = true;
-      something_.notify_all();
+      request_or_stop_.notify_all();
     }
     for (const auto thread : threads_) pthread_join(thread, nullptr);
-    if (event_ >= 0) syscall(SYS_close, event_);
+    if (event_fd_ >= 0) syscall(SYS_close, event_fd_);
   }
 
-  int file_;
-  int event_;
+  int fd_;
+  int event_fd_;
   std::vector<pthread_t> threads_;
-  std::size_t under_way_ = 0;  // known to the user of the queue alone
-  std::mutex mutex_;           // of what follows
-  std::condition_variable something_;
+  std::size_t num_pending_ = 0;  // accessed by the queue's user only
+  std::mutex mutex_;             // guards the members below
+  std::condition_variable request_or_stop_;
   bool stopped_ = false;
-  Line<DiskRequest> waiting_;
-  Line<DiskAnswer> ended_;
+  BoundedFifo<DiskRequest> waiting_;
+  BoundedFifo<DiskCompletion> completed_;
 };
 
 }  // namespace
 
-std::unique_ptr<DiskQueue> make_thread_queue(int file, std::size_t threads) {
-  return std::make_unique<ThreadQueue>(file, threads);
+std::unique_ptr<DiskQueue> make_thread_queue(int fd, std::size_t threads) {
+  return std::make_unique<ThreadQueue>(fd, threads);
 }
 
 }  // namespace terrace::transfer

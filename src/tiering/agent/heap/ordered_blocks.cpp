@@ -132,7 +132,7 @@ bool OrderedHeap::release(void* block) noexcept {
 bool OrderedHeap::discard(std::uint64_t address, std::uint64_t size) noexcept {
   auto& here = *working_.load(std::memory_order_acquire);
   await_filled(address, size);
-  if (auto* const traps = here.traps.load()) traps->forget(address, size);
+  if (auto* const traps = here.traps.load()) traps->unregister_range(address, size);
   forget(address, size);
   return here.space.release(reinterpret_cast<void*>(address)) > 0;  // NOLINT(performance-no-int-to-ptr)
 }

@@ -150,7 +150,7 @@ void OrderedHeap::await_touches(std::uint64_t address, std::uint64_t size, int i
     const std::lock_guard guard(mutex_);
     if (!std::exchange(here.has_traps, true)) {
       auto* const traps = new (std::nothrow) transfer::TouchTraps(*this, threads_here());
-      refused = !traps || !traps->is_there();
+      refused = !traps || !traps->is_available();
       if (traps) error = traps->error();
       if (refused)
         delete traps;
@@ -164,12 +164,12 @@ void OrderedHeap::await_touches(std::uint64_t address, std::uint64_t size, int i
                      .c_str());
     } catch (const std::bad_alloc&) {  // no memory to say it with
     }
-  if (auto* const traps = here.traps.load()) traps->watch(address, size);
+  if (auto* const traps = here.traps.load()) traps->register_range(address, size);
 }
 
 // On a thread of ours. Who touched may go on, and free the block, before all of the chunk is populated: release()
 // waits for that.
-void OrderedHeap::touched(std::uint64_t address) noexcept {
+void OrderedHeap::on_first_touch(std::uint64_t address) noexcept {
   auto& here = *working_.load(std::memory_order_acquire);
   auto& traps = *here.traps.load();
   memory::PlacedRanges::Gap gap{};
@@ -196,7 +196,7 @@ void OrderedHeap::touched(std::uint64_t address) noexcept {
       intent = block->second.intent;
     }
   } catch (const std::bad_alloc&) {
-    return traps.forget(address, k_page);
+    return traps.unregister_range(address, k_page);
   }
   if (gap.size == 0) return traps.wake(address, k_page);  // its block is gone, or was not there yet
   const auto outcome = fill(gap.address, gap.size, intent, memory::OrderedFill::Content::none, left);
@@ -234,7 +234,7 @@ void OrderedHeap::leave() noexcept {
   small_.leave();
   auto* const here = working_.load(std::memory_order_acquire);
   if (!here) return;
-  if (auto* const traps = here->traps.load()) traps->end(here->space.base(), here->space.reserved().value);
+  if (auto* const traps = here->traps.load()) traps->shut_down(here->space.base(), here->space.reserved().value);
   here->traps.store(nullptr);
   here->space.retire();
 }

@@ -159,8 +159,8 @@ class OrderedHeap final : private transfer::TouchTraps::Handler {
   void await_touches(std::uint64_t address, std::uint64_t size, int intent) noexcept;
   void forget(std::uint64_t address, std::uint64_t size) noexcept;
   void count(const memory::PlacedRanges::Range& range, bool more) noexcept;
-  void touched(std::uint64_t address) noexcept override;
-  void begin_thread() noexcept override { parts_.enter(); }
+  void on_first_touch(std::uint64_t address) noexcept override;
+  void on_thread_start() noexcept override { parts_.enter(); }
 
   Parts parts_;
   int run_intent_ = -1;

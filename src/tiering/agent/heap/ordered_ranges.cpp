@@ -151,7 +151,7 @@ int OrderedHeap::apply(std::uint64_t address, std::uint64_t size, int intent) no
     const std::lock_guard guard(mutex_);
     note_applied(address, size);
   }
-  if (auto* const traps = here->traps.load()) traps->forget(address, size);
+  if (auto* const traps = here->traps.load()) traps->unregister_range(address, size);
   forget(address, size);
   const auto error = fill(address, size, intent, memory::OrderedFill::Content::some).error;
   const std::lock_guard guard(mutex_);

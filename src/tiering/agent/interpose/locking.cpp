@@ -19,7 +19,7 @@
 #include "core/maps_reader.hpp"
 #include "observe/coverage/time_samples.hpp"
 #include "observe/threads/thread.hpp"
-#include "transfer/exchange/holding.hpp"
+#include "transfer/exchange/exchange_lock.hpp"
 
 namespace terrace::agent {
 
@@ -61,11 +61,11 @@ int lock_current(bool on_fault) {
   std::vector<Part> parts;
   try {
     // What is put aside is watched only until it is back.
-    transfer::hold_exchanges();
+    transfer::suspend_exchanges();
     parts = parts_to_lock();
-    transfer::release_exchanges();
+    transfer::resume_exchanges();
   } catch (const std::bad_alloc&) {
-    transfer::release_exchanges();
+    transfer::resume_exchanges();
     return ENOMEM;
   }
   for (const auto& [low, high] : parts) {

@@ -16,7 +16,7 @@
 #include "core/rounding.hpp"
 #include "observe/coverage/time_samples.hpp"
 #include "observe/threads/thread.hpp"
-#include "transfer/exchange/holding.hpp"
+#include "transfer/exchange/exchange_lock.hpp"
 
 namespace terrace::agent {
 
@@ -86,9 +86,9 @@ void* remap(void* address, std::size_t old_length, std::size_t length, int flags
     const observe::Inside inside;
     ranges = heap->lift(low, page_up(old_length));
   }
-  transfer::hold_exchanges();
+  transfer::suspend_exchanges();
   void* const got = reinterpret_cast<void*>(syscall(SYS_mremap, address, old_length, length, flags, to));
-  transfer::release_exchanges();
+  transfer::resume_exchanges();
   const auto saved = errno;
   if (got != MAP_FAILED) forget_intent(got, length);  // what was there before is gone
   if (heap) {
@@ -168,9 +168,9 @@ TERRACE_EXPORT int madvise(void* address, size_t length, int advice) noexcept {
   if (!gives_back || terrace::observe::t_thread.inside > 0)
     return static_cast<int>(syscall(SYS_madvise, address, length, advice));
   const auto low = reinterpret_cast<std::uint64_t>(address);
-  terrace::transfer::hold_exchanges(low, low + length);
+  terrace::transfer::suspend_exchanges(low, low + length);
   const auto answer = static_cast<int>(syscall(SYS_madvise, address, length, advice));
-  terrace::transfer::release_exchanges();
+  terrace::transfer::resume_exchanges();
   return answer;
 }
 

@@ -37,7 +37,7 @@
 #include "runtime/runtime.hpp"
 #include "runtime/session/session.hpp"
 #include "sim/scheduler/scheduler.hpp"
-#include "transfer/exchange/holding.hpp"
+#include "transfer/exchange/exchange_lock.hpp"
 
 // The C library's streams, as it has always shown them.
 extern "C" {
@@ -135,7 +135,7 @@ void before_fork() {
   if (const auto* const ordered = ordered_heap()) ordered->lock();
   internal_heap().lock();
   // The last: who gives memory back waits for it, with one of those above.
-  transfer::hold_exchanges();
+  transfer::suspend_exchanges();
 }
 
 void release_after_fork(void (SpilledHeap::*release_spilled)() noexcept) {
@@ -153,14 +153,14 @@ void release_after_fork(void (SpilledHeap::*release_spilled)() noexcept) {
 }
 
 void in_parent() {
-  transfer::release_exchanges();
+  transfer::resume_exchanges();
   release_after_fork(&SpilledHeap::after_fork);
   observe::t_thread.come_out();
   pthread_sigmask(SIG_SETMASK, &signals_before(), nullptr);
 }
 
 void in_child() {
-  transfer::release_exchanges_in_child();
+  transfer::reset_exchanges_in_child();
   release_after_fork(&SpilledHeap::in_child);
   g_standing.waits.store(
       false);  // a child is left alone, whether there was something to place in its parent or not

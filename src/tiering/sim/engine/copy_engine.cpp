@@ -105,7 +105,7 @@ void CopyEngine::refuse_head(Seconds now) {
   start(now);
 }
 
-void CopyEngine::hasten() {
+void CopyEngine::expedite_pending() {
   for (auto& queued : queue_) queued.start = {};
   if (running_) running_->rate = 0;
   sentinels_.clear();
@@ -129,7 +129,7 @@ void CopyEngine::touched(ChunkId sentinel) {
   list_sentinels();
 }
 
-void CopyEngine::hasten(Ticket until) {
+void CopyEngine::expedite_pending(Ticket until) {
   for (auto& queued : queue_)
     if (queued.result.ticket <= until) queued.start = {};
   list_sentinels();

@@ -53,8 +53,8 @@ class CopyEngine {
   [[nodiscard]] const std::vector<ChunkId>& sentinels() const { return sentinels_; }
   void touched(ChunkId sentinel);
   // Due from now on: all that was asked for, or what comes before that ticket, and it.
-  void hasten();
-  void hasten(transfer::Ticket until);
+  void expedite_pending();
+  void expedite_pending(transfer::Ticket until);
   void forget_queued(ChunkId first, std::uint32_t count, Seconds now);
   [[nodiscard]] bool done(transfer::Ticket ticket) const;
   // Of the program, alive: what leaves cores to transfers that begin from now on.
@@ -65,7 +65,7 @@ class CopyEngine {
   enum class Room { taken, wait, never };
   struct Queued {
     transfer::TransferResult result;
-    transfer::Start start;
+    transfer::TransferStart start;
   };
   [[nodiscard]] bool makes_sense(const transfer::TransferResult& request) const;
   Room take_room(PlaceId place, Bytes size);

@@ -295,15 +295,15 @@ void VirtualMachine::limit_rate(double share) {
   rate_limit_ = share;
 }
 
-void VirtualMachine::hasten() {
+void VirtualMachine::expedite_pending() {
   begin_copies();
-  engine_.hasten();
+  engine_.expedite_pending();
   begin_copies();
 }
 
 void VirtualMachine::wait(transfer::Ticket ticket) {
   begin_copies();
-  engine_.hasten(ticket);
+  engine_.expedite_pending(ticket);
   begin_copies();
   while (!engine_.done(ticket)) {
     if (engine_.running() != nullptr) {

@@ -99,7 +99,7 @@ class VirtualMachine final : public Clock,
   transfer::Ticket submit(std::span<const transfer::TransferRequest> requests) override;
   bool done(transfer::Ticket ticket) override { return engine_.done(ticket); }
   void wait(transfer::Ticket ticket) override;
-  void hasten() override;
+  void expedite_pending() override;
   void limit_rate(double share) override;
   void forget(ChunkId first, std::uint32_t count) override;
   std::vector<transfer::TransferResult> completions() override { return engine_.completions(); }
@@ -114,7 +114,7 @@ class VirtualMachine final : public Clock,
 
   // Data of more than `memory` is in the file beside the domain's home. Before anything runs; the domain has no
   // other place. Throws Error{invalid} where it has, or no file.
-  void memory_over_file(DomainId domain, Bytes memory, std::unique_ptr<transfer::Foresight> foresight);
+  void memory_over_file(DomainId domain, Bytes memory, std::unique_ptr<transfer::ReplacementPolicy> policy);
   // Null without; it ends a stretch of the file's lower bound (page_bound.hpp).
   const FileAccount* file_account() { return spill_ ? &spill_->account() : nullptr; }
 

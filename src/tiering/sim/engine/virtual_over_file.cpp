@@ -19,7 +19,7 @@ std::string why_no_file(const machine::Machine& machine, DomainId domain) {
 }
 
 void VirtualMachine::memory_over_file(DomainId domain, Bytes memory,
-                                      std::unique_ptr<transfer::Foresight> foresight) {
+                                      std::unique_ptr<transfer::ReplacementPolicy> policy) {
   spilled_ = machine_.home(domain);
   const auto* const file = machine_.find_backing_file(spilled_);
   if (const auto reason = why_no_file(machine_, domain); !reason.empty()) throw Error(Code::invalid, reason);
@@ -32,7 +32,7 @@ void VirtualMachine::memory_over_file(DomainId domain, Bytes memory,
   // One core streams what its lines in flight let it (Little's law).
   parts.stream = {std::min(path.read.value, initiator.prefetch_mlp * line / path.latency.value)};
   parts.memory = memory;
-  parts.foresight = std::move(foresight);
+  parts.policy = std::move(policy);
   spill_ = std::make_unique<VirtualSpill>(std::move(parts));
   file_pages_ = std::make_unique<FilePages>(chunks_, machine_.parts().line);
 }

@@ -10,7 +10,7 @@ namespace terrace::sim {
 
 namespace {
 
-using transfer::Residence;
+using transfer::PageState;
 
 }  // namespace
 
@@ -18,9 +18,9 @@ VirtualSpill::VirtualSpill(Parts parts) : parts_(std::move(parts)), disk_(parts_
   adapt_limit();
 }
 
-transfer::Residence VirtualSpill::residence(std::uint32_t chunk) const {
+transfer::PageState VirtualSpill::page_state(std::uint32_t chunk) const {
   const auto& one = chunks_[chunk];
-  return transfer::residence_of(one.where, one.wanted || (one.where == Where::leaving && one.rescued));
+  return transfer::page_state_of(one.state, one.fault_pending || (one.state == ChunkState::evicting && one.refault_pending));
 }
 
 void VirtualSpill::reserve(FilePages::Block block) {
@@ -33,25 +33,25 @@ Seconds VirtualSpill::release(FilePages::Block block, Seconds now) {
   run(now);
   const auto end = block.first + block.count;
   auto& known = blocks_[block.first];
-  if (known.leaving) keep_block(block.first);
+  if (known.handing_over) cancel_handover(block.first);
   const auto is_under_way = [&] {
     return std::any_of(chunks_.begin() + block.first, chunks_.begin() + end,
-                       [](const Chunk& one) { return one.writing || one.where == Where::reading; });
+                       [](const Chunk& one) { return one.writing || one.state == ChunkState::reading; });
   };
   while (is_under_way()) turn(k_later_than_all);
   for (auto c = block.first; c < end; ++c) {
-    if (known.given) {
+    if (known.kernel_paged) {
       const auto first = c * k_pages_of_a_chunk;
       std::erase_if(paged_, [&](FilePage page) { return page - first < k_pages_of_a_chunk; });
       std::fill_n(pages_.begin() + first, k_pages_of_a_chunk, std::uint8_t{0});
       chunks_[c] = {};
       continue;
     }
-    if (chunks_[c].where == Where::leaving) std::erase(leaving_, c);
-    if (chunks_[c].where != Where::fresh && chunks_[c].where != Where::disk) --used_;
+    if (chunks_[c].state == ChunkState::evicting) std::erase(eviction_queue_, c);
+    if (chunks_[c].state != ChunkState::empty && chunks_[c].state != ChunkState::swapped_out) --used_;
     empty(c);
   }
-  if (known.given) given_ -= block.count;
+  if (known.kernel_paged) kernel_paged_ -= block.count;
   blocks_.erase(block.first);
   bound_.forget(block.first * k_pages_of_a_chunk, block.count * k_pages_of_a_chunk);
   adapt_limit();
@@ -66,10 +66,10 @@ void VirtualSpill::keep(Bytes data) {
 
 // What other data has in memory is not the chunks', nor what the kernel pages has.
 void VirtualSpill::adapt_limit() {
-  const auto share = given_ == 0 ? 0
+  const auto share = kernel_paged_ == 0 ? 0
                                  : static_cast<std::uint64_t>(static_cast<double>(parts_.memory.value) *
-                                                              static_cast<double>(given_) /
-                                                              static_cast<double>(given_ + content_));
+                                                              static_cast<double>(kernel_paged_) /
+                                                              static_cast<double>(kernel_paged_ + num_with_content_));
   const auto others = kept_.value + share;
   const auto rest = parts_.memory.value > others ? (parts_.memory.value - others) / k_chunk.value : 0;
   limit_ = std::max<std::size_t>(rest, transfer::spill_limits::k_min);
@@ -77,7 +77,7 @@ void VirtualSpill::adapt_limit() {
 
 // Pages of the kernel's size that are in memory at most.
 std::uint64_t VirtualSpill::capacity() const {
-  return std::max(used_, limit_) * k_pages_of_a_chunk + (given_ == 0 ? 0 : parts_.memory.value / 4096);
+  return std::max(used_, limit_) * k_pages_of_a_chunk + (kernel_paged_ == 0 ? 0 : parts_.memory.value / 4096);
 }
 
 // --- time
@@ -106,13 +106,13 @@ bool VirtualSpill::turn(Seconds until) {
   }
   if (is_busy_) busy_ += time_ - looked_;
   looked_ = time_;
-  take_answers();
+  drain_completions();
   if (fault_ && fault_->at <= time_) take_fault();
   step();
-  if (giving_)
-    go_on_giving();
-  else if (given_ > 0)
-    try_again();
+  if (handover_block_)
+    continue_handover();
+  else if (kernel_paged_ > 0)
+    review_kernel_blocks();
   for (const auto& start : std::exchange(starts_, {})) disk_.start(start.write, k_chunk, start.chunk, time_);
   if (is_busy_) busy_ += time_ - looked_;
   looked_ = time_;
@@ -125,7 +125,7 @@ void VirtualSpill::run(Seconds now) {
   while (due_ <= now) turn(now);
 }
 
-void VirtualSpill::take_answers() {
+void VirtualSpill::drain_completions() {
   while (const auto ended = disk_.take_ended(time_)) {
     if (ended->token == k_page_read) {
       page_read_ = ended->at;
@@ -135,10 +135,10 @@ void VirtualSpill::take_answers() {
       beside_.read += static_cast<double>(k_chunk.value);
     } else if (ended->token != k_page_write) {
       const auto chunk = static_cast<std::uint32_t>(ended->token);
-      if (chunks_[chunk].where == Where::reading)
-        read_ended(chunk);
+      if (chunks_[chunk].state == ChunkState::reading)
+        on_read_done(chunk);
       else
-        write_ended(chunk);
+        on_write_done(chunk);
     }
   }
 }
@@ -172,11 +172,11 @@ void VirtualSpill::stored(FilePage page, Seconds now) {
     pages_[page] |= k_stored;
     return;
   }
-  const bool has_left = one.where == Where::disk || (one.where == Where::leaving && (one.clean || one.writing));
+  const bool has_left = one.state == ChunkState::swapped_out || (one.state == ChunkState::evicting && (one.clean || one.writing));
   if (has_left) {
     if (one.left_in == bound_.number()) bound_.store(page, true);
     if (one.left_written || one.writing) return;  // with this in it
-    if (one.where == Where::leaving) {
+    if (one.state == ChunkState::evicting) {
       one.clean = false;
       one.stored = true;
       return;
@@ -187,8 +187,8 @@ void VirtualSpill::stored(FilePage page, Seconds now) {
     find_due();
     return;
   }
-  if (one.where == Where::fresh) return;
-  if (one.where != Where::reading) bound_.store(page);
+  if (one.state == ChunkState::empty) return;
+  if (one.state != ChunkState::reading) bound_.store(page);
   one.stored = true;
 }
 
@@ -198,35 +198,35 @@ void VirtualSpill::stored(FilePage page, Seconds now) {
 void VirtualSpill::take_fault() {
   const auto [c, thread, at] = *std::exchange(fault_, std::nullopt);
   auto& chunk = chunks_[c];
-  if (blocks_[chunk.block].leaving) return;
-  if (chunk.where == Where::quiet) return resume(c);
+  if (blocks_[chunk.block].handing_over) return;
+  if (chunk.state == ChunkState::mapped) return resume_waiters(c);
   ++account_.touches;
   auto& toucher = workers_[thread];
   const auto worked = std::max(at - toucher.resumed.value_or(at), Seconds{});
-  if (toucher.resumed) toucher.work.visited(worked);
-  const bool expected = parts_.foresight->touched(c, thread, worked);
-  if (!expected && chunk.where == Where::disk) ++unexpected_;
-  note_predicted(at);
-  if (chunk.where == Where::ready || (chunk.where == Where::leaving && !chunk.writing)) {
-    take_back(c);
-    map(c);
-    resume(c);
-    ++served_;
-    serving_ += time_ - at;
+  if (toucher.resumed) toucher.work.on_visit(worked);
+  const bool expected = parts_.policy->on_access(c, thread, worked);
+  if (!expected && chunk.state == ChunkState::swapped_out) ++num_unexpected_;
+  update_prediction(at);
+  if (chunk.state == ChunkState::unmapped_resident || (chunk.state == ChunkState::evicting && !chunk.writing)) {
+    cancel_eviction(c);
+    map_chunk(c);
+    resume_waiters(c);
+    ++num_soft_faults_;
+    soft_fault_time_ += time_ - at;
     return;
   }
-  if (chunk.where == Where::disk || chunk.where == Where::reading) {
-    loaded_for(c, expected, toucher.work.is_sparse());
-    if (blocks_[chunk.block].leaving) return;
+  if (chunk.state == ChunkState::swapped_out || chunk.state == ChunkState::reading) {
+    note_load(c, expected, toucher.work.is_sparse());
+    if (blocks_[chunk.block].handing_over) return;
   }
-  if (chunk.where == Where::fresh || chunk.where == Where::disk) needy_.push_back(c);
-  chunk.wanted = true;
-  tell(c);
+  if (chunk.state == ChunkState::empty || chunk.state == ChunkState::swapped_out) fault_queue_.push_back(c);
+  chunk.fault_pending = true;
+  notify_policy(c);
 }
 
 // As Spill::note_predicted().
-void VirtualSpill::note_predicted(Seconds at) {
-  transfer::SpillMeasured measured;
+void VirtualSpill::update_prediction(Seconds at) {
+  transfer::SpillStatistics measured;
   measured.now = at;
   measured.kept = transfer::spill_limits::kept(limit_);
   measured.room = limit_ - measured.kept;
@@ -234,13 +234,13 @@ void VirtualSpill::note_predicted(Seconds at) {
   measured.written = account_.written.value / k_chunk.value;
   measured.moved = account_.read.value / k_chunk.value + measured.written;
   measured.busy = busy_;
-  measured.foreseen = account_.foreseen;
+  measured.prefetched = account_.foreseen;
   measured.demanded = account_.demanded;
-  measured.unexpected = unexpected_;
+  measured.unexpected = num_unexpected_;
   measured.clean = account_.clean;
-  measured.served = served_;
-  measured.serving = serving_;
-  const auto told = parts_.foresight->predicted(measured);
+  measured.served = num_soft_faults_;
+  measured.serving = soft_fault_time_;
+  const auto told = parts_.policy->predicted(measured);
   account_.predicted = told.predicted;
   account_.measured = told.measured;
 }
@@ -251,47 +251,47 @@ void VirtualSpill::remap() {
   beside_.stalled += 0.5 * machine::stall_time(parts_.price, k_chunk);
 }
 
-void VirtualSpill::map(std::uint32_t c) {
+void VirtualSpill::map_chunk(std::uint32_t c) {
   auto& chunk = chunks_[c];
   remap();
-  chunk.where = Where::quiet;
-  chunk.clean = chunk.rescued = false;
-  is_foreseen(c, false);
-  tell(c);
+  chunk.state = ChunkState::mapped;
+  chunk.clean = chunk.refault_pending = false;
+  set_prefetched(c, false);
+  notify_policy(c);
 }
 
-void VirtualSpill::resume(std::uint32_t c) {
-  chunks_[c].wanted = false;
-  tell(c);
+void VirtualSpill::resume_waiters(std::uint32_t c) {
+  chunks_[c].fault_pending = false;
+  notify_policy(c);
   if (!waiting_ || waiting_->chunk != c) return;
   waiting_.reset();
   woken_ = time_;
 }
 
-void VirtualSpill::read_ended(std::uint32_t c) {
+void VirtualSpill::on_read_done(std::uint32_t c) {
   auto& chunk = chunks_[c];
   --reads_;
   account_.read += k_chunk;
   beside_.written += static_cast<double>(k_chunk.value);
-  chunk.where = Where::ready;
+  chunk.state = ChunkState::unmapped_resident;
   chunk.clean = true;
-  if (!chunk.wanted) return;
-  map(c);
-  resume(c);
+  if (!chunk.fault_pending) return;
+  map_chunk(c);
+  resume_waiters(c);
 }
 
-void VirtualSpill::write_ended(std::uint32_t c) {
+void VirtualSpill::on_write_done(std::uint32_t c) {
   auto& chunk = chunks_[c];
   --writes_;
   chunk.writing = false;
   account_.written += k_chunk;
   beside_.read += static_cast<double>(k_chunk.value);
   chunk.clean = chunk.has_copy = true;
-  if (!chunk.wanted && !chunk.rescued) return;
-  take_back(c);
-  if (!chunk.wanted) return;
-  map(c);
-  resume(c);
+  if (!chunk.fault_pending && !chunk.refault_pending) return;
+  cancel_eviction(c);
+  if (!chunk.fault_pending) return;
+  map_chunk(c);
+  resume_waiters(c);
 }
 
 VirtualSpill::Beside VirtualSpill::take_beside() { return std::exchange(beside_, {}); }
@@ -301,9 +301,9 @@ const FileAccount& VirtualSpill::account() {
   account_.least_read = least.read;
   account_.least_written = least.written;
   account_.least_time = least.read / parts_.file.read + least.written / parts_.file.write;
-  account_.content = Bytes{(content_ + given_) * k_chunk.value};
+  account_.content = Bytes{(num_with_content_ + kernel_paged_) * k_chunk.value};
   account_.limit = Bytes{limit_ * k_chunk.value};
-  account_.given = Bytes{given_ * k_chunk.value};
+  account_.given = Bytes{kernel_paged_ * k_chunk.value};
   return account_;
 }
 

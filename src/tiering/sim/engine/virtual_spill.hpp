@@ -41,7 +41,7 @@
 #include "sim/engine/virtual_disk.hpp"
 #include "transfer/spill/block_use.hpp"
 #include "transfer/spill/chunk_state.hpp"
-#include "transfer/spill/foresight.hpp"
+#include "transfer/spill/replacement_policy.hpp"
 
 namespace terrace::sim {
 
@@ -55,7 +55,7 @@ class VirtualSpill {
     machine::CopierPrice price;
     BytesPerSecond stream;  // what one core reads, or writes, of the memory
     Bytes memory{};         // of all data
-    std::unique_ptr<transfer::Foresight> foresight;
+    std::unique_ptr<transfer::ReplacementPolicy> policy;
   };
   explicit VirtualSpill(Parts parts);
 
@@ -71,7 +71,7 @@ class VirtualSpill {
   // Whether who touches the page has to wait, as things are.
   [[nodiscard]] bool is_noticed(FilePage page) const {
     const auto& one = chunks_[page / k_pages_of_a_chunk];
-    return one.is_given ? !is_resident(page) : one.where != Where::quiet;
+    return one.is_given ? !is_resident(page) : one.state != ChunkState::mapped;
   }
   // A thread touches it, and goes on at that time.
   Seconds touch(FilePage page, std::uint32_t thread, Seconds now);
@@ -99,16 +99,16 @@ class VirtualSpill {
   static constexpr std::uint64_t k_page_write = k_page_read + 1;
   static constexpr std::uint64_t k_late_write = k_page_read + 2;
 
-  using Where = transfer::Where;
+  using ChunkState = transfer::ChunkState;
   struct Chunk {
-    Where where{};
+    ChunkState state{};
     bool clean = false;     // in memory beside its place, as the file has it
     bool writing = false;   // under way
-    bool wanted = false;    // somebody waits for it
-    bool rescued = false;   // needed again, while it was written
+    bool fault_pending = false;    // somebody waits for it
+    bool refault_pending = false;   // needed again, while it was written
     bool has_copy = false;  // the file has it, but for what is stored since
     bool stored = false;    // since it was looked at
-    bool foreseen = false;  // read before it was touched
+    bool prefetched = false;  // read before it was touched
     bool is_given = false;
     bool left_written = false;  // when it left last
     std::uint32_t left_in = 0;  // stretch of the bound
@@ -118,9 +118,9 @@ class VirtualSpill {
     std::uint32_t count = 0;
     transfer::BlockUse use{};
     transfer::PageTrial trial{};
-    transfer::PageTrial::Seen seen{};  // when `use` began
-    bool leaving = false;              // is being given to the kernel
-    bool given = false;
+    transfer::PageTrial::Sample seen{};  // when `use` began
+    bool handing_over = false;              // is being given to the kernel
+    bool kernel_paged = false;
     Seconds since{};   // it was
     Seconds period{};  // until it is tried again
   };
@@ -131,56 +131,56 @@ class VirtualSpill {
   };
 
   // What happens (virtual_spill.cpp).
-  [[nodiscard]] transfer::Residence residence(std::uint32_t chunk) const;
-  void tell(std::uint32_t chunk) { parts_.foresight->moved(chunk, residence(chunk)); }
+  [[nodiscard]] transfer::PageState page_state(std::uint32_t chunk) const;
+  void notify_policy(std::uint32_t chunk) { parts_.policy->on_state_change(chunk, page_state(chunk)); }
   void find_due();
   bool turn(Seconds until);
-  void take_answers();
+  void drain_completions();
   void take_fault();
-  void note_predicted(Seconds at);
+  void update_prediction(Seconds at);
   void work(Seconds cost);
   void remap();
-  void read_ended(std::uint32_t chunk);
-  void write_ended(std::uint32_t chunk);
-  void map(std::uint32_t chunk);
-  void resume(std::uint32_t chunk);
+  void on_read_done(std::uint32_t chunk);
+  void on_write_done(std::uint32_t chunk);
+  void map_chunk(std::uint32_t chunk);
+  void resume_waiters(std::uint32_t chunk);
   void adapt_limit();
   [[nodiscard]] std::uint64_t capacity() const;
 
   // What shall happen (virtual_spill_flow.cpp).
   void step();
-  void serve(bool forced);
-  void look_ahead();
-  void set_marks();
-  void make_room();
-  void check_leaving();
-  void check(std::uint32_t chunk);
-  bool send_away(std::uint32_t chunk);
+  void service_faults(bool forced);
+  void prefetch();
+  void arm_sentinels();
+  void evict_ahead();
+  void write_back_dirty();
+  void write_back(std::uint32_t chunk);
+  bool begin_eviction(std::uint32_t chunk);
   bool free_page();
-  bool obtain(bool forced);
-  void give_pages_back();
+  bool obtain_page(bool forced);
+  void release_excess_pages();
   void start_read(std::uint32_t chunk);
-  void take_back(std::uint32_t chunk);
-  void is_foreseen(std::uint32_t chunk, bool value);
+  void cancel_eviction(std::uint32_t chunk);
+  void set_prefetched(std::uint32_t chunk, bool value);
   void empty(std::uint32_t chunk);
   [[nodiscard]] std::size_t free() const { return used_ < limit_ ? limit_ - used_ : 0; }
   [[nodiscard]] std::size_t room() const;
-  [[nodiscard]] std::size_t clean_leaving() const;
+  [[nodiscard]] std::size_t num_clean_evicting() const;
 
   // Blocks that the kernel pages (virtual_spill_given.cpp).
   [[nodiscard]] transfer::BlockUse& heap_of(std::uint32_t first) {
     return heaps_[first / transfer::spill_limits::k_heap];
   }
-  void loaded_for(std::uint32_t chunk, bool expected, bool sparse);
-  void go_on_giving();
-  void keep_block(std::uint32_t first);
-  void try_again();
-  void take_block_back(std::uint32_t first, Block& block);
-  [[nodiscard]] transfer::PageTrial::Seen seen() const;
+  void note_load(std::uint32_t chunk, bool expected, bool sparse);
+  void continue_handover();
+  void cancel_handover(std::uint32_t first);
+  void review_kernel_blocks();
+  void reclaim_from_kernel(std::uint32_t first, Block& block);
+  [[nodiscard]] transfer::PageTrial::Sample seen() const;
   void forget_page(FilePage page);
   [[nodiscard]] bool is_resident(FilePage page) const { return (pages_[page] & k_resident) != 0; }
   Seconds touch_given(FilePage page, Seconds now);
-  void shrink_given();
+  void shrink_kernel_paged();
 
   Parts parts_;
   VirtualDisk disk_;
@@ -191,10 +191,10 @@ class VirtualSpill {
   Seconds busy_;                  // in which something was read or written
   Seconds looked_;                // busy_ holds until then
   bool is_busy_ = false;          // since then
-  std::uint64_t unexpected_ = 0;  // touches of what was on disk
-  std::uint64_t served_ = 0;      // touches of what was in memory
+  std::uint64_t num_unexpected_ = 0;  // touches of what was on disk
+  std::uint64_t num_soft_faults_ = 0;      // touches of what was in memory
   Seconds page_waits_;            // for pages of blocks that the kernel pages
-  Seconds serving_;               // for which those waited
+  Seconds soft_fault_time_;               // for which those waited
   Seconds due_;                   // when something happens next, or later than all
   double pace_ = 1;
   std::vector<Chunk> chunks_;
@@ -208,22 +208,22 @@ class VirtualSpill {
   std::optional<Fault> fault_;                 // not taken yet
   std::optional<Fault> waiting_;               // the same, until who waits goes on
   Seconds woken_;                              // when that is
-  std::deque<std::uint32_t> needy_, leaving_;  // as Spill's
+  std::deque<std::uint32_t> fault_queue_, eviction_queue_;  // as Spill's
   struct Start {
     bool write = false;
     std::uint32_t chunk = 0;
   };
   std::vector<Start> starts_;  // requests of this turn
-  std::size_t reads_ = 0, writes_ = 0, foreseen_ = 0;
-  std::uint64_t content_ = 0;
+  std::size_t reads_ = 0, writes_ = 0, num_prefetched_ = 0;
+  std::uint64_t num_with_content_ = 0;
   std::size_t used_ = 0;  // pages of 2 MiB that chunks have
   std::size_t made_ = 0;  // that there ever were
   bool is_new_ = false;   // the page that was obtained last: it is zero
   std::size_t limit_ = 0;
   Bytes kept_{};
-  std::optional<std::uint32_t> giving_;  // the block that is
-  Seconds giving_since_;
-  std::uint64_t given_ = 0;  // chunks
+  std::optional<std::uint32_t> handover_block_;  // the block that is
+  Seconds handover_since_;
+  std::uint64_t kernel_paged_ = 0;  // chunks
   static constexpr std::uint8_t k_resident = 1, k_stored = 2, k_content = 4;
   std::vector<std::uint8_t> pages_;  // of given blocks, once there are some
   std::deque<FilePage> paged_;       // resident ones, the oldest first

@@ -10,128 +10,128 @@ namespace terrace::sim {
 namespace limits = transfer::spill_limits;
 
 // Somebody waits for a chunk from disk; it may be on its way.
-void VirtualSpill::loaded_for(std::uint32_t c, bool expected, bool sparse) {
+void VirtualSpill::note_load(std::uint32_t c, bool expected, bool sparse) {
   auto& block = blocks_[chunks_[c].block];
-  if (block.use.is_new()) block.seen = seen();
+  if (block.use.is_fresh()) block.seen = seen();
   auto& heap = heap_of(chunks_[c].block);
   const auto count = [&](transfer::BlockUse& use) {
-    if (chunks_[c].where == Where::disk) use.loaded(expected);
-    use.waited(sparse);
+    if (chunks_[c].state == ChunkState::swapped_out) use.on_load(expected);
+    use.on_wait(sparse);
   };
   count(block.use);
   if (transfer::BlockUse::is_piece(block.count)) count(heap);
-  if (!block.use.is_for_pages(heap, block.count) || giving_) return;
-  block.leaving = true;
-  giving_ = chunks_[c].block;
-  giving_since_ = time_;
+  if (!block.use.prefers_kernel_paging(heap, block.count) || handover_block_) return;
+  block.handing_over = true;
+  handover_block_ = chunks_[c].block;
+  handover_since_ = time_;
 }
 
 // All of it goes to the file; then the kernel has it. Who touches it meanwhile waits.
-void VirtualSpill::go_on_giving() {
-  const auto first = *giving_;
+void VirtualSpill::continue_handover() {
+  const auto first = *handover_block_;
   auto& block = blocks_[first];
   bool all = true;
   for (auto c = first; c < first + block.count; ++c) {
     auto& chunk = chunks_[c];
-    if (chunk.where == Where::quiet || chunk.where == Where::ready) send_away(c);
-    if (chunk.where == Where::leaving && chunk.clean && !chunk.writing) {
-      std::erase(leaving_, c);
-      is_foreseen(c, false);
+    if (chunk.state == ChunkState::mapped || chunk.state == ChunkState::unmapped_resident) begin_eviction(c);
+    if (chunk.state == ChunkState::evicting && chunk.clean && !chunk.writing) {
+      std::erase(eviction_queue_, c);
+      set_prefetched(c, false);
       --used_;
-      chunk.where = Where::disk;
-      chunk.clean = chunk.wanted = chunk.rescued = false;
-      tell(c);
+      chunk.state = ChunkState::swapped_out;
+      chunk.clean = chunk.fault_pending = chunk.refault_pending = false;
+      notify_policy(c);
     }
-    all = all && (chunk.where == Where::fresh || chunk.where == Where::disk);
+    all = all && (chunk.state == ChunkState::empty || chunk.state == ChunkState::swapped_out);
   }
   if (!all) {
-    if (time_ - giving_since_ <= Seconds{1e-9 * static_cast<double>(limits::k_patience)}) return;
-    block.use.refuse(1);
-    keep_block(first);
+    if (time_ - handover_since_ <= Seconds{1e-9 * static_cast<double>(limits::k_patience)}) return;
+    block.use.back_off(1);
+    cancel_handover(first);
     return;
   }
   pages_.resize(chunks_.size() * k_pages_of_a_chunk, 0);
   for (auto c = first; c < first + block.count; ++c) {
-    if (chunks_[c].where == Where::disk)
+    if (chunks_[c].state == ChunkState::swapped_out)
       std::fill_n(pages_.begin() + std::ptrdiff_t{c} * k_pages_of_a_chunk, k_pages_of_a_chunk, k_content);
     empty(c);
     chunks_[c].is_given = true;
   }
   constexpr auto k_first_period = 1e-9 * static_cast<double>(limits::k_period);
-  block.leaving = false;
-  block.given = true;
+  block.handing_over = false;
+  block.kernel_paged = true;
   block.since = time_;
   block.period = block.period.value > 0 ? 2 * block.period : Seconds{k_first_period};
-  if (block.use.is_in_no_order(heap_of(first), block.count))
+  if (block.use.is_irregular(heap_of(first), block.count))
     block.trial.end();
   else
     block.trial.begin(seen(), block.seen, seen());
-  given_ += block.count;
-  giving_.reset();
+  kernel_paged_ += block.count;
+  handover_block_.reset();
   adapt_limit();
   waiting_.reset();  // it was for this block that its thread waited
   woken_ = time_;
 }
 
 // It is not given after all; who waits is served.
-void VirtualSpill::keep_block(std::uint32_t first) {
-  giving_.reset();
+void VirtualSpill::cancel_handover(std::uint32_t first) {
+  handover_block_.reset();
   auto& block = blocks_[first];
-  block.leaving = false;
-  block.use.begin_anew();
+  block.handing_over = false;
+  block.use.reset();
   if (!waiting_ || chunks_[waiting_->chunk].block != first) return;
   const auto c = waiting_->chunk;
   auto& chunk = chunks_[c];
-  if (chunk.where == Where::quiet) return resume(c);
-  if (chunk.where == Where::ready || (chunk.where == Where::leaving && !chunk.writing)) {
-    take_back(c);
-    map(c);
-    return resume(c);
+  if (chunk.state == ChunkState::mapped) return resume_waiters(c);
+  if (chunk.state == ChunkState::unmapped_resident || (chunk.state == ChunkState::evicting && !chunk.writing)) {
+    cancel_eviction(c);
+    map_chunk(c);
+    return resume_waiters(c);
   }
-  if (chunk.where == Where::fresh || chunk.where == Where::disk) needy_.push_back(c);
-  chunk.wanted = true;
-  tell(c);
+  if (chunk.state == ChunkState::empty || chunk.state == ChunkState::swapped_out) fault_queue_.push_back(c);
+  chunk.fault_pending = true;
+  notify_policy(c);
 }
 
 // The program works where it does not wait.
-transfer::PageTrial::Seen VirtualSpill::seen() const { return {page_waits_, time_ - account_.waited, time_}; }
+transfer::PageTrial::Sample VirtualSpill::seen() const { return {page_waits_, time_ - account_.waited, time_}; }
 
 // Programs do other things later: what the kernel has had long enough is in chunks again, all of them on disk.
 // Where they are still touched in no order it is given once more. Where it was given because little of each chunk
 // was used it stays with the kernel as long as that has few pages to read.
-void VirtualSpill::try_again() {
+void VirtualSpill::review_kernel_blocks() {
   for (auto& [first, block] : blocks_) {
     const auto since = time_ - block.since;
-    if (!block.given || since <= 0.5 * block.period) continue;
-    if (block.trial.is_on() && !block.trial.has_looked()) block.trial.look(seen());
+    if (!block.kernel_paged || since <= 0.5 * block.period) continue;
+    if (block.trial.is_running() && !block.trial.has_midpoint()) block.trial.set_midpoint(seen());
     if (since <= block.period) continue;
-    if (block.trial.is_on()) {
+    if (block.trial.is_running()) {
       if (const auto end = seen(); block.trial.is_passed(end)) {
         block.since = time_;
         block.period = 2 * block.period;
-        block.trial.go_on(end);
+        block.trial.restart(end);
         continue;
       }
-      block.use.refuse(limits::k_trials);
+      block.use.back_off(limits::k_trials);
       block.period = {};
     }
-    return take_block_back(first, block);
+    return reclaim_from_kernel(first, block);
   }
 }
 
-void VirtualSpill::take_block_back(std::uint32_t first, Block& block) {
+void VirtualSpill::reclaim_from_kernel(std::uint32_t first, Block& block) {
   block.since = time_;
-  block.given = false;
-  block.use.begin_anew();
-  given_ -= block.count;
-  content_ += block.count;
+  block.kernel_paged = false;
+  block.use.reset();
+  kernel_paged_ -= block.count;
+  num_with_content_ += block.count;
   const auto is_in = [&](FilePage page) { return page / k_pages_of_a_chunk - first < block.count; };
   for (const auto page : paged_)
     if (is_in(page)) forget_page(page);
   std::erase_if(paged_, is_in);
   for (auto c = first; c < first + block.count; ++c) {
-    chunks_[c] = {.where = Where::disk, .block = first};
-    tell(c);
+    chunks_[c] = {.state = ChunkState::swapped_out, .block = first};
+    notify_policy(c);
   }
   adapt_limit();
 }
@@ -163,16 +163,16 @@ Seconds VirtualSpill::touch_given(FilePage page, Seconds now) {
   }
   pages_[page] |= k_resident | k_content;
   paged_.push_back(page);
-  shrink_given();
+  shrink_kernel_paged();
   find_due();
   return now;
 }
 
 // The kernel's own order is not that of the oldest, but what is touched in no order has none.
-void VirtualSpill::shrink_given() {
+void VirtualSpill::shrink_kernel_paged() {
   const auto share =
-      static_cast<std::uint64_t>(static_cast<double>(parts_.memory.value) / 4096 * static_cast<double>(given_) /
-                                 static_cast<double>(given_ + content_));
+      static_cast<std::uint64_t>(static_cast<double>(parts_.memory.value) / 4096 * static_cast<double>(kernel_paged_) /
+                                 static_cast<double>(kernel_paged_ + num_with_content_));
   for (; paged_.size() > std::max<std::uint64_t>(share, 1); paged_.pop_front()) forget_page(paged_.front());
 }
 

@@ -57,7 +57,7 @@ Stretch FollowedPlan::initial(const observe::Object& object, std::uint32_t ordin
 // A plan of a run with other sizes has chunks of its own size, so what it asks for may come before what makes room
 // for it; since a mover lets everything wait behind what has no room, that is left out.
 void FollowedPlan::ask(const std::vector<ActiveMove*>& moves, std::uint32_t iteration, Requests& requests,
-                       const transfer::Start& start) {
+                       const transfer::TransferStart& start) {
   if (moves.empty()) return;
   if (!active_.scaled()) return requests.ask(moves, iteration, start);
   RoomAhead room(*context_, requests.under_way());
@@ -214,15 +214,15 @@ void FollowedPlan::ask_for_segments(PhaseIndex start, std::uint32_t iteration, b
   const auto expected = took_[start].value > 0 ? took_[start] : active_.predicted_time(start);
   const bool at_full_speed = hurry || requests.late();
   for (auto k = start + 1; active_.segment_offset(k) != 0; ++k) {
-    transfer::Start when{transfer::k_never, at_full_speed ? 1 : active_.rate_limit(k)};
+    transfer::TransferStart when{transfer::k_never, at_full_speed ? 1 : active_.rate_limit(k)};
     const auto moves = pointers_to(active_.asked_in(k));
     if (moves.empty()) continue;
     when.sentinel = sentinel_of(k, requests);
-    if (expected.value > 0) when.otherwise = begun_ + active_.share_of_time(start, k) * expected;
+    if (expected.value > 0) when.fallback_due = begun_ + active_.share_of_time(start, k) * expected;
     if (when.sentinel == memory::k_no_chunk)
-      when.due = when.otherwise;
+      when.due = when.fallback_due;
     else if (expected.value > 0)
-      when.due = when.otherwise + k_sentinel_patience * expected;
+      when.due = when.fallback_due + k_sentinel_patience * expected;
     ask(moves, iteration, requests, when);
   }
 }
@@ -290,7 +290,7 @@ std::vector<std::string> FollowedPlan::unfollowed(bool in_loop) const {
 void FollowedPlan::phase_ended(const PhaseEnded& at, Requests& requests) {
   if (at_ && unheard()) {
     took_[*at_] = context_->clock->now() - begun_;
-    requests.hasten();
+    requests.expedite_pending();
     while (active_.segment_offset(*at_ + 1) != 0) requests.stop_waiting_for(++*at_);
     at_.reset();
   }

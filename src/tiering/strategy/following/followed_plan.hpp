@@ -48,7 +48,7 @@ class FollowedPlan {
 
  private:
   void ask(const std::vector<ActiveMove*>& moves, std::uint32_t iteration, Requests& requests,
-           const transfer::Start& start = {});
+           const transfer::TransferStart& start = {});
   void ask_for_missing(std::vector<ActiveMove*> moves, std::uint32_t iteration, Requests& requests);
   void catch_up(std::uint32_t iteration, Requests& requests);
   [[nodiscard]] std::string phases_not_begun(bool in_loop) const;

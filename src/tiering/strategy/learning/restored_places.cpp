@@ -39,7 +39,7 @@ void request_places(const Context& context, std::span<const PlaceId> places, std
                     Requests& requests) {
   requests.forget_needs();
   requests.limit_rate(1);
-  requests.hasten();
+  requests.expedite_pending();
   const auto moves = moves_to_places(context, places, requests);
   if (!moves.empty()) requests.ask(moves, 0, iteration);
 }

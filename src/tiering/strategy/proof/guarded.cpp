@@ -229,7 +229,7 @@ void Guarded::move_to(const std::vector<PlaceId>& places, Requests& requests) {
 
 // The program waits: what is measured is an iteration in which nothing is on its way.
 void Guarded::go_unplaced(Requests& requests) {
-  requests.hasten();
+  requests.expedite_pending();
   requests.wait_for_all();
   placed_at_ = places_now();
   auto places = is_given_ ? first_fit_of_all(context_) : unplaced_at_;

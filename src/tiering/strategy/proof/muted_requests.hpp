@@ -19,7 +19,7 @@ class MutedRequests final : public Requests {
       : to_(to), is_muted_(is_muted), chunks_(chunks) {}
 
   using Requests::ask;
-  void ask(std::span<ActiveMove* const> moves, std::uint32_t iteration, const transfer::Start& start) override {
+  void ask(std::span<ActiveMove* const> moves, std::uint32_t iteration, const transfer::TransferStart& start) override {
     if (is_muted_) return;
     has_asked_ = has_asked_ || !moves.empty();
     to_.ask(moves, iteration, start);
@@ -40,7 +40,7 @@ class MutedRequests final : public Requests {
   [[nodiscard]] bool late() override { return !is_muted_ && to_.late(); }
   void forget_needs() override { to_.forget_needs(); }
   void wait_for_all() override { to_.wait_for_all(); }
-  void hasten() override { to_.hasten(); }
+  void expedite_pending() override { to_.expedite_pending(); }
   void limit_rate(double share) override {
     if (!is_muted_) to_.limit_rate(share);
   }

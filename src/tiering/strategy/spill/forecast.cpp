@@ -10,14 +10,14 @@ namespace terrace::strategy {
 
 namespace {
 
-using transfer::Residence;
+using transfer::PageState;
 
 constexpr auto k_endless = std::numeric_limits<double>::infinity();
 
 class Simulation {
  public:
   Simulation(std::span<const ExpectedTouch> touches, const SpillState& state,
-             const std::function<Residence(ChunkId)>& residence);
+             const std::function<PageState(ChunkId)>& residence);
   std::vector<double> run();
 
  private:
@@ -69,7 +69,7 @@ class Simulation {
 };
 
 Simulation::Simulation(std::span<const ExpectedTouch> touches, const SpillState& state,
-                       const std::function<Residence(ChunkId)>& residence)
+                       const std::function<PageState(ChunkId)>& residence)
     : touches_(touches), state_(state), done_(touches.size()), used_(state.present) {
   std::vector<ChunkId> ids;
   ids.reserve(touches.size());
@@ -85,9 +85,9 @@ Simulation::Simulation(std::span<const ExpectedTouch> touches, const SpillState&
   std::size_t present = 0;
   for (const auto id : ids) {
     const auto where = residence(id);
-    const bool quiet = where == Residence::quiet || where == Residence::fixed;
-    const bool is_present = quiet || where == Residence::ready;
-    chunks_.push_back({.present = is_present, .is_empty = where == Residence::none, .quiet = quiet});
+    const bool quiet = where == PageState::mapped || where == PageState::pinned;
+    const bool is_present = quiet || where == PageState::unmapped_resident;
+    chunks_.push_back({.present = is_present, .is_empty = where == PageState::empty, .quiet = quiet});
     present += is_present ? 1 : 0;
   }
   others_ = state.present > present ? state.present - present : 0;
@@ -226,7 +226,7 @@ std::vector<double> Simulation::run() {
 }  // namespace
 
 std::vector<double> forecast(std::span<const ExpectedTouch> touches, const SpillState& state,
-                             const std::function<Residence(ChunkId)>& residence) {
+                             const std::function<PageState(ChunkId)>& residence) {
   if (touches.empty()) return {};
   return Simulation(touches, state, residence).run();
 }

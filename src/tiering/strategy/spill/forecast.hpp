@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/identifiers.hpp"
-#include "transfer/spill/foresight.hpp"
+#include "transfer/spill/replacement_policy.hpp"
 
 namespace terrace::strategy {
 
@@ -37,6 +37,6 @@ struct SpillState {
 
 // The seconds after which thread 0 comes to each of its touches, where its first one is now.
 std::vector<double> forecast(std::span<const ExpectedTouch> touches, const SpillState& state,
-                             const std::function<transfer::Residence(ChunkId)>& residence);
+                             const std::function<transfer::PageState(ChunkId)>& residence);
 
 }  // namespace terrace::strategy

@@ -8,7 +8,7 @@ namespace terrace::strategy {
 
 namespace {
 
-using transfer::Residence;
+using transfer::PageState;
 
 // Beyond all that histories know: chunks that are expected by their interval, in touches; then those of which
 // nothing is expected, those that were touched longest ago the last.
@@ -51,15 +51,15 @@ void NextUse::count_active() {
   active_ = std::max<std::size_t>(k_min_active, static_cast<std::size_t>(active));
 }
 
-NextUse::Order* NextUse::order_of(Residence residence) {
-  if (residence == Residence::disk) return &away_;
-  return residence == Residence::none || residence == Residence::fixed ? nullptr : &present_;
+NextUse::Order* NextUse::order_of(PageState residence) {
+  if (residence == PageState::swapped_out) return &away_;
+  return residence == PageState::empty || residence == PageState::pinned ? nullptr : &present_;
 }
 
 // Who touches it is not noticed.
 bool NextUse::is_unnoticed(ChunkId chunk) const {
   const auto residence = known_[chunk].residence;
-  return residence == Residence::quiet || residence == Residence::fixed;
+  return residence == PageState::mapped || residence == PageState::pinned;
 }
 
 void NextUse::take(ChunkId chunk) {
@@ -102,7 +102,7 @@ NextUse::Thread& NextUse::thread_of(std::uint32_t number) {
   return threads_[number];
 }
 
-bool NextUse::touched(ChunkId chunk, std::uint32_t number, Seconds worked) noexcept {
+bool NextUse::on_access(ChunkId chunk, std::uint32_t number, Seconds worked) noexcept {
   try {
     if (chunk >= known_.size()) known_.resize(chunk + 1);
     auto& thread = thread_of(number);
@@ -165,8 +165,8 @@ void NextUse::choose_marks(Thread& thread) {
   for (; thread.looked_ahead < k_look; ++thread.looked_ahead) {
     const auto chunk = thread.history.expected(thread.looked_ahead);
     if (!chunk) return;
-    if (known_[*chunk].residence == Residence::fixed) continue;
-    thread.unmarked = known_[*chunk].residence == Residence::quiet ? thread.unmarked + 1 : 0;
+    if (known_[*chunk].residence == PageState::pinned) continue;
+    thread.unmarked = known_[*chunk].residence == PageState::mapped ? thread.unmarked + 1 : 0;
     if (thread.unmarked < k_between_marks) continue;
     marks_.push_back(*chunk);
     thread.unmarked = 0;
@@ -198,7 +198,7 @@ void NextUse::learn(Thread& thread, ChunkId chunk, bool expected) {
   for (; !seen_.empty() && seen_.front().touched + k_recent * active_ < touches_; seen_.pop_front()) {
     const auto& known = known_[seen_.front().chunk];
     const auto most = k_lessons * static_cast<double>(known_.size()) + k_learning * worked_ / k_lesson;
-    if (known.residence != Residence::quiet || known.touched != seen_.front().touched ||
+    if (known.residence != PageState::mapped || known.touched != seen_.front().touched ||
         static_cast<double>(learned_by_) >= most)
       continue;
     ++learned_by_;
@@ -209,20 +209,20 @@ void NextUse::learn(Thread& thread, ChunkId chunk, bool expected) {
 // Those that have been at their places since before.
 void NextUse::mark_all() {
   for (const auto& [time, chunk] : present_)
-    if (known_[chunk].residence == Residence::quiet && touches_ - known_[chunk].touched > k_recent * active_) {
+    if (known_[chunk].residence == PageState::mapped && touches_ - known_[chunk].touched > k_recent * active_) {
       marks_.push_back(chunk);
       ++learned_by_;
     }
 }
 
-void NextUse::moved(ChunkId chunk, Residence to) noexcept {
+void NextUse::on_state_change(ChunkId chunk, PageState to) noexcept {
   try {
     if (chunk >= known_.size()) known_.resize(chunk + 1);
     auto& known = known_[chunk];
     named_.clear();
     if (known.residence == to) return;
     take(chunk);
-    known.ahead = known.residence == Residence::disk && to == Residence::ready;
+    known.ahead = known.residence == PageState::swapped_out && to == PageState::unmapped_resident;
     known.residence = to;
     enter(chunk);
   } catch (const std::exception&) {
@@ -230,7 +230,7 @@ void NextUse::moved(ChunkId chunk, Residence to) noexcept {
   }
 }
 
-std::optional<ChunkId> NextUse::next_mark() noexcept {
+std::optional<ChunkId> NextUse::next_sentinel() noexcept {
   if (marks_.empty()) return {};
   const auto chunk = marks_.back();
   marks_.pop_back();
@@ -246,7 +246,7 @@ void NextUse::look_at_overdue() {
     const auto chunk = first->second;
     auto& known = known_[chunk];
     if (known.touched + 2 * known.interval > touches_) return;
-    if (known.residence == Residence::quiet) {
+    if (known.residence == PageState::mapped) {
       marks_.push_back(chunk);
       known.touched = touches_;
     } else {
@@ -281,12 +281,12 @@ std::optional<NextUse::Choice> NextUse::neighbour() const {
     for (const auto& [number, thread] : threads_)
       for (const auto& row : thread.rows)
         if (row.length >= k_row && touches_ - row.touched <= k_recent * active_ &&
-            row.latest + i < known_.size() && known_[row.latest + i].residence == Residence::disk)
+            row.latest + i < known_.size() && known_[row.latest + i].residence == PageState::swapped_out)
           return Choice{row.latest + i, now_};
   return {};
 }
 
-std::optional<NextUse::Choice> NextUse::next_load() noexcept {
+std::optional<NextUse::Choice> NextUse::next_prefetch() noexcept {
   if (away_.empty() || away_.begin()->first >= k_unknown) return neighbour();
   const auto& [time, chunk] = *away_.begin();
   std::size_t before = 0;

@@ -16,17 +16,17 @@
 #include "strategy/spill/forecast.hpp"
 #include "strategy/spill/stretches.hpp"
 #include "strategy/spill/touch_history.hpp"
-#include "transfer/spill/foresight.hpp"
+#include "transfer/spill/replacement_policy.hpp"
 
 namespace terrace::strategy {
 
-class NextUse final : public transfer::Foresight {
+class NextUse final : public transfer::ReplacementPolicy {
  public:
-  bool touched(ChunkId chunk, std::uint32_t thread, Seconds worked) noexcept override;
-  transfer::Predicted predicted(const transfer::SpillMeasured& measured) noexcept override;
-  void moved(ChunkId chunk, transfer::Residence to) noexcept override;
-  std::optional<Choice> next_load() noexcept override;
-  std::optional<ChunkId> next_mark() noexcept override;
+  bool on_access(ChunkId chunk, std::uint32_t thread, Seconds worked) noexcept override;
+  transfer::PredictionTotals predicted(const transfer::SpillStatistics& measured) noexcept override;
+  void on_state_change(ChunkId chunk, transfer::PageState to) noexcept override;
+  std::optional<Choice> next_prefetch() noexcept override;
+  std::optional<ChunkId> next_sentinel() noexcept override;
   std::optional<Choice> next_victim() noexcept override;
   // All threads that touch something have repeated themselves since they last did something else.
   [[nodiscard]] bool is_known() const noexcept;
@@ -46,7 +46,7 @@ class NextUse final : public transfer::Foresight {
     std::uint64_t touched = 0;   // at which touch of all
     std::uint64_t in_use = 0;    // until that touch it is likely to be used again
     std::uint64_t interval = 0;  // touches of all between its last two; 0: it has had one
-    transfer::Residence residence = transfer::Residence::none;
+    transfer::PageState residence = transfer::PageState::empty;
     bool ahead = false;
   };
   struct Thread {
@@ -76,7 +76,7 @@ class NextUse final : public transfer::Foresight {
 
   [[nodiscard]] double when(ChunkId chunk) const;
   void count_active();
-  [[nodiscard]] Order* order_of(transfer::Residence residence);
+  [[nodiscard]] Order* order_of(transfer::PageState residence);
   [[nodiscard]] bool is_unnoticed(ChunkId chunk) const;
   void put(ChunkId chunk);
   void take(ChunkId chunk);

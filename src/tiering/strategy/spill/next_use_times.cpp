@@ -82,7 +82,7 @@ void NextUse::count_progress(Seconds now) {
   thread.counted = here;
 }
 
-transfer::Predicted NextUse::predicted(const transfer::SpillMeasured& measured) noexcept {
+transfer::PredictionTotals NextUse::predicted(const transfer::SpillStatistics& measured) noexcept {
   count_progress(measured.now);
   try {
     if (stretches_.is_open()) {

@@ -9,7 +9,7 @@
 namespace terrace::strategy {
 
 using transfer::Preference;
-using transfer::Residence;
+using transfer::PageState;
 
 // Null where there is no memory for it: then its use alone decides.
 Steered::Known* Steered::known(ChunkId chunk) noexcept {
@@ -21,7 +21,7 @@ Steered::Known* Steered::known(ChunkId chunk) noexcept {
   return &known_[chunk];
 }
 
-bool Steered::touched(ChunkId chunk, std::uint32_t thread, Seconds worked) noexcept {
+bool Steered::on_access(ChunkId chunk, std::uint32_t thread, Seconds worked) noexcept {
   ++touches_;
   if (auto* const one = known(chunk)) {
     take(chunk);
@@ -29,10 +29,10 @@ bool Steered::touched(ChunkId chunk, std::uint32_t thread, Seconds worked) noexc
     one->touched = touches_;
     place(chunk);
   }
-  return use_->touched(chunk, thread, worked);
+  return use_->on_access(chunk, thread, worked);
 }
 
-transfer::Predicted Steered::predicted(const transfer::SpillMeasured& measured) noexcept {
+transfer::PredictionTotals Steered::predicted(const transfer::SpillStatistics& measured) noexcept {
   const auto told = use_->predicted(measured);
   const auto [taken, done] = use_->progress();
   if (is_short_ && is_spoken_of_) trial_.note(taken, done, use_->is_known());
@@ -40,9 +40,9 @@ transfer::Predicted Steered::predicted(const transfer::SpillMeasured& measured) 
 }
 
 Steered::Oldest* Steered::order_of(const Known& known) {
-  if (!known.used || (known.residence != Residence::quiet && known.residence != Residence::ready)) return nullptr;
-  if (known.preference == Preference::stay) return nullptr;
-  return known.preference == Preference::leave ? &leave_ : &others_;
+  if (!known.used || (known.residence != PageState::mapped && known.residence != PageState::unmapped_resident)) return nullptr;
+  if (known.preference == Preference::keep) return nullptr;
+  return known.preference == Preference::evict_first ? &leave_ : &others_;
 }
 
 void Steered::place(ChunkId chunk) {
@@ -56,21 +56,21 @@ void Steered::take(ChunkId chunk) {
   if (auto* const order = order_of(known_[chunk])) order->erase({known_[chunk].touched, chunk});
 }
 
-void Steered::moved(ChunkId chunk, Residence to) noexcept {
+void Steered::on_state_change(ChunkId chunk, PageState to) noexcept {
   named_.clear();
-  if (to == Residence::disk) is_short_ = true;
+  if (to == PageState::swapped_out) is_short_ = true;
   if (auto* const one = known(chunk)) {
     take(chunk);
-    if (one->residence == Residence::disk || one->residence == Residence::none) one->used = false;
-    if (to == Residence::quiet) one->used = true;
+    if (one->residence == PageState::swapped_out || one->residence == PageState::empty) one->used = false;
+    if (to == PageState::mapped) one->used = true;
     one->residence = to;
     place(chunk);
   }
-  use_->moved(chunk, to);
+  use_->on_state_change(chunk, to);
 }
 
 // That was not used just now, nor named already.
-std::optional<transfer::Foresight::Choice> Steered::oldest(const Oldest& chunks) {
+std::optional<transfer::ReplacementPolicy::Choice> Steered::oldest(const Oldest& chunks) {
   for (const auto& [touched, chunk] : chunks) {
     if (touched + k_grace > touches_) return {};
     if (std::ranges::count(named_, chunk) > 0) continue;
@@ -84,7 +84,7 @@ std::optional<transfer::Foresight::Choice> Steered::oldest(const Oldest& chunks)
   return {};
 }
 
-std::optional<transfer::Foresight::Choice> Steered::next_victim() noexcept {
+std::optional<transfer::ReplacementPolicy::Choice> Steered::next_victim() noexcept {
   if (!trial_.is_in_force()) return use_->next_victim();
   if (const auto first = oldest(leave_)) return first;
   std::optional<Choice> staying;
@@ -92,7 +92,7 @@ std::optional<transfer::Foresight::Choice> Steered::next_victim() noexcept {
     const auto choice = use_->next_victim();
     if (!choice) break;
     if (std::ranges::count(named_, choice->chunk) > 0) continue;
-    if (choice->chunk >= known_.size() || known_[choice->chunk].preference != Preference::stay) return choice;
+    if (choice->chunk >= known_.size() || known_[choice->chunk].preference != Preference::keep) return choice;
     if (!staying) staying = choice;
   }
   if (!staying) return {};
@@ -110,6 +110,6 @@ void Steered::prefer(ChunkId first, std::uint32_t count, Preference preference) 
     }
 }
 
-transfer::Verdict Steered::verdict() const noexcept { return {trial_.gain(), trial_.is_undone()}; }
+transfer::PlanVerdict Steered::verdict() const noexcept { return {trial_.gain(), trial_.is_undone()}; }
 
 }  // namespace terrace::strategy

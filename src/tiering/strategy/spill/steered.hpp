@@ -11,22 +11,22 @@
 
 #include "strategy/spill/next_use.hpp"
 #include "strategy/spill/steering_trial.hpp"
-#include "transfer/spill/foresight.hpp"
+#include "transfer/spill/replacement_policy.hpp"
 
 namespace terrace::strategy {
 
-class Steered final : public transfer::Foresight {
+class Steered final : public transfer::ReplacementPolicy {
  public:
   explicit Steered(std::unique_ptr<NextUse> use) : use_(std::move(use)) {}
 
-  bool touched(ChunkId chunk, std::uint32_t thread, Seconds worked) noexcept override;
-  transfer::Predicted predicted(const transfer::SpillMeasured& measured) noexcept override;
-  void moved(ChunkId chunk, transfer::Residence to) noexcept override;
-  std::optional<Choice> next_load() noexcept override { return use_->next_load(); }
-  std::optional<ChunkId> next_mark() noexcept override { return use_->next_mark(); }
+  bool on_access(ChunkId chunk, std::uint32_t thread, Seconds worked) noexcept override;
+  transfer::PredictionTotals predicted(const transfer::SpillStatistics& measured) noexcept override;
+  void on_state_change(ChunkId chunk, transfer::PageState to) noexcept override;
+  std::optional<Choice> next_prefetch() noexcept override { return use_->next_prefetch(); }
+  std::optional<ChunkId> next_sentinel() noexcept override { return use_->next_sentinel(); }
   std::optional<Choice> next_victim() noexcept override;
   void prefer(ChunkId first, std::uint32_t count, transfer::Preference preference) noexcept override;
-  [[nodiscard]] transfer::Verdict verdict() const noexcept override;
+  [[nodiscard]] transfer::PlanVerdict verdict() const noexcept override;
 
  private:
   static constexpr std::uint64_t k_grace = 4;  // touches: what is used just now does not leave
@@ -34,7 +34,7 @@ class Steered final : public transfer::Foresight {
 
   struct Known {
     transfer::Preference preference = transfer::Preference::none;
-    transfer::Residence residence = transfer::Residence::none;
+    transfer::PageState residence = transfer::PageState::empty;
     bool used = false;          // since it came in
     std::uint64_t touched = 0;  // at which touch of all
   };

@@ -31,12 +31,12 @@ void Stretches::came_on(std::size_t touches, Seconds now) {
   if (touches_ + 1 >= expected_.size()) end();
 }
 
-transfer::Predicted Stretches::totals() const {
+transfer::PredictionTotals Stretches::totals() const {
   return {closed_.predicted + open_.predicted, closed_.measured + open_.measured,
           closed_.stretches + open_.stretches};
 }
 
-SpillState Stretches::state(const transfer::SpillMeasured& measured, bool several) {
+SpillState Stretches::state(const transfer::SpillStatistics& measured, bool several) {
   const auto moved = measured.moved - before_.moved;
   if (moved >= k_enough) {
     chunk_s_ = (measured.busy - before_.busy).value / static_cast<double>(moved);
@@ -52,13 +52,13 @@ SpillState Stretches::state(const transfer::SpillMeasured& measured, bool severa
   }
   const auto late = measured.demanded - before_.demanded;
   const auto unexpected = measured.unexpected - before_.unexpected;
-  const auto loads = late + measured.foreseen - before_.foreseen;
+  const auto loads = late + measured.prefetched - before_.prefetched;
   if (loads >= k_enough) {
     late_share_ = static_cast<double>(late) / static_cast<double>(loads);
     unexpected_share_ = std::min(static_cast<double>(unexpected) / static_cast<double>(loads), 1.0);
     before_.unexpected = measured.unexpected;
     before_.demanded = measured.demanded;
-    before_.foreseen = measured.foreseen;
+    before_.prefetched = measured.prefetched;
   }
   const auto served = measured.served - before_.served;
   if (served >= k_enough) {

@@ -7,7 +7,7 @@
 
 #include "core/units.hpp"
 #include "strategy/spill/forecast.hpp"
-#include "transfer/spill/foresight.hpp"
+#include "transfer/spill/replacement_policy.hpp"
 
 namespace terrace::strategy {
 
@@ -21,22 +21,22 @@ class Stretches {
   void came_on(std::size_t touches, Seconds now);
   // It counts not at all.
   void give_up() { expected_.clear(), open_ = {}; }
-  [[nodiscard]] transfer::Predicted totals() const;
+  [[nodiscard]] transfer::PredictionTotals totals() const;
 
   // The latest of what was measured: since the last time that this was asked, where that is enough to tell. Of
   // `several` threads it is chance which one is first, so what is expected comes late as often as it did; for one
   // the forecast itself finds what comes late, but for what was not expected.
-  [[nodiscard]] SpillState state(const transfer::SpillMeasured& measured, bool several);
+  [[nodiscard]] SpillState state(const transfer::SpillStatistics& measured, bool several);
 
  private:
   void end();
 
-  transfer::Predicted closed_, open_;
+  transfer::PredictionTotals closed_, open_;
   std::uint32_t thread_ = 0;
   std::vector<double> expected_;
   std::size_t touches_ = 0;  // since it began
   Seconds begun_;
-  transfer::SpillMeasured before_;
+  transfer::SpillStatistics before_;
   double chunk_s_ = 0, write_share_ = 0, late_share_ = 0, unexpected_share_ = 0, touch_s_ = 0;
 };
 

@@ -5,7 +5,7 @@
 
 namespace terrace::transfer {
 
-CopiersByWay::CopiersByWay(const CopierParts& parts)
+CopierTable::CopierTable(const CopierParts& parts)
     : places_(parts.machine.places().size()), of_(places_ * places_, nullptr) {
   const auto& places = parts.machine.places();
   auto variants = copiers();
@@ -14,7 +14,7 @@ CopiersByWay::CopiersByWay(const CopierParts& parts)
   for (const auto* variant : variants) {
     Copier* made = nullptr;
     for (std::size_t way = 0; way < of_.size(); ++way) {
-      if (of_[way] || !variant->serves(places[way / places_], places[way % places_])) continue;
+      if (of_[way] || !variant->supports(places[way / places_], places[way % places_])) continue;
       if (!made) {
         auto copier = variant->make(parts);
         if (!copier) break;

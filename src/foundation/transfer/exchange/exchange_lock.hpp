@@ -8,41 +8,41 @@
 namespace terrace::transfer {
 
 // While one is there, nobody else holds exchanges up; several threads may have one each.
-class Underway {
+class ExchangeScope {
  public:
-  Underway() noexcept;
-  ~Underway();
-  Underway(const Underway&) = delete;
-  Underway& operator=(const Underway&) = delete;
+  ExchangeScope() noexcept;
+  ~ExchangeScope();
+  ExchangeScope(const ExchangeScope&) = delete;
+  ExchangeScope& operator=(const ExchangeScope&) = delete;
 };
 
 // Who puts pages aside for longer: they are back while exchanges are held up.
-class Aside {
+class DetachedPages {
  public:
-  Aside() = default;
-  virtual ~Aside() = default;
-  Aside(const Aside&) = delete;
-  Aside& operator=(const Aside&) = delete;
+  DetachedPages() = default;
+  virtual ~DetachedPages() = default;
+  DetachedPages(const DetachedPages&) = delete;
+  DetachedPages& operator=(const DetachedPages&) = delete;
   // Called by the thread that holds exchanges up, before and after.
-  virtual void put_back(std::uint64_t low, std::uint64_t high) noexcept = 0;  // what is in [low, high)
-  virtual void put_aside() noexcept = 0;
+  virtual void reattach_range(std::uint64_t low, std::uint64_t high) noexcept = 0;  // what is in [low, high)
+  virtual void detach_again() noexcept = 0;
 
  protected:
   // From the one to the other it is told.
-  void join() noexcept;
-  void leave() noexcept;
+  void register_self() noexcept;
+  void unregister_self() noexcept;
 
  private:
-  friend void hold_exchanges(std::uint64_t low, std::uint64_t high) noexcept;
-  friend void release_exchanges() noexcept;
-  Aside* next_ = nullptr;
+  friend void suspend_exchanges(std::uint64_t low, std::uint64_t high) noexcept;
+  friend void resume_exchanges() noexcept;
+  DetachedPages* next_ = nullptr;
 };
 
 // Around such a call, by the thread that makes it: waits until no pages are on their way, and those of [low, high)
 // that were put aside are back. Keeps errno.
-void hold_exchanges(std::uint64_t low = 0, std::uint64_t high = ~std::uint64_t{0}) noexcept;
-void release_exchanges() noexcept;
+void suspend_exchanges(std::uint64_t low = 0, std::uint64_t high = ~std::uint64_t{0}) noexcept;
+void resume_exchanges() noexcept;
 // In the child of a fork, where the holder has another number, instead.
-void release_exchanges_in_child() noexcept;
+void reset_exchanges_in_child() noexcept;
 
 }  // namespace terrace::transfer

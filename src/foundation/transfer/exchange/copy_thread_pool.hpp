@@ -14,28 +14,28 @@
 namespace terrace::transfer {
 
 // In the child of a fork there are no helpers: a crew is of use in the process that made it only.
-class Crew {
+class CopyThreadPool {
  public:
   // `threads` with the one that calls; the others begin with every signal blocked and call `enter` first. Where
   // the system gives no thread there are fewer.
-  Crew(std::size_t threads, void (*enter)());
-  ~Crew();
-  Crew(const Crew&) = delete;
-  Crew& operator=(const Crew&) = delete;
+  CopyThreadPool(std::size_t threads, void (*enter)());
+  ~CopyThreadPool();
+  CopyThreadPool(const CopyThreadPool&) = delete;
+  CopyThreadPool& operator=(const CopyThreadPool&) = delete;
 
   [[nodiscard]] std::size_t threads() const noexcept { return helpers_.size() + 1; }
   // Whole pages. Who calls while others copy copies alone.
   void copy(const CopyKernel& kernel, void* to, const void* from, std::size_t size) noexcept;
 
  private:
-  struct Piece {
+  struct Task {
     const CopyKernel* kernel = nullptr;
     char* to = nullptr;
     const char* from = nullptr;
     std::size_t size = 0;
   };
-  void help() noexcept;
-  void copy_blocks(const Piece& piece) noexcept;
+  void run_helper() noexcept;
+  void copy_blocks(const Task& piece) noexcept;
   static void* thread_body(void* self);
 
   void (*enter_)();
@@ -44,11 +44,11 @@ class Crew {
 
   // Guarded by the mutex.
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
-  pthread_cond_t called_ = PTHREAD_COND_INITIALIZER;
-  pthread_cond_t through_ = PTHREAD_COND_INITIALIZER;
-  Piece piece_;              // empty while nobody copies
-  std::uint64_t calls_ = 0;  // pieces so far
-  std::size_t helping_ = 0;
+  pthread_cond_t task_posted_ = PTHREAD_COND_INITIALIZER;
+  pthread_cond_t helpers_done_ = PTHREAD_COND_INITIALIZER;
+  Task task_;              // empty while nobody copies
+  std::uint64_t num_tasks_ = 0;  // pieces so far
+  std::size_t num_active_helpers_ = 0;
   bool stop_ = false;
 };
 

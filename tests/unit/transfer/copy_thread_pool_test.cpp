@@ -1,5 +1,5 @@
 // Threads that copy together.
-#include "transfer/exchange/crew.hpp"
+#include "transfer/exchange/copy_thread_pool.hpp"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -27,11 +27,11 @@ void enter() {
   ++g_entered;
 }
 
-TEST(Crew, CopiesAllWhateverTheSizeAndWhoever) {
+TEST(CopyThreadPool, CopiesAllWhateverTheSizeAndWhoever) {
   g_entered = 0;
   {
-    Crew crew(4, enter);
-    EXPECT_EQ(crew.threads(), 4u);
+    CopyThreadPool pool(4, enter);
+    EXPECT_EQ(pool.threads(), 4u);
     std::vector<std::thread> callers;
     for (unsigned caller = 0; caller < 2; ++caller)
       callers.emplace_back([&, caller] {
@@ -42,7 +42,7 @@ TEST(Crew, CopiesAllWhateverTheSizeAndWhoever) {
           const auto size = (1 + random() % (k_size / k_page)) * k_page;
           std::memset(from.page(0), round + 1, size);
           std::memset(to.page(0), 0, size + k_page);
-          crew.copy(copy_kernels()[random() % copy_kernels().size()], to.page(0), from.page(0), size);
+          pool.copy(copy_kernels()[random() % copy_kernels().size()], to.page(0), from.page(0), size);
           ASSERT_EQ(std::memcmp(to.page(0), from.page(0), size), 0);
           ASSERT_EQ(*to.page(size / k_page), 0);
         }
@@ -53,10 +53,10 @@ TEST(Crew, CopiesAllWhateverTheSizeAndWhoever) {
   EXPECT_EQ(g_open_to_signals, 0);
 }
 
-TEST(Crew, OfOneHasNoHelpers) {
+TEST(CopyThreadPool, OfOneHasNoHelpers) {
   g_entered = 0;
-  Crew crew(1, enter);
-  EXPECT_EQ(crew.threads(), 1u);
+  CopyThreadPool pool(1, enter);
+  EXPECT_EQ(pool.threads(), 1u);
   EXPECT_EQ(g_entered, 0);
 }
 

@@ -25,21 +25,21 @@ class NoAccount final : public SlotAccounting {
 };
 
 // A thread that goes over memory of its own, as a program does beside the mover.
-class Beside {
+class BackgroundLoad {
  public:
-  Beside()
+  BackgroundLoad()
       : thread_([this] {
           std::vector<std::uint64_t> numbers(1 << 16);
           while (!stop_)
             for (auto& number : numbers) number += 1;
           benchmark::DoNotOptimize(numbers.data());
         }) {}
-  ~Beside() {
+  ~BackgroundLoad() {
     stop_ = true;
     thread_.join();
   }
-  Beside(const Beside&) = delete;
-  Beside& operator=(const Beside&) = delete;
+  BackgroundLoad(const BackgroundLoad&) = delete;
+  BackgroundLoad& operator=(const BackgroundLoad&) = delete;
 
  private:
   std::atomic<bool> stop_{false};
@@ -67,7 +67,7 @@ class Memory {
 
 void copy(benchmark::State& state, const CopyKernel& kernel, bool huge) {
   const Memory memory(huge);
-  const Beside beside;
+  const BackgroundLoad load;
   const auto size = static_cast<std::size_t>(state.range(0));
   const auto half = k_memory / 2;
   for (std::size_t at = 0; auto _ : state) {
@@ -88,10 +88,11 @@ void exchange(benchmark::State& state, bool huge) {
     return;
   }
   const Memory memory(huge);
-  const Beside beside;
+  const BackgroundLoad load;
   const auto size = static_cast<std::size_t>(state.range(0));
   for (std::size_t at = 0; auto _ : state) {
-    if (exchange->migrate_range(memory.address() + at, size, 0) != 0) state.SkipWithError("an exchange was refused");
+    if (exchange->migrate_range(memory.address() + at, size, 0) != 0)
+      state.SkipWithError("an exchange was refused");
     at = at + 2 * size > k_memory ? 0 : at + size;
   }
   state.SetBytesProcessed(state.iterations() * state.range(0));

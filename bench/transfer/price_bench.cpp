@@ -45,7 +45,7 @@ class WallClock final : public Clock {
 // The other thread of the program.
 class Running {
  public:
-  Running() : thread_([this] { beside_.run(); }) { beside_.await(); }
+  Running() : thread_([this] { beside_.run(); }) { beside_.await_calibration(); }
   // Processor time of the process that is not this thread's.
   [[nodiscard]] double others_time() {
     clockid_t clock{};
@@ -66,7 +66,7 @@ class Running {
     return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
   }
 
-  Beside beside_;
+  BackgroundLoad beside_;
   std::thread thread_;
 };
 
@@ -123,14 +123,14 @@ void mixed_moves(benchmark::State& state) {
     bytes += size;
   }
   for (auto _ : state) {
-    Running beside;
+    Running load;
     MoveQueue queue(machine, chunks, ledger, clock);
-    const auto busy_before = beside.others_time();
+    const auto busy_before = load.others_time();
     const auto begun = seconds_now();
     const auto first = queue.submit(requests);
     queue.wait(first + requests.size() - 1);
     const auto measured = seconds_now() - begun;
-    const auto busy = beside.others_time() - busy_before;
+    const auto busy = load.others_time() - busy_before;
     state.SetIterationTime(measured);
     for (const auto& result : queue.completions())
       if (result.refused) state.SkipWithError("a move was refused");
@@ -211,7 +211,7 @@ void shares(benchmark::State& state, bool huge) {
   const auto note = [&](const char* what, const std::vector<double>& all) {
     times[what].insert(times[what].end(), all.begin(), all.end());
   };
-  const Running beside;
+  const Running load;
   for (auto _ : state) {
     for (int round = 0; round < k_rounds; ++round) {
       note("kernel", swap.copies(size));

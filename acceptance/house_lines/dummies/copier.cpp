@@ -15,7 +15,7 @@ class Dummy final : public Copier {
       migration.size = Bytes{migration.chunk->size};
     }
   }
-  [[nodiscard]] Bytes piece() const noexcept override { return {1U << 21}; }
+  [[nodiscard]] Bytes max_piece() const noexcept override { return {1U << 21}; }
   void copy(void* to, const void* from, std::size_t size) noexcept override { std::memcpy(to, from, size); }
 
  private:

@@ -1,4 +1,4 @@
-// See copier.hpp.
+// Selection of copiers by pair of places. See copier.hpp.
 #include <algorithm>
 
 #include "transfer/copier.hpp"
@@ -6,21 +6,21 @@
 namespace terrace::transfer {
 
 CopierTable::CopierTable(const CopierParts& parts)
-    : places_(parts.machine.places().size()), of_(places_ * places_, nullptr) {
+    : places_(parts.machine.places().size()), by_pair_(places_ * places_, nullptr) {
   const auto& places = parts.machine.places();
   auto variants = copiers();
   std::stable_sort(variants.begin(), variants.end(),
                    [](const auto* one, const auto* other) { return one->overhead() < other->overhead(); });
   for (const auto* variant : variants) {
     Copier* made = nullptr;
-    for (std::size_t way = 0; way < of_.size(); ++way) {
-      if (of_[way] || !variant->supports(places[way / places_], places[way % places_])) continue;
+    for (std::size_t pair = 0; pair < by_pair_.size(); ++pair) {
+      if (by_pair_[pair] || !variant->supports(places[pair / places_], places[pair % places_])) continue;
       if (!made) {
         auto copier = variant->make(parts);
         if (!copier) break;
-        made = made_.emplace_back(std::move(copier)).get();
+        made = owned_.emplace_back(std::move(copier)).get();
       }
-      of_[way] = made;
+      by_pair_[pair] = made;
     }
   }
 }

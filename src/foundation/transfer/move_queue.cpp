@@ -1,3 +1,4 @@
+// Mover thread and queue of transfers. See move_queue.hpp.
 #include "transfer/move_queue.hpp"
 
 #include <time.h>
@@ -13,12 +14,11 @@ namespace terrace::transfer {
 
 namespace {
 
-// A call on this many pages costs little more a page than a bigger one; waiting for one chunk of a group is
-// waiting for the whole.
+// Max size of a group: larger calls are hardly cheaper per page, and a wait for one chunk is a wait for its group.
 constexpr std::size_t k_group_bytes = 512 * k_page;
 constexpr std::size_t k_group_chunks = 512;
-constexpr double k_max_throttle_seconds = 0.1;     // seconds
-constexpr double k_max_due_wait_seconds = 10;  // seconds; then the clock is asked again
+constexpr double k_max_throttle_seconds = 0.1;
+constexpr double k_max_due_wait_seconds = 10;  // then the clock is read again
 constexpr std::int64_t k_nanoseconds = 1'000'000'000;
 
 class Lock {
@@ -39,7 +39,8 @@ timespec after(double seconds) {
   return {now.tv_sec + nanoseconds / k_nanoseconds, nanoseconds % k_nanoseconds};
 }
 
-// The thread must find room for its results: nobody could be told there that memory has run out.
+// Reserves capacity for results, geometrically: the mover thread must not allocate, as it could not report a
+// failure.
 template <class Element>
 void reserve_capacity(std::vector<Element>& list, std::size_t elements) {
   if (list.capacity() < elements) list.reserve(std::max(elements, 2 * list.capacity()));
@@ -51,7 +52,7 @@ void refuse(TransferResult& result, const memory::Chunk& chunk, Seconds now) {
   result.refused = true;
 }
 
-// Nobody will say that its sentinel is touched.
+// Replaces a sentinel that cannot report by its fallback time.
 void fall_back_to_time(TransferStart& start) {
   start.due = start.fallback_due;
   start.sentinel = memory::k_no_chunk;
@@ -83,11 +84,11 @@ void MoveQueue::stop_thread() {
 void MoveQueue::end() {
   stop_thread();
   sentinels_.reset();
-  copiers_.end();
+  copiers_.clear();
 }
 
-// With the lock. Most programs move nothing: one thread more would be in the way of what the system refuses to a
-// process that has several.
+// Starts the mover thread on first use. Requires the mutex. Lazy, because most programs move nothing and some
+// system calls fail in a multithreaded process.
 bool MoveQueue::ensure_thread() {
   if (is_running_) return true;
   migrations_.reserve(k_group_chunks);
@@ -165,7 +166,7 @@ void MoveQueue::limit_rate(double share) {
   pthread_cond_signal(&work_available_);
 }
 
-// After so much work, as long as keeps the rate limit; not while somebody waits.
+// Pauses after `worked` of transfer time so that the rate limit holds, unless a thread waits.
 void MoveQueue::throttle(Seconds worked) {
   timespec begun{};
   clock_gettime(CLOCK_MONOTONIC, &begun);
@@ -197,7 +198,7 @@ void MoveQueue::forget(ChunkId first, std::uint32_t count) {
     finished_.push_back(one.result);
     return true;
   });
-  // Whoever waits for one of these has nothing to wait for any more.
+  // Threads that wait for one of these return.
   pthread_cond_broadcast(&transfer_finished_);
   while (in_group(first, count)) pthread_cond_wait(&transfer_finished_, &mutex_);
   std::erase_if(split_chunks_, [&](const SplitChunk& one) {
@@ -217,7 +218,7 @@ void MoveQueue::forget(ChunkId first, std::uint32_t count) {
 std::vector<TransferResult> MoveQueue::completions() {
   const Lock lock(mutex_);
   std::vector<TransferResult> results(finished_.begin(), finished_.end());
-  finished_.clear();  // keeps its room
+  finished_.clear();  // keeps its capacity
   return results;
 }
 
@@ -245,13 +246,13 @@ void MoveQueue::run() noexcept {
   }
 }
 
-// The clock is asked only where it matters.
+// Reads the clock only if the result depends on it.
 bool MoveQueue::is_due(const Transfer& transfer) {
   const auto due = transfer.start.due;
   return due.value <= 0 || (due < k_never && due <= clock_.now());
 }
 
-// Until there is something to do, or to stop for.
+// Waits until the first transfer is due or the mover stops.
 void MoveQueue::await_due() {
   while (!stop_) {
     if (sentinels_changed_) arm_sentinels();
@@ -266,8 +267,8 @@ void MoveQueue::await_due() {
   }
 }
 
-// Those of the queue are armed, and no others. One that moves is armed anew when it has arrived, and one of an
-// earlier turn too. Where the system does not let a chunk be watched, its transfers begin by time.
+// Arms exactly the sentinels of queued transfers. A sentinel chunk that migrates is re-armed afterwards, as is one
+// of an earlier epoch. Where the system cannot watch a chunk, its transfers use their fallback time.
 void MoveQueue::arm_sentinels() {
   sentinels_changed_ = false;
   const auto armed = [&](const Transfer& transfer) {
@@ -310,7 +311,7 @@ void MoveQueue::disarm(ChunkId first, std::uint32_t count) {
   sentinels_changed_ = true;
 }
 
-// What it stands for is due, and all before it, whatever their own sentinels are.
+// Makes the sentinel's transfers and all before them due, whatever their own start conditions.
 void MoveQueue::on_touch(ChunkId sentinel, std::uint64_t epoch) {
   const Lock lock(mutex_);
   std::erase_if(armed_, [&](const ArmedSentinel& one) { return one.chunk == sentinel && one.epoch == epoch; });
@@ -329,14 +330,14 @@ void MoveQueue::on_sentinel_touched(void* self, ChunkId sentinel, std::uint64_t 
   static_cast<MoveQueue*>(self)->on_touch(sentinel, epoch);
 }
 
-// The transfers at the head of the queue that one copier brings to one place, up to a good call's worth; a chunk
-// is there once.
+// Takes the next group: transfers at the head of the queue with one copier, target and rate, up to the size
+// limits; each chunk occurs once.
 void MoveQueue::take_group() {
   migrations_.clear();
   std::size_t bytes = 0;
   while (!queue_.empty() && group_.size() < k_group_chunks) {
     const auto& next = queue_.front();
-    auto* const copier = copiers_.of(next.chunk->place.load(std::memory_order_relaxed), next.result.to);
+    auto* const copier = copiers_.find(next.chunk->place.load(std::memory_order_relaxed), next.result.to);
     if (group_.empty()) {
       copier_ = copier;
       group_rate_ = next.start.rate;
@@ -348,11 +349,11 @@ void MoveQueue::take_group() {
     bytes += next.chunk->size;
     ChunkMigration migration;
     migration.chunk = next.chunk;
-    const auto parts = std::find_if(split_chunks_.begin(), split_chunks_.end(),
+    const auto split = std::find_if(split_chunks_.begin(), split_chunks_.end(),
                                     [&](const SplitChunk& one) { return one.chunk == next.result.chunk; });
-    if (parts != split_chunks_.end()) {
-      migration.other_places = parts->other_places;
-      split_chunks_.erase(parts);
+    if (split != split_chunks_.end()) {
+      migration.other_places = split->other_places;
+      split_chunks_.erase(split);
     }
     migrations_.push_back(migration);
     group_.push_back(next);

@@ -1,6 +1,8 @@
-// Moves chunks between places: one helper thread, transfers in the order in which they were asked for, each by the
-// copier of its way. Small chunks that follow one another on the same way share the kernel's calls: they begin and
-// are done together.
+// Mover for real memory: one thread executes queued transfers in FIFO order, each by the copier of its pair of
+// places. Consecutive small chunks with the same copier and target form a group, which shares system calls: its
+// transfers begin and complete together.
+//
+// Thread-safe. Locks are pthread mutexes that are statically initialised.
 #pragma once
 
 #include <pthread.h>
@@ -18,18 +20,18 @@
 
 namespace terrace::transfer {
 
-// In the child of a fork there is no helper thread: a mover is of use in the process that made it only.
+// Not usable in a child of fork(2), which has no mover thread.
 class MoveQueue final : public Mover {
  public:
-  // All outlive the mover; the clock and the ledger are used from its thread, too. The thread starts with the
-  // first request, and with every signal blocked: signals are the program's. `enter` is called first on that
-  // thread and on those of copiers, so that who watches the program's threads leaves them alone. Where the system
-  // gives no thread, requests are refused.
+  // References are non-owning and outlive the mover; clock and ledger are also used by its thread. The thread
+  // starts with the first request, with all signals blocked. `enter` is called first on that thread and on those
+  // of copiers, and marks them as Terrace's own for the program's instrumentation. Where no thread can be created,
+  // requests are refused.
   MoveQueue(const machine::Machine& machine, memory::ChunkTable& chunks, memory::Ledger& ledger, Clock& clock,
             void (*enter)() = nullptr);
-  ~MoveQueue() override;  // the transfer under way is finished, those behind it are not begun
+  ~MoveQueue() override;  // completes the group in progress; later transfers never begin
 
-  // Throws Error{invalid} for a place that the machine does not have; nothing is asked for then.
+  // Throws Error{invalid} for an unknown place; nothing is queued then.
   using Mover::submit;
   Ticket submit(std::span<const TransferRequest> requests) override;
   [[nodiscard]] bool done(Ticket ticket) override;
@@ -44,10 +46,9 @@ class MoveQueue final : public Mover {
   struct Transfer {
     TransferResult result;
     TransferStart start;
-    // Looked up by the one who asks: the table may grow while the thread is at work, its chunks stay where they
-    // are.
+    // Looked up by the requesting thread, because the table may grow concurrently; addresses of chunks are stable.
     memory::Chunk* chunk = nullptr;
-    memory::Chunk* sentinel = nullptr;  // the same
+    memory::Chunk* sentinel = nullptr;
     std::uint64_t epoch = 0;
   };
   struct ArmedSentinel {
@@ -55,7 +56,7 @@ class MoveQueue final : public Mover {
     std::uint64_t epoch = 0;
     bool wanted = false;
   };
-  struct SplitChunk {  // a chunk that is held on further places (copier.hpp)
+  struct SplitChunk {  // a chunk with pages on several places (copier.hpp)
     ChunkId chunk = 0;
     PlaceSet other_places = 0;
   };
@@ -84,33 +85,34 @@ class MoveQueue final : public Mover {
   void (*enter_)();
   CopierTable copiers_;
   pthread_t thread_{};
-  bool is_running_ = false;   // guarded by the mutex
-  std::vector<ChunkMigration> migrations_;   // of the group; the thread's own
-  Copier* copier_ = nullptr;  // the same; null where there is none for the way
+  bool is_running_ = false;                 // guarded by the mutex
+  std::vector<ChunkMigration> migrations_;  // of the group; mover thread only
+  Copier* copier_ = nullptr;                // of the group; mover thread only; null: none supports it
 
-  // Guarded by the mutex, in every member function above but carry_group().
+  // Guarded by the mutex, which every private member function but migrate_group() requires.
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
-  pthread_cond_t work_available_ = PTHREAD_COND_INITIALIZER;         // for the thread
-  pthread_cond_t transfer_finished_ = PTHREAD_COND_INITIALIZER;  // for those who wait
-  std::deque<Transfer> queue_;                              // asked for, not begun; tickets ascend
-  std::vector<Transfer> group_;                             // begun, not done
+  pthread_cond_t work_available_ = PTHREAD_COND_INITIALIZER;     // signals the mover thread
+  pthread_cond_t transfer_finished_ = PTHREAD_COND_INITIALIZER;  // signals waiting threads
+  std::deque<Transfer> queue_;                                   // not begun; ascending tickets
+  std::vector<Transfer> group_;                                  // begun, not done
   std::vector<TransferResult> finished_;
   std::vector<SplitChunk> split_chunks_;
-  std::vector<ArmedSentinel> armed_;        // sentinels
-  bool sentinels_changed_ = false;  // the queue's; the thread arms and disarms
-  // How often all was due: a touch that is told of later says nothing of what was asked for since.
+  std::vector<ArmedSentinel> armed_;  // armed sentinels
+  bool sentinels_changed_ = false;    // the mover thread must re-arm
+  // Number of expedite_pending() calls: a touch reported for an earlier epoch does not apply to later requests.
   std::uint64_t epoch_ = 0;
   bool stop_ = false;
   double rate_limit_ = 1;
-  double group_rate_ = 0;  // of those that began last, where they were asked for at one of their own
-  int num_waiting_ = 0;        // threads that wait for a transfer
-  // Threads that give up moves out and have not given their room back yet: moves in behind them may count on it.
+  double group_rate_ = 0;  // of the latest group, if requested with its own rate; else 0
+  int num_waiting_ = 0;    // threads in wait()
+  // Threads in forget() that have not released capacity yet: later transfers, which may rely on it, must not
+  // begin.
   int num_forgetting_ = 0;
   Ticket next_ = 1;
 
-  // Made by the thread when it first needs them. The last member: its own thread comes in by touched().
+  // Created by the mover thread on first use. Last member, destroyed first: its thread calls on_touch().
   std::unique_ptr<PageSentinels> sentinels_;
-  bool no_sentinels_ = false;  // the system does not let this process have any
+  bool no_sentinels_ = false;  // not available to this process
 };
 
 }  // namespace terrace::transfer

@@ -1,6 +1,9 @@
-// The one way in which data moves. A transfer is asked for, begins when its turn comes and the ledger has room on
-// its target, and is done when the copy is complete; only then does the chunk's `place` change. Transfers of one
-// mover run in the order in which they were asked: a move in may rely on the moves out before it.
+// Interface of movers, which execute queued chunk migrations (transfers).
+//
+// A transfer begins in queue order, when it is due and the ledger grants capacity on its target. It is done when
+// the copy is complete; only then does the chunk's `place` change. Order is FIFO: a promotion may rely on the
+// capacity that earlier demotions free. Implementations: MoveQueue (real memory), sim::VirtualMachine (virtual
+// time).
 #pragma once
 
 #include <cstdint>
@@ -18,14 +21,14 @@ using Ticket = std::uint64_t;
 
 inline constexpr Seconds k_never{std::numeric_limits<double>::infinity()};
 
-// When a transfer may begin, and how fast it goes then. Those behind it wait for it, too.
+// Start condition and rate of a transfer. Later transfers of the queue wait for it, too.
 struct TransferStart {
-  // Not before this time of the clock; a transfer that never comes due waits for hasten().
+  // Earliest start by the mover's clock; k_never: waits for expedite_pending().
   Seconds due;
-  double rate = 0;  // of full speed; 0: as limit_rate() says
-  // Due, and all before it, once the program has touched this chunk, if that is earlier.
+  double rate = 0;  // share of full speed; 0: as set by limit_rate()
+  // The transfer and all before it become due when the program accesses this chunk, if that is earlier than `due`.
   ChunkId sentinel = memory::k_no_chunk;
-  // Instead of `due`, where the system does not let that chunk be watched.
+  // Replaces `due` where the system cannot watch the sentinel.
   Seconds fallback_due = k_never;
 };
 struct TransferRequest {
@@ -39,36 +42,36 @@ struct TransferResult {
   ChunkId chunk = 0;
   PlaceId from = 0;
   PlaceId to = 0;
-  Bytes size;  // that changed places; less than the chunk's where the system refused some pages
+  Bytes size;  // bytes migrated; less than the chunk's where the system refused some pages
   Seconds asked;
   Seconds begun;
   Seconds done;
-  bool refused = false;  // no room on the target, or the system said no: the chunk stays where it was
-  int error = 0;         // the system's reason (errno) where it said no; 0 where the ledger had no room
+  bool refused = false;  // no capacity on the target, or refused by the system: the chunk keeps its place
+  int error = 0;         // errno value of the system; 0 where the ledger had no capacity
 };
 
 class Mover {
  public:
   virtual ~Mover() = default;
-  // Asks for transfers, in this order; their tickets follow one another, and the first of them is returned.
+  // Appends transfers to the queue. Returns the ticket of the first; tickets are consecutive.
   virtual Ticket submit(std::span<const TransferRequest> requests) = 0;
   Ticket submit(const TransferRequest& request) { return submit(std::span(&request, 1)); }
   [[nodiscard]] virtual bool done(Ticket ticket) = 0;
-  // Returns when the transfer is done or refused; in virtual time the clock has then moved on. It and those before
-  // it are due from now on.
+  // Waits until the transfer is done or refused; makes it and all before it due immediately. In virtual time the
+  // clock advances by the wait.
   virtual void wait(Ticket ticket) = 0;
-  // All that was asked for so far is due from now on, and goes as fast as limit_rate() says.
+  // Makes all queued transfers due immediately, at the rate set by limit_rate().
   virtual void expedite_pending() = 0;
-  // How fast transfers go from now on, as a share of full speed, (0, 1]; 1 at first. What the program needs of a
-  // place's bandwidth is not taken from it then. One that somebody waits for goes at full speed.
+  // Limits the rate of transfers to a share of full speed, in (0, 1], initially 1, to leave bandwidth to the
+  // program. A transfer that a thread waits for runs at full speed.
   virtual void limit_rate(double share) = 0;
-  // For chunks whose object is freed: transfers that have not begun are refused, one that has begun is waited for.
-  // A mover that works beside the program also gives their room back, before it begins what may count on it: then
-  // they are nowhere (k_no_place).
+  // Cancels transfers of chunks whose object is freed: refuses those that have not begun, and waits for one that
+  // has. An asynchronous mover also releases their ledger charges, before it begins a transfer that may rely on
+  // the capacity; their place is k_no_place then.
   virtual void forget(ChunkId first, std::uint32_t count) = 0;
-  // What was finished since the last call, in the order in which it finished.
+  // Returns and clears the transfers finished since the last call, in order of completion.
   virtual std::vector<TransferResult> completions() = 0;
-  // Ends what works beside the program; what has not begun never does. Nothing may be asked for afterwards.
+  // Stops background threads; queued transfers never begin. Requires: no submit() afterwards.
   virtual void end() {}
 };
 

@@ -16,7 +16,9 @@ PlaceId place_of(const memory::Chunk& chunk) { return chunk.place.load(std::memo
 
 PlaceSet bit_of(PlaceId place) { return place == k_no_place ? 0 : PlaceSet{1} << place; }
 
-PlaceSet charged_places(const ChunkMigration& migration) { return migration.other_places | bit_of(place_of(*migration.chunk)); }
+PlaceSet charged_places(const ChunkMigration& migration) {
+  return migration.other_places | bit_of(place_of(*migration.chunk));
+}
 
 }  // namespace
 
@@ -32,7 +34,7 @@ int NumaCopier::node_of(PlaceId place) const noexcept {
   return place < places.size() ? places[place].numa_node : -1;
 }
 
-// As the kernel does, about.
+// Approximates the kernel's copy.
 void NumaCopier::copy(void* to, const void* from, std::size_t size) noexcept { std::memcpy(to, from, size); }
 
 void NumaCopier::migrate(std::span<ChunkMigration> migrations, PlaceId to) noexcept {
@@ -49,12 +51,14 @@ void NumaCopier::migrate(std::span<ChunkMigration> migrations, PlaceId to) noexc
   on_round_charged();
 }
 
-// Room and policy. False when there is nothing to move: it is there already, or was refused.
+// Charges the target and sets the memory policy. Returns false if there is nothing to move: the chunk is there
+// already, or was refused.
 bool NumaCopier::prepare(ChunkMigration& migration, PlaceId to) noexcept {
   const auto& chunk = *migration.chunk;
   if (place_of(chunk) == to && migration.other_places == 0) return false;
   const Bytes size{chunk.size};
-  if ((charged_places(migration) & bit_of(to)) == 0 && !ledger_.take(to, size) && !(reclaim_space(to) && ledger_.take(to, size))) {
+  if ((charged_places(migration) & bit_of(to)) == 0 && !ledger_.take(to, size) &&
+      !(reclaim_space(to) && ledger_.take(to, size))) {
     migration.refused = true;
     return false;
   }
@@ -62,9 +66,10 @@ bool NumaCopier::prepare(ChunkMigration& migration, PlaceId to) noexcept {
   migration.other_places |= bit_of(to) & ~bit_of(place_of(chunk));
   split_huge_page(chunk);
   migration.error = memory::prefer_node(chunk.address, range_of(chunk), node_of(to));
-  // Where a stack has not grown to so far nothing is mapped; what it grows by gets the policy of what is above it.
-  const bool is_to_come = migration.error == EFAULT && place_of(chunk) < place_count() && places_with_pages(chunk) == 0;
-  if (migration.error == 0 || is_to_come) return true;
+  // A stack that has not grown yet is unmapped; as it grows it inherits the policy of the mapping above.
+  const bool is_unmapped_stack =
+      migration.error == EFAULT && place_of(chunk) < place_count() && places_with_pages(chunk) == 0;
+  if (migration.error == 0 || is_unmapped_stack) return true;
   migration.refused = true;
   set_policy(chunk, place_of(chunk));
   retain_charges(migration, held);
@@ -78,11 +83,12 @@ void NumaCopier::set_policy(const memory::Chunk& chunk, PlaceId place) noexcept 
     memory::reset_policy(chunk.address, range_of(chunk));
 }
 
-// The account's side of a move that has ended: the chunk is held on `places` and, always, on its own.
+// Uncharges a chunk on all places but `places` and its own.
 void NumaCopier::retain_charges(ChunkMigration& migration, PlaceSet places) noexcept {
   const auto own = bit_of(place_of(*migration.chunk));
   for (PlaceId place = 0; place < place_count(); ++place)
-    if ((migration.other_places & ~own & ~places & bit_of(place)) != 0) ledger_.give(place, Bytes{migration.chunk->size});
+    if ((migration.other_places & ~own & ~places & bit_of(place)) != 0)
+      ledger_.give(place, Bytes{migration.chunk->size});
   migration.other_places &= places & ~own;
 }
 
@@ -127,8 +133,8 @@ void NumaCopier::commit(ChunkMigration& migration, PlaceId to) noexcept {
   migration.error = 0;
 }
 
-// Some of it could not go: all of it goes back. Where the way back is closed as well, the chunk stays in parts and
-// is held wherever there is one, until a later move brings them together or its object is freed.
+// Moves all pages back after a partial failure. If that fails, too, the chunk stays split over several places and
+// is charged on each, until a later migration unites it or its object is freed.
 void NumaCopier::rollback(ChunkMigration& migration, PlaceId to) noexcept {
   auto& chunk = *migration.chunk;
   const auto home = place_of(chunk);
@@ -146,7 +152,7 @@ PlaceSet NumaCopier::places_with_pages(const memory::Chunk& chunk) noexcept {
   auto& where = batch_->where;
   for (std::size_t at = 0; at < pages_of(chunk); at += where.size()) {
     const auto nodes = std::span(where).first(std::min(where.size(), pages_of(chunk) - at));
-    // Who cannot ask must believe that every place has some.
+    // If the query fails, assume pages on every place.
     if (memory::query_pages(chunk.address + at * k_page, nodes) != 0) return ~PlaceSet{0};
     for (PlaceId place = 0; place < place_count(); ++place)
       if (const auto node = node_of(place);

@@ -1,5 +1,5 @@
-// What copiers between NUMA nodes share: policy, pages and account of each chunk, and the way back when the system
-// refuses. How pages come to another node is a copier's own; what it cannot bring move_pages(2) does.
+// Common base of the copiers between NUMA nodes: memory policy, ledger charges and rollback of each chunk. A
+// derived copier defines how pages are moved; the base moves them by move_pages(2). Not thread-safe.
 #pragma once
 
 #include <array>
@@ -16,27 +16,27 @@ class NumaCopier : public Copier {
   explicit NumaCopier(const CopierParts& parts);
 
   void migrate(std::span<ChunkMigration> migrations, PlaceId to) noexcept final;
-  [[nodiscard]] Bytes piece() const noexcept override { return {memory::k_page_batch * k_page}; }
+  [[nodiscard]] Bytes max_piece() const noexcept override { return {memory::k_page_batch * k_page}; }
   void copy(void* to, const void* from, std::size_t size) noexcept override;
 
  protected:
-  // Brings what loads that are `underway` have in memory to `node`, and leaves in each how much of it stayed
-  // behind. By move_pages, many chunks a call.
+  // Moves the present pages of migrations that are in flight to `node`, and sets their `pages_left`. This version
+  // uses move_pages(2), with many chunks per call.
   virtual void move_pages(std::span<ChunkMigration> migrations, int node) noexcept;
 
-  // Before a chunk sets out: move_pages would take its neighbours along, where they share a huge page.
+  // Splits huge pages that a chunk shares with its neighbours, which move_pages(2) would move along.
   virtual void split_huge_page(const memory::Chunk& chunk) noexcept;
-  // The place has no room for a chunk: true where it may have some now.
+  // Frees capacity on a full place. Returns whether it freed some.
   virtual bool reclaim_space(PlaceId) noexcept { return false; }
-  // All that was carried is on the account.
+  // Called after each migrate(), when its chunks are charged.
   virtual void on_round_charged() noexcept {}
 
   [[nodiscard]] static std::size_t pages_of(const memory::Chunk& chunk) noexcept;
   [[nodiscard]] static std::size_t range_of(const memory::Chunk& chunk) noexcept;
-  [[nodiscard]] int node_of(PlaceId place) const noexcept;  // -1 where it has none
+  [[nodiscard]] int node_of(PlaceId place) const noexcept;  // -1: none
 
  private:
-  // The pages of one call, and the load that each belongs to.
+  // Pages of one system call, with the migration that each belongs to.
   struct Batch {
     std::array<void*, memory::k_page_batch> pages;
     std::array<int, memory::k_page_batch> where;

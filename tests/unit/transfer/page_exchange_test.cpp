@@ -76,7 +76,8 @@ TEST_F(PageExchangeTest, KeepsContentAndAddresses) {
   for (const bool huge : {true, false}) {
     const auto* const all = numbers(huge);
     for (const std::size_t size : {k_page, 16 * k_page, k_chunk, 3 * k_chunk})
-      for (int round = 0; round < 3; ++round) EXPECT_EQ(exchange_->migrate_range(chunk(0), size, k_node), 0) << size;
+      for (int round = 0; round < 3; ++round)
+        EXPECT_EQ(exchange_->migrate_range(chunk(0), size, k_node), 0) << size;
     EXPECT_EQ(exchange_->migrate_range(chunk(2) + k_page, k_chunk, k_node), 0) << "over two huge pages";
     for (std::size_t i = 0; i < k_numbers; ++i) ASSERT_EQ(all[i], i);
     for (const int node : tests::kernel_nodes(chunk(0), k_chunks * k_chunk / k_page)) ASSERT_EQ(node, k_node);

@@ -48,7 +48,9 @@ inline Bytes resident_memory() {
 }
 
 // Of a process that has what it has now, and so many chunks.
-inline Bytes memory_with(std::size_t chunks) { return Bytes{resident_memory().value + (8ULL << 20) + chunks * k_chunk}; }
+inline Bytes memory_with(std::size_t chunks) {
+  return Bytes{resident_memory().value + (8ULL << 20) + chunks * k_chunk};
+}
 
 // Limits each wait for something that the disk's speed decides: many times what a busy machine needs.
 inline constexpr std::chrono::seconds k_deadline{100};
@@ -67,7 +69,9 @@ class Spilled {
     parts.memory = memory.value > 0 ? memory : memory_with(20);
     parts.folder = folder;
     parts.counts = &counts_;
-    parts.make_policy = []() -> std::unique_ptr<ReplacementPolicy> { return std::make_unique<strategy::NextUse>(); };
+    parts.make_policy = []() -> std::unique_ptr<ReplacementPolicy> {
+      return std::make_unique<strategy::NextUse>();
+    };
     parts.say = say;
     parts.ring = ring;
     parts.handover_limit_ns = Spill::k_no_limit;

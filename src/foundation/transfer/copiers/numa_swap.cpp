@@ -1,5 +1,5 @@
-// Between NUMA nodes by exchanging pages with memory beside the program's (exchange/page_exchange.hpp). What
-// cannot go that way, move_pages(2) brings; it also serves where Linux is older than 6.8.
+// Copier between NUMA nodes by page exchange through staging memory (exchange/page_exchange.hpp). Falls back to
+// move_pages(2) for pages that cannot be exchanged. Not available before Linux 6.8.
 #include <sched.h>
 
 #include <algorithm>
@@ -15,13 +15,13 @@ namespace {
 
 constexpr std::string_view k_name = "numa_swap";
 constexpr std::size_t k_max_threads = 4;
-// An exchange of less takes longer than its pages' share of a batch of move_pages.
+// Below this size an exchange takes longer than the pages' share of a move_pages(2) batch.
 constexpr std::uint64_t k_min = 16 * k_page;
-constexpr std::size_t k_max_cached_slots = 8;             // slots of 2 MiB at most
-constexpr std::uint64_t k_share_of_room = 8;  // of what a place has left, a slot takes at most one part in so many
+constexpr std::size_t k_max_cached_slots = 8;  // of 2 MiB
+constexpr std::uint64_t k_share_of_room = 8;   // a cached slot takes at most one part in so many of free capacity
 
-// As many threads as the machine file says; else as many as take half of the program's processors at most, and no
-// more than four: they share one memory's bandwidth.
+// Returns the thread count of the machine file, else half of the allowed processors, at most four: they share one
+// memory's bandwidth.
 std::size_t copying_threads(const machine::Machine& machine) {
   for (const auto& price : machine.parts().copiers)
     if (price.name == k_name && price.threads > 0) return price.threads;
@@ -31,10 +31,11 @@ std::size_t copying_threads(const machine::Machine& machine) {
   return std::clamp<std::size_t>(static_cast<std::size_t>(CPU_COUNT(&allowed)) / 2, 1, k_max_threads);
 }
 
-// Pages that stay in slots are held on the place of their node.
+// Charges cached slots to the place of their node.
 class LedgerSlotAccounting final : public SlotAccounting {
  public:
-  LedgerSlotAccounting(const machine::Machine& machine, memory::Ledger& ledger) : machine_(machine), ledger_(ledger) {}
+  LedgerSlotAccounting(const machine::Machine& machine, memory::Ledger& ledger)
+      : machine_(machine), ledger_(ledger) {}
 
   bool charge(int node, std::size_t size) noexcept override {
     const auto place = place_of(node);
@@ -62,7 +63,7 @@ class NumaSwap final : public NumaCopier {
         accounting_(parts.machine, parts.ledger),
         exchange_(accounting_, 1, k_max_cached_slots, copying_threads(parts.machine), parts.enter) {}
 
-  [[nodiscard]] Bytes piece() const noexcept override { return {PageExchange::k_piece}; }
+  [[nodiscard]] Bytes max_piece() const noexcept override { return {PageExchange::k_piece}; }
   [[nodiscard]] std::uint32_t threads() const noexcept override {
     return static_cast<std::uint32_t>(exchange_.copiers());
   }
@@ -70,7 +71,7 @@ class NumaSwap final : public NumaCopier {
 
  private:
   void move_pages(std::span<ChunkMigration> migrations, int node) noexcept override {
-    std::size_t rest = 0;  // begin of those that are not there
+    std::size_t rest = 0;  // index of the first migration not done
     const auto mark_moved = [&](std::size_t first, std::size_t count) {
       move_by_pages(migrations.subspan(rest, first - rest), node);
       for (auto& migration : migrations.subspan(first, count)) migration.pages_left = 0;
@@ -82,24 +83,27 @@ class NumaSwap final : public NumaCopier {
         mark_moved(i, count);
         continue;
       }
-      for (auto one = i; count > 1 && one < i + count; ++one)  // they may be of several mappings
+      for (auto one = i; count > 1 && one < i + count; ++one)  // they may belong to several mappings
         if (exchange(migrations.subspan(one, 1), node)) mark_moved(one, 1);
     }
     move_by_pages(migrations.subspan(rest), node);
   }
-  // What is exchanged is parted by that; this takes two interrupts.
+  // Does nothing: an exchange splits huge pages itself, without the two interrupts that this takes.
   void split_huge_page(const memory::Chunk&) noexcept override {}
   void move_by_pages(std::span<ChunkMigration> migrations, int node) noexcept {
     for (const auto& migration : migrations)
       if (migration.in_flight) NumaCopier::split_huge_page(*migration.chunk);
     if (!migrations.empty()) NumaCopier::move_pages(migrations, node);
   }
-  // Chunks that follow one another in memory are one range, which stalls and takes the mover once.
+  // Counts chunks that are adjacent in memory: one range stalls the program and costs the mover once.
   static std::size_t count_contiguous(std::span<const ChunkMigration> migrations) {
     std::size_t count = 1;
-    const auto goes = [](const ChunkMigration& migration) { return migration.in_flight && migration.chunk->size % k_page == 0; };
+    const auto goes = [](const ChunkMigration& migration) {
+      return migration.in_flight && migration.chunk->size % k_page == 0;
+    };
     while (goes(migrations[count - 1]) && count < migrations.size() && migrations[count].in_flight &&
-           migrations[count].chunk->address == migrations[count - 1].chunk->address + migrations[count - 1].chunk->size)
+           migrations[count].chunk->address ==
+               migrations[count - 1].chunk->address + migrations[count - 1].chunk->size)
       ++count;
     return count;
   }
@@ -121,7 +125,7 @@ class Variant final : public CopierVariant {
   [[nodiscard]] bool supports(const machine::Place& from, const machine::Place& to) const override {
     return from.numa_node >= 0 && to.numa_node >= 0;
   }
-  // Two moves and what watches the range, measured with huge pages on one node.
+  // Two UFFDIO_MOVE calls and the registration of the range, measured with huge pages on one node.
   [[nodiscard]] Seconds overhead() const override { return {10e-6}; }
   [[nodiscard]] bool moves_within_node() const override { return true; }
   [[nodiscard]] std::optional<Seconds> trap_latency() const override { return trap_time(); }
@@ -129,7 +133,7 @@ class Variant final : public CopierVariant {
     try {
       return std::make_unique<NumaSwap>(parts);
     } catch (const Error&) {
-      return nullptr;  // the system does not let this process do it
+      return nullptr;  // not permitted to this process
     }
   }
 };

@@ -41,7 +41,7 @@ __attribute__((target("avx2"))) void by_streaming(void* to, const void* from, st
 }
 #endif
 
-// Chunks that are to be moved are not in the caches, or it would not matter where they reside.
+// Evicts a buffer from the caches, as chunks to be migrated are: placement does not matter for cached data.
 void evict(const void* memory, std::size_t size) {
 #ifdef __x86_64__
   constexpr std::size_t k_line = 64;

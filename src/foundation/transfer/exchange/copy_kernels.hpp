@@ -1,5 +1,5 @@
-// Ways to copy whole pages. Which is the fastest depends on the processor and on the memories: stores that pass by
-// the caches save the read of each line that is overwritten, and lose where the caches hold both.
+// Kernels that copy whole pages. The fastest depends on processor and memories: non-temporal stores avoid the read
+// for ownership of each overwritten line, but lose where the caches hold both buffers.
 #pragma once
 
 #include <cstddef>
@@ -10,15 +10,15 @@ namespace terrace::transfer {
 
 struct CopyKernel {
   std::string_view name;
-  // Both are aligned to a page, the size is a number of pages. All of it can be seen by other threads afterwards.
+  // Requires: page-aligned buffers, size a multiple of the page size. Stores are globally visible on return.
   void (*copy)(void* to, const void* from, std::size_t size);
 };
 
-// Those that this processor can run; memcpy is the first.
+// Returns the kernels that this processor supports; memcpy is the first.
 std::span<const CopyKernel> copy_kernels() noexcept;
 
-// Of those, the one that was fastest between these two buffers, which are touched, and not in the caches when it
-// begins; each is tried several times, in turn, and counts by its fastest.
+// Returns the fastest kernel between two populated buffers. Evicts both from the caches before each trial; trials
+// of the kernels are interleaved, and a kernel's time is its minimum.
 const CopyKernel& fastest_copy_kernel(void* to, const void* from, std::size_t size) noexcept;
 
 }  // namespace terrace::transfer

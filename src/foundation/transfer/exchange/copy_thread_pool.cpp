@@ -1,4 +1,4 @@
-// See crew.hpp.
+// See copy_thread_pool.hpp.
 #include "transfer/exchange/copy_thread_pool.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace terrace::transfer {
 namespace {
 
 constexpr std::size_t k_block = 64UL << 10;
-constexpr std::size_t k_min_shared_bytes = 4 * k_block;  // of less a helper would find nothing left when it is awake
+constexpr std::size_t k_min_shared_bytes = 4 * k_block;  // below it, a copy ends before a helper is awake
 
 class MutexLock {
  public:

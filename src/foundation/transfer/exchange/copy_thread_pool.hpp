@@ -1,5 +1,6 @@
-// Threads that copy one piece of memory together: one core streams no faster than its lines in flight let it,
-// several have more of them. The piece is shared out in blocks, so that a thread that has no core holds nobody up.
+// Pool of threads that copy one range together. One core's bandwidth is limited by its outstanding cache misses;
+// several cores have more of them. Threads take blocks of the range dynamically, so a preempted helper delays one
+// block only.
 #pragma once
 
 #include <pthread.h>
@@ -13,18 +14,18 @@
 
 namespace terrace::transfer {
 
-// In the child of a fork there are no helpers: a crew is of use in the process that made it only.
+// Thread-safe. Not usable in a child of fork(2), which has no helper threads.
 class CopyThreadPool {
  public:
-  // `threads` with the one that calls; the others begin with every signal blocked and call `enter` first. Where
-  // the system gives no thread there are fewer.
+  // `threads` includes the calling thread. Helpers start with all signals blocked and call `enter` first. Has
+  // fewer helpers where the system creates no more threads.
   CopyThreadPool(std::size_t threads, void (*enter)());
   ~CopyThreadPool();
   CopyThreadPool(const CopyThreadPool&) = delete;
   CopyThreadPool& operator=(const CopyThreadPool&) = delete;
 
   [[nodiscard]] std::size_t threads() const noexcept { return helpers_.size() + 1; }
-  // Whole pages. Who calls while others copy copies alone.
+  // Copies whole pages. A second concurrent caller copies alone.
   void copy(const CopyKernel& kernel, void* to, const void* from, std::size_t size) noexcept;
 
  private:
@@ -40,14 +41,14 @@ class CopyThreadPool {
 
   void (*enter_)();
   std::vector<pthread_t> helpers_;
-  std::atomic<std::size_t> next_{0};  // byte of the piece that nobody has begun
+  std::atomic<std::size_t> next_{0};  // offset of the next block to copy
 
   // Guarded by the mutex.
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t task_posted_ = PTHREAD_COND_INITIALIZER;
   pthread_cond_t helpers_done_ = PTHREAD_COND_INITIALIZER;
-  Task task_;              // empty while nobody copies
-  std::uint64_t num_tasks_ = 0;  // pieces so far
+  Task task_;                    // empty while no copy is in progress
+  std::uint64_t num_tasks_ = 0;  // tasks posted so far
   std::size_t num_active_helpers_ = 0;
   bool stop_ = false;
 };

@@ -1,4 +1,4 @@
-// See holding.hpp.
+// See exchange_lock.hpp.
 #include "transfer/exchange/exchange_lock.hpp"
 
 #include <pthread.h>
@@ -9,10 +9,10 @@ namespace terrace::transfer {
 
 namespace {
 
-// Who holds them up goes first: movers that never stop would keep it waiting.
+// Prefers writers: continuous exchanges (readers) would starve suspend_exchanges().
 constexpr pthread_rwlock_t k_unlocked = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
 constinit pthread_rwlock_t g_lock = k_unlocked;
-constinit DetachedPages* g_detached = nullptr;  // the first of a list; guarded by the lock
+constinit DetachedPages* g_detached = nullptr;  // head of the list of registered objects; guarded by the lock
 
 }  // namespace
 
@@ -50,7 +50,7 @@ void resume_exchanges() noexcept {
   errno = before;
 }
 
-// Those who put pages aside are threads of the parent, and so are their files.
+// Drops all registrations: the registered objects' threads and descriptors belong to the parent.
 void reset_exchanges_in_child() noexcept {
   g_lock = k_unlocked;
   g_detached = nullptr;

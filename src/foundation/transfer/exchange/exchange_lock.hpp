@@ -1,13 +1,15 @@
-// A child of fork(2) that begins while pages are on their way, or put aside, would find them absent, and read
-// zeros; pages that madvise(2) gives back meanwhile would come back with what was in them, and those of a range
-// that mremap(2) moves would stay behind. So none of these happens then.
+// Blocks fork(2), madvise(2) and mremap(2) while pages are detached by userfaultfd(2), which these calls would
+// lose or resurrect: a child of fork would read zeros in place of detached pages, pages freed by madvise would
+// return with their old content, and those of a moved range would stay behind.
+//
+// A process-wide read-write lock: exchanges are readers, the blocking calls are writers and have priority.
 #pragma once
 
 #include <cstdint>
 
 namespace terrace::transfer {
 
-// While one is there, nobody else holds exchanges up; several threads may have one each.
+// Holds the lock shared while pages are being exchanged; thread-safe, several threads may hold one.
 class ExchangeScope {
  public:
   ExchangeScope() noexcept;
@@ -16,19 +18,20 @@ class ExchangeScope {
   ExchangeScope& operator=(const ExchangeScope&) = delete;
 };
 
-// Who puts pages aside for longer: they are back while exchanges are held up.
+// Base of objects that keep pages detached beyond one exchange (page_sentinels.hpp). While exchanges are suspended
+// their pages are attached.
 class DetachedPages {
  public:
   DetachedPages() = default;
   virtual ~DetachedPages() = default;
   DetachedPages(const DetachedPages&) = delete;
   DetachedPages& operator=(const DetachedPages&) = delete;
-  // Called by the thread that holds exchanges up, before and after.
-  virtual void reattach_range(std::uint64_t low, std::uint64_t high) noexcept = 0;  // what is in [low, high)
+  // Called by the thread that suspends exchanges, before and after its system call.
+  virtual void reattach_range(std::uint64_t low, std::uint64_t high) noexcept = 0;  // pages in [low, high)
   virtual void detach_again() noexcept = 0;
 
  protected:
-  // From the one to the other it is told.
+  // The object is called between register_self() and unregister_self().
   void register_self() noexcept;
   void unregister_self() noexcept;
 
@@ -38,11 +41,11 @@ class DetachedPages {
   DetachedPages* next_ = nullptr;
 };
 
-// Around such a call, by the thread that makes it: waits until no pages are on their way, and those of [low, high)
-// that were put aside are back. Keeps errno.
+// Suspends exchanges around a system call of the calling thread: waits until no exchange is in progress and all
+// detached pages in [low, high) are attached. Preserves errno.
 void suspend_exchanges(std::uint64_t low = 0, std::uint64_t high = ~std::uint64_t{0}) noexcept;
 void resume_exchanges() noexcept;
-// In the child of a fork, where the holder has another number, instead.
+// Replaces resume_exchanges() in a child of fork, where the lock's owner has another thread id.
 void reset_exchanges_in_child() noexcept;
 
 }  // namespace terrace::transfer

@@ -22,11 +22,11 @@ void* memory_at(std::uint64_t address) {
 
 }  // namespace
 
-PageExchange::PageExchange(SlotAccounting& accounting, std::size_t threads, std::size_t max_cached, std::size_t copiers,
-                           void (*enter)())
+PageExchange::PageExchange(SlotAccounting& accounting, std::size_t threads, std::size_t max_cached,
+                           std::size_t copiers, void (*enter)())
     : staging_(faults_, accounting, 2 * threads + max_cached, max_cached), copy_threads_(copiers, enter) {}
 
-// Who comes while another thread chooses copies in the plain way.
+// Chooses the kernel on first use. Threads that call during the choice use memcpy.
 const CopyKernel& PageExchange::kernel() noexcept {
   if (const auto* const chosen = kernel_.load(std::memory_order_acquire)) return *chosen;
   if (choosing_.exchange(true)) return copy_kernels().front();
@@ -35,7 +35,7 @@ const CopyKernel& PageExchange::kernel() noexcept {
   return chosen;
 }
 
-// Between pages of the node at hand: how stores pass by caches is the processor's business more than the memory's.
+// Measures between pages of the local node: non-temporal stores depend on the processor more than on the memory.
 const CopyKernel& PageExchange::choose_kernel() noexcept {
   const auto* chosen = &copy_kernels().front();
   unsigned cpu = 0;
@@ -53,8 +53,8 @@ const CopyKernel& PageExchange::choose_kernel() noexcept {
   return *chosen;
 }
 
-// What is watched as one costs two calls less a piece, and who touches a page in it that was never touched waits
-// until the whole of it is forgotten; fork(2) does, too.
+// Works in segments of 8 pieces that are watched as one, which saves two system calls a piece. Cost: a first touch
+// within a segment, and fork(2), wait until the segment is unregistered.
 int PageExchange::migrate_range(std::uint64_t address, std::size_t size, int node) noexcept {
   int problem = 0;
   for (const auto end = address + size; address < end;) {
@@ -62,8 +62,8 @@ int PageExchange::migrate_range(std::uint64_t address, std::size_t size, int nod
     std::size_t done = 0;
     int error = migrate_segment(address, segment, node, done);
     if (error != 0) {
-      // The piece behind which it stopped. Pages that a child of fork(2) shares become this process's own when
-      // they are written.
+      // The failed piece. A write fault on each page (populate) breaks copy-on-write sharing with a child of
+      // fork(2).
       const auto last = std::max(align_down(address + done - 1, k_piece), address);
       const auto piece = address + done - last;
       if (error == EBUSY && memory::populate(last, piece) == 0) error = migrate_segment(last, piece, node, done);
@@ -76,9 +76,9 @@ int PageExchange::migrate_range(std::uint64_t address, std::size_t size, int nod
   return problem;
 }
 
-// Piece after piece, until one cannot go; `done` bytes were tried.
+// Migrates piece by piece until one fails. `done`: bytes attempted.
 int PageExchange::migrate_segment(std::uint64_t address, std::size_t size, int node, std::size_t& done) noexcept {
-  kernel();  // it needs slots of its own, which are free now
+  static_cast<void>(kernel());  // chooses the kernel now, while the slots that this needs are free
   const ExchangeScope underway;
   int error = faults_.register_range(address, size);
   if (error != 0) {
@@ -111,20 +111,21 @@ int PageExchange::migrate_piece(std::uint64_t address, std::size_t size, int nod
 }
 
 int PageExchange::exchange_pages(std::uint64_t address, std::size_t size, Staging::Slot& old_pages,
-                       Staging::Slot& new_pages) noexcept {
+                                 Staging::Slot& new_pages) noexcept {
   std::size_t moved = 0;
   if (const int error = faults_.move(old_pages.address, address, size, moved); error != 0) {
-    faults_.restore(address, old_pages.address, size, moved);  // who waits is woken when it is forgotten
+    faults_.restore(address, old_pages.address, size, moved);  // unregister_range() wakes the waiters
     staging_.clear(old_pages);
     return error;
   }
   const auto copied = new_pages.tail(size);
   copy(memory_at(copied), memory_at(old_pages.address), size);
   const int error = faults_.move(address, copied, size, moved);
-  if (error != 0) faults_.force_copy(address + moved, copied + moved, size - moved);  // it has to become whole
+  if (error != 0)
+    faults_.force_copy(address + moved, copied + moved, size - moved);  // the range must become complete
   faults_.wake(address, size);
   staging_.record_exchange(old_pages, new_pages, size);
-  if (error != 0) staging_.clear(new_pages);  // it still has what was copied instead
+  if (error != 0) staging_.clear(new_pages);  // its pages were copied, not moved
   return 0;
 }
 

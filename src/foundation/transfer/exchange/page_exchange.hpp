@@ -1,10 +1,10 @@
-// Brings the pages of a range to another node, beside the program that reads and writes them, and loses nothing:
-// 2 MiB at a time.
+// Migrates the pages of a range to another NUMA node in pieces of 2 MiB, while the program reads and writes them;
+// no write is lost.
 //
-// The pages leave the range for an empty slot (from then on who touches it waits), are copied to a slot that has
-// pages of the node, and those take their place; the two slots change roles. The first move returns when every
-// earlier write is in the pages that it took, and no later one can reach them; nobody but the mover knows the
-// slots. Needs Linux 6.8 (UFFDIO_MOVE).
+// For each piece: UFFDIO_MOVE detaches the pages to an empty staging slot (accesses wait from then on), they are
+// copied to a slot with pages of the target node, and a second UFFDIO_MOVE attaches those in their place. The two
+// slots swap roles. Invariant: when the first move returns, every earlier write is in the detached pages and no
+// later write reaches them; slots are private to the mover. Requires Linux 6.8. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -22,32 +22,35 @@ class PageExchange {
  public:
   static constexpr std::size_t k_piece = Staging::k_slot;
 
-  // At most `threads` of them exchange at once; `keep` slots stay filled for the chunks to come. `copiers` threads
-  // copy a piece, with the one that exchanges (crew.hpp). Throws Error{failed} when the system lacks what it
-  // takes.
+  // At most `threads` threads exchange concurrently; at most `max_cached` slots stay filled for later chunks.
+  // `copiers` threads, the calling one included, copy a piece (copy_thread_pool.hpp). Throws Error{failed} where
+  // the system lacks a required feature.
   PageExchange(SlotAccounting& accounting, std::size_t threads, std::size_t max_cached, std::size_t copiers = 1,
                void (*enter)() = nullptr);
 
-  // Whole pages, private anonymous memory of the program. 0 when all of them are the node's now. Else the reason
-  // why some are not: ENOENT (some were never touched), EBUSY, EINVAL (not memory that can go this way), ENOMEM
-  // (the node is full). The range is whole and readable in any case; what was brought stays there.
+  // Migrates whole pages of private anonymous memory. Returns 0 if all are on the node, else why some are not:
+  // ENOENT (never touched), EBUSY, EINVAL (other kind of memory), ENOMEM (node full). The range is complete and
+  // accessible in any case; pages that were migrated stay on the node.
   int migrate_range(std::uint64_t address, std::size_t size, int node) noexcept;
 
-  // After each round of chunks, when their own room is on the account.
+  // Charges or frees cached pages. Call it after each round of chunks, when the chunks themselves are charged.
   void settle_accounting() noexcept { staging_.settle_accounting(); }
-  // Gives back the node's pages that are kept for the chunks to come; false where there are none.
+  // Frees the node's cached pages. Returns false if there were none.
   bool trim(int node) noexcept { return staging_.trim(node); }
 
-  // Chosen when the first piece is copied, or when somebody asks: most processes never move anything.
+  // Returns the copy kernel; measures the candidates on first use, because most processes never migrate anything.
   [[nodiscard]] const CopyKernel& kernel() noexcept;
   [[nodiscard]] std::size_t copiers() const noexcept { return copy_threads_.threads(); }
-  // As it copies what it exchanges.
-  void copy(void* to, const void* from, std::size_t size) noexcept { copy_threads_.copy(kernel(), to, from, size); }
+  // Copies as an exchange does; for measurements.
+  void copy(void* to, const void* from, std::size_t size) noexcept {
+    copy_threads_.copy(kernel(), to, from, size);
+  }
 
  private:
   int migrate_segment(std::uint64_t address, std::size_t size, int node, std::size_t& done) noexcept;
   int migrate_piece(std::uint64_t address, std::size_t size, int node) noexcept;
-  int exchange_pages(std::uint64_t address, std::size_t size, Staging::Slot& old_pages, Staging::Slot& new_pages) noexcept;
+  int exchange_pages(std::uint64_t address, std::size_t size, Staging::Slot& old_pages,
+                     Staging::Slot& new_pages) noexcept;
   const CopyKernel& choose_kernel() noexcept;
 
   Userfault faults_;

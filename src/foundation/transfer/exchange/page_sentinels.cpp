@@ -25,8 +25,8 @@ namespace {
 
 constexpr int k_mremap_dontunmap = 4;  // MREMAP_DONTUNMAP, which older headers lack
 
-constexpr int k_max_busy_tries = 4;                   // of a page that is busy, a millisecond between them
-constexpr int k_poll_interval_ms = 1000;           // ms: who stops the thread may have lost the file by which it says so
+constexpr int k_max_busy_tries = 4;                 // for a busy page, 1 ms apart
+constexpr int k_poll_interval_ms = 1000;            // the program may have closed stop_fd_
 constexpr std::uint32_t k_all_chunks = 0xffffffff;  // chunks
 
 void sleep_1ms() noexcept {
@@ -39,7 +39,10 @@ bool kernel_supports_move() noexcept { return Userfault().is_available(); }
 }  // namespace
 
 PageSentinels::PageSentinels(OnTouch on_touch, void* context, void (*enter)())
-    : on_touch_(on_touch), context_(context), enter_(enter), faults_(kernel_supports_move() ? k_userfault_move : 0) {
+    : on_touch_(on_touch),
+      context_(context),
+      enter_(enter),
+      faults_(kernel_supports_move() ? k_userfault_move : 0) {
   if (!faults_.is_available())
     throw Error(Code::failed, "this process cannot watch pages, " + why_no_userfault(faults_.error()));
   if (kernel_supports_move()) staging_.emplace(faults_, accounting_, k_max, 0);
@@ -67,7 +70,7 @@ PageSentinels::~PageSentinels() {
   syscall(SYS_close, stop_fd_);
 }
 
-// No pages may be put aside while somebody holds exchanges up.
+// Holds an ExchangeScope: no pages may be detached while exchanges are suspended.
 bool PageSentinels::arm(ChunkId chunk, std::uint64_t epoch, std::uint64_t address, std::size_t size) noexcept {
   const ExchangeScope underway;
   const std::lock_guard lock(mutex_);
@@ -82,7 +85,9 @@ bool PageSentinels::arm(ChunkId chunk, std::uint64_t epoch, std::uint64_t addres
 
 bool PageSentinels::disarm(ChunkId first, std::uint32_t count) noexcept {
   const std::lock_guard lock(mutex_);
-  return std::erase_if(sentinels_, [&](Sentinel& sentinel) { return sentinel.chunk - first < count && reattach(sentinel); }) > 0;
+  return std::erase_if(sentinels_, [&](Sentinel& sentinel) {
+           return sentinel.chunk - first < count && reattach(sentinel);
+         }) > 0;
 }
 
 void PageSentinels::reattach_range(std::uint64_t low, std::uint64_t high) noexcept {
@@ -103,18 +108,17 @@ bool PageSentinels::detach(Sentinel& sentinel) noexcept {
   return false;
 }
 
-// Pages that a child of fork(2) shares become this process's own when they are written; not while they are
-// watched: who writes an absent one waits.
+// Breaks copy-on-write sharing with a child of fork(2) by write faults. Unregisters the range meanwhile: in a
+// watched range a fault on an absent page would block this thread.
 bool PageSentinels::break_sharing(const Sentinel& sentinel) noexcept {
   faults_.unregister_range(sentinel.address, sentinel.size);
   const bool own = memory::populate(sentinel.address, sentinel.size) == 0;
   return faults_.register_range(sentinel.address, sentinel.size) == 0 && own;
 }
 
-// Pages that were never touched stay absent, and who touches one traps as well. A page may be busy because a child
-// of fork(2) shares it, or because the kernel is looking at it. Some stay busy: of a huge page that was being made
-// the process's own when the child ended, page by page, the kernel moves the rest no more; mapping it elsewhere
-// does.
+// Detaches by UFFDIO_MOVE. Untouched pages stay absent, and trap as well. A page may be busy because a child of
+// fork(2) shares it, or because the kernel inspects it. Some stay busy: the kernel does not move the rest of a
+// huge page whose copy-on-write was in progress when the child ended; mremap(2) does.
 bool PageSentinels::detach_by_move(Sentinel& sentinel) noexcept {
   const bool huge = sentinel.size == k_piece && faults_.page_map().may_be_huge(sentinel.address);
   auto* const slot = staging_->acquire_empty(huge);
@@ -137,15 +141,15 @@ bool PageSentinels::detach_by_move(Sentinel& sentinel) noexcept {
 }
 
 bool PageSentinels::detach_by_mremap(Sentinel& sentinel) noexcept {
-  const auto got =
-      syscall(SYS_mremap, sentinel.address, sentinel.size, sentinel.size, MREMAP_MAYMOVE | k_mremap_dontunmap, nullptr);
+  const auto got = syscall(SYS_mremap, sentinel.address, sentinel.size, sentinel.size,
+                           MREMAP_MAYMOVE | k_mremap_dontunmap, nullptr);
   if (got < 0) return false;
   sentinel.mapping = static_cast<std::uint64_t>(got);
   return true;
 }
 
-// Forgetting the range wakes who waits for it. False where the program has closed the file that this thread knows:
-// then the pages come back when they are touched.
+// Moves the pages back; unregistering the range wakes its waiters. Returns false where the program has closed this
+// thread's descriptor: then the pages are moved back at the next fault.
 bool PageSentinels::reattach(Sentinel& sentinel) noexcept {
   if (!is_detached(sentinel)) return true;
   if (!faults_.is_open(sentinel.address)) return false;
@@ -164,11 +168,12 @@ bool PageSentinels::reattach(Sentinel& sentinel) noexcept {
   return true;
 }
 
-// The one of whom somebody touched a page; nothing where its pages are back already, and with them who waited.
+// Removes and returns the sentinel at a faulting address, with its pages moved back. Empty if that was done
+// already.
 std::optional<PageSentinels::Sentinel> PageSentinels::take_touched(std::uint64_t address) noexcept {
   const std::lock_guard lock(mutex_);
-  const auto found =
-      std::ranges::find_if(sentinels_, [&](const Sentinel& sentinel) { return address - sentinel.address < sentinel.size; });
+  const auto found = std::ranges::find_if(
+      sentinels_, [&](const Sentinel& sentinel) { return address - sentinel.address < sentinel.size; });
   if (found == sentinels_.end()) return {};
   reattach(*found);
   const auto sentinel = *found;
@@ -188,8 +193,7 @@ void PageSentinels::run() noexcept {
 void* PageSentinels::thread_body(void* self) {
   auto& sentinels = *static_cast<PageSentinels*>(self);
   if (sentinels.enter_ != nullptr) sentinels.enter_();
-  // With the last file of them the kernel would forget which ranges are watched, and pages that are aside would
-  // read as zeros.
+  // When the last descriptor is closed, the kernel unregisters all ranges, and detached pages would read as zeros.
   unshare_fd_table(sentinels.faults_.fd(), sentinels.stop_fd_);
   sem_post(&sentinels.ready_);
   sentinels.run();

@@ -1,9 +1,11 @@
-// Says when somebody touches a chunk: the pages that it begins with are put aside, and who touches one of them
-// waits in the kernel until they are back. Nothing is lost, inside system calls neither.
+// Reports the first access to a chunk: detaches the chunk's first pages, so that an access faults and waits in the
+// kernel until they are attached again. No access is lost, also inside system calls.
 //
-// Pages leave by UFFDIO_MOVE and come back so (Linux 6.8); on older kernels they leave by mremap(2) with
-// MREMAP_DONTUNMAP (5.7) and are copied when they come back. A piece of 2 MiB at most is put aside of each chunk:
-// what sweeps over it meets that first, and the trap stays cheap.
+// Pages are detached and reattached by UFFDIO_MOVE (Linux 6.8). Older kernels detach by mremap(2) with
+// MREMAP_DONTUNMAP (5.7) and reattach by copying. At most 2 MiB of a chunk are detached: a sweep over the chunk
+// accesses them first, and the trap stays cheap.
+//
+// Thread-safe. Not usable in a child of fork(2).
 #pragma once
 
 #include <pthread.h>
@@ -25,22 +27,23 @@ namespace terrace::transfer {
 
 class PageSentinels final : private DetachedPages {
  public:
-  static constexpr std::size_t k_max = 64;  // at a time
+  static constexpr std::size_t k_max = 64;  // armed at the same time
   static constexpr std::size_t k_piece = Staging::k_slot;
 
-  // `touched` is told on a thread of its own, which begins with every signal blocked and calls `enter` first. The
-  // pages are back by then, and the program may be far beyond: `turn` is what arm() was told. Throws Error{failed}
-  // when the system lacks what it takes.
+  // `on_touch` is called on a separate thread, which starts with all signals blocked and calls `enter` first. By
+  // then the pages are attached again and the program may have gone on; `epoch` is the argument of arm(). Throws
+  // Error{failed} where the system lacks a required feature.
   using OnTouch = void (*)(void* context, ChunkId chunk, std::uint64_t epoch) noexcept;
   PageSentinels(OnTouch on_touch, void* context, void (*enter)() = nullptr);
   ~PageSentinels() override;
   PageSentinels(const PageSentinels&) = delete;
   PageSentinels& operator=(const PageSentinels&) = delete;
 
-  // From now on who touches the beginning of the range, private anonymous memory, is noticed, once. False where
-  // that cannot be: it holds no whole page, is of another kind, or too many are watched.
+  // Arms a sentinel at the start of a range of private anonymous memory; it reports one access. Returns false
+  // where that is impossible: no whole page in the range, another kind of memory, or k_max sentinels armed.
   bool arm(ChunkId chunk, std::uint64_t epoch, std::uint64_t address, std::size_t size) noexcept;
-  // Nobody is told of these any more; their pages are back. False where none of them was armed.
+  // Disarms the sentinels of `count` chunks from `first` on, and attaches their pages. Returns false if none was
+  // armed.
   bool disarm(ChunkId first, std::uint32_t count) noexcept;
 
  private:
@@ -49,9 +52,9 @@ class PageSentinels final : private DetachedPages {
     std::uint64_t epoch = 0;
     std::uint64_t address = 0;
     std::size_t size = 0;
-    Staging::Slot* slot = nullptr;  // where its pages are, or
-    std::uint64_t mapping = 0;        // the mapping in which they are; neither: in their place
-    std::size_t moved = 0;          // bytes that the slot has
+    Staging::Slot* slot = nullptr;  // slot with its detached pages, or
+    std::uint64_t mapping = 0;      // mapping with them; neither: attached
+    std::size_t moved = 0;          // bytes in the slot
   };
   class NoCachedSlots final : public SlotAccounting {
    public:
@@ -65,7 +68,9 @@ class PageSentinels final : private DetachedPages {
   bool break_sharing(const Sentinel& sentinel) noexcept;
   bool detach_by_move(Sentinel& sentinel) noexcept;
   bool detach_by_mremap(Sentinel& sentinel) noexcept;
-  static bool is_detached(const Sentinel& sentinel) noexcept { return sentinel.slot != nullptr || sentinel.mapping != 0; }
+  static bool is_detached(const Sentinel& sentinel) noexcept {
+    return sentinel.slot != nullptr || sentinel.mapping != 0;
+  }
   bool reattach(Sentinel& sentinel) noexcept;
   std::optional<Sentinel> take_touched(std::uint64_t address) noexcept;
   void run() noexcept;
@@ -76,12 +81,12 @@ class PageSentinels final : private DetachedPages {
   void (*enter_)();
   Userfault faults_;
   NoCachedSlots accounting_;
-  std::optional<Staging> staging_;  // where the kernel moves pages
-  int stop_fd_ = -1;                   // eventfd(2)
+  std::optional<Staging> staging_;  // empty where the kernel lacks UFFDIO_MOVE
+  int stop_fd_ = -1;                // eventfd(2)
   std::atomic<bool> stopped_{false};
-  sem_t ready_{};  // the thread has files of its own
+  sem_t ready_{};  // posted when the thread has protected its descriptors
   pthread_t thread_{};
-  // Of posts_. Whoever holds it touches no memory of the program: the thread that brings pages back needs it.
+  // Guards sentinels_. Its holder must not access the program's memory: the thread that reattaches pages needs it.
   std::mutex mutex_;
   std::vector<Sentinel> sentinels_;
 };

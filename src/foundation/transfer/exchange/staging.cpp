@@ -17,8 +17,8 @@ namespace terrace::transfer {
 
 namespace {
 
-// A page in so many is asked where it lies when pages are kept for others: the kernel's answer for all of 2 MiB
-// takes as long as their copy. Those that were made here were asked one by one.
+// Stride of node queries for recycled pages: querying all pages of 2 MiB takes as long as copying them. Pages made
+// here were queried one by one.
 constexpr std::size_t k_query_step = 64;
 
 void* pointer(std::uint64_t address) {
@@ -29,8 +29,7 @@ int advise(std::uint64_t address, std::size_t size, int advice) noexcept {
   return syscall(SYS_madvise, address, size, advice) == 0 ? 0 : errno;
 }
 
-// The node of the pages that were asked, every `step`th from the first on and the last; -1 where there are
-// several, or some page is absent.
+// Returns the node of every `step`th page and of the last; -1 if they differ or one is absent.
 int node_of_all(std::uint64_t address, std::size_t size, std::size_t step = 1) noexcept {
   std::array<void*, Staging::k_slot / k_page + 1> pages{};
   std::array<int, Staging::k_slot / k_page + 1> nodes{};
@@ -50,13 +49,13 @@ Staging::Staging(Userfault& faults, SlotAccounting& accounting, std::size_t slot
     : faults_(faults), accounting_(accounting), max_cached_(max_cached) {
   if (!faults_.is_available())
     throw Error(Code::failed, "this process cannot move pages, " + why_no_userfault(faults_.error()));
-  mapped_size_ = (2 * slots + 3) * k_slot;  // one to align, two as scratch
+  mapped_size_ = (2 * slots + 3) * k_slot;  // one for alignment, two for scratch
   const auto map = syscall(SYS_mmap, nullptr, mapped_size_, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (map < 0) throw Error(Code::failed, "the system gives no address space for moving pages");
   mapped_ = static_cast<std::uint64_t>(map);
   scratch_ = align_up(mapped_, k_slot);
-  syscall(SYS_munlock, mapped_, mapped_size_);  // where the program locks all that comes later
+  syscall(SYS_munlock, mapped_, mapped_size_);  // the program may have called mlockall(MCL_FUTURE)
   advise(scratch_, (2 * slots + 2) * k_slot, MADV_DONTFORK);
   for (const bool huge : {false, true}) map_scratch(huge);
   for (std::size_t i = 0; i < 2 * slots; ++i)
@@ -65,8 +64,7 @@ Staging::Staging(Userfault& faults, SlotAccounting& accounting, std::size_t slot
     throw Error(Code::failed, "the system does not watch pages for moving them");
 }
 
-// Anew: nothing is left of what was there, tables included. Where the system has no room for that, it is as it
-// was.
+// Remaps a scratch range, which drops its pages and page tables. If mmap(2) fails the old mapping remains, empty.
 void Staging::map_scratch(bool huge) noexcept {
   advise(scratch(huge), k_slot, MADV_DONTNEED);
   syscall(SYS_mmap, scratch(huge), k_slot, PROT_READ | PROT_WRITE,
@@ -82,7 +80,7 @@ Staging::~Staging() {
   syscall(SYS_munmap, mapped_, mapped_size_);
 }
 
-// The mutex is held.
+// Requires mutex_.
 void Staging::acquire(Slot& slot) noexcept {
   slot.acquired = true;
   if (slot.is_charged) accounting_.uncharge(slot.node, slot.filled);
@@ -129,7 +127,7 @@ Staging::Slot* Staging::acquire_filled(std::size_t size, bool huge, int node, in
   return nullptr;
 }
 
-// Pages are made where nobody watches: who touches a watched range waits for himself.
+// Populates pages in the unwatched scratch range: this thread would wait for itself in a watched one.
 int Staging::fill(Slot& slot, std::size_t size, int node) noexcept {
   const std::lock_guard lock(scratch_mutex_);
   const auto made = scratch(slot.huge);
@@ -156,13 +154,13 @@ void Staging::clear(Slot& slot) noexcept {
 }
 
 void Staging::record_exchange(Slot& empty, Slot& filled, std::size_t size) noexcept {
-  const bool is_whole = !empty.huge || faults_.page_map().may_be_huge(empty.address);  // nobody split it meanwhile
+  const bool is_whole = !empty.huge || faults_.page_map().may_be_huge(empty.address);  // not split in the meantime
   const int node = is_whole ? node_of_all(empty.address, empty.huge ? k_page : size, k_query_step) : -1;
   if (node >= 0) {
     empty.filled = size;
     empty.node = node;
   } else {
-    clear(empty);  // of several nodes
+    clear(empty);  // pages of several nodes
   }
   filled.filled -= size;
   if (filled.filled == 0) filled.node = -1;
@@ -180,7 +178,7 @@ void Staging::release_slot(Slot& slot) noexcept {
   if (beyond) drop_pages(*beyond);
 }
 
-// One that is taken.
+// Requires an acquired slot.
 void Staging::drop_pages(Slot& slot) noexcept {
   clear(slot);
   const std::lock_guard lock(mutex_);

@@ -1,11 +1,11 @@
-// Memory beside the program's, through which its pages are exchanged: slots of 2 MiB of address space, each empty
-// or filled with pages of one node. Pages that leave a chunk stay in a slot and serve the next chunk that goes to
-// their node: they are not zeroed again.
+// Staging memory of page exchanges: 2 MiB slots of address space, each empty or filled with pages of one node.
+// Pages that were exchanged out of a chunk stay cached in a slot for the next chunk that migrates to their node,
+// which saves zeroing new pages.
 //
-// A slot is for small pages or for one huge page: where small ones were the kernel keeps a table of them, and
-// splits what comes there afterwards.
+// A slot is for base pages or for one huge page: a range that held base pages keeps a page table, in which the
+// kernel would split a huge page.
 //
-// Everything is allocated when it is made; nothing throws afterwards. Safe from several threads.
+// Thread-safe. All memory is allocated by the constructor; nothing else throws.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +18,11 @@
 
 namespace terrace::transfer {
 
-// Who answers for pages that stay in slots while nobody uses them.
+// Accounting of the pages that stay cached in unused slots.
 class SlotAccounting {
  public:
   virtual ~SlotAccounting() = default;
-  virtual bool charge(int node, std::size_t size) noexcept = 0;  // false: they shall not stay
+  virtual bool charge(int node, std::size_t size) noexcept = 0;  // false: do not cache them
   virtual void uncharge(int node, std::size_t size) noexcept = 0;
 };
 
@@ -32,37 +32,42 @@ class Staging {
 
   struct Slot {
     std::uint64_t address = 0;
-    std::size_t filled = 0;  // bytes from its beginning that have pages; 0 for an empty one
-    int node = -1;           // of these pages
-    bool huge = false;       // for one huge page
-    bool acquired = false;      // by a thread
-    bool is_charged = false;    // on the account
-    std::uint64_t last_used = 0;  // when it was filled, in fillings
+    std::size_t filled = 0;       // bytes with pages, from the start; 0: empty
+    int node = -1;                // of these pages
+    bool huge = false;            // slot for one huge page
+    bool acquired = false;        // in use by a thread
+    bool is_charged = false;      // its pages are charged to the accounting
+    std::uint64_t last_used = 0;  // value of num_releases_ at its latest release (LRU)
+    // Returns the address of the last `size` filled bytes.
     [[nodiscard]] std::uint64_t tail(std::size_t size) const { return address + filled - size; }
   };
 
-  // Watched ranges for `slots` slots of each kind, of which at most `keep` in all stay filled while nobody uses
-  // them, as the account allows. Throws Error{failed} when the system gives no address space.
+  // Registers `slots` slots of each kind with `faults`. At most `max_cached` unused slots stay filled, as far as
+  // the accounting allows. References are non-owning. Throws Error{failed} where the system gives no address
+  // space.
   Staging(Userfault& faults, SlotAccounting& accounting, std::size_t slots, std::size_t max_cached);
   ~Staging();
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
 
-  // An empty one; null where all are taken.
+  // Returns an empty slot, or null if all are in use.
   [[nodiscard]] Slot* acquire_empty(bool huge) noexcept;
-  // One with at least so many bytes of pages on the node, in one huge page or in small ones: one that was filled,
-  // else new pages. Null, with the reason in `error`, where the node has none: pages elsewhere are given back.
+  // Returns a slot with at least `size` bytes of pages on the node, as one huge page or as base pages: cached
+  // pages if possible, else new ones. Returns null, with an errno value in `error`, where the node has no such
+  // pages; pages that the kernel allocated on another node are freed.
   [[nodiscard]] Slot* acquire_filled(std::size_t size, bool huge, int node, int& error) noexcept;
-  // It stays filled, if not too many are; until the account is settled nobody answers for that.
+  // Releases a slot; it stays filled if at most `max_cached` are. Its pages are charged by settle_accounting()
+  // only.
   void release_slot(Slot& slot) noexcept;
-  // The chunks' own room is on the account: what is filled is kept, or given back.
+  // Charges the cached pages to the accounting, or frees them. Call it after the chunks themselves are charged.
   void settle_accounting() noexcept;
-  // Gives back the node's pages that nobody uses: somebody needs the room. False where there were none.
+  // Frees the node's cached pages. Returns false if there were none.
   bool trim(int node) noexcept;
 
-  // What is done with taken ones. The last pages of `filled` went to a range whose own went to `empty`.
+  // Records an exchange between two acquired slots: the tail of `filled` was moved to a range whose pages are in
+  // `empty` now.
   void record_exchange(Slot& empty, Slot& filled, std::size_t size) noexcept;
-  // Gives its pages back to the system.
+  // Frees the slot's pages.
   void clear(Slot& slot) noexcept;
 
  private:
@@ -80,11 +85,11 @@ class Staging {
   std::size_t max_cached_;
   std::uint64_t mapped_ = 0;
   std::size_t mapped_size_ = 0;
-  std::uint64_t scratch_ = 0;  // two slots' size, one for each kind, not watched: pages are made here
+  std::uint64_t scratch_ = 0;  // one slot of each kind, unwatched: new pages are faulted in here
   std::vector<Slot> slots_;
   std::uint64_t num_releases_ = 0;
-  std::mutex mutex_;          // of slots_
-  std::mutex scratch_mutex_;  // of what is at scratch_
+  std::mutex mutex_;          // guards slots_
+  std::mutex scratch_mutex_;  // guards the scratch memory
 };
 
 }  // namespace terrace::transfer

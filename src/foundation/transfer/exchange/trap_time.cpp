@@ -17,7 +17,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::microseconds k_flight{100};  // about what copying 2 MiB takes
+constexpr std::chrono::microseconds k_flight{100};  // about the time to copy 2 MiB
 
 void spin_for(Clock::duration time) {
   const auto end = Clock::now() + time;
@@ -79,7 +79,7 @@ std::optional<Seconds> trap_time() {
   faults.wake(watched, k_page);
   faults.unregister_range(watched, k_page);
   pthread_join(thread, nullptr);
-  if (error != 0 || toucher.went_on < woken) return {};  // it came too late to wait
+  if (error != 0 || toucher.went_on < woken) return {};  // it faulted after the move: no wait
   return Seconds{std::chrono::duration<double>(toucher.went_on - woken).count()};
 }
 

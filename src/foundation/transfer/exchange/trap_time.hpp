@@ -1,4 +1,4 @@
-// What waiting for a page in flight costs beside the wait.
+// Measures the overhead of a userfaultfd trap.
 #pragma once
 
 #include <optional>
@@ -7,8 +7,9 @@
 
 namespace terrace::transfer {
 
-// One try: a thread touches a page that is absent and watched; a while later the page is moved there, and the
-// thread is woken. The time from then until the thread goes on. None where the system does not let pages be moved.
+// Measures one trap: a thread faults on an absent, watched page; later the page is moved there and the thread
+// woken. Returns the time from the wake-up until the thread runs. Empty where UFFDIO_MOVE is not available, or the
+// thread faulted too late to wait.
 std::optional<Seconds> trap_time();
 
 }  // namespace terrace::transfer

@@ -15,8 +15,8 @@ namespace terrace::transfer {
 
 namespace {
 
-// What older headers lack.
-constexpr std::uint64_t k_move_bit = 5;  // of the ioctls that a watched range has
+// Constants that older headers lack.
+constexpr std::uint64_t k_move_bit = 5;  // number of the UFFDIO_MOVE ioctl
 constexpr std::uint64_t k_mode_dont_wake = 1;
 
 struct MoveCall {
@@ -58,8 +58,8 @@ int Userfault::register_range(std::uint64_t address, std::size_t size) noexcept 
 int Userfault::unregister_range(std::uint64_t address, std::size_t size) noexcept {
   uffdio_range range{address, size};
   if (ioctl(fd_, UFFDIO_UNREGISTER, &range) != 0) return errno;
-  // The kernel has woken who waited before it locked the range: a thread that came in between would wait for ever
-  // (Linux 6.18; seen once in a few thousand tries).
+  // The kernel wakes waiters before it locks the range: a thread that faults in between would wait for ever (Linux
+  // 6.18, observed once in a few thousand trials). Wake again.
   wake(address, size);
   return 0;
 }
@@ -92,8 +92,8 @@ bool Userfault::has_moved(std::uint64_t to, std::uint64_t from) const noexcept {
   return !page_map_.has_page(from) && page_map_.has_page(to);
 }
 
-// The kernel stops where something changes under it and says how far it came; and it may say EEXIST of a page that
-// it has moved, and not counted, before it began again (Linux 6.18). Such a page may be swapped out by now.
+// The kernel stops at concurrent changes and reports its progress. It may return EEXIST for a page that it has
+// moved but not counted before an internal restart (Linux 6.18). Such a page may be swapped out by now.
 int Userfault::move(std::uint64_t to, std::uint64_t from, std::size_t size, std::size_t& moved) noexcept {
   for (moved = 0; moved < size;) {
     MoveCall call{to + moved, from + moved, size - moved, k_mode_dont_wake, 0};
@@ -127,7 +127,8 @@ int Userfault::copy(std::uint64_t to, std::uint64_t source, std::size_t size) no
   return 0;
 }
 
-void Userfault::restore(std::uint64_t address, std::uint64_t from, std::size_t size, std::size_t counted) noexcept {
+void Userfault::restore(std::uint64_t address, std::uint64_t from, std::size_t size,
+                        std::size_t counted) noexcept {
   std::size_t moved = 0;
   if (counted > 0) move(address, from, counted, moved);
   for (auto at = from + moved; (at = page_map_.next_page(at, from + size)) < from + size; at += k_page)

@@ -1,8 +1,9 @@
-// Pages as the kernel's userfaultfd(2) moves them between two ranges of one process: without a copy, and so that
-// no access is lost. Who touches what is absent meanwhile waits in the kernel until it is woken.
+// Wrapper of userfaultfd(2): moves pages between two ranges of the process without a copy and without losing an
+// access. A thread that faults on an absent page of a registered range waits in the kernel until it is woken.
 //
-// Each call returns 0 or an errno value; nothing here throws or allocates once it is made. Sources:
-// userfaultfd(2), ioctl_userfaultfd(2); UFFDIO_MOVE in Documentation/admin-guide/mm/userfaultfd.rst of Linux 6.8.
+// The int functions return 0 or an errno value. Nothing throws, or allocates after construction. Thread-safe, but
+// for next_fault(). Sources: userfaultfd(2), ioctl_userfaultfd(2); UFFDIO_MOVE in
+// Documentation/admin-guide/mm/userfaultfd.rst of Linux 6.8.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +16,8 @@ namespace terrace::transfer {
 
 class Userfault {
  public:
-  // With less than the right to wait for faults inside system calls there is none: they would fail instead. Nor is
-  // there where the kernel lacks one of the features (UFFD_FEATURE_...).
+  // Opens a descriptor with the features (UFFD_FEATURE_...) that also traps faults inside system calls: without
+  // that right such calls would fail, so none is opened.
   explicit Userfault(std::uint64_t features = k_userfault_move) noexcept;
   ~Userfault();
   Userfault(const Userfault&) = delete;
@@ -27,36 +28,38 @@ class Userfault {
   [[nodiscard]] int error() const noexcept { return fd_ < 0 ? -fd_ : 0; }
   [[nodiscard]] const memory::PageMap& page_map() const noexcept { return page_map_; }
 
-  // From now on who touches an absent page of the range waits; until it is forgotten, which wakes all.
+  // Registers a range: threads that fault on an absent page wait, until it is unregistered, which wakes all of
+  // them.
   int register_range(std::uint64_t address, std::size_t size) noexcept;
   int unregister_range(std::uint64_t address, std::size_t size) noexcept;
   void wake(std::uint64_t address, std::size_t size) noexcept;
-  // To wait on by poll(2) until somebody touched what is absent; next_touch() then says where. False: nobody did.
+  // Returns the descriptor, readable for poll(2) after a fault.
   [[nodiscard]] int fd() const noexcept { return fd_; }
-  // With k_userfault_thread `thread` is told who.
+  // Reads the address of one fault, and with k_userfault_thread its thread. Returns false if there is none.
   bool next_fault(std::uint64_t& address, std::uint32_t* thread = nullptr) noexcept;
-  // With k_userfault_remap who moves a watched range by mremap(2) goes on when that was read: how many were.
+  // Returns the number of remap events read. With k_userfault_remap, mremap(2) of a registered range returns only
+  // after next_fault() has read its event.
   [[nodiscard]] std::uint64_t num_remaps() const noexcept { return num_remaps_; }
-  // Whether the file is still there: a program may close what it does not know. `page` is any page's address.
+  // Returns whether the descriptor is still open: a program may close what it does not know. `page`: any page
+  // address.
   [[nodiscard]] bool is_open(std::uint64_t page) const noexcept;
 
-  // The pages of `from` become those of `to`, a range that is watched and empty. Every write that was done before
-  // it returns is in them, and none comes later. `moved` bytes went, from the front, also where the answer is an
-  // error: ENOENT (a page is absent), EBUSY (shared with a child, or held by a device), EINVAL (the ranges are not
-  // of one kind). Wakes nobody.
+  // Moves the pages of `from` to `to`, a registered and empty range. All writes completed before the return are in
+  // the pages, and no later write is. `moved`: bytes moved from the front, also after an error: ENOENT (a page is
+  // absent), EBUSY (shared with a child, or pinned by a device), EINVAL (ranges of different kinds). Wakes no
+  // thread.
   int move(std::uint64_t to, std::uint64_t from, std::size_t size, std::size_t& moved) noexcept;
-  // New pages for an empty, watched range, as its policy says, with what is at `source`. Wakes who waits.
+  // Copies `source` to new pages in an empty registered range, allocated by its memory policy. Wakes waiters.
   int copy(std::uint64_t to, std::uint64_t source, std::size_t size) noexcept;
-  // The watched range gets its content back, from where move() brought it: `known` bytes of it went, as the kernel
-  // counts, and what is at `from` beyond them comes back, too. Wakes nobody.
+  // Undoes a move() from `address` to `from`. `counted`: bytes that the kernel reported as moved; pages beyond
+  // them that are at `from` are moved back, too. Wakes no thread.
   void restore(std::uint64_t address, std::uint64_t from, std::size_t size, std::size_t counted) noexcept;
-  // A watched range becomes zeros that are read, and who waits goes on.
+  // Fills a registered range with zero pages, and wakes waiters.
   void fill_with_zeros(std::uint64_t address, std::size_t size) noexcept;
-  // Who touches the watched range gets SIGBUS from now on (Linux 6.6).
+  // Makes accesses to absent pages of a registered range raise SIGBUS (Linux 6.6).
   void poison(std::uint64_t address, std::size_t size) noexcept;
-  // The same by copying, page by page, whatever it takes: a copy needs new pages, and waits while there are none.
-  // Any other refusal says that the page is there, or that the program has unmapped the range.
-  // False where it says something else.
+  // Copies page by page, and waits while there is no memory for new pages. EEXIST means that the page is present.
+  // Returns false after any other error, as when the program has unmapped the range.
   bool force_copy(std::uint64_t address, std::uint64_t from, std::size_t size) noexcept;
 
  private:

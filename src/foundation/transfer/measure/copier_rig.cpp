@@ -15,9 +15,9 @@ namespace terrace::transfer {
 
 namespace {
 
-constexpr double k_longest_pause = 100e-6;  // seconds; scheduling others takes longer, an interrupt less
-constexpr std::size_t k_passes_to_know = 2001;
-constexpr double k_min_share = 0.99;  // of pages on the node that was asked for
+constexpr double k_max_interrupt_seconds = 100e-6;  // longer pauses are preemptions, shorter ones interrupts
+constexpr std::size_t k_calibration_passes = 2001;
+constexpr double k_min_share = 0.99;  // of pages on the requested node
 
 }  // namespace
 
@@ -59,21 +59,22 @@ CopierRig::CopierRig(const CopierVariant& variant, int from_node, int to_node, m
 std::vector<double> CopierRig::sweep(Bytes size) {
   const auto memory = buffer_.as<std::byte>();
   const auto begin = reinterpret_cast<std::uint64_t>(memory.data());
-  const auto to = static_cast<PlaceId>(1 - at_);
+  const auto to = static_cast<PlaceId>(1 - current_place_);
   std::vector<double> times;
   for (std::size_t at = 0; at + size.value <= memory.size(); at += size.value) {
-    const auto id = chunks_.add(begin + at, static_cast<std::uint32_t>(size.value), 0, 0, at_);
-    ledger_.take(at_, size);
+    const auto id = chunks_.add(begin + at, static_cast<std::uint32_t>(size.value), 0, 0, current_place_);
+    ledger_.take(current_place_, size);
     ChunkMigration migration;
     migration.chunk = &chunks_[id];
     const auto begun = seconds_now();
     copier_->migrate(std::span(&migration, 1), to);
     times.push_back(seconds_now() - begun);
     if (migration.refused)
-      throw Error(Code::failed, std::string("the system refused to move pages: ") + std::strerror(migration.error));
+      throw Error(Code::failed,
+                  std::string("the system refused to move pages: ") + std::strerror(migration.error));
     ledger_.give(to, size);
   }
-  at_ = to;
+  current_place_ = to;
   return times;
 }
 
@@ -89,34 +90,34 @@ std::vector<double> CopierRig::copies(Bytes size) {
   return times;
 }
 
-void Beside::pass() {
+void BackgroundLoad::pass() {
   constexpr std::size_t k_step = 8;  // a cache line
-  for (std::size_t i = 0; i < numbers_.size(); i += k_step) {
-    auto& number = static_cast<volatile std::uint64_t&>(numbers_[i]);
+  for (std::size_t i = 0; i < data_.size(); i += k_step) {
+    auto& number = static_cast<volatile std::uint64_t&>(data_[i]);
     number = number + 1;
   }
 }
 
-void Beside::run() {
-  std::vector<double> times(k_passes_to_know);
+void BackgroundLoad::run() {
+  std::vector<double> times(k_calibration_passes);
   for (auto& time : times) {
     const auto begun = seconds_now();
     pass();
     time = seconds_now() - begun;
   }
-  std::nth_element(times.begin(), times.begin() + k_passes_to_know / 2, times.end());
-  const auto usual = times[k_passes_to_know / 2];
+  std::nth_element(times.begin(), times.begin() + k_calibration_passes / 2, times.end());
+  const auto usual = times[k_calibration_passes / 2];
   ready_ = true;
   for (double lost = 0; !stop_.load(std::memory_order_relaxed);) {
     const auto begun = seconds_now();
     pass();
     const auto more = seconds_now() - begun - usual;
-    if (more > 0 && more < k_longest_pause) lost += more;
+    if (more > 0 && more < k_max_interrupt_seconds) lost += more;
     lost_.store(lost, std::memory_order_relaxed);
   }
 }
 
-void Beside::await() const {
+void BackgroundLoad::await_calibration() const {
   while (!ready_) std::this_thread::yield();
 }
 

@@ -1,5 +1,5 @@
-// A copier with real memory to move, and a thread that computes beside it: what measurements and benchmarks of
-// moves are made of.
+// Test rig for measurements and benchmarks of copiers: a copier with real memory to migrate, and a thread that
+// computes concurrently and measures its slowdown.
 #pragma once
 
 #include <atomic>
@@ -13,21 +13,22 @@
 
 namespace terrace::transfer {
 
-// Two places on these nodes, which may be one node.
+// Returns a machine with two places on these nodes, which may be the same node.
 machine::Machine two_places(int from_node, int to_node);
 
 class CopierRig {
  public:
-  // `memory` on the first node, and as much on the second for bare copies. Throws Error where there is none.
+  // Allocates `memory` on the first node, and as much on the second for plain copies. Throws Error where a node
+  // has too little.
   CopierRig(const CopierVariant& variant, int from_node, int to_node, machine::Pages pages, Bytes memory);
 
-  // Null where the system does not let it work.
+  // Returns null where the system does not permit the copier.
   [[nodiscard]] Copier* copier() const { return copier_.get(); }
   [[nodiscard]] std::optional<double> share_huge() const { return buffer_.share_huge(); }
-  // Brings all of the memory to the other place, chunk by chunk of this size; seconds of each. Throws
+  // Migrates all memory to the other place in chunks of this size. Returns the seconds of each. Throws
   // Error{failed} where the system refuses one.
   std::vector<double> sweep(Bytes size);
-  // Copies all of the memory, in pieces of this size; seconds of each.
+  // Copies all memory in pieces of this size. Returns the seconds of each.
   std::vector<double> copies(Bytes size);
 
  private:
@@ -38,28 +39,30 @@ class CopierRig {
   machine::PlacedBuffer buffer_;
   machine::PlacedBuffer other_;
   std::unique_ptr<Copier> copier_;
-  PlaceId at_ = 0;
+  PlaceId current_place_ = 0;
 };
 
-// Computes until it is told to stop, and says how much it loses. Made by one thread, run by another.
-class Beside {
+// Background computation that measures the time it loses to interference. run() is called by one thread, the other
+// functions by another.
+class BackgroundLoad {
  public:
-  // Over memory that the second-level cache holds, on the calling thread.
+  // Computes on the calling thread, in memory that the second-level cache holds, until stop().
   void run();
   void stop() { stop_ = true; }
-  // Returns when it knows how long a pass usually takes.
-  void await() const;
-  // Seconds that its passes took longer than usual; those of pauses that other programs make are not among them.
+  // Waits until the undisturbed time of a pass is measured.
+  void await_calibration() const;
+  // Returns the total seconds by which passes exceeded their undisturbed time. Pauses longer than an interrupt
+  // (other programs) do not count.
   [[nodiscard]] double lost() const { return lost_.load(std::memory_order_relaxed); }
 
  private:
   void pass();
 
-  std::vector<std::uint64_t> numbers_ = std::vector<std::uint64_t>(k_numbers);
+  std::vector<std::uint64_t> data_ = std::vector<std::uint64_t>(k_num_words);
   std::atomic<bool> stop_{false};
   std::atomic<bool> ready_{false};
   std::atomic<double> lost_{0};
-  static constexpr std::size_t k_numbers = (256UL << 10) / sizeof(std::uint64_t);
+  static constexpr std::size_t k_num_words = (256UL << 10) / sizeof(std::uint64_t);
 };
 
 double seconds_now();

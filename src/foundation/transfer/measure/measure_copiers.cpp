@@ -1,4 +1,4 @@
-// What is measured in which order, and what the numbers become in the price.
+// Order of the measurements of copiers, and derivation of a price from them. See measure_copiers.hpp.
 #include "transfer/measure/measure_copiers.hpp"
 
 #include <algorithm>
@@ -28,45 +28,44 @@ constexpr std::array<Bytes, 6> k_small_chunks{
     {{64UL << 10}, {256UL << 10}, {512UL << 10}, {1UL << 20}, {2UL << 20}, {8UL << 20}}};
 constexpr std::array<Bytes, 2> k_huge_chunks{{{2UL << 20}, {8UL << 20}}};
 constexpr Bytes k_memory{128UL << 20};
-constexpr std::uint64_t k_caches = 4;         // times the last caches, at least
-constexpr std::uint64_t k_share_of_free = 4;  // at most one part in so many
+constexpr std::uint64_t k_caches = 4;  // measured memory is at least this multiple of the last-level caches,
+constexpr std::uint64_t k_share_of_free = 4;  // and at most one part in so many of free memory
 constexpr std::size_t k_traps = 15;
-constexpr std::size_t k_min_rounds = 2;  // recorded ones
-constexpr double k_max_seconds = 2;      // of further rounds of a copier with one kind of pages
+constexpr std::size_t k_min_rounds = 2;  // of recorded rounds
+constexpr double k_max_seconds = 2;      // of further rounds, for a copier and page size
 constexpr double k_min_share_huge = 0.9;
 
 std::span<const Bytes> chunks_of(Pages pages) {
   return pages == Pages::huge ? std::span<const Bytes>(k_huge_chunks) : std::span<const Bytes>(k_small_chunks);
 }
 
-const char* word_of(Pages pages) { return pages == Pages::huge ? "huge" : "small"; }
+const char* name_of(Pages pages) { return pages == Pages::huge ? "huge" : "small"; }
 
-// Returns the lower quartile of what the chunks of a sweep took. Other programs only ever lengthen a move, but one
-// that found its pages in the caches by chance is no estimate of the others.
+// Returns the lower quartile of the chunk times of a sweep: other programs only lengthen a move, but the minimum
+// may come from pages that were in the caches by chance.
 double lower_quartile(std::vector<double> values) {
   const auto at = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 4);
   std::nth_element(values.begin(), at, values.end());
   return *at;
 }
 
-// Where chunks go from and to: the slowest and the fastest place that are nodes, of the first domain that has
-// some.
-struct Way {
+// Measured pair: the slowest and the fastest place that are NUMA nodes, of the first domain with such places.
+struct PlacePair {
   InitiatorId initiator = 0;
   PlaceId from = 0;
   PlaceId to = 0;
 };
-std::optional<Way> way_of(const machine::Machine& machine) {
+std::optional<PlacePair> measured_pair(const machine::Machine& machine) {
   for (std::size_t domain = 0; domain < machine.domains().size(); ++domain) {
     std::vector<PlaceId> places;
     for (const auto place : machine.fastest_first(static_cast<DomainId>(domain)))
       if (machine.place(place).numa_node >= 0) places.push_back(place);
-    if (!places.empty()) return Way{machine.domains()[domain].initiator, places.back(), places.front()};
+    if (!places.empty()) return PlacePair{machine.domains()[domain].initiator, places.back(), places.front()};
   }
   return {};
 }
 
-// One copier with one kind of pages, beside a thread that computes.
+// Results for one copier and page size, with a concurrent computation.
 struct Measured {
   std::map<std::uint64_t, Spread> moves;  // seconds of a chunk, by its size
   Spread copy;                            // seconds of 2 MiB
@@ -75,22 +74,22 @@ struct Measured {
 
 class CopierMeasurer {
  public:
-  CopierMeasurer(const CopierVariant& variant, const machine::Machine& machine, const Way& way,
+  CopierMeasurer(const CopierVariant& variant, const machine::Machine& machine, const PlacePair& pair,
                  std::vector<int> processors, Bytes memory, std::size_t repetitions, Clock::time_point deadline)
       : variant_(variant),
         machine_(machine),
-        way_(way),
+        pair_(pair),
         processors_(std::move(processors)),
         memory_(memory),
         repetitions_(repetitions),
         deadline_(deadline),
-        within_node_(machine.place(way.from).numa_node == machine.place(way.to).numa_node) {}
+        within_node_(machine.place(pair.from).numa_node == machine.place(pair.to).numa_node) {}
 
-  // The price, with what it comes from; none where the system does not let the copier work.
+  // Returns the price and fills `rows`; empty where the system does not permit the copier.
   std::optional<machine::CopierPrice> price() {
     std::map<Pages, Measured> all;
     for (const auto pages : {Pages::huge, Pages::small}) {
-      CopierRig rig(variant_, machine_.place(way_.from).numa_node, machine_.place(way_.to).numa_node, pages,
+      CopierRig rig(variant_, machine_.place(pair_.from).numa_node, machine_.place(pair_.to).numa_node, pages,
                     memory_);
       if (!rig.copier()) {
         note("this system does not let it work");
@@ -100,11 +99,11 @@ class CopierMeasurer {
         note("moves of huge pages are not measured: the system gives none");
         continue;
       }
-      piece_ = rig.copier()->piece();
+      piece_ = rig.copier()->max_piece();
       threads_ = rig.copier()->threads();
       all[pages] = measure(rig);
     }
-    keep_rows(all);
+    add_rows(all);
     return price_of(all);
   }
 
@@ -114,28 +113,28 @@ class CopierMeasurer {
  private:
   void note(const std::string& what) { notes.push_back(std::string(variant_.name()) + ": " + what); }
 
-  // Pinned, as all that is measured; the thread that computes is on the second processor.
+  // Runs the rounds on pinned threads; the background load runs on the second processor.
   Measured measure(CopierRig& rig) const {
     Measured measured;
-    Beside beside;
+    BackgroundLoad load;
     machine::run_team(
         processors_, 1,
         [&](std::size_t thread, std::size_t) {
-          if (thread == 1) return beside.run();
-          if (processors_.size() > 1) beside.await();
+          if (thread == 1) return load.run();
+          if (processors_.size() > 1) load.await_calibration();
           try {
-            measured = rounds(rig, processors_.size() > 1 ? &beside : nullptr);
+            measured = rounds(rig, processors_.size() > 1 ? &load : nullptr);
           } catch (...) {
-            beside.stop();
+            load.stop();
             throw;
           }
-          beside.stop();
+          load.stop();
         },
         [](std::size_t, Seconds) {});
     return measured;
   }
 
-  Measured rounds(CopierRig& rig, const Beside* beside) const {
+  Measured rounds(CopierRig& rig, const BackgroundLoad* load) const {
     Measured measured;
     std::map<std::uint64_t, std::vector<double>> moves;
     std::vector<double> copies;
@@ -144,51 +143,51 @@ class CopierMeasurer {
     const auto begun = seconds_now();
     for (std::size_t round = 0; round <= repetitions_; ++round) {
       if (round > k_min_rounds && seconds_now() - begun > k_max_seconds) break;
-      check_time();
+      check_deadline();
       const auto copy = lower_quartile(rig.copies(k_one_huge));
       if (round > 0) copies.push_back(copy);
       for (const auto size : chunks_of(huge ? Pages::huge : Pages::small)) {
-        check_time();
+        check_deadline();
         const auto time = lower_quartile(rig.sweep(size));
         if (round > 0) moves[size.value].push_back(time);
       }
-      if (beside && round > 0) stalls.push_back(stall(rig, *beside));
+      if (load && round > 0) stalls.push_back(stall(rig, *load));
     }
     for (auto& [size, times] : moves) measured.moves[size] = machine::spread_of(std::move(times));
     measured.copy = machine::spread_of(std::move(copies));
-    if (beside) measured.stall = machine::spread_of(std::move(stalls));
+    if (load) measured.stall = machine::spread_of(std::move(stalls));
     return measured;
   }
 
-  void check_time() const {
+  void check_deadline() const {
     if (Clock::now() > deadline_)
       throw Error(Code::failed, "the time was up; measure again when the machine is idle");
   }
 
-  // What the other thread loses for each chunk of 2 MiB, less what it loses in as much time anyway.
-  static double stall(CopierRig& rig, const Beside& beside) {
+  // Returns the background load's lost time for each 2 MiB chunk, less its loss in as much idle time.
+  static double stall(CopierRig& rig, const BackgroundLoad& load) {
     const auto begun = seconds_now();
-    const auto lost_before = beside.lost();
+    const auto lost_before = load.lost();
     const auto chunks = rig.sweep(k_one_huge).size();
     const auto time = seconds_now() - begun;
-    const auto lost = beside.lost() - lost_before;
+    const auto lost = load.lost() - lost_before;
     const auto idle_begun = seconds_now();
-    const auto idle_lost_before = beside.lost();
+    const auto idle_lost_before = load.lost();
     while (seconds_now() < idle_begun + time) {
     }
-    const auto idle_lost = beside.lost() - idle_lost_before;
+    const auto idle_lost = load.lost() - idle_lost_before;
     return std::max(0.0, (lost - idle_lost) / static_cast<double>(chunks));
   }
 
-  void keep(const char* what, const char* pages, Bytes size, const Spread& seconds) {
+  void add_row(const char* what, const char* pages, Bytes size, const Spread& seconds) {
     rows.push_back({std::string(variant_.name()), what, pages, size, seconds});
   }
 
-  void keep_rows(const std::map<Pages, Measured>& all) {
+  void add_rows(const std::map<Pages, Measured>& all) {
     for (const auto& [pages, measured] : all) {
-      for (const auto& [size, seconds] : measured.moves) keep("move", word_of(pages), {size}, seconds);
-      keep("copy", word_of(pages), k_one_huge, measured.copy);
-      if (measured.stall) keep("stall", word_of(pages), k_one_huge, *measured.stall);
+      for (const auto& [size, seconds] : measured.moves) add_row("move", name_of(pages), {size}, seconds);
+      add_row("copy", name_of(pages), k_one_huge, measured.copy);
+      if (measured.stall) add_row("stall", name_of(pages), k_one_huge, *measured.stall);
     }
   }
 
@@ -213,7 +212,7 @@ class CopierMeasurer {
     price.pages.push_back({{k_page}, {fitted.small}});
     if (all.contains(Pages::huge)) price.pages.push_back({k_one_huge, {fitted.huge}});
     if (best.stall)
-      price.stall = {best.stall->median};  // a difference: noise may lessen it, too
+      price.stall = {best.stall->median};  // a difference: noise may also reduce it
     else
       note("what running threads lose needs a second core to be measured");
     if (!moves)
@@ -223,10 +222,10 @@ class CopierMeasurer {
     return price;
   }
 
-  // Little's law, so that copy_rate() is the rate that was measured.
+  // Returns the cache lines in flight by Little's law, so that copy_rate() equals the measured rate.
   [[nodiscard]] double lines_of(double rate) const {
-    const auto latency =
-        std::max(machine_.path(way_.initiator, way_.from).latency, machine_.path(way_.initiator, way_.to).latency);
+    const auto latency = std::max(machine_.path(pair_.initiator, pair_.from).latency,
+                                  machine_.path(pair_.initiator, pair_.to).latency);
     return std::max(1.0, rate * latency.value / static_cast<double>(machine_.parts().line.value) / threads_);
   }
 
@@ -236,13 +235,13 @@ class CopierMeasurer {
       if (const auto time = variant_.trap_latency()) times.push_back(time->value);
     if (times.empty()) return {};
     const auto spread = machine::spread_of(std::move(times));
-    keep("trap", word_of(Pages::small), {k_page}, spread);
+    add_row("trap", name_of(Pages::small), {k_page}, spread);
     return Seconds{spread.best};
   }
 
   const CopierVariant& variant_;
   const machine::Machine& machine_;
-  Way way_;
+  PlacePair pair_;
   std::vector<int> processors_;
   Bytes memory_;
   std::size_t repetitions_;
@@ -257,14 +256,14 @@ class CopierMeasurer {
 void measure_copiers(machine::MachineFile& file, const machine::Discovered& discovered,
                      const machine::Progress& progress, Clock::time_point deadline) {
   auto& measured = file.measured.value();
-  const auto way = way_of(file.machine);
-  if (!way) {
+  const auto pair = measured_pair(file.machine);
+  if (!pair) {
     measured.notes.emplace_back("no place is a NUMA node: what moves cost is not measured");
     return;
   }
-  auto processors = discovered.processors.at(way->initiator);
+  auto processors = discovered.processors.at(pair->initiator);
   processors.resize(std::min<std::size_t>(processors.size(), 2));
-  const auto wanted = std::max(k_memory.value, k_caches * discovered.last_level.at(way->initiator).value);
+  const auto wanted = std::max(k_memory.value, k_caches * discovered.last_level.at(pair->initiator).value);
   const Bytes memory{align_down(std::min(wanted, machine::available_memory(-1).value / k_share_of_free),
                                 k_small_chunks.back().value)};
   if (memory.value == 0) {
@@ -279,8 +278,8 @@ void measure_copiers(machine::MachineFile& file, const machine::Discovered& disc
     const auto& variant = *variants[i];
     const auto name = std::string(variant.name());
     if (progress) progress(static_cast<double>(i) / static_cast<double>(variants.size()), "moves by " + name);
-    if (!variant.supports(file.machine.place(way->from), file.machine.place(way->to))) continue;
-    CopierMeasurer measurer(variant, file.machine, *way, processors, memory, measured.repetitions, deadline);
+    if (!variant.supports(file.machine.place(pair->from), file.machine.place(pair->to))) continue;
+    CopierMeasurer measurer(variant, file.machine, *pair, processors, memory, measured.repetitions, deadline);
     try {
       if (auto price = measurer.price()) {
         parts.copiers.push_back(std::move(*price));

@@ -1,4 +1,4 @@
-// `terrace machine measure`, what moves cost: each copier on real pages, while another thread computes.
+// Migration part of `terrace machine measure`: measures each copier on real pages while another thread computes.
 #pragma once
 
 #include <chrono>
@@ -9,9 +9,9 @@
 
 namespace terrace::transfer {
 
-// Adds to a measured file the prices of the copiers that this system lets work, the one that serves first in
-// front, and what they come from, repeated as often as the rest; what could not be measured, also because it was
-// later than `deadline`, is named in the notes. On one node, chunks are moved within it.
+// Adds to a measured machine file the prices of the copiers that this system permits, cheapest first, with the
+// measurements behind them, repeated as often as the file's others. Notes name what could not be measured, also
+// for lack of time (`deadline`). On a single node, chunks are moved within it.
 void measure_copiers(
     machine::MachineFile& file, const machine::Discovered& discovered, const machine::Progress& progress = {},
     std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max());

@@ -17,8 +17,8 @@ using Row = std::array<double, k_unknowns>;
 
 Row counts_of(const PricedMove& move) { return {move.pieces, move.small, move.huge}; }
 
-// Gauss's elimination of the normal equations of those unknowns that `chosen` has; the others are 0. None where
-// they cannot be told apart.
+// Solves the normal equations for the unknowns in the bit set `chosen`, by Gaussian elimination; the others are 0.
+// Empty where the system is singular.
 std::optional<Row> solve(const std::array<Row, k_unknowns>& products, const Row& right, unsigned chosen) {
   std::array<std::array<double, k_unknowns + 1>, k_unknowns> table{};
   for (std::size_t i = 0; i < k_unknowns; ++i) {
@@ -46,7 +46,7 @@ std::optional<Row> solve(const std::array<Row, k_unknowns>& products, const Row&
 
 }  // namespace
 
-// Three unknowns have eight sets of those that are above 0: the best of them is the answer.
+// Enumerates the eight sets of positive unknowns and returns the best feasible solution.
 FittedPrice fit_price(std::span<const PricedMove> moves) {
   std::array<Row, k_unknowns> products{};
   Row right{};

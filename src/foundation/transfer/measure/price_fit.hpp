@@ -1,17 +1,17 @@
-// The price of moves from what single moves took: numbers from numbers, without a clock.
+// Fits the price of migrations to measured times of single migrations.
 #pragma once
 
 #include <span>
 
 namespace terrace::transfer {
 
-// A chunk that was moved: in how many pieces, of how many pages of each size.
+// A measured migration of a chunk: its number of pieces, base pages and huge pages.
 struct PricedMove {
   double pieces = 0;
   double small = 0;
   double huge = 0;
-  double seconds = 0;  // beside the copy of its bytes
-  double whole = 0;    // with it
+  double seconds = 0;  // without the copy of its bytes
+  double whole = 0;    // total
 };
 
 // Seconds for each piece, small page and huge page.
@@ -21,8 +21,7 @@ struct FittedPrice {
   double huge = 0;
 };
 
-// With which the moves come nearest: linear least squares of errors relative to the whole moves, none of the three
-// below 0.
+// Returns the non-negative linear least-squares fit, with errors relative to each migration's total time.
 FittedPrice fit_price(std::span<const PricedMove> moves);
 
 }  // namespace terrace::transfer

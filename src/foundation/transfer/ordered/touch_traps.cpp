@@ -16,7 +16,7 @@ namespace terrace::transfer {
 
 namespace {
 
-// What a new thread needs, until it has taken it.
+// Arguments of a new thread; valid until `ready` is posted.
 struct ThreadStart {
   TouchTraps* traps;
   void (*run)(TouchTraps*, sem_t*);
@@ -41,11 +41,11 @@ TouchTraps::TouchTraps(Handler& handler, unsigned threads) noexcept
     error_ = ENOMEM;
     return;
   }
-  error_ = EAGAIN;  // what a system without room for a thread says
+  error_ = EAGAIN;  // pthread_create's error where no thread can be created
   const auto run = [](TouchTraps* traps, sem_t* ready) {
     traps->handler_.on_thread_start();
     unshare_fd_table(traps->userfault_.fd(), traps->stop_fd_);
-    sem_post(ready);  // from here on the program may close what it likes
+    sem_post(ready);  // the descriptors are protected: the program may close its copies from here on
     traps->run();
   };
   for (unsigned i = 0; i < threads; ++i) {
@@ -81,7 +81,9 @@ int TouchTraps::register_range(std::uint64_t address, std::uint64_t size) noexce
   return is_available() ? userfault_.register_range(address, size) : ENOSYS;
 }
 
-void TouchTraps::unregister_range(std::uint64_t address, std::uint64_t size) noexcept { userfault_.unregister_range(address, size); }
+void TouchTraps::unregister_range(std::uint64_t address, std::uint64_t size) noexcept {
+  userfault_.unregister_range(address, size);
+}
 
 void TouchTraps::run() noexcept {
   while (true) {
@@ -89,7 +91,8 @@ void TouchTraps::run() noexcept {
     if (poll(files.data(), files.size(), -1) < 0) continue;
     if (files[1].revents != 0) return;
     if ((files[0].revents & (POLLERR | POLLNVAL)) != 0) return;
-    if (std::uint64_t address = 0; userfault_.next_fault(address)) handler_.on_first_touch(align_down(address, k_page));
+    if (std::uint64_t address = 0; userfault_.next_fault(address))
+      handler_.on_first_touch(align_down(address, k_page));
   }
 }
 

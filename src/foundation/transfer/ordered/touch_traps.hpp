@@ -1,5 +1,6 @@
-// First touches of memory are told before they get a page: threads of ours wait for them by userfaultfd(2), and
-// who touches waits in the kernel until the range is forgotten. Linux 4.3 has all that this needs.
+// Traps first touches of registered memory by userfaultfd(2): a pool of threads calls a handler for each one,
+// while the faulting thread waits in the kernel until its range is unregistered or it is woken. Requires Linux
+// 4.3.
 #pragma once
 
 #include <pthread.h>
@@ -11,39 +12,41 @@
 
 namespace terrace::transfer {
 
+// Thread-safe, but for shut_down().
 class TouchTraps {
  public:
   class Handler {
    public:
     virtual ~Handler() = default;
-    // Somebody waits at this address, or has waited: what was told may be old when it is handled. The handler
-    // forgets a range that it is in, or has done so already, or wakes who waits. Called on one of the traps'
-    // threads, for several touches at once.
+    // Handles a fault at this page address. The report may be outdated: the fault may have been resolved already.
+    // The handler unregisters a range that contains the address, or wakes the waiters. Called concurrently on the
+    // traps' threads.
     virtual void on_first_touch(std::uint64_t address) noexcept = 0;
     virtual void on_thread_start() noexcept {}
   };
 
-  // `handler` outlives it. What is touched while `threads` others are being handled waits.
+  // Starts `threads` threads: so many faults are handled concurrently, further ones wait. `handler` outlives the
+  // object.
   TouchTraps(Handler& handler, unsigned threads) noexcept;
-  // Forgets all ranges.
+  // Stops the threads; the kernel unregisters all ranges.
   ~TouchTraps();
-  // The same before that; all of them are within these addresses. Nothing may be watched afterwards.
+  // Stops the threads and unregisters all ranges, which must lie within these addresses. No range may be
+  // registered afterwards.
   void shut_down(std::uint64_t address, std::uint64_t size) noexcept;
   TouchTraps(const TouchTraps&) = delete;
   TouchTraps& operator=(const TouchTraps&) = delete;
 
-  // False: the system lacks it, or this process may not; watch() then returns an error.
+  // Returns false where the system lacks the feature or forbids it; register_range() fails then.
   [[nodiscard]] bool is_available() const noexcept { return !threads_.empty(); }
 
-  // Returns 0, or the errno value for which it is not there.
+  // Returns 0, or the errno value why the traps are not available.
   [[nodiscard]] int error() const noexcept { return is_available() ? 0 : error_; }
 
-  // Whole pages of private anonymous memory: who touches one that is absent is told of from now on. 0 or an errno
-  // value.
+  // Registers whole pages of private anonymous memory. Returns 0 or an errno value.
   int register_range(std::uint64_t address, std::uint64_t size) noexcept;
-  // No more. Who waits goes on, and gets a page as the range's policy says.
+  // Unregisters the range. Its waiting threads continue, and get pages by the range's memory policy.
   void unregister_range(std::uint64_t address, std::uint64_t size) noexcept;
-  // Who waits touches again.
+  // Wakes the waiting threads, which fault again if the page is still absent.
   void wake(std::uint64_t address, std::uint64_t size) noexcept { userfault_.wake(address, size); }
 
  private:
@@ -52,7 +55,7 @@ class TouchTraps {
 
   Handler& handler_;
   Userfault userfault_;
-  int stop_fd_ = -1;  // an event: the threads shall end
+  int stop_fd_ = -1;  // eventfd(2) that stops the threads
   int error_ = 0;
   std::vector<pthread_t> threads_;
 };

@@ -29,7 +29,7 @@ void Spill::adapt_limit() noexcept {
   chunk_budget_ = parts_.memory.value > others ? (parts_.memory.value - others) / k_chunk : 0;
   max_min_chunks_ = std::max<std::size_t>(stays / k_chunk, k_min);
   if (chunk_budget_ >= min_chunks_) min_chunks_ = k_min;
-  set_limit();
+  apply_limit();
   pool_->shrink();
   if (excess_bytes_ > 0) warn_too_small();
   retry_refused();
@@ -64,7 +64,7 @@ void Spill::note_refault(std::uint32_t left) noexcept {
   if (!most || chunk_budget_ >= k_min) return;
   min_chunks_ =
       std::min(min_chunks_ + std::max<std::size_t>(min_chunks_ / spill_limits::k_growth, 1), max_min_chunks_);
-  set_limit();
+  apply_limit();
 }
 
 void Spill::set_refused(ChunkId c, bool value) noexcept {
@@ -73,7 +73,7 @@ void Spill::set_refused(ChunkId c, bool value) noexcept {
   if (value && num_refused_ == 0) refusals_retried_ns_ = steady_ns();
   chunk.write_refused = value;
   num_refused_ += value ? 1 : std::size_t(-1);
-  set_limit();
+  apply_limit();
 }
 
 // Retries refused writes, because a full disk may have space later: if file space for one chunk can be reserved,
@@ -85,12 +85,12 @@ void Spill::retry_refused() noexcept {
   if (num_refused_ == 0 || now - refusals_retried_ns_ < retry_interval_ns_) return;
   refusals_retried_ns_ = now;
   retry_interval_ns_ = std::min(2 * retry_interval_ns_, spill_limits::k_last_retry);
-  bool has_file_space = false;
+  bool has_space = false;
   for (const auto& [first, block] : blocks_)
     for (auto c = first; c < first + block.count; ++c) {
       if (!chunks_[c].write_refused) continue;
-      if (!has_room && file_->reserve(offset(c), k_chunk) != 0) return;
-      has_room = true;
+      if (!has_space && file_->reserve(offset(c), k_chunk) != 0) return;
+      has_space = true;
       chunks_[c].pinned = false;
       set_refused(c, false);
       notify_policy(c);

@@ -19,7 +19,7 @@ namespace terrace::transfer {
 ResidentMemory resident_memory() noexcept {
   const auto memory = process_memory();
   if (!memory) return {};
-  return {memory->resident_memory.value, memory->file_backed.value};
+  return {memory->resident.value, memory->file_backed.value};
 }
 
 std::uint64_t user_time_ns(std::uint32_t thread) noexcept {

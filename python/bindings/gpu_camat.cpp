@@ -67,16 +67,16 @@ model::CamatCounters count(const std::vector<Access>& accesses) {
   std::vector<model::CamatMeter::Miss> misses(accesses.size());
   for (const auto& [cycle, beginning] : begins) {
     for (const auto i : ends[cycle])
-      if (std::get<2>(accesses[i]) != 0) meter.miss_ends(misses[i], cycle);
+      if (std::get<2>(accesses[i]) != 0) meter.end_miss(misses[i], cycle);
     for (const auto i : beginning) {
       const auto& [begin, hit_cycles, penalty] = accesses[i];
       if (penalty == 0)
-        meter.hit(begin, hit_cycles);
+        meter.add_hit(begin, hit_cycles);
       else
-        misses[i] = meter.miss(begin, hit_cycles);
+        misses[i] = meter.add_miss(begin, hit_cycles);
     }
   }
-  return begins.empty() ? model::CamatCounters{} : meter.counted(begins.rbegin()->first);
+  return begins.empty() ? model::CamatCounters{} : meter.counters_at(begins.rbegin()->first);
 }
 
 }  // namespace

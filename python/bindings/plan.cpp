@@ -79,7 +79,7 @@ nb::list sweep(const profile::Profile& profile, const machine::Machine& machine,
     machine::Budget budget;
     for (const auto size : budgets[b]) budget.push_back(Bytes{size});
     auto problem = model::make_problem(profile, machine, budget, max_items);
-    model::leave_out_unreached(problem);
+    model::drop_unreached_segments(problem);
     for (const auto& name : planners) {
       const auto decision = decide(problem, name, calibration, false);
       nb::dict row;

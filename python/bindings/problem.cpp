@@ -38,7 +38,7 @@ Problem make(const profile::Profile& profile, const machine::Machine& machine,
   auto problem =
       model::make_problem(profile, machine, bytes, max_items, hints ? hints->directives : model::Directives{});
   problem.cyclic = cyclic;
-  if (!every_segment) model::leave_out_unreached(problem);
+  if (!every_segment) model::drop_unreached_segments(problem);
   return problem;
 }
 
@@ -64,7 +64,7 @@ double slow_time(const Problem& problem) {
   for (std::size_t d = 0; d < model::domain_count(problem); ++d) {
     homes.push_back(model::home_of(problem, static_cast<DomainId>(d)));
   }
-  return model::predict(problem, model::everything_in(problem, homes)).total.value;
+  return model::predict(problem, model::uniform_schedule(problem, homes)).total.value;
 }
 
 // One dictionary for each phase and object with traffic: what eq. 1 says of it and what fast memory would gain.
@@ -187,7 +187,7 @@ void bind_problem(nb::module_& module) {
           [](const Problem& self, std::vector<double> row, std::vector<double> capacity, double target,
              int passes) {
             auto bound = model::lower_bound(self, target, {.passes = passes},
-                                            model::feasible(self, {std::move(row), std::move(capacity)}));
+                                            model::make_feasible(self, {std::move(row), std::move(capacity)}));
             return std::pair(std::move(bound.prices.row), std::move(bound.prices.capacity));
           },
           "row"_a, "capacity"_a, "target"_a, "passes"_a, nb::call_guard<nb::gil_scoped_release>(),
@@ -205,7 +205,7 @@ void bind_problem(nb::module_& module) {
           "loop_bound",
           [](const Problem& self, const std::vector<double>& shares, const std::vector<double>& warm,
              std::uint32_t iterations, std::vector<double> row, std::vector<double> capacity) {
-            const auto prices = model::feasible(self, {std::move(row), std::move(capacity)});
+            const auto prices = model::make_feasible(self, {std::move(row), std::move(capacity)});
             const auto bound = model::loop_bound(self, shares, warm, iterations, prices);
             return std::pair(bound.seconds, bound.stated);
           },
@@ -227,7 +227,7 @@ void bind_problem(nb::module_& module) {
                      for (const auto& phase : self.phases) seconds.push_back(phase.measured.value);
                      return seconds;
                    })
-      .def_static("in_sequence", &model::in_sequence, "iterations"_a,
+      .def_static("in_sequence", &model::concatenate_iterations, "iterations"_a,
                   "Iterations of one loop as a single one, which begins and ends where it likes.")
       .def_prop_ro("objects",
                    [](const Problem& self) {

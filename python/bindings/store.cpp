@@ -55,7 +55,7 @@ void bind_profile(nb::module_& module) {
           },
           "By profiled iteration: of how many of the loop it is one, itself and those after it that were not "
           "followed.")
-      .def("only", &model::only_iteration, "iteration"_a,
+      .def("only", &model::single_iteration, "iteration"_a,
            "The same profile with one of its iterations, and all of its objects.")
       .def("followed_by", &strategy::followed_by, "progress"_a,
            "The same profile for plans whose segments begin by that measure.");

@@ -35,7 +35,7 @@ bool Processor::serve_accesses() {
   auto& access = accesses_[number];
   if (!access.begun) {
     access.begun = true;
-    warp_camat_.begins(events_.now());
+    warp_camat_.begin_access(events_.now());
   }
   if (!look_up({number, slots_[access.slot].cta.lines[access.line]})) return !(held_up_ = true);
   ++access.line;
@@ -101,14 +101,14 @@ bool Processor::load(Access& access, const Part& part, std::uint32_t page) {
   const auto missing = sectors & ~l1_.look_up(line, sectors);
   if (missing == 0) {
     ++counts_.load_hits;
-    part_camat_.hit(now, gpu_.l1.latency);
+    part_camat_.add_hit(now, gpu_.l1.latency);
   } else {
     misses(access);
     std::uint32_t mshr = 0;
     const auto result = mshrs_.wait(line, missing, {part.access, 0}, mshr);
     if (result == MshrTable<Waiter>::Result::full) return false;
-    part_camat_.begins(now);
-    mshrs_[mshr].waiters.back().miss = part_camat_.misses(now + gpu_.l1.latency);
+    part_camat_.begin_access(now);
+    mshrs_[mshr].waiters.back().miss = part_camat_.begin_miss(now + gpu_.l1.latency);
     ++access.outstanding;
     if (result == MshrTable<Waiter>::Result::merged)
       ++counts_.load_merges;
@@ -138,13 +138,13 @@ void Processor::send(const Part& part, std::uint32_t page, std::uint32_t waiter)
 void Processor::misses(Access& access) {
   if (access.misses) return;
   access.misses = true;
-  access.miss = warp_camat_.misses(events_.now() + gpu_.l1.latency);
+  access.miss = warp_camat_.begin_miss(events_.now() + gpu_.l1.latency);
 }
 
 // All of the access's lines were looked up, or wait for a translation.
 void Processor::looked_up(std::uint32_t number) {
   const auto& access = accesses_[number];
-  if (!access.misses) warp_camat_.hits(events_.now() + gpu_.l1.latency);
+  if (!access.misses) warp_camat_.end_hit(events_.now() + gpu_.l1.latency);
   const auto slot = access.slot;
   finish_if_done(number);
   --slots_[slot].accesses;
@@ -160,7 +160,7 @@ void Processor::finish_if_done(std::uint32_t number) {
 void Processor::on_access_done(std::uint32_t number) {
   const auto access = accesses_[number];
   accesses_.release(number);
-  if (access.misses) warp_camat_.miss_ends(access.miss, events_.now());
+  if (access.misses) warp_camat_.end_miss(access.miss, events_.now());
   if (access.load == 0) return;
   auto& warp = warps_[access.warp];
   if (warp.age != access.age) return;  // it has ended
@@ -196,7 +196,7 @@ void Processor::on_answer(const Request& request) {
     auto& entry = mshrs_[request.waiter];
     l1_.fill(entry.line, entry.sectors, 0);
     for (const auto& waiter : entry.waiters) {
-      part_camat_.miss_ends(waiter.miss, events_.now());
+      part_camat_.end_miss(waiter.miss, events_.now());
       done(waiter.access);
     }
     mshrs_.release(request.waiter);

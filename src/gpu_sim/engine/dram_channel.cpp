@@ -36,7 +36,7 @@ void DramChannel::add(Cycle now, std::uint64_t line, std::uint32_t bytes, Transf
   waiting.bank = static_cast<std::uint32_t>((row ^ (row / banks_count_)) % banks_count_);
   waiting.bytes = bytes;
   waiting.owner = owner;
-  waiting.access = camat_.miss(now, 0);
+  waiting.access = camat_.add_miss(now, 0);
   if (queue_.size() < window_)
     take_in(waiting);
   else

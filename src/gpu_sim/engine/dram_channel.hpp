@@ -55,7 +55,7 @@ class DramChannel {
   // Those since the last call, at cycles from now on.
   std::vector<Completion>& started() { return started_; }
   // The transfer is over.
-  void complete(Cycle now, const Completion& done) { camat_.miss_ends(done.access, now); }
+  void complete(Cycle now, const Completion& done) { camat_.end_miss(done.access, now); }
 
   [[nodiscard]] const DramCounts& counts() const { return counts_; }
   [[nodiscard]] model::CamatMeter& camat() { return camat_; }

@@ -65,7 +65,7 @@ bool MemorySide::serve(std::uint32_t channel, std::uint32_t number) {
   const auto latency = gpu_.l2.latency;
   if (request.kind == StepKind::store) {
     ++slice.counts.writes;
-    slice.camat.hit(now, latency);
+    slice.camat.add_hit(now, latency);
     // Whole sectors are written: nothing is fetched for them.
     write(channel, request);
     answer(number, now + latency);
@@ -73,14 +73,14 @@ bool MemorySide::serve(std::uint32_t channel, std::uint32_t number) {
   }
   const auto missing = request.sectors & ~slice.cache.look_up(request.line, request.sectors);
   if (missing == 0) {
-    slice.camat.hit(now, latency);
+    slice.camat.add_hit(now, latency);
     if (request.kind == StepKind::atomic) write(channel, request);
     answer(number, now + latency);
   } else {
     std::uint32_t mshr = 0;
     const auto result = slice.mshrs.wait(request.line, missing, {number, 0}, mshr);
     if (result == MshrTable<Waiter>::Result::full) return false;
-    slice.mshrs[mshr].waiters.back().miss = slice.camat.miss(now, latency);
+    slice.mshrs[mshr].waiters.back().miss = slice.camat.add_miss(now, latency);
     if (result == MshrTable<Waiter>::Result::added) {
       slice.counts.fetched_sectors += static_cast<std::uint32_t>(std::popcount(missing));
       count(request.page, missing);
@@ -109,7 +109,7 @@ void MemorySide::filled(std::uint32_t channel, std::uint32_t mshr) {
   const auto now = events_.now();
   write_back(channel, slice.cache.fill(entry.line, entry.sectors, 0).victim);
   for (const auto& waiter : entry.waiters) {
-    slice.camat.miss_ends(waiter.miss, now);
+    slice.camat.end_miss(waiter.miss, now);
     const auto& request = requests_[waiter.request];
     if (request.kind == StepKind::atomic) write(channel, request);
     answer(waiter.request, now);

@@ -77,10 +77,10 @@ class MemorySide {
   [[nodiscard]] const DramCounts& dram(std::uint32_t channel) const { return slices_[channel].dram.counts(); }
   // In the cycles before `at`, which is not before anything that has happened.
   [[nodiscard]] const model::CamatCounters& slice_camat(std::uint32_t channel, Cycle at) {
-    return slices_[channel].camat.counted(at);
+    return slices_[channel].camat.counters_at(at);
   }
   [[nodiscard]] const model::CamatCounters& dram_camat(std::uint32_t channel, Cycle at) {
-    return slices_[channel].dram.camat().counted(at);
+    return slices_[channel].dram.camat().counters_at(at);
   }
   // Bytes of each memory's channels so far, by the GPU's accesses: what a balance of bandwidth looks at.
   [[nodiscard]] std::uint64_t demand_bytes(std::uint32_t memory) const;

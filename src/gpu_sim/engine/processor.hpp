@@ -73,8 +73,8 @@ class Processor {
 
   [[nodiscard]] const ProcessorCounts& counts() const { return counts_; }
   // In the cycles before `at`, which is not before anything that has happened.
-  [[nodiscard]] const model::CamatCounters& warp_camat(Cycle at) { return warp_camat_.counted(at); }
-  [[nodiscard]] const model::CamatCounters& part_camat(Cycle at) { return part_camat_.counted(at); }
+  [[nodiscard]] const model::CamatCounters& warp_camat(Cycle at) { return warp_camat_.counters_at(at); }
+  [[nodiscard]] const model::CamatCounters& part_camat(Cycle at) { return part_camat_.counters_at(at); }
   // Nothing runs, and nothing is on its way. Stores that wait for a translation outlive their CTA.
   [[nodiscard]] bool idle() const {
     return running_ == 0 && stores_ == 0 && aside_.empty() && translated_.empty();

@@ -155,7 +155,7 @@ transfer::Preference preference_of(std::string_view object) noexcept {
   try {
     const std::string name(object);
     for (const auto& rule : g_spec.plan)
-      if (model::names(rule.object, name)) {
+      if (model::matches_name(rule.object, name)) {
         g_counts->plan_names.store(true, std::memory_order_relaxed);
         return rule.stays ? transfer::Preference::keep : transfer::Preference::evict_first;
       }

@@ -1,4 +1,4 @@
-// The calibration as a flat value, for the way into a user's process. See calibration.hpp.
+// Serialises the calibration for transfer into a user's process. See calibration.hpp.
 #include "model/calibration.hpp"
 
 namespace terrace::model {

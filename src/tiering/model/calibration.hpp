@@ -1,6 +1,6 @@
-// The constants of Unimem's model for one machine (paper section 3.1.2), measured by running STREAM and a pointer
-// chase through the same counters as any program: never typed in. sim::measure_calibration (sim/calibrate.hpp)
-// measures them in virtual time.
+// Constants of Unimem's model for one machine (paper section 3.1.2). Always measured, by running STREAM and a
+// pointer chase through the same counters as any program; sim::measure_calibration (sim/calibrate.hpp) does so in
+// virtual time.
 #pragma once
 
 #include <vector>
@@ -11,7 +11,7 @@
 namespace terrace::model {
 
 struct PlaceCalibration {
-  double peak_bandwidth = 0;  // bytes/s by eq. 1 from STREAM's samples: what "80 % of the peak" is a share of
+  double peak_bandwidth = 0;  // bytes/s by eq. 1 from STREAM's samples; reference of t1 and t2
   double cf_bandwidth = 1;    // measured / predicted time gained, fast against this place, from STREAM (eq. 2)
   double cf_latency = 1;      // the same from the pointer chase (eq. 3)
 };

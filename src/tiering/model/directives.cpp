@@ -1,3 +1,4 @@
+// See directives.hpp.
 #include "model/directives.hpp"
 
 #include <fnmatch.h>
@@ -10,42 +11,42 @@
 namespace terrace::model {
 namespace {
 
-// By object: whether it is used in a phase of that name.
-std::vector<std::optional<bool>> said_of(const Problem& problem, const Directives& directives,
-                                         std::string_view phase) {
-  std::vector<std::optional<bool>> said;
-  for (const auto& object : problem.objects) said.push_back(directives.used(phase, object.name));
-  return said;
+// Returns, by object, whether directives declare it used in a phase of that name.
+std::vector<std::optional<bool>> declared_uses(const Problem& problem, const Directives& directives,
+                                               std::string_view phase) {
+  std::vector<std::optional<bool>> declared;
+  for (const auto& object : problem.objects) declared.push_back(directives.used(phase, object.name));
+  return declared;
 }
 
-// Of the phase's run of segments, those before it and after it; 1 where it is not cut.
-std::size_t segments_around(const Problem& problem, std::size_t k) {
-  const auto goes_on = [&](std::size_t n) {
+// Returns the number of segments of the phase that contains segment `k`; 1 for an undivided phase.
+std::size_t count_segments(const Problem& problem, std::size_t k) {
+  const auto is_continuation = [&](std::size_t n) {
     return n < problem.phases.size() && segment_offset(problem.phases[n].name) != 0;
   };
   auto first = k;
-  while (first > 0 && goes_on(first)) --first;
+  while (first > 0 && is_continuation(first)) --first;
   auto end = first + 1;
-  while (goes_on(end)) ++end;
+  while (is_continuation(end)) ++end;
   return end - first;
 }
 
-ItemCell one_reading(const Item& item, std::uint32_t number, const ProblemPhase& phase, double share,
-                     double exposed_by_a_byte) {
+ItemCell one_sweep(const Item& item, std::uint32_t number, const ProblemPhase& phase, double share,
+                   double exposed_by_a_byte) {
   const auto bytes = share * static_cast<double>(item.size.value);
   return {number, bytes, 0, bytes * exposed_by_a_byte, phase.samples_with_access};
 }
 
 }  // namespace
 
-bool names(const std::string& name_or_pattern, const std::string& name) {
+bool matches_name(const std::string& name_or_pattern, const std::string& name) {
   return name_or_pattern == name || fnmatch(name_or_pattern.c_str(), name.c_str(), 0) == 0;
 }
 
 std::optional<bool> Directives::used(std::string_view phase, const std::string& object) const {
   const std::string uncut(phase_of_segment(phase));
   for (const auto& one : all_)
-    if (names(one.phase, uncut) && names(one.object, object)) return one.used;
+    if (matches_name(one.phase, uncut) && matches_name(one.object, object)) return one.used;
   return std::nullopt;
 }
 
@@ -68,29 +69,29 @@ Directives Directives::from_blob(BlobReader& in) {
   return directives;
 }
 
-void spare(Problem& problem, const Directives& directives) {
+void exclude_unused(Problem& problem, const Directives& directives) {
   if (directives.empty()) return;
   for (auto& phase : problem.phases) {
-    const auto said = said_of(problem, directives, phase.name);
+    const auto declared = declared_uses(problem, directives, phase.name);
     std::erase_if(phase.cells, [&](const ItemCell& cell) {
-      const auto& used = said[problem.items[cell.item].object];
+      const auto& used = declared[problem.items[cell.item].object];
       return used && !*used;
     });
   }
 }
 
-void use(Problem& problem, const Directives& directives, double exposed_by_a_byte) {
+void add_declared_uses(Problem& problem, const Directives& directives, double exposed_by_a_byte) {
   if (directives.empty()) return;
   for (std::size_t k = 0; k < problem.phases.size(); ++k) {
     auto& phase = problem.phases[k];
-    const auto said = said_of(problem, directives, phase.name);
-    const auto share = 1.0 / static_cast<double>(segments_around(problem, k));
+    const auto declared = declared_uses(problem, directives, phase.name);
+    const auto share = 1.0 / static_cast<double>(count_segments(problem, k));
     std::vector<bool> seen(problem.items.size(), false);
     for (const auto& cell : phase.cells) seen[cell.item] = true;
     for (std::uint32_t i = 0; i < problem.items.size(); ++i) {
-      const auto& used = said[problem.items[i].object];
+      const auto& used = declared[problem.items[i].object];
       if (used && *used && !seen[i])
-        phase.cells.push_back(one_reading(problem.items[i], i, phase, share, exposed_by_a_byte));
+        phase.cells.push_back(one_sweep(problem.items[i], i, phase, share, exposed_by_a_byte));
     }
     std::ranges::stable_sort(phase.cells, {}, &ItemCell::item);
   }

@@ -1,6 +1,6 @@
-// What a person says of phases and objects, against what a profile has seen: this object is used in that phase, or
-// it is not (Unimem, section 3.3: directives that inform of data dependence). Uses decide how early a move may be
-// asked for, who may leave meanwhile, and which phase waits.
+// User directives that override the profile: an object is used in a phase, or it is not (Unimem, section 3.3:
+// directives that inform of data dependence). Uses determine how early a move may be requested, which items may be
+// evicted meanwhile, and which phase waits.
 #pragma once
 
 #include <optional>
@@ -15,15 +15,15 @@ namespace terrace::model {
 struct Problem;
 
 struct Directive {
-  std::string phase;   // name or pattern of the shell, of the phase or a segment's phase
-  std::string object;  // the same
+  std::string phase;   // name or shell pattern, of the phase or of a segment's phase
+  std::string object;  // name or shell pattern
   bool used = true;
 
   bool operator==(const Directive&) const = default;
 };
 
-// Whether the name is that one, or the pattern matches it.
-bool names(const std::string& name_or_pattern, const std::string& name);
+// Returns whether the name is equal, or matches the shell pattern (fnmatch).
+bool matches_name(const std::string& name_or_pattern, const std::string& name);
 
 class Directives {
  public:
@@ -32,7 +32,7 @@ class Directives {
   void add(Directive directive) { all_.push_back(std::move(directive)); }
   [[nodiscard]] const std::vector<Directive>& all() const { return all_; }
   [[nodiscard]] bool empty() const { return all_.empty(); }
-  // The first that speaks of both; nothing where none does.
+  // Returns `used` of the first directive that matches both; empty if none does.
   [[nodiscard]] std::optional<bool> used(std::string_view phase, const std::string& object) const;
 
   void to_blob(BlobWriter& out) const;
@@ -42,13 +42,12 @@ class Directives {
   std::vector<Directive> all_;
 };
 
-// Takes out of the problem's phases what directives spare. What its traffic explained of a phase's measured time
-// is for whoever holds the phases against it.
-void spare(Problem& problem, const Directives& directives);
+// Removes cells that directives declare unused. Does not update the unexplained time: see fit_to_measured().
+void exclude_unused(Problem& problem, const Directives& directives);
 
-// Adds what directives use where the profile has seen nothing. How much nobody has seen, so it counts as one
-// reading from end to end; of a phase in segments each has its part. `exposed_by_a_byte`: latencies, of a sweep
-// that is prefetched.
-void use(Problem& problem, const Directives& directives, double exposed_by_a_byte);
+// Adds cells for declared uses that the profile has not observed. The amount is unknown: assumes one sequential
+// read of the object, divided among the phase's segments. `exposed_by_a_byte`: exposed latencies per byte of a
+// prefetched sweep.
+void add_declared_uses(Problem& problem, const Directives& directives, double exposed_by_a_byte);
 
 }  // namespace terrace::model

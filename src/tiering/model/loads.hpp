@@ -1,5 +1,5 @@
-// What a schedule puts on each row of the time law, phase by phase, kept up to date as single items change places:
-// the planners' searches ask "what if" a great many times.
+// Loads of the time law's rows (core, and each place's bandwidth) in a phase, updated incrementally as single
+// items change places: planners' searches evaluate many candidate moves.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace terrace::model {
 
-// Time that the cell's traffic takes of its place's bandwidth, and the latency that it exposes there.
+// Return the time that a cell's traffic occupies a place's bandwidth, and the latency that it exposes there.
 inline double busy_time(const ItemCell& cell, const ProblemPlace& place) {
   return cell.read_bytes / place.read_bandwidth + cell.write_bytes / place.write_bandwidth;
 }
@@ -18,7 +18,7 @@ inline double exposed_time(const ItemCell& cell, const ProblemPlace& place) {
   return cell.exposure * place.latency;
 }
 
-// The rows of one phase: C + D, and B of every place.
+// Rows of one phase: C + D, and B of every place.
 class PhaseLoad {
  public:
   PhaseLoad(const Problem& problem, const ProblemPhase& phase)
@@ -30,7 +30,7 @@ class PhaseLoad {
   [[nodiscard]] double busy(std::size_t place) const { return busy_[place]; }
   [[nodiscard]] double bandwidth() const { return *std::max_element(busy_.begin(), busy_.end()); }
   [[nodiscard]] double time() const { return std::max(stalled_, bandwidth()); }
-  // time() with the cell on `to` instead of on `from`.
+  // Returns time() with the cell on `to` instead of `from`.
   [[nodiscard]] double time_if_moved(const ItemCell& cell, PlaceId from, PlaceId to) const {
     const auto& places = problem_->places;
     auto most = stalled_ - exposed_time(cell, places[from]) + exposed_time(cell, places[to]);
@@ -60,7 +60,7 @@ inline PhaseLoad load_of(const Problem& problem, std::size_t phase, const Placem
   return load;
 }
 
-// The cells of each item, over the phases that touch it, in their order.
+// Cells of each item, by the phases that access it, in order.
 struct Use {
   std::uint32_t phase = 0;
   const ItemCell* cell = nullptr;

@@ -1,3 +1,5 @@
+// Subgradient ascent with a Polyak step, averaged subgradients and restarts at the best prices. See
+// lower_bound.hpp.
 #include "model/lower_bound.hpp"
 
 #include <algorithm>
@@ -12,14 +14,14 @@ namespace terrace::model {
 namespace {
 
 constexpr double k_memory = 0.15;       // weight of the newest subgradient in the average
-constexpr double k_shrink = 0.5;        // of the step, when passes bring nothing
-constexpr double k_grow = 1.2;          // of the step, when they do
-constexpr double k_largest_step = 1.5;  // as a share of Polyak's
+constexpr double k_shrink = 0.5;        // of the step, after passes without gain
+constexpr double k_grow = 1.2;          // of the step, after a gain
+constexpr double k_largest_step = 1.5;  // relative to Polyak's
 constexpr double k_min_step = 1e-6;
 constexpr double k_min_share = 0.25;  // of a domain's data
-constexpr double k_work = 4e6;        // items x phases x passes of some tens of milliseconds
+constexpr double k_work = 4e6;        // items x phases x passes that take some tens of milliseconds
 
-// The nearest point of the simplex: prices >= 0 that sum to 1.
+// Projects onto the simplex: prices >= 0 with the sum 1.
 void project(double* prices, std::size_t n) {
   std::vector<double> sorted(prices, prices + n);
   std::sort(sorted.rbegin(), sorted.rend());
@@ -69,7 +71,7 @@ class Ascent {
     bound.prices = std::move(prices);
     bound.seconds = relaxation_.evaluate(bound.prices, activity);
     average_ = activity;
-    // The prices wander along averaged subgradients, and go back to the best ones when that leads nowhere.
+    // Follow averaged subgradients; restart from the best prices when that stalls.
     auto prices_now = bound.prices;
     auto value_now = bound.seconds;
     double boldness = 1;
@@ -101,8 +103,8 @@ class Ascent {
     return bound;
   }
 
-  // The better of two guesses of each phase's prices: on the row that bounds it with everything at home, and on
-  // what bounds it wherever its data is.
+  // Returns the better of two initial prices: on each phase's critical row with all items on default places, and
+  // on its critical row for the best placement of its own (price_anywhere).
   [[nodiscard]] Multipliers start() {
     const auto home = prices_at_home(problem_);
     auto anywhere = no_prices(problem_);
@@ -112,8 +114,8 @@ class Ascent {
   }
 
  private:
-  // Each item where it exposes least, or the traffic of a domain split over its places so that all are busy as
-  // long: whichever takes longer.
+  // Prices the longer of two relaxations of one phase: the core row, with each item where it exposes least; or a
+  // domain's bandwidth rows, with its traffic split so that its places are busy equally long.
   void price_anywhere(std::size_t k, double* row) const {
     double stalled = problem_.phases[k].core.value;
     std::vector<double> whole(places_, 0);
@@ -158,15 +160,15 @@ class Ascent {
     }
   }
 
-  // What capacity prices of a place are measured by. By a budget that holds next to nothing of the data, they
-  // would be all that a step changes.
+  // Returns the scale of a place's capacity prices. A tiny budget as the scale would let these prices dominate a
+  // step.
   [[nodiscard]] double natural_size(std::size_t p) const {
     const auto& place = problem_.places[p];
     return std::max({static_cast<double>(place.budget.value), k_min_share * footprint_[place.domain], 1.0});
   }
 
-  // A step along the averaged subgradient that would gain `aim` seconds if the bound were linear. Capacity prices
-  // count in shares of their phase's time for all of natural_size(), so that all components are seconds.
+  // Steps along the averaged subgradient, so far that a linear bound would gain `aim` seconds. Capacity prices are
+  // scaled to their phase's time for natural_size() bytes, so that all components are seconds.
   bool step(Multipliers& prices, double aim) const {
     const auto phases = problem_.phases.size();
     std::vector<double> rows(prices.row.size(), 0), capacities(prices.capacity.size(), 0);
@@ -244,7 +246,7 @@ LowerBound lower_bound(const Problem& problem, double target, AscentLimits limit
   return ascent.climb(start.row.empty() ? ascent.start() : std::move(start));
 }
 
-Multipliers feasible(const Problem& problem, Multipliers prices) {
+Multipliers make_feasible(const Problem& problem, Multipliers prices) {
   const auto rows = problem.places.size() + 2, places = problem.places.size();
   const auto expected = no_prices(problem);
   if (prices.row.size() != expected.row.size() || prices.capacity.size() != expected.capacity.size())
@@ -269,7 +271,7 @@ Multipliers feasible(const Problem& problem, Multipliers prices) {
 
 double bound_at(const Problem& problem, Multipliers prices) {
   Activity activity;
-  return Relaxation(problem).evaluate(feasible(problem, std::move(prices)), activity);
+  return Relaxation(problem).evaluate(make_feasible(problem, std::move(prices)), activity);
 }
 
 }  // namespace terrace::model

@@ -1,4 +1,4 @@
-// The lower bound that comes with every plan.
+// Lower bound of the iteration time, by subgradient ascent on the Lagrangian relaxation (relaxation.hpp).
 #pragma once
 
 #include "model/problem.hpp"
@@ -7,33 +7,33 @@
 namespace terrace::model {
 
 struct LowerBound {
-  double seconds = 0;  // no software placement makes an iteration faster, as far as the problem's numbers hold
-  Multipliers prices;  // those that prove it
+  double seconds = 0;  // no software placement is faster, within the accuracy of the problem's numbers
+  Multipliers prices;  // certificate: prices with this bound
   int passes = 0;
 };
 
 struct AscentLimits {
   int passes = 200;
-  double tolerance = 1e-4;  // stops when within this share of `target`
+  double tolerance = 1e-4;  // relative gap to `target` at which to stop
 };
 
-// Each phase's price on the row that bounds it with everything at home.
+// Returns prices with each phase's weight on its critical row with all items on default places.
 Multipliers prices_at_home(const Problem& problem);
 
-// Passes that take tens of milliseconds, whatever the problem's size.
+// Returns the number of passes that take some tens of milliseconds for a problem of this size.
 int affordable_passes(const Problem& problem);
 
-// Climbs by averaged subgradients towards `target`, the time of the best schedule that is known. The problem's
-// `cyclic` says whether items must end an iteration where they began it; without it the bound holds for every
-// single iteration of a run. `start` are prices to begin with; empty ones begin where all items are at home.
-// An exact problem's `unexplained` times are no part of the bound: they depend on the placement.
+// Ascends by averaged subgradients towards `target`, the time of the best known schedule. With Problem::cyclic,
+// items must end an iteration where they began it; without it the bound holds for every single iteration of a run.
+// `start`: initial prices; empty: chosen by the function. The bound excludes an exact problem's `unexplained`
+// times, which depend on the placement.
 LowerBound lower_bound(const Problem& problem, double target, AscentLimits limits = {}, Multipliers start = {});
 
-// Any numbers made prices: negative ones are 0, those of a phase's rows sum to 1, and places with room for
-// everything have none. Throws Error{invalid} where there are more or fewer than the problem has.
-Multipliers feasible(const Problem& problem, Multipliers prices);
+// Makes valid prices of any numbers: sets negative ones to 0, normalises each phase's row prices to the sum 1, and
+// zeroes capacity prices of unbounded places. Throws Error{invalid} for a wrong number of prices.
+Multipliers make_feasible(const Problem& problem, Multipliers prices);
 
-// What feasible(prices) prove.
+// Returns the bound at make_feasible(prices).
 double bound_at(const Problem& problem, Multipliers prices);
 
 }  // namespace terrace::model

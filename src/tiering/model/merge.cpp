@@ -1,3 +1,4 @@
+// Agglomerative merging by traffic density. See merge.hpp.
 #include "model/merge.hpp"
 
 #include <algorithm>
@@ -7,8 +8,8 @@
 namespace terrace::model {
 namespace {
 
-// How differently two neighbours are used: 0 for equal traffic by byte in every phase, 1 for none in common.
-// One entry for each item: against the one after it.
+// Returns, for each item, the difference of traffic to the next item: 0 for equal traffic per byte in every phase,
+// 1 for no common phase.
 std::vector<double> differences(const Problem& problem) {
   const auto n = problem.items.size();
   std::vector<double> apart(n, 0), together(n, 0);
@@ -80,7 +81,7 @@ void merge_neighbours(Problem& problem, std::size_t max_items) {
   }
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return apart[a] < apart[b]; });
 
-  // Runs as a union-find forest whose roots are their first items.
+  // Union-find forest of runs; the root of a run is its first item.
   std::vector<std::size_t> parent(n);
   std::iota(parent.begin(), parent.end(), std::size_t{0});
   const auto root = [&](std::size_t i) {

@@ -1,3 +1,4 @@
+// See moves.hpp.
 #include "model/moves.hpp"
 
 #include <algorithm>
@@ -9,12 +10,12 @@
 namespace terrace::model {
 namespace {
 
-constexpr double k_ample = 2;  // times a copy's own time: a chunk in use is not on its way for longer
+constexpr double k_copy_time_margin = 2;  // max time in flight of an item in use, in units of its copy time
 
-// Bytes that each place holds, or has reserved, in each phase.
+// Bytes that each place holds or has reserved, by phase.
 class Occupancy {
  public:
-  // `changes`: of the schedule, phase by phase.
+  // `changes`: placement changes of the schedule, in order of phases.
   Occupancy(const Problem& problem, const Schedule& schedule, const std::vector<Move>& changes)
       : problem_(problem), held_(schedule.phases.size(), std::vector<std::uint64_t>(problem.places.size(), 0)) {
     for (std::size_t i = 0; i < problem.items.size(); ++i)
@@ -40,8 +41,8 @@ class Occupancy {
   std::vector<std::vector<std::uint64_t>> held_;
 };
 
-// One move for each change of an item's place, phase by phase, before any thought of room.
-std::vector<Move> changes_of(const ProblemIndex& index, const Schedule& schedule) {
+// Returns one move for each change of an item's place, in order of phases, without regard to capacity.
+std::vector<Move> placement_changes(const ProblemIndex& index, const Schedule& schedule) {
   std::vector<Move> moves;
   const auto& problem = index.problem();
   const auto phases = static_cast<std::uint32_t>(schedule.phases.size());
@@ -56,8 +57,8 @@ std::vector<Move> changes_of(const ProblemIndex& index, const Schedule& schedule
   return moves;
 }
 
-// Who needs it: the first phase from its change on that touches the item before it moves again.
-void find_need(const ProblemIndex& index, const Schedule& schedule, Move& move) {
+// Sets `need`: the first phase from the change on that accesses the item before it moves again.
+void find_first_need(const ProblemIndex& index, const Schedule& schedule, Move& move) {
   const auto phases = static_cast<std::uint32_t>(schedule.phases.size());
   for (std::uint32_t steps = 0; !index.touched(move.item, move.need); ++steps) {
     const auto next = (move.need + 1) % phases;
@@ -69,71 +70,71 @@ void find_need(const ProblemIndex& index, const Schedule& schedule, Move& move) 
   }
 }
 
-// Asks earlier while its target has room. An item that goes to slower memory is not touched meanwhile; one that
-// comes to faster memory serves from where it resides until it is there, but is not asked for earlier than it
-// takes.
-void ask_early(const ProblemIndex& index, const Schedule& schedule, bool to_slower, Occupancy& occupancy,
-               Move& move) {
+// Advances the request while the target has capacity. An item on its way to slower memory must not be accessed
+// meanwhile; one on its way to faster memory is served from its source, but is requested at most
+// k_copy_time_margin copy times ahead.
+void advance_request(const ProblemIndex& index, const Schedule& schedule, bool to_slower, Occupancy& occupancy,
+                     Move& move) {
   const auto& problem = index.problem();
   const auto phases = static_cast<std::uint32_t>(schedule.phases.size());
   const auto size = problem.items[move.item].size.value;
-  double beside = 0;
+  double elapsed_before = 0;
   bool in_use = false;
   for (std::uint32_t steps = 0; steps + 1 < phases; ++steps) {
     if (move.ask == 0 && !problem.cyclic) break;
     const auto earlier = move.ask == 0 ? phases - 1 : move.ask - 1;
-    // Not into the phase in which the item's move before this one arrives: that one comes first.
+    // Not into the phase in which the item's previous move completes.
     const auto before = earlier == 0 ? phases - 1 : earlier - 1;
     in_use = in_use || index.touched(move.item, earlier);
-    if (in_use && (to_slower || beside >= k_ample * move.seconds)) break;
+    if (in_use && (to_slower || elapsed_before >= k_copy_time_margin * move.seconds)) break;
     if (schedule.phases[earlier][move.item] != move.from) break;
     if (schedule.phases[before][move.item] != move.from && (problem.cyclic || earlier > 0)) break;
     if (!occupancy.fits(earlier, move.to, size)) break;
     occupancy.shift(earlier, move.from, move.to, size);
     move.ask = earlier;
-    beside += problem.phases[earlier].measured.value;
+    elapsed_before += problem.phases[earlier].measured.value;
   }
 }
 
-// Orders the moves that are asked for at the start of one phase; `held` is what is where before them.
-class GroupOrder {
+// Orders the moves requested at the start of one phase. `held`: bytes by place before them.
+class MoveGroupOrder {
  public:
-  GroupOrder(const ProblemIndex& index, std::vector<std::uint64_t>& held, MoveList& list)
+  MoveGroupOrder(const ProblemIndex& index, std::vector<std::uint64_t>& held, MoveList& list)
       : index_(index), problem_(index.problem()), held_(held), list_(list) {}
 
   void order(std::vector<Move> group) {
-    for (bool urgent = true; const auto next = first_to_come(group);) {
+    for (bool urgent = true; const auto next = first_promotion(group);) {
       if (urgent && next->need != next->ask) {
         urgent = false;
-        leave_in_use(group);
+        emit_evictions_in_use(group);
         continue;
       }
-      const auto leaves = room(next->item, next->to) ? std::nullopt : who_leaves(group, *next);
+      const auto leaves = room(next->item, next->to) ? std::nullopt : choose_eviction(group, *next);
       if (!leaves && !room(next->item, next->to)) break;
       const auto chosen = group.begin() + (leaves ? *leaves : next - group.data());
       emit(*chosen);
       group.erase(chosen);
     }
-    settle(std::move(group));
+    emit_rest(std::move(group));
   }
 
  private:
-  // What the phase uses where it goes to.
-  void leave_in_use(std::vector<Move>& group) {
+  // Emits evictions of items that the phase uses on their target.
+  void emit_evictions_in_use(std::vector<Move>& group) {
     std::erase_if(group, [&](const Move& move) {
       if (!to_slower(move) || !index_.touched(move.item, move.ask) || !room(move.item, move.to)) return false;
       emit(move);
       return true;
     });
   }
-  // Of those to faster memory, which the group has in the order in which they are needed.
-  const Move* first_to_come(const std::vector<Move>& group) const {
+  // Returns the first promotion; the group has them in order of need.
+  const Move* first_promotion(const std::vector<Move>& group) const {
     const auto first = std::find_if(group.begin(), group.end(), [&](const Move& m) { return !to_slower(m); });
     return first == group.end() ? nullptr : &*first;
   }
-  // The eviction whose size is just enough, or else the largest; what waits in the queue behind it is not held up
-  // by more. Nothing where none can go.
-  std::optional<std::ptrdiff_t> who_leaves(const std::vector<Move>& group, const Move& comes) const {
+  // Returns the smallest sufficient eviction, else the largest, so that later moves of the queue are delayed
+  // least. Empty if none is possible.
+  std::optional<std::ptrdiff_t> choose_eviction(const std::vector<Move>& group, const Move& comes) const {
     const auto needed = held_[comes.to] + size_of(comes.item) - problem_.places[comes.to].budget.value;
     std::optional<std::ptrdiff_t> best;
     for (std::size_t m = 0; m < group.size(); ++m) {
@@ -147,8 +148,8 @@ class GroupOrder {
     return best;
   }
 
-  // In whatever order they fit.
-  void settle(std::vector<Move> group) {
+  // Emits the remaining moves in any feasible order.
+  void emit_rest(std::vector<Move> group) {
     while (!group.empty()) {
       const auto fits =
           std::find_if(group.begin(), group.end(), [&](const Move& m) { return room(m.item, m.to); });
@@ -157,7 +158,7 @@ class GroupOrder {
         group.erase(fits);
         continue;
       }
-      // Each waits for another to leave: one of them stops at home on its way.
+      // Cyclic wait: one of them makes an intermediate stop on its default place.
       const auto stop = std::find_if(group.begin(), group.end(), [&](const Move& m) {
         const auto home = index_.home(m.item);
         return m.from != home && room(m.item, home);
@@ -210,27 +211,27 @@ std::vector<std::size_t> speed_ranks(const Problem& problem) {
 Placement initial_placement(const Schedule& schedule, const MoveList& list) {
   auto placement = schedule.phases.front();
   for (const auto& move : list.moves) {
-    // Asked for before the iteration began, or so early in it that others may count on the room from the start.
+    // Requested before the iteration, or at its start, so that others may rely on the capacity from the start.
     if (move.ask > move.change || move.ask == 0) placement[move.item] = move.to;
   }
   return placement;
 }
 
-MoveList moves_of(const ProblemIndex& index, const Schedule& schedule) {
+MoveList derive_moves(const ProblemIndex& index, const Schedule& schedule) {
   MoveList list;
   const auto& problem = index.problem();
   const auto phases = schedule.phases.size();
   if (phases < 2) return list;
-  auto moves = changes_of(index, schedule);
+  auto moves = placement_changes(index, schedule);
   if (moves.empty()) return list;
   Occupancy occupancy(problem, schedule, moves);
   std::stable_sort(moves.begin(), moves.end(), [](const Move& a, const Move& b) { return a.item < b.item; });
-  for (auto& move : moves) find_need(index, schedule, move);
+  for (auto& move : moves) find_first_need(index, schedule, move);
   const auto to_slower = [&](const Move& m) { return index.rank(m.to) > index.rank(m.from); };
   std::stable_sort(moves.begin(), moves.end(), [&](const Move& a, const Move& b) {
     return to_slower(a) != to_slower(b) ? to_slower(a) : a.change < b.change;
   });
-  for (auto& move : moves) ask_early(index, schedule, to_slower(move), occupancy, move);
+  for (auto& move : moves) advance_request(index, schedule, to_slower(move), occupancy, move);
 
   const auto wait_steps = [&](const Move& m) { return (m.need + phases - m.ask) % phases; };
   std::stable_sort(moves.begin(), moves.end(), [&](const Move& a, const Move& b) {
@@ -238,18 +239,18 @@ MoveList moves_of(const ProblemIndex& index, const Schedule& schedule) {
     if (to_slower(a) != to_slower(b)) return to_slower(a);
     return !to_slower(a) && wait_steps(a) < wait_steps(b);
   });
-  // What is where before the first phase's moves is what was there in the last phase, where it is a cycle.
+  // In a cyclic problem, the occupancy before the first phase's moves is that of the last phase.
   auto held = occupancy.in(problem.cyclic ? phases - 1 : 0);
   for (auto it = moves.begin(); it != moves.end();) {
     const auto end = std::find_if(it, moves.end(), [&](const Move& m) { return m.ask != it->ask; });
-    GroupOrder(index, held, list).order({it, end});
+    MoveGroupOrder(index, held, list).order({it, end});
     it = end;
   }
   return list;
 }
 
-MoveList moves_of(const Problem& problem, const Schedule& schedule) {
-  return moves_of(ProblemIndex(problem), schedule);
+MoveList derive_moves(const Problem& problem, const Schedule& schedule) {
+  return derive_moves(ProblemIndex(problem), schedule);
 }
 
 }  // namespace terrace::model

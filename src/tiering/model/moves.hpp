@@ -1,5 +1,4 @@
-// The moves that a schedule needs, in the order in which they are asked for: shared by the prediction, which
-// prices them, and the plan, which names them.
+// Derives the moves of a schedule, in the order of their requests. Used by the prediction and by plans.
 #pragma once
 
 #include <cstdint>
@@ -14,38 +13,38 @@ struct Move {
   std::uint32_t item = 0;
   PlaceId from = 0;
   PlaceId to = 0;
-  std::uint32_t change = 0;  // the phase from which on the schedule wants it there
-  std::uint32_t ask = 0;     // at whose start it is asked for
-  std::uint32_t need = 0;    // whose start waits for it, when it is awaited
-  bool awaited = true;       // moves to slower memory are not
-  double seconds = 0;        // of the mover
+  std::uint32_t change = 0;  // first phase in which the schedule has it there
+  std::uint32_t ask = 0;     // phase at whose start it is requested
+  std::uint32_t need = 0;    // phase whose start waits for it, if `awaited`
+  bool awaited = true;       // false for moves to slower memory
+  double seconds = 0;        // mover's time
 };
 
 struct MoveList {
   std::vector<Move> moves;
-  // False when some phase's moves cannot be ordered so that every budget holds at every instant, not even with a
-  // stop at home: then the schedule cannot be executed.
+  // False if some phase's moves cannot be ordered so that every budget holds at all times, even with intermediate
+  // stops on default places: the schedule cannot be executed.
   bool feasible = true;
 };
 
-// A move is asked for as early as its target has room for it in every phase from then on: one to slower memory
-// after the last phase that touches the item (Unimem section 3.1.3), one to faster memory also while the item is
-// in use, which is served from where it resides until the copy is done, but then no earlier than twice the copy's
-// own time. Moves asked for together are ordered so that each finds room when those before it are done: to faster
-// memory by need, each behind as many evictions as make its room; what the phase uses where it goes to leaves
-// right after what that phase needs; other evictions come last.
-MoveList moves_of(const ProblemIndex& index, const Schedule& schedule);
-MoveList moves_of(const Problem& problem, const Schedule& schedule);
+// Returns the moves of a schedule. A move is requested as early as its target has capacity in every phase from
+// then on. A demotion is requested after the last phase that accesses the item (Unimem section 3.1.3). A promotion
+// may also be requested while the item is in use (it is served from its source until the copy is done), but then
+// at most twice the copy's time ahead. Moves requested together are ordered so that each finds capacity when those
+// before it are done: promotions by need, each behind the evictions that free its capacity; then evictions of
+// items that the phase uses on their target; other evictions last.
+MoveList derive_moves(const ProblemIndex& index, const Schedule& schedule);
+MoveList derive_moves(const Problem& problem, const Schedule& schedule);
 
-// Where everything is when the first phase begins: where the schedule wants it then, but for moves that it or
-// the iteration before asks for early, which are done already.
+// Returns the placement at the start of the first phase: the schedule's, with moves applied that were requested
+// earlier, in that phase or the previous iteration.
 Placement initial_placement(const Schedule& schedule, const MoveList& list);
 
-// Rank of a place by speed, 0 the fastest: what "to slower memory" means.
+// Returns, by place, its rank by speed within its domain; 0 is the fastest.
 std::vector<std::size_t> speed_ranks(const Problem& problem);
 
-// predict() with the moves made beforehand; `lost`, where given, gets what phases lose by each move: waiting for
-// it, or using its data where they were before.
+// Predicts with precomputed moves. `lost`, if not null, receives the time that phases lose by each move: waits,
+// and accesses to data still at the source.
 Prediction predict(const ProblemIndex& index, const Schedule& schedule, const MoveList& list,
                    std::vector<double>* lost = nullptr);
 Prediction predict(const ProblemIndex& index, const Schedule& schedule);

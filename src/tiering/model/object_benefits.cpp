@@ -1,3 +1,4 @@
+// See object_benefits.hpp.
 #include "model/object_benefits.hpp"
 
 #include "model/loads.hpp"

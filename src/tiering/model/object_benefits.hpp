@@ -1,4 +1,4 @@
-// What each object alone is worth: the time that an iteration gains with it in fast memory and all else at home.
+// Benefit of each object alone: time saved per iteration with it in fast memory and all others on default places.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace terrace::model {
 
-// By object: predicted seconds of an iteration with everything at home (or where it is pinned), less those with
-// all of this object in its domain's fastest place. Budgets do not count.
+// Returns, by object, the predicted seconds of an iteration with all items on default places (or pinned), less
+// those with this object on its domain's fastest place. Ignores budgets.
 std::vector<double> object_benefits(const Problem& problem);
 
 }  // namespace terrace::model

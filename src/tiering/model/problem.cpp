@@ -1,5 +1,5 @@
-// From a profile and a machine to the placement problem: chunks become items, iterations are averaged, estimates
-// are held against the measured times.
+// Makes the placement problem from a profile and a machine: chunks become items, iterations are averaged, and
+// estimates are fitted to the measured times.
 #include "model/problem.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace terrace::model {
 namespace {
 
-// The path of the profiled initiator; a place that it cannot reach is seen as its own domain's initiator sees it.
+// Returns the profiled initiator's path to a place, or the place's own domain's if it has none.
 const machine::Path& path_to(const machine::Machine& machine, InitiatorId initiator, PlaceId place) {
   for (const auto& path : machine.parts().paths) {
     if (path.initiator == initiator && path.place == place) return path;
@@ -42,7 +42,7 @@ void add_places(Problem& problem, const profile::Profile& profile, const machine
   problem.copy.assign(n, std::vector<double>(n, 0));
   for (std::size_t from = 0; from < n; ++from) {
     for (std::size_t to = 0; to < n; ++to) {
-      // Chunks stay in their domain: no other pair is ever copied.
+      // Chunks stay in their domain: other pairs are never copied.
       if (from == to || problem.places[from].domain != problem.places[to].domain) continue;
       problem.copy[from][to] = machine::copy_rate(machine, copier, threads, profile.initiator,
                                                   static_cast<PlaceId>(from), static_cast<PlaceId>(to))
@@ -57,9 +57,10 @@ void add_places(Problem& problem, const profile::Profile& profile, const machine
 
 constexpr std::size_t k_quick_cells = 12'000;
 constexpr double k_counted_tolerance = 1e-6;  // of a phase's time
-constexpr double k_usual_variation = 0.1;     // of a phase's time: less is no other behaviour (Unimem's 10 %)
+constexpr double k_usual_variation =
+    0.1;  // of a phase's time: smaller deviations are the same behaviour (Unimem's 10 %)
 
-// The number of phases that most iterations have; of two as frequent, the later one's.
+// Returns the most frequent number of phases of an iteration; of equally frequent ones, the later iteration's.
 std::size_t usual_phase_count(const std::vector<observe::Iteration>& iterations) {
   std::map<std::size_t, double> seen;
   std::size_t best = 0;
@@ -78,7 +79,7 @@ struct ChunkRef {
   PlaceId place = 0;
 };
 
-// Objects that are gone and left no trace in the profiled iterations are no part of the problem.
+// Returns, by chunk, whether a profiled iteration references it. Freed objects without references are not placed.
 std::vector<bool> referenced(const profile::Profile& profile, std::size_t chunks) {
   std::vector<bool> seen(chunks, false);
   for (const auto& iteration : profile.iterations) {
@@ -99,7 +100,7 @@ std::size_t chunk_count(const profile::Profile& profile) {
   return count;
 }
 
-// By object: whether it is to be placed.
+// Returns, by object, whether it is to be placed.
 std::vector<bool> to_be_placed(const profile::Profile& profile) {
   const auto seen = referenced(profile, chunk_count(profile));
   std::vector<bool> placed;
@@ -111,7 +112,8 @@ std::vector<bool> to_be_placed(const profile::Profile& profile) {
   return placed;
 }
 
-// Chunks in the order of the objects; `item_of` maps a chunk's number to its index there.
+// Adds the objects. Returns their chunks in order of the objects; `item_of` maps a chunk's id to its index in the
+// result.
 std::vector<ChunkRef> add_objects(Problem& problem, const profile::Profile& profile,
                                   const machine::Machine& machine, std::vector<std::uint32_t>& item_of) {
   const auto placed = to_be_placed(profile);
@@ -137,10 +139,10 @@ std::vector<ChunkRef> add_objects(Problem& problem, const profile::Profile& prof
   return chunks;
 }
 
-// A phase as it was in one iteration.
+// A phase in one iteration.
 struct Instance {
   const observe::Phase* phase;
-  double stands_for;  // iterations
+  double stands_for;  // number of iterations that it represents
 };
 
 double weight(const std::vector<Instance>& instances) {
@@ -149,7 +151,7 @@ double weight(const std::vector<Instance>& instances) {
   return sum;
 }
 
-// The upper one of two.
+// Returns the weighted median time; the upper one of two.
 double median_time(std::vector<Instance> instances) {
   std::sort(instances.begin(), instances.end(),
             [](const Instance& a, const Instance& b) { return a.phase->time < b.phase->time; });
@@ -160,9 +162,8 @@ double median_time(std::vector<Instance> instances) {
   return instances.back().phase->time.value;
 }
 
-// A phase in those iterations in which it did what it mostly does: it took about as long as the median. What a
-// program does once (a norm after the last iteration) is nothing to plan for in every iteration. All of them,
-// where most differ from one another.
+// Returns the instances of a phase with a time near the median: work that a program does once (a norm after the
+// last iteration) is not planned for in every iteration. Returns all instances if most differ from each other.
 std::vector<Instance> usual_instances(const std::vector<const observe::Iteration*>& iterations, std::size_t k) {
   std::vector<Instance> all;
   all.reserve(iterations.size());
@@ -211,7 +212,8 @@ void add_phases(Problem& problem, const profile::Profile& profile, Bytes line,
   }
 }
 
-// Whether samples add up to the phases' times exactly, as no sampler at random intervals has them.
+// Returns whether samples add up to the phases' times exactly: progress was counted, not sampled at random
+// intervals.
 bool is_counted(const profile::Profile& profile) {
   if (profile.exact || profile.sample_interval.value <= 0) return false;
   bool any = false;
@@ -227,10 +229,10 @@ bool is_counted(const profile::Profile& profile) {
 
 }  // namespace
 
-// Estimates cannot be right where they exceed the time that the phase took: each term that does is scaled down
-// to it. What the law leaves unexplained (its maximum over a whole phase is below the sum of the maxima of its
-// parts) stays a constant, so that the model neither promises to gain it nor fears to lose it.
-void hold_against_measured(Problem& problem) {
+// Estimates above the phase's measured time are wrong: each such term is scaled down to it. Time that the law does
+// not explain (its maximum over a whole phase is below the sum of its parts' maxima) stays a constant: the model
+// neither gains nor loses it.
+void fit_to_measured(Problem& problem) {
   for (std::size_t k = 0; k < problem.phases.size(); ++k) {
     auto& phase = problem.phases[k];
     const auto measured = phase.measured.value;
@@ -268,15 +270,15 @@ double move_cost(const Problem& problem, std::uint32_t item) {
   return problem.asking * moved.chunks + moved.stall;
 }
 
-void leave_out_unreached(Problem& problem) {
+void drop_unreached_segments(Problem& problem) {
   std::erase_if(problem.phases, [](const ProblemPhase& phase) {
     return phase.measured.value == 0 && phase.cells.empty() && segment_offset(phase.name) != 0;
   });
 }
 
-profile::Profile only_iteration(const profile::Profile& profile, std::size_t iteration) {
+profile::Profile single_iteration(const profile::Profile& profile, std::size_t iteration) {
   const auto placed = to_be_placed(profile);
-  // The other iterations are most of a profile: none of them is copied.
+  // Copies fields one by one: the other iterations are most of a profile.
   profile::Profile one{.exact = profile.exact,
                        .loop = profile.loop,
                        .sample_interval = profile.sample_interval,
@@ -326,13 +328,14 @@ Problem make_problem(const profile::Profile& profile, const machine::Machine& ma
     problem.measured_at.push_back(chunk.place);
   }
   add_phases(problem, profile, machine.parts().line, item_of);
-  spare(problem, directives);
+  exclude_unused(problem, directives);
   merge_neighbours(problem, max_items);
-  // What phases took says something of the estimates only where it is known from where they were served.
+  // Measured times constrain the estimates only if the placement was constant during the profile.
   problem.held = !profile.moving;
-  if (problem.held) hold_against_measured(problem);
+  if (problem.held) fit_to_measured(problem);
   const auto line = static_cast<double>(machine.parts().line.value);
-  use(problem, directives,
+  add_declared_uses(
+      problem, directives,
       machine::prefetched_exposure(machine.initiators().at(profile.initiator), profile.cores) / line);
   return problem;
 }

@@ -1,5 +1,4 @@
-// A problem as JSON, for solvers outside of the program. Numbers are written with the digits that read back as the
-// same value.
+// Writes a problem as JSON for external solvers. Numbers have the shortest digits that round-trip.
 #include <charconv>
 #include <cstdio>
 

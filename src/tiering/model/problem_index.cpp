@@ -1,3 +1,4 @@
+// See problem_index.hpp.
 #include "model/problem_index.hpp"
 
 #include "core/segment_name.hpp"

@@ -1,4 +1,5 @@
-// What is asked of one problem again and again while schedules are searched for it, found once.
+// Precomputed lookups of a problem for planners' searches. Refers to the problem, which must not change.
+// Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,6 @@
 
 namespace terrace::model {
 
-// Refers to the problem, which must stay as it is.
 class ProblemIndex {
  public:
   explicit ProblemIndex(const Problem& problem);
@@ -19,10 +19,10 @@ class ProblemIndex {
   [[nodiscard]] bool touched(std::uint32_t item, std::size_t phase) const {
     return touched_[item * problem_->phases.size() + phase] != 0;
   }
-  // Of a place by speed in its domain, 0 the fastest.
+  // Returns a place's rank by speed within its domain; 0 is the fastest.
   [[nodiscard]] std::size_t rank(PlaceId place) const { return rank_[place]; }
   [[nodiscard]] PlaceId home(std::uint32_t item) const { return homes_[problem_->items[item].domain]; }
-  // Whether the phase goes on in the middle of one: nothing waits there.
+  // Returns whether the phase is a segment that continues another: no move is awaited at its start.
   [[nodiscard]] bool segment(std::size_t phase) const { return segment_[phase]; }
 
  private:

@@ -1,4 +1,4 @@
-// Questions to a problem that everyone asks.
+// Queries of a placement problem: sizes, default places, budgets, uses by item. See problem.hpp and loads.hpp.
 #include <algorithm>
 #include <string>
 
@@ -19,7 +19,7 @@ std::size_t cell_count(const Problem& problem) {
   return count;
 }
 
-Problem in_sequence(const std::vector<Problem>& iterations) {
+Problem concatenate_iterations(const std::vector<Problem>& iterations) {
   if (iterations.empty()) throw Error(Code::invalid, "a sequence of no iterations");
   const auto& first = iterations.front();
   const auto sizes = [](const Problem& problem) {
@@ -50,7 +50,7 @@ PlaceId home_of(const Problem& problem, DomainId domain) {
   return problem.homes[domain];
 }
 
-Schedule everything_in(const Problem& problem, const std::vector<PlaceId>& place_by_domain) {
+Schedule uniform_schedule(const Problem& problem, const std::vector<PlaceId>& place_by_domain) {
   Placement placement;
   for (const auto& item : problem.items) {
     placement.push_back(item.pinned != k_no_place ? item.pinned : place_by_domain.at(item.domain));
@@ -58,7 +58,7 @@ Schedule everything_in(const Problem& problem, const std::vector<PlaceId>& place
   return {std::vector<Placement>(problem.phases.size(), placement)};
 }
 
-Bytes held(const Problem& problem, const Placement& placement, PlaceId place) {
+Bytes bytes_on(const Problem& problem, const Placement& placement, PlaceId place) {
   Bytes sum;
   for (std::size_t i = 0; i < placement.size(); ++i) {
     if (placement[i] == place) sum += problem.items[i].size;
@@ -78,7 +78,7 @@ bool within_budget(const Problem& problem, const Schedule& schedule) {
   return true;
 }
 
-std::vector<Bytes> room_beside_pins(const Problem& problem) {
+std::vector<Bytes> unpinned_budget(const Problem& problem) {
   std::vector<Bytes> room;
   for (const auto& place : problem.places) room.push_back(place.budget);
   for (const auto& item : problem.items)

@@ -1,3 +1,4 @@
+// See rate_limits.hpp.
 #include "model/rate_limits.hpp"
 
 #include <algorithm>
@@ -9,7 +10,7 @@ namespace {
 constexpr double k_steps = 100;
 constexpr double k_half_a_step = 0.5 / k_steps;
 
-// What one second of copying at full speed takes of a place, in seconds of its bandwidth.
+// Seconds of a place's bandwidth that one second of copying at full speed takes.
 struct Taken {
   PlaceId place = 0;
   double seconds = 0;
@@ -32,14 +33,14 @@ std::set<Taken> taken_by(const Problem& problem, const MoveList& list) {
 std::vector<double> rate_limits(const Problem& problem, const Schedule& schedule,
                                 const std::vector<PhaseLoad>& loads, const MoveList& list) {
   std::vector<double> rate_limits;
-  if (schedule.copies_keep >= k_held_back_by_nothing || list.moves.empty()) return rate_limits;
+  if (schedule.min_copy_share >= k_unlimited_copy_share || list.moves.empty()) return rate_limits;
   const auto taken = taken_by(problem, list);
   for (std::size_t k = 0; k < loads.size(); ++k) {
     const auto alone = loads[k].time() + problem.phases[k].unexplained.value;
     double rate_limit = 1;
     for (const auto& [place, seconds] : taken) {
       if (alone <= 0) continue;
-      const auto left = std::max(1 - loads[k].busy(place) / alone, schedule.copies_keep);
+      const auto left = std::max(1 - loads[k].busy(place) / alone, schedule.min_copy_share);
       rate_limit = std::min(rate_limit, left / seconds);
     }
     const auto nearest = static_cast<int>((rate_limit + k_half_a_step) * k_steps);

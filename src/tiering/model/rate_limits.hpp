@@ -1,4 +1,4 @@
-// How fast copies go beside each phase so that they leave the program the bandwidth that it needs.
+// Rate limits of copies in each phase that leave the program the bandwidth that it needs.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,9 @@
 
 namespace terrace::model {
 
-// By phase, as shares of a copy's full speed, to the next hundredth; the schedule says how much copies keep at
-// least. `loads`: of its phases, without copies. Empty where nothing is held back.
+// Returns, by phase, the rate limit as a share of full copy speed, rounded to hundredths; Schedule::min_copy_share
+// is the lower limit of a copy's bandwidth. `loads`: of the phases, without copies. Empty if copies are not
+// limited.
 std::vector<double> rate_limits(const Problem& problem, const Schedule& schedule,
                                 const std::vector<PhaseLoad>& loads, const MoveList& list);
 

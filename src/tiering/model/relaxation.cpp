@@ -1,3 +1,4 @@
+// See relaxation.hpp.
 #include "model/relaxation.hpp"
 
 #include <algorithm>
@@ -99,8 +100,8 @@ void Relaxation::price_steps(const Multipliers& prices) {
   }
 }
 
-// Copies along the cheapest chain.
-void Relaxation::follow(double size, std::size_t domain, std::size_t phase, std::size_t from, std::size_t to) {
+// Adds the copies of the cheapest chain.
+void Relaxation::add_copies(double size, std::size_t domain, std::size_t phase, std::size_t from, std::size_t to) {
   const auto& places = places_[domain];
   const auto& step = steps_[phase * places_.size() + domain];
   const auto all = problem_.places.size();
@@ -111,15 +112,15 @@ void Relaxation::follow(double size, std::size_t domain, std::size_t phase, std:
   }
 }
 
-// Of the places on its way, where a part of an item's traffic costs least. What it is read, what it is written and
-// the latency that this exposes need not come at the same time in the phase, so each part chooses for itself; but
-// what a prefetched line takes and what it exposes do.
+// Returns the place among the start, the stop and the end of an item's path where a part of its traffic costs
+// least. Reads, writes and exposed latency may occur at different times of the phase, so each part chooses for
+// itself; a prefetched line's traffic and latency choose together.
 template <class Loads, class Part>
-std::size_t Relaxation::least_of(const Loads& priced, Part part, std::size_t a, std::size_t v, std::size_t b) {
-  auto least = a;
-  if (priced[v].*part < priced[least].*part) least = v;
-  if (priced[b].*part < priced[least].*part) least = b;
-  return least;
+std::size_t Relaxation::min_of(const Loads& priced, Part part, std::size_t a, std::size_t v, std::size_t b) {
+  auto cheapest = a;
+  if (priced[v].*part < priced[cheapest].*part) cheapest = v;
+  if (priced[b].*part < priced[cheapest].*part) cheapest = b;
+  return cheapest;
 }
 
 template <std::size_t n>
@@ -134,11 +135,10 @@ std::array<Relaxation::Priced, n> Relaxation::price_loads(const double* row, con
   return priced;
 }
 
-// The cheapest ways of an item through the phases, by dynamic programming: from each place in which it could
-// begin, or from wherever it is cheapest (one row). `from_` and `stop_` say how each state was reached.
+// Computes an item's shortest paths through the phases by dynamic programming: from each possible first place, or
+// from the cheapest one (one row). Fills `from_` and `stop_` for backtracking.
 template <std::size_t n>
-Relaxation::Costs<n> Relaxation::costs_of_ways(std::uint32_t item, const Multipliers& prices,
-                                               bool from_each_start) {
+Relaxation::Costs<n> Relaxation::path_costs(std::uint32_t item, const Multipliers& prices, bool from_each_start) {
   const auto& of = problem_.items[item];
   const auto* places = places_[of.domain].data();
   const auto phases = problem_.phases.size();
@@ -153,11 +153,11 @@ Relaxation::Costs<n> Relaxation::costs_of_ways(std::uint32_t item, const Multipl
   auto touch = touches_[item].begin();
   const auto end_of_touches = touches_[item].end();
   for (std::size_t k = 0; k < phases; ++k) {
-    // What a phase costs an item that begins it on a and ends it on b, with a stop on its way.
+    // Cost of the phase for an item that begins it on a and ends it on b, with the best stop in between.
     const auto& step = steps_[k * places_.size() + of.domain];
     std::array<double, n * n> edge;
     std::array<std::uint8_t, n * n> stop;
-    // Of each chain of copies; that further hops cost it again is left out.
+    // Charged once for a chain of copies; further hops are free.
     const auto hop = step.mover * of.remapping + step.program * of.stall;
     const bool touched = touch != end_of_touches && touch->phase == k;
     if (touched) {
@@ -166,10 +166,10 @@ Relaxation::Costs<n> Relaxation::costs_of_ways(std::uint32_t item, const Multipl
       for (std::size_t p = 0; p < n; ++p)
         alone[p] = priced[p].exposed + priced[p].reading + priced[p].writing + priced[p].streamed;
       const auto on_way = [&](std::size_t a, std::size_t v, std::size_t b) {
-        return priced[least_of(priced, &Priced::exposed, a, v, b)].exposed +
-               priced[least_of(priced, &Priced::reading, a, v, b)].reading +
-               priced[least_of(priced, &Priced::writing, a, v, b)].writing +
-               priced[least_of(priced, &Priced::streamed, a, v, b)].streamed;
+        return priced[min_of(priced, &Priced::exposed, a, v, b)].exposed +
+               priced[min_of(priced, &Priced::reading, a, v, b)].reading +
+               priced[min_of(priced, &Priced::writing, a, v, b)].writing +
+               priced[min_of(priced, &Priced::streamed, a, v, b)].streamed;
       };
       const auto anywhere = n == 2 ? on_way(0, 0, n - 1) : 0;
       const auto served = [&](std::size_t a, std::size_t v, std::size_t b) {
@@ -179,7 +179,7 @@ Relaxation::Costs<n> Relaxation::costs_of_ways(std::uint32_t item, const Multipl
       for (std::size_t a = 0; a < n; ++a) {
         const auto hold = (step.untouched[a * n + a] - step.route[a * n + a]) * size;
         for (std::size_t b = 0; b < n; ++b) {
-          double least = k_never;
+          double cheapest = k_never;
           std::size_t at = a;
           if (!may(a) || !may(b)) {
             edge[a * n + b] = k_never;
@@ -189,13 +189,14 @@ Relaxation::Costs<n> Relaxation::costs_of_ways(std::uint32_t item, const Multipl
           for (std::size_t v = 0; v < n; ++v) {
             if (!may(v)) continue;
             const auto hops = static_cast<double>((a != v ? 1 : 0) + (v != b ? 1 : 0));
-            const auto way = size * (step.route[a * n + v] + step.route[v * n + b]) + hops * hop + served(a, v, b);
-            if (way < least) {
-              least = way;
+            const auto path =
+                size * (step.route[a * n + v] + step.route[v * n + b]) + hops * hop + served(a, v, b);
+            if (path < cheapest) {
+              cheapest = path;
               at = v;
             }
           }
-          edge[a * n + b] = least + hold;
+          edge[a * n + b] = cheapest + hold;
           stop[a * n + b] = static_cast<std::uint8_t>(at);
         }
       }
@@ -213,16 +214,16 @@ Relaxation::Costs<n> Relaxation::costs_of_ways(std::uint32_t item, const Multipl
     for (std::size_t s = 0; s < starts; ++s) {
       std::array<double, n> next;
       for (std::size_t b = 0; b < n; ++b) {
-        double least = k_never;
+        double cheapest = k_never;
         std::size_t best = 0;
         for (std::size_t a = 0; a < n; ++a) {
-          const auto way = cost[s][a] + edge[a * n + b];
-          if (way < least) {
-            least = way;
+          const auto path = cost[s][a] + edge[a * n + b];
+          if (path < cheapest) {
+            cheapest = path;
             best = a;
           }
         }
-        next[b] = may(b) ? least : k_never;
+        next[b] = may(b) ? cheapest : k_never;
         from[s * n + b] = static_cast<std::uint8_t>(best);
         via[s * n + b] = stop[best * n + b];
       }
@@ -233,15 +234,15 @@ Relaxation::Costs<n> Relaxation::costs_of_ways(std::uint32_t item, const Multipl
   return cost;
 }
 
-// Returns the cost of the item's cheapest way, cyclic where the problem is; fills `activity` with what it holds.
+// Returns the cost of the item's shortest path, cyclic if the problem is; adds its loads to `activity`.
 template <std::size_t n>
-double Relaxation::best_way(std::uint32_t item, const Multipliers& prices, Activity& activity) {
+double Relaxation::shortest_path(std::uint32_t item, const Multipliers& prices, Activity& activity) {
   const auto& of = problem_.items[item];
   const auto* places = places_[of.domain].data();
   const auto phases = problem_.phases.size();
   const auto all = problem_.places.size();
   const auto size = static_cast<double>(of.size.value);
-  const auto cost = costs_of_ways<n>(item, prices, problem_.cyclic);
+  const auto cost = path_costs<n>(item, prices, problem_.cyclic);
   const auto starts = problem_.cyclic ? n : std::size_t{1};
   auto touch = touches_[item].end();
   std::size_t start = 0, end = 0;
@@ -261,11 +262,11 @@ double Relaxation::best_way(std::uint32_t item, const Multipliers& prices, Activ
       --touch;
       const auto* load = &loads_[touch->first];
       const auto priced = price_loads<n>(&prices.row[k * rows_], places, load);
-      const auto read_on = least_of(priced, &Priced::reading, a, v, end);
-      const auto written_on = least_of(priced, &Priced::writing, a, v, end);
-      const auto streamed_on = least_of(priced, &Priced::streamed, a, v, end);
+      const auto read_on = min_of(priced, &Priced::reading, a, v, end);
+      const auto written_on = min_of(priced, &Priced::writing, a, v, end);
+      const auto streamed_on = min_of(priced, &Priced::streamed, a, v, end);
       activity.row[k * rows_ + core_row()] +=
-          load[least_of(priced, &Priced::exposed, a, v, end)].exposed + load[streamed_on].streamed_exposed;
+          load[min_of(priced, &Priced::exposed, a, v, end)].exposed + load[streamed_on].streamed_exposed;
       activity.row[k * rows_ + place_row(places[streamed_on])] += load[streamed_on].streamed_reading;
       activity.row[k * rows_ + place_row(places[read_on])] += load[read_on].reading;
       activity.row[k * rows_ + place_row(places[written_on])] += load[written_on].writing;
@@ -274,16 +275,16 @@ double Relaxation::best_way(std::uint32_t item, const Multipliers& prices, Activ
       if (from == to) continue;
       activity.row[k * rows_ + copy_row()] += of.remapping;
       activity.row[k * rows_ + core_row()] += of.stall;
-      follow(size, of.domain, k, from, to);
+      add_copies(size, of.domain, k, from, to);
     }
     end = a;
   }
   return best;
 }
 
-// The cheapest of so many iterations one after another: the (min, +) power of an iteration's costs.
+// Returns the cheapest path through `times` consecutive iterations: the (min, +) power of an iteration's costs.
 template <std::size_t n>
-double Relaxation::repeated_way(std::uint32_t item, const Multipliers& prices, std::uint64_t times) {
+double Relaxation::repeated_path(std::uint32_t item, const Multipliers& prices, std::uint64_t times) {
   const auto followed_by = [](const Costs<n>& first, const Costs<n>& second) {
     Costs<n> both;
     for (std::size_t a = 0; a < n; ++a) {
@@ -295,7 +296,7 @@ double Relaxation::repeated_way(std::uint32_t item, const Multipliers& prices, s
     }
     return both;
   };
-  auto power = costs_of_ways<n>(item, prices, true);
+  auto power = path_costs<n>(item, prices, true);
   Costs<n> result;
   for (std::size_t a = 0; a < n; ++a)
     for (std::size_t b = 0; b < n; ++b) result[a][b] = a == b ? 0 : k_never;
@@ -330,15 +331,15 @@ double Relaxation::for_domain_of(std::uint32_t item, Function function) {
   }
 }
 
-template <class Single, class OfBundle>
-void Relaxation::for_all_items(Single single, OfBundle of_bundle) {
+template <class Single, class Bundled>
+void Relaxation::for_all_items(Single single, Bundled bundled) {
   for (std::uint32_t i = 0; i < problem_.items.size();) {
     if (bundle_of_[i] == 0) {
       single(i++);
       continue;
     }
     const auto& bundle = bundles_[bundle_of_[i] - 1];
-    of_bundle(bundle);
+    bundled(bundle);
     i += static_cast<std::uint32_t>(bundle.count());
   }
 }
@@ -353,9 +354,9 @@ double Relaxation::evaluate(const Multipliers& prices, Activity& activity) {
   double value = 0;
   for_all_items(
       [&](std::uint32_t i) {
-        value += for_domain_of(i, [&]<std::size_t n>() { return best_way<n>(i, prices, activity); });
+        value += for_domain_of(i, [&]<std::size_t n>() { return shortest_path<n>(i, prices, activity); });
       },
-      [&](const ItemBundle& bundle) { best_ways(bundle, activity, value); });
+      [&](const ItemBundle& bundle) { shortest_paths(bundle, activity, value); });
   for (std::size_t k = 0; k < phases; ++k) {
     const auto& phase = problem_.phases[k];
     value += prices.row[k * rows_ + core_row()] * phase.core.value;
@@ -389,9 +390,9 @@ double Relaxation::evaluate_repeated(const Multipliers& prices, std::uint64_t ti
   }
   for_all_items(
       [&](std::uint32_t i) {
-        items += for_domain_of(i, [&]<std::size_t n>() { return repeated_way<n>(i, prices, times); });
+        items += for_domain_of(i, [&]<std::size_t n>() { return repeated_path<n>(i, prices, times); });
       },
-      [&](const ItemBundle& bundle) { repeated_ways(bundle, times, items); });
+      [&](const ItemBundle& bundle) { repeated_paths(bundle, times, items); });
   return items + static_cast<double>(times) * constant;
 }
 

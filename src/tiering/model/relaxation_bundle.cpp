@@ -1,3 +1,4 @@
+// See relaxation_bundle.hpp.
 #include "model/relaxation_bundle.hpp"
 
 namespace terrace::model {
@@ -26,10 +27,10 @@ ItemBundle::Load ItemBundle::load(std::size_t touch, std::size_t lane, std::size
   return {parts[0][lane], parts[1][lane], parts[2][lane], parts[3][lane], parts[4][lane]};
 }
 
-ItemBundle::Costs ItemBundle::cheapest_ways(const std::vector<Step>& steps, bool from_each_start,
-                                            Ways& ways) const {
-  ways.from_second.resize(steps.size());
-  ways.stop_elsewhere.resize(touches_.size());
+ItemBundle::Costs ItemBundle::shortest_paths(const std::vector<Step>& steps, bool from_each_start,
+                                             Paths& paths) const {
+  paths.from_second.resize(steps.size());
+  paths.stop_elsewhere.resize(touches_.size());
   const std::size_t starts = from_each_start ? 2 : 1;
   Costs cost;
   for (std::size_t s = 0; s < 2; ++s) {
@@ -58,7 +59,7 @@ ItemBundle::Costs ItemBundle::cheapest_ways(const std::vector<Step>& steps, bool
       std::array<Lanes, 2> alone;
       for (std::size_t p = 0; p < 2; ++p) alone[p] = priced[p][0] + priced[p][1] + priced[p][2] + priced[p][3];
       std::array<Lanes, 4> cheaper;
-      for (std::size_t i = 0; i < 4; ++i) cheaper[i] = least(priced[0][i], priced[1][i]);
+      for (std::size_t i = 0; i < 4; ++i) cheaper[i] = lane_min(priced[0][i], priced[1][i]);
       const auto anywhere = cheaper[0] + cheaper[1] + cheaper[2] + cheaper[3];
       const auto round_trip = (step.route[0] + step.route[1]) * size_ + 2.0 * hop + anywhere;
       const auto leaves_first = round_trip < alone[0], stays_on_second = alone[1] < round_trip;
@@ -70,7 +71,7 @@ ItemBundle::Costs ItemBundle::cheapest_ways(const std::vector<Step>& steps, bool
         edge[a][a] = select(touch.touched, stays[a] + hold, edge[a][a]);
         edge[a][1 - a] = select(touch.touched, moves + hold, edge[a][1 - a]);
       }
-      ways.stop_elsewhere[t] = {leaves_first, {{stays_on_second.half[0] == 0, stays_on_second.half[1] == 0}}};
+      paths.stop_elsewhere[t] = {leaves_first, {{stays_on_second.half[0] == 0, stays_on_second.half[1] == 0}}};
       ++t;
     }
     for (std::size_t s = 0; s < starts; ++s) {
@@ -79,7 +80,7 @@ ItemBundle::Costs ItemBundle::cheapest_ways(const std::vector<Step>& steps, bool
         const auto by_first = cost[s][0] + edge[0][b], by_second = cost[s][1] + edge[1][b];
         const auto from_second = by_second < by_first;
         next[b] = select(from_second, by_second, by_first);
-        ways.from_second[k][s][b] = from_second;
+        paths.from_second[k][s][b] = from_second;
       }
       cost[s] = next;
     }

@@ -47,7 +47,7 @@ inline Lanes select(const LaneMask& mask, const Lanes& yes, const Lanes& no) {
   return {{mask.half[0] ? yes.half[0] : no.half[0], mask.half[1] ? yes.half[1] : no.half[1]}};
 }
 
-inline Lanes least(const Lanes& x, const Lanes& y) { return select(y < x, y, x); }
+inline Lanes lane_min(const Lanes& x, const Lanes& y) { return select(y < x, y, x); }
 
 class ItemBundle {
  public:
@@ -70,7 +70,7 @@ class ItemBundle {
     double streamed_reading = 0;
   };
   // How each state was reached, for one bundle at a time.
-  struct Ways {
+  struct Paths {
     std::vector<std::array<std::array<LaneMask, 2>, 2>> from_second;  // [phase][start][end]
     std::vector<std::array<LaneMask, 2>> stop_elsewhere;              // [touch][place]: a round trip beats staying
   };
@@ -94,7 +94,7 @@ class ItemBundle {
   // Returns the costs of the shortest paths of all lanes through the phases, by first and last place; fills `ways`
   // for backtracking. Without `from_each_start` the first place is free and only costs[0] is valid. `steps`: by
   // phase.
-  Costs cheapest_ways(const std::vector<Step>& steps, bool from_each_start, Ways& ways) const;
+  Costs shortest_paths(const std::vector<Step>& steps, bool from_each_start, Paths& paths) const;
 
  private:
   struct Touch {

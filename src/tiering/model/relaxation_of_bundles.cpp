@@ -1,4 +1,4 @@
-// Implements the SIMD part of the relaxation: items of domains with two places, four at a time.
+// SIMD part of the relaxation: items of domains with two places, four at a time. See relaxation_bundle.hpp.
 #include <array>
 #include <utility>
 
@@ -39,26 +39,26 @@ void Relaxation::price_bundle_step(std::size_t domain, std::size_t phase, const 
   }
 }
 
-void Relaxation::best_ways(const ItemBundle& bundle, Activity& activity, double& value) {
-  const auto cost = bundle.cheapest_ways(bundle_steps_[bundle.domain()], problem_.cyclic, ways_);
-  std::array<BundledWay, Lanes::k_count> ways{};
+void Relaxation::shortest_paths(const ItemBundle& bundle, Activity& activity, double& value) {
+  const auto cost = bundle.shortest_paths(bundle_steps_[bundle.domain()], problem_.cyclic, paths_);
+  std::array<BundledPath, Lanes::k_count> paths{};
   for (std::size_t lane = 0; lane < bundle.count(); ++lane) {
-    auto& way = ways[lane];
-    way.item = &problem_.items[bundle.first() + lane];
-    way.size = static_cast<double>(way.item->size.value);
+    auto& path = paths[lane];
+    path.item = &problem_.items[bundle.first() + lane];
+    path.size = static_cast<double>(path.item->size.value);
     if (problem_.cyclic) {
-      way.start = way.end = cost[1][1][lane] < cost[0][0][lane] ? 1 : 0;
+      path.start = path.end = cost[1][1][lane] < cost[0][0][lane] ? 1 : 0;
     } else {
-      way.end = cost[0][1][lane] < cost[0][0][lane] ? 1 : 0;
+      path.end = cost[0][1][lane] < cost[0][0][lane] ? 1 : 0;
     }
-    value += cost[way.start][way.end][lane];
+    value += cost[path.start][path.end][lane];
   }
-  follow_ways(bundle, ways, activity);
+  backtrack_paths(bundle, paths, activity);
 }
 
 // Backtracks the shortest paths of the items from the last phase to the first, and adds them to `activity`.
-void Relaxation::follow_ways(const ItemBundle& bundle, std::array<BundledWay, Lanes::k_count>& ways,
-                             Activity& activity) {
+void Relaxation::backtrack_paths(const ItemBundle& bundle, std::array<BundledPath, Lanes::k_count>& paths,
+                                 Activity& activity) {
   const auto domain = bundle.domain();
   const auto& places = places_[domain];
   const auto& steps = bundle_steps_[domain];
@@ -70,17 +70,17 @@ void Relaxation::follow_ways(const ItemBundle& bundle, std::array<BundledWay, La
     auto* rows = &activity.row[k * rows_];
     auto* capacity = &activity.capacity[k * all];
     for (std::size_t lane = 0; lane < bundle.count(); ++lane) {
-      auto& way = ways[lane];
-      const std::size_t from = ways_.from_second[k][way.start][way.end][lane] ? 1 : 0;
+      auto& path = paths[lane];
+      const std::size_t from = paths_.from_second[k][path.start][path.end][lane] ? 1 : 0;
       auto stop = from;
-      capacity[places[from]] += way.size;
+      capacity[places[from]] += path.size;
       if (any_touched && bundle.touches(t, lane)) {
-        if (from != way.end) {
+        if (from != path.end) {
           stop = 0;
-        } else if (ways_.stop_elsewhere[t][from][lane]) {
+        } else if (paths_.stop_elsewhere[t][from][lane]) {
           stop = 1 - from;
         }
-        if (from == way.end && stop == from) {
+        if (from == path.end && stop == from) {
           const auto load = bundle.load(t, lane, from);
           auto& place = rows[place_row(places[from])];
           rows[core_row()] += load.exposed + load.streamed_exposed;
@@ -89,15 +89,15 @@ void Relaxation::follow_ways(const ItemBundle& bundle, std::array<BundledWay, La
           add_cheaper_loads(bundle, t, lane, from, rows);
         }
       }
-      if (from != way.end || stop != from) {
-        for (const auto& [a, b] : {std::pair<std::size_t, std::size_t>{from, stop}, {stop, way.end}}) {
+      if (from != path.end || stop != from) {
+        for (const auto& [a, b] : {std::pair<std::size_t, std::size_t>{from, stop}, {stop, path.end}}) {
           if (a == b) continue;
-          rows[copy_row()] += way.item->remapping;
-          rows[core_row()] += way.item->stall;
-          follow(way.size, domain, k, a, b);
+          rows[copy_row()] += path.item->remapping;
+          rows[core_row()] += path.item->stall;
+          add_copies(path.size, domain, k, a, b);
         }
       }
-      way.end = from;
+      path.end = from;
     }
   }
 }
@@ -125,16 +125,16 @@ void Relaxation::add_cheaper_loads(const ItemBundle& bundle, std::size_t touch, 
   rows[place_row(places[written_on])] += loads[written_on].writing;
 }
 
-void Relaxation::repeated_ways(const ItemBundle& bundle, std::uint64_t times, double& value) {
+void Relaxation::repeated_paths(const ItemBundle& bundle, std::uint64_t times, double& value) {
   const auto followed_by = [](const ItemBundle::Costs& first, const ItemBundle::Costs& second) {
     ItemBundle::Costs both;
     for (std::size_t a = 0; a < 2; ++a) {
       for (std::size_t b = 0; b < 2; ++b)
-        both[a][b] = least(first[a][0] + second[0][b], first[a][1] + second[1][b]);
+        both[a][b] = lane_min(first[a][0] + second[0][b], first[a][1] + second[1][b]);
     }
     return both;
   };
-  auto power = bundle.cheapest_ways(bundle_steps_[bundle.domain()], true, ways_);
+  auto power = bundle.shortest_paths(bundle_steps_[bundle.domain()], true, paths_);
   ItemBundle::Costs result;
   for (std::size_t a = 0; a < 2; ++a)
     for (std::size_t b = 0; b < 2; ++b) result[a][b] = Lanes::all(a == b ? 0 : k_never);
@@ -142,7 +142,7 @@ void Relaxation::repeated_ways(const ItemBundle& bundle, std::uint64_t times, do
     if (times % 2 != 0) result = followed_by(result, power);
     power = followed_by(power, power);
   }
-  const auto best = least(least(result[0][0], result[0][1]), least(result[1][0], result[1][1]));
+  const auto best = lane_min(lane_min(result[0][0], result[0][1]), lane_min(result[1][0], result[1][1]));
   for (std::size_t lane = 0; lane < bundle.count(); ++lane) value += best[lane];
 }
 

@@ -1,3 +1,4 @@
+// See repeats.hpp.
 #include "model/repeats.hpp"
 
 #include <algorithm>
@@ -9,13 +10,13 @@
 namespace terrace::model {
 namespace {
 
-constexpr std::size_t k_fewest_segments = 8;
-constexpr double k_window = 0.25;  // of the phase's accesses: over how much usage has to be the same
-// At most so much of what both windows use may differ, chunk by chunk. Samples of the same usage differ by 0.4
-// where a chunk has one or two in a window; of sweeps, which never come back, by 0.7 and more.
-constexpr double k_same = 0.5;
+constexpr std::size_t k_min_segments = 8;
+constexpr double k_window = 0.25;  // window to compare, as a share of the phase's accesses
+// Max difference of two equal windows' traffic by chunk, relative to their sum. Samples of equal usage differ by
+// 0.4 with one or two samples per chunk and window; sweeps, which do not repeat, differ by 0.7 and more.
+constexpr double k_max_difference = 0.5;
 
-// What a segment uses of an object, in bytes for each access of the program.
+// Traffic of a segment to an object, in bytes per access of the program.
 struct Rate {
   std::uint32_t object = 0;
   double bytes = 0;
@@ -49,7 +50,7 @@ double difference(const Rates& a, const Rates& b) {
   return sum;
 }
 
-// The segments of one phase but for the open one, which ends with the phase, and where each begins.
+// Segments of one phase, without the last, open-ended one, and their begins.
 class Segments {
  public:
   Segments(const Problem& problem, std::uint32_t first, std::uint32_t last)
@@ -58,8 +59,8 @@ class Segments {
       begins_.push_back(static_cast<double>(segment_offset(problem.phases[k].name)));
     window_ = k_window * begins_.back();
   }
-  // Before which of them the phase did the same as before its end, and most nearly in step with it.
-  [[nodiscard]] std::optional<std::uint32_t> like_the_end() {
+  // Returns the segment before which the usage equals that before the phase's end, with the least misalignment.
+  [[nodiscard]] std::optional<std::uint32_t> find_repeated() {
     std::vector<double> at_end(problem_.items.size(), 0.0);
     const auto used_at_end = use(count_, 1, at_end);
     std::optional<std::uint32_t> found;
@@ -70,17 +71,17 @@ class Segments {
       const auto used = used_at_end + use(s, -1, differ);
       double sum = 0;
       for (const auto bytes : differ) sum += std::abs(bytes);
-      if (sum > k_same * used) continue;
-      const auto out_of_step = out_of_step_by(s);
-      if (found && out_of_step >= least) continue;
+      if (sum > k_max_difference * used) continue;
+      const auto misaligned = misalignment(s);
+      if (found && misaligned >= least) continue;
       found = first_ + s;
-      least = out_of_step;
+      least = misaligned;
     }
     return found;
   }
 
  private:
-  // Adds, `times` over, what the window before the segment uses of each item; returns the bytes of all.
+  // Adds `times` the window's traffic before the segment to `items`; returns its total bytes.
   double use(std::uint32_t segment, double times, std::vector<double>& items) const {
     double all = 0;
     for (auto k = segment; k-- > 0 && begins_[segment] - begins_[k + 1] < window_;) {
@@ -94,8 +95,8 @@ class Segments {
     return all;
   }
 
-  // How far the windows before the segment and before the end differ at the same distance from it, by object.
-  [[nodiscard]] double out_of_step_by(std::uint32_t segment) {
+  // Returns the difference, by object, of the windows before the segment and before the end at equal distances.
+  [[nodiscard]] double misalignment(std::uint32_t segment) {
     find_differences();
     auto i = count_ - 1, j = segment - 1;
     double sum = 0;
@@ -120,22 +121,22 @@ class Segments {
 
   const Problem& problem_;
   std::uint32_t first_, count_;
-  std::vector<double> begins_;  // accesses into the phase, of the open segment, too
+  std::vector<double> begins_;  // accesses since the phase's begin, open segment included
   double window_ = 0;           // accesses
   std::vector<double> differences_;
 };
 
 }  // namespace
 
-std::vector<Repeat> repeats(const Problem& problem) {
+std::vector<Repeat> find_repeats(const Problem& problem) {
   std::vector<Repeat> found;
   const auto phases = static_cast<std::uint32_t>(problem.phases.size());
   for (std::uint32_t first = 0, last = 0; first < phases; first = last + 1) {
     const auto offset = [&](std::uint32_t k) { return segment_offset(problem.phases[k].name); };
     last = first;
     while (last + 1 < phases && offset(last + 1) > offset(last)) ++last;
-    if (offset(first) != 0 || last - first < k_fewest_segments) continue;
-    if (const auto from = Segments(problem, first, last).like_the_end()) found.push_back({last, *from});
+    if (offset(first) != 0 || last - first < k_min_segments) continue;
+    if (const auto from = Segments(problem, first, last).find_repeated()) found.push_back({last, *from});
   }
   return found;
 }

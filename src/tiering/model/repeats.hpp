@@ -1,4 +1,4 @@
-// Where a phase goes on that goes on for longer than its profile knows: a solver that takes more steps, say.
+// Finds where a phase continues that runs for longer than profiled, such as a solver that needs more steps.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace terrace::model {
 
-// For each phase of several segments that did before an earlier one what it did before its end: used the same data
-// over a quarter of the phase's accesses, at least as long ago. Nothing for a phase in which that does not come
-// again, such as a sweep.
-std::vector<Repeat> repeats(const Problem& problem);
+// Returns, for each phase of several segments, the segment at which it continues after its last one: before that
+// segment the phase used the same data as before its end, over a window of a quarter of its accesses, at least a
+// window earlier. No entry for a phase without such a repetition, such as a sweep.
+std::vector<Repeat> find_repeats(const Problem& problem);
 
 }  // namespace terrace::model

@@ -1,4 +1,5 @@
-// The time law: what a phase takes with its data where a placement says, and an iteration with its moves.
+// The time law: predicts the time of a phase under a placement, and of an iteration with its moves. See
+// problem.hpp.
 #include <algorithm>
 #include <cmath>
 #include <deque>
@@ -12,17 +13,17 @@
 namespace terrace::model {
 namespace {
 
-constexpr int k_max_rounds = 8;  // iterations after which a backlog of moves has settled, or never will
+constexpr int k_max_rounds = 8;  // max iterations until the backlog of moves is steady
 
 struct Pending {
   std::size_t move = 0;
   double seconds = 0;
-  bool late = false;               // a phase that counts on it has begun
-  const ItemCell* cell = nullptr;  // what the phase at hand does with the item
-  const ItemCell* used = nullptr;  // the same, of an item that is late: where it resides
+  bool late = false;               // the phase that relies on it has begun
+  const ItemCell* cell = nullptr;  // traffic of the current phase to the item
+  const ItemCell* used = nullptr;  // the same, if the item is late and used at its source
 };
 
-// One mover that works through its moves in the order in which they were asked, beside the phases.
+// Simulates one mover that executes the moves in request order, concurrently with the phases.
 class Timeline {
  public:
   Timeline(const ProblemIndex& index, const Schedule& schedule, const MoveList& list)
@@ -68,25 +69,25 @@ class Timeline {
       queue_.push_back({m, list_.moves[m].seconds, false, nullptr, nullptr});
       time.asking += move_cost(problem_, list_.moves[m].item);
     }
-    time.waiting = index_.segment(k) ? 0 : wait_for_needed(k);
+    time.waiting = index_.segment(k) ? 0 : wait_for_awaited_moves(k);
     now_ = loads_[k];
     time.core = problem_.phases[k].core.value;
     time.exposed = now_.stalled() - time.core;
     busy_.clear();
     for (std::size_t p = 0; p < problem_.places.size(); ++p) busy_.push_back(now_.busy(p));
-    hold_back(k);
+    use_late_items(k);
     const bool late = std::any_of(queue_.begin(), queue_.end(),
                                   [&](const Pending& one) { return one.late && list_.moves[one.move].awaited; });
     const auto rate_limit = rate_limits_.empty() || late ? 1 : rate_limits_[k];
-    const auto [running, copying] = run_beside(problem_.phases[k].unexplained.value, rate_limit, time);
+    const auto [running, copying] = run_with_copies(problem_.phases[k].unexplained.value, rate_limit, time);
     time.bandwidth = *std::max_element(busy_.begin(), busy_.end());
     time.copies = time.waiting + copying;
     time.total = running + time.waiting + time.asking;
     return time;
   }
 
-  // The phase cannot begin before the moves that it needs are done, nor they before those asked earlier.
-  double wait_for_needed(std::size_t k) {
+  // Returns the wait at the start of the phase for the moves that it needs, and all requested before them.
+  double wait_for_awaited_moves(std::size_t k) {
     if (!awaited_[k]) return 0;
     std::size_t last = 0;
     for (std::size_t i = 0; i < queue_.size(); ++i) {
@@ -102,10 +103,10 @@ class Timeline {
     return waiting;
   }
 
-  // Nothing waits at a segment, in the middle of the program's work, nor anywhere for what goes to slower memory:
-  // until its copy is done, an item is used where it resides, or, while the copy runs, waited for. Its uses are
-  // spread evenly over the segment.
-  void hold_back(std::size_t k) {
+  // Charges late items to their sources. No move is awaited at a segment, in the middle of a phase, nor is a move
+  // to slower memory anywhere: until its copy is done, an item is used at its source, or waited for while the copy
+  // runs. Its uses are spread evenly over the segment.
+  void use_late_items(std::size_t k) {
     for (auto& pending : queue_) {
       const auto& move = list_.moves[pending.move];
       pending.cell = cell_of(move.item, k);
@@ -124,8 +125,8 @@ class Timeline {
                               [](const ItemCell& c, std::uint32_t i) { return c.item < i; });
   }
 
-  // It was late for that share of the phase, and is no more.
-  void arrive(Pending& pending, double share, PhaseTime& time) {
+  // Completes a move: the item was late for `share` of the phase.
+  void complete_move(Pending& pending, double share, PhaseTime& time) {
     if (pending.used == nullptr) return;
     const auto& cell = *std::exchange(pending.used, nullptr);
     const auto& move = list_.moves[pending.move];
@@ -139,30 +140,30 @@ class Timeline {
     busy_[move.to] -= share * busy_time(cell, to);
   }
 
-  struct Beside {
-    double running = 0;  // what the phase takes
-    double copying = 0;  // how much of that time a copy ran
+  struct Elapsed {
+    double running = 0;  // time of the phase
+    double copying = 0;  // part of it with a copy in progress
   };
-  // The phase beside what is queued: both are fluids, and of a place that both want more of than there is each
-  // gets at least half (the simulator's law), but copies go no faster than at their pace.
-  // What the program waits, on average, for the copy of an item that the phase, which takes `alone`, uses beside
-  // it. The latencies that the phase waits for come at any time of it; a stream passes an item at once, and seldom
-  // just then.
-  static double waits_for(const Pending& pending, double alone) {
+  // Returns the program's expected wait for the copy of an item that the phase uses; `alone`: time of the phase
+  // without copies. Exposed latencies occur at random times of the phase; a stream passes an item at once, and
+  // seldom during its copy.
+  static double expected_wait(const Pending& pending, double alone) {
     if (pending.cell == nullptr) return 0;
     const auto latencies = pending.cell->exposure - pending.cell->streamed_exposure;
     return pending.seconds * (1 - std::exp(-std::max(latencies, 0.0) * pending.seconds / alone));
   }
 
-  Beside run_beside(double unexplained, double rate_limit, PhaseTime& time) {
-    Beside beside;
-    double left = 1;  // share of the phase that is still to run
+  // Runs the phase concurrently with queued copies. Both are fluids: of a contended place each gets at least half
+  // (the simulator's law), and copies do not exceed their rate limit.
+  Elapsed run_with_copies(double unexplained, double rate_limit, PhaseTime& time) {
+    Elapsed total;
+    double left = 1;  // share of the phase not run yet
     while (!queue_.empty() && left > 0) {
       const auto alone = now_.time() + unexplained;
       if (alone <= 0) break;
       auto& pending = queue_.front();
       const auto& move = list_.moves[pending.move];
-      if (const auto waited = problem_.touch_waits ? waits_for(pending, alone) : 0; waited > 0) {
+      if (const auto waited = problem_.touch_waits ? expected_wait(pending, alone) : 0; waited > 0) {
         time.waiting += waited;
         lost_[pending.move] += waited;
         pending.seconds -= waited;
@@ -178,32 +179,32 @@ class Timeline {
       if (now_.busy(move.to) > 0) speed = std::min(speed, (1 - rate * to) / now_.busy(move.to));
       const bool copy_ends = pending.seconds / rate <= left / speed;
       const double elapsed = copy_ends ? pending.seconds / rate : left / speed;
-      beside.running += elapsed;
-      beside.copying += elapsed;
+      total.running += elapsed;
+      total.copying += elapsed;
       busy_[move.from] += elapsed * rate * from;
       busy_[move.to] += elapsed * rate * to;
       left = copy_ends ? std::max(left - elapsed * speed, 0.0) : 0;
       if (copy_ends) {
-        arrive(pending, 1 - left, time);
+        complete_move(pending, 1 - left, time);
         queue_.pop_front();
       } else {
         pending.seconds -= elapsed * rate;
       }
     }
-    beside.running += left * (now_.time() + unexplained);
-    for (auto& pending : queue_) arrive(pending, 1, time);
-    return beside;
+    total.running += left * (now_.time() + unexplained);
+    for (auto& pending : queue_) complete_move(pending, 1, time);
+    return total;
   }
 
   const ProblemIndex& index_;
   const Problem& problem_;
   const MoveList& list_;
   std::vector<PhaseLoad> loads_;
-  std::vector<double> rate_limits_;              // of copies, by phase; empty where all go at full speed
-  PhaseLoad now_;                                // of the phase that runs, with what is late where it resides
-  std::vector<double> busy_;                     // seconds of each place that it takes, copies with it
-  std::vector<std::vector<std::size_t>> asked_;  // moves, by phase
-  std::vector<bool> awaited_;                    // whether a phase waits for any
+  std::vector<double> rate_limits_;              // of copies, by phase; empty: full speed
+  PhaseLoad now_;                                // of the current phase, with late items at their sources
+  std::vector<double> busy_;                     // busy seconds of each place, with copies
+  std::vector<std::vector<std::size_t>> asked_;  // requested moves, by phase
+  std::vector<bool> awaited_;                    // by phase: whether it waits for any
   std::deque<Pending> queue_;
   std::vector<double> lost_;
 };
@@ -226,7 +227,7 @@ Prediction predict(const ProblemIndex& index, const Schedule& schedule, const Mo
   const auto& problem = index.problem();
   Timeline timeline(index, schedule, list);
   auto prediction = timeline.iteration();
-  // In steady state an iteration begins with the backlog that it ends with.
+  // Iterate to the steady state, in which an iteration begins with the backlog that it ends with.
   for (int round = 1; problem.cyclic && !list.moves.empty() && round < k_max_rounds; ++round) {
     const auto before = timeline.backlog();
     if (round == 1 && before == 0) break;
@@ -239,7 +240,7 @@ Prediction predict(const ProblemIndex& index, const Schedule& schedule, const Mo
 }
 
 Prediction predict(const ProblemIndex& index, const Schedule& schedule) {
-  return predict(index, schedule, moves_of(index, schedule));
+  return predict(index, schedule, derive_moves(index, schedule));
 }
 
 Prediction predict(const Problem& problem, const Schedule& schedule) {

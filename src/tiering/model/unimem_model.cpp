@@ -1,3 +1,4 @@
+// See unimem_model.hpp.
 #include "model/unimem_model.hpp"
 
 #include <algorithm>
@@ -63,7 +64,7 @@ double UnimemModel::loss_on(std::size_t phase, const ItemCell& cell, PlaceId pla
   const auto by_latency = latency_gain(cell.read_bytes / k_line_bytes, slow, fast) * constants.cf_latency;
 
   const auto consumed = consumed_[phase][problem_.items[cell.item].object];
-  // An uncalibrated place: STREAM cannot do better than the path says.
+  // Uncalibrated place: the path's bandwidth bounds STREAM's.
   const auto peak = constants.peak_bandwidth > 0 ? constants.peak_bandwidth : slow.read_bandwidth;
   switch (sensitivity(consumed, peak, calibration_)) {
     case Sensitivity::bandwidth:

@@ -211,13 +211,13 @@ Plan make_plan(const model::Problem& problem, const Decision& decision, std::str
   plan.budget = budget_words(problem, names);
   for (const auto& phase : problem.phases) plan.phases.push_back(phase.name);
   add_times(plan, decision.prediction);
-  const auto list = model::moves_of(problem, decision.schedule);
+  const auto list = model::derive_moves(problem, decision.schedule);
   const model::ProblemIndex index(problem);
   const auto loads = loads_of(problem, decision.schedule);
   add_objects(plan, index, loads, model::initial_placement(decision.schedule, list), list, names);
   add_moves(plan, index, loads, decision, list, names);
   add_sentinels(plan, problem);
-  if (!plan.moves.empty()) plan.repeats = model::repeats(problem);
+  if (!plan.moves.empty()) plan.repeats = model::find_repeats(problem);
   plan.rate_limits = model::rate_limits(problem, decision.schedule, loads, list);
   plan.predicted = decision.prediction.total;
   plan.predicted_slow = stay(problem, at_home(problem)).prediction.total;

@@ -81,7 +81,7 @@ inline void expect_conserved(const RunCounts& run, std::uint64_t instructions, s
     for (const auto& counters : *level) {
       EXPECT_EQ(counters.hit_cycles + counters.pure_miss_cycles, counters.active_cycles);
       const auto camat = model::camat_of(counters);
-      EXPECT_NEAR(camat.of_parts(), camat.value, 1e-9 * camat.value);
+      EXPECT_NEAR(camat.from_components(), camat.value, 1e-9 * camat.value);
       EXPECT_LE(counters.pure_misses, counters.misses);
       EXPECT_LE(counters.misses, counters.accesses);
     }

@@ -31,12 +31,12 @@ TEST(LowerBound, IsNotAboveAnyOf10000ExecutableSchedules) {
   int schedules = 0;
   for (int n = 0; schedules < 10'000; ++n) {
     const auto problem = random_problem(random, shapes()[n % shapes().size()]);
-    const auto home = predict(problem, everything_in(problem, problem.homes)).total.value;
+    const auto home = predict(problem, uniform_schedule(problem, problem.homes)).total.value;
     const auto bound = lower_bound(problem, home);
     ASSERT_LE(bound.seconds, home * (1 + 1e-12));
     for (int s = 0; s < 100; ++s) {
       const auto schedule = random_schedule(random, problem, 0.05 * (1 + s % 10));
-      const auto list = moves_of(problem, schedule);
+      const auto list = derive_moves(problem, schedule);
       if (!list.feasible) continue;
       ASSERT_LE(bound.seconds, predict(ProblemIndex(problem), schedule, list).total.value * (1 + 1e-12))
           << "problem " << n;
@@ -52,7 +52,7 @@ TEST(LowerBound, ChargesTheMoverAndTheProgramForMoves) {
   for (int n = 0; n < 40; ++n) {
     auto problem =
         random_problem(random, {.kinds = 2, .objects = 8, .phases = 8, .touched = 0.4, .fast_share = 0.25});
-    const auto home = predict(problem, everything_in(problem, problem.homes)).total.value;
+    const auto home = predict(problem, uniform_schedule(problem, problem.homes)).total.value;
     const auto bytes_alone = lower_bound(problem, home).seconds;
     for (auto& item : problem.items) item.remapping = home;
     const auto busy = lower_bound(problem, home);
@@ -86,7 +86,7 @@ TEST(LowerBound, HoldsAtAnyPrices) {
     const auto bound = relaxation.evaluate(prices, activity);
     for (int s = 0; s < 10; ++s) {
       const auto schedule = random_schedule(random, problem);
-      const auto list = moves_of(problem, schedule);
+      const auto list = derive_moves(problem, schedule);
       if (!list.feasible) continue;
       ASSERT_LE(bound, predict(ProblemIndex(problem), schedule, list).total.value * (1 + 1e-12));
     }
@@ -99,11 +99,11 @@ TEST(LowerBound, IsTheTimeItselfWhereThereIsNoChoice) {
   std::mt19937 random(3);
   for (int n = 0; n < 50; ++n) {
     auto problem = random_problem(random, {.kinds = 1, .objects = 4, .phases = 6});
-    const auto time = predict(problem, everything_in(problem, problem.homes)).total.value;
+    const auto time = predict(problem, uniform_schedule(problem, problem.homes)).total.value;
     EXPECT_NEAR(lower_bound(problem, time).seconds, time, 1e-9 * time);
     problem = random_problem(random, {.kinds = 2, .objects = 4, .phases = 6});
     for (std::size_t i = 0; i < problem.items.size(); ++i) problem.items[i].pinned = problem.homes[0];
-    const auto pinned = predict(problem, everything_in(problem, problem.homes)).total.value;
+    const auto pinned = predict(problem, uniform_schedule(problem, problem.homes)).total.value;
     EXPECT_NEAR(lower_bound(problem, pinned).seconds, pinned, 1e-9 * pinned);
   }
 }
@@ -117,7 +117,7 @@ TEST(LowerBound, ClimbsWhereThereIsLittleRoom) {
       auto problem = random_problem(random, {.kinds = 2, .objects = 8, .phases = 3});
       for (auto& place : problem.places)
         if (place.budget < problem.places[problem.homes.front()].budget) place.budget = Bytes{room};
-      const auto home = predict(problem, everything_in(problem, problem.homes)).total.value;
+      const auto home = predict(problem, uniform_schedule(problem, problem.homes)).total.value;
       auto prices = prices_at_home(problem);
       for (std::size_t i = 0; i < prices.capacity.size(); ++i) prices.capacity[i] = 2 * home / (1 << 20);
       EXPECT_GE(lower_bound(problem, home).seconds, 0.98 * bound_at(problem, prices)) << room << " " << n;
@@ -129,7 +129,7 @@ TEST(LowerBound, IsLowerForASingleIteration) {
   std::mt19937 random(4);
   for (int n = 0; n < 50; ++n) {
     auto problem = random_problem(random, shapes()[0]);
-    const auto home = predict(problem, everything_in(problem, problem.homes)).total.value;
+    const auto home = predict(problem, uniform_schedule(problem, problem.homes)).total.value;
     auto bound = lower_bound(problem, home);
     problem.cyclic = false;
     Activity activity;
@@ -143,7 +143,7 @@ TEST(LowerBound, IsLowerForASingleIteration) {
 TEST(LowerBound, LeavesOutWhatAnExactProblemDoesNotExplain) {
   std::mt19937 random(5);
   auto problem = random_problem(random, shapes()[0]);
-  const auto home = predict(problem, everything_in(problem, problem.homes)).total.value;
+  const auto home = predict(problem, uniform_schedule(problem, problem.homes)).total.value;
   const auto plain = lower_bound(problem, home, {.passes = 1}).seconds;
   for (auto& phase : problem.phases) phase.unexplained = Seconds{0.5};
   EXPECT_NEAR(lower_bound(problem, home, {.passes = 1}).seconds, plain + 0.5 * 4, 1e-9);

@@ -74,21 +74,21 @@ std::vector<CamatCounters> count_up_to(const std::vector<Access>& accesses,
   std::vector<CamatCounters> counted;
   const auto cut_before = [&](std::uint64_t at) {
     while (counted.size() < cuts.size() && cuts[counted.size()] <= at)
-      counted.push_back(meter.counted(cuts[counted.size()]));
+      counted.push_back(meter.counters_at(cuts[counted.size()]));
   };
   for (const auto& event : events) {
     cut_before(event.at);
     const auto& access = accesses[event.access];
     end = std::max(end, access.begin + access.hit_cycles + access.penalty);
     if (!event.begins)
-      meter.miss_ends(misses[event.access], event.at);
+      meter.end_miss(misses[event.access], event.at);
     else if (access.penalty == 0)
-      meter.hit(event.at, access.hit_cycles);
+      meter.add_hit(event.at, access.hit_cycles);
     else
-      misses[event.access] = meter.miss(event.at, access.hit_cycles);
+      misses[event.access] = meter.add_miss(event.at, access.hit_cycles);
   }
   cut_before(end);
-  counted.push_back(meter.counted(std::max(end, cuts.empty() ? 0 : cuts.back())));
+  counted.push_back(meter.counters_at(std::max(end, cuts.empty() ? 0 : cuts.back())));
   return counted;
 }
 
@@ -124,7 +124,7 @@ TEST(Camat, PublishedExample) {
   EXPECT_DOUBLE_EQ(camat.miss_concurrency, 13.0 / 6);
   EXPECT_DOUBLE_EQ(camat.pure_miss_penalty, 13.0 / 5);
   EXPECT_DOUBLE_EQ(camat.pure_miss_ratio, 5.0 / 10);
-  EXPECT_DOUBLE_EQ(camat.of_parts(), camat.value);
+  EXPECT_DOUBLE_EQ(camat.from_components(), camat.value);
 }
 
 // Counted on paper: A1 and A2 begin in cycle 1, A3 and A4 in cycle 2; A1 misses in cycles 3 to 10, A3 in 4 to 10,
@@ -136,7 +136,7 @@ TEST(Camat, ExampleByHand) {
   EXPECT_EQ(counters.pure_miss_cycles, 7U);
   EXPECT_EQ(counters.pure_misses, 3U);
   EXPECT_DOUBLE_EQ(camat_of(counters).value, 2.5);
-  EXPECT_DOUBLE_EQ(camat_of(counters).of_parts(), 2.5);
+  EXPECT_DOUBLE_EQ(camat_of(counters).from_components(), 2.5);
 }
 
 // The same, cut before cycle 6. All misses have waited before the cut: they are pure there, and what follows has
@@ -185,18 +185,18 @@ TEST(Camat, RandomAccessesAsCycleByCycle) {
     for (std::size_t i = 0; i < cuts.size(); ++i)
       expect_equal(counted[i], count_cycle_by_cycle(accesses, cuts[i]));
     const auto camat = camat_of(counters);
-    EXPECT_NEAR(camat.of_parts(), camat.value, 1e-12 * camat.value);
+    EXPECT_NEAR(camat.from_components(), camat.value, 1e-12 * camat.value);
   }
 }
 
 // It joins a miss whose data come before its own look-up is over.
 TEST(Camat, MissThatEndsInItsHitPhaseIsNotPure) {
   CamatMeter meter;
-  const auto first = meter.miss(0, 4);
-  const auto merged = meter.miss(8, 4);
-  meter.miss_ends(first, 10);
-  meter.miss_ends(merged, 10);
-  const auto counters = meter.counted(20);
+  const auto first = meter.add_miss(0, 4);
+  const auto merged = meter.add_miss(8, 4);
+  meter.end_miss(first, 10);
+  meter.end_miss(merged, 10);
+  const auto counters = meter.counters_at(20);
   EXPECT_EQ(counters.misses, 2U);
   EXPECT_EQ(counters.pure_misses, 1U);
   EXPECT_EQ(counters.hit_cycles, 8U);

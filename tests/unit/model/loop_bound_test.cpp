@@ -58,14 +58,14 @@ TEST(Relaxation, RepeatedIterations_EqualTheSequenceWrittenOut) {
   for (std::size_t n = 0; n < 30; ++n) {
     const auto problem = random_problem(
         random, {.kinds = 2 + n % 3, .domains = 1 + n % 2, .objects = 6, .phases = 3, .priced = n % 5 == 0});
-    const auto prices = feasible(problem, lower_bound(problem, 1, {.passes = 20}).prices);
+    const auto prices = make_feasible(problem, lower_bound(problem, 1, {.passes = 20}).prices);
     for (const std::size_t times : {1u, 2u, 5u}) {
       Multipliers repeated;
       for (std::size_t i = 0; i < times; ++i) {
         repeated.row.insert(repeated.row.end(), prices.row.begin(), prices.row.end());
         repeated.capacity.insert(repeated.capacity.end(), prices.capacity.begin(), prices.capacity.end());
       }
-      const auto written_out = bound_at(in_sequence(std::vector<Problem>(times, problem)), repeated);
+      const auto written_out = bound_at(concatenate_iterations(std::vector<Problem>(times, problem)), repeated);
       EXPECT_NEAR(Relaxation(problem).evaluate_repeated(prices, times), written_out, 1e-9 * std::abs(written_out));
     }
   }
@@ -79,7 +79,7 @@ Multipliers any_prices(const Problem& problem, std::mt19937& random) {
   prices.capacity.resize(problem.phases.size() * problem.places.size());
   for (auto& price : prices.row) price = share(random);
   for (auto& price : prices.capacity) price = share(random) * 1e-9;
-  return feasible(problem, prices);
+  return make_feasible(problem, prices);
 }
 
 // Seconds of an activity at prices.
@@ -162,7 +162,7 @@ TEST(LoopBound, StallsThatNoSampleMet_AreNoCoreTime) {
   auto problem = sampled_problem(5);
   problem.places.back().latency = 4 * problem.places.front().latency;
   auto& phase = problem.phases.front();
-  const auto placed = predict(problem, everything_in(problem, problem.homes)).total.value;
+  const auto placed = predict(problem, uniform_schedule(problem, problem.homes)).total.value;
   const auto prices = lower_bound(problem, placed).prices;
   const std::vector<double> all(problem.phases.size(), 1);
   const auto core = loop_bound(problem, all, all, 1, prices).core;

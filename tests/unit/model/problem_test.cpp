@@ -96,13 +96,13 @@ TEST(MakeProblem, OneIterationHasTheObjectsOfAll) {
   const auto machine = example();
   auto profile = profile_of({{{1, 10, 4, 2.5, 3}}, {{3, 10, 4, 2.5, 3}}}, 1);
   profile.objects[1].live = false;
-  const auto first = make_problem(only_iteration(profile, 0), machine, {});
-  const auto second = make_problem(only_iteration(profile, 1), machine, {});
+  const auto first = make_problem(single_iteration(profile, 0), machine, {});
+  const auto second = make_problem(single_iteration(profile, 1), machine, {});
   EXPECT_EQ(first.items.size(), 6U);
   EXPECT_EQ(second.items.size(), 6U);
-  EXPECT_EQ(in_sequence({first, second}).phases.size(), 2U);
+  EXPECT_EQ(concatenate_iterations({first, second}).phases.size(), 2U);
   profile.objects[2].live = false;  // nobody refers to it
-  EXPECT_EQ(make_problem(only_iteration(profile, 0), machine, {}).items.size(), 5U);
+  EXPECT_EQ(make_problem(single_iteration(profile, 0), machine, {}).items.size(), 5U);
 }
 
 TEST(MakeProblem, AveragesIterations) {
@@ -154,7 +154,7 @@ TEST(MakeProblem, LeavesOutSegmentsThatAreSeldomReached) {
   }
   const auto every = make_problem(profile, example(), {});
   auto problem = every;
-  leave_out_unreached(problem);
+  drop_unreached_segments(problem);
   std::vector<std::string> names;
   for (const auto& phase : problem.phases) names.push_back(phase.name);
   EXPECT_EQ(names, (std::vector<std::string>{"solve", "solve@100", "idle"}));

@@ -115,7 +115,7 @@ inline Schedule random_schedule(std::mt19937& random, const Problem& problem, do
       const auto& item = problem.items[i];
       const auto& places = fastest_first(problem, item.domain);
       const auto to = places[random() % places.size()];
-      if (to == now[i] || held(problem, now, to) + item.size > problem.places[to].budget) continue;
+      if (to == now[i] || bytes_on(problem, now, to) + item.size > problem.places[to].budget) continue;
       now[i] = to;
     }
     schedule.phases.push_back(now);

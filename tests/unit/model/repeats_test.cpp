@@ -47,7 +47,7 @@ TEST(Repeats, GoesBackByWholeSteps) {
   add_phase(problem, "setup", even_cuts(1, 1), 700, [](auto) { return 0; });
   add_phase(problem, "solve", even_cuts(61, 100), 6000, [](auto a) { return a % 5; });
   add_phase(problem, "output", even_cuts(1, 1), 700, [](auto) { return 3; });
-  const auto found = repeats(problem);
+  const auto found = find_repeats(problem);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].last, 61U);
   EXPECT_EQ((found[0].last - found[0].from) % 5, 0U);
@@ -63,7 +63,7 @@ TEST(Repeats, GoesBackByNearlyWholeStepsBetweenUnevenCuts) {
     while (cuts.size() < 64) cuts.push_back(cuts.back() + 60 + random() % 100);
     const auto step = 600;
     add_phase(problem, "solve", cuts, cuts.back() + 10, [](auto a) { return a % 6; });
-    const auto found = repeats(problem);
+    const auto found = find_repeats(problem);
     ASSERT_EQ(found.size(), 1U);
     const auto beyond = (cuts[found[0].last] - cuts[found[0].from]) % step;
     EXPECT_LE(std::min(beyond, step - beyond), 100U) << "round " << round;
@@ -80,22 +80,22 @@ TEST(Repeats, SeesThroughSamples) {
     for (std::uint32_t i = 0; i < 40; ++i)
       if (random() % 3 == 0) phase.cells.push_back({i, 64.0, 0, 0, 0});
   }
-  EXPECT_EQ(repeats(problem).size(), 1U);
+  EXPECT_EQ(find_repeats(problem).size(), 1U);
 }
 
 TEST(Repeats, KnowsNothingOfWhatDoesNotComeBack) {
   auto sweep = with_items(61);
   add_phase(sweep, "sweep", even_cuts(61, 100), 6000, [](auto a) { return a; });
-  EXPECT_TRUE(repeats(sweep).empty());
+  EXPECT_TRUE(find_repeats(sweep).empty());
   auto other = with_items(4);  // its second half does something else
   add_phase(other, "change", even_cuts(61, 100), 6000, [](auto a) { return a < 47 ? a % 2 : 2 + a % 2; });
-  EXPECT_TRUE(repeats(other).empty());
+  EXPECT_TRUE(find_repeats(other).empty());
   auto short_one = with_items(2);
   add_phase(short_one, "short", even_cuts(5, 100), 400, [](auto a) { return a % 2; });
-  EXPECT_TRUE(repeats(short_one).empty());
+  EXPECT_TRUE(find_repeats(short_one).empty());
   auto whole = with_items(2);
   add_phase(whole, "a", even_cuts(1, 1), 400, [](auto a) { return a % 2; });
-  EXPECT_TRUE(repeats(whole).empty());
+  EXPECT_TRUE(find_repeats(whole).empty());
 }
 
 }  // namespace

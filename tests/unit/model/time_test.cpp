@@ -57,7 +57,7 @@ TEST(Predict, HidesACopyBehindPhasesThatDoNotTouchIt) {
   auto problem = machine_with(1, 1);
   problem.phases = {phase(1e-3, {}), phase(1e-3, {}), phase(1e-3, {{0, 0, 0, 10'000, 0}})};
   const Schedule schedule{{{k_slow}, {k_slow}, {k_fast}}};
-  const auto list = moves_of(problem, schedule);
+  const auto list = derive_moves(problem, schedule);
   ASSERT_EQ(list.moves.size(), 2U);
   const auto prediction = predict(problem, schedule);
   EXPECT_NEAR(prediction.phases[2].total, 2e-3, 1e-12);
@@ -90,7 +90,7 @@ TEST(Predict, SharesAMemoryWithTheCopies) {
   // Out at once when phase 1 is over: the way back competes, too; look at a run that never goes back.
   problem.cyclic = false;
   const Schedule schedule{{{k_slow, k_slow}, {k_fast, k_slow}}};
-  auto list = moves_of(problem, schedule);
+  auto list = derive_moves(problem, schedule);
   ASSERT_EQ(list.moves.size(), 1U);
   EXPECT_EQ(list.moves[0].ask, 0U);
   EXPECT_EQ(list.moves[0].need, 1U);
@@ -165,7 +165,7 @@ TEST(Moves, GoOutBeforeTheyComeIn) {
   auto problem = machine_with(2, 1);
   problem.phases = {phase(1e-3, {{0, 1e6, 0, 1, 0}}), phase(1e-3, {{1, 1e6, 0, 1, 0}})};
   const Schedule schedule{{{k_fast, k_slow}, {k_slow, k_fast}}};
-  const auto list = moves_of(problem, schedule);
+  const auto list = derive_moves(problem, schedule);
   ASSERT_TRUE(list.feasible);
   ASSERT_EQ(list.moves.size(), 4U);
   for (std::size_t m = 0; m < 4; m += 2) {
@@ -185,7 +185,7 @@ TEST(Moves, LeaveInUseRightAfterWhatThePhaseNeeds) {
   const auto used = [](std::uint32_t item) { return ItemCell{item, 1e6, 0, 1, 0}; };
   problem.phases = {phase(1e-3, {used(1), used(2), used(3)}), phase(1e-3, {used(0), used(3)}),
                     phase(1e-3, {used(0), used(4)})};
-  const auto list = moves_of(problem, {{{k_slow, k_fast, k_fast, k_fast, k_slow},
+  const auto list = derive_moves(problem, {{{k_slow, k_fast, k_fast, k_fast, k_slow},
                                         {k_fast, k_slow, k_slow, k_slow, k_slow},
                                         {k_fast, k_slow, k_slow, k_slow, k_fast}}});
   std::vector<std::uint32_t> order;
@@ -206,7 +206,7 @@ TEST(Moves, StopAtHomeWhereTwoFullPlacesExchange) {
   problem.copy = {{0, 5e9, 5e9}, {5e9, 0, 5e9}, {5e9, 5e9, 0}};
   problem.phases = {phase(1e-3, {{0, 1e6, 0, 1, 0}, {1, 1e6, 0, 1, 0}}),
                     phase(1e-3, {{0, 1e6, 0, 1, 0}, {1, 1e6, 0, 1, 0}})};
-  const auto list = moves_of(problem, {{{0, 1}, {1, 0}}});
+  const auto list = derive_moves(problem, {{{0, 1}, {1, 0}}});
   EXPECT_TRUE(list.feasible);
   ASSERT_EQ(list.moves.size(), 6U);  // three for each of the two exchanges
   EXPECT_EQ(list.moves[0].to, 2);
@@ -217,7 +217,7 @@ TEST(Moves, AreInfeasibleWhereNoOrderKeepsTheBudgets) {
   problem.places[1].budget = Bytes{1'000'000};
   problem.phases = {phase(1e-3, {{0, 1e6, 0, 1, 0}, {1, 1e6, 0, 1, 0}}),
                     phase(1e-3, {{0, 1e6, 0, 1, 0}, {1, 1e6, 0, 1, 0}})};
-  EXPECT_FALSE(moves_of(problem, {{{0, 1}, {1, 0}}}).feasible);
+  EXPECT_FALSE(derive_moves(problem, {{{0, 1}, {1, 0}}}).feasible);
 }
 
 // A law of conservation: the copy engine cannot copy for longer than an iteration takes, and no phase takes less
@@ -228,8 +228,8 @@ TEST(Predict, KeepsItsOwnRows) {
     const auto problem =
         testing::random_problem(random, {.kinds = 2 + static_cast<std::size_t>(n) % 3, .phases = 5});
     auto schedule = testing::random_schedule(random, problem);
-    if (n % 2 == 1) schedule.copies_keep = testing::uniform(random, 0.01, 0.5);
-    const auto list = moves_of(problem, schedule);
+    if (n % 2 == 1) schedule.min_copy_share = testing::uniform(random, 0.01, 0.5);
+    const auto list = derive_moves(problem, schedule);
     if (!list.feasible) continue;
     const auto prediction = predict(problem, schedule);
     double copying = 0;

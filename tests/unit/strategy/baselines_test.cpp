@@ -119,7 +119,7 @@ TEST(Baselines, GreedyLeavesNoRoomForWhatItLeavesOut) {
       for (std::size_t p = 0; p < problem.places.size(); ++p) {
         const auto place = static_cast<PlaceId>(p);
         if (problem.places[p].domain != domain || place == problem.homes[domain]) continue;
-        ASSERT_GT(model::held(problem, placement, place) + size[object], problem.places[p].budget) << n;
+        ASSERT_GT(model::bytes_on(problem, placement, place) + size[object], problem.places[p].budget) << n;
       }
     }
   }

@@ -60,7 +60,7 @@ void each_schedule(const Problem& problem, Visit visit) {
     }
     if (!model::within_budget(problem, schedule)) continue;
     for (const double keep : {0.1, 0.25, 0.5}) {
-      schedule.copies_keep = keep;
+      schedule.min_copy_share = keep;
       visit(schedule);
     }
   }
@@ -77,7 +77,7 @@ double best(const Problem& problem) {
 // What the plan that is made of `believed` takes where `truth` is what the program does.
 double takes(const Problem& truth, const Problem& believed, const char* planner) {
   auto schedule = find_planner(planner).decide(believed, {}, Effort::thorough).schedule;
-  auto list = model::moves_of(believed, schedule);
+  auto list = model::derive_moves(believed, schedule);
   for (auto& move : list.moves) {  // what leaves before its last use is used where it goes to from then on
     if (move.awaited) continue;
     for (auto k = move.ask; k != move.change; k = static_cast<PhaseIndex>((k + 1) % truth.phases.size()))
@@ -92,7 +92,7 @@ TEST(Directives, AUseThatTheProfileMissedIsPlannedFor) {
   auto truth = seen;  // u is read in the middle, too
   truth.phases[1].cells = {reading(0, 2)};
   auto directed = seen;
-  model::use(directed, Directives({{"middle", "u", true}}), k_exposed);
+  model::add_declared_uses(directed, Directives({{"middle", "u", true}}), k_exposed);
   ASSERT_EQ(directed.phases[1].cells.size(), 1U);
   EXPECT_EQ(directed.phases[1].cells[0].read_bytes, k_size);
   const auto without = takes(truth, seen, "auto");
@@ -107,7 +107,7 @@ TEST(Directives, WhatIsSparedMayLeaveAndIsNotWaitedFor) {
   auto seen = truth;  // the first iteration read u in the middle, and no later one does
   seen.phases[1].cells = {reading(0, 40)};
   auto directed = seen;
-  model::spare(directed, Directives({{"mid*", "u", false}}));
+  model::exclude_unused(directed, Directives({{"mid*", "u", false}}));
   EXPECT_TRUE(directed.phases[1].cells.empty());
   EXPECT_EQ(directed.phases[0].cells.size(), 1U);
   const auto without = takes(truth, seen, "auto");
@@ -121,14 +121,14 @@ TEST(Directives, DecideHowEarlyAMoveIsAskedFor) {
   auto problem = small_problem();
   Schedule schedule{{{0, 1}, {0, 1}, {1, 0}}};  // u leaves, v comes for the end
   const auto ask_of = [&](std::uint32_t item) {
-    for (const auto& move : model::moves_of(problem, schedule).moves)
+    for (const auto& move : model::derive_moves(problem, schedule).moves)
       if (move.item == item && move.change == 2) return move.ask;
     return 99U;
   };
   EXPECT_EQ(ask_of(0), 1U);  // as soon as the first phase is over
-  model::use(problem, Directives({{"middle", "u", true}}), k_exposed);
+  model::add_declared_uses(problem, Directives({{"middle", "u", true}}), k_exposed);
   EXPECT_EQ(ask_of(0), 2U);
-  model::spare(problem, Directives({{"middle", "u", false}}));
+  model::exclude_unused(problem, Directives({{"middle", "u", false}}));
   EXPECT_EQ(ask_of(0), 1U);
 }
 
@@ -136,7 +136,7 @@ TEST(Directives, SegmentsShareOneReading) {
   auto problem = small_problem();
   problem.phases[1].name = "begin@1000";
   problem.phases[2].name = "begin@2000";
-  model::use(problem, Directives({{"begin", "v", true}}), k_exposed);
+  model::add_declared_uses(problem, Directives({{"begin", "v", true}}), k_exposed);
   EXPECT_DOUBLE_EQ(problem.phases[0].cells.at(1).read_bytes, k_size / 3);
   EXPECT_DOUBLE_EQ(problem.phases[1].cells.at(0).read_bytes, k_size / 3);
   EXPECT_EQ(problem.phases[2].cells.size(), 1U);  // the profile has seen that one

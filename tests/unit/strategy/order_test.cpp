@@ -90,7 +90,7 @@ TEST(OrderOfPlaces, PlannersLeaveHotDataInKnlsFastMemory) {
   const auto profile = profile_of(machine, 0, 64, std::vector<PlaceId>(4, mcdram), 50);
   const auto problem = model::make_problem(profile, machine, machine::fast_budget(machine, Bytes{1ULL << 30}));
   const auto seconds_in = [&](PlaceId place) {
-    return model::predict(problem, model::everything_in(problem, {place})).total.value;
+    return model::predict(problem, model::uniform_schedule(problem, {place})).total.value;
   };
   const auto all_fast = seconds_in(mcdram);
   ASSERT_NEAR(seconds_in(machine.home(0)) / all_fast, 314 / 60.8, 1e-3);
@@ -98,7 +98,7 @@ TEST(OrderOfPlaces, PlannersLeaveHotDataInKnlsFastMemory) {
     const auto& planner = find_planner(name);
     for (const auto effort : {Effort::quick, Effort::unhurried, Effort::thorough}) {
       const auto decision = planner.decide(problem, {}, effort);
-      for (const auto& move : model::moves_of(problem, decision.schedule).moves)
+      for (const auto& move : model::derive_moves(problem, decision.schedule).moves)
         EXPECT_NE(move.from, mcdram) << name << " moves object " << move.item << " to slower memory";
       if (!planner.needs_profile()) continue;
       EXPECT_LE(decision.prediction.total.value, all_fast * (1 + 1e-9)) << name;

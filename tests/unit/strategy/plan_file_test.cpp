@@ -40,7 +40,7 @@ Plan random_plan(std::mt19937& random, bool more) {
   for (std::size_t k = 2; k < 6; ++k) problem.phases[k].name = k % 2 == 0 ? "solve" : "solve@16384";
   Decision decision;
   decision.schedule = model::testing::random_schedule(random, problem);
-  decision.schedule.copies_keep = model::testing::uniform(random, 0.01, 0.6);
+  decision.schedule.min_copy_share = model::testing::uniform(random, 0.01, 0.6);
   decision.prediction = model::predict(problem, decision.schedule);
   auto plan = make_plan(problem, decision, "random");
   if (!more) return plan;

@@ -28,7 +28,7 @@ std::vector<Shape> shapes() {
 // Carries the moves out one after the other, as the mover does, with source and target both held while a copy is
 // in flight, and checks every budget at every instant.
 void check_instants(const model::Problem& problem, const model::Schedule& schedule) {
-  const auto list = model::moves_of(problem, schedule);
+  const auto list = model::derive_moves(problem, schedule);
   ASSERT_TRUE(list.feasible);
   const auto rank = model::speed_ranks(problem);
   auto now = model::initial_placement(schedule, list);
@@ -171,7 +171,7 @@ double brute_force(const model::Problem& problem) {
     }
     if (!model::within_budget(problem, schedule)) continue;
     for (const auto keep : k_keeps) {
-      schedule.copies_keep = keep;
+      schedule.min_copy_share = keep;
       best = std::min(best, model::predict(index, schedule).total.value);
     }
   }

@@ -1,4 +1,4 @@
-// Counting concurrent accesses. See camat.hpp.
+// Event-driven integration of the cycle counters. See camat.hpp.
 #include "model/camat/camat.hpp"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ CamatCounters CamatCounters::operator-(const CamatCounters& other) const {
   return left;
 }
 
-double Camat::of_parts() const {
+double Camat::from_components() const {
   const auto hits = hit_concurrency == 0 ? 0 : hit_time / hit_concurrency;
   const auto misses = miss_concurrency == 0 ? 0 : pure_miss_ratio * pure_miss_penalty / miss_concurrency;
   return hits + misses;
@@ -54,47 +54,47 @@ Camat camat_of(const CamatCounters& counters) {
   return camat;
 }
 
-void CamatMeter::begins(Cycle begin) {
+void CamatMeter::begin_access(Cycle begin) {
   advance(begin);
   ++counters_.accesses;
-  ++looking_up_;
-  ++under_way_;
+  ++num_looking_up_;
+  ++num_active_;
 }
 
-CamatMeter::Miss CamatMeter::misses(Cycle end) {
+CamatMeter::Miss CamatMeter::begin_miss(Cycle end) {
   Miss miss = 0;
-  if (free_.empty()) {
-    miss = static_cast<Miss>(waits_.size());
-    waits_.emplace_back();
+  if (free_ids_.empty()) {
+    miss = static_cast<Miss>(pending_.size());
+    pending_.emplace_back();
   } else {
-    miss = free_.back();
-    free_.pop_back();
-    waits_[miss] = {};
+    miss = free_ids_.back();
+    free_ids_.pop_back();
+    pending_[miss] = {};
   }
   ++counters_.misses;
-  ends(end, miss, true);
+  schedule_hit_end(end, miss, true);
   return miss;
 }
 
-void CamatMeter::ends(Cycle end, Miss miss, bool misses) {
+void CamatMeter::schedule_hit_end(Cycle end, Miss miss, bool misses) {
   const HitEnd hit_end{end, miss, misses};
-  // Hit phases of one cache take equally long, as a rule: the place is the last.
+  // Hit phases of one cache usually have equal length: the position is mostly the last.
   const auto place = std::upper_bound(hit_ends_.begin(), hit_ends_.end(), hit_end,
                                       [](const auto& a, const auto& b) { return a.at < b.at; });
   hit_ends_.insert(place, hit_end);
 }
 
-void CamatMeter::miss_ends(Miss miss, Cycle end) {
+void CamatMeter::end_miss(Miss miss, Cycle end) {
   advance(end);
-  auto& wait = waits_[miss];
+  auto& wait = pending_[miss];
   if (!wait.waits) {
     wait.ended = true;
     return;
   }
-  --waiting_;
-  --under_way_;
-  if (counters_.pure_miss_cycles == wait.pure_before) --not_yet_pure_;
-  free_.push_back(miss);
+  --num_waiting_;
+  --num_active_;
+  if (counters_.pure_miss_cycles == wait.pure_before) --num_not_yet_pure_;
+  free_ids_.push_back(miss);
 }
 
 void CamatMeter::advance(Cycle to) {
@@ -102,19 +102,19 @@ void CamatMeter::advance(Cycle to) {
     const auto end = hit_ends_.front();
     hit_ends_.pop_front();
     integrate(end.at);
-    --looking_up_;
+    --num_looking_up_;
     if (!end.misses) {
-      --under_way_;
+      --num_active_;
       continue;
     }
-    auto& wait = waits_[end.miss];
+    auto& wait = pending_[end.miss];
     if (wait.ended) {
-      --under_way_;
-      free_.push_back(end.miss);
+      --num_active_;
+      free_ids_.push_back(end.miss);
       continue;
     }
-    ++waiting_;
-    ++not_yet_pure_;
+    ++num_waiting_;
+    ++num_not_yet_pure_;
     wait.waits = true;
     wait.pure_before = counters_.pure_miss_cycles;
   }
@@ -125,15 +125,15 @@ void CamatMeter::integrate(Cycle to) {
   const auto cycles = to - now_;
   now_ = to;
   if (cycles == 0) return;
-  if (under_way_ != 0) counters_.active_cycles += cycles;
-  if (looking_up_ != 0) {
+  if (num_active_ != 0) counters_.active_cycles += cycles;
+  if (num_looking_up_ != 0) {
     counters_.hit_cycles += cycles;
-    counters_.hit_access_cycles += cycles * looking_up_;
-  } else if (waiting_ != 0) {
+    counters_.hit_access_cycles += cycles * num_looking_up_;
+  } else if (num_waiting_ != 0) {
     counters_.pure_miss_cycles += cycles;
-    counters_.pure_access_cycles += cycles * waiting_;
-    counters_.pure_misses += not_yet_pure_;
-    not_yet_pure_ = 0;
+    counters_.pure_access_cycles += cycles * num_waiting_;
+    counters_.pure_misses += num_not_yet_pure_;
+    num_not_yet_pure_ = 0;
   }
 }
 

@@ -1,16 +1,15 @@
 // C-AMAT, the concurrent average memory access time of a cache or a memory (Sun and Wang, "Concurrent average
-// memory access time", IEEE Computer 47(5), 2014; on GPUs: Zhang et al., MCHPC'17): cycles in which it has an
-// access to serve, over accesses. Cycles in which several are served count once, idle ones not at all.
+// memory access time", IEEE Computer 47(5), 2014; on GPUs: Zhang et al., MCHPC'17): active cycles
+// over accesses. A cycle that serves several accesses counts once; idle cycles do not count.
 //
-// An access looks up for some cycles, its hit phase; a miss then waits, its miss phase. A cycle belongs to a hit
-// phase if any access is looking up, else, if any miss waits, it is a pure-miss cycle. A miss with a pure-miss
-// cycle is a pure miss. Who is merged with a miss that is under way is a miss, and who has to try again has not
+// An access has a hit phase (lookup) of some cycles; a miss then has a miss phase (wait). A cycle with any lookup
+// is a hit cycle; else, with any waiting miss, a pure-miss cycle. A miss with at least one pure-miss cycle is a
+// pure miss. An access merged with an outstanding miss is a miss; a rejected access that must retry has not
 // accessed yet.
 //
-// Counters are integers and add up: those of several caches are summed, and ratios are made of the sums. So do
-// those of stretches of time, which are differences of what was counted up to their ends: a cycle counts in the
-// stretch in which it passes, an access in that in which it begins, a miss in that in which it is found to be one,
-// a pure miss in that of its first pure-miss cycle.
+// Counters are additive integers: ratios of several caches are formed from sums of counters. Counters of an
+// interval are differences of cumulative counters: a cycle counts in its own interval, an access in that of its
+// begin, a miss in that of its detection, and a pure miss in that of its first pure-miss cycle.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +22,11 @@ struct CamatCounters {
   std::uint64_t accesses = 0;
   std::uint64_t misses = 0;
   std::uint64_t pure_misses = 0;
-  std::uint64_t hit_cycles = 0;         // with an access that looks up
-  std::uint64_t hit_access_cycles = 0;  // of all accesses that look up, added over cycles
+  std::uint64_t hit_cycles = 0;         // with at least one lookup
+  std::uint64_t hit_access_cycles = 0;  // lookups, summed over cycles
   std::uint64_t pure_miss_cycles = 0;
-  std::uint64_t pure_access_cycles = 0;  // of all misses, added over pure-miss cycles
-  // With an access that has begun and not ended. Counted by itself: hit and pure-miss cycles together are as many.
+  std::uint64_t pure_access_cycles = 0;  // waiting misses, summed over pure-miss cycles
+  // Cycles with an outstanding access. Counted independently: Invariant: equals hit_cycles + pure_miss_cycles.
   std::uint64_t active_cycles = 0;
 
   CamatCounters& operator+=(const CamatCounters& other);
@@ -35,8 +34,8 @@ struct CamatCounters {
   bool operator==(const CamatCounters&) const = default;
 };
 
-// What the counters say, in cycles an access and as ratios; 0 where a ratio is of nothing: in a stretch of time in
-// which nothing begins what began before can still be under way, and then neither form has a value.
+// C-AMAT and its parameters, in cycles per access and as ratios. 0 for ratios with the denominator 0: an interval
+// may have active cycles of earlier accesses and no new access, and neither form of C-AMAT is defined then.
 struct Camat {
   double value = 0;              // active cycles over accesses (the paper's equation 1)
   double hit_time = 0;           // H
@@ -45,37 +44,38 @@ struct Camat {
   double pure_miss_penalty = 0;  // pAMP
   double miss_concurrency = 0;   // C_M
 
-  // H / C_H + pMR x pAMP / C_M (equation 2); `value` but for rounding.
-  [[nodiscard]] double of_parts() const;
+  // Returns H / C_H + pMR x pAMP / C_M (equation 2), which equals `value` up to rounding.
+  [[nodiscard]] double from_components() const;
 };
 [[nodiscard]] Camat camat_of(const CamatCounters& counters);
 
-// Counts, while accesses come in the order of their begin.
+// Counts accesses of one cache or memory. Requires: accesses are reported in the order of their begin. Not
+// thread-safe.
 class CamatMeter {
  public:
   using Cycle = std::uint64_t;
-  using Miss = std::uint32_t;  // one that is under way
+  using Miss = std::uint32_t;  // id of an outstanding miss
 
-  // An access looks up in [begin, begin + cycles). `begin` is no earlier than any cycle that was given before, but
-  // for ends of hit phases.
-  void hit(Cycle begin, Cycle cycles) {
-    begins(begin);
-    hits(begin + cycles);
+  // Adds a hit with the hit phase [begin, begin + cycles). Requires: `begin` is not before any cycle reported
+  // earlier, ends of hit phases excepted.
+  void add_hit(Cycle begin, Cycle cycles) {
+    begin_access(begin);
+    end_hit(begin + cycles);
   }
-  // The same; it then misses, until `miss_ends`.
-  Miss miss(Cycle begin, Cycle cycles) {
-    begins(begin);
-    return misses(begin + cycles);
+  // Adds a miss with this hit phase; its miss phase lasts until end_miss().
+  Miss add_miss(Cycle begin, Cycle cycles) {
+    begin_access(begin);
+    return begin_miss(begin + cycles);
   }
-  // The two halves apart, where it is not known at the begin how long the hit phase is.
-  void begins(Cycle begin);
-  void hits(Cycle end) { ends(end, 0, false); }
-  Miss misses(Cycle end);
-  // The first cycle in which it does not wait any more. Where that is before the end of its hit phase, it was no
-  // pure miss: who is merged with a miss that is all but over.
-  void miss_ends(Miss miss, Cycle end);
-  // Up to that cycle, which no later call may precede.
-  const CamatCounters& counted(Cycle now) {
+  // Report begin and end of a hit phase separately, where its length is not known at the begin.
+  void begin_access(Cycle begin);
+  void end_hit(Cycle end) { schedule_hit_end(end, 0, false); }
+  Miss begin_miss(Cycle end);
+  // Ends a miss; `end` is the first cycle in which it does not wait. If that precedes the end of its hit phase, it
+  // was no pure miss: an access merged with a miss that was nearly complete.
+  void end_miss(Miss miss, Cycle end);
+  // Returns the counters up to cycle `now`. Requires: no later call reports an earlier cycle.
+  const CamatCounters& counters_at(Cycle now) {
     advance(now);
     return counters_;
   }
@@ -83,27 +83,27 @@ class CamatMeter {
  private:
   struct HitEnd {
     Cycle at = 0;
-    Miss miss = 0;  // that begins then
+    Miss miss = 0;  // its miss phase begins then
     bool misses = false;
   };
-  struct Waiting {
-    std::uint64_t pure_before = 0;  // pure-miss cycles when it began to wait
-    bool waits = false;             // its hit phase is over
+  struct PendingMiss {
+    std::uint64_t pure_before = 0;  // value of pure_miss_cycles at the start of its miss phase
+    bool waits = false;             // in its miss phase
     bool ended = false;
   };
-  void ends(Cycle end, Miss miss, bool misses);
+  void schedule_hit_end(Cycle end, Miss miss, bool misses);
   void advance(Cycle to);
   void integrate(Cycle to);
 
   CamatCounters counters_;
-  std::deque<HitEnd> hit_ends_;  // by time
-  std::vector<Waiting> waits_;   // by miss
-  std::vector<Miss> free_;
+  std::deque<HitEnd> hit_ends_;       // by time
+  std::vector<PendingMiss> pending_;  // by miss
+  std::vector<Miss> free_ids_;
   Cycle now_ = 0;
-  std::uint64_t looking_up_ = 0;
-  std::uint64_t waiting_ = 0;
-  std::uint64_t not_yet_pure_ = 0;  // of them
-  std::uint64_t under_way_ = 0;
+  std::uint64_t num_looking_up_ = 0;
+  std::uint64_t num_waiting_ = 0;
+  std::uint64_t num_not_yet_pure_ = 0;  // of num_waiting_
+  std::uint64_t num_active_ = 0;
 };
 
 }  // namespace terrace::model

@@ -1,3 +1,4 @@
+// See drawn_cells.hpp.
 #include "model/uncertainty/drawn_cells.hpp"
 
 #include <algorithm>
@@ -10,7 +11,7 @@ namespace {
 
 using Group = SamplingError::Group;
 
-// Latencies that one sample stands for, by item: its own where samples met it, else the object's.
+// Returns, by item, the latencies per sample: its own if it has samples, else the object's.
 std::vector<double> exposures(const Group& group, const std::vector<const ItemCell*>& cells) {
   double exposure = 0, samples = 0;
   for (const auto& member : group.members) {
@@ -38,7 +39,7 @@ DrawnCells::DrawnCells(const Problem& problem, const ProblemPhase& phase)
   }
 }
 
-void DrawnCells::put(const Counts& counts, const Drawn& drawn) {
+void DrawnCells::put(const Counts& counts, const DrawnCounts& drawn) {
   for (std::size_t g = 0; g < counts.groups.size(); ++g) {
     const auto& group = counts.groups[g];
     const auto kind = group.kind;
@@ -71,7 +72,7 @@ ItemCell& DrawnCells::at(std::uint32_t item) {
   return cells_[at_[item] - 1];
 }
 
-ProblemPhase as_estimated(const ProblemPhase& held) {
+ProblemPhase undo_fit(const ProblemPhase& held) {
   auto phase = held;
   phase.core = phase.core * (1 / held.latency_scale);
   for (auto& cell : phase.cells) {

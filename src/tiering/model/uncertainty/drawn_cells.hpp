@@ -1,4 +1,4 @@
-// Cells of a drawn phase (sampling_error.hpp), from the counts that were drawn for its items.
+// Builds the cells of a phase of a random draw (sampling_error.hpp) from the counts drawn for its items.
 #pragma once
 
 #include <vector>
@@ -7,16 +7,16 @@
 
 namespace terrace::model {
 
-struct Drawn {
+struct DrawnCounts {
   std::vector<std::vector<double>> values;  // by group and member, in units of the cells
   double rest = 0;                          // in samples
 };
 
-// A new cell for each item that has any counts, from what was drawn; what has no error stays as it was.
+// Collects drawn cells, one for each item with any counts; values without error keep their estimates.
 class DrawnCells {
  public:
   DrawnCells(const Problem& problem, const ProblemPhase& phase);
-  void put(const SamplingError::Counts& counts, const Drawn& drawn);
+  void put(const SamplingError::Counts& counts, const DrawnCounts& drawn);
   std::vector<ItemCell> take();
 
  private:
@@ -27,11 +27,11 @@ class DrawnCells {
   std::vector<ItemCell> cells_;
 };
 
-// What cells have of each kind of count: samples, bytes read, bytes written.
+// Member of a cell for each kind of count: samples, bytes read, bytes written.
 inline constexpr double ItemCell::*k_values[] = {&ItemCell::samples, &ItemCell::read_bytes,
                                                  &ItemCell::write_bytes};
 
-// Returns the phase unscaled, as samples gave it.
-ProblemPhase as_estimated(const ProblemPhase& held);
+// Returns the phase with its estimates unscaled, as sampled (reverses fit_to_measured()).
+ProblemPhase undo_fit(const ProblemPhase& held);
 
 }  // namespace terrace::model

@@ -1,3 +1,4 @@
+// See loop_bound.hpp.
 #include "model/uncertainty/loop_bound.hpp"
 
 #include <algorithm>
@@ -16,9 +17,9 @@ constexpr int k_phase_passes = 60;
 constexpr int k_draws = 20;
 constexpr double k_quantile = 2.539;  // of Student's t, 19 degrees of freedom, one-sided at k_bound_confidence
 
-// By phase, of its core time: stalls that no sample met, so that chunks may be behind them. Placed best they would
-// take less.
-std::vector<double> unattributed(const Problem& problem) {
+// Returns, by phase, the part of its core time that may be stalls on chunks without samples, which the best
+// placement would shorten.
+std::vector<double> unattributed_stalls(const Problem& problem) {
   std::vector<double> seconds(problem.phases.size(), 0);
   if (!problem.counted) return seconds;
   double least = problem.places.front().latency, most = least;
@@ -36,7 +37,7 @@ std::vector<double> unattributed(const Problem& problem) {
   return seconds;
 }
 
-// The mean iteration, with nothing in it that the bound does not hold for.
+// Returns the mean iteration, reduced to what the bound holds for.
 Problem scaled(Problem problem, const std::vector<double>& shares, const std::vector<double>& warm,
                const std::vector<double>& doubtful) {
   for (std::size_t k = 0; k < problem.phases.size(); ++k) {
@@ -59,9 +60,9 @@ Problem scaled(Problem problem, const std::vector<double>& shares, const std::ve
   return problem;
 }
 
-// Data may be anywhere when the first iteration begins and when the last one ends.
-double mean_of_loop(const Problem& problem, const Multipliers& prices, std::size_t iterations) {
-  return Relaxation(problem).evaluate_repeated(feasible(problem, prices), iterations) /
+// Returns the bound of the mean iteration, with free placements at the start and the end of the loop.
+double mean_iteration_bound(const Problem& problem, const Multipliers& prices, std::size_t iterations) {
+  return Relaxation(problem).evaluate_repeated(make_feasible(problem, prices), iterations) /
          static_cast<double>(iterations);
 }
 
@@ -74,10 +75,10 @@ LoopBound loop_bound(const Problem& problem, const std::vector<double>& shares, 
                                    " shares of phases; the problem has " + std::to_string(problem.phases.size()) +
                                    " phases");
   const auto count = std::max<std::size_t>(iterations, 1);
-  const auto doubtful = unattributed(problem);
+  const auto doubtful = unattributed_stalls(problem);
   LoopBound bound;
   const auto of = [&](Problem samples) {
-    return mean_of_loop(scaled(std::move(samples), shares, warm, doubtful), prices, count);
+    return mean_iteration_bound(scaled(std::move(samples), shares, warm, doubtful), prices, count);
   };
   for (const auto& phase : scaled(problem, shares, warm, doubtful).phases) bound.core += phase.core.value;
   if (problem.exact) {

@@ -1,11 +1,12 @@
-// Lower bound of a whole loop, from one problem of its usual iteration.
+// Computes a lower bound of a whole loop from the problem of its usual iteration.
 //
-// Iterations of a loop differ: the last turn of a detected loop may end early, and others run on. A bound of the
-// usual iteration is no bound of the mean one. Here each phase counts with the share of it that the mean iteration
-// runs, and data may be anywhere when the loop begins and when it ends.
+// Iterations of a loop differ: the last iteration of a detected loop may end early, and others run on. A bound of
+// the usual iteration is no bound of the mean one. Here each phase counts with the share of it that the mean
+// iteration runs, and data may be anywhere when the loop begins and when it ends.
 //
 // Time that the estimates leave unexplained is no part of the bound: fast memory may serve accesses that no sample
-// met. Sampled counts err, and the bound is lowered by that: `stated` comes from resamples (resampling.hpp).
+// met. Sampled counts have errors, and the bound is lowered by them: `stated` comes from resamples
+// (resampling.hpp).
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@ namespace terrace::model {
 inline constexpr double k_bound_confidence = 0.99;
 
 struct LoopBound {
-  double seconds = 0;  // of the mean iteration, by the samples as they are
+  double seconds = 0;  // of the mean iteration, by the original samples
   // Below the bound that exact counters would give, at k_bound_confidence and as far as sampling errs: `seconds`
   // less the resamples' standard error by a quantile, but at least `core`. `seconds` for exact problems.
   double stated = 0;
@@ -33,7 +34,7 @@ struct LoopBound {
 LoopBound loop_bound(const Problem& problem, const std::vector<double>& shares, const std::vector<double>& warm,
                      std::uint32_t iterations, const Multipliers& prices);
 
-// Returns by phase what no placement beats in it alone, with data anywhere when it begins and when it ends.
+// Returns, by phase, the lower bound of the phase alone, with free placements at its start and end.
 std::vector<double> bounds_of_phases(const Problem& problem);
 
 }  // namespace terrace::model

@@ -1,3 +1,4 @@
+// See resampling.hpp.
 #include "model/uncertainty/resampling.hpp"
 
 #include <algorithm>
@@ -74,7 +75,7 @@ void multiply(const Problem& problem, ProblemPhase& phase, const Part& part, con
   }
 }
 
-Factors drawn_over(const std::vector<double>& samples, Random& random) {
+Factors resample_factors(const std::vector<double>& samples, Random& random) {
   Factors factors;
   for (const auto mean : samples) factors.push_back(mean > 0 ? poisson(random, mean) / mean : 1);
   return factors;
@@ -110,18 +111,18 @@ Problem Resampling::draw(std::uint64_t number) const {
   Random random(number * 0x9e3779b97f4a7c15u + 1);
   for (std::size_t k = 0; k < problem.phases.size(); ++k) {
     auto& phase = problem.phases[k];
-    const auto lines = drawn_over(lines_[k], random);
+    const auto lines = resample_factors(lines_[k], random);
     multiply(problem, phase, k_read, lines);
     multiply(problem, phase, k_written, lines);
     if (problem.counted) {
       multiply(problem, phase, k_exposed, lines);
       continue;
     }
-    // The phase's time samples are shared out again among cells and core.
+    // Redistribute the phase's time samples among cells and core.
     const auto met = std::accumulate(times_[k].begin(), times_[k].end(), 0.0);
     const auto unit = phase.samples > 0 ? phase.samples_variance / phase.samples : 0;
     const auto rest = unit > 0 ? std::max(0.0, (phase.samples - phase.samples_with_access) / unit) : 0;
-    const auto times = drawn_over(times_[k], random);
+    const auto times = resample_factors(times_[k], random);
     const auto core = poisson(random, rest);
     double again = core;
     for (std::size_t i = 0; i < times.size(); ++i) again += times_[k][i] * times[i];

@@ -1,3 +1,4 @@
+// See sampling_error.hpp.
 #include "model/uncertainty/sampling_error.hpp"
 
 #include <algorithm>
@@ -17,8 +18,8 @@ using Kind = SamplingError::Kind;
 using Relative = SamplingError::Relative;
 using Random = std::mt19937_64;
 
-constexpr double k_upper = 1.645;     // standard errors of a one-sided 95 %
-constexpr double k_few_unmet = 0.05;  // fewer touched items that no sample met are none
+constexpr double k_upper = 1.645;     // standard errors, one-sided 95 %
+constexpr double k_few_unmet = 0.05;  // fewer expected items without samples are ignored
 constexpr double k_greatest_shape = 1e9;
 constexpr int k_fittings = 6;
 
@@ -27,7 +28,8 @@ struct Count {
   double value = 0;  // in samples
 };
 
-// How many touched items a sample missed for each that one met, when those that were met have `mean` samples.
+// Returns the expected number of accessed items without samples for each item with samples, whose counts have this
+// mean.
 double unmet_for_each(double mean) {
   if (mean <= 1) return 1e9;
   double low = 0, high = mean;  // of m in mean = m / (1 - exp(-m)), which grows with m
@@ -42,8 +44,8 @@ double size_of(const Problem& problem, std::uint32_t item) {
   return static_cast<double>(problem.items[item].size.value);
 }
 
-// By the method of moments: how counts vary about their means beyond chance, as the inverse of the shape of the
-// Gamma distribution that their true values come from.
+// Estimates, by the method of moments, the shape of the Gamma distribution of true values from the counts'
+// variation beyond chance.
 class Spread {
  public:
   void add(double count, double mean, double weight) {
@@ -85,7 +87,7 @@ Group group_of(const Problem& problem, Kind kind, const std::vector<Count>& met,
   return group;
 }
 
-// Sums below this are zeros that a Gamma distribution of tiny shape draws: what is divided by them overflows.
+// Smaller sums are zeros drawn from a Gamma distribution of tiny shape: division by them would overflow.
 constexpr double k_min_sum = 1e-100;
 
 double uniform(Random& random) { return static_cast<double>(random() >> 11) * 0x1p-53; }
@@ -95,8 +97,8 @@ double gamma(Random& random, double shape) {
 
 using ByItem = std::vector<double>[SamplingError::kinds];
 
-// The items' shares of each group, not yet scaled to its total: what each has in the phase.
-void draw_shares(const Counts& counts, const ByItem& relative, Random& random, Drawn& drawn) {
+// Draws each item's share of its group in the phase, not yet scaled to the total.
+void draw_shares(const Counts& counts, const ByItem& relative, Random& random, DrawnCounts& drawn) {
   for (const auto& group : counts.groups) {
     auto& values = drawn.values.emplace_back();
     for (const auto& member : group.members) {
@@ -105,16 +107,16 @@ void draw_shares(const Counts& counts, const ByItem& relative, Random& random, D
       values.push_back(touched && mean > 0 ? gamma(random, group.shape + member.count) / (group.shape / mean + 1)
                                            : 0);
     }
-    // Where not even an item that samples met drew anything, shares are as estimated: they have a sum.
+    // If all draws are zero, use the estimated shares, whose sum is positive.
     if (std::accumulate(values.begin(), values.end(), 0.0) > k_min_sum) continue;
     std::transform(group.members.begin(), group.members.end(), values.begin(),
                    [](const auto& m) { return m.count; });
   }
 }
 
-// Scales the shares so that items keep what they were drawn to have over all phases, and groups their totals.
-// Where the phase's own total was counted it has no error, nor has what no sample met: the core's time.
-void draw_totals(const Counts& counts, const ByItem& kept, bool counted, Random& random, Drawn& drawn) {
+// Scales the shares so that items keep their drawn totals over all phases, and groups theirs. If totals were
+// counted, the phase's total and the core's time have no error.
+void draw_totals(const Counts& counts, const ByItem& kept, bool counted, Random& random, DrawnCounts& drawn) {
   double taken = counted ? 0 : counts.rest * counts.unit, sum = 0;
   for (std::size_t g = 0; g < counts.groups.size(); ++g) {
     const auto& group = counts.groups[g];
@@ -137,7 +139,7 @@ void draw_totals(const Counts& counts, const ByItem& kept, bool counted, Random&
 }
 
 // Scales the shares of each group by their items' factors, then to the group's own count.
-void scale_shares(const Counts& counts, const ByItem& factors, Drawn& drawn) {
+void scale_shares(const Counts& counts, const ByItem& factors, DrawnCounts& drawn) {
   for (std::size_t g = 0; g < counts.groups.size(); ++g) {
     const auto& group = counts.groups[g];
     auto& values = drawn.values[g];
@@ -147,7 +149,7 @@ void scale_shares(const Counts& counts, const ByItem& factors, Drawn& drawn) {
   }
 }
 
-void add_up(const Counts& counts, const Drawn& drawn, ByItem& sums) {
+void add_up(const Counts& counts, const DrawnCounts& drawn, ByItem& sums) {
   for (std::size_t g = 0; g < counts.groups.size(); ++g)
     for (std::size_t m = 0; m < counts.groups[g].members.size(); ++m)
       sums[counts.groups[g].kind][counts.groups[g].members[m].item] += drawn.values[g][m];
@@ -161,7 +163,7 @@ struct Builder {
     for (std::uint32_t i = 0; i < of.items.size(); ++i) items[of.items[i].object].push_back(i);
   }
 
-  // `unit` is what one sample of the object's stands for there; 0: its counts have no error.
+  // Adds a group. `unit`: amount per sample of the object; 0: its counts have no error.
   void add(Counts& counts, Kind kind, std::uint32_t object, const std::vector<const ItemCell*>& cells,
            double unit) const {
     if (unit <= 0) return;
@@ -194,7 +196,7 @@ struct Builder {
   }
 };
 
-// What one sample of the phase stands for: the mean over its groups by what they count.
+// Returns the amount per sample of the phase: the groups' mean, weighted by their counts.
 double common_unit(const Counts& counts) {
   double sum = 0, squares = 0;
   for (const auto& group : counts.groups) {
@@ -212,7 +214,7 @@ SamplingError::SamplingError(const Problem& problem) : problem_(problem) {
   for (const auto& held : problem.phases) {
     auto& error = phases_.emplace_back();
     if (problem.exact) continue;
-    const auto phase = as_estimated(held);
+    const auto phase = undo_fit(held);
     for (const auto& cell : phase.cells) cells[problem.items[cell.item].object].push_back(&cell);
     for (std::uint32_t o = 0; o < cells.size(); ++o) {
       if (!cells[o].empty()) builder.add_object(error.time, error.lines, o, cells[o]);
@@ -235,7 +237,7 @@ void SamplingError::for_each_group(Function function) {
       for (auto& group : counts->groups) function(group);
 }
 
-// First the items against their objects over all phases, then the phases against that.
+// Fits the items relative to their objects over all phases, then the phases relative to that.
 void SamplingError::fit() {
   for (auto& relative : relative_) relative.assign(problem_.items.size(), {0, 0, 0, false});
   for_each_group([&](const Group& group) {
@@ -277,14 +279,14 @@ Problem SamplingError::draw(std::uint64_t number) const {
     for (const auto& of_item : relative_[kind])
       relative[kind].push_back(of_item.rate > 0 ? gamma(random, of_item.shape) / of_item.rate : 1);
   }
-  std::vector<Drawn> time(phases_.size()), lines(phases_.size());
+  std::vector<DrawnCounts> time(phases_.size()), lines(phases_.size());
   for (std::size_t k = 0; k < phases_.size(); ++k) {
     draw_shares(phases_[k].time, relative, random, time[k]);
     draw_shares(phases_[k].lines, relative, random, lines[k]);
   }
   ByItem factors;
   for (auto& factor : factors) factor.assign(problem.items.size(), 1);
-  // Rows and columns in turn (iterative proportional fitting, Deming and Stephan).
+  // Scales rows and columns alternately (iterative proportional fitting, Deming and Stephan).
   for (int round = 0; round < k_fittings; ++round) {
     for (auto& sums : kept) sums.assign(problem.items.size(), 0);
     for (std::size_t k = 0; k < phases_.size(); ++k) {
@@ -302,7 +304,7 @@ Problem SamplingError::draw(std::uint64_t number) const {
   }
   for (std::size_t k = 0; k < problem.phases.size(); ++k) {
     const auto& error = phases_[k];
-    auto phase = as_estimated(problem.phases[k]);
+    auto phase = undo_fit(problem.phases[k]);
     DrawnCells cells(problem, phase);
     draw_totals(error.time, factors, problem.counted, random, time[k]);
     draw_totals(error.lines, factors, problem.counted, random, lines[k]);
@@ -315,7 +317,7 @@ Problem SamplingError::draw(std::uint64_t number) const {
     phase.cells = cells.take();
     problem.phases[k] = std::move(phase);
   }
-  if (problem.held) hold_against_measured(problem);
+  if (problem.held) fit_to_measured(problem);
   return problem;
 }
 

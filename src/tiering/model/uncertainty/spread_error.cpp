@@ -1,3 +1,4 @@
+// See spread_error.hpp.
 #include "model/uncertainty/spread_error.hpp"
 
 #include <algorithm>
@@ -11,12 +12,12 @@
 namespace terrace::model {
 namespace {
 
-constexpr double k_min_share =
-    1e-6;  // an object with less has none: what sampling left of its cells is no measure
-constexpr double k_min_stream = 1e-100;  // less is drawn where a phase has objects of tiny shares alone
-constexpr std::uint64_t k_spread = 0xd1342543de82ef95u;  // keeps its draws apart from those of sampling
+// Objects with a smaller share have none: a rest left by sampling is not significant.
+constexpr double k_min_share = 1e-6;
+constexpr double k_min_stream = 1e-100;  // smaller sums are drawn only where all objects' shares are tiny
+constexpr std::uint64_t k_spread = 0xd1342543de82ef95u;  // seed offset: independent of sampling's draws
 
-// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): seeded at no cost.
+// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): cheap to seed.
 class SmallRandom {
  public:
   using result_type = std::uint64_t;
@@ -48,7 +49,8 @@ Streams drawn_streams(const Streams& estimated, std::uint64_t number) {
     sum.before += bytes;
     sum.objects += 1;
   }
-  // An object has the same random numbers in all phases: where it is streamed less than thought, it is so in each.
+  // An object has the same random numbers in all phases: if it is streamed less than estimated, then in each
+  // phase.
   const auto gamma = [&](std::uint32_t object, double share, const Sum& sum) {
     SmallRandom random((number + 1) * k_spread + object);
     const auto parameter = (1 - k_evened) * share + k_evened / (sum.objects + 1);
@@ -68,7 +70,7 @@ Streams drawn_streams(const Streams& estimated, std::uint64_t number) {
   return drawn;
 }
 
-// Gives a cell other prefetched lines; what they expose and hold up goes with them.
+// Scales a cell's prefetched lines, with their exposed latency and samples.
 void scale_streamed(ItemCell& cell, double factor) {
   const auto exposure = cell.streamed_exposure * factor - cell.streamed_exposure;
   if (cell.exposure > 0) cell.samples *= std::max(0.0, 1 + exposure / cell.exposure);
@@ -90,7 +92,7 @@ bool has_spread(const Problem& problem) {
 void redraw_spread(Problem& problem, std::uint64_t number) {
   if (!has_spread(problem)) return;
   for (auto& held : problem.phases) {
-    auto phase = as_estimated(held);
+    auto phase = undo_fit(held);
     Streams estimated;
     const auto key_of = [&](const ItemCell& cell) {
       return std::pair{problem.items[cell.item].object, problem.measured_at[cell.item]};
@@ -105,7 +107,7 @@ void redraw_spread(Problem& problem, std::uint64_t number) {
     }
     held = std::move(phase);
   }
-  if (problem.held) hold_against_measured(problem);
+  if (problem.held) fit_to_measured(problem);
 }
 
 Problem draw_truth(const SamplingError& error, std::uint64_t number) {

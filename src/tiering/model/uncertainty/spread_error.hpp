@@ -26,14 +26,14 @@ namespace terrace::model {
 inline constexpr double k_concentration = 1;
 inline constexpr double k_evened = 0.3;
 
-// Whether any object has prefetched lines that could be another's.
+// Returns whether any object has prefetched lines, whose attribution is uncertain.
 bool has_spread(const Problem& problem);
 
-// Shares out the prefetched lines of each phase anew. The same number always gives the same problem. Does nothing
-// where the problem is exact or no lines are told to be prefetched.
+// Redraws the attribution of each phase's prefetched lines. The same `number` always gives the same problem. Does
+// nothing for an exact problem, or without prefetched lines.
 void redraw_spread(Problem& problem, std::uint64_t number);
 
-// Returns what the problem might have been, by both errors.
+// Returns a draw of the true problem by both errors, sampling and attribution.
 Problem draw_truth(const SamplingError& error, std::uint64_t number);
 
 }  // namespace terrace::model

@@ -90,7 +90,7 @@ Other as_other(const Problem& drawn, const Regret& regret) {
   Other other;
   other.regret = regret.seconds;
   const auto& schedule = regret.best.schedule;
-  other.initial = model::initial_placement(schedule, model::moves_of(drawn, schedule));
+  other.initial = model::initial_placement(schedule, model::derive_moves(drawn, schedule));
   other.shares = placed_shares(drawn, schedule);
   return other;
 }
@@ -151,7 +151,7 @@ Regret regret_under(const Problem& estimate, const Problem& truth, const model::
 
 Confidence confidence_of(const Problem& problem, const model::Calibration& calibration, const Planner& planner,
                          const Decision& chosen, const Plan& plan, std::uint32_t draws) {
-  const auto planned = model::initial_placement(chosen.schedule, model::moves_of(problem, chosen.schedule));
+  const auto planned = model::initial_placement(chosen.schedule, model::derive_moves(problem, chosen.schedule));
   const auto shares = placed_shares(problem, chosen.schedule);
   const model::SamplingError error(problem);
   std::vector<Other> others(draws);

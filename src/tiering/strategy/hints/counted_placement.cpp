@@ -43,7 +43,7 @@ Expression::Outcome CountedPlacement::references(const Count& count) const {
     double sum = 0;
     bool any = false;
     for (const auto& object : *context_.objects) {
-      if (!object.live || !model::names(name, object.name)) continue;
+      if (!object.live || !model::matches_name(name, object.name)) continue;
       sum += static_cast<double>(object.size.value);
       any = true;
     }

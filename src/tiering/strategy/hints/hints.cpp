@@ -18,7 +18,7 @@ constexpr std::size_t k_longest_name = 1000;
 constexpr std::size_t k_shown_of_name = 60;  // characters of what is not a name
 
 bool any_is(const std::string& name_or_pattern, const std::vector<std::string>& all) {
-  return std::ranges::any_of(all, [&](const std::string& name) { return model::names(name_or_pattern, name); });
+  return std::ranges::any_of(all, [&](const std::string& name) { return model::matches_name(name_or_pattern, name); });
 }
 
 std::string or_nearest(const std::string& word, const std::vector<std::string>& known) {
@@ -118,7 +118,7 @@ void HintBook::tell_directive(const model::Directive& directive) {
 const Count* HintBook::count_of(const std::string& object) const {
   for (const auto* hints : {&given_, &told_})
     for (const auto& count : hints->counts)
-      if (model::names(count.object, object)) return &count;
+      if (model::matches_name(count.object, object)) return &count;
   return nullptr;
 }
 

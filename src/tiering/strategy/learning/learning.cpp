@@ -190,7 +190,7 @@ void Learning::learn(std::string_view loop, Requests& requests) {
   try {
     auto problem = model::make_problem(profile, *context_.machine, context_.budget_of_its_own(),
                                        model::affordable_items(profile), context_.hints->directives());
-    model::leave_out_unreached(problem);
+    model::drop_unreached_segments(problem);
     if (model::cell_count(problem) == 0) {
       misses_nowhere_ = true;
       throw Error(Code::not_found, "the first iteration of " + profile.loop +

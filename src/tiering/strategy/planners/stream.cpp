@@ -60,7 +60,7 @@ class Search {
     const auto& problem = index_.problem();
     model::Schedule schedule;
     schedule.phases.assign(problem.phases.size(), at_home(problem));
-    schedule.copies_keep = tuning.keep;
+    schedule.min_copy_share = tuning.keep;
     for (auto& streamer : streamers_) streamer.fill(schedule, tuning);
     auto prediction = model::predict(index_, schedule);
     if (prediction.total < best_.prediction.total) {

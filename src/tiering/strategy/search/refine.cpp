@@ -148,7 +148,7 @@ class Refinement {
   // A few items somewhere else over intervals of theirs, whatever it costs; who stood in the way goes where there
   // is room.
   void kick() {
-    if (random_() % k_paces_kept == 0) now_.copies_keep = k_keeps[random_() % k_keeps.size()];
+    if (random_() % k_paces_kept == 0) now_.min_copy_share = k_keeps[random_() % k_keeps.size()];
     const auto items = k_min_kick + random_() % (k_largest_kick - k_min_kick + 1);
     for (std::uint32_t n = 0; n < items; ++n) {
       const auto item = free_[random_() % free_.size()];

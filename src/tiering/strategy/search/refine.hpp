@@ -10,7 +10,7 @@
 namespace terrace::strategy {
 
 // How far it holds copies back (Schedule::copies_keep).
-inline constexpr std::array k_keeps = {0.1, 0.25, model::k_held_back_by_nothing};
+inline constexpr std::array k_keeps = {0.1, 0.25, model::k_unlimited_copy_share};
 
 // Improves `best` by local search with kicks (iterated local search: Lourenco, Martin and Stutzle, in "Handbook of
 // Metaheuristics", 2003) until nothing is found or the work is done, which is counted in items x phases that are

@@ -43,7 +43,7 @@ std::vector<Structure> densest_first(const model::Problem& problem, const std::v
 
 model::Placement place_whole_objects(const model::Problem& problem, const std::vector<double>& worth) {
   auto placement = at_home(problem);
-  auto room = model::room_beside_pins(problem);
+  auto room = model::unpinned_budget(problem);
   for (const auto& structure : densest_first(problem, worth)) {
     for (const auto place : model::fastest_first(problem, structure.domain)) {
       if (place == model::home_of(problem, structure.domain)) break;

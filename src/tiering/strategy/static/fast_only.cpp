@@ -22,7 +22,7 @@ class FastOnly final : public FixedPlacement {
       fastest.push_back(places.empty() ? k_no_place : places.front());
     }
     Decision decision;
-    decision.schedule = model::everything_in(problem, fastest);
+    decision.schedule = model::uniform_schedule(problem, fastest);
     decision.prediction = model::predict(problem, decision.schedule);
     return decision;
   }

@@ -17,7 +17,7 @@ class FirstTouch final : public FixedPlacement {
   }
   [[nodiscard]] Decision decide(const model::Problem& problem, const model::Calibration&, Effort) const override {
     auto placement = at_home(problem);
-    auto room = model::room_beside_pins(problem);
+    auto room = model::unpinned_budget(problem);
     for (std::size_t i = 0; i < placement.size(); ++i) {
       const auto& item = problem.items[i];
       if (item.pinned != k_no_place) continue;

@@ -10,7 +10,7 @@ namespace terrace::strategy {
 
 Decision Interleave::decide(const model::Problem& problem, const model::Calibration&, Effort) const {
   auto placement = at_home(problem);
-  auto room = model::room_beside_pins(problem);
+  auto room = model::unpinned_budget(problem);
   std::vector<RoundRobin> turns;
   for (std::size_t d = 0; d < model::domain_count(problem); ++d) {
     const auto& places = model::fastest_first(problem, static_cast<DomainId>(d));

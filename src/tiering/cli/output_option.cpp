@@ -22,7 +22,7 @@ Outputs::Outputs(const std::string& output, const std::vector<std::string>& labe
   check_folder_of("--output", output);
   try {
     for (const auto& label : labels)
-      given_.emplace(label, profile::StoreName::given(output_of_configuration(output, label)));
+      given_.emplace(label, profile::StoreName::requested(output_of_configuration(output, label)));
   } catch (const Error& error) {
     throw Error(error.code(), std::string("--output ") + error.what());
   }

@@ -282,7 +282,7 @@ void print_job(const JobSummary& job, const LoopSummary& loop, const profile::Me
 
 // Over a file the launcher has said how it went. Who has named the profile knows where it is.
 void print_profile(const profile::MergeSummary& merged, const Closing& closing) {
-  if (!closing.asked.is_given()) fmt::print(stderr, "terrace: profile in {}\n", merged.path);
+  if (!closing.asked.is_requested()) fmt::print(stderr, "terrace: profile in {}\n", merged.path);
   if (merged.processes == 1) print_notes(merged, closing);
 }
 
@@ -378,7 +378,7 @@ void print_closing(const profile::MergeSummary& merged, const Closing& closing) 
   if (!closing.quiet) print_summary(merged, closing);
   if (merged.path != closing.asked.path() && (closing.quiet || !closing.json))
     fmt::print(stderr, "terrace: {} {}: wrote {}\n", closing.asked.path(),
-               closing.asked.is_given() ? "was written by another launch meanwhile" : "exists", merged.path);
+               closing.asked.is_requested() ? "was written by another launch meanwhile" : "exists", merged.path);
 }
 
 }  // namespace terrace::cli

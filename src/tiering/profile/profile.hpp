@@ -1,9 +1,9 @@
-// The profile: for each chunk and phase what was accessed, how, and how long the phase took. A value; collectors
-// fill it, the store keeps it, the model reads it.
+// Profile of a loop: traffic by chunk and phase, and the time of each phase. A value type: collectors produce it,
+// the store (store/) saves it, the model reads it.
 //
-// Two profiles of one run look the same and differ in what they know. A *sampled* one holds what a real collector
-// can deliver: sampled miss addresses and phase times; counts are estimates. An *exact* one (the oracle) holds
-// the simulator's own counters; it feeds the lower bound and a separate column of results, and never a decision.
+// Two kinds share the structure. A *sampled* profile holds what a real collector delivers: sampled miss addresses
+// and phase times; its counts are estimates. An *exact* profile (oracle) holds the simulator's counters; it is
+// used for the lower bound and a separate column of results, never for a decision.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +22,13 @@ struct Profile {
   std::string loop;
   Seconds sample_interval;  // of time samples; 0 in exact profiles
   InitiatorId initiator = 0;
-  double cores = 1;  // cores that the program's one thread stood for
+  double cores = 1;  // cores represented by the program's one thread
   std::vector<observe::Object> objects;
-  std::vector<observe::Iteration> iterations;  // those that were profiled
-  std::vector<PlaceId> places;                 // by chunk: where it was while it was profiled (iteration start)
-  bool moving = false;                         // they were elsewhere, too, meanwhile: a plan was in force
-  std::string progress = "accesses";           // what its segments were cut by
-  double unseen = 0;                           // share of the accesses that was not observed
+  std::vector<observe::Iteration> iterations;  // profiled ones
+  std::vector<PlaceId> places;                 // by chunk: its place at the start of the profiled iterations
+  bool moving = false;                         // chunks moved during the profile: a plan was in force
+  std::string progress = "accesses";           // progress measure that delimits segments
+  double unseen = 0;                           // share of accesses not observed
 };
 
 }  // namespace terrace::profile

@@ -1,4 +1,4 @@
-// One list of fields for each record serves both directions, so that encoder and decoder cannot drift apart.
+// Encoding of the journal's records. One list of fields for each record drives both encoder and decoder.
 #include "profile/records.hpp"
 
 #include <concepts>
@@ -10,134 +10,135 @@ namespace terrace::profile {
 namespace {
 
 template <class R, class Record>
-concept IsOne = std::same_as<std::remove_const_t<R>, Record>;
+concept SameAs = std::same_as<std::remove_const_t<R>, Record>;
 
 // --- the lists of fields ------------------------------------------------------------------------------------
 
-template <class Io, IsOne<Seconds> R>
+template <class Io, SameAs<Seconds> R>
 void fields(Io& io, R& r) {
   io(r.value);
 }
-template <class Io, IsOne<Bytes> R>
+template <class Io, SameAs<Bytes> R>
 void fields(Io& io, R& r) {
   io(r.value);
 }
 
-template <class Io, IsOne<observe::Object> R>
+template <class Io, SameAs<observe::Object> R>
 void fields(Io& io, R& r) {
   io(r.id, r.name, r.kind, r.size, r.chunk_size, r.first_chunk, r.chunks, r.live);
 }
-template <class Io, IsOne<observe::Cell> R>
+template <class Io, SameAs<observe::Cell> R>
 void fields(Io& io, R& r) {
   io(r.chunk, r.read_lines, r.write_lines, r.exposure, r.samples, r.line_squares, r.streamed_lines,
      r.streamed_exposure);
 }
-template <class Io, IsOne<observe::Phase> R>
+template <class Io, SameAs<observe::Phase> R>
 void fields(Io& io, R& r) {
   io(r.name, r.time, r.core, r.samples, r.samples_with_access, r.bandwidth_time, r.unowned_lines, r.cells);
 }
-template <class Io, IsOne<observe::Iteration> R>
+template <class Io, SameAs<observe::Iteration> R>
 void fields(Io& io, R& r) {
   io(r.number, r.phases);
 }
 
-template <class Io, IsOne<RunRecord> R>
+template <class Io, SameAs<RunRecord> R>
 void fields(Io& io, R& r) {
   io(r.process, r.parent, r.started_unix_ns, r.host, r.program, r.arguments, r.backend, r.mode, r.planner,
      r.budget, r.initiator, r.cores, r.sample_interval, r.core_time_fitted, r.progress, r.core_time_from);
 }
-template <class Io, IsOne<ObjectRecord> R>
+template <class Io, SameAs<ObjectRecord> R>
 void fields(Io& io, R& r) {
   io(r.object, r.at, r.places, r.address);
 }
-template <class Io, IsOne<ObjectEndRecord> R>
+template <class Io, SameAs<ObjectEndRecord> R>
 void fields(Io& io, R& r) {
   io(r.object, r.at);
 }
-template <class Io, IsOne<LoopRecord> R>
+template <class Io, SameAs<LoopRecord> R>
 void fields(Io& io, R& r) {
   io(r.name, r.at, r.why, r.turns_before, r.misses_before);
 }
-template <class Io, IsOne<LoopEndRecord> R>
+template <class Io, SameAs<LoopEndRecord> R>
 void fields(Io& io, R& r) {
   io(r.at, r.iterations, r.observed, r.misses);
 }
-template <class Io, IsOne<PhaseRecord> R>
+template <class Io, SameAs<PhaseRecord> R>
 void fields(Io& io, R& r) {
   io(r.iteration, r.index, r.name, r.begun, r.ended, r.waited, r.observed);
 }
-template <class Io, IsOne<ProofRecord> R>
+template <class Io, SameAs<ProofRecord> R>
 void fields(Io& io, R& r) {
   io(r.at, r.without, r.with, r.iterations_without, r.iterations_with, r.predicted_unplaced, r.predicted,
      r.undone);
 }
-template <class Io, IsOne<CoreTimeRecord> R>
+template <class Io, SameAs<CoreTimeRecord> R>
 void fields(Io& io, R& r) {
   io(r.phase, r.instruction);
 }
-template <class Io, IsOne<IterationRecord> R>
+template <class Io, SameAs<IterationRecord> R>
 void fields(Io& io, R& r) {
   io(r.exact, r.iteration, r.places, r.anew);
 }
-template <class Io, IsOne<Move> R>
+template <class Io, SameAs<Move> R>
 void fields(Io& io, R& r) {
   io(r.object, r.first, r.chunks, r.ask, r.need, r.to, r.size, r.benefit, r.cost);
 }
-template <class Io, IsOne<MovesRecord> R>
+template <class Io, SameAs<MovesRecord> R>
 void fields(Io& io, R& r) {
   io(r.moves);
 }
-template <class Io, IsOne<NoteRecord> R>
+template <class Io, SameAs<NoteRecord> R>
 void fields(Io& io, R& r) {
   io(r.severity, r.text, r.at);
 }
-template <class Io, IsOne<CountersRecord> R>
+template <class Io, SameAs<CountersRecord> R>
 void fields(Io& io, R& r) {
   io(r.accesses, r.instructions, r.misses, r.unseen, r.dropped, r.core, r.exposed, r.bandwidth_bound, r.stalled,
      r.waited, r.charged);
 }
-template <class Io, IsOne<LevelUse> R>
+template <class Io, SameAs<LevelUse> R>
 void fields(Io& io, R& r) {
   io(r.name, r.accesses, r.hit, r.miss);
 }
-template <class Io, IsOne<LevelsRecord> R>
+template <class Io, SameAs<LevelsRecord> R>
 void fields(Io& io, R& r) {
   io(r.levels);
 }
-template <class Io, IsOne<LoopCandidate> R>
+template <class Io, SameAs<LoopCandidate> R>
 void fields(Io& io, R& r) {
   io(r.name, r.is_taken, r.begins_at, r.share, r.visits, r.turns, r.verdict);
 }
-template <class Io, IsOne<LoopsRecord> R>
+template <class Io, SameAs<LoopsRecord> R>
 void fields(Io& io, R& r) {
   io(r.loops);
 }
-template <class Io, IsOne<SpillRecord> R>
+template <class Io, SameAs<SpillRecord> R>
 void fields(Io& io, R& r) {
   auto& a = r.account;
-  io(r.iteration, r.at, a.read, a.written, a.foreseen, a.demanded, a.wasted, a.clean, a.touches, a.waited,
-     a.content, a.most, a.limit, a.given, a.least_read, a.least_written, a.least_time, a.predicted, a.measured);
+  io(r.iteration, r.at, a.read, a.written, a.prefetched, a.demanded, a.wasted, a.clean, a.touches, a.waited,
+     a.content, a.max_content, a.limit, a.kernel_paged, a.min_read, a.min_written, a.min_time, a.predicted,
+     a.measured);
 }
-template <class Io, IsOne<CodeCoverage> R>
+template <class Io, SameAs<CodeCoverage> R>
 void fields(Io& io, R& r) {
   io(r.path, r.hooks, r.in_loop, r.elsewhere);
 }
-template <class Io, IsOne<observe::UncoveredObject> R>
+template <class Io, SameAs<observe::UncoveredObject> R>
 void fields(Io& io, R& r) {
   io(r.object, r.size);
 }
-template <class Io, IsOne<CoverageRecord> R>
+template <class Io, SameAs<CoverageRecord> R>
 void fields(Io& io, R& r) {
   io(r.sample_period, r.not_sampled, r.code, r.heap, r.heap_uncovered, r.objects);
 }
-template <class Io, IsOne<EndRecord> R>
+template <class Io, SameAs<EndRecord> R>
 void fields(Io& io, R& r) {
   io(r.at, r.how);
 }
 
 // --- writing ------------------------------------------------------------------------------------------------
 
-// What is in memory as it is in a record.
+// Types whose encoding equals their memory representation.
 template <class T>
 inline constexpr bool k_is_flat =
     std::is_arithmetic_v<T> || std::is_enum_v<T> || std::same_as<T, Seconds> || std::same_as<T, Bytes>;
@@ -189,7 +190,7 @@ class Reader {
   }
 
  private:
-  // A record may end between two of its own fields (an older writer), but not inside of one.
+  // A record may end between two of its own fields (older writer), but not within one.
   template <class T>
   void read(T& value) {
     if (depth_ == 0 && in_.at_end()) return;
@@ -206,7 +207,7 @@ class Reader {
   template <class T>
   void one(std::vector<T>& values) {
     const auto count = in_.get<std::uint32_t>();
-    // Every value takes at least a byte: a damaged count must not make us ask for gigabytes.
+    // Each value takes at least a byte: a corrupt count must not allocate gigabytes.
     if (count > in_.remaining()) throw Error(Code::corrupt, "a list is longer than its record");
     values.resize(count);
     for (auto& value : values) one(value);
@@ -235,7 +236,7 @@ void read(BlobReader& in, Record& record) {
   fields(io, record);
 }
 
-// A record that is one foreign blob: it may grow by the rules of the room that it comes from.
+// Encode a record that is one blob of another module, which defines its compatibility.
 void write_whole(BlobWriter& out, const std::string& blob) {
   for (const char byte : blob) out.put(byte);
 }

@@ -1,7 +1,8 @@
-// The journal's records as values, with their encoding: the runtime encodes, the merger decodes. A field is only
-// ever appended to a record, and a reader accepts records that end early by leaving the new fields at their
-// defaults, and records that end late by leaving the rest unread. Values inside of a record (an object, a phase, a
-// cell) never change: what they gain is appended to the record, as one more field.
+// Records of the journal and their encoding: the runtime encodes them, the merge (store/) decodes them.
+//
+// Compatibility: fields are only appended to a record. A reader leaves missing fields at their defaults and
+// ignores extra ones. Values nested in a record (an object, a phase, a cell) never change: additions become a new
+// field of the record.
 #pragma once
 
 #include <cstdint>
@@ -51,13 +52,13 @@ struct RunRecord {  // first in every journal
   std::string backend;  // "virtual", "real"
   std::string mode;     // "record", "run", "simulate"
   std::string planner;
-  std::string budget;  // as given
+  std::string budget;  // as the user gave it
   InitiatorId initiator = 0;
   double cores = 1;
   Seconds sample_interval;
-  bool core_time_fitted = false;      // virtual time: core time is the program's own, not the machine's
-  std::string progress = "accesses";  // what segments of phases are cut by (observe/progress_variant.hpp)
-  std::string core_time_from{};       // what it rests on, or why it is the machine's, where that was asked for
+  bool core_time_fitted = false;      // virtual time: core time fitted to the program, not the machine's
+  std::string progress = "accesses";  // progress measure that delimits segments (observe/progress_variant.hpp)
+  std::string core_time_from{};       // source of the fit, or reason why a requested fit was not made
 };
 struct ObjectRecord {
   observe::Object object;
@@ -72,37 +73,37 @@ struct ObjectEndRecord {
 struct LoopRecord {
   std::string name;
   Seconds at;
-  std::string why{};                // it was taken for the main loop; empty: the program says so
-  std::uint32_t turns_before = 0;   // that it had made when it was
-  std::uint64_t misses_before = 0;  // of the run
+  std::string why{};                // reason for its detection as main loop; empty: marked by the program
+  std::uint32_t turns_before = 0;   // iterations before its detection
+  std::uint64_t misses_before = 0;  // of the run, at its detection
 };
 struct LoopEndRecord {
   Seconds at;
   std::uint32_t iterations = 0;
-  std::uint32_t observed = 0;  // of them, whole; the others' phases count as the last ones that were observed
+  std::uint32_t observed = 0;  // of them, completely; the others' phases count as the last observed ones
   std::uint64_t misses = 0;    // of the run
 };
-struct PhaseRecord {  // a phase that has ended
+struct PhaseRecord {  // written at the end of a phase
   std::uint32_t iteration = 0;
   PhaseIndex index = 0;
   std::string name;
   Seconds begun;
   Seconds ended;
   Seconds waited;        // for transfers, within the phase's time
-  bool observed = true;  // false: its accesses were not, and its time is that of the last one that was
+  bool observed = true;  // false: accesses not observed; the time is that of the last observed instance
 };
-struct CoreTimeRecord {  // where some phases have times of their own: when the first of that name begins
+struct CoreTimeRecord {  // for phases with an instruction time of their own, at the begin of the first such phase
   std::string phase;
   Seconds instruction;
 };
 struct IterationRecord {
   bool exact = false;
   observe::Iteration iteration;
-  // By chunk of the run, when the iteration began. Empty where it is as in the run's record before.
+  // Places by chunk of the run, at the begin of the iteration. Empty: as in the run's previous record.
   std::vector<PlaceId> places;
-  bool anew = false;  // the program does something else than in those that were profiled before
+  bool anew = false;  // the program's behaviour differs from the iterations profiled before
 };
-// What a plan asks for, iteration after iteration.
+// A move that a plan requests in each iteration.
 struct Move {
   ObjectId object = 0;
   std::uint32_t first = 0;  // chunk within the object
@@ -112,12 +113,12 @@ struct Move {
   Bytes size;
   Seconds benefit, cost;  // predicted
 };
-struct MovesRecord {  // before the first transfers of these moves
+struct MovesRecord {  // written before the first transfers of these moves
   std::vector<Move> moves;
 };
-// A move that was carried out, or refused.
+// An execution of a move, or its refusal.
 struct Transfer {
-  std::uint32_t move = 0;  // of all that the journal's records of moves hold, by position
+  std::uint32_t move = 0;  // index into all moves of the journal's MovesRecords
   std::uint32_t iteration = 0;
   PlaceId from = 0;
   bool refused = false;
@@ -132,19 +133,19 @@ struct PlanRecord {
   Seconds at;
   std::string why;
 };
-// What a plan was worth, when its loop is over: medians of whole iterations without and with it, and how many
-// there were; what was predicted (0: unknown).
+// Measured effect of a plan, written at the end of its loop: medians of complete iterations without and with it,
+// their numbers, and the predictions (0: unknown).
 struct ProofRecord {
   Seconds at, without, with;
   std::uint32_t iterations_without = 0, iterations_with = 0;
   Seconds predicted_unplaced, predicted;
-  bool undone = false;  // it was slower, and everything is at home again
+  bool undone = false;  // the plan was slower and was reverted
 };
-// How the note of a program without hooks begins.
+// Prefix of the note on a program without instrumentation hooks.
 inline constexpr std::string_view k_no_access = "no access was seen";
-// The whole of it, where nobody wanted to learn from accesses.
+// Complete text of that note where no policy needed accesses.
 inline constexpr std::string_view k_no_access_needed = "no access was seen, and none was needed";
-// And how the note begins that says what phases are made of.
+// Prefix of the note that states the source of phases.
 inline constexpr std::string_view k_phases_from = "phases: ";
 
 struct NoteRecord {
@@ -152,86 +153,87 @@ struct NoteRecord {
   std::string text;
   Seconds at;
 };                       // "note", "warning"
-struct CountersRecord {  // of the whole process so far; the last one counts
+struct CountersRecord {  // totals of the process so far; the last record is valid
   std::uint64_t accesses = 0, instructions = 0, misses = 0;
-  std::uint64_t unseen = 0;  // came while Terrace was at work in their thread (signal handlers): not in `accesses`
-  std::uint64_t dropped = 0;  // of the accesses, those to memory that belongs to no object: they went no further
+  std::uint64_t unseen = 0;   // while Terrace ran in the same thread (signal handlers); not in `accesses`
+  std::uint64_t dropped = 0;  // of `accesses`: to memory of no object, not processed further
   Seconds core, exposed, bandwidth_bound, stalled, waited, charged;
 };
-// A cache beyond the first, or a place, in virtual time (sim/engine/memory_use.hpp).
+// Use of a cache level beyond the first, or of a place, in virtual time (sim/engine/memory_use.hpp).
 struct LevelUse {
   std::string name;
-  double accesses = 0;  // that reached it
-  Seconds hit, miss;    // its active time: hit phase and pure-miss time
+  double accesses = 0;  // accesses that reached it
+  Seconds hit, miss;    // active time: hit phases and pure-miss time
 };
-struct LevelsRecord {  // of the whole process so far, as far as it was simulated; the last one counts
+struct LevelsRecord {  // totals of the simulated part of the process so far; the last record is valid
   std::vector<LevelUse> levels;
 };
-// A loop of the program's first thread that could have been the main loop (runtime/loop_candidates.hpp).
+// A candidate for the main loop, on the program's first thread (runtime/loop_candidates.hpp).
 struct LoopCandidate {
   std::string name;
-  bool is_taken = false;  // for the main loop, if only for a while
-  double begins_at = 0;   // share of the run's work that was done when it was first entered
-  double share = 0;       // of the run's work, with all that it does inside
+  bool is_taken = false;  // was the main loop at some time
+  double begins_at = 0;   // share of the run's work before its first entry
+  double share = 0;       // share of the run's work, callees and inner loops included
   std::uint64_t visits = 0;
-  std::uint64_t turns = 0;  // of all visits
-  std::string verdict;      // why the profile is not of it; empty: it is
+  std::uint64_t turns = 0;  // iterations of all visits
+  std::string verdict;      // reason why it was not profiled; empty: it was
 };
-struct LoopsRecord {  // of the whole process; the last one counts
+struct LoopsRecord {  // of the whole process; the last record is valid
   std::vector<LoopCandidate> loops;
 };
-// Data of a process in a file, since it began (docs/memory-over-a-file.md).
-struct FileAccount {
-  Bytes read{}, written{};              // of the file
-  std::uint64_t foreseen = 0;           // chunks that were read before they were touched
-  std::uint64_t demanded = 0;           // and after
-  std::uint64_t wasted = 0;             // foreseen ones that left untouched
-  std::uint64_t clean = 0;              // chunks that left as the file has them
-  std::uint64_t touches = 0;            // that were noticed
-  Seconds waited;                       // by threads of the program, in all
-  Bytes content{}, most{};              // of chunks, now and at most
-  Bytes limit{};                        // of chunks in memory, now
-  Bytes given{};                        // that the kernel pages
-  Bytes least_read{}, least_written{};  // what any schedule must move
-  Seconds least_time;                   // of the device, for those
-  Seconds predicted, measured;          // stretches of a thread, as predicted when each began, and as they were
+// Cumulative statistics of a process's memory over a file (docs/memory-over-a-file.md).
+struct FileIoTotals {
+  Bytes read{}, written{};          // file I/O
+  std::uint64_t prefetched = 0;     // chunks read before their access
+  std::uint64_t demanded = 0;       // chunks read on a fault
+  std::uint64_t wasted = 0;         // prefetched chunks evicted before an access
+  std::uint64_t clean = 0;          // chunks evicted without a write
+  std::uint64_t touches = 0;        // observed accesses
+  Seconds waited;                   // total wait of the program's threads
+  Bytes content{}, max_content{};   // of chunks, now and maximum
+  Bytes limit{};                    // of resident chunks, now
+  Bytes kernel_paged{};             // handed over to kernel paging
+  Bytes min_read{}, min_written{};  // lower bounds of any schedule's I/O
+  Seconds min_time;                 // device time of these lower bounds
+  Seconds predicted, measured;      // time of threads' segments, predicted at their begin and measured
 };
-// The same when an iteration begins, when the loop ends, and at the end.
+// These statistics at the begin of an iteration, at the end of the loop, and at the end of the process.
 struct SpillRecord {
   static constexpr std::uint32_t k_none = 0xffffffff;
-  std::uint32_t iteration = k_none;  // that begins here
+  std::uint32_t iteration = k_none;  // iteration that begins here
   Seconds at;
-  FileAccount account{};
+  FileIoTotals account{};
 };
-// How much of the process the hooks reached, so far; the last one counts. Measured in the run itself, never in
-// virtual time: two runs differ.
+// Coverage of the process by instrumentation hooks so far; the last record is valid. Measured in real time, so
+// that it differs between runs.
 struct CodeCoverage {
-  std::string path;  // of a loaded file, or what else it is, in brackets
+  std::string path;  // path of a loaded file, or a description in brackets
   bool hooks = false;
   Seconds in_loop,
-      elsewhere;  // of the program's threads on processors, as sampled; Terrace's own work is left out
+      elsewhere;  // sampled processor time of the program's threads, without Terrace's own work
 };
 struct CoverageRecord {
-  Seconds sample_period;    // 0: time was not sampled
-  std::string not_sampled;  // why
+  Seconds sample_period;    // 0: not sampled
+  std::string not_sampled;  // reason why not
   std::vector<CodeCoverage> code;
-  double heap = 0, heap_uncovered = 0;  // bytes, means over the time in main loops; without one, over all time
-  std::vector<observe::UncoveredObject> objects;  // the largest
+  double heap = 0, heap_uncovered = 0;  // mean bytes over the time in main loops, else over the whole time
+  std::vector<observe::UncoveredObject> objects;  // the largest ones
 };
 struct EndRecord {
   Seconds at;
   std::string how;
 };  // "exit", "exec", "quick", k_confined, k_limited
-// The program went on and was left alone: it was about to filter its system calls, or limited its address space.
+// Values of `how` for a program that runs on without Terrace: it installed a system call filter, or limited its
+// address space.
 inline constexpr std::string_view k_confined = "confined", k_limited = "limited";
 struct MachineRecord {
   std::string blob;
-};  // Machine::to_blob, as the launcher handed it over
+};  // Machine::to_blob, as passed by the launcher
 struct CalibrationRecord {
   std::string blob;
-};  // Calibration::to_blob: the constants behind the predictions
+};  // Calibration::to_blob: constants of the predictions
 
-// One pair for each record above. `decode` throws Error{corrupt} when the bytes make no such record.
+// One pair of functions for each record. decode() throws Error{corrupt} for malformed bytes.
 void encode(BlobWriter& out, const RunRecord& record);
 void encode(BlobWriter& out, const ObjectRecord& record);
 void encode(BlobWriter& out, const ObjectEndRecord& record);

@@ -87,7 +87,7 @@ struct ConfigurationParts {
   Journal* journal = nullptr;
   std::function<Totals()> totals;
   std::function<std::vector<profile::LevelUse>()> levels;  // in virtual time, so far; empty elsewhere
-  std::function<profile::FileAccount()> spilled;           // so far; empty where no data is in a file
+  std::function<profile::FileIoTotals()> spilled;           // so far; empty where no data is in a file
   // Of phases that have times of their own, and whom to tell what an instruction takes from now on.
   observe::CoreTimes core_times;
   std::function<void(Seconds)> instructions_take;

@@ -285,8 +285,8 @@ TEST(Records, TheSmallOnesReadBack) {
   EXPECT_EQ(spilled.iteration, 7U);
   EXPECT_EQ(spilled.account.written, Bytes{3});
   EXPECT_EQ(spilled.account.touches, 8U);
-  EXPECT_EQ(spilled.account.given, Bytes{13});
-  EXPECT_EQ(spilled.account.least_time, Seconds{16});
+  EXPECT_EQ(spilled.account.kernel_paged, Bytes{13});
+  EXPECT_EQ(spilled.account.min_time, Seconds{16});
   EXPECT_EQ(spilled.account.predicted, Seconds{17});
   EXPECT_EQ(spilled.account.measured, Seconds{18});
   EXPECT_EQ(decoded<EndRecord>(encoded(EndRecord{{3}, "exit"})).how, "exit");

@@ -104,7 +104,7 @@ class FileWorld {
     quantum.misses = misses;
     world.virtual_machine.quantum(quantum);
   }
-  FileAccount account() { return *world.virtual_machine.file_account(); }
+  FileIoTotals account() { return *world.virtual_machine.file_account(); }
   double now() { return world.now(); }
 
   TestWorld world;

@@ -19,11 +19,11 @@ std::uint64_t chunks(Bytes bytes) { return bytes.value / k_chunk; }
 constexpr std::uint64_t beside(std::uint64_t memory) { return memory / 8 + 8 + 2; }
 
 // What is read is what was asked for; nothing that nobody touched is.
-void expect_conserved(const FileAccount& account) {
-  EXPECT_EQ(account.given.value, 0u);
-  EXPECT_LE(chunks(account.read), account.foreseen + account.demanded);
+void expect_conserved(const FileIoTotals& account) {
+  EXPECT_EQ(account.kernel_paged.value, 0u);
+  EXPECT_LE(chunks(account.read), account.prefetched + account.demanded);
   // At most the reads that the limits allow are still under way.
-  EXPECT_LE(account.foreseen + account.demanded - chunks(account.read), 5u);
+  EXPECT_LE(account.prefetched + account.demanded - chunks(account.read), 5u);
   EXPECT_EQ(account.read.value % k_chunk, 0u);
   EXPECT_EQ(account.written.value % k_chunk, 0u);
 }
@@ -39,8 +39,8 @@ TEST(VirtualSpill, WhatFitsIsNeverReadNorWritten) {
   EXPECT_EQ(account.read.value, 0u);
   EXPECT_EQ(account.written.value, 0u);
   EXPECT_EQ(account.touches, 32u);  // each chunk's first
-  EXPECT_EQ(account.most.value, 32 * k_chunk);
-  EXPECT_EQ(account.least_read.value, 0u);
+  EXPECT_EQ(account.max_content.value, 32 * k_chunk);
+  EXPECT_EQ(account.min_read.value, 0u);
   const auto& time = with.world.virtual_machine.account();
   EXPECT_GT(time.waited.value, 32 * 4e-6);
   EXPECT_NEAR(with.now() - time.waited.value - time.stalled.value, without.now(), 1e-9);
@@ -58,7 +58,7 @@ TEST(VirtualSpill, ACyclicSweepReadsLittleMoreThanWhatDoesNotFit) {
     world.read(array);
     const auto after = world.account();
     // Exactly what any schedule must: the sweep touches all, and so much was there when it began.
-    EXPECT_EQ(chunks(after.least_read - before.least_read), k_all - k_memory);
+    EXPECT_EQ(chunks(after.min_read - before.min_read), k_all - k_memory);
     const auto read = chunks(after.read - before.read);
     EXPECT_GE(read + 4, k_all - k_memory) << "round " << round;
     if (round >= 4) late += read;
@@ -70,7 +70,7 @@ TEST(VirtualSpill, ACyclicSweepReadsLittleMoreThanWhatDoesNotFit) {
   EXPECT_LE(chunks(before.written), k_all + 4);
   EXPECT_GT(before.clean, 5 * (k_all - k_memory));
   // Most is read ahead once the sweep is known.
-  EXPECT_GT(before.foreseen, 4 * before.demanded);
+  EXPECT_GT(before.prefetched, 4 * before.demanded);
 }
 
 TEST(VirtualSpill, WhatIsWrittenIsWrittenBackEachRound) {
@@ -84,8 +84,8 @@ TEST(VirtualSpill, WhatIsWrittenIsWrittenBackEachRound) {
   const auto after = world.account();
   EXPECT_GE(chunks(after.written - before.written) + 4, 4 * (k_all - k_memory));
   EXPECT_LE(chunks(after.written - before.written), 4 * (k_all - k_memory + beside(k_memory)));
-  EXPECT_GE(after.written, after.least_written);
-  EXPECT_GE(after.read, after.least_read);
+  EXPECT_GE(after.written, after.min_written);
+  EXPECT_GE(after.read, after.min_read);
   expect_conserved(after);
 }
 
@@ -102,7 +102,7 @@ TEST(VirtualSpill, WhatIsWrittenBackLateIsWrittenAllTheSame) {
   const auto after = world.account();
   EXPECT_GE(chunks(after.written - before.written) + 8, 4 * (k_all - k_memory));
   EXPECT_LE(chunks(after.written - before.written), 4 * (k_all - k_memory + beside(k_memory) + 8));
-  EXPECT_GE(after.written, after.least_written);
+  EXPECT_GE(after.written, after.min_written);
 }
 
 TEST(VirtualSpill, ReadOnlySweepsTakeNoLongerThanTheDeviceAndTheProgram) {
@@ -134,9 +134,9 @@ TEST(VirtualSpill, WhatIsTouchedInNoOrderIsPagedByTheKernel) {
   const auto before = world.account();
   world.chase(array, 1500);
   const auto after = world.account();
-  EXPECT_EQ(chunks(after.given), 256u);
-  EXPECT_GE(after.read, after.least_read);
-  EXPECT_GE(after.written, after.least_written);
+  EXPECT_EQ(chunks(after.kernel_paged), 256u);
+  EXPECT_GE(after.read, after.min_read);
+  EXPECT_GE(after.written, after.min_written);
   EXPECT_GT(after.waited, before.waited);
   // From now on single pages are read: nearly each hop's, as few have been there before.
   world.chase(array, 3000);
@@ -210,7 +210,7 @@ TEST(VirtualSpill, FreedMemoryIsNeitherWrittenNorRead) {
   EXPECT_EQ(account.read.value, 0u);
   EXPECT_EQ(account.written.value, 0u);
   EXPECT_EQ(account.content.value, 0u);
-  EXPECT_EQ(account.most.value, 24 * k_chunk);
+  EXPECT_EQ(account.max_content.value, 24 * k_chunk);
 }
 
 TEST(VirtualSpill, TheThreadBesideTheProgramTakesACoreWhereNoneIsFree) {
@@ -235,7 +235,7 @@ TEST(VirtualSpill, SmallObjectsStayAndTakeTheirShare) {
   const auto array = world.add(16);
   world.read(array);
   const auto account = world.account();
-  EXPECT_EQ(account.most.value, 16 * k_chunk);
+  EXPECT_EQ(account.max_content.value, 16 * k_chunk);
   EXPECT_EQ(account.limit.value, 31 * k_chunk);
 }
 
@@ -284,10 +284,10 @@ TEST(VirtualSpill, ThreadsShareTheMemoryAndTheDevice) {
   EXPECT_EQ(seconds, run(again));
   EXPECT_GT(seconds, run(in_memory));
   const auto account = world.account();
-  EXPECT_GE(chunks(account.least_read), 4 * (80 - 48) - 48);
-  EXPECT_GE(account.read, account.least_read);
+  EXPECT_GE(chunks(account.min_read), 4 * (80 - 48) - 48);
+  EXPECT_GE(account.read, account.min_read);
   EXPECT_LE(chunks(account.read), 4 * 80);
-  EXPECT_GE(seconds, account.least_time.value);
+  EXPECT_GE(seconds, account.min_time.value);
   EXPECT_GT(account.waited.value, 0);
 }
 
@@ -334,9 +334,9 @@ TEST(VirtualSpill, NoRandomProgramBeatsTheBound) {
       }
       if (pick(0, 1) == 0) continue;
       const auto account = over.account();
-      ASSERT_GE(account.read, account.least_read) << "program " << program;
-      ASSERT_GE(account.written, account.least_written) << "program " << program;
-      ASSERT_GE(over.now(), account.least_time.value * (1 - 1e-12)) << "program " << program;
+      ASSERT_GE(account.read, account.min_read) << "program " << program;
+      ASSERT_GE(account.written, account.min_written) << "program " << program;
+      ASSERT_GE(over.now(), account.min_time.value * (1 - 1e-12)) << "program " << program;
       ASSERT_GE(over.now(), in_memory.now() * (1 - 1e-12)) << "program " << program;
     }
   }

@@ -68,8 +68,8 @@ int loads_until_a_piece_is_for_pages(std::uint32_t pieces, std::uint32_t chunks,
     const auto piece = loads % pieces;
     const bool expected = piece < in_order;
     for (auto* const one : {&use[piece], &heap}) {
-      one->loaded(expected);
-      one->waited(false);
+      one->on_load(expected);
+      one->on_wait(false);
     }
     if (use[piece].prefers_kernel_paging(heap, chunks)) return static_cast<int>(loads) + 1;
   }

@@ -46,19 +46,19 @@ class DiskQueueTest : public testing::TestWithParam<bool> {
     if (!queue_) GTEST_SKIP() << "no io_uring here";
   }
   // None within so many milliseconds: nothing.
-  std::optional<DiskCompletion> answer(int within) {
+  std::optional<DiskCompletion> wait_for_completion(int within) {
     DiskCompletion one;
-    pollfd ended{queue_->file(), POLLIN, 0};
+    pollfd ended{queue_->completion_fd(), POLLIN, 0};
     for (int look = 0; look < 100; ++look) {
-      if (queue_->next(one)) return one;
+      if (queue_->next_completion(one)) return one;
       if (poll(&ended, 1, within) == 0) break;
     }
     return {};
   }
-  std::optional<DiskCompletion> carry_out(bool write, std::vector<char>& memory, std::uint64_t offset) {
+  std::optional<DiskCompletion> execute(bool write, std::vector<char>& memory, std::uint64_t offset) {
     queue_->start({write, reinterpret_cast<std::uint64_t>(memory.data()), offset, memory.size(), 7});
     queue_->submit();
-    return answer(20000);
+    return wait_for_completion(20000);
   }
   std::unique_ptr<DiskQueue> queue_;
 };
@@ -74,16 +74,16 @@ TEST_P(DiskQueueTest, WhatWasWrittenIsRead) {
   ASSERT_NO_FATAL_FAILURE(make(file.get()));
   if (!queue_) return;
   auto bytes = pattern(k_size);
-  auto done = carry_out(true, bytes, 4096);
+  auto done = execute(true, bytes, 4096);
   ASSERT_TRUE(done);
   EXPECT_EQ(done->error, 0);
   EXPECT_EQ(done->token, 7U);
   std::vector<char> read(k_size);
-  done = carry_out(false, read, 4096);
+  done = execute(false, read, 4096);
   ASSERT_TRUE(done);
   EXPECT_EQ(done->error, 0);
   EXPECT_EQ(read, bytes);
-  EXPECT_EQ(queue_->room(), k_disk_requests);
+  EXPECT_EQ(queue_->num_free(), k_disk_requests);
 }
 
 TEST_P(DiskQueueTest, AReadBehindTheEndOfTheFileFails) {
@@ -93,13 +93,13 @@ TEST_P(DiskQueueTest, AReadBehindTheEndOfTheFileFails) {
   auto bytes = pattern(k_size);
   ASSERT_EQ(pwrite(file.get(), bytes.data(), k_size, 0), static_cast<ssize_t>(k_size));
   std::vector<char> read(k_size);
-  const auto half = carry_out(false, read, k_size / 2);
+  const auto half = execute(false, read, k_size / 2);
   ASSERT_TRUE(half);
   EXPECT_EQ(half->error, EIO) << "a half of it is there";
-  const auto none = carry_out(false, read, k_size);
+  const auto none = execute(false, read, k_size);
   ASSERT_TRUE(none);
   EXPECT_EQ(none->error, EIO);
-  EXPECT_EQ(queue_->room(), k_disk_requests);
+  EXPECT_EQ(queue_->num_free(), k_disk_requests);
 }
 
 TEST_P(DiskQueueTest, AWriteBeyondTheLargestFileFails) {
@@ -112,7 +112,7 @@ TEST_P(DiskQueueTest, AWriteBeyondTheLargestFileFails) {
   const rlimit little{k_size + k_size / 2, limit.rlim_max};
   setrlimit(RLIMIT_FSIZE, &little);
   auto bytes = pattern(k_size);
-  const auto done = carry_out(true, bytes, k_size);
+  const auto done = execute(true, bytes, k_size);
   setrlimit(RLIMIT_FSIZE, &limit);
   signal(SIGXFSZ, before);
   ASSERT_TRUE(done);
@@ -136,10 +136,10 @@ TEST_P(DiskQueueOfPipe, TheRestOfAReadFollows) {
     queue_->start({false, reinterpret_cast<std::uint64_t>(read.data()), 0, read.size(), 9});
     queue_->submit();
     for (const std::size_t part : {0, 1, 2}) {
-      EXPECT_FALSE(answer(part == 0 ? 0 : 50)) << "before part " << part << " was there";
+      EXPECT_FALSE(wait_for_completion(part == 0 ? 0 : 50)) << "before part " << part << " was there";
       ASSERT_EQ(write(ends[1], bytes.data() + part * 1000, 1000), 1000);
     }
-    const auto done = answer(20000);
+    const auto done = wait_for_completion(20000);
     ASSERT_TRUE(done);
     EXPECT_EQ(done->error, 0);
     EXPECT_EQ(done->token, 9U);

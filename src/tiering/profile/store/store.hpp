@@ -1,6 +1,6 @@
-// The profile store: one SQLite file (`app.JOBID.terrace`) for all processes of a job, merged from their journals
-// after the run. Lives in the launcher and in the analysis, never in a user's process. docs/store.md describes the
-// tables; they may be read by anything that reads SQLite.
+// Profile store: one SQLite file (`app.JOBID.terrace`) for all processes of a job, merged from their journals
+// after the run. Used by the launcher and by analysis tools, never in a user's process. docs/store.md describes
+// the tables, which any SQLite client may read. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -17,30 +17,30 @@
 
 namespace terrace::profile {
 
-// PRAGMA user_version. A change that old readers cannot read raises it.
+// Value of PRAGMA user_version; incremented by incompatible changes.
 inline constexpr int k_store_version = 16;
 
-// What the note has of a process whose journal is whole and has no end.
+// Text of the note on a process whose journal is complete but has no end record.
 inline constexpr const char* k_no_end = " did not end by itself (killed, or still running)";
 
 struct MergeSummary {
-  std::string path;  // of the file written: the name that was wanted, or the next free one after it
+  std::string path;  // of the file written: the requested name, or the next free one
   std::size_t processes = 0;
   std::size_t records = 0;
-  std::size_t incomplete = 0;      // journals that end in a damaged record, or without the process's end
+  std::size_t incomplete = 0;      // journals with a damaged record or without an end record
   std::vector<std::string> notes;  // also in the file's table `note`
 };
 
-// Merges journals into a new file, which appears under its name whole or not at all. A journal that was cut short
-// is merged up to there and noted; one that cannot be read at all is noted. Throws Error{not_found} when no
-// journal could be read, Error{failed} with path and reason when the file cannot be written.
-// `notes`: what the launcher knows of the job; `terrace show` prints it.
+// Merges journals into a new file, which appears under its name atomically. A truncated journal is merged up to
+// the damage and noted; an unreadable one is noted. Throws Error{not_found} when no journal could be read,
+// Error{failed} with path and reason when the file cannot be written. `notes`: the launcher's notes on the job,
+// which `terrace show` prints.
 MergeSummary merge_journals(const std::vector<std::string>& journals, const StoreName& name,
                             const std::vector<std::string>& notes = {});
-// Under the next free name.
+// Does the same under the next free name.
 MergeSummary merge_journals(const std::vector<std::string>& journals, const std::string& out);
 
-// Calls `visit` for every whole record of a journal. False where it cannot be read.
+// Calls `visit` for every complete record of a journal. Returns false if the journal cannot be read.
 bool visit_journal(const std::string& path, const std::function<void(const JournalRecord&)>& visit);
 
 struct StoredRun {
@@ -61,18 +61,17 @@ struct StoredPlan {
 
 class Store {
  public:
-  // Opens for reading. Throws Error{not_found}, or Error{invalid} when it is not a store of a version that we
-  // read.
+  // Opens a store for reading. Throws Error{not_found}, or Error{invalid} for another file or store version.
   explicit Store(const std::string& path);
   ~Store();
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
 
   [[nodiscard]] std::vector<StoredRun> runs() const;
-  // The last loop's profile. Throws Error{not_found} when the run has no such profile.
+  // Returns the profile of the run's last loop. Throws Error{not_found} if there is none.
   [[nodiscard]] Profile profile(std::int64_t run, bool exact) const;
   [[nodiscard]] machine::Machine machine(std::int64_t run) const;
-  // Calibration::to_blob; empty when the run had none.
+  // Returns the bytes of Calibration::to_blob; empty if the run had none.
   [[nodiscard]] std::string calibration(std::int64_t run) const;
   [[nodiscard]] std::vector<StoredPlan> plans(std::int64_t run) const;
 

@@ -1,3 +1,4 @@
+// See store_database.hpp.
 #include "profile/store/store_database.hpp"
 
 #include "core/error.hpp"

@@ -1,4 +1,4 @@
-// SQLite as the store needs it: errors are exceptions, statements end with their scope.
+// RAII wrapper of SQLite: errors become exceptions, and statements are finalised at the end of their scope.
 #pragma once
 
 #include <sqlite3.h>
@@ -24,7 +24,7 @@ class Statement {
   Statement(const Statement&) = delete;
   Statement& operator=(const Statement&) = delete;
 
-  // Binds every parameter in order, runs to the end, and is ready for the next time.
+  // Binds all parameters in order, executes the statement to its end, and resets it.
   template <class... Values>
   void run(const Values&... values) {
     bind_all(values...);
@@ -38,11 +38,11 @@ class Statement {
     int position = 0;
     (bind(++position, values), ...);
   }
-  bool step();  // true while there is a row
+  bool step();  // returns true while there is a row
 
   [[nodiscard]] std::int64_t integer(int column) const { return sqlite3_column_int64(handle_, column); }
   [[nodiscard]] double real(int column) const { return sqlite3_column_double(handle_, column); }
-  [[nodiscard]] std::string text(int column) const;  // a blob's bytes too
+  [[nodiscard]] std::string text(int column) const;  // text, or the bytes of a blob
 
  private:
   void check(int result) const;
@@ -59,7 +59,7 @@ class Statement {
   void bind(int position, const std::optional<T>& value) {
     value ? bind(position, static_cast<std::int64_t>(*value)) : check(sqlite3_bind_null(handle_, position));
   }
-  // Text and blobs must live until the statement is reset.
+  // Requires: text and blobs live until the statement is reset.
   void bind(int position, const std::string& value);
   void bind(int position, const char* value) = delete;
   void bind(int position, std::span<const std::byte> value);

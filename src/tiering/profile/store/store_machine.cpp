@@ -1,4 +1,4 @@
-// The machine in tables of its own, so that those who read the store need no other file to draw it.
+// Stores the machine in tables of its own, so that a store is self-contained for reports.
 #include "core/blob.hpp"
 #include "machine/machine.hpp"
 #include "profile/store/store_rows.hpp"

@@ -1,4 +1,4 @@
-// Merging: every journal's records become rows, in one transaction, in a file that gets its name when it is whole.
+// Merge of journals: inserts all records as rows, in one transaction, into a draft that is renamed when complete.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,7 +20,7 @@
 namespace terrace::profile {
 namespace {
 
-std::vector<std::byte> load_file(const std::string& path) {
+std::vector<std::byte> read_file(const std::string& path) {
   std::error_code error;
   const auto size = std::filesystem::file_size(path, error);
   if (error) throw Error(Code::not_found, error.message());
@@ -32,12 +32,12 @@ std::vector<std::byte> load_file(const std::string& path) {
   return bytes;
 }
 
-// A name beside the final one, removed again unless `publish` was called.
+// Draft file next to the final name; removed unless publish() was called.
 class Draft {
  public:
-  explicit Draft(const StoreName& name) : name_(name), path_(name.beside()) {
+  explicit Draft(const StoreName& name) : name_(name), path_(name.draft_path()) {
     unlink(path_.c_str());
-    // Profiles are their user's own, like journals; SQLite would ask the umask alone.
+    // Create it with access for the user only, like journals; SQLite would apply the umask alone.
     const int file = open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
     if (file < 0) throw Error(Code::failed, "cannot write " + name.path() + ": " + std::strerror(errno));
     close(file);
@@ -54,7 +54,7 @@ class Draft {
       fsync(file);
       close(file);
     }
-    auto path = name_.take(path_);
+    auto path = name_.publish(path_);
     published_ = true;
     return path;
   }
@@ -73,7 +73,7 @@ void add_decoded(RunRows& rows, std::span<const std::byte> payload) {
   rows.add(record);
 }
 
-// False for a type that this version does not know.
+// Adds a record. Returns false for an unknown type.
 bool add_record(RunRows& rows, const JournalRecord& record) {
   switch (static_cast<RecordType>(record.type)) {
     case RecordType::run:
@@ -152,8 +152,8 @@ void add_note(Database& database, MergeSummary& summary, std::optional<std::int6
 
 std::string records(std::size_t count) { return std::to_string(count) + (count == 1 ? " record" : " records"); }
 
-// One journal, one row of `run`.
-void merge_one(Database& database, const std::string& journal, MergeSummary& summary) {
+// Merges one journal, which becomes one row of `run`.
+void merge_journal(Database& database, const std::string& journal, MergeSummary& summary) {
   std::vector<std::byte> bytes;
   std::optional<RunRows> rows;
   JournalEnd end;
@@ -161,14 +161,14 @@ void merge_one(Database& database, const std::string& journal, MergeSummary& sum
   std::size_t unknown = 0;
   std::string first_reason;
   try {
-    bytes = load_file(journal);
+    bytes = read_file(journal);
     end = read_journal(bytes, [&](const JournalRecord& record) {
       if (!rows) rows.emplace(database, journal);
       try {
         if (!add_record(*rows, record)) ++unknown;
       } catch (const Error& error) {
-        // Damaged contents under a right checksum come from another version of the writer; SQLite's own
-        // failures are not of the record and end the merge.
+        // Undecodable content with a valid checksum comes from another version of the writer. Errors of SQLite are
+        // not the record's, and end the merge.
         if (error.code() == Code::failed) throw;
         if (undecodable++ == 0) first_reason = error.what();
       }
@@ -201,7 +201,7 @@ void merge_one(Database& database, const std::string& journal, MergeSummary& sum
 
 bool visit_journal(const std::string& path, const std::function<void(const JournalRecord&)>& visit) {
   try {
-    const auto bytes = load_file(path);
+    const auto bytes = read_file(path);
     read_journal(bytes, visit);
     return true;
   } catch (const Error&) {
@@ -215,13 +215,13 @@ MergeSummary merge_journals(const std::vector<std::string>& journals, const Stor
   Draft draft(name);
   {
     Database database(draft.path(), Database::Mode::create);
-    // The draft is worth nothing until it is whole, so it needs no protection against crashes.
+    // An incomplete draft is discarded, so it needs no crash protection.
     database.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;");
     database.execute("PRAGMA application_id = " + std::to_string(k_store_application) +
                      "; PRAGMA user_version = " + std::to_string(k_store_version) + ";");
     database.execute("BEGIN");
     database.execute(k_store_schema);
-    for (const auto& journal : journals) merge_one(database, journal, summary);
+    for (const auto& journal : journals) merge_journal(database, journal, summary);
     if (summary.processes == 0) {
       throw Error(Code::not_found, summary.notes.empty() ? "there is no journal to merge" : summary.notes.front());
     }

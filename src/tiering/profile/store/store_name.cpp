@@ -23,8 +23,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// By the header of SQLite's files: 16 bytes that every one begins with, and at 68 whose it is (sqlite.org,
-// "Database File Format", section 1.3).
+// Returns whether the file is a store, by SQLite's header: magic in bytes 0 to 15, application id at 68
+// (sqlite.org, "Database File Format", section 1.3).
 bool is_profile(const std::string& path) {
   constexpr std::string_view k_begins("SQLite format 3\0", 16);
   constexpr std::size_t k_application = 68;
@@ -38,7 +38,7 @@ bool is_profile(const std::string& path) {
   return application == k_store_application;
 }
 
-// Takes `wanted`, or the next free name after it, by creating it empty.
+// Claims `wanted`, or the next free name after it, by creating an empty file.
 std::string claim_free_name(const fs::path& wanted) {
   for (int n = 1;; ++n) {
     auto path = wanted;
@@ -68,10 +68,10 @@ StoreName StoreName::next_free(const std::string& path) {
   return name;
 }
 
-StoreName StoreName::given(const std::string& path) {
+StoreName StoreName::requested(const std::string& path) {
   StoreName name;
   name.path_ = name.target_ = path;
-  name.is_given_ = true;
+  name.is_requested_ = true;
   std::error_code problem;
   constexpr int k_max_links = 40;  // as the kernel's
   for (int i = 0; i < k_max_links && fs::is_symlink(name.target_, problem); ++i)
@@ -87,12 +87,12 @@ StoreName StoreName::given(const std::string& path) {
   return name;
 }
 
-std::string StoreName::beside() const { return target_ + ".part-" + std::to_string(getpid()); }
+std::string StoreName::draft_path() const { return target_ + ".part-" + std::to_string(getpid()); }
 
 bool StoreName::has_earlier() const { return earlier_ && identity_of(target_) == earlier_; }
 
-// False where the file that was there is there no more. Of launches that do so at once one succeeds: it has the
-// lock of the file that goes.
+// Replaces the earlier file. Returns false if it has changed or gone. Of concurrent launches one succeeds: the
+// holder of the lock on the replaced file.
 bool StoreName::replace_by(const std::string& draft) const {
   const int file = open(target_.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return false;
@@ -104,7 +104,7 @@ bool StoreName::replace_by(const std::string& draft) const {
   return is_earlier;
 }
 
-std::string StoreName::take(const std::string& draft) const {
+std::string StoreName::publish(const std::string& draft) const {
   if (earlier_ && replace_by(draft)) return path_;
   auto name = claim_free_name(target_);
   if (rename(draft.c_str(), name.c_str()) != 0) {

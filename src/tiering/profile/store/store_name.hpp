@@ -1,5 +1,5 @@
-// The name that a profile gets, and how it gets it: the file appears whole, and nothing is lost that another
-// launch wrote.
+// File name of a profile, and its atomic publication: the file appears complete, and never replaces a profile that
+// another launch wrote in the meantime.
 #pragma once
 
 #include <sys/types.h>
@@ -12,24 +12,24 @@ namespace terrace::profile {
 
 class StoreName {
  public:
-  // One that nobody asked for: where there is such a file, the next free one after it ("a.7-2.terrace") is taken.
+  // Makes a default name: if the file exists, the next free name ("a.7-2.terrace") is used.
   static StoreName next_free(const std::string& path);
-  // One that a user gave. What is there now is replaced, once the new file is whole. What comes there from now on
-  // is another launch's that was given the same name, as by each rank of a job: it is kept, and this one takes the
-  // next free name. Throws Error{invalid} where something else than a profile is there.
-  static StoreName given(const std::string& path);
+  // Makes a name requested by the user. A profile that exists now is replaced once the new file is complete. A
+  // profile that appears later belongs to another launch with the same name (each rank of a job, for example): it
+  // is kept, and this one takes the next free name. Throws Error{invalid} if the existing file is not a profile.
+  static StoreName requested(const std::string& path);
 
   [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] bool is_given() const { return is_given_; }
-  // Where the file is made, in the folder where it will be.
-  [[nodiscard]] std::string beside() const;
-  // Whether what was there when the name was given is there still.
+  [[nodiscard]] bool is_requested() const { return is_requested_; }
+  // Returns the path of the draft, in the same folder.
+  [[nodiscard]] std::string draft_path() const;
+  // Returns whether the file that existed when the name was made is still there, unchanged.
   [[nodiscard]] bool has_earlier() const;
-  // What is made there gets the name, which is returned. Throws Error{failed}.
-  [[nodiscard]] std::string take(const std::string& draft) const;
+  // Renames the draft to the final name, and returns that name. Throws Error{failed}.
+  [[nodiscard]] std::string publish(const std::string& draft) const;
 
  private:
-  // What tells one file from another, and from itself once it is written again.
+  // Identifies a file and its version.
   struct Identity {
     dev_t device = 0;
     ino_t inode = 0;
@@ -40,8 +40,8 @@ class StoreName {
   [[nodiscard]] bool replace_by(const std::string& draft) const;
 
   std::string path_;
-  std::string target_;  // what a link at that path leads to
-  bool is_given_ = false;
+  std::string target_;  // path_ with symbolic links resolved
+  bool is_requested_ = false;
   std::optional<Identity> earlier_;
 };
 

@@ -1,4 +1,4 @@
-// Reading a store back into values: what the planners and the bindings work on.
+// Reads a store into profiles, machines and plans, for planners and the Python bindings.
 #include <algorithm>
 #include <array>
 #include <fstream>
@@ -22,7 +22,7 @@ std::span<const std::byte> bytes_of(const std::string& blob) {
   return {reinterpret_cast<const std::byte*>(blob.data()), blob.size()};
 }
 
-// By how the file begins (https://www.sqlite.org/fileformat.html, section 1.3).
+// Returns whether the file has SQLite's magic (https://www.sqlite.org/fileformat.html, section 1.3).
 bool is_sqlite(const std::string& path) {
   constexpr std::string_view magic("SQLite format 3\0", 16);
   std::array<char, 16> begin{};
@@ -67,7 +67,7 @@ class Store::Impl {
     }
   }
 
-  // Objects that were freed before the loop's last phase ended are not live: no plan need place them.
+  // Marks objects freed before the end of the loop's last phase as not live: plans need not place them.
   std::vector<observe::Object> objects(std::int64_t run, std::int64_t loop) {
     Statement query(database,
                     "SELECT id, name, kind, size, chunk_size, first_chunk, chunks, died IS NULL OR died >= "
@@ -131,8 +131,9 @@ class Store::Impl {
     return result;
   }
 
-  // Iterations that were left out count as the last one before them that is in the profile.
-  void count_what_was_left_out(std::int64_t run, std::int64_t loop, std::vector<observe::Iteration>& iterations) {
+  // Adds the weight of skipped iterations to the last profiled iteration before each.
+  void weight_skipped_iterations(std::int64_t run, std::int64_t loop,
+                                 std::vector<observe::Iteration>& iterations) {
     Statement query(database,
                     "SELECT iteration FROM phase_instance WHERE run = ? AND loop = ? GROUP BY iteration "
                     "HAVING NOT min(observed)");
@@ -145,7 +146,7 @@ class Store::Impl {
     }
   }
 
-  // "Not seen" as a share of all accesses, seen or not.
+  // Returns unobserved accesses as a share of all accesses.
   double unseen(std::int64_t run) {
     Statement query(database,
                     "SELECT CAST(unseen AS REAL) / max(1, accesses + unseen) FROM counters WHERE run = ?");
@@ -193,7 +194,7 @@ Profile Store::profile(std::int64_t run, bool exact) const {
     profile.moving = profile.moving || iterations.integer(3) != 0;
     profile.iterations.push_back({static_cast<std::uint32_t>(iterations.integer(1)), impl_->phases(id)});
   }
-  impl_->count_what_was_left_out(run, loop, profile.iterations);
+  impl_->weight_skipped_iterations(run, loop, profile.iterations);
   if (profile.iterations.empty())
     throw impl_->missing(run, exact ? "exact profile" : "profile; terrace show says why");
   profile.objects = impl_->objects(run, loop);

@@ -1,3 +1,4 @@
+// See store_rows.hpp.
 #include "profile/store/store_rows.hpp"
 
 #include <array>
@@ -11,7 +12,7 @@ namespace {
 constexpr std::array<const char*, 7> k_kind_names = {"heap",  "mapping", "fixed", "common",
                                                      "stack", "small",   "named"};
 
-// A list of texts as JSON (RFC 8259): what Python and SQLite's json_each read back.
+// Returns a list of strings as JSON (RFC 8259), readable by Python and SQLite's json_each.
 std::string json_list(const std::vector<std::string>& texts) {
   static constexpr char k_hex[] = "0123456789abcdef";
   std::string json = "[";
@@ -36,9 +37,9 @@ std::string json_list(const std::vector<std::string>& texts) {
   return json + "]";
 }
 
-// Chunks mostly are in long stretches on one place: one row a stretch, none for what is nowhere yet.
+// Calls `row` for each run of chunks on the same place; skips chunks without a place.
 template <class Row>
-void for_each_stretch(const std::vector<PlaceId>& places, Row row) {
+void for_each_run(const std::vector<PlaceId>& places, Row row) {
   for (std::size_t first = 0; first < places.size();) {
     std::size_t end = first + 1;
     while (end < places.size() && places[end] == places[first]) ++end;
@@ -99,7 +100,7 @@ void RunRows::add(const ObjectRecord& r) {
   const auto& o = r.object;
   const auto kind = kind_name(o.kind);
   object_.run(id_, o.id, o.name, kind, o.size, o.chunk_size, o.first_chunk, o.chunks, r.at, r.address);
-  for_each_stretch(r.places, [&](std::size_t first, std::size_t count, PlaceId place) {
+  for_each_run(r.places, [&](std::size_t first, std::size_t count, PlaceId place) {
     object_places_.run(id_, o.id, first, count, place);
   });
 }
@@ -145,7 +146,7 @@ void RunRows::add(const IterationRecord& r) {
     ++index;
   }
   if (!r.places.empty()) places_ = r.places;
-  for_each_stretch(places_, [&](std::size_t first, std::size_t count, PlaceId place) {
+  for_each_run(places_, [&](std::size_t first, std::size_t count, PlaceId place) {
     chunk_place_.run(iteration, first, count, place);
   });
 }
@@ -226,9 +227,9 @@ void RunRows::add(const SpillRecord& r) {
                    "INSERT INTO spill VALUES(?, ?, NULLIF(?, 4294967295), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
                    "?, ?, ?, ?, ?)");
   const auto& a = r.account;
-  insert.run(id_, spills_++, r.iteration, r.at, a.read, a.written, a.foreseen, a.demanded, a.wasted, a.clean,
-             a.touches, a.waited, a.content, a.most, a.limit, a.given, a.least_read, a.least_written, a.least_time,
-             a.predicted, a.measured);
+  insert.run(id_, spills_++, r.iteration, r.at, a.read, a.written, a.prefetched, a.demanded, a.wasted, a.clean,
+             a.touches, a.waited, a.content, a.max_content, a.limit, a.kernel_paged, a.min_read, a.min_written,
+             a.min_time, a.predicted, a.measured);
 }
 
 void RunRows::add(const CoverageRecord& r) {

@@ -1,4 +1,4 @@
-// The rows that one journal's records become.
+// Converts the records of one journal to rows of the store.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace terrace::profile {
 
 class RunRows {
  public:
-  // Begins the run's row; its records fill it.
+  // Inserts the run's row; add() completes it.
   RunRows(Database& database, const std::string& journal);
 
   void add(const RunRecord& record);
@@ -27,7 +27,7 @@ class RunRows {
   void add(const ProofRecord& record);
   void add(const IterationRecord& record);
   void add(const MovesRecord& record);
-  void add(const TransfersRecord& record);  // Error{corrupt} for a move that no record has named
+  void add(const TransfersRecord& record);  // throws Error{corrupt} for an unknown move
   void add(const PlanRecord& record);
   void add(const NoteRecord& record);
   void add(const CountersRecord& record);
@@ -51,10 +51,10 @@ class RunRows {
   std::uint32_t process_ = 0;
   std::string program_;
   bool ended_ = false;
-  std::int64_t spills_ = 0;  // records of them so far
-  std::int64_t loop_ = -1;   // number of the loop that the records belong to; -1 before the first
+  std::int64_t spills_ = 0;  // number of SpillRecords so far
+  std::int64_t loop_ = -1;   // index of the current loop; -1 before the first
 
-  std::vector<Move> moves_;      // named so far
+  std::vector<Move> moves_;      // of MovesRecords so far
   std::vector<PlaceId> places_;  // by chunk, of the last iteration
 
   Statement object_;
@@ -67,7 +67,7 @@ class RunRows {
   Statement move_;
 };
 
-// Writes a machine's tables, once for each machine; returns its row.
+// Inserts a machine's rows, once for each distinct machine. Returns its id.
 std::int64_t add_machine(Database& database, const std::string& blob);
 
 std::string kind_name(observe::ObjectKind kind);

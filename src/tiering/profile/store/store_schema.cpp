@@ -1,9 +1,10 @@
+// See store_schema.hpp.
 #include "profile/store/store_schema.hpp"
 
 namespace terrace::profile {
 
-// Times are seconds since the process began, sizes bytes, bandwidths bytes a second. A cell's iteration is the
-// profile's, of which a run may have a sampled and an exact one for the same repetition of the loop.
+// Units: seconds since the process's start, bytes, bytes per second. A cell refers to a profiled iteration; a run
+// may have a sampled and an exact one for the same iteration of the loop.
 const char* const k_store_schema = R"sql(
 CREATE TABLE machine(
   id INTEGER PRIMARY KEY, name TEXT NOT NULL, description TEXT NOT NULL, fingerprint TEXT NOT NULL,

@@ -1,9 +1,9 @@
-// The store's tables. docs/store.md explains each; a test holds the two together.
+// SQL schema of the store. docs/store.md explains each table; a test compares the two.
 #pragma once
 
 namespace terrace::profile {
 
-// "TERR": what `file` and PRAGMA application_id call one of our files.
+// "TERR": PRAGMA application_id of a store, also shown by file(1).
 inline constexpr int k_store_application = 0x54455252;
 
 extern const char* const k_store_schema;

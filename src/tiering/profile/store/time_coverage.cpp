@@ -1,3 +1,4 @@
+// See time_coverage.hpp.
 #include "profile/store/time_coverage.hpp"
 
 #include <algorithm>
@@ -11,7 +12,7 @@ TimeCoverage time_coverage(const CoverageRecord& record, bool in_loop) {
     (code.hooks ? covered : uncovered) += (code.in_loop + (in_loop ? Seconds{} : code.elsewhere)).value;
   const auto period = record.sample_period.value;
   TimeCoverage result;
-  // A damaged journal may say anything.
+  // A damaged journal may contain any values.
   if (!(covered >= 0 && uncovered >= 0 && covered + uncovered > 0 && period > 0)) return result;
   covered /= period;
   uncovered /= period;
@@ -22,7 +23,7 @@ TimeCoverage time_coverage(const CoverageRecord& record, bool in_loop) {
   result.samples = static_cast<std::uint64_t>(std::min(samples, 1e18));
   result.share = share(uncovered);
   if (result.samples < k_min_samples) return result;
-  // Samples fall on the one or the other independently.
+  // Binomial standard deviation: samples are independent.
   result.at_least = share(std::max(0.0, uncovered - 2 * std::sqrt(uncovered * covered / samples)));
   return result;
 }

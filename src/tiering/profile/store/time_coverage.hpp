@@ -1,4 +1,5 @@
-// The share of a program's time that code without hooks takes, from samples of a run under hooks.
+// Estimates the share of a program's time in code without instrumentation hooks, from samples of an instrumented
+// run.
 #pragma once
 
 #include <cstdint>
@@ -7,20 +8,20 @@
 
 namespace terrace::profile {
 
-// Code with hooks is slower for them, Terrace's own work not counted: about twice, by the workloads
-// (docs/coverage.md). So much less of its time is the program's.
+// Slowdown of code with hooks, without Terrace's own work: about 2, measured with the workloads
+// (docs/coverage.md). Its sampled time is divided by this factor.
 inline constexpr double k_hook_slowdown = 2;
 
-// Fewer samples say nothing.
+// Min number of samples for a significant result.
 inline constexpr std::uint64_t k_min_samples = 20;
 
 struct TimeCoverage {
-  std::uint64_t samples = 0;  // that it rests on
-  double share = 0;           // of the time that the program would take without hooks, spent in code without hooks
-  double at_least = 0;        // two standard deviations below it; nothing where there are few samples
+  std::uint64_t samples = 0;  // number of samples used
+  double share = 0;           // share of the program's uninstrumented time spent in code without hooks
+  double at_least = 0;        // two standard deviations below `share`; 0 with too few samples
 };
 
-// In the main loops; of a program without one, in all.
+// Returns the estimate for the time in main loops (`in_loop`), or for the whole time.
 TimeCoverage time_coverage(const CoverageRecord& record, bool in_loop);
 
 }  // namespace terrace::profile

@@ -116,7 +116,7 @@ class VirtualMachine final : public Clock,
   // other place. Throws Error{invalid} where it has, or no file.
   void memory_over_file(DomainId domain, Bytes memory, std::unique_ptr<transfer::ReplacementPolicy> policy);
   // Null without; it ends a stretch of the file's lower bound (page_bound.hpp).
-  const FileAccount* file_account() { return spill_ ? &spill_->account() : nullptr; }
+  const FileIoTotals* file_account() { return spill_ ? &spill_->account() : nullptr; }
 
   void set_instruction_time(Seconds time) { law_.set_instruction_time(time); }
   void make_copies_free() { law_.make_copies_free(); }

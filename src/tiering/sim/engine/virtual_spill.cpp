@@ -234,7 +234,7 @@ void VirtualSpill::update_prediction(Seconds at) {
   measured.written = account_.written.value / k_chunk.value;
   measured.moved = account_.read.value / k_chunk.value + measured.written;
   measured.busy = busy_;
-  measured.prefetched = account_.foreseen;
+  measured.prefetched = account_.prefetched;
   measured.demanded = account_.demanded;
   measured.unexpected = num_unexpected_;
   measured.clean = account_.clean;
@@ -296,14 +296,14 @@ void VirtualSpill::on_write_done(std::uint32_t c) {
 
 VirtualSpill::Beside VirtualSpill::take_beside() { return std::exchange(beside_, {}); }
 
-const FileAccount& VirtualSpill::account() {
+const FileIoTotals& VirtualSpill::account() {
   const auto least = bound_.cut();
-  account_.least_read = least.read;
-  account_.least_written = least.written;
-  account_.least_time = least.read / parts_.file.read + least.written / parts_.file.write;
+  account_.min_read = least.read;
+  account_.min_written = least.written;
+  account_.min_time = least.read / parts_.file.read + least.written / parts_.file.write;
   account_.content = Bytes{(num_with_content_ + kernel_paged_) * k_chunk.value};
   account_.limit = Bytes{limit_ * k_chunk.value};
-  account_.given = Bytes{kernel_paged_ * k_chunk.value};
+  account_.kernel_paged = Bytes{kernel_paged_ * k_chunk.value};
   return account_;
 }
 

@@ -46,7 +46,7 @@
 namespace terrace::sim {
 
 // Since the beginning.
-using FileAccount = profile::FileAccount;
+using FileIoTotals = profile::FileIoTotals;
 
 class VirtualSpill {
  public:
@@ -89,7 +89,7 @@ class VirtualSpill {
   };
   Beside take_beside();
   // Ends a stretch of the bound.
-  const FileAccount& account();
+  const FileIoTotals& account();
 
  private:
   static constexpr Bytes k_chunk{k_huge_page};
@@ -185,7 +185,7 @@ class VirtualSpill {
   Parts parts_;
   VirtualDisk disk_;
   PageBound bound_;
-  FileAccount account_;
+  FileIoTotals account_;
   Beside beside_;
   Seconds time_;                  // of the thread beside the program
   Seconds busy_;                  // in which something was read or written

@@ -47,7 +47,7 @@ void VirtualSpill::service_faults(bool forced) {
       beside_.written += static_cast<double>(k_chunk.value);
     }
     ++num_with_content_;
-    account_.most = std::max(account_.most, Bytes{(num_with_content_ + kernel_paged_) * k_chunk.value});
+    account_.max_content = std::max(account_.max_content, Bytes{(num_with_content_ + kernel_paged_) * k_chunk.value});
     chunk.stored = true;  // who touches memory without content writes it
     map_chunk(c);
     resume_waiters(c);
@@ -114,7 +114,7 @@ void VirtualSpill::prefetch() {
     }
     if (free() + num_clean_evicting() <= limits::k_reserve) return;
     if (!obtain_page(false)) return;
-    ++account_.foreseen;
+    ++account_.prefetched;
     start_read(next->chunk);
     set_prefetched(next->chunk, true);
   }

@@ -13,7 +13,7 @@ BUILD = ROOT / "build" / "release"
 SHARES = {"huge/2097152": 0.75, "small/2097152": 0.55, "small/524288": 0.35}
 PRICE = 0.15  # predicted over measured, and under
 SANITIZERS = ("asan", "tsan")
-TESTS = "PageExchange|NumaSwap|Crew|ExchangeStress|MoveQueue"
+TESTS = "PageExchange|NumaSwap|CopyThreadPool|ExchangeStress|MoveQueue"
 
 
 @functools.cache

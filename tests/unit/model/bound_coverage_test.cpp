@@ -148,7 +148,7 @@ TEST(BoundCoverage, SampledPrograms_StatedBoundIsBelowTheExactOne) {
   EXPECT_LT(loose / (programs / 3), 0.06) << "a bound of 0 holds, too";
 }
 
-TEST(Resampling, Draws_KeepWhatWasCountedInAPhase) {
+TEST(Resampling, Draws_CountedPhase_KeepTotals) {
   const SampledProgram seen(1, Mix::chunks_differ, 100);
   const Resampling samples(seen.estimate);
   const auto drawn = samples.draw(3);
@@ -168,7 +168,7 @@ TEST(Resampling, Draws_KeepWhatWasCountedInAPhase) {
 }
 
 // Each of the two iterations uses its own half of the data, or both use all.
-TEST(IterationDifference, OwnDataInEachIteration_IsTold) {
+TEST(IterationDifference, OwnDataInEachIteration_IsLarge) {
   for (const double samples : {100, 400}) {
     EXPECT_GT(iteration_difference(SampledProgram(1, Mix::chunks_differ, samples, true).iterations), 0.25);
     for (const auto mix : {Mix::alike, Mix::chunks_differ, Mix::few_hot})

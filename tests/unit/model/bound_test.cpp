@@ -26,7 +26,7 @@ std::vector<Shape> shapes() {
 }
 
 // 100 problems x 100 random executable schedules each, against the bound that climbed highest.
-TEST(LowerBound, IsNotAboveAnyOf10000ExecutableSchedules) {
+TEST(LowerBound, RandomProblems_BoundIsNotAboveExecutableSchedules) {
   std::mt19937 random(1);
   int schedules = 0;
   for (int n = 0; schedules < 10'000; ++n) {
@@ -46,7 +46,7 @@ TEST(LowerBound, IsNotAboveAnyOf10000ExecutableSchedules) {
 }
 
 // What a move costs beside its bytes the bound charges, too: with every move, and so much that none pays.
-TEST(LowerBound, ChargesTheMoverAndTheProgramForMoves) {
+TEST(LowerBound, PricedMoves_AreCharged) {
   std::mt19937 random(7);
   int dearer = 0, still = 0;
   for (int n = 0; n < 40; ++n) {
@@ -66,7 +66,7 @@ TEST(LowerBound, ChargesTheMoverAndTheProgramForMoves) {
 }
 
 // Any prices, however odd, bound from below.
-TEST(LowerBound, HoldsAtAnyPrices) {
+TEST(LowerBound, ArbitraryPrices_BoundHolds) {
   std::mt19937 random(2);
   for (int n = 0; n < 200; ++n) {
     auto problem = random_problem(random, shapes()[n % shapes().size()]);
@@ -95,7 +95,7 @@ TEST(LowerBound, HoldsAtAnyPrices) {
 
 // Where everything fits, the best is to split each phase's traffic as the rows want it; nothing is lower than the
 // bound, and with one kind alone the bound is the time itself.
-TEST(LowerBound, IsTheTimeItselfWhereThereIsNoChoice) {
+TEST(LowerBound, NoPlacementChoice_EqualsTime) {
   std::mt19937 random(3);
   for (int n = 0; n < 50; ++n) {
     auto problem = random_problem(random, {.kinds = 1, .objects = 4, .phases = 6});
@@ -110,7 +110,7 @@ TEST(LowerBound, IsTheTimeItselfWhereThereIsNoChoice) {
 
 // A single iteration may begin and end anywhere: its bound cannot be above that of the cycle.
 // With little room or none in fast memory it is about what is proved by a price of it that nobody pays.
-TEST(LowerBound, ClimbsWhereThereIsLittleRoom) {
+TEST(LowerBound, LittleFastCapacity_AscentConverges) {
   std::mt19937 random(6);
   for (const std::uint64_t room : {0, 1024, 16384}) {
     for (int n = 0; n < 50; ++n) {
@@ -125,7 +125,7 @@ TEST(LowerBound, ClimbsWhereThereIsLittleRoom) {
   }
 }
 
-TEST(LowerBound, IsLowerForASingleIteration) {
+TEST(LowerBound, AcyclicProblem_BoundIsNotHigher) {
   std::mt19937 random(4);
   for (int n = 0; n < 50; ++n) {
     auto problem = random_problem(random, shapes()[0]);
@@ -140,7 +140,7 @@ TEST(LowerBound, IsLowerForASingleIteration) {
 
 // What the law does not explain depends on the placement in ways that it cannot say: an exact problem's bound
 // leaves it out, a sampled one's keeps the constant that its predictions keep.
-TEST(LowerBound, LeavesOutWhatAnExactProblemDoesNotExplain) {
+TEST(LowerBound, ExactProblem_ExcludesUnexplainedTime) {
   std::mt19937 random(5);
   auto problem = random_problem(random, shapes()[0]);
   const auto home = predict(problem, uniform_schedule(problem, problem.homes)).total.value;

@@ -141,7 +141,7 @@ TEST(Camat, ExampleByHand) {
 
 // The same, cut before cycle 6. All misses have waited before the cut: they are pure there, and what follows has
 // cycles without accesses. Together it is the whole.
-TEST(Camat, StretchesOfTimeAddUp) {
+TEST(Camat, CountersOfIntervals_AddUp) {
   const auto counted = count_up_to({{1, 2, 8}, {1, 2, 0}, {2, 2, 7}, {2, 2, 4}}, {2, 6});
   const auto& first = counted[0];
   const auto second = counted[1] - counted[0];
@@ -163,7 +163,7 @@ TEST(Camat, StretchesOfTimeAddUp) {
   expect_equal(all, count({{1, 2, 8}, {1, 2, 0}, {2, 2, 7}, {2, 2, 4}}));
 }
 
-TEST(Camat, RandomAccessesAsCycleByCycle) {
+TEST(Camat, RandomAccesses_EqualCycleByCycleCount) {
   std::mt19937 random(1);
   for (int round = 0; round < 300; ++round) {
     std::vector<Access> accesses;
@@ -190,7 +190,7 @@ TEST(Camat, RandomAccessesAsCycleByCycle) {
 }
 
 // It joins a miss whose data come before its own look-up is over.
-TEST(Camat, MissThatEndsInItsHitPhaseIsNotPure) {
+TEST(Camat, MissEndingInHitPhase_IsNotPure) {
   CamatMeter meter;
   const auto first = meter.add_miss(0, 4);
   const auto merged = meter.add_miss(8, 4);
@@ -204,7 +204,7 @@ TEST(Camat, MissThatEndsInItsHitPhaseIsNotPure) {
 }
 
 // Two caches of very different traffic: what they are together is not the mean of their ratios.
-TEST(Camat, CountersOfCachesAddUp) {
+TEST(Camat, CountersOfCaches_AddUp) {
   const auto busy = count({{0, 1, 0}, {1, 1, 0}, {2, 1, 0}, {3, 1, 0}});
   const auto slow = count({{0, 1, 99}});
   auto both = busy;

@@ -158,7 +158,7 @@ TEST(SamplingError, FractionsOfASample_DrawFiniteCells) {
         ASSERT_TRUE(std::isfinite(cell.samples + cell.exposure + cell.read_bytes + cell.write_bytes)) << d;
 }
 
-TEST(LoopBound, StallsThatNoSampleMet_AreNoCoreTime) {
+TEST(LoopBound, UnattributedStalls_AreNoCoreTime) {
   auto problem = sampled_problem(5);
   problem.places.back().latency = 4 * problem.places.front().latency;
   auto& phase = problem.phases.front();

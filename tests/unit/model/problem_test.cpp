@@ -45,7 +45,7 @@ profile::Profile profile_of(const std::vector<std::vector<observe::Cell>>& itera
   return profile;
 }
 
-TEST(MakeProblem, TakesChunksPlacesAndBudgets) {
+TEST(MakeProblem, Profile_GivesItemsPlacesAndBudgets) {
   const auto machine = example();
   const auto problem =
       make_problem(profile_of({{{1, 10, 4, 2.5, 3}}}, 1), machine, machine::parse_budget(machine, "hbm=1GiB"));
@@ -66,7 +66,7 @@ TEST(MakeProblem, TakesChunksPlacesAndBudgets) {
 }
 
 // How much nobody has seen: one reading, prefetched as by the cores that the program has, 20 lines each.
-TEST(MakeProblem, CountsAUseThatTheProfileMissedAsTheMachinesSweep) {
+TEST(MakeProblem, DeclaredUseWithoutTraffic_CountsAsOneSweep) {
   auto profile = profile_of({{{1, 10, 4, 2.5, 3}}}, 1);
   for (const double cores : {1.0, 8.0}) {
     profile.cores = cores;
@@ -79,7 +79,7 @@ TEST(MakeProblem, CountsAUseThatTheProfileMissedAsTheMachinesSweep) {
 }
 
 // Planners count it as full: the time law would have streams use its channel beside the others.
-TEST(MakeProblem, KeepsDataOutOfAPlaceThatComputesUnlessABudgetNamesIt) {
+TEST(MakeProblem, ComputingPlace_WithoutBudget_IsFull) {
   auto parts = machine::example_parts();
   machine::give_geometry(parts, 3);
   const machine::Machine machine(parts);
@@ -92,7 +92,7 @@ TEST(MakeProblem, KeepsDataOutOfAPlaceThatComputesUnlessABudgetNamesIt) {
 }
 
 // An object that is made and freed within one iteration is in the problems of all: they can follow one another.
-TEST(MakeProblem, OneIterationHasTheObjectsOfAll) {
+TEST(MakeProblem, SingleIteration_HasObjectsOfAllIterations) {
   const auto machine = example();
   auto profile = profile_of({{{1, 10, 4, 2.5, 3}}, {{3, 10, 4, 2.5, 3}}}, 1);
   profile.objects[1].live = false;
@@ -105,7 +105,7 @@ TEST(MakeProblem, OneIterationHasTheObjectsOfAll) {
   EXPECT_EQ(make_problem(single_iteration(profile, 0), machine, {}).items.size(), 5U);
 }
 
-TEST(MakeProblem, AveragesIterations) {
+TEST(MakeProblem, SeveralIterations_AreAveraged) {
   const auto machine = example();
   const auto problem =
       make_problem(profile_of({{{0, 10, 0, 0, 0}}, {{0, 20, 0, 0, 0}, {3, 8, 0, 0, 0}}}, 1), machine, {});
@@ -115,7 +115,7 @@ TEST(MakeProblem, AveragesIterations) {
   EXPECT_DOUBLE_EQ(problem.phases[0].core.value, 1e-6);
 }
 
-TEST(MakeProblem, CountsIterationsThatWereLeftOutAsTheLastOneFollowed) {
+TEST(MakeProblem, SkippedIterations_WeightTheLastObserved) {
   const auto machine = example();
   auto profile = profile_of({{{0, 10, 0, 0, 0}}, {{0, 20, 0, 0, 0}}}, 1);
   profile.iterations[1].stands_for = 4;
@@ -125,7 +125,7 @@ TEST(MakeProblem, CountsIterationsThatWereLeftOutAsTheLastOneFollowed) {
   EXPECT_DOUBLE_EQ(make_problem(profile, machine, {}).phases[0].cells[0].read_bytes, 20 * 64);
 }
 
-TEST(MakeProblem, LeavesOutWhatAPhaseDidOnce) {
+TEST(MakeProblem, UnusualInstance_IsIgnored) {
   const auto machine = example();
   auto profile = profile_of({{{0, 10, 0, 0, 1}}, {{0, 20, 0, 0, 1}}, {{0, 900, 0, 0, 1}}}, 1);
   profile.iterations[1].phases[0].time = Seconds{1.05};
@@ -137,7 +137,7 @@ TEST(MakeProblem, LeavesOutWhatAPhaseDidOnce) {
 }
 
 // A solver's phase that took more steps once: the segments that it had then alone go, those of others stay.
-TEST(MakeProblem, LeavesOutSegmentsThatAreSeldomReached) {
+TEST(MakeProblem, SeldomReachedSegments_AreDropped) {
   auto profile = profile_of({{{0, 10, 0, 0, 1}}, {{0, 10, 0, 0, 1}}, {{0, 10, 0, 0, 1}}}, 1);
   for (auto& iteration : profile.iterations) {
     iteration.phases[0].name = "solve";
@@ -161,7 +161,7 @@ TEST(MakeProblem, LeavesOutSegmentsThatAreSeldomReached) {
   EXPECT_EQ(phase_time(problem, 1, problem.measured_at).total, phase_time(every, 1, every.measured_at).total);
 }
 
-TEST(MakeProblem, LeavesIterationsOfAnotherShapeOut) {
+TEST(MakeProblem, UnusualPhaseCount_IsIgnored) {
   auto profile = profile_of({{{0, 10, 0, 0, 0}}, {{0, 30, 0, 0, 0}}, {{0, 99, 0, 0, 0}}}, 1);
   profile.iterations[2].phases.push_back(profile.iterations[2].phases[0]);
   const auto problem = make_problem(profile, example(), {});
@@ -170,13 +170,13 @@ TEST(MakeProblem, LeavesIterationsOfAnotherShapeOut) {
 }
 
 // ddr: 100 GB/s, 100 ns. 10,000 latencies are 1 ms: what the phase took beyond that stays a constant.
-TEST(MakeProblem, KeepsWhatTheLawDoesNotExplain) {
+TEST(MakeProblem, UnexplainedTime_IsConstant) {
   const auto problem = make_problem(profile_of({{{0, 10, 0, 10'000, 0}}}, 3e-3), example(), {});
   EXPECT_NEAR(problem.phases[0].unexplained.value, 3e-3 - 1e-3 - 1e-6, 1e-12);
   EXPECT_NEAR(phase_time(problem, 0, problem.measured_at).total, 3e-3, 1e-12);
 }
 
-TEST(MakeProblem, ScalesEstimatesThatExceedTheMeasuredTime) {
+TEST(MakeProblem, EstimatesAboveMeasuredTime_AreScaled) {
   auto profile = profile_of({{{0, 10, 0, 10'000, 0}}}, 0.5e-3);
   profile.exact = false;
   const auto problem = make_problem(profile, example(), {});
@@ -186,7 +186,7 @@ TEST(MakeProblem, ScalesEstimatesThatExceedTheMeasuredTime) {
 }
 
 // Freed before the loop and never seen in it: no part of the problem. Freed, but used in the loop: still one.
-TEST(MakeProblem, ForgetsObjectsThatAreGone) {
+TEST(MakeProblem, FreedUnusedObjects_AreDropped) {
   auto profile = profile_of({{{3, 10, 0, 0, 0}}}, 1);
   profile.objects[0].live = false;
   profile.objects[1].live = false;
@@ -196,13 +196,13 @@ TEST(MakeProblem, ForgetsObjectsThatAreGone) {
   EXPECT_EQ(problem.phases[0].cells[0].item, 0U);
 }
 
-TEST(MakeProblem, RefusesAProfileWithoutIterations) {
+TEST(MakeProblem, NoIterations_Throws) {
   profile::Profile profile;
   EXPECT_THROW(make_problem(profile, example(), {}), Error);
 }
 
 // 64 equal chunks and 64 whose traffic grows: the equal ones merge first, traffic and sizes are kept.
-TEST(MakeProblem, MergesWhatTheProfileTellsLeastApart) {
+TEST(MakeProblem, ManyChunks_MostSimilarNeighboursMerge) {
   profile::Profile profile;
   profile.exact = true;
   for (std::uint32_t o = 0; o < 2; ++o) {
@@ -242,7 +242,7 @@ TEST(MakeProblem, MergesWhatTheProfileTellsLeastApart) {
   EXPECT_DOUBLE_EQ(read, lines * 64);
 }
 
-TEST(DumpJson, WritesNumbersThatReadBack) {
+TEST(DumpJson, Numbers_RoundTrip) {
   auto problem = make_problem(profile_of({{{1, 1.0 / 3, 0, 0.1, 0}}}, 1), example(), {});
   problem.objects[0].name = "a \"quoted\"\n\\name";
   const auto json = dump_json(problem);

@@ -42,7 +42,7 @@ std::vector<std::uint64_t> even_cuts(std::size_t segments, std::uint64_t length)
 }
 
 // Steps of five hundred accesses, each of five items in turn, cut every hundred: a whole number of steps back.
-TEST(Repeats, GoesBackByWholeSteps) {
+TEST(Repeats, PeriodicSteps_ContinuesWholeStepsBack) {
   auto problem = with_items(5);
   add_phase(problem, "setup", even_cuts(1, 1), 700, [](auto) { return 0; });
   add_phase(problem, "solve", even_cuts(61, 100), 6000, [](auto a) { return a % 5; });
@@ -55,7 +55,7 @@ TEST(Repeats, GoesBackByWholeSteps) {
 }
 
 // Cuts come where time was spent, not where steps end: the nearest cut there is.
-TEST(Repeats, GoesBackByNearlyWholeStepsBetweenUnevenCuts) {
+TEST(Repeats, UnevenSegments_ContinuesAtNearestSegment) {
   std::mt19937 random(7);
   for (int round = 0; round < 50; ++round) {
     auto problem = with_items(6);
@@ -71,7 +71,7 @@ TEST(Repeats, GoesBackByNearlyWholeStepsBetweenUnevenCuts) {
 }
 
 // What the samples of a phase show of the same usage differs; it still is the same.
-TEST(Repeats, SeesThroughSamples) {
+TEST(Repeats, SampledTraffic_FindsRepetition) {
   std::mt19937 random(11);
   auto problem = with_items(40);
   for (std::uint32_t s = 0; s < 65; ++s) {
@@ -83,7 +83,7 @@ TEST(Repeats, SeesThroughSamples) {
   EXPECT_EQ(find_repeats(problem).size(), 1U);
 }
 
-TEST(Repeats, KnowsNothingOfWhatDoesNotComeBack) {
+TEST(Repeats, NoRepetition_IsEmpty) {
   auto sweep = with_items(61);
   add_phase(sweep, "sweep", even_cuts(61, 100), 6000, [](auto a) { return a; });
   EXPECT_TRUE(find_repeats(sweep).empty());

@@ -63,7 +63,7 @@ double of_object(const Problem& problem, std::uint32_t object, Value value) {
   return sum;
 }
 
-TEST(SamplingError, IntervalsHoldTheExactCountsAsOftenAsTheySay) {
+TEST(SamplingError, Intervals_HaveTheStatedCoverage) {
   constexpr int k_seeds = 150, k_draws = 200;
   for (const Value value : {&ItemCell::exposure, &ItemCell::read_bytes}) {
     int held = 0;
@@ -83,7 +83,7 @@ TEST(SamplingError, IntervalsHoldTheExactCountsAsOftenAsTheySay) {
   }
 }
 
-TEST(SamplingError, DrawsAreRightOnAverageAndKeepThePhasesSamples) {
+TEST(SamplingError, Draws_MeanAndTotalsMatch) {
   const Seen seen(7);
   const SamplingError error(seen.estimate);
   constexpr int k_draws = 2000;
@@ -104,7 +104,7 @@ TEST(SamplingError, DrawsAreRightOnAverageAndKeepThePhasesSamples) {
 }
 
 // What no sampler did has no error.
-TEST(SamplingError, AnExactProblemIsItsOwnDraw) {
+TEST(SamplingError, ExactProblem_DrawEqualsProblem) {
   const Seen seen(1);
   EXPECT_TRUE(SamplingError(seen.truth).none());
   EXPECT_FALSE(SamplingError(seen.estimate).none());
@@ -114,7 +114,7 @@ TEST(SamplingError, AnExactProblemIsItsOwnDraw) {
   EXPECT_TRUE(SamplingError(testing::random_problem(random, {})).none());
 }
 
-TEST(SamplingError, TheSameNumberDrawsTheSameProblem) {
+TEST(SamplingError, SameNumber_SameDraw) {
   const Seen seen(1);
   const SamplingError error(seen.estimate);
   EXPECT_EQ(dump_json(error.draw(5)), dump_json(error.draw(5)));

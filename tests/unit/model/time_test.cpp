@@ -37,7 +37,7 @@ ProblemPhase phase(double core, std::vector<ItemCell> cells) {
   return made;
 }
 
-TEST(PhaseTime, IsTheLongestRow) {
+TEST(PhaseTime, Rows_LongestDetermines) {
   auto problem = machine_with(2, 2);
   problem.phases = {phase(1e-3, {{0, 10e6, 5e6, 2000, 0}, {1, 0, 5e6, 1000, 0}})};
   // Both slow: C + D = 1 + 1.2 ms; B = 20 MB / 5 GB/s = 4 ms.
@@ -53,7 +53,7 @@ TEST(PhaseTime, IsTheLongestRow) {
 
 // Item 0 is wanted fast in phase 2 alone, and nobody touches it in phases 0 and 1 before: the copy of 0.2 ms hides
 // behind them. It leaves in phase 0, when nobody waits.
-TEST(Predict, HidesACopyBehindPhasesThatDoNotTouchIt) {
+TEST(Predict, CopyDuringUnrelatedPhases_IsHidden) {
   auto problem = machine_with(1, 1);
   problem.phases = {phase(1e-3, {}), phase(1e-3, {}), phase(1e-3, {{0, 0, 0, 10'000, 0}})};
   const Schedule schedule{{{k_slow}, {k_slow}, {k_fast}}};
@@ -67,7 +67,7 @@ TEST(Predict, HidesACopyBehindPhasesThatDoNotTouchIt) {
 }
 
 // Phase 1 touches it where it lies, so phase 2 waits for the whole copy.
-TEST(Predict, MakesAPhaseWaitForWhatCannotBeHidden) {
+TEST(Predict, CopyThatCannotBeHidden_IsWaitedFor) {
   // The copy takes 0.2 ms and runs beside phases 0 and 1, which use the item where it lies, for half of that.
   auto problem = machine_with(1, 1);
   const auto core = 0.05e-3 - problem.places[k_slow].latency;
@@ -83,7 +83,7 @@ TEST(Predict, MakesAPhaseWaitForWhatCannotBeHidden) {
 
 // A copy of 5 items takes 1 ms at full speed. The phase beside it is bound by the slow memory's bandwidth, so each
 // gets half of that: after 2 ms the copy is done and the phase has 1 of its 2 ms behind it; 3 ms in all.
-TEST(Predict, SharesAMemoryWithTheCopies) {
+TEST(Predict, ContendedMemory_IsSharedWithCopies) {
   auto problem = machine_with(2, 6);
   problem.items[0].size = Bytes{5'000'000};
   problem.phases = {phase(0, {{1, 10e6, 0, 0, 0}}), phase(1e-3, {{0, 0, 0, 10, 0}})};
@@ -101,7 +101,7 @@ TEST(Predict, SharesAMemoryWithTheCopies) {
 
 // The same, with copies that keep a fifth: when the phase is over after 2.5 ms half of the copy is left, and
 // waited for at full speed.
-TEST(Predict, HoldsCopiesBack) {
+TEST(Predict, CopyShare_LimitsCopies) {
   auto problem = machine_with(2, 6);
   problem.items[0].size = Bytes{5'000'000};
   problem.phases = {phase(0, {{1, 10e6, 0, 0, 0}}), phase(1e-3, {{0, 0, 0, 10, 0}})};
@@ -112,7 +112,7 @@ TEST(Predict, HoldsCopiesBack) {
 }
 
 // A phase that needs half of the slow memory leaves the other half, whatever copies keep at least.
-TEST(Predict, HoldsCopiesBackNoMoreThanThePhaseNeeds) {
+TEST(Predict, CopyShare_UnusedBandwidth_GoesToCopies) {
   auto problem = machine_with(2, 6);
   problem.items[0].size = Bytes{5'000'000};
   problem.phases = {phase(2e-3, {{1, 5e6, 0, 0, 0}}), phase(1e-3, {{0, 0, 0, 10, 0}})};
@@ -125,7 +125,7 @@ TEST(Predict, HoldsCopiesBackNoMoreThanThePhaseNeeds) {
 
 // What is to leave and has not left is used where it lies: in phase 1 the item serves from fast memory until it is
 // out.
-TEST(Predict, UsesWhatLeavesWhereItLies) {
+TEST(Predict, PendingDemotion_IsServedFromSource) {
   auto problem = machine_with(1, 1);
   problem.phases = {phase(1e-3, {{0, 0, 0, 1, 0}}), phase(0, {{0, 4e6, 0, 0, 0}}), phase(1e-3, {})};
   const Schedule schedule{{{k_fast}, {k_slow}, {k_slow}}};
@@ -136,7 +136,7 @@ TEST(Predict, UsesWhatLeavesWhereItLies) {
 }
 
 // The copy of 0.2 ms runs beside phase 0, which uses the item for 1 ms.
-struct InUseOnItsWay : ::testing::Test {
+struct ItemInFlightTest : ::testing::Test {
   [[nodiscard]] double first_phase(double latencies, double streamed) {
     problem.phases = {phase(1e-3 - latencies * 400e-9, {{0, 0, 0, latencies, 0}}), phase(0, {{0, 0, 0, 1, 0}})};
     problem.phases[0].cells[0].streamed_exposure = streamed;
@@ -146,22 +146,22 @@ struct InUseOnItsWay : ::testing::Test {
   Problem problem = machine_with(1, 1);
 };
 
-TEST_F(InUseOnItsWay, ServesFromWhereItLies) { EXPECT_NEAR(first_phase(1000, 0), 1e-3, 1e-12); }
+TEST_F(ItemInFlightTest, Default_IsServedFromSource) { EXPECT_NEAR(first_phase(1000, 0), 1e-3, 1e-12); }
 
-TEST_F(InUseOnItsWay, IsWaitedForWhereTheCopierSaysSo) {
+TEST_F(ItemInFlightTest, TrappingCopier_IsWaitedFor) {
   problem.touch_waits = true;
   EXPECT_NEAR(first_phase(1000, 0), 1.2e-3, 1e-12);  // there is no time without a use
   // One latency, somewhere in 1 ms: not beside the copy with exp(-0.2), as of random ones.
   EXPECT_NEAR(first_phase(1, 0), 1e-3 + 0.2e-3 * (1 - std::exp(-0.2)), 1e-12);
 }
 
-TEST_F(InUseOnItsWay, IsNotWaitedForByStreams) {
+TEST_F(ItemInFlightTest, Stream_DoesNotWait) {
   problem.touch_waits = true;
   EXPECT_NEAR(first_phase(1000, 1000), 1e-3, 1e-12);
 }
 
 // Room for one item: the one in fast memory has to leave before the other may come, in every phase's list.
-TEST(Moves, GoOutBeforeTheyComeIn) {
+TEST(Moves, FullPlace_EvictionsPrecedePromotions) {
   auto problem = machine_with(2, 1);
   problem.phases = {phase(1e-3, {{0, 1e6, 0, 1, 0}}), phase(1e-3, {{1, 1e6, 0, 1, 0}})};
   const Schedule schedule{{{k_fast, k_slow}, {k_slow, k_fast}}};
@@ -179,15 +179,15 @@ TEST(Moves, GoOutBeforeTheyComeIn) {
 
 // Room for three, which is full: 0 comes for this very phase, 4 for the next one. 1, 2 and 3 leave, and this phase
 // uses 3 where it goes to.
-TEST(Moves, LeaveInUseRightAfterWhatThePhaseNeeds) {
+TEST(Moves, EvictionsInUse_FollowNeededPromotions) {
   auto problem = machine_with(5, 3);
   problem.cyclic = false;
   const auto used = [](std::uint32_t item) { return ItemCell{item, 1e6, 0, 1, 0}; };
   problem.phases = {phase(1e-3, {used(1), used(2), used(3)}), phase(1e-3, {used(0), used(3)}),
                     phase(1e-3, {used(0), used(4)})};
   const auto list = derive_moves(problem, {{{k_slow, k_fast, k_fast, k_fast, k_slow},
-                                        {k_fast, k_slow, k_slow, k_slow, k_slow},
-                                        {k_fast, k_slow, k_slow, k_slow, k_fast}}});
+                                            {k_fast, k_slow, k_slow, k_slow, k_slow},
+                                            {k_fast, k_slow, k_slow, k_slow, k_fast}}});
   std::vector<std::uint32_t> order;
   for (const auto& move : list.moves) {
     EXPECT_EQ(move.ask, 1U);
@@ -197,7 +197,7 @@ TEST(Moves, LeaveInUseRightAfterWhatThePhaseNeeds) {
 }
 
 // Two items change places between two full memories: one of them stops at home on its way.
-TEST(Moves, StopAtHomeWhereTwoFullPlacesExchange) {
+TEST(Moves, CyclicExchange_StopsOnDefaultPlace) {
   auto problem = machine_with(2, 1);
   problem.places.insert(problem.places.begin() + 1, {"middle", "mid", 0, Bytes{1'000'000}, 7e9, 7e9, 200e-9});
   problem.homes = {2};
@@ -212,7 +212,7 @@ TEST(Moves, StopAtHomeWhereTwoFullPlacesExchange) {
   EXPECT_EQ(list.moves[0].to, 2);
 }
 
-TEST(Moves, AreInfeasibleWhereNoOrderKeepsTheBudgets) {
+TEST(Moves, NoFeasibleOrder_IsReported) {
   auto problem = machine_with(2, 1);
   problem.places[1].budget = Bytes{1'000'000};
   problem.phases = {phase(1e-3, {{0, 1e6, 0, 1, 0}, {1, 1e6, 0, 1, 0}}),
@@ -222,7 +222,7 @@ TEST(Moves, AreInfeasibleWhereNoOrderKeepsTheBudgets) {
 
 // A law of conservation: the copy engine cannot copy for longer than an iteration takes, and no phase takes less
 // than its rows.
-TEST(Predict, KeepsItsOwnRows) {
+TEST(Predict, RandomSchedules_RowsHold) {
   std::mt19937 random(21);
   for (int n = 0; n < 300; ++n) {
     const auto problem =

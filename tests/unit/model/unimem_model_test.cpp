@@ -32,18 +32,18 @@ Calibration calibration(double peak, double bandwidth, double latency) {
 }
 
 // "10 s, 1 GHz, a sample every 1,000 cycles: 1e7 samples; 1e5 of them meet the object: 0.1 s."
-TEST(Equation1, GivesThePapersWorkedExample) {
+TEST(Equation1, PapersExample_Matches) {
   const double samples = 10.0 * 1e9 / 1000;
   EXPECT_DOUBLE_EQ(accessing_time(1e5, samples, Seconds{10}).value, 0.1);
   EXPECT_DOUBLE_EQ(consumed_bandwidth(64e6, 1e5, samples, Seconds{10}), 64e6 / 0.1);
 }
 
-TEST(Equation1, IsZeroWhereNoSampleMetTheObject) {
+TEST(Equation1, NoSamples_IsZero) {
   EXPECT_EQ(consumed_bandwidth(64e6, 0, 1000, Seconds{1}), 0);
   EXPECT_EQ(consumed_bandwidth(64e6, 0, 0, Seconds{1}), 0);
 }
 
-TEST(Sensitivity, ChangesAtThePapersThresholds) {
+TEST(Sensitivity, PapersThresholds_Separate) {
   const Calibration constants;
   EXPECT_EQ(sensitivity(8.0, 10, constants), Sensitivity::bandwidth);
   EXPECT_EQ(sensitivity(7.99, 10, constants), Sensitivity::either);
@@ -52,7 +52,7 @@ TEST(Sensitivity, ChangesAtThePapersThresholds) {
 }
 
 // 64 MB take 16 ms at 4 GB/s and 4 ms at 16 GB/s; a million lines lose 258 ns each: 0.258 s.
-TEST(Equations2And3, ChooseBySensitivityAndScaleByTheConstants) {
+TEST(Equations2And3, Sensitivity_SelectsEquationAndConstants) {
   const auto gain = [](double samples, double peak) {
     const auto problem = one_item(samples);
     const auto constants = calibration(peak, 1.5, 0.5);
@@ -64,7 +64,7 @@ TEST(Equations2And3, ChooseBySensitivityAndScaleByTheConstants) {
   EXPECT_NEAR(gain(100, 4e9), std::max(by_bandwidth, by_latency), 1e-12);
 }
 
-TEST(Equations2And3, LoseWhatTheOtherWayGains) {
+TEST(Equations2And3, OppositeMove_HasOppositeGain) {
   const auto problem = one_item(100);
   const auto constants = calibration(4e9, 1.5, 0.5);
   const UnimemModel model(problem, constants);
@@ -74,7 +74,7 @@ TEST(Equations2And3, LoseWhatTheOtherWayGains) {
 }
 
 // 64 MB at 4 GB/s: 16 ms, less what overlaps, never below nothing.
-TEST(Equation4, SubtractsTheOverlap) {
+TEST(Equation4, Overlap_IsSubtracted) {
   const auto problem = one_item(100);
   const Calibration constants;
   const UnimemModel model(problem, constants);
@@ -85,7 +85,7 @@ TEST(Equation4, SubtractsTheOverlap) {
 }
 
 // Two chunks of one object that few samples met: what the object is sensitive to counts for both.
-TEST(Sensitivity, IsAskedOfTheWholeObject) {
+TEST(Sensitivity, SeveralChunks_UseTheWholeObject) {
   auto problem = one_item(0);
   problem.items.push_back(problem.items[0]);
   problem.items[1].ordinal = 1;

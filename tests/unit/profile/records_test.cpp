@@ -99,7 +99,7 @@ PlanRecord example_plan() {
   return record;
 }
 
-TEST(Records, RunReadsBack) {
+TEST(Records, RunRecord_RoundTrips) {
   const auto wanted = example_run();
   const auto read = decoded<RunRecord>(encoded(wanted));
   EXPECT_EQ(read.process, wanted.process);
@@ -126,7 +126,7 @@ TEST(Records, RunReadsBack) {
   EXPECT_EQ(older.core_time_from, "");
 }
 
-TEST(Records, ObjectReadsBack) {
+TEST(Records, ObjectRecord_RoundTrips) {
   const auto wanted = example_object();
   const auto read = decoded<ObjectRecord>(encoded(wanted));
   EXPECT_EQ(read.object.id, 9U);
@@ -142,7 +142,7 @@ TEST(Records, ObjectReadsBack) {
   EXPECT_EQ(read.address, 0x7f1234567000U);
 }
 
-TEST(Records, IterationReadsBack) {
+TEST(Records, IterationRecord_RoundTrips) {
   const auto wanted = example_iteration();
   const auto read = decoded<IterationRecord>(encoded(wanted));
   EXPECT_TRUE(read.exact);
@@ -174,7 +174,7 @@ TEST(Records, IterationReadsBack) {
   }
 }
 
-TEST(Records, MovesReadBack) {
+TEST(Records, MovesRecord_RoundTrips) {
   const MovesRecord two{{{}, {1, 2, 3, 4, 5, 6, {7}, {8}, {9}}}};
   const auto back = decoded<MovesRecord>(encoded(two));
   EXPECT_EQ(encoded(back), encoded(two));
@@ -204,7 +204,7 @@ void expect_equal(const std::vector<Transfer>& read, const std::vector<Transfer>
 }
 
 // Each value is now and then what it was in the transfer before, as it mostly is in a journal.
-TEST(Records, AnyTransfersReadBack) {
+TEST(Records, RandomTransfers_RoundTrip) {
   std::mt19937_64 random(7);
   for (int round = 0; round < 500; ++round) {
     TransfersRecord record;
@@ -230,14 +230,14 @@ TEST(Records, AnyTransfersReadBack) {
   }
 }
 
-TEST(Records, TransfersInTurnTakeNineBytes) {
+TEST(Records, ConsecutiveTransfers_TakeNineBytes) {
   TransfersRecord record;
   for (std::uint32_t i = 0; i < 100; ++i)
     record.transfers.push_back({i, 3, 1, false, {4096}, {1.0}, {2.0 + i}, {3.0 + i}, {}});
   EXPECT_LE(encoded(record).size(), 9 * record.transfers.size() + 48);
 }
 
-TEST(Records, PlanReadsBack) {
+TEST(Records, PlanRecord_RoundTrips) {
   const auto read = decoded<PlanRecord>(encoded(example_plan()));
   EXPECT_EQ(read.at, Seconds{1.5});
   EXPECT_EQ(read.why, "after the first iteration");
@@ -248,7 +248,7 @@ TEST(Records, PlanReadsBack) {
   EXPECT_EQ(read.plan.moves[0].to, "ddr");
 }
 
-TEST(Records, TheSmallOnesReadBack) {
+TEST(Records, SmallRecords_RoundTrip) {
   EXPECT_EQ(decoded<ObjectEndRecord>(encoded(ObjectEndRecord{5, {2}})).object, 5U);
   EXPECT_EQ(decoded<LoopRecord>(encoded(LoopRecord{"main", {2}})).name, "main");
   const auto loop_end = decoded<LoopEndRecord>(encoded(LoopEndRecord{{2}, 15, 3}));
@@ -294,7 +294,7 @@ TEST(Records, TheSmallOnesReadBack) {
   EXPECT_EQ(decoded<CalibrationRecord>(encoded(CalibrationRecord{"xyz"})).blob, "xyz");
 }
 
-TEST(Records, ReachReadsBack) {
+TEST(Records, CoverageRecord_RoundTrips) {
   const auto read = decoded<CoverageRecord>(encoded(example_reach()));
   EXPECT_EQ(encoded(read), encoded(example_reach()));
   EXPECT_EQ(read.not_sampled, "no \"reason\"");
@@ -307,7 +307,7 @@ TEST(Records, ReachReadsBack) {
 }
 
 // Journals outlive the version that wrote them: these bytes were written once and must read so for ever.
-TEST(Records, KeepTheirLayout) {
+TEST(Records, EncodedBytes_AreUnchanged) {
   const auto bytes = encoded(PhaseRecord{1, 2, "ab", {1.0}, {2.0}, {0.5}});
   const std::array<unsigned char, 39> layout = {1,   0, 0, 0,    2, 0, 0, 0,    2,    0, 0,    0,    'a',
                                                 'b', 0, 0, 0,    0, 0, 0, 0xf0, 0x3f, 0, 0,    0,    0,
@@ -315,7 +315,7 @@ TEST(Records, KeepTheirLayout) {
   EXPECT_TRUE(std::ranges::equal(bytes, std::as_bytes(std::span(layout))));
 }
 
-TEST(Records, ThatEndEarlyLeaveNewFieldsAtTheirDefaults) {
+TEST(Records, ShortRecord_LeavesNewFieldsAtDefaults) {
   const auto bytes = encoded(PhaseRecord{1, 2, "ab", {1.0}, {2.0}, {0.5}});
   const auto older = decoded<PhaseRecord>(std::span(bytes).first(bytes.size() - sizeof(double) - sizeof(bool)));
   EXPECT_EQ(older.ended, Seconds{2.0});
@@ -325,7 +325,7 @@ TEST(Records, ThatEndEarlyLeaveNewFieldsAtTheirDefaults) {
   EXPECT_THROW(decoded<PhaseRecord>(std::span(bytes).first(bytes.size() - 2)), Error);
 }
 
-TEST(Records, ThatEndLateAreReadAsFarAsKnown) {
+TEST(Records, LongRecord_IgnoresUnknownFields) {
   auto bytes = encoded(LoopRecord{"main", {2}});
   bytes.resize(bytes.size() + 100, std::byte{0xff});
   EXPECT_EQ(decoded<LoopRecord>(bytes).name, "main");
@@ -349,7 +349,7 @@ void survive(const Record& record, std::mt19937& random) {
   }
 }
 
-TEST(Records, DamagedBytesAreARecordOrAnError) {
+TEST(Records, DamagedBytes_DecodeOrThrow) {
   std::mt19937 random(11);
   survive(example_run(), random);
   survive(example_iteration(), random);

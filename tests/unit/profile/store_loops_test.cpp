@@ -11,7 +11,7 @@ namespace terrace::profile {
 namespace {
 
 // Iterations 0, 1 and 5 of seven were observed, and the end of 3, which is not in the profile.
-TEST_F(StoreTest, CountsIterationsThatWereLeftOutAsTheLastOneInTheProfile) {
+TEST_F(StoreTest, SkippedIterations_WeightThePrecedingProfiledOne) {
   {
     Journal journal(path("j"));
     append(journal, RunRecord{});
@@ -95,19 +95,19 @@ std::string found_loop(const std::string& journal_path, const std::string& store
   return merge_journals({journal_path}, store).path;
 }
 
-TEST_F(StoreTest, TimesOfLoopsHaveTheTurnsBeforeTheyWereRecognised) {
+TEST_F(StoreTest, DetectedLoop_TimesIncludeIterationsBeforeDetection) {
   const auto store = found_loop(path("j"), path("x.terrace"), 8, 1, 20);
   EXPECT_EQ(count(store, "loop_time WHERE abs(time - 8) < 1e-9 AND abs(begun - 4) < 1e-9"), 1);
   EXPECT_EQ(count(store, "loop WHERE misses_before = 100 AND misses_by_end = 300"), 1);
 }
 
-TEST_F(StoreTest, ALoopWithTwoFifthsOfTheRunSinceItsFirstTurnIsTheMainLoop) {
+TEST_F(StoreTest, DetectedLoop_TwoFifthsOfTheRun_IsTheMainLoop) {
   EXPECT_EQ(count(found_loop(path("j"), path("x.terrace"), 8, 1, 24), "main_loop"), 1);    // 8 of 20 s
   EXPECT_EQ(count(found_loop(path("k"), path("y.terrace"), 8, 1, 24.1), "main_loop"), 0);  // of 20.1 s
 }
 
 // Nobody has seen its end: what follows the loop is in its last turn.
-TEST_F(StoreTest, TheLastTurnOfALoopThatLastsToTheEndCountsAsTheOthersMean) {
+TEST_F(StoreTest, UnfinishedLoop_LastIterationCountsAsMean) {
   const auto store = found_loop(path("j"), path("x.terrace"), 8, 13, 24);
   EXPECT_EQ(count(store, "loop_time WHERE abs(time - 8) < 1e-9"), 1);
   EXPECT_EQ(count(store, "main_loop"), 1);
@@ -115,7 +115,7 @@ TEST_F(StoreTest, TheLastTurnOfALoopThatLastsToTheEndCountsAsTheOthersMean) {
 }
 
 // A program that was profiled again has the profile that its last plan was made of.
-TEST_F(StoreTest, ReadsWhatWasProfiledLast) {
+TEST_F(StoreTest, ReprofiledLoop_LatestProfileIsRead) {
   {
     Journal journal(path("j"));
     append(journal, RunRecord{});

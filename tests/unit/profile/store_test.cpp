@@ -61,7 +61,7 @@ TEST(StoreDatabase, TextThatIsNotUtf8_IsStoredAsText) {
   EXPECT_EQ(read.text(0), "a\xEF\xBF\xBD");
 }
 
-TEST_F(StoreTest, GivesBackBothProfilesToTheLastBit) {
+TEST_F(StoreTest, SampledAndExactProfile_RoundTripExactly) {
   const Store store(merge_two().path);
   for (const bool exact : {false, true}) {
     const auto profile = store.profile(1, exact);
@@ -86,7 +86,7 @@ TEST_F(StoreTest, GivesBackBothProfilesToTheLastBit) {
   }
 }
 
-TEST_F(StoreTest, GivesBackMachineAndPlan) {
+TEST_F(StoreTest, MachineAndPlan_RoundTrip) {
   const Store store(merge_two().path);
   BlobWriter wanted;
   BlobWriter read;
@@ -102,7 +102,7 @@ TEST_F(StoreTest, GivesBackMachineAndPlan) {
 }
 
 // Against the formulas of docs/store.md, worked out by hand.
-TEST(TimeCoverage, CountsTheTimeOfCodeWithHooksHalf) {
+TEST(TimeCoverage, InstrumentedTime_IsDividedBySlowdown) {
   CoverageRecord record;
   record.sample_period = {0.5};
   EXPECT_EQ(time_coverage(record, false).share, 0);
@@ -126,7 +126,7 @@ TEST(TimeCoverage, CountsTheTimeOfCodeWithHooksHalf) {
   EXPECT_EQ(time_coverage(record, true).samples, 0U);
 }
 
-TEST_F(StoreTest, KeepsWhatTheHooksReached) {
+TEST_F(StoreTest, Coverage_IsStored) {
   const auto merged = merge_two();
   Database database(merged.path, Database::Mode::read);
   Statement coverage(database, "SELECT samples, time_share, heap, heap_uncovered FROM coverage WHERE run = 1");
@@ -142,7 +142,7 @@ TEST_F(StoreTest, KeepsWhatTheHooksReached) {
 }
 
 // What a process says again replaces what it said before.
-TEST_F(StoreTest, KeepsTheLastReach) {
+TEST_F(StoreTest, RepeatedCoverage_LastIsStored) {
   {
     Journal journal(path("j"));
     append(journal, RunRecord{});
@@ -158,7 +158,7 @@ TEST_F(StoreTest, KeepsTheLastReach) {
   EXPECT_EQ(count(merged.path, "coverage_object"), 0);
 }
 
-TEST_F(StoreTest, KeepsProcessesApartAndMachinesOnce) {
+TEST_F(StoreTest, SeveralProcesses_RunsSeparateMachineShared) {
   const auto summary = merge_two();
   EXPECT_EQ(summary.processes, 2U);
   const auto runs = Store(summary.path).runs();
@@ -173,7 +173,7 @@ TEST_F(StoreTest, KeepsProcessesApartAndMachinesOnce) {
   EXPECT_EQ(count(summary.path, "phase_instance WHERE run = 2"), 20);
 }
 
-TEST_F(StoreTest, SaysWhoDidNotEnd) {
+TEST_F(StoreTest, MissingEndRecord_IsNoted) {
   const auto summary = merge_two();
   EXPECT_EQ(summary.incomplete, 1U);
   ASSERT_EQ(summary.notes.size(), 1U);
@@ -182,7 +182,7 @@ TEST_F(StoreTest, SaysWhoDidNotEnd) {
   EXPECT_EQ(count(summary.path, "run WHERE NOT whole AND ended IS NULL AND process = 12"), 1);
 }
 
-TEST_F(StoreTest, OverwritesNothing) {
+TEST_F(StoreTest, ExistingFile_NextFreeNameIsUsed) {
   test::write_synthetic_journal(path("1.journal"));
   const auto out = path("heat.7.terrace");
   std::ofstream(out) << "precious";
@@ -196,7 +196,7 @@ TEST_F(StoreTest, OverwritesNothing) {
   EXPECT_EQ(status.st_mode & 0777U, 0600U);
 }
 
-TEST_F(StoreTest, LeavesNothingBehindWhenItFails) {
+TEST_F(StoreTest, FailedMerge_LeavesNoFile) {
   EXPECT_THROW(merge_journals({path("none.journal")}, path("a.terrace")), Error);
   std::ofstream(path("text.journal")) << std::string(500, 'x');
   EXPECT_THROW(merge_journals({path("text.journal")}, path("a.terrace")), Error);
@@ -206,7 +206,7 @@ TEST_F(StoreTest, LeavesNothingBehindWhenItFails) {
   EXPECT_EQ(left[0].filename(), "text.journal");
 }
 
-TEST_F(StoreTest, AnUnreadableJournalIsNotedAndTheOthersMerge) {
+TEST_F(StoreTest, UnreadableJournal_IsNotedAndOthersMerge) {
   test::write_synthetic_journal(path("1.journal"));
   std::ofstream(path("2.journal")) << "not a journal";
   const auto summary = merge_journals({path("2.journal"), path("1.journal")}, path("a.terrace"));
@@ -216,7 +216,7 @@ TEST_F(StoreTest, AnUnreadableJournalIsNotedAndTheOthersMerge) {
   EXPECT_EQ(count(summary.path, "note WHERE run IS NULL"), 1);
 }
 
-TEST_F(StoreTest, MergesAJournalThatIsCutAnywhere) {
+TEST_F(StoreTest, TruncatedJournal_AtAnyByte_Merges) {
   const auto journal = path("1.journal");
   test::write_synthetic_journal(journal);
   const auto size = fs::file_size(journal);
@@ -236,7 +236,7 @@ TEST_F(StoreTest, MergesAJournalThatIsCutAnywhere) {
 }
 
 // A writer with real records, killed at fifty random moments: what it counted as written is in the store.
-TEST_F(StoreTest, MergesWhatAKilledProcessLeft) {
+TEST_F(StoreTest, KilledWriter_CommittedRecordsMerge) {
   using Counter = std::atomic<std::uint32_t>;
   void* shared = mmap(nullptr, sizeof(Counter), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(shared, MAP_FAILED);
@@ -273,7 +273,7 @@ TEST_F(StoreTest, MergesWhatAKilledProcessLeft) {
   munmap(shared, sizeof(Counter));
 }
 
-TEST_F(StoreTest, SkipsWhatItDoesNotKnowAndSaysSo) {
+TEST_F(StoreTest, UnknownRecords_AreSkippedAndNoted) {
   {
     Journal journal(path("1.journal"));
     append(journal, RunRecord{});
@@ -288,7 +288,7 @@ TEST_F(StoreTest, SkipsWhatItDoesNotKnowAndSaysSo) {
   EXPECT_EQ(summary.incomplete, 0U);
 }
 
-TEST_F(StoreTest, RefusesWhatIsNoStore) {
+TEST_F(StoreTest, OtherFile_Throws) {
   const auto refusal = [&](const std::string& file) {
     try {
       Store store(file);
@@ -309,7 +309,7 @@ TEST_F(StoreTest, RefusesWhatIsNoStore) {
   EXPECT_EQ(refusal(newer), Code::invalid);
 }
 
-TEST_F(StoreTest, IsDocumentedToTheLastColumn) {
+TEST_F(StoreTest, Schema_EveryColumnIsDocumented) {
   std::ifstream file(TERRACE_SOURCE_DIR "/docs/store.md");
   const std::string page((std::istreambuf_iterator<char>(file)), {});
   Database database(merge_two().path, Database::Mode::read);

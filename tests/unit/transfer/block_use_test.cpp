@@ -11,7 +11,7 @@
 namespace terrace::transfer {
 namespace {
 
-TEST(VisitWork, IsSparseWhereNoCoreCouldHaveReadTheChunks) {
+TEST(VisitWork, ShortWorkBetweenChunks_IsSparse) {
   VisitWork work;
   EXPECT_FALSE(work.is_sparse()) << "nothing is known";
   for (int i = 0; i < 500; ++i) work.on_visit(Seconds{10e-6});
@@ -20,14 +20,14 @@ TEST(VisitWork, IsSparseWhereNoCoreCouldHaveReadTheChunks) {
   EXPECT_FALSE(work.is_sparse());
 }
 
-TEST(VisitWork, CountsChunksThatAreReadTogether) {
+TEST(VisitWork, ConcurrentSweeps_AreNotSparse) {
   // Three arrays whose chunks begin at the same time: two visits in three are short.
   VisitWork work;
   for (int i = 0; i < 3000; ++i) work.on_visit(Seconds{i % 3 == 0 ? 200e-6 : 1e-6});
   EXPECT_FALSE(work.is_sparse());
 }
 
-TEST(VisitWork, ForgetsALongStretch) {
+TEST(VisitWork, LongOutlier_IsClamped) {
   VisitWork work;
   work.on_visit(Seconds{1000});
   for (int i = 0; i < 500; ++i) work.on_visit(Seconds{10e-6});
@@ -43,13 +43,13 @@ int loads_until_pages(BlockUse use, bool expected, bool sparse) {
   return -1;
 }
 
-TEST(BlockUse, IsForPagesInNoOrderOrInPart) {
+TEST(BlockUse, IrregularOrSparseUse_PrefersKernelPaging) {
   EXPECT_EQ(loads_until_pages({}, true, false), -1);
   EXPECT_EQ(loads_until_pages({}, false, false), 128);
   EXPECT_EQ(loads_until_pages({}, true, true), 128);
 }
 
-TEST(BlockUse, ARefusalDoublesTheLoads) {
+TEST(BlockUse, BackOff_DoublesRequiredLoads) {
   BlockUse use;
   use.back_off(1);
   EXPECT_EQ(loads_until_pages(use, true, true), 256);
@@ -76,19 +76,19 @@ int loads_until_a_piece_is_for_pages(std::uint32_t pieces, std::uint32_t chunks,
   return -1;
 }
 
-TEST(BlockUse, PiecesOfOneHeap_InNoOrder_AreForPagesTogether) {
+TEST(BlockUse, PiecesOfOneHeap_Irregular_PreferKernelPagingTogether) {
   EXPECT_EQ(loads_until_a_piece_is_for_pages(64, 2, 0), 128) << "as one block";
   EXPECT_EQ(loads_until_a_piece_is_for_pages(1, 2, 0), 128);
   EXPECT_EQ(loads_until_a_piece_is_for_pages(64, 16, 0), 64 * 7 + 1) << "a few of each piece's own";
   EXPECT_EQ(loads_until_a_piece_is_for_pages(64, 33, 0), 64 * 127 + 1) << "too large to be a piece";
 }
 
-TEST(BlockUse, PiecesOfOneHeap_HalfOfThemInOrder_AreJudgedAlone) {
+TEST(BlockUse, PiecesOfOneHeap_HalfRegular_AreJudgedAlone) {
   const auto loads = loads_until_a_piece_is_for_pages(64, 2, 32);
   EXPECT_EQ(loads, 64 * 127 + 33);
 }
 
-TEST(BlockUse, PieceInOrder_NeighboursInNone_StaysInChunks) {
+TEST(BlockUse, RegularPiece_IrregularNeighbours_StaysInChunks) {
   BlockUse heap, piece;
   for (int i = 0; i < 1000; ++i) heap.on_load(false);
   for (int i = 0; i < 4; ++i) piece.on_load(true);
@@ -97,7 +97,7 @@ TEST(BlockUse, PieceInOrder_NeighboursInNone_StaysInChunks) {
   EXPECT_FALSE(BlockUse{}.is_irregular(heap, 2)) << "nothing is known of it";
 }
 
-TEST(BlockUse, PieceThatWasRefused_NeedsMoreLoadsOfItsOwn) {
+TEST(BlockUse, PieceAfterBackOff_NeedsMoreOwnLoads) {
   BlockUse heap, piece;
   for (int i = 0; i < 1000; ++i) heap.on_load(false);
   piece.back_off(3);
@@ -111,7 +111,7 @@ PageTrial::Sample seen(std::uint64_t reads, double worked, double time) {
   return {static_cast<double>(reads) * spill_limits::k_page_read, Seconds{worked}, Seconds{time}};
 }
 
-TEST(PageTrial, IsPassedWhereFewPagesAreReadAnyMore) {
+TEST(PageTrial, FewFurtherPageReads_Passes) {
   PageTrial trial;
   EXPECT_FALSE(trial.is_running());
   trial.begin(seen(1000, 0, 0), seen(0, 0, 0), seen(0, 0.2, 2));
@@ -129,7 +129,7 @@ TEST(PageTrial, IsPassedWhereFewPagesAreReadAnyMore) {
   EXPECT_FALSE(trial.is_passed(seen(51001, 0, 4)));
 }
 
-TEST(PageTrial, IsPassedWhereTheProgramWorksMore) {
+TEST(PageTrial, MoreComputeTime_Passes) {
   PageTrial trial;
   trial.begin(seen(0, 5, 0), seen(0, 1, 7), seen(0, 2, 17));
   trial.set_midpoint(seen(20000, 5.5, 1));

@@ -27,7 +27,7 @@ void enter() {
   ++g_entered;
 }
 
-TEST(CopyThreadPool, CopiesAllWhateverTheSizeAndWhoever) {
+TEST(CopyThreadPool, ConcurrentCopies_AnySize_CopyAllBytes) {
   g_entered = 0;
   {
     CopyThreadPool pool(4, enter);
@@ -53,7 +53,7 @@ TEST(CopyThreadPool, CopiesAllWhateverTheSizeAndWhoever) {
   EXPECT_EQ(g_open_to_signals, 0);
 }
 
-TEST(CopyThreadPool, OfOneHasNoHelpers) {
+TEST(CopyThreadPool, OneThread_HasNoHelpers) {
   g_entered = 0;
   CopyThreadPool pool(1, enter);
   EXPECT_EQ(pool.threads(), 1u);

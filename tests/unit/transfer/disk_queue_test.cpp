@@ -69,7 +69,7 @@ std::vector<char> pattern(std::size_t size) {
   return bytes;
 }
 
-TEST_P(DiskQueueTest, WhatWasWrittenIsRead) {
+TEST_P(DiskQueueTest, WriteThenRead_ReturnsContent) {
   const File file;
   ASSERT_NO_FATAL_FAILURE(make(file.get()));
   if (!queue_) return;
@@ -86,7 +86,7 @@ TEST_P(DiskQueueTest, WhatWasWrittenIsRead) {
   EXPECT_EQ(queue_->num_free(), k_disk_requests);
 }
 
-TEST_P(DiskQueueTest, AReadBehindTheEndOfTheFileFails) {
+TEST_P(DiskQueueTest, ReadBeyondEndOfFile_Fails) {
   const File file;
   ASSERT_NO_FATAL_FAILURE(make(file.get()));
   if (!queue_) return;
@@ -102,7 +102,7 @@ TEST_P(DiskQueueTest, AReadBehindTheEndOfTheFileFails) {
   EXPECT_EQ(queue_->num_free(), k_disk_requests);
 }
 
-TEST_P(DiskQueueTest, AWriteBeyondTheLargestFileFails) {
+TEST_P(DiskQueueTest, WriteBeyondFileSizeLimit_Fails) {
   const File file;
   ASSERT_NO_FATAL_FAILURE(make(file.get()));
   if (!queue_) return;
@@ -126,7 +126,7 @@ TEST_P(DiskQueueTest, AWriteBeyondTheLargestFileFails) {
 // A pipe gives what it has: the rest of a read comes later. pread(2), the threads' call, reads no pipes.
 class DiskQueueOfPipe : public DiskQueueTest {};
 
-TEST_P(DiskQueueOfPipe, TheRestOfAReadFollows) {
+TEST_P(DiskQueueOfPipe, PartialRead_IsResumed) {
   int ends[2];
   ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
   make(ends[0]);
@@ -149,10 +149,10 @@ TEST_P(DiskQueueOfPipe, TheRestOfAReadFollows) {
   for (const int end : ends) close(end);
 }
 
-INSTANTIATE_TEST_SUITE_P(Ways, DiskQueueTest, testing::Values(true, false),
+INSTANTIATE_TEST_SUITE_P(Queues, DiskQueueTest, testing::Values(true, false),
                          [](const auto& way) { return way.param ? "ring" : "threads"; });
 
-INSTANTIATE_TEST_SUITE_P(Ways, DiskQueueOfPipe, testing::Values(true), [](const auto&) { return "ring"; });
+INSTANTIATE_TEST_SUITE_P(Queues, DiskQueueOfPipe, testing::Values(true), [](const auto&) { return "ring"; });
 
 }  // namespace
 }  // namespace terrace::transfer

@@ -19,7 +19,7 @@ std::vector<ChunkId> chunks_of(const std::vector<TransferResult>& results) {
 
 // The first may begin only when the clock has come so far; the second, which might at once, waits behind it.
 // Nobody waits by ticket, which would make them due.
-TEST_F(MoveQueueTest, BeginsNothingBeforeItIsDue) {
+TEST_F(MoveQueueTest, TransferNotDue_DelaysQueue) {
   start(2, 2);
   constexpr double k_due = 200;
   mover_->submit({0, 0, {{k_due}}});
@@ -33,7 +33,7 @@ TEST_F(MoveQueueTest, BeginsNothingBeforeItIsDue) {
   for (const auto& result : results) EXPECT_GE(result.begun.value, k_due);
 }
 
-TEST_F(MoveQueueTest, BeginsAllInOrderWhenHastened) {
+TEST_F(MoveQueueTest, ExpeditePending_BeginsAllInOrder) {
   start(4, 2);
   mover_->submit({0, 0, {k_never}});
   mover_->submit({1, 0, {{k_far}}});
@@ -49,7 +49,7 @@ TEST_F(MoveQueueTest, BeginsAllInOrderWhenHastened) {
 }
 
 // What is behind what somebody waits for stays as it was.
-TEST_F(MoveQueueTest, BeginsWhatSomebodyWaitsForAndWhatIsBefore) {
+TEST_F(MoveQueueTest, Wait_MakesTicketAndPredecessorsDue) {
   start(3, 3);
   mover_->submit({0, 0, {k_never}});
   const auto second = mover_->submit({1, 0, {{k_far}}});
@@ -59,7 +59,7 @@ TEST_F(MoveQueueTest, BeginsWhatSomebodyWaitsForAndWhatIsBefore) {
   EXPECT_FALSE(mover_->done(third));
 }
 
-TEST_F(MoveQueueTest, ForgetsWhatIsNotDue) {
+TEST_F(MoveQueueTest, Forget_TransferNotDue_IsRefused) {
   start(2, 2);
   mover_->submit({0, 0, {k_never}});
   const auto second = mover_->submit({1, 0});
@@ -72,7 +72,7 @@ TEST_F(MoveQueueTest, ForgetsWhatIsNotDue) {
 }
 
 // Each at a rate of its own: they cannot share a call of the kernel's.
-TEST_F(MoveQueueTest, CarriesThoseOfOtherRatesByThemselves) {
+TEST_F(MoveQueueTest, TransfersOfDifferentRates_AreNotGrouped) {
   start(3, 3);
   clock_.shut();
   mover_->submit({2, 1});  // holds the thread, until all are there
@@ -106,7 +106,7 @@ class SentinelQueueTest : public MoveQueueTest {
   void touch(ChunkId chunk) { *reinterpret_cast<volatile char*>(chunks_[chunk].address + k_page) = 1; }
 };
 
-TEST_F(SentinelQueueTest, MovesBeginWhenTheirChunkIsTouched) {
+TEST_F(SentinelQueueTest, SentinelTouched_TransfersBegin) {
   start(6, 6);
   if (IsSkipped()) return;
   const auto first = mover_->submit({0, 0, with(4)});
@@ -124,7 +124,7 @@ TEST_F(SentinelQueueTest, MovesBeginWhenTheirChunkIsTouched) {
 }
 
 // Those before it are due as well, and nobody watches for them any more.
-TEST_F(SentinelQueueTest, ALaterChunkBringsTheEarlierOnes) {
+TEST_F(SentinelQueueTest, LaterSentinelTouched_EarlierTransfersBegin) {
   start(6, 6);
   if (IsSkipped()) return;
   mover_->submit({0, 0, with(4)});
@@ -134,7 +134,7 @@ TEST_F(SentinelQueueTest, ALaterChunkBringsTheEarlierOnes) {
   await([&] { return mover_->done(second) && !is_aside(4); });
 }
 
-TEST_F(SentinelQueueTest, WhenAllIsDueNobodyIsWatched) {
+TEST_F(SentinelQueueTest, AllDue_SentinelsAreDisarmed) {
   start(6, 6);
   if (IsSkipped()) return;
   const auto first = mover_->submit({0, 0, with(4)});
@@ -144,7 +144,7 @@ TEST_F(SentinelQueueTest, WhenAllIsDueNobodyIsWatched) {
 }
 
 // It is watched again where it arrives.
-TEST_F(SentinelQueueTest, AChunkThatMovesIsStillWatched) {
+TEST_F(SentinelQueueTest, SentinelChunkMoves_IsRearmed) {
   start(6, 6);
   if (IsSkipped()) return;
   const std::vector<TransferRequest> both{{4, 0}, {0, 0, with(4)}};
@@ -157,7 +157,7 @@ TEST_F(SentinelQueueTest, AChunkThatMovesIsStillWatched) {
 
 // The touch of a phase that has ended says nothing of the next phase, however late it is told: its own chunk is
 // still untouched.
-TEST_F(SentinelQueueTest, ATouchBeforeTheNextPhaseDoesNotBeginIt) {
+TEST_F(SentinelQueueTest, TouchOfEarlierEpoch_DoesNotBeginLaterTransfers) {
   start(6, 6);
   if (IsSkipped()) return;
   for (int round = 0; round < 300; ++round) {
@@ -175,7 +175,7 @@ TEST_F(SentinelQueueTest, ATouchBeforeTheNextPhaseDoesNotBeginIt) {
 }
 
 // What is freed is nobody's sentinel: its transfers begin by time.
-TEST_F(SentinelQueueTest, AFreedChunkIsBack) {
+TEST_F(SentinelQueueTest, ForgottenSentinel_PagesAreAttached) {
   start(6, 6);
   if (IsSkipped()) return;
   auto when = with(4);

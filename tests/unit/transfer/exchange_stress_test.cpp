@@ -8,7 +8,7 @@
 namespace terrace::transfer {
 namespace {
 
-TEST(ExchangeStress, LosesNothing) {
+TEST(ExchangeStress, ConcurrentAccess_LosesNoWrite) {
   if (!Userfault().is_available()) GTEST_SKIP() << "this system does not let pages be moved";
   for (const std::size_t copiers : {1, 3}) {
     const auto counts = tests::ExchangeStress(copiers).run(std::chrono::milliseconds(2500));

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t k_look = 10'000'000;
 
-TEST(FaultWaits, LineOfAThread_InAPageFault_IsToldFromOthers) {
+TEST(FaultWaits, IsPageFault_LineOfFaultingThread_IsTrue) {
   EXPECT_TRUE(FaultWaits::is_page_fault("-1 0x7ffc2b6f0a70 0x55d0c0ffee11\n"));
   EXPECT_FALSE(FaultWaits::is_page_fault("running\n"));
   EXPECT_FALSE(FaultWaits::is_page_fault("-1 0x0 0x0\n")) << "a thread of the kernel";
@@ -34,7 +34,7 @@ TEST(FaultWaits, Intervals_AreRegular) {
   EXPECT_TRUE(waits.is_due(2 * k_look));
 }
 
-TEST(FaultWaits, Look_ThreadInAPageFault_CountsItsTime) {
+TEST(FaultWaits, Sample_ThreadInPageFault_CountsItsTime) {
   if (!FaultWaits::is_supported()) GTEST_SKIP() << "the system does not say what threads wait for";
   Userfault faults(0);
   if (!faults.is_available()) GTEST_SKIP() << "no userfaultfd";

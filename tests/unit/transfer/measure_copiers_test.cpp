@@ -34,7 +34,7 @@ const machine::MeasuredCopier* row_of(const machine::Measurement& measured, cons
   return found == measured.copiers.end() ? nullptr : &*found;
 }
 
-TEST(MeasureCopiers, GivesEachAPriceThatItsMovesHad) {
+TEST(MeasureCopiers, Copiers_GetPricesConsistentWithTheirMoves) {
   const auto here = machine::discover_details();
   const auto node = [](const machine::Place& place) { return place.numa_node >= 0; };
   if (std::ranges::none_of(here.machine.places(), node)) GTEST_SKIP() << "no place is a NUMA node";
@@ -85,7 +85,7 @@ TEST(MeasureCopiers, GivesEachAPriceThatItsMovesHad) {
   EXPECT_EQ(machine::format_machine_file(again.machine, &*again.measured), text);
 }
 
-TEST(MeasureCopiers, SaysSoWhereNoPlaceIsANode) {
+TEST(MeasureCopiers, NoNumaNode_IsNoted) {
   const auto here = machine::discover_details();
   auto file = described(here);
   auto parts = file.machine.parts();

@@ -20,7 +20,7 @@
 namespace terrace::transfer {
 namespace {
 
-TEST_F(MoveQueueTest, MovesAndKeepsTheAccount) {
+TEST_F(MoveQueueTest, Transfer_MovesChunkAndCharge) {
   start(4, 2);
   const auto ticket = mover_->submit({2, 0});
   mover_->wait(ticket);
@@ -43,7 +43,7 @@ TEST_F(MoveQueueTest, MovesAndKeepsTheAccount) {
   EXPECT_TRUE(mover_->completions().empty()) << "each result comes once";
 }
 
-TEST_F(MoveQueueTest, TransfersEndInTheOrderInWhichTheyWereAsked) {
+TEST_F(MoveQueueTest, Transfers_CompleteInRequestOrder) {
   start(64, 64);
   std::vector<Ticket> asked;
   for (int round = 0; round < 4; ++round)
@@ -64,7 +64,7 @@ TEST_F(MoveQueueTest, TransfersEndInTheOrderInWhichTheyWereAsked) {
   EXPECT_EQ(held(1), 32u);
 }
 
-TEST_F(MoveQueueTest, RefusesWhatTheLedgerHasNoRoomForAndGoesOn) {
+TEST_F(MoveQueueTest, TargetFull_TransferIsRefusedAndNextBegins) {
   start(4, 2);
   Ticket last = 0;
   for (ChunkId chunk = 0; chunk < 4; ++chunk) last = mover_->submit({chunk, 0});
@@ -81,7 +81,7 @@ TEST_F(MoveQueueTest, RefusesWhatTheLedgerHasNoRoomForAndGoesOn) {
   EXPECT_EQ(held(1), 2u);
 }
 
-TEST_F(MoveQueueTest, AMoveInMayRelyOnTheMoveOutBeforeIt) {
+TEST_F(MoveQueueTest, PromotionAfterDemotion_FindsCapacity) {
   start(4, 1);
   mover_->wait(mover_->submit({0, 0}));
   mover_->completions();
@@ -99,7 +99,7 @@ TEST_F(MoveQueueTest, AMoveInMayRelyOnTheMoveOutBeforeIt) {
   EXPECT_EQ(held(0), 1u);
 }
 
-TEST_F(MoveQueueTest, ToTheSamePlaceIsDoneAtOnce) {
+TEST_F(MoveQueueTest, SamePlace_IsDoneImmediately) {
   start(1, 1);
   const auto ticket = mover_->submit({0, 1});
   mover_->wait(ticket);
@@ -110,7 +110,7 @@ TEST_F(MoveQueueTest, ToTheSamePlaceIsDoneAtOnce) {
   EXPECT_EQ(held(1), 1u);
 }
 
-TEST_F(MoveQueueTest, RefusalsOfTheSystemLeaveChunkAndAccountAsTheyWere) {
+TEST_F(MoveQueueTest, SystemRefusal_ChunkAndChargesUnchanged) {
   start(2, 2);
   const auto ticket = mover_->submit({0, 2});  // its node does not exist
   mover_->wait(ticket);
@@ -125,7 +125,7 @@ TEST_F(MoveQueueTest, RefusalsOfTheSystemLeaveChunkAndAccountAsTheyWere) {
   EXPECT_EQ(*map_->page(0), 1);
 }
 
-TEST_F(MoveQueueTest, RefusesMemoryThatNobodyMapped) {
+TEST_F(MoveQueueTest, UnmappedMemory_IsRefused) {
   start(2, 2);
   // Below what the kernel lets anyone map; a range that was unmapped might be somebody else's by now.
   const auto chunk = chunks_.add(k_page, k_chunk_size, 0, 0, k_no_place);
@@ -138,7 +138,7 @@ TEST_F(MoveQueueTest, RefusesMemoryThatNobodyMapped) {
   EXPECT_EQ(held(0), 0u);
 }
 
-TEST_F(MoveQueueTest, WhatHasNoMemoryYetGivesItsRoomBack) {
+TEST_F(MoveQueueTest, UnmappedStack_MovesChargeOnly) {
   start(2, 2);
   // As a stack that has not grown so far.
   const auto chunk = chunks_.add(k_page, k_chunk_size, 0, 0, 1);
@@ -152,14 +152,14 @@ TEST_F(MoveQueueTest, WhatHasNoMemoryYetGivesItsRoomBack) {
   EXPECT_EQ(held(1), 2u);
 }
 
-TEST_F(MoveQueueTest, AcceptsNoPlaceThatIsNot) {
+TEST_F(MoveQueueTest, UnknownPlace_Throws) {
   start(1, 1);
   EXPECT_THROW(mover_->submit({0, 3}), Error);
   EXPECT_THROW(mover_->submit({0, k_no_place}), Error);
   EXPECT_TRUE(mover_->done(1000)) << "a ticket that was never given is nothing to wait for";
 }
 
-TEST_F(MoveQueueTest, ForgetsWhatHasNotBegun) {
+TEST_F(MoveQueueTest, Forget_QueuedTransfer_IsRefused) {
   start(8, 8);
   clock_.shut();
   const auto begun = mover_->submit({7, 0});
@@ -182,7 +182,7 @@ TEST_F(MoveQueueTest, ForgetsWhatHasNotBegun) {
 }
 
 // A move in that counts on the room of a move out finds it, too, when the data of that are freed instead.
-TEST_F(MoveQueueTest, WhatIsForgottenGivesItsRoomBack) {
+TEST_F(MoveQueueTest, Forget_ReleasesCharges) {
   start(8, 1);
   mover_->wait(mover_->submit({0, 0}));
   clock_.shut();
@@ -199,7 +199,7 @@ TEST_F(MoveQueueTest, WhatIsForgottenGivesItsRoomBack) {
   EXPECT_EQ(held(0), 1u);
 }
 
-TEST_F(MoveQueueTest, ForgetWaitsForWhatHasBegun) {
+TEST_F(MoveQueueTest, Forget_TransferInProgress_Waits) {
   start(2, 2);
   clock_.shut();
   const auto ticket = mover_->submit({1, 0});
@@ -218,7 +218,7 @@ TEST_F(MoveQueueTest, ForgetWaitsForWhatHasBegun) {
   EXPECT_EQ(mover_->completions().size(), 1u) << "it was done, so it is told";
 }
 
-TEST_F(MoveQueueTest, NeighboursInTheQueueShareTheKernelsCalls) {
+TEST_F(MoveQueueTest, SmallChunksInSequence_FormAGroup) {
   start(200, 200);
   clock_.shut();
   mover_->submit({199, 0});
@@ -243,7 +243,7 @@ TEST_F(MoveQueueTest, NeighboursInTheQueueShareTheKernelsCalls) {
   EXPECT_EQ(held(0), 130u);
 }
 
-TEST_F(MoveQueueTest, AChunkIsInAGroupOnce) {
+TEST_F(MoveQueueTest, Group_ContainsAChunkOnce) {
   start(2, 1);
   clock_.shut();
   mover_->submit({1, 1});
@@ -261,7 +261,7 @@ TEST_F(MoveQueueTest, AChunkIsInAGroupOnce) {
   EXPECT_EQ(held(0), 1u);
 }
 
-TEST_F(MoveQueueTest, BigChunksTakeManyCalls) {
+TEST_F(MoveQueueTest, LargeChunk_IsMovedInSeveralCalls) {
   start(1, 1);
   constexpr std::size_t k_pages = 3 * memory::k_page_batch + 5;
   const Mapping big(k_pages * k_page);
@@ -279,7 +279,7 @@ TEST_F(MoveQueueTest, BigChunksTakeManyCalls) {
 
 // The clock says that each transfer takes a second; at half speed the mover then rests, a tenth of a second at
 // most.
-TEST_F(MoveQueueTest, RestsBetweenTransfersWhereItIsHeldBack) {
+TEST_F(MoveQueueTest, RateLimit_PausesBetweenTransfers) {
   start(8, 8);
   mover_->limit_rate(0.5);
   const auto begun = std::chrono::steady_clock::now();
@@ -291,7 +291,7 @@ TEST_F(MoveQueueTest, RestsBetweenTransfersWhereItIsHeldBack) {
   EXPECT_EQ(place(0), 0);
 }
 
-TEST_F(MoveQueueTest, DoesNotRestWhileSomebodyWaits) {
+TEST_F(MoveQueueTest, RateLimit_WaitingThread_IsIgnored) {
   start(8, 8);
   mover_->limit_rate(0.5);
   const auto begun = std::chrono::steady_clock::now();
@@ -313,7 +313,7 @@ int threads_of_ours() {
   return count;
 }
 
-TEST_F(MoveQueueTest, LeavesNoThreadBehindWhenItIsToEnd) {
+TEST_F(MoveQueueTest, End_LeavesNoThread) {
   start(4, 4);
   mover_->wait(mover_->submit({0, 0}));
   EXPECT_GT(threads_of_ours(), 0);
@@ -322,7 +322,7 @@ TEST_F(MoveQueueTest, LeavesNoThreadBehindWhenItIsToEnd) {
   EXPECT_EQ(place(0), 0);
 }
 
-TEST_F(MoveQueueTest, EndsWithTransfersInTheQueue) {
+TEST_F(MoveQueueTest, Destructor_QueuedTransfers_DoNotBegin) {
   start(32, 32);
   clock_.shut();
   mover_->submit({0, 0});

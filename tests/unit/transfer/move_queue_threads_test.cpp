@@ -15,7 +15,7 @@ namespace terrace::transfer {
 namespace {
 
 // Everything at once: several threads ask, wait, free and completions while a fourth watches the account.
-TEST_F(MoveQueueTest, ManyThreadsKeepOrderAndAccount) {
+TEST_F(MoveQueueTest, ConcurrentThreads_OrderAndChargesHold) {
   constexpr std::uint32_t k_chunks = 96;
   constexpr std::uint32_t k_fast = 20;
   constexpr int k_steps = 400;

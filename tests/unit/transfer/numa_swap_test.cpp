@@ -27,7 +27,7 @@ class NumaSwapTest : public MoveQueueTest {
   }
 };
 
-TEST_F(NumaSwapTest, LargeChunksKeepTheirContent) {
+TEST_F(NumaSwapTest, LargeChunks_KeepContent) {
   start(k_count);
   if (IsSkipped()) return;
   for (int round = 0; round < 3; ++round)
@@ -40,7 +40,7 @@ TEST_F(NumaSwapTest, LargeChunksKeepTheirContent) {
 }
 
 // What slots keep is never in the way of a chunk: the fast place holds three of them.
-TEST_F(NumaSwapTest, ABudgetCanBeFilledWithChunks) {
+TEST_F(NumaSwapTest, CachedSlots_DoNotReduceBudget) {
   start(3);
   if (IsSkipped()) return;
   for (int round = 0; round < 4; ++round) {
@@ -55,7 +55,7 @@ TEST_F(NumaSwapTest, ABudgetCanBeFilledWithChunks) {
 
 // Small neighbours that are asked for together go as one range; one of them, which has a page that nobody touched,
 // does not keep the others.
-TEST_F(NumaSwapTest, SmallNeighboursGoTogether) {
+TEST_F(NumaSwapTest, AdjacentSmallChunks_AreExchangedTogether) {
   constexpr std::uint32_t k_small = 16 * k_page;
   if (!Userfault().is_available()) GTEST_SKIP() << "this system does not let pages be moved";
   MoveQueueTest::start(32, 100, {0, 0}, k_small);
@@ -73,7 +73,7 @@ TEST_F(NumaSwapTest, SmallNeighboursGoTogether) {
     ASSERT_EQ(*map_->page(i), i == 20 * 16 ? 0 : static_cast<unsigned char>(i + 1)) << i;
 }
 
-TEST_F(NumaSwapTest, AccountAndChunksAgree) {
+TEST_F(NumaSwapTest, Exchanges_ChargesEqualChunks) {
   start(100);
   if (IsSkipped()) return;
   for (ChunkId chunk = 0; chunk < k_count; ++chunk) ASSERT_FALSE(move(chunk, 0).refused);

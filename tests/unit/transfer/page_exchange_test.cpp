@@ -72,7 +72,7 @@ class PageExchangeTest : public ::testing::Test {
   std::unique_ptr<Mapping> map_;
 };
 
-TEST_F(PageExchangeTest, KeepsContentAndAddresses) {
+TEST_F(PageExchangeTest, Migration_KeepsContentAndAddresses) {
   for (const bool huge : {true, false}) {
     const auto* const all = numbers(huge);
     for (const std::size_t size : {k_page, 16 * k_page, k_chunk, 3 * k_chunk})
@@ -84,7 +84,7 @@ TEST_F(PageExchangeTest, KeepsContentAndAddresses) {
   }
 }
 
-TEST_F(PageExchangeTest, LosesNoWriteOfOthers) {
+TEST_F(PageExchangeTest, ConcurrentWrites_AreNotLost) {
   constexpr int k_writers = 2;
   constexpr std::uint64_t k_min = 100;  // moves and calls
   auto* const all = numbers(true);
@@ -139,7 +139,7 @@ TEST_F(PageExchangeTest, LosesNoWriteOfOthers) {
   EXPECT_EQ(failed, 0U);
 }
 
-TEST_F(PageExchangeTest, LeavesNothingBehind) {
+TEST_F(PageExchangeTest, Destructor_LeavesNoMappings) {
   numbers(true);
   const auto go = [&] {
     for (int round = 0; round < 50; ++round)
@@ -155,7 +155,7 @@ TEST_F(PageExchangeTest, LeavesNothingBehind) {
   EXPECT_NEAR(static_cast<double>(resident_pages()), static_cast<double>(pages), 600);
 }
 
-TEST_F(PageExchangeTest, PagesThatAreKeptAreOnTheAccount) {
+TEST_F(PageExchangeTest, CachedPages_AreCharged) {
   numbers(true);
   ASSERT_EQ(exchange_->migrate_range(chunk(0), k_chunk, k_node), 0);
   EXPECT_EQ(account_.held, 0U);
@@ -171,7 +171,7 @@ TEST_F(PageExchangeTest, PagesThatAreKeptAreOnTheAccount) {
   EXPECT_FALSE(exchange_->trim(k_node));
 }
 
-TEST_F(PageExchangeTest, PagesThatAreKeptServeSmallerChunks) {
+TEST_F(PageExchangeTest, CachedPages_ServeSmallerChunks) {
   numbers(false);
   // With the first piece it is measured which copy is the fastest, between slots that stay filled.
   ASSERT_EQ(exchange_->migrate_range(chunk(0), k_chunk, k_node), 0);
@@ -188,7 +188,7 @@ TEST_F(PageExchangeTest, PagesThatAreKeptServeSmallerChunks) {
 }
 
 // Huge pages are exchanged for huge ones also where small ones went before and between.
-TEST_F(PageExchangeTest, HugePagesStayHuge) {
+TEST_F(PageExchangeTest, HugePages_StayHuge) {
   numbers(true);
   const memory::PageMap pages;
   if (!pages.may_be_huge(chunk(0))) GTEST_SKIP() << "the kernel gave no huge page";
@@ -206,7 +206,7 @@ TEST_F(PageExchangeTest, HugePagesStayHuge) {
   }
 }
 
-TEST_F(PageExchangeTest, WhatCannotGoIsWholeAfterwards) {
+TEST_F(PageExchangeTest, Failure_RangeIsComplete) {
   auto* const all = numbers(false);
   // A part that may not be written.
   ASSERT_EQ(mprotect(reinterpret_cast<char*>(all) + 8 * k_page, k_page, PROT_READ), 0);
@@ -216,7 +216,7 @@ TEST_F(PageExchangeTest, WhatCannotGoIsWholeAfterwards) {
   for (std::size_t i = 0; i < k_numbers; ++i) ASSERT_EQ(all[i], i);
 }
 
-TEST_F(PageExchangeTest, PagesThatWereNeverTouchedReadAsZero) {
+TEST_F(PageExchangeTest, UntouchedPages_ReadAsZero) {
   const Mapping map(k_chunk, k_huge_page);
   madvise(map.page(0), k_chunk, MADV_NOHUGEPAGE);
   map.touch(0, 100);
@@ -226,7 +226,7 @@ TEST_F(PageExchangeTest, PagesThatWereNeverTouchedReadAsZero) {
     ASSERT_EQ(*map.page(page), page >= 100 && page < 200 ? 0 : static_cast<unsigned char>(page + 1)) << page;
 }
 
-TEST_F(PageExchangeTest, AChildHasItsOwnCopy) {
+TEST_F(PageExchangeTest, ForkedChild_HasItsOwnCopy) {
   auto* const all = numbers(false);
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
@@ -249,7 +249,7 @@ TEST_F(PageExchangeTest, AChildHasItsOwnCopy) {
   close(ends[1]);
 }
 
-TEST_F(PageExchangeTest, NoForkFallsIntoAnExchange) {
+TEST_F(PageExchangeTest, Fork_WaitsForExchange) {
   const auto* const all = numbers(true);
   std::atomic<bool> stop{false};
   std::thread mover([&] {
@@ -276,7 +276,7 @@ TEST_F(PageExchangeTest, NoForkFallsIntoAnExchange) {
   mover.join();
 }
 
-TEST(CopyKernels, CopyAllAndNothingElse) {
+TEST(CopyKernels, EachKernel_CopiesExactlyTheRange) {
   const Mapping from(4 * k_page);
   const Mapping to(4 * k_page);
   for (std::size_t i = 0; i < 4 * k_page; ++i) from.page(0)[i] = static_cast<unsigned char>(i * 7);

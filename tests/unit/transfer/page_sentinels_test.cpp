@@ -66,7 +66,7 @@ class PageSentinelsTest : public ::testing::Test {
   std::unique_ptr<PageSentinels> sentinels_;
 };
 
-TEST_F(PageSentinelsTest, NoticesEachFirstTouch) {
+TEST_F(PageSentinelsTest, FirstTouch_IsReportedOnce) {
   for (const bool huge : {true, false}) {
     huge_ = huge;
     fill();
@@ -84,7 +84,7 @@ TEST_F(PageSentinelsTest, NoticesEachFirstTouch) {
   }
 }
 
-TEST_F(PageSentinelsTest, SystemCallsWaitAsWell) {
+TEST_F(PageSentinelsTest, SystemCall_WaitsForPages) {
   ASSERT_TRUE(arm(1));
   ASSERT_TRUE(arm(2));
   int ends[2];
@@ -98,7 +98,7 @@ TEST_F(PageSentinelsTest, SystemCallsWaitAsWell) {
   close(ends[1]);
 }
 
-TEST_F(PageSentinelsTest, WhatIsDisarmedIsBackAndSilent) {
+TEST_F(PageSentinelsTest, Disarm_AttachesPagesAndReportsNothing) {
   for (ChunkId chunk = 0; chunk < k_watched; ++chunk) ASSERT_TRUE(arm(chunk));
   EXPECT_TRUE(sentinels_->disarm(2, 3));
   EXPECT_FALSE(sentinels_->disarm(2, 3));
@@ -110,7 +110,7 @@ TEST_F(PageSentinelsTest, WhatIsDisarmedIsBackAndSilent) {
 }
 
 // A child of fork(2) has all of it, and so has who gives pages back; afterwards they are watched as before.
-TEST_F(PageSentinelsTest, ForkAndMadviseFindThePages) {
+TEST_F(PageSentinelsTest, SuspendedExchanges_PagesAreAttached) {
   ASSERT_TRUE(arm(0));
   ASSERT_TRUE(arm(1));
   suspend_exchanges();
@@ -134,7 +134,7 @@ TEST_F(PageSentinelsTest, ForkAndMadviseFindThePages) {
   expect_touched(0, 1);
 }
 
-TEST_F(PageSentinelsTest, PagesThatWereNeverTouchedTrapAsWell) {
+TEST_F(PageSentinelsTest, UntouchedPages_TrapAsWell) {
   madvise(reinterpret_cast<void*>(address(3)), k_watched_size, MADV_DONTNEED);
   ASSERT_TRUE(arm(3));
   EXPECT_EQ(numbers(3)[77], 0U);
@@ -142,7 +142,7 @@ TEST_F(PageSentinelsTest, PagesThatWereNeverTouchedTrapAsWell) {
 }
 
 // The program protects a range whose pages are put aside: it stays protected, and its content comes back.
-TEST_F(PageSentinelsTest, ProtectionIsTheProgramsBusiness) {
+TEST_F(PageSentinelsTest, ProtectedRange_KeepsProtectionAndContent) {
   ASSERT_TRUE(arm(4));
   ASSERT_EQ(mprotect(reinterpret_cast<void*>(address(4)), k_watched_size, PROT_READ), 0);
   EXPECT_EQ(numbers(4)[9], 4 * k_in_chunk + 9);
@@ -156,7 +156,7 @@ TEST_F(PageSentinelsTest, ProtectionIsTheProgramsBusiness) {
   expect_content();
 }
 
-TEST_F(PageSentinelsTest, RefusesWhatItCannotWatch) {
+TEST_F(PageSentinelsTest, UnsupportedRange_IsRefused) {
   EXPECT_FALSE(sentinels_->arm(0, 0, address(0) + 1, k_page)) << "no whole page";
   auto* const shared = mmap(nullptr, k_page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   const auto file = open("/proc/self/exe", O_RDONLY);
@@ -178,7 +178,7 @@ TEST_F(PageSentinelsTest, RefusesWhatItCannotWatch) {
 }
 
 // A program that closes all files that it does not know: what is aside comes back when it is touched.
-TEST_F(PageSentinelsTest, FilesMayBeClosed) {
+TEST_F(PageSentinelsTest, ClosedDescriptors_PagesComeBack) {
   ASSERT_TRUE(arm(5));
   std::vector<int> closed;
   for (int file = 3; file < 1024; ++file) {
@@ -198,7 +198,7 @@ TEST_F(PageSentinelsTest, FilesMayBeClosed) {
 }
 
 // A page that cannot be put aside again leaves the others watched, and its chunk is nobody's sentinel any more.
-TEST_F(PageSentinelsTest, WhatCannotBePutAsideAgainIsLeft) {
+TEST_F(PageSentinelsTest, DetachAgain_Failure_DropsSentinel) {
   ASSERT_TRUE(arm(6));
   ASSERT_TRUE(arm(7));
   suspend_exchanges();
@@ -212,7 +212,7 @@ TEST_F(PageSentinelsTest, WhatCannotBePutAsideAgainIsLeft) {
 }
 
 // Two threads count in all chunks while they are armed, disarmed and held all the time: no count is lost.
-TEST_F(PageSentinelsTest, NothingIsLostAmongThreads) {
+TEST_F(PageSentinelsTest, ConcurrentThreads_LoseNoWrite) {
   constexpr std::chrono::milliseconds k_time{700};
   std::atomic<bool> stop = false;
   std::atomic<std::uint64_t> counted = 0;

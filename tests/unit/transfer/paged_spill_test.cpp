@@ -85,7 +85,7 @@ class PagedSpillTest : public testing::Test {
   std::unique_ptr<SpillEngine> engine_;
 };
 
-TEST_F(PagedSpillTest, HasWhatWasWrittenAndKeepsToItsMemory) {
+TEST_F(PagedSpillTest, WrittenData_IsReadBackWithinTheLimit) {
   engine_->reserve(at(0), k_chunks * k_chunk);
   for (std::uint64_t chunk = 0; chunk < k_chunks; ++chunk)
     for (std::uint64_t page = 0; page < k_chunk / k_page; ++page) word(chunk, page) = chunk * 1000 + page + 1;
@@ -106,7 +106,7 @@ TEST_F(PagedSpillTest, HasWhatWasWrittenAndKeepsToItsMemory) {
 }
 
 // Blocks that come, are written, made zero and go, and children that look at all of it, one after another.
-TEST_F(PagedSpillTest, AgainstAShadow) {
+TEST_F(PagedSpillTest, RandomOperations_EqualShadow) {
   std::mt19937_64 random(7);
   std::map<std::uint64_t, std::uint64_t> blocks;  // chunk, count
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> shadow;
@@ -176,7 +176,7 @@ TEST_F(PagedSpillTest, AgainstAShadow) {
 
 // A child has what there was at its beginning, whatever its parent does then, and its parent nothing of the
 // child's.
-TEST_F(PagedSpillTest, ParentAndChildDoNotSeeEachOther) {
+TEST_F(PagedSpillTest, Fork_ParentAndChildAreIndependent) {
   engine_->reserve(at(0), 32 * k_chunk);
   for (std::uint64_t chunk = 0; chunk < 32; ++chunk) word(chunk, 3) = chunk + 1;
   int go[2];
@@ -208,7 +208,7 @@ TEST_F(PagedSpillTest, ParentAndChildDoNotSeeEachOther) {
   for (const int file : go) close(file);
 }
 
-TEST_F(PagedSpillTest, WhatTheFileHasNoRoomForStaysInMemory) {
+TEST_F(PagedSpillTest, FileFull_BlockStaysInMemory) {
   const SmallFiles little(16);
   engine_->reserve(at(0), 8 * k_chunk);
   engine_->reserve(at(20), 8 * k_chunk);
@@ -222,7 +222,7 @@ TEST_F(PagedSpillTest, WhatTheFileHasNoRoomForStaysInMemory) {
   EXPECT_EQ(std::ranges::count(g_told, '('), 1) << "once";
 }
 
-TEST(PagedSpill, AFolderThatIsNotThereIsSaid) {
+TEST(PagedSpill, MissingFolder_ThrowsWithItsName) {
   SpillCounts counts{};
   SpillEngine::Parts parts;
   parts.size = SpillEngine::k_chunk;

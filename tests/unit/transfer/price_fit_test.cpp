@@ -27,7 +27,7 @@ std::vector<PricedMove> moves_at(const FittedPrice& price, double noise) {
   return moves;
 }
 
-TEST(PriceFit, FindsThePriceThatMovesHad) {
+TEST(PriceFit, ExactMoves_RecoversPrice) {
   for (const auto& price : {FittedPrice{10e-6, 0.2e-6, 15e-6}, FittedPrice{10e-6, 0.2e-6, 0},
                             FittedPrice{0, 1e-6, 4e-6}, FittedPrice{5e-6, 0, 0}}) {
     const auto found = fit_price(moves_at(price, 0));
@@ -37,7 +37,7 @@ TEST(PriceFit, FindsThePriceThatMovesHad) {
   }
 }
 
-TEST(PriceFit, SaysOfDisturbedMovesNearlyWhatTheyTook) {
+TEST(PriceFit, NoisyMoves_PredictsTheirTimes) {
   const FittedPrice price{10e-6, 0.2e-6, 15e-6};
   const auto moves = moves_at(price, 0.02);
   const auto found = fit_price(moves);
@@ -48,7 +48,7 @@ TEST(PriceFit, SaysOfDisturbedMovesNearlyWhatTheyTook) {
 }
 
 // Moves that take less than the copy of their bytes have no price below 0, and what nobody moved has none.
-TEST(PriceFit, IsNeverBelowZero) {
+TEST(PriceFit, AnyMoves_PriceIsNonNegative) {
   auto moves = moves_at({10e-6, 0.2e-6, 15e-6}, 0);
   for (auto& move : moves)
     if (move.huge > 0) move.seconds = -5e-6;

@@ -45,7 +45,7 @@ class TimeLimit {
 
 // A child has the content as it was when it began, whatever its parent writes, frees and allocates since; and what
 // the child writes is its own. Of a block that the kernel paged, too.
-TEST_P(SpillTest, ChildrenHaveTheContentOfTheirTime) {
+TEST_P(SpillTest, Fork_ChildrenHaveTheSnapshot) {
   constexpr std::size_t k_chunks = 50;
   Spilled memory(4 * k_chunks, GetParam());
   auto* const data = memory.allocate(k_chunks);
@@ -156,7 +156,7 @@ int check_by_child(Spilled& memory, std::uint64_t* data, std::size_t chunks) {
   return status;
 }
 
-TEST_P(SpillTest, ChildrenHaveItAllWhereTheirParentCanOpenNoFile) {
+TEST_P(SpillTest, Fork_NoFreeDescriptor_ChildHasAllData) {
   constexpr std::size_t k_chunks = 50;
   Spilled memory(2 * k_chunks, GetParam());
   auto* const data = memory.allocate(k_chunks);
@@ -175,7 +175,7 @@ TEST_P(SpillTest, ChildrenHaveItAllWhereTheirParentCanOpenNoFile) {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-TEST_P(SpillTest, ChildrenHaveWhatMayNotBeReadNow) {
+TEST_P(SpillTest, Fork_ProtectedData_ChildHasContent) {
   constexpr std::size_t k_chunks = 50;
   Spilled memory(2 * k_chunks, GetParam());
   auto* const data = memory.allocate(k_chunks);
@@ -190,7 +190,7 @@ TEST_P(SpillTest, ChildrenHaveWhatMayNotBeReadNow) {
   EXPECT_EQ(check_by_child(memory, data, k_chunks), 0);
 }
 
-TEST_P(SpillTest, ChildrenHaveWhatTheDiskDoesNotTake) {
+TEST_P(SpillTest, Fork_FileFull_ChildHasAllData) {
   constexpr std::size_t k_chunks = 40;
   const SmallFiles small(16);
   Spilled memory(k_chunks, GetParam());
@@ -200,7 +200,7 @@ TEST_P(SpillTest, ChildrenHaveWhatTheDiskDoesNotTake) {
 }
 
 // Where all is in memory nothing is written for a child; what is more later leaves as always.
-TEST_P(SpillTest, AChildSharesWhatIsInMemory) {
+TEST_P(SpillTest, Fork_AllResident_ChildSharesPages) {
   const TimeLimit limit;
   const pid_t parent = getpid();
   constexpr std::size_t k_chunks = 12;
@@ -235,7 +235,7 @@ TEST_P(SpillTest, AChildSharesWhatIsInMemory) {
 
 // A child has the content of its time also where the kernel pages a block to a part of which the program has other
 // rights.
-TEST_P(SpillTest, RightsOfAGivenBlockMayChange) {
+TEST_P(SpillTest, Fork_KernelPagedBlockWithOtherProtection_ChildHasSnapshot) {
   constexpr std::size_t k_chunks = 60;
   Spilled memory(2 * k_chunks, GetParam());
   auto* const data = memory.allocate(k_chunks);

@@ -16,7 +16,7 @@ namespace terrace::transfer {
 namespace {
 
 // The disk refuses new content of data that the file has: what it has is the old content, and must not come back.
-TEST_P(SpillTest, OldContentDoesNotComeBackWhereTheDiskRefusesTheNew) {
+TEST_P(SpillTest, RefusedWrite_OldContentDoesNotReturn) {
   constexpr std::size_t k_chunks = 60;
   Spilled memory(k_chunks, GetParam());
   auto* const data = memory.allocate(k_chunks);
@@ -43,7 +43,7 @@ TEST_P(SpillTest, OldContentDoesNotComeBackWhereTheDiskRefusesTheNew) {
 }
 
 // A disk that is full in the middle of a chunk takes a part of it: that part is no copy.
-TEST_P(SpillTest, WhatTheDiskTakesInPartStaysInMemory) {
+TEST_P(SpillTest, PartialWrite_ChunkStaysInMemory) {
   constexpr std::size_t k_chunks = 80;
   auto* const before = signal(SIGXFSZ, SIG_IGN);
   rlimit limit{};
@@ -68,7 +68,7 @@ TEST_P(SpillTest, WhatTheDiskTakesInPartStaysInMemory) {
 }
 
 // Chunks that differ from zero, and from what they had before, in one byte.
-TEST_P(SpillTest, OneByteIsContent) {
+TEST_P(SpillTest, ChunkWithOneNonZeroByte_IsKept) {
   constexpr std::size_t k_chunks = 40;
   Spilled memory(3 * k_chunks, GetParam());
   for (const std::size_t at : {std::size_t{0}, k_chunk / 2 - 1, k_chunk - 1}) {
@@ -86,7 +86,7 @@ TEST_P(SpillTest, OneByteIsContent) {
 }
 
 // Zeros are all the same, but what is all the same need not be zeros.
-TEST_P(SpillTest, BytesThatAreAllTheSameAreContent) {
+TEST_P(SpillTest, ChunkOfEqualBytes_IsKept) {
   constexpr std::size_t k_chunks = 40;
   Spilled memory(k_chunks, GetParam());
   auto* const data = memory.allocate(k_chunks);
@@ -97,7 +97,7 @@ TEST_P(SpillTest, BytesThatAreAllTheSameAreContent) {
 }
 
 // The file has nothing of what was freed, even where the next content of the same addresses is the same again.
-TEST_P(SpillTest, TheSameContentIsWrittenAgainAfterItWasFreed) {
+TEST_P(SpillTest, SameContentAfterFree_IsWrittenAgain) {
   constexpr std::size_t k_chunks = 60;
   Spilled memory(k_chunks, GetParam());
   std::set<std::uint64_t*> places;
@@ -115,7 +115,7 @@ TEST_P(SpillTest, TheSameContentIsWrittenAgainAfterItWasFreed) {
 }
 
 // The same for what was discarded, wherever the chunks were: at their places, put aside, on their way, or away.
-TEST_P(SpillTest, WhatWasDiscardedIsZeroWhereverItWas) {
+TEST_P(SpillTest, DiscardedChunks_InAnyState_AreZero) {
   constexpr std::size_t k_chunks = 60;
   Spilled memory(k_chunks, GetParam());
   auto* const data = memory.allocate(k_chunks);

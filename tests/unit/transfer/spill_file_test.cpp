@@ -90,14 +90,14 @@ class NoMask {
   mode_t before_;
 };
 
-TEST(SpillFile, IsThisUsersAlone) {
+TEST(SpillFile, File_IsAccessibleByOwnerOnly) {
   const NoMask mask;
   const auto folder = new_folder();
   expect_private(folder);
   EXPECT_TRUE(std::filesystem::remove(folder));
 }
 
-TEST(SpillFile, IsThisUsersAloneWhereFilesNeedNames) {
+TEST(SpillFile, NoTmpfileSupport_FileIsAccessibleByOwnerOnly) {
   const NoMask mask;
   const auto folder = new_folder();
   bool denied = false;
@@ -114,7 +114,7 @@ TEST(SpillFile, IsThisUsersAloneWhereFilesNeedNames) {
 
 // What is written behind them stays: the file is made longer for a range that is released or mapped, and by writes
 // of others at the same time.
-TEST(SpillFile, IsNeverMadeShorter) {
+TEST(SpillFile, ConcurrentExtension_FileNeverShrinks) {
   constexpr std::uint64_t k_range = 64 << 10;
   constexpr int k_rounds = 3000;
   SpillFile file("/var/tmp");
@@ -149,7 +149,7 @@ TEST(SpillFile, IsNeverMadeShorter) {
 }
 
 // Also where the file system cannot say whether there is room.
-TEST(SpillFile, IsMappedWhereNoRoomCanBeTaken) {
+TEST(SpillFile, NoFallocateSupport_FileIsMapped) {
   constexpr std::uint64_t k_range = 64 << 10;
   bool denied = false;
   std::thread([&] {
@@ -200,7 +200,7 @@ bool can_make_holes() {
          fallocate(file.fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, k_chunk) == 0;
 }
 
-TEST(SpillFile, GivesBackWhatIsReleased) {
+TEST(SpillFile, Release_FreesDiskBlocks) {
   if (!can_make_holes()) GTEST_SKIP() << "the file system of /var/tmp makes no holes";
   SpillFile file("/var/tmp");
   ASSERT_EQ(file.reserve(0, 8 * k_chunk), 0);
@@ -211,7 +211,7 @@ TEST(SpillFile, GivesBackWhatIsReleased) {
   EXPECT_GE(room_of(file.fd()), 4 * k_chunk) << "the rest keeps its room";
 }
 
-TEST_P(SpillTest, TheFileGivesBackWhatIsFreed) {
+TEST_P(SpillTest, Release_FreesFileSpace) {
   if (!can_make_holes()) GTEST_SKIP() << "the file system of /var/tmp makes no holes";
   constexpr std::size_t k_chunks = 60;
   constexpr std::size_t k_little = k_chunk / 2;  // what the file system needs to know where the holes are
@@ -232,7 +232,7 @@ TEST_P(SpillTest, TheFileGivesBackWhatIsFreed) {
 }
 
 // What is discarded stays in use: there is room for what is written to it next.
-TEST_P(SpillTest, TheFileKeepsTheRoomOfWhatIsDiscarded) {
+TEST_P(SpillTest, Discard_KeepsFileSpace) {
   if (!can_make_holes()) GTEST_SKIP() << "the file system of /var/tmp makes no holes";
   constexpr std::size_t k_chunks = 60;
   Spilled memory(k_chunks, GetParam());
@@ -246,7 +246,7 @@ TEST_P(SpillTest, TheFileKeepsTheRoomOfWhatIsDiscarded) {
 }
 
 // The same where the kernel pages it.
-TEST(PagedSpill, TheFileGivesBackWhatIsFreed) {
+TEST(PagedSpill, Release_FreesFileSpace) {
   if (!can_make_holes()) GTEST_SKIP() << "the file system of /var/tmp makes no holes";
   constexpr std::size_t k_chunks = 16;
   constexpr std::size_t k_little = k_chunk / 2;

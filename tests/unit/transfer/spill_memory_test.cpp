@@ -44,7 +44,7 @@ class Shortage {
 };
 
 // Sweeps, touches in no order, blocks that come and go in parts, a child: nothing is lost, and nobody ends.
-TEST_P(SpillTest, GoesOnWithoutMoreMemoryForItself) {
+TEST_P(SpillTest, AllocationFailures_LoseNoData) {
   constexpr std::size_t k_chunks = 60;
   Spilled memory(4 * k_chunks, GetParam());
   auto* const data = memory.allocate(k_chunks);

@@ -34,7 +34,7 @@ class Sure final : public ReplacementPolicy {
   strategy::NextUse usual_;
 };
 
-TEST_P(SpillTest, CountsHaveWhatWasPredictedAndWhatWasMeasured) {
+TEST_P(SpillTest, Prediction_IsPublishedWithMeasurement) {
   constexpr std::size_t k_chunks = 60;
   g_measured.clear();
   memory::RegionSpace space(Bytes{2 * k_chunks * k_chunk}, Bytes{k_chunk});

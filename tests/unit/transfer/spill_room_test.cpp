@@ -17,7 +17,7 @@ namespace terrace::transfer {
 namespace {
 
 // What has to stay takes more than is allowed: that is said, and a set of chunks that is used over and over stays.
-TEST_P(SpillTest, WhatIsUsedOverAndOverStaysWhereTheRestTakesAll) {
+TEST_P(SpillTest, UnevictableMemoryExceedsLimit_WorkingSetStays) {
   constexpr std::size_t k_chunks = 20;
   const std::vector<char> small(64ULL << 20, 1);
   Spilled memory(k_chunks, GetParam(), "/var/tmp", Bytes{64ULL << 20});
@@ -36,7 +36,7 @@ TEST_P(SpillTest, WhatIsUsedOverAndOverStaysWhereTheRestTakesAll) {
 }
 
 // A file that takes little: what it refuses does not take the others' room.
-TEST_P(SpillTest, WhatTheDiskRefusesTakesNoRoom) {
+TEST_P(SpillTest, RefusedChunks_DoNotReduceOthersLimit) {
   constexpr std::size_t k_chunks = 80;
   const SmallFiles small(16);
   Spilled memory(k_chunks, GetParam());
@@ -60,7 +60,7 @@ TEST_P(SpillTest, WhatTheDiskRefusesTakesNoRoom) {
 }
 
 // A disk that was full for a while: when there is room again memory is what it should be, and nothing is lost.
-TEST_P(SpillTest, WhatTheDiskRefusedLeavesWhenThereIsRoomAgain) {
+TEST_P(SpillTest, RefusedChunks_DiskSpaceReturns_AreEvicted) {
   constexpr std::size_t k_chunks = 80;
   std::optional<SmallFiles> small(16);
   Spilled memory(k_chunks, GetParam());
@@ -78,7 +78,7 @@ TEST_P(SpillTest, WhatTheDiskRefusedLeavesWhenThereIsRoomAgain) {
 }
 
 // What cannot leave is in memory whatever it takes, and that is what is said of it.
-TEST_P(SpillTest, WhatIsLockedStays) {
+TEST_P(SpillTest, LockedMemory_StaysResident) {
   constexpr std::size_t k_chunks = 60;
   Spilled memory(k_chunks, GetParam());
   auto* const data = memory.allocate(k_chunks);
@@ -124,7 +124,7 @@ void sweep_and_jump(std::uint64_t* data, std::size_t chunks, unsigned seed) {
   for (std::size_t c = 0; c < chunks; ++c) ASSERT_EQ(data[c * k_words], c);
 }
 
-TEST_P(SpillTest, HasNoMoreMemoryThanItMay) {
+TEST_P(SpillTest, ConcurrentThreads_StayWithinLimit) {
   constexpr std::size_t k_chunks = 400;
   constexpr std::size_t k_threads = 4;
   const auto limit = memory_with(40);
@@ -142,7 +142,7 @@ TEST_P(SpillTest, HasNoMoreMemoryThanItMay) {
 }
 
 // Small blocks that become more take their room from chunks, soon.
-TEST_P(SpillTest, SmallBlocksThatBecomeMoreTakeTheRoomOfChunks) {
+TEST_P(SpillTest, GrowingHeap_ReducesChunkBudget) {
   constexpr std::size_t k_chunks = 100;
   constexpr std::size_t k_rounds = 4;
   const auto limit = memory_with(80);
@@ -162,7 +162,7 @@ TEST_P(SpillTest, SmallBlocksThatBecomeMoreTakeTheRoomOfChunks) {
 }
 
 // Where the kernel has all of it, too; and what it has is not taken for what has to stay.
-TEST_P(SpillTest, WhatTheKernelPagesHasNoMoreMemoryThanItMay) {
+TEST_P(SpillTest, KernelPagedBlocks_StayWithinLimit) {
   constexpr std::size_t k_chunks = 100;
   const auto limit = std::max(memory_with(20), Bytes{64ULL << 20});
   Spilled memory(k_chunks, GetParam(), "/var/tmp", limit);

@@ -33,7 +33,7 @@ extern "C" int fdatasync(int file) {
 namespace terrace::transfer {
 namespace {
 
-TEST_P(SpillTest, NobodyWaitsForTheDiskWhereABlockComesBack) {
+TEST_P(SpillTest, ReclaimedBlock_SlowSync_ProgramContinues) {
   constexpr std::size_t k_chunks = 60;
   Spilled memory(3 * k_chunks, GetParam(), "/var/tmp", {}, spill_limits::k_period);
   auto* const data = memory.allocate(k_chunks);

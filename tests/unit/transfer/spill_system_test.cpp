@@ -19,7 +19,7 @@ namespace {
 
 // What is touched in no order goes to the kernel's own paging, while threads use it; another block does not; and
 // when it is freed its addresses are as new.
-TEST_P(SpillTest, TheKernelPagesWhatIsTouchedInNoOrder) {
+TEST_P(SpillTest, IrregularBlock_IsHandedOverToKernel) {
   constexpr std::size_t k_chunks = 60;
   Spilled memory(2 * k_chunks, GetParam());
   auto* const data = memory.allocate(k_chunks);
@@ -53,7 +53,7 @@ TEST_P(SpillTest, TheKernelPagesWhatIsTouchedInNoOrder) {
 }
 
 // Of each chunk some words, time and again in the same order: as the columns of an array that has rows are read.
-TEST_P(SpillTest, TheKernelPagesWhatIsUsedInSmallParts) {
+TEST_P(SpillTest, SparselyUsedBlock_IsHandedOverToKernel) {
   constexpr std::size_t k_chunks = 60;
   constexpr std::size_t k_row = 5000;
   constexpr std::size_t k_rows = k_chunks * k_words / k_row;
@@ -73,7 +73,7 @@ TEST_P(SpillTest, TheKernelPagesWhatIsUsedInSmallParts) {
 }
 
 // What left as zeros, or was discarded, is zero for the kernel's paging, too, whatever the file had there before.
-TEST_P(SpillTest, TheKernelFindsZerosWhereThereAreSome) {
+TEST_P(SpillTest, HandedOverBlock_EmptyChunksAreZero) {
   constexpr std::size_t k_chunks = 60;
   Spilled memory(3 * k_chunks, GetParam());
   auto* const data = memory.allocate(k_chunks);
@@ -101,7 +101,7 @@ TEST_P(SpillTest, TheKernelFindsZerosWhereThereAreSome) {
   for (std::size_t c = 0; c < k_chunks; ++c) EXPECT_TRUE(right(c)) << c;
 }
 
-TEST_P(SpillTest, PagesThatTheProgramGivesBackAreZero) {
+TEST_P(SpillTest, PagesFreedByMadvise_AreZero) {
   Spilled memory(8, GetParam());
   auto* const data = memory.allocate(2);
   for (std::size_t i = 0; i < 2 * k_words; ++i) data[i] = i + 1;
@@ -112,7 +112,7 @@ TEST_P(SpillTest, PagesThatTheProgramGivesBackAreZero) {
 }
 
 // The kernel moves no pages from or to a range whose rights differ; they are copied, or stay.
-TEST_P(SpillTest, RightsOfAPartMayChange) {
+TEST_P(SpillTest, PartlyProtectedChunk_KeepsContent) {
   constexpr std::size_t k_chunks = 60;
   Spilled memory(k_chunks, GetParam());
   auto* const data = memory.allocate(k_chunks);
@@ -134,7 +134,7 @@ TEST_P(SpillTest, RightsOfAPartMayChange) {
 }
 
 // The kernel may page a block to which the rights were others for a while.
-TEST_P(SpillTest, WhatHasItsRightsBackIsGivenToTheKernel) {
+TEST_P(SpillTest, RestoredProtection_BlockIsHandedOver) {
   constexpr std::size_t k_chunks = 60;
   Spilled memory(2 * k_chunks, GetParam());
   auto* const data = memory.allocate(k_chunks);
@@ -146,7 +146,7 @@ TEST_P(SpillTest, WhatHasItsRightsBackIsGivenToTheKernel) {
 }
 
 // Any part of a block may go, or become zero, wherever it is, and what is counted comes to nothing in the end.
-TEST_P(SpillTest, PartsOfBlocksAreReleasedAndDiscarded) {
+TEST_P(SpillTest, PartialReleaseAndDiscard_InAnyState_KeepCounts) {
   constexpr std::size_t k_chunks = 60;
   Spilled memory(k_chunks, GetParam());
   auto* const data = memory.allocate(k_chunks);
@@ -166,7 +166,7 @@ TEST_P(SpillTest, PartsOfBlocksAreReleasedAndDiscarded) {
 
 // What is left to the program is in memory for good, whatever else wants to be there; a mapping over a part of it
 // stays the program's.
-TEST_P(SpillTest, ChunksAreLeftToTheProgram) {
+TEST_P(SpillTest, Leave_ChunksStayAndMappingsSurvive) {
   constexpr std::size_t k_chunks = 60;
   Spilled memory(k_chunks, GetParam());
   auto* const data = memory.allocate(k_chunks);

@@ -18,7 +18,7 @@
 namespace terrace::transfer {
 namespace {
 
-TEST_P(SpillTest, SweepsFindWhatWasWritten) {
+TEST_P(SpillTest, Sweeps_ReadBackAllData) {
   constexpr std::size_t k_chunks = 60;
   Spilled memory(k_chunks, GetParam());
   EXPECT_STREQ(memory.spill().way(), GetParam() ? "io_uring" : "threads");
@@ -41,7 +41,7 @@ TEST_P(SpillTest, SweepsFindWhatWasWritten) {
   EXPECT_EQ(counts.content, k_chunks * k_chunk);
 }
 
-TEST_P(SpillTest, WhatIsOnlyReadIsWrittenOnce) {
+TEST_P(SpillTest, ReadOnlyData_IsWrittenOnce) {
   constexpr std::size_t k_chunks = 60;
   Spilled memory(k_chunks, GetParam());
   auto* const data = memory.allocate(k_chunks);
@@ -54,7 +54,7 @@ TEST_P(SpillTest, WhatIsOnlyReadIsWrittenOnce) {
 
 // Each thread adds to words of its own and to shared ones, and every now and then reads into a chunk by a system
 // call; blocks come and go.
-TEST_P(SpillTest, ThreadsThatTouchAnythingLoseNothing) {
+TEST_P(SpillTest, RandomAccessByThreads_LosesNoWrite) {
   constexpr std::size_t k_chunks = 40;
   Spilled memory(2 * k_chunks, GetParam());
   auto* const data = memory.allocate(k_chunks);
@@ -103,7 +103,7 @@ TEST_P(SpillTest, ThreadsThatTouchAnythingLoseNothing) {
 }
 
 // Pages that had other content are cleared before they become new memory, also where nobody touched that content.
-TEST_P(SpillTest, NewMemoryIsZeroWhateverItsPagesHad) {
+TEST_P(SpillTest, NewMemory_RecycledPages_IsZero) {
   constexpr std::size_t k_chunks = 60;
   Spilled memory(3 * k_chunks, GetParam());
   auto* const data = memory.allocate(k_chunks);
@@ -120,7 +120,7 @@ TEST_P(SpillTest, NewMemoryIsZeroWhateverItsPagesHad) {
   }
 }
 
-TEST_P(SpillTest, ZerosTakeNoRoomInTheFile) {
+TEST_P(SpillTest, ZeroChunks_AreNotWritten) {
   constexpr std::size_t k_chunks = 40;
   Spilled memory(k_chunks, GetParam());
   auto* const data = memory.allocate(k_chunks);
@@ -130,7 +130,7 @@ TEST_P(SpillTest, ZerosTakeNoRoomInTheFile) {
 }
 
 // A file that takes no more: what it does not take stays in memory, and that is said once.
-TEST_P(SpillTest, WhatTheDiskDoesNotTakeStaysInMemory) {
+TEST_P(SpillTest, FileFull_DataStayInMemory) {
   constexpr std::size_t k_chunks = 40;
   const SmallFiles small(16);
   Spilled memory(k_chunks, GetParam());
@@ -149,7 +149,7 @@ TEST_P(SpillTest, WhatTheDiskDoesNotTakeStaysInMemory) {
   EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 2) << text;
 }
 
-TEST_P(SpillTest, TheFileHasNoName) {
+TEST_P(SpillTest, BackingFile_IsUnlinked) {
   const auto folder = testing::TempDir() + "spill-" + std::to_string(getpid());
   std::filesystem::create_directory(folder);
   {
@@ -162,7 +162,7 @@ TEST_P(SpillTest, TheFileHasNoName) {
   EXPECT_THROW(Spilled(4, GetParam(), folder), Error);
 }
 
-INSTANTIATE_TEST_SUITE_P(Ways, SpillTest, testing::Values(true, false),
+INSTANTIATE_TEST_SUITE_P(Queues, SpillTest, testing::Values(true, false),
                          [](const auto& way) { return way.param ? "ring" : "threads"; });
 
 }  // namespace

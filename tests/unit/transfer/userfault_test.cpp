@@ -21,7 +21,7 @@ void idle(unsigned turns) {
 
 // A thread touches a page about when it is forgotten. Without a second call to wake it waited for ever in one of
 // 2,000 to 20,000 tries, each of which takes some microseconds (Linux 6.18).
-TEST(Userfault, WhoTouchesWhileARangeIsForgottenGoesOn) {
+TEST(Userfault, FaultDuringUnregister_IsWoken) {
   Userfault faults(0);
   if (!faults.is_available()) GTEST_SKIP() << "this system does not let pages be watched";
   constexpr int k_rounds = 30'000;

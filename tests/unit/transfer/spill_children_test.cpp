@@ -84,11 +84,11 @@ TEST_P(SpillTest, Fork_ChildrenHaveTheSnapshot) {
   };
   write(random, k_chunks, 7);
   std::mt19937 order(1);
-  for (int step = 0; step < 6000 && memory.counts().given == 0; ++step) {
+  for (int step = 0; step < 6000 && memory.counts().kernel_paged == 0; ++step) {
     const auto c = order() % k_chunks;
     ASSERT_EQ(random[c * k_words], value(c * k_words, 7));
   }
-  EXPECT_GT(memory.counts().given, 0U);
+  EXPECT_GT(memory.counts().kernel_paged, 0U);
   for (std::uint64_t round = 0; round < 3; ++round) {
     write(data, k_chunks, round);
     write(block, k_chunks / 5, round);
@@ -229,7 +229,7 @@ TEST_P(SpillTest, Fork_AllResident_ChildSharesPages) {
   for (std::size_t i = 0; i < k_chunks * k_words; i += 512) ASSERT_EQ(data[i], value(i, 0) + 1);
   EXPECT_GT(memory.counts().written, 0U);
   if (k_knows_memory) {
-    EXPECT_EQ(memory.counts().over, 0U);
+    EXPECT_EQ(memory.counts().max_over_limit, 0U);
   }
 }
 
@@ -241,11 +241,11 @@ TEST_P(SpillTest, Fork_KernelPagedBlockWithOtherProtection_ChildHasSnapshot) {
   auto* const data = memory.allocate(k_chunks);
   for (std::size_t i = 0; i < k_chunks * k_words; i += 512) data[i] = value(i, 0);
   std::mt19937 random(3);
-  for (int step = 0; step < 6000 && memory.counts().given == 0; ++step) {
+  for (int step = 0; step < 6000 && memory.counts().kernel_paged == 0; ++step) {
     const auto c = random() % k_chunks;
     data[c * k_words] = value(c * k_words, 0);
   }
-  EXPECT_EQ(memory.counts().given, k_chunks * k_chunk);
+  EXPECT_EQ(memory.counts().kernel_paged, k_chunks * k_chunk);
   const auto first = reinterpret_cast<std::uint64_t>(data + 9 * k_words);
   memory.spill().change_rights(first, k_chunk, false);
   ASSERT_EQ(mprotect(data + 9 * k_words, k_chunk / 2, PROT_READ), 0);

@@ -28,9 +28,9 @@ TEST_P(SpillTest, UnevictableMemoryExceedsLimit_WorkingSetStays) {
       data[c * k_words + 3] = value(c, round);
     }
   EXPECT_LT(memory.counts().read, 30 * k_chunks * k_chunk) << "of 100 rounds";
-  EXPECT_GT(memory.counts().over, 0U);
-  EXPECT_LE(memory.counts().over, 2 * k_chunks * k_chunk);
-  EXPECT_EQ(memory.counts().over_reasons, std::uint32_t{k_over_rest});
+  EXPECT_GT(memory.counts().max_over_limit, 0U);
+  EXPECT_LE(memory.counts().max_over_limit, 2 * k_chunks * k_chunk);
+  EXPECT_EQ(memory.counts().over_limit_reasons, std::uint32_t{k_over_rest});
   EXPECT_NE(said().find("what has to stay in memory"), std::string::npos) << said();
   EXPECT_NE(said().find("of --memory 64MiB: give at least "), std::string::npos) << said();
 }
@@ -54,9 +54,9 @@ TEST_P(SpillTest, RefusedChunks_DoNotReduceOthersLimit) {
   const auto moved = memory.counts().read + memory.counts().written;
   for (std::uint64_t round = 5; round < 50; ++round) round_of(12, round);
   EXPECT_LT(memory.counts().read + memory.counts().written - moved, 12 * 10 * k_chunk) << "of 45 rounds";
-  EXPECT_GT(memory.counts().over, 0U);
-  EXPECT_EQ(memory.counts().over_reasons, std::uint32_t{k_over_file});
-  EXPECT_GE(memory.counts().limit, memory.counts().over + 12 * k_chunk) << "as much as without";
+  EXPECT_GT(memory.counts().max_over_limit, 0U);
+  EXPECT_EQ(memory.counts().over_limit_reasons, std::uint32_t{k_over_file});
+  EXPECT_GE(memory.counts().limit, memory.counts().max_over_limit + 12 * k_chunk) << "as much as without";
 }
 
 // A disk that was full for a while: when there is room again memory is what it should be, and nothing is lost.
@@ -66,7 +66,7 @@ TEST_P(SpillTest, RefusedChunks_DiskSpaceReturns_AreEvicted) {
   Spilled memory(k_chunks, GetParam());
   auto* const data = memory.allocate(k_chunks);
   for (std::size_t c = 0; c < k_chunks; ++c) data[c * k_words] = value(c, 0);
-  const auto usual = memory.counts().limit - (memory.counts().over + k_chunk);
+  const auto usual = memory.counts().limit - (memory.counts().max_over_limit + k_chunk);
   for (std::size_t c = 0; c < 20; ++c) data[c * k_words] = value(c, 1);
   ASSERT_GT(memory.counts().in_memory, usual + 10 * k_chunk);
   small.reset();
@@ -86,8 +86,8 @@ TEST_P(SpillTest, LockedMemory_StaysResident) {
   if (mlock(data, k_chunks * k_chunk) != 0) GTEST_SKIP() << "this process may not lock memory";
   for (std::size_t c = 0; c < k_chunks; ++c) EXPECT_EQ(data[c * k_words], c);
   if (k_knows_memory) {
-    EXPECT_GE(memory.counts().over, 30 * k_chunk);
-    EXPECT_EQ(memory.counts().over_reasons, std::uint32_t{k_over_held});
+    EXPECT_GE(memory.counts().max_over_limit, 30 * k_chunk);
+    EXPECT_EQ(memory.counts().over_limit_reasons, std::uint32_t{k_over_held});
   }
   munlock(data, k_chunks * k_chunk);
 }
@@ -137,7 +137,7 @@ TEST_P(SpillTest, ConcurrentThreads_StayWithinLimit) {
   running.clear();
   const auto most = peak.most();
   if (!k_knows_memory) return;
-  EXPECT_EQ(memory.counts().over, 0U);
+  EXPECT_EQ(memory.counts().max_over_limit, 0U);
   EXPECT_LE(most.value, limit.value + (8ULL << 20));
 }
 
@@ -169,15 +169,15 @@ TEST_P(SpillTest, KernelPagedBlocks_StayWithinLimit) {
   auto* const data = memory.allocate(k_chunks);
   for (std::size_t c = 0; c < k_chunks; ++c) data[c * k_words] = c;
   std::mt19937 random(5);
-  for (int step = 0; step < 8000 && memory.counts().given == 0; ++step)
+  for (int step = 0; step < 8000 && memory.counts().kernel_paged == 0; ++step)
     data[random() % k_chunks * k_words + 1] += 1;
-  ASSERT_EQ(memory.counts().given, k_chunks * k_chunk);
+  ASSERT_EQ(memory.counts().kernel_paged, k_chunks * k_chunk);
   Peak peak;
   constexpr std::size_t k_step = 512 + 1;  // a page and a word
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
   while (std::chrono::steady_clock::now() < end)
     for (std::size_t i = 0; i < 100; ++i) data[random() % (k_chunks * k_words / k_step) * k_step] += 1;
-  EXPECT_GT(memory.counts().given, 0U);
+  EXPECT_GT(memory.counts().kernel_paged, 0U);
   const auto most = peak.most();
   if (!k_knows_memory) return;
   EXPECT_EQ(said(), "");

@@ -40,19 +40,20 @@ TEST_P(SpillTest, ReclaimedBlock_SlowSync_ProgramContinues) {
   auto* const other = memory.allocate(k_chunks);
   std::mt19937 random(5);
   g_syncs = g_alone = 0;
-  for (int step = 0; step < 8000 && memory.counts().given == 0; ++step) data[random() % k_chunks * k_words] += 1;
-  ASSERT_EQ(memory.counts().max_given, k_chunks * k_chunk);
+  for (int step = 0; step < 8000 && memory.counts().kernel_paged == 0; ++step)
+    data[random() % k_chunks * k_words] += 1;
+  ASSERT_EQ(memory.counts().max_kernel_paged, k_chunks * k_chunk);
   std::uint64_t sum = 0;
   for (std::size_t c = 0; c < k_chunks; ++c) sum += data[c * k_words] = c + 1;
   g_is_slow = true;  // a machine that was held up for the whole period has synchronised already, quickly
-  for (std::uint64_t round = 0; round < 4000 && memory.counts().given > 0; ++round)
+  for (std::uint64_t round = 0; round < 4000 && memory.counts().kernel_paged > 0; ++round)
     for (std::size_t c = 0; c < k_chunks; ++c) {
       ASSERT_EQ(other[c * k_words], round);
       for (std::size_t i = c * k_words; i < (c + 1) * k_words; ++i) other[i] += 1;  // or the kernel had it, too
       ++g_steps;
     }
   g_is_slow = false;
-  EXPECT_EQ(memory.counts().given, 0U);
+  EXPECT_EQ(memory.counts().kernel_paged, 0U);
   EXPECT_EQ(g_syncs, 2);
   EXPECT_EQ(g_alone, 0);
   for (std::size_t c = 0; c < k_chunks; ++c) sum -= data[c * k_words];

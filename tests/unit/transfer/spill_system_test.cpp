@@ -39,7 +39,7 @@ TEST_P(SpillTest, IrregularBlock_IsHandedOverToKernel) {
   second.join();
   for (std::size_t c = 0; c < k_chunks; ++c)
     for (std::size_t thread = 0; thread < 2; ++thread) EXPECT_EQ(data[c * k_words + thread], own[thread][c]) << c;
-  EXPECT_EQ(memory.counts().max_given, k_chunks * k_chunk);
+  EXPECT_EQ(memory.counts().max_kernel_paged, k_chunks * k_chunk);
   memory.release(data);
   auto* const again = memory.allocate(k_chunks);
   EXPECT_EQ(again, data);
@@ -47,8 +47,8 @@ TEST_P(SpillTest, IrregularBlock_IsHandedOverToKernel) {
     EXPECT_EQ(again[c * k_words], 0U);
     again[c * k_words] = c + 1;
   }
-  EXPECT_EQ(memory.counts().given, 0U);
-  EXPECT_EQ(memory.counts().max_given, k_chunks * k_chunk);
+  EXPECT_EQ(memory.counts().kernel_paged, 0U);
+  EXPECT_EQ(memory.counts().max_kernel_paged, k_chunks * k_chunk);
   for (std::size_t c = 0; c < k_chunks; ++c) EXPECT_EQ(again[c * k_words], c + 1);
 }
 
@@ -67,7 +67,7 @@ TEST_P(SpillTest, SparselyUsedBlock_IsHandedOverToKernel) {
       wrong += data[row * k_row + column] != value(row, column) ? 1 : 0;
     ASSERT_EQ(wrong, 0U) << column;
   }
-  EXPECT_EQ(memory.counts().max_given, k_chunks * k_chunk);
+  EXPECT_EQ(memory.counts().max_kernel_paged, k_chunks * k_chunk);
   // By chunks each column would have read two thirds of it.
   EXPECT_LT(memory.counts().read, 60 * k_chunks * k_chunk);
 }
@@ -92,12 +92,12 @@ TEST_P(SpillTest, HandedOverBlock_EmptyChunksAreZero) {
     return true;
   };
   std::mt19937 random(5);
-  for (int step = 0; step < 4000 && memory.counts().given == 0; ++step) {
+  for (int step = 0; step < 4000 && memory.counts().kernel_paged == 0; ++step) {
     const auto c = k_chunks / 3 * 2 + random() % (k_chunks / 3);
     ASSERT_EQ(data[c * k_words], value(c * k_words, 0));
     if (step % 2 == 0) other[random() % k_chunks * k_words] += 1;
   }
-  EXPECT_GT(memory.counts().given, 0U);
+  EXPECT_GT(memory.counts().kernel_paged, 0U);
   for (std::size_t c = 0; c < k_chunks; ++c) EXPECT_TRUE(right(c)) << c;
 }
 
@@ -141,8 +141,9 @@ TEST_P(SpillTest, RestoredProtection_BlockIsHandedOver) {
   for (const bool usual : {false, true})
     memory.spill().change_rights(reinterpret_cast<std::uint64_t>(data), k_chunks * k_chunk, usual);
   std::mt19937 random(3);
-  for (int step = 0; step < 6000 && memory.counts().given == 0; ++step) data[random() % k_chunks * k_words] += 1;
-  EXPECT_EQ(memory.counts().given, k_chunks * k_chunk);
+  for (int step = 0; step < 6000 && memory.counts().kernel_paged == 0; ++step)
+    data[random() % k_chunks * k_words] += 1;
+  EXPECT_EQ(memory.counts().kernel_paged, k_chunks * k_chunk);
 }
 
 // Any part of a block may go, or become zero, wherever it is, and what is counted comes to nothing in the end.

@@ -143,7 +143,7 @@ TEST_P(SpillTest, FileFull_DataStayInMemory) {
         }
         data[c * k_words + i] = value(c * k_words + i, round);
       }
-  EXPECT_GT(memory.counts().over, 0U);
+  EXPECT_GT(memory.counts().max_over_limit, 0U);
   const auto text = said();
   EXPECT_NE(text.find("stays in memory"), std::string::npos) << text;
   EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 2) << text;

@@ -14,7 +14,7 @@
 #include "kernels.hpp"
 #include "observe/objects/address_map.hpp"
 #include "observe/pipeline/pipeline.hpp"
-#include "observe/threads/calls.hpp"
+#include "observe/pipeline/shadow_stack.hpp"
 #include "observe/threads/thread.hpp"
 
 namespace {

@@ -72,7 +72,7 @@ double median(std::vector<double> values) {
 }
 
 void pages(benchmark::State& state, const PageWatchVariant* variant, bool huge) {
-  if (const auto lacks = variant->lacks(); !lacks.empty()) return state.SkipWithError(lacks.c_str());
+  if (const auto reason = variant->unavailable_reason(); !reason.empty()) return state.SkipWithError(reason.c_str());
   const auto watch = variant->make();
   const Memory memory(huge);
   const WatchedRange ranges[] = {memory.range()};
@@ -116,7 +116,7 @@ double chase(const std::vector<std::uint64_t>& next) {
 
 void events(benchmark::State& state, const PerfEvent& event) {
   const PerfEvent wanted[] = {event};
-  if (const auto lacks = MemorySampler::lacks(wanted); !lacks.empty()) return state.SkipWithError(lacks.c_str());
+  if (const auto reason = MemorySampler::unavailable_reason(wanted); !reason.empty()) return state.SkipWithError(reason.c_str());
   const auto next = chain();
   std::vector<double> without, with;
   SamplerCounts counts;
@@ -155,7 +155,7 @@ const bool g_registered = [] {
         ->Unit(benchmark::kMillisecond);
   if (found.events.empty()) {
     const auto none = [](benchmark::State& state, const std::string& why) { state.SkipWithError(why.c_str()); };
-    benchmark::RegisterBenchmark("events/none", none, found.lacks);
+    benchmark::RegisterBenchmark("events/none", none, found.unavailable_reason);
   }
   return true;
 }();

@@ -73,7 +73,7 @@ struct ProbedProgram::State {
   }
 
   void probe_program() {
-    if (const auto why = observe::FunctionProbes::lacks(); !why.empty()) return note(why);
+    if (const auto why = observe::FunctionProbes::unavailable_reason(); !why.empty()) return note(why);
     if (spec.source == runtime::PhaseSource::functions)
       follow_named();
     else

@@ -8,7 +8,7 @@
 #include "agent/heap/ordered_heap.hpp"
 #include "agent/lifecycle/modules.hpp"
 #include "agent/lifecycle/process.hpp"
-#include "observe/loops/follow_loops.hpp"
+#include "observe/pipeline/loop_events.hpp"
 #include "profile/records.hpp"
 #include "runtime/runtime.hpp"
 

@@ -35,7 +35,7 @@
 #include "observe/objects/address_map.hpp"
 #include "observe/pipeline/pipeline.hpp"
 #include "observe/symbols/symbols.hpp"
-#include "observe/threads/calls.hpp"
+#include "observe/pipeline/shadow_stack.hpp"
 #include "observe/threads/thread.hpp"
 #include "runtime/assembly/configurations.hpp"
 #include "runtime/runtime.hpp"
@@ -390,7 +390,7 @@ Process* after_fork() noexcept {
   observe::t_thread.watching = false;
   observe::set_loop_tree(nullptr);
   observe::t_thread.is_scheduled = false;
-  observe::several_threads().store(false, std::memory_order_relaxed);
+  observe::g_is_multithreaded.store(false, std::memory_order_relaxed);
   observe::set_function_observer(nullptr);
   g_everything = nullptr;
   return nullptr;

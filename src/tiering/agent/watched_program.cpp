@@ -206,7 +206,7 @@ struct WatchedProgram::State {
   static std::string base_name(const std::string& name) { return name.substr(0, name.rfind('#')); }
   // The best that there is: the processor's counters, else the kernel's marks on pages.
   void begin_watch() {
-    if (!events.empty() && observe::MemorySampler::lacks(events).empty()) {
+    if (!events.empty() && observe::MemorySampler::unavailable_reason(events).empty()) {
       auto made = std::make_unique<observe::SampledUse>(events, static_cast<int>(gettid()));
       note("the processor's samples of accesses", made->misses());
       sampled = made.get();

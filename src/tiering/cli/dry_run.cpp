@@ -34,7 +34,7 @@ std::string memories(const runtime::SessionConfiguration& configuration) {
 }
 
 bool is_sampled(const runtime::Session& session) {
-  return !session.events.empty() && observe::MemorySampler::lacks(session.events).empty();
+  return !session.events.empty() && observe::MemorySampler::unavailable_reason(session.events).empty();
 }
 
 bool can_watch(const runtime::Session& session) { return is_sampled(session) || observe::best_page_watch(); }
@@ -69,7 +69,7 @@ std::string known_by_pages(const runtime::Session& session, const observe::Symbo
   if (!watch) {
     std::vector<std::string> reasons;
     for (const auto* variant : observe::page_watches())
-      reasons.push_back(fmt::format("{}: {}", variant->name(), variant->lacks()));
+      reasons.push_back(fmt::format("{}: {}", variant->name(), variant->unavailable_reason()));
     return "nothing: it has no hooks, and no way to watch pages can be had (" + join(reasons, "; ") + ")";
   }
   auto text = fmt::format("the pages that it uses ({}), as it has no hooks", watch->name());
@@ -94,7 +94,7 @@ std::string known_by(const runtime::Session& session, Observed observed, const o
 std::string phases(const runtime::Session& session, Observed observed, const observe::SymbolTable& table) {
   if (!session.hooks || session.spill.is_wanted()) return "none, and none are needed";
   const bool watched = observed == Observed::pages;
-  const auto probes = watched ? observe::FunctionProbes::lacks() : std::string();
+  const auto probes = watched ? observe::FunctionProbes::unavailable_reason() : std::string();
   const auto cannot = probes.empty() ? std::string() : "; functions' entries cannot be seen: " + probes;
   switch (session.phases.source) {
     case PhaseSource::markers:

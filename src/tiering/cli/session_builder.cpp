@@ -201,7 +201,7 @@ std::string progress_of(const LaunchOptions& options, runtime::Session& session,
   const auto* chosen = options.progress.empty() ? nullptr : &observe::find_progress(options.progress);
   std::string whose = "--progress " + options.progress;
   const auto refuse_what_lacks = [&](const observe::ProgressVariant& variant) {
-    if (const auto lacks = variant.lacks(); is_real && !lacks.empty())
+    if (const auto lacks = variant.unavailable_reason(); is_real && !lacks.empty())
       throw Error(Code::invalid,
                   fmt::format("{}: {}; it can be followed with --progress {}", whose, lacks, usual));
   };
@@ -214,7 +214,7 @@ std::string progress_of(const LaunchOptions& options, runtime::Session& session,
       wanted = &observe::find_progress(usual);
       if (moves_in_segments(plan)) {
         session.notes.push_back(fmt::format("--plan: its segments begin by {}, and {}: they begin by {} here",
-                                            plan.progress, observe::find_progress(plan.progress).lacks(), usual));
+                                            plan.progress, observe::find_progress(plan.progress).unavailable_reason(), usual));
         sentences.push_back(session.notes.back());
       }
     }

@@ -5,7 +5,7 @@ namespace terrace::observe {
 const PageWatchVariant* best_page_watch() {
   const PageWatchVariant* best = nullptr;
   for (const auto* variant : page_watches())
-    if ((!best || variant->rank() < best->rank()) && variant->lacks().empty()) best = variant;
+    if ((!best || variant->rank() < best->rank()) && variant->unavailable_reason().empty()) best = variant;
   return best;
 }
 

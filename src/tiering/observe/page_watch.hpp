@@ -42,7 +42,7 @@ class PageWatchVariant {
   [[nodiscard]] virtual std::string_view name() const = 0;
   // Why it cannot be had here, in one line that names the file or call that was refused; "" where it can. Tries it
   // on a page of its own; leaves nothing behind. Not inside a window: what it tries may end the window's marks.
-  [[nodiscard]] virtual std::string lacks() const = 0;
+  [[nodiscard]] virtual std::string unavailable_reason() const = 0;
   // What it does not see, for the user: "loads", "which threads"; "" for nothing beyond what pages cannot tell.
   [[nodiscard]] virtual std::string_view misses() const { return {}; }
   // Whether it tells apart ranges that share a mapping; where not, each gets its share of the mapping's figure,

@@ -19,7 +19,7 @@ const ProgressVariant& find_progress(std::string_view name) {
 
 const ProgressVariant& default_real_progress() {
   const auto& sentinel = find_progress("sentinel");
-  return sentinel.lacks().empty() ? sentinel : find_progress("timer");
+  return sentinel.unavailable_reason().empty() ? sentinel : find_progress("timer");
 }
 
 }  // namespace terrace::observe

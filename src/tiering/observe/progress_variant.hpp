@@ -31,7 +31,7 @@ class ProgressVariant {
   [[nodiscard]] virtual std::string_view unit() const { return "accesses"; }
   [[nodiscard]] virtual SegmentStart starts() const { return SegmentStart::count; }
   // What a run on real memory lacks to follow plans by it, in words; empty: nothing.
-  [[nodiscard]] virtual std::string lacks() const {
+  [[nodiscard]] virtual std::string unavailable_reason() const {
     return "a run on real memory hears nothing of accesses while it obeys a plan";
   }
 };

@@ -1,5 +1,5 @@
 // The shadow stack: what it says of calls, also after longjmp, and whom it tells.
-#include "observe/threads/calls.hpp"
+#include "observe/pipeline/shadow_stack.hpp"
 
 #include <gtest/gtest.h>
 

@@ -27,7 +27,7 @@ __attribute__((noinline, noclone)) void other(unsigned n) {
 std::uint64_t begin_of(void (*function)(unsigned)) { return reinterpret_cast<std::uint64_t>(function); }
 
 TEST(FunctionProbes, SeeEachCallInOrder) {
-  if (const auto why = FunctionProbes::lacks(); !why.empty()) GTEST_SKIP() << why;
+  if (const auto why = FunctionProbes::unavailable_reason(); !why.empty()) GTEST_SKIP() << why;
   FunctionProbes probes(static_cast<int>(gettid()));
   ASSERT_TRUE(probes.add(0, begin_of(probed)));
   ASSERT_TRUE(probes.add(1, begin_of(other)));
@@ -49,7 +49,7 @@ TEST(FunctionProbes, SeeEachCallInOrder) {
 }
 
 TEST(FunctionProbes, AreThisThreadsAlone) {
-  if (const auto why = FunctionProbes::lacks(); !why.empty()) GTEST_SKIP() << why;
+  if (const auto why = FunctionProbes::unavailable_reason(); !why.empty()) GTEST_SKIP() << why;
   FunctionProbes probes(static_cast<int>(gettid()));
   ASSERT_TRUE(probes.add(0, begin_of(probed)));
   std::thread([] { probed(10); }).join();
@@ -57,7 +57,7 @@ TEST(FunctionProbes, AreThisThreadsAlone) {
 }
 
 TEST(FunctionProbes, EndWithTheProcessorsBreakpoints) {
-  if (const auto why = FunctionProbes::lacks(); !why.empty()) GTEST_SKIP() << why;
+  if (const auto why = FunctionProbes::unavailable_reason(); !why.empty()) GTEST_SKIP() << why;
   FunctionProbes probes(static_cast<int>(gettid()));
   std::uint32_t added = 0;
   while (added < 64 && probes.add(added, begin_of(probed) + added)) ++added;

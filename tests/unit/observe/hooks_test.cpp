@@ -14,7 +14,7 @@
 #include <thread>
 
 #include "instrumented.hpp"
-#include "observe/threads/calls.hpp"
+#include "observe/pipeline/shadow_stack.hpp"
 #include "observe/threads/thread.hpp"
 #include "recording.hpp"
 

@@ -22,7 +22,7 @@ using namespace terrace::observe;
 const PageWatchVariant& damon() { return **std::ranges::find(page_watches(), "damon", &PageWatchVariant::name); }
 
 TEST(KernelMonitor, TellsHotFromColdRanges) {
-  if (const auto lacks = damon().lacks(); !lacks.empty()) GTEST_SKIP() << lacks;
+  if (const auto reason = damon().unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
   const auto watch = damon().make();
   const Memory hot(4096), cold(4096);
   std::vector<WatchedRange> ranges = {hot.range(), cold.range()};
@@ -49,7 +49,7 @@ TEST(KernelMonitor, TellsHotFromColdRanges) {
 }
 
 TEST(KernelMonitor, AKilledProgramLeavesNothingRunningAndNothingInUse) {
-  if (const auto lacks = damon().lacks(); !lacks.empty()) GTEST_SKIP() << lacks;
+  if (const auto reason = damon().unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
   int ready[2] = {};
   ASSERT_EQ(pipe(ready), 0);
   const auto child = fork();
@@ -70,12 +70,12 @@ TEST(KernelMonitor, AKilledProgramLeavesNothingRunningAndNothingInUse) {
     return text;
   };
   EXPECT_EQ(state(), "on");
-  EXPECT_NE(damon().lacks(), "");  // in use
+  EXPECT_NE(damon().unavailable_reason(), "");  // in use
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
   // The kernel's thread sees it when it next looks.
   while (state() == "on") std::this_thread::yield();
-  EXPECT_EQ(damon().lacks(), "");
+  EXPECT_EQ(damon().unavailable_reason(), "");
   close(ready[0]);
   close(ready[1]);
 }
@@ -84,7 +84,7 @@ TEST(KernelMonitor, AKilledProgramLeavesNothingRunningAndNothingInUse) {
 TEST(ClearRefs, KnowsHowManyPagesItCleared) {
   const auto found = std::ranges::find(page_watches(), "clear-refs", &PageWatchVariant::name);
   ASSERT_NE(found, page_watches().end());
-  if (const auto lacks = (*found)->lacks(); !lacks.empty()) GTEST_SKIP() << lacks;
+  if (const auto reason = (*found)->unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
   const auto watch = (*found)->make();
   const auto cleared = [&](const std::vector<WatchedRange>& ranges) {
     std::vector<std::uint64_t> bytes(ranges.size());

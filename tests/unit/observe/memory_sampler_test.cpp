@@ -79,7 +79,7 @@ class MemorySamplerHere : public testing::Test {
  protected:
   void SetUp() override {
     const PerfEvent events[] = {page_faults()};
-    if (const auto lacks = MemorySampler::lacks(events); !lacks.empty()) GTEST_SKIP() << lacks;
+    if (const auto reason = MemorySampler::unavailable_reason(events); !reason.empty()) GTEST_SKIP() << reason;
     // What the test itself writes to is there: its faults are sampled, too.
     samples_.resize(50'000);
     samples_.clear();
@@ -299,19 +299,19 @@ TEST(MemorySampler, SaysWhatTheKernelRefuses) {
   event.type = 4095;
   event.name = "no/such/";
   const PerfEvent events[] = {event};
-  const auto lacks = MemorySampler::lacks(events);
-  EXPECT_NE(lacks.find("perf_event_open (no/such/)"), std::string::npos) << lacks;
+  const auto reason = MemorySampler::unavailable_reason(events);
+  EXPECT_NE(reason.find("perf_event_open (no/such/)"), std::string::npos) << reason;
   MemorySampler sampler;
   EXPECT_THROW(sampler.start(events), terrace::Error);
-  EXPECT_EQ(MemorySampler::lacks({}), "no event that samples accesses to memory");
+  EXPECT_EQ(MemorySampler::unavailable_reason({}), "no event that samples accesses to memory");
   event = page_faults();
   event.sample_type |= PERF_SAMPLE_BRANCH_STACK;
   const PerfEvent unread[] = {event};
-  EXPECT_NE(MemorySampler::lacks(unread).find("a field of samples that is not read"), std::string::npos);
+  EXPECT_NE(MemorySampler::unavailable_reason(unread).find("a field of samples that is not read"), std::string::npos);
   // Where one can be had, the others do not matter.
   const PerfEvent some[] = {events[0], page_faults()};
   const PerfEvent alone[] = {page_faults()};
-  EXPECT_EQ(MemorySampler::lacks(some).empty(), MemorySampler::lacks(alone).empty());
+  EXPECT_EQ(MemorySampler::unavailable_reason(some).empty(), MemorySampler::unavailable_reason(alone).empty());
 }
 
 // As containers do it.
@@ -328,7 +328,7 @@ TEST(MemorySampler, SaysThatACallIsFilteredOut) {
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) _exit(2);
     const PerfEvent events[] = {page_faults()};
-    _exit(MemorySampler::lacks(events) == "perf_event_open (page-faults): Operation not permitted" ? 0 : 1);
+    _exit(MemorySampler::unavailable_reason(events) == "perf_event_open (page-faults): Operation not permitted" ? 0 : 1);
   }
   int status = 0;
   waitpid(child, &status, 0);
@@ -340,8 +340,8 @@ TEST(MemorySampler, SaysThatACallIsFilteredOut) {
 // What this machine has of its own: loads of a buffer are sampled in it.
 TEST(MemorySampler, SamplesRealAccessesWhereTheProcessorCan) {
   const auto found = memory_events();
-  if (found.events.empty()) GTEST_SKIP() << found.lacks;
-  if (const auto lacks = MemorySampler::lacks(found.events); !lacks.empty()) GTEST_SKIP() << lacks;
+  if (found.events.empty()) GTEST_SKIP() << found.unavailable_reason;
+  if (const auto reason = MemorySampler::unavailable_reason(found.events); !reason.empty()) GTEST_SKIP() << reason;
   std::vector<std::uint64_t> data(std::size_t{16} << 20);
   for (std::size_t i = 0; i < data.size(); ++i) data[i] = (i * 2654435761U) % data.size();
   MemorySampler sampler;

@@ -32,7 +32,7 @@ using namespace terrace::observe;
 class PageWatches : public testing::TestWithParam<const PageWatchVariant*> {
  protected:
   void SetUp() override {
-    if (const auto lacks = GetParam()->lacks(); !lacks.empty()) GTEST_SKIP() << lacks;
+    if (const auto reason = GetParam()->unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
     watch_ = GetParam()->make();
   }
   [[nodiscard]] static bool sees_loads() { return GetParam()->misses().find("loads") == std::string_view::npos; }
@@ -257,7 +257,7 @@ TEST_P(PageWatches, LeavesNoFileOpen) {
     std::vector<std::uint64_t> bytes(1);
     watch->read(ranges, bytes);
   }
-  static_cast<void>(GetParam()->lacks());
+  static_cast<void>(GetParam()->unavailable_reason());
   EXPECT_EQ(files(), before);
 }
 
@@ -278,8 +278,8 @@ TEST(PageWatchTable, EachHasANameARankAndSomethingToSayWhereItLacks) {
   std::vector<int> ranks;
   for (const auto* variant : page_watches()) {
     EXPECT_FALSE(variant->name().empty());
-    EXPECT_EQ(variant->lacks().find('\n'), std::string::npos) << variant->lacks();
-    if (!variant->lacks().empty()) {
+    EXPECT_EQ(variant->unavailable_reason().find('\n'), std::string::npos) << variant->unavailable_reason();
+    if (!variant->unavailable_reason().empty()) {
       EXPECT_ANY_THROW(static_cast<void>(variant->make()));
     }
     ranks.push_back(variant->rank());

@@ -64,7 +64,7 @@ TEST(MemoryEvents, OfAnIntelServer) {
       .write("devices/software/type", "1");
   const auto found = files.events();
   ASSERT_EQ(found.events.size(), 2U);
-  EXPECT_EQ(found.lacks, "");
+  EXPECT_EQ(found.unavailable_reason, "");
   const auto& loads = found.events[0];
   EXPECT_EQ(loads.type, 4U);
   EXPECT_EQ(loads.config, 0x1cdU);
@@ -144,23 +144,23 @@ TEST(MemoryEvents, OfAnArmServer) {
 
 TEST(MemoryEvents, SayWhatIsMissing) {
   Files files;
-  EXPECT_NE(files.events().lacks.find("paranoid is not there"), std::string::npos);
+  EXPECT_NE(files.events().unavailable_reason.find("paranoid is not there"), std::string::npos);
   files.write("paranoid", "2").write("devices/software/type", "1");
-  EXPECT_NE(files.events().lacks.find("no cpu/events/mem-loads, no ibs_op and no arm_spe_0"), std::string::npos);
+  EXPECT_NE(files.events().unavailable_reason.find("no cpu/events/mem-loads, no ibs_op and no arm_spe_0"), std::string::npos);
   files.write("paranoid", "4");
-  EXPECT_NE(files.events().lacks.find("paranoid is 4"), std::string::npos);
+  EXPECT_NE(files.events().unavailable_reason.find("paranoid is 4"), std::string::npos);
   files.write("paranoid", "2");
   write_core(files, "cpu", "4");
   files.write("devices/cpu/events/mem-loads", "event=0xcd,colour=2");
   const auto found = files.events();
   EXPECT_TRUE(found.events.empty());
-  EXPECT_NE(found.lacks.find("devices/cpu/format/colour"), std::string::npos) << found.lacks;
+  EXPECT_NE(found.unavailable_reason.find("devices/cpu/format/colour"), std::string::npos) << found.unavailable_reason;
 }
 
 TEST(MemoryEvents, OfThisMachineAreFewOrNone) {
   const auto found = memory_events();
-  EXPECT_EQ(found.lacks.find('\n'), std::string::npos);
-  EXPECT_TRUE(!found.events.empty() || !found.lacks.empty());
+  EXPECT_EQ(found.unavailable_reason.find('\n'), std::string::npos);
+  EXPECT_TRUE(!found.events.empty() || !found.unavailable_reason.empty());
 }
 
 TEST(EventDevice, BitsGoWhereTheFormatSays) {

@@ -18,7 +18,7 @@ TEST(SampledUse, EachMissOfARangeIsALineOfIt) {
   event.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_PERIOD;
   event.period = 1;
   const std::array events{event};
-  if (const auto why = MemorySampler::lacks(events); !why.empty()) GTEST_SKIP() << why;
+  if (const auto why = MemorySampler::unavailable_reason(events); !why.empty()) GTEST_SKIP() << why;
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const std::size_t size = 64 * page;
   auto* const map =

@@ -16,7 +16,7 @@
 #include "agent/interpose/next.hpp"
 #include "agent/lifecycle/in_process.hpp"
 #include "agent/lifecycle/modules.hpp"
-#include "observe/loops/follow_loops.hpp"
+#include "observe/pipeline/loop_events.hpp"
 #include "observe/threads/thread.hpp"
 
 namespace terrace::agent {

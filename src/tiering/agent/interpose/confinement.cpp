@@ -12,7 +12,7 @@
 #include "agent/lifecycle/last_thread.hpp"
 #include "agent/lifecycle/process.hpp"
 #include "memory/region_space.hpp"
-#include "observe/threads/calls.hpp"
+#include "observe/pipeline/shadow_stack.hpp"
 #include "observe/threads/thread.hpp"
 
 namespace terrace::agent {
@@ -22,7 +22,7 @@ void confine(const char* how) noexcept {
   g_standing.waits.store(false);
   auto* const here = process();
   // Threads that take turns would wait for one another for ever.
-  if (here && here->simulated && observe::several_threads().load(std::memory_order_relaxed)) return;
+  if (here && here->simulated && observe::g_is_multithreaded.load(std::memory_order_relaxed)) return;
   const bool is_over_file = spilled_heap() != nullptr;  // in a child of fork(2) that is memory like all other
   if (here && is_over_file && here->confined_over_file) here->confined_over_file();
   finish(how);

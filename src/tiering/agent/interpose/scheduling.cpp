@@ -81,7 +81,7 @@ void go_on() {
 }
 
 void count_alive(std::uint32_t threads) {
-  observe::several_threads().store(threads > 1, std::memory_order_relaxed);
+  observe::g_is_multithreaded.store(threads > 1, std::memory_order_relaxed);
   clocks().alive(threads);
 }
 

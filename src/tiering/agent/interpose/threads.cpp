@@ -14,7 +14,7 @@
 #include "agent/interpose/scheduling.hpp"
 #include "agent/lifecycle/in_process.hpp"
 #include "agent/lifecycle/last_thread.hpp"
-#include "observe/loops/follow_loops.hpp"
+#include "observe/pipeline/loop_events.hpp"
 #include "observe/objects/spin_lock.hpp"
 #include "observe/threads/thread.hpp"
 

@@ -13,7 +13,7 @@
 #include "agent/interpose/next.hpp"
 #include "agent/interpose/scheduling.hpp"
 #include "agent/lifecycle/in_process.hpp"
-#include "observe/loops/follow_loops.hpp"
+#include "observe/pipeline/loop_events.hpp"
 
 namespace agent = terrace::agent;
 using agent::Next;

@@ -8,7 +8,7 @@
 #include "agent/interpose/scheduling.hpp"
 #include "agent/interpose/threads.hpp"
 #include "agent/lifecycle/in_process.hpp"
-#include "observe/loops/follow_loops.hpp"
+#include "observe/pipeline/loop_events.hpp"
 
 namespace agent = terrace::agent;
 

@@ -2,7 +2,7 @@
 // and at every function's entry and exit. Names and parameters are the compilers' (gcc's sanitizer.def, clang's
 // ThreadSanitizer pass); and at basic blocks (-fsanitize-coverage=trace-pc, of both).
 #include "observe/pipeline/follow.hpp"
-#include "observe/threads/calls.hpp"
+#include "observe/pipeline/shadow_stack.hpp"
 
 using terrace::observe::follow;
 using terrace::observe::follow_range;

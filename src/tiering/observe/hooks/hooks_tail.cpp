@@ -2,7 +2,7 @@
 // the other's parameters have been set, so it preserves every register: general ones always, vector and x87
 // registers where the call is followed, as only then it runs code that uses them.
 #include "observe/pipeline/follow.hpp"
-#include "observe/threads/calls.hpp"
+#include "observe/pipeline/shadow_stack.hpp"
 
 #if defined(__x86_64__)
 

@@ -53,7 +53,7 @@ class ClearRefs final : public PageWatch {
 class Variant final : public PageWatchVariant {
  public:
   [[nodiscard]] std::string_view name() const override { return "clear-refs"; }
-  [[nodiscard]] std::string lacks() const override {
+  [[nodiscard]] std::string unavailable_reason() const override {
     const auto file = syscall(SYS_openat, AT_FDCWD, k_clear, O_WRONLY | O_CLOEXEC);
     if (file < 0) return std::string(k_clear) + ": " + std::strerror(errno);
     syscall(SYS_close, file);
@@ -69,7 +69,7 @@ class Variant final : public PageWatchVariant {
   [[nodiscard]] int rank() const override { return 0; }
   [[nodiscard]] std::unique_ptr<PageWatch> make() const override {
     if (!works_)
-      if (const auto why = lacks(); !why.empty()) throw Error(Code::failed, why);
+      if (const auto why = unavailable_reason(); !why.empty()) throw Error(Code::failed, why);
     return std::make_unique<ClearRefs>();
   }
 

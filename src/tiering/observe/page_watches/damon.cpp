@@ -10,13 +10,13 @@ namespace {
 class Variant final : public PageWatchVariant {
  public:
   [[nodiscard]] std::string_view name() const override { return "damon"; }
-  [[nodiscard]] std::string lacks() const override { return KernelMonitor::lacks(); }
+  [[nodiscard]] std::string unavailable_reason() const override { return KernelMonitor::unavailable_reason(); }
   [[nodiscard]] std::string_view misses() const override {
     return "single pages: one stands for its region; what was used before the last 0.1 s of a window";
   }
   [[nodiscard]] int rank() const override { return 3; }
   [[nodiscard]] std::unique_ptr<PageWatch> make() const override {
-    if (const auto why = lacks(); !why.empty()) throw Error(Code::failed, why);
+    if (const auto why = unavailable_reason(); !why.empty()) throw Error(Code::failed, why);
     return std::make_unique<KernelMonitor>();
   }
 };

@@ -49,7 +49,7 @@ class IdlePages final : public PageWatch {
 class Variant final : public PageWatchVariant {
  public:
   [[nodiscard]] std::string_view name() const override { return "idle-page"; }
-  [[nodiscard]] std::string lacks() const override {
+  [[nodiscard]] std::string unavailable_reason() const override {
     const FramePaths paths;
     const auto refused = [](const char* path) { return std::string(path) + ": " + std::strerror(errno); };
     if (!IdleBitmap(paths.bitmap).open()) return refused(paths.bitmap);
@@ -60,7 +60,7 @@ class Variant final : public PageWatchVariant {
   [[nodiscard]] std::string_view misses() const override { return "pages of hugetlbfs, which count as used"; }
   [[nodiscard]] int rank() const override { return 1; }
   [[nodiscard]] std::unique_ptr<PageWatch> make() const override {
-    if (const auto why = lacks(); !why.empty()) throw Error(Code::failed, why);
+    if (const auto why = unavailable_reason(); !why.empty()) throw Error(Code::failed, why);
     return std::make_unique<IdlePages>();
   }
 };

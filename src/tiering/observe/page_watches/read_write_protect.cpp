@@ -10,7 +10,7 @@ namespace {
 class Variant final : public PageWatchVariant {
  public:
   [[nodiscard]] std::string_view name() const override { return "read-write-protect"; }
-  [[nodiscard]] std::string lacks() const override { return ProtectedPages::lacks(k_access_protection); }
+  [[nodiscard]] std::string unavailable_reason() const override { return ProtectedPages::unavailable_reason(k_access_protection); }
   [[nodiscard]] int rank() const override { return 2; }
   [[nodiscard]] std::unique_ptr<PageWatch> make() const override {
     return std::make_unique<ProtectedPages>(k_access_protection);

@@ -41,7 +41,7 @@ class SoftDirty final : public PageWatch {
 class Variant final : public PageWatchVariant {
  public:
   [[nodiscard]] std::string_view name() const override { return "soft-dirty"; }
-  [[nodiscard]] std::string lacks() const override {
+  [[nodiscard]] std::string unavailable_reason() const override {
     if (const int error = write_small_file(k_clear, "4"); error < 0)
       return std::string(k_clear) + ": " + std::strerror(-error);
     SoftDirty watch;
@@ -50,7 +50,7 @@ class Variant final : public PageWatchVariant {
   [[nodiscard]] std::string_view misses() const override { return "loads"; }
   [[nodiscard]] int rank() const override { return 4; }
   [[nodiscard]] std::unique_ptr<PageWatch> make() const override {
-    if (const auto why = lacks(); !why.empty()) throw Error(Code::failed, why);
+    if (const auto why = unavailable_reason(); !why.empty()) throw Error(Code::failed, why);
     return std::make_unique<SoftDirty>();
   }
 };

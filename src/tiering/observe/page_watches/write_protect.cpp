@@ -9,7 +9,7 @@ namespace {
 class Variant final : public PageWatchVariant {
  public:
   [[nodiscard]] std::string_view name() const override { return "write-protect"; }
-  [[nodiscard]] std::string lacks() const override { return ProtectedPages::lacks(k_write_protection); }
+  [[nodiscard]] std::string unavailable_reason() const override { return ProtectedPages::unavailable_reason(k_write_protection); }
   [[nodiscard]] std::string_view misses() const override {
     return "loads; a huge page becomes small ones at its first store";
   }

@@ -163,7 +163,7 @@ void KernelMonitor::read(std::span<const WatchedRange> ranges, std::span<std::ui
   put("0/state", "clear_schemes_tried_regions");
 }
 
-std::string KernelMonitor::lacks() {
+std::string KernelMonitor::unavailable_reason() {
   try {
     KernelMonitor monitor;
     const TrialPages pages(64);

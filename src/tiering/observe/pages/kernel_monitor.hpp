@@ -24,8 +24,8 @@ class KernelMonitor final : public PageWatch {
   // Waits until the monitor has counted to the end of its interval.
   void read(std::span<const WatchedRange> ranges, std::span<std::uint64_t> used) override;
 
-  // See PageWatchVariant::lacks.
-  static std::string lacks();
+  // See PageWatchVariant::unavailable_reason.
+  static std::string unavailable_reason();
 
   // One page of each region is looked at once in the shorter time; in the longer one looks are counted, and
   // regions are joined and split.

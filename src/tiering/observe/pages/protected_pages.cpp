@@ -115,7 +115,7 @@ void ProtectedPages::read(std::span<const WatchedRange> ranges, std::span<std::u
   }
 }
 
-std::string ProtectedPages::lacks(const Protection& protection) {
+std::string ProtectedPages::unavailable_reason(const Protection& protection) {
   try {
     ProtectedPages watch(protection);
     return try_watch(watch, "PAGEMAP_SCAN");

@@ -34,8 +34,8 @@ class ProtectedPages final : public PageWatch {
   void begin(std::span<const WatchedRange> ranges) override;
   void read(std::span<const WatchedRange> ranges, std::span<std::uint64_t> used) override;
 
-  // See PageWatchVariant::lacks.
-  static std::string lacks(const Protection& protection);
+  // See PageWatchVariant::unavailable_reason.
+  static std::string unavailable_reason(const Protection& protection);
 
  private:
   struct Watched {

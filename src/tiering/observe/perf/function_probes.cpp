@@ -81,7 +81,7 @@ bool FunctionProbes::drop(std::uint32_t function) {
   return std::erase_if(probes_, [&](const Probe& probe) { return probe.function == function; }) > 0;
 }
 
-std::string FunctionProbes::lacks() {
+std::string FunctionProbes::unavailable_reason() {
   const auto event = entry_event(reinterpret_cast<std::uint64_t>(&entry_event));
   int error = 0;
   const char* call = "";

@@ -39,7 +39,7 @@ class FunctionProbes {
   [[nodiscard]] std::uint64_t lost() const { return lost_; }
 
   // Why it cannot be had here, in one line that names the call; "" where it can.
-  static std::string lacks();
+  static std::string unavailable_reason();
 
  private:
   struct Probe;

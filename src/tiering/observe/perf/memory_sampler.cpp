@@ -123,7 +123,7 @@ std::string try_event(const MemorySampler::Open& open, const PerfEvent& event, b
 
 }  // namespace
 
-std::string MemorySampler::lacks(std::span<const PerfEvent> events) {
+std::string MemorySampler::unavailable_reason(std::span<const PerfEvent> events) {
   std::string first = k_no_event;
   bool any = false;
   for (const auto& event : events) {

@@ -64,7 +64,7 @@ class MemorySampler {
 
   // Why none of the events can be had here, in one line that names the file or call; "" where one can. Opens each
   // for the calling thread and closes it again.
-  static std::string lacks(std::span<const PerfEvent> events);
+  static std::string unavailable_reason(std::span<const PerfEvent> events);
 
  private:
   struct Parts;

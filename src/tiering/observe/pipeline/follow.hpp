@@ -34,7 +34,7 @@ namespace terrace::observe {
                                                  std::uint64_t site) {
   if (Pipeline* pipeline = following()) {
     pipeline->access(reinterpret_cast<std::uint64_t>(address), size, store, site);
-    if (several_threads().load(std::memory_order_relaxed)) pipeline->contend();
+    if (g_is_multithreaded.load(std::memory_order_relaxed)) pipeline->contend();
   }
 }
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "observe/loops/follow_loops.hpp"
+#include "observe/pipeline/loop_events.hpp"
 #include "observe/loops/loop_tree.hpp"
 #include "observe/pipeline/pipeline_state.hpp"
 #include "observe/pipeline/undisturbed.hpp"

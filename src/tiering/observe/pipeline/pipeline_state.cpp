@@ -4,7 +4,7 @@
 #include <bit>
 #include <mutex>
 
-#include "observe/loops/follow_loops.hpp"
+#include "observe/pipeline/loop_events.hpp"
 #include "observe/threads/thread.hpp"
 
 namespace terrace::observe {

@@ -8,7 +8,7 @@
 #include "observe/cache/dependence.hpp"
 #include "observe/cache/exposure.hpp"
 #include "observe/cache/miss_strides.hpp"
-#include "observe/cache/shared_cache.hpp"
+#include "observe/pipeline/shared_cache.hpp"
 #include "observe/cache/streams.hpp"
 #include "observe/pipeline/pipeline.hpp"
 #include "observe/pipeline/translation_cache.hpp"

@@ -16,7 +16,7 @@ class Instructions final : public ProgressVariant {
   [[nodiscard]] std::string_view name() const override { return "instructions"; }
   [[nodiscard]] std::uint64_t of(const Quantum& quantum) const override { return quantum.instructions; }
   [[nodiscard]] std::string_view unit() const override { return "instructions"; }
-  [[nodiscard]] std::string lacks() const override {
+  [[nodiscard]] std::string unavailable_reason() const override {
     perf_event_attr counter{};
     counter.size = sizeof counter;
     counter.type = PERF_TYPE_HARDWARE;

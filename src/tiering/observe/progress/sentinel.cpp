@@ -15,7 +15,7 @@ class Sentinel final : public ProgressVariant {
   [[nodiscard]] std::string_view name() const override { return "sentinel"; }
   [[nodiscard]] std::uint64_t of(const Quantum& quantum) const override { return quantum.accesses; }
   [[nodiscard]] SegmentStart starts() const override { return SegmentStart::touch; }
-  [[nodiscard]] std::string lacks() const override {
+  [[nodiscard]] std::string unavailable_reason() const override {
     const int file = open_userfault(0);
     if (file < 0)
       return std::string("this system lets no pages be watched (userfaultfd: ") + std::strerror(-file) + ")";

@@ -10,7 +10,7 @@ class Timer final : public ProgressVariant {
   [[nodiscard]] std::string_view name() const override { return "timer"; }
   [[nodiscard]] std::uint64_t of(const Quantum& quantum) const override { return quantum.accesses; }
   [[nodiscard]] SegmentStart starts() const override { return SegmentStart::time; }
-  [[nodiscard]] std::string lacks() const override { return {}; }
+  [[nodiscard]] std::string unavailable_reason() const override { return {}; }
 };
 
 }  // namespace

@@ -12,6 +12,8 @@ namespace terrace::observe {
 
 void set_listening(bool listening) { __terrace_unhooked.store(listening ? 0 : 1, std::memory_order_relaxed); }
 
+constinit std::atomic<bool> g_is_multithreaded{false};
+
 constinit thread_local Thread t_thread __attribute__((tls_model(TERRACE_THREAD_MODEL)));
 
 namespace {
@@ -19,7 +21,6 @@ namespace {
 // Numbers are the process's, as threads are.
 constinit std::atomic<std::uint32_t> next_number{0};
 constinit std::atomic<std::uint64_t> unseen{0};
-constinit std::atomic<bool> several{false};
 
 constexpr std::size_t k_shadow_stack_bytes = k_shadow_stack_depth * sizeof(Thread::Call);
 
@@ -27,8 +28,6 @@ constexpr std::size_t k_shadow_stack_bytes = k_shadow_stack_depth * sizeof(Threa
 
 std::uint64_t unseen_accesses() { return unseen.load(std::memory_order_relaxed); }
 void count_unseen() { unseen.fetch_add(1, std::memory_order_relaxed); }
-
-std::atomic<bool>& several_threads() { return several; }
 
 std::uint32_t next_thread_number() { return next_number.fetch_add(1, std::memory_order_relaxed); }
 

@@ -79,8 +79,8 @@ void count_unseen();
 // their functions without hooks (cli/wrapper/unhooked_copies.hpp). Nobody does to begin with.
 void set_listening(bool listening);
 
-// Whether threads of this process take turns with one another.
-std::atomic<bool>& several_threads();
+// Set while the scheduler of virtual time interleaves several threads of this process (agent/interpose/scheduling.cpp).
+extern constinit std::atomic<bool> g_is_multithreaded;
 
 // The number of the next thread: 0 for the first. The creator asks, so that numbers follow the program's order.
 std::uint32_t next_thread_number();

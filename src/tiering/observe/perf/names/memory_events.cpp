@@ -130,12 +130,12 @@ MemoryEvents memory_events(const EventFiles& files, const EventByName& by_name) 
   }
   const auto refused = why_refused(files);
   if (!found.events.empty()) {
-    found.lacks = refused;
+    found.unavailable_reason = refused;
   } else if (!broken.empty()) {
-    found.lacks = broken;
+    found.unavailable_reason = broken;
   } else {
-    found.lacks = files.devices + " has no cpu/events/mem-loads, no ibs_op and no arm_spe_0";
-    if (!refused.empty()) found.lacks = refused;
+    found.unavailable_reason = files.devices + " has no cpu/events/mem-loads, no ibs_op and no arm_spe_0";
+    if (!refused.empty()) found.unavailable_reason = refused;
   }
   return found;
 }

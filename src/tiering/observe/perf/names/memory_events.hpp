@@ -21,7 +21,7 @@ struct EventFiles {
 struct MemoryEvents {
   std::vector<PerfEvent> events;  // the best first
   // Where there are none: what was looked for, in one line. Also says why they may be refused to this user.
-  std::string lacks;
+  std::string unavailable_reason;
 };
 
 // An event by its name in libpfm4's tables ("MEM_LOAD_RETIRED:L3_MISS", "skl::..."): its type and configuration.
@@ -31,7 +31,7 @@ using EventByName = std::function<std::optional<PerfEvent>(const std::string& na
 
 // Intel's loads by latency and stores (`cpu`, `cpu_core`, `cpu_atom`), and for where those are not to be had loads
 // that missed the last cache, by name; AMD's operations (`ibs_op`), Arm's (`arm_spe_0`). Whether they can be
-// opened, MemorySampler::lacks tells.
+// opened, MemorySampler::unavailable_reason tells.
 MemoryEvents memory_events(const EventFiles& files = {}, const EventByName& by_name = event_by_name);
 
 }  // namespace terrace::observe

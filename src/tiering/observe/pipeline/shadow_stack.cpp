@@ -1,4 +1,4 @@
-#include "observe/threads/calls.hpp"
+#include "observe/pipeline/shadow_stack.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "observe/loops/follow_loops.hpp"
+#include "observe/pipeline/loop_events.hpp"
 
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "observe/loops/follow_loops.hpp"
+#include "observe/pipeline/loop_events.hpp"
 #include "observe/threads/thread.hpp"
 
 namespace terrace::observe {

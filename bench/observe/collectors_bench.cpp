@@ -72,7 +72,8 @@ double median(std::vector<double> values) {
 }
 
 void pages(benchmark::State& state, const PageWatchVariant* variant, bool huge) {
-  if (const auto reason = variant->unavailable_reason(); !reason.empty()) return state.SkipWithError(reason.c_str());
+  if (const auto reason = variant->unavailable_reason(); !reason.empty())
+    return state.SkipWithError(reason.c_str());
   const auto watch = variant->make();
   const Memory memory(huge);
   const WatchedRange ranges[] = {memory.range()};
@@ -116,7 +117,8 @@ double chase(const std::vector<std::uint64_t>& next) {
 
 void events(benchmark::State& state, const PerfEvent& event) {
   const PerfEvent wanted[] = {event};
-  if (const auto reason = MemorySampler::unavailable_reason(wanted); !reason.empty()) return state.SkipWithError(reason.c_str());
+  if (const auto reason = MemorySampler::unavailable_reason(wanted); !reason.empty())
+    return state.SkipWithError(reason.c_str());
   const auto next = chain();
   std::vector<double> without, with;
   SamplerCounts counts;

@@ -24,7 +24,7 @@ struct Wanted {
 };
 
 Wanted parts_of(const std::string& wanted) {
-  const auto at = observe::loop_number_at(wanted);
+  const auto at = observe::loop_separator(wanted);
   return at == std::string::npos ? Wanted{wanted, ""} : Wanted{wanted.substr(0, at), wanted.substr(at)};
 }
 

@@ -26,7 +26,7 @@ class Candidates {
     // Looking up a name is slow: only nodes that are large by themselves get one.
     for (Tree::Index i = 1; i < tree_.nodes().size(); ++i) {
       const auto& node = tree_.nodes()[i];
-      const bool is_large = node.is_loop && node.turns > 1 && share_of(i) >= k_min_share_of_node;
+      const bool is_large = node.is_loop && node.iterations > 1 && share_of(i) >= k_min_share_of_node;
       if (is_large || taken.contains(i)) names_.emplace(i, name_of(node));
     }
     for (const auto index : taken) (refuted.contains(index) ? refuted_ : taken_).insert(names_.at(index));
@@ -66,7 +66,7 @@ class Candidates {
   [[nodiscard]] double all() const { return static_cast<double>(std::max<observe::Work>(tree_.now(), 1)); }
   // Unobserved iterations of the loops around it count as the observed ones.
   [[nodiscard]] double share_of(Tree::Index index) const {
-    return static_cast<double>(tree_.work_of(index)) / tree_.share_seen(index) / all();
+    return static_cast<double>(tree_.work_of(index)) / tree_.observed_share(index) / all();
   }
   [[nodiscard]] bool is_within(Tree::Index index, const std::string& name) const {
     for (auto at = tree_.nodes()[index].around; at != Tree::k_root; at = tree_.nodes()[at].around)
@@ -88,12 +88,12 @@ class Candidates {
     if (is_new) {
       entry.loop.name = name;
       entry.loop.is_taken = taken_.contains(name) || refuted_.contains(name);
-      entry.loop.begins_at = static_cast<double>(node.first_at) / all();
+      entry.loop.begins_at = static_cast<double>(node.first_entry_work) / all();
       entry.largest = index;
     }
     if (share_of(index) > share_of(entry.largest)) entry.largest = index;
-    entry.visits += static_cast<double>(node.visits) / tree_.share_seen(index);
-    entry.turns += static_cast<double>(node.turns) / tree_.share_seen(index);
+    entry.visits += static_cast<double>(node.visits) / tree_.observed_share(index);
+    entry.turns += static_cast<double>(node.iterations) / tree_.observed_share(index);
     entry.loop.visits = static_cast<std::uint64_t>(entry.visits + 0.5);
     entry.loop.turns = static_cast<std::uint64_t>(entry.turns + 0.5);
     if (!is_within(index, name)) entry.loop.share += share_of(index);
@@ -123,10 +123,10 @@ class Candidates {
       return has_main ? "chosen at first, but another loop does more of the work"
                       : "chosen at first, but it does too little of the work";
     const auto& node = tree_.nodes()[entry.largest];
-    if (node.alike == 0 && !node.is_steady)
-      return node.again.value_or(1) < Tree::k_again ? "each iteration uses different memory"
-             : node.turns < 3                       ? "it was over before its iterations could be compared"
-                                                    : "its iterations differ in work";
+    if (node.num_similar == 0 && !node.is_steady)
+      return node.miss_overlap.value_or(1) < Tree::k_min_miss_overlap ? "each iteration uses different memory"
+             : node.iterations < 3 ? "it was over before its iterations could be compared"
+                                   : "its iterations differ in work";
     return "its iterations are short, or it ended before a loop around it was known";
   }
 

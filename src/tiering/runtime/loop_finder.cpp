@@ -53,7 +53,7 @@ bool LoopFinder::is_wanted(Index index) {
 
 // By its function, or by a pattern of the one name or the other.
 bool LoopFinder::is_meant(const std::string& name) const {
-  const auto function = name.substr(0, observe::loop_number_at(name));
+  const auto function = name.substr(0, observe::loop_separator(name));
   const auto is_like = [this](const std::string& one) {
     return one == wanted_ || fnmatch(wanted_.c_str(), one.c_str(), 0) == 0;
   };
@@ -74,7 +74,7 @@ bool LoopFinder::deserves(Index index) {
   const auto work = static_cast<double>(tree_.work_of(index)) / static_cast<double>(tree_.now());
   if (work < k_min_share_of_run) return false;
   const auto least = min_iteration_work(index, work);
-  const bool is_regular = candidate.alike != 0 && candidate.turn >= least;
+  const bool is_regular = candidate.num_similar != 0 && candidate.last_iteration_work >= least;
   if (!is_regular && !is_steady(index, work, least)) return false;
   if (waits_for_outer(index)) return false;
   return main_ == k_none || !is_running_ || (index != main_ && tree_.is_inside(main_, index));
@@ -85,15 +85,15 @@ bool LoopFinder::deserves(Index index) {
 // that takes k_max_unsure_work work and does most of what the outer loop did so far does not wait, nor does one of
 // an eighth of that which does nearly all of it.
 bool LoopFinder::waits_for_outer(Index index) const {
-  const auto visit = tree_.work_of_visit(index);
+  const auto visit = tree_.current_visit_work(index);
   const auto min_share = visit >= k_max_unsure_work       ? k_majority_of_run
                          : visit >= k_max_unsure_work / 8 ? k_nearly_all
                                                           : 1.0;
   for (auto around = node(index).around; around != k_none; around = node(around).around) {
     const auto& outer = node(around);
-    if (!outer.is_loop || outer.turns >= k_turns_to_be_known) continue;
+    if (!outer.is_loop || outer.iterations >= k_turns_to_be_known) continue;
     if (min_share == 1.0 ||
-        static_cast<double>(visit) < min_share * static_cast<double>(tree_.work_of_visit(around)))
+        static_cast<double>(visit) < min_share * static_cast<double>(tree_.current_visit_work(around)))
       return true;
   }
   return false;
@@ -104,7 +104,7 @@ bool LoopFinder::is_steady(Index index, double share, Work min_iteration_work) c
 }
 
 Work LoopFinder::mean_turn(Index index) const {
-  return tree_.work_of(index) / std::max<std::uint64_t>(node(index).turns, 1);
+  return tree_.work_of(index) / std::max<std::uint64_t>(node(index).iterations, 1);
 }
 
 // Short turns are those of a loop that is part of something that repeats; one that is not, and does most of what
@@ -116,8 +116,8 @@ Work LoopFinder::min_iteration_work(Index index, double share) const {
   return by_clock_ ? k_ticks_of_work * k_min_outermost_work : k_min_outermost_work;
 }
 
-void LoopFinder::turned(Index index) {
-  hear(index, observe::LoopTree::k_little_turn);
+void LoopFinder::on_iteration(Index index) {
+  hear(index, observe::LoopTree::k_min_iteration_work);
   give_up_ended();
   if (index == main_ && is_running_) {
     if (is_refuted()) return refute();
@@ -129,8 +129,8 @@ void LoopFinder::turned(Index index) {
   }
 }
 
-void LoopFinder::entered(Index index) {
-  hear(index, observe::LoopTree::k_little);
+void LoopFinder::on_enter(Index index) {
+  hear(index, observe::LoopTree::k_min_visit_work);
   give_up_ended();
   if (!known_.empty() && !is_running_ && index != main_ && is_wanted(index)) take_known(index);
   if (index == main_) {
@@ -158,7 +158,7 @@ void LoopFinder::take_known(Index index) {
   if (first_name_ == wanted_) names_.erase(first_name_);
 }
 
-void LoopFinder::left(Index index) {
+void LoopFinder::on_exit(Index index) {
   ++events_;
   if (index == main_) {
     is_running_ = false;
@@ -166,12 +166,13 @@ void LoopFinder::left(Index index) {
     events_left_ = events_;
     work_heard_ = 0;
     // What comes after it may be one long loop without calls.
-    tree_.tell_at(left_at_ + static_cast<Work>(k_gone * static_cast<double>(node(main_).turn)) + 1);
+    tree_.notify_at(left_at_ + static_cast<Work>(k_gone * static_cast<double>(node(main_).last_iteration_work)) +
+                    1);
   }
   give_up_ended();
 }
 
-void LoopFinder::ended_unseen(Index index) {
+void LoopFinder::on_unobserved_iteration_end(Index index) {
   if (index != main_ || !is_running_) return;
   Boundary boundary;
   boundary.expects_iteration = true;
@@ -180,7 +181,7 @@ void LoopFinder::ended_unseen(Index index) {
 
 void LoopFinder::set_seen(bool seen) {
   is_seen_ = seen;
-  tree_.set_unseen(seen ? k_none : main_);
+  tree_.set_unobserved(seen ? k_none : main_);
 }
 
 // The clock also runs in libraries without hooks, whose instructions `record` and `simulate` do not count: a loop
@@ -188,12 +189,13 @@ void LoopFinder::set_seen(bool seen) {
 // instructions decide, so that all subcommands find the same loop.
 bool LoopFinder::is_refuted() const {
   const auto& loop = node(main_);
-  return by_clock_ && loop.unseen >= k_observed_to_refute && loop.counted != 0 && loop.counted < min_counted_;
+  return by_clock_ && loop.unobserved >= k_observed_to_refute && loop.max_hook_work != 0 &&
+         loop.max_hook_work < min_counted_;
 }
 
 void LoopFinder::refute() {
   refuted_.insert(main_);
-  told_[main_] = node(main_).turns;
+  told_[main_] = node(main_).iterations;
   main_ = k_none;
   in_loop_ = is_running_ = false;
   Boundary boundary;
@@ -202,12 +204,12 @@ void LoopFinder::refute() {
 }
 
 void LoopFinder::believe(Index index) {
-  if (main_ != k_none) told_[main_] = node(main_).turns;
+  if (main_ != k_none) told_[main_] = node(main_).iterations;
   main_ = index;
   is_running_ = true;
   const auto least =
       min_iteration_work(index, static_cast<double>(tree_.work_of(index)) / static_cast<double>(tree_.now()));
-  const bool is_regular = node(index).alike != 0 && node(index).turn >= least;
+  const bool is_regular = node(index).num_similar != 0 && node(index).last_iteration_work >= least;
   // Irregular iterations are not checked: a few observed ones do not represent the mean.
   min_counted_ = wanted_.empty() && is_regular ? least / k_ticks_of_work : 0;
   choose_phases();
@@ -216,7 +218,7 @@ void LoopFinder::believe(Index index) {
   begin_loop(boundary);
   if (wanted_.empty()) boundary.why = why();
   boundary.turns_before =
-      static_cast<std::uint32_t>(std::min(node(main_).turns - told_[main_], k_max_turns_before));
+      static_cast<std::uint32_t>(std::min(node(main_).iterations - told_[main_], k_max_turns_before));
   // Recordings have whole millionths (sim/recording/recording_format.hpp): a replay is told the same.
   const auto share = std::min(static_cast<double>(boundary.turns_before) * static_cast<double>(mean_turn(main_)) /
                                   static_cast<double>(std::max<Work>(tree_.now(), 1)),
@@ -240,19 +242,20 @@ std::string LoopFinder::nothing_found() const {
 std::string LoopFinder::what_there_was() const {
   auto largest = k_none;
   for (Index i = 1; i < tree_.nodes().size(); ++i)
-    if (node(i).is_loop && node(i).turns > 1 && (largest == k_none || tree_.work_of(i) > tree_.work_of(largest)))
+    if (node(i).is_loop && node(i).iterations > 1 &&
+        (largest == k_none || tree_.work_of(i) > tree_.work_of(largest)))
       largest = i;
   if (largest == k_none) return "no loop went round twice";
   const auto& loop = node(largest);
   const auto share = 100 * static_cast<double>(tree_.work_of(largest)) / static_cast<double>(tree_.now());
   const auto name = name_of_(loop);
   auto text = "the largest loop, " + name + ", does " + rounded(share) + " % of the work in " +
-              std::to_string(loop.turns) + " turns";
+              std::to_string(loop.iterations) + " turns";
   if (!wanted_.empty()) return text;
-  const char* const but = loop.turn < k_min_iteration_work ? "they are short"
-                          : loop.alike > 0                 ? "it was over when that was known"
-                          : loop.turns < 3                 ? "it was over before they could be compared"
-                          : loop.again.value_or(1) < observe::LoopTree::k_again
+  const char* const but = loop.last_iteration_work < k_min_iteration_work ? "they are short"
+                          : loop.num_similar > 0                          ? "it was over when that was known"
+                          : loop.iterations < 3 ? "it was over before they could be compared"
+                          : loop.miss_overlap.value_or(1) < observe::LoopTree::k_min_miss_overlap
                               ? "they miss in other memory each time"
                               : "they take much more work one time than another";
   return text.append(", but ").append(but).append("; --loop ").append(name).append(" takes it all the same");
@@ -262,18 +265,18 @@ std::string LoopFinder::why() const {
   constexpr double k_million = 1e6;
   const auto& loop = node(main_);
   const auto share = static_cast<double>(tree_.work_of(main_)) / static_cast<double>(tree_.now());
-  const bool differ = loop.alike == 0 || loop.turn < mean_turn(main_) / 2;
+  const bool differ = loop.num_similar == 0 || loop.last_iteration_work < mean_turn(main_) / 2;
   auto repeats = std::string("which miss in too little memory to compare it");
   if (differ)
     repeats = "which differ, but the second half of them is like the first";
-  else if (loop.again)
-    repeats =
-        "which miss in the same memory to " + std::to_string(static_cast<int>(100 * *loop.again + 0.5)) + " %";
+  else if (loop.miss_overlap)
+    repeats = "which miss in the same memory to " +
+              std::to_string(static_cast<int>(100 * *loop.miss_overlap + 0.5)) + " %";
   char millions[32];
   std::snprintf(millions, sizeof millions, "%.3g",
-                static_cast<double>(differ ? mean_turn(main_) : loop.turn) / k_million);
+                static_cast<double>(differ ? mean_turn(main_) : loop.last_iteration_work) / k_million);
   const auto turns =
-      std::to_string(loop.turns) + " iterations of " + (differ ? "on average " : "about ") + millions;
+      std::to_string(loop.iterations) + " iterations of " + (differ ? "on average " : "about ") + millions;
   if (by_clock_)
     return turns + " million ticks of the processor's clock, " + rounded(100 * share) + " % of the run so far";
   return turns + " million instructions, " + repeats + "; " + rounded(100 * share) + " % of the run so far";
@@ -293,12 +296,12 @@ void LoopFinder::begin_loop(Boundary& boundary) {
 // Adds the least work of the event: calls and loops that are not closed do that much on average.
 void LoopFinder::hear(Index index, Work least) {
   ++events_;
-  if (!is_seen_ && !node(index).is_closed) work_heard_ += least;
+  if (!is_seen_ && !node(index).is_pruned) work_heard_ += least;
 }
 
 // As the inner one of two loops, or called again at once.
 bool LoopFinder::may_go_on() const {
-  const auto little = k_gone * static_cast<double>(node(main_).turn);
+  const auto little = k_gone * static_cast<double>(node(main_).last_iteration_work);
   if (static_cast<double>(tree_.now() - left_at_) >= little) return false;
   const auto events = events_ - events_left_;
   if (is_seen_ || events < k_few_events) return true;  // the first ones may be small without being known to be
@@ -329,7 +332,7 @@ void LoopFinder::begin_turn(Boundary& boundary) {
 bool LoopFinder::may_be_a_part() const {
   if (!wanted_.empty() || tree_.work_of(main_) > k_max_unsure_work) return false;
   for (auto around = node(main_).around; around != k_none; around = node(around).around)
-    if (node(around).is_loop && node(around).turns < k_turns_to_be_known) return true;
+    if (node(around).is_loop && node(around).iterations < k_turns_to_be_known) return true;
   return false;
 }
 

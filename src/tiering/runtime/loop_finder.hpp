@@ -64,11 +64,11 @@ class LoopFinder final : public observe::LoopTree::Listener {
   // that was.
   void set_seen(bool seen);
 
-  void entered(Index node) override;
-  void turned(Index node) override;
-  void left(Index node) override;
-  void ended_unseen(Index node) override;
-  void reached() override { give_up_ended(); }
+  void on_enter(Index node) override;
+  void on_iteration(Index node) override;
+  void on_exit(Index node) override;
+  void on_unobserved_iteration_end(Index node) override;
+  void on_work_reached() override { give_up_ended(); }
 
  private:
   static constexpr Index k_none = observe::LoopTree::k_root;

@@ -16,20 +16,20 @@ constexpr double k_max_phases = 512;        // in an iteration
 }  // namespace
 
 double LoopFinder::work_in_a_turn(Index index) const {
-  const auto turns = std::max<std::uint64_t>(node(main_).turns, 1);
-  return static_cast<double>(tree_.work_of(index)) / tree_.share_seen(index) / static_cast<double>(turns);
+  const auto turns = std::max<std::uint64_t>(node(main_).iterations, 1);
+  return static_cast<double>(tree_.work_of(index)) / tree_.observed_share(index) / static_cast<double>(turns);
 }
 
 double LoopFinder::visits_in_a_turn(Index index) const {
-  const auto turns = std::max<std::uint64_t>(node(main_).turns, 1);
-  return static_cast<double>(node(index).visits) / tree_.share_seen(index) / static_cast<double>(turns);
+  const auto turns = std::max<std::uint64_t>(node(main_).iterations, 1);
+  return static_cast<double>(node(index).visits) / tree_.observed_share(index) / static_cast<double>(turns);
 }
 
 std::vector<LoopFinder::Index> LoopFinder::parts_of(Index index) const {
   std::vector<Index> parts;
   const auto least = k_min_phase_share * work_in_a_turn(main_);
   for (const auto part : inside_[index])
-    if ((node(part).is_told || sees_all_) && work_in_a_turn(part) >= least &&
+    if ((node(part).is_reported || sees_all_) && work_in_a_turn(part) >= least &&
         tree_.work_of(part) >= node(part).visits * k_min_visit_work)
       parts.push_back(part);
   return parts;
@@ -38,7 +38,7 @@ std::vector<LoopFinder::Index> LoopFinder::parts_of(Index index) const {
 bool LoopFinder::is_worth_looking_into(Index index, const std::vector<Index>& parts) const {
   const auto& one = node(index);
   if (work_in_a_turn(index) < k_min_split_share * work_in_a_turn(main_)) return false;
-  if (one.is_loop && one.turns >= 2 * one.visits && one.alike == 0) return false;  // a sweep
+  if (one.is_loop && one.iterations >= 2 * one.visits && one.num_similar == 0) return false;  // a sweep
   double explained = 0;
   double phases = 0;
   for (const auto part : parts) {
@@ -82,7 +82,7 @@ void LoopFinder::choose_phases() {
 
 double LoopFinder::begins_at(Index index) const {
   Work at = 0;
-  for (; index != main_; index = node(index).around) at += node(index).begins_at;
+  for (; index != main_; index = node(index).around) at += node(index).entry_offset;
   return static_cast<double>(at);
 }
 

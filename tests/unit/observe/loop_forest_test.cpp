@@ -83,7 +83,7 @@ TEST(LoopForest, FindsNaturalLoops) {
           innermost = head;
       ASSERT_EQ(forest.loop_of(block), innermost) << i << ", block " << block;
       for (BlockIndex head = 0; head < edges.size(); ++head)
-        EXPECT_EQ(forest.is_head[head] && forest.holds(head, block), loops[head].contains(block));
+        EXPECT_EQ(forest.is_head[head] && forest.contains(head, block), loops[head].contains(block));
     }
   }
   EXPECT_GT(reducible, 5000);
@@ -168,7 +168,7 @@ TEST(SplitLoops, RandomFlow_LosesOnlyLoopsThatAreLeftFromWithinAnother) {
       // What was in it is in the loop of another head, which each way round passes.
       const auto heir = after.around[head];
       ASSERT_NE(heir, k_no_block);
-      for (const auto block : loops[head]) EXPECT_TRUE(after.holds(heir, block)) << i;
+      for (const auto block : loops[head]) EXPECT_TRUE(after.contains(heir, block)) << i;
       Edges within(edges.size());
       for (const auto block : loops[head])
         for (const auto next : edges[block])
@@ -176,14 +176,14 @@ TEST(SplitLoops, RandomFlow_LosesOnlyLoopsThatAreLeftFromWithinAnother) {
       for (const auto next : within[head]) EXPECT_FALSE(reached(within, next, k_no_block).contains(head)) << i;
       for (const auto block : loops[head])
         for (const auto next : edges[block])
-          EXPECT_TRUE(after.holds(heir, next) || loops[heir].contains(block)) << i;
+          EXPECT_TRUE(after.contains(heir, next) || loops[heir].contains(block)) << i;
     }
   }
   EXPECT_GT(lost, 100);
 }
 
-FlowBlock block(std::vector<BlockIndex> targets, bool goes_on = true) {
-  return {.targets = std::move(targets), .goes_on = goes_on, .has_hook = true};
+FlowBlock block(std::vector<BlockIndex> targets, bool falls_through = true) {
+  return {.targets = std::move(targets), .falls_through = falls_through, .has_hook = true};
 }
 
 // for (...) { work; for (...) sum; if (...) print(); }
@@ -193,7 +193,7 @@ TEST(LoopMarks, OuterLoopsTurnAndInnerOnesAreEntered) {
   const std::vector<FlowBlock> blocks{block({}), block({}),  block({2}),      block({5}),
                                       print,     block({1}), block({}, false)};
   const auto marks = mark_loops(blocks);
-  EXPECT_EQ(marks.turns,
+  EXPECT_EQ(marks.iterates,
             (std::vector<BlockIndex>{k_no_block, 1, k_no_block, k_no_block, k_no_block, k_no_block, k_no_block}));
   EXPECT_EQ(marks.enters[1], 2u);
   EXPECT_EQ(marks.enters[0], k_no_block);
@@ -218,16 +218,16 @@ TEST(LoopMarks, HooksAreLookedForOnTheOnlyWay) {
   head.has_hook = false;
   auto call = block({});
   call.calls = true;
-  EXPECT_EQ(mark_loops(std::vector<FlowBlock>{block({}), head, call, block({1})}).turns[2], 1u);
+  EXPECT_EQ(mark_loops(std::vector<FlowBlock>{block({}), head, call, block({1})}).iterates[2], 1u);
   // Or back from the end.
   head.targets = {3};
   const auto back = mark_loops(std::vector<FlowBlock>{block({}), head, call, block({1})});
-  EXPECT_EQ(back.turns[3], 1u);
+  EXPECT_EQ(back.iterates[3], 1u);
   EXPECT_TRUE(back.at_end[3]);
   auto end = block({1});
   end.has_hook = false;
   const auto branched = mark_loops(std::vector<FlowBlock>{block({}), head, call, end});
-  EXPECT_EQ(branched.turns, (std::vector<BlockIndex>(4, k_no_block)));
+  EXPECT_EQ(branched.iterates, (std::vector<BlockIndex>(4, k_no_block)));
 }
 
 // What every turn passes behind the test that decides whether there is one: it is not passed at the end.
@@ -236,8 +236,8 @@ TEST(LoopMarks, TestThatDecidesOnTurns_HookBehindItTells) {
   call.calls = true;
   auto latch = block({1}, false);
   const auto marked = [](const std::vector<FlowBlock>& blocks) {
-    const auto turns = mark_loops(blocks).turns;
-    return std::ranges::find_if(turns, [](auto head) { return head != k_no_block; }) - turns.begin();
+    const auto iterates = mark_loops(blocks).iterates;
+    return std::ranges::find_if(iterates, [](auto head) { return head != k_no_block; }) - iterates.begin();
   };
   EXPECT_EQ(marked({block({}), block({5}), block({5}), call, latch, block({})}), 3) << "while (a && b) call();";
   EXPECT_EQ(marked({block({}), call, block({1}), block({})}), 1) << "do call(); while (a);";
@@ -253,12 +253,13 @@ TEST(LoopMarks, TestThatDecidesOnTurns_HookBehindItTells) {
 
 // while (true) switch (next()) { case 0: a(); break; case 1: b(); break; }: nobody can read where it jumps to.
 TEST(LoopMarks, ComputedJumpsLeadToWhatNothingElseLeadsTo) {
-  FlowBlock choice{.targets = {}, .goes_on = false, .goes_anywhere = true, .has_hook = true, .calls = true};
+  FlowBlock choice{
+      .targets = {}, .falls_through = false, .has_indirect_jump = true, .has_hook = true, .calls = true};
   const auto marks = mark_loops(std::vector<FlowBlock>{choice, block({0}, false), block({0}, false)});
   EXPECT_TRUE(marks.forest.is_head[0]);
   EXPECT_EQ(marks.forest.around[1], 0u);
   EXPECT_EQ(marks.forest.around[2], 0u);
-  EXPECT_EQ(marks.turns[0], 0u);
+  EXPECT_EQ(marks.iterates[0], 0u);
 }
 
 }  // namespace

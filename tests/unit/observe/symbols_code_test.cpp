@@ -67,7 +67,7 @@ TEST_F(SymbolsCode, InstructionsGoWithTheHooksOfTheirBlock) {
 TEST_F(SymbolsCode, AnExitThatIsJumpedToLeadsNowhereElse) {
   const auto beginning = work("at_beginning");
   ASSERT_TRUE(beginning);
-  EXPECT_EQ(beginning->loops.turns, 0u) << "there is no loop of the whole function";
+  EXPECT_EQ(beginning->loops.iterates, 0u) << "there is no loop of the whole function";
   EXPECT_NE(beginning->loops.enters, 0u);
   const auto place = table_.place(k_bias + address_of("in_loop"));
   EXPECT_EQ(place.loop, beginning->loops.enters);

@@ -24,12 +24,12 @@ class Listener final : public LoopTree::Listener {
  public:
   double takes = 0;      // seconds, of each call
   bool resumes = false;  // the clock, before that
-  void entered(LoopTree::Index) override {
+  void on_enter(LoopTree::Index) override {
     if (resumes) stop_work_clock(false);
     compute(takes);
   }
-  void turned(LoopTree::Index) override {}
-  void left(LoopTree::Index) override {}
+  void on_iteration(LoopTree::Index) override {}
+  void on_exit(LoopTree::Index) override {}
 };
 
 double seconds(clockid_t clock) {

@@ -87,7 +87,7 @@ class Program {
     if (!is_seen_ && !counts_unseen_) return;
     now_ += work;
     if (!is_seen_) return;
-    for (std::uint64_t i = 0; i < regions; ++i) finder_.tree().missed(region + i);
+    for (std::uint64_t i = 0; i < regions; ++i) finder_.tree().record_miss(region + i);
   }
   void run(std::uint64_t function, LoopId from, std::uint64_t amount, std::uint64_t region = 0) {
     call(function, from);

@@ -107,8 +107,8 @@ class Thinner {
     for (const auto& block : blocks_) {
       auto& one = flow.emplace_back();
       if (const auto target = target_of(block)) one.targets.push_back(static_cast<observe::BlockIndex>(*target));
-      one.goes_on = block.goes_on;
-      one.goes_anywhere = block.goes_anywhere;
+      one.falls_through = block.goes_on;
+      one.has_indirect_jump = block.goes_anywhere;
       one.has_hook = block.hook.has_value();
       one.calls = block.calls;
     }
@@ -128,7 +128,7 @@ class Thinner {
       auto& line = lines_[*blocks_[i].hook];
       const bool is_mark = marks.marks(static_cast<observe::BlockIndex>(i));
       // The launcher sees blocks cut in other places, and may take another hook for the one that tells.
-      if (is_mark || (!is_dispensable(i) && !marks.is_in_small[i]))
+      if (is_mark || (!is_dispensable(i) && !marks.is_in_small_loop[i]))
         line.marks = k_loop_mark;
       else if (is_dispensable(i))
         line = {};

@@ -1,4 +1,4 @@
-// See loop_forest.hpp.
+// Implements the search for loops in a control-flow graph: see loop_forest.hpp.
 #include "observe/code/loop_forest.hpp"
 
 #include <utility>
@@ -7,16 +7,16 @@ namespace terrace::observe {
 
 namespace {
 
-class Walk {
+class DepthFirstWalk {
  public:
-  explicit Walk(const ControlFlow& flow) : flow_(flow), on_path_(flow.successors.size()) {
+  explicit DepthFirstWalk(const ControlFlow& flow) : flow_(flow), on_path_(flow.successors.size()) {
     forest_.around.assign(flow.successors.size(), k_no_block);
     forest_.is_head.assign(flow.successors.size(), false);
-    walked_.assign(flow.successors.size(), false);
+    visited_.assign(flow.successors.size(), false);
   }
 
   void from(BlockIndex entry) {
-    if (walked_[entry]) return;
+    if (visited_[entry]) return;
     enter(entry);
     while (!path_.empty()) {
       const auto [block, next] = path_.back();
@@ -26,10 +26,10 @@ class Walk {
       }
       ++path_.back().next;
       const auto successor = flow_.successors[block][next];
-      if (!walked_[successor])
+      if (!visited_[successor])
         enter(successor);
       else
-        meet(block, successor);
+        on_visited(block, successor);
     }
   }
   LoopForest take() { return std::move(forest_); }
@@ -37,11 +37,11 @@ class Walk {
  private:
   struct Step {
     BlockIndex block;
-    std::size_t next;  // of its successors
+    std::size_t next;  // index of the next successor to visit
   };
 
   void enter(BlockIndex block) {
-    walked_[block] = true;
+    visited_[block] = true;
     path_.push_back({block, 0});
     on_path_[block] = path_.size();
   }
@@ -49,22 +49,23 @@ class Walk {
     const auto block = path_.back().block;
     on_path_[block] = 0;
     path_.pop_back();
-    if (!path_.empty()) put_into(path_.back().block, forest_.around[block]);
+    if (!path_.empty()) set_loop(path_.back().block, forest_.around[block]);
   }
-  // An edge to a block that was walked before.
-  void meet(BlockIndex block, BlockIndex successor) {
+  // Handles an edge to a block that was visited before.
+  void on_visited(BlockIndex block, BlockIndex successor) {
     if (on_path_[successor] != 0) {
       forest_.is_head[successor] = true;
-      put_into(block, successor);
+      set_loop(block, successor);
       return;
     }
-    // Its loop may have been entered past the head: then it is the loops around that both are in.
+    // The edge may enter that block's loop past its head (irreducible): then both share only the loops around it.
     auto head = forest_.around[successor];
     while (head != k_no_block && on_path_[head] == 0) head = forest_.around[head];
-    put_into(block, head);
+    set_loop(block, head);
   }
-  // The block is in the loop with that head: so are, or have been, the heads of the loops around it.
-  void put_into(BlockIndex block, BlockIndex head) {
+  // Puts the block into the loop with that head, and keeps the chain of heads around it ordered by the walk's
+  // path.
+  void set_loop(BlockIndex block, BlockIndex head) {
     auto& around = forest_.around;
     while (head != k_no_block && block != head) {
       const auto outer = around[block];
@@ -81,8 +82,8 @@ class Walk {
 
   const ControlFlow& flow_;
   LoopForest forest_;
-  std::vector<bool> walked_;
-  std::vector<std::size_t> on_path_;  // place on the path that is walked, from 1; 0: not on it
+  std::vector<bool> visited_;
+  std::vector<std::size_t> on_path_;  // position on the current path, from 1; 0: not on it
   std::vector<Step> path_;
 };
 
@@ -96,10 +97,10 @@ class SplitLoops {
     bool joined = false;
     for (BlockIndex outer = 0; outer < exits_.size(); ++outer) {
       const auto inner = exits_[outer];
-      // The exits of a loop that was joined in this round are not known any more.
+      // The exits of a loop that was joined in this round are out of date.
       if (inner == k_no_block || inner == outer || !forest_.is_head[outer] || forest_.around[inner] != outer)
         continue;
-      if (!always_meets(outer, inner)) continue;
+      if (!always_passes(outer, inner)) continue;
       replace(outer, inner);
       joined = true;
     }
@@ -107,15 +108,15 @@ class SplitLoops {
   }
 
  private:
-  // By head: the head of the loop right inside that all edges out of the loop come from; the head itself: they
-  // come from several loops or from its own blocks; k_no_block: there are none.
+  // Sets exits_, by head: the head of the child loop from which all edges out of the loop come; the head itself
+  // where they come from several loops or from its own blocks; k_no_block where there are none.
   void find_exits() {
     exits_.assign(flow_.successors.size(), k_no_block);
     depths_.assign(exits_.size(), 0);
     for (BlockIndex block = 0; block < exits_.size(); ++block)
       for (const auto next : flow_.successors[block]) leave(forest_.loop_of(block), forest_.loop_of(next));
   }
-  // Follows an edge from one loop to another: it leaves the loops up to the innermost one around both.
+  // Records an edge from one loop to another: it leaves the loops up to the innermost one around both.
   void leave(BlockIndex loop, BlockIndex other) {
     for (auto inside = loop; loop != other;) {
       if (depth(loop) < depth(other)) {
@@ -136,8 +137,8 @@ class SplitLoops {
     for (auto at = head; at != known; at = forest_.around[at]) depths_[at] = left--;
     return depth;
   }
-  // Returns whether each way round the outer loop leads through the inner one's head.
-  [[nodiscard]] bool always_meets(BlockIndex outer, BlockIndex inner) const {
+  // Returns whether each cycle of the outer loop passes the inner one's head.
+  [[nodiscard]] bool always_passes(BlockIndex outer, BlockIndex inner) const {
     std::vector<bool> seen(flow_.successors.size());
     std::vector<BlockIndex> left{outer};
     while (!left.empty()) {
@@ -145,7 +146,7 @@ class SplitLoops {
       left.pop_back();
       for (const auto next : flow_.successors[block]) {
         if (next == outer) return false;
-        if (next == inner || seen[next] || !forest_.holds(outer, next)) continue;
+        if (next == inner || seen[next] || !forest_.contains(outer, next)) continue;
         seen[next] = true;
         left.push_back(next);
       }
@@ -164,19 +165,19 @@ class SplitLoops {
   const ControlFlow& flow_;
   LoopForest& forest_;
   std::vector<BlockIndex> exits_;
-  std::vector<std::uint32_t> depths_;  // by head, from 1; 0: not known yet
+  std::vector<std::uint32_t> depths_;  // by head, from 1; 0: not computed yet
 };
 
 }  // namespace
 
-bool LoopForest::holds(BlockIndex head, BlockIndex block) const {
+bool LoopForest::contains(BlockIndex head, BlockIndex block) const {
   for (auto at = loop_of(block); at != k_no_block; at = around[at])
     if (at == head) return true;
   return false;
 }
 
 LoopForest find_loops(const ControlFlow& flow) {
-  Walk walk(flow);
+  DepthFirstWalk walk(flow);
   if (!flow.successors.empty()) walk.from(0);
   for (const auto entry : flow.entries) walk.from(entry);
   return walk.take();

@@ -1,4 +1,4 @@
-// See loop_marks.hpp.
+// Chooses the blocks whose hooks report loops: see loop_marks.hpp.
 #include "observe/code/loop_marks.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace {
 
 using Edges = std::vector<std::vector<BlockIndex>>;
 
-constexpr int k_far = 8;  // blocks: so far from a loop's head a hook is looked for
+constexpr int k_max_distance = 8;  // blocks from a loop's head within which a hook is searched for
 
 ControlFlow connect(std::span<const FlowBlock> blocks) {
   ControlFlow flow;
@@ -19,18 +19,18 @@ ControlFlow connect(std::span<const FlowBlock> blocks) {
   for (BlockIndex i = 0; i < blocks.size(); ++i) {
     auto& successors = flow.successors[i];
     successors = blocks[i].targets;
-    if (blocks[i].goes_on && i + 1 < blocks.size()) successors.push_back(i + 1);
+    if (blocks[i].falls_through && i + 1 < blocks.size()) successors.push_back(i + 1);
     for (const auto successor : successors) is_reached[successor] = true;
   }
   for (BlockIndex i = 1; i < blocks.size(); ++i)
     if (!is_reached[i]) flow.entries.push_back(i);
   for (BlockIndex i = 0; i < blocks.size(); ++i)
-    if (blocks[i].goes_anywhere)
+    if (blocks[i].has_indirect_jump)
       flow.successors[i].insert(flow.successors[i].end(), flow.entries.begin(), flow.entries.end());
   return flow;
 }
 
-Edges turn_round(const Edges& successors) {
+Edges reverse_edges(const Edges& successors) {
   Edges predecessors(successors.size());
   for (BlockIndex i = 0; i < successors.size(); ++i)
     for (const auto successor : successors[i]) predecessors[successor].push_back(i);
@@ -42,14 +42,14 @@ class Marker {
   Marker(std::span<const FlowBlock> blocks, const ControlFlow& flow)
       : blocks_(blocks),
         successors_(flow.successors),
-        predecessors_(turn_round(flow.successors)),
+        predecessors_(reverse_edges(flow.successors)),
         is_small_(blocks.size(), true) {
     marks_.forest = find_loops(flow);
     join_split_loops(flow, marks_.forest);
-    marks_.turns.assign(blocks.size(), k_no_block);
+    marks_.iterates.assign(blocks.size(), k_no_block);
     marks_.enters.assign(blocks.size(), k_no_block);
     marks_.at_end.assign(blocks.size(), false);
-    marks_.is_in_small.assign(blocks.size(), false);
+    marks_.is_in_small_loop.assign(blocks.size(), false);
   }
   LoopMarks mark() {
     find_small_loops();
@@ -58,90 +58,92 @@ class Marker {
       if (is_small_[i])
         mark_entries(i);
       else
-        mark_turns(i);
+        mark_iterations(i);
     }
     for (BlockIndex i = 0; i < blocks_.size(); ++i)
-      if (const auto head = forest().loop_of(i); head != k_no_block) marks_.is_in_small[i] = is_small_[head];
+      if (const auto head = forest().loop_of(i); head != k_no_block) marks_.is_in_small_loop[i] = is_small_[head];
     return std::move(marks_);
   }
 
  private:
-  // Those that neither call nor hold another.
+  // Finds the loops that neither call a function nor contain a loop.
   void find_small_loops() {
     for (BlockIndex i = 0; i < blocks_.size(); ++i) {
       if (forest().is_head[i] && forest().around[i] != k_no_block) is_small_[forest().around[i]] = false;
       if (const auto head = forest().loop_of(i); head != k_no_block && blocks_[i].calls) is_small_[head] = false;
     }
   }
-  // A hook that every turn passes, where it is known that there is one: behind the test that all ways round lead
-  // through, as long as there is one way to go within the loop. Else from the head on; back from it, as long as
-  // there is one way to come from; wherever all ways round meet.
-  void mark_turns(BlockIndex head) {
-    const auto way = way_along(successors_, head, head);
-    if (const auto tested = tested_blocks(head, way); tested != 0) {
-      if (mark_first(head, std::span(way).subspan(tested)) != k_no_block) return;
-    } else if (const auto test = meeting_before(head, [&](auto block) { return leaves(head, block); });
+  // Marks a hooked block that every iteration executes. Searches, in this order: behind the exit test that all
+  // cycles pass, along single successors; from the head on, along single successors; backwards from the head,
+  // along single predecessors; any block that is on all cycles.
+  void mark_iterations(BlockIndex head) {
+    const auto path = single_path(successors_, head, head);
+    if (const auto num_tests = num_test_blocks(head, path); num_tests != 0) {
+      if (mark_first_hooked(head, std::span(path).subspan(num_tests)) != k_no_block) return;
+    } else if (const auto test = common_block_before(head, [&](auto block) { return leaves(head, block); });
                test != k_no_block) {
-      if (mark_first(head, behind(way_along(successors_, head, test))) != k_no_block) return;
+      if (mark_first_hooked(head, behind(single_path(successors_, head, test))) != k_no_block) return;
     }
-    if (mark_first(head, way) != k_no_block) return;
-    const auto back = way_along(predecessors_, head, head);
-    if (const auto end = mark_first(head, behind(back)); end != k_no_block)
+    if (mark_first_hooked(head, path) != k_no_block) return;
+    const auto back = single_path(predecessors_, head, head);
+    if (const auto end = mark_first_hooked(head, behind(back)); end != k_no_block)
       marks_.at_end[end] = true;
-    else if (const auto meeting = meeting_before(head, [&](auto block) { return blocks_[block].has_hook; });
-             meeting != k_no_block)
-      mark_turn(head, meeting);
+    else if (const auto common = common_block_before(head, [&](auto block) { return blocks_[block].has_hook; });
+             common != k_no_block)
+      mark_iteration(head, common);
   }
-  // The block and what follows along these edges within the loop.
-  [[nodiscard]] std::vector<BlockIndex> way_along(const Edges& edges, BlockIndex head, BlockIndex from) const {
-    std::vector<BlockIndex> way{from};
-    auto block = only_way(edges, head, from);
-    for (int i = 0; i < k_far && block != k_no_block && block != from; ++i, block = only_way(edges, head, block))
-      way.push_back(block);
-    return way;
+  // Returns the block and those that follow it along single edges within the loop.
+  [[nodiscard]] std::vector<BlockIndex> single_path(const Edges& edges, BlockIndex head, BlockIndex from) const {
+    std::vector<BlockIndex> path{from};
+    auto block = single_neighbour(edges, head, from);
+    for (int i = 0; i < k_max_distance && block != k_no_block && block != from;
+         ++i, block = single_neighbour(edges, head, block))
+      path.push_back(block);
+    return path;
   }
-  static std::span<const BlockIndex> behind(const std::vector<BlockIndex>& way) {
-    return std::span(way).subspan(1);
+  static std::span<const BlockIndex> behind(const std::vector<BlockIndex>& path) {
+    return std::span(path).subspan(1);
   }
   [[nodiscard]] bool leaves(BlockIndex head, BlockIndex block) const {
-    return std::ranges::any_of(successors_[block], [&](auto next) { return !forest().holds(head, next); });
+    return std::ranges::any_of(successors_[block], [&](auto next) { return !forest().contains(head, next); });
   }
-  // How many blocks on the way from the head on decide whether there is another turn.
-  [[nodiscard]] std::size_t tested_blocks(BlockIndex head, std::span<const BlockIndex> way) const {
-    std::size_t tested = 0;
-    for (std::size_t i = 0; i < way.size() && !blocks_[way[i]].calls; ++i)
-      if (leaves(head, way[i])) tested = i + 1;
-    return tested;
+  // Returns the number of blocks at the path's begin up to the last one that may leave the loop.
+  [[nodiscard]] std::size_t num_test_blocks(BlockIndex head, std::span<const BlockIndex> path) const {
+    std::size_t num_tests = 0;
+    for (std::size_t i = 0; i < path.size() && !blocks_[path[i]].calls; ++i)
+      if (leaves(head, path[i])) num_tests = i + 1;
+    return num_tests;
   }
-  BlockIndex mark_first(BlockIndex head, std::span<const BlockIndex> way) {
-    const auto found = std::ranges::find_if(way, [&](BlockIndex block) { return mark_turn(head, block); });
-    return found == way.end() ? k_no_block : *found;
+  BlockIndex mark_first_hooked(BlockIndex head, std::span<const BlockIndex> path) {
+    const auto found = std::ranges::find_if(path, [&](BlockIndex block) { return mark_iteration(head, block); });
+    return found == path.end() ? k_no_block : *found;
   }
-  // Back from the head, the first block of the loop's own that is wanted and that all ways round lead through.
-  template <class IsWanted>
-  [[nodiscard]] BlockIndex meeting_before(BlockIndex head, IsWanted is_wanted) const {
+  // Returns the nearest block before the head that is in no inner loop, matches, and is on every cycle of the
+  // loop.
+  template <class Matches>
+  [[nodiscard]] BlockIndex common_block_before(BlockIndex head, Matches matches) const {
     std::vector<bool> seen(blocks_.size());
     std::vector<BlockIndex> near{head};
     int tried = 0;
-    for (std::size_t i = 0; i < near.size() && tried < k_far; ++i)
+    for (std::size_t i = 0; i < near.size() && tried < k_max_distance; ++i)
       for (const auto before : predecessors_[near[i]]) {
-        if (seen[before] || !forest().holds(head, before)) continue;
+        if (seen[before] || !forest().contains(head, before)) continue;
         seen[before] = true;
         near.push_back(before);
-        if (forest().loop_of(before) != head || !is_wanted(before)) continue;
-        if (is_met(head, before)) return before;
+        if (forest().loop_of(before) != head || !matches(before)) continue;
+        if (is_on_every_cycle(head, before)) return before;
         ++tried;
       }
     return k_no_block;
   }
-  [[nodiscard]] bool is_met(BlockIndex head, BlockIndex meeting) const {
+  [[nodiscard]] bool is_on_every_cycle(BlockIndex head, BlockIndex common) const {
     std::vector<bool> seen(blocks_.size());
     std::vector<BlockIndex> left{head};
     while (!left.empty()) {
       const auto block = left.back();
       left.pop_back();
       for (const auto next : successors_[block]) {
-        if (next == meeting || !forest().holds(head, next)) continue;
+        if (next == common || !forest().contains(head, next)) continue;
         if (next == head) return false;
         if (seen[next]) continue;
         seen[next] = true;
@@ -150,29 +152,29 @@ class Marker {
     }
     return true;
   }
-  bool mark_turn(BlockIndex head, BlockIndex block) {
-    if (!blocks_[block].has_hook || marks_.turns[block] != k_no_block) return false;
-    marks_.turns[block] = head;
+  bool mark_iteration(BlockIndex head, BlockIndex block) {
+    if (!blocks_[block].has_hook || marks_.iterates[block] != k_no_block) return false;
+    marks_.iterates[block] = head;
     return true;
   }
-  // Where all that leads from a block along these edges and stays in the loop leads to.
-  [[nodiscard]] BlockIndex only_way(const Edges& edges, BlockIndex head, BlockIndex block) const {
-    auto way = k_no_block;
+  // Returns the one block of the loop that the block's edges lead to, unless that is in an inner loop.
+  [[nodiscard]] BlockIndex single_neighbour(const Edges& edges, BlockIndex head, BlockIndex block) const {
+    auto only = k_no_block;
     for (const auto next : edges[block]) {
-      if (!forest().holds(head, next)) continue;
-      if (way != k_no_block && way != next) return k_no_block;
-      way = next;
+      if (!forest().contains(head, next)) continue;
+      if (only != k_no_block && only != next) return k_no_block;
+      only = next;
     }
-    return way != k_no_block && forest().loop_of(way) == head ? way : k_no_block;
+    return only != k_no_block && forest().loop_of(only) == head ? only : k_no_block;
   }
   void mark_entries(BlockIndex head) {
     for (const auto before : predecessors_[head])
-      if (!forest().holds(head, before)) mark_entry(head, before);
+      if (!forest().contains(head, before)) mark_entry(head, before);
   }
   // Marks the nearest hooked block that always leads into the loop: searches backwards along single predecessors.
   // Stops at a block that contains a call: its hook runs before the call, so that the loop would begin too early.
   void mark_entry(BlockIndex head, BlockIndex before) {
-    for (int i = 0; i < k_far && !blocks_[before].calls; ++i) {
+    for (int i = 0; i < k_max_distance && !blocks_[before].calls; ++i) {
       if (blocks_[before].has_hook) {
         marks_.enters[before] = head;
         return;

@@ -1,9 +1,10 @@
-// Which basic blocks' hooks tell of loops. The assembler keeps these hooks (cli/wrapper/thin_blocks.hpp), and the
-// launcher finds them again in the finished program (symbols/files/symbols_code.cpp): both ask here.
+// Chooses the basic blocks whose hooks report loops. The assembler wrapper keeps these hooks
+// (cli/wrapper/thin_blocks.hpp), and the launcher finds them again in the linked program
+// (symbols/files/symbols_code.cpp): both use mark_loops.
 //
-// A loop that holds another loop or calls a function is told of each time round, by the hook of a block that every
-// turn executes. One that holds neither does little each time round; it is told of when it is entered, by the
-// block that leads into it.
+// A loop that contains another loop or calls a function is reported at each iteration, by the hook of a block that
+// every iteration executes. A small loop, which does neither, has little work in an iteration; it is reported when
+// it is entered, by the block that leads into it.
 #pragma once
 
 #include <span>
@@ -15,26 +16,28 @@ namespace terrace::observe {
 
 struct FlowBlock {
   std::vector<BlockIndex> targets;  // of its jumps
-  bool goes_on = true;              // to the next block
-  bool goes_anywhere = false;       // jumps to where the program computes
-  bool has_hook = false;            // a block's own
-  bool calls = false;               // functions that are no hooks
+  bool falls_through = true;        // to the next block
+  bool has_indirect_jump = false;   // to an address that the program computes
+  bool has_hook = false;            // the basic-block hook; hooks of accesses do not count
+  bool calls = false;               // a function that is no hook
 };
 
 struct LoopMarks {
   LoopForest forest;
-  std::vector<BlockIndex> turns;   // by block: the head of the loop whose turns its hook tells; k_no_block: none
-  std::vector<bool> at_end;        // by block that tells of turns: it does so when one ends, not when one begins
-  std::vector<bool> is_in_small;   // by block: in a loop that neither calls nor holds another
-  std::vector<BlockIndex> enters;  // by block: the head of the loop that its hook leads into; k_no_block: none
+  // By block; k_no_block: none.
+  std::vector<BlockIndex> iterates;    // the head of the loop whose iterations its hook reports
+  std::vector<bool> at_end;            // whether it reports the end of an iteration, not the begin
+  std::vector<bool> is_in_small_loop;  // in a loop that neither calls a function nor contains a loop
+  std::vector<BlockIndex> enters;      // the head of the loop whose entry its hook reports
 
+  // Returns whether the block's hook reports a loop.
   [[nodiscard]] bool marks(BlockIndex block) const {
-    return turns[block] != k_no_block || enters[block] != k_no_block;
+    return iterates[block] != k_no_block || enters[block] != k_no_block;
   }
 };
 
-// Of a function's blocks in the order of their addresses. Where jumps may lead anywhere, every block is a target
-// that nothing else leads to.
+// Marks a function's blocks, given in the order of their addresses. An indirect jump may lead to every block that
+// has no other predecessor.
 LoopMarks mark_loops(std::span<const FlowBlock> blocks);
 
 }  // namespace terrace::observe

@@ -1,14 +1,14 @@
-// The names by which the wrapper's assembler, the library and the launcher know the versions of functions without
-// hooks (cli/wrapper/unhooked_copies.hpp).
+// Names the copies of functions without hooks, which run while no accesses are traced
+// (cli/wrapper/unhooked_copies.hpp), for the assembler wrapper, the runtime library and the launcher.
 #pragma once
 
 #include <string_view>
 
 namespace terrace::observe {
 
-// A byte in the library: not zero while nobody listens to hooks of accesses.
+// Symbol of a byte in the runtime library: not 0 while accesses are not traced (set_tracing_enabled).
 inline constexpr std::string_view k_unhooked = "__terrace_unhooked";
-// Of the version's symbol: "f.unhooked".
+// Suffix of a copy's symbol: "f.unhooked".
 inline constexpr std::string_view k_unhooked_ending = ".unhooked";
 
 }  // namespace terrace::observe

@@ -1,5 +1,5 @@
-// What loops are called: by their function and the line that says how they go on, "solve:120"; where no line is
-// known, by how far into the function that is, "solve+28".
+// Names a loop by its function and the source line of its condition, "solve:120"; without line information by the
+// offset of its back edge in the function, "solve+28".
 #pragma once
 
 #include <algorithm>
@@ -11,9 +11,9 @@ namespace terrace::observe {
 
 struct LoopName {
   std::string function;
-  std::string file;        // without folders; empty: no line is known
-  std::uint32_t line = 0;  // of the file
-  std::uint64_t offset = 0;
+  std::string file;  // base name; empty: there is no line information
+  std::uint32_t line = 0;
+  std::uint64_t offset = 0;  // bytes from the function's entry
 
   [[nodiscard]] std::string text() const {
     if (file.empty()) return std::string(function).append("+").append(std::to_string(offset));
@@ -21,8 +21,8 @@ struct LoopName {
   }
 };
 
-// Where the number of "solve:120" or "solve+28" has its mark; npos: it is no loop's name.
-inline std::size_t loop_number_at(std::string_view name) {
+// Returns the index of the separator in "solve:120" or "solve+28"; npos where the text is no loop's name.
+inline std::size_t loop_separator(std::string_view name) {
   const auto at = name.find_last_of(":+");
   if (at == std::string_view::npos || at == 0 || at + 1 == name.size()) return std::string_view::npos;
   const auto number = name.substr(at + 1);

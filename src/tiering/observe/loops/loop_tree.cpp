@@ -1,4 +1,4 @@
-// See loop_tree.hpp.
+// Implements the tree of calls and loops: see loop_tree.hpp.
 #include "observe/loops/loop_tree.hpp"
 
 #include <algorithm>
@@ -9,25 +9,27 @@ namespace terrace::observe {
 
 namespace {
 
-constexpr std::uint64_t k_tries = 16;         // visits or turns, before something is closed
-constexpr std::size_t k_max_nodes = 1 << 16;  // what would be more is not followed
-constexpr std::uint32_t k_few_regions = 16;   // too few to tell anything from
+constexpr std::uint64_t k_min_samples = 16;   // visits or iterations, before a node may be pruned
+constexpr std::size_t k_max_nodes = 1 << 16;  // further calls and loops are not followed
+constexpr std::uint32_t k_min_regions = 16;   // fewer are too few to compare iterations by
 
-// A loop that tests at its head passes it once more at the end.
-constexpr Work k_part_of_a_turn = 50;
+// A loop that tests its condition at the head passes the head once more at the end: less than 1/50 of the last
+// iteration's work is no iteration.
+constexpr Work k_min_iteration_divisor = 50;
 
-constexpr double k_alike = 0.5;  // the smaller of two turns' work to the larger
+constexpr double k_min_work_ratio = 0.5;  // of the smaller of two iterations' work to the larger
 
-constexpr std::uint64_t k_first_half = 8;  // turns: the first that are held against as many
+constexpr std::uint64_t k_min_half_iterations = 8;  // the first halves that are compared
 
-std::optional<double> share_again(std::uint32_t again, std::uint32_t larger) {
-  if (larger < k_few_regions) return {};
-  return static_cast<double>(again) / larger;
+std::optional<double> miss_overlap(std::uint32_t repeated, std::uint32_t larger) {
+  if (larger < k_min_regions) return {};
+  return static_cast<double>(repeated) / larger;
 }
 
-bool resemble(Work one, Work other, std::optional<double> again) {
-  return static_cast<double>(std::min(one, other)) >= k_alike * static_cast<double>(std::max(one, other)) &&
-         again.value_or(1) >= LoopTree::k_again;
+bool resemble(Work one, Work other, std::optional<double> overlap) {
+  return static_cast<double>(std::min(one, other)) >=
+             k_min_work_ratio * static_cast<double>(std::max(one, other)) &&
+         overlap.value_or(1) >= LoopTree::k_min_miss_overlap;
 }
 
 }  // namespace
@@ -37,7 +39,7 @@ LoopTree::LoopTree(const LoopCode& code, Listener& listener) : code_(code), list
 }
 
 std::size_t LoopTree::slot_of(std::uint64_t key) {
-  return (key * 0x9E3779B97F4A7C15u) >> (64 - std::countr_zero(k_known));
+  return (key * 0x9E3779B97F4A7C15u) >> (64 - std::countr_zero(k_cache_slots));
 }
 
 LoopCode::Mark LoopTree::mark_of(std::uint64_t site) {
@@ -53,7 +55,7 @@ LoopCode::Place LoopTree::place_of(std::uint64_t site) {
 }
 
 const LoopCode::Loop& LoopTree::loop_of(LoopId id) {
-  auto& known = loops_[id % k_known];
+  auto& known = loops_[id % k_cache_slots];
   if (known.id != id) known = {id, code_.loop(id)};
   return known.loop;
 }
@@ -62,23 +64,23 @@ bool LoopTree::is_loop_at(std::uint32_t depth) const {
   return active_.back().loop != 0 && active_.back().depth == depth;
 }
 
-void LoopTree::advance(Work now) { now_ = std::max(now_, now + work_unseen_); }
+void LoopTree::advance(Work now) { now_ = std::max(now_, now + unobserved_work_); }
 
-void LoopTree::set_unseen(Index node) {
-  unseen_ = node;
+void LoopTree::set_unobserved(Index node) {
+  unobserved_ = node;
   for (auto& active : active_) {
-    if (active.is_between) continue;  // its turn has ended; the next one begins with this state
-    active.is_turn_unseen = node != k_root && (active.is_turn_unseen || active.node == node);
+    if (active.is_between_iterations) continue;  // the next iteration begins with this state
+    active.is_iteration_unobserved = node != k_root && (active.is_iteration_unobserved || active.node == node);
   }
-  if (node == k_root) see_visits();
+  if (node == k_root) resume_observation();
 }
 
-// What began while nothing was seen and goes on counts from here.
-void LoopTree::see_visits() {
+// Counts visits that began unobserved and go on from here.
+void LoopTree::resume_observation() {
   for (auto& active : active_) {
-    if (!std::exchange(active.is_unseen, false)) continue;
-    active.begun = active.turn_begun = now_;
-    if (active.is_counted) ++nodes_[active.node].visits;
+    if (!std::exchange(active.is_unobserved, false)) continue;
+    active.visit_begin = active.iteration_begin = now_;
+    if (active.has_node) ++nodes_[active.node].visits;
   }
 }
 
@@ -87,14 +89,14 @@ void LoopTree::enter(std::uint64_t function, std::uint64_t call_site, std::uint3
   pop_deeper(depth - 1);
   const auto place = place_of(call_site);
   if (is_loop_at(depth - 1)) {
-    // Code that the compiler moved away, or that is not the function's own, says nothing of its loops.
-    if (place.function == active_.back().function) pop_loops_around(place.loop, depth - 1);
-    if (active_.back().is_closed) return;
+    // Outlined code, and code that is not the function's own, is in none of its described loops.
+    if (place.function == active_.back().function) pop_loops_without(place.loop, depth - 1);
+    if (active_.back().is_pruned) return;
   }
   if (place.loop != 0 && active_.back().depth == depth - 1 &&
       (active_.back().loop == 0 || place.function == active_.back().function))
-    run(place.loop, depth - 1);
-  if (active_.back().loop != 0 && active_.back().is_closed) return;
+    enter_loop(place.loop, depth - 1);
+  if (active_.back().loop != 0 && active_.back().is_pruned) return;
   push(0, function, depth);
 }
 
@@ -104,107 +106,109 @@ void LoopTree::leave(std::uint32_t depth, Work now) {
 }
 
 void LoopTree::sample(std::uint64_t site, std::uint32_t depth, Work now) {
-  if (now + work_unseen_ >= tell_at_) [[unlikely]] {
+  if (now + unobserved_work_ >= notify_at_) [[unlikely]] {
     advance(now);
-    tell_at_ = k_never;
-    listener_.reached();
+    notify_at_ = k_never;
+    listener_.on_work_reached();
   }
   if (depth > followed_depth_) return;
   const auto place = place_of(site);
   if (place.function == 0) return;
   const auto& top = active_.back();
-  if (is_loop_at(depth) && top.function == place.function && top.loop == place.loop && !top.is_between) return;
+  if (is_loop_at(depth) && top.function == place.function && top.loop == place.loop && !top.is_between_iterations)
+    return;
   advance(now);
   pop_deeper(depth);
-  // Of code that the compiler moved away nothing is known.
+  // Outlined code is not described.
   if (is_loop_at(depth) && active_.back().function != place.function) return;
-  pop_loops_around(place.loop, depth);
+  pop_loops_without(place.loop, depth);
   is_sampled_ = true;
-  if (place.loop != 0) run(place.loop, depth);
+  if (place.loop != 0) enter_loop(place.loop, depth);
   is_sampled_ = false;
 }
 
-void LoopTree::run(LoopId loop, std::uint32_t depth) {
-  if (is_loop_at(depth) && active_.back().loop == loop) resume();
-  if (is_loop_at(depth) && (active_.back().is_closed || active_.back().loop == loop)) return;
-  run_around(loop, depth);
-  if (!active_.back().is_closed) push(loop, loop_of(loop).head, depth);
+void LoopTree::enter_loop(LoopId loop, std::uint32_t depth) {
+  if (is_loop_at(depth) && active_.back().loop == loop) resume_iteration();
+  if (is_loop_at(depth) && (active_.back().is_pruned || active_.back().loop == loop)) return;
+  enter_outer_loop(loop, depth);
+  if (!active_.back().is_pruned) push(loop, loop_of(loop).head, depth);
 }
 
-bool LoopTree::concerns(std::uint64_t site, std::uint32_t depth) {
+bool LoopTree::affects(std::uint64_t site, std::uint32_t depth) {
   const auto mark = mark_of(site);
-  if (mark.turns == 0 && mark.enters == 0) return false;
+  if (mark.iterates == 0 && mark.enters == 0) return false;
   const auto& top = active_.back();
-  if (!top.is_closed || !is_loop_at(depth)) return true;
-  const auto holds = [&](LoopId loop) { return loop == 0 || (loop >= top.loop && loop <= top.last); };
-  if (mark.enters == top.loop || !holds(mark.turns) || !holds(mark.enters)) return true;
-  if (mark.turns == top.loop && top.is_counted && !is_unseen()) ++nodes_[top.node].turns;
+  if (!top.is_pruned || !is_loop_at(depth)) return true;
+  const auto contains = [&](LoopId loop) { return loop == 0 || (loop >= top.loop && loop <= top.last); };
+  if (mark.enters == top.loop || !contains(mark.iterates) || !contains(mark.enters)) return true;
+  if (mark.iterates == top.loop && top.has_node && !is_unobserved()) ++nodes_[top.node].iterations;
   return false;
 }
 
 void LoopTree::block(std::uint64_t site, std::uint32_t depth, Work now) {
-  if (!concerns(site, depth)) return;
+  if (!affects(site, depth)) return;
   const auto mark = mark_of(site);
   advance(now);
   pop_deeper(depth);
-  if (mark.turns != 0) turn(mark, depth);
+  if (mark.iterates != 0) on_mark(mark, depth);
   if (mark.enters == 0) return;
-  pop_loops_around(mark.enters, depth);
+  pop_loops_without(mark.enters, depth);
   if (is_loop_at(depth)) {
-    if (active_.back().is_closed && active_.back().loop != mark.enters) return;
+    if (active_.back().is_pruned && active_.back().loop != mark.enters) return;
     if (active_.back().loop == mark.enters) pop();  // it is entered again
   }
-  run_around(mark.enters, depth);
-  if (!active_.back().is_closed) push(mark.enters, loop_of(mark.enters).head, depth);
+  enter_outer_loop(mark.enters, depth);
+  if (!active_.back().is_pruned) push(mark.enters, loop_of(mark.enters).head, depth);
 }
 
-void LoopTree::resume() {
+void LoopTree::resume_iteration() {
   auto& active = active_.back();
-  if (!std::exchange(active.is_between, false)) return;
-  begin_turn(active);
-  listener_.turned(active.node);
+  if (!std::exchange(active.is_between_iterations, false)) return;
+  begin_iteration(active);
+  listener_.on_iteration(active.node);
 }
 
-void LoopTree::turn(const LoopCode::Mark& mark, std::uint32_t depth) {
-  const auto loop = mark.turns;
-  pop_loops_around(loop, depth);
+void LoopTree::on_mark(const LoopCode::Mark& mark, std::uint32_t depth) {
+  const auto loop = mark.iterates;
+  pop_loops_without(loop, depth);
   if (is_loop_at(depth)) {
     auto& active = active_.back();
-    if (active.is_closed) return;  // in another loop of it
+    if (active.is_pruned) return;  // an inner loop of a pruned one
     if (active.loop == loop) {
-      if (mark.at_end) resume();  // of a turn in which nothing was seen
-      if (!std::exchange(active_.back().is_marked, true) && !mark.at_end && !is_turn(active_.back())) return;
-      if (!active_.back().is_between) end_turn(active_.back());
-      active_.back().is_between = true;
+      if (mark.at_end) resume_iteration();  // no event showed that this iteration began
+      if (!std::exchange(active_.back().passed_mark, true) && !mark.at_end && !is_whole_iteration(active_.back()))
+        return;
+      if (!active_.back().is_between_iterations) end_iteration(active_.back());
+      active_.back().is_between_iterations = true;
       if (!mark.at_end)
-        resume();
-      else if (is_unseen())
-        listener_.ended_unseen(active_.back().node);
+        resume_iteration();
+      else if (is_unobserved())
+        listener_.on_unobserved_iteration_end(active_.back().node);
       return;
     }
   }
-  run_around(loop, depth);
-  if (active_.back().is_closed) return;
+  enter_outer_loop(loop, depth);
+  if (active_.back().is_pruned) return;
   push(loop, loop_of(loop).head, depth);
   auto& active = active_.back();
-  active.is_marked = true;
-  active.is_between = mark.at_end;
-  if (!mark.at_end || !active.is_counted) return;
-  if (is_unseen())
-    listener_.ended_unseen(active.node);
+  active.passed_mark = true;
+  active.is_between_iterations = mark.at_end;
+  if (!mark.at_end || !active.has_node) return;
+  if (is_unobserved())
+    listener_.on_unobserved_iteration_end(active.node);
   else
-    ++nodes_[active.node].turns;  // nothing told of its beginning
+    ++nodes_[active.node].iterations;  // its begin was not reported
 }
 
-void LoopTree::run_around(LoopId loop, std::uint32_t depth) {
-  if (const auto around = loop_of(loop).around; around != 0) run(around, depth);
+void LoopTree::enter_outer_loop(LoopId loop, std::uint32_t depth) {
+  if (const auto around = loop_of(loop).around; around != 0) enter_loop(around, depth);
 }
 
 void LoopTree::pop_deeper(std::uint32_t depth) {
   while (active_.back().depth > depth) pop();
 }
 
-void LoopTree::pop_loops_around(LoopId inside, std::uint32_t depth) {
+void LoopTree::pop_loops_without(LoopId inside, std::uint32_t depth) {
   while (is_loop_at(depth) && (inside < active_.back().loop || inside > active_.back().last)) pop();
 }
 
@@ -227,151 +231,155 @@ LoopTree::Index LoopTree::child(Index around, LoopId loop, std::uint64_t code) {
   if (nodes_.size() >= k_max_nodes) return around;
   candidates.push_back(static_cast<Index>(nodes_.size()));
   nodes_.push_back({.is_loop = loop != 0, .code = code, .loop = loop, .around = around});
-  nodes_.back().first_at = now_;
+  nodes_.back().first_entry_work = now_;
   return known = candidates.back();
 }
 
 void LoopTree::push(LoopId loop, std::uint64_t code, std::uint32_t depth) {
-  if (active_.back().loop != 0) resume();
-  active_.back().is_turn_empty = false;
+  if (active_.back().loop != 0) resume_iteration();
+  active_.back().is_iteration_empty = false;
   const auto around = active_.back().node;
-  const auto turn_at = active_.back().turn_at;
-  const auto turn_begun = active_.back().turn_begun;
+  const auto iteration_id = active_.back().iteration_id;
+  const auto iteration_begin = active_.back().iteration_begin;
   const auto index = child(around, loop, code);
   auto& node = nodes_[index];
-  node.is_told = node.is_told || !is_sampled_;
-  const bool closed = node.is_closed || index == around || (loop == 0 && is_recursion(code));
+  node.is_reported = node.is_reported || !is_sampled_;
+  const bool is_pruned = node.is_pruned || index == around || (loop == 0 && is_recursion(code));
   auto& active = active_.emplace_back();
   active.node = index;
   active.depth = depth;
   active.loop = loop;
-  active.begun = now_;
+  active.visit_begin = now_;
   if (loop != 0) {
     const auto& known = loop_of(loop);
     active.last = known.last;
     active.function = known.function;
   }
-  active.is_counted = index != around;
-  active.is_closed = closed;
-  active.is_unseen = is_unseen();
-  if (active.is_counted && !active.is_unseen) {
+  active.has_node = index != around;
+  active.is_pruned = is_pruned;
+  active.is_unobserved = is_unobserved();
+  if (active.has_node && !active.is_unobserved) {
     ++node.visits;
-    if (node.begun_in != turn_at || node.visits == 1) node.begins_at = now_ - turn_begun;
-    node.begun_in = turn_at;
+    if (node.entered_in != iteration_id || node.visits == 1) node.entry_offset = now_ - iteration_begin;
+    node.entered_in = iteration_id;
   }
-  begin_turn(active);
-  active.turn_before = 0;
-  active.begun_at = active.turn_at;
+  begin_iteration(active);
+  active.previous_iteration_id = 0;
+  active.visit_id = active.iteration_id;
   set_followed_depth();
-  if (index != around) listener_.entered(index);
+  if (index != around) listener_.on_enter(index);
 }
 
 void LoopTree::pop() {
   auto& active = active_.back();
   const auto index = active.node;
-  const bool is_counted = active.is_counted;
-  if (is_counted) {
+  const bool has_node = active.has_node;
+  if (has_node) {
     auto& node = nodes_[index];
-    // A loop that tests at its head begins a turn more than it has: nothing is done in it.
-    const bool turned_enough =
-        active.is_turn_unseen ? !active.is_turn_empty : (now_ - active.turn_begun) * k_part_of_a_turn >= node.turn;
-    if (node.is_loop && !active.is_closed && !active.is_between && turned_enough) end_turn(active);
-    if (!active.is_unseen) {
-      node.work += now_ - active.begun;
-      decide_closed(node);
+    // A loop that tests at its head begins one iteration too many, in which nothing is done.
+    const bool is_whole =
+        active.is_iteration_unobserved
+            ? !active.is_iteration_empty
+            : (now_ - active.iteration_begin) * k_min_iteration_divisor >= node.last_iteration_work;
+    if (node.is_loop && !active.is_pruned && !active.is_between_iterations && is_whole) end_iteration(active);
+    if (!active.is_unobserved) {
+      node.work += now_ - active.visit_begin;
+      update_pruned(node);
     }
   }
   active_.pop_back();
   set_followed_depth();
-  if (is_counted) listener_.left(index);
+  if (has_node) listener_.on_exit(index);
 }
 
-// Whether what was done since the turn began is one. A loop that is entered between its head and the hook that
-// tells of turns passes that hook for the first time within its first turn.
-bool LoopTree::is_turn(const Active& active) const {
-  const auto work = now_ - active.turn_begun;
-  const auto turn = nodes_[active.node].turn;
-  return turn == 0 ? work >= k_little : work * k_part_of_a_turn >= turn;
+// Returns whether the work since the iteration began is that of a whole one. A loop that is entered between its
+// head and the hook that reports iterations passes that hook for the first time within its first iteration.
+bool LoopTree::is_whole_iteration(const Active& active) const {
+  const auto work = now_ - active.iteration_begin;
+  const auto last = nodes_[active.node].last_iteration_work;
+  return last == 0 ? work >= k_min_visit_work : work * k_min_iteration_divisor >= last;
 }
 
-void LoopTree::begin_turn(Active& active) {
-  // What comes after turns that were not seen is held against the last one that was.
-  if (!active.is_turn_unseen) {
-    active.turn_before = active.turn_at;
-    active.regions_before = active.regions;
+void LoopTree::begin_iteration(Active& active) {
+  // An iteration after unobserved ones is compared with the last observed one.
+  if (!active.is_iteration_unobserved) {
+    active.previous_iteration_id = active.iteration_id;
+    active.previous_regions = active.regions;
   }
-  active.turn_at = ++beginnings_;
-  active.turn_begun = now_;
-  active.regions = active.regions_again = 0;
-  active.is_turn_unseen = is_unseen();
-  active.is_turn_empty = true;
+  active.iteration_id = ++num_iterations_;
+  active.iteration_begin = now_;
+  active.regions = active.repeated_regions = 0;
+  active.is_iteration_unobserved = is_unobserved();
+  active.is_iteration_empty = true;
 }
 
-void LoopTree::end_turn(Active& active) {
+void LoopTree::end_iteration(Active& active) {
   auto& node = nodes_[active.node];
-  if (active.is_turn_unseen) {
-    if (active.node != unseen_) return;
-    ++node.turns;
-    ++node.unseen;
-    // Less what was seen of it all the same.
-    const auto seen = now_ - active.turn_begun;
-    node.counted = std::max(node.counted, seen);
-    const auto unseen = node.turn - std::min(node.turn, seen);
-    work_unseen_ += unseen;
-    now_ += unseen;
+  if (active.is_iteration_unobserved) {
+    if (active.node != unobserved_) return;
+    ++node.iterations;
+    ++node.unobserved;
+    // Subtract the work that was observed in it.
+    const auto observed = now_ - active.iteration_begin;
+    node.max_hook_work = std::max(node.max_hook_work, observed);
+    const auto estimated = node.last_iteration_work - std::min(node.last_iteration_work, observed);
+    unobserved_work_ += estimated;
+    now_ += estimated;
     return;
   }
-  const auto work = now_ - active.turn_begun;
-  ++node.turns;
-  if (active.turn_before != 0) {
-    node.again = share_again(active.regions_again, std::max(active.regions, active.regions_before));
-    node.alike = resemble(work, node.turn, node.again) ? node.alike + 1 : 0;
+  const auto work = now_ - active.iteration_begin;
+  ++node.iterations;
+  if (active.previous_iteration_id != 0) {
+    node.miss_overlap = miss_overlap(active.repeated_regions, std::max(active.regions, active.previous_regions));
+    node.num_similar = resemble(work, node.last_iteration_work, node.miss_overlap) ? node.num_similar + 1 : 0;
   }
-  node.turn = work;
-  ++active.turns;
-  if (active.turns >= k_first_half && std::has_single_bit(active.turns)) compare_halves(active);
+  node.last_iteration_work = work;
+  ++active.iterations;
+  if (active.iterations >= k_min_half_iterations && std::has_single_bit(active.iterations)) compare_halves(active);
 }
 
 void LoopTree::compare_halves(Active& active) {
-  if (active.half_at != 0) {
-    const auto regions_new = active.regions_of_visit - active.regions_first_half;
-    const auto again = share_again(active.regions_of_half - regions_new,
-                                   std::max(active.regions_of_half, active.regions_first_half));
-    nodes_[active.node].is_steady = resemble(now_ - active.half_begun, active.half_begun - active.begun, again);
+  if (active.half_id != 0) {
+    const auto regions_new = active.visit_regions - active.first_half_regions;
+    const auto overlap = miss_overlap(active.second_half_regions - regions_new,
+                                      std::max(active.second_half_regions, active.first_half_regions));
+    nodes_[active.node].is_steady =
+        resemble(now_ - active.half_begin, active.half_begin - active.visit_begin, overlap);
   }
-  active.half_at = beginnings_ + 1;  // of the turn that begins next
-  active.half_begun = now_;
-  active.regions_of_half = 0;
-  active.regions_first_half = active.regions_of_visit;
+  active.half_id = num_iterations_ + 1;  // the next iteration
+  active.half_begin = now_;
+  active.second_half_regions = 0;
+  active.first_half_regions = active.visit_regions;
 }
 
-void LoopTree::decide_closed(Node& node) const {
-  const bool little_turns = node.is_loop && node.turns >= k_tries && node.work < node.turns * k_little_turn;
-  const bool little_visits = node.visits >= k_tries && node.work < node.visits * k_little;
-  if (node.is_closed)
-    node.is_closed = node.work < 4 * node.visits * k_little || (node.is_loop && little_turns);
+void LoopTree::update_pruned(Node& node) const {
+  const bool has_short_iterations =
+      node.is_loop && node.iterations >= k_min_samples && node.work < node.iterations * k_min_iteration_work;
+  const bool has_short_visits = node.visits >= k_min_samples && node.work < node.visits * k_min_visit_work;
+  if (node.is_pruned)
+    node.is_pruned = node.work < 4 * node.visits * k_min_visit_work || (node.is_loop && has_short_iterations);
   else
-    node.is_closed = little_visits || little_turns;
+    node.is_pruned = has_short_visits || has_short_iterations;
 }
 
-// A closed call is heard of again when it returns.
+// The tree follows a pruned call again when it returns.
 void LoopTree::set_followed_depth() {
   const auto& top = active_.back();
-  followed_depth_ = top.is_closed && top.loop == 0 ? top.depth - 1 : k_every_depth;
+  followed_depth_ = top.is_pruned && top.loop == 0 ? top.depth - 1 : k_every_depth;
 }
 
-void LoopTree::missed(std::uint64_t region) {
-  if (region == last_region_ && last_missed_at_ == beginnings_) return;
+void LoopTree::record_miss(std::uint64_t region) {
+  if (region == last_region_ && last_region_id_ == num_iterations_) return;
   last_region_ = region;
-  last_missed_at_ = beginnings_;
-  auto& at = missed_at_[region];
-  for (auto active = active_.rbegin(); active != active_.rend() && at < active->turn_at; ++active) {
+  last_region_id_ = num_iterations_;
+  auto& at = last_miss_[region];
+  for (auto active = active_.rbegin(); active != active_.rend() && at < active->iteration_id; ++active) {
     ++active->regions;
-    if (active->turn_before != 0 && at >= active->turn_before) ++active->regions_again;
-    if (at < active->half_at) ++active->regions_of_half;
-    if (at < active->begun_at) ++active->regions_of_visit;
+    if (active->previous_iteration_id != 0 && at >= active->previous_iteration_id) ++active->repeated_regions;
+    if (at < active->half_id) ++active->second_half_regions;
+    if (at < active->visit_id) ++active->visit_regions;
   }
-  at = beginnings_;
+  at = num_iterations_;
 }
 
 }  // namespace terrace::observe

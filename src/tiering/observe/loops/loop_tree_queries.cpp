@@ -1,4 +1,4 @@
-// Queries of the loop tree: see loop_tree.hpp.
+// Implements the queries of the loop tree: see loop_tree.hpp.
 #include <algorithm>
 
 #include "observe/loops/loop_tree.hpp"
@@ -8,21 +8,21 @@ namespace terrace::observe {
 Work LoopTree::work_of(Index node) const {
   auto work = nodes_[node].work;
   for (const auto& active : active_)
-    if (active.node == node) return work + now_ - active.begun;
+    if (active.node == node) return work + now_ - active.visit_begin;
   return work;
 }
 
-Work LoopTree::work_of_visit(Index node) const {
+Work LoopTree::current_visit_work(Index node) const {
   for (const auto& active : active_)
-    if (active.node == node) return now_ - active.begun;
+    if (active.node == node) return now_ - active.visit_begin;
   return 0;
 }
 
-double LoopTree::share_seen(Index node) const {
+double LoopTree::observed_share(Index node) const {
   double share = 1;
   for (node = nodes_[node].around; node != k_root; node = nodes_[node].around)
-    if (const auto& loop = nodes_[node]; loop.unseen != 0)
-      share *= static_cast<double>(loop.turns - loop.unseen) / static_cast<double>(loop.turns);
+    if (const auto& loop = nodes_[node]; loop.unobserved != 0)
+      share *= static_cast<double>(loop.iterations - loop.unobserved) / static_cast<double>(loop.iterations);
   return share;
 }
 

@@ -290,12 +290,12 @@ void report_sample(std::uint64_t site) {
 void report_block(std::uint64_t site) {
   const Thread& thread = t_thread;
   const bool is_alone = !g_loops_are_shared.load(std::memory_order_relaxed);
-  if (is_alone && !thread.loops->concerns(site, thread.depth)) return;
+  if (is_alone && !thread.loops->affects(site, thread.depth)) return;
   report([=](const Turn& turn) { turn.tree().block(site, turn.depth(), turn.now()); });
 }
 
 void report_miss(std::uint64_t region) {
-  report([=](const Turn& turn) { turn.tree().missed(region); });
+  report([=](const Turn& turn) { turn.tree().record_miss(region); });
 }
 
 }  // namespace terrace::observe

@@ -48,7 +48,7 @@ inline void follow_miss(std::uint64_t region) {
   if (g_loops_are_shared.load(std::memory_order_relaxed))
     report_miss(region);
   else
-    tree->missed(region);
+    tree->record_miss(region);
 }
 
 inline void follow_block(std::uint64_t site) {

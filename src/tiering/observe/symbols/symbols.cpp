@@ -236,7 +236,7 @@ std::optional<SymbolTable::Work> SymbolTable::work(std::uint64_t site) const noe
   const auto* const row = last_before(module->file->hooks, offset);
   if (!row || row->low != offset) return std::nullopt;
   return Work{row->instructions,
-              {state_->loop_id(*module, row->turns), state_->loop_id(*module, row->enters), row->at_end != 0}};
+              {state_->loop_id(*module, row->iterates), state_->loop_id(*module, row->enters), row->at_end != 0}};
 }
 
 LoopCode::Place SymbolTable::place(std::uint64_t address) const noexcept {

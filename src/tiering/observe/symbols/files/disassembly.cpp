@@ -191,9 +191,9 @@ class Disassembly::Reader {
     if (jumps) instruction.target = target_of(found);
     const bool always = found.id == X86_INS_JMP;
     const bool ends = found.id == X86_INS_UD2 || found.id == X86_INS_HLT || (calls && is_endless(found));
-    instruction.goes_on = !returns && !always && !ends;
+    instruction.falls_through = !returns && !always && !ends;
     // Not where a slot that the linker fills says: that is a call at the function's end.
-    instruction.goes_anywhere = always && instruction.target == 0 && slot_of(found) == 0;
+    instruction.has_indirect_jump = always && instruction.target == 0 && slot_of(found) == 0;
     instruction.calls = calls && instruction.hook == Hook::none;
     if (instruction.hook == Hook::none) instruction.work = work_of(found);
     return instruction;

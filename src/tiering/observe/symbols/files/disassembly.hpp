@@ -18,9 +18,9 @@ struct Instruction {
   std::uint32_t work = 0;    // as much as so many instructions of the program's own
   Hook hook = Hook::none;
   bool jumps = false;
-  bool goes_on = true;         // to the next one
-  bool goes_anywhere = false;  // to where the program computes
-  bool calls = false;          // a function that is no hook
+  bool falls_through = true;       // to the next one
+  bool has_indirect_jump = false;  // to where the program computes
+  bool calls = false;              // a function that is no hook
 };
 
 class Disassembly {

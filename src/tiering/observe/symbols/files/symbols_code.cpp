@@ -59,7 +59,7 @@ std::vector<Block> cut_blocks(const std::vector<Instruction>& code) {
   std::vector<Block> blocks;
   std::size_t begin = 0;
   for (std::size_t i = 0; i < code.size(); ++i) {
-    const bool ends = code[i].jumps || !code[i].goes_on || i + 1 == code.size() ||
+    const bool ends = code[i].jumps || !code[i].falls_through || i + 1 == code.size() ||
                       std::ranges::binary_search(targets, code[i + 1].at);
     if (!ends) continue;
     blocks.push_back(Block(code).subspan(begin, i + 1 - begin));
@@ -101,8 +101,8 @@ LoopMarks loop_marks(const std::vector<Block>& blocks) {
     const auto& end = block.back();
     if (const auto target = begins.find(end.target); end.target != 0 && target != begins.end())
       one.targets.push_back(target->second);
-    one.goes_on = end.goes_on;
-    one.goes_anywhere = end.goes_anywhere;
+    one.falls_through = end.falls_through;
+    one.has_indirect_jump = end.has_indirect_jump;
     one.has_hook = own_hook(block) != 0;
     one.calls = std::ranges::any_of(block, &Instruction::calls);
   }
@@ -140,7 +140,7 @@ class LoopTables {
       if (!marks_.marks(i)) continue;
       const auto hook = std::ranges::find(hooks, own_hook(blocks_[i]), &SymbolHook::low);
       if (hook == hooks.end()) continue;
-      hook->turns = number(marks_.turns[i]);
+      hook->iterates = number(marks_.iterates[i]);
       hook->enters = number(marks_.enters[i]);
       hook->at_end = marks_.at_end[i] ? 1 : 0;
     }
@@ -154,10 +154,10 @@ class LoopTables {
       if (marks_.forest.is_head[i]) heads.emplace(blocks_[i].front().at, i);
     for (BlockIndex i = 0; i < blocks_.size(); ++i) {
       const auto& end = blocks_[i].back();
-      const auto behind = end.goes_on && i + 1 < blocks_.size() ? blocks_[i + 1].front().at : 0;
+      const auto behind = end.falls_through && i + 1 < blocks_.size() ? blocks_[i + 1].front().at : 0;
       for (const auto next : {end.target, behind}) {
         const auto head = heads.find(next);
-        if (head != heads.end() && marks_.forest.holds(head->second, i)) back_[head->second] = end.at;
+        if (head != heads.end() && marks_.forest.contains(head->second, i)) back_[head->second] = end.at;
       }
     }
   }

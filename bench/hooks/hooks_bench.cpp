@@ -55,12 +55,12 @@ class Followed {
           map_.add_range(address & ~std::uint64_t{4095}, 4096);
           return true;
         }) {
-    observe::enter_thread();
+    observe::register_thread();
     observe::t_thread.set_pipeline(&pipeline_);
   }
   ~Followed() {
     observe::t_thread.set_pipeline(nullptr);
-    observe::leave_thread();
+    observe::unregister_thread();
   }
   Followed(const Followed&) = delete;
   Followed& operator=(const Followed&) = delete;
@@ -158,16 +158,16 @@ void hooks_off(benchmark::State& state) {
 }
 
 void function_calls(benchmark::State& state) {
-  observe::enter_thread();
-  observe::t_thread.watching = state.range(0) != 0;
+  observe::register_thread();
+  observe::t_thread.reports_entries = state.range(0) != 0;
   const observe::FunctionObserver nobody{[](void*, std::uint64_t) { return false; },
                                          [](void*, std::uint64_t, std::uint64_t) {}, nullptr};
   observe::set_function_observer(&nobody);
   for (auto _ : state) benchmark::DoNotOptimize(bench::calls(1000));
   state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations() * 1000));
   observe::set_function_observer(nullptr);
-  observe::t_thread.watching = false;
-  observe::leave_thread();
+  observe::t_thread.reports_entries = false;
+  observe::unregister_thread();
 }
 
 #define FOR_ALL_CACHES(kernel) \

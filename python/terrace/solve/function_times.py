@@ -18,7 +18,7 @@ MIN_SHARE = 0.01  # of the program's time; a function of less is of the rest
 MIN_SAMPLES = 40  # which tell a function's time to a sixth
 MIN_CORE = 1 / 16  # of a function's native time: virtual time says too much of its memory where less is left
 
-# The counts of a line that a calibrating run writes (observe/pipeline/function_use.hpp), behind the name.
+# The counts of a line that a calibrating run writes (observe/pipeline/function_counters.hpp), behind the name.
 _COUNTS = ("work", "walks", "prefetched", "independent", "dependent", "weight", "written", "calls")
 _PARTS = 256  # of an instruction
 _WEIGHTS = 255  # of a latency

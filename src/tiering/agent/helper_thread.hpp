@@ -44,7 +44,7 @@ class HelperThread {
 
  private:
   static void* run(void* self) {
-    observe::t_thread.go_inside();
+    observe::t_thread.enter_runtime();
     static_cast<HelperThread*>(self)->body_();
     return nullptr;
   }

@@ -39,7 +39,7 @@ OrderedHeap* make_ordered(const runtime::Session& session, memory::Ledger& ledge
     parts.counts = [&session] {
       return make_counts<memory::OrderedCounts>(session.directory, runtime::k_ordered_counts);
     };
-    parts.enter = [] { observe::t_thread.go_inside(); };
+    parts.enter = [] { observe::t_thread.enter_runtime(); };
     parts.say = tell;
     auto* const heap = new OrderedHeap(parts);
     if (session.intent.is_wanted()) heap->set_run_intent(heap->find_intent(session.intent.name));

@@ -45,7 +45,7 @@ ProgramLoops::ProgramLoops(Process& process, const runtime::PhaseSpec& phases)
 void ProgramLoops::follow(bool simulated, std::uint32_t sample_every) {
   finder_.set_by_clock(!simulated);
   finder_.set_sees_all(simulated && sample_every <= 1);
-  observe::set_loop_tree(&finder_.tree(), simulated ? observe::WorkBy::pipeline : observe::WorkBy::clock);
+  observe::set_loop_tree(&finder_.tree(), simulated ? observe::WorkSource::pipeline : observe::WorkSource::clock);
 }
 
 void ProgramLoops::finish() {
@@ -80,13 +80,13 @@ void finish_loops(Process& process) noexcept {
 }
 
 void listen(Process& process, bool wanted) noexcept {
-  observe::set_listening(wanted);
+  observe::set_tracing_enabled(wanted);
   observe::stop_work_clock(wanted);
   if (process.loops) process.loops->set_seen(!wanted);
 }
 
 void set_seen(Process& process, bool seen) noexcept {
-  observe::set_listening(seen);
+  observe::set_tracing_enabled(seen);
   if (process.loops) process.loops->set_seen(seen);
 }
 

@@ -41,7 +41,7 @@ ProgramWork::ProgramWork(Process& process, const runtime::Session& session)
 
 observe::SiteWork ProgramWork::find(std::uint64_t site) const {
   const auto found = find_work(process_, site);
-  const bool tells_of_a_loop = found.loops.turns != 0 || found.loops.enters != 0;
+  const bool tells_of_a_loop = found.loops.iterates != 0 || found.loops.enters != 0;
   if (costs_.empty()) return {found.instructions, tells_of_a_loop};
   const auto cost = costs_.find(name_of_function(process_, site - 1));
   return observe::SiteWork::at_cost(found.instructions, tells_of_a_loop, cost == costs_.end() ? 1 : cost->second);
@@ -50,7 +50,7 @@ observe::SiteWork ProgramWork::find(std::uint64_t site) const {
 void ProgramWork::write_functions() noexcept {
   if (!functions_) return;
   try {
-    const auto text = functions_->text();
+    const auto text = functions_->format();
     // The kernel itself: the program's own calls are Terrace's.
     const auto file = syscall(SYS_open, file_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (file < 0) return;

@@ -6,9 +6,9 @@
 #include <string>
 #include <unordered_map>
 
-#include "observe/pipeline/code_work.hpp"
-#include "observe/pipeline/function_use.hpp"
+#include "observe/pipeline/function_counters.hpp"
 #include "observe/pipeline/pipeline.hpp"
+#include "observe/pipeline/site_work.hpp"
 #include "runtime/session/session.hpp"
 
 namespace terrace::agent {
@@ -28,8 +28,8 @@ class ProgramWork {
   }
   // Invalidates cached code: a module was loaded or unloaded.
   void forget() {
-    code_.forget();
-    if (functions_) functions_->forget();
+    code_.clear();
+    if (functions_) functions_->clear();
   }
   // Writes the work of each function so far into the session's folder, replacing the previous file. Does nothing
   // unless requested.
@@ -40,8 +40,8 @@ class ProgramWork {
 
   Process& process_;
   std::unordered_map<std::string, double> costs_;  // of an instruction, in parts of the program's; by function
-  observe::CodeWork code_;
-  std::optional<observe::FunctionUse> functions_;
+  observe::SiteWorkTable code_;
+  std::optional<observe::FunctionCounters> functions_;
   std::string file_;
 };
 

@@ -178,7 +178,7 @@ SpilledHeap* make_spilled() noexcept {
     };
     // The program's locale may lie over the file: what these threads print and parse goes by the C library's own.
     parts.enter = [] {
-      observe::t_thread.go_inside();
+      observe::t_thread.enter_runtime();
       uselocale(newlocale(LC_ALL_MASK, "C", nullptr));
     };
     parts.say = say_sentence;

@@ -34,8 +34,8 @@
 #include "memory/region_space.hpp"
 #include "observe/objects/address_map.hpp"
 #include "observe/pipeline/pipeline.hpp"
-#include "observe/symbols/symbols.hpp"
 #include "observe/pipeline/shadow_stack.hpp"
+#include "observe/symbols/symbols.hpp"
 #include "observe/threads/thread.hpp"
 #include "runtime/assembly/configurations.hpp"
 #include "runtime/runtime.hpp"
@@ -67,9 +67,9 @@ class SerialSink final : public observe::AccessSink {
   // In nominal nanoseconds: one for an access, or for four instructions where there are fewer.
   static std::uint64_t progress(const observe::Quantum& quantum) {
     constexpr std::uint64_t k_miss = 16;
-    auto nominal = std::max(quantum.accesses, quantum.instructions / observe::k_instructions_of_an_access) +
+    auto nominal = std::max(quantum.accesses, quantum.instructions / observe::k_instructions_per_access) +
                    k_miss * quantum.misses.size();
-    for (const auto& calls : quantum.calls) nominal += observe::k_accesses_of_a_call * calls.count;
+    for (const auto& calls : quantum.calls) nominal += observe::k_accesses_per_call * calls.count;
     return nominal;
   }
 
@@ -201,7 +201,7 @@ void make_runtime(Everything& all) {
     if (built.parts.totals)
       built.parts.totals = [of_configuration = std::move(built.parts.totals), &all] {
         auto totals = of_configuration();
-        totals.unseen = observe::unseen_accesses();
+        totals.unseen = observe::untraced_accesses();
         totals.dropped = observe::unknown_accesses(all.shared_cache());
         if (all.recorder) all.recorder->unobserved(totals.unseen, totals.dropped);
         all.work->write_functions();
@@ -356,7 +356,7 @@ void attach_thread() noexcept {
   auto* const all = g_everything;
   if (!all) return;
   auto& thread = observe::t_thread;
-  thread.watching = all->session.phases.source == runtime::PhaseSource::functions;
+  thread.reports_entries = all->session.phases.source == runtime::PhaseSource::functions;
   if (!all->session.hooks || !all->observing || thread.pipeline) return;
   const observe::Inside inside;
   if (all->coverage) all->coverage->begin_thread();
@@ -365,7 +365,7 @@ void attach_thread() noexcept {
     thread.set_pipeline(new observe::Pipeline(
         all->pipelines, all->shared_cache(), all->map, all->sink, thread.number,
         [](std::uint64_t address) { return make_known(address); }, next_turn));
-    observe::set_listening(true);
+    observe::set_tracing_enabled(true);
   } catch (const std::exception&) {
     thread.set_pipeline(nullptr);
   }
@@ -384,10 +384,10 @@ void detach_thread() noexcept {
 // the map of addresses), so nothing may lead the child to it any more; what it still needs, to free its blocks,
 // was locked before the fork (startup.cpp).
 Process* after_fork() noexcept {
-  observe::set_listening(false);
+  observe::set_tracing_enabled(false);
   observe::t_thread.set_pipeline(t_set_aside = nullptr);
   observe::t_thread.samples = nullptr;
-  observe::t_thread.watching = false;
+  observe::t_thread.reports_entries = false;
   observe::set_loop_tree(nullptr);
   observe::t_thread.is_scheduled = false;
   observe::g_is_multithreaded.store(false, std::memory_order_relaxed);

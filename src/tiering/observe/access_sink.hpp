@@ -36,10 +36,10 @@ struct LibraryCalls {
 };
 
 // Of code that nobody looked into: with each access, itself among them.
-inline constexpr std::uint32_t k_instructions_of_an_access = 4;
+inline constexpr std::uint32_t k_instructions_per_access = 4;
 
 // What a call counts for, in accesses, where a quantum ends and whose turn it is: the same on every machine.
-inline constexpr std::uint64_t k_accesses_of_a_call = 8;
+inline constexpr std::uint64_t k_accesses_per_call = 8;
 
 struct Quantum {
   std::uint32_t thread = 0;

@@ -73,13 +73,13 @@ TEST(AddressMap, WhatMemoryStandsForGoesWithItsChunk) {
   map.remove_range(0x104000, k_page);
   Location at;
   ASSERT_TRUE(map.find(0x101fff, at));
-  EXPECT_EQ(at.recurs, 0u);
+  EXPECT_EQ(at.reuse_delta, 0u);
   std::uint32_t generation = 0;
   for (const std::uint64_t page : {2, 3, 5, 7}) {
     ASSERT_TRUE(map.find(0x100000 + page * k_page, at));
-    EXPECT_EQ(at.recurs, 0x5000u) << page;
+    EXPECT_EQ(at.reuse_delta, 0x5000u) << page;
     ASSERT_TRUE(map.find_canonical(base + page * k_page, at, generation));
-    EXPECT_EQ(at.recurs, 0x5000u) << page;
+    EXPECT_EQ(at.reuse_delta, 0x5000u) << page;
   }
 }
 

@@ -1,11 +1,11 @@
 // The shadow stack: what it says of calls, also after longjmp, and whom it tells.
-#include "observe/pipeline/shadow_stack.hpp"
-
 #include <gtest/gtest.h>
 
 #include <array>
 #include <thread>
 #include <vector>
+
+#include "observe/pipeline/shadow_stack.hpp"
 
 namespace terrace::observe {
 namespace {
@@ -25,11 +25,11 @@ class Calls : public testing::Test {
   // By a jump to the exit hook: the function's frame is gone, its return address was just above it.
   void jump_out(std::uint64_t height, std::uint64_t site) const { leave_function(at(height + 2), site); }
 
-  void SetUp() override { enter_thread(); }
+  void SetUp() override { register_thread(); }
   void TearDown() override {
     set_function_observer(nullptr);
-    t_thread.watching = false;
-    leave_thread();
+    t_thread.reports_entries = false;
+    unregister_thread();
   }
   static std::vector<std::uint64_t> frames(std::size_t n = 64) {
     std::vector<std::uint64_t> sites(n);
@@ -148,7 +148,7 @@ TEST_F(Calls, TheObserverHearsOfWhatItWants) {
   enter(2, 100, 9000);
   EXPECT_TRUE(log.entered.empty()) << "this thread was not watching";
   leave(9000);
-  t_thread.watching = true;
+  t_thread.reports_entries = true;
   for (std::uint64_t i = 0; i < 10; ++i) {
     enter(1, 101, 9000);
     enter(2, 102 + i, 8000);
@@ -166,13 +166,13 @@ TEST_F(Calls, ThreadsHaveTheirOwnAndNumbers) {
   const std::uint32_t theirs = next_thread_number();
   std::thread([&] {
     EXPECT_TRUE(frames().empty());
-    Thread& thread = enter_thread(theirs);
+    Thread& thread = register_thread(theirs);
     EXPECT_EQ(&thread, &t_thread);
     EXPECT_NE(thread.number, mine);
     EXPECT_TRUE(frames().empty());
     enter(2, 202, 500);
     EXPECT_EQ(frames(), (std::vector<std::uint64_t>{202}));
-    leave_thread();
+    unregister_thread();
   }).join();
   EXPECT_EQ(frames(), (std::vector<std::uint64_t>{101}));
 }

@@ -25,12 +25,12 @@ namespace {
 class Followed : public Bench {
  public:
   explicit Followed(std::size_t bytes) : Bench(bytes) {
-    enter_thread();
+    register_thread();
     t_thread.set_pipeline(pipeline.get());
   }
   ~Followed() {
     t_thread.set_pipeline(nullptr);
-    leave_thread();
+    unregister_thread();
   }
   Followed(const Followed&) = delete;
   Followed& operator=(const Followed&) = delete;
@@ -144,12 +144,12 @@ TEST(Hooks, LongjmpAndExceptionsUnwindTheCalls) {
 
 TEST(Hooks, NothingIsFollowedInsideTerrace) {
   Followed followed(4096);
-  const auto before = unseen_accesses();
+  const auto before = untraced_accesses();
   {
     const Inside inside;
     touch_all_sizes(followed.as<char>());
   }
-  EXPECT_EQ(unseen_accesses() - before, 8u);
+  EXPECT_EQ(untraced_accesses() - before, 8u);
   EXPECT_EQ(followed.stop().accesses, 0u);
 }
 

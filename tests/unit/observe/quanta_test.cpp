@@ -62,7 +62,7 @@ TEST(Quanta, NothingOfTheSinkIsFollowed) {
 TEST(Quanta, CallsOfLibmAreCountedAndEndQuanta) {
   using machine::LibraryFunction;
   auto config = small_config();
-  config.quantum_accesses = 100 * observe::k_accesses_of_a_call;
+  config.quantum_accesses = 100 * observe::k_accesses_per_call;
   Bench bench(65536, config);
   for (int i = 0; i < 250; ++i) bench.pipeline->call(i % 5 == 0 ? LibraryFunction::lgammaf : LibraryFunction::exp);
   EXPECT_EQ(bench.sink.lengths, (std::vector<std::uint64_t>{0, 0}));

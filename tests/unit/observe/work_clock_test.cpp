@@ -51,8 +51,8 @@ TEST(WorkClock, WaitsAndEvents_BesideComputing_AreNoWork) {
   const NoCode code;
   Listener listener;
   LoopTree tree(code, listener);
-  enter_thread();
-  set_loop_tree(&tree, WorkBy::clock);
+  register_thread();
+  set_loop_tree(&tree, WorkSource::clock);
   const auto work_of = [&](void (*what)(double)) {
     t_thread.depth = 1;
     const auto before = tree.now();

@@ -82,7 +82,7 @@ class FileWorld {
       if (misses.size() < k_lines && line + 1 < array.lines + lag) continue;
       observe::Quantum quantum;
       quantum.accesses = 8 * misses.size();
-      quantum.instructions = observe::k_instructions_of_an_access * quantum.accesses;
+      quantum.instructions = observe::k_instructions_per_access * quantum.accesses;
       quantum.misses = misses;
       world.virtual_machine.quantum(quantum);
       misses.clear();
@@ -100,7 +100,7 @@ class FileWorld {
       misses.push_back({array.first + line / array.chunk_lines,
                         static_cast<std::uint16_t>(line % array.chunk_lines), 0, observe::MissKind::prefetched});
     quantum.accesses = misses.size();
-    quantum.instructions = observe::k_instructions_of_an_access * quantum.accesses;
+    quantum.instructions = observe::k_instructions_per_access * quantum.accesses;
     quantum.misses = misses;
     world.virtual_machine.quantum(quantum);
   }

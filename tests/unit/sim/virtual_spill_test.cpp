@@ -268,7 +268,7 @@ TEST(VirtualSpill, ThreadsShareTheMemoryAndTheDevice) {
           observe::Quantum quantum;
           quantum.thread = thread;
           quantum.accesses = 8 * misses.size();
-          quantum.instructions = observe::k_instructions_of_an_access * quantum.accesses;
+          quantum.instructions = observe::k_instructions_per_access * quantum.accesses;
           quantum.misses = misses;
           machine.quantum(quantum);
         }

@@ -31,11 +31,13 @@ struct Ours {
 // A thread of the program's run-time library that has no turn to wait for: what it does meanwhile, in real time,
 // is nothing that the program does in virtual time.
 void rest() {
-  if (auto* const samples = observe::t_thread.samples; samples && !std::exchange(observe::t_thread.rests, true))
+  if (auto* const samples = observe::t_thread.samples;
+      samples && !std::exchange(observe::t_thread.is_parked, true))
     samples->enter_own();
 }
 void stop_resting() {
-  if (auto* const samples = observe::t_thread.samples; samples && std::exchange(observe::t_thread.rests, false))
+  if (auto* const samples = observe::t_thread.samples;
+      samples && std::exchange(observe::t_thread.is_parked, false))
     samples->leave_own();
 }
 
@@ -195,7 +197,7 @@ void compete() noexcept {
   const Ours ours;
   if (!process()) return;
   scheduler().advance(this_thread(), k_competition);
-  if (auto* const pipeline = observe::t_thread.pipeline) pipeline->contend();
+  if (auto* const pipeline = observe::t_thread.pipeline) pipeline->on_contention();
   pass_turn();
 }
 

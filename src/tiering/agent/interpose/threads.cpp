@@ -14,8 +14,8 @@
 #include "agent/interpose/scheduling.hpp"
 #include "agent/lifecycle/in_process.hpp"
 #include "agent/lifecycle/last_thread.hpp"
-#include "observe/pipeline/loop_events.hpp"
 #include "observe/objects/spin_lock.hpp"
+#include "observe/pipeline/loop_events.hpp"
 #include "observe/threads/thread.hpp"
 
 namespace terrace::agent {
@@ -83,11 +83,11 @@ void end_thread(void*) {
   if (auto* const here = process()) {
     const auto stack = find_stack();
     here->objects->remove(stack.low, stack.high);
-    observe::end_loops_of_thread();
+    observe::end_thread_loops();
     detach_thread();
     if (here->scheduler) end_turns();
   }
-  observe::leave_thread();
+  observe::unregister_thread();
 }
 
 pthread_key_t end_key_of_threads() {
@@ -105,14 +105,14 @@ void* run(void* data) {
     const observe::Inside inside;
     delete static_cast<Beginning*>(data);
     if (process()) {
-      observe::enter_thread(beginning.number);
+      observe::register_thread(beginning.number);
       pthread_setspecific(end_key_of_threads(), &observe::t_thread);
       if (beginning.is_scheduled) arrive(beginning.number);
     }
   }
   if (beginning.is_of_mpi) note_mpi_thread();
   if (beginning.is_scheduled || !in_virtual_time()) follow_this_thread();
-  if (!beginning.is_worker) observe::begin_loops_of_thread();
+  if (!beginning.is_worker) observe::begin_thread_loops();
   return beginning.function(beginning.argument);
 }
 
@@ -125,8 +125,8 @@ void note_cores() noexcept {
 void follow_this_thread() noexcept {
   const observe::Inside inside;
   auto* const here = process();
-  if (!here || observe::t_thread.followed) return;
-  observe::t_thread.followed = true;
+  if (!here || observe::t_thread.was_traced) return;
+  observe::t_thread.was_traced = true;
   const auto stack = find_stack();
   if (stack.high > stack.low) note_thread_stack(*here, stack.low, stack.high);
   attach_thread();

@@ -131,7 +131,7 @@ TERRACE_EXPORT int pthread_mutex_timedlock(pthread_mutex_t* mutex, const timespe
 TERRACE_EXPORT int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
   static constinit Next<int (*)(pthread_cond_t*, pthread_mutex_t*)> next{"pthread_cond_wait",
                                                                          agent::k_condition_version};
-  const terrace::observe::LoopsWait waits;
+  const terrace::observe::ScopedLoopWait waits;
   if (!agent::taking_turns()) return (*next)(condition, mutex);
   if (const int error = unlock_mutex(mutex)) return error;
   agent::wait_for(key_of(condition));
@@ -144,7 +144,7 @@ TERRACE_EXPORT int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mut
                                           const timespec* until) {
   static constinit Next<int (*)(pthread_cond_t*, pthread_mutex_t*, clockid_t, const timespec*)> next{
       "pthread_cond_clockwait"};
-  const terrace::observe::LoopsWait waits;
+  const terrace::observe::ScopedLoopWait waits;
   if (!agent::taking_turns()) return (*next)(condition, mutex, clock, until);
   if (!agent::is_valid(until)) return EINVAL;
   if (const int error = unlock_mutex(mutex)) return error;
@@ -158,7 +158,7 @@ TERRACE_EXPORT int pthread_cond_timedwait(pthread_cond_t* condition, pthread_mut
                                           const timespec* until) {
   static constinit Next<int (*)(pthread_cond_t*, pthread_mutex_t*, const timespec*)> next{
       "pthread_cond_timedwait", agent::k_condition_version};
-  const terrace::observe::LoopsWait waits;
+  const terrace::observe::ScopedLoopWait waits;
   if (!agent::taking_turns()) return (*next)(condition, mutex, until);
   // Which clock it was made for: bit 1 of glibc's references.
   const bool monotonic = (condition->__data.__wrefs & 2) != 0;
@@ -236,7 +236,7 @@ TERRACE_EXPORT int pthread_spin_unlock(pthread_spinlock_t* lock) noexcept {
 TERRACE_EXPORT int sem_wait(sem_t* semaphore) {
   static constinit Next<int (*)(sem_t*)> next{"sem_wait"};
   static constinit Next<int (*)(sem_t*)> attempt{"sem_trywait"};
-  const terrace::observe::LoopsWait waits;
+  const terrace::observe::ScopedLoopWait waits;
   if (!agent::taking_turns()) return (*next)(semaphore);
   const auto saved = errno;
   lock_in_turn(semaphore, -1, *attempt);
@@ -247,7 +247,7 @@ TERRACE_EXPORT int sem_wait(sem_t* semaphore) {
 TERRACE_EXPORT int sem_clockwait(sem_t* semaphore, clockid_t clock, const timespec* until) {
   static constinit Next<int (*)(sem_t*, clockid_t, const timespec*)> next{"sem_clockwait"};
   static constinit Next<int (*)(sem_t*)> attempt{"sem_trywait"};
-  const terrace::observe::LoopsWait waits;
+  const terrace::observe::ScopedLoopWait waits;
   if (!agent::taking_turns()) return (*next)(semaphore, clock, until);
   const auto saved = errno;
   const int error = lock_in_turn_until(semaphore, -1, *attempt, clock, until);
@@ -257,7 +257,7 @@ TERRACE_EXPORT int sem_clockwait(sem_t* semaphore, clockid_t clock, const timesp
 
 TERRACE_EXPORT int sem_timedwait(sem_t* semaphore, const timespec* until) {
   static constinit Next<int (*)(sem_t*, const timespec*)> next{"sem_timedwait"};
-  const terrace::observe::LoopsWait waits;
+  const terrace::observe::ScopedLoopWait waits;
   if (!agent::taking_turns()) return (*next)(semaphore, until);
   return sem_clockwait(semaphore, CLOCK_REALTIME, until);
 }

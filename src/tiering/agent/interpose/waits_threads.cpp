@@ -31,7 +31,7 @@ extern "C" {
 
 TERRACE_EXPORT int pthread_join(pthread_t thread, void** result) {
   static constinit agent::Next<int (*)(pthread_t, void**)> next{"pthread_join"};
-  const terrace::observe::LoopsWait waits;
+  const terrace::observe::ScopedLoopWait waits;
   wait_for_end(thread);
   return (*next)(thread, result);
 }

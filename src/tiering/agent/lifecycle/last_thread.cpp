@@ -120,7 +120,7 @@ bool main_left() noexcept {
 // Where the main thread has ended by the bare system call no handlers run, and the status is that of the last
 // thread, which is 0 where that is the C library's.
 void* look(void*) {
-  observe::t_thread.go_inside();
+  observe::t_thread.enter_runtime();
   if (syscall(SYS_unshare, CLONE_FILES) == 0) syscall(SYS_close_range, 0U, ~0U, 0U);
   const int tasks = open_at(AT_FDCWD, "/proc/self/task", O_DIRECTORY);
   const auto name = std::to_string(getpid());
@@ -136,11 +136,11 @@ void* look(void*) {
 
 // What exit() calls may be the program's.
 void* call_exit(void*) {
-  observe::t_thread.go_inside();
+  observe::t_thread.enter_runtime();
   while (sem_wait(&g_exit) != 0) {
   }
-  observe::enter_thread();
-  observe::t_thread.come_out();
+  observe::register_thread();
+  observe::t_thread.leave_runtime();
   pthread_sigmask(SIG_SETMASK, &g_signals, nullptr);
   std::exit(0);
 }

@@ -198,7 +198,7 @@ FoundSymbol find_symbol(Process& process, std::uint64_t address) noexcept {
 }
 
 observe::SymbolTable::Work find_work(Process& process, std::uint64_t site) noexcept {
-  constexpr observe::SymbolTable::Work k_unknown{.instructions = observe::k_instructions_of_an_access};
+  constexpr observe::SymbolTable::Work k_unknown{.instructions = observe::k_instructions_per_access};
   const auto before = find_symbol(process, site - 1);
   if (!before.described) return k_unknown;
   const std::lock_guard lock(g_lock);

@@ -118,7 +118,7 @@ void before_fork() {
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &signals_before());
-  observe::t_thread.go_inside();
+  observe::t_thread.enter_runtime();
   lock_beginning();
   lock_modules();
   memory::BlockArena::lock();
@@ -155,7 +155,7 @@ void release_after_fork(void (SpilledHeap::*release_spilled)() noexcept) {
 void in_parent() {
   transfer::resume_exchanges();
   release_after_fork(&SpilledHeap::after_fork);
-  observe::t_thread.come_out();
+  observe::t_thread.leave_runtime();
   pthread_sigmask(SIG_SETMASK, &signals_before(), nullptr);
 }
 
@@ -177,7 +177,7 @@ void in_child() {
       }
     }
   }
-  observe::t_thread.come_out();
+  observe::t_thread.leave_runtime();
   pthread_sigmask(SIG_SETMASK, &signals_before(), nullptr);
 }
 
@@ -259,7 +259,7 @@ void begin(int count, char** words, std::uint64_t stack_top) noexcept {
   clear_absent_functions();
   begin_later_files();
   if (is_checked()) return;
-  observe::enter_thread();
+  observe::register_thread();
   note_cores();
   const auto beginning = beginning_of(session);
   if (!beginning.is_wanted) return;

@@ -15,7 +15,7 @@ Streams::Streams(std::uint32_t streams)
 
 bool Streams::miss(std::uint64_t line) {
   ++now_;
-  if (follow(line)) return true;
+  if (trace_access(line)) return true;
   train(line);
   return false;
 }

@@ -45,7 +45,7 @@ class Streams {
     std::uint64_t touched = 0;
   };
 
-  bool follow(std::uint64_t line);
+  bool trace_access(std::uint64_t line);
   void advance(std::uint32_t stream, std::uint64_t line);
   void train(std::uint64_t line);
   void allocate(std::uint64_t line, std::int64_t stride);

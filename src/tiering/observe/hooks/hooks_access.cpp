@@ -1,17 +1,17 @@
 // The entry points that gcc and clang call before every load and store of code compiled with -fsanitize=thread,
 // and at every function's entry and exit. Names and parameters are the compilers' (gcc's sanitizer.def, clang's
 // ThreadSanitizer pass); and at basic blocks (-fsanitize-coverage=trace-pc, of both).
-#include "observe/pipeline/follow.hpp"
 #include "observe/pipeline/shadow_stack.hpp"
+#include "observe/pipeline/trace.hpp"
 
 using terrace::observe::follow;
-using terrace::observe::follow_range;
+using terrace::observe::trace_range;
 
 // Both words of a name that the compilers made of a kind and a size.
-#define HOOK_ACCESS(name, size, store)                                                                 \
-  TERRACE_HOOK void __tsan_##name##size(void* address) { follow(address, size, store, TERRACE_SITE); } \
-  TERRACE_HOOK void __tsan_##name##size##_pc(void* address, void* site) {                              \
-    follow(address, size, store, reinterpret_cast<std::uint64_t>(site));                               \
+#define HOOK_ACCESS(name, size, store)                                                                       \
+  TERRACE_HOOK void __tsan_##name##size(void* address) { trace_access(address, size, store, TERRACE_SITE); } \
+  TERRACE_HOOK void __tsan_##name##size##_pc(void* address, void* site) {                                    \
+    trace_access(address, size, store, reinterpret_cast<std::uint64_t>(site));                               \
   }
 #define HOOK_SIZES(name, store) \
   HOOK_ACCESS(name, 1, store)   \
@@ -23,8 +23,8 @@ using terrace::observe::follow_range;
 // A compound assignment that clang reports as one: a load, then a store.
 #define HOOK_BOTH(name, size)                            \
   TERRACE_HOOK void __tsan_##name##size(void* address) { \
-    follow(address, size, false, TERRACE_SITE);          \
-    follow(address, size, true, TERRACE_SITE);           \
+    trace_access(address, size, false, TERRACE_SITE);    \
+    trace_access(address, size, true, TERRACE_SITE);     \
   }
 #define HOOK_BOTH_SIZES(name) \
   HOOK_BOTH(name, 1)          \
@@ -47,30 +47,30 @@ HOOK_BOTH_SIZES(read_write)
 HOOK_BOTH_SIZES(unaligned_read_write)
 
 TERRACE_HOOK void __tsan_read_range(void* address, std::size_t size) {
-  follow_range(address, size, false, TERRACE_SITE);
+  trace_range(address, size, false, TERRACE_SITE);
 }
 TERRACE_HOOK void __tsan_write_range(void* address, std::size_t size) {
-  follow_range(address, size, true, TERRACE_SITE);
+  trace_range(address, size, true, TERRACE_SITE);
 }
 TERRACE_HOOK void __tsan_read_range_pc(void* address, std::size_t size, void* site) {
-  follow_range(address, size, false, reinterpret_cast<std::uint64_t>(site));
+  trace_range(address, size, false, reinterpret_cast<std::uint64_t>(site));
 }
 TERRACE_HOOK void __tsan_write_range_pc(void* address, std::size_t size, void* site) {
-  follow_range(address, size, true, reinterpret_cast<std::uint64_t>(site));
+  trace_range(address, size, true, reinterpret_cast<std::uint64_t>(site));
 }
 
-TERRACE_HOOK void __tsan_vptr_read(void** vptr) { follow(vptr, sizeof *vptr, false, TERRACE_SITE); }
-TERRACE_HOOK void __tsan_vptr_update(void** vptr, void*) { follow(vptr, sizeof *vptr, true, TERRACE_SITE); }
+TERRACE_HOOK void __tsan_vptr_read(void** vptr) { trace_access(vptr, sizeof *vptr, false, TERRACE_SITE); }
+TERRACE_HOOK void __tsan_vptr_update(void** vptr, void*) { trace_access(vptr, sizeof *vptr, true, TERRACE_SITE); }
 
 // Every basic block without accesses; with other compilers' code than gcc's, every one.
 TERRACE_HOOK void __sanitizer_cov_trace_pc() {
   const auto& thread = terrace::observe::t_thread;
-  if (auto* const pipeline = thread.listening) {
+  if (auto* const pipeline = thread.active_pipeline) {
     if (!pipeline->block(TERRACE_SITE)) return;
   } else if (thread.inside != 0) {
     return;
   }
-  terrace::observe::follow_block(TERRACE_SITE);  // loops go on where nobody listens to accesses
+  terrace::observe::trace_block(TERRACE_SITE);  // loops go on where nobody listens to accesses
 }
 
 TERRACE_HOOK void __tsan_func_entry(void* call_site) {

@@ -4,10 +4,10 @@
 #include <type_traits>
 
 #include "observe/hooks/wide_atomic.hpp"
-#include "observe/pipeline/follow.hpp"
+#include "observe/pipeline/trace.hpp"
 
 using terrace::observe::follow;
-using terrace::observe::follow_atomic;
+using terrace::observe::trace_atomic;
 using terrace::observe::Wide;
 
 namespace {
@@ -85,21 +85,21 @@ bool compare_exchange(volatile T* at, T* expected, T desired, bool weak, int ord
 
 #define HOOK_FETCH(bits, T, operation)                                                                \
   TERRACE_HOOK T __tsan_atomic##bits##_fetch_##operation(volatile T* at, T value, int order) {        \
-    follow_atomic(at, sizeof(T), true, TERRACE_SITE);                                                 \
+    trace_atomic(at, sizeof(T), true, TERRACE_SITE);                                                  \
     return with_order(order, [&](auto o) { return __atomic_fetch_##operation(at, value, o.value); }); \
   }
 
 #define HOOK_ATOMICS(bits, T)                                                                                     \
   TERRACE_HOOK T __tsan_atomic##bits##_load(const volatile T* at, int order) {                                    \
-    follow_atomic(at, sizeof(T), false, TERRACE_SITE);                                                            \
+    trace_atomic(at, sizeof(T), false, TERRACE_SITE);                                                             \
     return with_load_order(order, [&](auto o) { return __atomic_load_n(at, o.value); });                          \
   }                                                                                                               \
   TERRACE_HOOK void __tsan_atomic##bits##_store(volatile T* at, T value, int order) {                             \
-    follow(at, sizeof(T), true, TERRACE_SITE);                                                                    \
+    trace_access(at, sizeof(T), true, TERRACE_SITE);                                                              \
     with_store_order(order, [&](auto o) { __atomic_store_n(at, value, o.value); });                               \
   }                                                                                                               \
   TERRACE_HOOK T __tsan_atomic##bits##_exchange(volatile T* at, T value, int order) {                             \
-    follow_atomic(at, sizeof(T), true, TERRACE_SITE);                                                             \
+    trace_atomic(at, sizeof(T), true, TERRACE_SITE);                                                              \
     return with_order(order, [&](auto o) { return __atomic_exchange_n(at, value, o.value); });                    \
   }                                                                                                               \
   HOOK_FETCH(bits, T, add)                                                                                        \
@@ -110,24 +110,24 @@ bool compare_exchange(volatile T* at, T* expected, T desired, bool weak, int ord
   HOOK_FETCH(bits, T, nand)                                                                                       \
   TERRACE_HOOK int __tsan_atomic##bits##_compare_exchange_strong(volatile T* at, T* expected, T desired,          \
                                                                  int order, int failure) {                        \
-    follow_atomic(at, sizeof(T), true, TERRACE_SITE);                                                             \
+    trace_atomic(at, sizeof(T), true, TERRACE_SITE);                                                              \
     return compare_exchange(at, expected, desired, false, order, failure) ? 1 : 0;                                \
   }                                                                                                               \
   TERRACE_HOOK int __tsan_atomic##bits##_compare_exchange_weak(volatile T* at, T* expected, T desired, int order, \
                                                                int failure) {                                     \
-    follow_atomic(at, sizeof(T), true, TERRACE_SITE);                                                             \
+    trace_atomic(at, sizeof(T), true, TERRACE_SITE);                                                              \
     return compare_exchange(at, expected, desired, true, order, failure) ? 1 : 0;                                 \
   }                                                                                                               \
   TERRACE_HOOK T __tsan_atomic##bits##_compare_exchange_val(volatile T* at, T expected, T desired, int order,     \
                                                             int failure) {                                        \
-    follow_atomic(at, sizeof(T), true, TERRACE_SITE);                                                             \
+    trace_atomic(at, sizeof(T), true, TERRACE_SITE);                                                              \
     compare_exchange(at, &expected, desired, false, order, failure);                                              \
     return expected;                                                                                              \
   }
 
 #define HOOK_WIDE(operation, change)                                                   \
   TERRACE_HOOK Wide __tsan_atomic128_##operation(volatile Wide* at, Wide value, int) { \
-    follow_atomic(at, sizeof(Wide), true, TERRACE_SITE);                               \
+    trace_atomic(at, sizeof(Wide), true, TERRACE_SITE);                                \
     return wide_update(at, [value](Wide old) { return static_cast<Wide>(change); });   \
   }
 
@@ -155,11 +155,11 @@ HOOK_ATOMICS(64, std::uint64_t)
 
 // 128 bits: sequentially consistent whatever was asked for; no instruction does it with less.
 TERRACE_HOOK Wide __tsan_atomic128_load(const volatile Wide* at, int) {
-  follow_atomic(at, sizeof(Wide), false, TERRACE_SITE);
+  trace_atomic(at, sizeof(Wide), false, TERRACE_SITE);
   return terrace::observe::wide_load(at);
 }
 TERRACE_HOOK void __tsan_atomic128_store(volatile Wide* at, Wide value, int) {
-  follow(at, sizeof(Wide), true, TERRACE_SITE);
+  trace_access(at, sizeof(Wide), true, TERRACE_SITE);
   wide_update(at, [value](Wide) { return value; });
 }
 HOOK_WIDE(exchange, (static_cast<void>(old), value))
@@ -170,19 +170,19 @@ HOOK_WIDE(fetch_or, old | value)
 HOOK_WIDE(fetch_xor, old ^ value)
 HOOK_WIDE(fetch_nand, ~(old& value))
 TERRACE_HOOK Wide __tsan_atomic128_compare_exchange_val(volatile Wide* at, Wide expected, Wide desired, int, int) {
-  follow_atomic(at, sizeof(Wide), true, TERRACE_SITE);
+  trace_atomic(at, sizeof(Wide), true, TERRACE_SITE);
   return terrace::observe::wide_compare_exchange(at, expected, desired);
 }
 TERRACE_HOOK int __tsan_atomic128_compare_exchange_strong(volatile Wide* at, Wide* expected, Wide desired, int,
                                                           int) {
-  follow_atomic(at, sizeof(Wide), true, TERRACE_SITE);
+  trace_atomic(at, sizeof(Wide), true, TERRACE_SITE);
   const Wide wanted = *expected;
   *expected = terrace::observe::wide_compare_exchange(at, wanted, desired);
   return *expected == wanted ? 1 : 0;
 }
 TERRACE_HOOK int __tsan_atomic128_compare_exchange_weak(volatile Wide* at, Wide* expected, Wide desired, int,
                                                         int) {
-  follow_atomic(at, sizeof(Wide), true, TERRACE_SITE);
+  trace_atomic(at, sizeof(Wide), true, TERRACE_SITE);
   const Wide wanted = *expected;
   *expected = terrace::observe::wide_compare_exchange(at, wanted, desired);
   return *expected == wanted ? 1 : 0;

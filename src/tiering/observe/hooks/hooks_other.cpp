@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <cstring>
 
-#include "observe/pipeline/follow.hpp"
+#include "observe/pipeline/trace.hpp"
 
-using terrace::observe::follow_range;
+using terrace::observe::trace_range;
 
 #define HOOK_NOTHING(name) \
   TERRACE_HOOK void name() {}
@@ -47,19 +47,19 @@ HOOK_NOTHING(__tsan_external_write)
 
 // clang's names for what the program's memcpy, memmove and memset become.
 TERRACE_HOOK void* __tsan_memcpy(void* to, const void* from, std::size_t size) {
-  follow_range(from, size, false, TERRACE_SITE);
-  follow_range(to, size, true, TERRACE_SITE);
+  trace_range(from, size, false, TERRACE_SITE);
+  trace_range(to, size, true, TERRACE_SITE);
   const terrace::observe::Inside inside;  // the copy itself is reported already
   return std::memcpy(to, from, size);
 }
 TERRACE_HOOK void* __tsan_memmove(void* to, const void* from, std::size_t size) {
-  follow_range(from, size, false, TERRACE_SITE);
-  follow_range(to, size, true, TERRACE_SITE);
+  trace_range(from, size, false, TERRACE_SITE);
+  trace_range(to, size, true, TERRACE_SITE);
   const terrace::observe::Inside inside;
   return std::memmove(to, from, size);
 }
 TERRACE_HOOK void* __tsan_memset(void* to, int value, std::size_t size) {
-  follow_range(to, size, true, TERRACE_SITE);
+  trace_range(to, size, true, TERRACE_SITE);
   const terrace::observe::Inside inside;
   return std::memset(to, value, size);
 }

@@ -1,8 +1,8 @@
 // The exit hook of a function that ends by a jump to another one (cli/wrapper/tail_calls.hpp). It is called after
 // the other's parameters have been set, so it preserves every register: general ones always, vector and x87
 // registers where the call is followed, as only then it runs code that uses them.
-#include "observe/pipeline/follow.hpp"
 #include "observe/pipeline/shadow_stack.hpp"
+#include "observe/pipeline/trace.hpp"
 
 #if defined(__x86_64__)
 

@@ -7,7 +7,7 @@
 #include <cstddef>
 
 #include "observe/coverage/time_samples.hpp"
-#include "observe/pipeline/follow.hpp"
+#include "observe/pipeline/trace.hpp"
 
 // The C library's headers are left out: they declare some of these names with attributes that a definition breaks.
 extern "C" [[noreturn]] void __chk_fail();
@@ -71,8 +71,8 @@ void resolve(std::atomic<Function>& pointer, const char* name) {
 [[gnu::noinline]] void* copy_followed(Copy next, void* to, const void* from, std::size_t size,
                                       std::uint64_t site) {
   if (!is_programs(size)) return next(to, from, size);
-  follow_range(from, size, false, site);
-  follow_range(to, size, true, site);
+  trace_range(from, size, false, site);
+  trace_range(to, size, true, site);
   before_reported();
   void* const result = next(to, from, size);
   after_reported();
@@ -81,7 +81,7 @@ void resolve(std::atomic<Function>& pointer, const char* name) {
 
 [[gnu::noinline]] void* set_followed(Fill next, void* to, int value, std::size_t size, std::uint64_t site) {
   if (!is_programs(size)) return next(to, value, size);
-  follow_range(to, size, true, site);
+  trace_range(to, size, true, site);
   before_reported();
   void* const result = next(to, value, size);
   after_reported();

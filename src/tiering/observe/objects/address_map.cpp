@@ -75,7 +75,8 @@ struct AddressMap::State {
       const bool found = (seen & 1) == 0 && index.find(address, segment);
       if ((seen & 1) == 0 && generation.load(std::memory_order_relaxed) == seen) {
         if (found)
-          location = {segment.delta, segment.low, segment.high, segment.chunk, segment.origin, segment.recurs};
+          location = {segment.delta, segment.low,    segment.high,
+                      segment.chunk, segment.origin, segment.reuse_delta};
         return found;
       }
       sched_yield();
@@ -129,12 +130,12 @@ void AddressMap::remove_range(std::uint64_t low, std::uint64_t size) {
   state_->remove(low, low + size);
 }
 
-void AddressMap::set_chunk(std::uint64_t low, std::uint64_t size, ChunkId chunk, std::uint64_t recurs) {
+void AddressMap::set_chunk(std::uint64_t low, std::uint64_t size, ChunkId chunk, std::uint64_t reuse_delta) {
   const State::Change change(*state_);
   for (Segment piece : state_->host.cut(low, low + size)) {
     state_->canonical.cut(piece.low + piece.delta, piece.high + piece.delta);
     piece.chunk = chunk;
-    piece.recurs = recurs;
+    piece.reuse_delta = reuse_delta;
     piece.origin = low;
     state_->put(piece);
   }

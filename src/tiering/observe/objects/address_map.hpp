@@ -20,7 +20,7 @@ struct Location {
   std::uint64_t low = 0, high = 0;  // range (of host or canonical addresses, as asked) that it holds for
   ChunkId chunk = memory::k_no_chunk;
   std::uint64_t origin = 0;  // where the chunk begins, in the same address space as `low`
-  std::uint64_t recurs =
+  std::uint64_t reuse_delta =
       0;  // canonical address less that of the memory that it stands for (runtime/recurring.hpp)
 };
 
@@ -48,7 +48,7 @@ class AddressMap {
   // Forgets a range (munmap, free). Its canonical addresses are not reused.
   void remove_range(std::uint64_t low, std::uint64_t size);
   // The chunk that covers [low, low + size); part of a range that was added. What was not added stays unknown.
-  void set_chunk(std::uint64_t low, std::uint64_t size, ChunkId chunk, std::uint64_t recurs = 0);
+  void set_chunk(std::uint64_t low, std::uint64_t size, ChunkId chunk, std::uint64_t reuse_delta = 0);
 
   // Never allocates. False when nothing was added there. `generation` is the one that the answer belongs to.
   [[nodiscard]] bool find(std::uint64_t address, Location& location) const;

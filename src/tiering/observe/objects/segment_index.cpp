@@ -27,7 +27,7 @@ void copy_in(Segment& to, const Segment& from) {
   store(to.delta, from.delta);
   store(to.origin, from.origin);
   store(to.chunk, from.chunk);
-  store(to.recurs, from.recurs);
+  store(to.reuse_delta, from.reuse_delta);
 }
 
 }  // namespace
@@ -88,7 +88,7 @@ bool SegmentIndex::find(std::uint64_t address, Segment& found) const {
   if (low == count) return false;
   const Segment& segment = block->segments[low];
   found = {load(segment.low),    load(segment.high),  load(segment.delta),
-           load(segment.origin), load(segment.chunk), load(segment.recurs)};
+           load(segment.origin), load(segment.chunk), load(segment.reuse_delta)};
   return address >= found.low && address < found.high;
 }
 

@@ -18,7 +18,7 @@ struct Segment {
   std::uint64_t delta = 0;   // canonical address = host address + delta (modulo 2^64)
   std::uint64_t origin = 0;  // where the chunk begins, in the address space of low and high
   ChunkId chunk = memory::k_no_chunk;
-  std::uint64_t recurs = 0;  // canonical address less that of the memory that it stands for
+  std::uint64_t reuse_delta = 0;  // canonical address less that of the memory that it stands for
 };
 
 class SegmentIndex {

@@ -1,6 +1,9 @@
-// Brings a thread's calls, loops and misses to the tree of the loops that the program makes: the main thread's,
-// and while that waits, those of a thread that it began. Such a thread goes on where the main thread waits, as if
-// it had been called there. Of several the one that began first does, until it ends.
+// Forwards a thread's calls, basic blocks and misses to the process's loop tree (loops/loop_tree.hpp). The tree
+// follows one thread at a time: the main thread and, while that waits for others, the first thread that the main
+// thread started and that has not ended, as if the main thread had called it where it waits.
+//
+// report_* are called by that thread; the functions test for it. set_loop_tree and stop_work_clock are for the
+// runtime.
 #pragma once
 
 #include <atomic>
@@ -11,39 +14,40 @@
 
 namespace terrace::observe {
 
-// What work is measured by: what a thread's pipeline sees, or, where nobody listens to accesses, the processor's
-// clock.
-enum class WorkBy : std::uint8_t { pipeline, clock };
-// This thread's from now on; null: nobody's loops are followed any more.
-void set_loop_tree(LoopTree* tree, WorkBy by = WorkBy::pipeline) noexcept;
-// The clock stands while hooks are listened to: they take much more time than the program. What they count is work
-// meanwhile.
+// How work is measured: by the instructions that the thread's pipeline counts, or, where accesses are not traced,
+// by the ticks of the processor's clock.
+enum class WorkSource : std::uint8_t { pipeline, clock };
+// Makes the calling thread the owner of the tree, which is non-owning; null: loops are not followed any more.
+void set_loop_tree(LoopTree* tree, WorkSource source = WorkSource::pipeline) noexcept;
+// Stops or restarts the work clock. It is stopped while accesses are traced, because hooks take much more time
+// than the program; work is then the instructions that they count.
 void stop_work_clock(bool stopped) noexcept;
 
-// While this lives the calling thread waits for others. Nothing where it is not the one with the tree.
-class LoopsWait {
+// Marks the calling thread as waiting for others during a scope. Has no effect unless it owns the tree.
+class ScopedLoopWait {
  public:
-  LoopsWait() noexcept;
-  ~LoopsWait();
-  LoopsWait(const LoopsWait&) = delete;
-  LoopsWait& operator=(const LoopsWait&) = delete;
+  ScopedLoopWait() noexcept;
+  ~ScopedLoopWait();
+  ScopedLoopWait(const ScopedLoopWait&) = delete;
+  ScopedLoopWait& operator=(const ScopedLoopWait&) = delete;
 };
-// A thread of the program's begins, or ends.
-void begin_loops_of_thread() noexcept;
-void end_loops_of_thread() noexcept;
+// Called by a thread of the program at its begin and at its end.
+void begin_thread_loops() noexcept;
+void end_thread_loops() noexcept;
 
-// A function was entered or left, as the shadow stack has it by now; a basic block's hook returns to `site`.
+// Report events of the calling thread. The shadow stack already contains the effect of the call or return; `site`
+// is a hook's return address.
 void report_call(std::uint64_t function, std::uint64_t call_site);
 void report_return();
 void report_block(std::uint64_t site);
 void report_sample(std::uint64_t site);
 void report_miss(std::uint64_t region);
 
-// Whether a thread that the main thread began may be heard.
+// Set once another thread than the main thread may use the tree.
 extern constinit std::atomic<bool> g_loops_are_shared;
 
-inline void follow_miss(std::uint64_t region) {
-  LoopTree* const tree = t_thread.loops;
+inline void trace_miss(std::uint64_t region) {
+  LoopTree* const tree = t_thread.loop_tree;
   if (tree == nullptr) return;
   if (g_loops_are_shared.load(std::memory_order_relaxed))
     report_miss(region);
@@ -51,9 +55,9 @@ inline void follow_miss(std::uint64_t region) {
     tree->record_miss(region);
 }
 
-inline void follow_block(std::uint64_t site) {
+inline void trace_block(std::uint64_t site) {
   const Thread& thread = t_thread;
-  if (thread.loops != nullptr && thread.depth <= thread.followed_depth) [[unlikely]]
+  if (thread.loop_tree != nullptr && thread.depth <= thread.followed_depth) [[unlikely]]
     report_block(site);
 }
 

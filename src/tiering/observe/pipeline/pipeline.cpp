@@ -1,3 +1,4 @@
+// Implements the pipeline's accesses and quanta: see pipeline.hpp. pipeline_state.cpp has the caches.
 #include "observe/pipeline/pipeline.hpp"
 
 #include <algorithm>
@@ -7,10 +8,10 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "observe/pipeline/loop_events.hpp"
 #include "observe/loops/loop_tree.hpp"
+#include "observe/pipeline/loop_events.hpp"
 #include "observe/pipeline/pipeline_state.hpp"
-#include "observe/pipeline/undisturbed.hpp"
+#include "observe/pipeline/program_state_guard.hpp"
 #include "observe/threads/thread.hpp"
 
 namespace terrace::observe {
@@ -38,13 +39,13 @@ void check(const PipelineConfig& config) {
   }
 }
 
-// Of the first cache, where the table of fast lines leads.
+// Returns the number of lines of the first cache, to which the table of fast lines points.
 std::uint64_t first_lines(const PipelineConfig& config) {
   if (config.caches.empty() || config.caches.front().shared) return 1;
   return config.caches.front().size.value / std::max<std::uint64_t>(config.line.value, 1);
 }
 
-// The value that a load is about to load. Null for sizes that hold neither pointers nor indices.
+// Reads the value that a load is about to load. Returns false for sizes that hold neither pointers nor indices.
 bool read_value(std::uint64_t address, std::uint32_t size, std::uint64_t& value) {
   const auto* at = reinterpret_cast<const void*>(address);
   if (size == 8) {
@@ -72,48 +73,49 @@ std::uint64_t unknown_accesses(const SharedCache& shared) {
 }
 
 Pipeline::Pipeline(const PipelineConfig& config, SharedCache& shared, const AddressMap& map, AccessSink& sink,
-                   std::uint32_t thread, Unknown unknown, Turn turn)
+                   std::uint32_t thread, ResolveUnknown resolve_unknown, OnQuantumEnd on_quantum_end)
     : fast_(first_lines(config), config.line), map_(map) {
   check(config);
   line_bytes_ = config.line.value;
   for (std::size_t i = 0; i < k_sizes; ++i) rooms_[i] = FastLine::room(line_bytes_, std::uint64_t{1} << i);
   line_bits_ = static_cast<unsigned>(std::countr_zero(config.line.value));
-  state_ = std::make_unique<State>(config, shared, map, sink, thread, std::move(unknown), fast_);
-  state_->turn = turn;
+  state_ = std::make_unique<State>(config, shared, map, sink, thread, std::move(resolve_unknown), fast_);
+  state_->on_quantum_end = on_quantum_end;
   ranges_are_fast_ = !config.caches.empty() && !config.caches.front().shared;
   quantum_end_ = quantum_accesses_ = state_->quantum_lines;
   work_ = config.work;
   functions_ = config.functions;
-  counts_apart_ = functions_ != nullptr || (work_ != nullptr && work_->is_weighted());
+  counts_blocks_ = functions_ != nullptr || (work_ != nullptr && work_->is_weighted());
   random_ = thread;
-  settle_samples();
+  close_sample_interval();
   map_.watch(fast_.epoch());
 }
 
 Pipeline::~Pipeline() { map_.unwatch(fast_.epoch()); }
 
-void Pipeline::step_aside(std::uint64_t address, std::uint32_t size, bool store, std::uint64_t site,
-                          Pipeline& pipeline) {
-  if (!pipeline.use_followed_line(address, size, store, site)) pipeline.touch_lines(address, size, store, site);
+void Pipeline::access_slow(std::uint64_t address, std::uint32_t size, bool store, std::uint64_t site,
+                           Pipeline& pipeline) {
+  if (!pipeline.access_followed_line(address, size, store, site))
+    pipeline.access_lines(address, size, store, site);
 }
 
-inline bool Pipeline::use_followed_line(std::uint64_t address, std::uint32_t size, bool store,
-                                        std::uint64_t site) {
+inline bool Pipeline::access_followed_line(std::uint64_t address, std::uint32_t size, bool store,
+                                           std::uint64_t site) {
   FastLine& fast = fast_.of(address);
   if (!fast_.follows(fast, address, room_of(size), store)) return false;
   *fast.used = ++clock_;
   if (store) ++stores_;
-  const Level level = store ? k_no_level : state_->followed(fast);
-  if (clock_ >= next_stop_) stop(site);
+  const Level level = store ? k_no_level : state_->followed_level(fast);
+  if (clock_ >= next_stop_) on_stop(site);
   std::uint64_t value = 0;
   if (level != k_no_level && read_value(address, size, value)) state_->dependence.loaded(value, level);
   return true;
 }
 
-inline void Pipeline::touch_lines(std::uint64_t address, std::uint32_t size, bool store, std::uint64_t site) {
-  // What the cache model misses this machine probably misses, too: the line may as well come while we think.
+inline void Pipeline::access_lines(std::uint64_t address, std::uint32_t size, bool store, std::uint64_t site) {
+  // A miss of the simulated cache is probably a miss of the host: fetch the line meanwhile.
   __builtin_prefetch(reinterpret_cast<const void*>(address));
-  Level follow = k_no_level;
+  Level level = k_no_level;
   {
     const Inside inside;
     State& state = *state_;
@@ -124,7 +126,7 @@ inline void Pipeline::touch_lines(std::uint64_t address, std::uint32_t size, boo
     for (bool first = true; left > 0; first = false) {
       if (!first) {
         ++state.extra_lines;
-        pass_over(1);
+        skip_sampling(1);
       }
       ++clock_;
       stores_ += store ? 1 : 0;
@@ -132,28 +134,29 @@ inline void Pipeline::touch_lines(std::uint64_t address, std::uint32_t size, boo
       if (const Translation* page = state.translate(at)) {
         const std::uint64_t canonical = at + page->delta;
         here = std::min(left, line_bytes_ - (canonical & (line_bytes_ - 1)));
-        const State::Touched touched =
-            state.touch({canonical >> line_bits_, at, page, {clock_, stores_, store}}, site);
-        state.remember(at, *page, touched, clock_);
-        if (first && here == size) follow = touched.level;
+        const State::LineAccess accessed =
+            state.access_line({canonical >> line_bits_, at, page, {clock_, stores_, store}}, site);
+        state.remember(at, *page, accessed, clock_);
+        if (first && here == size) level = accessed.level;
       } else {
-        ++state.unknown_lines;  // the rest, as one line
+        ++state.unknown_lines;  // count the rest as one line
       }
       at += here;
       left -= here;
     }
-    if (clock_ >= next_stop_) stop(site);
+    if (clock_ >= next_stop_) on_stop(site);
     if (state.nearly_full()) end_quantum();
   }
-  // Outside of Terrace: the program's memory may not be there, and its handler may not come back here.
+  // Read outside of the runtime's scope: the program's memory may fault, and its handler may not return here.
   std::uint64_t value = 0;
-  if (follow != k_no_level && !store && read_value(address, size, value)) state_->dependence.loaded(value, follow);
+  if (level != k_no_level && !store && read_value(address, size, value)) state_->dependence.loaded(value, level);
 }
 
 void Pipeline::range(std::uint64_t address, std::uint64_t size, bool store, std::uint64_t site) {
-  // Most are short, and in a line that was used lately.
-  if (ranges_are_fast_ && size - 1 < line_bytes_ && is_fast(address, FastLine::room(line_bytes_, size), store)) {
-    pass_over(1);
+  // Most ranges are short, and in a line that was used recently.
+  if (ranges_are_fast_ && size - 1 < line_bytes_ &&
+      access_fast(address, FastLine::room(line_bytes_, size), store)) {
+    skip_sampling(1);
     add_copied_line(site);
     if (clock_ >= quantum_end_) end_quantum();
     return;
@@ -164,9 +167,9 @@ void Pipeline::range(std::uint64_t address, std::uint64_t size, bool store, std:
     fast_.renew(map_.generation());
   while (size > 0) {
     std::uint64_t here = line_bytes_ - (address & (line_bytes_ - 1));
-    pass_over(1);
+    skip_sampling(1);
     add_copied_line(site);
-    if (ranges_are_fast_ && is_fast(address, rooms_.front(), store)) {
+    if (ranges_are_fast_ && access_fast(address, rooms_.front(), store)) {
       here = line_bytes_ - fast_.offset(fast_.of(address), address);
     } else {
       ++clock_;
@@ -174,9 +177,9 @@ void Pipeline::range(std::uint64_t address, std::uint64_t size, bool store, std:
       if (const Translation* page = state.translate(address)) {
         const std::uint64_t canonical = address + page->delta;
         here = line_bytes_ - (canonical & (line_bytes_ - 1));
-        const State::Touched touched =
-            state.touch({canonical >> line_bits_, address, page, {clock_, stores_, store}}, site);
-        state.remember(address, *page, touched, clock_);
+        const State::LineAccess accessed =
+            state.access_line({canonical >> line_bits_, address, page, {clock_, stores_, store}}, site);
+        state.remember(address, *page, accessed, clock_);
       } else {
         ++state.unknown_lines;
       }
@@ -189,61 +192,65 @@ void Pipeline::range(std::uint64_t address, std::uint64_t size, bool store, std:
 }
 
 void Pipeline::add_copied_line(std::uint64_t site) {
-  work_parts_ += k_parts * k_instructions_of_a_line;
-  if (functions_) functions_->add(functions_->index(site), FunctionUse::work, k_parts * k_instructions_of_a_line);
+  work_parts_ += k_parts_per_instruction * k_instructions_per_copied_line;
+  if (functions_)
+    functions_->add(functions_->index(site), FunctionCounters::work,
+                    k_parts_per_instruction * k_instructions_per_copied_line);
 }
 
 std::uint32_t Pipeline::parts_at(std::uint64_t site) {
-  SiteWork work(k_instructions_of_an_access);
-  if (work_ && !work_->has(site, work)) [[unlikely]]
+  SiteWork work(k_instructions_per_access);
+  if (work_ && !work_->lookup(site, work)) [[unlikely]]
     work = find_work(site);
   return work.parts;
 }
 
-void Pipeline::count_apart(std::uint64_t site, std::uint32_t parts) {
-  const auto added = added_by_cost(site, parts);
-  added_ += added;
+void Pipeline::count_block(std::uint64_t site, std::uint32_t parts) {
+  const auto added = extra_cost_parts(site, parts);
+  extra_parts_ += added;
   if (functions_)
-    functions_->add(functions_->index(site), FunctionUse::work, parts + static_cast<std::uint64_t>(added));
+    functions_->add(functions_->index(site), FunctionCounters::work, parts + static_cast<std::uint64_t>(added));
 }
 
-std::int64_t Pipeline::added_by_cost(std::uint64_t site, std::uint32_t parts) const {
+std::int64_t Pipeline::extra_cost_parts(std::uint64_t site, std::uint32_t parts) const {
   if (work_ == nullptr || !work_->is_weighted()) return 0;
   return std::int64_t{work_->cost_parts(site)} - parts;
 }
 
 SiteWork Pipeline::find_work(std::uint64_t site) {
   const Inside inside;
-  const Undisturbed undisturbed;
-  return work_->find(site);
+  const ProgramStateGuard guard;
+  return work_->compute(site);
 }
 
-void Pipeline::stop(std::uint64_t site) {
+void Pipeline::on_stop(std::uint64_t site) {
   const bool sampled = clock_ >= next_sample_;
   if (sampled) sample(site);
   if (clock_ >= quantum_end_) end_quantum();
-  if (sampled && t_thread.loops != nullptr) report_sample(site);
+  if (sampled && t_thread.loop_tree != nullptr) report_sample(site);
 }
 
-// Distances are random, so that every access is as likely to be asked whatever the program's loops do (Knuth's
-// linear congruential generator, its highest bits): its instructions stand for the accesses since the last one.
+// Takes a sample: the instructions of this access stand for the accesses since the last sample. Distances are
+// random (the highest bits of Knuth's linear congruential generator), so that all accesses are equally likely to
+// be sampled, whatever the period of the program's loops.
 void Pipeline::sample(std::uint64_t site) {
-  parts_last_ = parts_at(site);
-  added_last_ = added_by_cost(site, parts_last_);
-  site_last_ = site;
-  settle_samples();
+  last_parts_ = parts_at(site);
+  last_extra_parts_ = extra_cost_parts(site, last_parts_);
+  last_site_ = site;
+  close_sample_interval();
 }
 
-// What has not been sampled yet counts as the last sample does.
-void Pipeline::settle_samples() {
+// Counts the accesses since the last sample as that sample, and draws the distance to the next one.
+void Pipeline::close_sample_interval() {
   constexpr std::uint64_t k_min_distance = 64;
   constexpr unsigned k_random_bits = 7;
-  const auto parts = (clock_ - sampled_) * parts_last_;
-  const auto added = static_cast<std::int64_t>(clock_ - sampled_) * added_last_;
+  const auto parts = (clock_ - sampled_) * last_parts_;
+  const auto added = static_cast<std::int64_t>(clock_ - sampled_) * last_extra_parts_;
   work_parts_ += parts;
-  added_ += added;
-  if (functions_ && site_last_ != 0)
-    functions_->add(functions_->index(site_last_), FunctionUse::work, parts + static_cast<std::uint64_t>(added));
+  extra_parts_ += added;
+  if (functions_ && last_site_ != 0)
+    functions_->add(functions_->index(last_site_), FunctionCounters::work,
+                    parts + static_cast<std::uint64_t>(added));
   sampled_ = clock_;
   random_ = random_ * 6364136223846793005u + 1442695040888963407u;
   next_sample_ = clock_ + k_min_distance + (random_ >> (64 - k_random_bits));
@@ -252,51 +259,52 @@ void Pipeline::settle_samples() {
 
 void Pipeline::end_quantum() {
   const Inside inside;
-  const Undisturbed undisturbed;
-  bring_quantum();
-  if (state_->turn) state_->turn();
+  const ProgramStateGuard guard;
+  deliver_quantum();
+  if (state_->on_quantum_end) state_->on_quantum_end();
 }
 
-void Pipeline::bring_quantum(bool in_stride) {
+void Pipeline::deliver_quantum(bool in_stride) {
   State& state = *state_;
   const std::uint64_t lines = clock_ - state.quantum_begin;
   quantum_end_ = clock_ + quantum_accesses_;
-  settle_samples();
+  close_sample_interval();
   const auto parts = cost_parts();
-  if (lines == 0 && called_ == 0 && parts < k_parts) return;
-  if (called_ > 0) take_calls();
-  instructions_before_ += work_parts_ / k_parts;
-  work_parts_ %= k_parts;
-  added_ = static_cast<std::int64_t>(parts % k_parts) - static_cast<std::int64_t>(work_parts_);
-  state.finish(lines, parts / k_parts, in_stride);
+  if (lines == 0 && called_ == 0 && parts < k_parts_per_instruction) return;
+  if (called_ > 0) collect_calls();
+  instructions_before_ += work_parts_ / k_parts_per_instruction;
+  work_parts_ %= k_parts_per_instruction;
+  extra_parts_ =
+      static_cast<std::int64_t>(parts % k_parts_per_instruction) - static_cast<std::int64_t>(work_parts_);
+  state.end_quantum(lines, parts / k_parts_per_instruction, in_stride);
 }
 
-void Pipeline::take_calls() {
+void Pipeline::collect_calls() {
   for (std::uint32_t function = 0; function < calls_.size(); ++function)
     if (calls_[function] > 0) state_->calls.push_back({function, calls_[function]});
   calls_ = {};
   called_ = 0;
 }
 
-void Pipeline::contend() {
-  constexpr std::uint64_t k_finest_quantum = 512;
-  const auto gone_on =
-      std::max(clock_ - state_->quantum_begin, work_parts_ / k_parts / k_instructions_of_an_access) +
-      called_ * k_accesses_of_a_call;
-  if (gone_on >= k_finest_quantum) end_quantum();
+void Pipeline::on_contention() {
+  constexpr std::uint64_t k_min_quantum = 512;  // accesses
+  const auto length =
+      std::max(clock_ - state_->quantum_begin, work_parts_ / k_parts_per_instruction / k_instructions_per_access) +
+      called_ * k_accesses_per_call;
+  if (length >= k_min_quantum) end_quantum();
 }
 
 void Pipeline::flush(bool in_stride) {
   if (state_->in_sink) return;
   const Inside inside;
-  const Undisturbed undisturbed;
-  bring_quantum(in_stride);
+  const ProgramStateGuard guard;
+  deliver_quantum(in_stride);
   state_->exposure.barrier();
 }
 
 std::uint64_t Pipeline::accesses() const { return clock_ - state_->extra_lines_before - state_->extra_lines; }
 std::uint64_t Pipeline::work() const {
-  return instructions_before_ + (work_parts_ + (clock_ - sampled_) * parts_last_) / k_parts;
+  return instructions_before_ + (work_parts_ + (clock_ - sampled_) * last_parts_) / k_parts_per_instruction;
 }
 std::uint64_t Pipeline::unknown_accesses() const { return state_->unknown_lines_before + state_->unknown_lines; }
 

@@ -1,3 +1,4 @@
+// Implements the accesses that leave the pipeline's fast path: see pipeline_state.hpp.
 #include "observe/pipeline/pipeline_state.hpp"
 
 #include <algorithm>
@@ -11,12 +12,12 @@ namespace terrace::observe {
 
 namespace {
 
-constexpr unsigned k_region_bits = 16;  // 64 KiB, what a loop's turns are compared by
+constexpr unsigned k_region_bits = 16;  // 64 KiB: the granularity at which a loop's iterations are compared
 
 }  // namespace
 
 Pipeline::State::State(const PipelineConfig& config, SharedCache& shared_caches, const AddressMap& address_map,
-                       AccessSink& access_sink, std::uint32_t thread_number, Unknown unknown_address,
+                       AccessSink& access_sink, std::uint32_t thread_number, ResolveUnknown resolve_unknown,
                        FastTable& fast_table)
     : line_bits(static_cast<unsigned>(std::countr_zero(config.line.value))),
       functions(config.functions),
@@ -24,22 +25,22 @@ Pipeline::State::State(const PipelineConfig& config, SharedCache& shared_caches,
       quantum_lines(std::max<std::uint64_t>(config.quantum_accesses, 1)),
       map_(address_map),
       generation_(address_map.generation()),
-      unknown_(std::move(unknown_address)),
+      resolve_unknown_(std::move(resolve_unknown)),
       shared_(shared_caches),
       sink_(access_sink),
       thread_(thread_number),
       fast_(fast_table),
       streams_(config.streams) {
-  own_.reserve(config.caches.size());
+  private_.reserve(config.caches.size());
   for (const auto& cache : config.caches) {
     if (cache.shared) continue;
     if (!first_) {
       first_.emplace(cache.size, cache.ways, config.line, fast_);
     } else {
-      own_.emplace_back(cache.size, cache.ways, config.line);
+      private_.emplace_back(cache.size, cache.ways, config.line);
     }
   }
-  for (Cache& cache : own_) outer_.push_back(&cache);
+  for (Cache& cache : private_) outer_.push_back(&cache);
   first_shared_ = outer_.size();
   for (Cache& cache : shared_.levels) outer_.push_back(&cache);
   outer_level_ = first_ ? 1 : 0;
@@ -49,15 +50,15 @@ Pipeline::State::State(const PipelineConfig& config, SharedCache& shared_caches,
   }
   misses_.reserve(k_miss_buffer);
   calls.reserve(machine::k_library_functions);
-  shared_.join();
+  shared_.register_pipeline();
 }
 
-const Translation* Pipeline::State::look_up(std::uint64_t address, Translation& page) {
+const Translation* Pipeline::State::refill_translation(std::uint64_t address, Translation& page) {
   Location location;
   std::uint32_t generation = 0;
   if (!map_.find(address, location, generation)) {
     if (unknown_pages_.has(address, generation)) return nullptr;
-    if (!unknown_ || !unknown_(address) || !map_.find(address, location, generation)) {
+    if (!resolve_unknown_ || !resolve_unknown_(address) || !map_.find(address, location, generation)) {
       unknown_pages_.add(address, generation);
       return nullptr;
     }
@@ -66,7 +67,7 @@ const Translation* Pipeline::State::look_up(std::uint64_t address, Translation& 
   return &page;
 }
 
-Level Pipeline::State::followed(FastLine& fast) {
+Level Pipeline::State::followed_level(FastLine& fast) {
   std::uint64_t& word = first_->word(static_cast<std::uint32_t>(fast.used - first_->used()));
   const Level level = dependence.fresh(word::line(word));
   if (level == k_no_level) {
@@ -80,66 +81,67 @@ void Pipeline::State::find_sets(std::uint64_t line) {
   for (std::size_t i = 0; i < outer_.size(); ++i) sets_[i] = outer_[i]->prefetch(line);
 }
 
-void Pipeline::State::fetch_sets(std::uint64_t line) {
+void Pipeline::State::prefetch_sets(std::uint64_t line) {
   first_->prefetch(first_->set_of(line));
   for (Cache* const cache : outer_) static_cast<void>(cache->prefetch(line));
 }
 
-Pipeline::State::Touched Pipeline::State::touch(const Line& line, std::uint64_t site) {
+Pipeline::State::LineAccess Pipeline::State::access_line(const Line& line, std::uint64_t site) {
   const bool store = line.at.store;
   if (!first_) {
     find_sets(line.number);
-    return {outwards(line, site, 0, nullptr), FirstCache::k_nowhere};
+    return {access_outer(line, site, 0, nullptr), FirstCache::k_nowhere};
   }
   const std::uint64_t set = first_->set_of(line.number);
-  Touched touched{k_no_level, first_->find(line.number, set)};
-  if (touched.slot != FirstCache::k_nowhere) {
-    std::uint64_t& word = first_->word(touched.slot);
+  LineAccess accessed{k_no_level, first_->find(line.number, set)};
+  if (accessed.slot != FirstCache::k_nowhere) {
+    std::uint64_t& word = first_->word(accessed.slot);
     if (store) word |= word::k_dirty;
     if ((word & word::k_fresh) != 0) {
-      touched.level = dependence.fresh(line.number);
-      if (touched.level == k_no_level) word &= ~word::k_fresh;
+      accessed.level = dependence.fresh(line.number);
+      if (accessed.level == k_no_level) word &= ~word::k_fresh;
     }
-    return touched;
+    return accessed;
   }
-  ++first_misses_;
+  ++first_cache_misses_;
   first_->prefetch(set);
   find_sets(line.number);
   const std::uint64_t from = (line.number << line_bits) - line.page->delta;
   std::uint64_t victim = 0;
-  touched.slot = first_->insert(line.number, set, store ? word::k_dirty : 0, from, victim);
+  accessed.slot = first_->insert(line.number, set, store ? word::k_dirty : 0, from, victim);
   const bool goes_out = (victim & word::k_dirty) != 0 && !outer_.empty();
   std::uint64_t* const victim_set = goes_out ? outer_.front()->prefetch(word::line(victim)) : nullptr;
-  touched.level = outwards(line, site, victim, victim_set);
-  if (touched.level != k_no_level) first_->word(touched.slot) |= word::k_fresh;
-  if (const auto stride = strides_.miss(site, line.number); stride != 0) fetch_sets(line.number + stride);
-  return touched;
+  accessed.level = access_outer(line, site, victim, victim_set);
+  if (accessed.level != k_no_level) first_->word(accessed.slot) |= word::k_fresh;
+  if (const auto stride = strides_.miss(site, line.number); stride != 0) prefetch_sets(line.number + stride);
+  return accessed;
 }
 
-// Other threads may evict from a first cache that is shared. Only the line that was used last is sure to hit: no
-// use of another line is between.
+// Enters at most one line for a shared first cache: other threads may evict lines from it, so only the line that
+// was used last is sure to hit.
 void Pipeline::State::remember_last(std::uint64_t address, std::uint64_t from, const Translation* page,
-                                    const Touched& touched) {
+                                    const LineAccess& accessed) {
   if (last_line_ != nullptr) last_line_->key = FastLine::k_none;
   last_line_ = nullptr;
   if (page == nullptr) return;
   last_line_ = &fast_.of(address);
-  const bool look_again = touched.level != k_no_level || outer_.empty();
-  if (!look_again) fast_.set(*last_line_, from, FastLine::k_clean, &no_use_, page->generation);
+  const bool needs_lookup = accessed.level != k_no_level || outer_.empty();
+  if (!needs_lookup) fast_.set(*last_line_, from, FastLine::k_clean, &no_use_, page->generation);
 }
 
-// The line is not in the first cache, which evicted `victim` for it: looks for it further out, and brings it in.
-// `victim_set` is the victim's in the next cache, if there is one and the victim is dirty.
-Level Pipeline::State::outwards(const Line& line, std::uint64_t site, std::uint64_t victim,
-                                std::uint64_t* victim_set) {
+// Looks the line up in the outer caches after a miss of the first one, which evicted `victim` for it, and fills
+// the caches that missed. `victim_set`: the victim's set in the next cache, if there is one and the victim is
+// dirty.
+Level Pipeline::State::access_outer(const Line& line, std::uint64_t site, std::uint64_t victim,
+                                    std::uint64_t* victim_set) {
   const bool store = line.at.store;
   std::array<std::uint64_t, k_max_cache_levels> victims{};
-  const bool contended = shared_.contended();
+  const bool contended = shared_.is_contended();
   std::unique_lock<SpinLock> lock(shared_.lock, std::defer_lock);
   std::size_t found = 0;
   for (; found < outer_.size(); ++found) {
     if (found == first_shared_ && contended) lock.lock();
-    // A line is dirty in the first cache, and only there.
+    // A store makes the line dirty in the first cache only.
     const std::uint64_t flags = store && !first_ && found == 0 ? word::k_dirty : 0;
     const Cache::Outcome outcome = outer_[found]->access(line.number, flags, sets_[found]);
     if (outcome.hit) {
@@ -148,9 +150,9 @@ Level Pipeline::State::outwards(const Line& line, std::uint64_t site, std::uint6
     }
     victims[found] = outcome.victim;
   }
-  if (!first_ && found > 0) ++first_misses_;
+  if (!first_ && found > 0) ++first_cache_misses_;
   const auto walks_before = walks_;
-  if (tlb_ && (first_ || found > 0)) look_up_page(line.number, found < outer_.size());
+  if (tlb_ && (first_ || found > 0)) access_tlb(line.number, found < outer_.size());
   Level level = k_no_level;
   if (found == outer_.size()) {
     level = miss(line, site);
@@ -159,25 +161,26 @@ Level Pipeline::State::outwards(const Line& line, std::uint64_t site, std::uint6
   }
   const auto dirty = [](std::uint64_t word) { return (word & word::k_dirty) != 0; };
   if (contended && !lock.owns_lock() && (dirty(victim) || std::any_of(victims.begin(), victims.end(), dirty))) {
-    lock.lock();  // they may go on into a shared cache
+    lock.lock();  // the victims may reach a shared cache
   }
-  if (dirty(victim)) write_out(0, victim, victim_set);
+  if (dirty(victim)) write_back_outwards(0, victim, victim_set);
   for (std::size_t i = 0; i < found; ++i) {
-    if (dirty(victims[i])) write_out(i + 1, victims[i], nullptr);
+    if (dirty(victims[i])) write_back_outwards(i + 1, victims[i], nullptr);
   }
   if (functions) count_by_function(site, found, walks_ != walks_before);
   return level;
 }
 
-// What became of a line that the first cache does not have. Misses are counted when it is known what they expose.
+// Counts a miss of the first cache in its function's counters. Misses of the last level are counted at the
+// quantum's end, when their exposure is known.
 void Pipeline::State::count_by_function(std::uint64_t site, std::size_t found, bool walked) {
   const auto function = functions->index(site);
-  if (found < outer_.size()) functions->add(function, FunctionUse::hits + outer_level_ + found, 1);
-  if (walked) functions->add(function, FunctionUse::walks, 1);
-  missed_in_.resize(misses_.size(), function);
+  if (found < outer_.size()) functions->add(function, FunctionCounters::hits + outer_level_ + found, 1);
+  if (walked) functions->add(function, FunctionCounters::walks, 1);
+  miss_functions_.resize(misses_.size(), function);
 }
 
-// A miss of the last level: what kind it is.
+// Classifies a miss of the last level and records it. Returns the level at which its data arrive.
 Level Pipeline::State::miss(const Line& line, std::uint64_t site) {
   const std::uint64_t from = (line.number << line_bits) - line.page->delta;
   // A line may begin before its chunk does: a stack is not aligned to lines.
@@ -195,19 +198,20 @@ Level Pipeline::State::miss(const Line& line, std::uint64_t site) {
     dependence.missed(line.number, arrives);
   }
   misses_.push_back(miss);
-  follow_miss(((line.number << line_bits) - line.page->recurs) >> k_region_bits);
+  trace_miss(((line.number << line_bits) - line.page->reuse_delta) >> k_region_bits);
   if (exposure.full()) exposure.close(misses_);
   return arrives;
 }
 
-// A line that missed the first cache, and whether another had it.
-void Pipeline::State::look_up_page(std::uint64_t line, bool cached) {
+// Looks up the TLB after a miss of the first cache. `cached`: an outer cache had the line.
+void Pipeline::State::access_tlb(std::uint64_t line, bool cached) {
   const bool here = tlb_->access(line >> line_to_page_, 0).hit;
   if (!here && cached) ++walks_;
 }
 
-// A dirty line arrives at an outer level from the one before; `set` is its own there, if known.
-void Pipeline::State::write_out(std::size_t level, std::uint64_t victim, std::uint64_t* set) {
+// Writes a dirty line back to an outer level, and that level's dirty victim further on. `set`: the line's set
+// there, or null.
+void Pipeline::State::write_back_outwards(std::size_t level, std::uint64_t victim, std::uint64_t* set) {
   for (; level < outer_.size(); ++level) {
     const auto line = word::line(victim);
     auto& cache = *outer_[level];
@@ -220,15 +224,14 @@ void Pipeline::State::write_out(std::size_t level, std::uint64_t victim, std::ui
 
 void Pipeline::State::write_to_memory(std::uint64_t line) {
   const std::uint64_t begin = line << line_bits;
-  Translation& page = reverse_.of(begin);
-  if (!TranslationCache::holds(page, begin, generation_.load(std::memory_order_acquire))) {
-    // A line may begin before the memory that it holds (a stack is not aligned to lines): its last byte counts
-    // too.
+  Translation& page = reverse_.slot(begin);
+  if (!TranslationCache::matches(page, begin, generation_.load(std::memory_order_acquire))) {
+    // A line may begin before its range (a stack is not aligned to lines): try its last byte, too.
     const std::uint64_t last = begin + (std::uint64_t{1} << line_bits) - 1;
     Location location;
     std::uint32_t generation = 0;
     if (!map_.find_canonical(begin, location, generation) && !map_.find_canonical(last, location, generation)) {
-      return;  // freed: nobody will miss it
+      return;  // freed memory
     }
     TranslationCache::set(page, location, generation);
   }
@@ -236,9 +239,9 @@ void Pipeline::State::write_to_memory(std::uint64_t line) {
   misses_.push_back({page.chunk, static_cast<std::uint16_t>(in_chunk), 0, MissKind::writeback});
 }
 
-void Pipeline::State::finish(std::uint64_t lines, std::uint64_t instructions, bool in_stride) {
+void Pipeline::State::end_quantum(std::uint64_t lines, std::uint64_t instructions, bool in_stride) {
   exposure.close(misses_);
-  if (first_ || !outer_.empty()) hits_[0] = lines - unknown_lines - first_misses_;
+  if (first_ || !outer_.empty()) hits_[0] = lines - unknown_lines - first_cache_misses_;
   Quantum quantum;
   quantum.thread = thread_;
   quantum.accesses = lines - extra_lines;
@@ -255,12 +258,12 @@ void Pipeline::State::finish(std::uint64_t lines, std::uint64_t instructions, bo
   in_sink = true;
   sink_.quantum(quantum);
   in_sink = false;
-  for (std::size_t i = 0; i < missed_in_.size(); ++i) functions->add(missed_in_[i], misses_[i]);
-  missed_in_.clear();
+  for (std::size_t i = 0; i < miss_functions_.size(); ++i) functions->add(miss_functions_[i], misses_[i]);
+  miss_functions_.clear();
   misses_.clear();
   calls.clear();
   hits_ = {};
-  unknown_lines = extra_lines = first_misses_ = walks_ = 0;
+  unknown_lines = extra_lines = first_cache_misses_ = walks_ = 0;
 }
 
 }  // namespace terrace::observe

@@ -1,5 +1,5 @@
-// What a pipeline needs once an access has left the fast way: translations, caches, streams, dependence, the
-// quantum that is being filled.
+// Holds the state of a pipeline off its fast path: translations, caches, stream prefetchers, dependence tracking,
+// and the quantum that is being filled. See pipeline.hpp.
 #pragma once
 
 #include <array>
@@ -8,118 +8,120 @@
 #include "observe/cache/dependence.hpp"
 #include "observe/cache/exposure.hpp"
 #include "observe/cache/miss_strides.hpp"
-#include "observe/pipeline/shared_cache.hpp"
 #include "observe/cache/streams.hpp"
 #include "observe/pipeline/pipeline.hpp"
+#include "observe/pipeline/shared_cache.hpp"
 #include "observe/pipeline/translation_cache.hpp"
 
 namespace terrace::observe {
 
 struct Pipeline::State {
-  // A line that is accessed.
+  // A line access.
   struct Line {
     std::uint64_t number = 0;  // canonical address / line size
-    std::uint64_t host = 0;    // address that was accessed, of this process
+    std::uint64_t host = 0;    // accessed address, in this process
     const Translation* page = nullptr;
-    Exposure::At at{};  // the access
+    Exposure::At at{};  // position of the access in the program
   };
-  // What became of it.
-  struct Touched {
-    Level level = k_no_level;  // at which its data arrive, when values loaded from it are followed
+  // The outcome of a line access.
+  struct LineAccess {
+    Level level = k_no_level;  // at which the data arrive, if values loaded from the line are followed
     std::uint32_t slot = FirstCache::k_nowhere;  // in the first cache
   };
 
   State(const PipelineConfig& config, SharedCache& shared_caches, const AddressMap& address_map,
-        AccessSink& access_sink, std::uint32_t thread_number, Unknown unknown_address, FastTable& fast_table);
+        AccessSink& access_sink, std::uint32_t thread_number, ResolveUnknown resolve_unknown,
+        FastTable& fast_table);
 
   // Returns the translation of an address, or null where the map does not have it.
   const Translation* translate(std::uint64_t address) {
-    Translation& page = translations_.of(address);
-    if (TranslationCache::holds(page, address, generation_.load(std::memory_order_acquire))) return &page;
-    return look_up(address, page);
+    Translation& page = translations_.slot(address);
+    if (TranslationCache::matches(page, address, generation_.load(std::memory_order_acquire))) return &page;
+    return refill_translation(address, page);
   }
-  // One line access.
-  Touched touch(const Line& line, std::uint64_t site);
-  // The next access to the line at `address`, which was touched now, takes the fast way.
-  void remember(std::uint64_t address, const Translation& page, const Touched& touched, std::uint64_t now) {
+  // Performs a line access.
+  LineAccess access_line(const Line& line, std::uint64_t site);
+  // Enters the line at `address`, accessed at `now`, into the table of fast lines.
+  void remember(std::uint64_t address, const Translation& page, const LineAccess& accessed, std::uint64_t now) {
     const std::uint64_t line = std::uint64_t{1} << line_bits;
     const std::uint64_t from = ((address + page.delta) >> line_bits << line_bits) - page.delta;
-    // A line that holds more than one piece of memory (arguments of a program are side by side): the next access
-    // may be to the other.
+    // A line that spans two ranges (such as adjacent program arguments) is not entered: the next access may be to
+    // the other range.
     const bool whole = from - page.low <= page.size - line && page.size >= line;
-    if (!first_) return remember_last(address, from, whole ? &page : nullptr, touched);
-    first_->used()[touched.slot] = now;
-    if (whole) first_->install(touched.slot, address, from, page.generation);
+    if (!first_) return remember_last(address, from, whole ? &page : nullptr, accessed);
+    first_->used()[accessed.slot] = now;
+    if (whole) first_->install(accessed.slot, address, from, page.generation);
   }
-  // Returns the level at which the data of a line arrive that the table follows; when it is no longer followed,
-  // the table serves it from then on.
-  Level followed(FastLine& fast);
+  // Returns the level at which the data of a followed line arrive. A line that is no longer followed is served by
+  // the fast path from then on.
+  Level followed_level(FastLine& fast);
   // Hands the quantum of `lines` line accesses to the sink and begins the next.
-  void finish(std::uint64_t lines, std::uint64_t instructions, bool in_stride);
-  // Lines that went to or came from memory.
+  void end_quantum(std::uint64_t lines, std::uint64_t instructions, bool in_stride);
+  // Returns whether the buffer of misses may overflow at the next access.
   [[nodiscard]] bool nearly_full() const { return misses_.size() + k_max_misses > misses_.capacity(); }
 
   static constexpr std::size_t k_miss_buffer = 32768;
-  static constexpr std::size_t k_max_misses = 4 * (k_max_cache_levels + 1);  // by one access
+  static constexpr std::size_t k_max_misses = 4 * (k_max_cache_levels + 1);  // of one access
 
   unsigned line_bits;
-  FunctionUse* functions;
+  FunctionCounters* functions;
   Dependence dependence;
   Exposure exposure;
   bool in_sink = false;
-  Turn turn = nullptr;
+  OnQuantumEnd on_quantum_end = nullptr;
 
   std::uint64_t quantum_lines;
-  std::uint64_t quantum_begin = 0;       // by the clock
+  std::uint64_t quantum_begin = 0;       // in line accesses
   std::uint64_t extra_lines_before = 0;  // in earlier quanta
   std::uint64_t unknown_lines_before = 0;
   std::uint64_t unknown_lines = 0;  // in this quantum, as all below
-  std::uint64_t extra_lines = 0;    // of accesses that touched more than one
+  std::uint64_t extra_lines = 0;    // of accesses that span several lines
   std::vector<LibraryCalls> calls;
 
  private:
-  [[gnu::noinline]] const Translation* look_up(std::uint64_t address, Translation& page);
-  // `page`: null where the line may not be remembered.
-  void remember_last(std::uint64_t address, std::uint64_t from, const Translation* page, const Touched& touched);
+  [[gnu::noinline]] const Translation* refill_translation(std::uint64_t address, Translation& page);
+  // Enters the line for a shared first cache. `page`: null where the line must not be entered.
+  void remember_last(std::uint64_t address, std::uint64_t from, const Translation* page,
+                     const LineAccess& accessed);
   void find_sets(std::uint64_t line);
-  // Fetches what the caches keep of the line's sets into the host's caches.
-  void fetch_sets(std::uint64_t line);
-  Level outwards(const Line& line, std::uint64_t site, std::uint64_t victim, std::uint64_t* victim_set);
+  // Prefetches the simulated sets of the line into the host's caches.
+  void prefetch_sets(std::uint64_t line);
+  Level access_outer(const Line& line, std::uint64_t site, std::uint64_t victim, std::uint64_t* victim_set);
   Level miss(const Line& line, std::uint64_t site);
-  void look_up_page(std::uint64_t line, bool cached);
-  void write_out(std::size_t level, std::uint64_t victim, std::uint64_t* set);
+  void access_tlb(std::uint64_t line, bool cached);
+  void write_back_outwards(std::size_t level, std::uint64_t victim, std::uint64_t* set);
   void write_to_memory(std::uint64_t line);
   void count_by_function(std::uint64_t site, std::size_t found, bool walked);
   [[nodiscard]] std::uint64_t canonical(const Line& line) const { return line.host + line.page->delta; }
 
   const AddressMap& map_;
   const std::atomic<std::uint32_t>& generation_;
-  Unknown unknown_;
+  ResolveUnknown resolve_unknown_;
   SharedCache& shared_;
   AccessSink& sink_;
   std::uint32_t thread_;
   FastTable& fast_;
-  std::optional<FirstCache> first_;  // when the first cache is private
-  FastLine* last_line_ = nullptr;    // when it is not: the one fast line
+  std::optional<FirstCache> first_;  // the first cache, where it is private
+  FastLine* last_line_ = nullptr;    // where it is shared: the only entry of the table
   std::uint64_t no_use_ = 0;
-  std::vector<Cache> own_;
-  std::vector<Cache*> outer_;                              // all but the first private one, outwards
-  std::array<std::uint64_t*, k_max_cache_levels> sets_{};  // of the outer caches, for the line that is looked for
-  std::size_t first_shared_ = 0;                           // of the outer ones
-  std::size_t outer_level_ = 0;                            // the machine's number of outer[0]
+  std::vector<Cache> private_;
+  std::vector<Cache*> outer_;                              // all but the private first one, from the core outwards
+  std::array<std::uint64_t*, k_max_cache_levels> sets_{};  // of the outer caches, for the current line
+  std::size_t first_shared_ = 0;                           // index in outer_
+  std::size_t outer_level_ = 0;                            // the machine's level of outer_[0]
   std::optional<Cache> tlb_;                               // its lines are pages
-  unsigned line_to_page_ = 0;                              // bits of a line's number within a page
+  unsigned line_to_page_ = 0;                              // log2 of the lines in a page
   Streams streams_;
   MissStrides strides_;
-  TranslationCache translations_;  // of addresses of this process
-  TranslationCache reverse_;       // of canonical addresses, for lines that go back to memory
+  TranslationCache translations_;  // by host address
+  TranslationCache reverse_;       // by canonical address, for write-backs to memory
   UnknownPages unknown_pages_;
 
-  std::uint64_t first_misses_ = 0;
+  std::uint64_t first_cache_misses_ = 0;
   std::uint64_t walks_ = 0;
   std::array<std::uint64_t, k_max_cache_levels> hits_{};
   std::vector<Miss> misses_;
-  std::vector<FunctionUse::Index> missed_in_;  // of the misses, where it is asked
+  std::vector<FunctionCounters::Index> miss_functions_;  // of each miss, where events are counted by function
 };
 
 }  // namespace terrace::observe

@@ -1,3 +1,4 @@
+// Implements the shadow stack of calls: see shadow_stack.hpp.
 #include "observe/pipeline/shadow_stack.hpp"
 
 #include <algorithm>
@@ -6,15 +7,17 @@ namespace terrace::observe {
 
 namespace {
 
-// Answers of the observer by a few bits of the address: twice the address, plus one where entries are wanted.
-constexpr std::size_t k_answers = 1024;
-constinit std::atomic<std::uint64_t> answers[k_answers]{};
+// Caches the observer's answers, direct-mapped by the address: twice the address, plus 1 where entries are
+// reported.
+constexpr std::size_t k_cached_answers = 1024;
+constinit std::atomic<std::uint64_t> answers[k_cached_answers]{};
 constinit std::atomic<const FunctionObserver*> current{nullptr};
 
-constexpr std::uint64_t k_searched_frame = 4096;  // bytes; a function with more on its stack is believed
+constexpr std::uint64_t k_searched_frame =
+    4096;  // bytes; the entry of a function with a larger frame counts as live
 
-// The address at which `word` is, from `begin` upwards; `end` when it is nowhere. Reads whatever is there, so
-// address sanitizers must look away.
+// Returns the address of `word` in [begin, end), or `end`. Reads the raw stack, so address sanitizers must not
+// check it.
 __attribute__((no_sanitize("address"))) std::uint64_t search(std::uint64_t begin, std::uint64_t end,
                                                              std::uint64_t word) {
   for (std::uint64_t at = begin; at < end; at += sizeof word) {
@@ -34,7 +37,7 @@ void set_function_observer(const FunctionObserver* observer) {
 void report_entry(std::uint64_t function, std::uint64_t call_site) {
   const FunctionObserver* observer = current.load(std::memory_order_acquire);
   if (observer == nullptr) return;
-  auto& answer = answers[(function ^ (function >> 10)) % k_answers];
+  auto& answer = answers[(function ^ (function >> 10)) % k_cached_answers];
   std::uint64_t known = answer.load(std::memory_order_relaxed);
   if (known >> 1 != function) [[unlikely]] {
     const Inside inside;
@@ -43,12 +46,12 @@ void report_entry(std::uint64_t function, std::uint64_t call_site) {
   }
   if ((known & 1) != 0) [[unlikely]] {
     const Inside inside;
-    observer->entered(observer->context, function, call_site);
+    observer->on_entry(observer->context, function, call_site);
   }
 }
 
 void unwind(Thread& thread, std::uint64_t stack_pointer) {
-  // What is deeper than the stack that is kept has no stack pointers: it goes with the deepest entry that has.
+  // Calls deeper than k_shadow_stack_depth have no entries: they are popped with the deepest entry.
   const std::uint32_t kept = std::min(thread.depth, k_shadow_stack_depth);
   std::uint32_t depth = kept;
   while (depth > 0 && thread.calls[depth - 1].stack_pointer <= stack_pointer) --depth;
@@ -64,10 +67,10 @@ std::size_t capture_calls(std::uint64_t* frames, std::size_t n, std::uint64_t ab
   if (thread.calls == nullptr) return 0;
   const std::size_t kept = std::min(thread.depth, k_shadow_stack_depth);
   if (kept == 0) return 0;
-  // Live calls are one above the other: each one's frame, then its return address, then its caller's frame. What
-  // does not fit in between, or has lost its return address, was left by a jump.
+  // Frames of live calls are contiguous: each one's frame, then its return address, then its caller's frame. An
+  // entry that does not fit in between, or whose return address is gone, is stale.
   const std::uint64_t top =
-      thread.calls[0].stack_pointer;  // the outermost has no caller to tell where its frame ends
+      thread.calls[0].stack_pointer;  // the outermost call has no caller that bounds its frame
   std::size_t count = 0;
   for (std::size_t i = kept; i > 0 && count < n; --i) {
     const Thread::Call& call = thread.calls[i - 1];

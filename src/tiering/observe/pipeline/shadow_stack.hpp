@@ -1,5 +1,7 @@
-// The shadow stack of calls: pushed and popped by the function entry and exit hooks, read to name allocations; and
-// the one observer that is told of function entries (phases by function entry).
+// Maintains the thread's shadow stack of calls, pushed and popped by the function entry and exit hooks, and
+// reports calls to the loop tree and function entries to one observer. Call stacks name allocations; observed
+// entries become phases. Functions act on the calling thread's stack (threads/thread.hpp) unless they take a
+// Thread.
 #pragma once
 
 #include <cstddef>
@@ -10,29 +12,28 @@
 
 namespace terrace::observe {
 
-// Who wants to know of function entries. A function is known by the return address of its entry hook: an address
-// inside its body, the same at every entry.
+// Receives function entries. A function is identified by the return address of its entry hook: an address inside
+// its body, the same at every entry.
 struct FunctionObserver {
-  // Whether entries at this address are wanted. The answer is remembered, mostly: it may be asked again.
+  // Returns whether to report entries of the function. Cached, but may be called again for the same function.
   bool (*wants)(void* context, std::uint64_t function) = nullptr;
-  void (*entered)(void* context, std::uint64_t function, std::uint64_t call_site) = nullptr;
+  void (*on_entry)(void* context, std::uint64_t function, std::uint64_t call_site) = nullptr;
   void* context = nullptr;
 };
 
-// The observer of this process; it must stay valid. Null: nobody. Setting one, also the same again, forgets the
-// remembered answers. Threads report to it while their `watching` is set; it runs inside Terrace.
+// Sets the process's observer, which is non-owning; null: none. Also clears the cached answers of `wants`. Threads
+// with `reports_entries` call it, inside the runtime.
 void set_function_observer(const FunctionObserver* observer);
 
-// The call sites of the innermost calls, innermost first: where the function that runs now was called, then where
-// its caller was called, and so on. Returns how many there are, `n` at most. Calls that were left by a jump and
-// not noticed yet are recognised by their return address, which is no longer on the stack.
+// Writes the call sites of the innermost calls, innermost first: where the running function was called, then where
+// its caller was called, and so on. Returns their number, at most `n`. Skips stale entries of calls that were left
+// by a jump (longjmp): their return address is no longer on the stack.
 std::size_t capture_calls(std::uint64_t* frames, std::size_t n);
-// The same for a running function whose frame is at `above`.
+// Does so for the active function whose frame is at `above`.
 std::size_t capture_calls(std::uint64_t* frames, std::size_t n, std::uint64_t above);
 
-// Drops entries that were left without an exit hook (longjmp, exceptions): those at or below a stack pointer that
-// is in use now. Where the function that is entered has the larger frame one of them may stay, until its caller
-// exits.
+// Pops entries that were left without an exit hook (longjmp, exceptions): those at or below the current stack
+// pointer. Where the entered function has the larger frame, one stale entry may remain until its caller exits.
 void unwind(Thread& thread, std::uint64_t stack_pointer);
 void report_entry(std::uint64_t function, std::uint64_t call_site);
 
@@ -50,27 +51,27 @@ inline void enter_function(std::uint64_t function, std::uint64_t call_site, std:
   if (depth < k_shadow_stack_depth) [[likely]]
     thread.calls[depth] = {function, call_site, stack_pointer};
   thread.depth = depth + 1;
-  if (thread.watching) [[unlikely]]
+  if (thread.reports_entries) [[unlikely]]
     report_entry(function, call_site);
-  if (thread.loops != nullptr && depth <= thread.followed_depth) [[unlikely]]
+  if (thread.loop_tree != nullptr && depth <= thread.followed_depth) [[unlikely]]
     report_call(function, call_site);
 }
 
-// `site`: where the exit hook returns to. A compiler may end a function by a jump to the hook, with the stack
-// already cleared away: then that is where the function itself returns to.
+// `site`: return address of the exit hook. A compiler may end a function by a tail call of the hook, with the
+// frame already released: then it is the return address of the function itself.
 inline void leave_function(std::uint64_t stack_pointer, std::uint64_t site) {
   Thread& thread = t_thread;
   if (thread.calls == nullptr || thread.inside != 0 || thread.depth == 0) return;
   // At its exit a function's stack pointer is where it was at its entry, or lower where it allocated on the stack.
   const std::uint32_t top = thread.depth <= k_shadow_stack_depth ? thread.depth - 1 : k_shadow_stack_depth - 1;
-  bool is_gone = false;
+  bool is_popped = false;
   if (thread.calls[top].stack_pointer < stack_pointer) {
     unwind(thread, stack_pointer - 1);
-    is_gone = thread.calls[thread.depth].call_site == site;
-    if (!is_gone && thread.depth == 0) return;
+    is_popped = thread.calls[thread.depth].call_site == site;
+    if (!is_popped && thread.depth == 0) return;
   }
-  if (!is_gone) --thread.depth;
-  if (thread.loops != nullptr && thread.depth <= thread.followed_depth) [[unlikely]]
+  if (!is_popped) --thread.depth;
+  if (thread.loop_tree != nullptr && thread.depth <= thread.followed_depth) [[unlikely]]
     report_return();
 }
 

@@ -1,4 +1,4 @@
-// The cache levels that all threads of a process share.
+// Holds the cache levels that all pipelines of a process share.
 #pragma once
 
 #include <atomic>
@@ -18,16 +18,16 @@ class SharedCache {
     }
   }
   std::vector<Cache> levels;              // from the core outwards
-  SpinLock lock;                          // of the levels
-  std::atomic<std::uint64_t> unknown{0};  // line accesses whose address nobody knew
+  SpinLock lock;                          // guards the levels
+  std::atomic<std::uint64_t> unknown{0};  // line accesses at addresses that the map does not have
 
-  // Whether a pipeline has to lock the levels: once there is a second pipeline. One that is in the levels at that
-  // moment has not locked them; the worst of that is a line that is in its set twice.
-  [[nodiscard]] bool contended() const { return pipelines_.load(std::memory_order_relaxed) > 1; }
-  void join() { pipelines_.fetch_add(1, std::memory_order_relaxed); }
+  // Returns whether a pipeline has to lock the levels: true once there is a second pipeline. A pipeline that
+  // accesses the levels at that moment has not locked them; at worst a line is then in its set twice.
+  [[nodiscard]] bool is_contended() const { return pipelines_.load(std::memory_order_relaxed) > 1; }
+  void register_pipeline() { pipelines_.fetch_add(1, std::memory_order_relaxed); }
 
  private:
-  std::atomic<std::uint32_t> pipelines_{0};  // that ever were
+  std::atomic<std::uint32_t> pipelines_{0};  // created so far
 };
 
 }  // namespace terrace::observe

@@ -1,4 +1,4 @@
-// What the address map said lately, by page: a thread's own, so that most accesses do not search.
+// Caches address translations by page, one cache a thread, so that most accesses do not search the address map.
 #pragma once
 
 #include <cstdint>
@@ -10,30 +10,29 @@ namespace terrace::observe {
 
 inline constexpr unsigned k_page_bits = 12;
 
-// Holds for the whole range that it names. All addresses are of the space that was asked in.
+// Valid for [low, low + size). `low` and `origin` are in the address space, host or canonical, of the look-up.
 struct alignas(64) Translation {
   std::uint64_t low = 0;
   std::uint64_t size = 0;
   std::uint64_t delta = 0;
   std::uint64_t origin = 0;
-  std::uint32_t generation = 1;  // of the map; odd ones never match
+  std::uint32_t generation = 1;  // of the map; an odd one never matches
   ChunkId chunk = memory::k_no_chunk;
-  std::uint64_t recurs = 0;
+  std::uint64_t reuse_delta = 0;
 };
 
 class TranslationCache {
  public:
   TranslationCache() : entries_(std::make_unique<Translation[]>(std::size_t{1} << k_bits)) {}
-  [[nodiscard]] Translation& of(std::uint64_t address) {
+  [[nodiscard]] Translation& slot(std::uint64_t address) {
     return entries_[((address >> k_page_bits) * 0x9E3779B97F4A7C15u) >> (64 - k_bits)];
   }
-  [[nodiscard]] static bool holds(const Translation& entry, std::uint64_t address, std::uint32_t generation) {
+  [[nodiscard]] static bool matches(const Translation& entry, std::uint64_t address, std::uint32_t generation) {
     return address - entry.low < entry.size && entry.generation == generation;
   }
   static void set(Translation& entry, const Location& location, std::uint32_t generation) {
-    entry = {
-        location.low,   location.high - location.low, location.delta, location.origin, generation, location.chunk,
-        location.recurs};
+    entry = {location.low,   location.high - location.low, location.delta, location.origin, generation,
+             location.chunk, location.reuse_delta};
   }
 
  private:
@@ -41,7 +40,7 @@ class TranslationCache {
   std::unique_ptr<Translation[]> entries_;
 };
 
-// Pages that nobody knew: asking is slow, and the answer stays until the map changes.
+// Caches pages without a translation (negative cache): the slow search is not repeated until the map changes.
 class UnknownPages {
  public:
   [[nodiscard]] bool has(std::uint64_t address, std::uint32_t generation) const {

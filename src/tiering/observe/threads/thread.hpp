@@ -1,5 +1,8 @@
-// What every thread has: whether it is inside Terrace now (then nothing it does is the program's), its pipeline,
-// its shadow stack of calls. In initial-exec thread-local storage: one load away from every hook.
+// Holds the thread-local state of the runtime: whether the thread runs the runtime's own code, its pipeline, its
+// shadow stack of calls. It is in initial-exec thread-local storage, so that a hook reaches it by one load.
+//
+// A thread is "inside" while it runs code of the runtime: its accesses and calls are then not the program's, and
+// hooks and interposers forward to the original functions. Scopes of `Inside` nest.
 #pragma once
 
 #include <atomic>
@@ -15,80 +18,85 @@ class TimeSamples;
 inline constexpr std::uint32_t k_shadow_stack_depth = 4096;
 
 struct Thread {
-  std::uint32_t inside = 0;            // > 0: hooks and interposers pass through
-  Pipeline* pipeline = nullptr;        // null: accesses are not followed (hooks off)
-  Pipeline* listening = nullptr;       // the pipeline, while the thread is not inside: all that a hook looks at
-  std::uint32_t depth = 0;             // of the shadow stack; may exceed what is kept
-  std::uint32_t number = 0;            // in the order of creation
-  bool watching = false;               // function entries are reported to the observer
-  bool followed = false;               // its stack is known, its accesses have been followed
-  bool is_scheduled = false;           // with other threads, in virtual time
-  bool rests = false;                  // after its last turn: its time is sampled as Terrace's own
-  TimeSamples* samples = nullptr;      // null: its time is not sampled
-  LoopTree* loops = nullptr;           // of what it does; null: its loops are not followed
-  std::uint32_t followed_depth = 0;    // calls from deeper ones are not, in the loops
-  std::uint64_t loop_work_before = 0;  // work that others did before its own, as the loops have it
+  std::uint32_t inside = 0;  // number of nested scopes of the runtime; > 0: hooks do nothing, interposers forward
+  Pipeline* pipeline = nullptr;  // non-owning; null: accesses are not traced
+  Pipeline* active_pipeline =
+      nullptr;                       // `pipeline` while the thread is not inside, else null: all that a hook reads
+  std::uint32_t depth = 0;           // of the shadow stack; may exceed k_shadow_stack_depth
+  std::uint32_t number = 0;          // in the order of creation
+  bool reports_entries = false;      // function entries are reported to the observer
+  bool was_traced = false;           // its stack is registered, its accesses have been traced
+  bool is_scheduled = false;         // by the scheduler of virtual time
+  bool is_parked = false;            // its last quantum is over: its time samples count as the runtime's
+  TimeSamples* samples = nullptr;    // null: its time is not sampled
+  LoopTree* loop_tree = nullptr;     // non-owning; null: its loops are not followed
+  std::uint32_t followed_depth = 0;  // of the loop tree: events of deeper calls are not reported
+  std::uint64_t loop_work_offset = 0;  // work in the loop tree less the thread's own work
   struct Call {
     std::uint64_t function;
     std::uint64_t call_site;
     std::uint64_t stack_pointer;
   };
-  Call* calls = nullptr;  // k_shadow_stack_depth of them, innermost last; null: calls are not followed
+  Call* calls = nullptr;  // the shadow stack, k_shadow_stack_depth entries, innermost last; null: there is none
 
-  // The fences keep the compiler from moving work out from in between: a signal handler that interrupts it must
-  // find `inside` set.
-  void go_inside() {
+  // The fences keep the compiler from moving work out of the scope: a signal handler that interrupts it must find
+  // `inside` set.
+  void enter_runtime() {
     ++inside;
-    listening = nullptr;
+    active_pipeline = nullptr;
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
-  void come_out() {
+  void leave_runtime() {
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    if (--inside == 0) listening = pipeline;
+    if (--inside == 0) active_pipeline = pipeline;
   }
-  void set_pipeline(Pipeline* one) {
-    pipeline = one;
-    listening = inside == 0 ? one : nullptr;
+  void set_pipeline(Pipeline* new_pipeline) {
+    pipeline = new_pipeline;
+    active_pipeline = inside == 0 ? new_pipeline : nullptr;
   }
 };
 
-// Under gcc's null checks (-fsanitize=undefined) another model is chosen: they test the flags of an instruction of
-// this one that the linker replaces.
+// The build chooses another model under gcc's null checks (-fsanitize=undefined): these test the flags of an
+// instruction of the initial-exec model that the linker replaces.
 #ifndef TERRACE_THREAD_MODEL
 #define TERRACE_THREAD_MODEL "initial-exec"
 #endif
 
-// This thread's; constant-initialised, so that it can be used before constructors run and in signal handlers.
+// The calling thread's state. Constant-initialised, so that it can be used before constructors run and in signal
+// handlers.
 extern constinit thread_local Thread t_thread __attribute__((tls_model(TERRACE_THREAD_MODEL)));
 
-// For the duration of a scope what this thread does is Terrace's own doing.
+// Marks the calling thread as inside the runtime for the duration of a scope.
 class Inside {
  public:
-  Inside() { t_thread.go_inside(); }
-  ~Inside() { t_thread.come_out(); }
+  Inside() { t_thread.enter_runtime(); }
+  ~Inside() { t_thread.leave_runtime(); }
   Inside(const Inside&) = delete;
   Inside& operator=(const Inside&) = delete;
 };
 
-// Accesses of the program that came while their thread was inside Terrace (signal handlers, callbacks), in all
-// threads: nobody followed them.
-std::uint64_t unseen_accesses();
-void count_unseen();
+// Returns the number of the program's accesses, over all threads, that were not traced because their thread was
+// inside the runtime (signal handlers, callbacks).
+std::uint64_t untraced_accesses();
+void count_untraced();
 
-// Whether anyone listens to hooks of accesses, in any thread. Where nobody does, programs go on in the versions of
-// their functions without hooks (cli/wrapper/unhooked_copies.hpp). Nobody does to begin with.
-void set_listening(bool listening);
+// Sets whether the hooks of accesses are used in any thread; initially they are not. While they are not, programs
+// run the copies of their functions without hooks (cli/wrapper/unhooked_copies.hpp).
+void set_tracing_enabled(bool enabled);
 
-// Set while the scheduler of virtual time interleaves several threads of this process (agent/interpose/scheduling.cpp).
+// Set while the scheduler of virtual time interleaves several threads of this process
+// (agent/interpose/scheduling.cpp).
 extern constinit std::atomic<bool> g_is_multithreaded;
 
-// The number of the next thread: 0 for the first. The creator asks, so that numbers follow the program's order.
+// Returns the number of the next thread, 0 for the first. The creating thread calls it, so that numbers follow the
+// program's order.
 std::uint32_t next_thread_number();
-// Called once by every thread that is to be followed, the main thread included: gives it its number and its shadow
-// stack. Without memory for one the thread has none. Calling it again changes nothing.
-Thread& enter_thread(std::uint32_t number);
-Thread& enter_thread();  // with the next number
-// Called by a thread that ends: gives the shadow stack back. The pipeline is its owner's to delete.
-void leave_thread();
+// Registers the calling thread, the main thread included: sets its number and allocates its shadow stack. Without
+// memory the thread has no shadow stack. Has no effect on a registered thread.
+Thread& register_thread(std::uint32_t number);
+Thread& register_thread();  // with the next number
+// Frees the calling thread's shadow stack, at its end. Does not delete the pipeline, which the thread does not
+// own.
+void unregister_thread();
 
 }  // namespace terrace::observe

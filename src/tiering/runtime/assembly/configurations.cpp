@@ -89,7 +89,7 @@ struct Parts {
       clock = std::make_unique<RealClock>();
       provider = std::make_unique<memory::ProvidersByPlace>(machine, chunks);
       mover = std::make_unique<transfer::MoveQueue>(machine, chunks, ledger, *clock,
-                                                    [] { observe::t_thread.go_inside(); });
+                                                    [] { observe::t_thread.enter_runtime(); });
     }
   }
   machine::Machine machine;

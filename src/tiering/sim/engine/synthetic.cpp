@@ -26,7 +26,7 @@ void Synthetic::flush() {
   if (accesses_ == 0 && misses_.empty()) return;
   observe::Quantum quantum;
   quantum.accesses = accesses_;
-  quantum.instructions = observe::k_instructions_of_an_access * accesses_;
+  quantum.instructions = observe::k_instructions_per_access * accesses_;
   quantum.hits[0] = accesses_ - missed_;
   quantum.misses = misses_;
   sink_.quantum(quantum);

@@ -158,7 +158,7 @@ QuantumDecoder::Sums QuantumDecoder::sums(ColumnReader& events, ChunkId chunks, 
 void QuantumDecoder::read_calls(ColumnReader& events) {
   calls_.resize(events.number(machine::k_library_functions));
   std::uint64_t beyond = 0;
-  auto left = max_accesses_ / observe::k_accesses_of_a_call + 1;
+  auto left = max_accesses_ / observe::k_accesses_per_call + 1;
   for (auto& calls : calls_) {
     const auto function = beyond + events.number(machine::k_library_functions);
     if (function >= machine::k_library_functions)

@@ -1,5 +1,5 @@
 // How many instructions go with accesses and blocks: sampled, against what was executed.
-#include "observe/pipeline/code_work.hpp"
+#include "observe/pipeline/site_work.hpp"
 
 #include <gtest/gtest.h>
 
@@ -35,12 +35,12 @@ class Sites {
   int asked = 0;
 
  private:
-  CodeWork work_;
+  SiteWorkTable work_;
 };
 
 std::uint64_t address_of(const void* at) { return reinterpret_cast<std::uint64_t>(at); }
 
-TEST(CodeWork, AccessesOfOneSiteCountExactly) {
+TEST(SiteWorkTable, AccessesOfOneSiteCountExactly) {
   Sites sites(Instructions{{0x401000, 7}});
   Bench bench(1 << 16, sites.config(1000));
   for (int i = 0; i < 12345; ++i)
@@ -52,7 +52,7 @@ TEST(CodeWork, AccessesOfOneSiteCountExactly) {
 
 // Loops of all lengths, powers of two and multiples of the sampling's own distances among them: nothing beats in
 // time with the samples.
-TEST(CodeWork, MixturesComeOutWithinTheirSampling) {
+TEST(SiteWorkTable, MixturesComeOutWithinTheirSampling) {
   constexpr int k_accesses = 2'000'000;
   for (const int period : {2, 3, 16, 64, 100, 127, 128, 256, 1000}) {
     Sites sites(Instructions{{1, 0}, {2, 100}});
@@ -69,7 +69,7 @@ TEST(CodeWork, MixturesComeOutWithinTheirSampling) {
   }
 }
 
-TEST(CodeWork, IsTheSameEveryTime) {
+TEST(SiteWorkTable, IsTheSameEveryTime) {
   const auto once = [] {
     Sites sites(Instructions{{1, 3}, {2, 50}, {3, 11}});
     Bench bench(1 << 16, sites.config());
@@ -82,7 +82,7 @@ TEST(CodeWork, IsTheSameEveryTime) {
   EXPECT_EQ(once(), once());
 }
 
-TEST(CodeWork, BlocksCountExactlyAndEndQuanta) {
+TEST(SiteWorkTable, BlocksCountExactlyAndEndQuanta) {
   Sites sites(Instructions{{5, 40}, {6, 2}});
   Bench bench(1 << 16, sites.config(1000));
   for (int i = 0; i < 1000; ++i) {
@@ -95,27 +95,27 @@ TEST(CodeWork, BlocksCountExactlyAndEndQuanta) {
   EXPECT_EQ(bench.sink.quanta, 3u) << "16 instructions for each access of a full one";
 }
 
-TEST(CodeWork, CodeThatNobodyLookedIntoIsAverage) {
+TEST(SiteWorkTable, CodeThatNobodyLookedIntoIsAverage) {
   Bench bench(1 << 16);
   for (int i = 0; i < 777; ++i) bench.load(bench.as<double>() + i % 8);
   bench.pipeline->flush();
-  EXPECT_EQ(bench.sink.instructions, 777u * observe::k_instructions_of_an_access);
+  EXPECT_EQ(bench.sink.instructions, 777u * observe::k_instructions_per_access);
 }
 
 // Whatever the accesses around them are.
-TEST(CodeWork, RangesCountByTheirLines) {
+TEST(SiteWorkTable, RangesCountByTheirLines) {
   Sites sites(Instructions{{1, 1000}});
   Bench bench(1 << 16, sites.config());
   for (int i = 0; i < 100; ++i) bench.pipeline->range(address_of(bench.as<char>()), 64 * 100, i % 2 == 0, 9);
   bench.pipeline->flush();
-  EXPECT_EQ(bench.sink.instructions, 100u * 100 * k_instructions_of_a_line);
+  EXPECT_EQ(bench.sink.instructions, 100u * 100 * k_instructions_per_copied_line);
   EXPECT_EQ(sites.asked, 0);
 }
 
 // Of a function whose instructions take a tenth, or three times as long: no part is lost between quanta.
-TEST(CodeWork, Function_OfItsOwnCost_CountsPartsOfInstructions) {
+TEST(SiteWorkTable, Function_OfItsOwnCost_CountsPartsOfInstructions) {
   for (const double cost : {0.1, 1.0, 3.0}) {
-    CodeWork work([&](std::uint64_t) { return SiteWork::at_cost(7, false, cost); }, true);
+    SiteWorkTable work([&](std::uint64_t) { return SiteWork::at_cost(7, false, cost); }, true);
     auto config = small_config();
     config.work = &work;
     config.quantum_accesses = 10;
@@ -127,7 +127,7 @@ TEST(CodeWork, Function_OfItsOwnCost_CountsPartsOfInstructions) {
 }
 
 // Loops are found by it, which have to be the same for each size of the caches.
-TEST(CodeWork, PipelineWork_DifferentCaches_IsIndependentOfMisses) {
+TEST(SiteWorkTable, PipelineWork_DifferentCaches_IsIndependentOfMisses) {
   const auto work_of = [](const PipelineConfig& config, std::uint64_t& misses) {
     Bench bench(1 << 16, config);
     for (std::uint64_t i = 0; i < 20'000; ++i)
@@ -143,7 +143,7 @@ TEST(CodeWork, PipelineWork_DifferentCaches_IsIndependentOfMisses) {
 }
 
 // Loops are found by it, which have to be the same in a calibrated run.
-TEST(CodeWork, PipelineWork_CodeOfItsOwnCost_IsThatOfUnweightedCode) {
+TEST(SiteWorkTable, PipelineWork_CodeOfItsOwnCost_IsThatOfUnweightedCode) {
   const auto work_of = [](bool is_weighted) {
     const auto find = [&](std::uint64_t site) {
       return SiteWork::at_cost(static_cast<std::uint32_t>(5 + site % 7), false,
@@ -151,7 +151,7 @@ TEST(CodeWork, PipelineWork_CodeOfItsOwnCost_IsThatOfUnweightedCode) {
                                : site % 2 == 0 ? 9
                                                : 0.2);
     };
-    CodeWork work(find, is_weighted);
+    SiteWorkTable work(find, is_weighted);
     auto config = small_config();
     config.work = &work;
     Bench bench(1 << 16, config);
@@ -167,9 +167,9 @@ TEST(CodeWork, PipelineWork_CodeOfItsOwnCost_IsThatOfUnweightedCode) {
 }
 
 // All that the quanta have is some function's: instructions, hits, misses and their weights.
-TEST(FunctionUse, Counts_OfAllFunctions_AreThoseOfTheQuanta) {
+TEST(FunctionCounters, Counts_OfAllFunctions_AreThoseOfTheQuanta) {
   Sites sites(Instructions{{1, 3}, {2, 5}, {3, 40}});
-  FunctionUse functions([](std::uint64_t site) { return site == 2 ? std::string("b") : std::string("a"); });
+  FunctionCounters functions([](std::uint64_t site) { return site == 2 ? std::string("b") : std::string("a"); });
   auto config = sites.config(1000);
   config.functions = &functions;
   Bench bench(1 << 22, config);
@@ -180,8 +180,8 @@ TEST(FunctionUse, Counts_OfAllFunctions_AreThoseOfTheQuanta) {
     if (i % 3 == 0) bench.pipeline->block(3);
   }
   bench.pipeline->flush();
-  std::array<std::uint64_t, FunctionUse::k_counts> sum{};
-  std::istringstream lines(functions.text());
+  std::array<std::uint64_t, FunctionCounters::k_counts> sum{};
+  std::istringstream lines(functions.format());
   int number = 0;
   for (std::string line; std::getline(lines, line); ++number) {
     std::istringstream words(line.substr(line.find('\t')));
@@ -193,34 +193,36 @@ TEST(FunctionUse, Counts_OfAllFunctions_AreThoseOfTheQuanta) {
   }
   EXPECT_EQ(number, 2);
   const auto near = static_cast<double>(bench.sink.instructions);
-  EXPECT_NEAR(static_cast<double>(sum[FunctionUse::work]) / k_parts, near, near * 0.001);
+  EXPECT_NEAR(static_cast<double>(sum[FunctionCounters::work]) / k_parts_per_instruction, near, near * 0.001);
   std::uint64_t read = 0;
   std::uint64_t written = 0;
   for (const auto& miss : bench.sink.misses) ++(miss.kind == MissKind::writeback ? written : read);
-  EXPECT_EQ(sum[FunctionUse::prefetched] + sum[FunctionUse::independent] + sum[FunctionUse::dependent], read);
-  EXPECT_EQ(sum[FunctionUse::written], written);
+  EXPECT_EQ(
+      sum[FunctionCounters::prefetched] + sum[FunctionCounters::independent] + sum[FunctionCounters::dependent],
+      read);
+  EXPECT_EQ(sum[FunctionCounters::written], written);
   EXPECT_GT(read, 10'000u);
 }
 
-TEST(CodeWork, WhatIsForgottenIsAskedForAgain) {
+TEST(SiteWorkTable, WhatIsForgottenIsAskedForAgain) {
   std::uint32_t there = 3;
-  CodeWork work([&](std::uint64_t) { return SiteWork(there, there == 8); });
+  SiteWorkTable work([&](std::uint64_t) { return SiteWork(there, there == 8); });
   SiteWork found(0);
-  EXPECT_FALSE(work.has(4, found));
-  EXPECT_EQ(work.find(4).parts, 3 * k_parts);
-  EXPECT_TRUE(work.has(4, found));
+  EXPECT_FALSE(work.lookup(4, found));
+  EXPECT_EQ(work.compute(4).parts, 3 * k_parts_per_instruction);
+  EXPECT_TRUE(work.lookup(4, found));
   EXPECT_FALSE(found.marks_loop);
-  EXPECT_FALSE(work.has(4 + 8192, found)) << "it shares the entry";
+  EXPECT_FALSE(work.lookup(4 + 8192, found)) << "it shares the entry";
   there = 8;
-  work.forget();
-  EXPECT_FALSE(work.has(4, found));
-  EXPECT_EQ(work.find(4).parts, 8 * k_parts);
-  EXPECT_TRUE(work.has(4, found));
+  work.clear();
+  EXPECT_FALSE(work.lookup(4, found));
+  EXPECT_EQ(work.compute(4).parts, 8 * k_parts_per_instruction);
+  EXPECT_TRUE(work.lookup(4, found));
   EXPECT_TRUE(found.marks_loop);
   there = 1 << 21;
-  EXPECT_EQ(work.find(5).parts, k_max_parts / k_parts * k_parts);
-  EXPECT_TRUE(work.has(5, found));
-  EXPECT_EQ(found.parts, k_max_parts / k_parts * k_parts);
+  EXPECT_EQ(work.compute(5).parts, k_max_parts / k_parts_per_instruction * k_parts_per_instruction);
+  EXPECT_TRUE(work.lookup(5, found));
+  EXPECT_EQ(found.parts, k_max_parts / k_parts_per_instruction * k_parts_per_instruction);
   EXPECT_FALSE(found.marks_loop);
 }
 

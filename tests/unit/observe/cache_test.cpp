@@ -44,7 +44,7 @@ class Model {
     }
     return false;
   }
-  [[nodiscard]] std::uint64_t resident() const {
+  [[nodiscard]] std::uint64_t num_resident() const {
     std::uint64_t n = 0;
     for (const auto& [index, set] : content_) n += set.size();
     return n;
@@ -117,8 +117,8 @@ TEST_P(Caches, OuterCacheIsTrueLru) {
     hits += outcome.hit ? 1 : 0;
   }
   EXPECT_EQ(hits + cache.fills(), lines.size());
-  EXPECT_EQ(cache.fills(), cache.evictions() + cache.resident());
-  EXPECT_EQ(cache.resident(), model.resident());
+  EXPECT_EQ(cache.fills(), cache.evictions() + cache.num_resident());
+  EXPECT_EQ(cache.num_resident(), model.num_resident());
 }
 
 TEST_P(Caches, FirstCacheIsTrueLru) {
@@ -126,8 +126,8 @@ TEST_P(Caches, FirstCacheIsTrueLru) {
   FastTable table(size / 64, Bytes{64});
   FirstCache cache(Bytes{size}, ways, Bytes{64}, table);
   const std::atomic<std::uint32_t> generation{2};
-  table.renew(generation);
-  const Shape shape(Bytes{size}, ways, Bytes{64});
+  table.begin_epoch(generation);
+  const CacheGeometry shape(Bytes{size}, ways, Bytes{64});
   Model model(shape.sets, shape.ways);
   std::mt19937_64 random(9);
   std::uint64_t clock = 0;
@@ -139,17 +139,17 @@ TEST_P(Caches, FirstCacheIsTrueLru) {
     const std::uint64_t from = k_base + line * 64;
     const auto expected = model.access(line, store);
     // The table says what the cache says, or nothing.
-    const FastLine& fast = table.of(from);
-    if (table.serves(fast, from, FastLine::room(64, 64), false)) {
+    const FastLine& fast = table.entry(from);
+    if (table.serves(fast, from, FastLine::limits(64, 64), false)) {
       ASSERT_TRUE(expected.hit);
     }
     std::uint32_t slot = cache.find(line, cache.set_of(line));
     ASSERT_EQ(slot != FirstCache::k_nowhere, expected.hit);
     if (expected.hit) {
-      if (table.serves(fast, from, FastLine::room(64, 64), false)) {
+      if (table.serves(fast, from, FastLine::limits(64, 64), false)) {
         ASSERT_EQ(fast.used, cache.used() + slot);
       }
-      if (table.serves(fast, from, FastLine::room(64, 64), true)) {
+      if (table.serves(fast, from, FastLine::limits(64, 64), true)) {
         ASSERT_NE(cache.word(slot) & word::k_dirty, 0u);
       }
       if (store) cache.word(slot) |= word::k_dirty;
@@ -167,34 +167,36 @@ TEST_P(Caches, FirstCacheIsTrueLru) {
     cache.install(slot, from, from, 2);
   }
   EXPECT_EQ(hits + cache.fills(), lines.size());
-  EXPECT_EQ(cache.fills(), cache.evictions() + cache.resident());
+  EXPECT_EQ(cache.fills(), cache.evictions() + cache.num_resident());
 }
 
 TEST(FastTable, MarkedLine_AccessOfEachKind_IsServedOrFollowed) {
   FastTable table(64, Bytes{64});
   const std::atomic<std::uint32_t> generation{0};
-  table.renew(generation);
+  table.begin_epoch(generation);
   std::uint64_t used = 0;
-  const auto room = FastLine::room(64, 8);
+  const auto limits = FastLine::limits(64, 8);
   constexpr std::uint64_t k_line = 0x7f0000000000;
   struct Expected {
     bool load_served, store_served, load_followed, store_followed;
   };
   const auto expect = [&](std::uint64_t marks, const Expected& expected) {
-    FastLine& fast = table.of(k_line);
+    FastLine& fast = table.entry(k_line);
     table.set(fast, k_line, marks, &used, 0);
     for (const std::uint64_t offset : {0, 1, 56, 57, 64}) {
       const bool inside = offset <= 56;
       const auto at = k_line + offset;
-      EXPECT_EQ(table.serves(fast, at, room, false), inside && expected.load_served) << marks << " " << offset;
-      EXPECT_EQ(table.serves(fast, at, room, true), inside && expected.store_served) << marks << " " << offset;
-      EXPECT_EQ(table.follows(fast, at, room, false), inside && expected.load_followed) << marks << " " << offset;
-      EXPECT_EQ(table.follows(fast, at, room, true), inside && expected.store_followed) << marks << " " << offset;
+      EXPECT_EQ(table.serves(fast, at, limits, false), inside && expected.load_served) << marks << " " << offset;
+      EXPECT_EQ(table.serves(fast, at, limits, true), inside && expected.store_served) << marks << " " << offset;
+      EXPECT_EQ(table.follows(fast, at, limits, false), inside && expected.load_followed)
+          << marks << " " << offset;
+      EXPECT_EQ(table.follows(fast, at, limits, true), inside && expected.store_followed)
+          << marks << " " << offset;
       if (inside && expected.load_served) {
         EXPECT_EQ(table.offset(fast, at), offset);
       }
     }
-    EXPECT_FALSE(table.serves(fast, k_line - 1, room, false));
+    EXPECT_FALSE(table.serves(fast, k_line - 1, limits, false));
   };
   expect(0, {true, true, false, false});
   expect(FastLine::k_clean, {true, false, false, false});
@@ -206,30 +208,30 @@ TEST(FastTable, Epochs_TableOutlivesThemAll_NoEntryOfAnotherServes) {
   FastTable table(64, Bytes{64});
   std::atomic<std::uint32_t> generation{0};
   std::uint64_t used = 0;
-  const auto room = FastLine::room(64, 8);
+  const auto limits = FastLine::limits(64, 8);
   constexpr std::uint64_t k_address = 0x7f0000000000;
   constexpr std::uint64_t k_set_once = k_address + 200 * 64;  // of all tables' entries, 256, none of those below
   const auto serves = [&](std::uint64_t address) {
-    return table.serves(table.of(address), address, room, false) ||
-           table.serves(table.of(address), address, room, true) ||
-           table.follows(table.of(address), address, room, false);
+    return table.serves(table.entry(address), address, limits, false) ||
+           table.serves(table.entry(address), address, limits, true) ||
+           table.follows(table.entry(address), address, limits, false);
   };
   // More epochs than an entry can tell apart; each entry is set in one of its own and of older ones some are
   // there.
   for (int change = 0; change < 40000; ++change) {
     const std::uint64_t address = k_address + static_cast<std::uint64_t>(change % 128) * 64;
     ASSERT_FALSE(serves(address)) << change;
-    table.set(table.of(address), address, 0, &used, generation - 2);  // of a generation that is past
+    table.set(table.entry(address), address, 0, &used, generation - 2);  // of a generation that is past
     ASSERT_FALSE(serves(address)) << change;
-    table.renew(generation);
+    table.begin_epoch(generation);
     ASSERT_FALSE(serves(address)) << change;
-    table.set(table.of(address), address, 0, &used, generation);
+    table.set(table.entry(address), address, 0, &used, generation);
     ASSERT_TRUE(serves(address)) << change;
-    if (change == 0) table.set(table.of(k_set_once), k_set_once, 0, &used, generation);
+    if (change == 0) table.set(table.entry(k_set_once), k_set_once, 0, &used, generation);
     ASSERT_EQ(serves(k_set_once), change == 0) << change;
     generation += 1;
     table.epoch() = 0;
-    table.renew(generation);  // a change is under way
+    table.begin_epoch(generation);  // a change is under way
     ASSERT_TRUE(table.is_stale());
     ASSERT_FALSE(serves(address)) << change;
     generation += 1;
@@ -240,12 +242,12 @@ INSTANTIATE_TEST_SUITE_P(Forms, Caches,
                          testing::Values(Form{32768, 8}, Form{49152, 12}, Form{651264, 20}, Form{4096, 64},
                                          Form{64, 8}, Form{6400, 3}, Form{65536, 1}, Form{8192, 17}));
 
-TEST(Shape, SetsNeedNotBeAPowerOfTwo) {
-  const Shape shape(Bytes{636 * 1024}, 20, Bytes{64});
+TEST(CacheGeometry, SetsNeedNotBeAPowerOfTwo) {
+  const CacheGeometry shape(Bytes{636 * 1024}, 20, Bytes{64});
   EXPECT_EQ(shape.sets, 508u);
   std::mt19937_64 random(3);
   for (const std::uint64_t sets : {1ull, 2ull, 3ull, 7ull, 508ull, 4096ull, 1000003ull}) {
-    const Shape some(Bytes{sets * 64}, 1, Bytes{64});
+    const CacheGeometry some(Bytes{sets * 64}, 1, Bytes{64});
     for (int i = 0; i < 10000; ++i) {
       const std::uint64_t line = random() >> (random() % 58);
       ASSERT_EQ(some.index(line), line % sets) << line << " in " << sets;

@@ -28,14 +28,14 @@ struct Program {
 
 // Latencies that its misses expose, independents' 1/registers each included.
 double exposed(std::uint32_t registers, std::uint32_t window, std::uint32_t store_buffer, const Program& of) {
-  Exposure exposure(registers, window, store_buffer);
+  ExposureModel exposure(registers, window, store_buffer);
   std::vector<Miss> misses;
   for (std::size_t i = 0; i < of.count; ++i) {
-    exposure.miss(0, {i * of.apart, i * of.stores_apart, of.stores}, static_cast<std::uint32_t>(i));
+    exposure.on_miss(0, {i * of.apart, i * of.stores_apart, of.stores}, static_cast<std::uint32_t>(i));
     misses.push_back({});
-    if (exposure.full()) exposure.close(misses);
+    if (exposure.is_full()) exposure.distribute(misses);
   }
-  exposure.close(misses);
+  exposure.distribute(misses);
   double sum = static_cast<double>(of.count) / registers;
   for (const Miss& miss : misses) sum += miss.weight / k_latency;
   return sum;
@@ -44,17 +44,17 @@ double exposed(std::uint32_t registers, std::uint32_t window, std::size_t count,
   return exposed(registers, window, k_store_buffer, {count, apart, 0, false});
 }
 
-TEST(Exposure, IndependentMissesSideBySideShareTheRegisters) {
+TEST(ExposureModel, IndependentMissesSideBySideShareTheRegisters) {
   for (const std::uint32_t registers : {1u, 4u, 10u, 16u})
     EXPECT_NEAR(exposed(registers, 64, 10000, 1), 10000.0 / registers, 1.0) << registers;
 }
 
-TEST(Exposure, MissesFartherApartThanTheWindowDoNotOverlap) {
+TEST(ExposureModel, MissesFartherApartThanTheWindowDoNotOverlap) {
   EXPECT_NEAR(exposed(10, 64, 10000, 64), 10000, 1);
   EXPECT_NEAR(exposed(10, 64, 10000, 1000), 10000, 1);
 }
 
-TEST(Exposure, AsManyOverlapAsTheWindowHolds) {
+TEST(ExposureModel, AsManyOverlapAsTheWindowHolds) {
   EXPECT_NEAR(exposed(10, 64, 10000, 32), 5000, 1);
   EXPECT_NEAR(exposed(10, 64, 10000, 16), 2500, 1);
   EXPECT_NEAR(exposed(10, 64, 10000, 21), 2500, 1);  // 64 accesses reach over 4 of them
@@ -62,14 +62,14 @@ TEST(Exposure, AsManyOverlapAsTheWindowHolds) {
 }
 
 // N stores that miss, with loads that hit between them: the window does not matter.
-TEST(Exposure, StoresThatMissDoNotHoldTheWindow) {
+TEST(ExposureModel, StoresThatMissDoNotHoldTheWindow) {
   for (const std::uint64_t apart : {1u, 64u, 1000u})
     EXPECT_NEAR(exposed(10, 64, 56, {10000, apart, 1, true}), 1000, 1) << apart;
   EXPECT_NEAR(exposed(60, 64, 20, {10000, 1000, 1, true}), 500, 1);  // the buffer is less than the registers
 }
 
 // N stores that miss with k - 1 that hit between them: of a buffer of S, S / k wait at a time, rounded up.
-TEST(Exposure, AsManyStoresOverlapAsTheBufferHolds) {
+TEST(ExposureModel, AsManyStoresOverlapAsTheBufferHolds) {
   EXPECT_NEAR(exposed(10, 64, 56, {10000, 1000, 56, true}), 10000, 1);
   EXPECT_NEAR(exposed(10, 64, 56, {10000, 64, 100, true}), 10000, 1);
   EXPECT_NEAR(exposed(10, 64, 56, {10000, 64, 28, true}), 5000, 1);
@@ -78,7 +78,7 @@ TEST(Exposure, AsManyStoresOverlapAsTheBufferHolds) {
 }
 
 // A load that misses keeps the stores behind it in the buffer.
-TEST(Exposure, StoresBehindALoadThatMissesFillTheBuffer) {
+TEST(ExposureModel, StoresBehindALoadThatMissesFillTheBuffer) {
   EXPECT_NEAR(exposed(10, 512, 56, {10000, 60, 56, false}), 10000, 1);
   EXPECT_NEAR(exposed(10, 512, 56, {10000, 60, 28, false}), 5000, 1);
   EXPECT_NEAR(exposed(10, 512, 56, {10000, 64, 1, false}), 1250, 1);  // here it is the window
@@ -86,32 +86,32 @@ TEST(Exposure, StoresBehindALoadThatMissesFillTheBuffer) {
 
 // Loads that miss, each a window after the last, expose a latency each; stores that miss between them nothing more
 // than what they are charged anyway.
-TEST(Exposure, StoresHideBehindLoads) {
-  Exposure exposure(10, 64, 56);
+TEST(ExposureModel, StoresHideBehindLoads) {
+  ExposureModel exposure(10, 64, 56);
   std::vector<Miss> misses;
   for (std::uint32_t i = 0; i < 8000; ++i) {
     const bool store = i % 4 != 0;
     misses.push_back({});
-    exposure.miss(0, {i * 16, i - i / 4, store}, i);
-    if (exposure.full()) exposure.close(misses);
+    exposure.on_miss(0, {i * 16, i - i / 4, store}, i);
+    if (exposure.is_full()) exposure.distribute(misses);
   }
-  exposure.close(misses);
+  exposure.distribute(misses);
   double sum = 8000.0 / 10;
   for (const Miss& miss : misses) sum += miss.weight / k_latency;
   EXPECT_NEAR(sum, 2000, 1);
 }
 
-TEST(Exposure, WhatAMissWaitsForCountsBeforeTheWindow) {
+TEST(ExposureModel, WhatAMissWaitsForCountsBeforeTheWindow) {
   constexpr std::size_t k_count = 3000;
   for (const std::uint64_t chains : {1u, 2u, 5u}) {
-    Exposure exposure(10, 64, k_store_buffer);
+    ExposureModel exposure(10, 64, k_store_buffer);
     std::vector<Miss> misses(k_count, Miss{0, 0, 0, MissKind::dependent});
     std::vector<Level> ends(chains, 0);
     for (std::size_t i = 0; i < k_count; ++i) {
-      ends[i % chains] = exposure.miss(ends[i % chains], {i, 0, false}, static_cast<std::uint32_t>(i));
-      if (exposure.full()) exposure.close(misses);
+      ends[i % chains] = exposure.on_miss(ends[i % chains], {i, 0, false}, static_cast<std::uint32_t>(i));
+      if (exposure.is_full()) exposure.distribute(misses);
     }
-    exposure.close(misses);
+    exposure.distribute(misses);
     double sum = 0;
     for (const Miss& miss : misses) sum += miss.weight / k_latency;
     EXPECT_NEAR(sum, static_cast<double>(k_count) / static_cast<double>(chains), 1) << chains;
@@ -119,18 +119,18 @@ TEST(Exposure, WhatAMissWaitsForCountsBeforeTheWindow) {
 }
 
 // A chase beside misses that overlap with it: they cost nothing beyond what they are charged anyway.
-TEST(Exposure, IndependentMissesHideBehindAChase) {
-  Exposure exposure(10, 64, k_store_buffer);
+TEST(ExposureModel, IndependentMissesHideBehindAChase) {
+  ExposureModel exposure(10, 64, k_store_buffer);
   std::vector<Miss> misses;
   Level end = 0;
   for (std::uint32_t i = 0; i < 8000; ++i) {
     const bool chased = i % 4 == 0;
     misses.push_back({0, 0, 0, chased ? MissKind::dependent : MissKind::independent});
-    const auto arrives = exposure.miss(chased ? end : 0, {i, 0, false}, i);
+    const auto arrives = exposure.on_miss(chased ? end : 0, {i, 0, false}, i);
     if (chased) end = arrives;
-    if (exposure.full()) exposure.close(misses);
+    if (exposure.is_full()) exposure.distribute(misses);
   }
-  exposure.close(misses);
+  exposure.distribute(misses);
   double sum = 6000.0 / 10;
   for (const Miss& miss : misses) {
     sum += miss.weight / k_latency;
@@ -142,16 +142,16 @@ TEST(Exposure, IndependentMissesHideBehindAChase) {
 }
 
 // Any mixture: what is exposed in all is the time of a window that is filled and retired in order.
-TEST(Exposure, EqualsAPlainModelOfTheWindow) {
+TEST(ExposureModel, EqualsAPlainModelOfTheWindow) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     std::mt19937_64 random(seed);
     const auto registers = static_cast<std::uint32_t>(1 + random() % 16);
     const auto window = static_cast<std::uint32_t>(1 + random() % 100);
     const auto sparse = 1 + random() % 60;
     const auto buffer = static_cast<std::uint32_t>(1 + random() % 60);
-    Exposure exposure(registers, window, buffer);
+    ExposureModel exposure(registers, window, buffer);
     struct Seen {
-      Exposure::At at;
+      ExposureModel::Position at;
       Level end;
     };
     std::vector<Seen> seen;
@@ -175,19 +175,19 @@ TEST(Exposure, EqualsAPlainModelOfTheWindow) {
         if (at.stores + buffer <= stores) begin = std::max(begin, at.store ? before : end);
       }
       misses.push_back({0, 0, 0, waits ? MissKind::dependent : MissKind::independent});
-      const Exposure::At at{now, stores, store};
-      ASSERT_EQ(exposure.miss(level, at, i), begin + 1) << seed << ' ' << i;
-      if (exposure.full()) exposure.close(misses);
+      const ExposureModel::Position at{now, stores, store};
+      ASSERT_EQ(exposure.on_miss(level, at, i), begin + 1) << seed << ' ' << i;
+      if (exposure.is_full()) exposure.distribute(misses);
       seen.push_back({at, begin + 1});
       highest = std::max(highest, begin + 1);
       independent += waits ? 0 : 1;
       if (random() % 500 == 0) {
-        exposure.close(misses);
+        exposure.distribute(misses);
         exposure.barrier();
         floor = highest;
       }
     }
-    exposure.close(misses);
+    exposure.distribute(misses);
     double sum = static_cast<double>(independent) / registers;
     for (const Miss& miss : misses) sum += miss.weight / k_latency;
     EXPECT_NEAR(sum, static_cast<double>(highest), 1.01) << seed;

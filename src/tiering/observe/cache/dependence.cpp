@@ -1,32 +1,34 @@
+// Implements the tracking of dependent misses: see dependence.hpp.
 #include "observe/cache/dependence.hpp"
 
 #include <algorithm>
 
 namespace terrace::observe {
 
-void Dependence::missed(std::uint64_t line, Level level) {
+void DependenceTracker::follow(std::uint64_t line, Level level) {
   lines_[next_line_++ % k_lines] = {line, level};
-  served_ = 0;
+  hits_ = 0;
 }
 
-Level Dependence::carried(std::uint64_t line, std::uint64_t host, std::uint64_t canonical, std::uint64_t site) {
-  Level level = fresh(line);
+Level DependenceTracker::propagate(std::uint64_t line, std::uint64_t host, std::uint64_t canonical,
+                                   std::uint64_t site) {
+  Level level = followed_level(line);
   if (level != k_no_level) return level;
-  level = pointer(host);
-  if (level == k_no_level && sites_[slot(site)].site == site) level = index(canonical, sites_[slot(site)]);
+  level = match_pointer(host);
+  if (level == k_no_level && sites_[slot(site)].site == site) level = match_index(canonical, sites_[slot(site)]);
   if (level != k_no_level) lines_[next_line_++ % k_lines] = {line, level};
   return level;
 }
 
-Level Dependence::fresh(std::uint64_t line) const {
+Level DependenceTracker::followed_level(std::uint64_t line) const {
   for (const Line& entry : lines_) {
     if (entry.line == line) return entry.level;
   }
   return k_no_level;
 }
 
-void Dependence::loaded(std::uint64_t value, Level level) {
-  // The same value again and again (a loop that looks at one field) must not push out the others.
+void DependenceTracker::on_load(std::uint64_t value, Level level) {
+  // A value that is loaded repeatedly (a loop that polls one field) must not displace the others.
   const std::uint32_t last = (next_value_ - 1) % k_values;
   if (values_[last] == value && levels_[last] == level) return;
   const std::uint32_t at = next_value_++ % k_values;
@@ -34,31 +36,31 @@ void Dependence::loaded(std::uint64_t value, Level level) {
   levels_[at] = level;
 }
 
-Level Dependence::depends(std::uint64_t host, std::uint64_t canonical, std::uint64_t site) {
-  if (const Level level = pointer(host); level != k_no_level) return level;
+Level DependenceTracker::on_miss(std::uint64_t host, std::uint64_t canonical, std::uint64_t site) {
+  if (const Level level = match_pointer(host); level != k_no_level) return level;
   Site& entry = sites_[slot(site)];
   if (entry.site != site) {
     entry = Site{};
     entry.site = site;
   }
   if (entry.scale == 0) {
-    learn(canonical, entry);
+    learn_law(canonical, entry);
     return k_no_level;
   }
-  const Level level = index(canonical, entry);
+  const Level level = match_index(canonical, entry);
   if (level != k_no_level) {
     entry.misfits = 0;
-    entry.trust = std::min(entry.trust + 1, 2 * k_trusted);
+    entry.trust = std::min(entry.trust + 1, 2 * k_min_trust);
   } else {
-    if (++entry.misfits > k_misfits) entry.scale = 0;
+    if (++entry.misfits > k_max_misfits) entry.scale = 0;
     entry.trust = std::max(entry.trust - 1, 0);
   }
-  return entry.trust >= k_trusted ? level : k_no_level;
+  return entry.trust >= k_min_trust ? level : k_no_level;
 }
 
-// The nearest value below the address; of equal ones the last.
-Level Dependence::pointer(std::uint64_t host) const {
-  std::uint64_t nearest = k_reach;
+// Returns the level of the nearest value below the address; of equal values, of the latest.
+Level DependenceTracker::match_pointer(std::uint64_t host) const {
+  std::uint64_t nearest = k_max_pointer_offset;
   Level level = k_no_level;
   for (std::uint32_t age = 1; age <= k_values; ++age) {
     const std::uint32_t at = (next_value_ - age) % k_values;
@@ -71,10 +73,10 @@ Level Dependence::pointer(std::uint64_t host) const {
   return level;
 }
 
-Level Dependence::index(std::uint64_t canonical, const Site& site) const {
+Level DependenceTracker::match_index(std::uint64_t canonical, const Site& site) const {
   const std::uint64_t offset = canonical - site.base;
   if (site.scale == 0 || offset % site.scale != 0) return k_no_level;
-  // Divided as a signed number: an index may be negative.
+  // Signed division: an index may be negative.
   const auto value =
       static_cast<std::uint64_t>(static_cast<std::int64_t>(offset) / static_cast<std::int64_t>(site.scale));
   for (std::uint32_t age = 1; age <= k_values; ++age) {
@@ -84,10 +86,10 @@ Level Dependence::index(std::uint64_t canonical, const Site& site) const {
   return k_no_level;
 }
 
-// Two misses of the site, and a value before each, whose differences have the ratio of a scale.
-void Dependence::learn(std::uint64_t canonical, Site& site) {
+// Searches a scale: two misses of the site, and a value kept before each, with differences in that ratio.
+void DependenceTracker::learn_law(std::uint64_t canonical, Site& site) {
   const std::uint32_t attempt = site.attempts++;
-  if (attempt > k_patience && attempt % 32 > 1) return;
+  if (attempt > k_max_attempts && attempt % 32 > 1) return;
   std::array<std::uint64_t, k_compared> recent;
   for (std::uint32_t i = 0; i < k_compared; ++i) recent[i] = values_[(next_value_ - 1 - i) % k_values];
   const std::uint64_t distance = canonical - site.last;

@@ -1,3 +1,4 @@
+// Implements the model of exposed latency: see exposure.hpp.
 #include "observe/cache/exposure.hpp"
 
 #include <algorithm>
@@ -6,23 +7,23 @@ namespace terrace::observe {
 
 namespace {
 
-constexpr std::int64_t k_latency = 255;  // the weight of a whole one
+constexpr std::int64_t k_latency = 255;  // weight of a whole latency
 
 }  // namespace
 
-Exposure::Exposure(std::uint32_t miss_registers, std::uint32_t window, std::uint32_t store_buffer)
-    : ends_(std::max(miss_registers, 1u), 0),
+ExposureModel::ExposureModel(std::uint32_t miss_registers, std::uint32_t window, std::uint32_t store_buffer)
+    : completions_(std::max(miss_registers, 1u), 0),
       window_(std::max(window, 1u)),
       store_buffer_(std::max(store_buffer, 1u)),
       loads_(std::max(window, 1u)),
       stores_(std::max(store_buffer, 1u)) {
-  pending_.reserve(ends_.size());
+  pending_.reserve(completions_.size());
 }
 
-Level Exposure::retired(const At& at) {
-  const auto left = [&](const Past& past) { return past.stores + store_buffer_ <= at.stores; };
+Level ExposureModel::retire_until(const Position& at) {
+  const auto left = [&](const PastMiss& past) { return past.stores + store_buffer_ <= at.stores; };
   for (; !loads_.empty(); loads_.pop()) {
-    const Past& past = loads_.front();
+    const PastMiss& past = loads_.front();
     if (past.access + window_ > at.access && !left(past)) break;
     retired_ = std::max(retired_, past.highest);
   }
@@ -31,11 +32,11 @@ Level Exposure::retired(const At& at) {
   return retired_;
 }
 
-// A line access has one demand miss at most, so neither queue can overflow.
-Level Exposure::miss(Level level, const At& at, std::uint32_t index) {
-  const Level end = std::max({level, ends_[oldest_], retired(at)}) + 1;
-  ends_[oldest_] = end;
-  oldest_ = oldest_ + 1 == ends_.size() ? 0 : oldest_ + 1;
+// Invariant: a line access has at most one demand miss, so neither queue overflows.
+Level ExposureModel::on_miss(Level level, const Position& at, std::uint32_t index) {
+  const Level end = std::max({level, completions_[oldest_], retire_until(at)}) + 1;
+  completions_[oldest_] = end;
+  oldest_ = oldest_ + 1 == completions_.size() ? 0 : oldest_ + 1;
   highest_ = std::max(highest_, end);
   if (at.store) {
     stores_.push({at.access, at.stores, highest_});
@@ -47,16 +48,16 @@ Level Exposure::miss(Level level, const At& at, std::uint32_t index) {
   return end;
 }
 
-void Exposure::close(std::span<Miss> misses) {
+void ExposureModel::distribute(std::span<Miss> misses) {
   if (pending_.empty()) return;
-  const auto registers = static_cast<std::int64_t>(ends_.size());
+  const auto registers = static_cast<std::int64_t>(completions_.size());
   const auto dependent =
       static_cast<std::int64_t>(std::count_if(pending_.begin(), pending_.end(), [misses](std::uint32_t index) {
         return misses[index].kind == MissKind::dependent;
       }));
   const auto independent = static_cast<std::int64_t>(pending_.size()) - dependent;
-  balance_ += k_latency * (static_cast<std::int64_t>(highest_ - shared_out_) * registers - independent);
-  shared_out_ = highest_;
+  balance_ += k_latency * (static_cast<std::int64_t>(highest_ - distributed_) * registers - independent);
+  distributed_ = highest_;
   std::int64_t left = std::max<std::int64_t>(balance_ / registers, 0);
   balance_ -= left * registers;
   const auto share_among = [&](std::int64_t count, bool dependent_ones) {
@@ -74,6 +75,6 @@ void Exposure::close(std::span<Miss> misses) {
   pending_.clear();
 }
 
-void Exposure::barrier() { std::fill(ends_.begin(), ends_.end(), highest_); }
+void ExposureModel::barrier() { std::fill(completions_.begin(), completions_.end(), highest_); }
 
 }  // namespace terrace::observe

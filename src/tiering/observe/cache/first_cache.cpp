@@ -1,3 +1,4 @@
+// Implements the first-level cache: see first_cache.hpp.
 #include "observe/cache/first_cache.hpp"
 
 #include <algorithm>
@@ -51,35 +52,35 @@ std::uint32_t oldest_of(const std::uint64_t* used, std::uint32_t ways) {
 }  // namespace
 
 FirstCache::FirstCache(Bytes size, std::uint32_t ways, Bytes line, FastTable& table)
-    : shape_(size, ways, line),
+    : geometry_(size, ways, line),
       line_bits_(static_cast<unsigned>(std::countr_zero(line.value))),
       table_(table),
-      ways_((shape_.ways + 1) / 2 * 2),
-      signature_words_(signature_words(shape_.ways)) {
+      ways_((geometry_.ways + 1) / 2 * 2),
+      signature_words_(signature_words(geometry_.ways)) {
   const auto rounded_up = [](std::uint64_t words) {
     return (words + k_host_line_words - 1) / k_host_line_words * k_host_line_words;
   };
-  const std::uint64_t slots = rounded_up(shape_.sets * ways_);
-  memory_ = std::make_unique<std::uint64_t[]>(3 * slots + shape_.sets * signature_words_ + k_host_line_words);
+  const std::uint64_t slots = rounded_up(geometry_.sets * ways_);
+  memory_ = std::make_unique<std::uint64_t[]>(3 * slots + geometry_.sets * signature_words_ + k_host_line_words);
   used_ = reinterpret_cast<std::uint64_t*>(rounded_up(reinterpret_cast<std::uint64_t>(memory_.get()) / 8) * 8);
   words_ = used_ + slots;
-  from_ = words_ + slots;
-  signatures_ = from_ + slots;
+  line_begins_ = words_ + slots;
+  signatures_ = line_begins_ + slots;
 }
 
 std::uint32_t FirstCache::insert(std::uint64_t line, std::uint64_t set, std::uint64_t flags, std::uint64_t from,
                                  std::uint64_t& victim) {
   const std::uint64_t first = set * ways_;
-  const std::uint32_t victim_way = oldest_of(used_ + first, shape_.ways);
+  const std::uint32_t victim_way = oldest_of(used_ + first, geometry_.ways);
   const auto slot = static_cast<std::uint32_t>(first) + victim_way;
   std::uint64_t& word = words_[slot];
-  std::uint64_t& begin = from_[slot];
+  std::uint64_t& begin = line_begins_[slot];
   victim = word;
   if (victim != 0) {
-    // A line that is not aligned like the host's (a stack's) may be in the table twice.
+    // A line that is not aligned in this process (in a stack) may have two entries.
     const std::uint64_t last = begin + (std::uint64_t{1} << line_bits_) - 1;
-    forget(begin);
-    if (begin >> line_bits_ != last >> line_bits_) forget(last);
+    invalidate(begin);
+    if (begin >> line_bits_ != last >> line_bits_) invalidate(last);
     ++evictions_;
   }
   ++fills_;
@@ -89,12 +90,12 @@ std::uint32_t FirstCache::insert(std::uint64_t line, std::uint64_t set, std::uin
   return slot;
 }
 
-std::uint64_t FirstCache::resident() const {
+std::uint64_t FirstCache::num_resident() const {
   std::uint64_t lines = 0;
-  for (std::uint64_t set = 0; set < shape_.sets; ++set) {
+  for (std::uint64_t set = 0; set < geometry_.sets; ++set) {
     const std::uint64_t* const words = words_ + set * ways_;
     lines += static_cast<std::uint64_t>(
-        std::count_if(words, words + shape_.ways, [](std::uint64_t word) { return word != 0; }));
+        std::count_if(words, words + geometry_.ways, [](std::uint64_t word) { return word != 0; }));
   }
   return lines;
 }

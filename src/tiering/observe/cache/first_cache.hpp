@@ -1,6 +1,7 @@
-// The cache next to the core: set-associative, true LRU, like the others (cache.hpp), but its lines stay where
-// they are and carry the time of their last use, so that a table from addresses of this process straight to lines
-// stays valid until a line is evicted. Most accesses need nothing but that table: see Pipeline::access.
+// Simulates the cache next to the core: set-associative, true LRU, like the others (cache.hpp), but with the time
+// of the last use for each line instead of an order of ways. A table maps addresses of this process directly to
+// lines; its entries stay valid until the line is evicted. Most accesses need only that table: see
+// Pipeline::access. Not thread-safe, except for FastTable::epoch.
 #pragma once
 
 #include <algorithm>
@@ -15,76 +16,78 @@
 
 namespace terrace::observe {
 
-// Where a line of this process's memory is in the first cache. Loads are served while the line is there and no
-// values loaded from it are followed, stores where it is dirty already, too; what needs more work finds no match.
-// Accesses of a line whose values are followed find it by FastTable::follows instead.
+// Entry of the table: maps a line of this process's memory to its slot in the first cache. It serves loads while
+// the line is cached and not followed (dependence.hpp), and stores if the line is dirty already, too; accesses
+// that need more work do not match. FastTable::follows matches accesses of a followed line.
 struct alignas(16) FastLine {
-  // No access has this key, in any epoch.
+  // Matches no access, in any epoch.
   static constexpr std::uint64_t k_none = std::uint64_t{1} << 63;
   // Subtracted from the key of a clean line, and from that of a line whose loaded values are followed.
   static constexpr std::uint64_t k_clean = 1;
   static constexpr std::uint64_t k_followed = std::uint64_t{1} << 62;
-  // Twice the address of the line's first byte, plus the table's epoch, less the marks above.
+  // Twice the address of the line's first byte, plus the table's epoch, less the flags above.
   std::uint64_t key = k_none;
   std::uint64_t* used = nullptr;  // the time of its last use
 
-  // The farthest that an access of some size may begin from the key: bytes for a store; for a load twice that, and
-  // the mark of a clean line.
-  struct Room {
+  // Largest distance of an access of some size from the key: in bytes for a store; for a load twice that, plus the
+  // flag of a clean line.
+  struct Limits {
     std::uint64_t store, load;
   };
-  [[nodiscard]] static Room room(std::uint64_t line, std::uint64_t size) {
+  [[nodiscard]] static Limits limits(std::uint64_t line, std::uint64_t size) {
     return {line - size, 2 * (line - size) + 1};
   }
 };
 
-// Entries hold while the address map does not change. Each says so by the table's epoch, a number above all bits
-// of doubled addresses: the key of another epoch matches no access. The map sets the epoch to 0 when it changes,
-// also from another thread; that is no entry's.
+// Direct-mapped table of FastLines. Entries are valid while the address map does not change: the key contains the
+// table's epoch, a number above all bits of doubled addresses, so that a key of another epoch matches no access.
+// The map sets the epoch to 0, which no entry has, when it changes, also from another thread.
 class FastTable {
  public:
-  // For a cache of that many lines of so many bytes: twice as many entries, so that few of them compete for one.
+  // For a cache with that many lines: has twice as many entries, to have few conflicts.
   FastTable(std::uint64_t lines, Bytes line)
-      : in_table_((k_group * groups_for(lines, line) - 1) & ~(apart(line) - 1)),
+      : offset_mask_((k_group * groups_for(lines, line) - 1) & ~(spacing(line) - 1)),
         groups_(std::make_unique<Group[]>(groups_for(lines, line))),
-        count_(groups_for(lines, line)) {}
-  // Lines side by side have entries side by side, so that few of the host's lines hold the entries of an array.
-  // Arrays are at multiples of large powers of two, so higher bits of the address take part, too.
-  [[nodiscard]] FastLine& of(std::uint64_t address) {
-    const std::uint64_t at = (address ^ address >> k_fold) >> k_shift & in_table_;
+        num_groups_(groups_for(lines, line)) {}
+  // Returns the entry for an address. Adjacent lines have adjacent entries, so that the entries of an array are in
+  // few cache lines of the host. Higher bits are folded in, because arrays often begin at multiples of large
+  // powers of two.
+  [[nodiscard]] FastLine& entry(std::uint64_t address) {
+    const std::uint64_t at = (address ^ address >> k_fold) >> k_shift & offset_mask_;
     return *reinterpret_cast<FastLine*>(reinterpret_cast<char*>(groups_.get()) + at);
   }
-  // Whether an access at the address with that room is in the entry's line.
-  [[nodiscard]] bool serves(const FastLine& fast, std::uint64_t address, const FastLine::Room& room,
+  // Returns whether the entry serves an access at the address with these limits.
+  [[nodiscard]] bool serves(const FastLine& fast, std::uint64_t address, const FastLine::Limits& limits,
                             bool store) const {
-    return is_within(distance(fast, address), room, store);
+    return is_within(distance(fast, address), limits, store);
   }
   // Returns whether the entry serves the access, for a line whose loaded values are followed.
-  [[nodiscard]] bool follows(const FastLine& fast, std::uint64_t address, const FastLine::Room& room,
+  [[nodiscard]] bool follows(const FastLine& fast, std::uint64_t address, const FastLine::Limits& limits,
                              bool store) const {
-    return is_within(distance(fast, address) - FastLine::k_followed, room, store);
+    return is_within(distance(fast, address) - FastLine::k_followed, limits, store);
   }
-  // Returns how far from its line's first byte the address is that the entry serves.
+  // Returns the offset in its line of an address that the entry serves.
   [[nodiscard]] std::uint64_t offset(const FastLine& fast, std::uint64_t address) const {
     return distance(fast, address) / 2;
   }
-  // Sets the entry, with marks of FastLine, for an answer of the map's generation; not where that is past.
-  void set(FastLine& fast, std::uint64_t from, std::uint64_t marks, std::uint64_t* used,
+  // Sets the entry, with FastLine's flags, from a translation of the map's `generation`, unless that is out of
+  // date.
+  void set(FastLine& fast, std::uint64_t from, std::uint64_t flags, std::uint64_t* used,
            std::uint32_t generation) {
     const auto epoch = epoch_.load(std::memory_order_relaxed);
     if (epoch == 0 || generation != generation_) return;
-    fast = {2 * from + epoch - marks, used};
+    fast = {2 * from + epoch - flags, used};
   }
 
   [[nodiscard]] bool is_stale() const { return epoch_.load(std::memory_order_relaxed) == 0; }
-  // Begins an epoch, unless the map is being changed. The map sets its generation before the epoch, and this the
-  // epoch before it reads the generation again: one of the two notices the other.
-  void renew(const std::atomic<std::uint32_t>& generation) {
+  // Begins an epoch, unless the map is changing. The map writes its generation before the epoch; this function
+  // writes the epoch before it reads the generation again: so one of the two notices the other.
+  void begin_epoch(const std::atomic<std::uint32_t>& generation) {
     generation_ = generation.load(std::memory_order_acquire);
     if (generation_ % 2 != 0) return;
     if (++epochs_ == k_epochs) {
       epochs_ = 1;
-      std::fill_n(groups_.get(), count_, Group{});
+      std::fill_n(groups_.get(), num_groups_, Group{});
     }
     epoch_.store(epochs_ << k_key_bits, std::memory_order_seq_cst);
     if (generation.load(std::memory_order_seq_cst) != generation_) epoch_.store(0, std::memory_order_relaxed);
@@ -92,7 +95,7 @@ class FastTable {
   [[nodiscard]] std::atomic<std::uint64_t>& epoch() { return epoch_; }
 
  private:
-  static constexpr std::uint64_t k_group = 64;  // bytes: one of the host's lines
+  static constexpr std::uint64_t k_group = 64;  // bytes: a cache line of the host
   static constexpr unsigned k_shift = 2;        // from a line of 64 bytes to an entry
   static constexpr unsigned k_fold = 13;
   static constexpr unsigned k_min_bits = 8;
@@ -103,9 +106,9 @@ class FastTable {
   [[nodiscard]] std::uint64_t distance(const FastLine& fast, std::uint64_t address) const {
     return 2 * address - fast.key + epoch_.load(std::memory_order_acquire);
   }
-  // An odd distance, from a clean line, becomes larger than any room of a store.
-  [[nodiscard]] static bool is_within(std::uint64_t distance, const FastLine::Room& room, bool store) {
-    return store ? std::rotr(distance, 1) <= room.store : distance <= room.load;
+  // Rotation makes an odd distance, from a clean line, larger than any limit of a store.
+  [[nodiscard]] static bool is_within(std::uint64_t distance, const FastLine::Limits& limits, bool store) {
+    return store ? std::rotr(distance, 1) <= limits.store : distance <= limits.load;
   }
   struct alignas(k_group) Group {
     std::array<FastLine, k_group / sizeof(FastLine)> lines{};
@@ -113,17 +116,17 @@ class FastTable {
   // The entries of larger lines are farther apart.
   [[nodiscard]] static std::size_t groups_for(std::uint64_t lines, Bytes line) {
     const auto bits = std::clamp(static_cast<unsigned>(std::bit_width(lines)), k_min_bits, k_max_bits);
-    return (apart(line) << bits) / k_group;
+    return (spacing(line) << bits) / k_group;
   }
-  [[nodiscard]] static std::uint64_t apart(Bytes line) {
+  [[nodiscard]] static std::uint64_t spacing(Bytes line) {
     return std::max(line.value >> k_shift, std::uint64_t{sizeof(FastLine)});
   }
 
-  std::atomic<std::uint64_t> epoch_{0};  // 0: the map has changed
-  std::uint64_t in_table_;               // mask of the place of an entry, in bytes
+  std::atomic<std::uint64_t> epoch_{0};  // 0: the map has changed since
+  std::uint64_t offset_mask_;            // mask of an entry's byte offset
   std::unique_ptr<Group[]> groups_;
-  std::size_t count_;             // of groups
-  std::uint64_t epochs_ = 0;      // begun since the table was empty
+  std::size_t num_groups_;        // of the array
+  std::uint64_t epochs_ = 0;      // since the table was last cleared
   std::uint32_t generation_ = 1;  // of the map, in this epoch
 };
 
@@ -133,61 +136,62 @@ class FirstCache {
 
   FirstCache(Bytes size, std::uint32_t ways, Bytes line, FastTable& table);
 
-  [[nodiscard]] std::uint64_t set_of(std::uint64_t line) const { return shape_.index(line); }
+  [[nodiscard]] std::uint64_t set_of(std::uint64_t line) const { return geometry_.index(line); }
   // Returns the slot of a line, or k_nowhere. `set` is the line's.
   [[nodiscard]] std::uint32_t find(std::uint64_t line, std::uint64_t set) const {
     const std::uint64_t first = set * ways_;
     const std::uint64_t* const words = words_ + first;
     const std::uint32_t way = find_way(
-        signatures_ + set * signature_words_, shape_.ways, signature_of(line), k_nowhere,
-        [=](std::uint32_t at) { return (words[at] & ~(word::k_dirty | word::k_fresh)) == word::of(line); });
+        signatures_ + set * signature_words_, geometry_.ways, signature_of(line), k_nowhere,
+        [=](std::uint32_t at) { return (words[at] & ~(word::k_dirty | word::k_followed)) == word::of(line); });
     return way == k_nowhere ? k_nowhere : static_cast<std::uint32_t>(first) + way;
   }
-  // Fetches a set, in which a line will be inserted soon, into the host's caches.
+  // Prefetches a set into the host's caches, before a line is inserted in it.
   void prefetch(std::uint64_t set) const {
     const std::uint64_t first = set * ways_;
-    for (const std::uint64_t* array : {used_, words_, from_})
+    for (const std::uint64_t* array : {used_, words_, line_begins_})
       for (std::uint64_t way = 0; way < ways_; way += k_host_line_words) __builtin_prefetch(array + first + way);
     __builtin_prefetch(signatures_ + set * signature_words_);
   }
-  // The slot for a line that is not here: an empty one, or the least recently used. `victim` is the word that was
-  // there, which the table forgets. `from` is where the line begins in this process, `set` is the line's.
+  // Inserts a line that is not cached, in an empty slot or in place of the least recently used one; returns the
+  // slot. `victim`: the replaced word, which is removed from the table. `from`: address of the line in this
+  // process.
   std::uint32_t insert(std::uint64_t line, std::uint64_t set, std::uint64_t flags, std::uint64_t from,
                        std::uint64_t& victim);
 
   [[nodiscard]] std::uint64_t& word(std::uint32_t slot) { return words_[slot]; }
   [[nodiscard]] std::uint64_t* used() { return used_; }  // by slot: the time of the last use, 0 when empty
-  // The table leads to the slot from now on, for accesses at `address`.
+  // Enters the slot into the table, for accesses at `address`.
   void install(std::uint32_t slot, std::uint64_t address, std::uint64_t from, std::uint32_t generation) {
     const std::uint64_t word = this->word(slot);
-    const auto marks = ((word & word::k_fresh) != 0 ? FastLine::k_followed : 0) +
+    const auto flags = ((word & word::k_followed) != 0 ? FastLine::k_followed : 0) +
                        ((word & word::k_dirty) == 0 ? FastLine::k_clean : 0);
-    table_.set(table_.of(address), from, marks, used_ + slot, generation);
-    from_[slot] = from;
+    table_.set(table_.entry(address), from, flags, used_ + slot, generation);
+    line_begins_[slot] = from;
   }
 
   [[nodiscard]] std::uint64_t fills() const { return fills_; }
   [[nodiscard]] std::uint64_t evictions() const { return evictions_; }
-  [[nodiscard]] std::uint64_t resident() const;  // counts
+  [[nodiscard]] std::uint64_t num_resident() const;  // scans the whole cache
 
  private:
   static constexpr std::uint64_t k_host_line_words = 8;
 
-  // Drops the entry for accesses at `address`, whatever line it leads to: to look would be to wait for it.
-  void forget(std::uint64_t address) { table_.of(address).key = FastLine::k_none; }
+  // Invalidates the entry for `address`, whatever its line: a comparison would wait for the entry to be loaded.
+  void invalidate(std::uint64_t address) { table_.entry(address).key = FastLine::k_none; }
 
-  Shape shape_;
+  CacheGeometry geometry_;
   unsigned line_bits_;
   FastTable& table_;
-  // Arrays of their own, because hits write times of use and read nothing else: of each slot the time of its last
-  // use, its word, and where its line begins in this process; of each set the signatures. A set's slots are side
-  // by side, an even number of them.
+  // Separate arrays, because hits access only the times of use: for each slot the time of its last use, its word,
+  // and the line's address in this process; for each set its signatures. A set's slots are contiguous, an even
+  // number.
   std::uint64_t ways_;
   std::uint64_t signature_words_;
   std::unique_ptr<std::uint64_t[]> memory_;
   std::uint64_t* used_;
   std::uint64_t* words_;
-  std::uint64_t* from_;
+  std::uint64_t* line_begins_;
   std::uint64_t* signatures_;
   std::uint64_t fills_ = 0;
   std::uint64_t evictions_ = 0;

@@ -1,4 +1,4 @@
-// Time in latencies of memory, as chains of dependent misses count it (exposure.hpp).
+// Defines the unit of time of chains of dependent misses: a level is one memory latency (exposure.hpp).
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,8 @@
 namespace terrace::observe {
 
 using Level = std::uint64_t;
-// No level: nothing is waited for. A plain number, because an optional does not travel in one register, and this
-// travels with every miss.
+// No level: there is nothing to wait for. A plain number, because it is passed with every miss and an optional
+// does not fit in one register.
 inline constexpr Level k_no_level = ~std::uint64_t{0};
 
 }  // namespace terrace::observe

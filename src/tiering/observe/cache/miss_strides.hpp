@@ -1,5 +1,6 @@
-// Foretells which line an instruction misses next, by the distance of its last two misses: what the caches' models
-// keep of that line is fetched into the host's caches early. No figure depends on it.
+// Predicts the line that an instruction misses next, from the distance of its last two misses. The pipeline
+// prefetches the simulated sets of that line into the host's caches. Affects the simulator's speed only, no
+// result.
 #pragma once
 
 #include <array>
@@ -7,11 +8,11 @@
 
 namespace terrace::observe {
 
-class MissStrides {
+class MissStridePredictor {
  public:
-  // Notes that the instruction at `site` missed `line`. Returns how many lines further on its next miss is likely
-  // to be; 0 where its misses have no steady distance.
-  std::uint64_t miss(std::uint64_t site, std::uint64_t line) {
+  // Records that the instruction at `site` missed `line`. Returns the predicted distance to its next miss, in
+  // lines; 0 where the distance is not steady.
+  std::uint64_t on_miss(std::uint64_t site, std::uint64_t line) {
     Entry& entry = entries_[(site ^ site >> k_bits) % k_entries];
     const std::uint64_t stride = line - entry.line;
     const bool is_steady = stride == entry.stride;

@@ -1,5 +1,5 @@
-// The ways of a set in the order of their use, latest first: a byte each, packed into words as signatures are
-// (signatures.hpp). At most 255 ways; the bytes behind the last one are 255.
+// Maintains the LRU order of a set's ways, most recently used first: a byte for each way, packed into words as
+// signatures are (signatures.hpp). At most 255 ways; the bytes behind the last one are 255.
 #pragma once
 
 #include <bit>
@@ -16,7 +16,7 @@ inline void begin_recency(std::uint64_t* words, std::uint32_t ways) {
     set_signature(words, at, at < ways ? at : 0xff);
 }
 
-// The bytes before the last of `bytes` move up by one, over it, and `way` becomes the first.
+// Shifts the first `bytes` - 1 bytes up by one, over the last of `bytes`, and sets the first byte to `way`.
 [[gnu::always_inline]] inline void shift_in(std::uint64_t* words, std::uint32_t bytes, std::uint64_t way) {
   const std::uint32_t last = (bytes - 1) / k_signatures;
   for (std::uint32_t at = 0; at < last; ++at) {
@@ -28,12 +28,12 @@ inline void begin_recency(std::uint64_t* words, std::uint32_t ways) {
   words[last] = (words[last] & ~moved) | ((words[last] << 8 | way) & moved);
 }
 
-// A way that is used becomes the latest.
+// Moves a way to the front of the order: it is the most recently used.
 [[gnu::always_inline]] inline void make_latest(std::uint64_t* words, std::uint32_t way) {
   std::uint32_t first = 0;
   for (;; first += k_signatures) {
     const std::uint64_t difference = words[first / k_signatures] ^ way * 0x0101010101010101u;
-    // The lowest of these marks is exact (signatures.hpp), and each way is there once.
+    // The lowest of these bits is exact (signatures.hpp), and each way occurs once.
     const std::uint64_t found = (difference - 0x0101010101010101u) & ~difference & 0x8080808080808080u;
     if (found == 0) continue;
     shift_in(words, first + static_cast<std::uint32_t>(std::countr_zero(found)) / 8 + 1, way);
@@ -41,7 +41,7 @@ inline void begin_recency(std::uint64_t* words, std::uint32_t ways) {
   }
 }
 
-// The way that was used longest ago, which becomes the latest.
+// Returns the least recently used way, and makes it the most recently used.
 [[gnu::always_inline]] inline std::uint32_t take_oldest(std::uint64_t* words, std::uint32_t ways) {
   const std::uint32_t last = ways - 1;
   const std::uint64_t way = words[last / k_signatures] >> 8 * (last % k_signatures) & 0xff;

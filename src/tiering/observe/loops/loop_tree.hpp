@@ -6,7 +6,7 @@
 //
 // An iteration resembles the one before when it takes about as much work and misses lines in the same memory. A
 // plan can learn from a loop of such iterations; a loop whose iterations move on to other memory is a single
-// sweep. Where a much longer iteration reuse_delta every few iterations, blocks of iterations resemble each other
+// sweep. Where a much longer iteration recurs every few iterations, blocks of iterations resemble each other
 // instead: the second half of a visit is compared with its first half, each time that its number of iterations has
 // doubled.
 //

@@ -77,7 +77,7 @@ Pipeline::Pipeline(const PipelineConfig& config, SharedCache& shared, const Addr
     : fast_(first_lines(config), config.line), map_(map) {
   check(config);
   line_bytes_ = config.line.value;
-  for (std::size_t i = 0; i < k_sizes; ++i) rooms_[i] = FastLine::room(line_bytes_, std::uint64_t{1} << i);
+  for (std::size_t i = 0; i < k_sizes; ++i) limits_[i] = FastLine::limits(line_bytes_, std::uint64_t{1} << i);
   line_bits_ = static_cast<unsigned>(std::countr_zero(config.line.value));
   state_ = std::make_unique<State>(config, shared, map, sink, thread, std::move(resolve_unknown), fast_);
   state_->on_quantum_end = on_quantum_end;
@@ -101,14 +101,14 @@ void Pipeline::access_slow(std::uint64_t address, std::uint32_t size, bool store
 
 inline bool Pipeline::access_followed_line(std::uint64_t address, std::uint32_t size, bool store,
                                            std::uint64_t site) {
-  FastLine& fast = fast_.of(address);
-  if (!fast_.follows(fast, address, room_of(size), store)) return false;
+  FastLine& fast = fast_.entry(address);
+  if (!fast_.follows(fast, address, limits_of(size), store)) return false;
   *fast.used = ++clock_;
   if (store) ++stores_;
   const Level level = store ? k_no_level : state_->followed_level(fast);
   if (clock_ >= next_stop_) on_stop(site);
   std::uint64_t value = 0;
-  if (level != k_no_level && read_value(address, size, value)) state_->dependence.loaded(value, level);
+  if (level != k_no_level && read_value(address, size, value)) state_->dependence.on_load(value, level);
   return true;
 }
 
@@ -120,7 +120,7 @@ inline void Pipeline::access_lines(std::uint64_t address, std::uint32_t size, bo
     const Inside inside;
     State& state = *state_;
     if (fast_.is_stale()) [[unlikely]]
-      fast_.renew(map_.generation());
+      fast_.begin_epoch(map_.generation());
     std::uint64_t at = address;
     std::uint64_t left = std::max(size, 1u);
     for (bool first = true; left > 0; first = false) {
@@ -149,13 +149,13 @@ inline void Pipeline::access_lines(std::uint64_t address, std::uint32_t size, bo
   }
   // Read outside of the runtime's scope: the program's memory may fault, and its handler may not return here.
   std::uint64_t value = 0;
-  if (level != k_no_level && !store && read_value(address, size, value)) state_->dependence.loaded(value, level);
+  if (level != k_no_level && !store && read_value(address, size, value)) state_->dependence.on_load(value, level);
 }
 
 void Pipeline::range(std::uint64_t address, std::uint64_t size, bool store, std::uint64_t site) {
   // Most ranges are short, and in a line that was used recently.
   if (ranges_are_fast_ && size - 1 < line_bytes_ &&
-      access_fast(address, FastLine::room(line_bytes_, size), store)) {
+      access_fast(address, FastLine::limits(line_bytes_, size), store)) {
     skip_sampling(1);
     add_copied_line(site);
     if (clock_ >= quantum_end_) end_quantum();
@@ -164,13 +164,13 @@ void Pipeline::range(std::uint64_t address, std::uint64_t size, bool store, std:
   const Inside inside;
   State& state = *state_;
   if (fast_.is_stale()) [[unlikely]]
-    fast_.renew(map_.generation());
+    fast_.begin_epoch(map_.generation());
   while (size > 0) {
     std::uint64_t here = line_bytes_ - (address & (line_bytes_ - 1));
     skip_sampling(1);
     add_copied_line(site);
-    if (ranges_are_fast_ && access_fast(address, rooms_.front(), store)) {
-      here = line_bytes_ - fast_.offset(fast_.of(address), address);
+    if (ranges_are_fast_ && access_fast(address, limits_.front(), store)) {
+      here = line_bytes_ - fast_.offset(fast_.entry(address), address);
     } else {
       ++clock_;
       stores_ += store ? 1 : 0;

@@ -77,7 +77,7 @@ class alignas(64) Pipeline {
   // Records a load or store of `size` bytes (a power of two, at most 16) at `address` by the hook that returns to
   // `site`. To track dependences it reads the values that loads of 4 and 8 bytes are about to load.
   void access(std::uint64_t address, std::uint32_t size, bool store, std::uint64_t site) {
-    if (access_fast(address, room_of(size), store)) [[likely]] {
+    if (access_fast(address, limits_of(size), store)) [[likely]] {
       if (clock_ >= next_stop_) [[unlikely]]
         on_stop(site);
       return;
@@ -124,13 +124,13 @@ class alignas(64) Pipeline {
  private:
   struct State;
 
-  [[nodiscard]] const FastLine::Room& room_of(std::uint32_t size) const {
-    return rooms_[static_cast<unsigned>(std::countr_zero(size))];
+  [[nodiscard]] const FastLine::Limits& limits_of(std::uint32_t size) const {
+    return limits_[static_cast<unsigned>(std::countr_zero(size))];
   }
   // Performs the access where the table of fast lines serves it; else returns false.
-  [[gnu::always_inline]] bool access_fast(std::uint64_t address, const FastLine::Room& room, bool store) {
-    const FastLine& fast = fast_.of(address);
-    if (!fast_.serves(fast, address, room, store)) [[unlikely]]
+  [[gnu::always_inline]] bool access_fast(std::uint64_t address, const FastLine::Limits& limits, bool store) {
+    const FastLine& fast = fast_.entry(address);
+    if (!fast_.serves(fast, address, limits, store)) [[unlikely]]
       return false;
     *fast.used = ++clock_;
     if (store) ++stores_;
@@ -173,7 +173,7 @@ class alignas(64) Pipeline {
   std::uint64_t stores_ = 0;                 // of them, stores
   std::uint64_t next_stop_;                  // the next sample or the quantum's end
   static constexpr std::size_t k_sizes = 5;  // of accesses: 1 to 16 bytes
-  std::array<FastLine::Room, k_sizes> rooms_{};
+  std::array<FastLine::Limits, k_sizes> limits_{};
   std::uint64_t quantum_end_;  // library calls move it closer
   std::uint64_t quantum_accesses_;
   std::uint64_t work_parts_ = 0;  // in this quantum, with the last one's fraction of an instruction

@@ -69,9 +69,9 @@ const Translation* Pipeline::State::refill_translation(std::uint64_t address, Tr
 
 Level Pipeline::State::followed_level(FastLine& fast) {
   std::uint64_t& word = first_->word(static_cast<std::uint32_t>(fast.used - first_->used()));
-  const Level level = dependence.fresh(word::line(word));
+  const Level level = dependence.followed_level(word::line(word));
   if (level == k_no_level) {
-    word &= ~word::k_fresh;
+    word &= ~word::k_followed;
     fast.key += FastLine::k_followed;
   }
   return level;
@@ -97,9 +97,9 @@ Pipeline::State::LineAccess Pipeline::State::access_line(const Line& line, std::
   if (accessed.slot != FirstCache::k_nowhere) {
     std::uint64_t& word = first_->word(accessed.slot);
     if (store) word |= word::k_dirty;
-    if ((word & word::k_fresh) != 0) {
-      accessed.level = dependence.fresh(line.number);
-      if (accessed.level == k_no_level) word &= ~word::k_fresh;
+    if ((word & word::k_followed) != 0) {
+      accessed.level = dependence.followed_level(line.number);
+      if (accessed.level == k_no_level) word &= ~word::k_followed;
     }
     return accessed;
   }
@@ -112,8 +112,8 @@ Pipeline::State::LineAccess Pipeline::State::access_line(const Line& line, std::
   const bool goes_out = (victim & word::k_dirty) != 0 && !outer_.empty();
   std::uint64_t* const victim_set = goes_out ? outer_.front()->prefetch(word::line(victim)) : nullptr;
   accessed.level = access_outer(line, site, victim, victim_set);
-  if (accessed.level != k_no_level) first_->word(accessed.slot) |= word::k_fresh;
-  if (const auto stride = strides_.miss(site, line.number); stride != 0) prefetch_sets(line.number + stride);
+  if (accessed.level != k_no_level) first_->word(accessed.slot) |= word::k_followed;
+  if (const auto stride = strides_.on_miss(site, line.number); stride != 0) prefetch_sets(line.number + stride);
   return accessed;
 }
 
@@ -124,7 +124,7 @@ void Pipeline::State::remember_last(std::uint64_t address, std::uint64_t from, c
   if (last_line_ != nullptr) last_line_->key = FastLine::k_none;
   last_line_ = nullptr;
   if (page == nullptr) return;
-  last_line_ = &fast_.of(address);
+  last_line_ = &fast_.entry(address);
   const bool needs_lookup = accessed.level != k_no_level || outer_.empty();
   if (!needs_lookup) fast_.set(*last_line_, from, FastLine::k_clean, &no_use_, page->generation);
 }
@@ -157,7 +157,7 @@ Level Pipeline::State::access_outer(const Line& line, std::uint64_t site, std::u
   if (found == outer_.size()) {
     level = miss(line, site);
   } else if (!store) {
-    level = dependence.served(line.number, line.host, canonical(line), site);
+    level = dependence.on_hit(line.number, line.host, canonical(line), site);
   }
   const auto dirty = [](std::uint64_t word) { return (word & word::k_dirty) != 0; };
   if (contended && !lock.owns_lock() && (dirty(victim) || std::any_of(victims.begin(), victims.end(), dirty))) {
@@ -188,18 +188,18 @@ Level Pipeline::State::miss(const Line& line, std::uint64_t site) {
   const std::uint64_t in_chunk = before ? 0 : (from - line.page->origin) >> line_bits;
   Miss miss{line.page->chunk, static_cast<std::uint16_t>(in_chunk), 0, MissKind::prefetched};
   Level arrives = k_no_level;
-  if (streams_.miss(line.number)) {
-    arrives = dependence.served(line.number, line.host, canonical(line), site);
+  if (streams_.on_miss(line.number)) {
+    arrives = dependence.on_hit(line.number, line.host, canonical(line), site);
   } else {
-    const Level waits_for = dependence.depends(line.host, canonical(line), site);
+    const Level waits_for = dependence.on_miss(line.host, canonical(line), site);
     const bool waits = waits_for != k_no_level;
     miss.kind = waits ? MissKind::dependent : MissKind::independent;
-    arrives = exposure.miss(waits ? waits_for : 0, line.at, static_cast<std::uint32_t>(misses_.size()));
-    dependence.missed(line.number, arrives);
+    arrives = exposure.on_miss(waits ? waits_for : 0, line.at, static_cast<std::uint32_t>(misses_.size()));
+    dependence.follow(line.number, arrives);
   }
   misses_.push_back(miss);
   trace_miss(((line.number << line_bits) - line.page->reuse_delta) >> k_region_bits);
-  if (exposure.full()) exposure.close(misses_);
+  if (exposure.is_full()) exposure.distribute(misses_);
   return arrives;
 }
 
@@ -240,7 +240,7 @@ void Pipeline::State::write_to_memory(std::uint64_t line) {
 }
 
 void Pipeline::State::end_quantum(std::uint64_t lines, std::uint64_t instructions, bool in_stride) {
-  exposure.close(misses_);
+  exposure.distribute(misses_);
   if (first_ || !outer_.empty()) hits_[0] = lines - unknown_lines - first_cache_misses_;
   Quantum quantum;
   quantum.thread = thread_;

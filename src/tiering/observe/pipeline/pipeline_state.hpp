@@ -21,7 +21,7 @@ struct Pipeline::State {
     std::uint64_t number = 0;  // canonical address / line size
     std::uint64_t host = 0;    // accessed address, in this process
     const Translation* page = nullptr;
-    Exposure::At at{};  // position of the access in the program
+    ExposureModel::Position at{};  // position of the access in the program
   };
   // The outcome of a line access.
   struct LineAccess {
@@ -65,8 +65,8 @@ struct Pipeline::State {
 
   unsigned line_bits;
   FunctionCounters* functions;
-  Dependence dependence;
-  Exposure exposure;
+  DependenceTracker dependence;
+  ExposureModel exposure;
   bool in_sink = false;
   OnQuantumEnd on_quantum_end = nullptr;
 
@@ -111,8 +111,8 @@ struct Pipeline::State {
   std::size_t outer_level_ = 0;                            // the machine's level of outer_[0]
   std::optional<Cache> tlb_;                               // its lines are pages
   unsigned line_to_page_ = 0;                              // log2 of the lines in a page
-  Streams streams_;
-  MissStrides strides_;
+  StreamPrefetcher streams_;
+  MissStridePredictor strides_;
   TranslationCache translations_;  // by host address
   TranslationCache reverse_;       // by canonical address, for write-backs to memory
   UnknownPages unknown_pages_;

@@ -15,7 +15,7 @@
 #include "core/big_block.hpp"
 #include "core/process_memory.hpp"
 #include "core/rounding.hpp"
-#include "observe/collecting/sampling_price.hpp"
+#include "observe/collecting/sampling_overhead.hpp"
 #include "observe/collecting/watched_pages_collector.hpp"
 #include "observe/page_watch.hpp"
 #include "observe/perf/sampled_use.hpp"
@@ -27,7 +27,7 @@ namespace terrace::agent {
 
 namespace {
 
-using Lying = observe::WatchedPagesCollector::Lying;
+using Lying = observe::WatchedPagesCollector::LiveRange;
 
 // Of the calling thread.
 double processor_seconds() {
@@ -64,7 +64,7 @@ class ToldApart {
     bool is_odd_before = false;
     for (const auto& one : lying) {
       const auto& range = one.range;
-      const bool odd = range.low == end && !is_odd_before && one.may_be_marked;
+      const bool odd = range.low == end && !is_odd_before && one.may_change_flags;
       end = range.high;
       is_odd_before = odd;
       if (!odd || !is_worth_it(range) || marked_.size() >= k_max) continue;
@@ -149,17 +149,17 @@ struct WatchedProgram::State {
 
   // The program pays as well, for each page that it uses again.
   [[nodiscard]] double cost_of_window(double own) const {
-    constexpr double k_again = observe::k_used_again_cost / observe::k_smaps_page_cost;
+    constexpr double k_again = observe::k_page_reuse_cost / observe::k_smaps_page_cost;
     const auto pages = watch->cleared();
-    return own + (pages > 0 ? static_cast<double>(pages) * observe::k_used_again_cost.value : own * k_again);
+    return own + (pages > 0 ? static_cast<double>(pages) * observe::k_page_reuse_cost.value : own * k_again);
   }
 
   [[nodiscard]] std::vector<Lying> lying() {
     const std::lock_guard lock(mutex);
     is_learning = collector.active() || !phases.in_loop();
-    auto all = collector.lying();
+    auto all = collector.live_ranges();
     // What the program has mapped itself it may remap, which has to be of one piece.
-    for (auto& one : all) one.may_be_marked = !runtime->is_own_mapping(one.object);
+    for (auto& one : all) one.may_change_flags = !runtime->is_own_mapping(one.object);
     apart.tell_apart(all);
     return all;
   }

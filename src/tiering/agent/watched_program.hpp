@@ -9,7 +9,7 @@
 
 #include "core/clock.hpp"
 #include "core/units.hpp"
-#include "observe/collecting/sampling_price.hpp"
+#include "observe/collecting/sampling_overhead.hpp"
 #include "runtime/session/observed.hpp"
 
 namespace terrace::observe {
@@ -31,7 +31,7 @@ class WatchedProgram {
  public:
   // Of the time: what clearing and reading may take, and the program's pages as they are used again, while
   // somebody learns, and afterwards.
-  static constexpr double k_share_learning = observe::k_share_of_references;
+  static constexpr double k_share_learning = observe::k_max_reference_share;
   static constexpr double k_share_later = k_share_learning / 10;
   // An interval has this many windows, and is at least this long.
   static constexpr std::uint32_t k_windows = 8;

@@ -37,7 +37,7 @@ void Collector::merge(std::size_t from_end) {
 }
 
 Iteration Collector::take_iteration() {
-  complete(iteration_);
+  complete_iteration(iteration_);
   return std::exchange(iteration_, {});
 }
 

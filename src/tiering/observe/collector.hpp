@@ -17,7 +17,7 @@ class Collector : public TallySink {
   virtual void loop_begun() {}
   // Whether what was seen of this loop suffices to plan by it. Who is not heard of every access may need more than
   // an iteration.
-  [[nodiscard]] virtual bool knows_enough() const { return true; }
+  [[nodiscard]] virtual bool has_enough_data() const { return true; }
   // An iteration begins: phases are numbered from 0 again. What was not taken of the one before is dropped.
   void begin_iteration(std::uint32_t number);
   void begin_phase(std::string_view name);
@@ -35,7 +35,7 @@ class Collector : public TallySink {
   Iteration take_iteration();
   // What an instruction takes from now on.
   virtual void set_instruction_time(Seconds time) = 0;
-  // What it has taken of the program since this was last asked (sampling_price.hpp); the caller charges it.
+  // What it has taken of the program since this was last asked (sampling_overhead.hpp); the caller charges it.
   [[nodiscard]] virtual Seconds take_cost() { return {}; }
   // Returns whether it can take fewer samples.
   [[nodiscard]] virtual bool can_thin() const { return false; }
@@ -45,19 +45,19 @@ class Collector : public TallySink {
   void set_active(bool active) { active_ = active; }
   [[nodiscard]] bool active() const { return active_; }
 
-  void tallied(const Quantum& quantum, const Tally& tally) final {
-    if (listens()) count(quantum, tally);
+  void on_tally(const Quantum& quantum, const Tally& tally) final {
+    if (is_counting()) count(quantum, tally);
   }
 
  protected:
-  [[nodiscard]] bool listens() const { return active_ && in_phase_; }
+  [[nodiscard]] bool is_counting() const { return active_ && in_phase_; }
   virtual void count(const Quantum& quantum, const Tally& tally) = 0;
   // Writes what was counted since the last call into the phase, and forgets it.
   virtual void finish(Phase& phase) = 0;
   // Those that have ended, and the one for which `finish` is called.
   [[nodiscard]] std::vector<Phase>& phases() { return iteration_.phases; }
   // The iteration's phases are all there.
-  virtual void complete(Iteration& iteration) { static_cast<void>(iteration); }
+  virtual void complete_iteration(Iteration& iteration) { static_cast<void>(iteration); }
 
  private:
   Iteration iteration_;

@@ -7,9 +7,9 @@
 
 namespace terrace::observe {
 
-std::optional<Seconds> CoreTimes::of(const std::string& phase) const {
+std::optional<Seconds> CoreTimes::find(const std::string& phase) const {
   const auto found = std::ranges::find_if(
-      phases, [&](const OfPhases& one) { return fnmatch(one.pattern.c_str(), phase.c_str(), 0) == 0; });
+      phases, [&](const PhasePattern& one) { return fnmatch(one.pattern.c_str(), phase.c_str(), 0) == 0; });
   if (found == phases.end()) return std::nullopt;
   return found->instruction;
 }

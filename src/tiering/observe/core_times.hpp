@@ -21,16 +21,16 @@ inline constexpr std::string_view k_before_loop = "before";
 inline constexpr std::string_view k_after_loop = "after";
 
 struct CoreTimes {
-  struct OfPhases {
+  struct PhasePattern {
     std::string pattern;  // of the shell, for names (fnmatch)
     Seconds instruction;
-    bool operator==(const OfPhases&) const = default;
+    bool operator==(const PhasePattern&) const = default;
   };
-  std::vector<OfPhases> phases;
+  std::vector<PhasePattern> phases;
   // Core time of functions, by name without parameters (symbols/symbol_names.hpp).
   std::map<std::string, Seconds, std::less<>> functions{};
 
-  [[nodiscard]] std::optional<Seconds> of(const std::string& phase) const;
+  [[nodiscard]] std::optional<Seconds> find(const std::string& phase) const;
   void to_blob(BlobWriter& out) const;
   static CoreTimes from_blob(BlobReader& in);
 };

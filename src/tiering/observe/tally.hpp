@@ -84,9 +84,9 @@ class TallySink : public AccessSink {
  public:
   void quantum(const Quantum& quantum) final {
     own_.count(quantum);
-    tallied(quantum, own_);
+    on_tally(quantum, own_);
   }
-  virtual void tallied(const Quantum& quantum, const Tally& tally) = 0;
+  virtual void on_tally(const Quantum& quantum, const Tally& tally) = 0;
   // Whether it would look at the quantum's single misses now; a replay saves itself the trouble where nobody does.
   [[nodiscard]] virtual bool wants_misses() const { return false; }
 
@@ -98,8 +98,8 @@ class TallySink : public AccessSink {
 class Tee final : public TallySink {
  public:
   void add(TallySink& sink) { sinks_.push_back(&sink); }
-  void tallied(const Quantum& quantum, const Tally& tally) override {
-    for (auto* sink : sinks_) sink->tallied(quantum, tally);
+  void on_tally(const Quantum& quantum, const Tally& tally) override {
+    for (auto* sink : sinks_) sink->on_tally(quantum, tally);
   }
   [[nodiscard]] bool wants_misses() const override {
     return std::any_of(sinks_.begin(), sinks_.end(), [](const TallySink* sink) { return sink->wants_misses(); });

@@ -49,7 +49,7 @@ std::unique_ptr<strategy::Strategy> Configuration::start(DomainId domain,
   context.profiles = parts_.sampled != nullptr;
   context.can_thin = context.profiles && parts_.sampled->can_thin();
   if (auto* const collector = parts_.sampled)
-    context.knows_enough = [collector] { return collector->knows_enough(); };
+    context.knows_enough = [collector] { return collector->has_enough_data(); };
   context.learn_iterations = parts_.steering.learn_iterations;
   context.compares = parts_.steering.proves;
   const auto& steering = parts_.steering;
@@ -152,7 +152,7 @@ void Configuration::price(std::string_view phase) {
   if (known == core_times_.end()) {
     const auto name = std::string(phase);
     const auto machines = parts_.machine->initiators()[parts_.initiator].instruction_time;
-    known = core_times_.emplace(name, parts_.core_times.of(name).value_or(machines)).first;
+    known = core_times_.emplace(name, parts_.core_times.find(name).value_or(machines)).first;
     journal_.write(profile::CoreTimeRecord{name, known->second});
   }
   parts_.instructions_take(known->second);

@@ -16,7 +16,7 @@ TEST(CoreTimeOption, TakesATimeForTheProgramAndTimesForPhasesInTheirOrder) {
   const auto read = read_core_times({"psinv.*=0.2ns", "0.12ns", "a=b=1us"});
   EXPECT_EQ(read.program, Seconds{0.12e-9});
   EXPECT_EQ(read.times.phases,
-            (std::vector<observe::CoreTimes::OfPhases>{{"psinv.*", {0.2e-9}}, {"a=b", {1e-6}}}));
+            (std::vector<observe::CoreTimes::PhasePattern>{{"psinv.*", {0.2e-9}}, {"a=b", {1e-6}}}));
   EXPECT_EQ(read_core_times({}).program, std::nullopt);
   EXPECT_TRUE(read_core_times({"1ns"}).times.phases.empty());
 }

@@ -67,14 +67,14 @@ TEST_F(WatchedPages, ThePhaseThatIsUnderWayHearsOfAWindowThatIsOver) {
 TEST_F(WatchedPages, KnowsEnoughAfterSomeWindowsOfThisLoop) {
   collector.begin_phase("a");
   for (std::uint32_t i = 0; i < WatchedPagesCollector::k_windows; ++i) {
-    EXPECT_FALSE(collector.knows_enough());
+    EXPECT_FALSE(collector.has_enough_data());
     clock.time += Seconds{1};
     collector.add({clock.time.value - 0.5, clock.time.value, {{0, 1e6}}});
   }
-  EXPECT_TRUE(collector.knows_enough());
+  EXPECT_TRUE(collector.has_enough_data());
   // Another loop, of which nothing is known.
   collector.loop_begun();
-  EXPECT_FALSE(collector.knows_enough());
+  EXPECT_FALSE(collector.has_enough_data());
   collector.end_phase(Seconds{8});
   EXPECT_TRUE(collector.take_iteration().phases.at(0).cells.empty());
 }
@@ -91,13 +91,13 @@ TEST_F(WatchedPages, WindowsWhileNobodyLearnsDoNotCount) {
 
 TEST_F(WatchedPages, ObjectsLieWhereTheirChunksAre) {
   chunks[5].live = false;
-  const auto lying = collector.lying();
-  ASSERT_EQ(lying.size(), 3U);
-  EXPECT_EQ(lying[0].range.low, std::uint64_t{1} << 32);
-  EXPECT_EQ(lying[0].range.high, (std::uint64_t{1} << 32) + 4 * k_mib);
-  EXPECT_EQ(lying[1].range.high - lying[1].range.low, k_mib);
-  EXPECT_EQ(lying[2].range.high - lying[2].range.low, 2 * k_mib);
-  EXPECT_EQ(lying[2].object, 1U);
+  const auto ranges = collector.live_ranges();
+  ASSERT_EQ(ranges.size(), 3U);
+  EXPECT_EQ(ranges[0].range.low, std::uint64_t{1} << 32);
+  EXPECT_EQ(ranges[0].range.high, (std::uint64_t{1} << 32) + 4 * k_mib);
+  EXPECT_EQ(ranges[1].range.high - ranges[1].range.low, k_mib);
+  EXPECT_EQ(ranges[2].range.high - ranges[2].range.low, 2 * k_mib);
+  EXPECT_EQ(ranges[2].object, 1U);
 }
 
 }  // namespace

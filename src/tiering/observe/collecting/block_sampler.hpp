@@ -1,5 +1,6 @@
-// One sample in each block of events, somewhere in it: where is drawn from a small generator with a fixed seed, so
-// that loops cannot alias with it and repeats are the same to the last digit.
+// Samples one event in each block of events (stratified sampling). The position in the block is drawn from a small
+// generator with a fixed seed, so that loops cannot alias with it and repeated runs are identical to the last
+// digit.
 #pragma once
 
 #include <algorithm>
@@ -7,12 +8,13 @@
 
 namespace terrace::observe {
 
-// The high bits of a linear congruential generator modulo 2^64 (Knuth's multiplier).
+// Random numbers from the high bits of a linear congruential generator modulo 2^64 (Knuth's multiplier).
 class SmallGenerator {
  public:
   static constexpr std::uint64_t k_seed = 0x9e3779b97f4a7c15;
   explicit SmallGenerator(std::uint64_t seed) : state_(seed) {}
-  double draw() {  // in [0, 1)
+  // Returns a number in [0, 1).
+  double draw() {
     state_ = state_ * 6364136223846793005u + 1442695040888963407u;
     return static_cast<double>(state_ >> 11) * 0x1p-53;
   }
@@ -25,9 +27,9 @@ class BlockSampler {
  public:
   explicit BlockSampler(std::uint64_t seed) : generator_(seed) { next_block(0); }
 
-  // Events in each block that begins from now on; at least 1.
+  // Sets the events in each block that begins from now on; at least 1.
   void set_block(std::uint64_t events) { next_ = std::max<std::uint64_t>(events, 1); }
-  // One more event. How many it stands for where it is the sample of its block; else 0.
+  // Counts an event. Returns the number of events that it stands for if it is its block's sample, else 0.
   std::uint64_t event() {
     if (to_sample_-- > 0) return 0;
     const auto stands_for = block_;
@@ -36,7 +38,8 @@ class BlockSampler {
   }
 
  private:
-  void next_block(std::uint64_t left) {  // of the block before
+  // `left`: events left in the previous block.
+  void next_block(std::uint64_t left) {
     block_ = next_;
     const auto at =
         std::min(block_ - 1, static_cast<std::uint64_t>(generator_.draw() * static_cast<double>(block_)));
@@ -47,8 +50,8 @@ class BlockSampler {
   SmallGenerator generator_;
   std::uint64_t next_ = 1;
   std::uint64_t block_ = 1;
-  std::uint64_t to_sample_ = 0;  // events before it
-  std::uint64_t rest_ = 0;       // behind it in its block
+  std::uint64_t to_sample_ = 0;  // events before the next sample
+  std::uint64_t rest_ = 0;       // events after it in its block
 };
 
 }  // namespace terrace::observe

@@ -1,4 +1,4 @@
-// Exact sums by phase and chunk. See exact_collector.hpp.
+// Implements the exact sums by phase and chunk: see exact_collector.hpp.
 #include "observe/collecting/exact_collector.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ ExactCollector::ExactCollector(const machine::Machine& machine, InitiatorId init
       on_place_(machine.places().size()) {}
 
 void ExactCollector::count(const Quantum& quantum, const Tally& tally) {
-  threads_.ran(quantum.thread);
+  threads_.add_thread(quantum.thread);
   core_ += cost_.core_time(quantum).value;
   core_ += cost_.exposure(tally.unowned()) * view_.path(view_.unowned()).latency.value;
   const auto add = [&](PlaceId place, const ChunkTraffic& traffic) {
@@ -32,7 +32,7 @@ void ExactCollector::count(const Quantum& quantum, const Tally& tally) {
 
 void ExactCollector::finish(Phase& phase) {
   phase.core = {core_};
-  threads_.phase_ended(phase.name);
+  threads_.on_phase_end(phase.name);
   for (std::size_t i = 0; i < on_place_.size(); ++i) {
     const auto& path = view_.path(static_cast<PlaceId>(i));
     const Seconds busy{static_cast<double>(on_place_[i].read) * line_ / path.read.value +
@@ -51,6 +51,6 @@ void ExactCollector::finish(Phase& phase) {
   std::fill(on_place_.begin(), on_place_.end(), Lines{});
 }
 
-void ExactCollector::complete(Iteration& iteration) { threads_.share(iteration); }
+void ExactCollector::complete_iteration(Iteration& iteration) { threads_.divide(iteration); }
 
 }  // namespace terrace::observe

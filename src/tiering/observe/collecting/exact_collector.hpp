@@ -1,11 +1,11 @@
-// The oracle: the simulator's own counters, exact to the line. Its profiles feed the lower bound and a column of
-// results of their own; no decision may rest on them.
+// Collects exact profiles from the simulator's own counters: the oracle. Its profiles serve the lower bound and a
+// column of the results; no placement decision may use them.
 //
-// Cells hold what placement cannot change (lines read and written, latencies exposed), so a profile is the same
-// wherever the data was; `bandwidth_time` alone speaks of the placement of that iteration. `core` is C of the time
-// law, with the exposed latency of misses on memory that belongs to no chunk (always at home) in it: that is time
-// which no placement can win back. Where several threads ran in a phase, `core` and exposures are what they come
-// to for each of them, evenly: the phase cannot have been shorter.
+// Cells contain what placement cannot change (lines read and written, latencies exposed), so a profile does not
+// depend on where the data was; only `bandwidth_time` depends on the placement of that iteration. `core` is C of
+// the time law plus the exposed latency of misses on memory that belongs to no chunk (always in its home place):
+// no placement can reduce that time. Where several threads ran in a phase, `core` and exposures are divided evenly
+// by their number: the phase cannot have been shorter.
 #pragma once
 
 #include <vector>
@@ -32,7 +32,7 @@ class ExactCollector final : public Collector {
   };
   void count(const Quantum& quantum, const Tally& tally) override;
   void finish(Phase& phase) override;
-  void complete(Iteration& iteration) override;
+  void complete_iteration(Iteration& iteration) override;
 
   CoreCost cost_;
   PlaceView view_;

@@ -1,4 +1,4 @@
-// Watching a run by intervals. See interval_collector.hpp.
+// Implements the observations of tiering policies: see interval_collector.hpp.
 #include "observe/collecting/interval_collector.hpp"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ IntervalCollector::IntervalCollector(const machine::Machine& machine, InitiatorI
       clock_(clock),
       line_(static_cast<double>(machine.parts().line.value)),
       period_(sample_period),
-      bill_(cores),
+      overhead_(cores),
       busy_(machine.places().size(), 0),
       reads_(machine.places().size(), 0) {}
 
@@ -37,7 +37,7 @@ std::uint32_t IntervalCollector::sample(std::uint64_t lines, std::uint64_t& sinc
   since += lines;
   const auto samples = since / period_;
   since %= period_;
-  for (std::uint64_t n = 0; n < samples; ++n) bill_.add_record();
+  for (std::uint64_t n = 0; n < samples; ++n) overhead_.add_record();
   return static_cast<std::uint32_t>(samples);
 }
 
@@ -48,12 +48,12 @@ void IntervalCollector::fault(ChunkId chunk) {
   ++new_faults_;
 }
 
-void IntervalCollector::tallied(const Quantum&, const Tally& tally) {
+void IntervalCollector::on_tally(const Quantum&, const Tally& tally) {
   for (const auto& [chunk, traffic] : tally.chunks()) {
     fault(chunk);
-    auto& seen = seen_.at(chunk);
-    seen.read_samples += sample(traffic.independent + traffic.dependent, since_read_);
-    seen.write_samples += sample(traffic.written, since_write_);
+    auto& counts = samples_.at(chunk);
+    counts.read_samples += sample(traffic.independent + traffic.dependent, since_read_);
+    counts.write_samples += sample(traffic.written, since_write_);
     const auto place = view_.place_of(chunks_[chunk]);
     const auto& path = view_.path(place);
     busy_[place] += static_cast<double>(traffic.read()) * line_ / path.read.value +
@@ -68,35 +68,35 @@ void IntervalCollector::protect(std::span<const ChunkId> chunks) {
   for (const auto chunk : chunks) {
     if (chunk >= protected_at_.size()) protected_at_.resize(std::size_t{chunk} + 1, k_not_protected);
     protected_at_[chunk] = now;
-    bill_.add_references(pages_of(chunks_[chunk].size));
+    overhead_.add_references(pages_of(chunks_[chunk].size));
   }
 }
 
 std::uint32_t IntervalCollector::take_faults() { return std::exchange(new_faults_, 0); }
 
 Observation IntervalCollector::take() {
-  Observation seen;
-  seen.length = std::max(clock_.now() - begun_, Seconds{});
-  seen.sample_period = period_;
-  for (const auto& [chunk, of_chunk] : seen_.entries()) {
-    seen.touched.push_back(chunk);
+  Observation observation;
+  observation.length = std::max(clock_.now() - begun_, Seconds{});
+  observation.sample_period = period_;
+  for (const auto& [chunk, of_chunk] : samples_.entries()) {
+    observation.touched.push_back(chunk);
     if (of_chunk.read_samples + of_chunk.write_samples > 0)
-      seen.samples.push_back({chunk, of_chunk.read_samples, of_chunk.write_samples});
+      observation.samples.push_back({chunk, of_chunk.read_samples, of_chunk.write_samples});
   }
-  seen.faults = std::exchange(faults_, {});
+  observation.faults = std::exchange(faults_, {});
   for (std::size_t p = 0; p < busy_.size(); ++p) {
     const auto& path = view_.path(static_cast<PlaceId>(p));
-    const auto utilisation = seen.length.value > 0 ? std::min(busy_[p] / seen.length.value, 1.0) : 0;
-    seen.places.push_back({utilisation, static_cast<double>(reads_[p]),
-                           loaded_latency(path.latency, Seconds{line_ / path.read.value}, utilisation)});
-    seen.reads += static_cast<double>(reads_[p]);
+    const auto utilisation = observation.length.value > 0 ? std::min(busy_[p] / observation.length.value, 1.0) : 0;
+    observation.places.push_back({utilisation, static_cast<double>(reads_[p]),
+                                  loaded_latency(path.latency, Seconds{line_ / path.read.value}, utilisation)});
+    observation.reads += static_cast<double>(reads_[p]);
   }
-  seen.stalled = Seconds{std::exchange(stalled_, 0)};
+  observation.stalled = Seconds{std::exchange(stalled_, 0)};
   std::fill(busy_.begin(), busy_.end(), 0);
   std::fill(reads_.begin(), reads_.end(), 0);
-  seen_.clear();
+  samples_.clear();
   begun_ = clock_.now();
-  return seen;
+  return observation;
 }
 
 }  // namespace terrace::observe

@@ -1,14 +1,15 @@
-// The collector for policies: watches a run interval by interval, in place of what a kernel reads from sampled
-// misses (PEBS, IBS), page tables and memory controllers' counters.
+// Collects the observations of tiering policies, interval by interval: models what a kernel reads from sampled
+// misses (PEBS, IBS), page tables and the counters of memory controllers.
 //
-// Samples are one in every `sample_period` demand loads, and in as many lines written back, which stand for
-// sampled stores; within a quantum lines count chunk by chunk. Nobody is told the address of a prefetched line.
-// Misses on memory that belongs to no chunk are not seen. Counters by place have all lines.
+// One in `sample_period` demand loads is sampled, and one in as many write-backs, which stand for sampled stores;
+// within a quantum lines are counted chunk by chunk. Prefetched lines have no sampled address. Misses on memory
+// that belongs to no chunk are not observed. The counters by place include all lines.
 //
-// The program pays for records and interrupts, for what is protected in its time, as the kernel's scan does it,
-// and for hint faults. Accessed bits are read by a thread of the kernel's own, which takes another core.
+// The program is charged for records and interrupts, for the protection of pages, as in the kernel's scan, and for
+// hint faults. Accessed bits are read by a kernel thread on another core.
 //
-// Comes before the memory in the row of sinks: what a quantum touches is where it was when the quantum began.
+// Requires: this sink precedes the simulated memory in the Tee, so that chunks are where they were when the
+// quantum began.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@
 
 #include "core/clock.hpp"
 #include "observe/chunk_scratch.hpp"
-#include "observe/collecting/sampling_price.hpp"
+#include "observe/collecting/sampling_overhead.hpp"
 #include "observe/core_cost.hpp"
 #include "observe/observation.hpp"
 #include "observe/place_view.hpp"
@@ -31,19 +32,19 @@ class IntervalCollector final : public TallySink {
   IntervalCollector(const machine::Machine& machine, InitiatorId initiator, double cores,
                     const memory::ChunkTable& chunks, Clock& clock, std::uint32_t sample_period);
 
-  void tallied(const Quantum& quantum, const Tally& tally) override;
+  void on_tally(const Quantum& quantum, const Tally& tally) override;
 
-  // The next access to each faults.
+  // Protects the chunks: the next access to each raises a hint fault.
   void protect(std::span<const ChunkId> chunks);
-  // Hint faults since the last call, for who charges their cost.
+  // Returns the hint faults since the last call; the caller charges their cost.
   std::uint32_t take_faults();
-  // What samples and protecting have taken of the program since this was last asked.
-  [[nodiscard]] Seconds take_cost() { return bill_.take(); }
-  // What was seen since the last call, and whatever came before the first one is forgotten by it.
+  // Returns the time that samples and protection have cost the program since the last call.
+  [[nodiscard]] Seconds take_cost() { return overhead_.take(); }
+  // Returns the observations since the last call.
   Observation take();
 
  private:
-  struct Seen {
+  struct SampleCounts {
     std::uint32_t read_samples = 0;
     std::uint32_t write_samples = 0;
   };
@@ -56,14 +57,14 @@ class IntervalCollector final : public TallySink {
   Clock& clock_;
   double line_;
   std::uint32_t period_;
-  SamplingBill bill_;
+  SamplingOverhead overhead_;
   std::uint64_t since_read_ = 0;  // lines since the last sample
   std::uint64_t since_write_ = 0;
-  std::vector<Seconds> protected_at_;  // by chunk; below 0: it is not
+  std::vector<Seconds> protected_at_;  // by chunk; below 0: not protected
   std::vector<double> busy_;           // by place, s
   std::vector<std::uint64_t> reads_;   // by place, lines
   double stalled_ = 0;
-  ChunkScratch<Seen> seen_;
+  ChunkScratch<SampleCounts> samples_;
   std::vector<HintFault> faults_;
   std::uint32_t new_faults_ = 0;
   Seconds begun_;

@@ -1,4 +1,4 @@
-// Samples, counters and references. See load_sampling_collector.hpp.
+// Implements the estimates from samples, counters and page references: see load_sampling_collector.hpp.
 #include "observe/collecting/load_sampling_collector.hpp"
 
 #include <algorithm>
@@ -13,12 +13,12 @@ namespace terrace::observe {
 
 namespace {
 
-constexpr double k_scans = 0.05;  // of the time, at most
+constexpr double k_max_scan_share = 0.05;  // max share of the time that scans take
 
 bool is_demanded(MissKind kind) { return kind == MissKind::independent || kind == MissKind::dependent; }
 
-// So that there is at most one in each interval.
-std::uint64_t events_of_a_sample(std::uint64_t events, double intervals) {
+// Returns the events for each sample such that there is at most one sample in each interval.
+std::uint64_t events_per_sample(std::uint64_t events, double intervals) {
   return intervals > 0 ? static_cast<std::uint64_t>(std::ceil(static_cast<double>(events) / intervals)) : 1;
 }
 
@@ -35,7 +35,7 @@ LoadSamplingCollector::LoadSamplingCollector(const machine::Machine& machine, In
       streamed_(machine::prefetched_exposure(machine.initiators()[initiator], cores)),
       line_(machine.parts().line.value),
       sources_(sources),
-      bill_(cores),
+      overhead_(cores),
       loads_(seed),
       stores_(~seed),
       counters_(machine.places().size()) {
@@ -57,7 +57,7 @@ void LoadSamplingCollector::count_on(PlaceId place, const ChunkTraffic& traffic)
 }
 
 void LoadSamplingCollector::count(const Quantum& quantum, const Tally& tally) {
-  threads_.ran(quantum.thread);
+  threads_.add_thread(quantum.thread);
   const auto before = core_ + stalled_;
   core_ += cost_.core_time(quantum).value;
   std::uint64_t demanded = 0, written = 0;
@@ -73,8 +73,8 @@ void LoadSamplingCollector::count(const Quantum& quantum, const Tally& tally) {
     if (traffic.read() > 0) touched_.at(chunk).place = place;
   }
   const auto intervals = (core_ + stalled_ - before) / interval_;
-  loads_.set_block(events_of_a_sample(demanded, intervals));
-  stores_.set_block(events_of_a_sample(written, intervals));
+  loads_.set_block(events_per_sample(demanded, intervals));
+  stores_.set_block(events_per_sample(written, intervals));
   for (const auto& miss : quantum.misses) sample(miss);
 }
 
@@ -90,7 +90,7 @@ void LoadSamplingCollector::sample(const Miss& miss) {
   else if (miss.kind == MissKind::writeback && sources_.counters)
     lines = static_cast<double>(stores_.event());
   if (lines == 0) return;
-  bill_.add_record();
+  overhead_.add_record();
   auto& sums = owned ? sampled_.at(miss.chunk) : unowned_;
   sums.place = owned ? view_.place_of(chunks_[miss.chunk]) : view_.unowned();
   sums.squares += lines * lines;
@@ -102,8 +102,10 @@ void LoadSamplingCollector::sample(const Miss& miss) {
   }
 }
 
-// What is known of places where no sample met one waits for the next that does.
-LoadSamplingCollector::Scales LoadSamplingCollector::scales(double Sampled::*lines, double Counters::*counter) {
+// Returns the factors that scale the sampled lines of each place to its counter, and resets these counters. The
+// counter of a place without samples is kept for the next samples.
+LoadSamplingCollector::Scales LoadSamplingCollector::scales(double SampleSums::*lines,
+                                                            double PlaceCounters::*counter) {
   Scales scale(counters_.size(), 1);
   if (!sources_.counters) return scale;
   std::vector<double> sum(counters_.size(), 0);
@@ -114,10 +116,10 @@ LoadSamplingCollector::Scales LoadSamplingCollector::scales(double Sampled::*lin
   return scale;
 }
 
-// Everything but what was prefetched.
+// Estimates all of the phase but prefetched lines.
 void LoadSamplingCollector::estimate(Phase& phase) {
-  const auto read = scales(&Sampled::lines, &Counters::demanded);
-  const auto written = scales(&Sampled::written, &Counters::written);
+  const auto read = scales(&SampleSums::lines, &PlaceCounters::demanded);
+  const auto written = scales(&SampleSums::written, &PlaceCounters::written);
   const auto latency = [&](PlaceId place) { return view_.path(place).latency.value; };
   const auto home = view_.unowned();
   double stalled = unowned_.exposure * read[home] * latency(home);
@@ -145,7 +147,7 @@ void LoadSamplingCollector::estimate(Phase& phase) {
             [](const Cell& a, const Cell& b) { return a.chunk < b.chunk; });
   phase.core = {std::max(0.0, core_ + stalled_ - on_chunks)};
   phase.samples = (core_ + stalled_) / interval_;
-  // Stalls of a phase that no load sample met are accesses of unknown chunks, and no time of the core.
+  // In a phase without load samples, stalls are accesses of unknown chunks, and no core time.
   const bool is_unattributed = sources_.counters && stalled <= 0;
   phase.samples_with_access = (is_unattributed ? std::max(stalled_, on_chunks) : on_chunks) / interval_;
   phase.unowned_lines = unowned_.lines * read[home] + unowned_.written * written[home];
@@ -159,41 +161,41 @@ void LoadSamplingCollector::finish(Phase& phase) {
   core_ = stalled_ = streaming_ = 0;
   sampled_.clear();
   unowned_ = {};
-  threads_.phase_ended(phase.name);
-  if (std::exchange(scanned_, false)) stretch_ = {};
-  add(stretch_, phase);
+  threads_.on_phase_end(phase.name);
+  if (std::exchange(is_scanned_, false)) phase_since_scan_ = {};
+  add(phase_since_scan_, phase);
   if (since_scan_ > 0 && scan_is_due()) scan(phases());
 }
 
-void LoadSamplingCollector::complete(Iteration& iteration) {
+void LoadSamplingCollector::complete_iteration(Iteration& iteration) {
   if (since_scan_ > 0) scan(iteration.phases);
   for (auto& phase : iteration.phases) pool_alike(phase, chunks_, view_);
-  threads_.share(iteration);
-  stretch_ = {};
-  scanned_ = false;
+  threads_.divide(iteration);
+  phase_since_scan_ = {};
+  is_scanned_ = false;
 }
 
-// Chunks are counted by who scans; new ones call for a new count.
+// Returns whether a scan is due. Pages are counted at each scan, and here when there are new chunks.
 bool LoadSamplingCollector::scan_is_due() {
-  if (chunks_then_ != chunks_.size()) count_pages();
-  return static_cast<double>(pages_) * k_reference_cost.value <= k_scans / thinning_ * since_scan_;
+  if (chunks_at_scan_ != chunks_.size()) count_pages();
+  return static_cast<double>(pages_) * k_reference_cost.value <= k_max_scan_share / thinning_ * since_scan_;
 }
 
 void LoadSamplingCollector::count_pages() {
-  chunks_then_ = chunks_.size();
+  chunks_at_scan_ = chunks_.size();
   pages_ = pages_of(chunks_);
 }
 
-// Phases since the last one have prefetched lines that are not in their cells.
+// Scans the accessed bits, and attributes the prefetched lines of the phases since the last scan to chunks.
 void LoadSamplingCollector::scan(std::vector<Phase>& phases) {
   count_pages();
-  if (sources_.references) bill_.add_references(pages_);
+  if (sources_.references) overhead_.add_references(pages_);
   const auto all = shares();
-  settle(all);
+  update_unwritten(all);
   for (auto phase = phases.rbegin(); phase != phases.rend() && !phase->streamed_on.empty(); ++phase)
-    spread(all, *phase);
-  spread(all, stretch_);
-  scanned_ = true;
+    distribute_prefetched(all, *phase);
+  distribute_prefetched(all, phase_since_scan_);
+  is_scanned_ = true;
   touched_.clear();
   since_scan_ = 0;
 }
@@ -201,7 +203,7 @@ void LoadSamplingCollector::scan(std::vector<Phase>& phases) {
 double LoadSamplingCollector::touched_lines(ChunkId chunk) const {
   const auto* seen = touched_.find(chunk);
   if (seen == nullptr) return 0;
-  return seen->pages.touched(chunks_[chunk].size, k_lines_told_apart * line_) / static_cast<double>(line_);
+  return seen->pages.touched(chunks_[chunk].size, k_distinct_lines * line_) / static_cast<double>(line_);
 }
 
 // Requires: weights are in lines, not yet scaled to shares. Raises the weights of each object whose written-back
@@ -238,7 +240,7 @@ void LoadSamplingCollector::raise_to_written(std::vector<Share>& all) const {
 
 // Updates unwritten_ after a scan: adds the lines read since the last one, subtracts those written back, and
 // limits each object to its share of the caches, which is its share of all lines read.
-void LoadSamplingCollector::settle(const std::vector<Share>& all) {
+void LoadSamplingCollector::update_unwritten(const std::vector<Share>& all) {
   struct Lines {
     double read = 0;
     double written = 0;
@@ -252,7 +254,7 @@ void LoadSamplingCollector::settle(const std::vector<Share>& all) {
     read += more.read;
   };
   for (const auto& [chunk, seen] : touched_.entries()) add(chunk, seen.place, {seen.demanded, seen.written});
-  const auto& prefetched = stretch_.streamed_on;
+  const auto& prefetched = phase_since_scan_.streamed_on;
   for (const auto& share : all)
     if (share.place < prefetched.size())
       add(share.chunk, share.place, {prefetched[share.place] * share.weight, 0});
@@ -267,11 +269,11 @@ void LoadSamplingCollector::settle(const std::vector<Share>& all) {
   unwritten_ = std::move(unwritten);
 }
 
-// Ascending by chunk.
+// Returns the chunks' shares of their places' prefetched lines, ascending by chunk.
 std::vector<LoadSamplingCollector::Share> LoadSamplingCollector::shares() const {
   std::vector<Share> all;
   std::vector<double> left(counters_.size(), 0), touched(counters_.size(), 0);
-  std::vector<double> pages;  // lines of each one's touched pages
+  std::vector<double> pages;  // lines in the touched pages of each
   const auto add = [&](ChunkId chunk, PlaceId place, double bytes, double demanded) {
     const auto lines = bytes / static_cast<double>(line_);
     all.push_back({chunk, place, std::max(lines - demanded, 0.0)});
@@ -281,7 +283,7 @@ std::vector<LoadSamplingCollector::Share> LoadSamplingCollector::shares() const 
   if (sources_.references) {
     for (const auto& [chunk, seen] : touched_.entries()) {
       const auto size = chunks_[chunk].size;
-      add(chunk, seen.place, seen.pages.touched(size, k_lines_told_apart * line_),
+      add(chunk, seen.place, seen.pages.touched(size, k_distinct_lines * line_),
           seen.demanded + std::sqrt(seen.squares));
     }
   } else {
@@ -304,8 +306,9 @@ std::vector<LoadSamplingCollector::Share> LoadSamplingCollector::shares() const 
   return all;
 }
 
-// Where no chunk of a place was touched, what was prefetched there was memory that belongs to none.
-void LoadSamplingCollector::spread(const std::vector<Share>& shares, Phase& phase) const {
+// Adds the shares of prefetched lines to the phase's cells. Where no chunk of a place was touched, its prefetched
+// lines belong to no chunk.
+void LoadSamplingCollector::distribute_prefetched(const std::vector<Share>& shares, Phase& phase) const {
   if (phase.streamed_on.empty()) return;
   const auto stall = [&](PlaceId place, double lines) {
     return lines * streamed_ * view_.path(place).latency.value;

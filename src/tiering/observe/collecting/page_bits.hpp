@@ -1,8 +1,8 @@
-// Accessed bits of a chunk's pages: which of them something was read from since they were cleared.
+// Models the accessed bits of a chunk's pages: which of them were read since the bits were cleared.
 //
-// A chunk of 2 MiB and more has pages of 2 MiB, a smaller one of 4 KiB. Misses tell their line modulo 65,536;
-// where that is less than the chunk, a page is another one than the last where its number modulo that is: exact
-// for one stream that goes through the chunk, and the whole chunk soon where several do.
+// A chunk of 2 MiB and more has pages of 2 MiB, a smaller one pages of 4 KiB. A miss carries its line modulo
+// 65,536. In larger chunks a change of the page number, modulo that, counts as a new page: exact for one stream
+// through the chunk; with several streams the whole chunk soon counts as touched.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace terrace::observe {
 
 inline constexpr std::uint64_t k_small_page = 4096;
 inline constexpr std::uint64_t k_huge_page = 2 << 20;
-inline constexpr std::uint64_t k_lines_told_apart = 65536;  // by a miss
+inline constexpr std::uint64_t k_distinct_lines = 65536;  // distinct line numbers of a miss
 
 inline std::uint64_t page_of(std::uint64_t chunk_size) {
   return chunk_size < k_huge_page ? k_small_page : k_huge_page;
@@ -26,7 +26,7 @@ inline std::uint64_t pages_of(std::uint64_t chunk_size) {
   return (chunk_size + page - 1) / page;
 }
 
-// Of all chunks that live.
+// Returns the number of pages of all live chunks.
 inline std::uint64_t pages_of(const memory::ChunkTable& chunks) {
   std::uint64_t pages = 0;
   for (const auto& chunk : chunks)
@@ -36,7 +36,8 @@ inline std::uint64_t pages_of(const memory::ChunkTable& chunks) {
 
 class PageBits {
  public:
-  // `offset` of a line in the chunk, modulo 65,536 lines; `page` is page_of the chunk's size.
+  // Sets the bit of the page at `offset` in the chunk, in bytes modulo 65,536 lines; `page`: page_of the chunk's
+  // size.
   void set(std::uint64_t offset, std::uint64_t page) {
     const auto at = static_cast<std::uint32_t>(offset / page) % k_max;
     if (at == last_) return;
@@ -44,13 +45,13 @@ class PageBits {
     ++changes_;
     bits_[at / 64] |= std::uint64_t{1} << (at % 64);
   }
-  // Bytes that were touched, as far as pages say: where a part of the chunk was, half of the last page on average.
-  // `told_apart`: the bytes within which lines are.
-  [[nodiscard]] double touched(std::uint64_t chunk_size, std::uint64_t told_apart) const {
+  // Returns an estimate of the bytes touched: whole pages, of the last one half if only a part of the chunk was
+  // touched. `distinct_bytes`: the range of offsets.
+  [[nodiscard]] double touched(std::uint64_t chunk_size, std::uint64_t distinct_bytes) const {
     std::uint64_t pages = 0;
     for (const auto word : bits_) pages += static_cast<std::uint64_t>(std::popcount(word));
     const auto all = pages_of(chunk_size);
-    if (chunk_size > told_apart) pages = std::min<std::uint64_t>(changes_, all);
+    if (chunk_size > distinct_bytes) pages = std::min<std::uint64_t>(changes_, all);
     if (pages == all) return static_cast<double>(chunk_size);
     return pages > 0 ? (static_cast<double>(pages) - 0.5) * static_cast<double>(page_of(chunk_size)) : 0;
   }

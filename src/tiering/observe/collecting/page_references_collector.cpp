@@ -1,4 +1,4 @@
-// Windows, and what they say of phases. See page_references_collector.hpp.
+// Implements the windows of page references: see page_references_collector.hpp.
 #include "observe/collecting/page_references_collector.hpp"
 
 #include <algorithm>
@@ -15,15 +15,15 @@ PageReferencesCollector::PageReferencesCollector(const machine::Machine& machine
       chunks_(chunks),
       window_(window.value / cores),
       line_(machine.parts().line.value),
-      bill_(1),
-      known_(machine, initiator, cores, chunks, window_) {
+      overhead_(1),
+      estimator_(machine, initiator, cores, chunks, window_) {
   if (!std::isfinite(window_) || window_ <= 0)
     throw Error(Code::invalid, "a window of " + std::to_string(window.value) + " s; it must be above 0");
 }
 
 void PageReferencesCollector::count(const Quantum& quantum, const Tally& tally) {
-  threads_.ran(quantum.thread);
-  if (!in_window_ && now_ >= next_window_ && has_earned_window()) open();
+  threads_.add_thread(quantum.thread);
+  if (!in_window_ && now_ >= next_window_ && is_window_due()) open_window();
   if (in_window_)
     for (const auto& miss : quantum.misses)
       if (miss.kind != MissKind::writeback && miss.chunk != memory::k_no_chunk)
@@ -32,57 +32,57 @@ void PageReferencesCollector::count(const Quantum& quantum, const Tally& tally) 
   for (const auto& [chunk, traffic] : tally.chunks())
     now_ += cost_.exposure(traffic) * view_.path(view_.place_of(chunks_[chunk])).latency.value;
   now_ += cost_.exposure(tally.unowned()) * view_.path(view_.unowned()).latency.value;
-  if (in_window_ && now_ - window_begun_ >= window_) close();
+  if (in_window_ && now_ - window_begun_ >= window_) close_window();
 }
 
-// The time that the window has had of the phase that ends, or is interrupted, now.
-void PageReferencesCollector::overlap(const std::string& phase) {
+// Adds the window's overlap with the phase that ends, or is interrupted, now.
+void PageReferencesCollector::add_overlap(const std::string& phase) {
   if (!in_window_) return;
   if (const auto time = now_ - std::max(window_begun_, phase_begun_); time > 0) overlaps_.push_back({phase, time});
 }
 
-// How long the phase was is written as samples of time: who merges phases adds them.
+// Stores the phase's duration as time samples, which Collector::merge adds up.
 void PageReferencesCollector::finish(Phase& phase) {
-  overlap(phase.name);
+  add_overlap(phase.name);
   phase.samples = (now_ - phase_begun_) / window_;
   phase_begun_ = now_;
-  threads_.phase_ended(phase.name);
+  threads_.on_phase_end(phase.name);
 }
 
-void PageReferencesCollector::open() {
+void PageReferencesCollector::open_window() {
   in_window_ = true;
   window_begun_ = now_;
   overlaps_.clear();
   referenced_.clear();
 }
 
-void PageReferencesCollector::close() {
-  if (!phases().empty()) overlap(phases().back().name);
+void PageReferencesCollector::close_window() {
+  if (!phases().empty()) add_overlap(phases().back().name);
   in_window_ = false;
   ++windows_;
   last_window_ = now_;
-  // What was cleared and is not used now is used later, and paid then.
-  bill_.add_window(pages_of(chunks_));
-  known_.add(overlaps_, used_by_object());
+  // Charges all pages: those that were cleared and not used in the window are used later.
+  overhead_.add_window(pages_of(chunks_));
+  estimator_.add(overlaps_, used_by_object());
 }
 
-// Whether the time since the last one has; there may be more pages by now than when that was last asked.
-bool PageReferencesCollector::has_earned_window() {
-  next_window_ = last_window_ + window_cost(pages_of(chunks_)).value / k_share_of_references;
+// Returns whether the time since the last window pays for another one; the number of pages may have grown since.
+bool PageReferencesCollector::is_window_due() {
+  next_window_ = last_window_ + window_cost(pages_of(chunks_)).value / k_max_reference_share;
   return now_ >= next_window_;
 }
 
-ReferencedPhases::ByObject PageReferencesCollector::used_by_object() const {
-  ReferencedPhases::ByObject used;
+PhaseUseEstimator::ByObject PageReferencesCollector::used_by_object() const {
+  PhaseUseEstimator::ByObject used;
   for (const auto& [chunk, pages] : referenced_.entries())
-    used[chunks_[chunk].object] += pages.touched(chunks_[chunk].size, k_lines_told_apart * line_);
+    used[chunks_[chunk].object] += pages.touched(chunks_[chunk].size, k_distinct_lines * line_);
   return used;
 }
 
-void PageReferencesCollector::complete(Iteration& iteration) {
-  const auto live = known_.live();
-  for (auto& phase : iteration.phases) known_.write(phase.samples * window_, live, phase);
-  threads_.share(iteration);
+void PageReferencesCollector::complete_iteration(Iteration& iteration) {
+  const auto live = estimator_.live();
+  for (auto& phase : iteration.phases) estimator_.write(phase.samples * window_, live, phase);
+  threads_.divide(iteration);
 }
 
 }  // namespace terrace::observe

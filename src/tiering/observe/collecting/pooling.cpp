@@ -1,4 +1,4 @@
-// See pooling.hpp.
+// Implements the shrinkage of chunks' counts: see pooling.hpp.
 #include "observe/collecting/pooling.hpp"
 
 #include <algorithm>
@@ -10,14 +10,14 @@ namespace terrace::observe {
 
 namespace {
 
-struct Pooled {
-  double count = 0;   // samples
-  double bytes = 0;   // of its chunk
-  double kept = 1;    // of what makes it differ
-  double wanted = 0;  // samples that are to be expected of it
+struct PooledCount {
+  double count = 0;     // samples
+  double bytes = 0;     // of the chunk
+  double retained = 1;  // share of its deviation from the mean that is kept
+  double expected = 0;  // samples
 };
 
-void expect(std::vector<Pooled>& all) {
+void shrink(std::vector<PooledCount>& all) {
   double count = 0, bytes = 0;
   for (const auto& one : all) {
     count += one.count;
@@ -33,17 +33,17 @@ void expect(std::vector<Pooled>& all) {
   double sum = 0;
   for (auto& one : all) {
     const auto mean = count * one.bytes / bytes;
-    one.kept = spread * mean / (1 + spread * mean);
-    one.wanted = mean + one.kept * (one.count - mean);
-    sum += one.wanted;
+    one.retained = spread * mean / (1 + spread * mean);
+    one.expected = mean + one.retained * (one.count - mean);
+    sum += one.expected;
   }
-  for (auto& one : all) one.wanted *= count / sum;
+  for (auto& one : all) one.expected *= count / sum;
 }
 
 using Group = std::vector<Cell*>;
 
-// What one sample stands for.
-double unit_of(const Group& group) {
+// Returns the mean number of lines that a sample stands for.
+double lines_per_sample(const Group& group) {
   double lines = 0, squares = 0;
   for (const auto* cell : group) {
     lines += cell->read_lines - cell->streamed_lines + cell->write_lines;
@@ -53,12 +53,12 @@ double unit_of(const Group& group) {
 }
 
 template <class Value>
-std::vector<Pooled> pool(const Group& group, const memory::ChunkTable& chunks, double unit, Value value) {
-  std::vector<Pooled> all;
+std::vector<PooledCount> pool(const Group& group, const memory::ChunkTable& chunks, double unit, Value value) {
+  std::vector<PooledCount> all;
   all.reserve(group.size());
   for (const auto* cell : group)
     all.push_back({value(*cell) / unit, static_cast<double>(chunks[cell->chunk].size)});
-  expect(all);
+  shrink(all);
   return all;
 }
 
@@ -66,10 +66,10 @@ void pool_written(Group group, const memory::ChunkTable& chunks, double unit) {
   std::erase_if(group, [](const Cell* cell) { return cell->write_lines <= 0; });
   if (group.size() < 2) return;
   const auto all = pool(group, chunks, unit, [](const Cell& cell) { return cell.write_lines; });
-  for (std::size_t i = 0; i < group.size(); ++i) group[i]->write_lines = all[i].wanted * unit;
+  for (std::size_t i = 0; i < group.size(); ++i) group[i]->write_lines = all[i].expected * unit;
 }
 
-// What a miss exposes is pooled as far as their number is.
+// Shrinks the exposure of a miss by the same factor as the number of misses.
 void pool_demanded(Group group, const memory::ChunkTable& chunks, double unit) {
   std::erase_if(group, [](const Cell* cell) { return cell->read_lines <= cell->streamed_lines; });
   if (group.size() < 2) return;
@@ -84,12 +84,12 @@ void pool_demanded(Group group, const memory::ChunkTable& chunks, double unit) {
   for (std::size_t i = 0; i < group.size(); ++i) {
     const auto& cell = *group[i];
     const auto own = (cell.exposure - cell.streamed_exposure) / demanded(cell);
-    const auto of_a_line = exposure / lines + all[i].kept * (own - exposure / lines);
-    sum += exposures.emplace_back(of_a_line * all[i].wanted);
+    const auto per_line = exposure / lines + all[i].retained * (own - exposure / lines);
+    sum += exposures.emplace_back(per_line * all[i].expected);
   }
   for (std::size_t i = 0; i < group.size(); ++i) {
     auto& cell = *group[i];
-    cell.read_lines = cell.streamed_lines + all[i].wanted * unit;
+    cell.read_lines = cell.streamed_lines + all[i].expected * unit;
     const auto before = cell.exposure;
     cell.exposure = cell.streamed_exposure + (sum > 0 ? exposure * exposures[i] / sum : 0);
     if (before > 0) cell.samples *= cell.exposure / before;
@@ -105,7 +105,7 @@ void pool_alike(Phase& phase, const memory::ChunkTable& chunks, const PlaceView&
     groups[{chunk.object, view.place_of(chunk)}].push_back(&cell);
   }
   for (const auto& [key, group] : groups) {
-    const auto unit = unit_of(group);
+    const auto unit = lines_per_sample(group);
     if (unit <= 0) continue;
     pool_demanded(group, chunks, unit);
     pool_written(group, chunks, unit);

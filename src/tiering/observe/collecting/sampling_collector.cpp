@@ -1,4 +1,4 @@
-// Drawing samples from quanta. See sampling_collector.hpp.
+// Implements time and miss samples: see sampling_collector.hpp.
 #include "observe/collecting/sampling_collector.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ SamplingCollector::SamplingCollector(const machine::Machine& machine, InitiatorI
       full_interval_(interval.value / cores),
       interval_(full_interval_),
       generator_(seed),
-      bill_(cores) {
+      overhead_(cores) {
   if (!std::isfinite(interval_) || interval_ <= 0)
     throw Error(Code::invalid,
                 "a sample interval of " + std::to_string(interval.value) + " s; it must be above 0");
@@ -34,7 +34,7 @@ void SamplingCollector::next_time_sample() {
   const auto rest = 1 - in_interval_;
   in_interval_ = generator_.draw();
   to_sample_ += (rest + in_interval_) * interval_;
-  bill_.add_record();
+  overhead_.add_record();
   samples_ += 1;
 }
 
@@ -53,7 +53,7 @@ void SamplingCollector::count(const Quantum& quantum, const Tally& tally) {
 
 double SamplingCollector::sample_time(const Quantum& quantum, const Tally& tally) {
   const auto before = samples_;
-  // Core time is spread evenly between the misses; memory that belongs to no chunk stalls the core unseen.
+  // Core time is spread evenly between the misses. It includes stalls on memory that belongs to no chunk.
   double core = cost_.core_time(quantum).value;
   core += cost_.exposure(tally.unowned()) * view_.path(view_.unowned()).latency.value;
   double all = core;
@@ -62,7 +62,7 @@ double SamplingCollector::sample_time(const Quantum& quantum, const Tally& tally
     latency_[chunk] = view_.path(view_.place_of(chunks_[chunk])).latency.value;
     all += cost_.exposure(traffic) * latency_[chunk];
   }
-  if (to_sample_ >= all * (1 + 1e-9)) {  // common in short phases: nothing falls into this quantum
+  if (to_sample_ >= all * (1 + 1e-9)) {  // common in short phases: no sample falls into this quantum
     to_sample_ -= all;
     return 0;
   }
@@ -103,7 +103,7 @@ void SamplingCollector::sample_misses(const Quantum& quantum) {
     } else {
       unowned_lines_ += lines;
     }
-    bill_.add_record();
+    overhead_.add_record();
     const auto rest = block_left_;
     next_block(rate_);
     to_miss_ += rest;

@@ -1,19 +1,18 @@
-// The collector that decisions rest on: what hardware sampling can deliver on a real machine, taken from the
-// simulator's stream of misses.
+// Collects profiles by simulated hardware sampling of the stream of misses: time samples and miss samples.
 //
-// *Time samples*, one in each interval (Unimem's 1,000 cycles) of a core's own progress, that is core time
-// plus exposed latency with the data where it resides now; time lost to saturated memories passes no instruction
-// and is not in it. Every core is sampled: a thread that stands for N cores gives the samples of N threads, each
-// of which stands for a share of the interval, interval / N. A sample meets either an exposed access, and then the
-// chunk of its address, or none. They give
+// *Time samples*, one in each interval (Unimem's 1,000 cycles) of a core's own progress, that is core time plus
+// exposed latency with the present placement; time lost to saturated memories retires no instruction and is not
+// included. Every core is sampled: a thread that stands for N cores yields the samples of N threads, each of which
+// stands for interval / N. A sample falls either on an exposed access, with the chunk of its address, or on none.
+// They yield
 //   samples, samples_with_access, a cell's samples   what eq. 1 divides: the share of a phase's time that accesses
 //                                                    an object is (its samples / samples) x phase time
 //   exposure      samples of a cell x that share / latency of the place where the chunk was
 //   core          samples without access x that share
 //
 // *Miss samples*, one in each block of N misses (write-backs included: what sampled stores stand for): each counts
-// for N lines read or written, which is eq. 1's "#data access". N follows the run so that there are about as many
-// of them as time samples, as a counter in frequency mode does; it begins at 1.
+// for N lines read or written, which is eq. 1's "#data access". N is adapted so that there are about as many of
+// them as time samples, as for a counter in frequency mode; it begins at 1.
 //
 // Where in its interval or block a sample falls is drawn from a small generator with a fixed seed: loops cannot
 // alias with it, and repeats are the same to the last digit. Another seed gives other samples of the same run.
@@ -21,28 +20,28 @@
 // Error: samples are stratified, one in each interval or block. Where a cell has a share p_i of interval i, the
 // number of its samples is a sum of independent Bernoulli(p_i), with mean k = sum p_i (so nothing is biased) and
 // variance sum p_i (1 - p_i). That is at most that of a binomial, n p (1 - p) for a share p of n intervals, which
-// it reaches where the accesses of all chunks are mixed evenly, and far less where chunks are met one behind the
-// other. Neither says the profile which it is; so what is derived from it (model/sampling_error.hpp) takes the
-// binomial and claims no more than that: a standard error of sqrt(p (1 - p) / n) of the phase. A phase of 10 ms at
-// 2.4 GHz takes 24,000 samples: a chunk with 1 % of its time is known within 0.06 % of the phase, 6 % of itself; a
-// chunk with a tenth of that to 20 %. Phases shorter than a few hundred intervals are noise chunk by chunk, and
-// right on average only. The first and the last interval of a phase are half in its neighbours: their samples are
-// one too many or too few, with a triangular error of variance 1/6 at either end. Miss samples err alike, in units
-// of the N of their block, and independently of time samples. Misses on memory that belongs to no chunk look like
-// core time.
+// it reaches where the accesses of all chunks are mixed evenly; it is far less where chunks are accessed one after
+// the other. The profile does not show which applies, so derived quantities (model/uncertainty/sampling_error.hpp)
+// assume the binomial: a standard error of sqrt(p (1 - p) / n) of the phase. A phase of 10 ms at 2.4 GHz takes
+// 24,000 samples: a chunk with 1 % of its time is known within 0.06 % of the phase, 6 % of itself; a chunk with a
+// tenth of that to 20 %. Phases shorter than a few hundred intervals are noise chunk by chunk, and correct on
+// average only. The first and the last interval of a phase are half in its neighbours: their samples are one too
+// many or too few, with a triangular error of variance 1/6 at either end. Miss samples err alike, in units of the
+// N of their block, and independently of time samples. Misses on memory that belongs to no chunk look like core
+// time.
 #pragma once
 
 #include <vector>
 
 #include "observe/collecting/block_sampler.hpp"
-#include "observe/collecting/sampling_price.hpp"
+#include "observe/collecting/sampling_overhead.hpp"
 #include "observe/collector.hpp"
 #include "observe/core_cost.hpp"
 #include "observe/place_view.hpp"
 
 namespace terrace::observe {
 
-// 1,000 cycles of the initiator; of a core of 2 GHz where its frequency is not known.
+// Returns 1,000 cycles of the initiator; of a core of 2 GHz where its frequency is unknown.
 Seconds default_sample_interval(const machine::Machine& machine, InitiatorId initiator);
 
 class SamplingCollector final : public Collector {
@@ -53,10 +52,10 @@ class SamplingCollector final : public Collector {
                     const memory::ChunkTable& chunks, Seconds interval,
                     std::uint64_t seed = SmallGenerator::k_seed);
 
-  // Samples of both sorts taken so far; take_cost is what they take.
-  [[nodiscard]] std::uint64_t taken() const { return bill_.records(); }
-  [[nodiscard]] Seconds take_cost() override { return bill_.take(); }
-  [[nodiscard]] bool wants_misses() const override { return listens(); }
+  // Returns the number of samples of both kinds so far; take_cost returns their cost.
+  [[nodiscard]] std::uint64_t taken() const { return overhead_.records(); }
+  [[nodiscard]] Seconds take_cost() override { return overhead_.take(); }
+  [[nodiscard]] bool wants_misses() const override { return is_counting(); }
 
   [[nodiscard]] bool can_thin() const override { return true; }
   void set_thinning(double factor) override { interval_ = full_interval_ * factor; }
@@ -72,7 +71,7 @@ class SamplingCollector final : public Collector {
   };
   void count(const Quantum& quantum, const Tally& tally) override;
   void finish(Phase& phase) override;
-  double sample_time(const Quantum& quantum, const Tally& tally);  // returns how many samples it took
+  double sample_time(const Quantum& quantum, const Tally& tally);  // returns the number of samples taken
   void sample_misses(const Quantum& quantum);
   void next_time_sample();
   void next_block(std::uint64_t misses_per_sample);
@@ -80,19 +79,19 @@ class SamplingCollector final : public Collector {
   CoreCost cost_;
   PlaceView view_;
   const memory::ChunkTable& chunks_;
-  double full_interval_;  // of the time law's progress, in which all cores' goes on at once
-  double interval_;       // thinned
+  double full_interval_;  // seconds of the time law's progress, in which all cores run at once
+  double interval_;       // after thinning
   SmallGenerator generator_;
-  SamplingBill bill_;
+  SamplingOverhead overhead_;
 
   double to_sample_ = 0;          // seconds of progress until the next time sample
-  double in_interval_ = 0;        // where in its interval it is, as a share
+  double in_interval_ = 0;        // position of the next sample in its interval, as a share
   std::uint64_t block_ = 1;       // misses that the next miss sample stands for
   std::uint64_t to_miss_ = 0;     // misses until that sample
   std::uint64_t block_left_ = 1;  // misses until the block ends
   std::uint64_t rate_ = 1;        // misses per time sample in the last quantum that had both
 
-  std::vector<double> latency_;  // by chunk, where it resides in this quantum; stale for chunks that are not in it
+  std::vector<double> latency_;  // by chunk, of its place; valid for chunks of this quantum only
   ChunkScratch<Sums> sums_;
   double samples_ = 0;
   double samples_with_access_ = 0;

@@ -1,5 +1,5 @@
-// Which threads ran in each phase of an iteration, and what a phase comes to for each of them: where several ran,
-// its core time and exposures are shared evenly. The phase cannot have been shorter.
+// Divides the core time and the exposures of a phase by the number of threads that ran in it: the phase cannot
+// have been shorter than its mean thread.
 #pragma once
 
 #include <map>
@@ -13,14 +13,14 @@ namespace terrace::observe {
 
 class ThreadShares {
  public:
-  void ran(std::uint32_t thread) { ran_.insert(thread); }
-  void phase_ended(const std::string& name) {
+  void add_thread(std::uint32_t thread) { ran_.insert(thread); }
+  void on_phase_end(const std::string& name) {
     ran_in_[std::string(phase_of_segment(name))].merge(ran_);
     ran_.clear();
   }
-  // A segment of a phase may be shorter than a quantum, so that of the threads which ran side by side one brought
-  // nothing in it: the phase's threads count.
-  void share(Iteration& iteration) {
+  // Divides the phases of an iteration. Segments of a phase count all threads of the phase: a segment may be
+  // shorter than a quantum, so that a thread which ran concurrently delivered none in it.
+  void divide(Iteration& iteration) {
     for (auto& phase : iteration.phases) {
       const auto ran = ran_in_.find(phase_of_segment(phase.name));
       if (ran == ran_in_.end() || ran->second.size() < 2) continue;
@@ -35,8 +35,9 @@ class ThreadShares {
   }
 
  private:
-  std::set<std::uint32_t> ran_;                                         // in this phase
-  std::map<std::string, std::set<std::uint32_t>, std::less<>> ran_in_;  // by phase of this iteration, uncut
+  std::set<std::uint32_t> ran_;  // in this phase
+  std::map<std::string, std::set<std::uint32_t>, std::less<>>
+      ran_in_;  // by phase of this iteration, without segments
 };
 
 }  // namespace terrace::observe

@@ -1,4 +1,4 @@
-// See watched_pages_collector.hpp.
+// Implements the profiles of uninstrumented programs: see watched_pages_collector.hpp.
 #include "observe/collecting/watched_pages_collector.hpp"
 
 #include <algorithm>
@@ -7,10 +7,13 @@ namespace terrace::observe {
 
 WatchedPagesCollector::WatchedPagesCollector(const machine::Machine& machine, InitiatorId initiator, double cores,
                                              const memory::ChunkTable& chunks, Clock& clock, Seconds window)
-    : chunks_(chunks), clock_(clock), window_(window), known_(machine, initiator, cores, chunks, window.value) {}
+    : chunks_(chunks),
+      clock_(clock),
+      window_(window),
+      estimator_(machine, initiator, cores, chunks, window.value) {}
 
-std::vector<WatchedPagesCollector::Lying> WatchedPagesCollector::lying() const {
-  std::vector<Lying> all;
+std::vector<WatchedPagesCollector::LiveRange> WatchedPagesCollector::live_ranges() const {
+  std::vector<LiveRange> all;
   for (const auto& chunk : chunks_) {
     if (!chunk.live) continue;
     const auto end = chunk.address + chunk.size;
@@ -19,22 +22,21 @@ std::vector<WatchedPagesCollector::Lying> WatchedPagesCollector::lying() const {
     else
       all.push_back({{chunk.address, end}, chunk.object});
   }
-  std::ranges::sort(all, {}, [](const Lying& one) { return one.range.low; });
+  std::ranges::sort(all, {}, [](const LiveRange& one) { return one.range.low; });
   return all;
 }
 
-// Of phases that have ended; the one that is under way hears of the window when it is over, too: what a window
-// told is kept by name.
-std::vector<ReferencedPhases::Overlap> WatchedPagesCollector::overlaps(const UseWindow& window) {
-  std::vector<ReferencedPhases::Overlap> parts;
-  auto told = window.begin;
-  for (const auto& stretch : recent_) {
-    const auto begin = std::max(stretch.begin, window.begin);
-    const auto end = std::min(stretch.end, window.end);
-    if (end > begin) parts.push_back({stretch.phase, end - begin});
-    told = std::max(told, stretch.end);
+// Returns the window's overlaps with phases, the current one included.
+std::vector<PhaseUseEstimator::Overlap> WatchedPagesCollector::overlaps(const UseWindow& window) {
+  std::vector<PhaseUseEstimator::Overlap> parts;
+  auto covered = window.begin;
+  for (const auto& interval : recent_) {
+    const auto begin = std::max(interval.begin, window.begin);
+    const auto end = std::min(interval.end, window.end);
+    if (end > begin) parts.push_back({interval.phase, end - begin});
+    covered = std::max(covered, interval.end);
   }
-  if (listens() && window.end > told) parts.push_back({phases().back().name, window.end - told});
+  if (is_counting() && window.end > covered) parts.push_back({phases().back().name, window.end - covered});
   return parts;
 }
 
@@ -42,28 +44,28 @@ void WatchedPagesCollector::add(const UseWindow& window) {
   if (!active()) return;
   const auto parts = overlaps(window);
   if (parts.empty()) return;
-  known_.add(parts, window.bytes);
+  estimator_.add(parts, window.bytes);
   ++windows_;
 }
 
 void WatchedPagesCollector::loop_begun() {
-  known_.forget();
+  estimator_.clear();
   recent_.clear();
   windows_ = 0;
 }
 
 void WatchedPagesCollector::finish(Phase& phase) {
-  if (phase.name.empty()) return;  // what is dropped when an iteration begins
-  // A window is as long as it is, and begins when the one before it has been read: older stretches meet none.
-  constexpr double k_kept = 10;
+  if (phase.name.empty()) return;  // the dummy phase of begin_iteration
+  // Windows begin when the one before has been read: none overlaps an interval that ended longer ago than this.
+  constexpr double k_max_age = 10;  // seconds
   const auto now = clock_.now().value;
-  std::erase_if(recent_, [&](const Stretch& one) { return one.end < now - k_kept; });
+  std::erase_if(recent_, [&](const PhaseInterval& one) { return one.end < now - k_max_age; });
   recent_.push_back({phase.name, now - phase.time.value, now});
 }
 
-void WatchedPagesCollector::complete(Iteration& iteration) {
-  const auto live = known_.live();
-  for (auto& phase : iteration.phases) known_.write(phase.time.value, live, phase);
+void WatchedPagesCollector::complete_iteration(Iteration& iteration) {
+  const auto live = estimator_.live();
+  for (auto& phase : iteration.phases) estimator_.write(phase.time.value, live, phase);
 }
 
 }  // namespace terrace::observe

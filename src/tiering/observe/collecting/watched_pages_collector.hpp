@@ -1,9 +1,9 @@
-// The profile of a program that has no hooks: which of its pages are used, as the kernel tells it
-// (page_watch.hpp), in windows of real time that somebody else opens (agent/watched_program.hpp).
+// Collects the profile of an uninstrumented program from the pages that it uses, as the kernel reports them
+// (page_watch.hpp), in windows of real time that the agent opens (agent/watched_program.hpp).
 //
-// It is page_references_collector.hpp on the real machine, and errs in the same ways: what was used of an object
-// in a window counts as read once, whatever the number of times. A phase of which windows met a part is taken to
-// have used everything as fast all the time.
+// It is page_references_collector.hpp on real hardware, with the same errors: what was used of an object in a
+// window counts as read once, whatever the number of accesses. Windows that cover a part of a phase are
+// extrapolated to all of it.
 #pragma once
 
 #include <cstdint>
@@ -11,57 +11,58 @@
 #include <vector>
 
 #include "core/clock.hpp"
-#include "observe/collecting/referenced_phases.hpp"
+#include "observe/collecting/phase_use_estimator.hpp"
 #include "observe/collector.hpp"
 #include "observe/page_watch.hpp"
 
 namespace terrace::observe {
 
-// What was used of each object from one time of the run's clock to another.
+// The bytes used of each object in an interval of the run's clock.
 struct UseWindow {
-  double begin = 0, end = 0;         // seconds
-  ReferencedPhases::ByObject bytes;  // used
+  double begin = 0, end = 0;          // seconds
+  PhaseUseEstimator::ByObject bytes;  // used
 };
 
 class WatchedPagesCollector final : public Collector {
  public:
-  // All outlive it. `window`: how long windows are meant to be.
+  // Machine, table and clock outlive the collector. `window`: nominal length of windows.
   WatchedPagesCollector(const machine::Machine& machine, InitiatorId initiator, double cores,
                         const memory::ChunkTable& chunks, Clock& clock, Seconds window);
 
   [[nodiscard]] Seconds window() const { return window_; }
-  // Where the objects that live now have their chunks, ascending.
-  struct Lying {
+  // Contiguous chunks of a live object.
+  struct LiveRange {
     WatchedRange range;
     ObjectId object = 0;
-    bool may_be_marked = true;  // by who tells mappings apart
+    bool may_change_flags = true;  // by madvise(2), to split adjacent mappings
   };
-  [[nodiscard]] std::vector<Lying> lying() const;
-  // A window is over. It counts for the phases in which it lies, while somebody learns from them.
+  // Returns the ranges of all live objects, ascending by address.
+  [[nodiscard]] std::vector<LiveRange> live_ranges() const;
+  // Adds a window that has ended to the phases that it overlaps. Has no effect while the collector is inactive.
   void add(const UseWindow& window);
   void loop_begun() override;
-  // A few windows: what was used in one alone may be what is used once a second.
-  [[nodiscard]] bool knows_enough() const override { return windows_ >= k_windows; }
+  // Returns true after a few windows: the use in a single one may occur only once a second.
+  [[nodiscard]] bool has_enough_data() const override { return windows_ >= k_windows; }
   static constexpr std::uint32_t k_windows = 8;
 
-  void set_instruction_time(Seconds) override {}  // the time is the clock's
+  void set_instruction_time(Seconds) override {}  // time is measured by the clock
 
  private:
-  struct Stretch {  // of a phase, while windows may still tell of it
+  struct PhaseInterval {  // kept while windows may still overlap it
     std::string phase;
     double begin = 0, end = 0;
   };
   void count(const Quantum&, const Tally&) override {}
   void finish(Phase& phase) override;
-  void complete(Iteration& iteration) override;
-  [[nodiscard]] std::vector<ReferencedPhases::Overlap> overlaps(const UseWindow& window);
+  void complete_iteration(Iteration& iteration) override;
+  [[nodiscard]] std::vector<PhaseUseEstimator::Overlap> overlaps(const UseWindow& window);
 
   const memory::ChunkTable& chunks_;
   Clock& clock_;
   Seconds window_;
-  ReferencedPhases known_;
-  std::vector<Stretch> recent_;  // that ended, ascending
-  std::uint32_t windows_ = 0;    // that met phases of this loop
+  PhaseUseEstimator estimator_;
+  std::vector<PhaseInterval> recent_;  // ended intervals, ascending
+  std::uint32_t windows_ = 0;          // that overlap phases of this loop
 };
 
 }  // namespace terrace::observe

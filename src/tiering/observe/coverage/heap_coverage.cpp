@@ -46,7 +46,7 @@ void HeapCoverage::object_removed(ObjectId object) {
   live_.erase(found);
 }
 
-void HeapCoverage::tallied(const Quantum&, const Tally& tally) {
+void HeapCoverage::on_tally(const Quantum&, const Tally& tally) {
   for (const auto& [chunk, traffic] : tally.chunks()) {
     if (chunk >= reached_.size()) reached_.resize(std::max<std::size_t>(2 * reached_.size(), chunk + 1));
     reached_[chunk] = true;

@@ -35,7 +35,7 @@ class HeapCoverage final : public TallySink {
   void set_in_loop(bool in_loop);
   // While accesses are not reported time stands still here: who used the heap then nobody knows.
   void set_observed(bool observed);
-  void tallied(const Quantum& quantum, const Tally& tally) override;
+  void on_tally(const Quantum& quantum, const Tally& tally) override;
   // So far; asks of every live object.
   [[nodiscard]] HeapShare share();
 

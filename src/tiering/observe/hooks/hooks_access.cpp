@@ -4,7 +4,7 @@
 #include "observe/pipeline/shadow_stack.hpp"
 #include "observe/pipeline/trace.hpp"
 
-using terrace::observe::follow;
+using terrace::observe::trace_access;
 using terrace::observe::trace_range;
 
 // Both words of a name that the compilers made of a kind and a size.

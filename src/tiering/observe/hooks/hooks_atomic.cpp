@@ -6,7 +6,7 @@
 #include "observe/hooks/wide_atomic.hpp"
 #include "observe/pipeline/trace.hpp"
 
-using terrace::observe::follow;
+using terrace::observe::trace_access;
 using terrace::observe::trace_atomic;
 using terrace::observe::Wide;
 

@@ -64,7 +64,8 @@ struct SymbolSite {
 struct SymbolHook {
   std::uint64_t low = 0;
   std::uint32_t instructions = 0;
-  std::uint32_t turns = 0;   // the loop that goes round once more here, from 1; 0: none (code/loop_marks.hpp)
+  std::uint32_t iterates =
+      0;  // the loop of which an iteration begins or ends here, from 1; 0: none (code/loop_marks.hpp)
   std::uint32_t enters = 0;  // the loop that begins behind it, from 1; 0: none
   std::uint32_t at_end = 0;  // 1: the turn ends here, another may begin
 };

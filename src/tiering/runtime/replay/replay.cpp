@@ -65,7 +65,7 @@ class Replay final : public sim::ReplaySink {
 
   [[nodiscard]] bool wants_misses() const override { return sinks_.wants_misses(); }
   void quantum(const observe::Quantum& quantum, const observe::Tally& tally) override {
-    sinks_.tallied(quantum, tally);
+    sinks_.on_tally(quantum, tally);
     runtime_->progressed(quantum);
   }
   void object_added(const observe::NewObject& object) override {

@@ -34,7 +34,7 @@ VirtualMachine::VirtualMachine(const machine::Machine& machine, InitiatorId init
 // --- time
 // --------------------------------------------------------------------------------------------------------
 
-void VirtualMachine::tallied(const observe::Quantum& quantum, const observe::Tally& tally) {
+void VirtualMachine::on_tally(const observe::Quantum& quantum, const observe::Tally& tally) {
   account_.accesses += quantum.accesses;
   account_.instructions += quantum.instructions;
 

@@ -104,7 +104,7 @@ class VirtualMachine final : public Clock,
   void forget(ChunkId first, std::uint32_t count) override;
   std::vector<transfer::TransferResult> completions() override { return engine_.completions(); }
 
-  void tallied(const observe::Quantum& quantum, const observe::Tally& tally) override;
+  void on_tally(const observe::Quantum& quantum, const observe::Tally& tally) override;
   // A cache looks at each line, and memory over a file at the order of touches.
   [[nodiscard]] bool wants_misses() const override { return cache_ != nullptr || spill_ != nullptr; }
 

@@ -7,7 +7,7 @@
 
 #include "machine/copier_price.hpp"
 #include "observe/collecting/page_bits.hpp"
-#include "observe/collecting/sampling_price.hpp"
+#include "observe/collecting/sampling_overhead.hpp"
 
 namespace terrace::strategy {
 
@@ -36,7 +36,7 @@ double max_gain(const Context& context) {
 double learning_share(const Context& context) {
   if (context.sample_interval.value <= 0) return 0;
   const auto record =
-      observe::k_record_cost + (1.0 / observe::k_records_of_an_interrupt) * observe::k_interrupt_cost;
+      observe::k_record_cost + (1.0 / observe::k_records_per_interrupt) * observe::k_interrupt_cost;
   return std::min(k_samples_of_an_interval * (record / context.sample_interval), 1.0);
 }
 

@@ -1,29 +1,29 @@
-// See referenced_phases.hpp.
-#include "observe/collecting/referenced_phases.hpp"
+// Implements the estimate of phases' use of objects: see phase_use_estimator.hpp.
+#include "observe/collecting/phase_use_estimator.hpp"
 
 #include <algorithm>
 
 namespace terrace::observe {
 
-void ReferencedPhases::Used::add(const Used& other) {
+void PhaseUseEstimator::PhaseUse::add(const PhaseUse& other) {
   time += other.time;
   for (const auto& [object, count] : other.bytes) bytes[object] += count;
   for (const auto& [object, count] : other.squares) squares[object] += count;
 }
 
-ReferencedPhases::ReferencedPhases(const machine::Machine& machine, InitiatorId initiator, double cores,
-                                   const memory::ChunkTable& chunks, double window)
+PhaseUseEstimator::PhaseUseEstimator(const machine::Machine& machine, InitiatorId initiator, double cores,
+                                     const memory::ChunkTable& chunks, double window)
     : view_(machine, initiator),
       chunks_(chunks),
       window_(window),
       streamed_(machine::prefetched_exposure(machine.initiators()[initiator], cores)),
       line_(static_cast<double>(machine.parts().line.value)) {}
 
-void ReferencedPhases::add(std::span<const Overlap> overlaps, const ByObject& used) {
+void PhaseUseEstimator::add(std::span<const Overlap> overlaps, const ByObject& used) {
   double all = 0;
   for (const auto& part : overlaps) all += part.time;
   for (const auto& part : overlaps) {
-    auto& of_phase = known_[part.phase];
+    auto& of_phase = uses_[part.phase];
     of_phase.time += part.time;
     for (const auto& [object, bytes] : used) {
       const auto share = bytes * part.time / all;
@@ -33,18 +33,18 @@ void ReferencedPhases::add(std::span<const Overlap> overlaps, const ByObject& us
   }
 }
 
-const ReferencedPhases::Used* ReferencedPhases::find(std::string_view phase) const {
-  const auto found = known_.find(phase);
-  return found != known_.end() && found->second.time > 0 ? &found->second : nullptr;
+const PhaseUseEstimator::PhaseUse* PhaseUseEstimator::find(std::string_view phase) const {
+  const auto found = uses_.find(phase);
+  return found != uses_.end() && found->second.time > 0 ? &found->second : nullptr;
 }
 
-ReferencedPhases::Used ReferencedPhases::of_all() const {
-  Used all;
-  for (const auto& [phase, used] : known_) all.add(used);
+PhaseUseEstimator::PhaseUse PhaseUseEstimator::total_use() const {
+  PhaseUse all;
+  for (const auto& [phase, used] : uses_) all.add(used);
   return all;
 }
 
-ReferencedPhases::LiveByObject ReferencedPhases::live() const {
+PhaseUseEstimator::LiveByObject PhaseUseEstimator::live() const {
   LiveByObject live;
   for (ChunkId id = 0; id < chunks_.size(); ++id) {
     const auto& chunk = chunks_[id];
@@ -56,11 +56,11 @@ ReferencedPhases::LiveByObject ReferencedPhases::live() const {
   return live;
 }
 
-void ReferencedPhases::write(double time, const LiveByObject& live, Phase& phase) const {
+void PhaseUseEstimator::write(double time, const LiveByObject& live, Phase& phase) const {
   phase.core = {time};
   phase.samples = time / window_;
   const auto* const found = find(phase.name);
-  const auto used = found ? *found : of_all();
+  const auto used = found ? *found : total_use();
   if (used.time <= 0 || time <= 0) return;
   const auto lines_of_byte = time / used.time / line_;
   double stalled = 0;
@@ -79,7 +79,7 @@ void ReferencedPhases::write(double time, const LiveByObject& live, Phase& phase
     }
   }
   std::ranges::sort(phase.cells, {}, &Cell::chunk);
-  // No phase waits longer than it takes.
+  // A phase cannot be stalled for longer than it takes.
   const auto scale = stalled > time ? time / stalled : 1;
   for (auto& cell : phase.cells) {
     cell.exposure *= scale;

@@ -96,7 +96,7 @@ void pages(benchmark::State& state, const PageWatchVariant* variant, bool huge) 
   state.counters["read_ms"] = 1e3 * median(read);
   state.counters["used_share"] =
       used[0] == PageWatch::k_unknown ? 0 : static_cast<double>(used[0]) / static_cast<double>(k_memory);
-  const auto misses = variant->misses();
+  const auto misses = variant->blind_spots();
   state.SetLabel(misses.empty() ? "misses nothing" : "misses " + std::string(misses));
 }
 
@@ -122,7 +122,7 @@ void events(benchmark::State& state, const PerfEvent& event) {
   const auto next = chain();
   std::vector<double> without, with;
   SamplerCounts counts;
-  std::string misses;
+  std::string blind_spots;
   for (auto _ : state) {
     MemorySampler sampler;
     for (int round = 0; round < k_windows; ++round) {
@@ -131,7 +131,7 @@ void events(benchmark::State& state, const PerfEvent& event) {
       with.push_back(chase(next));
       sampler.poll([](std::span<const MemorySample>) {});
       counts = sampler.counts();
-      misses = sampler.misses();
+      misses = sampler.blind_spots();
       sampler.stop();
     }
   }

@@ -31,7 +31,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::memcpy(&written, data + 10, sizeof written);
   type &= k_readable_fields;
   const std::span input(data + 12, size - 12);
-  std::vector<std::byte> ring(4096), longest(PerfRing::k_longest);
+  std::vector<std::byte> ring(4096), longest(PerfRing::k_max_record);
   for (std::size_t i = 0; i < input.size() && i < ring.size(); ++i)
     ring[(tail + i) % ring.size()] = static_cast<std::byte>(input[i]);
   const auto page = std::make_unique<perf_event_mmap_page>();
@@ -40,10 +40,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   page->data_head = std::uint64_t{tail} + written;
   PerfRing reader(page.get(), ring);
   std::size_t bytes = 0;
-  reader.read(std::span<std::byte, PerfRing::k_longest>(longest), [&](const PerfRecord& record) {
+  reader.read(std::span<std::byte, PerfRing::k_max_record>(longest), [&](const PerfRecord& record) {
     bytes += 8 + record.body.size();
     static_cast<void>(lost_samples(record));
-    static_cast<void>(read_beside(record, type));
+    static_cast<void>(read_aux_record(record, type));
     if (const auto sample = read_sample(record.body, type)) {
       require(sample->raw.size() <= record.body.size());
       MemorySample access;

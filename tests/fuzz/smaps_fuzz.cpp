@@ -19,12 +19,12 @@ void require(bool condition) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string_view text(reinterpret_cast<const char*>(data), size);
   constexpr WatchedRange k_ranges[] = {{0x1000, 0x5000}, {0x5000, 0x7f0000000000}, {0x7f0000001000, ~0ULL}};
-  SmapsLines lines;
+  SmapsParser lines;
   while (!text.empty()) {
     const auto end = std::min(text.find('\n'), text.size());
     const std::string line(text.substr(0, std::min<std::size_t>(end, 127)));
     text.remove_prefix(std::min(end + 1, text.size()));
-    if (!lines.take(line.c_str())) continue;
+    if (!lines.parse_line(line.c_str())) continue;
     const auto& mapping = lines.mapping();
     require(mapping.low < mapping.high && mapping.bytes <= mapping.high - mapping.low);
     std::uint64_t used[3] = {PageWatch::k_unknown, PageWatch::k_unknown, PageWatch::k_unknown}, sum = 0;

@@ -19,11 +19,11 @@ struct Told {
 };
 
 Told tell(std::span<const std::byte> bytes, std::size_t piece) {
-  SpeReader reader(SpeSources::neoverse);
+  SpeDecoder reader(SpeSources::neoverse);
   Told told;
   for (std::size_t at = 0; at < bytes.size(); at += piece) {
     const auto some = bytes.subspan(at, std::min(piece, bytes.size() - at));
-    reader.take(some, at, [&](const SpeAccess& access) {
+    reader.decode(some, at, [&](const SpeAccess& access) {
       require(access.has_address && access.sample.address != 0);
       require(access.sample.is_load || access.sample.is_store);
       told.accesses.push_back(access);

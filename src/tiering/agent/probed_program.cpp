@@ -95,7 +95,7 @@ struct ProbedProgram::State {
            std::to_string(taken));
     CallRate rate;
     while (thread.sleep(k_poll)) {
-      for (const auto& event : probes.take()) {
+      for (const auto& event : probes.read_events()) {
         process.runtime->function_entered(begins[event.function], 0);
         rate.called();
       }
@@ -119,7 +119,7 @@ struct ProbedProgram::State {
     observe::TimeSampler sampler(getpid(), k_sample_every);
     std::map<std::uint64_t, std::uint64_t> samples;
     const auto take = [&] {
-      for (const auto address : sampler.take()) ++samples[starts.find(address)];
+      for (const auto address : sampler.read_samples()) ++samples[starts.find(address)];
     };
     for (int i = 0; i < 10; ++i) {
       if (!thread.sleep(k_sampling / 10)) return {};
@@ -143,16 +143,16 @@ struct ProbedProgram::State {
     }
     for (CallRate trial; trial.passed() < k_trial && probes.size() > 0;) {
       if (!thread.sleep(k_poll)) return false;
-      for (const auto& event : probes.take()) ++calls[event.function];
+      for (const auto& event : probes.read_events()) ++calls[event.function];
       bool anew = false;
       for (std::uint32_t i = 0; i < next; ++i)
-        if (calls[i] > most && probes.drop(i)) anew = count_next() || anew;
+        if (calls[i] > most && probes.remove(i)) anew = count_next() || anew;
       if (!anew) continue;
       for (auto& count : calls)
         if (count <= most) count = 0;
       trial.begin_again();
     }
-    for (const auto function : runtime::called_too_often(calls, k_trial)) probes.drop(function);
+    for (const auto function : runtime::called_too_often(calls, k_trial)) probes.remove(function);
     return probes.size() > 0;
   }
 
@@ -201,7 +201,7 @@ struct ProbedProgram::State {
     std::optional<std::uint32_t> open;
     CallRate rate;
     while (idle < k_patience && thread.sleep(k_poll)) {
-      for (const auto& event : probes.take()) {
+      for (const auto& event : probes.read_events()) {
         at = Seconds{static_cast<double>(event.time_ns) * 1e-9};
         // What was entered before lasts until now: returns are not seen.
         if (open) regions.end(*open);

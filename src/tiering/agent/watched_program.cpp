@@ -150,7 +150,7 @@ struct WatchedProgram::State {
   // The program pays as well, for each page that it uses again.
   [[nodiscard]] double cost_of_window(double own) const {
     constexpr double k_again = observe::k_page_reuse_cost / observe::k_smaps_page_cost;
-    const auto pages = watch->cleared();
+    const auto pages = watch->num_cleared();
     return own + (pages > 0 ? static_cast<double>(pages) * observe::k_page_reuse_cost.value : own * k_again);
   }
 
@@ -208,12 +208,12 @@ struct WatchedProgram::State {
   void begin_watch() {
     if (!events.empty() && observe::MemorySampler::unavailable_reason(events).empty()) {
       auto made = std::make_unique<observe::SampledUse>(events, static_cast<int>(gettid()));
-      note("the processor's samples of accesses", made->misses());
+      note("the processor's samples of accesses", made->blind_spots());
       sampled = made.get();
       watch = std::move(made);
     } else if (const auto* const variant = observe::best_page_watch()) {
       watch = variant->make();
-      note(variant->name(), variant->misses());
+      note(variant->name(), variant->blind_spots());
     } else {
       runtime->note("warning",
                     "no hooks, and no way to watch pages can be had here; terrace run --dry-run says why");

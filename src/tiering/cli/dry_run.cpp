@@ -73,7 +73,7 @@ std::string known_by_pages(const runtime::Session& session, const observe::Symbo
     return "nothing: it has no hooks, and no way to watch pages can be had (" + join(reasons, "; ") + ")";
   }
   auto text = fmt::format("the pages that it uses ({}), as it has no hooks", watch->name());
-  if (!watch->misses().empty()) text += fmt::format("; not seen: {}", watch->misses());
+  if (!watch->blind_spots().empty()) text += fmt::format("; not seen: {}", watch->blind_spots());
   if (table.loads_more()) text += "; what it loads later may have hooks";
   return text;
 }

@@ -214,7 +214,8 @@ std::string progress_of(const LaunchOptions& options, runtime::Session& session,
       wanted = &observe::find_progress(usual);
       if (moves_in_segments(plan)) {
         session.notes.push_back(fmt::format("--plan: its segments begin by {}, and {}: they begin by {} here",
-                                            plan.progress, observe::find_progress(plan.progress).unavailable_reason(), usual));
+                                            plan.progress,
+                                            observe::find_progress(plan.progress).unavailable_reason(), usual));
         sentences.push_back(session.notes.back());
       }
     }
@@ -222,7 +223,7 @@ std::string progress_of(const LaunchOptions& options, runtime::Session& session,
       chosen = wanted;
       whose = "--plan: its segments begin by " + plan.progress;
     }
-    if (wanted != chosen && chosen->starts() == observe::SegmentStart::count)
+    if (wanted != chosen && chosen->segment_start() == observe::SegmentStart::count)
       throw Error(Code::invalid, "--plan: its segments begin by " + plan.progress + ", not by " +
                                      std::string(chosen->name()) +
                                      ": all plans of a run, and --progress, have to say the same");

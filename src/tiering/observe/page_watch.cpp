@@ -1,3 +1,4 @@
+// Chooses the page watch of this system: see page_watch.hpp.
 #include "observe/page_watch.hpp"
 
 namespace terrace::observe {

@@ -1,6 +1,6 @@
-// Which of a running program's pages are used, as the kernel tells it: each way to ask is one file in
-// page_watches/; the build makes the table of them (cmake/Variants.cmake). For one process, the own one; used by
-// one thread at a time, which is one of Terrace's.
+// Measures which pages of the own process are used, by the interfaces of the kernel. Each interface is one file in
+// page_watches/; the build generates the table of them (cmake/Variants.cmake). A watch is used by one thread at a
+// time, which is one of the runtime's.
 #pragma once
 
 #include <cstdint>
@@ -12,26 +12,24 @@
 
 namespace terrace::observe {
 
-// Whole pages, [low, high), ascending and disjoint.
+// A range of whole pages, [low, high). Lists of ranges are ascending and disjoint.
 struct WatchedRange {
   std::uint64_t low = 0, high = 0;
 };
 
-// Belongs to the process that made it: after a fork the child's copy does nothing, and knows nothing.
+// Belongs to the process that created it: in a child of fork its functions do nothing and report k_unknown.
 class PageWatch {
  public:
   virtual ~PageWatch() = default;
-  // A window begins: what was used before it does not count. Ranges that are not mapped any more, or not wholly,
-  // are no error.
+  // Begins a window: earlier use does not count. Ranges that are unmapped, or mapped in part, are no error.
   virtual void begin(std::span<const WatchedRange> ranges) = 0;
-  // The window is over: of each of the same ranges the bytes of the pages that were used in it. A range of which
-  // nothing is known is k_unknown. The window goes on: it may be asked again, and then tells what was used since
-  // `begin`.
+  // Reads, for each of the same ranges, the bytes of the pages that were used since `begin`; k_unknown where
+  // nothing is known. Does not end the window: may be called again.
   virtual void read(std::span<const WatchedRange> ranges, std::span<std::uint64_t> used) = 0;
 
-  // How many pages' marks the window's beginning ended, where that is known and is not about the ranges alone:
-  // each costs the program when it uses that page again. 0: it is not.
-  [[nodiscard]] virtual std::uint64_t cleared() const { return 0; }
+  // Returns the number of pages whose accessed bits `begin` cleared, where that affects more than the ranges: each
+  // costs the program a page-table walk at the next use. 0: unknown, or the ranges only.
+  [[nodiscard]] virtual std::uint64_t num_cleared() const { return 0; }
 
   static constexpr std::uint64_t k_unknown = ~std::uint64_t{0};
 };
@@ -40,22 +38,24 @@ class PageWatchVariant {
  public:
   virtual ~PageWatchVariant() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
-  // Why it cannot be had here, in one line that names the file or call that was refused; "" where it can. Tries it
-  // on a page of its own; leaves nothing behind. Not inside a window: what it tries may end the window's marks.
+  // Returns why the watch is unavailable here, in one line that names the file or call that was refused; "" where
+  // it is available. Tries it on a page of its own and leaves no state. Requires: no window is open, because the
+  // trial may clear its bits.
   [[nodiscard]] virtual std::string unavailable_reason() const = 0;
-  // What it does not see, for the user: "loads", "which threads"; "" for nothing beyond what pages cannot tell.
-  [[nodiscard]] virtual std::string_view misses() const { return {}; }
-  // Whether it tells apart ranges that share a mapping; where not, each gets its share of the mapping's figure,
-  // and who wants to know of an object gives it a mapping of its own.
-  [[nodiscard]] virtual bool tells_pages() const { return true; }
-  // The better, the lower: which is taken where several can be had.
+  // Returns what it does not observe, for the user: "loads", "which threads"; "" for nothing beyond page
+  // granularity.
+  [[nodiscard]] virtual std::string_view blind_spots() const { return {}; }
+  // Returns whether it distinguishes ranges of one mapping. If not, each range gets its share of the mapping's
+  // figure, and an object needs a mapping of its own to be measured.
+  [[nodiscard]] virtual bool is_page_granular() const { return true; }
+  // Returns the preference among available watches; lower is better.
   [[nodiscard]] virtual int rank() const = 0;
-  // Throws Error{failed} where it cannot be had.
+  // Throws Error{failed} where it is unavailable.
   [[nodiscard]] virtual std::unique_ptr<PageWatch> make() const = 0;
 };
 
 const std::vector<const PageWatchVariant*>& page_watches();
-// The best that can be had here; null where none can. Tries them.
+// Returns the best available watch; null where none is. Tries them.
 [[nodiscard]] const PageWatchVariant* best_page_watch();
 
 }  // namespace terrace::observe

@@ -26,10 +26,10 @@ class ProgressVariant {
   virtual ~ProgressVariant() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
   // By how much the quantum brings the phase on. It must not depend on where data resides.
-  [[nodiscard]] virtual std::uint64_t of(const Quantum& quantum) const = 0;
+  [[nodiscard]] virtual std::uint64_t progress_of(const Quantum& quantum) const = 0;
   // What that is a number of.
   [[nodiscard]] virtual std::string_view unit() const { return "accesses"; }
-  [[nodiscard]] virtual SegmentStart starts() const { return SegmentStart::count; }
+  [[nodiscard]] virtual SegmentStart segment_start() const { return SegmentStart::count; }
   // What a run on real memory lacks to follow plans by it, in words; empty: nothing.
   [[nodiscard]] virtual std::string unavailable_reason() const {
     return "a run on real memory hears nothing of accesses while it obeys a plan";

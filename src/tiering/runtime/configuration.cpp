@@ -45,7 +45,7 @@ std::unique_ptr<strategy::Strategy> Configuration::start(DomainId domain,
   context.hints = &hints_;
   context.watched = parts_.watched;
   context.progress = parts_.progress;
-  context.segments_start = observe::find_progress(parts_.progress).starts();
+  context.segments_start = observe::find_progress(parts_.progress).segment_start();
   context.profiles = parts_.sampled != nullptr;
   context.can_thin = context.profiles && parts_.sampled->can_thin();
   if (auto* const collector = parts_.sampled)

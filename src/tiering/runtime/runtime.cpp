@@ -179,7 +179,7 @@ void Runtime::progressed(const observe::Quantum& quantum) noexcept {
   auto& state = *state_;
   if (state.finished) return;
   try {
-    state.program.progressed(quantum.thread, state.progress.of(quantum), quantum.in_stride);
+    state.program.progressed(quantum.thread, state.progress.progress_of(quantum), quantum.in_stride);
   } catch (const std::exception& error) {
     if (!std::exchange(state.failed, true))
       state.program.warn_configurations(std::string("Terrace went on without an event: ") + error.what());

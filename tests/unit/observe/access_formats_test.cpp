@@ -173,12 +173,12 @@ struct Told {
 
 Told tell(const Bytes& bytes, std::mt19937_64& random, std::size_t piece,
           SpeSources sources = SpeSources::neoverse) {
-  SpeReader reader(sources);
+  SpeDecoder reader(sources);
   Told told;
   const auto all = std::as_bytes(std::span(bytes));
   for (std::size_t at = 0; at < all.size();) {
     const auto size = std::min<std::size_t>(1 + random() % piece, all.size() - at);
-    reader.take(all.subspan(at, size), at, [&](const SpeAccess& access) { told.accesses.push_back(access); });
+    reader.decode(all.subspan(at, size), at, [&](const SpeAccess& access) { told.accesses.push_back(access); });
     at += size;
   }
   told.malformed = reader.malformed();
@@ -314,13 +314,13 @@ TEST(SpePackets, WhatIsCutOffIsForgotten) {
   spe::operation(second, 1, 1);
   spe::address(second, 2, 0x5000);
   spe::end(second);
-  SpeReader reader;
+  SpeDecoder reader;
   std::vector<SpeAccess> told;
   const auto take = [&](const Bytes& bytes) {
-    reader.take(std::as_bytes(std::span(bytes)), 0, [&](const SpeAccess& access) { told.push_back(access); });
+    reader.decode(std::as_bytes(std::span(bytes)), 0, [&](const SpeAccess& access) { told.push_back(access); });
   };
   take(first);
-  reader.cut();
+  reader.reset();
   take(second);
   ASSERT_EQ(told.size(), 1U);
   EXPECT_EQ(told[0].sample.address, 0x5000U);

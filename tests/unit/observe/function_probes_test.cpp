@@ -35,16 +35,16 @@ TEST(FunctionProbes, SeeEachCallInOrder) {
     probed(10);
     if (i % 4 == 0) other(10);
   }
-  const auto events = probes.take();
+  const auto events = probes.read_events();
   ASSERT_EQ(events.size(), 100U + 25);
   EXPECT_TRUE(std::ranges::is_sorted(events, {}, &ProbeEvent::time_ns));
   // Each fourth call of the one is followed by one of the other.
   for (std::size_t i = 0; i < events.size(); ++i) EXPECT_EQ(events[i].function, i % 5 == 1 ? 1U : 0U) << i;
-  EXPECT_TRUE(probes.drop(0));
-  EXPECT_FALSE(probes.drop(0));
+  EXPECT_TRUE(probes.remove(0));
+  EXPECT_FALSE(probes.remove(0));
   probed(10);
   other(10);
-  EXPECT_EQ(probes.take().size(), 1U);
+  EXPECT_EQ(probes.read_events().size(), 1U);
   EXPECT_EQ(probes.lost(), 0U);
 }
 
@@ -53,7 +53,7 @@ TEST(FunctionProbes, AreThisThreadsAlone) {
   FunctionProbes probes(static_cast<int>(gettid()));
   ASSERT_TRUE(probes.add(0, begin_of(probed)));
   std::thread([] { probed(10); }).join();
-  EXPECT_TRUE(probes.take().empty());
+  EXPECT_TRUE(probes.read_events().empty());
 }
 
 TEST(FunctionProbes, EndWithTheProcessorsBreakpoints) {
@@ -63,10 +63,10 @@ TEST(FunctionProbes, EndWithTheProcessorsBreakpoints) {
   while (added < 64 && probes.add(added, begin_of(probed) + added)) ++added;
   EXPECT_GE(added, 1U);
   EXPECT_LT(added, 64U);
-  EXPECT_TRUE(probes.drop(0));
+  EXPECT_TRUE(probes.remove(0));
   EXPECT_TRUE(probes.add(64, begin_of(other))) << "one is free again";
   other(10);
-  EXPECT_EQ(probes.take().size(), 1U);
+  EXPECT_EQ(probes.read_events().size(), 1U);
 }
 
 TEST(TimeSampler, FindsWhereTheTimeGoes) {

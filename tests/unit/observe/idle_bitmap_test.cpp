@@ -45,14 +45,14 @@ TEST(IdleBitmap, MarksExactlyTheFramesThatAreAskedFor) {
     std::set<std::uint64_t> marked;
     {
       IdleBitmap bitmap(file.path());
-      ASSERT_TRUE(bitmap.open());
+      ASSERT_TRUE(bitmap.is_open());
       // Runs of frames, as memory comes, in blocks that the order visits once: the kernel does not unset bits that
       // are written 0, a file does.
       for (std::uint64_t block = 0; block < k_frames; block += 4096)
         for (auto runs = random() % 5; runs > 0; --runs) {
           const auto first = block + random() % 4000;
           for (auto frame = first; frame < first + random() % 96; ++frame) {
-            bitmap.mark(frame);
+            bitmap.set_idle(frame);
             marked.insert(frame);
           }
         }
@@ -71,14 +71,14 @@ TEST(IdleBitmap, MarksExactlyTheFramesThatAreAskedFor) {
 
 TEST(IdleBitmap, SaysWhereMarksCouldNotBeMade) {
   IdleBitmap bitmap("/dev/full");
-  bitmap.mark(5);
-  bitmap.mark(50'000);
-  bitmap.mark(5);
+  bitmap.set_idle(5);
+  bitmap.set_idle(50'000);
+  bitmap.set_idle(5);
   EXPECT_FALSE(bitmap.flush());
   EXPECT_TRUE(bitmap.flush());
 }
 
-TEST(Frames, PartsOfACompoundPageAreItsFirstFrame) {
+TEST(PageFrames, PartsOfACompoundPageAreItsFirstFrame) {
   constexpr std::uint64_t k_page = 4096, k_tail = 1U << 16U;
   // Pages 0 and 1 small, 2 absent, 3 to 6 the second half of a compound page of 8 frames, from frame 1000 on.
   const WordFile pagemap("pagemap", {k_page_present | 77, k_page_present | 600, 0, k_page_present | 1004,
@@ -87,19 +87,19 @@ TEST(Frames, PartsOfACompoundPageAreItsFirstFrame) {
   for (std::uint64_t frame = 1001; frame < 1008; ++frame) flags[frame] = k_tail;
   const WordFile kernel_flags("kpageflags", flags);
   const FramePaths paths{"", pagemap.path(), kernel_flags.path()};
-  Frames frames(paths);
-  ASSERT_TRUE(frames.open());
+  PageFrames frames(paths);
+  ASSERT_TRUE(frames.is_open());
   std::vector<std::uint64_t> found;
-  EXPECT_TRUE(frames.of({0, 7 * k_page}, k_page, [&](std::uint64_t frame) { found.push_back(frame); }));
+  EXPECT_TRUE(frames.for_each({0, 7 * k_page}, k_page, [&](std::uint64_t frame) { found.push_back(frame); }));
   EXPECT_EQ(found, (std::vector<std::uint64_t>{77, 600, 1000, 1000, 1000, 1000}));
 }
 
-TEST(Frames, HiddenNumbersAreNotKnown) {
+TEST(PageFrames, HiddenNumbersAreNotKnown) {
   const WordFile pagemap("pagemap", {k_page_present, k_page_present});
   const WordFile kernel_flags("kpageflags", std::vector<std::uint64_t>(8));
   const FramePaths paths{"", pagemap.path(), kernel_flags.path()};
-  Frames frames(paths);
-  EXPECT_FALSE(frames.of({0, 2 * 4096}, 4096, [](std::uint64_t) { FAIL(); }));
+  PageFrames frames(paths);
+  EXPECT_FALSE(frames.for_each({0, 2 * 4096}, 4096, [](std::uint64_t) { FAIL(); }));
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ using namespace terrace::observe;
 
 const PageWatchVariant& damon() { return **std::ranges::find(page_watches(), "damon", &PageWatchVariant::name); }
 
-TEST(KernelMonitor, TellsHotFromColdRanges) {
+TEST(DamonMonitor, TellsHotFromColdRanges) {
   if (const auto reason = damon().unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
   const auto watch = damon().make();
   const Memory hot(4096), cold(4096);
@@ -48,7 +48,7 @@ TEST(KernelMonitor, TellsHotFromColdRanges) {
   EXPECT_LE(of_cold, 4096 * hot.page_bytes / 10);
 }
 
-TEST(KernelMonitor, AKilledProgramLeavesNothingRunningAndNothingInUse) {
+TEST(DamonMonitor, AKilledProgramLeavesNothingRunningAndNothingInUse) {
   if (const auto reason = damon().unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
   int ready[2] = {};
   ASSERT_EQ(pipe(ready), 0);
@@ -90,7 +90,7 @@ TEST(ClearRefs, KnowsHowManyPagesItCleared) {
     std::vector<std::uint64_t> bytes(ranges.size());
     watch->begin(ranges);
     watch->read(ranges, bytes);
-    return watch->cleared();
+    return watch->num_cleared();
   };
   const Memory little(16);
   const auto before = cleared({little.range()});

@@ -39,7 +39,7 @@ PerfEvent page_faults(std::uint64_t period = 1) {
   event.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_PERIOD;
   event.period = period;
   event.name = "page-faults";
-  event.misses = "pages that are there";
+  event.blind_spots = "pages that are there";
   return event;
 }
 
@@ -125,7 +125,7 @@ TEST_F(MemorySamplerHere, EachTouchedPageIsSampledOnce) {
   EXPECT_EQ(counts.samples, samples_.size());
   EXPECT_EQ(counts.lost, 0U);
   EXPECT_EQ(counts.malformed, 0U);
-  EXPECT_EQ(sampler_.misses(), "pages that are there");
+  EXPECT_EQ(sampler_.blind_spots(), "pages that are there");
 }
 
 TEST_F(MemorySamplerHere, PeriodsAreWeights) {
@@ -216,7 +216,7 @@ TEST_F(MemorySamplerHere, ThreadsThatAreThereAndThreadsThatComeAreSampled) {
 
 TEST_F(MemorySamplerHere, SkippedThreadsAreNotSampled) {
   const Fresh memory(k_few);
-  sampler_.skip(thread_id());
+  sampler_.exclude_thread(thread_id());
   const PerfEvent events[] = {page_faults()};
   sampler_.start(events);
   memory.touch(0, k_few);
@@ -307,7 +307,8 @@ TEST(MemorySampler, SaysWhatTheKernelRefuses) {
   event = page_faults();
   event.sample_type |= PERF_SAMPLE_BRANCH_STACK;
   const PerfEvent unread[] = {event};
-  EXPECT_NE(MemorySampler::unavailable_reason(unread).find("a field of samples that is not read"), std::string::npos);
+  EXPECT_NE(MemorySampler::unavailable_reason(unread).find("a field of samples that is not read"),
+            std::string::npos);
   // Where one can be had, the others do not matter.
   const PerfEvent some[] = {events[0], page_faults()};
   const PerfEvent alone[] = {page_faults()};
@@ -328,7 +329,9 @@ TEST(MemorySampler, SaysThatACallIsFilteredOut) {
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) _exit(2);
     const PerfEvent events[] = {page_faults()};
-    _exit(MemorySampler::unavailable_reason(events) == "perf_event_open (page-faults): Operation not permitted" ? 0 : 1);
+    _exit(MemorySampler::unavailable_reason(events) == "perf_event_open (page-faults): Operation not permitted"
+              ? 0
+              : 1);
   }
   int status = 0;
   waitpid(child, &status, 0);

@@ -35,7 +35,9 @@ class PageWatches : public testing::TestWithParam<const PageWatchVariant*> {
     if (const auto reason = GetParam()->unavailable_reason(); !reason.empty()) GTEST_SKIP() << reason;
     watch_ = GetParam()->make();
   }
-  [[nodiscard]] static bool sees_loads() { return GetParam()->misses().find("loads") == std::string_view::npos; }
+  [[nodiscard]] static bool sees_loads() {
+    return GetParam()->blind_spots().find("loads") == std::string_view::npos;
+  }
   // As the watch can see it.
   static void touch(const Memory& memory, std::size_t page) {
     if (sees_loads() && page % 2 == 0)
@@ -109,7 +111,7 @@ TEST_P(PageWatches, TellsRangesOfOneMappingApartOrSharesItsFigure) {
   for (const std::size_t page : {0, 1, 99, 100, 383, 384, 200}) touch(memory, page);
   const auto bytes = used(ranges);
   const auto page = memory.page_bytes;
-  if (GetParam()->tells_pages()) {
+  if (GetParam()->is_page_granular()) {
     EXPECT_EQ(bytes, (std::vector<std::uint64_t>{3 * page, 1 * page, 1 * page}));
   } else {
     const auto all = 7 * page;

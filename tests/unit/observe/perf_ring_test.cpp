@@ -22,13 +22,13 @@ class Reader {
   explicit Reader(perf_builder::Ring& ring) : ring_(&ring.page(), ring.data(), ring.beside()) {}
   template <class Each>
   void read(Each each) {
-    ring_.read(std::span<std::byte, PerfRing::k_longest>(longest_), each);
+    ring_.read(std::span<std::byte, PerfRing::k_max_record>(longest_), each);
   }
   PerfRing& ring() { return ring_; }
 
  private:
   PerfRing ring_;
-  std::vector<std::byte> longest_ = std::vector<std::byte>(PerfRing::k_longest);
+  std::vector<std::byte> longest_ = std::vector<std::byte>(PerfRing::k_max_record);
 };
 
 // Which fields a sample has decides where each lies: all sets of fields.
@@ -219,8 +219,9 @@ TEST(PerfRing, CountersThatCannotBeAreGivenUpOn) {
   }
   EXPECT_EQ(reader.ring().malformed(), 3U);
   Reader nothing(ring);
-  PerfRing().read(std::span<std::byte, PerfRing::k_longest>(static_cast<std::byte*>(nullptr), PerfRing::k_longest),
-                  [](const PerfRecord&) { FAIL(); });
+  PerfRing().read(
+      std::span<std::byte, PerfRing::k_max_record>(static_cast<std::byte*>(nullptr), PerfRing::k_max_record),
+      [](const PerfRecord&) { FAIL(); });
 }
 
 // Whatever stands in the ring: it comes to an end, and stays inside.
@@ -235,7 +236,7 @@ TEST(PerfRing, AnyBytesAreRead) {
     reader.read([&](const PerfRecord& record) {
       ASSERT_LE(record.body.size(), 65535U);
       static_cast<void>(read_sample(record.body, type));
-      static_cast<void>(read_beside(record, type));
+      static_cast<void>(read_aux_record(record, type));
       static_cast<void>(lost_samples(record));
     });
     ASSERT_EQ(ring.page().data_tail, ring.page().data_head);
@@ -265,22 +266,22 @@ TEST(PerfRing, TheBufferBesideComesInPieces) {
     const auto flags = static_cast<std::uint64_t>(round % 4 == 0 ? PERF_AUX_FLAG_TRUNCATED : 0);
     ring.write_beside(bytes, flags, 5, 6, 77);
     reader.read([&](const PerfRecord& record) {
-      const auto beside = read_beside(record, PERF_SAMPLE_TID | PERF_SAMPLE_TIME);
+      const auto beside = read_aux_record(record, PERF_SAMPLE_TID | PERF_SAMPLE_TIME);
       ASSERT_TRUE(beside);
       ASSERT_EQ(beside->truncated, flags != 0);
       ASSERT_EQ(beside->pid, 5U);
       ASSERT_EQ(beside->tid, 6U);
       ASSERT_EQ(beside->time_ns, 77U);
-      reader.ring().beside(beside->offset, beside->size, [&](std::span<const std::byte> piece, std::size_t at) {
+      reader.ring().read_aux(beside->offset, beside->size, [&](std::span<const std::byte> piece, std::size_t at) {
         ASSERT_LE(at + piece.size(), 256U);
         for (const auto byte : piece) read.push_back(std::to_integer<unsigned char>(byte));
       });
-      reader.ring().give_back_beside(beside->offset + beside->size);
+      reader.ring().release_aux(beside->offset + beside->size);
     });
     ASSERT_EQ(ring.page().aux_tail, ring.page().aux_head);
   }
   EXPECT_EQ(read, written);
-  reader.ring().beside(0, 257, [](std::span<const std::byte>, std::size_t) { FAIL(); });
+  reader.ring().read_aux(0, 257, [](std::span<const std::byte>, std::size_t) { FAIL(); });
 }
 
 }  // namespace

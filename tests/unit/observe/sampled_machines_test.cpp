@@ -176,7 +176,7 @@ TEST(SampledMachines, AmdsOperationsByTheKernelOrByTheirRegisters) {
   MemorySampler sampler(machine.opener());
   constexpr auto k_type = k_intel | PERF_SAMPLE_RAW;
   const PerfEvent events[] = {event_of(AccessFormat::ibs_op, k_type)};
-  sampler.skip(4711);
+  sampler.exclude_thread(4711);
   sampler.start(events);
   EXPECT_EQ(machine.last().tid, -1);
   EXPECT_EQ(machine.last().processor, sysconf(_SC_NPROCESSORS_CONF) - 1);
@@ -285,16 +285,16 @@ TEST(SampledMachines, ThreadsWithoutAnEventAreCounted) {
   EXPECT_EQ(sampler.counts().threads, threads);
   EXPECT_EQ(sampler.counts().refused, 1U);
   EXPECT_EQ(asked, 2 + threads);
-  EXPECT_NE(sampler.misses().find("threads for which the kernel opened no event"), std::string::npos);
+  EXPECT_NE(sampler.blind_spots().find("threads for which the kernel opened no event"), std::string::npos);
   stop = true;
   other.join();
 }
 
 TEST(SampledMachines, TheFirstChoiceThatCanBeHadIsTakenAlone) {
   auto loads = event_of(AccessFormat::record, k_intel), stores = loads, missed = loads;
-  loads.name = loads.misses = "loads";
-  stores.name = stores.misses = "stores";
-  missed.name = missed.misses = "missed";
+  loads.name = loads.blind_spots = "loads";
+  stores.name = stores.blind_spots = "stores";
+  missed.name = missed.blind_spots = "missed";
   missed.choice = 1;
   const PerfEvent events[] = {missed, loads, stores};
   const auto taken_without = [&](const std::string& refused) {
@@ -307,7 +307,7 @@ TEST(SampledMachines, TheFirstChoiceThatCanBeHadIsTakenAlone) {
       return std::optional<EventRing>();
     });
     sampler.start(events);
-    return sampler.misses();
+    return sampler.blind_spots();
   };
   EXPECT_EQ(taken_without(""), "loads; stores");
   EXPECT_EQ(taken_without("loads"), "stores");

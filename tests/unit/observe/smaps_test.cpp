@@ -31,7 +31,7 @@ class TextFile {
     any = read(ranges, bytes).any;
     return bytes;
   }
-  SmapsFound read(const std::vector<WatchedRange>& ranges, std::vector<std::uint64_t>& bytes) const {
+  SmapsSummary read(const std::vector<WatchedRange>& ranges, std::vector<std::uint64_t>& bytes) const {
     return read_referenced(path_.c_str(), ranges, bytes);
   }
 
@@ -144,11 +144,11 @@ TEST(Smaps, AnyTextIsRead) {
     for (auto n = random() % 30; n > 0; --n)
       text +=
           random() % 5 == 0 ? std::string(1, static_cast<char>(random())) : pieces[random() % std::size(pieces)];
-    SmapsLines lines;
+    SmapsParser lines;
     std::vector<std::uint64_t> bytes(ranges.size(), k_unknown);
     std::istringstream stream(text);
     for (std::string line; std::getline(stream, line);) {
-      if (!lines.take(line.c_str())) continue;
+      if (!lines.parse_line(line.c_str())) continue;
       const auto& mapping = lines.mapping();
       ASSERT_LT(mapping.low, mapping.high);
       ASSERT_LE(mapping.bytes, mapping.high - mapping.low);

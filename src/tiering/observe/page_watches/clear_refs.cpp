@@ -1,5 +1,6 @@
-// /proc/self/clear_refs clears the "used" marks of all of the process's pages, /proc/self/smaps counts them by
-// mapping (proc(5)). Needs no rights and no other kernel than any; a window costs a pass over the page tables.
+// Watches pages by /proc/self/clear_refs, which clears the accessed bits of all of the process's pages, and
+// /proc/self/smaps, which counts them by mapping (proc(5)). Needs no privileges and works on every kernel; a
+// window costs a pass over the page tables.
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -22,22 +23,23 @@ constexpr const char* k_smaps = "/proc/self/smaps";
 class ClearRefs final : public PageWatch {
  public:
   void begin(std::span<const WatchedRange>) override {
-    if (!process_.still()) return;
+    if (!process_.is_current()) return;
     begun_ = write_small_file(k_clear, "1") == 0;
-    translations_.drop();
+    tlb_.flush();
   }
   void read(std::span<const WatchedRange> ranges, std::span<std::uint64_t> used) override {
-    cleared_ = 0;
-    if (begun_ && process_.still())
-      cleared_ = pages_in_memory(read_referenced(k_smaps, ranges, used));
+    num_cleared_ = 0;
+    if (begun_ && process_.is_current())
+      num_cleared_ = pages_in_memory(read_referenced(k_smaps, ranges, used));
     else
       std::ranges::fill(used, k_unknown);
   }
-  [[nodiscard]] std::uint64_t cleared() const override { return cleared_; }
+  [[nodiscard]] std::uint64_t num_cleared() const override { return num_cleared_; }
 
  private:
-  // Of the whole process, as all of it is cleared. Huge ones that were not met count as small ones.
-  static std::uint64_t pages_in_memory(const SmapsFound& found) noexcept {
+  // Returns the resident pages of the whole process, as all are cleared. Huge pages outside of the summary count
+  // as small ones.
+  static std::uint64_t pages_in_memory(const SmapsSummary& found) noexcept {
     const auto memory = process_memory();
     const auto all = memory ? memory->resident.value / page_size() : 0;
     const auto of_huge = found.huge / page_size();
@@ -45,8 +47,8 @@ class ClearRefs final : public PageWatch {
   }
 
   OwnProcess process_;
-  TlbFlusher translations_;
-  std::uint64_t cleared_ = 0;
+  TlbFlusher tlb_;
+  std::uint64_t num_cleared_ = 0;
   bool begun_ = false;
 };
 
@@ -62,10 +64,10 @@ class Variant final : public PageWatchVariant {
     works_ = why.empty();
     return why;
   }
-  [[nodiscard]] std::string_view misses() const override {
+  [[nodiscard]] std::string_view blind_spots() const override {
     return "which pages of a mapping: ranges that share one get shares of its figure";
   }
-  [[nodiscard]] bool tells_pages() const override { return false; }
+  [[nodiscard]] bool is_page_granular() const override { return false; }
   [[nodiscard]] int rank() const override { return 0; }
   [[nodiscard]] std::unique_ptr<PageWatch> make() const override {
     if (!works_)
@@ -74,7 +76,7 @@ class Variant final : public PageWatchVariant {
   }
 
  private:
-  mutable std::atomic<bool> works_{false};  // all of the program's pages are paid for when it is tried
+  mutable std::atomic<bool> works_{false};  // cached, because the trial clears all of the program's pages
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The kernel's idle marks of page frames (CONFIG_IDLE_PAGE_TRACKING): exact for every page, loads too, without
-// disturbing the rest of the process. Needs root: frames' numbers are told to nobody else.
+// Watches pages by idle page tracking (CONFIG_IDLE_PAGE_TRACKING): exact for every page, loads included, without
+// effect on the rest of the process. Needs root, which alone may read frame numbers.
 #include <cerrno>
 #include <cstring>
 
@@ -15,24 +15,25 @@ namespace {
 class IdlePages final : public PageWatch {
  public:
   void begin(std::span<const WatchedRange> ranges) override {
-    if (!process_.still()) return;
+    if (!process_.is_current()) return;
     IdleBitmap bitmap(paths_.bitmap);
-    Frames frames(paths_);
-    begun_ = bitmap.open() && frames.open();
+    PageFrames frames(paths_);
+    begun_ = bitmap.is_open() && frames.is_open();
     if (!begun_) return;
-    for (const auto& range : ranges) frames.of(range, page_, [&](std::uint64_t frame) { bitmap.mark(frame); });
+    for (const auto& range : ranges)
+      frames.for_each(range, page_, [&](std::uint64_t frame) { bitmap.set_idle(frame); });
     begun_ = bitmap.flush();
-    translations_.drop();
+    tlb_.flush();
   }
   void read(std::span<const WatchedRange> ranges, std::span<std::uint64_t> used) override {
     std::ranges::fill(used, k_unknown);
-    if (!begun_ || !process_.still()) return;
+    if (!begun_ || !process_.is_current()) return;
     IdleBitmap bitmap(paths_.bitmap);
-    Frames frames(paths_);
+    PageFrames frames(paths_);
     for (std::size_t i = 0; i < ranges.size(); ++i) {
       std::uint64_t bytes = 0;
-      const bool known = frames.of(ranges[i], page_, [&](std::uint64_t frame) {
-        if (!bitmap.idle(frame)) bytes += page_;
+      const bool known = frames.for_each(ranges[i], page_, [&](std::uint64_t frame) {
+        if (!bitmap.is_idle(frame)) bytes += page_;
       });
       if (known) used[i] = bytes;
     }
@@ -41,7 +42,7 @@ class IdlePages final : public PageWatch {
  private:
   FramePaths paths_;
   OwnProcess process_;
-  TlbFlusher translations_;
+  TlbFlusher tlb_;
   std::uint64_t page_ = page_size();
   bool begun_ = false;
 };
@@ -52,12 +53,12 @@ class Variant final : public PageWatchVariant {
   [[nodiscard]] std::string unavailable_reason() const override {
     const FramePaths paths;
     const auto refused = [](const char* path) { return std::string(path) + ": " + std::strerror(errno); };
-    if (!IdleBitmap(paths.bitmap).open()) return refused(paths.bitmap);
-    if (!Frames(paths).open()) return refused(paths.flags);
+    if (!IdleBitmap(paths.bitmap).is_open()) return refused(paths.bitmap);
+    if (!PageFrames(paths).is_open()) return refused(paths.flags);
     IdlePages watch;
     return try_watch(watch, paths.bitmap);
   }
-  [[nodiscard]] std::string_view misses() const override { return "pages of hugetlbfs, which count as used"; }
+  [[nodiscard]] std::string_view blind_spots() const override { return "pages of hugetlbfs, which count as used"; }
   [[nodiscard]] int rank() const override { return 1; }
   [[nodiscard]] std::unique_ptr<PageWatch> make() const override {
     if (const auto why = unavailable_reason(); !why.empty()) throw Error(Code::failed, why);

@@ -1,8 +1,8 @@
-// userfaultfd's asynchronous protection from reading and writing: exact for every page, at the price of a fault
-// for each page that is used in a window.
+// Watches pages by userfaultfd's asynchronous read-write protection: exact for every page, at the cost of a page
+// fault for each page that is used in a window.
 #include "core/error.hpp"
 #include "observe/page_watch.hpp"
-#include "observe/pages/protected_pages.hpp"
+#include "observe/pages/protection_watch.hpp"
 
 namespace terrace::observe {
 namespace {
@@ -10,10 +10,12 @@ namespace {
 class Variant final : public PageWatchVariant {
  public:
   [[nodiscard]] std::string_view name() const override { return "read-write-protect"; }
-  [[nodiscard]] std::string unavailable_reason() const override { return ProtectedPages::unavailable_reason(k_access_protection); }
+  [[nodiscard]] std::string unavailable_reason() const override {
+    return ProtectionWatch::unavailable_reason(k_access_protection);
+  }
   [[nodiscard]] int rank() const override { return 2; }
   [[nodiscard]] std::unique_ptr<PageWatch> make() const override {
-    return std::make_unique<ProtectedPages>(k_access_protection);
+    return std::make_unique<ProtectionWatch>(k_access_protection);
   }
 };
 

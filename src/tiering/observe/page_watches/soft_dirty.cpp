@@ -1,5 +1,5 @@
-// The kernel's own marks of written pages (CONFIG_MEM_SOFT_DIRTY): cleared by /proc/self/clear_refs, read in
-// /proc/self/pagemap. Sees stores alone; each page's first store in a window is a short fault.
+// Watches stores by soft-dirty bits (CONFIG_MEM_SOFT_DIRTY), cleared by /proc/self/clear_refs and read in
+// /proc/self/pagemap. The first store to each page in a window costs a minor fault.
 #include <cstring>
 
 #include "core/error.hpp"
@@ -17,11 +17,11 @@ constexpr const char* k_pagemap = "/proc/self/pagemap";
 class SoftDirty final : public PageWatch {
  public:
   void begin(std::span<const WatchedRange>) override {
-    if (process_.still()) begun_ = write_small_file(k_clear, "4") == 0;
+    if (process_.is_current()) begun_ = write_small_file(k_clear, "4") == 0;
   }
   void read(std::span<const WatchedRange> ranges, std::span<std::uint64_t> used) override {
     std::ranges::fill(used, k_unknown);
-    if (!begun_ || !process_.still()) return;
+    if (!begun_ || !process_.is_current()) return;
     const OpenFile pagemap(k_pagemap, O_RDONLY);
     const auto page = page_size();
     for (std::size_t i = 0; i < ranges.size(); ++i) {
@@ -47,7 +47,7 @@ class Variant final : public PageWatchVariant {
     SoftDirty watch;
     return try_watch(watch, "soft-dirty in /proc/self/pagemap (CONFIG_MEM_SOFT_DIRTY)");
   }
-  [[nodiscard]] std::string_view misses() const override { return "loads"; }
+  [[nodiscard]] std::string_view blind_spots() const override { return "loads"; }
   [[nodiscard]] int rank() const override { return 4; }
   [[nodiscard]] std::unique_ptr<PageWatch> make() const override {
     if (const auto why = unavailable_reason(); !why.empty()) throw Error(Code::failed, why);

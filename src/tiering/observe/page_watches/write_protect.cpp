@@ -1,7 +1,8 @@
-// userfaultfd's asynchronous write protection: sees stores alone. Each page's first store in a window is a fault.
+// Watches stores by userfaultfd's asynchronous write protection. The first store to each page in a window costs a
+// fault.
 #include "core/error.hpp"
 #include "observe/page_watch.hpp"
-#include "observe/pages/protected_pages.hpp"
+#include "observe/pages/protection_watch.hpp"
 
 namespace terrace::observe {
 namespace {
@@ -9,13 +10,15 @@ namespace {
 class Variant final : public PageWatchVariant {
  public:
   [[nodiscard]] std::string_view name() const override { return "write-protect"; }
-  [[nodiscard]] std::string unavailable_reason() const override { return ProtectedPages::unavailable_reason(k_write_protection); }
-  [[nodiscard]] std::string_view misses() const override {
+  [[nodiscard]] std::string unavailable_reason() const override {
+    return ProtectionWatch::unavailable_reason(k_write_protection);
+  }
+  [[nodiscard]] std::string_view blind_spots() const override {
     return "loads; a huge page becomes small ones at its first store";
   }
   [[nodiscard]] int rank() const override { return 5; }
   [[nodiscard]] std::unique_ptr<PageWatch> make() const override {
-    return std::make_unique<ProtectedPages>(k_write_protection);
+    return std::make_unique<ProtectionWatch>(k_write_protection);
   }
 };
 

@@ -1,4 +1,4 @@
-// Parts that the ways to watch pages share: whose process it is, and pages to try things on.
+// Helpers of the page watches: detection of a fork, and pages for a trial.
 #pragma once
 
 #include <fcntl.h>
@@ -18,18 +18,19 @@ namespace terrace::observe {
 
 inline std::uint64_t page_size() noexcept { return static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)); }
 
-// Whether this is still the process in which it was made, and not a child of it.
+// Remembers the process in which it was created.
 class OwnProcess {
  public:
-  [[nodiscard]] bool still() const noexcept { return syscall(SYS_getpid) == pid_; }
+  // Returns false in a child of fork.
+  [[nodiscard]] bool is_current() const noexcept { return syscall(SYS_getpid) == pid_; }
   [[nodiscard]] long pid() const noexcept { return pid_; }
 
  private:
   long pid_ = syscall(SYS_getpid);
 };
 
-// Closes a file that /proc calls by this name, and no other: a program may have closed ours with all that it did
-// not know, and have its own by that number now.
+// Closes a descriptor if /proc shows this name for it: the program may have closed it together with all unknown
+// descriptors, and have a file of its own by that number now.
 inline void close_if_called(int file, const char* name) noexcept {
   char link[32], called[64];
   std::snprintf(link, sizeof link, "/proc/self/fd/%d", file);
@@ -39,8 +40,8 @@ inline void close_if_called(int file, const char* name) noexcept {
     syscall(SYS_close, file);
 }
 
-// Small pages in a mapping of their own, written once. From the kernel itself: the program's mmap may be
-// Terrace's.
+// Maps small pages in a mapping of their own and writes them once. By raw system calls: the program's mmap may be
+// interposed.
 class TrialPages {
  public:
   explicit TrialPages(std::uint64_t pages) noexcept : page_(page_size()), whole_((pages + 2) * page_) {
@@ -61,7 +62,7 @@ class TrialPages {
   TrialPages(const TrialPages&) = delete;
   TrialPages& operator=(const TrialPages&) = delete;
 
-  [[nodiscard]] bool there() const noexcept { return map_ != nullptr; }
+  [[nodiscard]] bool is_mapped() const noexcept { return map_ != nullptr; }
   [[nodiscard]] volatile char* page(std::uint64_t number) const noexcept { return map_ + (1 + number) * page_; }
   [[nodiscard]] WatchedRange range() const noexcept {
     const auto begin = reinterpret_cast<std::uint64_t>(map_);
@@ -73,11 +74,11 @@ class TrialPages {
   char* map_ = nullptr;
 };
 
-// Tries a watch on two pages: nothing is used, then one page is written. Says what it told instead, "" where it
-// told that.
+// Tests a watch on two pages: first none is used, then one is written. Returns "" where the watch reports that,
+// else what it reported.
 inline std::string try_watch(PageWatch& watch, const char* how) {
   const TrialPages pages(2);
-  if (!pages.there()) return std::string(how) + ": no memory to try it on";
+  if (!pages.is_mapped()) return std::string(how) + ": no memory to try it on";
   const WatchedRange ranges[] = {pages.range()};
   std::uint64_t before[1] = {}, after[1] = {};
   watch.begin(ranges);

@@ -1,5 +1,5 @@
-// /proc/self/pagemap: a word for each page of the address space (Documentation/admin-guide/mm/pagemap.rst), and
-// the request to scan it (PAGEMAP_SCAN, since Linux 6.7, which the headers of Debian 12 lack).
+// Reads /proc/self/pagemap, a word for each page of the address space (Documentation/admin-guide/mm/pagemap.rst),
+// and declares the ioctl that scans it (PAGEMAP_SCAN, since Linux 6.7, which the headers of Debian 12 lack).
 #pragma once
 
 #include <fcntl.h>
@@ -17,33 +17,32 @@ namespace terrace::observe {
 inline constexpr std::uint64_t k_page_present = 1ULL << 63U;
 inline constexpr std::uint64_t k_page_swapped = 1ULL << 62U;
 inline constexpr std::uint64_t k_page_soft_dirty = 1ULL << 55U;
-inline constexpr std::uint64_t k_page_frame = (1ULL << 55U) - 1;  // of present ones; 0 for who may not know
+inline constexpr std::uint64_t k_page_frame = (1ULL << 55U) - 1;  // of a present page; 0 without the privilege
 
-// A file that is read in pieces, closed in programs that are begun and at the end.
+// Owns a file descriptor, close-on-exec.
 class OpenFile {
  public:
   OpenFile(const char* path, int flags) noexcept
-      : file_(static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC))) {}
+      : fd_(static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC))) {}
   ~OpenFile() {
-    if (file_ >= 0) syscall(SYS_close, file_);
+    if (fd_ >= 0) syscall(SYS_close, fd_);
   }
   OpenFile(const OpenFile&) = delete;
   OpenFile& operator=(const OpenFile&) = delete;
-  [[nodiscard]] int file() const noexcept { return file_; }
+  [[nodiscard]] int fd() const noexcept { return fd_; }
 
  private:
-  int file_;
+  int fd_;
 };
 
-// Calls each(address, word) for every page of a range, in order. False where pagemap cannot be read.
+// Calls each(address, word) for every page of a range, in order. Returns false where pagemap cannot be read.
 template <class Each>
 bool for_each_page(const OpenFile& pagemap, const WatchedRange& range, std::uint64_t page, Each each) {
   std::uint64_t words[512];
   for (auto at = range.low; at < range.high;) {
     const auto wanted = std::min<std::uint64_t>(std::size(words), (range.high - at) / page);
     if (wanted == 0) break;
-    const auto got =
-        syscall(SYS_pread64, pagemap.file(), words, wanted * sizeof *words, at / page * sizeof *words);
+    const auto got = syscall(SYS_pread64, pagemap.fd(), words, wanted * sizeof *words, at / page * sizeof *words);
     if (got <= 0) return false;
     const auto count = static_cast<std::uint64_t>(got) / sizeof *words;
     for (std::uint64_t i = 0; i < count; ++i) each(at + i * page, words[i]);
@@ -62,7 +61,7 @@ struct PageScan {
   std::uint64_t flags = 0;
   std::uint64_t start = 0, end = 0, walk_end = 0;
   std::uint64_t regions = 0, region_count = 0, max_pages = 0;
-  std::uint64_t inverted = 0, all_of = 0, any_of = 0, told = 0;
+  std::uint64_t inverted = 0, all_of = 0, any_of = 0, return_mask = 0;
 };
 
 inline constexpr std::uint64_t k_scan_write_protect = 1U << 0U;  // PM_SCAN_WP_MATCHING

@@ -1,4 +1,4 @@
-// See smaps.hpp.
+// Parses /proc/self/smaps: see smaps.hpp.
 #include "observe/pages/smaps.hpp"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ const char* behind(const char* line, const char* name) {
   return std::strncmp(line, name, length) == 0 ? line + length : nullptr;
 }
 
-// Decimal, at most the largest number.
+// Parses a decimal number; saturates.
 std::uint64_t read_decimal(const char* text) {
   constexpr auto k_max = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t value = 0;
@@ -32,16 +32,16 @@ std::uint64_t read_decimal(const char* text) {
 
 }  // namespace
 
-// No more than the mapping has.
-std::uint64_t SmapsLines::bytes_in(const char* figure) const noexcept {
+// Returns the bytes of a figure in KiB, at most the size of the mapping.
+std::uint64_t SmapsParser::bytes_in(const char* figure) const noexcept {
   while (*figure == ' ' || *figure == '\t') ++figure;
   const auto kibibytes = read_decimal(figure);
   const auto size = mapping_.high - mapping_.low;
   return kibibytes > size / 1024 ? size : kibibytes * 1024;
 }
 
-bool SmapsLines::take(const char* line) noexcept {
-  // Figures have names with capitals, heads begin with an address in small letters.
+bool SmapsParser::parse_line(const char* line) noexcept {
+  // Names of figures begin with capitals, heads with an address in lower case.
   if (const char* const figure = behind(line, k_figure)) {
     if (!headed_) return false;
     headed_ = false;
@@ -77,16 +77,16 @@ void add_referenced(const ReferencedMapping& mapping, std::span<const WatchedRan
   }
 }
 
-SmapsFound read_referenced(const char* path, std::span<const WatchedRange> ranges,
-                           std::span<std::uint64_t> used) noexcept {
+SmapsSummary read_referenced(const char* path, std::span<const WatchedRange> ranges,
+                             std::span<std::uint64_t> used) noexcept {
   std::ranges::fill(used, PageWatch::k_unknown);
   MapsReader reader(path);
-  SmapsLines lines;
+  SmapsParser lines;
   std::size_t first = 0;
   bool any = false;
   char line[128];
   while (reader.read_line(line, sizeof line)) {
-    if (!lines.take(line)) continue;
+    if (!lines.parse_line(line)) continue;
     any = true;
     if (!ranges.empty() && lines.mapping().low >= ranges.back().high) break;
     add_referenced(lines.mapping(), ranges, used, first);

@@ -1,5 +1,5 @@
-// What /proc/self/smaps says was referenced, by mapping. Read line by line, without an allocation: the process's
-// mappings do not change under the reader by what it does.
+// Reads the referenced bytes of each mapping from /proc/self/smaps. Does not allocate: the reader must not change
+// the mappings that it reads.
 #pragma once
 
 #include <cstdint>
@@ -9,21 +9,20 @@
 
 namespace terrace::observe {
 
-// A mapping, and the bytes of its pages that were used.
+// A mapping, and the bytes of its referenced pages.
 struct ReferencedMapping {
   std::uint64_t low = 0, high = 0;
   std::uint64_t bytes = 0;
 };
 
-// Takes the lines of smaps one after the other, as proc(5) has them: a mapping's head ("7f01000-7f02000 rw-p
-// ..."), then its figures ("Referenced:   16 kB").
-class SmapsLines {
+// Parses the lines of smaps in order, as in proc(5): a mapping's head ("7f01000-7f02000 rw-p ..."), then its
+// figures ("Referenced:   16 kB").
+class SmapsParser {
  public:
-  // True where the line completes what is known of a mapping, which then is `mapping`. Text of any kind is no
-  // error.
-  bool take(const char* line) noexcept;
+  // Returns true where the line completes a mapping, which `mapping` then returns. Accepts any text.
+  bool parse_line(const char* line) noexcept;
   [[nodiscard]] const ReferencedMapping& mapping() const noexcept { return mapping_; }
-  // Bytes in huge pages of all mappings so far.
+  // Returns the bytes in huge pages of all mappings so far.
   [[nodiscard]] std::uint64_t huge() const noexcept { return huge_; }
 
  private:
@@ -34,18 +33,18 @@ class SmapsLines {
   bool headed_ = false;
 };
 
-// Adds a mapping's bytes to the ranges that overlap it, each by its share of the mapping: which of its pages were
-// used the figure does not say. What a range had as k_unknown becomes known. Ranges ascend; `first` is where to
-// begin to look, and goes on with mappings that ascend, too.
+// Adds a mapping's referenced bytes to the ranges that overlap it, in proportion to the overlap, because the
+// figure does not identify pages. Replaces k_unknown. Ranges and mappings are ascending; `first` is the index of
+// the first range that may overlap, and is advanced.
 void add_referenced(const ReferencedMapping& mapping, std::span<const WatchedRange> ranges,
                     std::span<std::uint64_t> used, std::size_t& first) noexcept;
 
-struct SmapsFound {
-  bool any = false;        // false: the file cannot be read or has no such figures, and all ranges are unknown
+struct SmapsSummary {
+  bool any = false;        // false: the file cannot be read or has no such figures, so all ranges are k_unknown
   std::uint64_t huge = 0;  // bytes in huge pages of the mappings up to the last of the ranges
 };
-// Of each range the bytes that were used, k_unknown where nothing is mapped. Reads no further than the ranges go.
-SmapsFound read_referenced(const char* path, std::span<const WatchedRange> ranges,
-                           std::span<std::uint64_t> used) noexcept;
+// Reads the referenced bytes of each range; k_unknown where nothing is mapped. Stops behind the last range.
+SmapsSummary read_referenced(const char* path, std::span<const WatchedRange> ranges,
+                             std::span<std::uint64_t> used) noexcept;
 
 }  // namespace terrace::observe

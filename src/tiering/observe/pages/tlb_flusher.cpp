@@ -1,4 +1,4 @@
-// See tlb_flusher.hpp.
+// Flushes the process's TLB entries by mprotect(2): see tlb_flusher.hpp.
 #include "observe/pages/tlb_flusher.hpp"
 
 #include <sys/mman.h>
@@ -9,20 +9,20 @@ namespace terrace::observe {
 
 namespace {
 
-// So many pages at once that kernels drop everything instead of these alone: more than 33 on x86; on Arm's
-// processors that can drop a range by one instruction, more than 2^21.
+// A range of so many pages that the kernel flushes the whole TLB instead of single pages: more than 33 on x86; on
+// Arm processors that flush a range by one instruction, more than 2^21.
 #ifdef __aarch64__
-constexpr std::uint64_t k_dropped_pages = (1ULL << 21U) + 1;
+constexpr std::uint64_t k_flush_pages = (1ULL << 21U) + 1;
 #else
-constexpr std::uint64_t k_dropped_pages = 1024;
+constexpr std::uint64_t k_flush_pages = 1024;
 #endif
 
 }  // namespace
 
 TlbFlusher::TlbFlusher() noexcept : page_(static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE))) {
-  // The kernel itself: the program's mmap may be Terrace's. Fences on both sides, so that it joins no other
-  // mapping.
-  const auto whole = (k_dropped_pages + 2) * page_;
+  // A raw system call: the program's mmap may be interposed. Guard pages on both sides keep the mapping from being
+  // merged.
+  const auto whole = (k_flush_pages + 2) * page_;
   const auto map =
       syscall(SYS_mmap, nullptr, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
   if (map == -1) return;
@@ -31,18 +31,18 @@ TlbFlusher::TlbFlusher() noexcept : page_(static_cast<std::uint64_t>(sysconf(_SC
 }
 
 TlbFlusher::~TlbFlusher() {
-  if (map_) syscall(SYS_munmap, map_, (k_dropped_pages + 2) * page_);
+  if (map_) syscall(SYS_munmap, map_, (k_flush_pages + 2) * page_);
 }
 
-void TlbFlusher::drop() noexcept {
+void TlbFlusher::flush() noexcept {
   if (!map_) return;
-  // The first and the last page alone are there. To forbid writing to them, the kernel drops all between.
+  // Only the first and the last page are populated. To write-protect them, the kernel flushes the range between.
   char* const first = map_ + page_;
-  char* const last = first + (k_dropped_pages - 1) * page_;
-  if (syscall(SYS_mprotect, first, k_dropped_pages * page_, PROT_READ | PROT_WRITE) != 0) return;
+  char* const last = first + (k_flush_pages - 1) * page_;
+  if (syscall(SYS_mprotect, first, k_flush_pages * page_, PROT_READ | PROT_WRITE) != 0) return;
   *static_cast<volatile char*>(first) = 1;
   *static_cast<volatile char*>(last) = 1;
-  syscall(SYS_mprotect, first, k_dropped_pages * page_, PROT_READ);
+  syscall(SYS_mprotect, first, k_flush_pages * page_, PROT_READ);
 }
 
 }  // namespace terrace::observe

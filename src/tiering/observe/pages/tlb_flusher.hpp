@@ -1,6 +1,5 @@
-// The translations of addresses that processors keep. A page's "used" mark is set when a processor looks the page
-// up; one that still knows the page sets none. The kernel's ways to clear marks do not make processors forget, so
-// who wants to see every page does that.
+// Flushes the TLB entries of the process. A page-table walk sets a page's accessed bit; a TLB hit does not. The
+// kernel clears accessed bits without a TLB flush, so a watch that must not miss pages flushes.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +13,9 @@ class TlbFlusher {
   TlbFlusher(const TlbFlusher&) = delete;
   TlbFlusher& operator=(const TlbFlusher&) = delete;
 
-  // All processors that run this process forget its translations: one interrupt of each, some microseconds. Does
-  // nothing where the addresses for it were refused: then pages may be missed.
-  void drop() noexcept;
+  // Flushes the TLBs of all processors that run this process: an inter-processor interrupt each, some
+  // microseconds. Does nothing where the mapping for it failed; pages may then be missed.
+  void flush() noexcept;
 
  private:
   char* map_ = nullptr;

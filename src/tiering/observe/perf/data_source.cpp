@@ -1,5 +1,6 @@
-// See access_formats.hpp. Kernels say the level twice: in a set of bits, which has no names for what was invented
-// later, and since Linux 4.13 as a number with "remote" and "hops" beside it. The number is believed first.
+// Decodes the kernel's data-source word: see access_formats.hpp. It contains the level twice: as a set of bits,
+// without names for later memories, and since Linux 4.13 as a number with "remote" and "hops". The number takes
+// precedence.
 #include <linux/perf_event.h>
 
 #include "observe/perf/access_formats.hpp"
@@ -12,7 +13,7 @@ constexpr std::uint64_t word_bits(std::uint64_t word, unsigned shift, unsigned c
   return word >> shift & ((1ULL << count) - 1);
 }
 
-// Later than the oldest headers that we are built with.
+// Newer than the oldest supported kernel headers.
 constexpr std::uint64_t k_level_msc = 0x06;  // a cache at the memory's side
 constexpr std::uint64_t k_level_cxl = 0x09;
 constexpr std::uint64_t k_level_pmem = 0x0e;
@@ -48,11 +49,11 @@ MemoryLevel by_number(std::uint64_t word) {
 MemoryLevel by_bits(std::uint64_t word) {
   const auto levels = word_bits(word, PERF_MEM_LVL_SHIFT, 14);
   if ((levels & PERF_MEM_LVL_NA) != 0) return MemoryLevel::unknown;
-  // Some kernels set two: the farther one is where the data were.
+  // Some kernels set two levels: the farther one had the data.
   if ((levels & (PERF_MEM_LVL_REM_RAM1 | PERF_MEM_LVL_REM_RAM2)) != 0) return MemoryLevel::remote_dram;
   if ((levels & PERF_MEM_LVL_LOC_RAM) != 0) return MemoryLevel::local_dram;
   if ((levels & (PERF_MEM_LVL_REM_CCE1 | PERF_MEM_LVL_REM_CCE2)) != 0) return MemoryLevel::remote_cache;
-  // Missed there: stores of older processors, of which no more is known.
+  // Stores of older processors: only the miss is known.
   if ((levels & PERF_MEM_LVL_MISS) != 0) return MemoryLevel::unknown;
   if ((levels & PERF_MEM_LVL_L3) != 0) return MemoryLevel::l3;
   if ((levels & PERF_MEM_LVL_L2) != 0) return MemoryLevel::l2;

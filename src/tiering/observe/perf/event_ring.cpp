@@ -1,4 +1,4 @@
-// See event_ring.hpp.
+// Opens perf events and maps their rings: see event_ring.hpp.
 #include "observe/perf/event_ring.hpp"
 
 #include <fcntl.h>
@@ -18,14 +18,14 @@ namespace terrace::observe {
 
 namespace {
 
-// Data pages of a ring, less where a user may not lock so much memory: some hundred samples.
+// Data pages of a ring: some hundred samples. Fewer where the limit of locked memory is lower.
 constexpr std::size_t k_max_ring_pages = 16;
-// The buffer beside it: some thousand accesses of Arm's.
-constexpr std::size_t k_max_beside = 1U << 20U, k_min_beside = 1U << 16U;
+// Bytes of the AUX buffer: some thousand accesses of Arm's SPE.
+constexpr std::size_t k_max_aux = 1U << 20U, k_min_aux = 1U << 16U;
 
 std::size_t page_of_system() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
 
-// The kernel itself: the program's mmap may be Terrace's.
+// A raw system call: the program's mmap may be interposed.
 std::span<std::byte> map_event(int file, std::size_t size, std::size_t offset) noexcept {
   const auto at =
       syscall(SYS_mmap, nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, static_cast<long>(offset));
@@ -44,7 +44,7 @@ class EventFile {
   EventFile(const EventFile&) = delete;
   EventFile& operator=(const EventFile&) = delete;
   EventFile(EventFile&& other) noexcept : file_(std::exchange(other.file_, -1)) {}
-  [[nodiscard]] int number() const noexcept { return file_; }
+  [[nodiscard]] int fd() const noexcept { return file_; }
 
  private:
   int file_;
@@ -60,21 +60,21 @@ perf_event_attr event_attributes(const PerfEvent& event, std::uint64_t period) n
   wanted.sample_period = period;
   wanted.bp_type = event.breakpoint;
   wanted.sample_type = event.sample_type;
-  wanted.disabled = 1;  // until its ring is there
+  wanted.disabled = 1;  // until its ring is mapped
   wanted.exclude_kernel = 1;
   wanted.exclude_hv = 1;
   wanted.sample_id_all = 1;
   wanted.use_clockid = 1;
   wanted.clockid = CLOCK_MONOTONIC;
-  // The kernel tells of the buffer beside when so much is in it; else not before it is half full.
-  if (event.format == AccessFormat::spe) wanted.aux_watermark = k_min_beside / 2;
+  // The kernel writes an AUX record at this fill level; by default not before the buffer is half full.
+  if (event.format == AccessFormat::spe) wanted.aux_watermark = k_min_aux / 2;
   return wanted;
 }
 
-// Opens by what the kernel can: less exact addresses of instructions, older kernels' AMD events only with the
-// kernel in them.
+// Opens the event with what the kernel supports: falls back to less precise instruction addresses, and, for AMD
+// events of older kernels, to events that include the kernel.
 EventFile open_event(const PerfEvent& event, std::uint64_t period, int tid, int processor, int leader,
-                     bool& kernel_too) noexcept {
+                     bool& includes_kernel) noexcept {
   for (const bool with_kernel : {false, true}) {
     for (unsigned precise = event.precise;; --precise) {
       auto wanted = event_attributes(event, period);
@@ -82,9 +82,9 @@ EventFile open_event(const PerfEvent& event, std::uint64_t period, int tid, int 
       wanted.exclude_kernel = with_kernel ? 0 : 1;
       if (with_kernel) wanted.exclude_hv = 0;
       const auto file = syscall(SYS_perf_event_open, &wanted, tid, processor, leader, PERF_FLAG_FD_CLOEXEC);
-      kernel_too = with_kernel;
+      includes_kernel = with_kernel;
       if (file >= 0) return EventFile(static_cast<int>(file));
-      // Loads are sampled exactly or not at all.
+      // Sampled loads require precise_ip of at least 1.
       if (precise <= 1 || (errno != EINVAL && errno != EOPNOTSUPP)) break;
     }
     if (errno != EINVAL) break;
@@ -108,7 +108,7 @@ std::optional<EventRing> EventRing::open(const PerfEvent& event, std::uint64_t p
   EventRing opened(tid, processor, period);
   const auto page = page_of_system();
   std::optional<EventFile> leader;
-  int leader_number = -1;
+  int leader_fd = -1;
   if (event.has_leader) {
     auto wanted = event_attributes(event, 0);
     wanted.config = event.leader_config;
@@ -116,40 +116,40 @@ std::optional<EventRing> EventRing::open(const PerfEvent& event, std::uint64_t p
     wanted.sample_type = 0;
     const auto file = syscall(SYS_perf_event_open, &wanted, tid, processor, -1, PERF_FLAG_FD_CLOEXEC);
     leader.emplace(static_cast<int>(file));
-    leader_number = leader->number();
-    if (leader_number < 0) return refused("perf_event_open of the leader");
-    // Mapped, so that it lives on without its file.
-    const auto mapped = map_event(leader_number, page, 0);
+    leader_fd = leader->fd();
+    if (leader_fd < 0) return refused("perf_event_open of the leader");
+    // The mapping keeps the leader alive without its descriptor.
+    const auto mapped = map_event(leader_fd, page, 0);
     if (mapped.empty()) return refused("mmap of the leader");
     opened.mappings_[opened.mapped_++] = mapped;
   }
-  const EventFile file = open_event(event, period, tid, processor, leader_number, opened.kernel_too_);
-  if (file.number() < 0) return refused("perf_event_open");
+  const EventFile file = open_event(event, period, tid, processor, leader_fd, opened.includes_kernel_);
+  if (file.fd() < 0) return refused("perf_event_open");
   std::span<std::byte> ring;
   for (auto pages = k_max_ring_pages; pages > 0 && ring.empty(); pages /= 2)
-    ring = map_event(file.number(), (1 + pages) * page, 0);
+    ring = map_event(file.fd(), (1 + pages) * page, 0);
   if (ring.empty()) return refused("mmap of the ring (perf_event_mlock_kb, RLIMIT_MEMLOCK)");
   opened.mappings_[opened.mapped_++] = ring;
   auto* const head = reinterpret_cast<perf_event_mmap_page*>(ring.data());
-  std::span<std::byte> beside;
+  std::span<std::byte> aux;
   if (event.format == AccessFormat::spe) {
-    for (auto size = k_max_beside; size >= k_min_beside && beside.empty(); size /= 2) {
+    for (auto size = k_max_aux; size >= k_min_aux && aux.empty(); size /= 2) {
       head->aux_offset = ring.size();
       head->aux_size = size;
-      beside = map_event(file.number(), size, ring.size());
+      aux = map_event(file.fd(), size, ring.size());
     }
-    if (beside.empty()) return refused("mmap of the buffer (perf_event_mlock_kb, RLIMIT_MEMLOCK)");
-    opened.mappings_[opened.mapped_++] = beside;
+    if (aux.empty()) return refused("mmap of the buffer (perf_event_mlock_kb, RLIMIT_MEMLOCK)");
+    opened.mappings_[opened.mapped_++] = aux;
   }
-  opened.ring_ = PerfRing(head, ring.subspan(page), beside);
-  if (ioctl(leader ? leader_number : file.number(), PERF_EVENT_IOC_ENABLE, 0) != 0 ||
-      ioctl(file.number(), PERF_EVENT_IOC_ENABLE, 0) != 0)
+  opened.ring_ = PerfRing(head, ring.subspan(page), aux);
+  if (ioctl(leader ? leader_fd : file.fd(), PERF_EVENT_IOC_ENABLE, 0) != 0 ||
+      ioctl(file.fd(), PERF_EVENT_IOC_ENABLE, 0) != 0)
     return refused("ioctl(PERF_EVENT_IOC_ENABLE)");
   return opened;
 }
 
 void EventRing::close() noexcept {
-  // The buffer beside first: the ring is what it belongs to.
+  // In reverse order: the AUX buffer belongs to the ring.
   for (auto i = mappings_.size(); i-- > 0;)
     if (i < mapped_) syscall(SYS_munmap, mappings_[i].data(), mappings_[i].size());
   mapped_ = 0;
@@ -162,7 +162,7 @@ EventRing::EventRing(EventRing&& other) noexcept
       tid_(other.tid_),
       processor_(other.processor_),
       period_(other.period_),
-      kernel_too_(other.kernel_too_),
+      includes_kernel_(other.includes_kernel_),
       ring_(std::exchange(other.ring_, PerfRing())),
       last_(other.last_),
       mappings_(other.mappings_),
@@ -175,7 +175,7 @@ EventRing& EventRing::operator=(EventRing&& other) noexcept {
   tid_ = other.tid_;
   processor_ = other.processor_;
   period_ = other.period_;
-  kernel_too_ = other.kernel_too_;
+  includes_kernel_ = other.includes_kernel_;
   ring_ = std::exchange(other.ring_, PerfRing());
   last_ = other.last_;
   mappings_ = other.mappings_;
@@ -183,7 +183,7 @@ EventRing& EventRing::operator=(EventRing&& other) noexcept {
   return *this;
 }
 
-double EventRing::share_of_time() noexcept {
+double EventRing::counting_share() noexcept {
   const auto now = ring_.time();
   const auto enabled = now.enabled - last_.enabled, running = now.running - last_.running;
   last_ = now;

@@ -1,4 +1,4 @@
-// One event of one thread (or of one processor), opened, with its ring.
+// Owns an open perf event of one thread or of one processor, with its ring.
 #pragma once
 
 #include <array>
@@ -14,13 +14,13 @@ namespace terrace::observe {
 
 class EventRing {
  public:
-  // Counts from now on. `tid` -1 is everybody on a processor, `processor` -1 every processor that a thread runs
-  // on. Nothing where the kernel refuses; `error` then says why (errno), and `call` which call it was. No file
-  // stays open: the mapping keeps the event alive, and a program that closes all files, or takes the number of a
-  // file that it has closed for its own, finds none of ours. A child of fork has neither file nor mapping.
+  // Opens and enables the event. `tid` -1: all threads on a processor; `processor` -1: all processors of a thread.
+  // Returns nothing where the kernel refuses, with errno in `error` and the name of the call in `call`. No
+  // descriptor stays open: the mapping keeps the event alive, so the program cannot close or reuse the descriptor.
+  // A child of fork has no mapping.
   static std::optional<EventRing> open(const PerfEvent& event, std::uint64_t period, int tid, int processor,
                                        int& error, const char*& call) noexcept;
-  // Of a ring that somebody else owns: a recorded one, or a test's.
+  // Wraps a ring that the caller owns: a recorded one, or a test's.
   EventRing(const PerfRing& ring, int tid, int processor, std::uint64_t period) noexcept
       : tid_(tid), processor_(processor), period_(period), ring_(ring) {}
   ~EventRing();
@@ -28,16 +28,16 @@ class EventRing {
   EventRing& operator=(EventRing&& other) noexcept;
 
   PerfRing& ring() noexcept { return ring_; }
-  // In a child of fork: the mappings are not there, and what is there now is somebody else's.
-  void forget() noexcept { mapped_ = 0; }
+  // Releases the mappings without unmapping them. Called in a child of fork, which does not have them.
+  void abandon() noexcept { mapped_ = 0; }
   [[nodiscard]] int tid() const noexcept { return tid_; }
   [[nodiscard]] int processor() const noexcept { return processor_; }
-  // Of the time since this was last asked, the share in which the event had a counter; 1 where it is not known.
-  double share_of_time() noexcept;
+  // Returns the share of the time since the last call in which the event had a counter; 1 where it is unknown.
+  double counting_share() noexcept;
   [[nodiscard]] CounterTime time() const noexcept { return ring_.time(); }
   [[nodiscard]] std::uint64_t period() const noexcept { return period_; }
-  [[nodiscard]] bool kernel_too() const noexcept { return kernel_too_; }
-  SpeReader packets;  // of Arm's event
+  [[nodiscard]] bool includes_kernel() const noexcept { return includes_kernel_; }
+  SpeDecoder packets;  // decoder of Arm's event
 
  private:
   EventRing(int tid, int processor, std::uint64_t period) noexcept
@@ -46,10 +46,10 @@ class EventRing {
 
   int tid_, processor_;
   std::uint64_t period_;
-  bool kernel_too_ = false;  // the kernel cannot leave itself out of this event: its samples are to be dropped
+  bool includes_kernel_ = false;  // the event cannot exclude the kernel: drop the kernel's samples
   PerfRing ring_;
   CounterTime last_;
-  std::array<std::span<std::byte>, 3> mappings_;  // of a leader, of the ring, of the buffer beside it
+  std::array<std::span<std::byte>, 3> mappings_;  // of a group leader, the ring, the AUX buffer
   std::size_t mapped_ = 0;
 };
 

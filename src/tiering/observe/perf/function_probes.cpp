@@ -1,4 +1,4 @@
-// See function_probes.hpp.
+// Implements breakpoints on function entries, and samples of time: see function_probes.hpp.
 #include "observe/perf/function_probes.hpp"
 
 #include <linux/hw_breakpoint.h>
@@ -18,10 +18,11 @@ namespace terrace::observe {
 namespace {
 
 constexpr std::uint64_t k_call_fields = PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
-constexpr std::uint64_t k_place_fields = PERF_SAMPLE_IP | PERF_SAMPLE_TID;
+constexpr std::uint64_t k_time_fields = PERF_SAMPLE_IP | PERF_SAMPLE_TID;
 
-// "bp_addr" is where "config1" is, "bp_len" where "config2" (perf_event_open(2), "bp_len"): on x86 the length of
-// what executes is that of a long, elsewhere that of an instruction.
+// Returns the event of a breakpoint. "bp_addr" is a union with "config1", "bp_len" with "config2"
+// (perf_event_open(2), "bp_len"): an execution breakpoint has the length of a long on x86, that of an instruction
+// elsewhere.
 PerfEvent entry_event(std::uint64_t address) {
   PerfEvent event;
   event.type = PERF_TYPE_BREAKPOINT;
@@ -37,8 +38,8 @@ PerfEvent entry_event(std::uint64_t address) {
   return event;
 }
 
-std::span<std::byte, PerfRing::k_longest> room(const std::unique_ptr<std::byte[]>& bytes) {
-  return std::span<std::byte, PerfRing::k_longest>(bytes.get(), PerfRing::k_longest);
+std::span<std::byte, PerfRing::k_max_record> buffer(const std::unique_ptr<std::byte[]>& bytes) {
+  return std::span<std::byte, PerfRing::k_max_record>(bytes.get(), PerfRing::k_max_record);
 }
 
 }  // namespace
@@ -49,7 +50,7 @@ struct FunctionProbes::Probe {
 };
 
 FunctionProbes::FunctionProbes(int tid)
-    : tid_(tid), longest_(std::make_unique<std::byte[]>(PerfRing::k_longest)) {}
+    : tid_(tid), record_buffer_(std::make_unique<std::byte[]>(PerfRing::k_max_record)) {}
 
 FunctionProbes::~FunctionProbes() = default;
 
@@ -64,10 +65,10 @@ bool FunctionProbes::add(std::uint32_t function, std::uint64_t address) {
   return ring.has_value();
 }
 
-std::vector<ProbeEvent> FunctionProbes::take() {
+std::vector<ProbeEvent> FunctionProbes::read_events() {
   std::vector<ProbeEvent> events;
   for (auto& probe : probes_)
-    probe.ring.ring().read(room(longest_), [&](const PerfRecord& record) {
+    probe.ring.ring().read(buffer(record_buffer_), [&](const PerfRecord& record) {
       lost_ += lost_samples(record);
       if (record.type != PERF_RECORD_SAMPLE) return;
       if (const auto sample = read_sample(record.body, k_call_fields))
@@ -77,7 +78,7 @@ std::vector<ProbeEvent> FunctionProbes::take() {
   return events;
 }
 
-bool FunctionProbes::drop(std::uint32_t function) {
+bool FunctionProbes::remove(std::uint32_t function) {
   return std::erase_if(probes_, [&](const Probe& probe) { return probe.function == function; }) > 0;
 }
 
@@ -93,11 +94,12 @@ struct TimeSampler::Ring {
   EventRing ring;
 };
 
-TimeSampler::TimeSampler(int tid, double period_s) : longest_(std::make_unique<std::byte[]>(PerfRing::k_longest)) {
+TimeSampler::TimeSampler(int tid, double period_s)
+    : record_buffer_(std::make_unique<std::byte[]>(PerfRing::k_max_record)) {
   PerfEvent event;
   event.type = PERF_TYPE_SOFTWARE;
   event.config = PERF_COUNT_SW_CPU_CLOCK;
-  event.sample_type = k_place_fields;
+  event.sample_type = k_time_fields;
   event.period = static_cast<std::uint64_t>(period_s * 1e9);
   int error = 0;
   const char* call = "";
@@ -108,11 +110,11 @@ TimeSampler::TimeSampler(int tid, double period_s) : longest_(std::make_unique<s
 
 TimeSampler::~TimeSampler() = default;
 
-std::vector<std::uint64_t> TimeSampler::take() {
+std::vector<std::uint64_t> TimeSampler::read_samples() {
   std::vector<std::uint64_t> addresses;
-  ring_->ring.ring().read(room(longest_), [&](const PerfRecord& record) {
+  ring_->ring.ring().read(buffer(record_buffer_), [&](const PerfRecord& record) {
     if (record.type != PERF_RECORD_SAMPLE) return;
-    if (const auto sample = read_sample(record.body, k_place_fields)) addresses.push_back(sample->ip);
+    if (const auto sample = read_sample(record.body, k_time_fields)) addresses.push_back(sample->ip);
   });
   return addresses;
 }

@@ -1,9 +1,8 @@
-// Calls of a program's functions by one thread, as the processor sees them: an execution breakpoint on each
-// function's entry (perf_event_open(2), PERF_TYPE_BREAKPOINT), whatever signals the program blocks. Needs no
-// rights beyond perf_event_paranoid 2, changes nothing in the program's memory, and calls by other threads cost
-// nothing.
+// Records one thread's calls of functions by hardware breakpoints: an execution breakpoint on each function's
+// entry (perf_event_open(2), PERF_TYPE_BREAKPOINT), without signals. Works with perf_event_paranoid 2, does not
+// modify the program's memory, and calls by other threads cost nothing.
 //
-// A processor has few breakpoints, of which debuggers may have some: four of x86, two to sixteen of Arm. Each call
+// A processor has few breakpoints, some of which debuggers may use: four of x86, two to sixteen of Arm. Each call
 // costs the thread a trap: 1 us on the processor itself, up to 20 us in a virtual machine.
 #pragma once
 
@@ -17,7 +16,7 @@ namespace terrace::observe {
 
 struct ProbeEvent {
   std::uint64_t time_ns = 0;   // CLOCK_MONOTONIC
-  std::uint32_t function = 0;  // as it was added
+  std::uint32_t function = 0;  // the number passed to add()
 };
 
 class FunctionProbes {
@@ -27,44 +26,45 @@ class FunctionProbes {
   FunctionProbes(const FunctionProbes&) = delete;
   FunctionProbes& operator=(const FunctionProbes&) = delete;
 
-  // Sees calls of the function that begins at the address, from now on. False where the processor has no
-  // breakpoint left, or the thread has ended.
+  // Sets a breakpoint on the function at the address. Returns false where the processor has no breakpoint left, or
+  // the thread has ended.
   bool add(std::uint32_t function, std::uint64_t address);
-  // Those since the last time, in the order in which they happened. At most some hundred of a function are kept
-  // between two calls; more are lost.
-  std::vector<ProbeEvent> take();
-  // The function's calls are not seen any more, and cost nothing. False where they were not.
-  bool drop(std::uint32_t function);
+  // Returns the calls since the last read, in time order. The kernel buffers some hundred calls of each function;
+  // more are lost.
+  std::vector<ProbeEvent> read_events();
+  // Removes the function's breakpoint. Returns false where it had none.
+  bool remove(std::uint32_t function);
   [[nodiscard]] std::size_t size() const;
   [[nodiscard]] std::uint64_t lost() const { return lost_; }
 
-  // Why it cannot be had here, in one line that names the call; "" where it can.
+  // Returns why breakpoints are unavailable, in one line that names the call; "" where they are available.
   static std::string unavailable_reason();
 
  private:
   struct Probe;
   int tid_;
   std::vector<Probe> probes_;
-  std::unique_ptr<std::byte[]> longest_;
+  std::unique_ptr<std::byte[]> record_buffer_;
   std::uint64_t lost_ = 0;
 };
 
-// Where a thread of the process is, sampled by the processor's time that it takes. Needs no rights beyond
-// perf_event_paranoid 2.
+// Samples the instruction pointer of a thread of the process by its processor time. Works with perf_event_paranoid
+// 2.
 class TimeSampler {
  public:
-  // One sample each `period` of the thread's processor time. Throws Error{failed} where it cannot be had.
+  // Takes a sample each `period_s` seconds of the thread's processor time. Throws Error{failed} where the kernel
+  // refuses.
   TimeSampler(int tid, double period_s);
   ~TimeSampler();
   TimeSampler(const TimeSampler&) = delete;
   TimeSampler& operator=(const TimeSampler&) = delete;
-  // Addresses of instructions, since the last time.
-  std::vector<std::uint64_t> take();
+  // Returns the sampled instruction addresses since the last read.
+  std::vector<std::uint64_t> read_samples();
 
  private:
   struct Ring;
   std::unique_ptr<Ring> ring_;
-  std::unique_ptr<std::byte[]> longest_;
+  std::unique_ptr<std::byte[]> record_buffer_;
 };
 
 }  // namespace terrace::observe

@@ -1,4 +1,4 @@
-// See memory_sampler.hpp.
+// Implements the sampling of accesses by hardware counters: see memory_sampler.hpp.
 #include "observe/perf/memory_sampler.hpp"
 
 #include <sys/syscall.h>
@@ -20,14 +20,14 @@ namespace terrace::observe {
 
 namespace {
 
-// Each has rings, which are memory that cannot be paged out.
+// Limits the locked memory of the threads' rings.
 constexpr std::size_t k_max_threads = 1024;
 constexpr std::size_t k_sample_batch = 256;
 constexpr const char* k_no_event = "no event that samples accesses to memory";
-constexpr std::uint64_t k_longest_period = 1ULL << 40U;
+constexpr std::uint64_t k_max_period = 1ULL << 40U;
 
 SpeSources sources_here() {
-  // Implementer Arm, and one of the parts whose manuals number sources alike: N1, V1, N2, V2.
+  // Implementer Arm, and one of the parts with the same numbering of sources: N1, V1, N2, V2.
   char text[32];
   if (!read_small_file("/sys/devices/system/cpu/cpu0/regs/identification/midr_el1", text, sizeof text))
     return SpeSources::unknown;
@@ -38,7 +38,7 @@ SpeSources sources_here() {
   return alike ? SpeSources::neoverse : SpeSources::unknown;
 }
 
-// One event, wherever it is opened.
+// An event, with the rings of all threads or processors.
 struct SampledEvent {
   PerfEvent event;
   std::uint64_t period;
@@ -48,35 +48,35 @@ struct SampledEvent {
 
 }  // namespace
 
-struct MemorySampler::Parts {
-  explicit Parts(Open how) : open_ring(std::move(how)) { batch.reserve(k_sample_batch); }
+struct MemorySampler::State {
+  explicit State(Open how) : open_ring(std::move(how)) { batch.reserve(k_sample_batch); }
 
   Open open_ring;
   long pid = syscall(SYS_getpid);
   std::vector<SampledEvent> sources;
-  std::vector<int> skipped, threads;
-  std::vector<int> refused;  // threads of which nothing could be opened: not tried again
+  std::vector<int> excluded, threads;
+  std::vector<int> refused;  // threads without any event: not tried again
   SpeSources spe_sources = SpeSources::unknown;
-  std::vector<std::byte> longest = std::vector<std::byte>(PerfRing::k_longest);
+  std::vector<std::byte> record_buffer = std::vector<std::byte>(PerfRing::k_max_record);
   std::vector<MemorySample> batch;
   SamplerCounts counts;
-  CounterTime ended;  // of rings that are closed
+  CounterTime ended;  // sum over closed rings
 
-  [[nodiscard]] bool own() const { return syscall(SYS_getpid) == pid; }
+  [[nodiscard]] bool is_own_process() const { return syscall(SYS_getpid) == pid; }
   bool open(SampledEvent& source, int tid, int processor);
-  void look_for_threads(const Take* take);
-  void read(SampledEvent& source, EventRing& ring, const Take& take);
+  void update_threads(const OnSamples* on_samples);
+  void read(SampledEvent& source, EventRing& ring, const OnSamples& on_samples);
   void sample(SampledEvent& source, const EventRing& ring, const SampleFields& fields, double weight,
-              const Take& take);
-  void beside(const SampledEvent& source, EventRing& ring, const PerfRecord& record, double weight,
-              const Take& take);
-  void add(const MemorySample& sample, const Take& take) {
+              const OnSamples& on_samples);
+  void read_aux(const SampledEvent& source, EventRing& ring, const PerfRecord& record, double weight,
+                const OnSamples& on_samples);
+  void add(const MemorySample& sample, const OnSamples& on_samples) {
     ++counts.samples;
     batch.push_back(sample);
-    if (batch.size() == k_sample_batch) hand_over(take);
+    if (batch.size() == k_sample_batch) flush_batch(on_samples);
   }
-  void hand_over(const Take& take) {
-    if (!batch.empty()) take(batch);
+  void flush_batch(const OnSamples& on_samples) {
+    if (!batch.empty()) on_samples(batch);
     batch.clear();
   }
   void close(EventRing& ring) {
@@ -85,30 +85,30 @@ struct MemorySampler::Parts {
     ended.running += time.running;
     counts.malformed += ring.ring().malformed() + ring.packets.malformed();
   }
-  void raise(SampledEvent& source, const Take& take);
+  void double_period(SampledEvent& source, const OnSamples& on_samples);
 };
 
 MemorySampler::MemorySampler() : MemorySampler(EventRing::open) {}
 
-MemorySampler::MemorySampler(Open open) : parts_(std::make_unique<Parts>(std::move(open))) {}
+MemorySampler::MemorySampler(Open open) : state_(std::make_unique<State>(std::move(open))) {}
 
 MemorySampler::~MemorySampler() { stop(); }
 
-void MemorySampler::skip(int tid) { parts_->skipped.push_back(tid); }
+void MemorySampler::exclude_thread(int tid) { state_->excluded.push_back(tid); }
 
-bool MemorySampler::Parts::open(SampledEvent& source, int tid, int processor) {
+bool MemorySampler::State::open(SampledEvent& source, int tid, int processor) {
   int error = 0;
   const char* call = nullptr;
   auto ring = open_ring(source.event, source.period, tid, processor, error, call);
   if (!ring) return false;
-  ring->packets = SpeReader(spe_sources);
+  ring->packets = SpeDecoder(spe_sources);
   source.rings.push_back(std::move(*ring));
   return true;
 }
 
 namespace {
 
-// Whether the event can be had, of threads or else of processors; why not.
+// Returns "" where the event can be opened for a thread, or else for a processor; otherwise the reason.
 std::string try_event(const MemorySampler::Open& open, const PerfEvent& event, bool& by_processor) {
   int error = 0;
   const char* call = "";
@@ -138,42 +138,42 @@ std::string MemorySampler::unavailable_reason(std::span<const PerfEvent> events)
 
 void MemorySampler::start(std::span<const PerfEvent> events) {
   stop();
-  auto& parts = *parts_;
-  parts.pid = syscall(SYS_getpid);
-  parts.spe_sources = sources_here();
-  parts.counts = {};
-  parts.ended = {};
+  auto& state = *state_;
+  state.pid = syscall(SYS_getpid);
+  state.spe_sources = sources_here();
+  state.counts = {};
+  state.ended = {};
   std::string refused;
   std::vector<PerfEvent> by_choice(events.begin(), events.end());
   std::ranges::stable_sort(by_choice, {}, &PerfEvent::choice);
   for (const auto& event : by_choice) {
-    if (!parts.sources.empty() && parts.sources.front().event.choice != event.choice) break;
+    if (!state.sources.empty() && state.sources.front().event.choice != event.choice) break;
     SampledEvent source{event, event.period, false, {}};
-    if (auto why = try_event(parts.open_ring, event, source.by_processor); !why.empty()) {
+    if (auto why = try_event(state.open_ring, event, source.by_processor); !why.empty()) {
       if (refused.empty()) refused = std::move(why);
       continue;
     }
     if (source.by_processor)
       for (long cpu = 0, all = sysconf(_SC_NPROCESSORS_CONF); cpu < all; ++cpu)
-        parts.open(source, -1, static_cast<int>(cpu));
-    parts.sources.push_back(std::move(source));
+        state.open(source, -1, static_cast<int>(cpu));
+    state.sources.push_back(std::move(source));
   }
-  if (parts.sources.empty()) throw Error(Code::failed, events.empty() ? k_no_event : refused);
-  parts.look_for_threads(nullptr);
+  if (state.sources.empty()) throw Error(Code::failed, events.empty() ? k_no_event : refused);
+  state.update_threads(nullptr);
 }
 
-void MemorySampler::Parts::look_for_threads(const Take* take) {
+void MemorySampler::State::update_threads(const OnSamples* on_samples) {
   std::vector<int> now;
   now.reserve(threads.size() + 8);
   for_each_thread([&](int tid) {
-    if (std::ranges::find(skipped, tid) == skipped.end()) now.push_back(tid);
+    if (std::ranges::find(excluded, tid) == excluded.end()) now.push_back(tid);
   });
   std::ranges::sort(now);
   for (auto& source : sources) {
-    // Those that have ended have left samples.
+    // Read the last samples of threads that have ended.
     std::erase_if(source.rings, [&](EventRing& ring) {
       if (ring.tid() < 0 || std::ranges::binary_search(now, ring.tid())) return false;
-      if (take) read(source, ring, *take);
+      if (on_samples) read(source, ring, *on_samples);
       close(ring);
       return true;
     });
@@ -194,21 +194,22 @@ void MemorySampler::Parts::look_for_threads(const Take* take) {
   counts.refused = refused.size();
 }
 
-void MemorySampler::poll(const Take& take) {
-  auto& parts = *parts_;
-  if (parts.sources.empty() || !parts.own()) return;
-  for (auto& source : parts.sources) {
-    const auto throttled = parts.counts.throttled;
-    for (auto& ring : source.rings) parts.read(source, ring, take);
-    if (parts.counts.throttled != throttled) parts.raise(source, take);
+void MemorySampler::poll(const OnSamples& on_samples) {
+  auto& state = *state_;
+  if (state.sources.empty() || !state.is_own_process()) return;
+  for (auto& source : state.sources) {
+    const auto throttled = state.counts.throttled;
+    for (auto& ring : source.rings) state.read(source, ring, on_samples);
+    if (state.counts.throttled != throttled) state.double_period(source, on_samples);
   }
-  parts.look_for_threads(&take);
-  parts.hand_over(take);
+  state.update_threads(&on_samples);
+  state.flush_batch(on_samples);
 }
 
-// The period of an open event can be changed by its file alone, which is closed: all are opened again.
-void MemorySampler::Parts::raise(SampledEvent& source, const Take& take) {
-  if (source.period >= k_longest_period) return;
+// Doubles the period. Reopens all events: the period of an open event can be changed only by its descriptor, which
+// is closed.
+void MemorySampler::State::double_period(SampledEvent& source, const OnSamples& on_samples) {
+  if (source.period >= k_max_period) return;
   source.period *= 2;
   ++counts.raised;
   for (auto& old : source.rings) {
@@ -216,25 +217,25 @@ void MemorySampler::Parts::raise(SampledEvent& source, const Take& take) {
     const char* call = nullptr;
     auto ring = open_ring(source.event, source.period, old.tid(), old.processor(), error, call);
     if (!ring) continue;  // the thread has ended, or the old period stays
-    ring->packets = SpeReader(spe_sources);
-    read(source, old, take);
+    ring->packets = SpeDecoder(spe_sources);
+    read(source, old, on_samples);
     close(old);
     old = std::move(*ring);
   }
 }
 
-void MemorySampler::Parts::read(SampledEvent& source, EventRing& ring, const Take& take) {
-  const auto weight = 1 / ring.share_of_time();
-  ring.ring().read(std::span<std::byte, PerfRing::k_longest>(longest), [&](const PerfRecord& record) {
+void MemorySampler::State::read(SampledEvent& source, EventRing& ring, const OnSamples& on_samples) {
+  const auto weight = 1 / ring.counting_share();
+  ring.ring().read(std::span<std::byte, PerfRing::k_max_record>(record_buffer), [&](const PerfRecord& record) {
     if (record.type == PERF_RECORD_SAMPLE) {
       const bool in_kernel = (record.misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_USER;
-      if (ring.kernel_too() && in_kernel) return;
+      if (ring.includes_kernel() && in_kernel) return;
       if (const auto fields = read_sample(record.body, source.event.sample_type))
-        this->sample(source, ring, *fields, weight, take);
+        this->sample(source, ring, *fields, weight, on_samples);
       else
         ++counts.malformed;
     } else if (record.type == PERF_RECORD_AUX) {
-      beside(source, ring, record, weight, take);
+      read_aux(source, ring, record, weight, on_samples);
     } else if (record.type == PERF_RECORD_THROTTLE) {
       ++counts.throttled;
     } else {
@@ -243,10 +244,10 @@ void MemorySampler::Parts::read(SampledEvent& source, EventRing& ring, const Tak
   });
 }
 
-void MemorySampler::Parts::sample(SampledEvent& source, const EventRing& ring, const SampleFields& fields,
-                                  double weight, const Take& take) {
+void MemorySampler::State::sample(SampledEvent& source, const EventRing& ring, const SampleFields& fields,
+                                  double weight, const OnSamples& on_samples) {
   if (ring.tid() < 0 && (fields.pid != static_cast<std::uint32_t>(pid) ||
-                         std::ranges::find(skipped, static_cast<int>(fields.tid)) != skipped.end()))
+                         std::ranges::find(excluded, static_cast<int>(fields.tid)) != excluded.end()))
     return;
   MemorySample sample;
   sample.time_ns = fields.time_ns;
@@ -254,59 +255,59 @@ void MemorySampler::Parts::sample(SampledEvent& source, const EventRing& ring, c
   sample.ip = fields.ip;
   sample.address = fields.address;
   sample.latency_cycles = fields.weight;
-  const bool said = read_data_source(fields.data_source, sample);
-  if (source.event.format == AccessFormat::ibs_op && !said && !read_ibs_op(fields.raw, sample)) return;
+  const bool is_decoded = read_data_source(fields.data_source, sample);
+  if (source.event.format == AccessFormat::ibs_op && !is_decoded && !read_ibs_op(fields.raw, sample)) return;
   if (sample.address == 0) return;
   const auto period = fields.period != 0 ? fields.period : ring.period();
   sample.weight = static_cast<double>(period) * weight;
-  add(sample, take);
+  add(sample, on_samples);
 }
 
-void MemorySampler::Parts::beside(const SampledEvent& source, EventRing& ring, const PerfRecord& record,
-                                  double weight, const Take& take) {
-  const auto written = read_beside(record, source.event.sample_type);
+void MemorySampler::State::read_aux(const SampledEvent& source, EventRing& ring, const PerfRecord& record,
+                                    double weight, const OnSamples& on_samples) {
+  const auto written = read_aux_record(record, source.event.sample_type);
   if (!written) {
     ++counts.malformed;
     return;
   }
-  ring.ring().beside(written->offset, written->size, [&](std::span<const std::byte> bytes, std::size_t at) {
-    ring.packets.take(bytes, at, [&](const SpeAccess& access) {
+  ring.ring().read_aux(written->offset, written->size, [&](std::span<const std::byte> bytes, std::size_t at) {
+    ring.packets.decode(bytes, at, [&](const SpeAccess& access) {
       auto sample = access.sample;
-      // The system counter's time is another clock: the record's, which is at most a buffer later, serves.
+      // The packets' timestamps are of another clock; the record's time is later by at most a buffer.
       sample.time_ns = written->time_ns;
       if (!access.has_thread)
         sample.tid = written->tid != 0 ? written->tid : static_cast<std::uint32_t>(ring.tid());
       sample.weight = static_cast<double>(ring.period()) * weight;
-      add(sample, take);
+      add(sample, on_samples);
     });
   });
   if (written->truncated) {
-    ring.packets.cut();
+    ring.packets.reset();
     ++counts.lost;  // at least one
   }
-  ring.ring().give_back_beside(written->offset + written->size);
+  ring.ring().release_aux(written->offset + written->size);
 }
 
 void MemorySampler::stop() {
-  auto& parts = *parts_;
-  const bool own = parts.own();
-  for (auto& source : parts.sources)
+  auto& state = *state_;
+  const bool own = state.is_own_process();
+  for (auto& source : state.sources)
     for (auto& ring : source.rings) {
       if (own)
-        parts.close(ring);
+        state.close(ring);
       else
-        ring.forget();
+        ring.abandon();
     }
-  parts.sources.clear();
-  parts.threads.clear();
-  parts.refused.clear();
+  state.sources.clear();
+  state.threads.clear();
+  state.refused.clear();
 }
 
 SamplerCounts MemorySampler::counts() const {
-  auto counts = parts_->counts;
-  if (!parts_->own()) return counts;
-  auto time = parts_->ended;
-  for (const auto& source : parts_->sources)
+  auto counts = state_->counts;
+  if (!state_->is_own_process()) return counts;
+  auto time = state_->ended;
+  for (const auto& source : state_->sources)
     for (const auto& ring : source.rings) {
       time.enabled += ring.time().enabled;
       time.running += ring.time().running;
@@ -315,13 +316,13 @@ SamplerCounts MemorySampler::counts() const {
   return counts;
 }
 
-std::string MemorySampler::misses() const {
+std::string MemorySampler::blind_spots() const {
   std::vector<std::string> all;
-  for (const auto& source : parts_->sources) {
-    if (!source.event.misses.empty() && std::ranges::find(all, source.event.misses) == all.end())
-      all.push_back(source.event.misses);
+  for (const auto& source : state_->sources) {
+    if (!source.event.blind_spots.empty() && std::ranges::find(all, source.event.blind_spots) == all.end())
+      all.push_back(source.event.blind_spots);
   }
-  if (parts_->counts.refused != 0) all.emplace_back("threads for which the kernel opened no event");
+  if (state_->counts.refused != 0) all.emplace_back("threads for which the kernel opened no event");
   std::string said;
   for (const auto& one : all) said += (said.empty() ? "" : "; ") + one;
   return said;

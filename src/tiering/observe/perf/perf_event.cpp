@@ -1,4 +1,4 @@
-// See perf_event.hpp.
+// Serialises perf events: see perf_event.hpp.
 #include "observe/perf/perf_event.hpp"
 
 namespace terrace::observe {
@@ -16,7 +16,7 @@ void PerfEvent::to_blob(BlobWriter& blob) const {
   blob.put(leader_config);
   blob.put(choice);
   blob.put(std::string_view(name));
-  blob.put(std::string_view(misses));
+  blob.put(std::string_view(blind_spots));
 }
 
 PerfEvent PerfEvent::from_blob(BlobReader& blob) {
@@ -34,7 +34,7 @@ PerfEvent PerfEvent::from_blob(BlobReader& blob) {
   event.leader_config = blob.get<std::uint64_t>();
   event.choice = blob.get<std::uint8_t>();
   event.name = blob.get_string();
-  event.misses = blob.get_string();
+  event.blind_spots = blob.get_string();
   return event;
 }
 

@@ -1,4 +1,4 @@
-// See perf_records.hpp.
+// Decodes perf records: see perf_records.hpp.
 #include "observe/perf/perf_records.hpp"
 
 #include <cstring>
@@ -7,12 +7,12 @@ namespace terrace::observe {
 
 namespace {
 
-// Later than the oldest headers that we are built with.
+// Newer than the oldest supported kernel headers.
 constexpr std::uint32_t k_lost_samples = 13;         // PERF_RECORD_LOST_SAMPLES
 constexpr std::uint64_t k_weights = 1ULL << 24U;     // PERF_SAMPLE_WEIGHT_STRUCT
 constexpr std::uint64_t k_aux_collision = 1U << 3U;  // PERF_AUX_FLAG_COLLISION
 
-// The fields in their order, each eight bytes long.
+// Reads the fields in order; each takes eight bytes.
 class FieldReader {
  public:
   explicit FieldReader(std::span<const std::byte> bytes) noexcept : bytes_(bytes) {}
@@ -33,7 +33,7 @@ class FieldReader {
     bytes_ = bytes_.subspan(static_cast<std::size_t>(size));
     return taken;
   }
-  [[nodiscard]] bool well() const noexcept { return !short_; }
+  [[nodiscard]] bool is_complete() const noexcept { return !short_; }
 
  private:
   std::span<const std::byte> bytes_;
@@ -56,72 +56,73 @@ std::uint32_t high_half(std::uint64_t word) {
 
 std::optional<SampleFields> read_sample(std::span<const std::byte> body, std::uint64_t sample_type) noexcept {
   if ((sample_type & ~k_readable_fields) != 0) return std::nullopt;
-  const auto asked = [&](std::uint64_t field) { return (sample_type & field) != 0; };
+  const auto requested = [&](std::uint64_t field) { return (sample_type & field) != 0; };
   FieldReader fields(body);
   SampleFields sample;
-  if (asked(PERF_SAMPLE_IDENTIFIER)) fields.next();
-  if (asked(PERF_SAMPLE_IP)) sample.ip = fields.next();
-  if (asked(PERF_SAMPLE_TID)) {
+  if (requested(PERF_SAMPLE_IDENTIFIER)) fields.next();
+  if (requested(PERF_SAMPLE_IP)) sample.ip = fields.next();
+  if (requested(PERF_SAMPLE_TID)) {
     const auto both = fields.next();
     sample.pid = low_half(both);
     sample.tid = high_half(both);
   }
-  if (asked(PERF_SAMPLE_TIME)) sample.time_ns = fields.next();
-  if (asked(PERF_SAMPLE_ADDR)) sample.address = fields.next();
-  if (asked(PERF_SAMPLE_ID)) fields.next();
-  if (asked(PERF_SAMPLE_STREAM_ID)) fields.next();
-  if (asked(PERF_SAMPLE_CPU)) fields.next();
-  if (asked(PERF_SAMPLE_PERIOD)) sample.period = fields.next();
-  if (asked(PERF_SAMPLE_CALLCHAIN)) {
+  if (requested(PERF_SAMPLE_TIME)) sample.time_ns = fields.next();
+  if (requested(PERF_SAMPLE_ADDR)) sample.address = fields.next();
+  if (requested(PERF_SAMPLE_ID)) fields.next();
+  if (requested(PERF_SAMPLE_STREAM_ID)) fields.next();
+  if (requested(PERF_SAMPLE_CPU)) fields.next();
+  if (requested(PERF_SAMPLE_PERIOD)) sample.period = fields.next();
+  if (requested(PERF_SAMPLE_CALLCHAIN)) {
     const auto frames = fields.next();
     if (frames > body.size() / sizeof(std::uint64_t)) return std::nullopt;
     fields.take(frames * sizeof(std::uint64_t));
   }
-  if (asked(PERF_SAMPLE_RAW)) {
+  if (requested(PERF_SAMPLE_RAW)) {
     std::uint32_t size = 0;
     const auto field = fields.take(sizeof size);
     if (field.empty()) return std::nullopt;
     std::memcpy(&size, field.data(), sizeof size);
     sample.raw = fields.take(size);
-    // Size and bytes together are whole words; the kernel counts the filling in the size, others need not.
+    // Size and bytes are padded to whole words; the kernel includes the padding in the size, other writers need
+    // not.
     if (const auto over = (sizeof size + size) % 8; over != 0) fields.take(8 - over);
   }
-  if (asked(PERF_SAMPLE_WEIGHT | k_weights)) {
+  if (requested(PERF_SAMPLE_WEIGHT | k_weights)) {
     const auto weight = fields.next();
-    sample.weight = asked(k_weights) ? low_half(weight) : weight;
+    sample.weight = requested(k_weights) ? low_half(weight) : weight;
   }
-  if (asked(PERF_SAMPLE_DATA_SRC)) sample.data_source = fields.next();
-  if (asked(PERF_SAMPLE_TRANSACTION)) fields.next();
-  if (asked(PERF_SAMPLE_PHYS_ADDR)) fields.next();
-  if (!fields.well()) return std::nullopt;
+  if (requested(PERF_SAMPLE_DATA_SRC)) sample.data_source = fields.next();
+  if (requested(PERF_SAMPLE_TRANSACTION)) fields.next();
+  if (requested(PERF_SAMPLE_PHYS_ADDR)) fields.next();
+  if (!fields.is_complete()) return std::nullopt;
   return sample;
 }
 
 std::uint64_t lost_samples(const PerfRecord& record) noexcept {
   FieldReader fields(record.body);
-  if (record.type == PERF_RECORD_LOST) fields.next();  // which event's: the ring has one
+  if (record.type == PERF_RECORD_LOST) fields.next();  // the event's id: the ring has one event
   if (record.type != PERF_RECORD_LOST && record.type != k_lost_samples) return 0;
   return fields.next();
 }
 
-std::optional<BesideRecord> read_beside(const PerfRecord& record, std::uint64_t sample_type) noexcept {
+std::optional<AuxRecord> read_aux_record(const PerfRecord& record, std::uint64_t sample_type) noexcept {
   if (record.type != PERF_RECORD_AUX || (sample_type & ~k_readable_fields) != 0) return std::nullopt;
-  const auto asked = [&](std::uint64_t field) { return (sample_type & field) != 0; };
+  const auto requested = [&](std::uint64_t field) { return (sample_type & field) != 0; };
   FieldReader fields(record.body);
-  BesideRecord beside;
-  beside.offset = fields.next();
-  beside.size = fields.next();
+  AuxRecord aux;
+  aux.offset = fields.next();
+  aux.size = fields.next();
   const auto flags = fields.next();
-  beside.truncated = (flags & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL)) != 0;
-  beside.collided = (flags & k_aux_collision) != 0;
-  if (!fields.well()) return std::nullopt;
-  if (asked(PERF_SAMPLE_TID)) {
+  aux.truncated = (flags & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL)) != 0;
+  aux.collided = (flags & k_aux_collision) != 0;
+  if (!fields.is_complete()) return std::nullopt;
+  if (requested(PERF_SAMPLE_TID)) {
     const auto both = fields.next();
-    beside.pid = low_half(both);
-    beside.tid = high_half(both);
+    aux.pid = low_half(both);
+    aux.tid = high_half(both);
   }
-  if (asked(PERF_SAMPLE_TIME)) beside.time_ns = fields.next();
-  return beside;
+  if (requested(PERF_SAMPLE_TIME)) aux.time_ns = fields.next();
+  return aux;
 }
 
 }  // namespace terrace::observe

@@ -1,4 +1,4 @@
-// What the records of a ring say (perf_event_open(2), "MMAP layout").
+// Decodes the records of a perf ring (perf_event_open(2), "MMAP layout").
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace terrace::observe {
 
-// The fields of a sample; 0 or empty where it was not asked for.
+// The fields of a sample; 0 or empty where they were not requested.
 struct SampleFields {
   std::uint64_t ip = 0;
   std::uint32_t pid = 0, tid = 0;
@@ -22,7 +22,7 @@ struct SampleFields {
   std::span<const std::byte> raw;
 };
 
-// What may be asked for (perf_event_attr.sample_type): all of these can be read. The last is
+// The fields that read_sample can decode (perf_event_attr.sample_type). The last is
 // PERF_SAMPLE_WEIGHT_STRUCT, which older headers lack.
 inline constexpr std::uint64_t k_readable_fields =
     PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR |
@@ -30,22 +30,22 @@ inline constexpr std::uint64_t k_readable_fields =
     PERF_SAMPLE_RAW | PERF_SAMPLE_WEIGHT | PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_TRANSACTION | PERF_SAMPLE_PHYS_ADDR |
     1ULL << 24U;
 
-// A sample's body by what was asked for (perf_event_attr.sample_type). Nothing where it is too short, or where
-// something was asked for that cannot be read.
+// Decodes the body of a sample with the requested fields (perf_event_attr.sample_type). Returns nothing where it
+// is too short, or a field is not in k_readable_fields.
 std::optional<SampleFields> read_sample(std::span<const std::byte> body, std::uint64_t sample_type) noexcept;
 
-// How many samples were lost, of a record of this type; 0 for others.
+// Returns the number of lost samples that a PERF_RECORD_LOST or _LOST_SAMPLES reports; 0 for other records.
 std::uint64_t lost_samples(const PerfRecord& record) noexcept;
 
-// PERF_RECORD_AUX: what was written to the buffer beside the ring.
-struct BesideRecord {
+// PERF_RECORD_AUX: new data in the AUX buffer.
+struct AuxRecord {
   std::uint64_t offset = 0, size = 0;
-  bool truncated = false;  // it was full, or switched off amid an access
-  bool collided = false;   // accesses were not sampled because another one was in flight
+  bool truncated = false;  // the buffer was full, or was disabled during an access
+  bool collided = false;   // accesses were not sampled because another sample was in flight
   std::uint32_t pid = 0, tid = 0;
   std::uint64_t time_ns = 0;
 };
-// With what the kernel puts at the end of such records (sample_id_all) where thread and time were asked for.
-std::optional<BesideRecord> read_beside(const PerfRecord& record, std::uint64_t sample_type) noexcept;
+// Decodes an AUX record, with thread and time from its trailer (sample_id_all) where they were requested.
+std::optional<AuxRecord> read_aux_record(const PerfRecord& record, std::uint64_t sample_type) noexcept;
 
 }  // namespace terrace::observe

@@ -1,4 +1,4 @@
-// See sampled_use.hpp.
+// Implements the page watch by sampled accesses: see sampled_use.hpp.
 #include "observe/perf/sampled_use.hpp"
 
 #include <algorithm>
@@ -7,8 +7,8 @@ namespace terrace::observe {
 
 namespace {
 
-// A line that some cache of this core's, or the last one, had was not fetched from memory. Where the processor
-// does not say where it was, the event is one of misses.
+// Returns whether the line was fetched from memory, not from this core's caches or the last-level cache. Where the
+// processor does not report the source, the event counts misses only.
 bool is_from_memory(MemoryLevel level) {
   switch (level) {
     case MemoryLevel::l1:
@@ -29,7 +29,7 @@ bool is_from_memory(MemoryLevel level) {
 }  // namespace
 
 SampledUse::SampledUse(std::span<const PerfEvent> events, int own, std::uint64_t line) : line_(line) {
-  sampler_.skip(own);
+  sampler_.exclude_thread(own);
   sampler_.start(events);
 }
 

@@ -1,6 +1,5 @@
-// What the processor's counters say was fetched from memory, told as a page watch tells what was used: of each
-// range the bytes of the lines that its samples stand for. Lines that were fetched ahead of the loads are not in
-// them.
+// Implements the interface of a page watch by sampled accesses: reports for each range the bytes of the lines that
+// were fetched from memory, as its samples estimate. Prefetched lines are not sampled.
 #pragma once
 
 #include <span>
@@ -13,12 +12,12 @@ namespace terrace::observe {
 
 class SampledUse final : public PageWatch {
  public:
-  // Samples all threads of the process but `own`. Throws Error{failed} where no event can be had.
+  // Samples all threads of the process except `own`. Throws Error{failed} where no event is available.
   SampledUse(std::span<const PerfEvent> events, int own, std::uint64_t line = 64);
 
   void begin(std::span<const WatchedRange> ranges) override;
   void read(std::span<const WatchedRange> ranges, std::span<std::uint64_t> used) override;
-  [[nodiscard]] std::string misses() const { return sampler_.misses(); }
+  [[nodiscard]] std::string blind_spots() const { return sampler_.blind_spots(); }
   [[nodiscard]] SamplerCounts counts() const { return sampler_.counts(); }
 
  private:

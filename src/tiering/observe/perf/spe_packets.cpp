@@ -1,4 +1,4 @@
-// See spe_packets.hpp.
+// Decodes SPE packets: see spe_packets.hpp.
 #include "observe/perf/spe_packets.hpp"
 
 #include <algorithm>
@@ -8,7 +8,7 @@ namespace terrace::observe {
 
 namespace {
 
-// Headers of a byte; `x` in the manual's tables is a size, an index or a class.
+// One-byte headers; `x` in the manual's tables is a size, an index or a class.
 constexpr unsigned k_spe_padding = 0x00, k_spe_end = 0x01, k_spe_timestamp = 0x71;
 constexpr bool is_events(unsigned header) { return (header & 0xcf) == 0x42; }
 constexpr bool is_source(unsigned header) { return (header & 0xcf) == 0x43; }
@@ -22,9 +22,9 @@ constexpr unsigned k_of_instruction = 0, k_of_data = 2;  // addresses
 constexpr unsigned k_total_latency = 0;                  // counters
 constexpr unsigned k_of_memory = 1;                      // the class of operations that are accesses
 
-constexpr std::uint64_t k_address_bits = (1ULL << 56U) - 1;  // above them a tag, or the level of privilege
+constexpr std::uint64_t k_address_bits = (1ULL << 56U) - 1;  // the upper bits are a tag, or the exception level
 
-// The upper byte follows bit 55, as in every address of the architecture.
+// Sign-extends the address from bit 55, as the architecture requires.
 std::uint64_t spe_address(std::uint64_t value) {
   const auto low = value & k_address_bits;
   return (low >> 55U & 1) != 0 ? low | ~k_address_bits : low;
@@ -32,45 +32,46 @@ std::uint64_t spe_address(std::uint64_t value) {
 
 }  // namespace
 
-void SpeReader::forget() noexcept {
+void SpeDecoder::reset_access() noexcept {
   access_ = {};
-  ended_ = skipping_ = has_source_ = false;
+  ended_ = is_resyncing_ = has_source_ = false;
 }
 
-void SpeReader::cut() noexcept {
-  kept_size_ = passed_over_ = 0;
-  forget();
+void SpeDecoder::reset() noexcept {
+  partial_size_ = skip_bytes_ = 0;
+  reset_access();
 }
 
-std::size_t SpeReader::pass_over(std::size_t available) noexcept {
-  const auto now = std::min(passed_over_, available);
-  passed_over_ -= now;
+std::size_t SpeDecoder::skip(std::size_t available) noexcept {
+  const auto now = std::min(skip_bytes_, available);
+  skip_bytes_ -= now;
   return now;
 }
 
-void SpeReader::keep(std::span<const std::byte> bytes) noexcept {
-  // A packet that needs more bytes has less than the longest one.
-  const auto room = std::size(kept_) - kept_size_;
+void SpeDecoder::save_partial(std::span<const std::byte> bytes) noexcept {
+  // Invariant: an incomplete packet is shorter than k_max_packet.
+  const auto room = std::size(partial_) - partial_size_;
   const auto count = std::min(room, bytes.size());
-  if (count != 0) std::memcpy(kept_ + kept_size_, bytes.data(), count);
-  kept_size_ += count;
+  if (count != 0) std::memcpy(partial_ + partial_size_, bytes.data(), count);
+  partial_size_ += count;
 }
 
-// How many of the bytes the next packet takes, with what was kept before them; 0 where it needs more.
-std::size_t SpeReader::packet(std::span<const std::byte> bytes, std::uint64_t offset) noexcept {
-  if (kept_size_ == 0) return whole_packet(bytes, offset);
-  const auto kept = kept_size_;
-  std::byte joined[2 * k_longest];
-  std::memcpy(joined, kept_, kept);
-  const auto more = std::min(bytes.size(), k_longest);
+// Returns the number of bytes that the next packet takes of these, after a saved partial packet; 0 where it needs
+// more.
+std::size_t SpeDecoder::next_packet(std::span<const std::byte> bytes, std::uint64_t offset) noexcept {
+  if (partial_size_ == 0) return parse_packet(bytes, offset);
+  const auto kept = partial_size_;
+  std::byte joined[2 * k_max_packet];
+  std::memcpy(joined, partial_, kept);
+  const auto more = std::min(bytes.size(), k_max_packet);
   std::memcpy(joined + kept, bytes.data(), more);
-  const auto used = whole_packet({joined, kept + more}, offset - kept);
+  const auto used = parse_packet({joined, kept + more}, offset - kept);
   if (used == 0) return 0;
-  kept_size_ = 0;
+  partial_size_ = 0;
   return std::max<std::size_t>(used, kept + 1) - kept;
 }
 
-std::size_t SpeReader::whole_packet(std::span<const std::byte> bytes, std::uint64_t offset) noexcept {
+std::size_t SpeDecoder::parse_packet(std::span<const std::byte> bytes, std::uint64_t offset) noexcept {
   const auto at = [&](std::size_t i) { return std::to_integer<unsigned>(bytes[i]); };
   auto header = at(0);
   std::size_t size = 1;
@@ -83,10 +84,10 @@ std::size_t SpeReader::whole_packet(std::span<const std::byte> bytes, std::uint6
   if (is_extended(header)) {
     if (bytes.size() < 2) return 0;
     if (at(1) == 0) {
-      // What follows up to the next multiple of 2, 4, 8 or 16 bytes says nothing.
+      // Alignment packet: padding up to the next multiple of 2, 4, 8 or 16 bytes.
       const std::uint64_t step = 2ULL << (header & 3);
-      passed_over_ = static_cast<std::size_t>(step - offset % step);
-      passed_over_ -= std::min<std::size_t>(passed_over_, 2);
+      skip_bytes_ = static_cast<std::size_t>(step - offset % step);
+      skip_bytes_ -= std::min<std::size_t>(skip_bytes_, 2);
       return 2;
     }
     index = (header & 3) << 3U | (at(1) & 7);
@@ -97,7 +98,7 @@ std::size_t SpeReader::whole_packet(std::span<const std::byte> bytes, std::uint6
                      is_operation(header) || is_address(header) || is_counter(header);
   if (!known) {
     ++malformed_;
-    skipping_ = true;
+    is_resyncing_ = true;
     return 1;
   }
   const std::size_t length = 1ULL << (header >> 4U & 3);
@@ -108,13 +109,13 @@ std::size_t SpeReader::whole_packet(std::span<const std::byte> bytes, std::uint6
   return size + length;
 }
 
-void SpeReader::payload(unsigned header, unsigned index, std::uint64_t value) noexcept {
+void SpeDecoder::payload(unsigned header, unsigned index, std::uint64_t value) noexcept {
   auto& sample = access_.sample;
   if (header == k_spe_timestamp) {
     access_.timestamp = value;
     ended_ = true;
-    // After bytes that are no packet, what follows may be anything: wait for an end.
-    if (skipping_) access_.has_address = false;
+    // After bytes that are no packet the access is unreliable: drop it.
+    if (is_resyncing_) access_.has_address = false;
   } else if (is_events(header)) {
     events(value);
   } else if (is_source(header)) {
@@ -124,7 +125,7 @@ void SpeReader::payload(unsigned header, unsigned index, std::uint64_t value) no
     access_.has_thread = true;
   } else if (is_operation(header)) {
     if ((header & 3) != k_of_memory) return;
-    // General-purpose, SIMD and vector accesses say store in the lowest bit; atomic and exclusive ones do both.
+    // The lowest bit of general-purpose, SIMD and vector accesses is 1 for a store; atomics load and store.
     sample.is_store = (value & 1) != 0;
     sample.is_load = !sample.is_store;
     if ((value & 0xe2) == 0x02 && (value & 4) != 0) sample.is_load = sample.is_store = true;
@@ -139,10 +140,10 @@ void SpeReader::payload(unsigned header, unsigned index, std::uint64_t value) no
   }
 }
 
-void SpeReader::events(std::uint64_t value) noexcept {
+void SpeDecoder::events(std::uint64_t value) noexcept {
   const auto has = [&](unsigned number) { return (value >> number & 1) != 0; };
   auto& sample = access_.sample;
-  sample.tlb_miss = has(5);  // a walk of the page tables
+  sample.tlb_miss = has(5);  // page-table walk
   if (has_source_) return;
   // 3: refilled the first cache; 8, 9: reached and missed the last one; 10: another socket.
   if (has(9)) {
@@ -156,7 +157,7 @@ void SpeReader::events(std::uint64_t value) noexcept {
   }
 }
 
-void SpeReader::source(std::uint64_t value) noexcept {
+void SpeDecoder::source(std::uint64_t value) noexcept {
   if (sources_ != SpeSources::neoverse) return;
   // By the technical reference manuals of Neoverse N1, N2, V1 and V2.
   auto level = MemoryLevel::unknown;
@@ -182,7 +183,7 @@ void SpeReader::source(std::uint64_t value) noexcept {
     default:
       return;
   }
-  // Memory of another socket is told by the event alone.
+  // Only the event packet identifies memory of another socket.
   if (level == MemoryLevel::local_dram && access_.sample.level == MemoryLevel::remote_dram) return;
   access_.sample.level = level;
   has_source_ = true;

@@ -1,4 +1,4 @@
-// Arm's Statistical Profiling Extension: packets in a buffer, by the Arm Architecture Reference Manual (chapter
+// Decodes the packets of Arm's Statistical Profiling Extension, by the Arm Architecture Reference Manual (chapter
 // "Statistical Profiling Extension sample record specification"). The packets of one access end with an end packet
 // or a timestamp.
 #pragma once
@@ -11,30 +11,30 @@
 
 namespace terrace::observe {
 
-// What the packets of one access say.
+// The contents of the packets of one access.
 struct SpeAccess {
   MemorySample sample;
-  std::uint64_t timestamp = 0;  // the system counter's; 0 where there was none
+  std::uint64_t timestamp = 0;  // of the system counter; 0: none
   bool has_address = false;
   bool has_thread = false;
 };
 
-// How a processor numbers where data came from, which the architecture leaves to it.
+// The implementation-defined numbering of data sources.
 enum class SpeSources : std::uint8_t { unknown, neoverse };
 
-class SpeReader {
+class SpeDecoder {
  public:
-  explicit SpeReader(SpeSources sources = SpeSources::unknown) noexcept : sources_(sources) {}
+  explicit SpeDecoder(SpeSources sources = SpeSources::unknown) noexcept : sources_(sources) {}
 
-  // Takes the next bytes, which begin at this offset of the buffer (packets are aligned in it); calls each(access)
-  // for every access that ends in them and has an address. Packets that are cut at the end go on in the next
-  // bytes.
+  // Decodes the next bytes, which begin at this offset of the buffer (packets are aligned in it). Calls
+  // each(access) for every access that ends in them and has an address. Keeps an incomplete packet for the next
+  // call.
   template <class Each>
-  void take(std::span<const std::byte> bytes, std::uint64_t offset, Each each) {
+  void decode(std::span<const std::byte> bytes, std::uint64_t offset, Each each) {
     while (!bytes.empty()) {
-      const auto used = passed_over_ > 0 ? pass_over(bytes.size()) : packet(bytes, offset);
+      const auto used = skip_bytes_ > 0 ? skip(bytes.size()) : next_packet(bytes, offset);
       if (used == 0) {
-        keep(bytes);
+        save_partial(bytes);
         return;
       }
       bytes = bytes.subspan(used);
@@ -43,32 +43,32 @@ class SpeReader {
       if (access_.has_address && access_.sample.address != 0 &&
           (access_.sample.is_load || access_.sample.is_store))
         each(access_);
-      forget();
+      reset_access();
     }
   }
-  // What was begun does not go on: the buffer was full, or data were lost.
-  void cut() noexcept;
-  // Bytes that are no packet: passed over, up to the next end of an access.
+  // Discards incomplete data: the buffer was full, or data were lost.
+  void reset() noexcept;
+  // Returns the number of bytes that are no packet. The decoder then resynchronises at the next end of an access.
   [[nodiscard]] std::uint64_t malformed() const noexcept { return malformed_; }
 
  private:
-  static constexpr std::size_t k_longest = 16;
+  static constexpr std::size_t k_max_packet = 16;
 
-  std::size_t pass_over(std::size_t available) noexcept;
-  std::size_t packet(std::span<const std::byte> bytes, std::uint64_t offset) noexcept;
-  std::size_t whole_packet(std::span<const std::byte> bytes, std::uint64_t offset) noexcept;
+  std::size_t skip(std::size_t available) noexcept;
+  std::size_t next_packet(std::span<const std::byte> bytes, std::uint64_t offset) noexcept;
+  std::size_t parse_packet(std::span<const std::byte> bytes, std::uint64_t offset) noexcept;
   void payload(unsigned header, unsigned index, std::uint64_t value) noexcept;
   void events(std::uint64_t value) noexcept;
   void source(std::uint64_t value) noexcept;
-  void keep(std::span<const std::byte> bytes) noexcept;
-  void forget() noexcept;
+  void save_partial(std::span<const std::byte> bytes) noexcept;
+  void reset_access() noexcept;
 
   SpeSources sources_;
   SpeAccess access_;
-  bool ended_ = false, skipping_ = false, has_source_ = false;
-  std::byte kept_[k_longest] = {};
-  std::size_t kept_size_ = 0;
-  std::size_t passed_over_ = 0;  // bytes up to an alignment, which may be among the next ones
+  bool ended_ = false, is_resyncing_ = false, has_source_ = false;
+  std::byte partial_[k_max_packet] = {};
+  std::size_t partial_size_ = 0;
+  std::size_t skip_bytes_ = 0;  // padding to an alignment, which may extend into the next bytes
   std::uint64_t malformed_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// The threads of the own process, as /proc/self/task lists them. No allocation.
+// Lists the threads of the own process from /proc/self/task, without an allocation.
 #pragma once
 
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 
 namespace terrace::observe {
 
-// Calls each(tid).
+// Calls each(tid) for every thread.
 template <class Each>
 void for_each_thread(Each each) {
   const auto folder =

@@ -7,7 +7,7 @@ namespace {
 class Accesses final : public ProgressVariant {
  public:
   [[nodiscard]] std::string_view name() const override { return "accesses"; }
-  [[nodiscard]] std::uint64_t of(const Quantum& quantum) const override { return quantum.accesses; }
+  [[nodiscard]] std::uint64_t progress_of(const Quantum& quantum) const override { return quantum.accesses; }
 };
 
 }  // namespace

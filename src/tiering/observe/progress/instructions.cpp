@@ -14,7 +14,7 @@ namespace {
 class Instructions final : public ProgressVariant {
  public:
   [[nodiscard]] std::string_view name() const override { return "instructions"; }
-  [[nodiscard]] std::uint64_t of(const Quantum& quantum) const override { return quantum.instructions; }
+  [[nodiscard]] std::uint64_t progress_of(const Quantum& quantum) const override { return quantum.instructions; }
   [[nodiscard]] std::string_view unit() const override { return "instructions"; }
   [[nodiscard]] std::string unavailable_reason() const override {
     perf_event_attr counter{};

@@ -13,8 +13,8 @@ namespace {
 class Sentinel final : public ProgressVariant {
  public:
   [[nodiscard]] std::string_view name() const override { return "sentinel"; }
-  [[nodiscard]] std::uint64_t of(const Quantum& quantum) const override { return quantum.accesses; }
-  [[nodiscard]] SegmentStart starts() const override { return SegmentStart::touch; }
+  [[nodiscard]] std::uint64_t progress_of(const Quantum& quantum) const override { return quantum.accesses; }
+  [[nodiscard]] SegmentStart segment_start() const override { return SegmentStart::touch; }
   [[nodiscard]] std::string unavailable_reason() const override {
     const int file = open_userfault(0);
     if (file < 0)

@@ -8,8 +8,8 @@ namespace {
 class Timer final : public ProgressVariant {
  public:
   [[nodiscard]] std::string_view name() const override { return "timer"; }
-  [[nodiscard]] std::uint64_t of(const Quantum& quantum) const override { return quantum.accesses; }
-  [[nodiscard]] SegmentStart starts() const override { return SegmentStart::time; }
+  [[nodiscard]] std::uint64_t progress_of(const Quantum& quantum) const override { return quantum.accesses; }
+  [[nodiscard]] SegmentStart segment_start() const override { return SegmentStart::time; }
   [[nodiscard]] std::string unavailable_reason() const override { return {}; }
 };
 

@@ -1,4 +1,4 @@
-// See event_device.hpp.
+// Reads the sysfs files of event devices: see event_device.hpp.
 #include "observe/perf/names/event_device.hpp"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ std::optional<std::uint64_t> number(std::string_view text) {
   return value;
 }
 
-// The text up to the separator, which both are taken off.
+// Returns the text up to the separator, and removes both from `text`.
 std::string_view cut(std::string_view& text, char separator) {
   const auto end = std::min(text.find(separator), text.size());
   const auto piece = text.substr(0, end);
@@ -81,7 +81,7 @@ void place_bits(std::string_view format, std::uint64_t value, Encoding& encoding
   if (left != 0) refuse("too large for the format " + std::string(format), std::to_string(value));
 }
 
-bool EventDevice::there() const { return line_of(folder_ / "type").has_value(); }
+bool EventDevice::exists() const { return line_of(folder_ / "type").has_value(); }
 
 std::uint32_t EventDevice::type() const {
   const auto file = folder_ / "type";

@@ -1,6 +1,6 @@
-// The kernel's devices that count events, each a folder below /sys/bus/event_source/devices: its number, which of
-// its bits mean what (`format/`), and named events (`events/`), as
-// Documentation/ABI/testing/sysfs-bus-event_source- devices-format and -events say.
+// Reads the kernel's event devices (PMUs), each a folder below /sys/bus/event_source/devices: type number, bit
+// fields of the configuration (`format/`) and named events (`events/`), by
+// Documentation/ABI/testing/sysfs-bus-event_source-devices-format and -events.
 #pragma once
 
 #include <cstdint>
@@ -18,25 +18,25 @@ struct Encoding {
   bool operator==(const Encoding&) const = default;
 };
 
-// "event=0xcd,umask=0x1,ldlat=3" as names with numbers; a name alone is 1. Throws Error{invalid}.
+// Parses "event=0xcd,umask=0x1,ldlat=3" into names and numbers; a name alone is 1. Throws Error{invalid}.
 std::vector<std::pair<std::string, std::uint64_t>> event_terms(std::string_view text);
 
-// Sets a value's bits where a format says, the lowest first: "config:0-7,32-35". Throws Error{invalid} where the
-// format is none, or has too few bits.
+// Places a value's bits, the lowest first, at the positions of a format such as "config:0-7,32-35". Throws
+// Error{invalid} where the format is invalid or has too few bits.
 void place_bits(std::string_view format, std::uint64_t value, Encoding& encoding);
 
 class EventDevice {
  public:
   explicit EventDevice(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
-  [[nodiscard]] bool there() const;
-  // Its number for perf_event_open(2). Throws Error{failed} where the file cannot be read.
+  [[nodiscard]] bool exists() const;
+  // Returns the type number for perf_event_open(2). Throws Error{failed} where the file cannot be read.
   [[nodiscard]] std::uint32_t type() const;
   [[nodiscard]] bool has_format(std::string_view name) const;
-  // What the device says of the event of this name; nothing where it has none.
+  // Returns the terms of the event of this name; nothing where the device has none.
   [[nodiscard]] std::optional<std::string> event(std::string_view name) const;
-  // Terms by the device's formats; `instead` goes before terms of the same name. Throws Error{invalid} with the
-  // file.
+  // Encodes terms by the device's formats; `instead` overrides terms of the same name. Throws Error{invalid} with
+  // the file.
   [[nodiscard]] Encoding encode(std::string_view terms, std::string_view instead = {}) const;
 
  private:

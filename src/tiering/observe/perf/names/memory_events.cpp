@@ -1,4 +1,4 @@
-// See memory_events.hpp.
+// Chooses the events that sample accesses: see memory_events.hpp.
 #include "observe/perf/names/memory_events.hpp"
 
 #include <linux/perf_event.h>
@@ -14,11 +14,11 @@ namespace terrace::observe {
 
 namespace {
 
-// Events between two samples: thousands of samples a second at most on a busy core, which the kernel can bear.
-// Primes, so that no loop keeps step with them.
+// Events between two samples: at most thousands of samples a second on a busy core, which the kernel does not
+// throttle. Primes, so that loops cannot alias with them.
 constexpr std::uint64_t k_loads_period = 10'007, k_misses_period = 1009;
 constexpr std::uint64_t k_operations_period = 262'144;  // multiples of 16 for AMD; Arm's are of powers of two
-constexpr int k_slow_load_cycles = 30;                  // what no first or second cache takes
+constexpr int k_slow_load_cycles = 30;                  // longer than hits of the first and second cache
 
 constexpr std::uint64_t k_fields = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR |
                                    PERF_SAMPLE_PERIOD | PERF_SAMPLE_WEIGHT | PERF_SAMPLE_DATA_SRC;
@@ -41,7 +41,7 @@ void add_intel(const EventDevice& device, const std::string& called, std::vector
         event_of(device, device.encode(*loads, device.has_format("ldlat") ? latency : ""), called + "/mem-loads/");
     event.precise = 3;
     event.period = k_loads_period;
-    event.misses = "loads of under " + std::to_string(k_slow_load_cycles) + " cycles";
+    event.blind_spots = "loads of under " + std::to_string(k_slow_load_cycles) + " cycles";
     if (const auto leader = device.event("mem-loads-aux")) {
       event.has_leader = true;
       event.leader_config = device.encode(*leader).config;
@@ -52,12 +52,13 @@ void add_intel(const EventDevice& device, const std::string& called, std::vector
     auto event = event_of(device, device.encode(*stores), called + "/mem-stores/");
     event.precise = 3;
     event.period = k_loads_period;
-    event.misses = "how long stores take";
+    event.blind_spots = "how long stores take";
     events.push_back(std::move(event));
   }
 }
 
-// Loads that went to memory, by name: the kernel has no file for them. For processors that cannot tell latencies.
+// Adds loads that missed the last-level cache, by name, because sysfs does not list them. For processors that do
+// not sample latencies.
 void add_missed_loads(const EventDevice& device, const std::string& called, const EventByName& by_name,
                       std::vector<PerfEvent>& events) {
   for (const char* const name : {"MEM_LOAD_RETIRED:L3_MISS", "MEM_LOAD_UOPS_RETIRED:L3_MISS"}) {
@@ -69,19 +70,19 @@ void add_missed_loads(const EventDevice& device, const std::string& called, cons
     event->choice = 1;
     event->period = k_misses_period;
     event->name = called + "/" + name + "/";
-    event->misses = "loads that a cache served; stores";
+    event->blind_spots = "loads that a cache served; stores";
     events.push_back(std::move(*event));
     return;
   }
 }
 
 void add_amd(const EventDevice& device, std::vector<PerfEvent>& events) {
-  // By operations, not by cycles: what stalls does not count for more than what does not.
+  // Count operations, not cycles: stalled operations must not be sampled more often.
   auto event = event_of(device, device.encode(device.has_format("cnt_ctl") ? "cnt_ctl" : ""), "ibs_op//");
   event.sample_type |= PERF_SAMPLE_RAW;
   event.format = AccessFormat::ibs_op;
   event.period = k_operations_period;
-  event.misses = "how long stores take";
+  event.blind_spots = "how long stores take";
   events.push_back(std::move(event));
 }
 
@@ -97,7 +98,7 @@ std::string why_refused(const EventFiles& files) {
   std::ifstream stream(files.paranoid);
   int paranoid = 0;
   if (!(stream >> paranoid)) return files.paranoid + " is not there: the kernel counts no events";
-  // Debian and others know 3 and 4: nobody without CAP_PERFMON.
+  // Debian and others have 3 and 4: CAP_PERFMON is required.
   if (paranoid > 2) return files.paranoid + " is " + std::to_string(paranoid) + ": root alone may count events";
   return {};
 }
@@ -114,7 +115,7 @@ MemoryEvents memory_events(const EventFiles& files, const EventByName& by_name) 
   std::string broken;
   for (const auto& name : names) {
     const EventDevice device(std::filesystem::path(files.devices) / name);
-    if (!device.there()) continue;
+    if (!device.exists()) continue;
     try {
       if (name == "cpu" || name == "cpu_core" || name == "cpu_atom") {
         add_intel(device, name, found.events);

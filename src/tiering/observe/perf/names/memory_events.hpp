@@ -1,6 +1,5 @@
-// Which events sample accesses to memory on a machine, as numbers that can be handed to the library inside a
-// program. Of use outside programs alone: it reads the kernel's files, and asks libpfm4 for names that those do
-// not have.
+// Finds the perf events that sample memory accesses on this machine, for the runtime in the program. For use in
+// the launcher only: it reads sysfs, and looks up names in libpfm4 that sysfs does not have.
 #pragma once
 
 #include <functional>
@@ -12,7 +11,7 @@
 
 namespace terrace::observe {
 
-// Where the kernel says what it has; a test has folders of its own.
+// Paths of the kernel's files; tests use folders of their own.
 struct EventFiles {
   std::string devices = "/sys/bus/event_source/devices";
   std::string paranoid = "/proc/sys/kernel/perf_event_paranoid";
@@ -20,18 +19,18 @@ struct EventFiles {
 
 struct MemoryEvents {
   std::vector<PerfEvent> events;  // the best first
-  // Where there are none: what was looked for, in one line. Also says why they may be refused to this user.
+  // Where there are none, what was searched, in one line; else why the kernel may refuse them to this user, or "".
   std::string unavailable_reason;
 };
 
-// An event by its name in libpfm4's tables ("MEM_LOAD_RETIRED:L3_MISS", "skl::..."): its type and configuration.
-// Nothing where no processor of this machine has it, and then `why` says so.
+// Returns type and configuration of an event by its name in libpfm4's tables ("MEM_LOAD_RETIRED:L3_MISS",
+// "skl::..."). Returns nothing, with the reason in `why`, where no processor of this machine has it.
 std::optional<PerfEvent> event_by_name(const std::string& name, std::string& why);
 using EventByName = std::function<std::optional<PerfEvent>(const std::string& name, std::string& why)>;
 
-// Intel's loads by latency and stores (`cpu`, `cpu_core`, `cpu_atom`), and for where those are not to be had loads
-// that missed the last cache, by name; AMD's operations (`ibs_op`), Arm's (`arm_spe_0`). Whether they can be
-// opened, MemorySampler::unavailable_reason tells.
+// Returns Intel's loads by latency and stores (`cpu`, `cpu_core`, `cpu_atom`), and as second choice, by name,
+// loads that missed the last-level cache; AMD's operations (`ibs_op`); Arm's (`arm_spe_0`).
+// MemorySampler::unavailable_reason tests whether they can be opened.
 MemoryEvents memory_events(const EventFiles& files = {}, const EventByName& by_name = event_by_name);
 
 }  // namespace terrace::observe

@@ -1,4 +1,4 @@
-// Names of events by libpfm4's tables, which stay outside of programs.
+// Looks up event names in libpfm4's tables, which only the launcher contains.
 #include <linux/perf_event.h>
 #include <perfmon/pfmlib.h>
 #include <perfmon/pfmlib_perf_event.h>

@@ -1,6 +1,7 @@
-// Pages that trap once when they are used, and which the kernel then lets go by itself (userfaultfd's asynchronous
-// modes): what has not trapped was not used. Who uses a page waits for one fault in a window, no thread of ours
-// has to answer. A range can be in one userfaultfd alone: while it is watched, nobody moves its pages by another.
+// Watches pages by userfaultfd's asynchronous modes: a protected page faults once when it is used, and the kernel
+// resolves the fault itself; a page without a fault was not used. A thread pays one fault a page and window, and
+// no thread of the runtime has to resolve it. A range can be registered with one userfaultfd only: a watched
+// range's pages cannot be moved by another.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +13,12 @@
 
 namespace terrace::observe {
 
-// Which accesses trap, as userfaultfd(2) and PAGEMAP_SCAN call it.
+// Describes which accesses fault, in the terms of userfaultfd(2) and PAGEMAP_SCAN.
 struct Protection {
   const char* name;        // for messages
-  std::uint64_t features;  // asked of userfaultfd
-  std::uint64_t mode;      // of registered ranges
-  std::uint64_t category;  // what the scan calls a page that has trapped or never was protected
+  std::uint64_t features;  // of UFFDIO_API
+  std::uint64_t mode;      // of UFFDIO_REGISTER
+  std::uint64_t category;  // of PAGEMAP_SCAN: a page that has faulted or was not protected
   bool reads_trap;
 };
 
@@ -26,11 +27,11 @@ inline constexpr Protection k_write_protection{"UFFD_FEATURE_WP_ASYNC", 1U << 15
 // Loads and stores: in Linux's development tree since 2026.
 inline constexpr Protection k_access_protection{"UFFD_FEATURE_RWP_ASYNC", 3U << 17U, 1U << 3U, 1U << 9U, true};
 
-class ProtectedPages final : public PageWatch {
+class ProtectionWatch final : public PageWatch {
  public:
-  // Throws Error{failed} where the kernel has no such mode or this process may not.
-  explicit ProtectedPages(const Protection& protection);
-  ~ProtectedPages() override;
+  // Throws Error{failed} where the kernel does not have the mode or does not permit it.
+  explicit ProtectionWatch(const Protection& protection);
+  ~ProtectionWatch() override;
   void begin(std::span<const WatchedRange> ranges) override;
   void read(std::span<const WatchedRange> ranges, std::span<std::uint64_t> used) override;
 
@@ -43,11 +44,11 @@ class ProtectedPages final : public PageWatch {
     bool is_protected;
   };
   bool protect(const WatchedRange& range) const noexcept;
-  void forget_others(std::span<const WatchedRange> ranges) noexcept;
+  void unregister_others(std::span<const WatchedRange> ranges) noexcept;
 
   Protection protection_;
   OwnProcess process_;
-  int file_;
+  int fd_;
   std::vector<Watched> watched_;  // ascending, as the ranges of `begin`
 };
 

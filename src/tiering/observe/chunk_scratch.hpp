@@ -1,6 +1,5 @@
-// A value for each chunk that was met, found in constant time and cleared in time linear in what was met: what
-// counters of a quantum or of a phase are kept in. Memory is four bytes for each chunk of the run, and the values
-// of those that were met.
+// Sparse array of values by chunk: constant-time look-up, clearing in time linear in the number of entries. Holds
+// the counters of a quantum or a phase. Memory: four bytes for each chunk of the run, plus the entries.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +29,7 @@ class ChunkScratch {
   [[nodiscard]] const Value* find(ChunkId chunk) const {
     return chunk < slots_.size() && slots_[chunk] != 0 ? &entries_[slots_[chunk] - 1].value : nullptr;
   }
-  // In the order in which the chunks were first met.
+  // Returns the entries in the order of insertion.
   [[nodiscard]] const std::vector<Entry>& entries() const { return entries_; }
   void clear() {
     for (const auto& entry : entries_) slots_[entry.chunk] = 0;
@@ -38,7 +37,7 @@ class ChunkScratch {
   }
 
  private:
-  std::vector<std::uint32_t> slots_;  // by chunk: its entry's position + 1, 0 while it was not met
+  std::vector<std::uint32_t> slots_;  // by chunk: index of its entry + 1; 0: none
   std::vector<Entry> entries_;
 };
 

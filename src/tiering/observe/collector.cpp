@@ -1,4 +1,4 @@
-// Phases and iterations of a collector. See collector.hpp.
+// Implements the phases and iterations of a collector: see collector.hpp.
 #include "observe/collector.hpp"
 
 #include <algorithm>

@@ -1,6 +1,5 @@
-// A collector fills the profile: it hears of every quantum while it is active, and of the phases and iterations in
-// which they fall. What it writes down about them is its own affair; the bookkeeping is the same for all and is
-// here.
+// Base class of the collectors, which fill profiles from quanta. It tracks the phases and iterations in which the
+// quanta fall; derived classes count. Not thread-safe: the runtime serialises the calls.
 #pragma once
 
 #include <string_view>
@@ -13,35 +12,35 @@ namespace terrace::observe {
 
 class Collector : public TallySink {
  public:
-  // Another main loop: what was seen of the one before says nothing of it.
+  // A new main loop begins: drops what was learned from the one before.
   virtual void loop_begun() {}
-  // Whether what was seen of this loop suffices to plan by it. Who is not heard of every access may need more than
-  // an iteration.
+  // Returns whether the data of this loop suffice for a plan. A collector that samples may need more than an
+  // iteration.
   [[nodiscard]] virtual bool has_enough_data() const { return true; }
-  // An iteration begins: phases are numbered from 0 again. What was not taken of the one before is dropped.
+  // Begins an iteration. Drops the phases of the one before unless take_iteration() took them.
   void begin_iteration(std::uint32_t number);
   void begin_phase(std::string_view name);
-  // The phase is over; it took `time` by the clock of the run. Does nothing when no phase was begun.
+  // Ends the phase, which took `time` by the clock of the run. Has no effect when no phase was begun.
   void end_phase(Seconds time);
-  // Two neighbours among the phases that have ended become one under the first one's name, which is the one
-  // `from_end` before the last: what was counted and how long it took add up.
+  // Merges two successive ended phases: adds the second to the first, which is `from_end` before the last one.
   void merge(std::size_t from_end);
-  // The phase that ended last; null where the iteration has none. Or all since this last was one, where a
-  // collector knows only now what happened; null until it does.
+  // Returns the phase that ended last; null where the iteration has none. A collector whose results are delayed
+  // returns the sum of all phases since the last non-null result, and null until it is available.
   [[nodiscard]] virtual const Phase* last_phase() const {
     return iteration_.phases.empty() ? nullptr : &iteration_.phases.back();
   }
-  // The phases since begin_iteration.
+  // Returns the phases since begin_iteration.
   Iteration take_iteration();
-  // What an instruction takes from now on.
+  // Sets the time of an instruction from now on.
   virtual void set_instruction_time(Seconds time) = 0;
-  // What it has taken of the program since this was last asked (sampling_overhead.hpp); the caller charges it.
+  // Returns the collector's cost since the last call (sampling_overhead.hpp); the caller charges it to the
+  // program.
   [[nodiscard]] virtual Seconds take_cost() { return {}; }
   // Returns whether it can take fewer samples.
   [[nodiscard]] virtual bool can_thin() const { return false; }
-  // Takes one sample, from now on, for `factor` that it takes otherwise; at least 1. Its cost falls alike.
+  // Divides the sampling rate by `factor`, at least 1. The cost falls in proportion.
   virtual void set_thinning(double factor) { static_cast<void>(factor); }
-  // An inactive collector hears nothing and costs nothing.
+  // An inactive collector counts nothing and costs nothing.
   void set_active(bool active) { active_ = active; }
   [[nodiscard]] bool active() const { return active_; }
 
@@ -52,11 +51,11 @@ class Collector : public TallySink {
  protected:
   [[nodiscard]] bool is_counting() const { return active_ && in_phase_; }
   virtual void count(const Quantum& quantum, const Tally& tally) = 0;
-  // Writes what was counted since the last call into the phase, and forgets it.
+  // Moves the counts since the last call into the phase.
   virtual void finish(Phase& phase) = 0;
-  // Those that have ended, and the one for which `finish` is called.
+  // Returns the ended phases, and the one for which `finish` is called.
   [[nodiscard]] std::vector<Phase>& phases() { return iteration_.phases; }
-  // The iteration's phases are all there.
+  // Completes an iteration with all its phases, before take_iteration() returns it.
   virtual void complete_iteration(Iteration& iteration) { static_cast<void>(iteration); }
 
  private:

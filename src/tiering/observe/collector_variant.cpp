@@ -1,4 +1,4 @@
-// See collector_variant.hpp.
+// Implements the look-up of collectors by name: see collector_variant.hpp.
 #include "observe/collector_variant.hpp"
 
 #include <string>

@@ -1,5 +1,5 @@
-// Which collector fills the profile that decisions rest on. Each is one file in collectors/; the build makes the
-// table of them (cmake/Variants.cmake).
+// Lists the collectors that can fill the profile on which placement decisions rest. Each is one file in
+// collectors/; the build generates the table of them (cmake/Variants.cmake).
 #pragma once
 
 #include <memory>
@@ -24,20 +24,20 @@ class CollectorVariant {
  public:
   virtual ~CollectorVariant() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
-  // Between two samples of a core, in cycles, where the user names no interval: Unimem's 1,000.
+  // Returns the default cycles of a core between two samples: Unimem's 1,000.
   [[nodiscard]] virtual double sample_cycles() const { return 1000; }
-  // Whether pages that the kernel watches stand in for it where a real program has no hooks (page_watch.hpp).
+  // Returns whether a page watch (page_watch.hpp) replaces it for a real program without hooks.
   [[nodiscard]] virtual bool watches_pages() const { return false; }
   [[nodiscard]] virtual std::unique_ptr<Collector> make(const CollectorParts& parts) const = 0;
 };
 
-// Of real time, where nothing is said: pages whose translation the processor still holds are met by then.
+// Default length of a window in real time: by then most TLB entries from before the window are evicted.
 inline constexpr Seconds k_page_window{0.01};
 
 inline constexpr std::string_view k_default_collector = "load-sampling";
 
 const std::vector<const CollectorVariant*>& collectors();
-// Throws Error{invalid} with the list of names where there is none.
+// Throws Error{invalid} with the list of names where there is none of this name.
 const CollectorVariant& find_collector(std::string_view name);
 
 }  // namespace terrace::observe

@@ -1,4 +1,4 @@
-// The constants of C and of exposure for one initiator. See core_cost.hpp.
+// Implements the core time C and the exposure for an initiator: see core_cost.hpp.
 #include "observe/core_cost.hpp"
 
 #include <algorithm>

@@ -1,13 +1,14 @@
-// What a quantum costs the core that ran it, as far as that does not depend on where data resides: the core time C
-// of the time law, and how many latencies its misses expose (D, once the latency of each place is known). The
-// simulator makes time of both, the exact collector reports them, the sampling collector's clock runs on them.
+// Computes the placement-independent cost of a quantum for its core: the core time C of the time law, and the
+// number of latencies that its misses expose (times the latency of each place: D). The simulator converts both to
+// time, the exact collector reports them, the sampling collector's clock advances by them.
 //
-// C = instructions x what one takes + hits at each level of the caches beyond the first x what one of many such
-// hits costs (as the machine file has it measured, else latency / mlp, as independent misses overlap): the first
-// level's hits are part of the instructions' time; + page walks of such hits x what one of many costs; + calls of
-// libm's functions x what one takes. A chain of dependent hits, or of such calls, is under-estimated by that. Both
-// C and D are for `cores` cores that each do the same on their share of the data, while one program thread stands
-// for all of them: its counts divide by `cores`.
+// C = instructions x time of an instruction
+//   + hits at each cache level beyond the first x cost of one of many such hits (measured in the machine file, else
+//     latency / mlp, as independent misses overlap); hits of the first level are part of the instructions' time
+//   + page walks of such hits x cost of one of many walks
+//   + calls of libm functions x time of a call.
+// This under-estimates chains of dependent hits and of dependent calls. Both C and D are for `cores` cores that do
+// the same work on their shares of the data, represented by one program thread: its counts are divided by `cores`.
 #pragma once
 
 #include <array>
@@ -23,13 +24,13 @@ class CoreCost {
   // Throws Error{invalid} when `cores` is not a number above 0, Error{not_found} for an unknown initiator.
   CoreCost(const machine::Machine& machine, InitiatorId initiator, double cores);
 
-  // What an instruction takes from now on: a phase may have a time of its own.
+  // Sets the time of an instruction; a phase may have its own.
   void set_instruction_time(Seconds time) { instruction_ = time.value / cores_; }
 
   [[nodiscard]] Seconds core_time(const Quantum& quantum) const;
-  // What one of many hits costs at a level beyond the first.
+  // Returns the cost of one of many hits at a level beyond the first.
   [[nodiscard]] Seconds hit_time(std::size_t level) const { return {hit_[level]}; }
-  // Latencies exposed, in units of the latency of the place where the data resides.
+  // Return the exposed latencies, in units of the latency of the place where the data resides.
   [[nodiscard]] double exposure(const ChunkTraffic& traffic) const {
     return static_cast<double>(traffic.prefetched) * prefetched_ +
            static_cast<double>(traffic.independent) * independent_ + static_cast<double>(traffic.weight) * weight_;
@@ -53,7 +54,7 @@ class CoreCost {
 
  private:
   double cores_;
-  double instruction_ = 0;  // seconds, for one program thread that stands for all the cores
+  double instruction_ = 0;  // seconds, divided by the number of cores
   std::array<double, k_max_cache_levels> hit_{};
   double walk_ = 0;
   std::array<double, machine::k_library_functions> call_{};

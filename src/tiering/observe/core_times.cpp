@@ -1,4 +1,4 @@
-// Core time by phase. See core_times.hpp.
+// Implements the core times of phases and functions: see core_times.hpp.
 #include "observe/core_times.hpp"
 
 #include <fnmatch.h>

@@ -1,7 +1,6 @@
-// What an instruction takes in each phase and in each function of a program, where `--core-time` says so: patterns
-// of phases' names with a time each, the first that matches deciding, and functions' names. What none of them
-// names takes the machine's time. A function's time is one of the program's constant: a phase that has a time of
-// its own scales it.
+// Holds the instruction times that `--core-time` sets for phases and functions of a program: patterns of phase
+// names with a time each, of which the first match applies, and names of functions. The default is the machine's
+// time. A function's time is relative to the program's: a phase with a time of its own scales it.
 #pragma once
 
 #include <functional>
@@ -16,20 +15,21 @@
 
 namespace terrace::observe {
 
-// Names of what runs outside of a main loop, as phases (terrace.h).
+// Names of the phases before and after a main loop (terrace.h).
 inline constexpr std::string_view k_before_loop = "before";
 inline constexpr std::string_view k_after_loop = "after";
 
 struct CoreTimes {
   struct PhasePattern {
-    std::string pattern;  // of the shell, for names (fnmatch)
+    std::string pattern;  // of phase names, as in fnmatch(3)
     Seconds instruction;
     bool operator==(const PhasePattern&) const = default;
   };
   std::vector<PhasePattern> phases;
-  // Core time of functions, by name without parameters (symbols/symbol_names.hpp).
+  // Instruction times of functions, by name without parameters (symbols/symbol_names.hpp).
   std::map<std::string, Seconds, std::less<>> functions{};
 
+  // Returns the instruction time of a phase; nothing where no pattern matches.
   [[nodiscard]] std::optional<Seconds> find(const std::string& phase) const;
   void to_blob(BlobWriter& out) const;
   static CoreTimes from_blob(BlobReader& in);

@@ -1,4 +1,4 @@
-// Sums of counts. See counts.hpp.
+// Implements sums of counts: see counts.hpp.
 #include "observe/counts.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// An object as the program's run knows it: a named piece of its data, cut into chunks.
+// Describes a data object of the program: a named range of its memory, divided into chunks.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +22,10 @@ struct Object {
   bool live = true;
 };
 
-// An object of which the hooks did not see all.
+// An object with memory that no traced access has reached.
 struct UncoveredObject {
   ObjectId object = 0;
-  Bytes size;  // of what was touched, and no access to it was ever reported
+  Bytes size;  // bytes that were touched without any traced access
 };
 
 }  // namespace terrace::observe

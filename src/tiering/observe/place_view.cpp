@@ -1,4 +1,4 @@
-// Looking up an initiator's paths once. See place_view.hpp.
+// Implements the places of an initiator: see place_view.hpp.
 #include "observe/place_view.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The places as one initiator sees them, and on which of them a chunk is now.
+// Provides the places with the paths of one initiator, and the present place of a chunk.
 #pragma once
 
 #include <vector>
@@ -13,19 +13,19 @@ class PlaceView {
   // Throws Error{not_found} for an initiator that the machine does not have.
   PlaceView(const machine::Machine& machine, InitiatorId initiator);
 
-  // Whether the machine gives a path there. Where it does not, `path` is that of the place's own domain's
-  // initiator: the least that an access could cost.
+  // Returns whether the machine file has a path to the place. If not, `path` returns that of the initiator of the
+  // place's own domain: a lower bound of an access's cost.
   [[nodiscard]] bool reaches(PlaceId place) const { return reaches_[place]; }
   [[nodiscard]] const machine::Path& path(PlaceId place) const { return paths_[place]; }
   [[nodiscard]] std::size_t places() const { return paths_.size(); }
 
-  // Data that nobody has bound is in its domain's home place.
+  // Returns the place of a chunk; an unbound chunk is in its domain's home place.
   [[nodiscard]] PlaceId place_of(const memory::Chunk& chunk) const {
     const auto place = chunk.place.load(std::memory_order_relaxed);
     return place == k_no_place ? home(chunk.domain) : place;
   }
   [[nodiscard]] PlaceId home(DomainId domain) const { return homes_[domain]; }
-  // Where memory is that belongs to no chunk: at home in the initiator's domain.
+  // Returns the place of memory that belongs to no chunk: the home place of the initiator's domain.
   [[nodiscard]] PlaceId unowned() const { return homes_[domain_]; }
 
  private:

@@ -1,10 +1,10 @@
-// What a program does beside its accesses, as its runtime understands it: objects, loops and phases by whatever
-// source, sleeps, what nobody followed, the end. The runtime tells of each event when it has happened, so whatever
-// accesses it brought to the sinks came before it. Whoever hears all of this and every quantum of an AccessSink
-// can have the same happen again in other configurations: none of it depends on where data resides.
+// Interface for the events of a program other than accesses: objects, loops and phases from any source, sleeps,
+// counts of untraced accesses, the end. The runtime reports each event after it has happened, so all accesses
+// before it are with the sinks. Invariant: no event depends on where data resides, so a listener of these events
+// and of all quanta (AccessSink) can replay the run in other configurations.
 //
-// Calls come one at a time. A new kind of event is a new function here, and in those who write events down and
-// read them back (src/tiering/sim/recording_*).
+// Calls are serialised. A new kind of event is a new function here, and in the writer and the reader of recordings
+// (src/tiering/sim/recording).
 #pragma once
 
 #include <cstddef>
@@ -19,16 +19,16 @@
 namespace terrace::observe {
 
 struct NewObject {
-  std::string_view name;  // as the front door gave it; objects may share one
+  std::string_view name;  // as the adapter or interposer reported it; not unique
   ObjectKind kind;
   std::uint64_t address = 0;
   Bytes size;
-  ObjectId id = 0;          // that it got
-  ChunkId first_chunk = 0;  // and its chunks
+  ObjectId id = 0;          // assigned by the runtime
+  ChunkId first_chunk = 0;  // likewise
   std::uint32_t chunks = 0;
 };
 
-// What the program says of itself (strategy/hints/hints.hpp).
+// A hint of the program about its data (strategy/hints/hints.hpp).
 struct ProgramHint {
   enum class What : std::uint8_t { value, references, uses, spares };
   What what = What::value;
@@ -39,10 +39,10 @@ struct ProgramHint {
 
 struct NewLoop {
   std::string_view name;
-  std::string_view why{};          // it was taken for the main loop, where nobody said so
-  std::uint32_t turns_before = 0;  // that it had made when it was
+  std::string_view why{};          // it was chosen as the main loop; empty: explicit markers
+  std::uint32_t turns_before = 0;  // iterations before it was chosen
   bool by_time = false;            // its iterations are intervals of time
-  double work_share = 0;           // of the run so far, that the turns before did; 0: unknown
+  double work_share = 0;           // share of these iterations in the run's work so far; 0: unknown
 };
 
 class ProgramEvents {
@@ -54,17 +54,17 @@ class ProgramEvents {
   virtual void loop_begun(const NewLoop& loop) = 0;
   virtual void loop_ended() = 0;
   virtual void phase_begun(std::string_view name) = 0;
-  // Time that passed in every configuration because the program wanted it to.
+  // The program slept: time passes in every configuration.
   virtual void slept(Seconds duration) = 0;
-  // Accesses so far that nobody followed, as CountersRecord has them (records.hpp).
+  // Total of untraced accesses so far, as in CountersRecord (profile/records.hpp).
   virtual void unobserved(std::uint64_t unseen, std::uint64_t dropped) = 0;
-  // What the hooks have reached so far: profile::CoverageRecord, encoded. It was measured, and is no part of what
-  // the program did: who prices it again keeps it as it is.
+  // Coverage of the hooks so far: profile::CoverageRecord, encoded. It is a measurement and no part of the
+  // program's behaviour: a replay copies it.
   virtual void covered(std::span<const std::byte> record) = 0;
-  // What could have been the main loop: profile::LoopsRecord, encoded. It is kept as it is, too.
+  // Candidates for the main loop: profile::LoopsRecord, encoded. A replay copies it, too.
   virtual void loops_seen(std::span<const std::byte> record) = 0;
   virtual void noted(std::string_view severity, std::string_view text) = 0;
-  // The last one.
+  // Always the final event.
   virtual void finished(std::string_view how) = 0;
 };
 

@@ -1,4 +1,4 @@
-// See progress_variant.hpp.
+// Implements the look-up of progress variants by name: see progress_variant.hpp.
 #include "observe/progress_variant.hpp"
 
 #include <string>

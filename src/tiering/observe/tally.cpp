@@ -1,4 +1,4 @@
-// Summing misses by chunk. See tally.hpp.
+// Implements the sums of misses by chunk: see tally.hpp.
 #include "observe/tally.hpp"
 
 namespace terrace::observe {

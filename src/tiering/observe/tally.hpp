@@ -1,5 +1,5 @@
-// A quantum's misses summed by chunk. Tens of chunks stand for tens of thousands of misses, so whoever needs sums
-// only (the time law, exact counters) works on a tally, and one tally serves every sink that hears of the quantum.
+// Sums a quantum's misses by chunk: tens of chunks instead of tens of thousands of misses. Consumers that need
+// only sums (the time law, exact counters) use a tally, and all sinks of a quantum share one.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ struct ChunkTraffic {
   std::uint64_t weight = 0;   // of the demand misses, in 255ths of a latency
   std::uint64_t written = 0;  // lines written back
 
-  // So many misses of one kind, and the weights of those that are demanded, summed.
+  // Adds misses of one kind, and the sum of the weights of demand misses.
   void add(MissKind kind, std::uint64_t misses, std::uint64_t weights) {
     switch (kind) {
       case MissKind::prefetched:
@@ -58,18 +58,18 @@ struct ChunkTraffic {
 
 class Tally {
  public:
-  // Replaces what was counted before.
+  // Sums the quantum's misses, in place of the previous sums.
   void count(const Quantum& quantum);
-  // The same, from sums that somebody has kept: nothing yet, then misses of one chunk and kind, in the order in
-  // which the chunks were first met. `weight`: of demand misses, in all.
+  // Rebuild a tally from stored sums: clear(), then add() for each chunk and kind, in the order of the chunks'
+  // first misses. `weight`: sum over the demand misses.
   void clear();
   void add(ChunkId chunk, MissKind kind, std::uint64_t misses, std::uint64_t weight);
   [[nodiscard]] const std::vector<ChunkScratch<ChunkTraffic>::Entry>& chunks() const {
     return by_chunk_.entries();
   }
-  // nullptr where the quantum did not touch the chunk.
+  // Returns nullptr where the quantum has no miss on the chunk.
   [[nodiscard]] const ChunkTraffic* find(ChunkId chunk) const { return by_chunk_.find(chunk); }
-  // Misses on memory that belongs to no chunk (memory::k_no_chunk).
+  // Returns the misses on memory that belongs to no chunk (memory::k_no_chunk).
   [[nodiscard]] const ChunkTraffic& unowned() const { return unowned_; }
 
  private:
@@ -79,7 +79,7 @@ class Tally {
   ChunkTraffic unowned_;
 };
 
-// A sink that can use a tally which somebody else has made.
+// A sink that can share the tally of another.
 class TallySink : public AccessSink {
  public:
   void quantum(const Quantum& quantum) final {
@@ -87,14 +87,15 @@ class TallySink : public AccessSink {
     on_tally(quantum, own_);
   }
   virtual void on_tally(const Quantum& quantum, const Tally& tally) = 0;
-  // Whether it would look at the quantum's single misses now; a replay saves itself the trouble where nobody does.
+  // Returns whether it would read the quantum's single misses now; a replay does not decode them where no sink
+  // does.
   [[nodiscard]] virtual bool wants_misses() const { return false; }
 
  private:
   Tally own_;
 };
 
-// Hands every quantum to several sinks, in the order in which they were added, with one tally for all of them.
+// Forwards every quantum to several sinks, in the order of their registration, with one tally for all. Non-owning.
 class Tee final : public TallySink {
  public:
   void add(TallySink& sink) { sinks_.push_back(&sink); }

@@ -1,5 +1,5 @@
-// The simulator's own counters, exact to the line: what a plan is worth that knows everything. No machine delivers
-// them.
+// Registers the exact collector: the simulator's own counters, which no hardware delivers. Shows the value of a
+// plan with perfect information.
 #include "observe/collecting/exact_collector.hpp"
 #include "observe/collector_variant.hpp"
 

@@ -1,4 +1,4 @@
-// Load samples and cycles, and nothing else: neither counters by place nor page references. For experiments.
+// Registers the load-sampling collector without counters by place and page references. For experiments.
 #include "observe/collecting/load_sampling_collector.hpp"
 #include "observe/collector_variant.hpp"
 

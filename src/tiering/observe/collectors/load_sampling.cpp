@@ -1,4 +1,4 @@
-// What a machine can deliver: samples of loads and stores, counters by place, page references.
+// Registers the load-sampling collector: samples of loads and stores, counters by place, page references.
 #include "observe/collecting/load_sampling_collector.hpp"
 #include "observe/collector_variant.hpp"
 

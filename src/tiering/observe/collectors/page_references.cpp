@@ -1,4 +1,4 @@
-// What any system delivers to anybody: which pages were used, by object, in short windows.
+// Registers the page-references collector: accessed bits by object in short windows, which need no privileges.
 #include "observe/collecting/page_references_collector.hpp"
 #include "observe/collector_variant.hpp"
 

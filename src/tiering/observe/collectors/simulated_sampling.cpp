@@ -1,4 +1,4 @@
-// What hardware sampling can deliver on a real machine, taken from the stream of misses.
+// Registers the sampling collector: simulated time and miss samples.
 #include "observe/collecting/sampling_collector.hpp"
 #include "observe/collector_variant.hpp"
 

@@ -1,5 +1,5 @@
-// Load sampling without page references: what was prefetched of a place is spread over all of its chunks. For
-// experiments.
+// Registers the load-sampling collector without page references: prefetched lines of a place are distributed over
+// all of its chunks. For experiments.
 #include "observe/collecting/load_sampling_collector.hpp"
 #include "observe/collector_variant.hpp"
 

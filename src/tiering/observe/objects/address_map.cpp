@@ -1,3 +1,4 @@
+// Implements the map from host to canonical addresses: see address_map.hpp.
 #include "observe/objects/address_map.hpp"
 
 #include <algorithm>
@@ -15,8 +16,8 @@ namespace {
 
 // The first canonical page: no canonical address is 0.
 constexpr std::uint64_t k_first_canonical = std::uint64_t{1} << 20;
-// Canonical addresses cost nothing, so a stack has them for any size: what is below and above the reference must
-// not decide where the next object begins.
+// Canonical addresses reserved for a stack, below and above the reference: independent of its actual size, which
+// must not affect the addresses of the next object.
 constexpr std::uint64_t k_stack_below = std::uint64_t{1} << 40;
 constexpr std::uint64_t k_stack_above = std::uint64_t{1} << 32;
 
@@ -28,14 +29,14 @@ struct AddressMap::State {
   SegmentIndex host;
   SegmentIndex canonical;
   std::uint64_t next = k_first_canonical;
-  std::vector<std::atomic<std::uint64_t>*> epochs;  // that changes set to 0
+  std::vector<std::atomic<std::uint64_t>*> epochs;  // set to 0 by changes
 
-  // For as long as it lives the map is being changed. What this thread does meanwhile is Terrace's own doing: a
-  // signal handler must not look up what is half done.
+  // Scope of a change of the map. The thread is inside the runtime meanwhile: a signal handler must not look up an
+  // incomplete change.
   class Change {
    public:
     explicit Change(State& state) : state_(state), guard_(state.lock) {
-      // The generation before the epochs: one that renews its epoch meanwhile sees either (FastTable::renew).
+      // The generation before the epochs: a concurrent FastTable::begin_epoch sees one of them.
       state_.generation.store(state_.generation.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst);
       for (auto* const epoch : state_.epochs) epoch->store(0, std::memory_order_seq_cst);
     }
@@ -117,7 +118,8 @@ bool AddressMap::extend(std::uint64_t anchor, std::uint64_t low, std::uint64_t s
   const State::Change change(*state_);
   Segment at;
   if (!state_->host.find(anchor, at)) return false;
-  // Beyond its room the canonical addresses are another's, who loses them: both maps must stay free of overlaps.
+  // Beyond the reserve the canonical addresses belong to another range, which loses them: neither index may
+  // overlap.
   for (const Segment& other : state_->canonical.cut(low + at.delta, low + size + at.delta)) {
     state_->host.cut(other.low - other.delta, other.high - other.delta);
   }

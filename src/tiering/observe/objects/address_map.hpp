@@ -1,10 +1,10 @@
-// From an address of this process to its canonical address and its chunk, and back.
+// Maps host addresses of this process to canonical addresses and chunks, and back.
 //
-// Canonical addresses do not depend on where the system put things: they are handed out in the order in which the
-// program made its memory, object after object, so that a run under address randomisation meets the same cache
-// sets as any other. Caches and streams see canonical addresses only.
+// Canonical addresses are assigned in the order in which the program allocates its memory, object after object.
+// They do not depend on the addresses that the system chose, so that runs with address randomisation use the same
+// cache sets. Simulated caches and stream prefetchers use canonical addresses only.
 //
-// Changes are serialised by a lock; look-ups take none and may run beside a change, also in other threads.
+// Thread-safe. Changes are serialised by a lock; look-ups are lock-free and may run concurrently with a change.
 #pragma once
 
 #include <atomic>
@@ -16,12 +16,13 @@
 namespace terrace::observe {
 
 struct Location {
-  std::uint64_t delta = 0;          // canonical address = host address + delta (modulo 2^64)
-  std::uint64_t low = 0, high = 0;  // range (of host or canonical addresses, as asked) that it holds for
+  std::uint64_t delta = 0;  // canonical address = host address + delta (modulo 2^64)
+  std::uint64_t low = 0,
+                high = 0;  // range for which it is valid, in the address space (host or canonical) of the look-up
   ChunkId chunk = memory::k_no_chunk;
-  std::uint64_t origin = 0;  // where the chunk begins, in the same address space as `low`
-  std::uint64_t reuse_delta =
-      0;  // canonical address less that of the memory that it stands for (runtime/recurring.hpp)
+  std::uint64_t origin = 0;  // begin of the chunk, in the address space of `low`
+  // Canonical address less that of the freed memory which it reuses (same name and size).
+  std::uint64_t reuse_delta = 0;
 };
 
 class AddressMap {
@@ -31,38 +32,39 @@ class AddressMap {
   AddressMap(const AddressMap&) = delete;
   AddressMap& operator=(const AddressMap&) = delete;
 
-  // [low, low + size) is a piece of memory of its own: it gets fresh canonical addresses, with the host's offset
-  // modulo 4096. `room` bytes (at least `size`) of canonical addresses are kept for it to grow into. Replaces what
-  // overlapped. Returns its canonical base.
+  // Adds the range [low, low + size) with new canonical addresses, equal to the host's modulo 4096. Reserves
+  // `room` bytes (at least `size`) of canonical addresses for growth. Replaces overlapping ranges. Returns the
+  // canonical base.
   std::uint64_t add_range(std::uint64_t low, std::uint64_t size, std::uint64_t room = 0);
-  // A stack [low, high) whose addresses count from `reference` (the frame of main, or of the thread's start), so
-  // that neither randomisation nor the size of the environment shows below it. It has room to grow by a tebibyte.
-  // Returns the canonical address of `reference`, a multiple of 4096.
+  // Adds a stack [low, high). Its canonical addresses are relative to `reference` (the frame of main, or of the
+  // thread's start function), so that frames below do not depend on randomisation or the size of the environment.
+  // Reserves a tebibyte for growth. Returns the canonical address of `reference`, a multiple of 4096.
   std::uint64_t add_stack(std::uint64_t low, std::uint64_t reference, std::uint64_t high);
-  // [low, low + size) is at `canonical`, within room that was given before. False, and nothing is changed, where
-  // other memory is there.
+  // Adds [low, low + size) at `canonical`, within the reserve of an earlier range. Returns false, without a
+  // change, where other memory has these canonical addresses.
   bool add_at(std::uint64_t low, std::uint64_t size, std::uint64_t canonical);
-  // [low, low + size) continues the piece of memory that holds `anchor`, within the room that it was given. False
-  // when nothing is known at `anchor`.
+  // Extends the range that contains `anchor` by [low, low + size), within its reserve. Returns false where there
+  // is no range at `anchor`.
   bool extend(std::uint64_t anchor, std::uint64_t low, std::uint64_t size);
-  // Forgets a range (munmap, free). Its canonical addresses are not reused.
+  // Removes a range (munmap, free). Its canonical addresses are not reused.
   void remove_range(std::uint64_t low, std::uint64_t size);
-  // The chunk that covers [low, low + size); part of a range that was added. What was not added stays unknown.
+  // Sets the chunk of [low, low + size), where ranges were added. `reuse_delta`: as in Location.
   void set_chunk(std::uint64_t low, std::uint64_t size, ChunkId chunk, std::uint64_t reuse_delta = 0);
 
-  // Never allocates. False when nothing was added there. `generation` is the one that the answer belongs to.
+  // Looks up an address; does not allocate. Returns false where no range was added. `generation`: for which the
+  // result is valid.
   [[nodiscard]] bool find(std::uint64_t address, Location& location) const;
   [[nodiscard]] bool find(std::uint64_t address, Location& location, std::uint32_t& generation) const;
-  // The other way round: false for canonical addresses whose memory is gone.
+  // Looks up a canonical address. Returns false where its memory was removed.
   [[nodiscard]] bool find_canonical(std::uint64_t canonical, Location& location, std::uint32_t& generation) const;
-  // Grows at every change: translations that were cached before are stale. Odd while a change is under way.
+  // Increases at every change, which invalidates cached translations. Odd while a change is in progress.
   [[nodiscard]] const std::atomic<std::uint32_t>& generation() const;
-  // Each change sets `epoch` to 0 when it begins, whichever thread makes it, so that one that remembers answers
-  // need not compare generations (cache/first_cache.hpp). Non-owning: until `unwatch`.
+  // Registers an epoch, which every change sets to 0 at its begin, in any thread, so that a cache of look-ups need
+  // not compare generations (cache/first_cache.hpp). Non-owning, until `unwatch`.
   void watch(std::atomic<std::uint64_t>& epoch) const;
   void unwatch(std::atomic<std::uint64_t>& epoch) const;
 
-  // Around fork, so that the child never inherits a change that is half done.
+  // Called before and after fork, so that the child does not inherit an incomplete change.
   void before_fork();
   void after_fork();
 

@@ -1,3 +1,4 @@
+// Implements the ordered index of segments: see segment_index.hpp.
 #include "observe/objects/segment_index.hpp"
 
 #include <algorithm>
@@ -10,8 +11,8 @@ namespace {
 constexpr std::uint32_t k_block_segments = 128;
 constexpr std::uint32_t k_first_directory = 64;
 
-// Everything a reader may see is written with release and read with acquire, so that a reader that meets a
-// half-done change also meets the generation that went odd before it.
+// Shared data is written with release and read with acquire order, so that a reader which sees a part of a change
+// also sees the odd generation before it.
 template <class T>
 T load(const T& field) {
   return std::atomic_ref<T>(const_cast<T&>(field)).load(std::memory_order_acquire);
@@ -39,7 +40,7 @@ struct SegmentIndex::Block {
 
 struct SegmentIndex::Directory {
   struct Entry {
-    std::uint64_t low = 0;  // of the block's first segment
+    std::uint64_t low = 0;  // begin of the block's first segment
     Block* block = nullptr;
   };
   explicit Directory(std::uint32_t size) : capacity(size), entries(std::make_unique<Entry[]>(size)) {}

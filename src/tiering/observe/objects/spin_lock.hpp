@@ -1,4 +1,5 @@
-// A lock for a few dozen instructions. Not a mutex of the C library: those are interposed in a user's program.
+// Spin lock for critical sections of a few dozen instructions. The C library's mutexes are interposed in a user's
+// program.
 #pragma once
 
 #include <sched.h>

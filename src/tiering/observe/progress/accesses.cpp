@@ -1,4 +1,4 @@
-// By the accesses that the hooks report.
+// Measures progress in accesses, as the hooks report them.
 #include "observe/progress_variant.hpp"
 
 namespace terrace::observe {

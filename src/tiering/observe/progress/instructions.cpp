@@ -1,4 +1,5 @@
-// By the instructions that go with the accesses: what a counter of retired instructions says on a real machine.
+// Measures progress in instructions of instrumented code, as a counter of retired instructions does on real
+// hardware.
 #include <linux/perf_event.h>
 #include <sys/syscall.h>
 #include <unistd.h>

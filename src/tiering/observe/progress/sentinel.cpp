@@ -1,5 +1,6 @@
-// By the first touch of a chunk that the phase reaches with the segment and not before: its pages are put aside,
-// and who touches them traps. Where a segment has no such chunk it begins by time. Profiles count accesses.
+// Begins segments at the first touch of a sentinel: a chunk that the phase does not touch before the segment. Its
+// pages are detached, so that the touch faults. A segment without such a chunk begins by time. Profiles count
+// accesses.
 #include <unistd.h>
 
 #include <cstring>

@@ -1,5 +1,6 @@
-// By time since the phase's marker: what a program without hooks delivers on real memory. A phase is taken to be
-// as long as it was the last time; where it is not, its segments begin early or late. Profiles count accesses.
+// Begins segments by the time since the phase's marker, which is available in uninstrumented programs. Assumes
+// that a phase takes as long as the last time; otherwise its segments begin early or late. Profiles count
+// accesses.
 #include "observe/progress_variant.hpp"
 
 namespace terrace::observe {

@@ -15,7 +15,7 @@
 #include "runtime/runtime.hpp"
 #include "runtime/runtime_parts.hpp"
 #include "sim/engine/virtual_machine.hpp"
-#include "strategy/learning/early_moves.hpp"
+#include "strategy/learning/early_move_selector.hpp"
 #include "strategy/planner.hpp"
 
 namespace {
@@ -77,7 +77,7 @@ void plan_with(benchmark::State& state, strategy::Effort effort) {
   for (auto& place : calibration.places) place.peak_bandwidth = 4e9;
   const auto& planner = strategy::find_planner("auto");
   for (auto step : state) benchmark::DoNotOptimize(planner.decide(problem, calibration, effort));
-  state.counters["charged_ms"] = 1e3 * planner.takes(problem, effort).value;
+  state.counters["charged_ms"] = 1e3 * planner.planning_time(problem, effort).value;
   state.counters["cells"] = static_cast<double>(cells);
   state.counters["s_per_cell"] = benchmark::Counter(
       static_cast<double>(cells), benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
@@ -304,7 +304,7 @@ void early(benchmark::State& state) {
   const auto machine = two_places();
   memory::ChunkTable chunks;
   for (std::uint32_t i = 0; i < k_chunks; ++i) chunks.add(0, k_size, 0, 0, i < k_chunks / 4 ? 0 : 1);
-  strategy::EarlyMoves early(machine, 0);
+  strategy::EarlyMoveSelector early(machine, 0);
   const strategy::Tiers tiers{&chunks, 0, 0, 1, Bytes{k_chunks / 4 * k_size}, Bytes{}};
   observe::Phase stretch;
   std::uint32_t at = 0;
@@ -313,8 +313,8 @@ void early(benchmark::State& state) {
     for (std::uint32_t i = 0; i < k_stretch; ++i)
       stretch.cells.push_back({(at + i) % k_chunks, 1024, 0, 70.0 + (at + i) * 37 % 50, 0, 0});
     at += k_stretch;
-    early.passed(stretch, tiers);
-    for (const auto& move : early.choose(tiers)) chunks.put(chunks[move.chunk], move.to);
+    early.on_segment(stretch, tiers);
+    for (const auto& move : early.select_moves(tiers)) chunks.put(chunks[move.chunk], move.to);
   }
   state.counters["s_per_cell"] =
       benchmark::Counter(k_stretch, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);

@@ -53,7 +53,7 @@ std::vector<std::string> unused(const Hints& hints, const profile::Profile& prof
   std::set<std::string> phases;
   for (const auto& iteration : profile.iterations)
     for (const auto& phase : iteration.phases) phases.emplace(phase_of_segment(phase.name));
-  return strategy::HintBook(hints).unused(objects, {phases.begin(), phases.end()});
+  return strategy::HintRegistry(hints).unused(objects, {phases.begin(), phases.end()});
 }
 
 }  // namespace

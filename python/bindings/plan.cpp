@@ -11,7 +11,7 @@
 #include "strategy/files/plan_file.hpp"
 #include "strategy/planner.hpp"
 #include "strategy/policy.hpp"
-#include "strategy/search/parts.hpp"
+#include "strategy/search/ablation.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -154,19 +154,21 @@ void bind_plan(nb::module_& module) {
       "segment_labels", [](const std::vector<std::string>& names) { return segment_labels(names); }, "names"_a,
       "By position: what people call phases and segments, \"matvec 3, 12 %\"; no two are the same.");
   module.def("planners", &strategy::planner_names, "The planners' names.");
-  module.def("policies", &strategy::simulated_names,
+  module.def("policies", &strategy::simulation_only_names,
              "The names of what decides while a program runs in virtual time, without a plan; cache mode, too.");
   module.def(
       "planner_parts",
-      [] { return std::vector<std::string>(std::begin(strategy::k_parts), std::end(strategy::k_parts)); },
+      [] {
+        return std::vector<std::string>(std::begin(strategy::k_search_steps), std::end(strategy::k_search_steps));
+      },
       "Parts of the planners' searches that leave_out() takes.");
   module.def(
       "leave_out",
       [](const std::vector<std::string>& parts) {
         for (const auto& part : parts)
-          if (std::ranges::count(strategy::k_parts, part) == 0)
+          if (std::ranges::count(strategy::k_search_steps, part) == 0)
             throw Error(Code::not_found, "the planners have no part '" + part + "'");
-        strategy::left_out() = parts;
+        strategy::disabled_search_steps() = parts;
       },
       "parts"_a, "Searches of this thread go on without these parts; with all of them where the list is empty.");
   module.def("decide", &decide, "problem"_a, "planner"_a = "auto", "calibration"_a = nb::none(), "quick"_a = false,

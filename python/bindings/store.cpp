@@ -57,7 +57,7 @@ void bind_profile(nb::module_& module) {
           "followed.")
       .def("only", &model::single_iteration, "iteration"_a,
            "The same profile with one of its iterations, and all of its objects.")
-      .def("followed_by", &strategy::followed_by, "progress"_a,
+      .def("followed_by", &strategy::profile_for_progress, "progress"_a,
            "The same profile for plans whose segments begin by that measure.");
 }
 

@@ -1,6 +1,6 @@
 // A placement that makes everything at home.
-#include "strategy/fixed_placement.hpp"
 #include "strategy/search/choose.hpp"
+#include "strategy/tiering/fixed_placement.hpp"
 
 namespace terrace::strategy {
 namespace {
@@ -9,10 +9,10 @@ class Dummy final : public FixedPlacement {
  public:
   [[nodiscard]] std::string_view name() const override { return "dummy"; }
   [[nodiscard]] Decision decide(const model::Problem& problem, const model::Calibration&, Effort) const override {
-    return stay(problem, at_home(problem));
+    return static_decision(problem, home_placement(problem));
   }
   [[nodiscard]] std::unique_ptr<Strategy> start(const Context& context) const override {
-    return stay_at_home(context);
+    return home_strategy(context);
   }
 };
 

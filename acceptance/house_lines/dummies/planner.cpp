@@ -10,7 +10,7 @@ class Dummy final : public Planner {
  public:
   [[nodiscard]] std::string_view name() const override { return "dummy"; }
   [[nodiscard]] Decision decide(const model::Problem& problem, const model::Calibration&, Effort) const override {
-    return stay(problem, at_home(problem));
+    return static_decision(problem, home_placement(problem));
   }
 };
 

@@ -10,7 +10,7 @@ class Dummy final : public Policy {
   void decide(const observe::Observation&, const Tiers& tiers, PolicyChoice& choice) override {
     auto room = tiers.free.value;
     for (ChunkId id = 0; id < tiers.chunks->size(); ++id) {
-      if (!tiers.on(id, tiers.slow) || tiers.size(id).value > room) continue;
+      if (!tiers.is_on(id, tiers.slow) || tiers.size(id).value > room) continue;
       room -= tiers.size(id).value;
       choice.moves.push_back({id, tiers.fast});
     }

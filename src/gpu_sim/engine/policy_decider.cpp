@@ -43,7 +43,7 @@ void PolicyDecider::added(std::uint32_t first, std::uint32_t count, const PageTa
 
 void PolicyDecider::touched(std::uint32_t page, const PageTable&, PageMover& mover) {
   strategy::PolicyChoice choice;
-  policy_->touched(page, tiers(), choice);
+  policy_->on_touch(page, tiers(), choice);
   carry_out(choice, mover, true);
 }
 
@@ -55,7 +55,7 @@ void PolicyDecider::faulted(std::span<const std::uint32_t> pages, Cycle now, Pag
     }
   if (!needs_.faults) return;
   strategy::PolicyChoice choice;
-  policy_->faulted(pages, tiers(), choice);
+  policy_->on_fault(pages, tiers(), choice);
   carry_out(choice, mover);
 }
 

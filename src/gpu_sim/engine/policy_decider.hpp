@@ -28,7 +28,7 @@ class PolicyDecider final : public PageDecider {
   void faulted(std::span<const std::uint32_t> pages, Cycle now, PageMover& mover) override;
   [[nodiscard]] std::uint32_t sample_period() const override { return needs_.sample_period; }
   void sampled(std::uint32_t page, bool write) override;
-  void stayed(std::uint32_t page) override { policy_->stayed(page); }
+  void stayed(std::uint32_t page) override { policy_->on_move_rejected(page); }
   void moved(std::uint32_t page, std::uint8_t memory) override;
   [[nodiscard]] Cycle interval() const override;
   void decide(const Seen& seen, const PageTable& pages, PageMover& mover) override;

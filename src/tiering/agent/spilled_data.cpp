@@ -23,8 +23,8 @@
 #include "core/userfault_file.hpp"
 #include "model/directives.hpp"
 #include "observe/threads/thread.hpp"
-#include "strategy/spill/next_use.hpp"
-#include "strategy/spill/steered.hpp"
+#include "strategy/spill/belady_policy.hpp"
+#include "strategy/spill/plan_guided_policy.hpp"
 #include "transfer/spill/spill.hpp"
 #include "transfer/spill/spill_system.hpp"
 
@@ -172,9 +172,9 @@ SpilledHeap* make_spilled() noexcept {
     parts.folder = g_spec.folder;
     parts.counts = g_counts;
     parts.make_policy = []() -> std::unique_ptr<transfer::ReplacementPolicy> {
-      auto use = std::make_unique<strategy::NextUse>();
+      auto use = std::make_unique<strategy::BeladyPolicy>();
       if (g_spec.plan.empty()) return use;
-      return std::make_unique<strategy::Steered>(std::move(use));
+      return std::make_unique<strategy::PlanGuidedPolicy>(std::move(use));
     };
     // The program's locale may lie over the file: what these threads print and parse goes by the C library's own.
     parts.enter = [] {

@@ -248,7 +248,7 @@ std::optional<LaunchOptions> parse_launch(const std::string& verb, int argc, cha
     app.add_option("--fast,-f", configuration.fast, "bytes allowed of the fastest kind")->type_name("SIZE");
     app.add_option("--planner,-p", configuration.planner,
                    "who chooses the places: " + names_in_words(strategy::planner_names()) +
-                       (simulated ? ", " + names_in_words(strategy::simulated_names()) : ""))
+                       (simulated ? ", " + names_in_words(strategy::simulation_only_names()) : ""))
         ->default_str(std::string(strategy::k_default_variant));
     app.add_option("--plan", configuration.plan,
                    "obey this plan as it is, from the first instruction to the last, instead of learning one")

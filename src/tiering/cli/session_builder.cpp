@@ -58,7 +58,7 @@ double cores_of(const std::string& text, const machine::Initiator& initiator) {
 // another machine.
 const strategy::Variant& variant_for(const std::string& name, const std::string& verb) {
   const auto& variant = strategy::find_variant(name);
-  if (!variant.only_simulated() || verb == "simulate" || verb == "replay") return variant;
+  if (!variant.is_simulation_only() || verb == "simulate" || verb == "replay") return variant;
   throw Error(Code::invalid, "--planner " + name + ": it works in virtual time only, not in `terrace " + verb +
                                  "`; use `terrace simulate`");
 }
@@ -153,7 +153,7 @@ runtime::SessionConfiguration build_configuration(const ConfigurationOptions& op
     if (!options.better_plan) configuration.planner = "plan";
   }
   if (!options.hints.empty()) configuration.hints = strategy::read_hints_file(options.hints);
-  strategy::let(configuration.hints, launch.lets);
+  strategy::apply_assignments(configuration.hints, launch.lets);
   if (launch.profile && !configuration.hints.empty())
     throw Error(Code::invalid, "--profile plans nothing and has no use for hints; leave out --hints and --let");
   if (!options.fast.empty() && !options.budget.empty())

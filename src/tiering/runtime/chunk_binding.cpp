@@ -58,7 +58,7 @@ void ChunkBinding::add(const ObjectMemory& memory, strategy::Strategy& strategy)
     parts_.chunks->add(memory.address + offset, static_cast<std::uint32_t>(size), object.id, domain_, k_no_place);
   }
   for (std::uint32_t made = 0; made < object.chunks;) {
-    const auto stretch = strategy.initial(object, made, object.chunks - made);
+    const auto stretch = strategy.initial_placement(object, made, object.chunks - made);
     bind(object.first_chunk + made, stretch.chunks, stretch.place);
     made += stretch.chunks;
   }

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "model/costs.hpp"
-#include "strategy/fixed_placement.hpp"
 #include "strategy/planner.hpp"
-#include "strategy/proof/guarded.hpp"
+#include "strategy/proof/validated_strategy.hpp"
+#include "strategy/tiering/fixed_placement.hpp"
 
 namespace terrace::runtime {
 
@@ -22,7 +22,7 @@ Configuration::Configuration(ConfigurationParts parts, DomainId domain,
       binding_(parts_, domain, journal_, migrations_),
       profiling_(parts_, journal_, *strategy_, migrations_),
       left_out_(parts_) {
-  if (const auto& plan = parts_.steering.plan) migrations_.adopted(*plan, "given by --plan");
+  if (const auto& plan = parts_.steering.plan) migrations_.on_plan_adopted(*plan, "given by --plan");
   for (const auto& [name, time] : parts_.core_times.functions)
     journal_.write(profile::CoreTimeRecord{name + "()", time});
   price(observe::k_before_loop);
@@ -43,19 +43,19 @@ std::unique_ptr<strategy::Strategy> Configuration::start(DomainId domain,
   context.clock = parts_.clock;
   context.objects = &objects;
   context.hints = &hints_;
-  context.watched = parts_.watched;
+  context.interval_collector = parts_.watched;
   context.progress = parts_.progress;
   context.segments_start = observe::find_progress(parts_.progress).segment_start();
   context.profiles = parts_.sampled != nullptr;
   context.can_thin = context.profiles && parts_.sampled->can_thin();
   if (auto* const collector = parts_.sampled)
-    context.knows_enough = [collector] { return collector->has_enough_data(); };
+    context.has_enough_samples = [collector] { return collector->has_enough_data(); };
   context.learn_iterations = parts_.steering.learn_iterations;
-  context.compares = parts_.steering.proves;
+  context.measures_baseline = parts_.steering.proves;
   const auto& steering = parts_.steering;
   const auto proven = [&](std::unique_ptr<strategy::Strategy> strategy, const strategy::Predicted& predicted) {
     if (!steering.proves) return strategy;
-    return std::unique_ptr<strategy::Strategy>(std::make_unique<strategy::Guarded>(
+    return std::unique_ptr<strategy::Strategy>(std::make_unique<strategy::ValidatedStrategy>(
         context, std::move(strategy), steering.learning_slows, steering.plan.has_value(), predicted));
   };
   if (const auto& plan = steering.plan) {
@@ -67,12 +67,12 @@ std::unique_ptr<strategy::Strategy> Configuration::start(DomainId domain,
   const bool learns = planner && planner->needs_profile();
   // Who only records plans nothing.
   if (steering.record_only && learns)
-    return steering.first_touch ? strategy::stay_at_first_fit(context) : strategy::stay_at_home(context);
+    return steering.first_touch ? strategy::first_fit_strategy(context) : strategy::home_strategy(context);
   return learns ? proven(variant.start(context), {}) : variant.start(context);
 }
 
 void Configuration::hinted(const observe::ProgramHint& hint) {
-  hints_.tell(hint);
+  hints_.add(hint);
   hints_are_new_ = true;
 }
 
@@ -84,7 +84,7 @@ void Configuration::loop_begin(const observe::NewLoop& loop) {
   iterations_ = 0;
   price(observe::k_before_loop);
   const bool new_hints = std::exchange(hints_are_new_, false) && !parts_.steering.record_only;
-  if (new_hints && !strategy_->takes_hints()) {
+  if (new_hints && !strategy_->uses_hints()) {
     const auto who = parts_.steering.plan ? std::string("the plan that was given")
                                           : "the planner '" + parts_.steering.planner + "'";
     note("note", "hints: " + who + " places data its own way; reference counts and directives take no part");
@@ -174,7 +174,7 @@ void Configuration::write_spilled(std::uint32_t iteration) {
 }
 
 void Configuration::note_unused_hints() {
-  if (hints_.empty() || !strategy_->takes_hints()) return;
+  if (hints_.empty() || !strategy_->uses_hints()) return;
   std::vector<std::string> names;
   names.reserve(objects_.size());
   for (const auto& object : objects_) names.push_back(object.name);

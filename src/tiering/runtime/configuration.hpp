@@ -69,7 +69,7 @@ class Configuration {
   ConfigurationParts parts_;
   const std::vector<observe::Object>& objects_;
   Journalist journal_;
-  strategy::HintBook hints_;
+  strategy::HintRegistry hints_;
   bool hints_are_new_ = false;         // since a loop began
   std::set<std::string> phase_names_;  // that there have been, where hints are to be held against them
   Migrations migrations_;

@@ -9,8 +9,8 @@
 
 namespace terrace::runtime {
 
-void Migrations::ask(std::span<strategy::ActiveMove* const> moves, std::uint32_t iteration,
-                     const transfer::TransferStart& start) {
+void Migrations::request_moves(std::span<strategy::ActiveMove* const> moves, std::uint32_t iteration,
+                               const transfer::TransferStart& start) {
   requests_.clear();
   std::vector<strategy::ActiveMove*> asked;
   asked.reserve(moves.size());
@@ -32,7 +32,8 @@ void Migrations::ask(std::span<strategy::ActiveMove* const> moves, std::uint32_t
   }
 }
 
-void Migrations::ask(std::span<const transfer::TransferRequest> moves, PhaseIndex phase, std::uint32_t iteration) {
+void Migrations::request_moves(std::span<const transfer::TransferRequest> moves, PhaseIndex phase,
+                               std::uint32_t iteration) {
   requests_.assign(moves.begin(), moves.end());
   if (requests_.empty()) return;
   static_cast<void>(submit());
@@ -48,12 +49,12 @@ transfer::Ticket Migrations::submit() {
   return ticket;
 }
 
-bool Migrations::all_done() {
+bool Migrations::is_idle() {
   collect();
   return pending_.empty();
 }
 
-std::vector<std::pair<ChunkId, PlaceId>> Migrations::under_way() {
+std::vector<std::pair<ChunkId, PlaceId>> Migrations::pending_moves() {
   collect();
   std::vector<std::pair<ChunkId, PlaceId>> moves;
   for (const auto& pending : pending_)
@@ -87,19 +88,19 @@ void Migrations::stop_waiting_for(PhaseIndex phase) {
   needed_[phase].clear();
 }
 
-bool Migrations::late() {
+bool Migrations::is_late() {
   collect();
   std::erase_if(late_, [&](transfer::Ticket ticket) { return parts_.mover->done(ticket); });
   return !late_.empty();
 }
 
-void Migrations::forget_needs() {
+void Migrations::clear_needs() {
   needed_.clear();
   late_.clear();
 }
 
 void Migrations::wait_for_all() {
-  if (!pending_.empty()) parts_.mover->wait(last_asked());
+  if (!pending_.empty()) parts_.mover->wait(last_ticket());
   write();
 }
 
@@ -111,11 +112,11 @@ void Migrations::note(std::string_view severity, std::string_view text) {
   journal_.write(profile::NoteRecord{std::string(severity), std::string(text), parts_.clock->now()});
 }
 
-void Migrations::adopted(const Plan& plan, std::string_view why) {
+void Migrations::on_plan_adopted(const Plan& plan, std::string_view why) {
   journal_.write(profile::PlanRecord{plan, parts_.clock->now(), std::string(why)});
 }
 
-void Migrations::proved(const strategy::Proof& proof) {
+void Migrations::on_gain_measured(const strategy::MeasuredGain& proof) {
   journal_.write(profile::ProofRecord{parts_.clock->now(), proof.without, proof.with, proof.iterations_without,
                                       proof.iterations_with, proof.predicted.before, proof.predicted.planned,
                                       proof.undone});

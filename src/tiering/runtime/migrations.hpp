@@ -20,24 +20,25 @@ class Migrations final : public strategy::Requests {
   // Both outlive it.
   Migrations(const ConfigurationParts& parts, Journalist& journal) : parts_(parts), journal_(journal) {}
 
-  using strategy::Requests::ask;
-  void ask(std::span<strategy::ActiveMove* const> moves, std::uint32_t iteration,
-           const transfer::TransferStart& start) override;
-  void ask(std::span<const transfer::TransferRequest> moves, PhaseIndex phase, std::uint32_t iteration) override;
-  [[nodiscard]] bool all_done() override;
-  [[nodiscard]] std::vector<std::pair<ChunkId, PlaceId>> under_way() override;
-  [[nodiscard]] transfer::Ticket last_asked() const override { return first_pending_ + pending_.size() - 1; }
-  [[nodiscard]] bool done(transfer::Ticket ticket) override { return parts_.mover->done(ticket); }
+  using strategy::Requests::request_moves;
+  void request_moves(std::span<strategy::ActiveMove* const> moves, std::uint32_t iteration,
+                     const transfer::TransferStart& start) override;
+  void request_moves(std::span<const transfer::TransferRequest> moves, PhaseIndex phase,
+                     std::uint32_t iteration) override;
+  [[nodiscard]] bool is_idle() override;
+  [[nodiscard]] std::vector<std::pair<ChunkId, PlaceId>> pending_moves() override;
+  [[nodiscard]] transfer::Ticket last_ticket() const override { return first_pending_ + pending_.size() - 1; }
+  [[nodiscard]] bool is_done(transfer::Ticket ticket) override { return parts_.mover->done(ticket); }
   void wait_for(PhaseIndex phase) override;
   void stop_waiting_for(PhaseIndex phase) override;
-  [[nodiscard]] bool late() override;
-  void forget_needs() override;
+  [[nodiscard]] bool is_late() override;
+  void clear_needs() override;
   void wait_for_all() override;
   void expedite_pending() override { parts_.mover->expedite_pending(); }
   void limit_rate(double share) override;
   void note(std::string_view severity, std::string_view text) override;
-  void adopted(const Plan& plan, std::string_view why) override;
-  void proved(const strategy::Proof& proof) override;
+  void on_plan_adopted(const Plan& plan, std::string_view why) override;
+  void on_gain_measured(const strategy::MeasuredGain& proof) override;
 
   // The object at these chunks is about to be freed.
   void forget(ChunkId first, std::uint32_t count);

@@ -115,7 +115,7 @@ Seconds Profiling::pay_for_samples() {
 void Profiling::tell_stretch(const PhaseTracker& tracker) {
   if (!parts_.sampled || !parts_.sampled->active()) return;
   if (const auto* stretch = parts_.sampled->last_phase())
-    strategy_.observe(strategy::StretchProfiled{*stretch, tracker.index(), tracker.iteration()}, requests_);
+    strategy_.observe(strategy::SegmentProfiled{*stretch, tracker.index(), tracker.iteration()}, requests_);
 }
 
 // Most iterations find everything where the one before found it; there may be a hundred thousand chunks.

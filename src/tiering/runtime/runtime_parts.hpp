@@ -59,10 +59,10 @@ struct Steering {
   strategy::Hints hints;               // given by the user
   std::uint32_t learn_iterations = 1;  // profiled before planning
   bool first_touch = false;            // what nobody plans for is placed as the kernel would
-  bool proves = false;                 // what a plan makes slower is undone (strategy/proof/guarded.hpp)
-  bool learning_slows = false;         // the program, so that iterations that are learned from prove nothing
-  bool record_only = false;            // profile every iteration, plan nothing
-  bool keep_exact = false;             // write exact counters of every iteration, too
+  bool proves = false;          // what a plan makes slower is undone (strategy/proof/validated_strategy.hpp)
+  bool learning_slows = false;  // the program, so that iterations that are learned from prove nothing
+  bool record_only = false;     // profile every iteration, plan nothing
+  bool keep_exact = false;      // write exact counters of every iteration, too
 };
 
 struct ConfigurationParts {

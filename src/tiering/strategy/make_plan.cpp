@@ -189,7 +189,7 @@ double bound_of(const model::Problem& problem, Seconds predicted) {
 
 }  // namespace
 
-profile::Profile followed_by(const profile::Profile& profile, const std::string& progress) {
+profile::Profile profile_for_progress(const profile::Profile& profile, const std::string& progress) {
   const auto& wanted = observe::find_progress(progress);
   const auto& known = observe::find_progress(profile.progress);
   if (wanted.unit() != known.unit())
@@ -220,8 +220,8 @@ Plan make_plan(const model::Problem& problem, const Decision& decision, std::str
   if (!plan.moves.empty()) plan.repeats = model::find_repeats(problem);
   plan.rate_limits = model::rate_limits(problem, decision.schedule, loads, list);
   plan.predicted = decision.prediction.total;
-  plan.predicted_slow = stay(problem, at_home(problem)).prediction.total;
-  plan.predicted_before = stay(problem, problem.measured_at).prediction.total;
+  plan.predicted_slow = static_decision(problem, home_placement(problem)).prediction.total;
+  plan.predicted_before = static_decision(problem, problem.measured_at).prediction.total;
   plan.lower_bound = Seconds{decision.lower_bound > 0 ? decision.lower_bound : bound_of(problem, plan.predicted)};
   plan.gap = decision.gap;
   return plan;

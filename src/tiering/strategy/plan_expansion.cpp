@@ -28,7 +28,7 @@ std::string no_such_place(const std::string& word, std::string_view object, cons
 
 }  // namespace
 
-bool is_called(const PlanObject& planned, std::string_view name) {
+bool matches_name(const PlanObject& planned, std::string_view name) {
   if (planned.name == name) return true;
   return is_pattern(planned.name) && fnmatch(planned.name.c_str(), std::string(name).c_str(), 0) == 0;
 }
@@ -38,7 +38,7 @@ std::size_t find_object(const Plan& plan, std::string_view name) {
     if (plan.objects[i].name == name) return i;
   }
   for (std::size_t i = 0; i < plan.objects.size(); ++i) {
-    if (is_called(plan.objects[i], name)) return i;
+    if (matches_name(plan.objects[i], name)) return i;
   }
   return plan.objects.size();
 }
@@ -51,7 +51,7 @@ ExpandedObject expand_object(const Plan& plan, const machine::Machine& machine, 
   const auto known = find_object(plan, object.name);
   if (known == plan.objects.size()) return expanded;
   const auto& planned = plan.objects[known];
-  expanded.known = true;
+  expanded.is_planned = true;
   expanded.pinned = planned.pinned;
   const auto parts = std::max(planned.chunks, 1U);
   expanded.scaled = planned.size.value > 0 && planned.size != object.size;

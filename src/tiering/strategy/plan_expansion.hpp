@@ -34,7 +34,7 @@ struct ChunkMove {
 };
 
 struct ExpandedObject {
-  bool known = false;  // the plan names it; otherwise it is at home
+  bool is_planned = false;  // the plan names it; otherwise it is at home
   bool pinned = false;
   bool scaled = false;           // it had another size when the plan was made
   std::vector<PlaceId> initial;  // by chunk: where it resides when the loop begins
@@ -49,7 +49,7 @@ struct ExpandedPlan {
 };
 
 // Whether that is an object's name, or a pattern (*, ?, [a-z] as in a shell) that matches it.
-bool is_called(const PlanObject& planned, std::string_view name);
+bool matches_name(const PlanObject& planned, std::string_view name);
 
 // Which of the plan's objects speaks for a name: the one of that very name, else the first whose name is a pattern
 // that matches. Returns the number of objects when none does.

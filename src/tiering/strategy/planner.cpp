@@ -5,23 +5,23 @@
 
 #include "core/error.hpp"
 #include "model/costs.hpp"
-#include "strategy/learning/learning.hpp"
+#include "strategy/learning/learning_strategy.hpp"
 
 namespace terrace::strategy {
 
-bool Planner::gains_by(const model::Problem&, Effort) const { return false; }
+bool Planner::improves_with(const model::Problem&, Effort) const { return false; }
 
-Seconds Planner::takes(const model::Problem& problem, Effort) const {
+Seconds Planner::planning_time(const model::Problem& problem, Effort) const {
   return static_cast<double>(model::cell_count(problem)) * model::k_plan_cost +
          static_cast<double>(problem.items.size() * problem.phases.size()) * model::k_way_cost;
 }
 
 std::unique_ptr<Strategy> Planner::start(const Context& context) const {
-  return std::make_unique<Learning>(context, this, std::nullopt);
+  return std::make_unique<LearningStrategy>(context, this, std::nullopt);
 }
 
 std::unique_ptr<Strategy> follow_plan(const Context& context, const Plan& plan, const Planner* better) {
-  return std::make_unique<Learning>(context, better, plan);
+  return std::make_unique<LearningStrategy>(context, better, plan);
 }
 
 namespace {
@@ -46,15 +46,15 @@ std::vector<std::string_view> planner_names() {
   return names_of([](const Variant& variant) { return variant.planner() != nullptr; });
 }
 
-std::vector<std::string_view> simulated_names() {
-  return names_of([](const Variant& variant) { return variant.only_simulated(); });
+std::vector<std::string_view> simulation_only_names() {
+  return names_of([](const Variant& variant) { return variant.is_simulation_only(); });
 }
 
 const Variant& find_variant(std::string_view name) {
   const auto found = std::ranges::find(variants(), name, [](const Variant* variant) { return variant->name(); });
   if (found != variants().end()) return **found;
   throw Error(Code::invalid, "there is no planner '" + std::string(name) + "'; there are " +
-                                 list(planner_names()) + ", and in virtual time " + list(simulated_names()));
+                                 list(planner_names()) + ", and in virtual time " + list(simulation_only_names()));
 }
 
 const Planner& find_planner(std::string_view name) {

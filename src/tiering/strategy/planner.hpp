@@ -33,24 +33,24 @@ class Planner : public Variant {
   [[nodiscard]] virtual bool needs_profile() const { return true; }
   [[nodiscard]] virtual Decision decide(const model::Problem& problem, const model::Calibration& calibration,
                                         Effort effort) const = 0;
-  // The same, where what meanwhile() decides with that effort is known.
-  [[nodiscard]] virtual Decision decide_after(const Decision&, const model::Problem& problem,
-                                              const model::Calibration& calibration, Effort effort) const {
+  // The same, where what interim_planner() decides with that effort is known.
+  [[nodiscard]] virtual Decision decide_from(const Decision&, const model::Problem& problem,
+                                             const model::Calibration& calibration, Effort effort) const {
     return decide(problem, calibration, effort);
   }
   // Whether it finds more with that effort than in a hurry.
-  [[nodiscard]] virtual bool gains_by(const model::Problem& problem, Effort effort) const;
-  // Of a processor beside the program, in virtual time (model/costs.hpp); meanwhile()'s part is in it.
-  [[nodiscard]] virtual Seconds takes(const model::Problem& problem, Effort effort) const;
+  [[nodiscard]] virtual bool improves_with(const model::Problem& problem, Effort effort) const;
+  // Of a processor beside the program, in virtual time (model/costs.hpp); interim_planner()'s part is in it.
+  [[nodiscard]] virtual Seconds planning_time(const model::Problem& problem, Effort effort) const;
   // Another one that decides much sooner, whose plan may be obeyed until this one has decided; nullptr for none.
-  [[nodiscard]] virtual const Planner* meanwhile() const { return nullptr; }
+  [[nodiscard]] virtual const Planner* interim_planner() const { return nullptr; }
 };
 
 // The variant of that name, which has to be one that makes plans; throws Error{invalid} for any other.
 const Planner& find_planner(std::string_view name);
 std::vector<std::string_view> planner_names();
 // The names of those that decide in virtual time only, while the program runs.
-std::vector<std::string_view> simulated_names();
+std::vector<std::string_view> simulation_only_names();
 
 // The plan is followed as it is; with `better`, which needs a profile, until that has made one of the first
 // iteration.
@@ -64,6 +64,6 @@ Plan make_plan(const model::Problem& problem, const Decision& decision, std::str
 
 // The profile for plans whose segments begin by `progress`. Throws Error{invalid} where the profile counts in
 // another unit, or there is no such measure.
-profile::Profile followed_by(const profile::Profile& profile, const std::string& progress);
+profile::Profile profile_for_progress(const profile::Profile& profile, const std::string& progress);
 
 }  // namespace terrace::strategy

@@ -3,7 +3,7 @@
 // file of its own in policies/ (variant.hpp).
 //
 // Published policies count in seconds on programs that run for minutes; programs in virtual time run for
-// milliseconds. k_shorter divides what a policy waits for: intervals, thresholds in time, numbers of samples.
+// milliseconds. k_time_scale divides what a policy waits for: intervals, thresholds in time, numbers of samples.
 // Rates (bytes a second, faults a second) stay, and so does the cost of a fault.
 //
 // Two kinds take part: the fastest place of the program's domain and its home. What is between stays empty.
@@ -23,7 +23,7 @@
 
 namespace terrace::strategy {
 
-inline constexpr double k_shorter = 1000;
+inline constexpr double k_time_scale = 1000;
 
 // What it wants to be told, and when.
 struct PolicyNeeds {
@@ -50,7 +50,7 @@ struct Tiers {
   BytesPerSecond slow_bandwidth{};
 
   // Whether the policy may move the chunk, and it is on that tier.
-  [[nodiscard]] bool on(ChunkId id, PlaceId place) const {
+  [[nodiscard]] bool is_on(ChunkId id, PlaceId place) const {
     const auto& chunk = (*chunks)[id];
     return chunk.live && chunk.domain == domain && chunk.place.load(std::memory_order_relaxed) == place;
   }
@@ -72,12 +72,12 @@ class Policy {
   // An interval is over, and what was asked for last time is done.
   virtual void decide(const observe::Observation& seen, const Tiers& tiers, PolicyChoice& choice) = 0;
   // So many accesses to a chunk in slow memory as it needs to hear of (PolicyNeeds::touches).
-  virtual void touched(ChunkId, const Tiers&, PolicyChoice&) {}
+  virtual void on_touch(ChunkId, const Tiers&, PolicyChoice&) {}
   // The program waits for these chunks of slow memory. It goes on with those that are not asked to move where they
   // are, until they have moved and come back.
-  virtual void faulted(std::span<const ChunkId>, const Tiers&, PolicyChoice&) {}
+  virtual void on_fault(std::span<const ChunkId>, const Tiers&, PolicyChoice&) {}
   // It was asked to move, and does not: there was no room.
-  virtual void stayed(ChunkId) {}
+  virtual void on_move_rejected(ChunkId) {}
   // Where the next chunk is made; none: where it is made without a policy.
   [[nodiscard]] virtual std::optional<PlaceId> first_place(const Tiers&) { return std::nullopt; }
 };

@@ -15,16 +15,16 @@
 namespace terrace::strategy {
 
 // What an iteration takes, as a plan predicts it; 0 where it does not say.
-struct Predicted {
+struct PredictedTimes {
   Seconds before;  // with everything where it was before the plan
   Seconds planned;
 };
 
 // What a plan was worth, measured: medians of whole iterations, and how many of them.
-struct Proof {
+struct MeasuredGain {
   Seconds without, with;
   std::uint32_t iterations_without = 0, iterations_with = 0;
-  Predicted predicted;
+  PredictedTimes predicted;
   bool undone = false;
 };
 
@@ -34,28 +34,31 @@ class Requests {
 
   // In this order. Chunks whose object is gone are left out. A move with a phase that needs it (`awaited`) is
   // waited for by wait_for() of that phase.
-  virtual void ask(std::span<ActiveMove* const> moves, std::uint32_t iteration, const transfer::TransferStart& start) = 0;
-  void ask(std::span<ActiveMove* const> moves, std::uint32_t iteration) { ask(moves, iteration, {}); }
+  virtual void request_moves(std::span<ActiveMove* const> moves, std::uint32_t iteration,
+                             const transfer::TransferStart& start) = 0;
+  void request_moves(std::span<ActiveMove* const> moves, std::uint32_t iteration) {
+    request_moves(moves, iteration, {});
+  }
   // Moves of no plan, asked for in `phase`.
-  virtual void ask(std::span<const transfer::TransferRequest> moves, PhaseIndex phase,
-                   std::uint32_t iteration) = 0;
+  virtual void request_moves(std::span<const transfer::TransferRequest> moves, PhaseIndex phase,
+                             std::uint32_t iteration) = 0;
 
   // Everything that was asked for is done.
-  [[nodiscard]] virtual bool all_done() = 0;
+  [[nodiscard]] virtual bool is_idle() = 0;
   // What was asked for and is not done, in the order of asking: chunks, and where to.
-  [[nodiscard]] virtual std::vector<std::pair<ChunkId, PlaceId>> under_way() = 0;
+  [[nodiscard]] virtual std::vector<std::pair<ChunkId, PlaceId>> pending_moves() = 0;
   // The ticket of what was asked for last; only while not everything is done.
-  [[nodiscard]] virtual transfer::Ticket last_asked() const = 0;
-  [[nodiscard]] virtual bool done(transfer::Ticket ticket) = 0;
+  [[nodiscard]] virtual transfer::Ticket last_ticket() const = 0;
+  [[nodiscard]] virtual bool is_done(transfer::Ticket ticket) = 0;
 
   // Returns when the moves that this phase needs are done.
   virtual void wait_for(PhaseIndex phase) = 0;
   // Nobody waits for what this phase needs any more: it is late, where it is not done.
   virtual void stop_waiting_for(PhaseIndex phase) = 0;
   // Something that a phase needed is not done.
-  [[nodiscard]] virtual bool late() = 0;
+  [[nodiscard]] virtual bool is_late() = 0;
   // Another plan: no phase needs what was asked for so far.
-  virtual void forget_needs() = 0;
+  virtual void clear_needs() = 0;
   virtual void wait_for_all() = 0;
   // All that was asked for is due, whatever was said when it was.
   virtual void expedite_pending() = 0;
@@ -65,9 +68,9 @@ class Requests {
   // "note" or "warning".
   virtual void note(std::string_view severity, std::string_view text) = 0;
   // A plan is in force from now on, and why.
-  virtual void adopted(const Plan& plan, std::string_view why) = 0;
+  virtual void on_plan_adopted(const Plan& plan, std::string_view why) = 0;
   // For the journal.
-  virtual void proved(const Proof& proof) = 0;
+  virtual void on_gain_measured(const MeasuredGain& gain) = 0;
 };
 
 }  // namespace terrace::strategy

@@ -7,7 +7,7 @@
 
 namespace terrace::strategy {
 
-machine::Budget Context::budget_of_its_own() const {
+machine::Budget Context::own_budget() const {
   auto own = budget;
   for (PlaceId place = 0; place < own.size(); ++place)
     if (ledger && place != home()) own[place] = own[place] - std::min(own[place], ledger->held_by_others(place));

@@ -39,25 +39,25 @@ struct Context {
   const memory::Ledger* ledger = nullptr;
   Clock* clock = nullptr;                                 // also charged with what deciding takes
   const std::vector<observe::Object>* objects = nullptr;  // all that there have been
-  const HintBook* hints = nullptr;
-  observe::IntervalCollector* watched = nullptr;                        // where the variant watches (variant.hpp)
+  const HintRegistry* hints = nullptr;
+  observe::IntervalCollector* interval_collector = nullptr;             // where the variant watches (variant.hpp)
   std::string progress;                                                 // what segments are cut by
   observe::SegmentStart segments_start = observe::SegmentStart::count;  // of plans
   bool profiles = false;                                                // a collector can fill a profile
   bool can_thin = false;                                                // and can take fewer samples
-  std::uint32_t learn_iterations = 1;  // profiled before planning, and more until the collector knows enough
-  std::function<bool()> knows_enough;  // of this loop, to plan by; empty: an iteration suffices
-  bool compares = false;               // with iterations before the plan: nothing moves until it is made
+  std::uint32_t learn_iterations = 1;        // profiled before planning, and more until the collector knows enough
+  std::function<bool()> has_enough_samples;  // of this loop, to plan by; empty: an iteration suffices
+  bool measures_baseline = false;            // with iterations before the plan: nothing moves until it is made
 
   [[nodiscard]] const std::vector<PlaceId>& places() const { return machine->fastest_first(domain); }
   [[nodiscard]] PlaceId home() const { return machine->home(domain); }
   // What other processes of the job have of the fast places is not to be planned with. The home place takes what
   // the others have no room for.
-  [[nodiscard]] machine::Budget budget_of_its_own() const;
+  [[nodiscard]] machine::Budget own_budget() const;
 };
 
 // Where the next chunks of an object are made, and how many of them.
-struct Stretch {
+struct PlacementExtent {
   PlaceId place = k_no_place;
   std::uint32_t chunks = 0;
 };
@@ -67,15 +67,15 @@ struct ObjectAdded {
 };
 struct LoopBegun {
   std::string_view name;
-  bool new_hints = false;          // since the last loop began
-  bool by_time = false;            // its iterations are cut by time: they take as long as they are cut
-  bool is_found = false;           // nobody said that this is the main loop
-  std::uint32_t turns_before = 0;  // iterations that it had made when it was found
-  Seconds turn_time{};             // of each of these, as their share of the run's work says; 0: unknown
+  bool new_hints = false;               // since the last loop began
+  bool by_time = false;                 // its iterations are cut by time: they take as long as they are cut
+  bool is_found = false;                // nobody said that this is the main loop
+  std::uint32_t iterations_before = 0;  // iterations that it had made when it was found
+  Seconds iteration_time{};             // of each of these, as their share of the run's work says; 0: unknown
 };
 struct LoopEnded {};
 // A phase that was profiled, or a segment of one, is over.
-struct StretchProfiled {
+struct SegmentProfiled {
   const observe::Phase& stretch;
   PhaseIndex phase = 0;
   std::uint32_t iteration = 0;
@@ -119,13 +119,13 @@ class Strategy {
  public:
   virtual ~Strategy() = default;
   // Where the object's chunks from `ordinal` on are made. `left` are to be made.
-  [[nodiscard]] virtual Stretch initial(const observe::Object& object, std::uint32_t ordinal,
-                                        std::uint32_t left) = 0;
+  [[nodiscard]] virtual PlacementExtent initial_placement(const observe::Object& object, std::uint32_t ordinal,
+                                                          std::uint32_t left) = 0;
 
   virtual void observe(const ObjectAdded&, Requests&) {}
   virtual void observe(const LoopBegun&, Requests&) {}
   virtual void observe(const LoopEnded&, Requests&) {}
-  virtual void observe(const StretchProfiled&, Requests&) {}
+  virtual void observe(const SegmentProfiled&, Requests&) {}
   virtual void observe(const IterationProfiled&, Requests&) {}
   virtual void observe(const IterationBegins&, Requests&) {}
   virtual void observe(const PhaseBegins&, Requests&) {}
@@ -142,7 +142,7 @@ class Strategy {
   // What of a plan that was given could not be followed, in words; empty: all of it could, or there is none.
   [[nodiscard]] virtual std::vector<std::string> unfollowed() const { return {}; }
   // Whether hints take part in what it decides.
-  [[nodiscard]] virtual bool takes_hints() const { return false; }
+  [[nodiscard]] virtual bool uses_hints() const { return false; }
 };
 
 }  // namespace terrace::strategy

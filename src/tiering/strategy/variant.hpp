@@ -27,11 +27,11 @@ class Variant {
   [[nodiscard]] virtual bool fast_memory_is_cache() const { return false; }
   // Places are allowed whole.
   [[nodiscard]] virtual bool ignores_budget() const { return false; }
-  [[nodiscard]] std::optional<PolicyNeeds> watches() const {
+  [[nodiscard]] std::optional<PolicyNeeds> policy_needs() const {
     const auto made = policy();
     return made ? std::optional(made->needs()) : std::nullopt;
   }
-  [[nodiscard]] bool only_simulated() const { return watches().has_value() || fast_memory_is_cache(); }
+  [[nodiscard]] bool is_simulation_only() const { return policy_needs().has_value() || fast_memory_is_cache(); }
   [[nodiscard]] virtual std::unique_ptr<Strategy> start(const Context& context) const = 0;
 };
 

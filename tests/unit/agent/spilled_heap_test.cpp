@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "strategy/spill/next_use.hpp"
+#include "strategy/spill/belady_policy.hpp"
 
 namespace terrace::agent {
 namespace {
@@ -38,7 +38,7 @@ class SpilledHeapTest : public testing::TestWithParam<bool> {
     parts.folder = "/var/tmp";
     parts.counts = &counts_;
     parts.make_policy = []() -> std::unique_ptr<transfer::ReplacementPolicy> {
-      return std::make_unique<strategy::NextUse>();
+      return std::make_unique<strategy::BeladyPolicy>();
     };
     parts.say = [](const char* sentence) { std::fprintf(stderr, "%s\n", sentence); };
     try {

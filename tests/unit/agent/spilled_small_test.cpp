@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "strategy/spill/next_use.hpp"
+#include "strategy/spill/belady_policy.hpp"
 #include "transfer/spill/spill.hpp"
 
 namespace terrace::agent {
@@ -38,7 +38,7 @@ Living* living() {
     parts.folder = "/var/tmp";
     parts.counts = &made->counts;
     parts.make_policy = []() -> std::unique_ptr<transfer::ReplacementPolicy> {
-      return std::make_unique<strategy::NextUse>();
+      return std::make_unique<strategy::BeladyPolicy>();
     };
     parts.say = [](const char* sentence) { std::fprintf(stderr, "%s\n", sentence); };
     parts.paged = transfer::Spill::problem_here() != 0;

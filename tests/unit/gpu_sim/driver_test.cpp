@@ -155,7 +155,7 @@ class Hinting final : public strategy::Policy {
     seen_.push_back(seen);
     for (const auto& fault : seen.faults) choice.moves.push_back({fault.chunk, tiers.fast});
     for (ChunkId chunk = 0; chunk < tiers.chunks->size(); ++chunk)
-      if (tiers.on(chunk, tiers.slow)) choice.protect.push_back(chunk);
+      if (tiers.is_on(chunk, tiers.slow)) choice.protect.push_back(chunk);
   }
 
  private:
@@ -233,7 +233,7 @@ TEST(EvenPolicy, KeepsBothMemoriesBusy) {
 struct DriverBench {
   memory::ChunkTable chunks;
   strategy::Tiers tiers;
-  strategy::UnifiedMemory driver;
+  strategy::UnifiedMemoryPolicy driver;
   explicit DriverBench(strategy::UnifiedMemoryMode mode, std::uint64_t room, std::uint32_t count = 2048)
       : driver(mode) {
     for (std::uint32_t i = 0; i < count; ++i) chunks.add(i * k_page, k_page, 0, 0, 1);
@@ -252,7 +252,7 @@ struct DriverBench {
   }
   std::vector<transfer::TransferRequest> fault(ChunkId chunk) {
     strategy::PolicyChoice choice;
-    driver.faulted(std::vector{chunk}, tiers, choice);
+    driver.on_fault(std::vector{chunk}, tiers, choice);
     return done(choice);
   }
 };
@@ -262,20 +262,20 @@ TEST(PromotionFifo, RejectedMove_LeavesChunkInPlace) {
   DriverBench bench(strategy::UnifiedMemoryMode::first_touch, 2 * k_page, 8);
   strategy::PromotionFifo arrivals;
   strategy::PolicyChoice choice;
-  arrivals.bring(0, bench.tiers, choice);
-  arrivals.bring(1, bench.tiers, choice);
-  EXPECT_EQ(arrivals.room(bench.tiers), 0U);
-  arrivals.stayed(0);
-  EXPECT_EQ(arrivals.room(bench.tiers), k_page);
-  EXPECT_FALSE(arrivals.is_here_or_coming(0));
+  arrivals.promote(0, bench.tiers, choice);
+  arrivals.promote(1, bench.tiers, choice);
+  EXPECT_EQ(arrivals.free_bytes(bench.tiers), 0U);
+  arrivals.on_move_rejected(0);
+  EXPECT_EQ(arrivals.free_bytes(bench.tiers), k_page);
+  EXPECT_FALSE(arrivals.is_promoted(0));
   bench.done({.moves = {{1, 0}}, .protect = {}, .mover_share = {}});
-  EXPECT_EQ(arrivals.take_oldest(bench.tiers), std::optional<ChunkId>(1));
-  arrivals.send_back(1, bench.tiers, choice);
-  EXPECT_EQ(arrivals.room(bench.tiers), 2 * k_page);
-  arrivals.stayed(1);
-  EXPECT_EQ(arrivals.room(bench.tiers), k_page);
-  EXPECT_TRUE(arrivals.is_here_or_coming(1));
-  EXPECT_EQ(arrivals.brought(), 1U);
+  EXPECT_EQ(arrivals.pop_oldest(bench.tiers), std::optional<ChunkId>(1));
+  arrivals.demote(1, bench.tiers, choice);
+  EXPECT_EQ(arrivals.free_bytes(bench.tiers), 2 * k_page);
+  arrivals.on_move_rejected(1);
+  EXPECT_EQ(arrivals.free_bytes(bench.tiers), k_page);
+  EXPECT_TRUE(arrivals.is_promoted(1));
+  EXPECT_EQ(arrivals.num_promoted(), 1U);
 }
 
 // Asks for each page in, and at the next look for each back.
@@ -346,7 +346,7 @@ TEST(UnifiedMemory, CountsAccessesOf64KiB) {
   EXPECT_FALSE(bench.driver.needs().faults);
   std::uint32_t told = 0;
   for (strategy::PolicyChoice choice; choice.moves.empty(); ++told) {
-    bench.driver.touched(16 + told % 16, bench.tiers, choice);
+    bench.driver.on_touch(16 + told % 16, bench.tiers, choice);
     if (choice.moves.empty()) continue;
     ASSERT_EQ(choice.moves.size(), 16U);
     for (std::uint32_t i = 0; i < 16; ++i) EXPECT_EQ(choice.moves[i].chunk, 16 + i);

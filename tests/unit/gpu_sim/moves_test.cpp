@@ -276,7 +276,7 @@ struct EvenBench {
   }
   void touch(ChunkId chunk, int times) {
     strategy::PolicyChoice none;
-    for (int i = 0; i < times; ++i) policy.touched(chunk, tiers, none);
+    for (int i = 0; i < times; ++i) policy.on_touch(chunk, tiers, none);
     EXPECT_TRUE(none.moves.empty());
   }
   std::vector<transfer::TransferRequest> look(double fast, double slow) {

@@ -65,7 +65,7 @@ struct Bench {
   }
   std::vector<ChunkId> asked_by(strategy::Policy& policy, ChunkId chunk) const {
     strategy::PolicyChoice choice;
-    policy.touched(chunk, tiers, choice);
+    policy.on_touch(chunk, tiers, choice);
     std::vector<ChunkId> asked;
     for (const auto& move : choice.moves) {
       EXPECT_EQ(move.to, 0);
@@ -198,7 +198,7 @@ class Listening final : public strategy::Policy {
   explicit Listening(std::vector<double>& told) : told_(told) {}
   [[nodiscard]] strategy::PolicyNeeds needs() const override { return {.interval = {}, .touches = 1}; }
   void decide(const observe::Observation&, const strategy::Tiers&, strategy::PolicyChoice&) override {}
-  void touched(ChunkId, const strategy::Tiers& tiers, strategy::PolicyChoice&) override {
+  void on_touch(ChunkId, const strategy::Tiers& tiers, strategy::PolicyChoice&) override {
     told_ = {tiers.fast_bandwidth.value, tiers.slow_bandwidth.value};
   }
 

@@ -207,7 +207,7 @@ class TestRun {
     return name;
   }
   std::optional<observe::IntervalCollector> watch() {
-    const auto needs = strategy::find_variant(choice.planner).watches();
+    const auto needs = strategy::find_variant(choice.planner).policy_needs();
     if (!needs) return std::nullopt;
     return std::make_optional<observe::IntervalCollector>(machine, 0, 1, chunks, vm, needs->sample_period);
   }

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "runtime_fixture.hpp"
-#include "strategy/following/leftovers.hpp"
+#include "strategy/following/unplanned_chunks.hpp"
 
 namespace terrace::runtime {
 namespace {
@@ -88,11 +88,11 @@ TEST(Leftovers, LeaveThePlanItsWholeChunks) {
   context.objects = &objects;
   Plan plan;
   plan.objects.push_back({"planned", Bytes{36 * k_kib}, 3, false, {{{0, 2}, "fast"}}});
-  strategy::Leftovers leftovers(plan, context, {});
-  const auto made = leftovers.place(objects[1], 0, 2);
+  strategy::UnplannedChunks leftovers(plan, context, {});
+  const auto made = leftovers.allocate(objects[1], 0, 2);
   ASSERT_TRUE(made.has_value());
   EXPECT_EQ(made->chunks, 1U);
-  EXPECT_FALSE(leftovers.place(objects[1], 1, 1).has_value());
+  EXPECT_FALSE(leftovers.allocate(objects[1], 1, 1).has_value());
 }
 
 // What another process of the job holds is no room for leftovers: they would take it from the plan.
@@ -129,10 +129,10 @@ TEST(Leftovers, LeaveOthersWhatTheyHold) {
   context.chunks = &chunks;
   context.ledger = &ledger;
   context.objects = &objects;
-  strategy::Leftovers leftovers({}, context, {});
-  EXPECT_TRUE(leftovers.stays(0, 0));
-  EXPECT_TRUE(leftovers.stays(1, 0));
-  EXPECT_FALSE(leftovers.stays(2, 0)) << "24 of 40 KiB are another's";
+  strategy::UnplannedChunks leftovers({}, context, {});
+  EXPECT_TRUE(leftovers.retain(0, 0));
+  EXPECT_TRUE(leftovers.retain(1, 0));
+  EXPECT_FALSE(leftovers.retain(2, 0)) << "24 of 40 KiB are another's";
   ASSERT_EQ(write(finish[1], &taken, 1), 1);
   waitpid(child, nullptr, 0);
 }

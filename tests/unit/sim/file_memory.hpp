@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "strategy/spill/next_use.hpp"
+#include "strategy/spill/belady_policy.hpp"
 #include "world.hpp"
 
 namespace terrace::sim {
@@ -44,7 +44,7 @@ class FileWorld {
       : world(file_machine(choice)), synthetic(world.virtual_machine, Bytes{64}) {
     if (memory_chunks > 0)
       world.virtual_machine.memory_over_file(0, Bytes{memory_chunks * k_spilled_chunk},
-                                             std::make_unique<strategy::NextUse>());
+                                             std::make_unique<strategy::BeladyPolicy>());
   }
 
   // An object of its own, of whole chunks.

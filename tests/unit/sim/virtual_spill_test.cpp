@@ -14,7 +14,7 @@ constexpr std::uint64_t k_chunk = k_spilled_chunk;
 std::uint64_t chunks(Bytes bytes) { return bytes.value / k_chunk; }
 
 // Chunks in memory that are not in their place while a program sweeps: an eighth of all leave, eight have been
-// read ahead (NextUse), two are kept for who waits (spill_limits.hpp). So much more than any schedule may a sweep
+// read ahead (BeladyPolicy), two are kept for who waits (spill_limits.hpp). So much more than any schedule may a sweep
 // read.
 constexpr std::uint64_t beside(std::uint64_t memory) { return memory / 8 + 8 + 2; }
 
@@ -241,13 +241,14 @@ TEST(VirtualSpill, SmallObjectsStayAndTakeTheirShare) {
 
 TEST(VirtualSpill, MachinesThatCannotAreRefused) {
   TestWorld two;  // kinds of memory, and no file
-  EXPECT_THROW(two.virtual_machine.memory_over_file(0, Bytes{1 << 30}, std::make_unique<strategy::NextUse>()),
+  EXPECT_THROW(two.virtual_machine.memory_over_file(0, Bytes{1 << 30}, std::make_unique<strategy::BeladyPolicy>()),
                Error);
   auto parts = test_machine().parts();
   parts.files = {{"disk", 1, {1e9}, {1e9}, {1e-4}, 1}};
   TestWorld beside{machine::Machine(parts)};
-  EXPECT_THROW(beside.virtual_machine.memory_over_file(0, Bytes{1 << 30}, std::make_unique<strategy::NextUse>()),
-               Error);
+  EXPECT_THROW(
+      beside.virtual_machine.memory_over_file(0, Bytes{1 << 30}, std::make_unique<strategy::BeladyPolicy>()),
+      Error);
 }
 
 // Two threads over an array each: no schedule moves less, and both wait for one device.

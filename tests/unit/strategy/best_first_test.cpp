@@ -13,7 +13,7 @@
 
 #include "../model/random_problem.hpp"
 #include "placed_chunks.hpp"
-#include "strategy/learning/move_gains.hpp"
+#include "strategy/learning/move_gain_predictor.hpp"
 #include "strategy/search/choose.hpp"
 
 namespace terrace::strategy {
@@ -26,7 +26,7 @@ struct WorthyChunks : PlacedChunks {
   WorthyChunks(const std::vector<PlaceId>& places, std::vector<double> worths, std::uint64_t capacity)
       : PlacedChunks(places, capacity), worth(std::move(worths)) {}
 
-  [[nodiscard]] std::vector<MoveGroup> order(const Moves& wanted, const UnderWay& under_way = {}) const {
+  [[nodiscard]] std::vector<MoveGroup> order(const Moves& wanted, const PendingMoves& pending = {}) const {
     std::vector<ActiveMove> moves(wanted.size());
     for (std::size_t i = 0; i < moves.size(); ++i) {
       moves[i].chunk = wanted[i].first;
@@ -38,7 +38,7 @@ struct WorthyChunks : PlacedChunks {
       return Seconds{move.planned.to == k_fast ? worth[move.chunk] : -worth[move.chunk]};
     };
     prices.apply = [](const ActiveMove&, PlaceId) {};
-    return best_first(context, moves, under_way, prices);
+    return best_first(context, moves, pending, prices);
   }
   // Of each group.
   [[nodiscard]] static std::vector<Moves> moves_of(const std::vector<MoveGroup>& groups) {
@@ -133,7 +133,7 @@ TEST(BestFirst, RandomChunks_LastPlacementIsTheBest_AndNoOrderGainsMore) {
 }
 
 // The time law's own prediction of an iteration before and after each move, in any order of moves.
-TEST(MoveGains, RandomProblems_AreDifferencesOfPredictions) {
+TEST(MoveGainPredictor, RandomProblems_AreDifferencesOfPredictions) {
   std::mt19937 random(5);
   for (int n = 0; n < 50; ++n) {
     const auto problem = model::testing::random_problem(random, {});
@@ -147,17 +147,17 @@ TEST(MoveGains, RandomProblems_AreDifferencesOfPredictions) {
       placement.push_back(places[random() % places.size()]);
       sizes.push_back(item.size);
     }
-    MoveGains gains(problem, items);
+    MoveGainPredictor gains(problem, items);
     gains.begin(placement, sizes);
     for (int m = 0; m < 8; ++m) {
       const auto chunk = static_cast<ChunkId>(random() % count);
       const auto& places = model::fastest_first(problem, problem.items[chunk].domain);
       const auto to = places[random() % places.size()];
-      const auto before = stay(problem, placement).prediction.total;
+      const auto before = static_decision(problem, placement).prediction.total;
       const auto told = gains.gain(chunk, to);
       gains.apply(chunk, to);
       placement[chunk] = to;
-      const auto after = stay(problem, placement).prediction.total;
+      const auto after = static_decision(problem, placement).prediction.total;
       EXPECT_NEAR(told.value, (before - after).value, 1e-9 * before.value) << n;
     }
   }

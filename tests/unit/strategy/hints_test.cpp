@@ -112,7 +112,7 @@ TEST(HintsFile, AMissingFileIsSaid) {
 
 TEST(Let, GoesBeforeTheFile) {
   auto hints = parse_hints(k_file, "h.toml");
-  let(hints, {"niter=15", "nnz=2^10"});
+  apply_assignments(hints, {"niter=15", "nnz=2^10"});
   EXPECT_EQ(hints.values.at("niter"), 15);
   EXPECT_EQ(hints.values.at("nnz"), 1024);
 }
@@ -121,7 +121,7 @@ TEST(Let, RefusesWhatIsNoValue) {
   const auto told = [](const std::vector<std::string>& assignments) -> std::string {
     Hints hints;
     try {
-      let(hints, assignments);
+      apply_assignments(hints, assignments);
     } catch (const Error& error) {
       return error.what();
     }
@@ -134,17 +134,17 @@ TEST(Let, RefusesWhatIsNoValue) {
   EXPECT_EQ(told({"n=1", "n=2"}), "--let n=2: 'n' was given before; give it once");
 }
 
-TEST(HintBook, TheUserGoesBeforeTheProgram) {
-  HintBook book(parse_hints(k_file, "h.toml"));
-  book.tell({What::value, "niter", {}, 3});
-  book.tell({What::value, "nnz", {}, 4});
-  book.tell({What::value, "nnz", {}, 5});
-  book.tell({What::references, "b", "1", 0});
-  book.tell({What::references, "c", "1", 0});
-  book.tell({What::references, "c", "2", 0});
-  book.tell({What::spares, "resid*", "u", 0});
-  book.tell({What::spares, "psinv", "u", 0});
-  book.tell({What::uses, "psinv", "u", 0});
+TEST(HintRegistry, TheUserGoesBeforeTheProgram) {
+  HintRegistry book(parse_hints(k_file, "h.toml"));
+  book.add({What::value, "niter", {}, 3});
+  book.add({What::value, "nnz", {}, 4});
+  book.add({What::value, "nnz", {}, 5});
+  book.add({What::references, "b", "1", 0});
+  book.add({What::references, "c", "1", 0});
+  book.add({What::references, "c", "2", 0});
+  book.add({What::spares, "resid*", "u", 0});
+  book.add({What::spares, "psinv", "u", 0});
+  book.add({What::uses, "psinv", "u", 0});
   EXPECT_EQ(book.value("niter"), 75);
   EXPECT_EQ(book.value("nnz"), 5);
   EXPECT_EQ(book.value("steps"), std::nullopt);
@@ -159,18 +159,18 @@ TEST(HintBook, TheUserGoesBeforeTheProgram) {
   EXPECT_EQ(directives.used("psinv", "r"), std::nullopt);
 }
 
-TEST(HintBook, RefusesWhatMakesNoSense) {
-  HintBook book;
-  EXPECT_THROW(book.tell({What::value, "2n", {}, 1}), Error);
-  EXPECT_THROW(book.tell({What::value, "n", {}, 1 / 0.0}), Error);
-  EXPECT_THROW(book.tell({What::references, "a", "2*", 0}), Error);
-  EXPECT_THROW(book.tell({What::references, "", "2", 0}), Error);
-  EXPECT_THROW(book.tell({What::uses, "p", "a\nb", 0}), Error);
+TEST(HintRegistry, RefusesWhatMakesNoSense) {
+  HintRegistry book;
+  EXPECT_THROW(book.add({What::value, "2n", {}, 1}), Error);
+  EXPECT_THROW(book.add({What::value, "n", {}, 1 / 0.0}), Error);
+  EXPECT_THROW(book.add({What::references, "a", "2*", 0}), Error);
+  EXPECT_THROW(book.add({What::references, "", "2", 0}), Error);
+  EXPECT_THROW(book.add({What::uses, "p", "a\nb", 0}), Error);
   EXPECT_TRUE(book.empty());
 }
 
-TEST(HintBook, NamesWhatIsNotThereAndTheNearest) {
-  HintBook book(parse_hints(R"toml(
+TEST(HintRegistry, NamesWhatIsNotThereAndTheNearest) {
+  HintRegistry book(parse_hints(R"toml(
 [values]
 nitre = 75
 [refs]
@@ -180,7 +180,7 @@ field = "niter*bytes(\"work\")"
 name = "redis"
 uses = ["fields"]
 )toml",
-                            "h.toml"));
+                                "h.toml"));
   EXPECT_EQ(book.unused({"fields", "mesh2", "words"}, {"resid", "psinv"}),
             (std::vector<std::string>{"hints: there was no object 'field'; did you mean 'fields'?",
                                       "hints: there was no object 'work'", "hints: there was no phase 'redis'",

@@ -67,7 +67,7 @@ Knapsack random_case(std::mt19937& random, std::size_t bins) {
   return knapsack;
 }
 
-void check(const Knapsack& knapsack, const KnapsackAnswer& answer) {
+void check(const Knapsack& knapsack, const KnapsackSolution& answer) {
   const auto best = brute_force(knapsack);
   ASSERT_EQ(answer.feasible, best.any);
   ASSERT_TRUE(answer.exact);

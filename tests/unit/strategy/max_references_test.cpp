@@ -8,28 +8,28 @@
 namespace terrace::strategy {
 namespace {
 
-// The time that references take less than in the slowest place; -1 where a shelf is overfull.
-double saved(const std::vector<CountedChunk>& chunks, const std::vector<Shelf>& shelves,
+// The time that references take less than in the slowest place; -1 where a option is overfull.
+double saved(const std::vector<CountedChunk>& chunks, const std::vector<PlaceOption>& options,
              const std::vector<std::uint32_t>& shelf_of) {
-  std::vector<std::uint64_t> held(shelves.size(), 0);
+  std::vector<std::uint64_t> held(options.size(), 0);
   double slowest = 0, sum = 0;
-  for (const auto& shelf : shelves) slowest = std::max(slowest, shelf.line_time);
+  for (const auto& option : options) slowest = std::max(slowest, option.line_time);
   for (std::size_t c = 0; c < chunks.size(); ++c) {
     held[shelf_of[c]] += chunks[c].size.value;
-    sum += chunks[c].references * (slowest - shelves[shelf_of[c]].line_time);
+    sum += chunks[c].references * (slowest - options[shelf_of[c]].line_time);
   }
-  for (std::size_t s = 0; s < shelves.size(); ++s)
-    if (held[s] > shelves[s].room.value) return -1;
+  for (std::size_t s = 0; s < options.size(); ++s)
+    if (held[s] > options[s].room.value) return -1;
   return sum;
 }
 
-double best_of_all(const std::vector<CountedChunk>& chunks, const std::vector<Shelf>& shelves) {
+double best_of_all(const std::vector<CountedChunk>& chunks, const std::vector<PlaceOption>& options) {
   std::vector<std::uint32_t> shelf_of(chunks.size(), 0);
   double best = -1;
   for (;;) {
-    best = std::max(best, saved(chunks, shelves, shelf_of));
+    best = std::max(best, saved(chunks, options, shelf_of));
     std::size_t c = 0;
-    while (c < chunks.size() && ++shelf_of[c] == shelves.size()) shelf_of[c++] = 0;
+    while (c < chunks.size() && ++shelf_of[c] == options.size()) shelf_of[c++] = 0;
     if (c == chunks.size()) return best;
   }
 }
@@ -45,16 +45,16 @@ TEST(MostReferences, FindsTheLargestSumOfAllThatFit) {
       total += chunk.size.value;
     }
     // Two or three places, the last one home.
-    std::vector<Shelf> shelves;
+    std::vector<PlaceOption> options;
     for (std::size_t s = 0; s + 1 < 2 + random() % 2; ++s)
-      shelves.push_back({Bytes{random() % (total + 1)}, 1e-9 * static_cast<double>(1 + random() % 5)});
-    if (shelves.empty()) shelves.push_back({Bytes{total / 2}, 1e-9});
-    shelves.push_back({Bytes{total}, 8e-9});
-    const auto home = static_cast<std::uint32_t>(shelves.size() - 1);
-    const auto found = saved(chunks, shelves, max_references(chunks, shelves, home));
-    const auto best = best_of_all(chunks, shelves);
+      options.push_back({Bytes{random() % (total + 1)}, 1e-9 * static_cast<double>(1 + random() % 5)});
+    if (options.empty()) options.push_back({Bytes{total / 2}, 1e-9});
+    options.push_back({Bytes{total}, 8e-9});
+    const auto home = static_cast<std::uint32_t>(options.size() - 1);
+    const auto found = saved(chunks, options, max_references(chunks, options, home));
+    const auto best = best_of_all(chunks, options);
     EXPECT_NEAR(found, best, 1e-12 * best) << "case " << n;
-    contended += found < saved(chunks, {{Bytes{total}, shelves[0].line_time}, {Bytes{total}, 8e-9}},
+    contended += found < saved(chunks, {{Bytes{total}, options[0].line_time}, {Bytes{total}, 8e-9}},
                                std::vector<std::uint32_t>(chunks.size(), 0))
                      ? 1
                      : 0;

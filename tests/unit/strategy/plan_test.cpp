@@ -219,7 +219,7 @@ TEST(Expansion, ScalesSpansToOtherChunks) {
   const auto machine = machine::Machine(machine::example_parts());
   std::vector<std::string> notes;
   auto expanded = expand_object(sample(), machine, {"a", Bytes{64 << 20}, 8, 0}, 0, notes);
-  EXPECT_TRUE(expanded.known);
+  EXPECT_TRUE(expanded.is_planned);
   EXPECT_EQ(expanded.initial, (std::vector<PlaceId>{0, 0, 2, 2, 2, 2, 2, 2}));
   EXPECT_TRUE(notes.empty());
   expanded = expand_object(sample(), machine, {"a", Bytes{64 << 20}, 32, 0}, 0, notes);
@@ -248,7 +248,7 @@ TEST(Expansion, NotesWhatDoesNotMatch) {
   const auto machine = machine::Machine(machine::example_parts());
   const auto expanded =
       expand_plan(sample(), machine, {{"a", Bytes{128 << 20}, 16, 1}, {"other", Bytes{4096}, 1, 0}});
-  EXPECT_FALSE(expanded.objects[1].known);
+  EXPECT_FALSE(expanded.objects[1].is_planned);
   EXPECT_EQ(expanded.objects[1].initial, std::vector<PlaceId>{2});
   const auto noted = [&](const char* words) {
     return std::any_of(expanded.notes.begin(), expanded.notes.end(),

@@ -18,14 +18,14 @@ PlanTrial after_iterations(const std::vector<double>& times) {
 TEST(PlanTrial, OneIterationEach_SlowerThanAssumedVariation_IsBehindByTheDifference) {
   auto trial = after_iterations({2});
   trial.adopt({0});
-  trial.arrive();
+  trial.on_moves_done();
   EXPECT_NEAR(trial.add_under_plan(Seconds{2.11}).value, 0.11, 1e-12);
 }
 
 TEST(PlanTrial, OneIterationEach_SlowerWithinAssumedVariation_IsNotBehind) {
   auto trial = after_iterations({2});
   trial.adopt({0});
-  trial.arrive();
+  trial.on_moves_done();
   EXPECT_EQ(trial.add_under_plan(Seconds{2.09}).value, 0);
   EXPECT_TRUE(trial.is_on_trial());
 }
@@ -34,7 +34,7 @@ TEST(PlanTrial, OneIterationEach_SlowerWithinAssumedVariation_IsNotBehind) {
 TEST(PlanTrial, IterationsWithoutVariation_SmallLoss_IsProvedByTheSecond) {
   auto trial = after_iterations({2});
   trial.adopt({0});
-  trial.arrive();
+  trial.on_moves_done();
   EXPECT_EQ(trial.add_under_plan(Seconds{2.01}).value, 0);
   EXPECT_NEAR(trial.add_under_plan(Seconds{2.01}).value, 0.01, 1e-12);
 }
@@ -44,7 +44,7 @@ TEST(PlanTrial, IterationsWithoutVariation_SmallLoss_IsProvedByTheSecond) {
 TEST(PlanTrial, IterationsVary_LossIsProvedOnceThereAreEnough) {
   auto trial = after_iterations({9, 11, 9, 11});
   trial.adopt({0});
-  trial.arrive();
+  trial.on_moves_done();
   const auto under = [&](double time) { return trial.add_under_plan(Seconds{time}).value; };
   EXPECT_EQ(under(11), 0);
   EXPECT_EQ(under(13), 0) << "t = 2 / sqrt(6 / 4 * 3 / 4) = 1.89, wanted 2.132";
@@ -56,14 +56,14 @@ TEST(PlanTrial, IterationsVary_LossIsProvedOnceThereAreEnough) {
 TEST(PlanTrial, IterationsVary_LossFarBelowTheVariation_StaysUnproved) {
   auto trial = after_iterations({9, 11, 9, 11});
   trial.adopt({0});
-  trial.arrive();
+  trial.on_moves_done();
   for (int i = 0; i < 64; ++i) EXPECT_EQ(trial.add_under_plan(Seconds{i % 2 == 0 ? 9.2 : 11.2}).value, 0) << i;
 }
 
 TEST(PlanTrial, OneIteration_TakesLess_IsNotBehind) {
   auto trial = after_iterations({2});
   trial.adopt({0});
-  trial.arrive();
+  trial.on_moves_done();
   EXPECT_EQ(trial.add_under_plan(Seconds{1}).value, 0);
   EXPECT_TRUE(trial.is_on_trial());
 }
@@ -72,7 +72,7 @@ TEST(PlanTrial, MovesUnderWay_DoNotCount) {
   auto trial = after_iterations({2});
   trial.adopt({0});
   EXPECT_EQ(trial.add_under_plan(Seconds{9}).value, 0);
-  trial.arrive();
+  trial.on_moves_done();
   EXPECT_DOUBLE_EQ(trial.add_under_plan(Seconds{5}).value, 3) << "the iteration before the arrival is not in it";
 }
 
@@ -80,7 +80,7 @@ TEST(PlanTrial, MovesUnderWay_DoNotCount) {
 TEST(PlanTrial, AlternatingIterations_AreNeverBehind) {
   auto trial = after_iterations({1, 3, 1, 3});
   trial.adopt({0});
-  trial.arrive();
+  trial.on_moves_done();
   EXPECT_EQ(trial.add_under_plan(Seconds{3}).value, 0) << "3 after 1 and 3";
   EXPECT_EQ(trial.add_under_plan(Seconds{1}).value, 0) << "3 + 1 after 1 + 3";
   for (int i = 0; i < 62; ++i) EXPECT_EQ(trial.add_under_plan(Seconds{i % 2 == 0 ? 3.0 : 1.0}).value, 0) << i;
@@ -92,7 +92,7 @@ TEST(PlanTrial, BetterPlanWhileOnTrial_KeepsThePlacesBeforeTheFirst) {
   trial.adopt({0, 1});
   trial.adopt({1, 0});
   EXPECT_EQ(trial.places_before(), (std::vector<PlaceId>{0, 1}));
-  trial.settle();
+  trial.end();
   trial.adopt({1, 0});
   EXPECT_EQ(trial.places_before(), (std::vector<PlaceId>{1, 0}));
 }
@@ -100,7 +100,7 @@ TEST(PlanTrial, BetterPlanWhileOnTrial_KeepsThePlacesBeforeTheFirst) {
 TEST(PlanTrial, NoIterationBefore_IsNotOnTrial) {
   auto trial = after_iterations({});
   trial.adopt({0});
-  trial.arrive();
+  trial.on_moves_done();
   EXPECT_FALSE(trial.is_on_trial());
   EXPECT_EQ(trial.add_under_plan(Seconds{9}).value, 0);
 }
@@ -111,7 +111,7 @@ TEST(PlanTrial, Gained_SteadyIterations_IsWhatWasMeasured) {
   trial.begin_step({Seconds{4}, Seconds{1}});
   EXPECT_DOUBLE_EQ(trial.gained().value, -4) << "the step costs what it costs";
   static_cast<void>(trial.add_under_plan(Seconds{6}));
-  trial.arrive();
+  trial.on_moves_done();
   static_cast<void>(trial.add_under_plan(Seconds{1.75}));
   EXPECT_DOUBLE_EQ(trial.gained().value, -3.75) << "a quarter of what was predicted";
   trial.adopt({1});
@@ -124,7 +124,7 @@ TEST(PlanTrial, Gained_VaryingIterations_IsBetweenMeasuredAndPredicted) {
   auto trial = after_iterations({1, 3});
   trial.adopt({0});
   trial.begin_step({Seconds{3}, Seconds{4}});
-  trial.arrive();
+  trial.on_moves_done();
   static_cast<void>(trial.add_under_plan(Seconds{1}));
   static_cast<void>(trial.add_under_plan(Seconds{1}));
   EXPECT_NEAR(trial.gained().value, (16 * 5.0 + 8 * 8.0) / 24 - 3, 1e-12);
@@ -135,7 +135,7 @@ TEST(PlanTrial, Gained_OneIterationBefore_AssumesItsVariation) {
   auto trial = after_iterations({2});
   trial.adopt({0});
   trial.begin_step({Seconds{0}, Seconds{0.2}});
-  trial.arrive();
+  trial.on_moves_done();
   static_cast<void>(trial.add_under_plan(Seconds{2}));
   EXPECT_NEAR(trial.gained().value, 0.02 * 0.2 / (0.02 + 0.01), 1e-12);
 }
@@ -152,7 +152,7 @@ TEST(PlanTrial, ManyIterationsBefore_TheNewestCount) {
 TEST(PlanTrial, ManyIterations_SettleThePlan) {
   auto trial = after_iterations({2});
   trial.adopt({0});
-  trial.arrive();
+  trial.on_moves_done();
   for (int i = 0; i < 64; ++i) EXPECT_EQ(trial.add_under_plan(Seconds{1}).value, 0);
   EXPECT_FALSE(trial.is_on_trial());
   EXPECT_EQ(trial.add_under_plan(Seconds{9}).value, 0);

@@ -110,7 +110,7 @@ TEST(Planners, Auto_PlacementThatWasMeasured_IsNeverPredictedToBeFaster) {
       if (!within_budget(problem, {.phases = {problem.measured_at}})) continue;
       ++fitting;
       const auto decision = find_planner("auto").decide(problem, model::Calibration{}, Effort::quick);
-      EXPECT_LE(decision.prediction.total, stay(problem, problem.measured_at).prediction.total);
+      EXPECT_LE(decision.prediction.total, static_decision(problem, problem.measured_at).prediction.total);
     }
   EXPECT_GT(fitting, 10);
 }
@@ -140,17 +140,19 @@ TEST(Planners, GainByTimeWhatTheySayTheyDo) {
     const auto& planner = find_planner(name);
     for (int n = 0; n < 10; ++n) {
       const auto problem = random_problem(random, shapes()[3]);
-      EXPECT_FALSE(planner.gains_by(problem, Effort::quick)) << name;
-      if (!planner.gains_by(problem, Effort::unhurried)) continue;
-      EXPECT_GT(planner.takes(problem, Effort::unhurried), planner.takes(problem, Effort::quick)) << name;
+      EXPECT_FALSE(planner.improves_with(problem, Effort::quick)) << name;
+      if (!planner.improves_with(problem, Effort::unhurried)) continue;
+      EXPECT_GT(planner.planning_time(problem, Effort::unhurried), planner.planning_time(problem, Effort::quick))
+          << name;
       const auto quick = planner.decide(problem, {}, Effort::quick).prediction.total;
       const auto unhurried = planner.decide(problem, {}, Effort::unhurried).prediction.total;
       EXPECT_LE(unhurried, quick) << name;
       better += unhurried < quick ? 1 : 0;
     }
-    if (const auto* first = planner.meanwhile()) {
+    if (const auto* first = planner.interim_planner()) {
       const auto problem = random_problem(random, shapes()[0]);
-      EXPECT_LT(first->takes(problem, Effort::quick), planner.takes(problem, Effort::quick)) << name;
+      EXPECT_LT(first->planning_time(problem, Effort::quick), planner.planning_time(problem, Effort::quick))
+          << name;
     }
   }
   EXPECT_GE(better, 5);

@@ -8,7 +8,7 @@
 #include "core/error.hpp"
 #include "strategy/planner.hpp"
 #include "strategy/policy.hpp"
-#include "strategy/tiering/swap.hpp"
+#include "strategy/tiering/promotion.hpp"
 #include "two_places.hpp"
 
 namespace terrace::strategy {
@@ -57,10 +57,10 @@ TEST(Policies, EachIsFoundByItsName) {
   for (const std::string name : {"kernel-tiering", "memtis", "colloid", "alto"}) {
     const auto& variant = find_variant(name);
     EXPECT_EQ(variant.planner(), nullptr) << name;
-    EXPECT_TRUE(variant.watches()) << name;
-    EXPECT_GT(variant.watches()->interval.value, 0) << name;
+    EXPECT_TRUE(variant.policy_needs()) << name;
+    EXPECT_GT(variant.policy_needs()->interval.value, 0) << name;
   }
-  EXPECT_FALSE(find_variant("auto").watches());
+  EXPECT_FALSE(find_variant("auto").policy_needs());
 }
 
 TEST(Policies, APlannerOfAPolicysNameIsRefusedInOneLine) {
@@ -269,7 +269,7 @@ TEST_P(EveryPolicy, NeverAsksForMoreThanThereIs) {
 std::vector<std::string> policy_names() {
   std::vector<std::string> all;
   for (const auto* variant : variants())
-    if (variant->watches()) all.emplace_back(variant->name());
+    if (variant->policy_needs()) all.emplace_back(variant->name());
   return all;
 }
 INSTANTIATE_TEST_SUITE_P(All, EveryPolicy, testing::ValuesIn(policy_names()), [](const auto& policy) {

@@ -63,7 +63,7 @@ TEST(Variants, UnknownOnesAreRefusedWithTheList) {
 
 TEST(Variants, WhatDecidesInVirtualTimeOnlyMakesNoPlan) {
   for (const auto* variant : strategy::variants())
-    EXPECT_NE(variant->planner() != nullptr, variant->only_simulated());
+    EXPECT_NE(variant->planner() != nullptr, variant->is_simulation_only());
 }
 
 }  // namespace

@@ -18,7 +18,7 @@
 #include "core/error.hpp"
 #include "core/rounding.hpp"
 #include "memory/region_space.hpp"
-#include "strategy/spill/next_use.hpp"
+#include "strategy/spill/belady_policy.hpp"
 #include "transfer/spill/spill.hpp"
 
 namespace terrace::transfer {
@@ -70,7 +70,7 @@ class Spilled {
     parts.folder = folder;
     parts.counts = &counts_;
     parts.make_policy = []() -> std::unique_ptr<ReplacementPolicy> {
-      return std::make_unique<strategy::NextUse>();
+      return std::make_unique<strategy::BeladyPolicy>();
     };
     parts.say = say;
     parts.ring = ring;

@@ -31,7 +31,7 @@ class Sure final : public ReplacementPolicy {
   std::optional<Choice> next_victim() noexcept override { return usual_.next_victim(); }
 
  private:
-  strategy::NextUse usual_;
+  strategy::BeladyPolicy usual_;
 };
 
 TEST_P(SpillTest, Prediction_IsPublishedWithMeasurement) {

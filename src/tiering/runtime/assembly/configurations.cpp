@@ -20,7 +20,7 @@
 #include "profile/records.hpp"
 #include "runtime/assembly/simulated_totals.hpp"
 #include "sim/engine/virtual_machine.hpp"
-#include "strategy/spill/next_use.hpp"
+#include "strategy/spill/belady_policy.hpp"
 #include "transfer/move_queue.hpp"
 
 namespace terrace::runtime {
@@ -233,10 +233,11 @@ BuiltConfiguration build_configuration(const Session& session, const SessionConf
                           std::min(configuration.budget[fast], parts->machine.place(fast).capacity));
     }
     if (configuration.memory.value > 0) {
-      machine->memory_over_file(configuration.domain, configuration.memory, std::make_unique<strategy::NextUse>());
+      machine->memory_over_file(configuration.domain, configuration.memory,
+                                std::make_unique<strategy::BeladyPolicy>());
       given.spilled = [machine] { return *machine->file_account(); };
     }
-    if (const auto needs = variant ? variant->watches() : std::nullopt) {
+    if (const auto needs = variant ? variant->policy_needs() : std::nullopt) {
       parts->watched = std::make_unique<observe::IntervalCollector>(parts->machine, initiator, configuration.cores,
                                                                     parts->chunks, *machine, needs->sample_period);
       given.watched = parts->watched.get();

@@ -21,7 +21,7 @@ constexpr double k_near_work = 5e6;         // of a refinement: items x phases t
 constexpr std::size_t k_thorough = 20'000;  // items x phases
 
 // What a draw's own plan does, as far as it is compared.
-struct Other {
+struct DrawResult {
   double regret = 0;
   double time = 0;  // with the plan that is judged
   Placement initial;
@@ -86,8 +86,8 @@ void check_same(const Problem& a, const Problem& b) {
                 "iteration, with as many items");
 }
 
-Other as_other(const Problem& drawn, const Regret& regret) {
-  Other other;
+DrawResult result_of_draw(const Problem& drawn, const Regret& regret) {
+  DrawResult other;
   other.regret = regret.seconds;
   const auto& schedule = regret.best.schedule;
   other.initial = model::initial_placement(schedule, model::derive_moves(drawn, schedule));
@@ -97,7 +97,7 @@ Other as_other(const Problem& drawn, const Regret& regret) {
 
 // By object and part: bytes of the part that an initial placement has where the plan has them, as a share.
 std::vector<std::vector<double>> part_shares(const Problem& problem, const Placement& planned, const Plan& plan,
-                                             const std::vector<Other>& others) {
+                                             const std::vector<DrawResult>& others) {
   std::vector<std::vector<double>> shares, sizes;
   for (const auto& object : plan.objects) {
     shares.emplace_back(object.parts.size(), 0);
@@ -112,7 +112,7 @@ std::vector<std::vector<double>> part_shares(const Problem& problem, const Place
     if (part == parts.end()) continue;
     const auto p = static_cast<std::size_t>(part - parts.begin());
     const auto same = std::count_if(others.begin(), others.end(),
-                                    [&](const Other& other) { return other.initial[i] == planned[i]; });
+                                    [&](const DrawResult& other) { return other.initial[i] == planned[i]; });
     const auto size = static_cast<double>(item.size.value);
     shares[item.object][p] += size * static_cast<double>(same) / static_cast<double>(others.size());
     sizes[item.object][p] += size;
@@ -154,15 +154,15 @@ Confidence confidence_of(const Problem& problem, const model::Calibration& calib
   const auto planned = model::initial_placement(chosen.schedule, model::derive_moves(problem, chosen.schedule));
   const auto shares = placed_shares(problem, chosen.schedule);
   const model::SamplingError error(problem);
-  std::vector<Other> others(draws);
+  std::vector<DrawResult> others(draws);
   if (error.none() && !model::has_spread(problem)) {  // every draw is the problem, and its plan the plan
-    std::fill(others.begin(), others.end(), Other{0, chosen.prediction.total.value, planned, shares});
+    std::fill(others.begin(), others.end(), DrawResult{0, chosen.prediction.total.value, planned, shares});
   } else {
     const auto effort = effort_for(problem);
     const auto judged = effort == Effort::quick ? planner.decide(problem, calibration, effort) : chosen;
     for_all(draws, [&](std::uint32_t d) {
       const auto drawn = model::draw_truth(error, d);
-      others[d] = as_other(drawn, regret_of(problem, drawn, calibration, planner, judged, effort));
+      others[d] = result_of_draw(drawn, regret_of(problem, drawn, calibration, planner, judged, effort));
       others[d].time = model::predict(drawn, chosen.schedule).total.value;
     });
   }

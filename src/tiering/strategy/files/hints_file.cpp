@@ -41,7 +41,7 @@ double get_value(const TomlTable& table, std::string_view name) {
   }
 }
 
-Count get_count(const TomlTable& table, const std::string& object) {
+ReferenceCount get_count(const TomlTable& table, const std::string& object) {
   check_name(table, object, object, "an object");
   if (table.holds_table(object))
     table.refuse(object,
@@ -117,7 +117,7 @@ Hints read_hints_file(const std::filesystem::path& path) {
   return parse_hints(text.str(), path.string());
 }
 
-void let(Hints& hints, const std::vector<std::string>& assignments) {
+void apply_assignments(Hints& hints, const std::vector<std::string>& assignments) {
   std::set<std::string> given;
   for (const auto& text : assignments) {
     const auto refuse = [&](const std::string& why) {

@@ -16,6 +16,6 @@ Hints parse_hints(std::string_view text, const std::string& file_name);
 Hints read_hints_file(const std::filesystem::path& path);
 
 // What --let says ("niter=75", "cache=32MiB") goes before the file's values. Throws Error{invalid}.
-void let(Hints& hints, const std::vector<std::string>& assignments);
+void apply_assignments(Hints& hints, const std::vector<std::string>& assignments);
 
 }  // namespace terrace::strategy

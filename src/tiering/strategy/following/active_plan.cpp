@@ -9,7 +9,7 @@
 namespace terrace::strategy {
 
 ActivePlan::ActivePlan(Plan plan, const machine::Machine& machine, DomainId domain)
-    : plan_(std::move(plan)), machine_(&machine), domain_(domain), asks_(plan_.phases.size()) {
+    : plan_(std::move(plan)), machine_(&machine), domain_(domain), moves_by_phase_(plan_.phases.size()) {
   for (const auto& name : plan_.phases) {
     offsets_.push_back(terrace::segment_offset(name));
     if (offsets_.back() == 0) starts_.push_back(static_cast<PhaseIndex>(offsets_.size() - 1));
@@ -27,7 +27,7 @@ void ActivePlan::bind(const observe::Object& object) {
   }
   initial_[object.id] = expanded.initial;
   worth_[object.id] = expanded.worth;
-  known_[object.id] = expanded.known;
+  known_[object.id] = expanded.is_planned;
   scaled_ = scaled_ || expanded.scaled;
   if (const auto known = find_object(plan_, object.name); known < plan_.objects.size()) {
     planned_size_ += plan_.objects[known].size;
@@ -39,11 +39,11 @@ void ActivePlan::bind(const observe::Object& object) {
             object.first_chunk + static_cast<ChunkId>(std::uint64_t{sentinel.chunk} * object.chunks /
                                                       std::max(plan_.objects[known].chunks, 1U));
   }
-  back_.clear();
+  rewind_moves_.clear();
   for (auto move : expanded.moves) {
-    move_to_answered(move);
-    if (move.ask >= asks_.size()) asks_.resize(move.ask + 1);
-    asks_[move.ask].push_back({move, object.first_chunk + move.chunk, object.id});
+    remap_phases(move);
+    if (move.ask >= moves_by_phase_.size()) moves_by_phase_.resize(move.ask + 1);
+    moves_by_phase_[move.ask].push_back({move, object.first_chunk + move.chunk, object.id});
     sorted_ = false;
   }
 }
@@ -64,12 +64,12 @@ PlaceId ActivePlan::initial_place(const observe::Object& object, std::uint32_t o
 ActivePlan::Places ActivePlan::places_before(PhaseIndex phase) {
   auto places = initial_;
   for (PhaseIndex earlier = 0; earlier < phase; ++earlier)
-    for (const auto& move : asked_in(earlier)) places[move.object][move.planned.chunk] = move.planned.to;
+    for (const auto& move : moves_of_phase(earlier)) places[move.object][move.planned.chunk] = move.planned.to;
   return places;
 }
 
 std::vector<ActiveMove> ActivePlan::moves_to(const Places& places, const observe::Object& object,
-                                             const std::function<PlaceId(ChunkId)>& lies, PlaceId home) {
+                                             const std::function<PlaceId(ChunkId)>& current_place, PlaceId home) {
   std::vector<ActiveMove> moves;
   for (std::uint32_t ordinal = 0; ordinal < object.chunks; ++ordinal) {
     const auto chunk = object.first_chunk + ordinal;
@@ -79,20 +79,21 @@ std::vector<ActiveMove> ActivePlan::moves_to(const Places& places, const observe
     planned.chunk = ordinal;
     planned.to = wanted == k_no_place ? home : wanted;
     planned.awaited = false;
-    if (lies(chunk) != planned.to) moves.push_back({planned, chunk, object.id});
+    if (current_place(chunk) != planned.to) moves.push_back({planned, chunk, object.id});
   }
   return moves;
 }
 
 std::optional<PhaseIndex> ActivePlan::find_phase(PhaseIndex index, std::string_view name) const {
   if (plan_.phases.empty()) return index;  // written by hand, without moves: any phases will do
-  if (!passed_.empty()) return index < passed_.size() && passed_[index] == name ? answers_[index] : std::nullopt;
+  if (!executed_.empty())
+    return index < executed_.size() && executed_[index] == name ? planned_phase_of_[index] : std::nullopt;
   if (index >= starts_.size() || plan_.phases[starts_[index]] != name) return std::nullopt;
   return starts_[index];
 }
 
 bool ActivePlan::expects(PhaseIndex index, std::string_view name) const {
-  if (!passed_.empty()) return index < passed_.size() && passed_[index] == name;
+  if (!executed_.empty()) return index < executed_.size() && executed_[index] == name;
   return find_phase(index, name).has_value();
 }
 
@@ -102,12 +103,12 @@ Seconds ActivePlan::predicted_time(PhaseIndex start) const {
   return static_cast<double>(size_.value) / static_cast<double>(planned_size_.value) * time;
 }
 
-std::span<ActiveMove> ActivePlan::asked_in(PhaseIndex index) {
+std::span<ActiveMove> ActivePlan::moves_of_phase(PhaseIndex index) {
   if (!std::exchange(sorted_, true))
-    for (auto& asks : asks_)
+    for (auto& asks : moves_by_phase_)
       std::stable_sort(asks.begin(), asks.end(),
                        [](const ActiveMove& a, const ActiveMove& b) { return a.planned.order < b.planned.order; });
-  return index < asks_.size() ? std::span(asks_[index]) : std::span<ActiveMove>();
+  return index < moves_by_phase_.size() ? std::span(moves_by_phase_[index]) : std::span<ActiveMove>();
 }
 
 const Repeat* ActivePlan::repeat_of(PhaseIndex last) const {
@@ -118,23 +119,23 @@ const Repeat* ActivePlan::repeat_of(PhaseIndex last) const {
 // The last segment ends when the phase does and is short: half another one is enough to tell that the phase goes
 // on. In a run of other sizes it counts as long as the others, and nobody knows how long until an iteration has
 // passed.
-std::optional<ActivePlan::GoingOn> ActivePlan::going_on(PhaseIndex last) const {
+std::optional<ActivePlan::Continuation> ActivePlan::continuation(PhaseIndex last) const {
   const auto* repeat = repeat_of(last);
-  if (!repeat || (scaled_ && passed_.empty())) return std::nullopt;
+  if (!repeat || (scaled_ && executed_.empty())) return std::nullopt;
   const auto back = segment_offset(last) - segment_offset(repeat->from);
   const auto segment = back / (last - repeat->from);
-  return GoingOn{repeat->from, segment_offset(last) + segment / 2 + (passed_.empty() ? 0 : segment), back};
+  return Continuation{repeat->from, segment_offset(last) + segment / 2 + (executed_.empty() ? 0 : segment), back};
 }
 
-std::span<ActiveMove> ActivePlan::moves_back(PhaseIndex last) {
+std::span<ActiveMove> ActivePlan::rewind_moves(PhaseIndex last) {
   const auto* repeat = repeat_of(last);
   if (!repeat) return {};
-  const auto [found, is_new] = back_.try_emplace(last);
+  const auto [found, is_new] = rewind_moves_.try_emplace(last);
   if (!is_new) return found->second;
   const auto places = places_before(repeat->from);
   std::set<ChunkId> known;
   for (auto k = repeat->from; k <= last; ++k)
-    for (auto move : asked_in(k)) {
+    for (auto move : moves_of_phase(k)) {
       if (!known.insert(move.chunk).second) continue;
       move.planned.to = places[move.object][move.planned.chunk];
       move.planned.awaited = false;

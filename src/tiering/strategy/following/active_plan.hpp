@@ -20,7 +20,7 @@
 
 namespace terrace::strategy {
 
-struct PassedPhase {
+struct ExecutedPhase {
   std::string name;
   std::uint64_t accesses = 0;
 };
@@ -43,7 +43,7 @@ class ActivePlan {
   // Another run's plan: its phases answer to those that the program has passed in an iteration (phase_match.hpp).
   // Moves of phases that none answers to belong to the next one that one does; segments begin at the same share of
   // a phase's accesses. Returns how many phases of the program have one of the plan.
-  std::size_t answer(const std::vector<PassedPhase>& passed);
+  std::size_t map_phases(const std::vector<ExecutedPhase>& passed);
   [[nodiscard]] std::size_t phases() const { return starts_.size(); }  // segments not counted
   [[nodiscard]] const Plan& given() const { return plan_; }
   // Of a bound object.
@@ -56,11 +56,12 @@ class ActivePlan {
   // is done: with phase 0, when an iteration begins.
   using Places = std::vector<std::vector<PlaceId>>;
   [[nodiscard]] Places places_before(PhaseIndex phase);
-  // From where the object's chunks are (`lies`) to `places`; what the plan does not know goes `home`.
+  // From where the object's chunks are (`current_place`) to `places`; what the plan does not know goes `home`.
   [[nodiscard]] static std::vector<ActiveMove> moves_to(const Places& places, const observe::Object& object,
-                                                        const std::function<PlaceId(ChunkId)>& lies, PlaceId home);
+                                                        const std::function<PlaceId(ChunkId)>& current_place,
+                                                        PlaceId home);
   // Whether another plan has everything at the same places at the same times, whatever it promises.
-  [[nodiscard]] bool places_as(const Plan& other) const { return same_places(plan_, other); }
+  [[nodiscard]] bool has_same_places(const Plan& other) const { return same_places(plan_, other); }
   // The plan's phase at which the program is when its `index`-th marker of the iteration names `name`; nothing
   // when the plan expects another one there. The plan's phases are finer: segments of a phase follow it.
   [[nodiscard]] std::optional<PhaseIndex> find_phase(PhaseIndex index, std::string_view name) const;
@@ -82,27 +83,27 @@ class ActivePlan {
   [[nodiscard]] Seconds predicted_time(PhaseIndex start) const;
   // A phase that goes on behind its last segment: what it does then is as if it were in segment `from`, so many
   // accesses `back`, once it is `after` accesses long. Nothing where the plan does not know.
-  struct GoingOn {
+  struct Continuation {
     PhaseIndex from = 0;
     std::uint64_t after = 0;
     std::uint64_t back = 0;
   };
-  [[nodiscard]] std::optional<GoingOn> going_on(PhaseIndex last) const;
+  [[nodiscard]] std::optional<Continuation> continuation(PhaseIndex last) const;
   // From where the plan has everything then to where it has it before that segment.
-  [[nodiscard]] std::span<ActiveMove> moves_back(PhaseIndex last);
+  [[nodiscard]] std::span<ActiveMove> rewind_moves(PhaseIndex last);
   // How fast moves go in the plan's phase, of full speed.
   [[nodiscard]] double rate_limit(PhaseIndex phase) const {
     return phase < plan_.rate_limits.size() ? plan_.rate_limits[phase] : 1;
   }
   // Moves to ask for when the plan's phase begins, in the plan's order.
-  [[nodiscard]] std::span<ActiveMove> asked_in(PhaseIndex index);
+  [[nodiscard]] std::span<ActiveMove> moves_of_phase(PhaseIndex index);
   [[nodiscard]] std::vector<std::string> take_notes();
 
  private:
   [[nodiscard]] const Repeat* repeat_of(PhaseIndex last) const;
-  void move_to_answered(ChunkMove& move) const;
+  void remap_phases(ChunkMove& move) const;
   void scale_segments(PhaseIndex start, std::uint64_t accesses);
-  void redirect(const std::vector<bool>& answered);
+  void remap_moves(const std::vector<bool>& answered);
 
   Plan plan_;
   const machine::Machine* machine_ = nullptr;
@@ -111,16 +112,16 @@ class ActivePlan {
   std::vector<std::vector<Seconds>> worth_;    // by object and chunk
   std::vector<bool> known_;                    // by object
   bool scaled_ = false;
-  Bytes planned_size_, size_;                           // of the objects that the plan knows: then, and now
-  std::vector<std::string> passed_;                     // the program's phases, where they are others
-  std::vector<std::optional<PhaseIndex>> answers_;      // by these: the plan's
-  std::vector<PhaseIndex> asked_instead_;               // by the plan's phase, where they are others
-  std::vector<std::uint64_t> planned_offsets_;          // by the plan's phase
-  std::vector<std::uint64_t> offsets_;                  // the same in this run
-  std::vector<PhaseIndex> starts_;                      // those that are no segments
-  std::vector<ChunkId> sentinels_;                      // by the plan's phase, of bound objects
-  std::vector<std::vector<ActiveMove>> asks_;           // by the plan's phase
-  std::map<PhaseIndex, std::vector<ActiveMove>> back_;  // by last segment: what moves_back() found
+  Bytes planned_size_, size_;                                // of the objects that the plan knows: then, and now
+  std::vector<std::string> executed_;                        // the program's phases, where they are others
+  std::vector<std::optional<PhaseIndex>> planned_phase_of_;  // by these: the plan's
+  std::vector<PhaseIndex> remapped_phase_;                   // by the plan's phase, where they are others
+  std::vector<std::uint64_t> planned_offsets_;               // by the plan's phase
+  std::vector<std::uint64_t> offsets_;                       // the same in this run
+  std::vector<PhaseIndex> starts_;                           // those that are no segments
+  std::vector<ChunkId> sentinels_;                           // by the plan's phase, of bound objects
+  std::vector<std::vector<ActiveMove>> moves_by_phase_;      // by the plan's phase
+  std::map<PhaseIndex, std::vector<ActiveMove>> rewind_moves_;  // by last segment: what rewind_moves() found
   bool sorted_ = true;
   std::vector<std::string> notes_;
 };

@@ -10,31 +10,31 @@
 
 namespace terrace::strategy {
 
-using UnderWay = std::vector<std::pair<ChunkId, PlaceId>>;
+using PendingMoves = std::vector<std::pair<ChunkId, PlaceId>>;
 
 // Where chunks reside then.
 class PendingPlacement {
  public:
-  PendingPlacement(const memory::ChunkTable& chunks, const UnderWay& under_way) : chunks_(chunks) {
-    for (const auto& [chunk, to] : under_way) under_way_[chunk] = to;
+  PendingPlacement(const memory::ChunkTable& chunks, const PendingMoves& pending) : chunks_(chunks) {
+    for (const auto& [chunk, to] : pending) pending_[chunk] = to;
   }
-  [[nodiscard]] PlaceId of(ChunkId chunk) const {
-    const auto found = under_way_.find(chunk);
-    return found != under_way_.end() ? found->second : chunks_[chunk].place.load(std::memory_order_relaxed);
+  [[nodiscard]] PlaceId place_of(ChunkId chunk) const {
+    const auto found = pending_.find(chunk);
+    return found != pending_.end() ? found->second : chunks_[chunk].place.load(std::memory_order_relaxed);
   }
 
  private:
   const memory::ChunkTable& chunks_;
-  std::map<ChunkId, PlaceId> under_way_;
+  std::map<ChunkId, PlaceId> pending_;
 };
 
 // What room there is then. A transfer that has begun counts twice on its target.
-class RoomAhead {
+class PendingCapacity {
  public:
-  RoomAhead(const Context& context, const UnderWay& under_way) : chunks_(*context.chunks) {
+  PendingCapacity(const Context& context, const PendingMoves& pending) : chunks_(*context.chunks) {
     for (std::size_t p = 0; p < context.machine->places().size(); ++p)
       left_.push_back(static_cast<std::int64_t>(context.ledger->available(static_cast<PlaceId>(p)).value));
-    for (const auto& [chunk, to] : under_way) static_cast<void>(move(chunk, to, true));
+    for (const auto& [chunk, to] : pending) static_cast<void>(move(chunk, to, true));
   }
   // Whether there is room for it by then; `force`: it was asked for whether there is or not.
   bool move(ChunkId chunk, PlaceId to, bool force = false) {

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "model/costs.hpp"
-#include "strategy/hints/gathering.hpp"
+#include "strategy/hints/initial_moves.hpp"
 
 namespace terrace::strategy {
 
@@ -38,7 +38,7 @@ std::string places_in_words(const observe::Object& object, const Context& contex
 
 }  // namespace
 
-Expression::Outcome CountedPlacement::references(const Count& count) const {
+Expression::Outcome CountedPlacement::references(const ReferenceCount& count) const {
   const auto bytes = [&](const std::string& name) -> std::optional<double> {
     double sum = 0;
     bool any = false;
@@ -58,7 +58,7 @@ Expression::Outcome CountedPlacement::references(const Count& count) const {
 // When data is made: what has references goes to the fastest memory with room, as far as it goes; what has none,
 // or is not known to have any yet, is made at home, where it takes no room from what has. The loop's begin puts
 // right what came in a poor order.
-Stretch CountedPlacement::initial(const observe::Object& object, std::uint32_t left) const {
+PlacementExtent CountedPlacement::initial_placement(const observe::Object& object, std::uint32_t left) const {
   const auto* const count = context_.hints->count_of(object.name);
   const auto outcome = count ? references(*count) : Expression::Outcome{};
   if (outcome.problem.empty() && outcome.value > 0) {
@@ -72,7 +72,7 @@ Stretch CountedPlacement::initial(const observe::Object& object, std::uint32_t l
 }
 
 void CountedPlacement::place(Requests& requests) const {
-  Gathering gathering(context_);
+  InitialMovePlanner initial_moves(context_);
   std::vector<std::pair<double, const observe::Object*>> counted;
   std::set<std::string> unknown;
   for (const auto& object : *context_.objects) {
@@ -84,25 +84,25 @@ void CountedPlacement::place(Requests& requests) const {
                                    ", are not known: " + outcome.problem +
                                    "; it takes no part in the initial placement");
     if (count && outcome.problem.empty()) {
-      gathering.add(object, outcome.value);
+      initial_moves.add(object, outcome.value);
       counted.emplace_back(outcome.value, &object);
     } else {
-      gathering.add_uncounted(object);
+      initial_moves.add_uncounted(object);
     }
   }
   if (counted.empty()) return;
-  context_.clock->charge(static_cast<double>(gathering.chunks()) * model::k_plan_cost);
-  auto moves = gathering.moves();
+  context_.clock->charge(static_cast<double>(initial_moves.chunks()) * model::k_plan_cost);
+  auto moves = initial_moves.moves();
   std::vector<ActiveMove*> each;
   each.reserve(moves.size());
   for (auto& move : moves) each.push_back(&move);
-  requests.ask(each, 0);
+  requests.request_moves(each, 0);
   requests.wait_for_all();
-  say(std::move(counted), requests);
+  note_placement(std::move(counted), requests);
 }
 
-void CountedPlacement::say(std::vector<std::pair<double, const observe::Object*>> counted,
-                           Requests& requests) const {
+void CountedPlacement::note_placement(std::vector<std::pair<double, const observe::Object*>> counted,
+                                      Requests& requests) const {
   std::stable_sort(counted.begin(), counted.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   std::string text = "initial placement by reference counts:";
   for (std::size_t i = 0; i < std::min(counted.size(), k_max_named); ++i) {

@@ -14,14 +14,14 @@ namespace terrace::strategy {
 class CountedPlacement {
  public:
   explicit CountedPlacement(const Context& context) : context_(context) {}
-  [[nodiscard]] Stretch initial(const observe::Object& object, std::uint32_t left) const;
+  [[nodiscard]] PlacementExtent initial_placement(const observe::Object& object, std::uint32_t left) const;
   // All objects are made and all values known, as far as they will be: what is referred to most goes to fast
   // memory before the first iteration begins, and is waited for.
   void place(Requests& requests) const;
 
  private:
-  [[nodiscard]] Expression::Outcome references(const Count& count) const;
-  void say(std::vector<std::pair<double, const observe::Object*>> counted, Requests& requests) const;
+  [[nodiscard]] Expression::Outcome references(const ReferenceCount& count) const;
+  void note_placement(std::vector<std::pair<double, const observe::Object*>> counted, Requests& requests) const;
 
   const Context& context_;
 };

@@ -62,7 +62,7 @@ std::optional<double> combine(Op op, double a, double b, std::string& problem) {
 
 }  // namespace
 
-Expression::Outcome Expression::evaluate(const Known& known) const {
+Expression::Outcome Expression::evaluate(const Bindings& bindings) const {
   std::vector<double> stack;
   Outcome outcome;
   const auto load = [&](std::optional<double> value, const char* problem_before, const std::string& name,
@@ -74,9 +74,9 @@ Expression::Outcome Expression::evaluate(const Known& known) const {
     if (step.op == Op::number) {
       stack.push_back(step.number);
     } else if (step.op == Op::value) {
-      load(known.value(step.name), "", step.name, " has no value");
+      load(bindings.value(step.name), "", step.name, " has no value");
     } else if (step.op == Op::bytes) {
-      load(known.bytes(step.name), "there is no object '", step.name, "'");
+      load(bindings.bytes(step.name), "there is no object '", step.name, "'");
     } else if (step.op == Op::negate) {
       stack.back() = -stack.back();
     } else {
@@ -105,7 +105,7 @@ std::vector<std::string> Expression::objects() const {
   return objects;
 }
 
-bool Expression::whole() const {
+bool Expression::is_well_formed() const {
   int depth = 0;
   for (const auto& step : steps_) {
     if (step.op > Op::max || depth < taken(step.op)) return false;
@@ -134,7 +134,7 @@ Expression Expression::from_blob(BlobReader& in) {
     step.name = in.get_string();
     expression.steps_.push_back(std::move(step));
   }
-  if (!expression.whole()) throw Error(Code::corrupt, "an expression's steps do not leave one value");
+  if (!expression.is_well_formed()) throw Error(Code::corrupt, "an expression's steps do not leave one value");
   return expression;
 }
 

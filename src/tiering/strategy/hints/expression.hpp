@@ -27,7 +27,7 @@ class Expression {
   static Expression parse(std::string_view text);
 
   // What names and sizes are worth; nothing for what nobody knows.
-  struct Known {
+  struct Bindings {
     std::function<std::optional<double>(const std::string& name)> value;
     std::function<std::optional<double>(const std::string& object)> bytes;
   };
@@ -35,7 +35,7 @@ class Expression {
     double value = 0;
     std::string problem;  // why there is no value: "nnz has no value"; empty where there is one
   };
-  [[nodiscard]] Outcome evaluate(const Known& known) const;
+  [[nodiscard]] Outcome evaluate(const Bindings& bindings) const;
 
   [[nodiscard]] const std::string& text() const { return text_; }
   // Of the values that it takes, and of the objects in bytes(); each as often as it stands there.
@@ -54,7 +54,7 @@ class Expression {
   };
 
  private:
-  [[nodiscard]] bool whole() const;
+  [[nodiscard]] bool is_well_formed() const;
 
   std::string text_;
   std::vector<Step> steps_;  // in the order of a stack machine

@@ -70,41 +70,41 @@ Hints Hints::from_blob(BlobReader& in) {
   return hints;
 }
 
-void HintBook::tell(const observe::ProgramHint& hint) {
+void HintRegistry::add(const observe::ProgramHint& hint) {
   using What = observe::ProgramHint::What;
   const std::string of(hint.of), says(hint.says);
   switch (hint.what) {
     case What::value:
-      return tell_value(of, hint.value);
+      return set_value(of, hint.value);
     case What::references:
       check_name("object", of);
-      return tell_count({of, Expression::parse(says)});
+      return set_count({of, Expression::parse(says)});
     case What::uses:
     case What::spares:
       check_name("phase", of);
       check_name("object", says);
-      return tell_directive({of, says, hint.what == What::uses});
+      return set_directive({of, says, hint.what == What::uses});
   }
 }
 
-void HintBook::tell_value(const std::string& name, double value) {
+void HintRegistry::set_value(const std::string& name, double value) {
   if (!is_value_name(name))
     throw Error(Code::invalid, "'" + name.substr(0, k_shown_of_name) +
                                    "' is no name of a value; use letters, digits, _ and ., no digit first");
   if (!std::isfinite(value)) throw Error(Code::invalid, "the value of '" + name + "' is no finite number");
-  told_.values[name] = value;
+  from_program_.values[name] = value;
 }
 
-void HintBook::tell_count(Count count) {
-  const auto before = std::ranges::find(told_.counts, count.object, &Count::object);
-  if (before != told_.counts.end())
+void HintRegistry::set_count(ReferenceCount count) {
+  const auto before = std::ranges::find(from_program_.counts, count.object, &ReferenceCount::object);
+  if (before != from_program_.counts.end())
     *before = std::move(count);
   else
-    told_.counts.push_back(std::move(count));
+    from_program_.counts.push_back(std::move(count));
 }
 
-void HintBook::tell_directive(const model::Directive& directive) {
-  auto all = told_.directives.all();
+void HintRegistry::set_directive(const model::Directive& directive) {
+  auto all = from_program_.directives.all();
   const auto before = std::ranges::find_if(all, [&](const model::Directive& one) {
     return one.phase == directive.phase && one.object == directive.object;
   });
@@ -112,33 +112,33 @@ void HintBook::tell_directive(const model::Directive& directive) {
     before->used = directive.used;
   else
     all.push_back(directive);
-  told_.directives = model::Directives(std::move(all));
+  from_program_.directives = model::Directives(std::move(all));
 }
 
-const Count* HintBook::count_of(const std::string& object) const {
-  for (const auto* hints : {&given_, &told_})
+const ReferenceCount* HintRegistry::count_of(const std::string& object) const {
+  for (const auto* hints : {&from_user_, &from_program_})
     for (const auto& count : hints->counts)
       if (model::matches_name(count.object, object)) return &count;
   return nullptr;
 }
 
-std::optional<double> HintBook::value(const std::string& name) const {
-  for (const auto* hints : {&given_, &told_})
+std::optional<double> HintRegistry::value(const std::string& name) const {
+  for (const auto* hints : {&from_user_, &from_program_})
     if (const auto found = hints->values.find(name); found != hints->values.end()) return found->second;
   return std::nullopt;
 }
 
-model::Directives HintBook::directives() const {
-  auto all = given_.directives;
-  for (const auto& directive : told_.directives.all()) all.add(directive);
+model::Directives HintRegistry::directives() const {
+  auto all = from_user_.directives;
+  for (const auto& directive : from_program_.directives.all()) all.add(directive);
   return all;
 }
 
-std::vector<std::string> HintBook::unused(const std::vector<std::string>& objects,
-                                          const std::vector<std::string>& phases) const {
+std::vector<std::string> HintRegistry::unused(const std::vector<std::string>& objects,
+                                              const std::vector<std::string>& phases) const {
   Sentences sentences;
   std::set<std::string> said, taken;
-  for (const auto* hints : {&given_, &told_}) {
+  for (const auto* hints : {&from_user_, &from_program_}) {
     for (const auto& count : hints->counts) {
       add_unknown(sentences, said, "object", count.object, objects);
       for (const auto& object : count.references.objects())
@@ -151,7 +151,7 @@ std::vector<std::string> HintBook::unused(const std::vector<std::string>& object
     }
   }
   const std::vector<std::string> known(taken.begin(), taken.end());
-  for (const auto& [name, value] : given_.values)
+  for (const auto& [name, value] : from_user_.values)
     if (!taken.contains(name))
       sentences.push_back("hints: no expression takes the value '" + name + "'" + or_nearest(name, known));
   return sentences;

@@ -15,14 +15,14 @@
 
 namespace terrace::strategy {
 
-struct Count {
+struct ReferenceCount {
   std::string object;  // name or pattern; a pattern gives each object that it matches this count
   Expression references;
 };
 
 struct Hints {
   std::map<std::string, double> values;
-  std::vector<Count> counts;  // the first that names an object decides
+  std::vector<ReferenceCount> counts;  // the first that names an object decides
   model::Directives directives;
 
   [[nodiscard]] bool empty() const { return values.empty() && counts.empty() && directives.empty(); }
@@ -31,18 +31,18 @@ struct Hints {
 };
 
 // What user and program say together.
-class HintBook {
+class HintRegistry {
  public:
-  HintBook() = default;
-  explicit HintBook(Hints given) : given_(std::move(given)) {}
+  HintRegistry() = default;
+  explicit HintRegistry(Hints given) : from_user_(std::move(given)) {}
 
   // The program says it; what it said before of the same is replaced. Throws Error{invalid} when it makes no
   // sense, and nothing has changed then.
-  void tell(const observe::ProgramHint& hint);
+  void add(const observe::ProgramHint& hint);
 
-  [[nodiscard]] bool has_counts() const { return !given_.counts.empty() || !told_.counts.empty(); }
-  [[nodiscard]] bool empty() const { return given_.empty() && told_.empty(); }
-  [[nodiscard]] const Count* count_of(const std::string& object) const;
+  [[nodiscard]] bool has_counts() const { return !from_user_.counts.empty() || !from_program_.counts.empty(); }
+  [[nodiscard]] bool empty() const { return from_user_.empty() && from_program_.empty(); }
+  [[nodiscard]] const ReferenceCount* count_of(const std::string& object) const;
   [[nodiscard]] std::optional<double> value(const std::string& name) const;
   [[nodiscard]] model::Directives directives() const;
 
@@ -52,11 +52,11 @@ class HintBook {
                                                 const std::vector<std::string>& phases) const;
 
  private:
-  void tell_value(const std::string& name, double value);
-  void tell_count(Count count);
-  void tell_directive(const model::Directive& directive);
+  void set_value(const std::string& name, double value);
+  void set_count(ReferenceCount count);
+  void set_directive(const model::Directive& directive);
 
-  Hints given_, told_;
+  Hints from_user_, from_program_;
 };
 
 }  // namespace terrace::strategy

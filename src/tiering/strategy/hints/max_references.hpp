@@ -16,14 +16,14 @@ struct CountedChunk {
   double references = 0;
 };
 
-struct Shelf {  // a place, as these chunks see it
-  Bytes room;   // for them
+struct PlaceOption {  // a place, as these chunks see it
+  Bytes room;         // for them
   double line_time = 0;
 };
 
-// By chunk: the number of its shelf. `home`: where what nobody refers to goes, and everything where the chunks
+// By chunk: the number of its option. `home`: where what nobody refers to goes, and everything where the chunks
 // have no room at all. Where the search is not exact (knapsack.hpp) it is within what the knapsack's bound says.
 std::vector<std::uint32_t> max_references(const std::vector<CountedChunk>& chunks,
-                                          const std::vector<Shelf>& shelves, std::uint32_t home);
+                                          const std::vector<PlaceOption>& options, std::uint32_t home);
 
 }  // namespace terrace::strategy

@@ -23,29 +23,30 @@ bool is_ranked_below(const Candidate& a, const Candidate& b) { return a.rank < b
 double gain_for_cost(Seconds gain, Seconds cost) { return gain / std::max(cost, k_min_cost); }
 
 // Makes groups one after the other, and keeps account of the space and the gains that they leave.
-class Order {
+class GroupBuilder {
  public:
-  Order(const Context& context, std::span<const ActiveMove> moves, const UnderWay& under_way,
-        const MovePrices& prices)
-      : context_(context), prices_(prices), room_(context, under_way), arrivals_(*context.chunks, under_way) {
+  GroupBuilder(const Context& context, std::span<const ActiveMove> moves, const PendingMoves& pending,
+               const MovePrices& prices)
+      : context_(context), prices_(prices), capacity_(context, pending), placement_(*context.chunks, pending) {
     for (const auto& move : moves) {
       const auto cost = prices.cost(move);
       const auto gain = prices.gain(move);
       if (move.planned.to == context.home())
-        out_.push_back({&move, cost, gain.value / bytes(move)});
+        evictions_.push_back({&move, cost, gain.value / bytes(move)});
       else
-        in_.push_back({&move, cost, gain_for_cost(gain, cost)});
+        promotions_.push_back({&move, cost, gain_for_cost(gain, cost)});
     }
-    std::make_heap(in_.begin(), in_.end(), is_ranked_below);
-    std::stable_sort(out_.begin(), out_.end(), [](const auto& a, const auto& b) { return a.rank > b.rank; });
+    std::make_heap(promotions_.begin(), promotions_.end(), is_ranked_below);
+    std::stable_sort(evictions_.begin(), evictions_.end(),
+                     [](const auto& a, const auto& b) { return a.rank > b.rank; });
   }
 
   std::vector<MoveGroup> run() {
     while (const auto next = take_best())
-      if (!bring_in(*next)) break;
-    for (; next_out_ < out_.size(); ++next_out_) {
+      if (!add_promotion_group(*next)) break;
+    for (; next_eviction_ < evictions_.size(); ++next_eviction_) {
       MoveGroup group;
-      const auto& out = out_[next_out_];
+      const auto& out = evictions_[next_eviction_];
       if (prices_.gain(*out.move).value > 0) {
         add(out, group);
         groups_.push_back(std::move(group));
@@ -62,26 +63,26 @@ class Order {
   // Returns the move in that gains most for its cost from where everything is by then. Gains mostly become less
   // as other moves are made: one that is still ahead of the next is taken for the best.
   std::optional<Candidate> take_best() {
-    while (!in_.empty()) {
-      std::pop_heap(in_.begin(), in_.end(), is_ranked_below);
-      auto best = in_.back();
-      in_.pop_back();
+    while (!promotions_.empty()) {
+      std::pop_heap(promotions_.begin(), promotions_.end(), is_ranked_below);
+      auto best = promotions_.back();
+      promotions_.pop_back();
       best.rank = gain_for_cost(prices_.gain(*best.move), best.cost);
-      if (in_.empty() || best.rank >= in_.front().rank) return best;
-      in_.push_back(best);
-      std::push_heap(in_.begin(), in_.end(), is_ranked_below);
+      if (promotions_.empty() || best.rank >= promotions_.front().rank) return best;
+      promotions_.push_back(best);
+      std::push_heap(promotions_.begin(), promotions_.end(), is_ranked_below);
     }
     return {};
   }
 
   // Makes a group of the move and the moves home that free its space. Returns false where nothing is gained: by
   // those that come after it even less would be.
-  bool bring_in(const Candidate& candidate) {
+  bool add_promotion_group(const Candidate& candidate) {
     const auto& move = *candidate.move;
     if (bytes(move) >= too_large_) return true;
-    const auto next_out = next_out_;
+    const auto next_eviction = next_eviction_;
     MoveGroup group;
-    while (!fits(move) && next_out_ < out_.size()) add(out_[next_out_++], group);
+    while (!fits(move) && next_eviction_ < evictions_.size()) add(evictions_[next_eviction_++], group);
     const bool is_made = fits(move);
     if (is_made)
       add(candidate, group);
@@ -92,35 +93,35 @@ class Order {
       return true;
     }
     for (auto made = group.moves.rbegin(); made != group.moves.rend(); ++made) {
-      const auto from = arrivals_.of(made->chunk);
-      static_cast<void>(room_.move(made->chunk, from, true));
+      const auto from = placement_.place_of(made->chunk);
+      static_cast<void>(capacity_.move(made->chunk, from, true));
       prices_.apply(*made, from);
     }
-    next_out_ = next_out;
+    next_eviction_ = next_eviction;
     return !is_made;  // a smaller one may fit
   }
 
   bool fits(const ActiveMove& move) {
-    if (!room_.move(move.chunk, move.planned.to)) return false;
-    static_cast<void>(room_.move(move.chunk, arrivals_.of(move.chunk), true));
+    if (!capacity_.move(move.chunk, move.planned.to)) return false;
+    static_cast<void>(capacity_.move(move.chunk, placement_.place_of(move.chunk), true));
     return true;
   }
 
   void add(const Candidate& candidate, MoveGroup& group) {
     const auto& move = *candidate.move;
     group.price = {group.price.cost + candidate.cost, group.price.gain + prices_.gain(move)};
-    static_cast<void>(room_.move(move.chunk, move.planned.to, true));
+    static_cast<void>(capacity_.move(move.chunk, move.planned.to, true));
     prices_.apply(move, move.planned.to);
     group.moves.push_back(move);
   }
 
   const Context& context_;
   const MovePrices& prices_;
-  RoomAhead room_;
-  PendingPlacement arrivals_;
-  std::vector<Candidate> in_;   // a heap
-  std::vector<Candidate> out_;  // those that lose least for their bytes first
-  std::size_t next_out_ = 0;
+  PendingCapacity capacity_;
+  PendingPlacement placement_;
+  std::vector<Candidate> promotions_;  // a heap
+  std::vector<Candidate> evictions_;   // those that lose least for their bytes first
+  std::size_t next_eviction_ = 0;
   double too_large_ = std::numeric_limits<double>::infinity();  // bytes that there is no space for
   std::vector<MoveGroup> groups_;
 };
@@ -128,8 +129,8 @@ class Order {
 }  // namespace
 
 std::vector<MoveGroup> best_first(const Context& context, std::span<const ActiveMove> moves,
-                                  const UnderWay& under_way, const MovePrices& prices) {
-  return Order(context, moves, under_way, prices).run();
+                                  const PendingMoves& pending, const MovePrices& prices) {
+  return GroupBuilder(context, moves, pending, prices).run();
 }
 
 }  // namespace terrace::strategy

@@ -34,6 +34,6 @@ struct MovePrices {
 // Returns the groups of `moves` that have a gain. Each fits into free space once its predecessors are done.
 // Requires: the moves start from where chunks are after all moves under way.
 [[nodiscard]] std::vector<MoveGroup> best_first(const Context& context, std::span<const ActiveMove> moves,
-                                                const UnderWay& under_way, const MovePrices& prices);
+                                                const PendingMoves& pending, const MovePrices& prices);
 
 }  // namespace terrace::strategy

@@ -45,11 +45,11 @@ void PlanTrial::adopt(std::vector<PlaceId> places) {
   if (!is_on_trial_) {
     places_ = std::move(places);
     iterations_ = 0;
-    saved_ = expected_ = cost_ = predicted_ = coming_ = {};
+    saved_ = expected_ = cost_ = predicted_ = pending_gain_ = {};
   }
   usual_ = before_.empty() ? Seconds{} : mean_of(before_);
   is_on_trial_ = !before_.empty();
-  has_arrived_ = false;
+  are_moves_done_ = false;
   under_.clear();
 }
 
@@ -73,12 +73,12 @@ Seconds PlanTrial::add_under_plan(Seconds time) {
     saved_ += usual_ - time;
     expected_ += predicted_;
   }
-  if (!is_on_trial_ || !has_arrived_) return {};
+  if (!is_on_trial_ || !are_moves_done_) return {};
   under_.push_back(time);
   if (!std::has_single_bit(under_.size())) return {};
   const auto behind = mean_of(under_) - mean_of(before_);
   const bool is_behind = behind.value > 0 && is_proved(behind);
-  if (under_.size() >= k_max_iterations) settle();
+  if (under_.size() >= k_max_iterations) end();
   return is_behind ? behind : Seconds{};
 }
 

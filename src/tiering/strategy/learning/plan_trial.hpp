@@ -1,6 +1,6 @@
 // Tries a plan in virtual time: compares iterations under the plan with iterations before it, and withdraws a plan
-// that makes them slower. Used for loops whose moves must pay off (Payback::must_pay). On real memory, where time
-// is noisy, plans are guarded instead (proof/guarded.hpp).
+// that makes them slower. Used for loops whose moves must pay off (PaybackModel::must_pay). On real memory, where time
+// is noisy, plans are guarded instead (proof/validated_strategy.hpp).
 //
 // Iterations may differ although the clock is exact: the program itself does not do the same in each of them. The
 // mean of 1, 2, 4, ... iterations under the plan is compared with the mean of those before it by Student's t-test
@@ -14,7 +14,7 @@
 // steady iterations the measured gain dominates, with varying ones the predicted gain.
 //
 // A plan that is behind is withdrawn where moving everything back pays in as many iterations as the loop has made
-// so far; the plan's moves were only made where the gain was expected to pay for both ways (payback.hpp). What is
+// so far; the plan's moves were only made where the gain was expected to pay for both ways (payback_model.hpp). What is
 // not proved slower stays.
 //
 // Not thread-safe.
@@ -42,18 +42,18 @@ class PlanTrial {
   // its places are kept.
   void adopt(std::vector<PlaceId> places);
   // Begins the comparison: all moves of the plan are done.
-  void arrive() {
-    has_arrived_ = true;
-    predicted_ += std::exchange(coming_, Seconds{});
+  void on_moves_done() {
+    are_moves_done_ = true;
+    predicted_ += std::exchange(pending_gain_, Seconds{});
   }
-  // Begins a step of the plan: moves of that cost, and of that predicted gain an iteration once arrive() is
+  // Begins a step of the plan: moves of that cost, and of that predicted gain an iteration once on_moves_done() is
   // called.
   void begin_step(const MovePrice& price) {
     cost_ += price.cost;
-    coming_ += price.gain;
+    pending_gain_ += price.gain;
   }
   // Ends the trial without a withdrawal.
-  void settle() { is_on_trial_ = false; }
+  void end() { is_on_trial_ = false; }
   [[nodiscard]] bool is_on_trial() const { return is_on_trial_; }
   // Returns the time saved since adoption, less what the steps cost: measured against the mean baseline iteration
   // as far as the variation of iterations lets it be measured, else as predicted.
@@ -74,15 +74,15 @@ class PlanTrial {
   std::vector<Seconds> under_;  // the plan
   std::vector<PlaceId> places_;
   bool is_on_trial_ = false;
-  bool has_arrived_ = false;
+  bool are_moves_done_ = false;
   Seconds usual_;  // of an iteration before, on average
   // Since adoption.
   double iterations_ = 0;
-  Seconds saved_;      // measured; already net of the moves' cost, which lengthens iterations
-  Seconds expected_;   // predicted; without the moves' cost
-  Seconds cost_;       // predicted cost of all steps begun
-  Seconds predicted_;  // gain per iteration of the steps whose moves are done
-  Seconds coming_;     // the same of steps whose moves are under way
+  Seconds saved_;         // measured; already net of the moves' cost, which lengthens iterations
+  Seconds expected_;      // predicted; without the moves' cost
+  Seconds cost_;          // predicted cost of all steps begun
+  Seconds predicted_;     // gain per iteration of the steps whose moves are done
+  Seconds pending_gain_;  // the same of steps whose moves are under way
 };
 
 }  // namespace terrace::strategy

@@ -18,16 +18,16 @@ std::vector<transfer::TransferRequest> moves_to_places(const Context& context, s
                                                        Requests& requests) {
   const auto& order = context.places();
   const auto rank = [&](PlaceId place) { return std::ranges::find(order, place) - order.begin(); };
-  const auto under_way = requests.under_way();
-  const PendingPlacement arrivals(*context.chunks, under_way);
+  const auto pending = requests.pending_moves();
+  const PendingPlacement placement(*context.chunks, pending);
   std::vector<transfer::TransferRequest> out, in;
   for (ChunkId id = 0; id < places.size(); ++id) {
-    const auto from = arrivals.of(id);
+    const auto from = placement.place_of(id);
     if (!(*context.chunks)[id].live || from == k_no_place || places[id] == k_no_place || from == places[id])
       continue;
     (rank(places[id]) > rank(from) ? out : in).push_back({id, places[id]});
   }
-  RoomAhead room(context, under_way);
+  PendingCapacity room(context, pending);
   std::vector<transfer::TransferRequest> moves;
   for (const auto* some : {&out, &in})
     for (const auto& move : *some)
@@ -37,11 +37,11 @@ std::vector<transfer::TransferRequest> moves_to_places(const Context& context, s
 
 void request_places(const Context& context, std::span<const PlaceId> places, std::uint32_t iteration,
                     Requests& requests) {
-  requests.forget_needs();
+  requests.clear_needs();
   requests.limit_rate(1);
   requests.expedite_pending();
   const auto moves = moves_to_places(context, places, requests);
-  if (!moves.empty()) requests.ask(moves, 0, iteration);
+  if (!moves.empty()) requests.request_moves(moves, 0, iteration);
 }
 
 }  // namespace terrace::strategy

@@ -1,6 +1,6 @@
 // Both memories busy, chunks made in turns: even_policy.hpp.
-#include "strategy/page_policy.hpp"
 #include "strategy/tiering/even_policy.hpp"
+#include "strategy/tiering/page_policy.hpp"
 
 namespace terrace::strategy {
 

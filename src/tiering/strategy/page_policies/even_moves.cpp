@@ -1,6 +1,6 @@
 // Both memories busy, from slow memory on: even_policy.hpp.
-#include "strategy/page_policy.hpp"
 #include "strategy/tiering/even_policy.hpp"
+#include "strategy/tiering/page_policy.hpp"
 
 namespace terrace::strategy {
 

@@ -1,12 +1,12 @@
 // First touch by fault: unified_memory.hpp.
-#include "strategy/page_policy.hpp"
+#include "strategy/tiering/page_policy.hpp"
 #include "strategy/tiering/unified_memory.hpp"
 
 namespace terrace::strategy {
 
 const PagePolicy& migrate_on_fault_page_policy() {
   static const NamedPagePolicy policy("migrate-on-fault", [](const TouchRules&) {
-    return std::make_unique<UnifiedMemory>(UnifiedMemoryMode::first_touch);
+    return std::make_unique<UnifiedMemoryPolicy>(UnifiedMemoryMode::first_touch);
   });
   return policy;
 }

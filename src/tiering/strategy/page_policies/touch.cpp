@@ -1,5 +1,5 @@
 // Thresholds, neighbours, balance: touch_policy.hpp.
-#include "strategy/page_policy.hpp"
+#include "strategy/tiering/page_policy.hpp"
 
 namespace terrace::strategy {
 

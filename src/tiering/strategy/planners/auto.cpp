@@ -8,10 +8,10 @@
 #include "model/lower_bound.hpp"
 #include "model/moves.hpp"
 #include "strategy/planners/planners.hpp"
+#include "strategy/search/ablation.hpp"
 #include "strategy/search/choose.hpp"
-#include "strategy/search/parts.hpp"
 #include "strategy/search/refine.hpp"
-#include "strategy/search/stays.hpp"
+#include "strategy/search/static_planner.hpp"
 
 namespace terrace::strategy {
 namespace {
@@ -35,17 +35,17 @@ class Auto final : public Planner {
   [[nodiscard]] std::string_view name() const override { return "auto"; }
   [[nodiscard]] Decision decide(const model::Problem& problem, const model::Calibration& calibration,
                                 Effort effort) const override {
-    return decide_after(stream_planner().decide(problem, calibration, effort), problem, calibration, effort);
+    return decide_from(stream_planner().decide(problem, calibration, effort), problem, calibration, effort);
   }
-  [[nodiscard]] Decision decide_after(const Decision& streamed, const model::Problem& problem,
-                                      const model::Calibration& calibration, Effort effort) const override {
-    auto best = stay(problem, at_home(problem));
+  [[nodiscard]] Decision decide_from(const Decision& streamed, const model::Problem& problem,
+                                     const model::Calibration& calibration, Effort effort) const override {
+    auto best = static_decision(problem, home_placement(problem));
     const auto better = [&](Decision other) {
       if (other.prediction.total < best.prediction.total) best = std::move(other);
     };
     better(streamed);
     if (const auto now = where_it_is(problem); model::within_budget(problem, {.phases = {now}}))
-      better(stay(problem, now));
+      better(static_decision(problem, now));
     better(unimem_planner().decide(problem, calibration, effort));
     // An exact problem's bound does not hold the times that depend on the placement in ways that the law cannot
     // say.
@@ -53,29 +53,29 @@ class Auto final : public Planner {
     for (const auto& phase : problem.phases) unexplained += problem.exact ? phase.unexplained.value : 0;
     const auto passes = model::affordable_passes(problem) / k_share_of_passes[static_cast<std::size_t>(effort)];
     const auto bound = model::lower_bound(problem, best.prediction.total.value - unexplained, {.passes = passes});
-    if (has_part("stays")) {
-      better(stay_priced(problem, bound.prices));
-      better(stay_priced(problem, model::prices_at_home(problem)));
+    if (is_step_enabled("stays")) {
+      better(priced_static_decision(problem, bound.prices));
+      better(priced_static_decision(problem, model::prices_at_home(problem)));
     }
-    if (effort != Effort::quick && has_part("prices")) better(stream_priced(problem, bound.prices));
+    if (effort != Effort::quick && is_step_enabled("prices")) better(stream_priced(problem, bound.prices));
     const auto found = best.prediction.total.value;
     const bool close = found - unexplained - bound.seconds <= k_close_enough * found;
-    if (effort != Effort::quick && !close && has_part("refine"))
+    if (effort != Effort::quick && !close && is_step_enabled("refine"))
       refine(problem, effort == Effort::unhurried ? k_soon_work : k_thorough_work, best);
     const auto total = best.prediction.total.value;
     best.lower_bound = bound.seconds;
     best.gap = total > 0 ? std::max(1 - bound.seconds / total, 0.0) : 0;
     return best;
   }
-  [[nodiscard]] const Planner* meanwhile() const override { return &stream_planner(); }
-  [[nodiscard]] bool gains_by(const model::Problem& problem, Effort effort) const override {
-    return stream_planner().gains_by(problem, effort);
+  [[nodiscard]] const Planner* interim_planner() const override { return &stream_planner(); }
+  [[nodiscard]] bool improves_with(const model::Problem& problem, Effort effort) const override {
+    return stream_planner().improves_with(problem, effort);
   }
-  [[nodiscard]] Seconds takes(const model::Problem& problem, Effort effort) const override {
-    const auto quick = Planner::takes(problem, effort);
+  [[nodiscard]] Seconds planning_time(const model::Problem& problem, Effort effort) const override {
+    const auto quick = Planner::planning_time(problem, effort);
     if (effort == Effort::quick) return quick;
     const auto work = effort == Effort::unhurried ? k_soon_work : k_thorough_work;
-    return quick + 2 * stream_planner().takes(problem, effort) +
+    return quick + 2 * stream_planner().planning_time(problem, effort) +
            (can_refine(problem, work) ? work : 0) * model::k_first_way_cost;
   }
 };

@@ -23,7 +23,7 @@ class EcoHmem final : public Planner {
         misses[cell.item] += cell.read_bytes + cell.write_bytes * home.read_bandwidth / home.write_bandwidth;
       }
     }
-    return stay(problem, place_whole_objects(problem, misses));
+    return static_decision(problem, place_whole_objects(problem, misses));
   }
 };
 

@@ -25,8 +25,8 @@ class Global final : public Planner {
         }
       }
     }
-    const auto choice = choose(problem, items, values, budgets_of(problem));
-    return stay(problem, choice.places, choice.value > 0 ? choice.gap / choice.value : 0);
+    const auto choice = choose_places(problem, items, values, budgets_of(problem));
+    return static_decision(problem, choice.places, choice.value > 0 ? choice.gap / choice.value : 0);
   }
 };
 

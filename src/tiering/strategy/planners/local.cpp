@@ -19,7 +19,7 @@ class Search {
       : problem_(problem),
         unimem_(problem, calibration),
         uses_(model::uses_by_item(problem)),
-        now_(at_home(problem)),
+        now_(home_placement(problem)),
         held_(problem.places.size(), 0) {
     for (std::size_t i = 0; i < now_.size(); ++i) held_[now_[i]] += problem.items[i].size.value;
     for (std::size_t d = 0; d < model::domain_count(problem); ++d)
@@ -50,7 +50,7 @@ class Search {
   }
 
  private:
-  Choice decide_phase(std::size_t k) {
+  PlacementChoice decide_phase(std::size_t k) {
     const auto& phase = problem_.phases[k];
     std::vector<std::uint32_t> items;
     std::vector<std::vector<double>> values;
@@ -68,7 +68,7 @@ class Search {
       items.push_back(cell.item);
       values.push_back(weights(k, cell, room));
     }
-    auto choice = choose(problem_, items, values, budgets, model_states());
+    auto choice = choose_places(problem_, items, values, budgets, model_states());
     if (!choice.feasible) return choice;
     for (std::size_t n = 0; n < items.size(); ++n) put(items[n], choice.places[n]);
     make_room(k, touched);

@@ -32,7 +32,7 @@ class Soar final : public Planner {
       const auto latency = amortised_latency(problem, phase);
       for (const auto& cell : phase.cells) criticality[cell.item] += cell.read_bytes * latency;
     }
-    return stay(problem, place_whole_objects(problem, criticality));
+    return static_decision(problem, place_whole_objects(problem, criticality));
   }
 };
 

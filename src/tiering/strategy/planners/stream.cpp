@@ -13,8 +13,8 @@
 #include "model/loads.hpp"
 #include "model/moves.hpp"
 #include "strategy/planners/planners.hpp"
+#include "strategy/search/ablation.hpp"
 #include "strategy/search/choose.hpp"
-#include "strategy/search/parts.hpp"
 #include "strategy/search/streamer.hpp"
 
 namespace terrace::strategy {
@@ -35,7 +35,7 @@ int rounds_for(const model::Problem& problem) {
 class Search {
  public:
   Search(const model::Problem& problem, const model::Multipliers* prices)
-      : index_(problem), best_(stay(problem, at_home(problem))) {
+      : index_(problem), best_(static_decision(problem, home_placement(problem))) {
     for (DomainId domain = 0; domain < model::domain_count(problem); ++domain) {
       const auto home = model::home_of(problem, domain);
       const auto fast = *std::ranges::find_if(model::fastest_first(problem, domain), [&](PlaceId place) {
@@ -49,9 +49,9 @@ class Search {
     if (index_.problem().phases.size() < 2) return best_;
     for (const auto& tuning : k_tunings) {
       attempt(tuning);
-      if (effort == Effort::quick || !has_part("tunings")) break;
+      if (effort == Effort::quick || !is_step_enabled("tunings")) break;
     }
-    if (effort != Effort::quick && has_part("weights")) weigh(rounds_for(index_.problem()));
+    if (effort != Effort::quick && is_step_enabled("weights")) weigh(rounds_for(index_.problem()));
     return best_;
   }
 
@@ -59,7 +59,7 @@ class Search {
   model::Schedule attempt(const Tuning& tuning) {
     const auto& problem = index_.problem();
     model::Schedule schedule;
-    schedule.phases.assign(problem.phases.size(), at_home(problem));
+    schedule.phases.assign(problem.phases.size(), home_placement(problem));
     schedule.min_copy_share = tuning.keep;
     for (auto& streamer : streamers_) streamer.fill(schedule, tuning);
     auto prediction = model::predict(index_, schedule);
@@ -86,10 +86,10 @@ class Search {
 class Stream final : public Planner {
  public:
   [[nodiscard]] std::string_view name() const override { return "stream"; }
-  [[nodiscard]] bool gains_by(const model::Problem& problem, Effort effort) const override {
+  [[nodiscard]] bool improves_with(const model::Problem& problem, Effort effort) const override {
     return effort != Effort::quick && problem.phases.size() > 1;
   }
-  [[nodiscard]] Seconds takes(const model::Problem& problem, Effort effort) const override {
+  [[nodiscard]] Seconds planning_time(const model::Problem& problem, Effort effort) const override {
     const auto once = static_cast<double>(model::cell_count(problem)) * model::k_first_plan_cost +
                       static_cast<double>(problem.items.size() * problem.phases.size()) * model::k_first_way_cost;
     const auto attempts = static_cast<int>(k_tunings.size()) + rounds_for(problem);

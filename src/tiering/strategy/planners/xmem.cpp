@@ -34,7 +34,7 @@ class XMem final : public Planner {
     std::vector<double> worth(problem.items.size(), 0);
     for (const auto& phase : problem.phases)
       for (const auto& cell : phase.cells) worth[cell.item] += gain(problem, cell);
-    return stay(problem, place_whole_objects(problem, worth));
+    return static_decision(problem, place_whole_objects(problem, worth));
   }
 };
 

@@ -17,14 +17,14 @@
 
 #include "strategy/tiering/hotness.hpp"
 #include "strategy/tiering/policy_variant.hpp"
-#include "strategy/tiering/swap.hpp"
+#include "strategy/tiering/promotion.hpp"
 
 namespace terrace::strategy {
 namespace {
 
 constexpr std::uint32_t k_sample_period = 199;
-constexpr auto k_cooling = static_cast<std::uint64_t>(2'000'000 / k_shorter);
-constexpr Seconds k_interval{0.5 / k_shorter};
+constexpr auto k_cooling = static_cast<std::uint64_t>(2'000'000 / k_time_scale);
+constexpr Seconds k_interval{0.5 / k_time_scale};
 constexpr double k_delta = 0.05;
 constexpr double k_epsilon = 0.01;
 
@@ -41,9 +41,9 @@ class Colloid final : public Policy {
     if (std::abs(fast.latency.value - slow.latency.value) < k_delta * fast.latency.value) return;
     const auto shift = shift_from(share, fast_is_quicker);
     if (fast_is_quicker)
-      bring_in(tiers, shift, choice);
+      promote_hot(tiers, shift, choice);
     else
-      send_out(tiers, shift, choice);
+      demote_hot(tiers, shift, choice);
   }
 
  private:
@@ -81,7 +81,7 @@ class Colloid final : public Policy {
     return sum;
   }
 
-  void bring_in(const Tiers& tiers, double shift, PolicyChoice& choice) const {
+  void promote_hot(const Tiers& tiers, double shift, PolicyChoice& choice) const {
     const auto slow = hottest_first(tiers, hotness_, tiers.slow);
     auto fast = hottest_first(tiers, hotness_, tiers.fast);
     const auto hot = hottest_of_share(slow, samples_of(slow) + samples_of(fast), shift);
@@ -89,17 +89,17 @@ class Colloid final : public Policy {
     for (auto ranked = fast.rbegin(); ranked != fast.rend(); ++ranked) cold.push_back(ranked->chunk);
     // By bins, or single samples would decide between chunks that are as hot as each other.
     const auto bin = [&](ChunkId chunk) { return hotness_bin(hotness_.density(chunk, tiers.size(chunk))); };
-    promote(tiers, hot, cold, Bytes{}, choice,
-            [&](auto candidate, auto victim) { return bin(candidate) > bin(victim); });
+    promote_and_evict(tiers, hot, cold, Bytes{}, choice,
+                      [&](auto candidate, auto victim) { return bin(candidate) > bin(victim); });
   }
 
-  void send_out(const Tiers& tiers, double shift, PolicyChoice& choice) const {
+  void demote_hot(const Tiers& tiers, double shift, PolicyChoice& choice) const {
     const auto fast = hottest_first(tiers, hotness_, tiers.fast);
     const auto all = samples_of(fast) + samples_of(hottest_first(tiers, hotness_, tiers.slow));
     for (const auto chunk : hottest_of_share(fast, all, shift)) choice.moves.push_back({chunk, tiers.slow});
   }
 
-  Hotness hotness_{k_cooling};
+  HotnessTracker hotness_{k_cooling};
   double low_ = 0;
   double high_ = 1;
 };

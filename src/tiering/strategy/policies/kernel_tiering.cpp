@@ -4,17 +4,17 @@
 #include <algorithm>
 
 #include "strategy/tiering/policy_variant.hpp"
-#include "strategy/tiering/swap.hpp"
+#include "strategy/tiering/promotion.hpp"
 
 namespace terrace::strategy {
 
 namespace {
 
-constexpr double k_scan_period = 1.0 / k_shorter;  // s
-constexpr double k_scan_size = 256.0 * (1 << 20) / k_shorter;
-constexpr double k_threshold = 1.0 / k_shorter;
+constexpr double k_scan_period = 1.0 / k_time_scale;  // s
+constexpr double k_scan_size = 256.0 * (1 << 20) / k_time_scale;
+constexpr double k_threshold = 1.0 / k_time_scale;
 constexpr double k_threshold_step = k_threshold / 8;
-constexpr double k_adjust_period = 60.0 / k_shorter;
+constexpr double k_adjust_period = 60.0 / k_time_scale;
 constexpr double k_rate_limit = 65536.0 * (1 << 20);  // bytes/s
 constexpr Seconds k_fault_cost{1.5e-6};
 
@@ -36,7 +36,7 @@ std::vector<ChunkId> KernelTiering::idle_longest_first(const Tiers& tiers) const
   const auto last = [&](ChunkId chunk) { return chunk < touched_in_.size() ? touched_in_[chunk] : 0; };
   std::vector<ChunkId> idle;
   for (ChunkId chunk = 0; chunk < tiers.chunks->size(); ++chunk)
-    if (tiers.on(chunk, tiers.fast) && last(chunk) < interval_) idle.push_back(chunk);
+    if (tiers.is_on(chunk, tiers.fast) && last(chunk) < interval_) idle.push_back(chunk);
   std::stable_sort(idle.begin(), idle.end(), [&](auto a, auto b) { return last(a) < last(b); });
   return idle;
 }
@@ -46,7 +46,7 @@ std::vector<ChunkId> KernelTiering::candidates(const observe::Observation& seen,
   std::vector<ChunkId> hot;
   double allowed = k_rate_limit * seen.length.value;
   for (const auto& fault : seen.faults) {
-    if (!tiers.on(fault.chunk, tiers.slow)) continue;
+    if (!tiers.is_on(fault.chunk, tiers.slow)) continue;
     if (!plenty && fault.latency.value >= threshold_) continue;
     const auto size = static_cast<double>(tiers.size(fault.chunk).value);
     candidates_ += size;
@@ -77,7 +77,7 @@ void KernelTiering::scan(const observe::Observation& seen, const Tiers& tiers, P
   for (ChunkId n = 0; n < count && scan_left_ > 0; ++n) {
     if (next_scan_ >= count) next_scan_ = 0;
     const auto chunk = next_scan_++;
-    if (!tiers.on(chunk, tiers.slow)) continue;
+    if (!tiers.is_on(chunk, tiers.slow)) continue;
     choice.protect.push_back(chunk);
     scan_left_ -= static_cast<double>(tiers.size(chunk).value);
   }
@@ -89,7 +89,7 @@ void KernelTiering::decide(const observe::Observation& seen, const Tiers& tiers,
   auto hot = candidates(seen, tiers);
   hot.resize(static_cast<std::size_t>(promoted_share(seen, tiers) * static_cast<double>(hot.size())));
   const Bytes watermark{tiers.capacity.value / 250};
-  promote(tiers, hot, idle_longest_first(tiers), watermark, choice, [](auto, auto) { return true; });
+  promote_and_evict(tiers, hot, idle_longest_first(tiers), watermark, choice, [](auto, auto) { return true; });
   scan(seen, tiers, choice);
 }
 

@@ -16,15 +16,15 @@
 
 #include "strategy/tiering/hotness.hpp"
 #include "strategy/tiering/policy_variant.hpp"
-#include "strategy/tiering/swap.hpp"
+#include "strategy/tiering/promotion.hpp"
 
 namespace terrace::strategy {
 namespace {
 
 constexpr std::uint32_t k_sample_period = 199;
-constexpr auto k_cooling = static_cast<std::uint64_t>(2'000'000 / k_shorter);
-constexpr auto k_adaptation = static_cast<std::uint64_t>(100'000 / k_shorter);
-constexpr Seconds k_interval{0.5 / k_shorter};
+constexpr auto k_cooling = static_cast<std::uint64_t>(2'000'000 / k_time_scale);
+constexpr auto k_adaptation = static_cast<std::uint64_t>(100'000 / k_time_scale);
+constexpr Seconds k_interval{0.5 / k_time_scale};
 constexpr std::size_t k_lowest_threshold = 1;
 
 // The lowest bin from which on everything fits into `capacity`; k_hotness_bins where not even the hottest does.
@@ -51,7 +51,7 @@ class Memtis final : public Policy {
     std::reverse(fast.begin(), fast.end());
     for (const auto& ranked : fast)
       if (hotness_bin(ranked.density) < threshold_) cold.push_back(ranked.chunk);
-    promote(tiers, hot, cold, Bytes{}, choice, [](auto, auto) { return true; });
+    promote_and_evict(tiers, hot, cold, Bytes{}, choice, [](auto, auto) { return true; });
   }
 
  private:
@@ -63,7 +63,7 @@ class Memtis final : public Policy {
     threshold_ = threshold_for(bytes, tiers.capacity.value);
   }
 
-  Hotness hotness_{k_cooling};
+  HotnessTracker hotness_{k_cooling};
   std::uint64_t adapted_at_ = 0;  // samples
   std::size_t threshold_ = k_hotness_bins;
 };

@@ -34,9 +34,9 @@ Seconds IterationTimes::median() const { return median_of(times_); }
 
 Seconds IterationTimes::median_work() const { return median_of(works_); }
 
-Seconds IterationTimes::least() const { return times_.empty() ? Seconds{} : *std::ranges::min_element(times_); }
+Seconds IterationTimes::min() const { return times_.empty() ? Seconds{} : *std::ranges::min_element(times_); }
 
-Seconds IterationTimes::most() const { return times_.empty() ? Seconds{} : *std::ranges::max_element(times_); }
+Seconds IterationTimes::max() const { return times_.empty() ? Seconds{} : *std::ranges::max_element(times_); }
 
 // Of those kept, the oldest first.
 IterationTimes IterationTimes::part(std::size_t first, std::size_t count) const {
@@ -61,7 +61,7 @@ bool IterationTimes::is_steady() const {
 }
 
 bool takes_longer(const IterationTimes& first, const IterationTimes& second) {
-  return first.count() > 0 && second.count() > 0 && second.least() > first.most() &&
+  return first.count() > 0 && second.count() > 0 && second.min() > first.max() &&
          second.median() > (1 + k_noise) * first.median();
 }
 

@@ -25,8 +25,8 @@ class IterationTimes {
   // Of those kept; 0 where there are none.
   [[nodiscard]] Seconds median() const;
   [[nodiscard]] Seconds median_work() const;
-  [[nodiscard]] Seconds least() const;
-  [[nodiscard]] Seconds most() const;
+  [[nodiscard]] Seconds min() const;
+  [[nodiscard]] Seconds max() const;
   // The last of those kept, at most so many.
   [[nodiscard]] IterationTimes last(std::size_t count) const;
   // Not where the second half of those kept takes longer than the first, or the other way round: then it is the

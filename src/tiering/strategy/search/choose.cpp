@@ -4,10 +4,10 @@
 
 namespace terrace::strategy {
 
-Choice choose(const model::Problem& problem, const std::vector<std::uint32_t>& items,
-              const std::vector<std::vector<double>>& values, const std::vector<Bytes>& budgets,
-              std::size_t max_states) {
-  Choice choice;
+PlacementChoice choose_places(const model::Problem& problem, const std::vector<std::uint32_t>& items,
+                              const std::vector<std::vector<double>>& values, const std::vector<Bytes>& budgets,
+                              std::size_t max_states) {
+  PlacementChoice choice;
   choice.places.resize(items.size(), k_no_place);
   for (std::size_t d = 0; d < model::domain_count(problem); ++d) {
     const auto& places = model::fastest_first(problem, static_cast<DomainId>(d));
@@ -41,7 +41,7 @@ std::vector<Bytes> budgets_of(const model::Problem& problem) {
   return budgets;
 }
 
-model::Placement at_home(const model::Problem& problem) {
+model::Placement home_placement(const model::Problem& problem) {
   model::Placement placement;
   for (const auto& item : problem.items) {
     placement.push_back(item.pinned != k_no_place ? item.pinned : model::home_of(problem, item.domain));
@@ -49,7 +49,7 @@ model::Placement at_home(const model::Problem& problem) {
   return placement;
 }
 
-Decision stay(const model::Problem& problem, const model::Placement& placement, double gap) {
+Decision static_decision(const model::Problem& problem, const model::Placement& placement, double gap) {
   Decision decision;
   decision.schedule.phases.assign(problem.phases.size(), placement);
   decision.prediction = model::predict(problem, decision.schedule);

@@ -10,7 +10,7 @@
 
 namespace terrace::strategy {
 
-struct Choice {
+struct PlacementChoice {
   std::vector<PlaceId> places;  // by entry of `items`
   double value = 0;
   double gap = 0;        // what the knapsacks left open, in the values' unit
@@ -19,16 +19,16 @@ struct Choice {
 
 // A knapsack for each domain. values[n][place] is for items[n]; places of other domains are ignored, pinned items
 // go where they are pinned. `budgets` is by place.
-Choice choose(const model::Problem& problem, const std::vector<std::uint32_t>& items,
-              const std::vector<std::vector<double>>& values, const std::vector<Bytes>& budgets,
-              std::size_t max_states = k_max_states);
+PlacementChoice choose_places(const model::Problem& problem, const std::vector<std::uint32_t>& items,
+                              const std::vector<std::vector<double>>& values, const std::vector<Bytes>& budgets,
+                              std::size_t max_states = k_max_states);
 
 std::vector<Bytes> budgets_of(const model::Problem& problem);
 
 // Every item in its domain's home, or where it is pinned.
-model::Placement at_home(const model::Problem& problem);
+model::Placement home_placement(const model::Problem& problem);
 
 // The placement in every phase, with its prediction.
-Decision stay(const model::Problem& problem, const model::Placement& placement, double gap = 0);
+Decision static_decision(const model::Problem& problem, const model::Placement& placement, double gap = 0);
 
 }  // namespace terrace::strategy

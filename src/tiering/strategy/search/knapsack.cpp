@@ -21,9 +21,9 @@ class Solver {
         choice_(items_, 0),
         used_(bins_, 0) {}
 
-  KnapsackAnswer run(std::size_t max_states) {
+  KnapsackSolution run(std::size_t max_states) {
     find_prices();
-    KnapsackAnswer answer;
+    KnapsackSolution answer;
     answer.bound = bound();
     answer.feasible = greedy();
     if (answer.feasible) improve();
@@ -186,7 +186,7 @@ class Solver {
   }
 
   // What the bound and the answer so far leave open, by dynamic programming. True when the answer is now exact.
-  bool complete(KnapsackAnswer& answer, std::size_t max_states) {
+  bool complete(KnapsackSolution& answer, std::size_t max_states) {
     const auto slack = 1e-13 * (std::abs(answer.bound) + 1e-300);
     std::vector<std::size_t> open;
     std::vector<std::vector<std::uint32_t>> options;
@@ -214,7 +214,7 @@ class Solver {
     return open.empty() ? accept(choice, answer) : dynamic(open, options, room, choice, answer, max_states);
   }
 
-  bool accept(const std::vector<std::uint32_t>& choice, KnapsackAnswer& answer) {
+  bool accept(const std::vector<std::uint32_t>& choice, KnapsackSolution& answer) {
     const auto value = value_of(choice);
     if (!answer.feasible || value > answer.value) {
       answer.value = value;
@@ -225,7 +225,7 @@ class Solver {
   }
 
   bool dynamic(const std::vector<std::size_t>& open, const std::vector<std::vector<std::uint32_t>>& options,
-               const std::vector<std::uint64_t>& room, std::vector<std::uint32_t> choice, KnapsackAnswer& answer,
+               const std::vector<std::uint64_t>& room, std::vector<std::uint32_t> choice, KnapsackSolution& answer,
                std::size_t max_states) {
     std::uint64_t granule = 0, total = 0;
     for (const auto i : open) {
@@ -299,6 +299,8 @@ class Solver {
 
 }  // namespace
 
-KnapsackAnswer solve(const Knapsack& knapsack, std::size_t max_states) { return Solver(knapsack).run(max_states); }
+KnapsackSolution solve(const Knapsack& knapsack, std::size_t max_states) {
+  return Solver(knapsack).run(max_states);
+}
 
 }  // namespace terrace::strategy

@@ -26,7 +26,7 @@ struct Knapsack {
   std::vector<KnapsackItem> items;
 };
 
-struct KnapsackAnswer {
+struct KnapsackSolution {
   std::vector<std::uint32_t> bin;  // by item
   double value = 0;
   double bound = 0;  // no answer is worth more
@@ -37,6 +37,6 @@ struct KnapsackAnswer {
 
 inline constexpr std::size_t k_max_states = std::size_t{1} << 24;
 
-KnapsackAnswer solve(const Knapsack& knapsack, std::size_t max_states = k_max_states);
+KnapsackSolution solve(const Knapsack& knapsack, std::size_t max_states = k_max_states);
 
 }  // namespace terrace::strategy

@@ -26,7 +26,7 @@ Streamer::Streamer(const model::Problem& problem, DomainId domain, PlaceId fast,
     if (item.pinned == fast) room_ -= static_cast<double>(item.size.value);
   }
   room_ += static_cast<double>(problem.places[fast].budget.value);
-  auto placement = at_home(problem);
+  auto placement = home_placement(problem);
   for (const auto i : items_) placement[i] = fast;
   for (std::size_t k = 0; k < problem.phases.size(); ++k) {
     const auto load = model::load_of(problem, k, placement);

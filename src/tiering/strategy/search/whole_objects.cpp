@@ -42,7 +42,7 @@ std::vector<Structure> densest_first(const model::Problem& problem, const std::v
 }  // namespace
 
 model::Placement place_whole_objects(const model::Problem& problem, const std::vector<double>& worth) {
-  auto placement = at_home(problem);
+  auto placement = home_placement(problem);
   auto room = model::unpinned_budget(problem);
   for (const auto& structure : densest_first(problem, worth)) {
     for (const auto place : model::fastest_first(problem, structure.domain)) {

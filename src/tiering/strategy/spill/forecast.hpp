@@ -1,5 +1,5 @@
 // How long a thread will take over a file, from what it and the others are expected to touch: the rules by which
-// chunks come in and leave (next_use.hpp, transfer/spill/spill.hpp) in short. What is used last leaves; what is
+// chunks come in and leave (belady_policy.hpp, transfer/spill/spill.hpp) in short. What is used last leaves; what is
 // used soonest comes in, so many chunks ahead; the disk serves one chunk after the other, beside the work.
 #pragma once
 

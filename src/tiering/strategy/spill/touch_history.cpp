@@ -31,13 +31,13 @@ std::size_t TouchHistory::next_of(ChunkId chunk) const {
 
 // The same, if it can be the one: only few touches that would have been noticed lie between, and where some do it
 // did not take far less time than expected.
-std::size_t TouchHistory::find_ahead(ChunkId chunk, double worked, const IsQuiet& quiet) const {
+std::size_t TouchHistory::find_ahead(ChunkId chunk, double worked, const IsUnnoticed& is_unnoticed) const {
   const auto found = next_of(chunk);
   if (found == k_nowhere) return k_nowhere;
   const bool in_time = touches_[found].at - touches_[at_].at <= k_faster * worked;
   std::size_t missed = 0;
   for (auto at = at_ + 1; at < found; ++at)
-    if (!quiet(touches_[at].chunk) && (++missed > k_missed || !in_time)) return k_nowhere;
+    if (!is_unnoticed(touches_[at].chunk) && (++missed > k_missed || !in_time)) return k_nowhere;
   return found;
 }
 
@@ -49,21 +49,21 @@ bool TouchHistory::is_nearby(ChunkId chunk) const {
 }
 
 // That a touch of any chunk would count as expected.
-double TouchHistory::chance(const IsQuiet& quiet) const {
+double TouchHistory::chance(const IsUnnoticed& is_unnoticed) const {
   if (at_ == k_nowhere) return 0;
   auto counted = std::min(at_ + 1, k_nearby);
   std::size_t missed = 0;
   const auto most = std::min(of_chunk_.size(), k_max_counted);
   for (auto at = at_ + 1; at < touches_.size() && counted < most; ++at, ++counted)
-    if (!quiet(touches_[at].chunk) && ++missed > k_missed + 1) break;
+    if (!is_unnoticed(touches_[at].chunk) && ++missed > k_missed + 1) break;
   return std::min(static_cast<double>(counted) / static_cast<double>(of_chunk_.size()), k_max_chance);
 }
 
 // The touch before the latest one, of the same chunk, that has most in common with it of what came before.
-TouchHistory::Alike TouchHistory::find_alike() const {
+TouchHistory::SimilarContext TouchHistory::find_similar_context() const {
   const auto end = touches_.size() - 1;
   const auto& same = of_chunk_.at(touches_[end].chunk);
-  Alike best;
+  SimilarContext best;
   for (std::size_t back = 1; back < same.size() && back <= k_tried; ++back) {
     const auto at = same[same.size() - 1 - back];
     std::size_t alike = 1;
@@ -75,13 +75,13 @@ TouchHistory::Alike TouchHistory::find_alike() const {
 
 // Before something unexpected the thread has gone on as expected for a while, unnoticed: as far as there was time
 // for. What of it that took.
-double TouchHistory::append_quiet(double worked, const IsQuiet& quiet) {
+double TouchHistory::append_unnoticed(double worked, const IsUnnoticed& is_unnoticed) {
   double taken = 0;
   if (at_ == k_nowhere) return taken;
   const auto end = touches_.size();
   for (auto at = at_ + 1; at < end; ++at) {
     const auto touch = touches_[at];
-    if (taken + touch.worked >= worked || !quiet(touch.chunk)) break;
+    if (taken + touch.worked >= worked || !is_unnoticed(touch.chunk)) break;
     append(touch.chunk, touch.worked, touch.first);
     taken += touch.worked;
     at_ = at;
@@ -89,7 +89,7 @@ double TouchHistory::append_quiet(double worked, const IsQuiet& quiet) {
   return taken;
 }
 
-TouchHistory::Match TouchHistory::add(ChunkId chunk, Seconds worked, const IsQuiet& quiet,
+TouchHistory::Match TouchHistory::add(ChunkId chunk, Seconds worked, const IsUnnoticed& is_unnoticed,
                                       std::vector<ChunkId>& passed) {
   if (touches_.size() >= std::clamp(k_of_chunk * of_chunk_.size(), k_shortest, k_longest)) forget_half();
   const auto ahead = find_ahead(chunk, since_ + worked.value, quiet);
@@ -105,7 +105,7 @@ TouchHistory::Match TouchHistory::add(ChunkId chunk, Seconds worked, const IsQui
     const auto touch = touches_[at];
     passed.push_back(touch.chunk);
     first += touch.first;
-    if (!quiet(touch.chunk)) continue;
+    if (!is_unnoticed(touch.chunk)) continue;
     append(touch.chunk, touch.worked * scale, first);
     first = 0;
   }
@@ -114,7 +114,8 @@ TouchHistory::Match TouchHistory::add(ChunkId chunk, Seconds worked, const IsQui
   return Match::expected;
 }
 
-TouchHistory::Match TouchHistory::add_unexpected(ChunkId chunk, double worked, bool nearby, const IsQuiet& quiet) {
+TouchHistory::Match TouchHistory::add_unexpected(ChunkId chunk, double worked, bool nearby,
+                                                 const IsUnnoticed& is_unnoticed) {
   // What comes beside a known path is no work of its own, or the same path would be more of it the next time.
   if (nearby) {
     append(chunk, worked, 0);
@@ -122,10 +123,10 @@ TouchHistory::Match TouchHistory::add_unexpected(ChunkId chunk, double worked, b
     extra_ = 0;
     return Match::nearby;
   }
-  const auto taken = append_quiet(worked, quiet);
+  const auto taken = append_unnoticed(worked, quiet);
   const bool on_path = at_ != k_nowhere && extra_ < k_extra;
   append(chunk, worked - taken, 0);
-  const auto alike = find_alike();
+  const auto alike = find_similar_context();
   if (on_path && alike.touches < k_alike) {
     since_ = taken > 0 ? worked - taken : since_ + worked;
     ++extra_;

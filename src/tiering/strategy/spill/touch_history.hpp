@@ -19,7 +19,7 @@ namespace terrace::strategy {
 
 class TouchHistory {
  public:
-  using IsQuiet = std::function<bool(ChunkId)>;
+  using IsUnnoticed = std::function<bool(ChunkId)>;
 
   enum class Match : std::uint8_t {
     expected,  // the thread has come on as far as the touch says; `passed` are the chunks before it
@@ -27,7 +27,7 @@ class TouchHistory {
     extra,     // it was not expected, and the thread goes on as if it had not been
     elsewhere  // it is where it was not expected to be
   };
-  Match add(ChunkId chunk, Seconds worked, const IsQuiet& quiet, std::vector<ChunkId>& passed);
+  Match add(ChunkId chunk, Seconds worked, const IsUnnoticed& is_unnoticed, std::vector<ChunkId>& passed);
 
   // When the thread uses the chunk next, and where it is itself, in seconds of work of which each touch that is
   // written down has its own; none, and 0, where that is not known.
@@ -68,18 +68,18 @@ class TouchHistory {
   };
 
   [[nodiscard]] std::size_t next_of(ChunkId chunk) const;
-  [[nodiscard]] std::size_t find_ahead(ChunkId chunk, double worked, const IsQuiet& quiet) const;
+  [[nodiscard]] std::size_t find_ahead(ChunkId chunk, double worked, const IsUnnoticed& is_unnoticed) const;
   [[nodiscard]] bool is_nearby(ChunkId chunk) const;
-  [[nodiscard]] double chance(const IsQuiet& quiet) const;
-  struct Alike {
+  [[nodiscard]] double chance(const IsUnnoticed& is_unnoticed) const;
+  struct SimilarContext {
     std::size_t at = k_nowhere;
     std::size_t touches = 0;  // in common
   };
-  [[nodiscard]] Alike find_alike() const;
-  Match add_unexpected(ChunkId chunk, double worked, bool nearby, const IsQuiet& quiet);
+  [[nodiscard]] SimilarContext find_similar_context() const;
+  Match add_unexpected(ChunkId chunk, double worked, bool nearby, const IsUnnoticed& is_unnoticed);
   void go_to(std::size_t at);
   void append(ChunkId chunk, double worked, double first);
-  double append_quiet(double worked, const IsQuiet& quiet);
+  double append_unnoticed(double worked, const IsUnnoticed& is_unnoticed);
   void forget_half();
 
   std::vector<Touch> touches_;

@@ -1,6 +1,6 @@
 // The simulated machine runs fast memory as a cache of slow memory's lines: what Intel's cache and memory modes do
 // (sim/engine/memory_cache.hpp). Everything else resides at home.
-#include "strategy/fixed_placement.hpp"
+#include "strategy/tiering/fixed_placement.hpp"
 
 namespace terrace::strategy {
 namespace {
@@ -10,7 +10,7 @@ class CacheMode final : public Variant {
   [[nodiscard]] std::string_view name() const override { return "cache-mode"; }
   [[nodiscard]] bool fast_memory_is_cache() const override { return true; }
   [[nodiscard]] std::unique_ptr<Strategy> start(const Context& context) const override {
-    return stay_at_home(context);
+    return home_strategy(context);
   }
 };
 

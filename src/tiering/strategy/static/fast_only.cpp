@@ -1,6 +1,6 @@
 // Everything in the fastest place of its domain, whatever the budget: what placement can gain at the very best.
-#include "strategy/fixed_placement.hpp"
 #include "strategy/search/choose.hpp"
+#include "strategy/tiering/fixed_placement.hpp"
 
 namespace terrace::strategy {
 namespace {
@@ -12,7 +12,7 @@ class FastOnly final : public FixedPlacement {
   [[nodiscard]] std::unique_ptr<Strategy> start(const Context& context) const override {
     return std::make_unique<FixedStrategy>(
         [fastest = context.places().front()](const observe::Object&, std::uint32_t left) {
-          return Stretch{fastest, left};
+          return PlacementExtent{fastest, left};
         });
   }
   [[nodiscard]] Decision decide(const model::Problem& problem, const model::Calibration&, Effort) const override {

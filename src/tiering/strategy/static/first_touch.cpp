@@ -1,8 +1,8 @@
 // First come, first served: objects in the order in which the program makes them, each chunk in the fastest place
 // that still has room.
-#include "strategy/fixed_placement.hpp"
 #include "strategy/search/choose.hpp"
 #include "strategy/tiering/first_fit.hpp"
+#include "strategy/tiering/fixed_placement.hpp"
 
 namespace terrace::strategy {
 namespace {
@@ -12,11 +12,11 @@ class FirstTouch final : public FixedPlacement {
   [[nodiscard]] std::string_view name() const override { return "first-touch"; }
   [[nodiscard]] std::unique_ptr<Strategy> start(const Context& context) const override {
     return std::make_unique<FixedStrategy>([context](const observe::Object& object, std::uint32_t left) {
-      return first_fit(context, object, left).value_or(Stretch{context.home(), left});
+      return first_fit(context, object, left).value_or(PlacementExtent{context.home(), left});
     });
   }
   [[nodiscard]] Decision decide(const model::Problem& problem, const model::Calibration&, Effort) const override {
-    auto placement = at_home(problem);
+    auto placement = home_placement(problem);
     auto room = model::unpinned_budget(problem);
     for (std::size_t i = 0; i < placement.size(); ++i) {
       const auto& item = problem.items[i];
@@ -28,7 +28,7 @@ class FirstTouch final : public FixedPlacement {
         break;
       }
     }
-    return stay(problem, placement);
+    return static_decision(problem, placement);
   }
 };
 

@@ -1,6 +1,6 @@
 // Everything in its domain's home, the memory with the most capacity: what happens without placement.
-#include "strategy/fixed_placement.hpp"
 #include "strategy/search/choose.hpp"
+#include "strategy/tiering/fixed_placement.hpp"
 
 namespace terrace::strategy {
 namespace {
@@ -9,10 +9,10 @@ class SlowOnly final : public FixedPlacement {
  public:
   [[nodiscard]] std::string_view name() const override { return "slow-only"; }
   [[nodiscard]] std::unique_ptr<Strategy> start(const Context& context) const override {
-    return stay_at_home(context);
+    return home_strategy(context);
   }
   [[nodiscard]] Decision decide(const model::Problem& problem, const model::Calibration&, Effort) const override {
-    return stay(problem, at_home(problem));
+    return static_decision(problem, home_placement(problem));
   }
 };
 

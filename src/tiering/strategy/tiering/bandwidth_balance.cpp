@@ -5,7 +5,7 @@
 
 namespace terrace::strategy {
 
-bool ServedShare::look(const observe::Observation& seen, const Tiers& tiers) {
+bool ServedShare::add_interval(const observe::Observation& seen, const Tiers& tiers) {
   const auto fast = seen.places[tiers.fast].reads;
   const auto all = fast + seen.places[tiers.slow].reads;
   if (all <= 0) return false;
@@ -13,11 +13,11 @@ bool ServedShare::look(const observe::Observation& seen, const Tiers& tiers) {
   return true;
 }
 
-void send_surplus_back(PromotionFifo& arrivals, double surplus, const Tiers& tiers, PolicyChoice& choice) {
-  for (auto count = std::ceil(surplus * static_cast<double>(arrivals.brought()) / 16); count > 0; --count) {
-    const auto oldest = arrivals.take_oldest(tiers);
+void demote_surplus(PromotionFifo& fifo, double surplus, const Tiers& tiers, PolicyChoice& choice) {
+  for (auto count = std::ceil(surplus * static_cast<double>(fifo.num_promoted()) / 16); count > 0; --count) {
+    const auto oldest = fifo.pop_oldest(tiers);
     if (!oldest) return;
-    arrivals.send_back(*oldest, tiers, choice);
+    fifo.demote(*oldest, tiers, choice);
   }
 }
 

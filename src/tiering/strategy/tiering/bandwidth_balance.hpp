@@ -21,7 +21,7 @@ inline double balance_of(const Tiers& tiers) {
 class ServedShare {
  public:
   // An interval with traffic; without any, nothing changes and it is false.
-  bool look(const observe::Observation& seen, const Tiers& tiers);
+  bool add_interval(const observe::Observation& seen, const Tiers& tiers);
   [[nodiscard]] double value() const { return average_; }
 
  private:
@@ -29,6 +29,6 @@ class ServedShare {
 };
 
 // Fast memory serves `surplus` too much: what came first leaves, a sixteenth of that share of what came.
-void send_surplus_back(PromotionFifo& arrivals, double surplus, const Tiers& tiers, PolicyChoice& choice);
+void demote_surplus(PromotionFifo& fifo, double surplus, const Tiers& tiers, PolicyChoice& choice);
 
 }  // namespace terrace::strategy

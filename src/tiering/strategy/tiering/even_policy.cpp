@@ -40,7 +40,7 @@ EvenPolicy::InUse& EvenPolicy::find(ChunkId chunk, const Tiers& tiers) {
   return use;
 }
 
-void EvenPolicy::touched(ChunkId chunk, const Tiers& tiers, PolicyChoice&) {
+void EvenPolicy::on_touch(ChunkId chunk, const Tiers& tiers, PolicyChoice&) {
   auto& use = find(chunk, tiers);
   ++use.touches;
   use.accessed = chunk;
@@ -49,35 +49,35 @@ void EvenPolicy::touched(ChunkId chunk, const Tiers& tiers, PolicyChoice&) {
 }
 
 void EvenPolicy::decide(const observe::Observation& seen, const Tiers& tiers, PolicyChoice& choice) {
-  if (served_.look(seen, tiers)) {
+  if (served_.add_interval(seen, tiers)) {
     const auto target = balance_of(tiers);
     const auto surplus = served_.value() - target;
     const bool fast_is_busier = seen.places[tiers.fast].utilisation > seen.places[tiers.slow].utilisation;
-    if (surplus < -k_balance_near && !fast_is_busier) bring(tiers, choice);
-    if (surplus > k_balance_near && fast_is_busier) send_surplus_back(arrivals_, surplus, tiers, choice);
+    if (surplus < -k_balance_near && !fast_is_busier) promote(tiers, choice);
+    if (surplus > k_balance_near && fast_is_busier) demote_surplus(fifo_, surplus, tiers, choice);
   }
   for (auto& [object, use] : objects_) use.touches = 0;
 }
 
 bool EvenPolicy::pays(ChunkId chunk, const Tiers& tiers) const {
-  if (!tiers.on(chunk, tiers.slow) || arrivals_.is_here_or_coming(chunk)) return false;
+  if (!tiers.is_on(chunk, tiers.slow) || fifo_.is_promoted(chunk)) return false;
   const auto touches = chunk < touches_.size() ? touches_[chunk] : 0;
   return touches == 0 || touches >= 2 * tiers.size(chunk).value / k_line;
 }
 
 // Twice as many as last time if those have come, half as many if they have not.
-void EvenPolicy::bring(const Tiers& tiers, PolicyChoice& choice) {
-  const auto waiting = arrivals_.coming(tiers);
+void EvenPolicy::promote(const Tiers& tiers, PolicyChoice& choice) {
+  const auto waiting = fifo_.num_in_flight(tiers);
   asked_ = std::clamp(waiting == 0 ? asked_ * 2 : asked_ / 2, k_min, k_max);
   if (waiting >= asked_) return;
   std::uint64_t touches = 0;
   for (const auto& [object, use] : objects_) touches += use.touches;
   // Each object in use gets its part of them.
   for (auto& [object, use] : objects_)
-    if (use.touches != 0) bring_of(use, (asked_ - waiting) * use.touches / touches + 1, tiers, choice);
+    if (use.touches != 0) promote_from(use, (asked_ - waiting) * use.touches / touches + 1, tiers, choice);
 }
 
-void EvenPolicy::bring_of(InUse& use, std::uint64_t count, const Tiers& tiers, PolicyChoice& choice) {
+void EvenPolicy::promote_from(InUse& use, std::uint64_t count, const Tiers& tiers, PolicyChoice& choice) {
   auto& [begin, end] = use.left;
   if (begin == end) use.left = use.all;
   while (count > 0 && begin < end) {
@@ -85,8 +85,8 @@ void EvenPolicy::bring_of(InUse& use, std::uint64_t count, const Tiers& tiers, P
     const auto above = end > use.accessed ? end - use.accessed : 0;
     const auto chunk = above > below ? --end : begin++;
     if (!pays(chunk, tiers)) continue;
-    if (arrivals_.room(tiers) < tiers.size(chunk).value) return;
-    arrivals_.bring(chunk, tiers, choice);
+    if (fifo_.free_bytes(tiers) < tiers.size(chunk).value) return;
+    fifo_.promote(chunk, tiers, choice);
     --count;
   }
 }

@@ -35,9 +35,9 @@ class EvenPolicy final : public Policy {
   explicit EvenPolicy(EvenStart start) : start_(start) {}
   [[nodiscard]] PolicyNeeds needs() const override;
   [[nodiscard]] std::optional<PlaceId> first_place(const Tiers& tiers) override;
-  void touched(ChunkId chunk, const Tiers& tiers, PolicyChoice& choice) override;
+  void on_touch(ChunkId chunk, const Tiers& tiers, PolicyChoice& choice) override;
   void decide(const observe::Observation& seen, const Tiers& tiers, PolicyChoice& choice) override;
-  void stayed(ChunkId chunk) override { arrivals_.stayed(chunk); }
+  void on_move_rejected(ChunkId chunk) override { fifo_.on_move_rejected(chunk); }
 
  private:
   struct InUse {
@@ -48,12 +48,12 @@ class EvenPolicy final : public Policy {
   };
   InUse& find(ChunkId chunk, const Tiers& tiers);
   [[nodiscard]] bool pays(ChunkId chunk, const Tiers& tiers) const;
-  void bring(const Tiers& tiers, PolicyChoice& choice);
-  void bring_of(InUse& use, std::uint64_t count, const Tiers& tiers, PolicyChoice& choice);
+  void promote(const Tiers& tiers, PolicyChoice& choice);
+  void promote_from(InUse& use, std::uint64_t count, const Tiers& tiers, PolicyChoice& choice);
 
   EvenStart start_;
   double due_ = 0;  // of a chunk in fast memory, by those that were made
-  PromotionFifo arrivals_;
+  PromotionFifo fifo_;
   std::map<ObjectId, InUse> objects_;
   std::vector<std::uint32_t> touches_;  // by chunk, while it was in slow memory
   ServedShare served_;

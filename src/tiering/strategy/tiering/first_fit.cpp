@@ -5,15 +5,16 @@
 
 namespace terrace::strategy {
 
-std::optional<Stretch> first_fit(const Context& context, const observe::Object& object, std::uint32_t left) {
+std::optional<PlacementExtent> first_fit(const Context& context, const observe::Object& object,
+                                         std::uint32_t left) {
   for (const auto place : context.places()) {
     const auto room = context.ledger->available(place).value / object.chunk_size.value;
-    if (room > 0) return Stretch{place, static_cast<std::uint32_t>(std::min<std::uint64_t>(room, left))};
+    if (room > 0) return PlacementExtent{place, static_cast<std::uint32_t>(std::min<std::uint64_t>(room, left))};
   }
   return std::nullopt;
 }
 
-std::vector<PlaceId> first_fit_of_all(const Context& context) {
+std::vector<PlaceId> first_fit_all(const Context& context) {
   auto room = context.budget;
   std::vector<PlaceId> places;
   places.reserve(context.chunks->size());

@@ -2,7 +2,7 @@
 #include "strategy/tiering/gpu_policies.hpp"
 
 #include "core/error.hpp"
-#include "strategy/page_policy.hpp"
+#include "strategy/tiering/page_policy.hpp"
 #include "strategy/variant.hpp"
 
 namespace terrace::strategy {
@@ -11,7 +11,7 @@ std::vector<std::string> gpu_policy_names() {
   std::vector<std::string> names;
   for (const auto* policy : page_policies()) names.emplace_back(policy->name());
   for (const auto* variant : variants())
-    if (variant->watches()) names.emplace_back(variant->name());
+    if (variant->policy_needs()) names.emplace_back(variant->name());
   return names;
 }
 
@@ -19,7 +19,7 @@ std::unique_ptr<Policy> make_gpu_policy(std::string_view name, const TouchRules&
   for (const auto* policy : page_policies())
     if (policy->name() == name) return policy->make(rules);
   for (const auto* variant : variants())
-    if (variant->name() == name && variant->watches()) return variant->policy();
+    if (variant->name() == name && variant->policy_needs()) return variant->policy();
   std::string names;
   for (const auto& known : gpu_policy_names()) {
     if (!names.empty()) names += ", ";

@@ -5,7 +5,7 @@
 
 namespace terrace::strategy {
 
-void Hotness::add(const observe::Observation& seen) {
+void HotnessTracker::add(const observe::Observation& seen) {
   for (const auto& sampled : seen.samples) {
     if (sampled.chunk >= counts_.size()) counts_.resize(std::size_t{sampled.chunk} + 1, 0);
     const auto samples = sampled.reads + sampled.writes;
@@ -17,10 +17,10 @@ void Hotness::add(const observe::Observation& seen) {
     for (auto& count : counts_) count /= 2;
 }
 
-std::vector<RankedChunk> hottest_first(const Tiers& tiers, const Hotness& hotness, PlaceId place) {
+std::vector<RankedChunk> hottest_first(const Tiers& tiers, const HotnessTracker& hotness, PlaceId place) {
   std::vector<RankedChunk> ranked;
   for (ChunkId chunk = 0; chunk < tiers.chunks->size(); ++chunk)
-    if (tiers.on(chunk, place)) ranked.push_back({chunk, hotness.density(chunk, tiers.size(chunk))});
+    if (tiers.is_on(chunk, place)) ranked.push_back({chunk, hotness.density(chunk, tiers.size(chunk))});
   std::stable_sort(ranked.begin(), ranked.end(),
                    [](const auto& a, const auto& b) { return a.density > b.density; });
   return ranked;

@@ -10,10 +10,10 @@
 
 namespace terrace::strategy {
 
-class Hotness {
+class HotnessTracker {
  public:
   // Counts are halved after every `cooling` samples.
-  explicit Hotness(std::uint64_t cooling) : cooling_(cooling) {}
+  explicit HotnessTracker(std::uint64_t cooling) : cooling_(cooling) {}
 
   void add(const observe::Observation& seen);
   [[nodiscard]] std::uint64_t samples(ChunkId chunk) const { return chunk < counts_.size() ? counts_[chunk] : 0; }
@@ -43,6 +43,6 @@ struct RankedChunk {
   ChunkId chunk = 0;
   std::uint64_t density = 0;
 };
-std::vector<RankedChunk> hottest_first(const Tiers& tiers, const Hotness& hotness, PlaceId place);
+std::vector<RankedChunk> hottest_first(const Tiers& tiers, const HotnessTracker& hotness, PlaceId place);
 
 }  // namespace terrace::strategy

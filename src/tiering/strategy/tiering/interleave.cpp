@@ -9,7 +9,7 @@
 namespace terrace::strategy {
 
 Decision Interleave::decide(const model::Problem& problem, const model::Calibration&, Effort) const {
-  auto placement = at_home(problem);
+  auto placement = home_placement(problem);
   auto room = model::unpinned_budget(problem);
   std::vector<RoundRobin> turns;
   for (std::size_t d = 0; d < model::domain_count(problem); ++d) {
@@ -28,7 +28,7 @@ Decision Interleave::decide(const model::Problem& problem, const model::Calibrat
     room[place] -= item.size;
     placement[i] = place;
   }
-  return stay(problem, placement);
+  return static_decision(problem, placement);
 }
 
 std::unique_ptr<Strategy> Interleave::start(const Context& context) const {
@@ -39,7 +39,7 @@ std::unique_ptr<Strategy> Interleave::start(const Context& context) const {
   }
   return std::make_unique<FixedStrategy>([turns = round_robin(weighted_, context.places(), bandwidths)](
                                              const observe::Object&, std::uint32_t) mutable {
-    return Stretch{turns.next(), 1};
+    return PlacementExtent{turns.next(), 1};
   });
 }
 

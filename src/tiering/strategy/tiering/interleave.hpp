@@ -3,7 +3,7 @@
 // page, ours the chunk.
 #pragma once
 
-#include "strategy/fixed_placement.hpp"
+#include "strategy/tiering/fixed_placement.hpp"
 
 namespace terrace::strategy {
 

@@ -2,8 +2,8 @@
 #include "strategy/tiering/policy_variant.hpp"
 
 #include "core/error.hpp"
-#include "strategy/tiering/ask_within_room.hpp"
 #include "strategy/tiering/first_fit.hpp"
+#include "strategy/tiering/fitting_requests.hpp"
 
 namespace terrace::strategy {
 namespace {
@@ -13,14 +13,15 @@ class PolicyStrategy final : public Strategy {
   PolicyStrategy(std::unique_ptr<Policy> policy, const Context& context)
       : policy_(std::move(policy)), needs_(policy_->needs()), context_(context) {}
 
-  [[nodiscard]] Stretch initial(const observe::Object& object, std::uint32_t, std::uint32_t left) override {
-    return first_fit(context_, object, left).value_or(Stretch{context_.home(), left});
+  [[nodiscard]] PlacementExtent initial_placement(const observe::Object& object, std::uint32_t,
+                                                  std::uint32_t left) override {
+    return first_fit(context_, object, left).value_or(PlacementExtent{context_.home(), left});
   }
   using Strategy::observe;
   void observe(const LoopBegun&, Requests&) override { watching_ = false; }
   // Once an interval is over and what it asked for is done.
   void observe(const Progressed& event, Requests& requests) override {
-    auto& watched = *context_.watched;
+    auto& watched = *context_.interval_collector;
     auto& clock = *context_.clock;
     if (!watching_) {
       watching_ = true;
@@ -29,11 +30,11 @@ class PolicyStrategy final : public Strategy {
       static_cast<void>(watched.take_cost());
     }
     clock.charge(static_cast<double>(watched.take_faults()) * needs_.fault_cost + watched.take_cost());
-    if (clock.now() - decided_ < needs_.interval || !requests.all_done()) return;
+    if (clock.now() - decided_ < needs_.interval || !requests.is_idle()) return;
     PolicyChoice choice;
     policy_->decide(watched.take(), tiers_of(context_), choice);
     decided_ = clock.now();
-    ask_within_room(choice.moves, context_, event.phase, event.iteration, requests);
+    request_fitting_moves(choice.moves, context_, event.phase, event.iteration, requests);
     watched.protect(choice.protect);
   }
 

@@ -14,8 +14,8 @@ PolicyNeeds TouchPolicy::needs() const {
   return needs;
 }
 
-void TouchPolicy::touched(ChunkId chunk, const Tiers& tiers, PolicyChoice& choice) {
-  ask(chunk, tiers, choice);
+void TouchPolicy::on_touch(ChunkId chunk, const Tiers& tiers, PolicyChoice& choice) {
+  request_promotion(chunk, tiers, choice);
   // `range` neighbours, as many on each side as there are; what one side lacks the other has.
   const auto object = object_chunks(*tiers.chunks, chunk, rules_.range);
   const auto below = chunk - object.begin;
@@ -24,26 +24,26 @@ void TouchPolicy::touched(ChunkId chunk, const Tiers& tiers, PolicyChoice& choic
   const auto left = std::min(below, std::max(half, rules_.range - std::min(above, rules_.range - half)));
   const auto right = std::min(above, rules_.range - left);
   for (auto distance = std::max(left, right); distance != 0; --distance) {
-    if (distance <= left) ask(chunk - distance, tiers, choice);
-    if (distance <= right) ask(chunk + distance, tiers, choice);
+    if (distance <= left) request_promotion(chunk - distance, tiers, choice);
+    if (distance <= right) request_promotion(chunk + distance, tiers, choice);
   }
 }
 
-void TouchPolicy::ask(ChunkId chunk, const Tiers& tiers, PolicyChoice& choice) {
-  if (!tiers.on(chunk, tiers.slow)) return;
-  if (arrivals_.is_here_or_coming(chunk)) return;
+void TouchPolicy::request_promotion(ChunkId chunk, const Tiers& tiers, PolicyChoice& choice) {
+  if (!tiers.is_on(chunk, tiers.slow)) return;
+  if (fifo_.is_promoted(chunk)) return;
   const auto size = tiers.size(chunk);
-  if (rules_.evicts ? arrivals_.make_room(size, tiers, choice) : arrivals_.room(tiers) >= size.value)
-    arrivals_.bring(chunk, tiers, choice);
+  if (rules_.evicts ? fifo_.evict_until_fits(size, tiers, choice) : fifo_.free_bytes(tiers) >= size.value)
+    fifo_.promote(chunk, tiers, choice);
 }
 
 void TouchPolicy::decide(const observe::Observation& seen, const Tiers& tiers, PolicyChoice& choice) {
-  if (!served_.look(seen, tiers)) return;
+  if (!served_.add_interval(seen, tiers)) return;
   const auto target = balance_of(tiers);
   const auto served = served_.value();
   if (rules_.reverses && served > target + k_balance_near) {
     choice.mover_share = 1;
-    send_surplus_back(arrivals_, served - target, tiers, choice);
+    demote_surplus(fifo_, served - target, tiers, choice);
   } else if (rules_.balanced) {
     choice.mover_share = served < target - k_balance_near ? 1 : served <= target ? 0.5 : 0;
   }

@@ -33,14 +33,14 @@ class TouchPolicy final : public Policy {
   explicit TouchPolicy(TouchRules rules) : rules_(rules) {}
   [[nodiscard]] PolicyNeeds needs() const override;
   void decide(const observe::Observation& seen, const Tiers& tiers, PolicyChoice& choice) override;
-  void touched(ChunkId chunk, const Tiers& tiers, PolicyChoice& choice) override;
-  void stayed(ChunkId chunk) override { arrivals_.stayed(chunk); }
+  void on_touch(ChunkId chunk, const Tiers& tiers, PolicyChoice& choice) override;
+  void on_move_rejected(ChunkId chunk) override { fifo_.on_move_rejected(chunk); }
 
  private:
-  void ask(ChunkId chunk, const Tiers& tiers, PolicyChoice& choice);
+  void request_promotion(ChunkId chunk, const Tiers& tiers, PolicyChoice& choice);
 
   TouchRules rules_;
-  PromotionFifo arrivals_;
+  PromotionFifo fifo_;
   ServedShare served_;
 };
 

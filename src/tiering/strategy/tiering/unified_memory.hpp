@@ -30,28 +30,28 @@ enum class UnifiedMemoryMode : std::uint8_t {
   access_counters,  // without faults
 };
 
-class UnifiedMemory final : public Policy {
+class UnifiedMemoryPolicy final : public Policy {
  public:
-  explicit UnifiedMemory(UnifiedMemoryMode mode) : mode_(mode) {}
+  explicit UnifiedMemoryPolicy(UnifiedMemoryMode mode) : mode_(mode) {}
   [[nodiscard]] PolicyNeeds needs() const override;
   void decide(const observe::Observation&, const Tiers&, PolicyChoice&) override {}
-  void touched(ChunkId chunk, const Tiers& tiers, PolicyChoice& choice) override;
-  void faulted(std::span<const ChunkId> chunks, const Tiers& tiers, PolicyChoice& choice) override;
-  void stayed(ChunkId chunk) override { arrivals_.stayed(chunk); }
+  void on_touch(ChunkId chunk, const Tiers& tiers, PolicyChoice& choice) override;
+  void on_fault(std::span<const ChunkId> chunks, const Tiers& tiers, PolicyChoice& choice) override;
+  void on_move_rejected(ChunkId chunk) override { fifo_.on_move_rejected(chunk); }
 
  private:
   [[nodiscard]] ChunkRange object_of(ChunkId chunk, const Tiers& tiers);
   // The aligned part of the chunk's object of so many bytes that has the chunk.
-  [[nodiscard]] ChunkRange stretch_around(ChunkId chunk, std::uint64_t bytes, const Tiers& tiers);
-  [[nodiscard]] ChunkRange dense_around(ChunkId chunk, const Tiers& tiers);
+  [[nodiscard]] ChunkRange aligned_range(ChunkId chunk, std::uint64_t bytes, const Tiers& tiers);
+  [[nodiscard]] ChunkRange dense_subtree(ChunkId chunk, const Tiers& tiers);
   // It is in fast memory, or on its way there.
-  [[nodiscard]] bool counts_as_there(ChunkId chunk, const Tiers& tiers) const;
-  void bring(ChunkRange wanted, const Tiers& tiers, PolicyChoice& choice);
+  [[nodiscard]] bool is_promoted_or_resident(ChunkId chunk, const Tiers& tiers) const;
+  void promote(ChunkRange wanted, const Tiers& tiers, PolicyChoice& choice);
   // The block that was allocated first, but for the one that begins there; whether there is one.
   bool evict_block(ChunkId but, const Tiers& tiers, PolicyChoice& choice);
 
   UnifiedMemoryMode mode_;
-  PromotionFifo arrivals_;
+  PromotionFifo fifo_;
   std::unordered_map<ChunkId, std::uint32_t> touches_;  // by the first chunk of 64 KiB
   std::unordered_map<ObjectId, ChunkRange> objects_;
   std::deque<ChunkId> blocks_;  // their first chunks, in the order of allocation

@@ -1,0 +1,42 @@
+// See early_mover.hpp.
+#include "strategy/learning/early_mover.hpp"
+
+#include <algorithm>
+
+#include "model/costs.hpp"
+#include "strategy/tiering/fitting_requests.hpp"
+
+namespace terrace::strategy {
+
+namespace {
+
+constexpr double k_max_looking = 0.05;  // of the time in which a loop is learned
+
+}  // namespace
+
+// A segment of the program is over, and its cells are what the profile has of it. Where there are so many of them
+// that looking would take more than its share of the time, some segments stand for others.
+bool EarlyMover::on_segment(const SegmentProfiled& event, Requests& requests) {
+  const auto& segment = event.segment;
+  if (segment.time.value <= 0) return false;
+  auto& clock = *context_.clock;
+  if (!early_) {
+    early_.emplace(*context_.machine, context_.initiator, [this](ChunkId chunk, PlaceId from, PlaceId to) {
+      return payback_.cost_there_and_back(chunk, from, to);
+    });
+    looked_ = clock.now() - segment.time;
+  }
+  const auto looking = static_cast<double>(segment.cells.size()) * model::k_rent_cost;
+  const auto since = clock.now() - looked_;
+  if (looking > k_max_looking * since) return false;
+  clock.charge(looking);
+  looked_ = clock.now();
+  const auto tiers = tiers_of(context_);
+  early_->on_segment(segment, tiers, std::max(since / segment.time, 1.0));
+  if (!requests.is_idle()) return false;
+  const auto wanted = early_->select_moves(tiers, payback_.early_budget());
+  request_fitting_moves(wanted, context_, event.phase, event.iteration, requests);
+  return !wanted.empty();
+}
+
+}  // namespace terrace::strategy

@@ -1,0 +1,410 @@
+// See learning_strategy.hpp.
+#include "strategy/learning/learning_strategy.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <limits>
+#include <utility>
+
+#include "core/error.hpp"
+#include "model/problem.hpp"
+#include "strategy/learning/restored_places.hpp"
+#include "strategy/planner.hpp"
+#include "strategy/tiering/first_fit.hpp"
+
+namespace terrace::strategy {
+namespace {
+
+// Numbers with a point need the part of the C++ library that needs libm, which must stay out of users' processes.
+std::string microseconds(Seconds time) {
+  const auto halves = static_cast<std::uint64_t>(time.value * 2e6);
+  return std::to_string((halves + 1) / 2) + "us";
+}
+
+}  // namespace
+
+LearningStrategy::LearningStrategy(const Context& context, const Planner* planner,
+                                   const std::optional<Plan>& given)
+    : context_(context),
+      planner_(planner),
+      given_(given.has_value()),
+      can_try_(context_.clock->is_exact() && !context_.measures_baseline),
+      counted_(context_),
+      payback_(context_, can_try_ && !given_ && planner_ != nullptr && planner_->interim_planner() != nullptr) {
+  if (given) plan_.emplace(*given, context_, true);
+}
+
+bool LearningStrategy::must_profile(std::uint32_t iteration) const {
+  return context_.profiles && may_plan() && first_profiled_ &&
+         (iteration < *first_profiled_ + iterations_to_learn() || !has_enough_samples());
+}
+
+// Once in a loop.
+bool LearningStrategy::has_learned(std::uint32_t iterations) const {
+  return may_plan() && first_profiled_ && !profiled_.empty() &&
+         iterations >= *first_profiled_ + iterations_to_learn() && has_enough_samples();
+}
+
+bool LearningStrategy::has_enough_samples() const {
+  return !context_.has_enough_samples || context_.has_enough_samples();
+}
+
+// Before there is a plan, data begins where the kernel would put it: learning then costs less than with all of it
+// in slow memory.
+PlacementExtent LearningStrategy::initial_placement(const observe::Object& object, std::uint32_t ordinal,
+                                                    std::uint32_t left) {
+  if (plan_ && !has_released_capacity_) return plan_->initial_placement(object, ordinal, left);
+  if (places_by_counts() && !planning_failed_) return counted_.initial_placement(object, left);
+  const bool is_stack = context_.measures_baseline && object.kind == observe::ObjectKind::stack;
+  if (planner_ != nullptr && !is_stack)
+    if (const auto fit = first_fit(context_, object, left)) return *fit;
+  return {context_.home(), left};
+}
+
+void LearningStrategy::observe(const ObjectAdded& event, Requests& requests) {
+  if (plan_) plan_->bind(event.object, requests);
+  has_released_capacity_ = is_plan_over() && requests.is_idle();
+}
+
+void LearningStrategy::observe(const LoopBegun& event, Requests& requests) {
+  profiled_.clear();
+  pending_plans_.clear();
+  change_detector_.reset();
+  is_reprofiling_ = is_learned_ = has_moved_early_ = has_no_misses_ = is_loop_over_ = has_released_capacity_ =
+      false;
+  last_arrival_.reset();
+  early_.reset();
+  first_profiled_.reset();
+  payback_.on_loop_begin(event);
+  trial_.begin_loop();
+  is_undisturbed_ = false;
+  adopt_at_ = 0;
+  is_migrating_ = false;
+  steps_.reset();
+  restore_after_loop(event.name, requests);
+  iteration_ = 0;
+  has_looped_ = true;
+  if (plan_)
+    plan_->on_loop_begin(requests);
+  else
+    requests.limit_rate(1);
+  if (!given_ || is_improved_) plan_.reset();  // a second loop is learned anew
+  if (uses_hints() && event.new_hints && !planning_failed_) counted_.place(requests);
+}
+
+void LearningStrategy::observe(const LoopEnded&, Requests&) { is_loop_over_ = true; }
+
+void LearningStrategy::observe(const IterationProfiled& event, Requests&) {
+  if (!has_enough_samples()) profiled_.clear();  // the last one says all that is known so far
+  profiled_.push_back(event.iteration);
+  places_at_start_ = event.places;
+}
+
+void LearningStrategy::observe(const IterationBegins& event, Requests& requests) {
+  // What was to be profiled again is not heard of while the plan is suspended.
+  const bool was_learned = is_reprofiling_ || must_profile(iteration_);
+  payback_.on_iteration_begin(event.iteration, was_learned);
+  if (must_try()) judge(event.iteration, was_learned, requests);
+  if ((is_reprofiling_ && !profiled_.empty()) || has_learned(event.iteration))
+    plan_from_profile(event.loop, requests);
+  is_reprofiling_ = false;
+  iteration_ = event.iteration;
+  if (may_plan() && !first_profiled_ && payback_.may_learn()) first_profiled_ = iteration_;
+  if (plan_ && given_) plan_->on_iteration_begin(event, requests);
+  if (event.iteration == 0 && plan_ && given_ && planner_) {
+    is_reprofiling_ = true;
+    why_ = "learned in the first iteration, under the plan that was given";
+  }
+  detect_change(event.iteration, requests);
+  if (is_migrating_ && plan_ && !last_arrival_ && !is_reprofiling_) request_step(event.iteration, requests);
+  if (plan_ && !last_arrival_) trial_.on_moves_done();
+}
+
+// Compares iterations under a plan with those before it, and withdraws the plan where it is behind.
+void LearningStrategy::judge(std::uint32_t iteration, bool was_learned, Requests& requests) {
+  if (iteration > 0) {
+    if (is_undisturbed_) trial_.add_before(payback_.last_time());
+    if (plan_ && !was_learned) {
+      const auto behind = trial_.add_under_plan(payback_.last_time());
+      if (behind.value > 0 &&
+          payback_.pays_to_end(behind, moves_to_places(context_, trial_.places_before(), requests)))
+        withdraw(behind, iteration, requests);
+    }
+  }
+  is_undisturbed_ = !plan_ && requests.is_idle();
+}
+
+void LearningStrategy::withdraw(Seconds behind, std::uint32_t iteration, Requests& requests) {
+  requests.note("note", "the plan is withdrawn: iterations took " + microseconds(behind) +
+                            " longer with it than before; data goes back to where it was");
+  request_places(context_, trial_.places_before(), iteration, requests);
+  trial_.end();
+  is_migrating_ = false;
+  plan_.reset();
+  pending_plans_.clear();
+  last_arrival_.reset();
+  change_detector_.reset();
+  is_reprofiling_ = false;
+  postpone();
+}
+
+// A loop that was found and has begun once is over when another one begins: what its plan moved goes back, as the
+// plan's gain has paid for that, and the other loop is learned from where the kernel would have its data. A loop
+// that began several times is expected to begin again.
+void LearningStrategy::restore_after_loop(std::string_view next, Requests& requests) {
+  loop_ = next;
+  if (payback_.is_found()) ++entries_[loop_];
+  if (places_without_plan_.empty() || planned_loop_ == loop_ || entries_[planned_loop_] > 1) return;
+  request_places(context_, places_without_plan_, 0, requests);
+  places_without_plan_.clear();
+}
+
+// Phases that take other times than they did: the iteration that begins is profiled again, and the plan in force
+// is obeyed meanwhile.
+void LearningStrategy::detect_change(std::uint32_t iteration, Requests& requests) {
+  if (last_arrival_ && requests.is_done(*last_arrival_)) {
+    last_arrival_.reset();
+    change_detector_.start_watching();
+    return;
+  }
+  const auto varied = change_detector_.on_iteration_end();
+  if (!varied) return;
+  if (!payback_.may_learn() || payback_.iterations() > 1) return change_detector_.start_watching();
+  is_reprofiling_ = true;
+  profiled_.clear();
+  why_ = "learned again in iteration " + std::to_string(iteration + 1) + ": phase " +
+         std::to_string(varied->phase + 1) + ", \"" + varied->name + "\", took " + microseconds(varied->now) +
+         " instead of " + microseconds(varied->usual) + ", " + std::to_string(varied->iterations) +
+         " iterations running";
+  requests.note("note", why_);
+}
+
+void LearningStrategy::plan_from_profile(std::string_view loop, Requests& requests) {
+  is_learned_ = true;
+  was_reprofiled_ = is_reprofiling_;
+  profile::Profile profile;
+  profile.loop = loop;
+  profile.progress = context_.progress;
+  profile.sample_interval = context_.sample_interval;
+  profile.initiator = context_.initiator;
+  profile.cores = context_.cores;
+  profile.objects = *context_.objects;
+  profile.iterations = profiled_;
+  profile.places = places_at_start_;
+  profile.moving = is_reprofiling_ || has_moved_early_;
+  if (!is_reprofiling_) why_ = "learned in the first iteration";
+  try {
+    auto problem = model::make_problem(profile, *context_.machine, context_.own_budget(),
+                                       model::affordable_items(profile), context_.hints->directives());
+    model::drop_unreached_segments(problem);
+    if (model::cell_count(problem) == 0) {
+      has_no_misses_ = true;
+      throw Error(Code::not_found, "the first iteration of " + profile.loop +
+                                       " missed in no object: the caches hold what it uses, or it has no hooks");
+    }
+    pending_plans_ = make_pending_plans(*planner_, problem, context_.calibration, *context_.clock, is_reprofiling_,
+                                        payback_.must_pay(), why_);
+    if (must_try()) {
+      auto items = model::items_by_chunk(profile, problem);
+      steps_.set_problem(std::move(problem), std::move(items));
+      order_first_moves(requests);
+    }
+  } catch (const std::exception& error) {
+    profiled_.clear();
+    if (is_reprofiling_) {
+      requests.note("warning",
+                    std::string("no new plan was made, the one before stays in force: ") + error.what());
+      return change_detector_.start_watching();
+    }
+    // A loop that misses nowhere may be inside, or before, one that does: that one is learned anew.
+    if (!has_no_misses_) planning_failed_ = true;
+    if (!std::exchange(has_warned_, true))
+      requests.note("warning", std::string("no plan was made, data stays where it is: ") + error.what());
+  }
+}
+
+// Moves of the first plan are ordered beside the program, where it has them to be known before it is adopted.
+void LearningStrategy::order_first_moves(Requests& requests) {
+  if (pending_plans_.empty() || plan_ || !can_step(pending_plans_.front().plan)) return;
+  auto plan = make_executor(pending_plans_.front().plan, requests);
+  pending_plans_.front().groups =
+      steps_.order_moves(plan.moves_to_placement(requests, 0), requests.pending_moves());
+  const auto cost = steps_.take_cost();
+  for (auto& pending : pending_plans_) pending.at += cost;
+  context_.clock->charge_background_work(cost);
+}
+
+// A plan made here, with the objects that there are.
+PlanExecutor LearningStrategy::make_executor(const Plan& plan, Requests& requests) const {
+  PlanExecutor made(plan, context_, false);
+  made.allow_unplanned({plan, context_, reached_chunks()});
+  for (const auto& object : *context_.objects)
+    if (object.live) made.bind(object, requests);
+  return made;
+}
+
+// By chunk, in the iterations that the plan was made of.
+std::vector<bool> LearningStrategy::reached_chunks() const {
+  std::vector<bool> chunks(context_.chunks->size());
+  for (const auto& iteration : profiled_)
+    for (const auto& phase : iteration.phases)
+      for (const auto& cell : phase.cells) chunks[cell.chunk] = true;
+  return chunks;
+}
+
+void LearningStrategy::observe(const PhaseBegins& event, Requests& requests) {
+  if (is_reprofiling_ || payback_.seen() < adopt_at_) return;
+  if (must_try() && !plan_ && !trial_.can_compare()) return;  // an iteration without a plan comes first
+  while (!pending_plans_.empty() && context_.clock->now() >= pending_plans_.front().at &&
+         adopt(pending_plans_.front(), event, requests))
+    pending_plans_.pop_front();
+}
+
+// Puts the plan into force from the phase that begins. Returns false if the plan has another phase there.
+bool LearningStrategy::adopt(PendingPlan& pending, const PhaseBegins& at, Requests& requests) {
+  if (plan_ && plan_->plan().has_same_places(pending.plan)) {
+    requests.note("note", "the new plan is the old one, which stays in force");
+    change_detector_.start_watching();
+    return true;
+  }
+  auto adopted = make_executor(pending.plan, requests);
+  const auto phase = adopted.find_phase(at);
+  if (!phase) return false;
+  auto moves = adopted.moves_to_placement(requests, *phase);
+  const bool in_steps = can_step(pending.plan) && !moves.empty();
+  const auto iterations = in_steps ? steps_pay_after(pending, moves, requests) : pays_after(pending.plan, moves);
+  if (payback_.seen() < iterations) {
+    if (was_reprofiled_) change_detector_.start_watching();
+    if (plan_ || pending_plans_.size() > 1) return true;
+    // It waits for as many iterations, if these are not more than there have been.
+    adopt_at_ = iterations;
+    if (iterations <= 2 * payback_.seen()) return false;
+    postpone();
+    return true;
+  }
+  if (must_try()) {
+    if (places_without_plan_.empty()) places_without_plan_ = current_places(context_);
+    planned_loop_ = loop_;
+    trial_.adopt(current_places(context_));
+    if (was_reprofiled_) trial_.end();  // the program has changed: iterations before are no measure
+  }
+  requests.on_plan_adopted(pending.plan, pending.why);
+  requests.clear_needs();
+  is_improved_ = given_;
+  plan_.emplace(std::move(adopted));
+  if (in_steps) {
+    steps_.begin(std::move(*pending.groups));
+    moves = take_step(requests);
+  }
+  is_migrating_ = in_steps && !steps_.is_done();
+  plan_->request(std::move(moves), at.iteration + 1, requests);
+  if (requests.is_idle())
+    change_detector_.start_watching();
+  else
+    last_arrival_ = requests.last_ticket();
+  return true;
+}
+
+// Where nothing moves within an iteration any part of the moves is of use without the others.
+bool LearningStrategy::can_step(const Plan& plan) const {
+  return must_try() && plan.moves.empty() && !was_reprofiled_;
+}
+
+// Returns how many iterations of the loop there have to be for the first step of the plan. A plan that betters
+// another one is ordered only where all of it pays: that takes time of the program.
+double LearningStrategy::steps_pay_after(PendingPlan& pending, std::span<const ActiveMove> moves,
+                                         Requests& requests) {
+  if (!pending.groups) {
+    const auto iterations = pays_after(pending.plan, moves);
+    if (payback_.seen() < iterations) return iterations;
+    pending.groups = steps_.order_moves(moves, requests.pending_moves());
+    context_.clock->charge(steps_.take_cost());
+  }
+  if (pending.groups->empty()) return std::numeric_limits<double>::infinity();
+  const auto& first = pending.groups->front().price;
+  const auto gained = trial_.is_on_trial() ? trial_.gained() : Seconds{};
+  if (payback_.pays(first) && payback_.may_risk(first, gained)) return 0;
+  return std::max(payback_.pays_after(first), payback_.seen() + 1);
+}
+
+// Requests those of the plan's moves that pay and may be risked now.
+void LearningStrategy::request_step(std::uint32_t iteration, Requests& requests) {
+  auto moves = take_step(requests);
+  is_migrating_ = !steps_.is_done();
+  if (!moves.empty()) {
+    change_detector_.reset();
+    plan_->request(std::move(moves), iteration + 1, requests);
+  }
+  if (!requests.is_idle())
+    last_arrival_ = requests.last_ticket();
+  else if (!change_detector_.is_watching())
+    change_detector_.start_watching();
+}
+
+std::vector<ActiveMove> LearningStrategy::take_step(Requests& requests) {
+  auto [moves, price] = steps_.take_step(requests.pending_moves(), trial_.gained());
+  trial_.begin_step(price);
+  return moves;
+}
+
+// A plan that needs no moves costs nothing.
+double LearningStrategy::pays_after(const Plan& plan, std::span<const ActiveMove> moves) const {
+  if (moves.empty() && plan.moves.empty()) return 0;
+  if (given_ && !is_improved_) return 0;
+  const bool betters = plan_ && !was_reprofiled_;
+  const auto before = betters ? plan_->plan().given().predicted : plan.predicted_before;
+  return payback_.pays_after(before - plan.predicted, moves, can_step(plan));
+}
+
+// Keeps the placement, and learns the loop again if it goes on for long enough.
+void LearningStrategy::postpone() {
+  payback_.postpone();
+  adopt_at_ = 0;
+  profiled_.clear();
+  first_profiled_.reset();
+  is_learned_ = false;
+}
+
+// A plan of an iteration with other phases says where data resides at first. Where another is to follow it anyway,
+// the first iteration is one to learn from like any other.
+void LearningStrategy::observe(const PhaseBegun& event, Requests& requests) {
+  if (!plan_ || plan_->on_phase_begin(event, last_arrival_.has_value(), requests)) return;
+  if (!std::exchange(has_noted_mismatch_, true))
+    requests.note("note",
+                  std::string("plan: made of an iteration with other phases; data resides where it says and ") +
+                      (planner_ ? "is learned from there" : "moves once those of the first one are known"));
+  if (!planner_) return;
+  plan_.reset();
+  first_profiled_ = event.iteration;
+  is_reprofiling_ = false;
+  has_moved_early_ = true;
+}
+
+std::vector<std::string> LearningStrategy::unfollowed() const {
+  return plan_ && given_ && !is_improved_ ? plan_->unfollowed(has_looped_) : std::vector<std::string>();
+}
+
+void LearningStrategy::observe(const Progressed& event, Requests& requests) {
+  if (plan_) plan_->on_progress(event, last_arrival_.has_value(), requests);
+}
+
+void LearningStrategy::observe(const PhaseEnded& event, Requests& requests) {
+  change_detector_.on_phase_end(event.phase, event.name, event.time);
+  if (plan_) plan_->on_phase_end(event, requests);
+}
+
+// Who plans with a first plan does not wait for it, either: where it is not the iteration to compare with, data
+// moves as soon as what was seen of it says so. Where reference counts have placed it, they know more than the
+// beginning of an iteration.
+bool LearningStrategy::can_move_early() const {
+  return planner_ && !payback_.is_found() && !planning_failed_ && !places_by_counts() && !is_reprofiling_ &&
+         !plan_ && !context_.measures_baseline && planner_->interim_planner() != nullptr;
+}
+
+void LearningStrategy::observe(const SegmentProfiled& event, Requests& requests) {
+  if (!can_move_early()) return;
+  if (!early_) early_.emplace(context_, payback_);
+  has_moved_early_ = early_->on_segment(event, requests) || has_moved_early_;
+}
+
+}  // namespace terrace::strategy

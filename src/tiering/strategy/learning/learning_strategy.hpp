@@ -1,0 +1,126 @@
+// Follows plans that a planner makes of what was profiled: of the first iteration of each loop, and again where
+// the program begins to do something else. A plan that was given is followed from the start; with a planner beside
+// it, it is bettered after the first iteration.
+#pragma once
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "strategy/following/plan_executor.hpp"
+#include "strategy/hints/counted_placement.hpp"
+#include "strategy/learning/early_mover.hpp"
+#include "strategy/learning/payback_model.hpp"
+#include "strategy/learning/pending_plans.hpp"
+#include "strategy/learning/phase_change_detector.hpp"
+#include "strategy/learning/plan_trial.hpp"
+#include "strategy/learning/stepwise_migration.hpp"
+#include "strategy/strategy.hpp"
+
+namespace terrace::strategy {
+
+class LearningStrategy final : public Strategy {
+ public:
+  // Without a planner (null) the plan that was given is all there is. One of the two is there.
+  LearningStrategy(const Context& context, const Planner* planner, const std::optional<Plan>& given);
+
+  [[nodiscard]] PlacementExtent initial_placement(const observe::Object& object, std::uint32_t ordinal,
+                                                  std::uint32_t left) override;
+  using Strategy::observe;
+  void observe(const ObjectAdded& event, Requests& requests) override;
+  void observe(const LoopBegun& event, Requests& requests) override;
+  void observe(const LoopEnded& event, Requests& requests) override;
+  void observe(const SegmentProfiled& event, Requests& requests) override;
+  void observe(const IterationProfiled& event, Requests& requests) override;
+  void observe(const IterationBegins& event, Requests& requests) override;
+  void observe(const PhaseBegins& event, Requests& requests) override;
+  void observe(const PhaseBegun& event, Requests& requests) override;
+  void observe(const Progressed& event, Requests& requests) override;
+  void observe(const PhaseEnded& event, Requests& requests) override;
+
+  [[nodiscard]] bool wants_profile() const override { return is_reprofiling_ || must_profile(iteration_); }
+  [[nodiscard]] double profile_thinning() const override { return payback_.thinning(); }
+  [[nodiscard]] bool moved_while_profiled() const override { return is_reprofiling_ || has_moved_early_; }
+  [[nodiscard]] bool uses_hints() const override { return planner_ != nullptr && !given_; }
+  [[nodiscard]] std::vector<std::string> unfollowed() const override;
+
+ private:
+  [[nodiscard]] bool must_profile(std::uint32_t iteration) const;
+  [[nodiscard]] bool may_plan() const {
+    return planner_ != nullptr && !planning_failed_ && !has_no_misses_ && !plan_ && !is_learned_;
+  }
+  [[nodiscard]] bool has_enough_samples() const;
+  [[nodiscard]] std::uint32_t iterations_to_learn() const {
+    return std::max(context_.learn_iterations, payback_.iterations());
+  }
+  [[nodiscard]] bool has_learned(std::uint32_t iterations) const;
+  [[nodiscard]] bool can_move_early() const;
+  // A plan that was made here holds for its loop.
+  [[nodiscard]] bool is_plan_over() const { return is_loop_over_ && (!given_ || is_improved_); }
+  [[nodiscard]] std::vector<bool> reached_chunks() const;
+  [[nodiscard]] bool places_by_counts() const { return uses_hints() && context_.hints->has_counts(); }
+  void plan_from_profile(std::string_view loop, Requests& requests);
+  void detect_change(std::uint32_t iteration, Requests& requests);
+  void order_first_moves(Requests& requests);
+  [[nodiscard]] PlanExecutor make_executor(const Plan& plan, Requests& requests) const;
+  [[nodiscard]] double steps_pay_after(PendingPlan& pending, std::span<const ActiveMove> moves,
+                                       Requests& requests);
+  [[nodiscard]] bool adopt(PendingPlan& pending, const PhaseBegins& at, Requests& requests);
+  [[nodiscard]] double pays_after(const Plan& plan, std::span<const ActiveMove> moves) const;
+  void postpone();
+  [[nodiscard]] bool can_step(const Plan& plan) const;
+  void request_step(std::uint32_t iteration, Requests& requests);
+  [[nodiscard]] std::vector<ActiveMove> take_step(Requests& requests);
+  // Returns whether plans of this loop are put on trial (plan_trial.hpp). Otherwise they are guarded
+  // (proof/validated_strategy.hpp). Published planners skip the trial of marked loops, as their papers have none.
+  [[nodiscard]] bool must_try() const { return can_try_ && payback_.must_pay(); }
+  void judge(std::uint32_t iteration, bool was_learned, Requests& requests);
+  void withdraw(Seconds behind, std::uint32_t iteration, Requests& requests);
+  void restore_after_loop(std::string_view next, Requests& requests);
+
+  Context context_;
+  const Planner* planner_;
+  bool given_;    // there was a plan at the start
+  bool can_try_;  // iterations can be compared one by one: plans are tried
+  CountedPlacement counted_;
+  std::optional<PlanExecutor> plan_;       // in force
+  bool is_loop_over_ = false;              // the loop that it was made for
+  bool has_released_capacity_ = false;     // the room that it needed: none of its moves is under way any more
+  bool is_improved_ = false;               // the plan that was given: by one that was made of its first iteration
+  bool planning_failed_ = false;           // no plan could be made: data stays where it is
+  bool has_no_misses_ = false;             // the first iteration of this loop: there is nothing to plan
+  bool has_warned_ = false;                // that no plan was made
+  bool has_noted_mismatch_ = false;        // that the plan has other phases
+  bool is_learned_ = false;                // what a plan of this loop is made of
+  bool has_looped_ = false;                // a loop began
+  std::deque<PendingPlan> pending_plans_;  // in the order in which they will be done
+  std::string why_;                        // a plan is made
+  std::optional<std::uint32_t> first_profiled_;  // iteration; none: this loop is not worth learning yet
+  std::vector<observe::Iteration> profiled_;
+  std::vector<PlaceId> places_at_start_;  // by chunk, when the profiled iteration began
+  PhaseChangeDetector change_detector_;
+  PaybackModel payback_;
+  StepwiseMigration steps_{context_, payback_};
+  double adopt_at_ = 0;        // the plan that comes: iterations of this loop
+  bool is_migrating_ = false;  // moves of the plan in force are still to be requested
+  PlanTrial trial_;
+  bool is_undisturbed_ = false;  // nothing is under way in this iteration, and no plan is in force
+  std::string loop_;             // that began last
+  std::map<std::string, std::uint32_t, std::less<>> entries_;  // how often each found loop has begun
+  std::string planned_loop_;                  // whose plan moved data away from places_without_plan_
+  std::vector<PlaceId> places_without_plan_;  // by chunk; empty: no plan of a found loop has moved anything
+  bool is_reprofiling_ = false;               // this iteration is profiled once more, under a plan
+  bool was_reprofiled_ = false;               // what was learned last was
+  // Of the moves to where the plan in force has everything: when it is done, phases are watched.
+  std::optional<transfer::Ticket> last_arrival_;
+  std::optional<EarlyMover> early_;
+  bool has_moved_early_ = false;  // in the iteration that is profiled
+  std::uint32_t iteration_ = 0;
+};
+
+}  // namespace terrace::strategy

@@ -1,0 +1,124 @@
+// Decides whether learning a loop, and moving data for a plan of it, is expected to pay: both cost time now, and
+// gain time only in iterations that are still to come.
+//
+// How many come is unknown. A loop that has made n iterations is expected to make n more (the estimate of a
+// quantity that may have any scale: Gott, "Implications of the Copernican principle", Nature 363, 1993). That
+// holds for loops that the program marked, too, where their plans are tried (learning_strategy.hpp): a marker says which
+// loop is the main one, not how long it lasts. Elsewhere marked loops are learned and planned in any case.
+//
+// Sampling may cost a fixed share (k_max_learning) of the run: of the time that has passed plus the time
+// that the loop is expected to take. Sampling cost already spent counts, so that loops that are learned
+// repeatedly stay within the share. A plan needs one sample per chunk on average. A loop with short
+// iterations is profiled for several iterations (iterations()). If all samples exceed the share, they are
+// thinned (thinning()), as long as one sample per chunk remains.
+//
+// A plan must gain twice what its moves cost the program, which also pays for moving everything back. The
+// mover runs concurrently: the program pays (machine/copier_price.hpp) stalls, the bandwidth of the copies,
+// and system calls and remapping if no core is free for them. Until the moves are done nothing is gained.
+//
+// The loop may end before the moves have paid. It makes r more iterations with probability n / (n + r), so
+// that a plan with cost c and gain g an iteration loses with probability c / (n g + c), and at most c. The
+// expected loss is bounded by a share of the run so far (k_max_risk). A step of a plan may cost that share
+// plus the measured gain of the steps before it. It may cost more if it loses with a probability of at most
+// k_max_chance and its expected loss stays within that budget.
+//
+// All that is used (times of iterations, prices) is known on real machines, too. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+
+#include "strategy/learning/best_first.hpp"
+#include "strategy/strategy.hpp"
+
+namespace terrace::strategy {
+
+class PaybackModel {
+ public:
+  // `context` outlives it. `weighs_marked`: loops that the program marked have to pay, too.
+  explicit PaybackModel(const Context& context, bool weighs_marked = false);
+
+  void on_loop_begin(const LoopBegun& event);
+  // `was_learned`: the iteration that has ended was profiled.
+  void on_iteration_begin(std::uint32_t iteration, bool was_learned);
+
+  // Returns whether this loop was detected. A detected loop is reported as such only the first time that it
+  // begins.
+  [[nodiscard]] bool is_found() const { return is_found_; }
+  // Returns whether learning this loop, and moving data for it, has to pay.
+  [[nodiscard]] bool must_pay() const { return is_found_ || weighs_marked_; }
+  // Returns the time of the last iteration less its sampling cost, if the clock is exact; 0 before the first
+  // iteration of this loop has ended.
+  [[nodiscard]] Seconds last_time() const { return last_ - last_sampling_; }
+  // Returns whether profiling may begin with this iteration. It lasts iterations() iterations, with samples
+  // thinned by thinning().
+  [[nodiscard]] bool may_learn();
+  [[nodiscard]] std::uint32_t iterations() const { return iterations_; }
+  [[nodiscard]] double thinning() const { return thinning_; }
+  // Return whether a plan with that gain an iteration pays for these moves, and after how many iterations of the
+  // loop.
+  [[nodiscard]] bool pays(Seconds gain, std::span<const ActiveMove> moves) const {
+    return seen() >= pays_after(gain, moves);
+  }
+  [[nodiscard]] double pays_after(Seconds gain, std::span<const ActiveMove> moves, bool in_steps = false) const;
+  // Return whether moves of that price pay if the loop makes as many more iterations as it has made, and after
+  // how many they would.
+  [[nodiscard]] bool pays(const MovePrice& price) const { return seen() >= pays_after(price); }
+  [[nodiscard]] double pays_after(const MovePrice& price) const;
+  // Returns whether the next step of a plan that has gained so much may have that price.
+  [[nodiscard]] bool may_risk(const MovePrice& price, Seconds gained) const;
+  // Returns how many iterations of this loop have begun, those before it was found among them.
+  [[nodiscard]] double seen() const { return static_cast<double>(iterations_before_) + iteration_; }
+  // Returns whether moves that end a loss of that size an iteration pay.
+  [[nodiscard]] bool pays_to_end(Seconds loss, std::span<const transfer::TransferRequest> moves) const;
+  // Postpones learning until the loop has made twice as many iterations, because a plan did not pay.
+  void postpone() { next_ = 2 * std::max(seen(), 1.0); }
+
+  // For moves before there is a plan (early_move_selector.hpp). cost_there_and_back() returns the gain that one move has
+  // to reach; early_budget() returns the max net loss of all of them, infinite if the loop need not pay.
+  [[nodiscard]] Seconds cost_there_and_back(ChunkId chunk, PlaceId from, PlaceId to) const;
+  [[nodiscard]] Seconds early_budget() const;
+
+  // Returns what the moves cost the program.
+  [[nodiscard]] Seconds cost_of(std::span<const ActiveMove> moves) const;
+  [[nodiscard]] Seconds cost_of(const ActiveMove& move) const;
+
+ private:
+  struct Chunks {               // of the domain
+    std::uint64_t changes = 0;  // of the table, when this was read
+    double count = 0;
+    Seconds cheapest_move;  // of any in slow memory, there and back
+    Seconds scan;           // of their page references, once in an iteration that is profiled
+  };
+  [[nodiscard]] Seconds cost_of(ChunkId chunk, PlaceId from, PlaceId to) const;
+  [[nodiscard]] const Chunks& chunks();
+  [[nodiscard]] bool may_learn_first();  // may_learn() in the first iteration of a marked loop
+  void extend_profiling();               // extends iterations(), once the first one's time is known
+
+  const Context& context_;
+  bool weighs_marked_;
+  double max_gain_;                           // share of the time that any placement on this machine can save
+  double price_;                              // of all samples, as a share of the time; by the machine alone
+  double learning_;                           // the same, as this loop has shown it
+  double thinning_ = 1;                       // of the iterations that may be profiled
+  std::uint32_t iterations_ = 1;              // of these
+  Seconds spent_;                             // on profiling, in all loops so far
+  std::set<std::string, std::less<>> found_;  // names of loops
+  bool is_found_ = false;                     // this loop
+  double iterations_before_ = 0;
+  std::uint32_t iteration_ = 0;
+  double next_ = 0;  // iterations before it may be learned again
+  Seconds begun_;    // this iteration
+  Seconds last_;     // the one before took
+  Seconds last_sampling_;
+  // Time of an iteration without profiling: of the last unprofiled one, of those before the loop was found, or of
+  // the first profiled one less its sampling cost. 0: unknown.
+  Seconds usual_;
+  std::optional<Chunks> chunks_;
+};
+
+}  // namespace terrace::strategy

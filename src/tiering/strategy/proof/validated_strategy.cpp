@@ -1,0 +1,274 @@
+// See validated_strategy.hpp.
+#include "strategy/proof/validated_strategy.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "strategy/tiering/first_fit.hpp"
+#include "transfer/mover.hpp"
+
+namespace terrace::strategy {
+
+namespace {
+
+constexpr std::uint64_t k_judged = 2;  // iterations under a learned plan, and without one that was undone
+constexpr std::uint64_t k_again = 16;  // so many more until it is judged again
+constexpr double k_small_loss = 0.03;  // by their median
+
+std::string percent(double share) {
+  const auto tenths = static_cast<std::int64_t>(share * 1000 + (share < 0 ? -0.5 : 0.5));
+  const auto size = tenths < 0 ? -tenths : tenths;
+  std::string text = tenths < 0 ? "-" : "";
+  text += std::to_string(size / 10);
+  text += '.';
+  text += std::to_string(size % 10);
+  text += " %";
+  return text;
+}
+
+}  // namespace
+
+ValidatedStrategy::ValidatedStrategy(const Context& context, std::unique_ptr<Strategy> inner, bool learning_slows,
+                                     bool is_given, const PredictedTimes& predicted)
+    : context_(context),
+      inner_(std::move(inner)),
+      learning_slows_(learning_slows),
+      is_given_(is_given),
+      predicted_(predicted) {}
+
+template <class Event>
+void ValidatedStrategy::forward(const Event& event, Requests& requests) {
+  SuppressedRequests suppressed(requests, is_suspended(), *context_.chunks);
+  inner_->observe(event, suppressed);
+  has_moved_ = has_moved_ || suppressed.has_requested();
+  const auto& plan = suppressed.adopted_plan();
+  if (!plan || is_suspended()) return;
+  if (!is_given_ && state_ == State::unplaced) places_before_plan_ = suppressed.places_before();
+  // Of plans that come one after the other the first is proved: what the program does has changed by the next.
+  is_proved_ = is_proved_ || evidence_.with.is_enough();
+  predicted_ = *plan;
+  placed_.forget();
+  planned_in_ = iteration_;
+  if (!is_given_ && state_ != State::settled) state_ = State::moving;
+}
+
+PlacementExtent ValidatedStrategy::initial_placement(const observe::Object& object, std::uint32_t ordinal,
+                                                     std::uint32_t left) {
+  if (!is_suspended()) return inner_->initial_placement(object, ordinal, left);
+  return first_fit(context_, object, left).value_or(PlacementExtent{context_.home(), left});
+}
+
+void ValidatedStrategy::observe(const ObjectAdded& event, Requests& requests) { forward(event, requests); }
+
+void ValidatedStrategy::observe(const LoopBegun& event, Requests& requests) {
+  before_.forget();
+  placed_.forget();
+  after_.forget();
+  evidence_ = {};
+  evidence_left_ = 0;
+  is_over_ = was_reinstated_ = has_moved_ = is_proved_ = false;
+  is_judged_ = !event.by_time;
+  in_loop_ = true;
+  iteration_ = planned_in_ = 0;
+  time_ = work_ = {};
+  state_ = is_given_ ? State::judging : State::unplaced;
+  is_clean_ = true;
+  forward(event, requests);
+}
+
+void ValidatedStrategy::observe(const LoopEnded& event, Requests& requests) {
+  if (in_loop_) report_gain(requests);
+  in_loop_ = false;
+  forward(event, requests);
+}
+
+void ValidatedStrategy::observe(const SegmentProfiled& event, Requests& requests) { forward(event, requests); }
+
+void ValidatedStrategy::observe(const IterationProfiled& event, Requests& requests) { forward(event, requests); }
+
+void ValidatedStrategy::observe(const IterationBegins& event, Requests& requests) {
+  if (event.iteration > 0) on_iteration_end(requests);
+  iteration_ = event.iteration;
+  time_ = work_ = {};
+  forward(event, requests);
+  is_learning_ = inner_->wants_profile();
+  if (state_ == State::moving && planned_in_ < iteration_ && requests.is_idle()) state_ = State::judging;
+  is_clean_ = state_ == State::judging || requests.is_idle();
+}
+
+void ValidatedStrategy::observe(const PhaseBegins& event, Requests& requests) {
+  if (!must_defer_plan()) forward(event, requests);
+}
+
+void ValidatedStrategy::observe(const PhaseBegun& event, Requests& requests) { forward(event, requests); }
+
+void ValidatedStrategy::observe(const Progressed& event, Requests& requests) { forward(event, requests); }
+
+void ValidatedStrategy::observe(const PhaseEnded& event, Requests& requests) {
+  time_ += event.time;
+  work_ += event.work;
+  is_late_ = is_late_ || event.is_late;
+  forward(event, requests);
+}
+
+bool ValidatedStrategy::wants_profile() const { return !is_suspended() && inner_->wants_profile(); }
+
+// An iteration is over: it counts for what was in force when it began, if nothing was under way then.
+void ValidatedStrategy::on_iteration_end(Requests& requests) {
+  if (!is_judged_ || is_over_ || std::exchange(is_late_, false)) return;
+  switch (state_) {
+    case State::unplaced:
+      // The first one makes much anew: pages, caches.
+      if (iteration_ > 0 && !(learning_slows_ && is_learning_)) before_.add(time_, work_);
+      break;
+    case State::moving:
+      break;
+    case State::settled:
+      count_under_plan();
+      // A small loss is seen in many iterations, where two of them are noise.
+      if (is_given_ || was_reinstated_ || !has_moved_ || before_.count() == 0 || placed_.count() % k_again != 0)
+        break;
+      if (placed_.median() <= (1 + k_small_loss) * before_.median()) break;
+      suspend(State::undone, requests);
+      break;
+    case State::judging:
+      if (iteration_ == 0) break;
+      count_under_plan();
+      judge(requests);
+      break;
+    case State::suspended:
+      if (!is_clean_) break;
+      before_.add(time_, work_);
+      if (!before_.is_enough()) break;
+      evidence_.without = before_;
+      if (takes_longer(before_, evidence_.with)) {
+        undo_plan(requests);
+      } else {
+        reinstate_plan(requests);
+      }
+      break;
+    case State::undone:
+      if (!is_clean_) break;
+      after_.add(time_, work_);
+      if (!after_.is_enough() || after_.count() < k_judged) break;
+      evidence_.without = after_;
+      if (takes_longer(after_, evidence_.with) ||
+          (placed_.count() >= k_again && evidence_.with.median() > (1 + k_small_loss) * after_.median())) {
+        undo_plan(requests);
+      } else {
+        was_reinstated_ = true;
+        reinstate_plan(requests);
+        requests.note("note", "the plan is in force again: without it iterations took as long");
+      }
+      break;
+  }
+}
+
+void ValidatedStrategy::judge(Requests& requests) {
+  if (!placed_.is_enough()) return;
+  if (is_given_) {
+    if (before_.count() > 0) {
+      state_ = State::settled;
+      return;
+    }
+    return suspend(State::suspended, requests);
+  }
+  if (placed_.count() < k_judged) return;
+  if (was_reinstated_ || !has_moved_ || !takes_longer(before_, placed_)) {
+    state_ = State::settled;
+    return;
+  }
+  suspend(State::undone, requests);
+}
+
+// An iteration under the plan. The first ones are told from the last without.
+void ValidatedStrategy::count_under_plan() {
+  placed_.add(time_, work_);
+  if (evidence_left_ > 0) {
+    evidence_.with.add(time_, work_);
+    --evidence_left_;
+  }
+  const bool was_away = was_reinstated_ || (is_given_ && before_.count() > 0);
+  if (was_away || is_proved_ || placed_.count() > Evidence::k_max) return;
+  set_evidence(before_.last(Evidence::k_max), placed_);
+}
+
+void ValidatedStrategy::set_evidence(const IterationTimes& without, const IterationTimes& with) {
+  evidence_ = {without, with};
+  predicted_of_evidence_ = predicted_;
+}
+
+// The plan, to see what iterations take without it.
+void ValidatedStrategy::suspend(State state, Requests& requests) {
+  set_evidence({}, placed_.last(Evidence::k_max));
+  restore_unplaced(requests);
+  state_ = state;
+}
+
+std::vector<PlaceId> ValidatedStrategy::places_now() const {
+  std::vector<PlaceId> places;
+  places.reserve(context_.chunks->size());
+  for (const auto& chunk : *context_.chunks) places.push_back(chunk.place.load(std::memory_order_relaxed));
+  return places;
+}
+
+// First what goes to slower places: it makes room.
+void ValidatedStrategy::move_to(const std::vector<PlaceId>& places, Requests& requests) {
+  const auto& order = context_.places();
+  const auto rank = [&](PlaceId place) { return std::ranges::find(order, place) - order.begin(); };
+  std::vector<transfer::TransferRequest> out, in;
+  for (ChunkId id = 0; id < places.size(); ++id) {
+    const auto& chunk = (*context_.chunks)[id];
+    const auto now = chunk.place.load(std::memory_order_relaxed);
+    if (!chunk.live || now == k_no_place || places[id] == k_no_place || now == places[id]) continue;
+    (rank(places[id]) > rank(now) ? out : in).push_back({id, places[id]});
+  }
+  requests.limit_rate(1);
+  requests.clear_needs();
+  if (!out.empty()) requests.request_moves(out, 0, iteration_ + 1);
+  if (!in.empty()) requests.request_moves(in, 0, iteration_ + 1);
+}
+
+// The program waits: what is measured is an iteration in which nothing is on its way.
+void ValidatedStrategy::restore_unplaced(Requests& requests) {
+  requests.expedite_pending();
+  requests.wait_for_all();
+  places_under_plan_ = places_now();
+  auto places = is_given_ ? first_fit_all(context_) : places_before_plan_;
+  places.resize(context_.chunks->size(), k_no_place);
+  move_to(places, requests);
+  requests.wait_for_all();
+}
+
+void ValidatedStrategy::reinstate_plan(Requests& requests) {
+  auto places = places_under_plan_;
+  places.resize(context_.chunks->size(), k_no_place);
+  state_ = State::settled;
+  evidence_left_ = evidence_.with.count();
+  move_to(places, requests);
+  requests.wait_for_all();
+}
+
+void ValidatedStrategy::undo_plan(Requests& requests) {
+  is_over_ = true;
+  const auto loss = -gain(evidence_.without.median(), evidence_.with.median());
+  requests.note("warning", "the plan is undone: iterations took " + percent(loss) +
+                               " longer with it than without; everything is where it was without it, and stays");
+}
+
+// What was gained, as far as it is known.
+void ValidatedStrategy::report_gain(Requests& requests) {
+  if (!is_judged_) return;
+  const auto& [without, with] = evidence_;
+  // Where nothing has moved nothing was won or lost.
+  if (with.count() == 0 || (!is_given_ && !has_moved_)) return;
+  if (!evidence_.is_steady()) {
+    requests.note("note", "what the plan gained is not known: iterations change by themselves");
+    return;
+  }
+  requests.on_gain_measured({without.median(), placed_time(without, with),
+                             static_cast<std::uint32_t>(without.count()), static_cast<std::uint32_t>(with.count()),
+                             predicted_of_evidence_, is_over_});
+}
+
+}  // namespace terrace::strategy

@@ -1,0 +1,340 @@
+// See belady_policy.hpp.
+#include "strategy/spill/belady_policy.hpp"
+
+#include <algorithm>
+#include <exception>
+
+namespace terrace::strategy {
+
+namespace {
+
+using transfer::PageState;
+
+// Beyond all that histories know: chunks that are expected by their interval, in touches; then those of which
+// nothing is expected, those that were touched longest ago the last.
+constexpr double k_unknown = 1e15;
+constexpr double k_never = 2e15;
+constexpr double k_trusted = 0.5;          // share of a thread's touches that has to come as expected
+constexpr std::uint32_t k_row = 4;         // neighbours after which the next ones are expected
+constexpr std::uint32_t k_neighbours = 4;  // of them
+constexpr std::uint64_t k_recent = 16;     // touches since then, for each thread
+// Where a thread is elsewhere all is expected anew, but not more often than that, as a share of all chunks.
+constexpr std::size_t k_share = 64;
+constexpr double k_behind = 8;         // touches' work that a thread may be behind by its own time
+constexpr std::size_t k_look = 64;     // touches ahead among which marks are chosen
+constexpr std::size_t k_threads = 64;  // that are remembered
+constexpr std::size_t k_steps = 256;   // at most, in search of a victim
+constexpr double k_lessons = 16;       // of each chunk touches that are noticed to learn, in any case
+constexpr double k_learning = 0.02;    // and of the time of work so much
+constexpr double k_lesson = 50e-6;     // seconds that one takes
+constexpr double k_far = 2.0 / 3;      // of the time until the last use: what is used sooner stays
+constexpr std::size_t k_overdue = 8;   // chunks that are looked at for each
+
+}  // namespace
+
+double BeladyPolicy::when(ChunkId chunk) const {
+  const auto& known = known_[chunk];
+  double soonest = known.interval > 0 ? k_unknown + static_cast<double>(known.touched + known.interval)
+                                      : k_never - static_cast<double>(known.touched);
+  for (const auto& [number, thread] : threads_)
+    if (thread.trusted)
+      if (const auto use = thread.history.next_use(chunk)) soonest = std::min(soonest, *use + thread.offset);
+  return soonest;
+}
+
+// As many threads may use data at once as have touched something lately.
+void BeladyPolicy::count_active() {
+  if (touches_ < counted_at_ + k_recent) return;
+  counted_at_ = touches_;
+  const auto active = std::ranges::count_if(
+      threads_, [this](const auto& one) { return touches_ - one.second.touched < k_active; });
+  active_ = std::max<std::size_t>(k_min_active, static_cast<std::size_t>(active));
+}
+
+BeladyPolicy::Order* BeladyPolicy::order_of(PageState residence) {
+  if (residence == PageState::swapped_out) return &away_;
+  return residence == PageState::empty || residence == PageState::pinned ? nullptr : &present_;
+}
+
+// Who touches it is not noticed.
+bool BeladyPolicy::is_unnoticed(ChunkId chunk) const {
+  const auto residence = known_[chunk].residence;
+  return residence == PageState::mapped || residence == PageState::pinned;
+}
+
+void BeladyPolicy::take(ChunkId chunk) {
+  const auto& known = known_[chunk];
+  if (auto* const order = order_of(known.residence)) order->erase({known.when, chunk});
+  if (known.ahead) ahead_.erase({known.when, chunk});
+}
+
+void BeladyPolicy::enter(ChunkId chunk) {
+  auto& known = known_[chunk];
+  known.when = when(chunk);
+  if (auto* const order = order_of(known.residence)) order->insert({known.when, chunk});
+  if (known.ahead) ahead_.insert({known.when, chunk});
+}
+
+// Where it belongs now.
+void BeladyPolicy::put(ChunkId chunk) {
+  take(chunk);
+  enter(chunk);
+}
+
+void BeladyPolicy::expect_anew() {
+  expected_at_ = touches_;
+  astray_ = false;
+  std::vector<ChunkId> chunks;
+  for (auto* const order : {&present_, &away_}) {
+    for (const auto& [time, chunk] : *order) chunks.push_back(chunk);
+    order->clear();
+  }
+  ahead_.clear();
+  for (const auto chunk : chunks) enter(chunk);
+}
+
+// Programs may begin any number of threads: those that were not heard of for longest are forgotten.
+BeladyPolicy::Thread& BeladyPolicy::thread_of(std::uint32_t number) {
+  const auto known = threads_.find(number);
+  if (known != threads_.end()) return known->second;
+  if (threads_.size() == k_threads)
+    threads_.erase(std::ranges::min_element(threads_, {}, [](const auto& one) { return one.second.touched; }));
+  return threads_[number];
+}
+
+bool BeladyPolicy::on_access(ChunkId chunk, std::uint32_t number, Seconds worked) noexcept {
+  try {
+    if (chunk >= known_.size()) known_.resize(chunk + 1);
+    auto& thread = thread_of(number);
+    passed_.clear();
+    const auto before = thread.history.here();
+    const auto match = thread.history.add(
+        chunk, worked, [this](ChunkId other) { return is_unnoticed(other); }, passed_);
+    // What a thread does next counts from where the others are now, after it was somewhere else and where it is
+    // behind them by its own time: it had less to do, or waited more.
+    const bool expected = match == TouchHistory::Match::expected;
+    const bool elsewhere = match == TouchHistory::Match::elsewhere;
+    worked_ += worked.value;
+    ++touches_;
+    count_active();
+    const auto ahead = thread.history.here() + thread.offset - now_;
+    const bool behind = ahead < -k_behind * worked_ / static_cast<double>(touches_);
+    if (elsewhere || behind)
+      thread.offset -= ahead;
+    else
+      now_ = std::max(now_, now_ + ahead);
+    auto& known = known_[chunk];
+    // What is used just now may be touched again soon, when it was put aside; that is no interval.
+    const auto gap = known.touched > 0 ? touches_ - known.touched : 0;
+    if (gap > k_recent * active_ || known.interval == 0) known.interval = gap;
+    known.touched = thread.touched = touches_;
+    if (!expected)
+      known.in_use = touches_ + k_recent * active_;  // or it would be put aside while it is being used
+    const bool in_row = add_to_row(thread, chunk);
+    const bool trusted = thread.history.hit_share() >= k_trusted;
+    astray_ = astray_ || elsewhere || behind || trusted != thread.trusted;
+    thread.trusted = trusted;
+    const auto all = present_.size() + away_.size();
+    if (astray_ && touches_ - expected_at_ > all / k_share) {
+      expect_anew();
+    } else {
+      for (const auto other : passed_) put(other);
+      put(chunk);
+    }
+    const auto advanced = expected ? passed_.size() + 1 : 0;
+    thread.looked_ahead = !elsewhere && thread.looked_ahead > advanced ? thread.looked_ahead - advanced : 0;
+    if (trusted) choose_marks(thread);
+    thread.worked += worked.value;
+    if (elsewhere)
+      thread.course = {};
+    else
+      thread.course = {thread.course.touches + advanced, thread.course.worked + worked.value,
+                       thread.course.expected + thread.history.here() - before};
+    latest_ = {chunk, number, advanced, elsewhere};
+    learn(thread, chunk, !elsewhere);
+    return in_row || (trusted && expected);
+  } catch (const std::exception&) {
+    threads_.clear();  // no memory for it: what was learned is forgotten
+    latest_ = {chunk, number, 0, true};
+    return false;
+  }
+}
+
+void BeladyPolicy::choose_marks(Thread& thread) {
+  if (thread.looked_ahead == 0) thread.unmarked = 0;
+  for (; thread.looked_ahead < k_look; ++thread.looked_ahead) {
+    const auto chunk = thread.history.expected(thread.looked_ahead);
+    if (!chunk) return;
+    if (known_[*chunk].residence == PageState::pinned) continue;
+    thread.unmarked = known_[*chunk].residence == PageState::mapped ? thread.unmarked + 1 : 0;
+    if (thread.unmarked < k_between_marks) continue;
+    marks_.push_back(*chunk);
+    thread.unmarked = 0;
+  }
+}
+
+bool BeladyPolicy::is_known() const noexcept {
+  return std::ranges::none_of(
+      threads_, [&](const auto& one) { return !one.second.learned && touches_ - one.second.touched < k_active; });
+}
+
+// Of chunks at their places most touches go unnoticed. Until a thread has repeated itself once, touch by touch,
+// chunks are put aside when they have not been touched for a while, so its history has every use of them.
+void BeladyPolicy::learn(Thread& thread, ChunkId chunk, bool expected) {
+  thread.streak = expected ? thread.streak + 1 : 0;
+  const auto period = thread.history.period();
+  if (thread.history.hit_share() < k_learned)
+    thread.learned = false;
+  else if (period > 0 && thread.streak >= period)
+    thread.learned = true;
+  if (is_known()) {
+    seen_.clear();
+    is_learning_ = false;
+    return;
+  }
+  if (!is_learning_) mark_all();
+  is_learning_ = true;
+  seen_.push_back({chunk, touches_});
+  for (; !seen_.empty() && seen_.front().touched + k_recent * active_ < touches_; seen_.pop_front()) {
+    const auto& known = known_[seen_.front().chunk];
+    const auto most = k_lessons * static_cast<double>(known_.size()) + k_learning * worked_ / k_lesson;
+    if (known.residence != PageState::mapped || known.touched != seen_.front().touched ||
+        static_cast<double>(learned_by_) >= most)
+      continue;
+    ++learned_by_;
+    marks_.push_back(seen_.front().chunk);
+  }
+}
+
+// Those that have been at their places since before.
+void BeladyPolicy::mark_all() {
+  for (const auto& [time, chunk] : present_)
+    if (known_[chunk].residence == PageState::mapped && touches_ - known_[chunk].touched > k_recent * active_) {
+      marks_.push_back(chunk);
+      ++learned_by_;
+    }
+}
+
+void BeladyPolicy::on_state_change(ChunkId chunk, PageState to) noexcept {
+  try {
+    if (chunk >= known_.size()) known_.resize(chunk + 1);
+    auto& known = known_[chunk];
+    named_.clear();
+    if (known.residence == to) return;
+    take(chunk);
+    known.ahead = known.residence == PageState::swapped_out && to == PageState::unmapped_resident;
+    known.residence = to;
+    enter(chunk);
+  } catch (const std::exception&) {
+    threads_.clear();
+  }
+}
+
+std::optional<ChunkId> BeladyPolicy::next_sentinel() noexcept {
+  if (marks_.empty()) return {};
+  const auto chunk = marks_.back();
+  marks_.pop_back();
+  return chunk;
+}
+
+// Chunks that should have been touched long ago. Of one at its place nobody would have noticed it: it becomes a
+// mark, and has as much time again. One that was a mark is not expected any more.
+void BeladyPolicy::look_at_overdue() {
+  for (std::size_t looked = 0; looked < k_overdue; ++looked) {
+    const auto first = present_.lower_bound({k_unknown, 0});
+    if (first == present_.end() || first->first >= k_never / 2 + static_cast<double>(touches_)) return;
+    const auto chunk = first->second;
+    auto& known = known_[chunk];
+    if (known.touched + 2 * known.interval > touches_) return;
+    if (known.residence == PageState::mapped) {
+      marks_.push_back(chunk);
+      known.touched = touches_;
+    } else {
+      known.interval = 0;
+    }
+    put(chunk);
+  }
+}
+
+// A neighbour that is at its place goes unnoticed, so a row may go on behind some of those. True where the row was
+// long enough to go on as expected.
+bool BeladyPolicy::add_to_row(Thread& thread, ChunkId chunk) const {
+  const auto goes_on = [&](const Thread::Row& row) {
+    if (row.length == 0 || chunk <= row.latest || chunk - row.latest > k_neighbours) return false;
+    for (auto between = row.latest + 1; between < chunk; ++between)
+      if (!is_unnoticed(between)) return false;
+    return true;
+  };
+  auto row = std::ranges::find_if(thread.rows, goes_on);
+  if (row == thread.rows.end()) {
+    row = std::ranges::min_element(thread.rows, {}, &Thread::Row::touched);
+    row->length = 0;
+  }
+  *row = {chunk, row->length + 1, touches_};
+  return row->length > k_row;
+}
+
+// Of the rows that were added to last, as many as there may be in a loop; the nearest neighbours first.
+std::optional<BeladyPolicy::Choice> BeladyPolicy::neighbour() const {
+  if (ahead_.size() >= k_depth) return {};
+  for (std::uint32_t i = 1; i <= k_neighbours; ++i)
+    for (const auto& [number, thread] : threads_)
+      for (const auto& row : thread.rows)
+        if (row.length >= k_row && touches_ - row.touched <= k_recent * active_ &&
+            row.latest + i < known_.size() && known_[row.latest + i].residence == PageState::swapped_out)
+          return Choice{row.latest + i, now_};
+  return {};
+}
+
+std::optional<BeladyPolicy::Choice> BeladyPolicy::next_prefetch() noexcept {
+  if (away_.empty() || away_.begin()->first >= k_unknown) return neighbour();
+  const auto& [time, chunk] = *away_.begin();
+  std::size_t before = 0;
+  for (auto one = ahead_.begin(); one != ahead_.end() && one->first < time; ++one)
+    if (++before == k_depth) return {};
+  return Choice{chunk, time};
+}
+
+// What is used last; but of neighbours in time only the share that is away anyway, as long as that is far off. So
+// the loads that follow from it are spread over the time until then, and the disk works beside the program.
+std::optional<BeladyPolicy::Choice> BeladyPolicy::next_victim() noexcept {
+  try {
+    look_at_overdue();
+  } catch (const std::exception&) {
+    threads_.clear();
+  }
+  const auto all = present_.size() + away_.size();
+  const auto share = static_cast<double>(away_.size() + 1) / static_cast<double>(all + 1);
+  const auto unknown = present_.lower_bound({k_unknown, 0});
+  const auto soonest = unknown == present_.begin() ? now_ : now_ + k_far * (std::prev(unknown)->first - now_);
+  auto other = away_.rbegin();
+  double due = 0;
+  std::optional<Choice> second;
+  std::optional<Choice> in_use;  // in any case rather than none
+  std::size_t steps = 0;
+  for (auto one = present_.rbegin(); one != present_.rend() && (steps < k_steps || !second); ++one, ++steps) {
+    for (; other != away_.rend() && *other > *one && steps < k_steps; ++other, ++steps)
+      if (other->first < k_unknown) due = std::max(due + share - 1, -1.0);
+    if (std::ranges::count(named_, one->second) > 0) continue;
+    const bool known = one->first < k_unknown;
+    if (known) due += share;
+    if (known && known_[one->second].in_use > touches_) {
+      if (!in_use) in_use = Choice{one->second, one->first};
+      continue;
+    }
+    if (second && known && one->first < soonest) break;
+    if (!second) second = Choice{one->second, one->first};
+    if (known ? due < 1 : touches_ - known_[one->second].touched < k_recent * active_) continue;
+    second = Choice{one->second, one->first};
+    break;
+  }
+  if (!second) second = in_use;
+  try {
+    if (second) named_.push_back(second->chunk);
+  } catch (const std::exception&) {
+    return {};
+  }
+  return second;
+}
+
+}  // namespace terrace::strategy

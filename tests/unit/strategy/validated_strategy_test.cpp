@@ -1,0 +1,312 @@
+// Plans that have to prove themselves: a strategy that moves one chunk, in a program whose iterations take what
+// the place of that chunk says.
+#include "strategy/proof/validated_strategy.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/plan.hpp"
+#include "two_places.hpp"
+
+namespace terrace::strategy {
+namespace {
+
+// Moves are done at once.
+class Doing final : public Requests {
+ public:
+  explicit Doing(memory::ChunkTable& chunks) : chunks_(chunks) {}
+  using Requests::request_moves;
+  void request_moves(std::span<ActiveMove* const>, std::uint32_t, const transfer::TransferStart&) override { FAIL(); }
+  void request_moves(std::span<const transfer::TransferRequest> moves, PhaseIndex, std::uint32_t) override {
+    for (const auto& move : moves) {
+      chunks_.put(chunks_[move.chunk], move.to);
+      ++moves_;
+    }
+  }
+  bool is_idle() override { return true; }
+  std::vector<std::pair<ChunkId, PlaceId>> pending_moves() override { return {}; }
+  transfer::Ticket last_ticket() const override { return 0; }
+  bool is_done(transfer::Ticket) override { return true; }
+  void wait_for(PhaseIndex) override {}
+  void stop_waiting_for(PhaseIndex) override {}
+  bool is_late() override { return false; }
+  void clear_needs() override {}
+  void wait_for_all() override {}
+  void expedite_pending() override {}
+  void limit_rate(double) override {}
+  void note(std::string_view severity, std::string_view text) override {
+    notes.push_back(std::string(severity) + ": " + std::string(text));
+  }
+  void on_plan_adopted(const Plan&, std::string_view) override { ++plans; }
+  void on_gain_measured(const MeasuredGain& proof) override { proofs.push_back(proof); }
+
+  std::vector<std::string> notes;
+  std::vector<MeasuredGain> proofs;
+  int plans = 0;
+  int moves_ = 0;
+
+ private:
+  memory::ChunkTable& chunks_;
+};
+
+// Learns in the first iteration, and then has a plan that puts the chunk into `to`. A plan that was given has it
+// there from the start.
+class OneMove final : public Strategy {
+ public:
+  OneMove(PlaceId to, bool is_given) : to_(to), is_given_(is_given) {}
+  PlacementExtent initial_placement(const observe::Object&, std::uint32_t, std::uint32_t left) override {
+    return {to_, left};
+  }
+  using Strategy::observe;
+  void observe(const LoopBegun&, Requests&) override { is_planned_ = is_given_; }
+  void observe(const IterationBegins& event, Requests&) override { iteration_ = event.iteration; }
+  void observe(const PhaseBegins& event, Requests& requests) override {
+    if (event.iteration == 0 || is_planned_) return;
+    is_planned_ = true;
+    Plan plan;
+    plan.predicted = Seconds{1};
+    plan.predicted_before = Seconds{2};
+    requests.on_plan_adopted(plan, "");
+    requests.request_moves(std::vector<transfer::TransferRequest>{{0, to_}}, 0, event.iteration);
+  }
+  // Every phase asks for it again, as plans do.
+  void observe(const PhaseBegun& event, Requests& requests) override {
+    if (is_planned_) requests.request_moves(std::vector<transfer::TransferRequest>{{0, to_}}, 0, event.iteration);
+  }
+  bool wants_profile() const override { return !is_given_ && iteration_ == 0; }
+
+ private:
+  PlaceId to_;
+  bool is_given_;
+  bool is_planned_ = false;
+  std::uint32_t iteration_ = 0;
+};
+
+struct Program {
+  Program(PlaceId unplaced, PlaceId planned, bool is_given, double predicted = 0) {
+    context.machine = &machine;
+    context.chunks = &chunks;
+    context.budget = {Bytes{1 << 20}, Bytes{1 << 20}};
+    chunks.add(0, 4096, 0, 0, is_given ? planned : unplaced);
+    guarded.emplace(context, std::make_unique<OneMove>(planned, is_given), true, is_given,
+                    PredictedTimes{Seconds{}, Seconds{predicted}});
+  }
+  [[nodiscard]] PlaceId place() const { return chunks[0].place.load(); }
+  // Where the chunk was in each iteration.
+  std::vector<PlaceId> run(int iterations, const std::function<double(int, PlaceId)>& takes,
+                           bool by_time = false) {
+    std::vector<PlaceId> places;
+    const std::string phase = "all";
+    guarded->observe(LoopBegun{"loop", false, by_time}, requests);
+    for (int i = 0; i < iterations; ++i) {
+      const auto number = static_cast<std::uint32_t>(i);
+      guarded->observe(IterationBegins{"loop", number}, requests);
+      guarded->observe(PhaseBegins{0, phase, number}, requests);
+      guarded->observe(PhaseBegun{0, phase, number}, requests);
+      places.push_back(place());
+      const Seconds time{takes(i, place())};
+      guarded->observe(PhaseEnded{0, phase, number, 0, time, works ? Seconds{works(i, place())} : time}, requests);
+    }
+    guarded->observe(LoopEnded{}, requests);
+    return places;
+  }
+  [[nodiscard]] const MeasuredGain& proof() const { return requests.proofs.at(0); }
+
+  std::function<double(int, PlaceId)> works;  // of that, what the main thread had of a processor; none: all
+
+  machine::Machine machine = two_latencies();
+  memory::ChunkTable chunks;
+  Context context;
+  Doing requests{chunks};
+  std::optional<ValidatedStrategy> guarded;
+};
+
+double slow_takes_longer(int, PlaceId place) { return place == k_fast ? 1 : 2; }
+// Half as much again from the iteration on in which a plan is first in force.
+double slows_down(int i, PlaceId) { return i < 2 ? 1 : 1.5; }
+
+using Places = std::vector<PlaceId>;
+
+TEST(ValidatedStrategy, APlanThatGainsStaysAndIsComparedWithTheIterationBeforeIt) {
+  Program program(k_slow, k_fast, false);
+  // Learned in the first; the second is what the plan is compared with.
+  EXPECT_EQ(program.run(6, slow_takes_longer), (Places{k_slow, k_slow, k_fast, k_fast, k_fast, k_fast}));
+  EXPECT_EQ(program.proof().without.value, 2);
+  EXPECT_EQ(program.proof().with.value, 1);
+  EXPECT_EQ(program.proof().iterations_without, 1);
+  EXPECT_EQ(program.proof().predicted.before.value, 2);
+  EXPECT_FALSE(program.proof().undone);
+  EXPECT_TRUE(program.requests.notes.empty());
+}
+
+TEST(ValidatedStrategy, WhatOtherProgramsTookBeforeIsNoGain) {
+  Program program(k_slow, k_fast, false);
+  program.works = [](int, PlaceId place) { return place == k_fast ? 0.9 : 1; };
+  program.run(6, slow_takes_longer);
+  EXPECT_EQ(program.proof().without.value, 2);
+  EXPECT_NEAR(program.proof().with.value, 1.8, 1e-12) << "by the work, not by the clock";
+  Program slower(k_slow, k_fast, false);
+  slower.works = [](int, PlaceId place) { return place == k_fast ? 0.9 : 0.8; };
+  slower.run(6, slow_takes_longer);
+  EXPECT_EQ(gain(slower.proof().without, slower.proof().with), 0);
+}
+
+TEST(ValidatedStrategy, OfAThreadThatMostlyWaitsTheClockCounts) {
+  Program program(k_slow, k_fast, false);
+  program.works = [](int, PlaceId) { return 0.3; };
+  program.run(6, slow_takes_longer);
+  EXPECT_EQ(program.proof().with.value, 1);
+}
+
+TEST(ValidatedStrategy, APlanThatLosesIsUndoneAfterTwoIterationsAndNothingMovesAnyMore) {
+  Program program(k_fast, k_slow, false);
+  EXPECT_EQ(program.run(9, slow_takes_longer),
+            (Places{k_fast, k_fast, k_slow, k_slow, k_slow, k_fast, k_fast, k_fast, k_fast}));
+  EXPECT_TRUE(program.proof().undone);
+  EXPECT_EQ(gain(program.proof().without, program.proof().with), -1);
+  ASSERT_EQ(program.requests.notes.size(), 1);
+  EXPECT_NE(program.requests.notes[0].find("100.0 % longer"), std::string::npos) << program.requests.notes[0];
+}
+
+TEST(ValidatedStrategy, AProgramThatSlowsDownByItselfKeepsItsPlan) {
+  Program program(k_slow, k_fast, false);
+  const auto places = program.run(12, slows_down);
+  EXPECT_EQ(places.back(), k_fast);
+  // Away from the plan for two iterations, and never again.
+  EXPECT_EQ(std::count(places.begin() + 2, places.end(), k_slow), 2);
+  EXPECT_FALSE(program.proof().undone);
+}
+
+TEST(ValidatedStrategy, AGivenPlanThatKeepsABadPromiseIsUndone) {
+  Program program(k_slow, k_slow, true, 2);
+  EXPECT_EQ(program.run(6, slow_takes_longer), (Places{k_slow, k_slow, k_fast, k_fast, k_fast, k_fast}));
+  EXPECT_TRUE(program.proof().undone);
+}
+
+TEST(ValidatedStrategy, ASmallLossIsSeenInManyIterations) {
+  Program program(k_slow, k_fast, false);
+  const auto places = program.run(60, [](int, PlaceId place) { return place == k_slow ? 1 : 1.04; });
+  EXPECT_EQ(std::count(places.begin() + 2, places.begin() + 18, k_slow), 0);
+  EXPECT_EQ(places.back(), k_slow);
+  EXPECT_TRUE(program.proof().undone);
+}
+
+TEST(ValidatedStrategy, AGivenPlanThatIsWrongIsUndoneAfterTwoIterations) {
+  for (const double predicted : {0.0, 1.0}) {
+    Program program(k_fast, k_slow, true, predicted);
+    EXPECT_EQ(program.run(8, slow_takes_longer),
+              (Places{k_slow, k_slow, k_fast, k_fast, k_fast, k_fast, k_fast, k_fast}));
+    EXPECT_TRUE(program.proof().undone);
+  }
+}
+
+TEST(ValidatedStrategy, AGivenPlanThatIsSlowerThanPredictedAndBetterThanNoneIsInForceAgain) {
+  Program program(k_fast, k_fast, true, 0.5);
+  program.context.budget[k_fast] = Bytes{0};  // without a plan it would be in slow memory
+  program.guarded.emplace(program.context, std::make_unique<OneMove>(k_fast, true), true, true,
+                          PredictedTimes{Seconds{}, Seconds{0.5}});
+  EXPECT_EQ(program.run(6, slow_takes_longer), (Places{k_fast, k_fast, k_slow, k_fast, k_fast, k_fast}));
+  EXPECT_FALSE(program.proof().undone);
+  EXPECT_EQ(program.proof().without.value, 2);
+}
+
+TEST(ValidatedStrategy, IntervalsOfTimeProveNothing) {
+  Program program(k_fast, k_slow, false);
+  EXPECT_EQ(program.run(6, slow_takes_longer, true).back(), k_slow);
+  EXPECT_TRUE(program.requests.proofs.empty());
+}
+
+// Its gain is that of the plan's first iterations against the last before it, however the program goes on.
+TEST(ValidatedStrategy, WhatAProgramDoesLaterIsNoGain) {
+  for (const double later : {0.1, 3.0}) {
+    Program program(k_slow, k_fast, false);
+    program.run(100, [&](int i, PlaceId place) { return (place == k_slow ? 1 : 0.9) * (i < 20 ? 1 : later); });
+    EXPECT_NEAR(gain(program.proof().without, program.proof().with), 0.1, 1e-12) << later;
+    EXPECT_EQ(program.proof().iterations_with, later < 1 ? Evidence::k_max : 2 * Evidence::k_max);  // once away
+    EXPECT_FALSE(program.proof().undone);
+  }
+}
+
+// A solver that converges: each iteration takes 2 % less than the one before it, whatever the place.
+TEST(ValidatedStrategy, OfAProgramThatChangesAllTheTimeNothingIsSaid) {
+  for (const double rate : {0.98, 1.02}) {
+    Program program(k_slow, k_fast, false);
+    const auto places = program.run(80, [&](int i, PlaceId) { return std::pow(rate, i); });
+    EXPECT_EQ(places.back(), k_fast);
+    EXPECT_TRUE(program.requests.proofs.empty()) << rate;
+    ASSERT_FALSE(program.requests.notes.empty());
+    EXPECT_NE(program.requests.notes.back().find("is not known"), std::string::npos);
+  }
+}
+
+// The loop's first iteration makes pages and caches anew.
+TEST(ValidatedStrategy, TheFirstIterationIsNotComparedWith) {
+  Program program(k_slow, k_fast, false);
+  program.run(10, [](int i, PlaceId place) { return i == 0 ? 9 : place == k_slow ? 2.0 : 1.0; });
+  EXPECT_EQ(program.proof().without.value, 2);
+  EXPECT_EQ(program.proof().iterations_without, 1);
+}
+
+TEST(ValidatedStrategy, APlanThatMovesNothingProvesNothing) {
+  Program program(k_fast, k_fast, false);
+  program.run(10, [](int i, PlaceId) { return i < 2 ? 2 : 1; });
+  EXPECT_TRUE(program.requests.proofs.empty());
+}
+
+// Slower by more than noise, but not each iteration than each without: no loss by two of them.
+TEST(ValidatedStrategy, TimesThatOverlapAreNoLoss) {
+  Program program(k_slow, k_fast, false);
+  program.guarded.emplace(program.context, std::make_unique<OneMove>(k_fast, false), false, false,
+                          PredictedTimes{});
+  const auto places = program.run(8, [](int i, PlaceId place) {
+    if (place == k_slow) return 1.3;
+    return i % 2 == 0 ? 1.2 : 1.6;
+  });
+  EXPECT_EQ(std::count(places.begin() + 2, places.end(), k_slow), 0);
+}
+
+TEST(ValidatedStrategy, ALossBeyondNoiseIsSeenByTwoIterations) {
+  for (const auto& [slower, undone] : {std::pair{1.045, false}, {1.06, true}}) {
+    Program program(k_slow, k_fast, false);
+    const auto places = program.run(12, [&](int, PlaceId place) { return place == k_slow ? 1 : slower; });
+    EXPECT_EQ(places.back(), undone ? k_slow : k_fast) << slower;
+  }
+}
+
+// Of iterations of 10 ms sixteen are compared, or those of 0.1 s.
+TEST(ValidatedStrategy, ShortIterationsAreComparedByMany) {
+  Program program(k_fast, k_slow, false);
+  const auto places = program.run(60, [](int, PlaceId place) { return place == k_fast ? 1e-3 : 2e-3; });
+  EXPECT_EQ(std::count(places.begin(), places.begin() + 17, k_slow), 0);  // sixteen to compare with
+  EXPECT_EQ(std::count(places.begin() + 17, places.end(), k_slow), 17);   // and the one in which it came
+  EXPECT_TRUE(program.proof().undone);
+}
+
+TEST(IterationTimes, AreSteadyWhereTheirHalvesAreAlike) {
+  IterationTimes times;
+  EXPECT_TRUE(times.is_steady());
+  for (int i = 0; i < 100; ++i) times.add(Seconds{i % 3 == 0 ? 1.2 : 1.0}, Seconds{1});
+  EXPECT_TRUE(times.is_steady());
+  EXPECT_EQ(times.last(16).count(), 16);
+  for (int i = 0; i < 8; ++i) times.add(Seconds{2}, Seconds{1});
+  EXPECT_FALSE(times.last(16).is_steady());
+  EXPECT_TRUE(times.last(8).is_steady());
+  EXPECT_EQ(times.last(8).median().value, 2);
+}
+
+TEST(ValidatedStrategy, NoiseIsNoLoss) {
+  Program program(k_slow, k_fast, false);
+  // Each iteration with the plan is slower, by less than noise.
+  const auto places =
+      program.run(20, [](int i, PlaceId place) { return place == k_slow ? 1 : 1.02 + 0.0001 * i; });
+  EXPECT_EQ(std::count(places.begin() + 2, places.end(), k_slow), 0);
+}
+
+}  // namespace
+}  // namespace terrace::strategy

@@ -1,5 +1,5 @@
 // A placement that makes everything at home.
-#include "strategy/search/choose.hpp"
+#include "strategy/static_decision.hpp"
 #include "strategy/tiering/fixed_placement.hpp"
 
 namespace terrace::strategy {

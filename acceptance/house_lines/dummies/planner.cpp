@@ -1,7 +1,7 @@
 // A planner that leaves everything at home.
 #include "strategy/planner.hpp"
 
-#include "strategy/search/choose.hpp"
+#include "strategy/static_decision.hpp"
 
 namespace terrace::strategy {
 namespace {

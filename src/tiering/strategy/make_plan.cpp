@@ -12,7 +12,7 @@
 #include "model/repeats.hpp"
 #include "observe/progress_variant.hpp"
 #include "strategy/planner.hpp"
-#include "strategy/search/choose.hpp"
+#include "strategy/static_decision.hpp"
 
 namespace terrace::strategy {
 namespace {

@@ -5,7 +5,6 @@
 
 #include "core/error.hpp"
 #include "model/costs.hpp"
-#include "strategy/learning/learning_strategy.hpp"
 
 namespace terrace::strategy {
 
@@ -14,14 +13,6 @@ bool Planner::improves_with(const model::Problem&, Effort) const { return false;
 Seconds Planner::planning_time(const model::Problem& problem, Effort) const {
   return static_cast<double>(model::cell_count(problem)) * model::k_plan_cost +
          static_cast<double>(problem.items.size() * problem.phases.size()) * model::k_way_cost;
-}
-
-std::unique_ptr<Strategy> Planner::start(const Context& context) const {
-  return std::make_unique<LearningStrategy>(context, this, std::nullopt);
-}
-
-std::unique_ptr<Strategy> follow_plan(const Context& context, const Plan& plan, const Planner* better) {
-  return std::make_unique<LearningStrategy>(context, better, plan);
 }
 
 namespace {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,11 +20,11 @@
 #include "observe/collecting/interval_collector.hpp"
 #include "observe/progress_variant.hpp"
 #include "profile/profile.hpp"
-#include "strategy/hints/hints.hpp"
 #include "strategy/requests.hpp"
 
 namespace terrace::strategy {
 
+class HintRegistry;
 class Planner;
 
 // What a strategy may look at. All outlive it.

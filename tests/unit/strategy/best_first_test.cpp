@@ -14,7 +14,7 @@
 #include "../model/random_problem.hpp"
 #include "placed_chunks.hpp"
 #include "strategy/learning/move_gain_predictor.hpp"
-#include "strategy/search/choose.hpp"
+#include "strategy/static_decision.hpp"
 
 namespace terrace::strategy {
 namespace {

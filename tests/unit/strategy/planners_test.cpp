@@ -8,7 +8,7 @@
 #include "core/error.hpp"
 #include "model/moves.hpp"
 #include "strategy/planner.hpp"
-#include "strategy/search/choose.hpp"
+#include "strategy/static_decision.hpp"
 #include "strategy/search/refine.hpp"
 
 namespace terrace::strategy {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "strategy/hints/expression.hpp"
+#include "strategy/hints/hints.hpp"
 #include "strategy/strategy.hpp"
 
 namespace terrace::strategy {

@@ -14,6 +14,7 @@
 
 #include "strategy/following/plan_executor.hpp"
 #include "strategy/hints/counted_placement.hpp"
+#include "strategy/hints/hints.hpp"
 #include "strategy/learning/early_mover.hpp"
 #include "strategy/learning/payback_model.hpp"
 #include "strategy/learning/pending_plans.hpp"

@@ -9,7 +9,7 @@
 #include "model/moves.hpp"
 #include "strategy/planners/planners.hpp"
 #include "strategy/search/ablation.hpp"
-#include "strategy/search/choose.hpp"
+#include "strategy/static_decision.hpp"
 #include "strategy/search/refine.hpp"
 #include "strategy/search/static_planner.hpp"
 

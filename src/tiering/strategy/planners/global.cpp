@@ -2,6 +2,7 @@
 #include "model/unimem_model.hpp"
 #include "strategy/planners/planners.hpp"
 #include "strategy/search/choose.hpp"
+#include "strategy/static_decision.hpp"
 
 namespace terrace::strategy {
 namespace {

@@ -7,7 +7,7 @@
 // count for little, whatever their number.
 #include "model/loads.hpp"
 #include "strategy/planners/planners.hpp"
-#include "strategy/search/choose.hpp"
+#include "strategy/static_decision.hpp"
 #include "strategy/search/whole_objects.hpp"
 
 namespace terrace::strategy {

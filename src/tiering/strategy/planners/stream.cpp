@@ -14,7 +14,7 @@
 #include "model/moves.hpp"
 #include "strategy/planners/planners.hpp"
 #include "strategy/search/ablation.hpp"
-#include "strategy/search/choose.hpp"
+#include "strategy/static_decision.hpp"
 #include "strategy/search/streamer.hpp"
 
 namespace terrace::strategy {

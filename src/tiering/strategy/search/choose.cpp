@@ -41,20 +41,4 @@ std::vector<Bytes> budgets_of(const model::Problem& problem) {
   return budgets;
 }
 
-model::Placement home_placement(const model::Problem& problem) {
-  model::Placement placement;
-  for (const auto& item : problem.items) {
-    placement.push_back(item.pinned != k_no_place ? item.pinned : model::home_of(problem, item.domain));
-  }
-  return placement;
-}
-
-Decision static_decision(const model::Problem& problem, const model::Placement& placement, double gap) {
-  Decision decision;
-  decision.schedule.phases.assign(problem.phases.size(), placement);
-  decision.prediction = model::predict(problem, decision.schedule);
-  decision.gap = gap;
-  return decision;
-}
-
 }  // namespace terrace::strategy

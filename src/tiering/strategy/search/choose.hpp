@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "model/problem.hpp"
-#include "strategy/planner.hpp"
 #include "strategy/search/knapsack.hpp"
 
 namespace terrace::strategy {
@@ -24,11 +23,5 @@ PlacementChoice choose_places(const model::Problem& problem, const std::vector<s
                               std::size_t max_states = k_max_states);
 
 std::vector<Bytes> budgets_of(const model::Problem& problem);
-
-// Every item in its domain's home, or where it is pinned.
-model::Placement home_placement(const model::Problem& problem);
-
-// The placement in every phase, with its prediction.
-Decision static_decision(const model::Problem& problem, const model::Placement& placement, double gap = 0);
 
 }  // namespace terrace::strategy

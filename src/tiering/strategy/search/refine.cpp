@@ -8,7 +8,6 @@
 
 #include "model/loads.hpp"
 #include "model/moves.hpp"
-#include "strategy/search/choose.hpp"
 
 namespace terrace::strategy {
 namespace {

@@ -8,6 +8,7 @@
 #include "model/loads.hpp"
 #include "model/lower_bound.hpp"
 #include "strategy/search/choose.hpp"
+#include "strategy/static_decision.hpp"
 
 namespace terrace::strategy {
 

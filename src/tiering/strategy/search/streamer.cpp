@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "model/moves.hpp"
-#include "strategy/search/choose.hpp"
+#include "strategy/static_decision.hpp"
 
 namespace terrace::strategy {
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "strategy/search/choose.hpp"
+#include "strategy/static_decision.hpp"
 
 namespace terrace::strategy {
 

@@ -1,5 +1,4 @@
 // Everything in the fastest place of its domain, whatever the budget: what placement can gain at the very best.
-#include "strategy/search/choose.hpp"
 #include "strategy/tiering/fixed_placement.hpp"
 
 namespace terrace::strategy {

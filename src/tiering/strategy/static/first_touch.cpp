@@ -1,6 +1,6 @@
 // First come, first served: objects in the order in which the program makes them, each chunk in the fastest place
 // that still has room.
-#include "strategy/search/choose.hpp"
+#include "strategy/static_decision.hpp"
 #include "strategy/tiering/first_fit.hpp"
 #include "strategy/tiering/fixed_placement.hpp"
 

@@ -1,5 +1,5 @@
 // Everything in its domain's home, the memory with the most capacity: what happens without placement.
-#include "strategy/search/choose.hpp"
+#include "strategy/static_decision.hpp"
 #include "strategy/tiering/fixed_placement.hpp"
 
 namespace terrace::strategy {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "strategy/search/choose.hpp"
+#include "strategy/static_decision.hpp"
 #include "strategy/tiering/interleave_weights.hpp"
 
 namespace terrace::strategy {

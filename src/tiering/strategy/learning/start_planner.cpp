@@ -1,0 +1,18 @@
+// Creates the strategies of planners: every planner's plans are followed by a LearningStrategy.
+#include <memory>
+#include <optional>
+
+#include "strategy/learning/learning_strategy.hpp"
+#include "strategy/planner.hpp"
+
+namespace terrace::strategy {
+
+std::unique_ptr<Strategy> Planner::start(const Context& context) const {
+  return std::make_unique<LearningStrategy>(context, this, std::nullopt);
+}
+
+std::unique_ptr<Strategy> follow_plan(const Context& context, const Plan& plan, const Planner* better) {
+  return std::make_unique<LearningStrategy>(context, better, plan);
+}
+
+}  // namespace terrace::strategy

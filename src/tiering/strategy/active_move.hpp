@@ -1,4 +1,4 @@
-// A plan's move of one chunk of this run.
+// Defines the move of one chunk of the running program, as a plan requests it.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct ActiveMove {
   ChunkMove planned;
   ChunkId chunk = 0;
   ObjectId object = 0;
-  std::uint32_t name = k_not_named;  // in the journal: its position among the moves that were written down
+  std::uint32_t name = k_not_named;  // index among the moves that the journal has defined
 };
 
 }  // namespace terrace::strategy

@@ -1,5 +1,5 @@
-// Fits what a plan keeps away from home into a budget. A plan that was made for other sizes may want more of a
-// place than there is: what is worth least for its bytes then stays at home.
+// Fits a plan's placement into a budget. A plan that was made for objects of other sizes may need more of a place
+// than the budget has. The chunks with the least gain per byte then stay in their home place.
 #pragma once
 
 #include <vector>
@@ -8,14 +8,15 @@
 
 namespace terrace::strategy {
 
-struct PlannedChunk {  // a chunk that the plan has away from home
+// Describes a chunk that the plan places outside of its home place.
+struct PlannedChunk {
   Bytes size;
-  Seconds worth;  // an iteration
+  Seconds worth;  // gain per iteration
   PlaceId place = 0;
 };
 
-// Which of them stay at home, so that no place holds more than its budget: by worth for a byte, the first ones
-// first where it is equal, each that still fits is let in.
+// Returns for each chunk whether it has to stay at home, so that no place exceeds its budget. Chunks are admitted
+// greedily by gain per byte, in their order where it is equal.
 std::vector<bool> chunks_over_budget(const std::vector<PlannedChunk>& away, machine::Budget budget);
 
 }  // namespace terrace::strategy

@@ -1,12 +1,13 @@
-// A policy: decides chunk by chunk while the program runs, interval by interval, from what a collector sees,
-// without a profile and without a plan. It does not know whose clock, memory or mover it works with. Each is a
-// file of its own in policies/ (variant.hpp).
+// Defines the interface of tiering policies. A policy decides at run time, interval by interval and chunk by
+// chunk, from what a collector observes, without a profile or a plan. It is independent of the clock, memory and
+// mover. Each policy is one file in policies/ (variant.hpp).
 //
-// Published policies count in seconds on programs that run for minutes; programs in virtual time run for
-// milliseconds. k_time_scale divides what a policy waits for: intervals, thresholds in time, numbers of samples.
-// Rates (bytes a second, faults a second) stay, and so does the cost of a fault.
+// Published policies use time constants of seconds for programs that run for minutes. Programs in virtual time run
+// for milliseconds. k_time_scale divides what a policy waits for: intervals, thresholds in time, numbers of
+// samples. Rates (bytes per second, faults per second) and the cost of a fault are unchanged.
 //
-// Two kinds take part: the fastest place of the program's domain and its home. What is between stays empty.
+// A policy manages two tiers: the fastest place of the program's domain and its home. Places between them stay
+// empty.
 #pragma once
 
 #include <cstdint>
@@ -25,31 +26,29 @@ namespace terrace::strategy {
 
 inline constexpr double k_time_scale = 1000;
 
-// What it wants to be told, and when.
+// What a policy has to observe.
 struct PolicyNeeds {
   Seconds interval;                 // between two decisions
-  std::uint32_t sample_period = 0;  // misses for one sample; 0: it wants none
-  Seconds fault_cost{};             // what a hint fault takes of the program's time
-  // Accesses to a chunk in slow memory after which the policy is told of it (`touched`), as access counters of
-  // GPUs do; 0: never.
+  std::uint32_t sample_period = 0;  // misses per sample; 0: no samples
+  Seconds fault_cost{};             // time of the program that a hint fault takes
+  // Accesses to a chunk in slow memory after which on_touch() is called, as access counters of GPUs do; 0: never.
   std::uint32_t touches = 0;
-  // The program faults where it accesses a chunk in slow memory, and waits for what the policy does (`faulted`):
-  // first touch by fault.
+  // Whether each access to a chunk in slow memory faults, and waits for on_fault() and the moves that it requests.
   bool faults = false;
 };
 
-// The memory that it decides about.
+// The two tiers that a policy manages.
 struct Tiers {
   const memory::ChunkTable* chunks = nullptr;
   DomainId domain = 0;
   PlaceId fast = 0;
   PlaceId slow = 0;
   Bytes capacity;                   // of the fast place, by the budget
-  Bytes free;                       // of that
-  BytesPerSecond fast_bandwidth{};  // what the program can read of each
+  Bytes free;                       // in the fast place
+  BytesPerSecond fast_bandwidth{};  // read bandwidth of each, as the program reaches it
   BytesPerSecond slow_bandwidth{};
 
-  // Whether the policy may move the chunk, and it is on that tier.
+  // Returns whether the chunk is live, of this domain, and resides in that place.
   [[nodiscard]] bool is_on(ChunkId id, PlaceId place) const {
     const auto& chunk = (*chunks)[id];
     return chunk.live && chunk.domain == domain && chunk.place.load(std::memory_order_relaxed) == place;
@@ -58,10 +57,10 @@ struct Tiers {
 };
 
 struct PolicyChoice {
-  // In this order; one into the fast place for which there is no room by then is left out by the runtime.
+  // Performed in this order. The runtime skips promotions that find no free space by then.
   std::vector<transfer::TransferRequest> moves;
-  std::vector<ChunkId> protect;  // their next access shall fault
-  // The share of what the mover can do at once that it may, from now on; none: as before.
+  std::vector<ChunkId> protect;  // their next access takes a hint fault
+  // The share of the mover's concurrent transfers to use from now on; none: unchanged.
   std::optional<double> mover_share;
 };
 
@@ -69,16 +68,16 @@ class Policy {
  public:
   virtual ~Policy() = default;
   [[nodiscard]] virtual PolicyNeeds needs() const = 0;
-  // An interval is over, and what was asked for last time is done.
+  // Decides at the end of an interval. Requires: the moves of the last decision are done.
   virtual void decide(const observe::Observation& seen, const Tiers& tiers, PolicyChoice& choice) = 0;
-  // So many accesses to a chunk in slow memory as it needs to hear of (PolicyNeeds::touches).
+  // Called after PolicyNeeds::touches accesses to a chunk in slow memory.
   virtual void on_touch(ChunkId, const Tiers&, PolicyChoice&) {}
-  // The program waits for these chunks of slow memory. It goes on with those that are not asked to move where they
-  // are, until they have moved and come back.
+  // Called when the program faults on these chunks of slow memory and waits. It continues at once with the chunks
+  // that `choice` does not move, and accesses them in slow memory until they have been promoted and demoted again.
   virtual void on_fault(std::span<const ChunkId>, const Tiers&, PolicyChoice&) {}
-  // It was asked to move, and does not: there was no room.
+  // Called if a requested move was rejected, because the target had no free space.
   virtual void on_move_rejected(ChunkId) {}
-  // Where the next chunk is made; none: where it is made without a policy.
+  // Returns the place to allocate the next chunk in; none: the default placement.
   [[nodiscard]] virtual std::optional<PlaceId> first_place(const Tiers&) { return std::nullopt; }
 };
 

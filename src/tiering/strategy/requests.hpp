@@ -1,5 +1,8 @@
-// What a strategy asks of whoever carries it out: moves, waits for moves, a rate limit, words for the journal. All
-// of it is done at once and in this order.
+// Defines the interface through which a strategy requests actions of the runtime: moves, waits for moves, a rate
+// limit, journal entries. The runtime (runtime/migrations.hpp) performs each call at once, in the order of the
+// calls.
+//
+// A phase *needs* a move if the plan has the phase wait for it. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +17,13 @@
 
 namespace terrace::strategy {
 
-// What an iteration takes, as a plan predicts it; 0 where it does not say.
+// The predicted times of an iteration; 0 if a plan does not state them.
 struct PredictedTimes {
-  Seconds before;  // with everything where it was before the plan
-  Seconds planned;
+  Seconds before;   // with the placement from before the plan
+  Seconds planned;  // under the plan
 };
 
-// What a plan was worth, measured: medians of whole iterations, and how many of them.
+// The measured gain of a plan: medians of whole iterations, and their number.
 struct MeasuredGain {
   Seconds without, with;
   std::uint32_t iterations_without = 0, iterations_with = 0;
@@ -32,44 +35,44 @@ class Requests {
  public:
   virtual ~Requests() = default;
 
-  // In this order. Chunks whose object is gone are left out. A move with a phase that needs it (`awaited`) is
-  // waited for by wait_for() of that phase.
+  // Requests the moves in this order. Skips chunks whose object was freed. wait_for() of the phase that needs a
+  // move waits for it (ChunkMove::awaited).
   virtual void request_moves(std::span<ActiveMove* const> moves, std::uint32_t iteration,
                              const transfer::TransferStart& start) = 0;
   void request_moves(std::span<ActiveMove* const> moves, std::uint32_t iteration) {
     request_moves(moves, iteration, {});
   }
-  // Moves of no plan, asked for in `phase`.
+  // Requests moves that belong to no plan, in phase `phase`.
   virtual void request_moves(std::span<const transfer::TransferRequest> moves, PhaseIndex phase,
                              std::uint32_t iteration) = 0;
 
-  // Everything that was asked for is done.
+  // Returns whether all requested moves are done.
   [[nodiscard]] virtual bool is_idle() = 0;
-  // What was asked for and is not done, in the order of asking: chunks, and where to.
+  // Returns the requested moves that are not done, in the order of the requests: chunk and target.
   [[nodiscard]] virtual std::vector<std::pair<ChunkId, PlaceId>> pending_moves() = 0;
-  // The ticket of what was asked for last; only while not everything is done.
+  // Returns the ticket of the last requested move. Requires: !is_idle().
   [[nodiscard]] virtual transfer::Ticket last_ticket() const = 0;
   [[nodiscard]] virtual bool is_done(transfer::Ticket ticket) = 0;
 
-  // Returns when the moves that this phase needs are done.
+  // Waits until the moves that this phase needs are done.
   virtual void wait_for(PhaseIndex phase) = 0;
-  // Nobody waits for what this phase needs any more: it is late, where it is not done.
+  // Cancels waiting for this phase's moves; is_late() reports the unfinished ones.
   virtual void stop_waiting_for(PhaseIndex phase) = 0;
-  // Something that a phase needed is not done.
+  // Returns whether a move that a phase needed is still not done.
   [[nodiscard]] virtual bool is_late() = 0;
-  // Another plan: no phase needs what was asked for so far.
+  // Cancels the needs of all phases for the moves requested so far, because another plan is in force.
   virtual void clear_needs() = 0;
   virtual void wait_for_all() = 0;
-  // All that was asked for is due, whatever was said when it was.
+  // Makes all requested moves due immediately.
   virtual void expedite_pending() = 0;
-  // Of moves that nobody waits for: this share of full speed.
+  // Limits moves that no phase waits for to this share of full speed.
   virtual void limit_rate(double share) = 0;
 
-  // "note" or "warning".
+  // Writes a line to the journal. `severity`: "note" or "warning".
   virtual void note(std::string_view severity, std::string_view text) = 0;
-  // A plan is in force from now on, and why.
+  // Records that the plan is in force from now on, and why.
   virtual void on_plan_adopted(const Plan& plan, std::string_view why) = 0;
-  // For the journal.
+  // Records the measured gain of a plan.
   virtual void on_gain_measured(const MeasuredGain& gain) = 0;
 };
 

@@ -1,8 +1,10 @@
-// Who decides where chunks reside while a program runs: a plan that is followed, a policy, a static placement,
-// hints. One interface for all: where the chunks of a new object are made, what happened, and what to move because
-// of it. A strategy asks, the runtime carries out; it does not know whose clock or memory it works with.
+// Defines the interface of placement strategies. A strategy decides at run time in which place each chunk resides:
+// by following a plan, by a policy, by a static placement or by hints. The runtime asks it where to allocate the
+// chunks of a new object, and reports events to it. The strategy reacts by requests (requests.hpp), which the
+// runtime performs. A strategy is independent of the clock and the memory, so that it runs on real and on
+// simulated machines.
 //
-// Events come in the order in which they happen in the program. Their references are valid during the call.
+// Events arrive in program order. Their references are valid during the call. Strategies are not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +29,7 @@ namespace terrace::strategy {
 class HintRegistry;
 class Planner;
 
-// What a strategy may look at. All outlive it.
+// The state that a strategy reads. All pointers are borrowed and outlive the strategy.
 struct Context {
   const machine::Machine* machine = nullptr;
   InitiatorId initiator = 0;
@@ -38,58 +40,59 @@ struct Context {
   Seconds sample_interval;
   const memory::ChunkTable* chunks = nullptr;
   const memory::Ledger* ledger = nullptr;
-  Clock* clock = nullptr;                                 // also charged with what deciding takes
-  const std::vector<observe::Object>* objects = nullptr;  // all that there have been
+  Clock* clock = nullptr;                                 // is charged with the time of decisions
+  const std::vector<observe::Object>* objects = nullptr;  // all objects so far, freed ones included
   const HintRegistry* hints = nullptr;
-  observe::IntervalCollector* interval_collector = nullptr;             // where the variant watches (variant.hpp)
-  std::string progress;                                                 // what segments are cut by
-  observe::SegmentStart segments_start = observe::SegmentStart::count;  // of plans
+  observe::IntervalCollector* interval_collector = nullptr;             // for policies
+  std::string progress;                                                 // the measure that divides segments
+  observe::SegmentStart segments_start = observe::SegmentStart::count;  // how segments of plans begin
   bool profiles = false;                                                // a collector can fill a profile
-  bool can_thin = false;                                                // and can take fewer samples
-  std::uint32_t learn_iterations = 1;        // profiled before planning, and more until the collector knows enough
-  std::function<bool()> has_enough_samples;  // of this loop, to plan by; empty: an iteration suffices
-  bool measures_baseline = false;            // with iterations before the plan: nothing moves until it is made
+  bool can_thin = false;                                                // the collector can take fewer samples
+  std::uint32_t learn_iterations = 1;        // min iterations to profile before planning
+  std::function<bool()> has_enough_samples;  // to plan this loop; empty: one iteration suffices
+  bool measures_baseline = false;  // plans are compared with iterations before them, in which nothing moves
 
   [[nodiscard]] const std::vector<PlaceId>& places() const { return machine->fastest_first(domain); }
   [[nodiscard]] PlaceId home() const { return machine->home(domain); }
-  // What other processes of the job have of the fast places is not to be planned with. The home place takes what
-  // the others have no room for.
+  // Returns the budget less what other processes of the job occupy in the fast places. The home place is not
+  // reduced: it takes what does not fit elsewhere.
   [[nodiscard]] machine::Budget own_budget() const;
 };
 
-// Where the next chunks of an object are made, and how many of them.
+// The place of the next chunks of an object, and their number.
 struct PlacementExtent {
   PlaceId place = k_no_place;
   std::uint32_t chunks = 0;
 };
 
+// The events of a strategy.
 struct ObjectAdded {
-  const observe::Object& object;  // before its chunks are made
+  const observe::Object& object;  // its chunks are not allocated yet
 };
 struct LoopBegun {
   std::string_view name;
-  bool new_hints = false;               // since the last loop began
-  bool by_time = false;                 // its iterations are cut by time: they take as long as they are cut
-  bool is_found = false;                // nobody said that this is the main loop
-  std::uint32_t iterations_before = 0;  // iterations that it had made when it was found
-  Seconds iteration_time{};             // of each of these, as their share of the run's work says; 0: unknown
+  bool new_hints = false;               // the program gave hints since the last loop began
+  bool by_time = false;                 // iterations are fixed time intervals, so that their time tells nothing
+  bool is_found = false;                // the loop was detected, not marked by the program
+  std::uint32_t iterations_before = 0;  // iterations before it was detected
+  Seconds iteration_time{};             // of each of these, estimated by their share of the run's work; 0: unknown
 };
 struct LoopEnded {};
-// A phase that was profiled, or a segment of one, is over.
+// A profiled phase, or a segment of one, has ended.
 struct SegmentProfiled {
-  const observe::Phase& stretch;
+  const observe::Phase& segment;
   PhaseIndex phase = 0;
   std::uint32_t iteration = 0;
 };
 struct IterationProfiled {
   const observe::Iteration& iteration;
-  const std::vector<PlaceId>& places;  // by chunk, when it began
+  const std::vector<PlaceId>& places;  // by chunk, when the iteration began
 };
 struct IterationBegins {
   std::string_view loop;
   std::uint32_t iteration = 0;
 };
-// What is asked for here, before the phase begins, takes none of its time.
+// Comes before PhaseBegun. The time that the strategy takes here does not count for the phase.
 struct PhaseBegins {
   PhaseIndex phase = 0;
   const std::string& name;
@@ -101,8 +104,8 @@ struct PhaseBegun {
   std::uint32_t iteration = 0;
 };
 struct Progressed {
-  std::uint64_t accesses = 0;  // since the last time
-  bool in_stride = false;      // the program goes on: a segment may begin here
+  std::uint64_t accesses = 0;  // since the last Progressed
+  bool in_stride = false;      // the program continues in the phase, so that a segment may begin here
   PhaseIndex phase = 0;
   std::uint32_t iteration = 0;
 };
@@ -112,14 +115,14 @@ struct PhaseEnded {
   std::uint32_t iteration = 0;
   std::uint64_t accesses = 0;
   Seconds time;
-  Seconds work;          // of a processor, by the program's main thread
-  bool is_late = false;  // the time is that of who heard of it, not the program's
+  Seconds work;          // processor time of the program's main thread
+  bool is_late = false;  // the phase ended some time ago; `time` is when the runtime noticed
 };
 
 class Strategy {
  public:
   virtual ~Strategy() = default;
-  // Where the object's chunks from `ordinal` on are made. `left` are to be made.
+  // Returns where to allocate the object's chunks from `ordinal` on, of which `left` remain.
   [[nodiscard]] virtual PlacementExtent initial_placement(const observe::Object& object, std::uint32_t ordinal,
                                                           std::uint32_t left) = 0;
 
@@ -134,15 +137,15 @@ class Strategy {
   virtual void observe(const Progressed&, Requests&) {}
   virtual void observe(const PhaseEnded&, Requests&) {}
 
-  // Whether the iteration that begins is to be profiled.
+  // Returns whether to profile the iteration that begins.
   [[nodiscard]] virtual bool wants_profile() const { return false; }
-  // How many samples one stands for in that iteration, compared with a collector's usual rate; at least 1.
+  // Returns by which factor to thin the collector's samples in that iteration; at least 1.
   [[nodiscard]] virtual double profile_thinning() const { return 1; }
-  // Whether data moved while the iteration was profiled.
+  // Returns whether data moved while the iteration was profiled.
   [[nodiscard]] virtual bool moved_while_profiled() const { return false; }
-  // What of a plan that was given could not be followed, in words; empty: all of it could, or there is none.
+  // Returns sentences on the parts of a given plan that could not be followed; empty if there are none.
   [[nodiscard]] virtual std::vector<std::string> unfollowed() const { return {}; }
-  // Whether hints take part in what it decides.
+  // Returns whether decisions use hints.
   [[nodiscard]] virtual bool uses_hints() const { return false; }
 };
 

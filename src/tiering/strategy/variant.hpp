@@ -1,5 +1,6 @@
-// What can be chosen by name to decide where data resides: planners, policies, static placements. Each is one file
-// in its folder; the build makes the table of them (cmake/Variants.cmake), so that a new file is a new variant.
+// Defines what a user selects by name (--planner) to decide where data resides: planners, policies, static
+// placements. Each is one file in its folder. The build generates the table of them (cmake/Variants.cmake), so
+// that a new file is a new variant.
 #pragma once
 
 #include <memory>
@@ -19,13 +20,15 @@ class Variant {
  public:
   virtual ~Variant() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
-  // Who makes a plan of a profile; null for those that decide while the program runs only.
+  // Returns the planner that makes plans of profiles, or nullptr if the variant decides at run time only.
   [[nodiscard]] virtual const Planner* planner() const { return nullptr; }
-  // A new one, where it is a policy: it works where a collector tells it what it needs, in virtual time.
+  // Returns a new policy if the variant is one. Policies work in virtual time, where a collector provides what
+  // they need.
   [[nodiscard]] virtual std::unique_ptr<Policy> policy() const { return nullptr; }
-  // The machine runs fast memory as a cache of slow memory's lines (sim/engine/memory_cache.hpp); in virtual time.
+  // Returns whether the simulated machine runs fast memory as a cache of slow memory
+  // (sim/engine/memory_cache.hpp).
   [[nodiscard]] virtual bool fast_memory_is_cache() const { return false; }
-  // Places are allowed whole.
+  // Returns whether the variant may fill each place completely.
   [[nodiscard]] virtual bool ignores_budget() const { return false; }
   [[nodiscard]] std::optional<PolicyNeeds> policy_needs() const {
     const auto made = policy();
@@ -35,12 +38,12 @@ class Variant {
   [[nodiscard]] virtual std::unique_ptr<Strategy> start(const Context& context) const = 0;
 };
 
-// What decides where nothing else is said.
+// The default of --planner.
 inline constexpr std::string_view k_default_variant = "auto";
 
-// All of them: planners, then placements, then policies, each by name.
+// Returns all variants: planners, then static placements, then policies, each sorted by name.
 const std::vector<const Variant*>& variants();
-// Throws Error{invalid} with the list of names where there is none.
+// Returns the variant of that name. Throws Error{invalid} with the list of names if there is none.
 const Variant& find_variant(std::string_view name);
 
 }  // namespace terrace::strategy

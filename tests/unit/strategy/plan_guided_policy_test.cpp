@@ -28,7 +28,7 @@ struct Worker {
     double in_force = 0;
     for (const auto end = now + seconds; now < end; now += k_step) {
       const bool known = now >= known_at;
-      trial.note(Seconds{now}, Seconds{worked}, known);
+      trial.record(Seconds{now}, Seconds{worked}, known);
       if (trial.is_in_force()) {
         in_force += k_step;
         known_at = now + coming_round;
@@ -39,16 +39,16 @@ struct Worker {
   }
 };
 
-constexpr double k_turn = PlanAbTest::k_turn.value;
+constexpr double k_half_period = PlanAbTest::k_half_period.value;
 
 // Both halves of a turn without the plan, and one with it, in seconds of the clock.
-double pair(const Worker& worker) { return 2 * k_turn / worker.without + 2 * k_turn / worker.with; }
+double pair(const Worker& worker) { return 2 * k_half_period / worker.without + 2 * k_half_period / worker.with; }
 
 TEST(PlanAbTest, WhatClearlyLosesIsUndoneAfterATurnOfEach) {
   PlanAbTest trial;
   Worker worker{.with = 0.4, .without = 0.8};
   EXPECT_FALSE(trial.is_in_force()) << "first comes what it is compared with";
-  EXPECT_NEAR(worker.run(trial, pair(worker) + 0.1), 2 * k_turn / 0.4, 0.05);
+  EXPECT_NEAR(worker.run(trial, pair(worker) + 0.1), 2 * k_half_period / 0.4, 0.05);
   EXPECT_TRUE(trial.is_undone());
   EXPECT_FALSE(trial.is_in_force());
   ASSERT_TRUE(trial.gain());
@@ -78,7 +78,7 @@ TEST(PlanAbTest, WhoNeverRepeatsAnythingIsNotWaitedForForever) {
   Worker worker{.with = 0.4, .without = 0.8};
   worker.known_at = 1e9;
   worker.with = worker.without = 0.5;
-  EXPECT_GT(worker.run(trial, (PlanAbTest::k_patience + 3) * k_turn / 0.5), 0.5 * k_turn);
+  EXPECT_GT(worker.run(trial, (PlanAbTest::k_max_settling + 3) * k_half_period / 0.5), 0.5 * k_half_period);
 }
 
 TEST(PlanAbTest, WhatGainsStaysAndIsTriedMoreAndMoreSeldom) {
@@ -88,16 +88,16 @@ TEST(PlanAbTest, WhatGainsStaysAndIsTriedMoreAndMoreSeldom) {
   EXPECT_FALSE(trial.is_undone());
   ASSERT_TRUE(trial.gain());
   EXPECT_NEAR(*trial.gain(), 0.5, 0.05);
-  EXPECT_GT(worker.run(trial, 200 * k_turn), 150 * k_turn);
+  EXPECT_GT(worker.run(trial, 200 * k_half_period), 150 * k_half_period);
   worker.with = 0.2;
-  worker.run(trial, 900 * k_turn);
+  worker.run(trial, 900 * k_half_period);
   EXPECT_TRUE(trial.is_undone()) << "programs do other things later";
 }
 
 TEST(PlanAbTest, ALossWithinTheNoiseIsNone) {
   PlanAbTest trial;
   Worker worker{.with = 0.75, .without = 0.8};
-  worker.run(trial, 100 * k_turn);
+  worker.run(trial, 100 * k_half_period);
   EXPECT_FALSE(trial.is_undone());
   EXPECT_TRUE(trial.gain());
 }
@@ -108,7 +108,7 @@ TEST(PlanAbTest, OneBadTurnIsNoLoss) {
   Worker worker{.with = 0.65, .without = 0.8};
   worker.run(trial, pair(worker) + 0.1);
   worker.with = 0.8;
-  worker.run(trial, 100 * k_turn);
+  worker.run(trial, 100 * k_half_period);
   EXPECT_FALSE(trial.is_undone());
 }
 
@@ -218,7 +218,7 @@ TEST(PlanGuidedPolicy, ARightPlanKeepsWhatItSays) {
 // Memory is short, and the program has worked as long as a turn without the plan takes.
 void put_in_force(PlanGuidedPolicy& steered) {
   steered.on_state_change(0, PageState::swapped_out);
-  constexpr auto k_long = PlanAbTest::k_patience * PlanAbTest::k_turn;
+  constexpr auto k_long = PlanAbTest::k_max_settling * PlanAbTest::k_half_period;
   transfer::SpillStatistics measured;
   for (ChunkId chunk = 8; chunk < 12; ++chunk) {
     steered.on_access(chunk, 0, k_long);

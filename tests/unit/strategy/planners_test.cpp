@@ -8,8 +8,8 @@
 #include "core/error.hpp"
 #include "model/moves.hpp"
 #include "strategy/planner.hpp"
-#include "strategy/static_decision.hpp"
 #include "strategy/search/refine.hpp"
+#include "strategy/static_decision.hpp"
 
 namespace terrace::strategy {
 namespace {

@@ -1,5 +1,8 @@
-// A plan while it is being obeyed: as the program makes its objects, names become chunks and places, and moves are
-// sorted by the phase that asks for them.
+// Binds a plan to the running program. As the program allocates its objects, names become chunks and places, and
+// moves are sorted by the phase that requests them. A plan of another run (other sizes, other numbers of phases)
+// is adapted: active_plan_rescaling.cpp.
+//
+// Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +23,7 @@
 
 namespace terrace::strategy {
 
+// A phase that the program has executed.
 struct ExecutedPhase {
   std::string name;
   std::uint64_t accesses = 0;
@@ -30,72 +34,74 @@ class ActivePlan {
   ActivePlan() = default;
   ActivePlan(Plan plan, const machine::Machine& machine, DomainId domain);
 
-  // The program has this object. What did not match the plan is in notes().
+  // Binds an object of the program. Notes what did not match the plan (take_notes()).
   void bind(const observe::Object& object);
-  // Whether the plan was made of a run in which some of the objects had other sizes.
+  // Returns whether some of the bound objects have other sizes than in the plan.
   [[nodiscard]] bool scaled() const { return scaled_; }
-  // What the plan keeps in faster memory has to fit into the budget at these sizes: what does not stays at home,
-  // where it is worth least for its bytes. In words; nothing where all of it fits.
+  // Fits the plan's initial placement into the budget at the objects' present sizes: chunks with the least gain
+  // per byte stay at home (budget_fit.hpp). Returns a sentence on them, or nothing if all chunks fit.
   std::optional<std::string> fit(const std::vector<observe::Object>& objects, const memory::ChunkTable& chunks,
                                  const machine::Budget& budget, PlaceId home);
-  // Until an iteration has passed: segments begin later in larger runs, by as much as the objects are larger.
+  // Scales the offsets of segments with the objects' sizes, until map_phases() knows the phases' accesses.
   void scale_segments_by_size();
-  // Another run's plan: its phases answer to those that the program has passed in an iteration (phase_match.hpp).
-  // Moves of phases that none answers to belong to the next one that one does; segments begin at the same share of
-  // a phase's accesses. Returns how many phases of the program have one of the plan.
+  // Maps the plan's phases to those that the program has executed in an iteration (phase_match.hpp). Moves of an
+  // unmapped phase are requested in the next mapped one. Segments begin at the same share of a phase's accesses.
+  // Returns the number of mapped phases.
   std::size_t map_phases(const std::vector<ExecutedPhase>& passed);
-  [[nodiscard]] std::size_t phases() const { return starts_.size(); }  // segments not counted
+  [[nodiscard]] std::size_t phases() const { return starts_.size(); }  // without segments
   [[nodiscard]] const Plan& given() const { return plan_; }
-  // Of a bound object.
+  // Returns whether the plan names the object. Requires: it is bound.
   [[nodiscard]] bool knows(const observe::Object& object) const {
     return object.id < known_.size() && known_[object.id];
   }
-  // Where the plan wants the chunk of a bound object when an iteration begins; k_no_place where it says nothing.
+  // Returns the place of a chunk of a bound object at the beginning of an iteration; k_no_place if the plan has
+  // none.
   [[nodiscard]] PlaceId initial_place(const observe::Object& object, std::uint32_t ordinal) const;
-  // Where the plan has the chunks of bound objects, by object and chunk, once all that it asks for before `phase`
-  // is done: with phase 0, when an iteration begins.
+  // Returns the places of the chunks of bound objects, by object and chunk, once all moves that the plan requests
+  // before `phase` are done.
   using Places = std::vector<std::vector<PlaceId>>;
   [[nodiscard]] Places places_before(PhaseIndex phase);
-  // From where the object's chunks are (`current_place`) to `places`; what the plan does not know goes `home`.
+  // Returns the moves of the object's chunks from `current_place` to `places`; chunks without a place go `home`.
   [[nodiscard]] static std::vector<ActiveMove> moves_to(const Places& places, const observe::Object& object,
                                                         const std::function<PlaceId(ChunkId)>& current_place,
                                                         PlaceId home);
-  // Whether another plan has everything at the same places at the same times, whatever it promises.
+  // Returns whether another plan has all chunks in the same places at the same times, whatever gain it predicts.
   [[nodiscard]] bool has_same_places(const Plan& other) const { return same_places(plan_, other); }
-  // The plan's phase at which the program is when its `index`-th marker of the iteration names `name`; nothing
-  // when the plan expects another one there. The plan's phases are finer: segments of a phase follow it.
+  // Returns the plan's phase for the program's `index`-th phase of the iteration, which has that name; nothing if
+  // the plan expects another one there. In the plan a phase is followed by its segments.
   [[nodiscard]] std::optional<PhaseIndex> find_phase(PhaseIndex index, std::string_view name) const;
-  // Whether the plan expects that phase there, if only to do nothing in it.
+  // Returns whether the plan expects that phase there, even if it has no moves in it.
   [[nodiscard]] bool expects(PhaseIndex index, std::string_view name) const;
-  // How many accesses into its phase the plan's phase begins; 0 when it is no segment, or there is none.
+  // Returns after how many accesses of its phase the segment begins; 0 if it is no segment.
   [[nodiscard]] std::uint64_t segment_offset(PhaseIndex phase) const {
     return phase < offsets_.size() ? offsets_[phase] : 0;
   }
-  // What share of the time of its phase, which begins at `start`, is over when the plan's segment begins.
+  // Returns the share of the time of the phase at `start` that has passed when the segment begins.
   [[nodiscard]] double share_of_time(PhaseIndex start, PhaseIndex segment) const {
     return terrace::share_of_time(plan_, start, segment);
   }
-  // The chunk with whose first touch the segment begins; k_no_chunk where the plan, or the program, has none.
+  // Returns the chunk whose first access marks the beginning of the segment, or k_no_chunk.
   [[nodiscard]] ChunkId sentinel(PhaseIndex segment) const {
     return segment < sentinels_.size() ? sentinels_[segment] : memory::k_no_chunk;
   }
-  // How long the phase takes, as predicted; with objects of other sizes in proportion to them. 0: nobody knows.
+  // Returns the predicted time of the phase, scaled with the objects' sizes; 0: unknown.
   [[nodiscard]] Seconds predicted_time(PhaseIndex start) const;
-  // A phase that goes on behind its last segment: what it does then is as if it were in segment `from`, so many
-  // accesses `back`, once it is `after` accesses long. Nothing where the plan does not know.
+  // A phase that continues after its last segment. Once it is `after` accesses long, it behaves as in segment
+  // `from`, which began `back` accesses earlier.
   struct Continuation {
     PhaseIndex from = 0;
     std::uint64_t after = 0;
     std::uint64_t back = 0;
   };
+  // Returns nothing if the plan has no repeat that ends with the segment `last`.
   [[nodiscard]] std::optional<Continuation> continuation(PhaseIndex last) const;
-  // From where the plan has everything then to where it has it before that segment.
+  // Returns the moves that restore the placement from before the segment at which the continuation resumes.
   [[nodiscard]] std::span<ActiveMove> rewind_moves(PhaseIndex last);
-  // How fast moves go in the plan's phase, of full speed.
+  // Returns the rate of moves in the plan's phase, as a share of full speed.
   [[nodiscard]] double rate_limit(PhaseIndex phase) const {
     return phase < plan_.rate_limits.size() ? plan_.rate_limits[phase] : 1;
   }
-  // Moves to ask for when the plan's phase begins, in the plan's order.
+  // Returns the moves to request when the plan's phase begins, in the plan's order.
   [[nodiscard]] std::span<ActiveMove> moves_of_phase(PhaseIndex index);
   [[nodiscard]] std::vector<std::string> take_notes();
 

@@ -1,4 +1,6 @@
-// What becomes of places once all moves under way are done.
+// Predicts the placement and the free capacity once all pending moves are done.
+//
+// Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +14,7 @@ namespace terrace::strategy {
 
 using PendingMoves = std::vector<std::pair<ChunkId, PlaceId>>;
 
-// Where chunks reside then.
+// Returns the places of chunks after all pending moves.
 class PendingPlacement {
  public:
   PendingPlacement(const memory::ChunkTable& chunks, const PendingMoves& pending) : chunks_(chunks) {
@@ -28,7 +30,8 @@ class PendingPlacement {
   std::map<ChunkId, PlaceId> pending_;
 };
 
-// What room there is then. A transfer that has begun counts twice on its target.
+// Tracks the free capacity of places after all pending moves. A transfer that has begun counts twice on its
+// target.
 class PendingCapacity {
  public:
   PendingCapacity(const Context& context, const PendingMoves& pending) : chunks_(*context.chunks) {
@@ -36,7 +39,8 @@ class PendingCapacity {
       left_.push_back(static_cast<std::int64_t>(context.ledger->available(static_cast<PlaceId>(p)).value));
     for (const auto& [chunk, to] : pending) static_cast<void>(move(chunk, to, true));
   }
-  // Whether there is room for it by then; `force`: it was asked for whether there is or not.
+  // Accounts for a further move. Returns false, and does nothing, if the target has too little free capacity;
+  // `force` accounts for it in any case.
   bool move(ChunkId chunk, PlaceId to, bool force = false) {
     const auto size = static_cast<std::int64_t>(chunks_[chunk].size);
     const auto [known, is_new] = resides_.try_emplace(chunk, chunks_[chunk].place.load(std::memory_order_relaxed));

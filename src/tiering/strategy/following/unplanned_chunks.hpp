@@ -1,7 +1,8 @@
-// What a plan has no use for: memory that the iteration which it was made of did not reach, and room in faster
-// places that it leaves free from its first phase to its last. The one may stay in the other, or be made there:
-// bringing it home would cost a copy and gain nothing, and where the plan is for the wrong loop, what comes after
-// it would find its data in slow memory.
+// Places the chunks that a plan does not cover in fast capacity that the plan never uses. Uncovered chunks are
+// those that the profiled iterations did not access. Demoting them would cost a copy and gain nothing; and if the
+// plan is for the wrong loop, later code would find its data in slow memory.
+//
+// Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +16,13 @@ namespace terrace::strategy {
 
 class UnplannedChunks {
  public:
-  // `reached`: by chunk, whether it was. Chunks that came later were not.
+  // `reached`: by chunk, whether the profiled iterations accessed it. Later chunks count as not reached.
   UnplannedChunks(const Plan& plan, const Context& context, std::vector<bool> reached);
 
-  // Whether the chunk, which the plan has at home, may stay where it is; it then does.
+  // Reserves capacity for a chunk that the plan has at home, where it is now. Returns false if it has to move
+  // home.
   [[nodiscard]] bool retain(ChunkId chunk, PlaceId where);
-  // Where the next chunks of an object are made that the plan does not know; nothing where there is no room.
+  // Reserves capacity for the next chunks of an object that the plan does not name; nothing if none is free.
   [[nodiscard]] std::optional<PlacementExtent> allocate(const observe::Object& object, std::uint32_t ordinal,
                                                         std::uint32_t left);
 
@@ -36,9 +38,9 @@ class UnplannedChunks {
 
   const Context* context_;
   std::vector<bool> reached_;
-  machine::Budget capacity_;  // by place; of what was freed since the last look, not yet
+  machine::Budget capacity_;  // free, by place; without chunks freed since the last reclaim_freed()
   std::vector<RetainedRange> retained_;
-  std::size_t num_refused_ = 0;  // since it was last looked at what was freed
+  std::size_t num_refused_ = 0;  // since the last reclaim_freed()
 };
 
 }  // namespace terrace::strategy

@@ -36,7 +36,8 @@ class EarlyMoveSelector {
   EarlyMoveSelector(const machine::Machine& machine, InitiatorId initiator, Cost cost = {})
       : machine_(machine), initiator_(initiator), cost_(std::move(cost)) {}
 
-  // A segment of the program is over, and stands for the time since the last one: `times` its own.
+  // Accounts for a segment of the program that has ended. It represents `times` its own time, because segments may
+  // be skipped.
   void on_segment(const observe::Phase& segment, const Tiers& tiers, double times = 1);
   // Returns the moves that pay now, evictions first. Requires: the moves of the last call are done. `budget`: max
   // net loss (cost less gain) of all moves, these included.
@@ -55,7 +56,7 @@ class EarlyMoveSelector {
   [[nodiscard]] double worth(ChunkId chunk, const Tiers& tiers) const {
     return accumulated_gain(chunk) / static_cast<double>(tiers.size(chunk).value);
   }
-  struct Selection {  // of a choice
+  struct Selection {  // the state of select_moves()
     const Tiers& tiers;
     Bytes free;
     std::vector<transfer::TransferRequest> moves;

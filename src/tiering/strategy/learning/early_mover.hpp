@@ -1,4 +1,7 @@
-// Early moves (early_move_selector.hpp) of a running program: when what was seen is looked at, and what is asked for.
+// Applies early moves (early_move_selector.hpp) to the running program: decides which profiled segments to
+// evaluate, and requests the moves.
+//
+// Not thread-safe.
 #pragma once
 
 #include <optional>
@@ -11,16 +14,16 @@ namespace terrace::strategy {
 
 class EarlyMover {
  public:
-  // Borrows both: they must outlive it.
+  // Borrows both; they outlive this.
   EarlyMover(const Context& context, const PaybackModel& payback) : context_(context), payback_(payback) {}
-  // True where something was asked for.
+  // Evaluates a profiled segment. Returns whether moves were requested.
   bool on_segment(const SegmentProfiled& event, Requests& requests);
 
  private:
   const Context& context_;
   const PaybackModel& payback_;
   std::optional<EarlyMoveSelector> early_;
-  Seconds looked_;  // when a segment was last looked at
+  Seconds looked_;  // time of the last evaluation
 };
 
 }  // namespace terrace::strategy

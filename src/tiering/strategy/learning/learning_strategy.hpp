@@ -1,6 +1,11 @@
-// Follows plans that a planner makes of what was profiled: of the first iteration of each loop, and again where
-// the program begins to do something else. A plan that was given is followed from the start; with a planner beside
-// it, it is bettered after the first iteration.
+// Profiles the first iteration of each loop, has a planner make plans of it, and follows them. Profiles and plans
+// again when the program changes (phase_change_detector.hpp). A plan given by the user is followed from the start;
+// with a planner, it is replaced by a better one after the first iteration.
+//
+// Detected loops, and loops of the default planner in virtual time, have to pay: learning and moves are bounded by
+// payback_model.hpp, plans are applied in steps (stepwise_migration.hpp) and put on trial (plan_trial.hpp).
+//
+// Not thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +32,7 @@ namespace terrace::strategy {
 
 class LearningStrategy final : public Strategy {
  public:
-  // Without a planner (null) the plan that was given is all there is. One of the two is there.
+  // Requires: `planner` is not null or `given` has a plan. `planner` is borrowed and outlives this.
   LearningStrategy(const Context& context, const Planner* planner, const std::optional<Plan>& given);
 
   [[nodiscard]] PlacementExtent initial_placement(const observe::Object& object, std::uint32_t ordinal,
@@ -61,7 +66,7 @@ class LearningStrategy final : public Strategy {
   }
   [[nodiscard]] bool has_learned(std::uint32_t iterations) const;
   [[nodiscard]] bool can_move_early() const;
-  // A plan that was made here holds for its loop.
+  // Returns whether the loop of the plan in force has ended. Plans given by the user are not bound to a loop.
   [[nodiscard]] bool is_plan_over() const { return is_loop_over_ && (!given_ || is_improved_); }
   [[nodiscard]] std::vector<bool> reached_chunks() const;
   [[nodiscard]] bool places_by_counts() const { return uses_hints() && context_.hints->has_counts(); }
@@ -86,8 +91,8 @@ class LearningStrategy final : public Strategy {
 
   Context context_;
   const Planner* planner_;
-  bool given_;    // there was a plan at the start
-  bool can_try_;  // iterations can be compared one by one: plans are tried
+  bool given_;    // the user gave a plan
+  bool can_try_;  // iteration times are exact, so that plans can be tried
   CountedPlacement counted_;
   std::optional<PlanExecutor> plan_;       // in force
   bool is_loop_over_ = false;              // the loop that it was made for

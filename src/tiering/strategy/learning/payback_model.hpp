@@ -3,8 +3,8 @@
 //
 // How many come is unknown. A loop that has made n iterations is expected to make n more (the estimate of a
 // quantity that may have any scale: Gott, "Implications of the Copernican principle", Nature 363, 1993). That
-// holds for loops that the program marked, too, where their plans are tried (learning_strategy.hpp): a marker says which
-// loop is the main one, not how long it lasts. Elsewhere marked loops are learned and planned in any case.
+// holds for loops that the program marked, too, where their plans are tried (learning_strategy.hpp): a marker says
+// which loop is the main one, not how long it lasts. Elsewhere marked loops are learned and planned in any case.
 //
 // Sampling may cost a fixed share (k_max_learning) of the run: of the time that has passed plus the time
 // that the loop is expected to take. Sampling cost already spent counts, so that loops that are learned
@@ -78,8 +78,8 @@ class PaybackModel {
   // Postpones learning until the loop has made twice as many iterations, because a plan did not pay.
   void postpone() { next_ = 2 * std::max(seen(), 1.0); }
 
-  // For moves before there is a plan (early_move_selector.hpp). cost_there_and_back() returns the gain that one move has
-  // to reach; early_budget() returns the max net loss of all of them, infinite if the loop need not pay.
+  // For moves before there is a plan (early_move_selector.hpp). cost_there_and_back() returns the gain that one
+  // move has to reach; early_budget() returns the max net loss of all of them, infinite if the loop need not pay.
   [[nodiscard]] Seconds cost_there_and_back(ChunkId chunk, PlaceId from, PlaceId to) const;
   [[nodiscard]] Seconds early_budget() const;
 

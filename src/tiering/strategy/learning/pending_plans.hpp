@@ -1,4 +1,5 @@
-// From a problem to plans in the order in which they will be there.
+// Makes plans of a problem, in the order in which they become available. Planning runs concurrently with the
+// program, in modelled time: a quick plan comes first, better ones follow.
 #pragma once
 
 #include <deque>
@@ -15,19 +16,19 @@
 
 namespace terrace::strategy {
 
-// A plan that is being made: in force from the first phase that begins after `at`.
+// A plan that is being made. It comes into force with the first phase that begins after `at`.
 struct PendingPlan {
   Plan plan;
   Seconds at;
   std::string why;
-  // Where they go in steps: its moves, the best first.
+  // Its moves in order of gain, if the plan is applied in steps (stepwise_migration.hpp).
   std::optional<std::vector<MoveGroup>> groups{};
 };
 
-// Where planning goes on beside the program, that need not wait for the best plan: it has a good one first, and
-// better ones after it. `has_plan`: it obeys one that it keeps meanwhile. `may_end_soon`: the good one is the one
-// that is there first (search/static_planner.hpp). Where the program itself waits for its plan, a search has to be a short
-// one.
+// Returns the plans in the order of their completion. If planning runs concurrently with the program, a good plan
+// comes first and better ones follow. `has_plan`: the program follows a plan meanwhile, so that no interim plan is
+// needed. `may_end_soon`: the first plan is the one that is made fastest (search/static_planner.hpp). If the
+// program waits for its plan, only a short search is made. Charges the planning time to `clock`.
 std::deque<PendingPlan> make_pending_plans(const Planner& planner, const model::Problem& problem,
                                            const model::Calibration& calibration, Clock& clock, bool has_plan,
                                            bool may_end_soon, const std::string& why);

@@ -1,15 +1,16 @@
-// Whether the program has begun to do something else than its plan was made for. Unimem profiles again when a
-// phase takes over 10 % more or less than it did (Wu, Huang, Li, SC'17, section 3.2); what is ours is when that
-// counts:
+// Detects that the program no longer behaves as in the profile of its plan. Unimem profiles again when a phase
+// takes over 10 % more or less time than before (Wu, Huang, Li, SC'17, section 3.2). Terrace adds when such a
+// deviation counts:
 //
-//   settled   A phase has a usual time once two iterations running agree on it within that bound, counted from
-//             when everything is where the plan has it. A phase that takes one time and another by turns never
-//             has one, and never counts.
-//   varies    It takes over 10 % more or less than usual, and that is over 1 % of the iteration: noise of a short
-//             phase is nothing to plan for.
-//   patience  It does so two iterations running. Where a plan that was made again did not last eight times the
-//             patience, patience doubles, so that a program that comes and goes is left alone; where it lasted, it
-//             is two again.
+//   settled   A phase has a usual time once two consecutive iterations agree on it within that bound, counted from
+//             the end of the plan's initial moves. A phase whose time alternates never has one, and never counts.
+//   varies    Its time deviates by over 10 % from the usual one, and by over 1 % of the iteration: noise of a
+//             short phase is not worth a new plan.
+//   patience  It does so in two consecutive iterations. If a new plan was valid for less than eight times the
+//             patience, patience doubles, so that alternating programs are not planned again and again. If the
+//             plan lasted, patience is two again.
+//
+// Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -30,15 +31,15 @@ class PhaseChangeDetector {
     std::string name;
     Seconds usual;
     Seconds now;
-    std::uint32_t iterations = 0;  // running
+    std::uint32_t iterations = 0;  // consecutive iterations that deviate
   };
 
-  // Another loop: nothing is known of it.
+  // Forgets everything, because another loop has begun.
   void reset();
-  // A plan is in force, and everything is where it has it: phases settle, and are watched.
+  // Begins to compare phases. Requires: all initial moves of the plan in force are done.
   void start_watching();
   void on_phase_end(PhaseIndex phase, std::string_view name, Seconds time);
-  // What has varied for as long as patience lasts; it is then watched no more.
+  // Returns the phase that has deviated for as many iterations as patience demands, and stops watching then.
   std::optional<PhaseChange> on_iteration_end();
   [[nodiscard]] bool is_watching() const { return is_watching_; }
 
@@ -46,8 +47,8 @@ class PhaseChangeDetector {
   struct Phase {
     std::string name;
     Seconds last;                  // in the iteration before
-    std::optional<Seconds> usual;  // nothing until two iterations agreed
-    std::uint32_t varied = 0;      // iterations running
+    std::optional<Seconds> usual;  // none until two iterations agreed
+    std::uint32_t varied = 0;      // consecutive iterations that deviate
   };
   struct Ended {
     std::string name;

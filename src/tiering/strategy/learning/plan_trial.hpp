@@ -1,6 +1,6 @@
 // Tries a plan in virtual time: compares iterations under the plan with iterations before it, and withdraws a plan
-// that makes them slower. Used for loops whose moves must pay off (PaybackModel::must_pay). On real memory, where time
-// is noisy, plans are guarded instead (proof/validated_strategy.hpp).
+// that makes them slower. Used for loops whose moves must pay off (PaybackModel::must_pay). On real memory, where
+// time is noisy, plans are guarded instead (proof/validated_strategy.hpp).
 //
 // Iterations may differ although the clock is exact: the program itself does not do the same in each of them. The
 // mean of 1, 2, 4, ... iterations under the plan is compared with the mean of those before it by Student's t-test
@@ -14,8 +14,8 @@
 // steady iterations the measured gain dominates, with varying ones the predicted gain.
 //
 // A plan that is behind is withdrawn where moving everything back pays in as many iterations as the loop has made
-// so far; the plan's moves were only made where the gain was expected to pay for both ways (payback_model.hpp). What is
-// not proved slower stays.
+// so far; the plan's moves were only made where the gain was expected to pay for both ways (payback_model.hpp).
+// What is not proved slower stays.
 //
 // Not thread-safe.
 #pragma once

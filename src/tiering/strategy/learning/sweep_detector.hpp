@@ -1,5 +1,7 @@
-// SweepDetector: where a program goes through an object chunk by chunk, up or down, the chunks that come next are known
-// before they are used. Told of the chunks that each segment of the program used, segment by segment.
+// Detects sweeps: sequential passes through an object, chunk by chunk, upwards or downwards. Predicts the chunks
+// that a sweep uses next. Input is the list of chunks that each segment of the program used.
+//
+// Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -12,31 +14,33 @@ namespace terrace::strategy {
 
 class SweepDetector {
  public:
-  static constexpr std::uint32_t k_gap_divisor = 4;  // in a chunk's use: no longer than one over that of it
+  static constexpr std::uint32_t k_gap_divisor = 4;  // gaps in a visit are at most 1/k_gap_divisor of its length
 
   struct Use {
     ChunkId chunk = 0;
     double gain = 0;             // seconds that its use in fast memory gains, or would gain
     std::uint32_t segments = 1;  // for how long it is used
   };
-  // The chunks of the segment that has ended, ascending. Afterwards next() has what is used after the segment that
-  // begins now, each as the last chunk of its sweep was from its first use to its last.
+  // Records the chunks of the segment that has ended, in ascending order. Afterwards next() returns the chunks
+  // that are used after the segment that begins now, each with the gain and length of its sweep's last complete
+  // visit.
   void on_segment(std::span<const Use> uses, const memory::ChunkTable& chunks);
   [[nodiscard]] std::span<const Use> next() const { return next_; }
-  // Used in one of the last two segments; one that was for many, in one of some more: samples leave gaps.
+  // Returns whether the chunk was used in one of the last two segments. Long visits may have longer gaps, because
+  // samples miss uses.
   [[nodiscard]] bool in_use(ChunkId chunk) const {
     return chunk < visits_.size() && visits_[chunk].last > 0 &&
            visits_[chunk].last + 1 + max_gap(visits_[chunk]) >= segment_;
   }
 
-  // Of segments, counted from 1; 0: never.
+  // Returns the segment of the chunk's last use, counted from 1; 0: never.
   [[nodiscard]] std::uint32_t last_use(ChunkId chunk) const {
     return chunk < visits_.size() ? visits_[chunk].last : 0;
   }
   [[nodiscard]] std::uint32_t segment() const { return segment_; }
 
  private:
-  struct Visit {             // from a first use to a last one, without long lulls between
+  struct Visit {             // uses of a chunk without long gaps
     std::uint32_t last = 0;  // segment, from 1 on; 0: never
     std::uint32_t first = 0;
     bool fresh = false;  // it began in the last segment

@@ -19,12 +19,12 @@ Seconds median_of(std::vector<Seconds> times) {
 }  // namespace
 
 void IterationTimes::add(Seconds time, Seconds work) {
-  if (times_.size() < k_kept) {
+  if (times_.size() < k_max_kept) {
     times_.push_back(time);
     works_.push_back(work);
   } else {
-    times_[count_ % k_kept] = time;
-    works_[count_ % k_kept] = work;
+    times_[count_ % k_max_kept] = time;
+    works_[count_ % k_max_kept] = work;
   }
   ++count_;
   total_ += time;
@@ -41,7 +41,7 @@ Seconds IterationTimes::max() const { return times_.empty() ? Seconds{} : *std::
 // Of those kept, the oldest first.
 IterationTimes IterationTimes::part(std::size_t first, std::size_t count) const {
   IterationTimes some;
-  const auto oldest = times_.size() < k_kept ? 0 : count_ % k_kept;
+  const auto oldest = times_.size() < k_max_kept ? 0 : count_ % k_max_kept;
   for (auto i = first; i < first + count; ++i) {
     const auto at = (oldest + i) % times_.size();
     some.add(times_[at], works_[at]);

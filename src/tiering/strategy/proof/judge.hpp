@@ -1,4 +1,4 @@
-// Whether a placement made iterations faster or slower than they were without it, beyond noise.
+// Compares iteration times with and without a placement, and judges whether they differ beyond noise.
 #pragma once
 
 #include <cstdint>
@@ -8,53 +8,52 @@
 
 namespace terrace::strategy {
 
-// Times of iterations under one placement. The last few are kept: what a program does may change slowly.
+// Times of iterations under one placement. Only the last ones are kept, because programs may change slowly.
 class IterationTimes {
  public:
-  static constexpr std::size_t k_kept = 64;
+  static constexpr std::size_t k_max_kept = 64;
 
-  // `work`: what the program's main thread had of a processor in that time.
+  // Adds an iteration. `work`: processor time of the program's main thread.
   void add(Seconds time, Seconds work);
   void forget() { *this = {}; }
-  // Of the program, however many are kept.
+  // Returns the number of all iterations, including those no longer kept.
   [[nodiscard]] std::uint64_t count() const { return count_; }
-  // Enough to compare by: single short ones are told by clocks, and by who reads them, more than by what they do.
+  // Returns whether the times suffice for a comparison: the time of few short iterations depends on the clock's
+  // resolution and on when it is read.
   [[nodiscard]] bool is_enough() const { return count_ >= k_many || (count_ > 0 && total_ >= k_long); }
   static constexpr std::uint64_t k_many = 16;
   static constexpr Seconds k_long{0.1};
-  // Of those kept; 0 where there are none.
+  // Return statistics of the kept times; 0 if there are none.
   [[nodiscard]] Seconds median() const;
   [[nodiscard]] Seconds median_work() const;
   [[nodiscard]] Seconds min() const;
   [[nodiscard]] Seconds max() const;
-  // The last of those kept, at most so many.
+  // Returns the last kept times, at most `count`.
   [[nodiscard]] IterationTimes last(std::size_t count) const;
-  // Not where the second half of those kept takes longer than the first, or the other way round: then it is the
-  // program that changes.
+  // Returns false if one half of the kept times takes longer than the other: then the program itself changes.
   [[nodiscard]] bool is_steady() const;
 
  private:
   [[nodiscard]] IterationTimes part(std::size_t first, std::size_t count) const;
 
-  std::vector<Seconds> times_;  // the oldest is at count_ % k_kept once so many are there
-  std::vector<Seconds> works_;  // the same
+  std::vector<Seconds> times_;  // ring buffer: once full, the oldest is at count_ % k_max_kept
+  std::vector<Seconds> works_;  // in the same order
   std::uint64_t count_ = 0;
   Seconds total_;  // of all
 };
 
-// Iterations that differ by less are taken for alike.
+// Iterations that differ by less count as equal.
 inline constexpr double k_noise = 0.05;
 
-// Whether the second takes longer: each of its times than each of the first, and the medians by more than noise.
+// Returns whether `second` takes longer: each of its times exceeds all of `first`, and the medians differ by more
+// than noise.
 [[nodiscard]] bool takes_longer(const IterationTimes& first, const IterationTimes& second);
 
-// How long the second's iterations take, as far as that is the placement's doing: where other programs had the
-// processor for more of the time before, the gain is no larger than that of the work of the main thread; not where
-// that mostly waits for others.
+// Returns the median of `second`, corrected for other programs: if they used more processor time during `first`,
+// the gain is limited to the gain in processor time of the main thread. No correction if that thread mostly waits.
 [[nodiscard]] Seconds placed_time(const IterationTimes& first, const IterationTimes& second);
 
-// Iterations without a placement and with it that are neighbours in time: what a program does may change by
-// itself, and over a long run does.
+// Iterations without a placement and with it that are adjacent in time, because programs change over a long run.
 struct Evidence {
   static constexpr std::size_t k_max = 16;  // on each side
 
@@ -62,8 +61,7 @@ struct Evidence {
   [[nodiscard]] bool is_steady() const { return without.is_steady() && with.is_steady(); }
 };
 
-// What an iteration takes less than before, as a share of that; negative where it takes longer. 0 where one is
-// unknown.
+// Returns the gain as a share of `before`; negative for a loss, 0 if one of the times is unknown.
 [[nodiscard]] double gain(Seconds before, Seconds after);
 
 }  // namespace terrace::strategy

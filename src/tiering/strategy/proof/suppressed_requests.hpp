@@ -1,5 +1,5 @@
-// Requests as a strategy whose plan may be suspended makes them: while it is, nothing moves and nobody waits.
-// Hears of plans that come into force.
+// Forwards the requests of a strategy, and suppresses its moves and waits while its plan is suspended. Records the
+// plan that comes into force, and the placement before it.
 #pragma once
 
 #include <algorithm>
@@ -57,9 +57,9 @@ class SuppressedRequests final : public Requests {
   void on_gain_measured(const MeasuredGain& gain) override { to_.on_gain_measured(gain); }
 
   [[nodiscard]] const std::optional<PredictedTimes>& adopted_plan() const { return adopted_; }
-  // For any move to another place.
+  // Returns whether any move to another place was requested.
   [[nodiscard]] bool has_requested() const { return has_requested_; }
-  // By chunk, when it was adopted: before anything moved for it.
+  // Returns the place of each chunk when the plan was adopted, before its moves.
   [[nodiscard]] const std::vector<PlaceId>& places_before() const { return places_before_; }
 
  private:

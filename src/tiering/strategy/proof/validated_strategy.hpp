@@ -1,23 +1,25 @@
-// A strategy whose placements have to prove themselves: iterations under a plan are compared with iterations
-// without one, and a plan that makes them slower beyond noise is undone: everything goes to where it would be
-// without, and nothing moves any more in this loop.
+// Wraps a strategy and validates its plans by measurement: compares iterations under a plan with iterations
+// without one. A plan that makes them slower beyond noise is undone: data returns to its placement without the
+// plan, and nothing moves any more in this loop.
 //
-//   learned   The iterations before the plan is in force are what it is compared with, but for the first, which
-//             makes much anew, and for those that learning slows down. There has to be one: the plan waits for it.
-//   given     A plan that was given holds from the first iteration on. After the second it is suspended for one,
-//             with everything where the kernel would have put it, which is what it is compared with.
+//   learned   The baseline are the iterations before the plan, without the first one, which initialises much, and
+//             without those that profiling slows down. At least one is required: the plan waits for it.
+//   given     A plan given by the user is in force from the first iteration on. After the second iteration it is
+//             suspended for one, with data where the kernel would have placed it. That iteration is the baseline.
 //
-// Judged are iterations that begin when the plan's first moves are done; a learned plan by two of them, as a
-// single one may be slow for reasons of its own. When a plan is undone the next two iterations are watched: where
-// they are no faster, the program has slowed down by itself, and the plan is in force again, for good.
+// Only iterations that begin after the plan's first moves are judged. A learned plan is judged by two of them, as
+// a single one may be slow for other reasons. After a plan was undone, the next two iterations are compared with
+// it: if they are no faster, the program has slowed down by itself, and the plan is in force again, for good.
 //
-// Every 16 iterations a learned plan is looked at again, by medians.
+// Every 16 iterations a learned plan is judged again, by medians.
 //
-// What was gained is told by neighbours in time: the last iterations without a plan, and the first with it; or,
-// where it was taken away, the last with it and the next without. Where these change by themselves nothing is
-// told.
+// The reported gain compares iterations that are adjacent in time: the last ones without a plan and the first ones
+// with it; or, if it was suspended, the last with it and the next without. If iteration times drift by themselves,
+// no gain is reported.
 //
-// Loops that are cut by time are not judged: their iterations take as long as they are cut.
+// Loops whose iterations are time intervals are not judged, since their time is fixed.
+//
+// Not thread-safe.
 #pragma once
 
 #include <memory>
@@ -32,8 +34,8 @@ namespace terrace::strategy {
 
 class ValidatedStrategy final : public Strategy {
  public:
-  // `learning_slows`: the program, so that iterations that are learned from prove nothing. `is_given`: a plan
-  // holds from the start; `predicted`: of that plan.
+  // `learning_slows`: profiling slows the program, so that profiled iterations are no baseline. `is_given`: a plan
+  // is in force from the start; `predicted`: its predicted times.
   ValidatedStrategy(const Context& context, std::unique_ptr<Strategy> inner, bool learning_slows, bool is_given,
                     const PredictedTimes& predicted);
 
@@ -60,16 +62,16 @@ class ValidatedStrategy final : public Strategy {
  private:
   enum class State : std::uint8_t {
     unplaced,   // no plan is in force
-    moving,     // the moves to where the plan has everything are not done
+    moving,     // the plan's initial moves are not done
     judging,    // iterations under the plan are compared
-    suspended,  // what a plan that was given is compared with: everything is where it would be without one
-    undone,     // the same, and whether it helps is watched
-    settled     // nothing is judged any more
+    suspended,  // a given plan is suspended to measure the baseline
+    undone,     // the plan is undone; iterations without it are compared with it
+    settled     // judging is over
   };
   [[nodiscard]] bool is_suspended() const {
     return state_ == State::suspended || state_ == State::undone || is_over_;
   }
-  // A plan that is there waits until there is an iteration to compare with.
+  // Returns whether a learned plan has to wait until there is a baseline.
   [[nodiscard]] bool must_defer_plan() const {
     return is_judged_ && !is_given_ && state_ == State::unplaced && !before_.is_enough();
   }

@@ -33,9 +33,9 @@ constexpr std::size_t k_overdue = 8;   // chunks that are looked at for each
 }  // namespace
 
 double BeladyPolicy::when(ChunkId chunk) const {
-  const auto& known = known_[chunk];
-  double soonest = known.interval > 0 ? k_unknown + static_cast<double>(known.touched + known.interval)
-                                      : k_never - static_cast<double>(known.touched);
+  const auto& state = states_[chunk];
+  double soonest = state.interval > 0 ? k_unknown + static_cast<double>(state.touched + state.interval)
+                                      : k_never - static_cast<double>(state.touched);
   for (const auto& [number, thread] : threads_)
     if (thread.trusted)
       if (const auto use = thread.history.next_use(chunk)) soonest = std::min(soonest, *use + thread.offset);
@@ -58,39 +58,39 @@ BeladyPolicy::Order* BeladyPolicy::order_of(PageState residence) {
 
 // Who touches it is not noticed.
 bool BeladyPolicy::is_unnoticed(ChunkId chunk) const {
-  const auto residence = known_[chunk].residence;
+  const auto residence = states_[chunk].residence;
   return residence == PageState::mapped || residence == PageState::pinned;
 }
 
-void BeladyPolicy::take(ChunkId chunk) {
-  const auto& known = known_[chunk];
-  if (auto* const order = order_of(known.residence)) order->erase({known.when, chunk});
-  if (known.ahead) ahead_.erase({known.when, chunk});
+void BeladyPolicy::remove(ChunkId chunk) {
+  const auto& state = states_[chunk];
+  if (auto* const order = order_of(state.residence)) order->erase({state.when, chunk});
+  if (state.ahead) ahead_.erase({state.when, chunk});
 }
 
-void BeladyPolicy::enter(ChunkId chunk) {
-  auto& known = known_[chunk];
-  known.when = when(chunk);
-  if (auto* const order = order_of(known.residence)) order->insert({known.when, chunk});
-  if (known.ahead) ahead_.insert({known.when, chunk});
+void BeladyPolicy::insert_predicted(ChunkId chunk) {
+  auto& state = states_[chunk];
+  state.when = when(chunk);
+  if (auto* const order = order_of(state.residence)) order->insert({state.when, chunk});
+  if (state.ahead) ahead_.insert({state.when, chunk});
 }
 
 // Where it belongs now.
-void BeladyPolicy::put(ChunkId chunk) {
-  take(chunk);
-  enter(chunk);
+void BeladyPolicy::reinsert(ChunkId chunk) {
+  remove(chunk);
+  insert_predicted(chunk);
 }
 
-void BeladyPolicy::expect_anew() {
+void BeladyPolicy::repredict_all() {
   expected_at_ = touches_;
-  astray_ = false;
+  has_deviation_ = false;
   std::vector<ChunkId> chunks;
   for (auto* const order : {&present_, &away_}) {
     for (const auto& [time, chunk] : *order) chunks.push_back(chunk);
     order->clear();
   }
   ahead_.clear();
-  for (const auto chunk : chunks) enter(chunk);
+  for (const auto chunk : chunks) insert_predicted(chunk);
 }
 
 // Programs may begin any number of threads: those that were not heard of for longest are forgotten.
@@ -104,7 +104,7 @@ BeladyPolicy::Thread& BeladyPolicy::thread_of(std::uint32_t number) {
 
 bool BeladyPolicy::on_access(ChunkId chunk, std::uint32_t number, Seconds worked) noexcept {
   try {
-    if (chunk >= known_.size()) known_.resize(chunk + 1);
+    if (chunk >= states_.size()) states_.resize(chunk + 1);
     auto& thread = thread_of(number);
     passed_.clear();
     const auto before = thread.history.here();
@@ -123,33 +123,33 @@ bool BeladyPolicy::on_access(ChunkId chunk, std::uint32_t number, Seconds worked
       thread.offset -= ahead;
     else
       now_ = std::max(now_, now_ + ahead);
-    auto& known = known_[chunk];
+    auto& state = states_[chunk];
     // What is used just now may be touched again soon, when it was put aside; that is no interval.
-    const auto gap = known.touched > 0 ? touches_ - known.touched : 0;
-    if (gap > k_recent * active_ || known.interval == 0) known.interval = gap;
-    known.touched = thread.touched = touches_;
+    const auto gap = state.touched > 0 ? touches_ - state.touched : 0;
+    if (gap > k_recent * active_ || state.interval == 0) state.interval = gap;
+    state.touched = thread.touched = touches_;
     if (!expected)
-      known.in_use = touches_ + k_recent * active_;  // or it would be put aside while it is being used
-    const bool in_row = add_to_row(thread, chunk);
+      state.in_use = touches_ + k_recent * active_;  // or it would be put aside while it is being used
+    const bool in_row = extend_row(thread, chunk);
     const bool trusted = thread.history.hit_share() >= k_trusted;
-    astray_ = astray_ || elsewhere || behind || trusted != thread.trusted;
+    has_deviation_ = has_deviation_ || elsewhere || behind || trusted != thread.trusted;
     thread.trusted = trusted;
     const auto all = present_.size() + away_.size();
-    if (astray_ && touches_ - expected_at_ > all / k_share) {
-      expect_anew();
+    if (has_deviation_ && touches_ - expected_at_ > all / k_share) {
+      repredict_all();
     } else {
-      for (const auto other : passed_) put(other);
-      put(chunk);
+      for (const auto other : passed_) reinsert(other);
+      reinsert(chunk);
     }
     const auto advanced = expected ? passed_.size() + 1 : 0;
     thread.looked_ahead = !elsewhere && thread.looked_ahead > advanced ? thread.looked_ahead - advanced : 0;
-    if (trusted) choose_marks(thread);
+    if (trusted) choose_sentinels(thread);
     thread.worked += worked.value;
     if (elsewhere)
-      thread.course = {};
+      thread.expected_run = {};
     else
-      thread.course = {thread.course.touches + advanced, thread.course.worked + worked.value,
-                       thread.course.expected + thread.history.here() - before};
+      thread.expected_run = {thread.expected_run.touches + advanced, thread.expected_run.worked + worked.value,
+                             thread.expected_run.expected + thread.history.here() - before};
     latest_ = {chunk, number, advanced, elsewhere};
     learn(thread, chunk, !elsewhere);
     return in_row || (trusted && expected);
@@ -160,16 +160,16 @@ bool BeladyPolicy::on_access(ChunkId chunk, std::uint32_t number, Seconds worked
   }
 }
 
-void BeladyPolicy::choose_marks(Thread& thread) {
-  if (thread.looked_ahead == 0) thread.unmarked = 0;
+void BeladyPolicy::choose_sentinels(Thread& thread) {
+  if (thread.looked_ahead == 0) thread.num_unmarked = 0;
   for (; thread.looked_ahead < k_look; ++thread.looked_ahead) {
     const auto chunk = thread.history.expected(thread.looked_ahead);
     if (!chunk) return;
-    if (known_[*chunk].residence == PageState::pinned) continue;
-    thread.unmarked = known_[*chunk].residence == PageState::mapped ? thread.unmarked + 1 : 0;
-    if (thread.unmarked < k_between_marks) continue;
-    marks_.push_back(*chunk);
-    thread.unmarked = 0;
+    if (states_[*chunk].residence == PageState::pinned) continue;
+    thread.num_unmarked = states_[*chunk].residence == PageState::mapped ? thread.num_unmarked + 1 : 0;
+    if (thread.num_unmarked < k_sentinel_spacing) continue;
+    sentinels_.push_back(*chunk);
+    thread.num_unmarked = 0;
   }
 }
 
@@ -188,77 +188,77 @@ void BeladyPolicy::learn(Thread& thread, ChunkId chunk, bool expected) {
   else if (period > 0 && thread.streak >= period)
     thread.learned = true;
   if (is_known()) {
-    seen_.clear();
+    noticed_.clear();
     is_learning_ = false;
     return;
   }
-  if (!is_learning_) mark_all();
+  if (!is_learning_) add_all_sentinels();
   is_learning_ = true;
-  seen_.push_back({chunk, touches_});
-  for (; !seen_.empty() && seen_.front().touched + k_recent * active_ < touches_; seen_.pop_front()) {
-    const auto& known = known_[seen_.front().chunk];
-    const auto most = k_lessons * static_cast<double>(known_.size()) + k_learning * worked_ / k_lesson;
-    if (known.residence != PageState::mapped || known.touched != seen_.front().touched ||
+  noticed_.push_back({chunk, touches_});
+  for (; !noticed_.empty() && noticed_.front().touched + k_recent * active_ < touches_; noticed_.pop_front()) {
+    const auto& state = states_[noticed_.front().chunk];
+    const auto most = k_lessons * static_cast<double>(states_.size()) + k_learning * worked_ / k_lesson;
+    if (state.residence != PageState::mapped || state.touched != noticed_.front().touched ||
         static_cast<double>(learned_by_) >= most)
       continue;
     ++learned_by_;
-    marks_.push_back(seen_.front().chunk);
+    sentinels_.push_back(noticed_.front().chunk);
   }
 }
 
 // Those that have been at their places since before.
-void BeladyPolicy::mark_all() {
+void BeladyPolicy::add_all_sentinels() {
   for (const auto& [time, chunk] : present_)
-    if (known_[chunk].residence == PageState::mapped && touches_ - known_[chunk].touched > k_recent * active_) {
-      marks_.push_back(chunk);
+    if (states_[chunk].residence == PageState::mapped && touches_ - states_[chunk].touched > k_recent * active_) {
+      sentinels_.push_back(chunk);
       ++learned_by_;
     }
 }
 
 void BeladyPolicy::on_state_change(ChunkId chunk, PageState to) noexcept {
   try {
-    if (chunk >= known_.size()) known_.resize(chunk + 1);
-    auto& known = known_[chunk];
-    named_.clear();
-    if (known.residence == to) return;
-    take(chunk);
-    known.ahead = known.residence == PageState::swapped_out && to == PageState::unmapped_resident;
-    known.residence = to;
-    enter(chunk);
+    if (chunk >= states_.size()) states_.resize(chunk + 1);
+    auto& state = states_[chunk];
+    returned_victims_.clear();
+    if (state.residence == to) return;
+    remove(chunk);
+    state.ahead = state.residence == PageState::swapped_out && to == PageState::unmapped_resident;
+    state.residence = to;
+    insert_predicted(chunk);
   } catch (const std::exception&) {
     threads_.clear();
   }
 }
 
 std::optional<ChunkId> BeladyPolicy::next_sentinel() noexcept {
-  if (marks_.empty()) return {};
-  const auto chunk = marks_.back();
-  marks_.pop_back();
+  if (sentinels_.empty()) return {};
+  const auto chunk = sentinels_.back();
+  sentinels_.pop_back();
   return chunk;
 }
 
 // Chunks that should have been touched long ago. Of one at its place nobody would have noticed it: it becomes a
 // mark, and has as much time again. One that was a mark is not expected any more.
-void BeladyPolicy::look_at_overdue() {
+void BeladyPolicy::check_overdue() {
   for (std::size_t looked = 0; looked < k_overdue; ++looked) {
     const auto first = present_.lower_bound({k_unknown, 0});
     if (first == present_.end() || first->first >= k_never / 2 + static_cast<double>(touches_)) return;
     const auto chunk = first->second;
-    auto& known = known_[chunk];
-    if (known.touched + 2 * known.interval > touches_) return;
-    if (known.residence == PageState::mapped) {
-      marks_.push_back(chunk);
-      known.touched = touches_;
+    auto& state = states_[chunk];
+    if (state.touched + 2 * state.interval > touches_) return;
+    if (state.residence == PageState::mapped) {
+      sentinels_.push_back(chunk);
+      state.touched = touches_;
     } else {
-      known.interval = 0;
+      state.interval = 0;
     }
-    put(chunk);
+    reinsert(chunk);
   }
 }
 
 // A neighbour that is at its place goes unnoticed, so a row may go on behind some of those. True where the row was
 // long enough to go on as expected.
-bool BeladyPolicy::add_to_row(Thread& thread, ChunkId chunk) const {
+bool BeladyPolicy::extend_row(Thread& thread, ChunkId chunk) const {
   const auto goes_on = [&](const Thread::Row& row) {
     if (row.length == 0 || chunk <= row.latest || chunk - row.latest > k_neighbours) return false;
     for (auto between = row.latest + 1; between < chunk; ++between)
@@ -275,19 +275,19 @@ bool BeladyPolicy::add_to_row(Thread& thread, ChunkId chunk) const {
 }
 
 // Of the rows that were added to last, as many as there may be in a loop; the nearest neighbours first.
-std::optional<BeladyPolicy::Choice> BeladyPolicy::neighbour() const {
+std::optional<BeladyPolicy::Choice> BeladyPolicy::next_neighbour() const {
   if (ahead_.size() >= k_depth) return {};
   for (std::uint32_t i = 1; i <= k_neighbours; ++i)
     for (const auto& [number, thread] : threads_)
       for (const auto& row : thread.rows)
         if (row.length >= k_row && touches_ - row.touched <= k_recent * active_ &&
-            row.latest + i < known_.size() && known_[row.latest + i].residence == PageState::swapped_out)
+            row.latest + i < states_.size() && states_[row.latest + i].residence == PageState::swapped_out)
           return Choice{row.latest + i, now_};
   return {};
 }
 
 std::optional<BeladyPolicy::Choice> BeladyPolicy::next_prefetch() noexcept {
-  if (away_.empty() || away_.begin()->first >= k_unknown) return neighbour();
+  if (away_.empty() || away_.begin()->first >= k_unknown) return next_neighbour();
   const auto& [time, chunk] = *away_.begin();
   std::size_t before = 0;
   for (auto one = ahead_.begin(); one != ahead_.end() && one->first < time; ++one)
@@ -299,7 +299,7 @@ std::optional<BeladyPolicy::Choice> BeladyPolicy::next_prefetch() noexcept {
 // the loads that follow from it are spread over the time until then, and the disk works beside the program.
 std::optional<BeladyPolicy::Choice> BeladyPolicy::next_victim() noexcept {
   try {
-    look_at_overdue();
+    check_overdue();
   } catch (const std::exception&) {
     threads_.clear();
   }
@@ -315,22 +315,22 @@ std::optional<BeladyPolicy::Choice> BeladyPolicy::next_victim() noexcept {
   for (auto one = present_.rbegin(); one != present_.rend() && (steps < k_steps || !second); ++one, ++steps) {
     for (; other != away_.rend() && *other > *one && steps < k_steps; ++other, ++steps)
       if (other->first < k_unknown) due = std::max(due + share - 1, -1.0);
-    if (std::ranges::count(named_, one->second) > 0) continue;
+    if (std::ranges::count(returned_victims_, one->second) > 0) continue;
     const bool known = one->first < k_unknown;
     if (known) due += share;
-    if (known && known_[one->second].in_use > touches_) {
+    if (known && states_[one->second].in_use > touches_) {
       if (!in_use) in_use = Choice{one->second, one->first};
       continue;
     }
     if (second && known && one->first < soonest) break;
     if (!second) second = Choice{one->second, one->first};
-    if (known ? due < 1 : touches_ - known_[one->second].touched < k_recent * active_) continue;
+    if (known ? due < 1 : touches_ - states_[one->second].touched < k_recent * active_) continue;
     second = Choice{one->second, one->first};
     break;
   }
   if (!second) second = in_use;
   try {
-    if (second) named_.push_back(second->chunk);
+    if (second) returned_victims_.push_back(second->chunk);
   } catch (const std::exception&) {
     return {};
   }

@@ -19,8 +19,8 @@ constexpr double k_per_touch = 100e-6;
 }  // namespace
 
 // What it does next is predicted as far as it has come as expected, and in about the time that it took before.
-bool BeladyPolicy::has_course(const Thread& thread) {
-  const auto& [touches, worked, expected] = thread.course;
+bool BeladyPolicy::has_expected_run(const Thread& thread) {
+  const auto& [touches, worked, expected] = thread.expected_run;
   return thread.trusted && thread.history.hit_share() >= k_learned && touches >= k_known &&
          worked < k_alike * expected && expected < k_alike * worked;
 }
@@ -30,8 +30,8 @@ bool BeladyPolicy::can_begin_window() const {
   const auto found = threads_.find(latest_.thread);
   if (found == threads_.end() || latest_.advanced == 0) return false;
   const auto& thread = found->second;
-  return has_course(thread) && std::ranges::none_of(threads_, [&](const auto& one) {
-           return one.second.worked > thread.worked && has_course(one.second) &&
+  return has_expected_run(thread) && std::ranges::none_of(threads_, [&](const auto& one) {
+           return one.second.worked > thread.worked && has_expected_run(one.second) &&
                   touches_ - one.second.touched < k_active;
          });
 }
@@ -53,7 +53,7 @@ std::vector<ExpectedTouch> BeladyPolicy::expected_touches() const {
   for (const auto& [number, thread] : threads_)
     if (number != latest_.thread && thread.trusted && touches_ - thread.touched < k_active) add(thread.history);
   std::vector<ExpectedTouch> touches{{latest_.chunk, 0, 0}};
-  const auto whole = std::min(followed.period(), threads_.at(latest_.thread).course.touches);
+  const auto whole = std::min(followed.period(), threads_.at(latest_.thread).expected_run.touches);
   if (paths.empty() || paths.front().history != &followed) return {};
   while (touches.size() < k_longest && paths.front().taken < whole) {
     auto& path = *std::ranges::min_element(paths, {}, &Path::at);
@@ -70,7 +70,7 @@ std::vector<ExpectedTouch> BeladyPolicy::expected_touches() const {
   return touches;
 }
 
-void BeladyPolicy::count_progress(Seconds now) {
+void BeladyPolicy::add_progress(Seconds now) {
   const auto found = threads_.find(latest_.thread);
   if (found == threads_.end()) return;
   auto& thread = found->second;
@@ -83,7 +83,7 @@ void BeladyPolicy::count_progress(Seconds now) {
 }
 
 transfer::PredictionTotals BeladyPolicy::predicted(const transfer::SpillStatistics& measured) noexcept {
-  count_progress(measured.now);
+  add_progress(measured.now);
   try {
     if (windows_.is_open()) {
       const auto followed = threads_.find(windows_.thread());
@@ -99,7 +99,7 @@ transfer::PredictionTotals BeladyPolicy::predicted(const transfer::SpillStatisti
         measured, std::ranges::any_of(touches, [](const ExpectedTouch& touch) { return touch.thread > 0; }));
     state.present = present_.size();
     windows_.begin(latest_.thread, measured.now,
-                   forecast(touches, state, [&](ChunkId chunk) { return known_[chunk].residence; }));
+                   forecast(touches, state, [&](ChunkId chunk) { return states_[chunk].residence; }));
     next_forecast_ = measured.now + Seconds{k_per_touch * static_cast<double>(touches.size())};
   } catch (const std::exception&) {
     windows_.discard();  // no memory for it

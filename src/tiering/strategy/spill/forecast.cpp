@@ -202,7 +202,7 @@ void Simulation::touch(Thread& thread, std::size_t at) {
     come_in(chunk, now);
   }
   now = std::max(now, chunk.ready);
-  if (!chunk.quiet || ++unnoticed_ == k_between_marks) {
+  if (!chunk.quiet || ++unnoticed_ == k_sentinel_spacing) {
     now += state_.touch_s;
     unnoticed_ = 0;
   }

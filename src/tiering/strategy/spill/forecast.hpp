@@ -1,6 +1,7 @@
-// How long a thread will take over a file, from what it and the others are expected to touch: the rules by which
-// chunks come in and leave (belady_policy.hpp, transfer/spill/spill.hpp) in short. What is used last leaves; what is
-// used soonest comes in, so many chunks ahead; the disk serves one chunk after the other, beside the work.
+// Forecasts the time that a thread takes for its next accesses to out-of-core data. Simulates, in simplified form,
+// the rules by which chunks are fetched and evicted (belady_policy.hpp, transfer/spill/spill.hpp): the chunk used
+// last is evicted; the chunk used soonest is prefetched, up to k_depth chunks ahead; the disk serves one chunk
+// after the other, concurrently with the threads' work.
 #pragma once
 
 #include <cstdint>
@@ -13,29 +14,30 @@
 
 namespace terrace::strategy {
 
-inline constexpr std::size_t k_depth = 8;            // chunks that are brought in before they are touched
-inline constexpr std::uint32_t k_between_marks = 8;  // quiet chunks that are expected in a row
+inline constexpr std::size_t k_depth = 8;  // max chunks prefetched before they are touched
+inline constexpr std::uint32_t k_sentinel_spacing =
+    8;  // expected touches of mapped chunks from one sentinel to the next
 
-// In the order in which they are expected. Thread 0 is the one that the forecast is for.
+// A touch, in the order in which touches are expected. Thread 0 is the one that the forecast is for.
 struct ExpectedTouch {
   ChunkId chunk = 0;
   std::uint32_t thread = 0;
-  double work = 0;  // of its thread before it, in seconds
+  double work = 0;  // of its thread before the touch, in seconds
 };
 
-// As it is when the forecast is made.
+// The state of memory and disk when the forecast is made.
 struct SpillState {
-  std::size_t room = 0;       // chunks that may be in memory
-  std::size_t present = 0;    // that are
-  std::size_t under_way = 0;  // reads and writes
-  std::size_t kept = 0;       // pages beside `room`, for what leaves
-  double chunk_s = 0;         // the disk takes for one, read or written
-  double write_share = 0;     // of what leaves
-  double late_share = 0;      // of what comes in: only when somebody waits for it
-  double touch_s = 0;         // a noticed touch of what is in memory waits
+  std::size_t room = 0;       // max chunks in memory
+  std::size_t present = 0;    // chunks in memory
+  std::size_t under_way = 0;  // reads and writes in flight
+  std::size_t kept = 0;       // free pages reserved beyond `room`, so that a fetch need not wait for a write
+  double chunk_s = 0;         // disk time of a chunk, read or written
+  double write_share = 0;     // share of evicted chunks that are written
+  double late_share = 0;      // share of fetched chunks that are fetched on demand only
+  double touch_s = 0;         // time of a fault on a chunk in memory
 };
 
-// The seconds after which thread 0 comes to each of its touches, where its first one is now.
+// Returns for each touch of thread 0 the seconds until it, from its first touch.
 std::vector<double> forecast(std::span<const ExpectedTouch> touches, const SpillState& state,
                              const std::function<transfer::PageState(ChunkId)>& residence);
 

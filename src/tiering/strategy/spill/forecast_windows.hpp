@@ -1,5 +1,7 @@
-// Stretches of a thread's touches: what was predicted for each when it began, against the clock. One at a time;
-// the last one counts as far as the thread has come.
+// Compares forecasts with the clock. A window is a sequence of a thread's touches whose time was predicted when it
+// began. One window is open at a time; it counts as far as the thread has come.
+//
+// Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +17,17 @@ class ForecastWindows {
  public:
   [[nodiscard]] bool is_open() const { return !expected_.empty(); }
   [[nodiscard]] std::uint32_t thread() const { return thread_; }
-  // `expected`: the seconds to each touch from the one that comes now, as forecast() says.
+  // Opens a window. `expected`: the seconds to each touch from the present one, by forecast().
   void begin(std::uint32_t thread, Seconds now, std::vector<double> expected);
-  // The thread has come on by so many touches. A touch behind the end ends the stretch where it was before.
+  // Advances the thread by `touches` touches. A touch beyond the end closes the window at the touch before.
   void advance(std::size_t touches, Seconds now);
-  // It counts not at all.
+  // Discards the open window.
   void discard() { expected_.clear(), open_ = {}; }
   [[nodiscard]] transfer::PredictionTotals totals() const;
 
-  // The latest of what was measured: since the last time that this was asked, where that is enough to tell. Of
-  // `several` threads it is chance which one is first, so what is expected comes late as often as it did; for one
-  // the forecast itself finds what comes late, but for what was not expected.
+  // Returns the parameters of the next forecast, measured since the last call if there are enough events. With
+  // `several` threads their order is random, so chunks are late as often as before. With one thread the forecast
+  // itself finds late chunks, except for unexpected ones.
   [[nodiscard]] SpillState state(const transfer::SpillStatistics& measured, bool several);
 
  private:

@@ -5,44 +5,44 @@
 
 namespace terrace::strategy {
 
-void PlanAbTest::note(Seconds taken, Seconds worked, bool known) noexcept {
+void PlanAbTest::record(Seconds taken, Seconds worked, bool known) noexcept {
   if (undone_) return;
   const Point here{taken, worked};
-  if (!counted_) counted_ = here;
-  const auto time = taken - counted_->taken;
-  const auto work = worked - counted_->worked;
-  if (rests_) {
-    if (time < resting_) return;
-    rests_ = false;
-    rest_ *= 2;
-    turn_ = 0;
-    counted_ = here;
-    settled_ = false;
+  if (!begun_) begun_ = here;
+  const auto time = taken - begun_->taken;
+  const auto work = worked - begun_->worked;
+  if (is_paused_) {
+    if (time < pause_time_) return;
+    is_paused_ = false;
+    pause_ *= 2;
+    period_ = 0;
+    begun_ = here;
+    is_second_half_ = false;
     return;
   }
-  if (work < k_turn) return;
-  if (!settled_) {
-    if (!is_in_force() && !known && work < k_patience * k_turn) return;
-    settled_ = true;
-    counted_ = here;
+  if (work < k_half_period) return;
+  if (!is_second_half_) {
+    if (!is_in_force() && !known && work < k_max_settling * k_half_period) return;
+    is_second_half_ = true;
+    begun_ = here;
     return;
   }
-  counted_ = here;
-  pace_.at(static_cast<std::size_t>(turn_ % 2)) = time / work;
-  resting_ = rest_ * time;
-  if (turn_ % 2 == 1) judge();
-  rests_ = turn_ + 1 == k_turns;
-  settled_ = false;
-  if (!rests_) ++turn_;
+  begun_ = here;
+  time_per_work_.at(static_cast<std::size_t>(period_ % 2)) = time / work;
+  pause_time_ = pause_ * time;
+  if (period_ % 2 == 1) judge();
+  is_paused_ = period_ + 1 == k_num_periods;
+  is_second_half_ = false;
+  if (!is_paused_) ++period_;
 }
 
 void PlanAbTest::judge() noexcept {
-  const auto [without, with] = pace_;
+  const auto [without, with] = time_per_work_;
   const auto gain = 1 - with / without;
-  const bool is_last = turn_ + 1 == k_turns;
-  undone_ = is_last ? std::max(gain, first_) < -k_noise : gain < -k_clear;
-  if (undone_ || is_last) gain_ = is_last ? (gain + first_) / 2 : gain;
-  first_ = gain;
+  const bool is_last = period_ + 1 == k_num_periods;
+  undone_ = is_last ? std::max(gain, first_gain_) < -k_noise : gain < -k_clear_loss;
+  if (undone_ || is_last) gain_ = is_last ? (gain + first_gain_) / 2 : gain;
+  first_gain_ = gain;
 }
 
 }  // namespace terrace::strategy

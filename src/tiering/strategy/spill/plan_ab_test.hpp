@@ -1,11 +1,13 @@
-// Whether a plan for data over a file is better than what touches say: by turns it is not in force and in force,
-// and a turn lasts until the program's threads have worked so much. The same work takes less time where the
-// placement is better.
+// Tests at run time whether a plan for out-of-core data is better than no plan: periods without and with the plan
+// alternate (A/B test). A period lasts until the program's threads have done a fixed amount of work. The same work
+// takes less time under the better placement.
 //
-// Of each turn only the second half counts: what the turn before left in memory has to go first. Without the plan
-// that half begins when touches have come round, as until then they say little: after a plan that is wrong that
-// takes longest. A plan that clearly loses is undone after a turn each, one that loses a little after two, where
-// it lost both times.
+// Only the second half of each period counts, because the period before determines what is in memory at first.
+// Without the plan, that half begins once the histories of touches repeat, because until then they predict little;
+// after a wrong plan that takes longest. A plan with a clear loss is undone after one period of each kind. A plan
+// with a small loss is undone after two, if it lost both times.
+//
+// Not thread-safe.
 #pragma once
 
 #include <array>
@@ -17,35 +19,38 @@ namespace terrace::strategy {
 
 class PlanAbTest {
  public:
-  static constexpr Seconds k_turn{1};      // of work, each half
-  static constexpr double k_patience = 6;  // times that, for touches to come round
-  static constexpr double k_clear = 0.3;   // after a turn each so much is a loss,
-  static constexpr double k_noise = 0.1;   // and in the end so much, both times
-  static constexpr double k_rest = 16;     // turns' times until it is tried again; twice as many each time
+  static constexpr Seconds k_half_period{1};   // work of each half of a period
+  static constexpr double k_max_settling = 6;  // max work until histories repeat, in k_half_period
+  static constexpr double k_clear_loss = 0.3;  // a loss of that share is clear after one period of each kind
+  static constexpr double k_noise = 0.1;       // smaller losses are noise, also in two periods of each kind
+  static constexpr double k_pause = 16;        // pause until the next test, in periods; doubles each time
 
-  // The time that threads took until now, what they have worked in it, and whether their touches have come round.
-  void note(Seconds taken, Seconds worked, bool known) noexcept;
-  [[nodiscard]] bool is_in_force() const noexcept { return !undone_ && turn_ % 2 == 1; }
-  // It lost: it is not in force any more.
+  // Records the total time that threads took until now, the work that they did in it, and whether their histories
+  // repeat (`known`).
+  void record(Seconds taken, Seconds worked, bool known) noexcept;
+  [[nodiscard]] bool is_in_force() const noexcept { return !undone_ && period_ % 2 == 1; }
+  // Returns whether the plan lost and is out of force for good.
   [[nodiscard]] bool is_undone() const noexcept { return undone_; }
-  // Share of the time that the plan saved the last time it was tried; below 0: a loss. None: not yet.
+  // Returns the share of the time that the plan saved in the last test, negative for a loss; none before the
+  // first.
   [[nodiscard]] std::optional<double> gain() const noexcept { return gain_; }
 
  private:
-  static constexpr int k_turns = 4;  // without the plan, with it, without, with; it rests in the last one
+  static constexpr int k_num_periods =
+      4;  // periods of a test: without, with, without, with; then the plan stays in force
   struct Point {
     Seconds taken{}, worked{};
   };
   void judge() noexcept;
 
-  std::optional<Point> counted_;  // where the half began, or the rest
-  bool settled_ = false;          // it is the second half
-  bool rests_ = false;
-  int turn_ = 0;
-  double rest_ = k_rest;
-  Seconds resting_{};
-  std::array<double, 2> pace_{};  // seconds for each of work: without, with
-  double first_ = 0;              // what it gained in the first two turns
+  std::optional<Point> begun_;   // where this half, or the pause, began
+  bool is_second_half_ = false;  // this is the second half
+  bool is_paused_ = false;       // pause between tests
+  int period_ = 0;
+  double pause_ = k_pause;
+  Seconds pause_time_{};
+  std::array<double, 2> time_per_work_{};  // seconds per second of work: without, with
+  double first_gain_ = 0;                  // gain in the first two periods
   bool undone_ = false;
   std::optional<double> gain_;
 };

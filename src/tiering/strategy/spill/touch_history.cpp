@@ -91,12 +91,12 @@ double TouchHistory::append_unnoticed(double worked, const IsUnnoticed& is_unnot
 
 TouchHistory::Match TouchHistory::add(ChunkId chunk, Seconds worked, const IsUnnoticed& is_unnoticed,
                                       std::vector<ChunkId>& passed) {
-  if (touches_.size() >= std::clamp(k_of_chunk * of_chunk_.size(), k_shortest, k_longest)) forget_half();
-  const auto ahead = find_ahead(chunk, since_ + worked.value, quiet);
+  if (touches_.size() >= std::clamp(k_of_chunk * of_chunk_.size(), k_min_length, k_max_length)) forget_half();
+  const auto ahead = find_ahead(chunk, since_ + worked.value, is_unnoticed);
   const bool nearby = ahead == k_nowhere && is_nearby(chunk);
   hits_ += k_weight * ((ahead == k_nowhere && !nearby ? 0 : 1) - hits_);
   chance_ += k_weight * (chance(quiet) - chance_);
-  if (ahead == k_nowhere) return add_unexpected(chunk, worked.value, nearby, quiet);
+  if (ahead == k_nowhere) return add_unexpected(chunk, worked.value, nearby, is_unnoticed);
   // The work is divided among them as it was the last time; what is measured is all of it together.
   const auto before = touches_[ahead].at - touches_[at_].at;
   const auto scale = before > 0 ? worked.value / before : 0;
@@ -123,7 +123,7 @@ TouchHistory::Match TouchHistory::add_unexpected(ChunkId chunk, double worked, b
     extra_ = 0;
     return Match::nearby;
   }
-  const auto taken = append_unnoticed(worked, quiet);
+  const auto taken = append_unnoticed(worked, is_unnoticed);
   const bool on_path = at_ != k_nowhere && extra_ < k_extra;
   append(chunk, worked - taken, 0);
   const auto alike = find_similar_context();

@@ -1,8 +1,10 @@
-// What one thread touched, in order, and where in it the thread is again: programs repeat themselves, and what
-// followed a touch the last time is what is expected to follow it now.
+// Records the sequence of chunks that one thread touches, and finds the thread's position in its own history.
+// Programs repeat themselves: the touches that followed last time are expected to follow now.
 //
-// Touches of chunks that are at their place go unnoticed. So a touch that was expected behind some of those is
-// taken as a sign that they were touched too, and they are written down as if.
+// Touches of mapped chunks do not fault and go unnoticed. So if a touch is noticed that was expected after some
+// unnoticed ones, those are assumed to have happened, and are recorded.
+//
+// Not thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -22,49 +24,51 @@ class TouchHistory {
   using IsUnnoticed = std::function<bool(ChunkId)>;
 
   enum class Match : std::uint8_t {
-    expected,  // the thread has come on as far as the touch says; `passed` are the chunks before it
-    nearby,    // it was expected not long before: of two neighbours in time the other one came first
-    extra,     // it was not expected, and the thread goes on as if it had not been
-    elsewhere  // it is where it was not expected to be
+    expected,  // the thread has advanced to this touch; `passed` are the chunks before it
+    nearby,    // it was expected shortly before: two adjacent touches changed their order
+    extra,     // it was not expected, and does not change the thread's position
+    elsewhere  // the thread is at another position of its history, or at none
   };
+  // Records a touch. `worked`: seconds of work since the thread's last touch.
   Match add(ChunkId chunk, Seconds worked, const IsUnnoticed& is_unnoticed, std::vector<ChunkId>& passed);
 
-  // When the thread uses the chunk next, and where it is itself, in seconds of work of which each touch that is
-  // written down has its own; none, and 0, where that is not known.
+  // Return when the thread uses the chunk next, and its own position, both in seconds of work of the history;
+  // none, and 0, if unknown.
   [[nodiscard]] std::optional<double> next_use(ChunkId chunk) const;
   [[nodiscard]] double here() const { return at_ == k_nowhere ? 0 : touches_[at_].at; }
-  // So many touches ago it was here before; 0 where that is not known.
   [[nodiscard]] std::size_t size() const { return touches_.size(); }
+  // Returns how many touches ago the thread was at this position before; 0 if unknown.
   [[nodiscard]] std::size_t period() const { return at_ == k_nowhere ? 0 : touches_.size() - 1 - at_; }
-  // The chunk that is expected as the nth touch from now on, the next one being 0.
+  // Returns the chunk of the nth expected touch from now on; the next one is 0.
   [[nodiscard]] std::optional<ChunkId> expected(std::size_t nth) const;
-  // Seconds of work before that touch, where it is expected.
+  // Returns the seconds of work before that touch. Requires: expected(nth).
   [[nodiscard]] double work_before(std::size_t nth) const { return touches_[at_ + 1 + nth].worked; }
-  // The work done so far, in seconds that each piece of it took when it was first seen: how long the same work
-  // takes now is no matter.
+  // Returns the work done so far, in the seconds that each part took when it was first recorded, so that repeated
+  // work always counts the same.
   [[nodiscard]] double done() const { return done_; }
-  // Of the latest touches, the share that was expected when it came, beyond what chance would give: 0 where
-  // touches come in no order, 1 where all come as expected.
+  // Returns the share of recent touches that were expected, corrected for chance: 0 for random touches, 1 if all
+  // came as expected.
   [[nodiscard]] double hit_share() const { return std::max((hits_ - chance_) / (1 - chance_), 0.0); }
 
  private:
   static constexpr std::size_t k_nowhere = ~std::size_t{0};
-  // Touches that are kept: of each chunk so many, and never more. Whoever repeats itself needs two rounds.
+  // The length of the history: k_of_chunk touches per chunk, within [k_min_length, k_max_length]. A thread needs
+  // two periods to repeat itself.
   static constexpr std::size_t k_of_chunk = 64;
-  static constexpr std::size_t k_shortest = 4096;
-  static constexpr std::size_t k_longest = std::size_t{1} << 22;
-  static constexpr std::size_t k_missed = 4;    // expected touches that may be missing between two others
-  static constexpr std::size_t k_tried = 32;    // earlier touches of a chunk that are compared
-  static constexpr std::size_t k_context = 32;  // touches before that are compared
-  static constexpr std::size_t k_nearby = 32;   // expected touches that have just been passed
-  static constexpr std::size_t k_extra = 8;     // unexpected touches, one after the other, until it is elsewhere,
-  static constexpr std::size_t k_alike = 5;     // or so many that came in the same order somewhere else
+  static constexpr std::size_t k_min_length = 4096;
+  static constexpr std::size_t k_max_length = std::size_t{1} << 22;
+  static constexpr std::size_t k_missed = 4;    // max expected touches that may be missing between two others
+  static constexpr std::size_t k_tried = 32;    // max earlier touches of a chunk that are compared
+  static constexpr std::size_t k_context = 32;  // max preceding touches that are compared
+  static constexpr std::size_t k_nearby = 32;   // expected touches just passed that count as nearby
+  static constexpr std::size_t k_extra = 8;     // consecutive unexpected touches until the thread is elsewhere,
+  static constexpr std::size_t k_alike = 5;     // or touches in the same order at another position
 
   struct Touch {
     ChunkId chunk = 0;
     float worked = 0;  // seconds of work before it
-    float first = 0;   // and when it was first seen
-    double at = 0;     // of work in all
+    float first = 0;   // the same when it was first recorded
+    double at = 0;     // total work until it
   };
 
   [[nodiscard]] std::size_t next_of(ChunkId chunk) const;

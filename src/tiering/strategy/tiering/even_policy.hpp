@@ -1,16 +1,16 @@
-// Terrace's own policy for a processor that hides latency and lives on bandwidth: both memories are to be busy at
-// the same time, all the time.
+// Balances the traffic of a GPU, which hides latency and is limited by bandwidth, so that both memories are busy
+// at the same time. This policy is Terrace's own.
 //
-// - Placed: chunks are made in fast memory and in slow memory in turns, by the two bandwidths, whatever they will
-//   be used for. Hot chunks are then in both, and so is what each phase of the program uses: fast memory serves
-//   its share at any time, not on average alone. Nothing has to move.
-// - Moved: all data begin in slow memory. Chunks of the objects in use come in, those first that are farthest from
-//   where the object is being accessed. A chunk that was not accessed yet costs no shootdown, and is read from
-//   slow memory once, by the mover instead of the program. One that was accessed comes in only if it is used again
-//   and again: if it was accessed twice as often as it has lines. As many are asked for at a time as are done
-//   until the next look.
-// - Balanced: no more come in once fast memory serves its share. While it serves more than that and 5 %, and is
-//   busier than slow memory, what came first leaves.
+// - Placed: chunks are allocated in fast and slow memory alternately, in the ratio of the bandwidths, whatever
+//   their use. So the hot chunks, and the data of each phase, are in both memories: fast memory serves its share
+//   at any time, not only on average. Nothing has to move.
+// - Moved: all data begin in slow memory. Chunks of the objects in use are promoted, those farthest from the
+//   present accesses first. A chunk that was not accessed yet needs no TLB shootdown, and is read from slow memory
+//   once, by the mover instead of the program. An accessed one is promoted only if it is used repeatedly: if it
+//   was accessed twice as often as it has lines. As many promotions are requested at a time as complete within an
+//   interval.
+// - Balanced: promotion stops once fast memory serves its share. While it serves over 5 % more than its share, and
+//   is busier than slow memory, the oldest promoted chunks are demoted.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@
 namespace terrace::strategy {
 
 enum class EvenStart : std::uint8_t {
-  placed,  // chunks are made where they shall be
-  slow,    // all data are in slow memory, and come in
+  placed,  // chunks are allocated in both memories
+  slow,    // all data begin in slow memory and are promoted
 };
 
 class EvenPolicy final : public Policy {
@@ -42,9 +42,9 @@ class EvenPolicy final : public Policy {
  private:
   struct InUse {
     ChunkRange all;             // of the object
-    ChunkRange left;            // of those, what was not looked at for moving this time
-    ChunkId accessed = 0;       // last
-    std::uint64_t touches = 0;  // since the last look
+    ChunkRange left;            // of those, the chunks not yet considered for promotion in this pass
+    ChunkId accessed = 0;       // most recently
+    std::uint64_t touches = 0;  // in this interval
   };
   InUse& find(ChunkId chunk, const Tiers& tiers);
   [[nodiscard]] bool pays(ChunkId chunk, const Tiers& tiers) const;
@@ -52,12 +52,12 @@ class EvenPolicy final : public Policy {
   void promote_from(InUse& use, std::uint64_t count, const Tiers& tiers, PolicyChoice& choice);
 
   EvenStart start_;
-  double due_ = 0;  // of a chunk in fast memory, by those that were made
+  double due_ = 0;  // fractional chunks to allocate in fast memory
   PromotionFifo fifo_;
   std::map<ObjectId, InUse> objects_;
   std::vector<std::uint32_t> touches_;  // by chunk, while it was in slow memory
   ServedShare served_;
-  std::uint64_t asked_ = 16;  // chunks at the last look
+  std::uint64_t asked_ = 16;  // max promotions in flight, adapted in each interval
 };
 
 }  // namespace terrace::strategy

@@ -1,4 +1,4 @@
-// As a kernel places memory when it is touched: in the fastest place that has room.
+// Places memory as a kernel does at first touch: in the fastest place with free space.
 #pragma once
 
 #include <optional>
@@ -8,12 +8,12 @@
 
 namespace terrace::strategy {
 
-// Nothing where no place has room for a chunk.
+// Returns where to allocate the next chunks of the object; nothing if no place has space for a chunk.
 [[nodiscard]] std::optional<PlacementExtent> first_fit(const Context& context, const observe::Object& object,
                                                        std::uint32_t left);
 
-// Where it would put all objects that live, one after the other, if nothing was anywhere: by chunk, k_no_place for
-// those of objects that are gone.
+// Returns the first-fit placement of all live objects, in their order, from empty places: by chunk, k_no_place for
+// chunks of freed objects.
 [[nodiscard]] std::vector<PlaceId> first_fit_all(const Context& context);
 
 }  // namespace terrace::strategy

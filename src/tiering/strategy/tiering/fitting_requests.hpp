@@ -1,4 +1,4 @@
-// Two tiers of a running program, and moves between them that find room.
+// Requests the moves of policies and early moves between two tiers, as far as they find free space.
 #pragma once
 
 #include <span>
@@ -8,10 +8,11 @@
 
 namespace terrace::strategy {
 
-// The fastest place of the program's domain and its home, as they are now.
+// Returns the tiers of the program (the fastest place of its domain and its home) in their present state.
 [[nodiscard]] Tiers tiers_of(const Context& context);
 
-// A mover lets everything wait behind what has no room; so nothing is asked for that will have none.
+// Requests the moves that will find free space, in their order. The others are dropped, because the mover blocks
+// all later moves behind one without space.
 void request_fitting_moves(std::span<const transfer::TransferRequest> wanted, const Context& context,
                            PhaseIndex phase, std::uint32_t iteration, Requests& requests);
 

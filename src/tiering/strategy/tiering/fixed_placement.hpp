@@ -1,4 +1,4 @@
-// A placement that looks at no traffic: chosen when memory is made, and nothing moves afterwards.
+// Defines placements that are fixed at allocation: they use no traffic, and nothing moves afterwards.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ class FixedPlacement : public Planner {
   [[nodiscard]] bool needs_profile() const final { return false; }
 };
 
-// `initial` answers Strategy::initial.
+// Strategy that only places new objects, by a function.
 class FixedStrategy final : public Strategy {
  public:
   using Initial = std::function<PlacementExtent(const observe::Object& object, std::uint32_t left)>;
@@ -29,14 +29,15 @@ class FixedStrategy final : public Strategy {
   Initial initial_;
 };
 
-// Everything in the domain's home.
+// Returns a strategy that allocates all data in the domain's home.
 inline std::unique_ptr<Strategy> home_strategy(const Context& context) {
   return std::make_unique<FixedStrategy>([home = context.home()](const observe::Object&, std::uint32_t left) {
     return PlacementExtent{home, left};
   });
 }
 
-// Where the kernel would put it. What the context points to outlives it.
+// Returns a strategy that allocates as the kernel would (first_fit.hpp). Requires: what the context points to
+// outlives it.
 inline std::unique_ptr<Strategy> first_fit_strategy(const Context& context) {
   return std::make_unique<FixedStrategy>([context](const observe::Object& object, std::uint32_t left) {
     return first_fit(context, object, left).value_or(PlacementExtent{context.home(), left});

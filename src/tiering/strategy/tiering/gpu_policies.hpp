@@ -1,4 +1,4 @@
-// Policies by name for GPUs: those of page_policies/, and the policies among the variants (variant.hpp).
+// Finds policies for GPUs by name: those of page_policies/, and the policies among the variants (variant.hpp).
 #pragma once
 
 #include <memory>
@@ -12,7 +12,8 @@
 namespace terrace::strategy {
 
 [[nodiscard]] std::vector<std::string> gpu_policy_names();
-// "touch" goes by the rules. Throws Error{invalid} with the list of names where there is none.
+// Returns a new policy; only "touch" uses the rules. Throws Error{invalid} with the list of names for an unknown
+// name.
 [[nodiscard]] std::unique_ptr<Policy> make_gpu_policy(std::string_view name, const TouchRules& rules);
 
 }  // namespace terrace::strategy

@@ -1,4 +1,4 @@
-// How often chunks were met in samples, with ageing: what policies that count accesses share.
+// Counts the sampled accesses of chunks, with ageing. Shared by the policies that rank chunks by access counts.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ class HotnessTracker {
   [[nodiscard]] std::uint64_t density(ChunkId chunk, Bytes size) const {
     return samples(chunk) * (std::uint64_t{2} << 20) / size.value;
   }
-  // Of all that were ever added.
+  // Returns the number of all samples added so far.
   [[nodiscard]] std::uint64_t added() const { return added_; }
 
  private:
@@ -31,18 +31,19 @@ class HotnessTracker {
   std::uint64_t since_cooled_ = 0;
 };
 
-// Bins of densities in powers of two: bin n holds 2^n to 2^(n+1) samples for each 2 MiB, the first none as well,
-// the last all that are hotter.
+// Bins of densities in powers of two: bin n holds 2^n to 2^(n+1) samples per 2 MiB, the first bin also 0, the last
+// one all hotter chunks.
 inline constexpr std::size_t k_hotness_bins = 16;
 inline std::size_t hotness_bin(std::uint64_t density) {
   return density == 0 ? 0 : std::min<std::size_t>(std::bit_width(density) - 1, k_hotness_bins - 1);
 }
 
-// The chunks on `place` with their densities, hottest first; equally hot ones in the program's order.
+// A chunk with its samples per 2 MiB.
 struct RankedChunk {
   ChunkId chunk = 0;
   std::uint64_t density = 0;
 };
+// Returns the chunks on `place`, hottest first; equally hot ones in the program's order.
 std::vector<RankedChunk> hottest_first(const Tiers& tiers, const HotnessTracker& hotness, PlaceId place);
 
 }  // namespace terrace::strategy

@@ -1,6 +1,5 @@
-// Interleaving: chunks round robin over the places of their domain, in the order in which the program makes them;
-// what a full place would get is made at home. No traffic is looked at, nothing moves. The kernel's unit is the
-// page, ours the chunk.
+// Interleaves chunks round robin over the places of their domain, in allocation order. A chunk for a full place is
+// allocated at home. Uses no traffic, and nothing moves. The kernel interleaves pages, Terrace chunks.
 #pragma once
 
 #include "strategy/tiering/fixed_placement.hpp"

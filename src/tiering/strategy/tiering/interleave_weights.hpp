@@ -1,4 +1,4 @@
-// Round robin over places, as the kernel interleaves pages over nodes.
+// Computes round-robin sequences of places, as the kernel interleaves pages over nodes.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 
 namespace terrace::strategy {
 
-// What Linux makes of bandwidths (mm/mempolicy.c, reduce_interleave_weights, since 6.16; weighted interleave
-// itself came with 6.9, with weights by hand): each node's share of 32, at least 1, over their greatest common
-// divisor.
+// Returns Linux's interleave weights for these bandwidths (mm/mempolicy.c, reduce_interleave_weights, since 6.16;
+// weighted interleave itself came with 6.9, with weights set by hand): each node's share of 32, at least 1,
+// divided by their greatest common divisor.
 std::vector<std::uint32_t> interleave_weights(std::span<const double> bandwidths);
 
-// The places in turns, each as often in a row as its weight says.
+// Cycles through the places; each is returned as often in a row as its weight.
 class RoundRobin {
  public:
   RoundRobin(std::vector<PlaceId> places, std::vector<std::uint32_t> weights)
@@ -33,11 +33,11 @@ class RoundRobin {
   std::vector<PlaceId> places_;
   std::vector<std::uint32_t> weights_;
   std::size_t at_ = 0;
-  std::uint32_t given_ = 0;  // to the place whose turn it is
+  std::uint32_t given_ = 0;  // how often the present place was returned in a row
 };
 
-// Over the places, in their order: 1:1, or by the lesser of their read and write bandwidths, as the kernel takes
-// it from the firmware's tables.
+// Returns the sequence over the places: 1:1, or weighted by the lesser of their read and write bandwidths, as the
+// kernel reads it from the firmware's tables.
 RoundRobin round_robin(bool weighted, const std::vector<PlaceId>& places, std::span<const double> bandwidths);
 
 }  // namespace terrace::strategy

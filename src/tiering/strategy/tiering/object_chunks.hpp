@@ -1,4 +1,4 @@
-// The chunks of an object follow each other in the table.
+// Finds the chunks of an object, which are contiguous in the chunk table.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,15 @@ struct ChunkRange {
   ChunkId end = 0;
 };
 
-// Those of the chunk's object, at most so many on each side of it.
+// Returns the chunks of the chunk's object, at max_distance `max_distance` on each side of it.
 inline ChunkRange object_chunks(const memory::ChunkTable& chunks, ChunkId chunk,
-                                std::size_t most = ~std::size_t{0}) {
+                                std::size_t max_distance = ~std::size_t{0}) {
   const auto object = chunks[chunk].object;
   ChunkRange range{chunk, chunk + 1};
-  while (range.begin > 0 && chunk - range.begin < most && chunks[range.begin - 1].object == object) --range.begin;
-  while (range.end < chunks.size() && range.end - chunk <= most && chunks[range.end].object == object) ++range.end;
+  while (range.begin > 0 && chunk - range.begin < max_distance && chunks[range.begin - 1].object == object)
+    --range.begin;
+  while (range.end < chunks.size() && range.end - chunk <= max_distance && chunks[range.end].object == object)
+    ++range.end;
   return range;
 }
 

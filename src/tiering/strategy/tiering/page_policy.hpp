@@ -1,5 +1,5 @@
-// Policies that go by touches or faults (policy.hpp), which processors do not tell: for GPUs. Each is a file of
-// page_policies/; the build makes the table of them (cmake/Variants.cmake).
+// Defines policies by name for GPUs. They use touches or faults (policy.hpp), which processors do not report. Each
+// is one file in page_policies/; the build generates the table of them (cmake/Variants.cmake).
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ class PagePolicy {
  public:
   virtual ~PagePolicy() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
-  // A new one. The rules are those of "touch"; the others have none.
+  // Returns a new policy. Only "touch" uses the rules.
   [[nodiscard]] virtual std::unique_ptr<Policy> make(const TouchRules& rules) const = 0;
 };
 
@@ -31,7 +31,7 @@ class NamedPagePolicy final : public PagePolicy {
   Make make_;
 };
 
-// All of them, each by name.
+// Returns all page policies, sorted by name.
 const std::vector<const PagePolicy*>& page_policies();
 
 }  // namespace terrace::strategy

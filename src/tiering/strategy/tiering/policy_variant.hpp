@@ -1,4 +1,4 @@
-// A policy as a strategy: asked in the main loop, interval by interval.
+// Adapts a policy to the strategy interface: lets it decide in the main loop, interval by interval.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@ namespace terrace::strategy {
 
 [[nodiscard]] std::unique_ptr<Strategy> start_policy(std::unique_ptr<Policy> policy, const Context& context);
 
-// The variant of a policy that is made without arguments.
+// Variant of a policy with a default constructor.
 template <class SomePolicy>
 class PolicyVariant final : public Variant {
  public:

@@ -1,4 +1,4 @@
-// Making room by demotion, for promotions that are worth it: what policies share.
+// Promotes chunks and evicts others to free the space for them. Shared by policies.
 #pragma once
 
 #include <functional>
@@ -8,9 +8,8 @@
 
 namespace terrace::strategy {
 
-// Asks for as many of `candidates` in fast memory, in their order, as there is room for beside `reserve` once
-// `victims`, in their order, have gone to slow memory as far as it takes. A victim goes only where `worth` says
-// that the candidate is worth it. Returns the bytes promoted.
+// Promotes as many of `candidates`, in their order, as fit while `reserve` stays free. Demotes `victims`, in their
+// order, as far as needed; a victim is demoted only if `worth` accepts the pair. Returns the promoted bytes.
 Bytes promote_and_evict(const Tiers& tiers, std::span<const ChunkId> candidates, std::span<const ChunkId> victims,
                         Bytes reserve, PolicyChoice& choice,
                         const std::function<bool(ChunkId candidate, ChunkId victim)>& worth);

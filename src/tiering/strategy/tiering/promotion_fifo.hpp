@@ -1,5 +1,7 @@
-// The chunks that a policy brought into fast memory, in the order in which it asked for them, and the room that is
-// left once all that it asked for is done. Who has no better knowledge makes room by the oldest.
+// Tracks the chunks that a policy has promoted, in request order, and the free space after all pending moves.
+// Policies without better information evict in FIFO order.
+//
+// Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +15,22 @@ namespace terrace::strategy {
 
 class PromotionFifo {
  public:
-  // Asks for it to come in.
+  // Requests the promotion of the chunk.
   void promote(ChunkId chunk, const Tiers& tiers, PolicyChoice& choice);
-  // Asks for it to leave.
+  // Requests the demotion of the chunk.
   void demote(ChunkId chunk, const Tiers& tiers, PolicyChoice& choice);
+  // Returns whether the chunk was promoted, or its promotion is in flight.
   [[nodiscard]] bool is_promoted(ChunkId chunk) const { return chunk < promoted_.size() && promoted_[chunk]; }
   [[nodiscard]] std::size_t num_promoted() const { return in_order_.size(); }
-  // It was asked for or asked to leave, and stays where it is.
+  // Reverts the state of a requested move that the mover rejected.
   void on_move_rejected(ChunkId chunk);
-  // The one that has been there longest; none: nothing is there that was brought. It is taken off the list.
+  // Removes and returns the chunk that has been in fast memory longest; none if no promoted chunk is there.
   std::optional<ChunkId> pop_oldest(const Tiers& tiers);
-  // That were asked for and are not there.
+  // Returns the number of promotions in flight.
   [[nodiscard]] std::size_t num_in_flight(const Tiers& tiers);
-  // Bytes that are free once all moves are done.
+  // Returns the free bytes of fast memory after all pending moves.
   [[nodiscard]] std::uint64_t free_bytes(const Tiers& tiers);
-  // Sends back the oldest until there is room; whether there is.
+  // Demotes the oldest chunks until `bytes` are free. Returns whether they are.
   bool evict_until_fits(Bytes bytes, const Tiers& tiers, PolicyChoice& choice);
 
  private:
@@ -39,7 +42,7 @@ class PromotionFifo {
 
   std::deque<ChunkId> in_order_;
   std::deque<Pending> incoming_;
-  std::vector<bool> promoted_;  // by chunk: asked for, and since then not asked to leave
+  std::vector<bool> promoted_;  // by chunk: promotion requested, and no demotion since
   std::deque<Pending> leaving_;
   std::uint64_t incoming_bytes_ = 0;
   std::uint64_t leaving_bytes_ = 0;

@@ -1,15 +1,16 @@
-// Pages of a GPU that reaches slow memory by a coherent link (Agarwal et al., "Unlocking bandwidth for GPUs in
-// CC-NUMA systems", HPCA 2015), chunk by chunk:
+// Migrates pages of a GPU that reaches slow memory by a coherent link (Agarwal et al., "Unlocking bandwidth for
+// GPUs in CC-NUMA systems", HPCA 2015), chunk by chunk:
 //
-// - Threshold: a chunk moves to fast memory once it was accessed so often (section III).
-// - Range expansion: `range` chunks around it, of the same object, go along, the farthest first: those are least
-//   likely to have been accessed yet, so that no translation of theirs has to be shot down (section IV).
-// - Balancing: as many moves at once as can be while fast memory serves less of the traffic than its share of both
-//   bandwidths less 5 %, half of them within 5 %, none above (section V). The paper speaks of a moving average
-//   without more: here each sample counts as much as all before it together.
-// - Eviction: where there is no room, what came first leaves. Without it, what finds no room stays.
-// - Reverse migration, which the paper names as future work: while fast memory serves more than its share and 5 %,
-//   what came first leaves, a sixteenth of what is too much at each sample.
+// - Threshold: a chunk is promoted after `threshold` accesses (section III).
+// - Range expansion: `range` chunks around it, of the same object, are promoted with it, the farthest first. Those
+//   are least likely to have been accessed yet, so that they need no TLB shootdown (section IV).
+// - Balancing: the mover runs at full concurrency while fast memory serves less of the traffic than its share of
+//   both bandwidths less 5 %, at half within 5 %, and pauses above (section V). The paper does not define its
+//   moving average: here each sample weighs as much as all earlier ones.
+// - Eviction: if fast memory is full, the oldest promoted chunks are demoted. Without it, the chunk is not
+//   promoted.
+// - Reverse migration, which the paper names as future work: while fast memory serves over 5 % more than its
+//   share, the oldest promoted chunks are demoted, a sixteenth of the surplus at each sample.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,7 @@ namespace terrace::strategy {
 
 struct TouchRules {
   std::uint32_t threshold = 1;  // accesses
-  std::uint32_t range = 0;      // chunks beside the one that was touched, half of them on each side
+  std::uint32_t range = 0;      // neighbours promoted with the touched chunk, half of them on each side
   bool balanced = false;
   bool evicts = false;
   bool reverses = false;

@@ -1,13 +1,13 @@
-// Today's unified memory of GPUs, as NVIDIA's driver keeps it (its open kernel modules, kernel-open/nvidia-uvm;
-// described by D. Ganguly et al., "Interplay between hardware prefetcher and page eviction policy in CPU-GPU
-// unified virtual memory", ISCA 2019, and T. Allen and R. Ge, SC 2021):
+// Models the unified memory of GPUs as NVIDIA's driver manages it (its open kernel modules,
+// kernel-open/nvidia-uvm; described by D. Ganguly et al., "Interplay between hardware prefetcher and page eviction
+// policy in CPU-GPU unified virtual memory", ISCA 2019, and T. Allen and R. Ge, SC 2021):
 //
-// - An access to a chunk in slow memory is a fault; the chunk comes in with the 64 KiB that it is of.
-// - Prefetching by density: over those, a binary tree up to blocks of 2 MiB. The largest part around the fault of
-//   which more than 51 % are in fast memory or on their way comes in as a whole.
-// - Room is made by whole blocks of 2 MiB, the one whose memory was allocated first.
-// - Access counters, where the GPU reaches slow memory by a coherent link: nothing faults, and 64 KiB that were
-//   accessed 256 times come in. Chunks are counted one by one, and their sum is compared in steps of 16.
+// - An access to a chunk in slow memory faults; the chunk is promoted with its aligned 64 KiB.
+// - Tree prefetching: a binary tree over the 64 KiB leaves covers a block of 2 MiB. The largest subtree around the
+//   fault of which more than 51 % are in fast memory or in flight is promoted as a whole.
+// - Eviction is by whole blocks of 2 MiB, in order of allocation.
+// - Access counters, if the GPU reaches slow memory by a coherent link: nothing faults, and 64 KiB are promoted
+//   after 256 accesses. Accesses are counted per chunk, and their sum is compared in steps of 16.
 //
 // Blocks lie within an object, from its first chunk on.
 #pragma once
@@ -26,7 +26,7 @@ namespace terrace::strategy {
 
 enum class UnifiedMemoryMode : std::uint8_t {
   first_touch,      // by fault, chunk by chunk
-  prefetch,         // by fault, with the tree
+  prefetch,         // by fault, with tree prefetching
   access_counters,  // without faults
 };
 
@@ -41,13 +41,13 @@ class UnifiedMemoryPolicy final : public Policy {
 
  private:
   [[nodiscard]] ChunkRange object_of(ChunkId chunk, const Tiers& tiers);
-  // The aligned part of the chunk's object of so many bytes that has the chunk.
+  // Returns the aligned range of `bytes` of the chunk's object that contains the chunk.
   [[nodiscard]] ChunkRange aligned_range(ChunkId chunk, std::uint64_t bytes, const Tiers& tiers);
   [[nodiscard]] ChunkRange dense_subtree(ChunkId chunk, const Tiers& tiers);
-  // It is in fast memory, or on its way there.
+  // Returns whether the chunk is in fast memory or being promoted.
   [[nodiscard]] bool is_promoted_or_resident(ChunkId chunk, const Tiers& tiers) const;
   void promote(ChunkRange wanted, const Tiers& tiers, PolicyChoice& choice);
-  // The block that was allocated first, but for the one that begins there; whether there is one.
+  // Evicts the block that was allocated first, except the one that begins at `but`. Returns whether there was one.
   bool evict_block(ChunkId but, const Tiers& tiers, PolicyChoice& choice);
 
   UnifiedMemoryMode mode_;

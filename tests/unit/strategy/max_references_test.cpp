@@ -19,7 +19,7 @@ double saved(const std::vector<CountedChunk>& chunks, const std::vector<PlaceOpt
     sum += chunks[c].references * (slowest - options[shelf_of[c]].line_time);
   }
   for (std::size_t s = 0; s < options.size(); ++s)
-    if (held[s] > options[s].room.value) return -1;
+    if (held[s] > options[s].capacity.value) return -1;
   return sum;
 }
 

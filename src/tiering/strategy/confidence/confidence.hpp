@@ -1,6 +1,6 @@
-// How sure a plan is: sampling error carried through the model and the planner. Problems are drawn that the
-// samples might have come from (model/uncertainty), each is planned, and what these plans do otherwise, and
-// gain, is what the error does to the plan. Stays outside users' processes.
+// Estimates the confidence of a plan by Monte Carlo propagation of sampling error through the model and the
+// planner. Problems are drawn that the samples might have come from (model/uncertainty), and each is planned. The
+// differences of these plans, and their gain, show the effect of the error. Not part of users' processes.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace terrace::strategy {
 
-// An object's share, by bytes and by the phases' times, that is not at home.
+// The share of an object that is not at home, weighted by bytes and by the phases' times.
 struct PlacedShare {
   double planned = 0;
   std::vector<double> drawn;  // by draw
@@ -21,30 +21,31 @@ struct PlacedShare {
 
 struct Confidence {
   std::vector<double> regrets;  // by draw: regret_under() the draw
-  std::vector<double> times;    // by draw: seconds of an iteration with the plan, were the draw true
-  // By object and part of the plan: the share of draws that place the part's bytes there when the loop begins.
+  std::vector<double> times;    // by draw: seconds of an iteration with the plan, if the draw was the truth
+  // By object and part of the plan: the share of draws whose plans place the part's bytes there initially.
   std::vector<std::vector<double>> parts;
   std::vector<PlacedShare> objects;  // as in the problem
 
   [[nodiscard]] Seconds regret() const;                 // mean
-  [[nodiscard]] Seconds regret_at(double share) const;  // quantile of what is true
+  [[nodiscard]] Seconds regret_at(double share) const;  // quantile
 };
 
-// What a plan made of the estimate loses where `truth` is what is true: its predicted time less that of the best
-// plan found for the truth, by the same planner and, for the default one, by a search that begins at the plan
-// itself. What that other plan would gain on the estimate, too, is the search's luck and none of sampling's: it is
-// taken off. Never below 0. Both problems have the same items, phases and places; throws Error{invalid} where they
-// do not.
+// The loss of a plan that was made of an estimate: its predicted time under `truth`, less that of the best plan
+// found for the truth by the same planner (and, for the default one, by a search that begins at the plan itself).
+// What that other plan would also gain on the estimate is due to the search, not to sampling, and is subtracted.
+// Never below 0.
 struct Regret {
   double seconds = 0;
   Decision best;
 };
+// Returns the regret of `chosen`. Requires: both problems have the same items, phases and places; else throws
+// Error{invalid}.
 Regret regret_under(const model::Problem& estimate, const model::Problem& truth,
                     const model::Calibration& calibration, const Planner& planner, const Decision& chosen);
 
-// `plan` is make_plan's of `chosen`, which is `planner`'s thorough decision. Draws are planned as thoroughly, on
-// all processors; those of problems of over 20,000 items x phases quickly, and it is a quick plan's regret, too.
-// The same call always gives the same answer.
+// Returns the confidence of a plan. `plan` is make_plan() of `chosen`, which is `planner`'s thorough decision.
+// Draws are planned as thoroughly, in parallel on all cores. Draws of problems of over 20,000 items x phases are
+// planned quickly, and compared with a quick plan. Deterministic.
 Confidence confidence_of(const model::Problem& problem, const model::Calibration& calibration,
                          const Planner& planner, const Decision& chosen, const Plan& plan, std::uint32_t draws);
 
@@ -52,7 +53,8 @@ Confidence confidence_of(const model::Problem& problem, const model::Calibration
 // time under any placement.
 void limit_regrets(Confidence& confidence, Seconds bound);
 
-// Writes it into the plan: the regret's mean and its 90 % interval, which begins at 0, and each part's confidence.
+// Writes the confidence into the plan: the regret's mean and 90 % interval, which begins at 0, and that of each
+// part.
 void annotate(Plan& plan, const Confidence& confidence);
 
 }  // namespace terrace::strategy

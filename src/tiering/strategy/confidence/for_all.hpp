@@ -1,4 +1,4 @@
-// Draws are independent of one another: as many at a time as there are processors.
+// Runs independent draws in parallel.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,8 @@
 
 namespace terrace::strategy {
 
-// Calls function(0 .. count - 1), on as many threads as there are processors. What it throws comes out here.
+// Calls function(0) ... function(count - 1) on as many threads as there are cores. Rethrows the first exception,
+// and skips the remaining calls then.
 template <class Function>
 void for_all(std::uint32_t count, Function function) {
   std::atomic<std::uint32_t> next{0};

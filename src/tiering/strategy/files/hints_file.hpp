@@ -1,5 +1,5 @@
-// Hints files: TOML that a person writes; docs/planning.md documents every key. A file that breaks the schema is
-// refused with one line that names file, line, key, what is wrong and what to do.
+// Reads hints files: TOML written by the user; docs/planning.md documents every key. A file that violates the
+// schema is rejected with one line that names file, line, key, the error and the remedy.
 #pragma once
 
 #include <filesystem>
@@ -11,11 +11,13 @@
 
 namespace terrace::strategy {
 
-// Both throw Error{invalid}, "FILE:LINE: KEY: ..."; read_hints_file also Error{not_found} or Error{failed}.
+// Return the hints. Throw Error{invalid}, "FILE:LINE: KEY: ..."; read_hints_file also Error{not_found} or
+// Error{failed}.
 Hints parse_hints(std::string_view text, const std::string& file_name);
 Hints read_hints_file(const std::filesystem::path& path);
 
-// What --let says ("niter=75", "cache=32MiB") goes before the file's values. Throws Error{invalid}.
+// Applies the assignments of --let ("niter=75", "cache=32MiB"), which override the file's values. Throws
+// Error{invalid}.
 void apply_assignments(Hints& hints, const std::vector<std::string>& assignments);
 
 }  // namespace terrace::strategy

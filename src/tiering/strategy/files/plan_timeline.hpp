@@ -1,5 +1,5 @@
-// The phases and segments of a plan file while it is read: labels become positions, and a share of a phase that is
-// no segment yet becomes one.
+// Resolves the phases and segments of a plan file while it is read: labels to positions. A share of a phase that
+// is not a segment yet becomes one.
 #pragma once
 
 #include <compare>
@@ -14,12 +14,12 @@
 
 namespace terrace::strategy {
 
-// What a file has, for a message of one line.
+// Returns a text of a file in quotes for a message: at most 60 characters, control characters replaced by '?'.
 std::string in_quotes(const std::string& text);
 
 class PlanTimeline {
  public:
-  // Where something begins: so many accesses into a phase, by its position among phases.
+  // A position in the iteration: `offset` accesses after the beginning of a phase.
   struct Point {
     std::uint32_t phase = 0;
     std::uint64_t offset = 0;
@@ -27,17 +27,19 @@ class PlanTimeline {
     auto operator<=>(const Point&) const = default;
   };
 
-  // From the file's `phases`, and what [internals] has of their segments. All throw Error{invalid}.
+  // Reads the file's `phases`, and their segments in [internals]. All members throw Error{invalid}.
   explicit PlanTimeline(const machine::TomlTable& file);
 
-  // What the key's text says: a phase or segment by its label, or a share of a phase ("matvec 3, 12 %").
+  // Returns the point that the key's text names: a phase or segment by its label, or a share of a phase
+  // ("matvec 3, 12 %").
   Point point(const machine::TomlTable& table, const char* key);
-  // The same where the file may have lost it: nothing.
+  // Returns the point of a label, or nothing if the file does not have it.
   [[nodiscard]] std::optional<Point> known(const std::string& label) const;
 
-  // Once all points are known: phases, lengths, rate limits and repeats.
+  // Writes phases, lengths, rate limits and repeats into the plan. Requires: all points were read.
   void put(Plan& plan);
-  [[nodiscard]] std::uint32_t position(const Point& point) const;  // in Plan::phases, after put()
+  // Returns the index of the point in Plan::phases. Requires: put() was called.
+  [[nodiscard]] std::uint32_t position(const Point& point) const;
 
  private:
   struct Phase {
@@ -45,7 +47,7 @@ class PlanTimeline {
     std::uint64_t length = 0;                     // accesses; 0: unknown
     std::map<std::uint64_t, double> rate_limits;  // by where a segment begins
     std::string again_from;
-    // How long the segments take of which [internals] knew, and where they begin; nothing: unknown.
+    // Offsets and times of the segments in [internals]; empty: unknown.
     std::vector<std::uint64_t> timed;
     std::vector<double> times;
   };
@@ -56,7 +58,7 @@ class PlanTimeline {
   static void put_times(const Phase& phase, std::vector<Seconds>& times);
   std::optional<Point> share(const machine::TomlTable& table, const char* key, const std::string& text);
   [[nodiscard]] std::vector<std::string> names() const;
-  [[nodiscard]] std::vector<std::uint64_t> lengths() const;  // by position, where segments do not say the same
+  [[nodiscard]] std::vector<std::uint64_t> lengths() const;  // by position; 0 if the segments imply it
 
   std::vector<Phase> phases_;
   std::map<std::string, std::uint32_t> of_label_;  // of phases

@@ -1,5 +1,7 @@
-// Placement by reference counts, before anything was learned (Unimem, section 3.2): where data with counts is
-// made, and where it goes when the loop begins.
+// Places data by reference counts before the program was profiled (Unimem, section 3.2): at allocation, and again
+// when the loop begins.
+//
+// Not thread-safe.
 #pragma once
 
 #include <string>
@@ -16,8 +18,8 @@ class CountedPlacement {
  public:
   explicit CountedPlacement(const Context& context) : context_(context) {}
   [[nodiscard]] PlacementExtent initial_placement(const observe::Object& object, std::uint32_t left) const;
-  // All objects are made and all values known, as far as they will be: what is referred to most goes to fast
-  // memory before the first iteration begins, and is waited for.
+  // Moves the data with most references to fast memory, and waits for the moves. Called before the first
+  // iteration, when objects and values are known as far as they will be.
   void place(Requests& requests) const;
 
  private:

@@ -1,6 +1,7 @@
-// Hints: what is known of a program before it is profiled. How often objects are referred to, as expressions over
-// values (Unimem, section 3.2: initial data placement), and which phases use which objects (section 3.3). From the
-// user, by a file and by --let, and from the program, by terrace.h; the user goes before the program.
+// Defines hints: facts on a program that are known before it is profiled. They state how often objects are
+// referenced, as expressions over values (Unimem, section 3.2: initial data placement), and which phases use which
+// objects (section 3.3). Hints come from the user, by a file and by --let, and from the program, by terrace.h.
+// Hints of the user have precedence.
 #pragma once
 
 #include <map>
@@ -16,13 +17,13 @@
 namespace terrace::strategy {
 
 struct ReferenceCount {
-  std::string object;  // name or pattern; a pattern gives each object that it matches this count
+  std::string object;  // name or pattern; each object that matches has this count
   Expression references;
 };
 
 struct Hints {
   std::map<std::string, double> values;
-  std::vector<ReferenceCount> counts;  // the first that names an object decides
+  std::vector<ReferenceCount> counts;  // the first one that matches an object applies
   model::Directives directives;
 
   [[nodiscard]] bool empty() const { return values.empty() && counts.empty() && directives.empty(); }
@@ -30,14 +31,14 @@ struct Hints {
   static Hints from_blob(BlobReader& in);
 };
 
-// What user and program say together.
+// Combines the hints of the user and of the program. Not thread-safe.
 class HintRegistry {
  public:
   HintRegistry() = default;
   explicit HintRegistry(Hints given) : from_user_(std::move(given)) {}
 
-  // The program says it; what it said before of the same is replaced. Throws Error{invalid} when it makes no
-  // sense, and nothing has changed then.
+  // Adds a hint of the program, and replaces an earlier one on the same subject. Throws Error{invalid} for an
+  // invalid hint; nothing has changed then.
   void add(const observe::ProgramHint& hint);
 
   [[nodiscard]] bool has_counts() const { return !from_user_.counts.empty() || !from_program_.counts.empty(); }
@@ -46,8 +47,8 @@ class HintRegistry {
   [[nodiscard]] std::optional<double> value(const std::string& name) const;
   [[nodiscard]] model::Directives directives() const;
 
-  // A sentence for each name in the hints that is none of these, with the nearest that is; and for each value that
-  // no expression takes.
+  // Returns a sentence for each object or phase in the hints that is not listed, with the nearest name that is,
+  // and for each value that no expression uses.
   [[nodiscard]] std::vector<std::string> unused(const std::vector<std::string>& objects,
                                                 const std::vector<std::string>& phases) const;
 

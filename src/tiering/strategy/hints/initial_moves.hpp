@@ -1,5 +1,5 @@
-// Moves that gather the counted chunks where they are to reside: what leaves comes home first, so that the others
-// find room. Whatever would find none stays where it is.
+// Plans the moves of counted chunks to their initial placement (max_references.hpp). Demotions come first, so that
+// promotions find free space. Chunks that would find none stay.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class InitialMovePlanner {
   explicit InitialMovePlanner(const Context& context);
 
   void add(const observe::Object& object, double references);
-  // Without counts, in faster memory: it goes where there is no room for both.
+  // Adds an object without counts. Its chunks in faster memory are demoted if counted chunks need the space.
   void add_uncounted(const observe::Object& object);
   [[nodiscard]] std::size_t chunks() const { return counted_.size(); }
   [[nodiscard]] std::vector<ActiveMove> moves();
@@ -39,7 +39,7 @@ class InitialMovePlanner {
   std::vector<std::uint64_t> free_;  // by place
   std::vector<CountedChunk> counted_;
   std::vector<ObjectChunk> counted_chunks_;  // by counted chunk
-  std::vector<ObjectChunk> uncounted_;       // the others, outside their home
+  std::vector<ObjectChunk> uncounted_;       // the others, as far as they are not at home
   std::vector<PlaceId> target_;              // by counted chunk
   std::map<ChunkId, PlaceId> moved_;
   std::vector<ActiveMove> moves_;

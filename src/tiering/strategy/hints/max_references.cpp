@@ -16,7 +16,7 @@ std::vector<std::uint32_t> max_references(const std::vector<CountedChunk>& chunk
   Knapsack knapsack;
   double slowest = 0;
   for (const auto& option : options) {
-    knapsack.capacity.push_back(option.room.value);
+    knapsack.capacity.push_back(option.capacity.value);
     slowest = std::max(slowest, option.line_time);
   }
   std::vector<std::size_t> whose;

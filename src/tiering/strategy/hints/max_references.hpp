@@ -1,7 +1,6 @@
-// Initial placement by reference counts (Unimem, section 3.2): what is referred to most is in fast memory, as
-// far as there is room. The sum of references is what counts, not their density: an exact knapsack finds the
-// largest sum that fits. With more places than two, a reference is worth the time by which a line comes sooner
-// from the place than from the slowest; with two that is one and the same factor.
+// Computes the initial placement by reference counts (Unimem, section 3.2): maximises the sum of references to
+// fast memory by a knapsack. With more than two places, a reference is weighted with the time by which a cache
+// line arrives sooner than from the slowest place; with two places that is a common factor.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +15,14 @@ struct CountedChunk {
   double references = 0;
 };
 
-struct PlaceOption {  // a place, as these chunks see it
-  Bytes room;         // for them
+// A place that the chunks may go to.
+struct PlaceOption {
+  Bytes capacity;  // for these chunks
   double line_time = 0;
 };
 
-// By chunk: the number of its option. `home`: where what nobody refers to goes, and everything where the chunks
-// have no room at all. Where the search is not exact (knapsack.hpp) it is within what the knapsack's bound says.
+// Returns the index of the option of each chunk. `home`: the option of chunks without references, and of all
+// chunks if they do not fit. If the search is not exact, its error is within the knapsack's bound (knapsack.hpp).
 std::vector<std::uint32_t> max_references(const std::vector<CountedChunk>& chunks,
                                           const std::vector<PlaceOption>& options, std::uint32_t home);
 

@@ -1,4 +1,4 @@
-// Planners that others build on.
+// Declares the planners that other planners are composed of.
 #pragma once
 
 #include "model/relaxation.hpp"
@@ -10,7 +10,7 @@ const Planner& global_planner();
 const Planner& local_planner();
 const Planner& unimem_planner();
 const Planner& stream_planner();
-// The same at the prices of the lower bound.
+// Returns the stream planner's decision at the shadow prices of the lower bound.
 Decision stream_priced(const model::Problem& problem, const model::Multipliers& prices);
 
 }  // namespace terrace::strategy

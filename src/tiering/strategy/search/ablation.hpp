@@ -1,5 +1,5 @@
-// Parts of the planners' searches that can be left out, to see what each of them brings
-// (`terrace lab experiment ablation`).
+// Disables steps of the planners' searches, to measure the contribution of each (`terrace lab experiment
+// ablation`).
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace terrace::strategy {
 
 inline constexpr std::string_view k_search_steps[] = {"tunings", "weights", "prices", "stays", "refine"};
 
-// Of this thread; all are there where nobody says otherwise.
+// Returns the disabled steps of the calling thread; empty by default.
 inline std::vector<std::string>& disabled_search_steps() {
   static thread_local std::vector<std::string> parts;
   return parts;

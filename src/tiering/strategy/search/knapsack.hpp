@@ -1,12 +1,12 @@
-// The multiple-choice knapsack with several bins: every item goes into exactly one bin, each bin has a capacity,
-// the sum of the values is to be as large as possible. With two bins, one of them large enough for everything, it
-// is the 0-1 knapsack of Unimem's section 3.1.3.
+// Solves the generalised assignment problem (a knapsack with several bins): every item goes into exactly one bin,
+// each bin has a capacity, the sum of the values is maximal. With two bins, one of them large enough for all
+// items, it is the 0-1 knapsack of Unimem's section 3.1.3.
 //
-// Prices on the bins (Lagrange multipliers) give an upper bound; a greedy answer by reduced value, improved by
-// changes of one item and swaps of two, gives a lower one. Choices that cannot be part of a better answer are
-// ruled out by the two, and what is left is solved exactly by dynamic programming over granules of the bins'
-// capacities, if it has at most `max_states` states times items. Beyond, the greedy answer stands and the bound
-// tells what it may have missed.
+// Lagrange multipliers (prices) on the capacities give an upper bound. A greedy solution by reduced value,
+// improved by changes of one item and swaps of two, gives a lower bound. The bounds rule out choices that cannot
+// be part of a better solution. The rest is solved exactly by dynamic programming over granules of the capacities,
+// if it has at most `max_states` states times items. Otherwise the greedy solution is returned, and the bound
+// limits its error.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace terrace::strategy {
 
-inline constexpr double k_not_allowed = -1e300;  // a value: the item must not go there
+inline constexpr double k_not_allowed = -1e300;  // value of a forbidden bin
 
 struct KnapsackItem {
   std::uint64_t size = 0;
@@ -29,9 +29,9 @@ struct Knapsack {
 struct KnapsackSolution {
   std::vector<std::uint32_t> bin;  // by item
   double value = 0;
-  double bound = 0;  // no answer is worth more
+  double bound = 0;  // upper bound of the value of any solution
   bool exact = false;
-  bool feasible = true;  // false: no answer was found that fits; `bin` overfills some
+  bool feasible = true;  // false: no solution was found that fits; `bin` overfills some bins
   [[nodiscard]] double gap() const { return exact ? 0 : bound - value; }
 };
 

@@ -1,5 +1,5 @@
-// The last step of the default planner where a problem is small: schedules that differ from the best one by where
-// one or two items are over an interval of phases, each judged by the whole prediction.
+// Improves schedules of small problems by local search, as the last step of the default planner. A neighbour
+// differs by the place of one or two items over an interval of phases. Each is evaluated by the full prediction.
 #pragma once
 
 #include <array>
@@ -9,14 +9,14 @@
 
 namespace terrace::strategy {
 
-// How far it holds copies back (Schedule::copies_keep).
+// The values of Schedule::copies_keep that the search tries.
 inline constexpr std::array k_keeps = {0.1, 0.25, model::k_unlimited_copy_share};
 
 // Improves `best` by local search with kicks (iterated local search: Lourenco, Martin and Stutzle, in "Handbook of
-// Metaheuristics", 2003) until nothing is found or the work is done, which is counted in items x phases that are
-// predicted, so that the same problem always gets the same answer. Does nothing where so much work is not enough
-// to try each item once.
+// Metaheuristics", 2003), until no improvement is found or `work` is spent. Work is counted in predicted items x
+// phases, so that the result is deterministic. Does nothing if `work` is too little to try each item once.
 void refine(const model::Problem& problem, double work, Decision& best);
+// Returns whether `work` suffices to try each item once.
 bool can_refine(const model::Problem& problem, double work);
 
 }  // namespace terrace::strategy

@@ -1,4 +1,4 @@
-// Planner without moves: chooses one place per item for the whole iteration.
+// Plans without moves: chooses one place per item for the whole iteration.
 #pragma once
 
 #include "model/relaxation.hpp"

@@ -1,6 +1,6 @@
-// One domain's items between its home and its fast place, phase by phase: who is there, who comes, who goes. Room
-// is given in the order of what it gains: the seconds that an item's next uses gain, for each byte and each second
-// until the last of them. That is Belady's rule where all uses gain alike.
+// Schedules the items of one domain between its home and its fast place, phase by phase: which reside there, which
+// are fetched, which are evicted. Fast memory is allocated in order of gain density: the seconds that an item's
+// next uses gain, per byte and per second until the last of them. If all uses gain alike, this is Belady's rule.
 #pragma once
 
 #include <cstdint>
@@ -13,64 +13,64 @@
 namespace terrace::strategy {
 
 struct Tuning {
-  std::uint32_t lead = 3;  // phases ahead of its use that data may be brought
-  double worth = 0.25;     // seconds gained for a second of copying: what bringing costs, and what staying saves
-  double patience = 1;     // seconds gained for a second of waiting
-  double thrift = 0;       // seconds lost for a second of fast memory's bandwidth
-  double keep = 0.25;      // of a place's bandwidth, what copies have at least (Schedule::copies_keep)
+  std::uint32_t lead = 3;  // max phases that data is fetched ahead of its use
+  double worth = 0.25;     // price of a second of copying, in seconds of gain
+  double patience = 1;     // price of a second of waiting, in seconds of gain
+  double thrift = 0;       // price of a second of fast memory's bandwidth, in seconds of gain
+  double keep = 0.25;      // min share of a place's bandwidth for copies (Schedule::copies_keep)
 
   bool operator==(const Tuning&) const = default;
 };
 
-// One domain's items between its home and the fast place.
+// Not thread-safe.
 class Streamer {
  public:
-  // `prices`, of the lower bound, may be null.
+  // `prices`: shadow prices of the lower bound, or null. The problem is borrowed and outlives this.
   Streamer(const model::Problem& problem, DomainId domain, PlaceId fast, PlaceId home,
            const model::Multipliers* prices);
 
   // Writes the places of the domain's items into the schedule.
   void fill(model::Schedule& schedule, const Tuning& tuning);
 
-  // Where room went to the wrong uses shows in the whole: those that did not find their data in fast memory weigh
-  // more in the next attempt, the others a little less (squeaky wheel optimisation: Joslin and Clements, Journal
-  // of Artificial Intelligence Research 10, 1999).
+  // Adjusts the weights for the next attempt: uses that did not find their data in fast memory weigh more, the
+  // others a little less (squeaky wheel optimisation: Joslin and Clements, Journal of Artificial Intelligence
+  // Research 10, 1999).
   void weigh(const model::Schedule& schedule);
 
  private:
   struct Use {
     std::uint32_t phase = 0;
     double gained = 0;
-    double busy = 0;  // seconds of fast memory's bandwidth
+    double busy = 0;  // seconds of fast memory's bandwidth that it uses
     double weight = 1;
   };
   struct Candidate {
     double gained = 0;
     std::uint32_t item = 0;
-    double score = 0;        // seconds gained for each byte and second of room
+    double score = 0;        // gain density: seconds gained per byte and second
     std::uint32_t next = 0;  // phases until its next use
   };
 
   [[nodiscard]] double copy_in(std::uint32_t i) const { return model::move_time(problem_, i, home_, fast_); }
   [[nodiscard]] double copy_out(std::uint32_t i) const { return model::move_time(problem_, i, fast_, home_); }
-  // What each use is worth: the latency that it no longer exposes, or the bandwidth that it no longer takes, if
-  // that is more; or both at the rows' prices.
+  // Computes the gain of each use: the exposed latency or the bandwidth time that it saves, whichever is more; or
+  // both at the shadow prices of the rows.
   void find_gains(const model::Multipliers* prices);
-  // Of running sums by phase: what falls on `count` of them, one or more, from phase k on, going round.
+  // Returns the sum over `count` phases, at least one, from phase k on, cyclically. `sums`: prefix sums by phase.
   [[nodiscard]] static double over(const std::vector<double>& sums, std::uint32_t k, std::size_t count);
-  // The item's first use from phase k on; one behind the last when the next one comes in the next
-  // iteration. Phases are asked for in their order, as advance() goes through them.
+  // Returns the index of the item's first use from phase k on; one past the last use if that is in the next
+  // iteration. Requires: phases ascend from call to call, as in advance().
   [[nodiscard]] std::size_t next_use(std::uint32_t item, std::uint32_t k);
   [[nodiscard]] bool touched(std::uint32_t item, std::uint32_t k) const;
-  // What room for the item is worth from phase k on: the most that its next uses gain a second until the last of
-  // them.
+  // Returns the item's gain density from phase k on: the maximum over its next uses of gain per second until the
+  // use.
   [[nodiscard]] Candidate candidate(std::uint32_t item, std::uint32_t k, const Tuning& tuning);
 
-  // How long the item's next use would wait for a move that is asked for now.
+  // Returns how long the item's next use would wait for a move that is requested now.
   [[nodiscard]] double lateness(const Candidate& one, std::uint32_t k) const;
 
-  // Fast memory in phase k has what was kept and what came during the phase before; what comes during this one
-  // takes its room now and is there from the next one on.
+  // Decides on the items of phase k. Fast memory holds what was kept and what was fetched during the phase before.
+  // What is fetched during this phase takes its space now, and is usable from the next phase on.
   void advance(std::uint32_t k, const Tuning& tuning);
 
   const model::Problem& problem_;

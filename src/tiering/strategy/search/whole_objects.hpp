@@ -1,5 +1,4 @@
-// What planners share that place whole data structures, once for the whole run, greedily by density: worth over
-// size.
+// Places whole objects, once for the whole run, greedily by density: worth over size. Shared by planners.
 #pragma once
 
 #include <vector>
@@ -8,10 +7,10 @@
 
 namespace terrace::strategy {
 
-// `worth` is by item. An object's items of one domain go together, densest object first, into the fastest place
-// that has room for all of them; one that fits nowhere stays at home, and smaller ones after it may still fit.
-// Equally dense objects go in the program's order; those of no worth stay at home. Pinned items are where they are
-// pinned and take their room first.
+// Returns the placement. `worth` is by item. An object's items of one domain go together, densest object first,
+// into the fastest place with space for all of them. An object that fits nowhere stays at home; smaller ones after
+// it may still fit. Equally dense objects are placed in the program's order; those without worth stay at home.
+// Pinned items are placed first.
 model::Placement place_whole_objects(const model::Problem& problem, const std::vector<double>& worth);
 
 }  // namespace terrace::strategy

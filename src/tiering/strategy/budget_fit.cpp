@@ -1,4 +1,4 @@
-// Greedy, by worth for a byte. See budget_fit.hpp.
+// See budget_fit.hpp.
 #include "strategy/budget_fit.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// From a planner's decision, in items and places by number, to a plan in names.
+// Converts a planner's decision, in items and places by number, into a plan in names (planner.hpp).
 #include <algorithm>
 #include <map>
 #include <set>
@@ -17,7 +17,7 @@
 namespace terrace::strategy {
 namespace {
 
-// A kind's name says which place where each domain has at most one place of it; else the place's own name does.
+// Names places in a plan: by the kind if each domain has at most one place of it, else by the place's own name.
 class PlaceNames {
  public:
   explicit PlaceNames(const model::Problem& problem) : problem_(problem) {
@@ -27,7 +27,7 @@ class PlaceNames {
     const auto& place = problem_.places[id];
     return by_kind(place.kind) ? place.kind : place.name;
   }
-  // Whether one budget stands for all places of the kind.
+  // Returns whether each domain has at most one place of the kind.
   [[nodiscard]] bool by_kind(const std::string& kind) const {
     return std::all_of(places_of_.begin(), places_of_.end(),
                        [&](const auto& entry) { return entry.first.second != kind || entry.second == 1; });
@@ -38,6 +38,7 @@ class PlaceNames {
   std::map<std::pair<DomainId, std::string>, int> places_of_;
 };
 
+// Returns the budget as "NAME=SIZE", one entry per kind if all its places have the same budget.
 std::vector<std::string> budget_words(const model::Problem& problem, const PlaceNames& names) {
   std::vector<std::string> words;
   for (std::size_t p = 0; p < problem.places.size(); ++p) {
@@ -53,7 +54,7 @@ std::vector<std::string> budget_words(const model::Problem& problem, const Place
   return words;
 }
 
-// What an iteration would take longer if the item, which never moves, was at home.
+// Returns how much longer an iteration would take if the item, which never moves, was at home.
 Seconds benefit_of_staying(const model::Problem& problem, std::uint32_t item, PlaceId place,
                            const std::vector<model::Use>& uses, const std::vector<model::PhaseLoad>& loads) {
   Seconds benefit;
@@ -65,7 +66,7 @@ Seconds benefit_of_staying(const model::Problem& problem, std::uint32_t item, Pl
   return benefit;
 }
 
-// Of every phase, with everything where the schedule has it.
+// Returns the load of every phase under the schedule.
 std::vector<model::PhaseLoad> loads_of(const model::Problem& problem, const model::Schedule& schedule) {
   std::vector<model::PhaseLoad> loads;
   for (std::size_t k = 0; k < problem.phases.size(); ++k)
@@ -100,7 +101,7 @@ void add_objects(Plan& plan, const model::ProblemIndex& index, const std::vector
   }
 }
 
-// What the phases from the move's change to the item's next one would take longer if it had stayed.
+// Returns how much longer the phases from this move to the item's next one would take without it.
 Seconds benefit_of(const model::Problem& problem, const model::Schedule& schedule, const model::Move& move,
                    const std::vector<model::Use>& uses, const std::vector<model::PhaseLoad>& loads) {
   const auto phases = schedule.phases.size();
@@ -152,7 +153,7 @@ void add_moves(Plan& plan, const model::ProblemIndex& index, const std::vector<m
   }
 }
 
-// Of phases that are cut into segments.
+// Adds the predicted times of phases that have segments.
 void add_times(Plan& plan, const model::Prediction& prediction) {
   const auto phases = plan.phases.size();
   if (prediction.phases.size() != phases) return;
@@ -166,8 +167,8 @@ void add_times(Plan& plan, const model::Prediction& prediction) {
   if (!any) plan.times.clear();
 }
 
-// Of those items that the segment touches and no earlier one of its phase, the one with most traffic: its first
-// chunk.
+// Adds a sentinel for each segment that requests moves: the first chunk of the item with most traffic among those
+// that no earlier segment of the phase touches.
 void add_sentinels(Plan& plan, const model::Problem& problem) {
   std::set<std::uint32_t> asking, before;
   for (const auto& move : plan.moves) asking.insert(move.ask);

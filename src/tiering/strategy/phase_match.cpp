@@ -1,4 +1,4 @@
-// The best alignment of two sequences of names, by dynamic programming.
+// Aligns two sequences of names by dynamic programming. See phase_match.hpp.
 #include "strategy/phase_match.hpp"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ std::vector<Name> names_of(const std::vector<std::string>& texts) {
     const auto digits = last == std::string_view::npos ? 0 : last + 1;
     std::int64_t number = 0;
     const auto parsed = std::from_chars(text.data() + digits, text.data() + text.size(), number);
-    // No number, or one beyond all numbers: the whole is the stem.
+    // Without a number, or with one out of range, the whole name is the stem.
     const auto stem = parsed.ec == std::errc() ? text.substr(0, digits) : text;
     names.push_back({stem, number});
     const auto known = highest.try_emplace(stem, number).first;
@@ -33,7 +33,7 @@ std::vector<Name> names_of(const std::vector<std::string>& texts) {
   return names;
 }
 
-// One pair at the same level is worth more than two that are not.
+// Returns the score of a pair. A pair at the same level scores more than two others.
 int worth(const Name& a, const Name& b) {
   if (a.stem != b.stem) return 0;
   return a.level == b.level ? 3 : 1;
@@ -46,7 +46,7 @@ std::vector<std::optional<std::uint32_t>> match_phases(const std::vector<std::st
   const auto plan = names_of(planned);
   const auto run = names_of(running);
   const auto width = plan.size() + 1;
-  // Of the program's phases from r and the plan's from p on.
+  // best[r * width + p]: the best score for the program's phases from r and the plan's from p on.
   std::vector<int> best((run.size() + 1) * width, 0);
   for (auto r = run.size(); r-- > 0;) {
     for (auto p = plan.size(); p-- > 0;) {

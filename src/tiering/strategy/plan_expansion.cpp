@@ -1,3 +1,4 @@
+// See plan_expansion.hpp.
 #include "strategy/plan_expansion.hpp"
 
 #include <fnmatch.h>
@@ -7,13 +8,13 @@
 namespace terrace::strategy {
 namespace {
 
-// The place that a plan's word means for an object of `domain`; k_no_place where there is none.
+// Returns the place that a plan's name of a place or kind means in `domain`, or k_no_place.
 PlaceId resolve(const machine::Machine& machine, DomainId domain, const std::string& word) {
   if (const auto place = machine.find_place(word); place && machine.place(*place).domain == domain) return *place;
   return machine.find_kind(domain, word).value_or(k_no_place);
 }
 
-// Whether a running chunk is in a span that counts in other parts: by the chunk's middle.
+// Returns whether the middle of a running chunk is in a span that counts in `parts` chunks.
 bool covers(const Span& span, std::uint32_t parts, std::uint32_t chunk, std::uint32_t chunks) {
   const auto part = (2 * std::uint64_t{chunk} + 1) * parts / (2 * std::uint64_t{chunks});
   return part >= span.first && part < std::uint64_t{span.first} + span.count;

@@ -1,4 +1,4 @@
-// What all planners share, and how they are found. See planner.hpp and variant.hpp.
+// Implements the defaults of planners, and finds planners and variants by name. See planner.hpp and variant.hpp.
 #include "strategy/planner.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// See active_plan.hpp.
 #include "strategy/following/active_plan.hpp"
 
 #include <algorithm>
@@ -85,7 +86,8 @@ std::vector<ActiveMove> ActivePlan::moves_to(const Places& places, const observe
 }
 
 std::optional<PhaseIndex> ActivePlan::find_phase(PhaseIndex index, std::string_view name) const {
-  if (plan_.phases.empty()) return index;  // written by hand, without moves: any phases will do
+  if (plan_.phases.empty())
+    return index;  // a plan without phases, written by hand, has no moves and fits any phase
   if (!executed_.empty())
     return index < executed_.size() && executed_[index] == name ? planned_phase_of_[index] : std::nullopt;
   if (index >= starts_.size() || plan_.phases[starts_[index]] != name) return std::nullopt;
@@ -116,9 +118,9 @@ const Repeat* ActivePlan::repeat_of(PhaseIndex last) const {
   return found != plan_.repeats.end() ? &*found : nullptr;
 }
 
-// The last segment ends when the phase does and is short: half another one is enough to tell that the phase goes
-// on. In a run of other sizes it counts as long as the others, and nobody knows how long until an iteration has
-// passed.
+// The last segment ends with the phase and is short. Half the length of another segment after it suffices to
+// detect that the phase continues. With objects of other sizes the last segment counts as long as the others, and
+// lengths are unknown until an iteration has passed.
 std::optional<ActivePlan::Continuation> ActivePlan::continuation(PhaseIndex last) const {
   const auto* repeat = repeat_of(last);
   if (!repeat || (scaled_ && executed_.empty())) return std::nullopt;

@@ -1,4 +1,4 @@
-// A plan of another run of the program: objects of other sizes, phases of other numbers. See active_plan.hpp.
+// Adapts a plan of another run: to objects of other sizes, and to other numbers of phases. See active_plan.hpp.
 #include <algorithm>
 #include <cstdio>
 #include <set>
@@ -12,7 +12,7 @@ namespace terrace::strategy {
 
 namespace {
 
-// 0 says that a phase is no segment.
+// Returns the scaled offset, at least 1: offset 0 denotes a phase that is no segment.
 std::uint64_t scaled_offset(std::uint64_t offset, double scale) {
   return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(static_cast<double>(offset) * scale));
 }
@@ -23,7 +23,7 @@ std::string percent(double share) {
   return text;
 }
 
-// The chunks that do not fit, as a share of all that were to.
+// Reports the chunks that do not fit, as a share of those that the plan places in faster memory.
 class OverflowReport {
  public:
   void add(const PlannedChunk& chunk, const std::string& object, bool out) {
@@ -61,7 +61,7 @@ std::optional<std::string> ActivePlan::fit(const std::vector<observe::Object>& o
   for (std::uint32_t phase = 0; phase < moves_by_phase_.size(); ++phase)
     for (const auto& move : moves_of_phase(phase)) moving.insert(move.chunk);
   std::vector<PlannedChunk> away;
-  std::vector<std::pair<const observe::Object*, std::uint32_t>> whose;  // and which of its chunks
+  std::vector<std::pair<const observe::Object*, std::uint32_t>> whose;  // object and ordinal of each
   for (const auto& object : objects) {
     if (!object.live || object.id >= initial_.size()) continue;
     for (std::uint32_t ordinal = 0; ordinal < initial_[object.id].size(); ++ordinal) {
@@ -117,8 +117,8 @@ void ActivePlan::scale_segments_by_size() {
     if (offsets_[k] != 0) offsets_[k] = scaled_offset(planned_offsets_[k], scale);
 }
 
-// A planned phase that no phase of the program answers to has moves of its own: they are asked for, and waited
-// for, in the next planned phase that one answers to.
+// Moves of a planned phase without a counterpart in the program are requested, and waited for, in the next planned
+// phase that has one.
 void ActivePlan::remap_moves(const std::vector<bool>& answered) {
   const auto phases = static_cast<PhaseIndex>(offsets_.size());
   remapped_phase_.resize(phases);

@@ -19,7 +19,7 @@ std::vector<ActiveMove*> pointers_to(std::span<ActiveMove> moves) {
   return each;
 }
 
-// In quotes, the first three of them.
+// Returns the first three names in quotes.
 std::string names_of(const std::set<std::string, std::less<>>& names) {
   constexpr std::size_t k_max = 3;
   std::string text;
@@ -55,8 +55,8 @@ PlacementExtent PlanExecutor::initial_placement(const observe::Object& object, s
   return {planned == k_no_place ? context_->home() : planned, same};
 }
 
-// A plan of a run with other sizes has chunks of its own size, so what it asks for may come before what makes room
-// for it; since a mover lets everything wait behind what has no room, that is left out.
+// A plan for objects of other sizes has other chunks, so that a promotion may precede the demotions that free its
+// space. Such moves are dropped, because the mover blocks all later moves behind one without space.
 void PlanExecutor::request_fitting(const std::vector<ActiveMove*>& moves, std::uint32_t iteration,
                                    Requests& requests, const transfer::TransferStart& start) {
   if (moves.empty()) return;
@@ -68,7 +68,7 @@ void PlanExecutor::request_fitting(const std::vector<ActiveMove*>& moves, std::u
   requests.request_moves(fitting, iteration, start);
 }
 
-// What is not on its way to where it is wanted: what leaves first, then what comes in.
+// Requests the moves whose chunks are not at, or on the way to, their target; evictions first.
 void PlanExecutor::request_missing(std::vector<ActiveMove*> moves, std::uint32_t iteration, Requests& requests) {
   const PendingPlacement placement(*context_->chunks, requests.pending_moves());
   std::erase_if(moves,
@@ -114,8 +114,8 @@ void PlanExecutor::on_loop_begin(Requests& requests) {
   requests.limit_rate(1);
 }
 
-// What fits of another run's plan is known when the loop begins, which phases answer to its own after the first
-// iteration.
+// Adapts a plan of another run: the placement is fitted to the budget when the loop begins, phases are mapped
+// after the first iteration.
 void PlanExecutor::on_iteration_begin(const IterationBegins& at, Requests& requests) {
   if (!of_another_run_ || at.iteration > 1) return;
   if (at.iteration == 0) {
@@ -139,8 +139,8 @@ void PlanExecutor::on_iteration_begin(const IterationBegins& at, Requests& reque
   request_placement(requests, 0, at.iteration);
 }
 
-// A phase that was shorter than the plan expects did not reach its last segments: where their moves lead is due
-// now, and nothing on the way there.
+// A phase that was shorter than planned did not reach its last segments. Requests the final move of each chunk in
+// them, and skips intermediate ones.
 void PlanExecutor::skip_remaining_segments(std::uint32_t iteration, Requests& requests) {
   if (!at_) return;
   std::map<ChunkId, ActiveMove*> last;
@@ -188,14 +188,13 @@ void PlanExecutor::enter_segment(PhaseIndex phase, bool may_wait, std::uint32_t 
   };
   settle_needs();
   request_fitting(pointers_to(active_.moves_of_phase(phase)), iteration, requests);
-  settle_needs();  // those that this very phase needs
-  // What is late goes at full speed, and so does everything to where a new plan has it.
+  settle_needs();  // moves requested and needed by this phase
+  // Late moves, and the initial moves of a new plan, are not limited in rate.
   const bool late = requests.is_late();
   requests.limit_rate(late || full_speed ? 1 : active_.rate_limit(phase));
 }
 
-// A sentinel that nobody touches, or whose touch went unnoticed, holds its segment up for so much of its phase's
-// time beyond when it is expected.
+// Max delay of a segment whose sentinel is not touched, or whose touch went unnoticed: share of the phase's time.
 constexpr double k_sentinel_patience = 0.5;
 
 ChunkId PlanExecutor::sentinel_of(PhaseIndex segment, Requests& requests) {
@@ -209,8 +208,8 @@ ChunkId PlanExecutor::sentinel_of(PhaseIndex segment, Requests& requests) {
   return memory::k_no_chunk;
 }
 
-// All at once when the phase begins, each segment's for when it is due: nothing is heard of the phase until it
-// ends. As long as nobody knows how long it takes they are due when it ends.
+// Requests the moves of all segments when the phase begins, each with its due time, because no accesses are
+// reported until the phase ends. If the phase's time is unknown, they become due when it ends.
 void PlanExecutor::schedule_segments(PhaseIndex start, std::uint32_t iteration, bool full_speed,
                                      Requests& requests) {
   took_.resize(std::max<std::size_t>(took_.size(), start + 1));
@@ -230,8 +229,8 @@ void PlanExecutor::schedule_segments(PhaseIndex start, std::uint32_t iteration, 
   }
 }
 
-// The plan's segments that the program has reached. Behind the last one of a phase that goes on the plan goes back
-// to the one that it knows to be like what follows.
+// Enters the segments that the program has reached. If a phase continues after its last segment, the plan resumes
+// at the segment that resembles what follows (ActivePlan::Continuation).
 void PlanExecutor::on_progress(const Progressed& by, bool full_speed, Requests& requests) {
   progress_ += by.accesses;
   if (!by.in_stride || !at_ || has_no_progress()) return;
@@ -263,7 +262,7 @@ std::string PlanExecutor::describe_phases_not_begun(bool in_loop) const {
          (plan.moves.empty() ? "; it only said where objects are at first" : ", so none of its moves was made");
 }
 
-// Of those that the plan has somewhere or moves: it may name others, which stay where they are without it.
+// Considers only objects that the plan places or moves; it may name others.
 std::string PlanExecutor::describe_missing_objects() const {
   const auto& plan = active_.given();
   std::set<std::uint32_t> wanted;
@@ -290,7 +289,7 @@ std::vector<std::string> PlanExecutor::unfollowed(bool in_loop) const {
   return sentences;
 }
 
-// What has not come due by then is due now, in its order: the phase was shorter than expected.
+// Makes pending moves due, in their order, if the phase was shorter than expected.
 void PlanExecutor::on_phase_end(const PhaseEnded& at, Requests& requests) {
   if (at_ && has_no_progress()) {
     took_[*at_] = context_->clock->now() - begun_;

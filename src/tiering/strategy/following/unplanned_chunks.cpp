@@ -11,12 +11,13 @@ namespace terrace::strategy {
 
 namespace {
 
-// The most that the plan ever has in each place: as it was made, so that objects count which come and go.
+// Returns the max bytes that the plan has in each place at any time, with the objects of the profiled run, so that
+// temporary objects count.
 machine::Budget max_occupancy(const Plan& plan, const Context& context) {
   std::unordered_map<std::string_view, Bytes> chunk_sizes;
   for (const auto& object : *context.objects) chunk_sizes.emplace(object.name, object.chunk_size);
   std::vector<RunningObject> objects;
-  std::vector<Bytes> parts;  // of each, all but the last chunk
+  std::vector<Bytes> parts;  // chunk size of each object
   for (const auto& object : plan.objects) {
     const auto chunks = std::max(object.chunks, 1U);
     objects.push_back({object.name, object.size, chunks, context.domain});
@@ -81,7 +82,7 @@ void UnplannedChunks::reserve(const RetainedRange& retained, Bytes size) {
   retained_.push_back(retained);
 }
 
-// Each refusal pays for looking at so many of them.
+// Amortised: one scan of retained_ per (size / k_look) refusals.
 Bytes UnplannedChunks::free_capacity(PlaceId place, Bytes wanted) {
   constexpr std::size_t k_look = 4096;
   if (capacity_[place] < wanted && ++num_refused_ * k_look >= retained_.size()) reclaim_freed();

@@ -13,7 +13,7 @@ namespace terrace::strategy {
 
 namespace {
 
-constexpr std::size_t k_max_named = 20;  // objects, in a note
+constexpr std::size_t k_max_named = 20;  // max objects named in a note
 
 std::string number(double value) {
   char text[32];
@@ -21,7 +21,7 @@ std::string number(double value) {
   return text;
 }
 
-// "4MiB in hbm and 2MiB in ddr": home only where it is all there is.
+// Returns "4MiB in hbm and 2MiB in ddr"; the home place only if it has the whole object.
 std::string places_in_words(const observe::Object& object, const Context& context) {
   std::string places;
   for (const auto place : context.places()) {
@@ -55,9 +55,9 @@ Expression::Outcome CountedPlacement::references(const ReferenceCount& count) co
   return outcome;
 }
 
-// When data is made: what has references goes to the fastest memory with room, as far as it goes; what has none,
-// or is not known to have any yet, is made at home, where it takes no room from what has. The loop's begin puts
-// right what came in a poor order.
+// Allocates objects with references in the fastest memory with free space, as far as it reaches. Objects without
+// known references are allocated at home, where they take no space from the others. place() corrects the effects
+// of the allocation order when the loop begins.
 PlacementExtent CountedPlacement::initial_placement(const observe::Object& object, std::uint32_t left) const {
   const auto* const count = context_.hints->count_of(object.name);
   const auto outcome = count ? references(*count) : Expression::Outcome{};

@@ -1,4 +1,4 @@
-// Evaluation of compiled expressions. The parser is in expression_parse.cpp.
+// Evaluates parsed expressions. The parser is in expression_parse.cpp.
 #include "strategy/hints/expression.hpp"
 
 #include <algorithm>
@@ -12,9 +12,9 @@ namespace {
 
 using Op = Expression::Op;
 
-constexpr int k_largest_exponent = 64;
+constexpr int k_max_exponent = 64;
 
-// Steps take as many values from the stack, and leave one.
+// Returns how many values the step pops from the stack; each step pushes one.
 int taken(Op op) {
   switch (op) {
     case Op::number:
@@ -29,7 +29,7 @@ int taken(Op op) {
 }
 
 std::optional<double> power(double base, double exponent) {
-  if (!(exponent >= -k_largest_exponent && exponent <= k_largest_exponent)) return std::nullopt;
+  if (!(exponent >= -k_max_exponent && exponent <= k_max_exponent)) return std::nullopt;
   const auto whole = static_cast<int>(exponent);
   if (whole != exponent) return std::nullopt;
   double product = 1;

@@ -1,8 +1,9 @@
 // Parses and evaluates arithmetic expressions in hints, whose values are known at run time: "2*nnz*niter",
 // "bytes(\"u\") / 8 + n^2".
 //
-//   + - * / ^    as in mathematics: ^ binds tighter than unary minus, is right-associative; integer exponents
-//   -64..64 ( )          and min(a, b, ...), max(a, b, ...)
+//   + - * / ^    as in mathematics: ^ binds tighter than unary minus and is right-associative; its exponent is an
+//                integer from -64 to 64
+//   ( )          and min(a, b, ...), max(a, b, ...)
 //   12 1.5e6     up to 15 digits, optionally with a unit of size: 64MiB, 200MB
 //   nnz          a value's name: letters, digits, _ and ., no digit first
 //   bytes("u")   the total size of the objects of that name, or of those that the pattern matches

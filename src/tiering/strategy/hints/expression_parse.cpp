@@ -1,4 +1,4 @@
-// The parser of expressions: recursive descent, straight into the steps of a stack machine. See expression.hpp.
+// Parses expressions by recursive descent into the steps of a stack machine. See expression.hpp.
 #include <array>
 #include <utility>
 
@@ -12,8 +12,8 @@ namespace {
 using Op = Expression::Op;
 using Step = Expression::Step;
 
-constexpr std::size_t k_longest = 1000;  // of a text
-constexpr int k_deepest = 50;            // parentheses within one another
+constexpr std::size_t k_max_length = 1000;  // of a text
+constexpr int k_max_depth = 50;             // of nested parentheses
 constexpr std::uint64_t k_exact = std::uint64_t{1} << 53;
 constexpr int k_exact_ten = 22;  // the largest power of ten that is a double
 constexpr std::size_t k_shown = 60;
@@ -22,7 +22,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_name_part(char c) { return is_letter(c) || is_digit(c) || c == '.'; }
 
-// Short enough for a line, and without control characters.
+// Returns the text shortened for a message, without control characters.
 std::string shown(std::string_view text) {
   std::string out;
   for (const char c : text.substr(0, k_shown)) out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
@@ -40,7 +40,7 @@ class Parser {
   explicit Parser(std::string_view text) : text_(text) {}
 
   std::vector<Step> run() {
-    if (text_.size() > k_longest) refuse("it has more than 1000 characters; split it into values of their own");
+    if (text_.size() > k_max_length) refuse("it has more than 1000 characters; split it into values of their own");
     sum();
     skip_blanks();
     if (at_ < text_.size()) {
@@ -126,7 +126,7 @@ class Parser {
     refuse(found + " where a number, a name or '(' belongs; write for example 2*nnz*niter");
   }
   void enter() {
-    if (++depth_ > k_deepest) refuse("more than 50 parentheses or exponents within one another; use fewer");
+    if (++depth_ > k_max_depth) refuse("more than 50 parentheses or exponents within one another; use fewer");
   }
   void leave() { --depth_; }
 

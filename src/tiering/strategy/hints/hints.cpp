@@ -1,3 +1,4 @@
+// See hints.hpp.
 #include "strategy/hints/hints.hpp"
 
 #include <algorithm>
@@ -14,8 +15,8 @@ namespace {
 
 using Sentences = std::vector<std::string>;
 
-constexpr std::size_t k_longest_name = 1000;
-constexpr std::size_t k_shown_of_name = 60;  // characters of what is not a name
+constexpr std::size_t k_max_name = 1000;
+constexpr std::size_t k_shown_of_name = 60;  // characters of an invalid name shown in a message
 
 bool any_is(const std::string& name_or_pattern, const std::vector<std::string>& all) {
   return std::ranges::any_of(all, [&](const std::string& name) { return model::matches_name(name_or_pattern, name); });
@@ -35,7 +36,7 @@ void add_unknown(Sentences& sentences, std::set<std::string>& said, const char* 
 
 void check_name(const char* what, const std::string& name) {
   const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
-  if (name.empty() || name.size() > k_longest_name || std::ranges::any_of(name, is_control))
+  if (name.empty() || name.size() > k_max_name || std::ranges::any_of(name, is_control))
     throw Error(Code::invalid, "the name of " + std::string(what == std::string_view("object") ? "an " : "a ") +
                                    what + " has from 1 to 1000 characters, in one line");
 }

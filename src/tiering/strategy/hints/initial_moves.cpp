@@ -44,7 +44,7 @@ std::vector<ActiveMove> InitialMovePlanner::moves() {
   return std::move(moves_);
 }
 
-// Where it will be when the moves so far are done.
+// Returns the chunk's place after the moves planned so far.
 PlaceId InitialMovePlanner::resides(ChunkId chunk) const {
   const auto moved = moved_.find(chunk);
   return moved != moved_.end() ? moved->second : of(chunk).place.load(std::memory_order_relaxed);
@@ -64,7 +64,7 @@ void InitialMovePlanner::decide() {
     target_.push_back(places_[option]);
 }
 
-// Uncounted chunks that are in the way go home, those that were made last first.
+// Demotes uncounted chunks whose space is needed, the most recently allocated first.
 void InitialMovePlanner::make_room() {
   auto wanted = std::vector<std::uint64_t>(free_.size(), 0);
   auto leaving = wanted;

@@ -1,3 +1,4 @@
+// See max_references.hpp.
 #include "strategy/hints/max_references.hpp"
 
 #include <algorithm>
@@ -7,7 +8,7 @@
 namespace terrace::strategy {
 namespace {
 
-constexpr std::size_t k_states = std::size_t{1} << 22;  // the program waits for the answer
+constexpr std::size_t k_states = std::size_t{1} << 22;  // limited, because the program waits for the result
 
 }  // namespace
 

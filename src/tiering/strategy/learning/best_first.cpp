@@ -11,7 +11,7 @@ namespace terrace::strategy {
 
 namespace {
 
-constexpr Seconds k_min_cost{1e-12};  // of a move, so that gains for cost are finite
+constexpr Seconds k_min_cost{1e-12};  // of a move, so that gain per cost is finite
 
 struct Candidate {
   const ActiveMove* move;
@@ -22,7 +22,7 @@ struct Candidate {
 bool is_ranked_below(const Candidate& a, const Candidate& b) { return a.rank < b.rank; }
 double gain_for_cost(Seconds gain, Seconds cost) { return gain / std::max(cost, k_min_cost); }
 
-// Makes groups one after the other, and keeps account of the space and the gains that they leave.
+// Builds the groups one after the other, and tracks the free space and the gains that they leave.
 class GroupBuilder {
  public:
   GroupBuilder(const Context& context, std::span<const ActiveMove> moves, const PendingMoves& pending,
@@ -60,8 +60,8 @@ class GroupBuilder {
     return static_cast<double>(std::max<std::uint32_t>((*context_.chunks)[move.chunk].size, 1));
   }
 
-  // Returns the move in that gains most for its cost from where everything is by then. Gains mostly become less
-  // as other moves are made: one that is still ahead of the next is taken for the best.
+  // Returns the promotion with the greatest gain per cost after the moves so far. Gains mostly decrease as other
+  // moves are applied, so a candidate that is still ahead of the next one is taken as the best (lazy evaluation).
   std::optional<Candidate> take_best() {
     while (!promotions_.empty()) {
       std::pop_heap(promotions_.begin(), promotions_.end(), is_ranked_below);
@@ -75,8 +75,8 @@ class GroupBuilder {
     return {};
   }
 
-  // Makes a group of the move and the moves home that free its space. Returns false where nothing is gained: by
-  // those that come after it even less would be.
+  // Adds a group of the promotion and the evictions that free its space. Returns false if it has no gain, because
+  // later ones would gain even less.
   bool add_promotion_group(const Candidate& candidate) {
     const auto& move = *candidate.move;
     if (bytes(move) >= too_large_) return true;
@@ -120,9 +120,9 @@ class GroupBuilder {
   PendingCapacity capacity_;
   PendingPlacement placement_;
   std::vector<Candidate> promotions_;  // a heap
-  std::vector<Candidate> evictions_;   // those that lose least for their bytes first
+  std::vector<Candidate> evictions_;   // least loss per byte first
   std::size_t next_eviction_ = 0;
-  double too_large_ = std::numeric_limits<double>::infinity();  // bytes that there is no space for
+  double too_large_ = std::numeric_limits<double>::infinity();  // bytes for which no space can be freed
   std::vector<MoveGroup> groups_;
 };
 

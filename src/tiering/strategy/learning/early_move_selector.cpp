@@ -1,4 +1,4 @@
-// Rent or buy. See early_move_selector.hpp.
+// See early_move_selector.hpp.
 #include "strategy/learning/early_move_selector.hpp"
 
 #include <algorithm>
@@ -8,12 +8,12 @@ namespace terrace::strategy {
 
 namespace {
 
-constexpr double k_max_early = 0.125;     // of fast memory
-constexpr double k_stay = 3;              // times as long as it is used
-constexpr std::uint32_t k_patience = 64;  // segments for which a chunk brought early waits for its use, at least
-constexpr std::uint32_t k_ahead = 4;      // times as long as it will be used: an early chunk comes two before it
+constexpr double k_max_early = 0.125;     // share of fast memory for prefetched chunks
+constexpr double k_stay = 3;              // residence of a prefetched chunk, in times of its use
+constexpr std::uint32_t k_patience = 64;  // min segments that a prefetched chunk waits for its use
+constexpr std::uint32_t k_ahead = 4;      // the same in times of its use; chunks are prefetched two uses ahead
 
-// Seconds that a line of each sort takes of a place's bandwidth, and an exposed access of the core's time.
+// The bandwidth time of a line read or written in a place, and the core time of an exposed access, in seconds.
 struct Prices {
   double read, write, exposed;
 };
@@ -30,7 +30,7 @@ double busy(const observe::Cell& cell, const Prices& of) {
 
 }  // namespace
 
-// By the time law: what the segment took was the stalls of the core, or the place that was busiest.
+// By the time law, the segment's time was the stall time of the core or the busy time of the busiest place.
 void EarlyMoveSelector::on_segment(const observe::Phase& segment, const Tiers& tiers, double times) {
   const auto fast = prices(machine_, initiator_, tiers.fast);
   const auto slow = prices(machine_, initiator_, tiers.slow);
@@ -45,7 +45,7 @@ void EarlyMoveSelector::on_segment(const observe::Phase& segment, const Tiers& t
   for (const auto& cell : segment.cells) {
     const auto gain =
         slow_busy > stalled ? busy(cell, slow) - busy(cell, fast) : cell.exposure * (slow.exposed - fast.exposed);
-    if (gain <= 0) continue;  // what is only written back, say, long after a sweep passed
+    if (gain <= 0) continue;  // e.g. lines that are only written back, long after a sweep has passed
     uses_.push_back({cell.chunk, gain, 1});
     if (cell.chunk >= accumulated_gain_.size()) {
       accumulated_gain_.resize(cell.chunk + std::size_t{1}, 0);
@@ -117,7 +117,7 @@ bool EarlyMoveSelector::make_room(Selection& selection, ChunkId chunk, double wo
     const auto* least = min_worth(tiers);
     if (least != nullptr) price += cost(tiers, least->chunk, tiers.fast, tiers.slow);
     if (least == nullptr || least->worth + both > worth || price > selection.credit) {
-      for (const auto other : going) admit(other, tiers);  // too little goes for it: all stay
+      for (const auto other : going) admit(other, tiers);  // too little can be evicted: all stay
       return false;
     }
     free += tiers.size(least->chunk);
@@ -131,8 +131,8 @@ bool EarlyMoveSelector::make_room(Selection& selection, ChunkId chunk, double wo
   return true;
 }
 
-// It was used and is no more, or was not used for so long that its sweep must have ended before it. Where a sweep
-// takes many segments for a chunk, samples leave gaps of some.
+// Returns whether the sweep has passed the prefetched chunk: it is no longer used, or was not used for so long
+// that the sweep must have ended before it. If a sweep takes many segments per chunk, samples miss some.
 bool EarlyMoveSelector::has_passed(const PrefetchedChunk& one) const {
   if (sweeps_.in_use(one.chunk)) return false;
   const auto last = sweeps_.last_use(one.chunk);
@@ -140,8 +140,8 @@ bool EarlyMoveSelector::has_passed(const PrefetchedChunk& one) const {
   return sweeps_.segment() > one.promoted_in + std::max(k_patience, k_ahead * one.segments);
 }
 
-// What a sweep uses next stays for as long as it is used, if that pays for both copies. The copies of one segment
-// may take longer than it; then what comes next waits until so much time has passed.
+// Prefetches the chunks that sweeps use next, if their use pays for both copies. If the copies take longer than
+// the segment, the remaining chunks wait until that time has passed (credit_).
 void EarlyMoveSelector::prefetch_sweeps(Selection& selection) {
   const auto& tiers = selection.tiers;
   auto kept = ahead_.begin();
@@ -151,7 +151,7 @@ void EarlyMoveSelector::prefetch_sweeps(Selection& selection) {
     if (!tiers.is_on(use.chunk, tiers.slow) || is_prefetched(use.chunk) || sweeps_.in_use(use.chunk) ||
         use.gain < bytes * both)
       continue;
-    // What a resident has gained in all, this gains in the time in which it comes, is used and goes.
+    // Compares gain rates: a resident has gained its worth in all segments so far, this one gains during its stay.
     const auto rate = (use.gain / bytes - both) / (k_stay * use.segments);
     const auto worth = both + rate * sweeps_.segment();
     if (credit_ <= 0 || !make_room(selection, use.chunk, worth, true)) {
@@ -187,7 +187,7 @@ double EarlyMoveSelector::cost(const Tiers& tiers, ChunkId chunk, PlaceId from, 
   return static_cast<double>(tiers.size(chunk).value) / machine_.copy_bandwidth(from, to).value;
 }
 
-// Seconds a byte, there and back.
+// Returns the cost of promotion and demotion, in seconds per byte.
 double EarlyMoveSelector::both_ways(const Tiers& tiers, ChunkId chunk) const {
   const auto seconds = cost(tiers, chunk, tiers.slow, tiers.fast) + cost(tiers, chunk, tiers.fast, tiers.slow);
   return seconds / static_cast<double>(tiers.size(chunk).value);
@@ -213,7 +213,8 @@ void EarlyMoveSelector::pop_resident() {
   residents_.pop_back();
 }
 
-// Worth only grows: whose has grown since it was put here takes its new place, and the next one is looked at.
+// Returns the resident with the least worth. Worth only grows, so entries whose worth has grown are reinserted
+// (lazy heap).
 const EarlyMoveSelector::Resident* EarlyMoveSelector::min_worth(const Tiers& tiers) {
   while (!residents_.empty()) {
     const auto [chunk, then] = residents_.front();

@@ -10,12 +10,11 @@ namespace terrace::strategy {
 
 namespace {
 
-constexpr double k_max_looking = 0.05;  // of the time in which a loop is learned
+constexpr double k_max_looking = 0.05;  // share of the profiled time for evaluations
 
 }  // namespace
 
-// A segment of the program is over, and its cells are what the profile has of it. Where there are so many of them
-// that looking would take more than its share of the time, some segments stand for others.
+// Skips segments whose evaluation would exceed its share of the time; the next evaluated one represents them.
 bool EarlyMover::on_segment(const SegmentProfiled& event, Requests& requests) {
   const auto& segment = event.segment;
   if (segment.time.value <= 0) return false;

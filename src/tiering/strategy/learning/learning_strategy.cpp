@@ -15,7 +15,7 @@
 namespace terrace::strategy {
 namespace {
 
-// Numbers with a point need the part of the C++ library that needs libm, which must stay out of users' processes.
+// Formats without floating point: that part of the C++ library needs libm, which users' processes must not load.
 std::string microseconds(Seconds time) {
   const auto halves = static_cast<std::uint64_t>(time.value * 2e6);
   return std::to_string((halves + 1) / 2) + "us";
@@ -39,7 +39,7 @@ bool LearningStrategy::must_profile(std::uint32_t iteration) const {
          (iteration < *first_profiled_ + iterations_to_learn() || !has_enough_samples());
 }
 
-// Once in a loop.
+// Returns true once per loop, when profiling is complete.
 bool LearningStrategy::has_learned(std::uint32_t iterations) const {
   return may_plan() && first_profiled_ && !profiled_.empty() &&
          iterations >= *first_profiled_ + iterations_to_learn() && has_enough_samples();
@@ -49,8 +49,8 @@ bool LearningStrategy::has_enough_samples() const {
   return !context_.has_enough_samples || context_.has_enough_samples();
 }
 
-// Before there is a plan, data begins where the kernel would put it: learning then costs less than with all of it
-// in slow memory.
+// Without a plan, allocates where the kernel would: the program is then profiled faster than with all data in slow
+// memory.
 PlacementExtent LearningStrategy::initial_placement(const observe::Object& object, std::uint32_t ordinal,
                                                     std::uint32_t left) {
   if (plan_ && !has_released_capacity_) return plan_->initial_placement(object, ordinal, left);
@@ -88,20 +88,20 @@ void LearningStrategy::observe(const LoopBegun& event, Requests& requests) {
     plan_->on_loop_begin(requests);
   else
     requests.limit_rate(1);
-  if (!given_ || is_improved_) plan_.reset();  // a second loop is learned anew
+  if (!given_ || is_improved_) plan_.reset();  // a second loop is profiled anew
   if (uses_hints() && event.new_hints && !planning_failed_) counted_.place(requests);
 }
 
 void LearningStrategy::observe(const LoopEnded&, Requests&) { is_loop_over_ = true; }
 
 void LearningStrategy::observe(const IterationProfiled& event, Requests&) {
-  if (!has_enough_samples()) profiled_.clear();  // the last one says all that is known so far
+  if (!has_enough_samples()) profiled_.clear();  // the latest profile includes the earlier ones
   profiled_.push_back(event.iteration);
   places_at_start_ = event.places;
 }
 
 void LearningStrategy::observe(const IterationBegins& event, Requests& requests) {
-  // What was to be profiled again is not heard of while the plan is suspended.
+  // While the plan is suspended, IterationProfiled may not arrive for an iteration to profile again.
   const bool was_learned = is_reprofiling_ || must_profile(iteration_);
   payback_.on_iteration_begin(event.iteration, was_learned);
   if (must_try()) judge(event.iteration, was_learned, requests);
@@ -148,9 +148,9 @@ void LearningStrategy::withdraw(Seconds behind, std::uint32_t iteration, Request
   postpone();
 }
 
-// A loop that was found and has begun once is over when another one begins: what its plan moved goes back, as the
-// plan's gain has paid for that, and the other loop is learned from where the kernel would have its data. A loop
-// that began several times is expected to begin again.
+// Moves data back after a detected loop that began once, when another loop begins: the plan's gain has paid for
+// that, and the other loop is then profiled from the kernel's placement. A loop that began several times is
+// expected to begin again.
 void LearningStrategy::restore_after_loop(std::string_view next, Requests& requests) {
   loop_ = next;
   if (payback_.is_found()) ++entries_[loop_];
@@ -159,8 +159,7 @@ void LearningStrategy::restore_after_loop(std::string_view next, Requests& reque
   places_without_plan_.clear();
 }
 
-// Phases that take other times than they did: the iteration that begins is profiled again, and the plan in force
-// is obeyed meanwhile.
+// Profiles the iteration that begins again if phase times have changed. The plan in force is followed meanwhile.
 void LearningStrategy::detect_change(std::uint32_t iteration, Requests& requests) {
   if (last_arrival_ && requests.is_done(*last_arrival_)) {
     last_arrival_.reset();
@@ -216,14 +215,14 @@ void LearningStrategy::plan_from_profile(std::string_view loop, Requests& reques
                     std::string("no new plan was made, the one before stays in force: ") + error.what());
       return change_detector_.start_watching();
     }
-    // A loop that misses nowhere may be inside, or before, one that does: that one is learned anew.
+    // A loop without misses may be inside, or before, a loop with misses, which is then profiled.
     if (!has_no_misses_) planning_failed_ = true;
     if (!std::exchange(has_warned_, true))
       requests.note("warning", std::string("no plan was made, data stays where it is: ") + error.what());
   }
 }
 
-// Moves of the first plan are ordered beside the program, where it has them to be known before it is adopted.
+// Orders the moves of the first plan concurrently with the program, before the plan is adopted.
 void LearningStrategy::order_first_moves(Requests& requests) {
   if (pending_plans_.empty() || plan_ || !can_step(pending_plans_.front().plan)) return;
   auto plan = make_executor(pending_plans_.front().plan, requests);
@@ -234,7 +233,7 @@ void LearningStrategy::order_first_moves(Requests& requests) {
   context_.clock->charge_background_work(cost);
 }
 
-// A plan made here, with the objects that there are.
+// Returns an executor of a plan made here, with all live objects bound.
 PlanExecutor LearningStrategy::make_executor(const Plan& plan, Requests& requests) const {
   PlanExecutor made(plan, context_, false);
   made.allow_unplanned({plan, context_, reached_chunks()});
@@ -243,7 +242,7 @@ PlanExecutor LearningStrategy::make_executor(const Plan& plan, Requests& request
   return made;
 }
 
-// By chunk, in the iterations that the plan was made of.
+// Returns for each chunk whether the profiled iterations accessed it.
 std::vector<bool> LearningStrategy::reached_chunks() const {
   std::vector<bool> chunks(context_.chunks->size());
   for (const auto& iteration : profiled_)
@@ -254,7 +253,7 @@ std::vector<bool> LearningStrategy::reached_chunks() const {
 
 void LearningStrategy::observe(const PhaseBegins& event, Requests& requests) {
   if (is_reprofiling_ || payback_.seen() < adopt_at_) return;
-  if (must_try() && !plan_ && !trial_.can_compare()) return;  // an iteration without a plan comes first
+  if (must_try() && !plan_ && !trial_.can_compare()) return;  // a baseline iteration is required first
   while (!pending_plans_.empty() && context_.clock->now() >= pending_plans_.front().at &&
          adopt(pending_plans_.front(), event, requests))
     pending_plans_.pop_front();
@@ -276,7 +275,7 @@ bool LearningStrategy::adopt(PendingPlan& pending, const PhaseBegins& at, Reques
   if (payback_.seen() < iterations) {
     if (was_reprofiled_) change_detector_.start_watching();
     if (plan_ || pending_plans_.size() > 1) return true;
-    // It waits for as many iterations, if these are not more than there have been.
+    // Waits for so many iterations, if that at most doubles the iterations so far.
     adopt_at_ = iterations;
     if (iterations <= 2 * payback_.seen()) return false;
     postpone();
@@ -286,7 +285,7 @@ bool LearningStrategy::adopt(PendingPlan& pending, const PhaseBegins& at, Reques
     if (places_without_plan_.empty()) places_without_plan_ = current_places(context_);
     planned_loop_ = loop_;
     trial_.adopt(current_places(context_));
-    if (was_reprofiled_) trial_.end();  // the program has changed: iterations before are no measure
+    if (was_reprofiled_) trial_.end();  // the program has changed: earlier iterations are no baseline
   }
   requests.on_plan_adopted(pending.plan, pending.why);
   requests.clear_needs();
@@ -305,13 +304,14 @@ bool LearningStrategy::adopt(PendingPlan& pending, const PhaseBegins& at, Reques
   return true;
 }
 
-// Where nothing moves within an iteration any part of the moves is of use without the others.
+// A plan can be applied in steps if nothing moves within an iteration: then each part of its moves is useful
+// alone.
 bool LearningStrategy::can_step(const Plan& plan) const {
   return must_try() && plan.moves.empty() && !was_reprofiled_;
 }
 
-// Returns how many iterations of the loop there have to be for the first step of the plan. A plan that betters
-// another one is ordered only where all of it pays: that takes time of the program.
+// Returns the min number of iterations of the loop for the first step of the plan. A plan that replaces another
+// one is ordered only if all of it pays, because ordering takes time of the program.
 double LearningStrategy::steps_pay_after(PendingPlan& pending, std::span<const ActiveMove> moves,
                                          Requests& requests) {
   if (!pending.groups) {
@@ -347,7 +347,7 @@ std::vector<ActiveMove> LearningStrategy::take_step(Requests& requests) {
   return moves;
 }
 
-// A plan that needs no moves costs nothing.
+// Returns the min number of iterations of the loop for the plan; 0 for a plan without moves.
 double LearningStrategy::pays_after(const Plan& plan, std::span<const ActiveMove> moves) const {
   if (moves.empty() && plan.moves.empty()) return 0;
   if (given_ && !is_improved_) return 0;
@@ -365,8 +365,8 @@ void LearningStrategy::postpone() {
   is_learned_ = false;
 }
 
-// A plan of an iteration with other phases says where data resides at first. Where another is to follow it anyway,
-// the first iteration is one to learn from like any other.
+// A given plan with other phases determines only the initial placement. With a planner, the first iteration is
+// then profiled as usual.
 void LearningStrategy::observe(const PhaseBegun& event, Requests& requests) {
   if (!plan_ || plan_->on_phase_begin(event, last_arrival_.has_value(), requests)) return;
   if (!std::exchange(has_noted_mismatch_, true))
@@ -393,9 +393,8 @@ void LearningStrategy::observe(const PhaseEnded& event, Requests& requests) {
   if (plan_) plan_->on_phase_end(event, requests);
 }
 
-// Who plans with a first plan does not wait for it, either: where it is not the iteration to compare with, data
-// moves as soon as what was seen of it says so. Where reference counts have placed it, they know more than the
-// beginning of an iteration.
+// Returns whether data may move before the first plan: for planners with an interim planner, unless the iteration
+// is the baseline. Not after a placement by reference counts, which know more than the beginning of an iteration.
 bool LearningStrategy::can_move_early() const {
   return planner_ && !payback_.is_found() && !planning_failed_ && !places_by_counts() && !is_reprofiling_ &&
          !plan_ && !context_.measures_baseline && planner_->interim_planner() != nullptr;

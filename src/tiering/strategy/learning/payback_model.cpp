@@ -13,13 +13,13 @@ namespace terrace::strategy {
 
 namespace {
 
-constexpr double k_max_learning = 0.005;  // of the run, so far and expected
-constexpr double k_max_risk = 0.005;      // of the run so far, in expectation
-constexpr double k_max_chance = 0.05;     // of moves that cost more than may be lost for certain
+constexpr double k_max_learning = 0.005;  // share of the run, past and expected
+constexpr double k_max_risk = 0.005;      // expected loss, as a share of the run so far
+constexpr double k_max_chance = 0.05;     // probability of a loss, for moves that cost more than k_max_risk allows
 constexpr double k_there_and_back = 2;
 constexpr double k_samples_of_an_interval = 2;  // one of time or loads, one of misses or stores
 
-// By the paths alone: what an access, or a byte, takes longer in the slowest place of the domain.
+// Returns the max share of time that a placement can save, by latency and bandwidth of the domain's slowest place.
 double max_gain(const Context& context) {
   const auto& places = context.places();
   if (places.empty()) return 0;
@@ -72,7 +72,7 @@ void PaybackModel::on_iteration_begin(std::uint32_t iteration, bool was_learned)
     if (!was_learned) {
       usual_ = last_;
     } else if (context_.clock->is_exact()) {
-      // Iterations differ; what samples are charged does not.
+      // Uses the known price of samples, because iterations differ in time.
       const auto scan = context_.can_thin ? chunks().scan : Seconds{};
       last_sampling_ = (price_ / thinning_) * last_ + scan;
       spent_ += last_sampling_;
@@ -104,7 +104,7 @@ bool PaybackModel::may_learn() {
   const auto samples = learning_ * usual_;
   if (samples > budget && (!context_.can_thin || budget.value <= 0)) return false;
   const auto& known = chunks();
-  // A sample in each interval, of each kind.
+  // One sample per chunk on average.
   const auto needed = std::max(1.0, std::ceil(known.count * (context_.sample_interval / usual_)));
   if (needed > seen()) return false;
   const auto scans = context_.can_thin ? needed * known.scan : Seconds{};
@@ -206,7 +206,8 @@ Seconds PaybackModel::cost_of(std::span<const ActiveMove> moves) const {
   return sum;
 }
 
-// Read anew only when the table has changed: loops may have a million short iterations.
+// Returns cached facts on the chunk table, recomputed only after changes: loops may have a million short
+// iterations.
 const PaybackModel::Chunks& PaybackModel::chunks() {
   const auto changes = context_.chunks->changes();
   if (chunks_ && chunks_->changes == changes) return *chunks_;

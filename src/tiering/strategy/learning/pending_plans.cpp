@@ -9,8 +9,8 @@ namespace terrace::strategy {
 
 namespace {
 
-constexpr Seconds k_longest_wait{50e-3};   // of a program for its plan
-constexpr double k_worth_a_change = 1e-3;  // of an iteration: predictions err by no less
+constexpr Seconds k_max_wait{50e-3};        // of a program for its plan
+constexpr double k_min_improvement = 1e-3;  // of an iteration; predictions are not more accurate
 
 }  // namespace
 
@@ -22,7 +22,7 @@ std::deque<PendingPlan> make_pending_plans(const Planner& planner, const model::
   Seconds taken;
   const auto add_plan = [&](const Planner& by, Seconds duration, const Decision& decision) {
     taken += duration;
-    if (decision.prediction.total > (1 - k_worth_a_change) * beaten) return;
+    if (decision.prediction.total > (1 - k_min_improvement) * beaten) return;
     beaten = decision.prediction.total;
     pending.push_back({make_plan(problem, decision, by.name()), clock.background_finish_time(taken), why, {}});
   };
@@ -34,7 +34,7 @@ std::deque<PendingPlan> make_pending_plans(const Planner& planner, const model::
   const auto make_all = [&] {
     const bool gains = planner.improves_with(problem, Effort::unhurried);
     if (clock.background_finish_time(planner.planning_time(problem, Effort::quick)) <= clock.now()) {
-      const bool short_enough = planner.planning_time(problem, Effort::unhurried) <= k_longest_wait;
+      const bool short_enough = planner.planning_time(problem, Effort::unhurried) <= k_max_wait;
       make(planner, gains && short_enough ? Effort::unhurried : Effort::quick);
       return;
     }

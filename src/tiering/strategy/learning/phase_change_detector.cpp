@@ -1,4 +1,4 @@
-// Settling and comparing. See phase_change_detector.hpp.
+// See phase_change_detector.hpp.
 #include "strategy/learning/phase_change_detector.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 constexpr double k_of_the_phase = 0.1;
 constexpr double k_of_the_iteration = 0.01;
 constexpr std::uint32_t k_first_patience = 2;
-constexpr std::uint32_t k_lasts = 8;  // patiences
+constexpr std::uint32_t k_lasts = 8;  // min lifetime of a lasting plan, in patiences
 
 bool agree(Seconds a, Seconds usual, Seconds iteration) {
   const auto bound = std::max(k_of_the_phase * usual.value, k_of_the_iteration * iteration.value);
@@ -44,7 +44,7 @@ std::optional<PhaseChangeDetector::PhaseChange> PhaseChangeDetector::on_iteratio
       std::any_of(phases_.begin(), phases_.end(), [](const Phase& phase) { return phase.usual.has_value(); });
   for (auto k = phases_.size(); k < now_.size(); ++k) {
     phases_.push_back({now_[k].name, now_[k].time, {}, 0});
-    if (settled) phases_.back().usual = Seconds{};  // it is new, and was nothing until now
+    if (settled) phases_.back().usual = Seconds{};  // a new phase took no time before
   }
   Seconds iteration;
   for (const auto& phase : now_) iteration += phase.time;
@@ -55,7 +55,7 @@ std::optional<PhaseChangeDetector::PhaseChange> PhaseChangeDetector::on_iteratio
       phases_[k] = {now_[k].name, now_[k].time, {}, 0};
       continue;
     }
-    // Where another phase came instead, this one took no time.
+    // If another phase came instead, this one took no time.
     const auto time = same ? now_[k].time : Seconds{};
     compare(phases_[k], time, iteration);
     if (!varied && phases_[k].varied >= patience_) varied = report_change(k, time);

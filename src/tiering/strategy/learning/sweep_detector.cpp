@@ -1,4 +1,4 @@
-// SweepDetector through objects. See sweep_detector.hpp.
+// See sweep_detector.hpp.
 #include "strategy/learning/sweep_detector.hpp"
 
 #include <algorithm>
@@ -29,8 +29,8 @@ void SweepDetector::on_segment(std::span<const Use> uses, const memory::ChunkTab
   }
 }
 
-// Neighbours that were used together: the sweep comes from where they were in use before, and as many as are new
-// is how fast it is.
+// Extends a sweep by neighbouring chunks used in one segment. It comes from the side that was in use before; the
+// number of newly used chunks is its rate.
 void SweepDetector::follow(ChunkId first, ChunkId last, const memory::ChunkTable& chunks) {
   std::uint32_t rate = 0;
   for (auto chunk = first; chunk <= last; ++chunk) rate += visits_[chunk].fresh ? 1 : 0;
@@ -44,13 +44,14 @@ void SweepDetector::follow(ChunkId first, ChunkId last, const memory::ChunkTable
   if (visits_[first].fresh && from_above && !from_below) look_ahead(first, -1, rate, chunks);
 }
 
-// What is used in the segment that has begun would come too late, where a segment is longer than a chunk.
+// Predicts the next chunks of the sweep. At more than one chunk per segment, chunks of the segment that has begun
+// are skipped, because they would arrive too late.
 void SweepDetector::look_ahead(ChunkId head, int step, std::uint32_t rate, const memory::ChunkTable& chunks) {
-  const auto behind = head - static_cast<ChunkId>(step) * rate;  // its visit is over, or nearly so
+  const auto behind = head - static_cast<ChunkId>(step) * rate;  // its visit is (almost) complete
   const auto& model =
       behind < visits_.size() && visits_[behind].gain > visits_[head].gain ? visits_[behind] : visits_[head];
   for (std::uint32_t n = rate > 1 ? rate + 1 : 1; n <= 2 * rate; ++n) {
-    const auto chunk = head + static_cast<ChunkId>(step) * n;  // wraps below 0, to more than there are
+    const auto chunk = head + static_cast<ChunkId>(step) * n;  // below 0 it wraps to beyond the table
     if (chunk >= chunks.size() || chunks[chunk].object != chunks[head].object) return;
     if (!in_use(chunk)) next_.push_back({chunk, model.gain, model.last - model.first + 1});
   }

@@ -1,4 +1,4 @@
-// Access counters of 64 KiB: unified_memory.hpp.
+// Page policy "access-counters": access counters of 64 KiB (unified_memory.hpp).
 #include "strategy/tiering/page_policy.hpp"
 #include "strategy/tiering/unified_memory.hpp"
 

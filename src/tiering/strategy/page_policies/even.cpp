@@ -1,4 +1,4 @@
-// Both memories busy, chunks made in turns: even_policy.hpp.
+// Page policy "even": balances the traffic by allocating chunks in both memories alternately (even_policy.hpp).
 #include "strategy/tiering/even_policy.hpp"
 #include "strategy/tiering/page_policy.hpp"
 

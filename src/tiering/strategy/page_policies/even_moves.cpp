@@ -1,4 +1,4 @@
-// Both memories busy, from slow memory on: even_policy.hpp.
+// Page policy "even-moves": balances the traffic by promoting data from slow memory (even_policy.hpp).
 #include "strategy/tiering/even_policy.hpp"
 #include "strategy/tiering/page_policy.hpp"
 

@@ -1,4 +1,4 @@
-// First touch by fault: unified_memory.hpp.
+// Page policy "migrate-on-fault": promotes each chunk at its first fault (unified_memory.hpp).
 #include "strategy/tiering/page_policy.hpp"
 #include "strategy/tiering/unified_memory.hpp"
 

@@ -1,4 +1,4 @@
-// Thresholds, neighbours, balance: touch_policy.hpp.
+// Page policy "touch": promotes chunks after a number of accesses (touch_policy.hpp).
 #include "strategy/tiering/page_policy.hpp"
 
 namespace terrace::strategy {

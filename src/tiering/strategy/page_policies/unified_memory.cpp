@@ -1,4 +1,4 @@
-// Faults and what NVIDIA's driver fetches with them: unified_memory.hpp.
+// Page policy "unified-memory": faults and tree prefetching as in NVIDIA's driver (unified_memory.hpp).
 #include "strategy/tiering/unified_memory.hpp"
 
 #include "strategy/tiering/page_policy.hpp"

@@ -9,9 +9,9 @@
 #include "model/moves.hpp"
 #include "strategy/planners/planners.hpp"
 #include "strategy/search/ablation.hpp"
-#include "strategy/static_decision.hpp"
 #include "strategy/search/refine.hpp"
 #include "strategy/search/static_planner.hpp"
+#include "strategy/static_decision.hpp"
 
 namespace terrace::strategy {
 namespace {

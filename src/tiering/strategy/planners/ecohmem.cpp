@@ -6,8 +6,8 @@
 // A line loaded weighs 1. A line stored weighs what writing costs at home against reading there (1 where both are
 // as fast): the published weights are set by hand for each machine. Latency and phases are not looked at.
 #include "strategy/planners/planners.hpp"
-#include "strategy/static_decision.hpp"
 #include "strategy/search/whole_objects.hpp"
+#include "strategy/static_decision.hpp"
 
 namespace terrace::strategy {
 namespace {

@@ -7,8 +7,8 @@
 // count for little, whatever their number.
 #include "model/loads.hpp"
 #include "strategy/planners/planners.hpp"
-#include "strategy/static_decision.hpp"
 #include "strategy/search/whole_objects.hpp"
+#include "strategy/static_decision.hpp"
 
 namespace terrace::strategy {
 namespace {

@@ -14,8 +14,8 @@
 #include "model/moves.hpp"
 #include "strategy/planners/planners.hpp"
 #include "strategy/search/ablation.hpp"
-#include "strategy/static_decision.hpp"
 #include "strategy/search/streamer.hpp"
+#include "strategy/static_decision.hpp"
 
 namespace terrace::strategy {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "model/loads.hpp"
 #include "strategy/planners/planners.hpp"
-#include "strategy/static_decision.hpp"
 #include "strategy/search/whole_objects.hpp"
+#include "strategy/static_decision.hpp"
 
 namespace terrace::strategy {
 namespace {

@@ -1,11 +1,11 @@
-// ALTO, the moving half of Liu et al., "Tiered memory management beyond hotness", OSDI 2025: promotion is held
-// back while the amortised offcore latency (AOL: time that misses stall the core, over their number) is low,
-// because then the program hides its latencies and a move gains nothing. It regulates another system; here, as in
-// the paper's NBT-ALTO, the kernel's tiering (kernel_tiering.hpp), whose parameters it keeps.
+// Variant "alto": ALTO, the migration part of Liu et al., "Tiered memory management beyond hotness", OSDI 2025.
+// Throttles promotion while the amortised offcore latency (AOL: stall time of misses, over their number) is low,
+// because the program then hides its latencies and a move gains nothing. ALTO regulates another system; here, as
+// in the paper's NBT-ALTO, the kernel's tiering (kernel_tiering.hpp) with its parameters.
 //
 // The paper's thresholds are cycles of its two machines. Here they are shares of slow memory's latency: nothing is
-// promoted below a tenth of it (what ten misses side by side leave of each), everything from a third on, and
-// between the two the share rises in proportion. These two figures are ours.
+// promoted below a tenth of it (the AOL of ten concurrent misses), all candidates from a third on, and between the
+// two the share rises linearly. These two figures are Terrace's own.
 #include <algorithm>
 
 #include "strategy/policies/kernel_tiering.hpp"

@@ -1,16 +1,16 @@
-// Colloid (Vuppalapati and Agarwal, "Tiered memory management: access latency is the key!", SOSP 2024): the loaded
-// latencies of both tiers are to be equal. While fast memory is the quicker of the two, hot chunks come in; where
-// it is not, because it is overloaded, hot chunks go out. How many: a binary search for p, the share of the
-// accesses that fast memory serves, between p_low and p_high; chunks whose accesses make up the difference move.
-// Published parameters: delta = 0.05 (latencies that differ by less are equal), epsilon = 0.01 (when the search is
-// over, it begins anew: the balance may have shifted).
+// Variant "colloid": Colloid (Vuppalapati and Agarwal, "Tiered memory management: access latency is the key!",
+// SOSP 2024) balances the loaded latencies of both tiers. While fast memory has the lower latency, hot chunks are
+// promoted; if it is overloaded, hot chunks are demoted. The amount is found by binary search for p, the share of
+// the accesses that fast memory serves, between p_low and p_high; chunks whose accesses make up the difference
+// move. Published parameters: delta = 0.05 (latencies that differ by less are equal), epsilon = 0.01 (when the
+// search has converged, it begins anew, because the balance may have shifted).
 //
-// It needs another system's hotness; here, as in the paper's integration with MEMTIS, samples that age
-// (memtis.cpp, its period and cooling), bins (only what is in a hotter one takes another's room) and a quantum of
-// 500 ms, a thousandth of that here (policy.hpp). Latencies are observe::loaded_latency of an interval's
-// utilisation: the paper reads occupancies and rates from the memory controllers. An interval's averages are exact
-// in virtual time, so the paper's smoothing of noisy counters is left out; so is its limit on migration below what
-// copying allows.
+// Colloid uses another system's hotness; here, as in the paper's integration with MEMTIS, samples with ageing
+// (memtis.cpp, its period and cooling), bins (only a chunk in a hotter bin displaces another) and a quantum of 500
+// ms, a thousandth of that here (policy.hpp). Latencies are observe::loaded_latency of an interval's utilisation;
+// the paper reads occupancies and rates from the memory controllers. An interval's averages are exact in virtual
+// time, so the paper's smoothing of noisy counters is omitted; so is its limit on migration below what copying
+// allows.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -47,7 +47,7 @@ class Colloid final : public Policy {
   }
 
  private:
-  // By how much the share that fast memory serves should change.
+  // Returns by how much the share of accesses that fast memory serves should change.
   double shift_from(double share, bool fast_is_quicker) {
     if (fast_is_quicker) {
       low_ = share;
@@ -60,7 +60,7 @@ class Colloid final : public Policy {
     return std::abs((low_ + high_) / 2 - share);
   }
 
-  // The hottest of them whose samples are together no more than that share of all.
+  // Returns the hottest chunks whose samples add up to at most that share of all.
   [[nodiscard]] std::vector<ChunkId> hottest_of_share(const std::vector<RankedChunk>& ranked, double all_samples,
                                                       double share) const {
     std::vector<ChunkId> chosen;
@@ -87,7 +87,7 @@ class Colloid final : public Policy {
     const auto hot = hottest_of_share(slow, samples_of(slow) + samples_of(fast), shift);
     std::vector<ChunkId> cold;
     for (auto ranked = fast.rbegin(); ranked != fast.rend(); ++ranked) cold.push_back(ranked->chunk);
-    // By bins, or single samples would decide between chunks that are as hot as each other.
+    // Compares bins, so that single samples do not decide between equally hot chunks.
     const auto bin = [&](ChunkId chunk) { return hotness_bin(hotness_.density(chunk, tiers.size(chunk))); };
     promote_and_evict(tiers, hot, cold, Bytes{}, choice,
                       [&](auto candidate, auto victim) { return bin(candidate) > bin(victim); });

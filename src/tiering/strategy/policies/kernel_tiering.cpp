@@ -1,4 +1,4 @@
-// NUMA balancing for tiers. See kernel_tiering.hpp.
+// See kernel_tiering.hpp.
 #include "strategy/policies/kernel_tiering.hpp"
 
 #include <algorithm>
@@ -70,7 +70,7 @@ void KernelTiering::adjust_threshold(const observe::Observation& seen) {
   since_adjusted_ = {};
 }
 
-// Once round at most: what little there is need not be protected twice.
+// Scans all chunks at most once per interval.
 void KernelTiering::scan(const observe::Observation& seen, const Tiers& tiers, PolicyChoice& choice) {
   scan_left_ = std::min(scan_left_, 0.0) + k_scan_size * std::max(1.0, seen.length.value / k_scan_period);
   const auto count = static_cast<ChunkId>(tiers.chunks->size());

@@ -1,16 +1,17 @@
-// MEMTIS (Lee et al., "MEMTIS: efficient memory tiering with dynamic page classification and page size
-// determination", SOSP 2023; its kernel's mm/htmm_*.c): sampled accesses, a histogram of hotness in powers of two,
-// and the threshold that makes the hot set just fit into fast memory. Defaults of the published kernel:
+// Variant "memtis": MEMTIS (Lee et al., "MEMTIS: efficient memory tiering with dynamic page classification and
+// page size determination", SOSP 2023; its kernel's mm/htmm_*.c). It samples accesses, builds a histogram of
+// hotness in powers of two, and sets the threshold so that the hot set just fits into fast memory. Defaults of the
+// published kernel:
 //
 // - One sample in 199 misses (htmm_sample_period); stores are sampled too, here by the lines that they write back.
 // - Counts are halved after 2,000,000 samples (htmm_cooling_period), the threshold is set anew after 100,000
 //   (htmm_adaptation_period), moves are made every 500 ms; each a thousandth of that here (policy.hpp).
 // - 16 bins; bin n holds chunks of 2^n to 2^(n+1) samples for each 2 MiB, which is how the paper compares pages
 //   of two sizes; the lowest threshold is bin 1 (htmm_thres_hot).
-// - What is hot and is in slow memory comes in, hottest first; what is below the threshold makes room, coldest
-//   first, and only as much as is needed.
+// - Hot chunks of slow memory are promoted, hottest first. Chunks below the threshold are demoted, coldest first,
+//   only as many as needed.
 //
-// Huge pages are not split: chunks stay as they are.
+// Splitting of huge pages is not modelled: chunks are not divided.
 #include <algorithm>
 #include <array>
 
@@ -27,7 +28,8 @@ constexpr auto k_adaptation = static_cast<std::uint64_t>(100'000 / k_time_scale)
 constexpr Seconds k_interval{0.5 / k_time_scale};
 constexpr std::size_t k_lowest_threshold = 1;
 
-// The lowest bin from which on everything fits into `capacity`; k_hotness_bins where not even the hottest does.
+// Returns the lowest bin from which on all chunks fit into `capacity`; k_hotness_bins if not even the hottest bin
+// does.
 std::size_t threshold_for(const std::array<std::uint64_t, k_hotness_bins>& bytes, std::uint64_t capacity) {
   auto threshold = k_hotness_bins;
   for (std::uint64_t hot = 0; threshold > k_lowest_threshold; --threshold) {

@@ -7,7 +7,7 @@ namespace terrace::strategy {
 
 namespace {
 
-constexpr double k_busy = 0.5;  // of its time: less, and a thread mostly waits
+constexpr double k_busy = 0.5;  // a thread with a smaller share of processor time mostly waits
 
 Seconds median_of(std::vector<Seconds> times) {
   if (times.empty()) return {};
@@ -38,7 +38,7 @@ Seconds IterationTimes::min() const { return times_.empty() ? Seconds{} : *std::
 
 Seconds IterationTimes::max() const { return times_.empty() ? Seconds{} : *std::ranges::max_element(times_); }
 
-// Of those kept, the oldest first.
+// Returns `count` kept times from `first` on, counted from the oldest.
 IterationTimes IterationTimes::part(std::size_t first, std::size_t count) const {
   IterationTimes some;
   const auto oldest = times_.size() < k_max_kept ? 0 : count_ % k_max_kept;

@@ -11,9 +11,10 @@ namespace terrace::strategy {
 
 namespace {
 
-constexpr std::uint64_t k_judged = 2;  // iterations under a learned plan, and without one that was undone
-constexpr std::uint64_t k_again = 16;  // so many more until it is judged again
-constexpr double k_small_loss = 0.03;  // by their median
+constexpr std::uint64_t k_judged =
+    2;  // iterations to judge a learned plan, and to confirm that it was undone rightly
+constexpr std::uint64_t k_again = 16;  // iterations until it is judged again
+constexpr double k_small_loss = 0.03;  // of the median
 
 std::string percent(double share) {
   const auto tenths = static_cast<std::int64_t>(share * 1000 + (share < 0 ? -0.5 : 0.5));
@@ -44,7 +45,7 @@ void ValidatedStrategy::forward(const Event& event, Requests& requests) {
   const auto& plan = suppressed.adopted_plan();
   if (!plan || is_suspended()) return;
   if (!is_given_ && state_ == State::unplaced) places_before_plan_ = suppressed.places_before();
-  // Of plans that come one after the other the first is proved: what the program does has changed by the next.
+  // The evidence is that of the first plan of a loop: before a later one the program has changed.
   is_proved_ = is_proved_ || evidence_.with.is_enough();
   predicted_ = *plan;
   placed_.forget();
@@ -113,19 +114,19 @@ void ValidatedStrategy::observe(const PhaseEnded& event, Requests& requests) {
 
 bool ValidatedStrategy::wants_profile() const { return !is_suspended() && inner_->wants_profile(); }
 
-// An iteration is over: it counts for what was in force when it began, if nothing was under way then.
+// Counts the iteration for the placement that was in force when it began, if no move was pending then.
 void ValidatedStrategy::on_iteration_end(Requests& requests) {
   if (!is_judged_ || is_over_ || std::exchange(is_late_, false)) return;
   switch (state_) {
     case State::unplaced:
-      // The first one makes much anew: pages, caches.
+      // The first iteration is no baseline: it populates pages and caches.
       if (iteration_ > 0 && !(learning_slows_ && is_learning_)) before_.add(time_, work_);
       break;
     case State::moving:
       break;
     case State::settled:
       count_under_plan();
-      // A small loss is seen in many iterations, where two of them are noise.
+      // Detects a small loss over many iterations; in two of them it is noise.
       if (is_given_ || was_reinstated_ || !has_moved_ || before_.count() == 0 || placed_.count() % k_again != 0)
         break;
       if (placed_.median() <= (1 + k_small_loss) * before_.median()) break;
@@ -181,7 +182,7 @@ void ValidatedStrategy::judge(Requests& requests) {
   suspend(State::undone, requests);
 }
 
-// An iteration under the plan. The first ones are told from the last without.
+// Counts an iteration under the plan. The first ones are the evidence, with the last ones without the plan.
 void ValidatedStrategy::count_under_plan() {
   placed_.add(time_, work_);
   if (evidence_left_ > 0) {
@@ -198,7 +199,7 @@ void ValidatedStrategy::set_evidence(const IterationTimes& without, const Iterat
   predicted_of_evidence_ = predicted_;
 }
 
-// The plan, to see what iterations take without it.
+// Suspends the plan, to measure iterations without it.
 void ValidatedStrategy::suspend(State state, Requests& requests) {
   set_evidence({}, placed_.last(Evidence::k_max));
   restore_unplaced(requests);
@@ -212,7 +213,7 @@ std::vector<PlaceId> ValidatedStrategy::places_now() const {
   return places;
 }
 
-// First what goes to slower places: it makes room.
+// Requests moves to slower places first: they free space for the others.
 void ValidatedStrategy::move_to(const std::vector<PlaceId>& places, Requests& requests) {
   const auto& order = context_.places();
   const auto rank = [&](PlaceId place) { return std::ranges::find(order, place) - order.begin(); };
@@ -229,7 +230,7 @@ void ValidatedStrategy::move_to(const std::vector<PlaceId>& places, Requests& re
   if (!in.empty()) requests.request_moves(in, 0, iteration_ + 1);
 }
 
-// The program waits: what is measured is an iteration in which nothing is on its way.
+// Waits for the moves, so that no move is pending in the measured iteration.
 void ValidatedStrategy::restore_unplaced(Requests& requests) {
   requests.expedite_pending();
   requests.wait_for_all();
@@ -256,11 +257,11 @@ void ValidatedStrategy::undo_plan(Requests& requests) {
                                " longer with it than without; everything is where it was without it, and stays");
 }
 
-// What was gained, as far as it is known.
+// Reports the gain, if it is known.
 void ValidatedStrategy::report_gain(Requests& requests) {
   if (!is_judged_) return;
   const auto& [without, with] = evidence_;
-  // Where nothing has moved nothing was won or lost.
+  // Without moves there is no gain.
   if (with.count() == 0 || (!is_given_ && !has_moved_)) return;
   if (!evidence_.is_steady()) {
     requests.note("note", "what the plan gained is not known: iterations change by themselves");

@@ -10,25 +10,25 @@ namespace {
 
 using transfer::PageState;
 
-// Beyond all that histories know: chunks that are expected by their interval, in touches; then those of which
-// nothing is expected, those that were touched longest ago the last.
+// Times beyond all predictions by histories: from k_unknown on, chunks predicted by reuse distance, in touches;
+// from there to k_never, chunks without a prediction, the least recently used last.
 constexpr double k_unknown = 1e15;
 constexpr double k_never = 2e15;
-constexpr double k_trusted = 0.5;          // share of a thread's touches that has to come as expected
-constexpr std::uint32_t k_row = 4;         // neighbours after which the next ones are expected
-constexpr std::uint32_t k_neighbours = 4;  // of them
-constexpr std::uint64_t k_recent = 16;     // touches since then, for each thread
-// Where a thread is elsewhere all is expected anew, but not more often than that, as a share of all chunks.
+constexpr double k_trusted = 0.5;          // min share of expected touches of a trusted thread
+constexpr std::uint32_t k_row = 4;         // min touched neighbours before the next ones are expected
+constexpr std::uint32_t k_neighbours = 4;  // next neighbours that are expected
+constexpr std::uint64_t k_recent = 16;     // touches per active thread that count as recent
+// After a thread deviates, all chunks are predicted anew, at most once per (number of chunks / k_share) touches.
 constexpr std::size_t k_share = 64;
-constexpr double k_behind = 8;         // touches' work that a thread may be behind by its own time
-constexpr std::size_t k_look = 64;     // touches ahead among which marks are chosen
-constexpr std::size_t k_threads = 64;  // that are remembered
-constexpr std::size_t k_steps = 256;   // at most, in search of a victim
-constexpr double k_lessons = 16;       // of each chunk touches that are noticed to learn, in any case
-constexpr double k_learning = 0.02;    // and of the time of work so much
+constexpr double k_behind = 8;         // max work, in touches, by which a thread may be behind the others
+constexpr std::size_t k_look = 64;     // expected touches among which sentinels are chosen
+constexpr std::size_t k_threads = 64;  // max threads with a history
+constexpr std::size_t k_steps = 256;   // max steps of the search for a victim
+constexpr double k_lessons = 16;       // min sentinels per chunk that may be set to learn a history
+constexpr double k_learning = 0.02;    // share of the work that further ones may take
 constexpr double k_lesson = 50e-6;     // seconds that one takes
-constexpr double k_far = 2.0 / 3;      // of the time until the last use: what is used sooner stays
-constexpr std::size_t k_overdue = 8;   // chunks that are looked at for each
+constexpr double k_far = 2.0 / 3;      // share of the time until the last use; chunks used sooner stay
+constexpr std::size_t k_overdue = 8;   // overdue chunks examined per victim
 
 }  // namespace
 
@@ -42,7 +42,7 @@ double BeladyPolicy::when(ChunkId chunk) const {
   return soonest;
 }
 
-// As many threads may use data at once as have touched something lately.
+// Counts the active threads, which may use data concurrently.
 void BeladyPolicy::count_active() {
   if (touches_ < counted_at_ + k_recent) return;
   counted_at_ = touches_;
@@ -56,7 +56,7 @@ BeladyPolicy::Order* BeladyPolicy::order_of(PageState residence) {
   return residence == PageState::empty || residence == PageState::pinned ? nullptr : &present_;
 }
 
-// Who touches it is not noticed.
+// Returns whether touches of the chunk do not fault.
 bool BeladyPolicy::is_unnoticed(ChunkId chunk) const {
   const auto residence = states_[chunk].residence;
   return residence == PageState::mapped || residence == PageState::pinned;
@@ -75,7 +75,7 @@ void BeladyPolicy::insert_predicted(ChunkId chunk) {
   if (state.ahead) ahead_.insert({state.when, chunk});
 }
 
-// Where it belongs now.
+// Updates the chunk's predicted use.
 void BeladyPolicy::reinsert(ChunkId chunk) {
   remove(chunk);
   insert_predicted(chunk);
@@ -93,7 +93,7 @@ void BeladyPolicy::repredict_all() {
   for (const auto chunk : chunks) insert_predicted(chunk);
 }
 
-// Programs may begin any number of threads: those that were not heard of for longest are forgotten.
+// Programs may start any number of threads: replaces the least recently active one.
 BeladyPolicy::Thread& BeladyPolicy::thread_of(std::uint32_t number) {
   const auto known = threads_.find(number);
   if (known != threads_.end()) return known->second;
@@ -110,8 +110,8 @@ bool BeladyPolicy::on_access(ChunkId chunk, std::uint32_t number, Seconds worked
     const auto before = thread.history.here();
     const auto match = thread.history.add(
         chunk, worked, [this](ChunkId other) { return is_unnoticed(other); }, passed_);
-    // What a thread does next counts from where the others are now, after it was somewhere else and where it is
-    // behind them by its own time: it had less to do, or waited more.
+    // Moves the thread's predictions to the others' present position after it deviated, or if it is far behind
+    // them: it had less work, or waited more.
     const bool expected = match == TouchHistory::Match::expected;
     const bool elsewhere = match == TouchHistory::Match::elsewhere;
     worked_ += worked.value;
@@ -124,12 +124,11 @@ bool BeladyPolicy::on_access(ChunkId chunk, std::uint32_t number, Seconds worked
     else
       now_ = std::max(now_, now_ + ahead);
     auto& state = states_[chunk];
-    // What is used just now may be touched again soon, when it was put aside; that is no interval.
+    // A chunk in use may be touched again soon because a sentinel was set on it; that is no reuse distance.
     const auto gap = state.touched > 0 ? touches_ - state.touched : 0;
     if (gap > k_recent * active_ || state.interval == 0) state.interval = gap;
     state.touched = thread.touched = touches_;
-    if (!expected)
-      state.in_use = touches_ + k_recent * active_;  // or it would be put aside while it is being used
+    if (!expected) state.in_use = touches_ + k_recent * active_;  // prevents its eviction while it is in use
     const bool in_row = extend_row(thread, chunk);
     const bool trusted = thread.history.hit_share() >= k_trusted;
     has_deviation_ = has_deviation_ || elsewhere || behind || trusted != thread.trusted;
@@ -154,7 +153,7 @@ bool BeladyPolicy::on_access(ChunkId chunk, std::uint32_t number, Seconds worked
     learn(thread, chunk, !elsewhere);
     return in_row || (trusted && expected);
   } catch (const std::exception&) {
-    threads_.clear();  // no memory for it: what was learned is forgotten
+    threads_.clear();  // out of memory: forget the histories
     latest_ = {chunk, number, 0, true};
     return false;
   }
@@ -178,8 +177,8 @@ bool BeladyPolicy::is_known() const noexcept {
       threads_, [&](const auto& one) { return !one.second.learned && touches_ - one.second.touched < k_active; });
 }
 
-// Of chunks at their places most touches go unnoticed. Until a thread has repeated itself once, touch by touch,
-// chunks are put aside when they have not been touched for a while, so its history has every use of them.
+// Most touches of mapped chunks go unnoticed. Until a thread has repeated its history once, touch by touch,
+// sentinels are set on chunks that were not touched for a while, so that the history has every use of them.
 void BeladyPolicy::learn(Thread& thread, ChunkId chunk, bool expected) {
   thread.streak = expected ? thread.streak + 1 : 0;
   const auto period = thread.history.period();
@@ -206,7 +205,7 @@ void BeladyPolicy::learn(Thread& thread, ChunkId chunk, bool expected) {
   }
 }
 
-// Those that have been at their places since before.
+// Sets sentinels on all mapped chunks that were not touched recently.
 void BeladyPolicy::add_all_sentinels() {
   for (const auto& [time, chunk] : present_)
     if (states_[chunk].residence == PageState::mapped && touches_ - states_[chunk].touched > k_recent * active_) {
@@ -237,8 +236,8 @@ std::optional<ChunkId> BeladyPolicy::next_sentinel() noexcept {
   return chunk;
 }
 
-// Chunks that should have been touched long ago. Of one at its place nobody would have noticed it: it becomes a
-// mark, and has as much time again. One that was a mark is not expected any more.
+// Examines chunks whose predicted use is overdue. The use of a mapped chunk would go unnoticed: it gets a
+// sentinel, and the same time again. A chunk that had a sentinel is no longer expected.
 void BeladyPolicy::check_overdue() {
   for (std::size_t looked = 0; looked < k_overdue; ++looked) {
     const auto first = present_.lower_bound({k_unknown, 0});
@@ -256,8 +255,8 @@ void BeladyPolicy::check_overdue() {
   }
 }
 
-// A neighbour that is at its place goes unnoticed, so a row may go on behind some of those. True where the row was
-// long enough to go on as expected.
+// Touches of mapped neighbours go unnoticed, so a row may continue after some of those. Returns true if the row
+// was long enough that its continuation was expected.
 bool BeladyPolicy::extend_row(Thread& thread, ChunkId chunk) const {
   const auto goes_on = [&](const Thread::Row& row) {
     if (row.length == 0 || chunk <= row.latest || chunk - row.latest > k_neighbours) return false;
@@ -274,7 +273,7 @@ bool BeladyPolicy::extend_row(Thread& thread, ChunkId chunk) const {
   return row->length > k_row;
 }
 
-// Of the rows that were added to last, as many as there may be in a loop; the nearest neighbours first.
+// Returns the next neighbour on disk of a recently extended row, nearest first.
 std::optional<BeladyPolicy::Choice> BeladyPolicy::next_neighbour() const {
   if (ahead_.size() >= k_depth) return {};
   for (std::uint32_t i = 1; i <= k_neighbours; ++i)
@@ -295,8 +294,9 @@ std::optional<BeladyPolicy::Choice> BeladyPolicy::next_prefetch() noexcept {
   return Choice{chunk, time};
 }
 
-// What is used last; but of neighbours in time only the share that is away anyway, as long as that is far off. So
-// the loads that follow from it are spread over the time until then, and the disk works beside the program.
+// Selects the chunk used last, as long as that is far off; but among chunks with adjacent uses only the share that
+// is on disk anyway. So the resulting fetches are spread over time, and the disk works concurrently with the
+// program.
 std::optional<BeladyPolicy::Choice> BeladyPolicy::next_victim() noexcept {
   try {
     check_overdue();
@@ -310,7 +310,7 @@ std::optional<BeladyPolicy::Choice> BeladyPolicy::next_victim() noexcept {
   auto other = away_.rbegin();
   double due = 0;
   std::optional<Choice> second;
-  std::optional<Choice> in_use;  // in any case rather than none
+  std::optional<Choice> in_use;  // last resort
   std::size_t steps = 0;
   for (auto one = present_.rbegin(); one != present_.rend() && (steps < k_steps || !second); ++one, ++steps) {
     for (; other != away_.rend() && *other > *one && steps < k_steps; ++other, ++steps)

@@ -1,5 +1,5 @@
-// How long the program will take until its threads have done what is expected of them next. See belady_policy.hpp;
-// the forecast itself is in forecast.hpp.
+// Forecasts the time until the program's threads have done their next expected touches. See belady_policy.hpp; the
+// forecast itself is in forecast.hpp.
 #include <algorithm>
 #include <exception>
 
@@ -9,23 +9,24 @@ namespace terrace::strategy {
 
 namespace {
 
-constexpr std::size_t k_longest = 4096;  // touches of all threads in a stretch
-constexpr std::size_t k_shortest = 16;   // of the one that it is for
-constexpr std::size_t k_known = 64;      // touches that came as expected before
-constexpr double k_alike = 2;            // times as long as it took the last time, at most
-// Seconds from one forecast to the next for each touch in it, which takes less than a hundredth of that.
+constexpr std::size_t k_max_touches = 4096;  // of all threads in a window
+constexpr std::size_t k_min_touches = 16;    // of the thread that the window is for
+constexpr std::size_t k_known = 64;          // min preceding touches that came as expected
+constexpr double k_alike = 2;                // max ratio of the present to the recorded work
+// Seconds between forecasts per touch of the forecast, which takes less than a hundredth of that.
 constexpr double k_per_touch = 100e-6;
 
 }  // namespace
 
-// What it does next is predicted as far as it has come as expected, and in about the time that it took before.
+// Returns whether the thread's next touches are predictable: it has done its last ones as expected, with about the
+// same work as recorded.
 bool BeladyPolicy::has_expected_run(const Thread& thread) {
   const auto& [touches, worked, expected] = thread.expected_run;
   return thread.trusted && thread.history.hit_share() >= k_learned && touches >= k_known &&
          worked < k_alike * expected && expected < k_alike * worked;
 }
 
-// The thread that is followed is the one with most work, and what it touches next is known.
+// Returns whether the thread that has just touched a chunk is predictable, and has the most work of such threads.
 bool BeladyPolicy::can_begin_window() const {
   const auto found = threads_.find(latest_.thread);
   if (found == threads_.end() || latest_.advanced == 0) return false;
@@ -36,8 +37,8 @@ bool BeladyPolicy::can_begin_window() const {
          });
 }
 
-// Until the thread that has just touched something has come round. Those of the others, as far as they are
-// trusted, that come before, if all threads go on from where they are now.
+// Returns the expected touches of the thread that has just touched a chunk, for one period of its history, merged
+// with those of the other trusted threads that come before, if all threads continue from their present positions.
 std::vector<ExpectedTouch> BeladyPolicy::expected_touches() const {
   struct Path {
     const TouchHistory* history = nullptr;
@@ -55,7 +56,7 @@ std::vector<ExpectedTouch> BeladyPolicy::expected_touches() const {
   std::vector<ExpectedTouch> touches{{latest_.chunk, 0, 0}};
   const auto whole = std::min(followed.period(), threads_.at(latest_.thread).expected_run.touches);
   if (paths.empty() || paths.front().history != &followed) return {};
-  while (touches.size() < k_longest && paths.front().taken < whole) {
+  while (touches.size() < k_max_touches && paths.front().taken < whole) {
     auto& path = *std::ranges::min_element(paths, {}, &Path::at);
     const auto thread = static_cast<std::uint32_t>(&path - paths.data());
     const auto& history = *path.history;
@@ -66,7 +67,7 @@ std::vector<ExpectedTouch> BeladyPolicy::expected_touches() const {
     else
       path.at = 1e300;
   }
-  if (paths.front().taken < k_shortest) return {};
+  if (paths.front().taken < k_min_touches) return {};
   return touches;
 }
 
@@ -102,7 +103,7 @@ transfer::PredictionTotals BeladyPolicy::predicted(const transfer::SpillStatisti
                    forecast(touches, state, [&](ChunkId chunk) { return states_[chunk].residence; }));
     next_forecast_ = measured.now + Seconds{k_per_touch * static_cast<double>(touches.size())};
   } catch (const std::exception&) {
-    windows_.discard();  // no memory for it
+    windows_.discard();  // out of memory
   }
   return windows_.totals();
 }

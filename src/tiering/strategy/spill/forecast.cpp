@@ -23,13 +23,13 @@ class Simulation {
  private:
   struct Chunk {
     bool present = false;
-    bool is_empty = false;  // without content: nothing is read nor written, as it was freed, or was zero
-    bool quiet = false;     // its touches go unnoticed
-    bool ahead = false;     // it came in before it is touched
-    bool late = false;      // it will not
-    double ready = 0;       // its read has ended
-    std::size_t next = 0;   // touch
-    std::size_t first = 0;  // touch
+    bool is_empty = false;  // without content (freed or zero): neither read nor written
+    bool quiet = false;     // mapped: its touches go unnoticed
+    bool ahead = false;     // prefetched and not touched yet
+    bool late = false;      // is fetched on demand only
+    double ready = 0;       // time at which its read ends
+    std::size_t next = 0;   // its next touch
+    std::size_t first = 0;  // its first touch
   };
   struct Thread {
     std::vector<std::size_t> touches;
@@ -56,15 +56,15 @@ class Simulation {
   std::vector<bool> done_;             // by touch
   std::vector<Chunk> chunks_;
   std::vector<Thread> threads_;
-  std::vector<Use> uses_;      // of present chunks, the last one first; older ones of a chunk are void
-  std::size_t others_ = 0;     // chunks present that nobody is expected to touch
-  std::size_t used_ = 0;       // pages
-  std::size_t ahead_ = 0;      // chunks that came in before they are touched
-  std::size_t looked_at_ = 0;  // touches before this one need nothing from the disk
-  double late_ = 0;            // loads of those that come too late
-  std::size_t unnoticed_ = 0;  // touches since the last mark
-  double disk_free_ = 0;       // from then on
-  double page_free_ = 0;  // that was obtained last: what was in it is written, beside some that are kept for that
+  std::vector<Use> uses_;   // heap of the next uses of present chunks, the last use on top; older entries are void
+  std::size_t others_ = 0;  // chunks present without an expected touch
+  std::size_t used_ = 0;    // pages
+  std::size_t ahead_ = 0;   // prefetched chunks that were not touched yet
+  std::size_t looked_at_ = 0;  // touches before this one need no fetch
+  double late_ = 0;            // fractional fetches on demand due by late_share
+  std::size_t unnoticed_ = 0;  // touches since the last sentinel
+  double disk_free_ = 0;       // time from which the disk is idle
+  double page_free_ = 0;  // time at which the last obtained page is written back, less that of the reserved ones
   std::vector<double> result_;  // of thread 0
 };
 
@@ -106,7 +106,7 @@ void Simulation::find_next_uses() {
   std::ranges::make_heap(uses_);
 }
 
-// The one that comes to its next touch first.
+// Returns the thread with the earliest next touch.
 Simulation::Thread* Simulation::next_thread() {
   Thread* found = nullptr;
   auto soonest = k_endless;
@@ -120,7 +120,7 @@ Simulation::Thread* Simulation::next_thread() {
   return found;
 }
 
-// The touch at which what can be missed best is used.
+// Returns the next touch of the chunk that is used last.
 std::size_t Simulation::last_use() {
   const auto is_void = [&](const Use& use) {
     return !chunks_[use.chunk].present || chunks_[use.chunk].next != use.touch;
@@ -132,7 +132,7 @@ std::size_t Simulation::last_use() {
   return uses_.empty() ? 0 : uses_.front().touch;
 }
 
-// A page is there for what is used at that touch. False where all that is in memory is used before.
+// Frees a page for the chunk that is used at that touch. Returns false if all chunks in memory are used before it.
 bool Simulation::leave(std::size_t used_at) {
   page_free_ = 0;
   if (used_ < state_.room) {
@@ -198,7 +198,7 @@ void Simulation::touch(Thread& thread, std::size_t at) {
   for (chunk.next = next_of_[at]; chunk.next < touches_.size() && done_[chunk.next];)
     chunk.next = next_of_[chunk.next];
   if (!chunk.present) {
-    if (!leave(at)) ++used_;  // who waits gets a page in any case
+    if (!leave(at)) ++used_;  // a waiting thread gets a page in any case
     come_in(chunk, now);
   }
   now = std::max(now, chunk.ready);

@@ -8,7 +8,7 @@ namespace terrace::strategy {
 
 namespace {
 
-constexpr std::uint64_t k_enough = 32;  // chunks, or touches, to measure one
+constexpr std::uint64_t k_enough = 32;  // min events for a measured parameter
 
 }  // namespace
 

@@ -11,7 +11,7 @@ namespace terrace::strategy {
 using transfer::Preference;
 using transfer::PageState;
 
-// Null where there is no memory for it: then its use alone decides.
+// Returns nullptr if out of memory: then the Belady policy alone decides.
 PlanGuidedPolicy::ChunkState* PlanGuidedPolicy::find_state(ChunkId chunk) noexcept {
   try {
     if (chunk >= states_.size()) states_.resize(chunk + 1);
@@ -48,7 +48,7 @@ PlanGuidedPolicy::Oldest* PlanGuidedPolicy::order_of(const ChunkState& state) {
 void PlanGuidedPolicy::insert(ChunkId chunk) {
   try {
     if (auto* const order = order_of(states_[chunk])) order->emplace(states_[chunk].touched, chunk);
-  } catch (const std::exception&) {  // no memory: it leaves as its use says
+  } catch (const std::exception&) {  // out of memory: the Belady policy decides on it
   }
 }
 
@@ -69,7 +69,7 @@ void PlanGuidedPolicy::on_state_change(ChunkId chunk, PageState to) noexcept {
   base_->on_state_change(chunk, to);
 }
 
-// That was not used just now, nor named already.
+// Returns the least recently used chunk that was not used within k_grace touches, nor returned already.
 std::optional<transfer::ReplacementPolicy::Choice> PlanGuidedPolicy::oldest(const Oldest& chunks) {
   for (const auto& [touched, chunk] : chunks) {
     if (touched + k_grace > touches_) return {};

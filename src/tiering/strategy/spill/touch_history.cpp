@@ -7,10 +7,10 @@ namespace terrace::strategy {
 
 namespace {
 
-constexpr double k_faster = 2;  // than the last time a thread may be where touches are missing
+constexpr double k_faster = 2;  // max speedup over the recorded work if touches are missing
 constexpr double k_max_chance = 0.95;
-constexpr std::size_t k_max_counted = 1024;  // touches ahead, for it: each touch of the program takes that
-constexpr double k_weight = 1.0 / 32;        // of the latest touch among those that were expected
+constexpr std::size_t k_max_counted = 1024;  // touches ahead counted for the chance; each touch costs that
+constexpr double k_weight = 1.0 / 32;        // of the latest touch in the moving averages
 
 }  // namespace
 
@@ -21,7 +21,7 @@ void TouchHistory::append(ChunkId chunk, double worked, double first) {
   touches_.push_back({chunk, static_cast<float>(worked), static_cast<float>(first), in_all});
 }
 
-// Its first touch behind where the thread is.
+// Returns the chunk's first touch after the thread's position.
 std::size_t TouchHistory::next_of(ChunkId chunk) const {
   const auto known = of_chunk_.find(chunk);
   if (at_ == k_nowhere || known == of_chunk_.end()) return k_nowhere;
@@ -29,8 +29,8 @@ std::size_t TouchHistory::next_of(ChunkId chunk) const {
   return next == known->second.end() ? k_nowhere : *next;
 }
 
-// The same, if it can be the one: only few touches that would have been noticed lie between, and where some do it
-// did not take far less time than expected.
+// Returns next_of(chunk) if the touch can be that one: only few touches that would have been noticed were skipped,
+// and if some were, the work was not far less than recorded.
 std::size_t TouchHistory::find_ahead(ChunkId chunk, double worked, const IsUnnoticed& is_unnoticed) const {
   const auto found = next_of(chunk);
   if (found == k_nowhere) return k_nowhere;
@@ -48,7 +48,7 @@ bool TouchHistory::is_nearby(ChunkId chunk) const {
   return next != known->second.begin() && at_ - *std::prev(next) < k_nearby;
 }
 
-// That a touch of any chunk would count as expected.
+// Returns the probability that a touch of a random chunk counts as expected.
 double TouchHistory::chance(const IsUnnoticed& is_unnoticed) const {
   if (at_ == k_nowhere) return 0;
   auto counted = std::min(at_ + 1, k_nearby);
@@ -59,7 +59,7 @@ double TouchHistory::chance(const IsUnnoticed& is_unnoticed) const {
   return std::min(static_cast<double>(counted) / static_cast<double>(of_chunk_.size()), k_max_chance);
 }
 
-// The touch before the latest one, of the same chunk, that has most in common with it of what came before.
+// Returns the earlier touch of the same chunk whose preceding touches agree longest with those of the latest one.
 TouchHistory::SimilarContext TouchHistory::find_similar_context() const {
   const auto end = touches_.size() - 1;
   const auto& same = of_chunk_.at(touches_[end].chunk);
@@ -73,8 +73,8 @@ TouchHistory::SimilarContext TouchHistory::find_similar_context() const {
   return best;
 }
 
-// Before something unexpected the thread has gone on as expected for a while, unnoticed: as far as there was time
-// for. What of it that took.
+// Records the unnoticed touches that the thread has done as expected before an unexpected one, as far as the work
+// allows. Returns their work.
 double TouchHistory::append_unnoticed(double worked, const IsUnnoticed& is_unnoticed) {
   double taken = 0;
   if (at_ == k_nowhere) return taken;
@@ -97,7 +97,7 @@ TouchHistory::Match TouchHistory::add(ChunkId chunk, Seconds worked, const IsUnn
   hits_ += k_weight * ((ahead == k_nowhere && !nearby ? 0 : 1) - hits_);
   chance_ += k_weight * (chance(quiet) - chance_);
   if (ahead == k_nowhere) return add_unexpected(chunk, worked.value, nearby, is_unnoticed);
-  // The work is divided among them as it was the last time; what is measured is all of it together.
+  // Divides the measured work among the passed touches as recorded.
   const auto before = touches_[ahead].at - touches_[at_].at;
   const auto scale = before > 0 ? worked.value / before : 0;
   double first = 0;
@@ -116,7 +116,7 @@ TouchHistory::Match TouchHistory::add(ChunkId chunk, Seconds worked, const IsUnn
 
 TouchHistory::Match TouchHistory::add_unexpected(ChunkId chunk, double worked, bool nearby,
                                                  const IsUnnoticed& is_unnoticed) {
-  // What comes beside a known path is no work of its own, or the same path would be more of it the next time.
+  // An extra touch beside a known sequence adds no recorded work, or the sequence would have more the next time.
   if (nearby) {
     append(chunk, worked, 0);
     since_ += worked;

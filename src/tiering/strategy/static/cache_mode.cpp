@@ -1,5 +1,5 @@
-// The simulated machine runs fast memory as a cache of slow memory's lines: what Intel's cache and memory modes do
-// (sim/engine/memory_cache.hpp). Everything else resides at home.
+// Variant "cache-mode": the simulated machine runs fast memory as a cache of slow memory, as Intel's cache and
+// memory modes do (sim/engine/memory_cache.hpp). All data resides at home.
 #include "strategy/tiering/fixed_placement.hpp"
 
 namespace terrace::strategy {

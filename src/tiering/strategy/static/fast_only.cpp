@@ -1,4 +1,5 @@
-// Everything in the fastest place of its domain, whatever the budget: what placement can gain at the very best.
+// Variant "fast-only": all data in the fastest place of its domain, whatever the budget. The upper bound of the
+// gain.
 #include "strategy/tiering/fixed_placement.hpp"
 
 namespace terrace::strategy {

@@ -1,5 +1,4 @@
-// First come, first served: objects in the order in which the program makes them, each chunk in the fastest place
-// that still has room.
+// Variant "first-touch": in allocation order, each chunk in the fastest place with free space.
 #include "strategy/static_decision.hpp"
 #include "strategy/tiering/first_fit.hpp"
 #include "strategy/tiering/fixed_placement.hpp"

@@ -1,4 +1,4 @@
-// Interleaving, as `numactl --interleave` has it: chunks round robin over the places of their domain, 1:1.
+// Variant "interleave": chunks round robin over the places of their domain, 1:1, as `numactl --interleave` does.
 #include "strategy/tiering/interleave.hpp"
 
 namespace terrace::strategy {

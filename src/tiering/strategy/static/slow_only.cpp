@@ -1,4 +1,4 @@
-// Everything in its domain's home, the memory with the most capacity: what happens without placement.
+// Variant "slow-only": all data in its domain's home, the memory with the most capacity, as without placement.
 #include "strategy/static_decision.hpp"
 #include "strategy/tiering/fixed_placement.hpp"
 

@@ -1,5 +1,5 @@
-// Weighted interleaving, as Linux 6.9 has it: chunks round robin over the places of their domain, in the ratio of
-// the bandwidths.
+// Variant "weighted-interleave": chunks round robin over the places of their domain, in the ratio of the
+// bandwidths, as Linux 6.9 does.
 #include "strategy/tiering/interleave.hpp"
 
 namespace terrace::strategy {

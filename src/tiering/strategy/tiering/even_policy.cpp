@@ -11,7 +11,7 @@ namespace terrace::strategy {
 namespace {
 
 constexpr std::uint64_t k_line = 128;
-constexpr std::uint64_t k_min = 4;  // chunks that are asked for at once
+constexpr std::uint64_t k_min = 4;  // bounds of the promotions in flight
 constexpr std::uint64_t k_max = 4096;
 
 }  // namespace
@@ -65,14 +65,14 @@ bool EvenPolicy::pays(ChunkId chunk, const Tiers& tiers) const {
   return touches == 0 || touches >= 2 * tiers.size(chunk).value / k_line;
 }
 
-// Twice as many as last time if those have come, half as many if they have not.
+// Doubles the promotions in flight if the last ones are done, else halves them.
 void EvenPolicy::promote(const Tiers& tiers, PolicyChoice& choice) {
   const auto waiting = fifo_.num_in_flight(tiers);
   asked_ = std::clamp(waiting == 0 ? asked_ * 2 : asked_ / 2, k_min, k_max);
   if (waiting >= asked_) return;
   std::uint64_t touches = 0;
   for (const auto& [object, use] : objects_) touches += use.touches;
-  // Each object in use gets its part of them.
+  // Divides them among the objects in proportion to their accesses.
   for (auto& [object, use] : objects_)
     if (use.touches != 0) promote_from(use, (asked_ - waiting) * use.touches / touches + 1, tiers, choice);
 }

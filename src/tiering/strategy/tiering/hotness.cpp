@@ -1,4 +1,4 @@
-// Counting samples. See hotness.hpp.
+// See hotness.hpp.
 #include "strategy/tiering/hotness.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Weights of an interleave. See interleave_weights.hpp.
+// See interleave_weights.hpp.
 #include "strategy/tiering/interleave_weights.hpp"
 
 #include <algorithm>

@@ -19,7 +19,7 @@ class PolicyStrategy final : public Strategy {
   }
   using Strategy::observe;
   void observe(const LoopBegun&, Requests&) override { watching_ = false; }
-  // Once an interval is over and what it asked for is done.
+  // Lets the policy decide once an interval is over and its last moves are done.
   void observe(const Progressed& event, Requests& requests) override {
     auto& watched = *context_.interval_collector;
     auto& clock = *context_.clock;
@@ -42,7 +42,7 @@ class PolicyStrategy final : public Strategy {
   std::unique_ptr<Policy> policy_;
   PolicyNeeds needs_;
   Context context_;
-  Seconds decided_;        // when it decided last
+  Seconds decided_;        // time of the last decision
   bool watching_ = false;  // since the loop began
 };
 

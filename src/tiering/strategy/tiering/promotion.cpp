@@ -1,4 +1,4 @@
-// Demotions that make room. See promotion.hpp.
+// See promotion.hpp.
 #include "strategy/tiering/promotion.hpp"
 
 namespace terrace::strategy {

@@ -36,7 +36,7 @@ void PromotionFifo::on_move_rejected(ChunkId chunk) {
   }
 }
 
-// One that is still on its way in goes back to the end.
+// A chunk whose promotion is still pending returns to the end of the queue.
 std::optional<ChunkId> PromotionFifo::pop_oldest(const Tiers& tiers) {
   for (auto left = in_order_.size(); left != 0; --left) {
     const auto chunk = in_order_.front();
@@ -47,7 +47,7 @@ std::optional<ChunkId> PromotionFifo::pop_oldest(const Tiers& tiers) {
   return std::nullopt;
 }
 
-// Moves end in the order in which they were asked for, but for what a mover does side by side.
+// Assumes that moves complete in request order, which concurrent transfers may violate briefly.
 void PromotionFifo::retire_completed(const Tiers& tiers) {
   while (!incoming_.empty() && !tiers.is_on(incoming_.front().chunk, tiers.slow)) {
     incoming_bytes_ -= incoming_.front().bytes;

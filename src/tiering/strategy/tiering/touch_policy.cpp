@@ -16,7 +16,7 @@ PolicyNeeds TouchPolicy::needs() const {
 
 void TouchPolicy::on_touch(ChunkId chunk, const Tiers& tiers, PolicyChoice& choice) {
   request_promotion(chunk, tiers, choice);
-  // `range` neighbours, as many on each side as there are; what one side lacks the other has.
+  // Takes `range` neighbours, half on each side; if one side has fewer, the other side provides more.
   const auto object = object_chunks(*tiers.chunks, chunk, rules_.range);
   const auto below = chunk - object.begin;
   const auto above = object.end - 1 - chunk;

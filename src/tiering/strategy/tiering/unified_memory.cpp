@@ -81,7 +81,7 @@ void UnifiedMemoryPolicy::promote(ChunkRange wanted, const Tiers& tiers, PolicyC
   }
 }
 
-// A block of which some is still on its way in keeps its turn.
+// A block with pending promotions stays in the queue.
 bool UnifiedMemoryPolicy::evict_block(ChunkId but, const Tiers& tiers, PolicyChoice& choice) {
   for (auto at = blocks_.begin(); at != blocks_.end(); ++at) {
     if (*at == but) continue;

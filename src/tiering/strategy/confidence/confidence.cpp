@@ -1,3 +1,4 @@
+// See confidence.hpp.
 #include "strategy/confidence/confidence.hpp"
 
 #include <algorithm>
@@ -17,13 +18,13 @@ namespace {
 using model::Placement;
 using model::Problem;
 
-constexpr double k_near_work = 5e6;         // of a refinement: items x phases that are predicted
-constexpr std::size_t k_thorough = 20'000;  // items x phases
+constexpr double k_near_work = 5e6;         // work of a refinement, in predicted items x phases
+constexpr std::size_t k_thorough = 20'000;  // max items x phases for thorough planning
 
-// What a draw's own plan does, as far as it is compared.
+// The properties of a draw's own plan that are compared.
 struct DrawResult {
   double regret = 0;
-  double time = 0;  // with the plan that is judged
+  double time = 0;  // under the plan whose confidence is estimated
   Placement initial;
   std::vector<double> shares;  // by object
 };
@@ -45,7 +46,7 @@ std::vector<double> placed_shares(const Problem& problem, const model::Schedule&
   return shares;
 }
 
-// A search from scratch may miss what is next to the plan.
+// Returns the best plan for `truth`. Also searches near the given plan, which a search from scratch may miss.
 Decision best_of(const Problem& truth, const model::Calibration& calibration, const Planner& planner,
                  const Decision& chosen, Effort effort) {
   auto own = planner.decide(truth, calibration, effort);
@@ -95,7 +96,8 @@ DrawResult result_of_draw(const Problem& drawn, const Regret& regret) {
   return other;
 }
 
-// By object and part: bytes of the part that an initial placement has where the plan has them, as a share.
+// Returns by object and part the share of the part's bytes that the draws' initial placements have in the plan's
+// place.
 std::vector<std::vector<double>> part_shares(const Problem& problem, const Placement& planned, const Plan& plan,
                                              const std::vector<DrawResult>& others) {
   std::vector<std::vector<double>> shares, sizes;
@@ -187,7 +189,7 @@ void limit_regrets(Confidence& confidence, Seconds bound) {
 void annotate(Plan& plan, const Confidence& confidence) {
   plan.draws = static_cast<std::uint32_t>(confidence.regrets.size());
   plan.regret = confidence.regret();
-  // A cost is not negative and most often small: the interval with 90 % of the probability that begins at 0.
+  // Regret is not negative and mostly small: uses the 90 % interval that begins at 0.
   plan.regret_low = Seconds{0};
   plan.regret_high = confidence.regret_at(0.9);
   for (std::size_t o = 0; o < confidence.parts.size(); ++o)

@@ -1,4 +1,4 @@
-// The schema of hints files, and reading them.
+// Reads hints files by their schema. See hints_file.hpp.
 #include "strategy/files/hints_file.hpp"
 
 #include <algorithm>
@@ -17,13 +17,13 @@ namespace {
 
 using machine::TomlTable;
 
-constexpr std::size_t k_longest_name = 1000;
+constexpr std::size_t k_max_name = 1000;
 
-// Control characters in a key would break the line of a complaint, or of a note.
+// Rejects control characters in a name, which would break the lines of messages.
 void check_name(const TomlTable& table, std::string_view key, const std::string& name, const char* what) {
   if (name.empty()) table.refuse(key, std::string("the name of ") + what + " is empty");
   const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
-  if (name.size() > k_longest_name || std::ranges::any_of(name, is_control))
+  if (name.size() > k_max_name || std::ranges::any_of(name, is_control))
     table.refuse(key, std::string("this is not the name of ") + what +
                           "; `terrace show` prints the names, up to 1000 characters in one line");
 }

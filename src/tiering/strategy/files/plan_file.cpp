@@ -1,4 +1,4 @@
-// The schema of plan files, and reading and writing them.
+// Reads plan files by their schema, and writes them. See plan_file.hpp.
 #include "strategy/files/plan_file.hpp"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ constexpr std::int64_t k_max_chunks = 1 << 24;
 constexpr std::int64_t k_max_draws = 1 << 20;
 constexpr std::int64_t k_schema = 2;
 
-// Keys that files of schema 1 had there and those of today have no more.
+// Rejects keys of schema 1 that schema 2 does not have.
 void refuse_earlier(const TomlTable& table, const std::vector<const char*>& keys) {
   for (const auto* key : keys)
     if (table.has(key))
@@ -35,10 +35,10 @@ void refuse_earlier(const TomlTable& table, const std::vector<const char*>& keys
           "again: terrace plan FILE.terrace -o PLAN.toml");
 }
 
-// What [internals] says of an object's parts and of a segment's moves, in the order of the file.
+// The entries of [internals] by name, for an object's parts or a segment's moves.
 using Internals = std::map<std::string, TomlTable>;
 
-// "3", "0-15", "0-6, 20, 25".
+// Parses lists of chunks: "3", "0-15", "0-6, 20, 25".
 std::vector<Span> get_spans(const TomlTable& table, std::string_view key, std::uint32_t chunks) {
   const auto text = table.text(key);
   std::vector<Span> spans;
@@ -76,7 +76,7 @@ void get_regret(const TomlTable& table, Plan& plan) {
   if (plan.regret_high < plan.regret_low) table.refuse("regret_high", "is below regret_low");
 }
 
-// By name; the file may have others than the plan since somebody edited it.
+// Returns the entries of [internals] by name. They may differ from the plan's if the user has edited the file.
 Internals get_entries(const TomlTable& internals, const char* key, const std::vector<std::string>& keys) {
   Internals entries;
   for (const auto& entry : internals.entries(key)) {
@@ -87,7 +87,7 @@ Internals get_entries(const TomlTable& internals, const char* key, const std::ve
   return entries;
 }
 
-// As many numbers as the plan has of what they are of; none where somebody has edited that.
+// Returns `count` numbers, or none if the file has another count because the user has edited the plan.
 std::vector<double> get_numbers(const TomlTable& table, const char* key, std::size_t count) {
   if (!table.has(key)) return {};
   auto numbers = table.numbers(key);
@@ -95,7 +95,7 @@ std::vector<double> get_numbers(const TomlTable& table, const char* key, std::si
   return numbers;
 }
 
-// {dram = "0-6, 20", hbm = "7"}
+// Parses {dram = "0-6, 20", hbm = "7"}.
 void get_parts(const TomlTable& table, PlanObject& object) {
   const auto parts = table.table("parts");
   std::map<std::uint32_t, std::string> keys;  // by first chunk
@@ -143,7 +143,7 @@ PlanObject get_object(const TomlTable& table, const Internals& internals) {
   return object;
 }
 
-// A move of the file, and where it is asked for and needed.
+// A move of the file, with the points that request and need it.
 struct Asked {
   PlanMove move;
   PlanTimeline::Point ask, need;
@@ -170,7 +170,7 @@ class Moves {
     if (segment.has("begins_with")) read_sentinel(segment.table("begins_with"), ask);
   }
 
-  // In the order of the iteration.
+  // Writes the moves into the plan, in the order of the iteration.
   void put() {
     for (auto& [point, sentinel] : sentinels_) {
       sentinel.segment = timeline_.position(point);
@@ -186,7 +186,7 @@ class Moves {
   }
 
  private:
-  // Of the segment that begins there.
+  // Reads the sentinel of the segment that begins at `at`.
   void read_sentinel(const TomlTable& table, const PlanTimeline::Point& at) {
     table.allow_only({"object", "chunk"});
     const auto object = object_of(table);
@@ -228,7 +228,7 @@ class Moves {
     }
   }
 
-  // What [internals] knows of them, and their order.
+  // Applies the benefits, costs and order of [internals] to the moves.
   static void amend(const TomlTable& table, std::vector<Asked>& moves) {
     const auto benefits = get_numbers(table, "benefits", moves.size());
     const auto costs = get_numbers(table, "costs", moves.size());

@@ -1,4 +1,4 @@
-// A plan as text: first what a person reads and edits, at the end what only Terrace needs.
+// Formats a plan as text: first the part for the user, at the end [internals], which only Terrace needs.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -68,14 +68,14 @@ std::string key(const std::string& text) {
   return bare ? text : toml_string(text);
 }
 
-// "0-15", or "3" for a single one: parts of an object, the last one included.
+// Returns a range of chunks, inclusive: "0-15", or "3" for a single one.
 std::string span(const Span& span) {
   auto text = std::to_string(span.first);
   if (span.count != 1) text += "-" + std::to_string(std::uint64_t{span.first} + span.count - 1);
   return text;
 }
 
-// Comments end with their line.
+// Replaces control characters, because a comment ends with its line.
 std::string comment(std::string text) {
   for (auto& c : text) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
@@ -95,7 +95,7 @@ std::string joined(const std::vector<std::string>& texts, const char* separator,
   return out;
 }
 
-// Moves that the file has in one line: of one object, to one place, needed by one segment.
+// The moves in one line of the file: of one object, to one place, needed by one segment.
 struct Line {
   std::uint32_t object = 0;
   std::string to;
@@ -212,7 +212,7 @@ class Format {
     }
   }
 
-  // What happens to an object, in a comment.
+  // Returns a comment that summarises an object's moves and gain.
   [[nodiscard]] std::string remark(std::uint32_t o) const {
     const auto& object = plan_.objects[o];
     Seconds gain;
@@ -232,7 +232,8 @@ class Format {
     return comment(text);
   }
 
-  // Those of a segment, in the order of the file: what nobody waits for first, since it makes room for the others.
+  // Returns the lines of a segment's moves in the order of the file: moves without a waiting phase first, because
+  // they free space for the others.
   [[nodiscard]] static std::vector<Line> lines_of(const std::vector<const PlanMove*>& moves) {
     std::vector<Line> lines;
     for (std::size_t m = 0; m < moves.size(); ++m) {

@@ -1,3 +1,4 @@
+// See plan_timeline.hpp.
 #include "strategy/files/plan_timeline.hpp"
 
 #include <algorithm>
@@ -15,9 +16,9 @@ namespace {
 using machine::TomlTable;
 
 constexpr std::size_t k_max_phases = 1 << 20;
-constexpr std::int64_t k_max_accesses = std::int64_t{1} << 53;  // what a number of a file has exactly
+constexpr std::int64_t k_max_accesses = std::int64_t{1} << 53;  // max integer that a double represents exactly
 
-// Where segments begin: whole numbers that ascend.
+// Reads the offsets of segments: ascending integers.
 std::vector<std::uint64_t> get_offsets(const TomlTable& table) {
   std::vector<std::uint64_t> offsets;
   if (!table.has("segments")) return offsets;
@@ -78,7 +79,7 @@ void PlanTimeline::read_phases(const TomlTable& file) {
   }
 }
 
-// A phase that the file has no more is passed over: somebody has deleted it.
+// Skips phases that the file does not have, because the user has deleted them.
 void PlanTimeline::read_internals(const TomlTable& table) {
   table.allow_only({"name", "segments", "rate_limits", "times", "again_from"});
   const auto found = of_label_.find(table.text("name"));
@@ -131,7 +132,7 @@ PlanTimeline::Point PlanTimeline::point(const TomlTable& table, const char* key)
                                          : "did you mean " + in_quotes(nearest) + "?"));
 }
 
-// "conj_grad 12 %", "matvec 3, 12.5 %".
+// Parses shares of phases: "conj_grad 12 %", "matvec 3, 12.5 %".
 std::optional<PlanTimeline::Point> PlanTimeline::share(const TomlTable& table, const char* key,
                                                        const std::string& text) {
   if (!text.ends_with(" %")) return std::nullopt;
@@ -163,7 +164,7 @@ std::vector<std::string> PlanTimeline::names() const {
   return names;
 }
 
-// Of phases of which the file says none, but has segments.
+// Estimates the lengths of phases that have segments but no length in the file.
 void PlanTimeline::learn_lengths() {
   const auto names = this->names();
   std::uint32_t k = 0;
@@ -192,7 +193,7 @@ std::uint32_t PlanTimeline::position(const Point& point) const {
          static_cast<std::uint32_t>(std::distance(segments.begin(), segments.find(point.offset)));
 }
 
-// Where somebody has put a segment among others it has its share, by accesses, of the time of the one that it cut.
+// A segment that the user has inserted gets its share, by accesses, of the time of the segment that it divides.
 void PlanTimeline::put_times(const Phase& phase, std::vector<Seconds>& times) {
   const auto passed = [&](std::uint64_t offset) {
     double before = 0;

@@ -1,5 +1,5 @@
-// The default: the best of what the others find, bettered where the problem is small enough to try single changes,
-// with the bound that says how far any plan could still be ahead.
+// Planner "auto", the default: takes the best decision of the other planners, refines it by local search if the
+// problem is small enough, and computes the lower bound, which limits the gap to any plan.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -16,13 +16,13 @@
 namespace terrace::strategy {
 namespace {
 
-constexpr std::array k_share_of_passes = {16, 8, 1};  // by effort: of those of the bound, one in so many
-constexpr double k_close_enough = 1e-3;               // of the bound: nothing is left to be found
-// Of a refinement: items x phases that are predicted.
+constexpr std::array k_share_of_passes = {16, 8, 1};  // by effort: divisor of the passes of the bound
+constexpr double k_close_enough = 1e-3;               // gap to the bound below which no search is made
+// The work of a refinement, in predicted items x phases.
 constexpr double k_soon_work = 4e5;
 constexpr double k_thorough_work = 2e7;
 
-// Where everything was measured: no plan is predicted to be slower than that.
+// Returns the placement of the profiled iteration: no plan is predicted to be slower than that.
 model::Placement where_it_is(const model::Problem& problem) {
   auto placement = problem.measured_at;
   for (std::size_t i = 0; i < placement.size(); ++i)
@@ -47,8 +47,8 @@ class Auto final : public Planner {
     if (const auto now = where_it_is(problem); model::within_budget(problem, {.phases = {now}}))
       better(static_decision(problem, now));
     better(unimem_planner().decide(problem, calibration, effort));
-    // An exact problem's bound does not hold the times that depend on the placement in ways that the law cannot
-    // say.
+    // The bound of an exact problem excludes times that depend on the placement in ways that the time law does not
+    // model.
     double unexplained = 0;
     for (const auto& phase : problem.phases) unexplained += problem.exact ? phase.unexplained.value : 0;
     const auto passes = model::affordable_passes(problem) / k_share_of_passes[static_cast<std::size_t>(effort)];

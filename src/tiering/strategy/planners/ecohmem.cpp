@@ -1,10 +1,10 @@
-// ecoHMEM (Jorda et al., "ecoHMEM: Improving object placement methodology for hybrid memory systems in HPC", IEEE
-// CLUSTER 2022; after Servat et al., "Automating the application data placement in hybrid memory systems", IEEE
-// CLUSTER 2017): allocation call sites, here objects by their names, ranked by last-level misses a byte, loads and
-// stores weighted; greedy, whole objects, one placement for the run.
+// Planner "ecohmem": ecoHMEM (Jorda et al., "ecoHMEM: Improving object placement methodology for hybrid memory
+// systems in HPC", IEEE CLUSTER 2022; after Servat et al., "Automating the application data placement in hybrid
+// memory systems", IEEE CLUSTER 2017). Ranks allocation call sites, here objects by their names, by weighted
+// last-level misses (loads and stores) per byte. Greedy, whole objects, one placement for the run.
 //
-// A line loaded weighs 1. A line stored weighs what writing costs at home against reading there (1 where both are
-// as fast): the published weights are set by hand for each machine. Latency and phases are not looked at.
+// A loaded line weighs 1. A stored line weighs the ratio of read to write bandwidth at home: the published weights
+// are set by hand for each machine. Latency and phases are not considered.
 #include "strategy/planners/planners.hpp"
 #include "strategy/search/whole_objects.hpp"
 #include "strategy/static_decision.hpp"

@@ -1,4 +1,5 @@
-// Unimem's cross-phase global search: all phases as one, one knapsack, nothing moves within an iteration.
+// Planner "global": Unimem's cross-phase global search. Treats all phases as one, by one knapsack; nothing moves
+// within an iteration.
 #include "model/unimem_model.hpp"
 #include "strategy/planners/planners.hpp"
 #include "strategy/search/choose.hpp"

@@ -1,5 +1,6 @@
-// Unimem's phase-local search (section 3.1.3): phase by phase, knowing what the phases before left in each memory;
-// an item's weight is its benefit less the cost of bringing it less the cost of making room for it (eq. 5).
+// Planner "local": Unimem's phase-local search (section 3.1.3). Decides phase by phase, from the placement that
+// the phases before left. An item's weight is its benefit less the cost of fetching it and of evicting others (eq.
+// 5).
 #include <algorithm>
 
 #include "model/unimem_model.hpp"
@@ -10,7 +11,7 @@
 namespace terrace::strategy {
 namespace {
 
-// Iterations after which what the last phase leaves to the first has settled, or mostly.
+// Max iterations until the placement at the end of the last phase has (mostly) converged.
 constexpr int k_max_rounds = 4;
 constexpr int k_quick_rounds = 2;
 
@@ -76,10 +77,10 @@ class Search {
     return choice;
   }
 
-  // Exact answers for every phase must not add up to a second.
+  // Limits the states, so that exact solutions for all phases take less than a second.
   [[nodiscard]] std::size_t model_states() const { return k_max_states / (4 * problem_.phases.size()); }
 
-  // Items that could leave a place other than home, smallest first, with the time that it takes to copy them home.
+  // Computes eviction costs: the sizes of the items that could leave each place other than home, smallest first.
   class Room {
    public:
     Room(const Search& search, const std::vector<bool>& touched) : search_(search) {
@@ -92,7 +93,7 @@ class Search {
       }
       for (auto& sizes : leaving_) std::sort(sizes.begin(), sizes.end());
     }
-    // The extra cost of eq. 5: of the evictions whose freed size is just enough for `size` bytes.
+    // Returns the extra cost of eq. 5: the time of the evictions that free just enough for `size` bytes.
     [[nodiscard]] double extra_cost(PlaceId place, PlaceId home, std::uint64_t size) const {
       const auto budget = search_.problem_.places[place].budget.value;
       const auto free = budget - std::min(budget, search_.held_[place]);
@@ -114,7 +115,8 @@ class Search {
     std::vector<std::vector<std::uint64_t>> leaving_;
   };
 
-  // Eq. 5 for each place. Staying is worth a trifle more than coming, so that ties move nothing.
+  // Returns the weight of eq. 5 for each place. Staying weighs slightly more than moving, so that ties move
+  // nothing.
   [[nodiscard]] std::vector<double> weights(std::size_t k, const model::ItemCell& cell, const Room& room) const {
     const auto& item = problem_.items[cell.item];
     const auto home = homes_[item.domain];
@@ -134,7 +136,7 @@ class Search {
     return weights;
   }
 
-  // Time from the end of the last phase that touches the item to the start of this one.
+  // Returns the time from the end of the last phase that touches the item to the start of this one.
   [[nodiscard]] double overlap(std::size_t k, std::uint32_t item) const {
     const auto& uses = uses_[item];
     const auto here = std::ranges::lower_bound(uses, k, {}, &model::Use::phase);
@@ -149,8 +151,8 @@ class Search {
     held_[to] += problem_.items[item].size.value;
   }
 
-  // Evicts from overfull places what this phase does not touch, until the freed size is just enough: the item
-  // that fits best, of equal ones that which is needed last.
+  // Evicts items that this phase does not touch from overfull places: the best fit first, of equal ones that used
+  // last.
   void make_room(std::size_t k, const std::vector<bool>& touched) {
     for (std::size_t p = 0; p < problem_.places.size(); ++p) {
       const auto budget = problem_.places[p].budget.value;
@@ -175,7 +177,7 @@ class Search {
     if (left != right) return left_enough ? left < right : left > right;
     return next_use(a, k) > next_use(b, k);
   }
-  // Phases until the item is touched again.
+  // Returns the number of phases until the item is touched again.
   [[nodiscard]] std::size_t next_use(std::uint32_t item, std::size_t k) const {
     const auto& uses = uses_[item];
     if (uses.empty()) return 2 * problem_.phases.size();
@@ -184,7 +186,7 @@ class Search {
     }
     return uses.front().phase + problem_.phases.size() - k;
   }
-  // Home, or where that is full the fastest of the slower places with room.
+  // Returns the place to evict the item to: home, or if that is full the fastest other place with space.
   [[nodiscard]] PlaceId refuge(std::uint32_t item, PlaceId from) const {
     const auto home = model::home_of(problem_, problem_.items[item].domain);
     const auto size = problem_.items[item].size.value;

@@ -1,10 +1,10 @@
-// SOAR, the static half of Liu et al., "Tiered memory management beyond hotness", OSDI 2025: whole objects ranked
-// by misses that are weighted with the amortised offcore latency (AOL, latency over memory-level parallelism) of
-// the time in which they came, over the size; one placement for the run, made at allocation.
+// Planner "soar": SOAR, the static part of Liu et al., "Tiered memory management beyond hotness", OSDI 2025. Ranks
+// whole objects by their misses, weighted with the amortised offcore latency (AOL, latency over memory-level
+// parallelism) of the time in which they occur, over the size. One placement for the run, made at allocation.
 //
-// AOL is a property of a stretch of the run, not of an object: of each phase (or segment of one, where a plan has
+// AOL is a property of an interval of the run, not of an object: for each phase (or segment, if the plan has
 // them), the exposed latency of all its misses over their number. So misses of a phase that hides its latencies
-// count for little, whatever their number.
+// count little.
 #include "model/loads.hpp"
 #include "strategy/planners/planners.hpp"
 #include "strategy/search/whole_objects.hpp"
@@ -13,7 +13,7 @@
 namespace terrace::strategy {
 namespace {
 
-// Seconds that a byte read in this phase exposes, with everything at home.
+// Returns the exposed latency per byte read in this phase, with all data at home.
 double amortised_latency(const model::Problem& problem, const model::ProblemPhase& phase) {
   double exposed = 0, read = 0;
   for (const auto& cell : phase.cells) {

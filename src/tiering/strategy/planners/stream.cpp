@@ -1,9 +1,9 @@
-// Streams what does not fit through the fast place: each phase (or segment of one) has in fast memory what is
-// worth its room there, brought in ahead of its use while the copies keep up with the computation.
+// Planner "stream": streams data through the fast place. Each phase (or segment) has the data with the greatest
+// gain density in fast memory, prefetched while the copies keep up with the computation.
 //
-// Around the rule by which room is given (search/streamer.hpp) are choices that depend on the machine and the
-// program (Tuning there). Three settings are tried and the prediction decides; then uses that went without weigh
-// more, and the others less, in as many attempts as there is time for.
+// The allocation rule (search/streamer.hpp) has parameters that depend on the machine and the program (Tuning
+// there). Three settings are tried, and the best prediction is kept. Then the weights of uses are adjusted, and
+// the search is repeated, as often as the effort allows.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -20,9 +20,9 @@
 namespace terrace::strategy {
 namespace {
 
-constexpr double k_max_rounds = 24;  // of weighing and trying again
-constexpr double k_work = 2e7;       // rounds x items x phases
-// As it stands; where latency is what costs (copies are cheap, waits are not); and where bandwidth is.
+constexpr double k_max_rounds = 24;  // of adjusting weights
+constexpr double k_work = 2e7;       // max rounds x items x phases
+// The defaults; for latency-bound programs (copies are cheap, waits are not); for bandwidth-bound ones.
 constexpr std::array k_tunings = {Tuning{}, Tuning{.lead = 2, .worth = 0, .patience = 0.25, .thrift = 0.5},
                                   Tuning{.lead = 1, .worth = 0.5}};
 
@@ -31,7 +31,7 @@ int rounds_for(const model::Problem& problem) {
   return static_cast<int>(std::min(k_work / work, k_max_rounds));
 }
 
-// The best schedule of all domains among those that were tried.
+// Searches for the best schedule of all domains.
 class Search {
  public:
   Search(const model::Problem& problem, const model::Multipliers* prices)

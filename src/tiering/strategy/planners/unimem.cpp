@@ -1,4 +1,4 @@
-// Unimem's planner: phase-local and cross-phase global search, and the better of the two by predicted time.
+// Planner "unimem": Unimem's planner, the better of phase-local and cross-phase global search by predicted time.
 #include "strategy/planners/planners.hpp"
 
 namespace terrace::strategy {

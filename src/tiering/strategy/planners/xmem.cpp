@@ -1,12 +1,12 @@
-// X-Mem (Dulloor et al., "Data tiering in heterogeneous memory systems", EuroSys 2016): whole data structures, one
-// placement for the whole run that an earlier run's profile decides, moves cost nothing because there are none.
+// Planner "xmem": X-Mem (Dulloor et al., "Data tiering in heterogeneous memory systems", EuroSys 2016). Places
+// whole data structures once for the run, by the profile of an earlier run; nothing moves.
 //
 // The paper classifies each structure's accesses as streaming, random or pointer chasing, since a prefetched line
-// gains from bandwidth and a chased one from latency, and ranks structures by what an access of their kind gains,
-// times the accesses, over the size. Here the profile says the same in numbers: lines read and written, and the
-// latencies that they exposed; a structure gains, phase by phase, the larger of what its bytes and its exposed
-// latencies take less. Two of the paper's parts are left out: its own instrumentation (the profile is ours), and
-// the split of the last structure that does not fit (the text speaks of whole ones).
+// gains from bandwidth and a chased one from latency, and ranks structures by the gain of an access of their
+// class, times the accesses, over the size. Here the profile has the same facts in numbers: lines read and
+// written, and the latencies that they exposed. A structure gains, in each phase, the larger of its bandwidth and
+// its latency gain. Two parts of the paper are omitted: its instrumentation, and the split of the last structure
+// that does not fit (the text speaks of whole ones).
 #include <algorithm>
 
 #include "model/loads.hpp"
@@ -17,7 +17,7 @@
 namespace terrace::strategy {
 namespace {
 
-// In the fastest place instead of at home; a structure that ends up in a kind between the two gains in proportion.
+// Returns the gain in the fastest place compared with home; a place between the two gains in proportion.
 double gain(const model::Problem& problem, const model::ItemCell& cell) {
   const auto domain = problem.items[cell.item].domain;
   const auto& home = problem.places[model::home_of(problem, domain)];

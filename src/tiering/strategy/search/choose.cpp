@@ -1,3 +1,4 @@
+// See choose.hpp.
 #include "strategy/search/choose.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// See knapsack.hpp.
 #include "strategy/search/knapsack.hpp"
 
 #include <algorithm>
@@ -9,7 +10,7 @@ namespace terrace::strategy {
 namespace {
 
 constexpr double k_none = -std::numeric_limits<double>::infinity();
-constexpr std::size_t k_max_swap_items = 768;  // pairs of more are tried only around the edge of what is in
+constexpr std::size_t k_max_swap_items = 768;  // swaps are tried only among the items nearest to indifference
 
 class Solver {
  public:
@@ -63,7 +64,7 @@ class Solver {
     return sum;
   }
 
-  // What every item would put into bin b at its present price.
+  // Returns the size of all items that prefer bin b at the present prices.
   [[nodiscard]] std::uint64_t demand(std::size_t b) const {
     std::uint64_t sum = 0;
     for (std::size_t i = 0; i < items_; ++i) {
@@ -109,7 +110,8 @@ class Solver {
     used_[b] += size(i);
   }
 
-  // The best bins at the prices, then the cheapest changes until nothing is overfull.
+  // Puts each item into its best bin at the prices, then makes the cheapest changes until no bin is overfull.
+  // Returns false if that fails.
   bool greedy() {
     for (std::size_t i = 0; i < items_; ++i) {
       choice_[i] = static_cast<std::uint32_t>(best_bin(i));
@@ -143,7 +145,7 @@ class Solver {
   }
 
   void improve() {
-    // Candidates nearest to indifference first: at the edge of what is in.
+    // Tries the candidates nearest to indifference first.
     std::vector<std::size_t> order(items_);
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::vector<double> edge(items_, 0);
@@ -185,7 +187,7 @@ class Solver {
     return true;
   }
 
-  // What the bound and the answer so far leave open, by dynamic programming. True when the answer is now exact.
+  // Solves what the bounds leave open by dynamic programming. Returns whether the solution is exact.
   bool complete(KnapsackSolution& answer, std::size_t max_states) {
     const auto slack = 1e-13 * (std::abs(answer.bound) + 1e-300);
     std::vector<std::size_t> open;
@@ -201,7 +203,7 @@ class Solver {
           left.push_back(static_cast<std::uint32_t>(b));
         }
       }
-      if (left.empty()) return true;  // nothing better than the answer exists, or nothing at all
+      if (left.empty()) return true;  // no better solution exists, or none at all
       if (left.size() > 1) {
         open.push_back(i);
         options.push_back(std::move(left));
@@ -233,8 +235,8 @@ class Solver {
       total += size(i);
     }
     if (granule == 0) granule = 1;
-    // The state is what each bin holds. A bin that takes all that is open is no dimension of it; nor is the
-    // largest where all are bounded: it holds what the others do not.
+    // The state is the fill of each bin. A bin large enough for all open items is no dimension of it; if all are
+    // bounded, neither is the largest: it holds what the others do not.
     std::size_t spare = 0;
     for (std::size_t b = 0; b < bins_; ++b) {
       if (room[b] > room[spare]) spare = b;

@@ -1,3 +1,4 @@
+// See refine.hpp.
 #include "strategy/search/refine.hpp"
 
 #include <algorithm>
@@ -12,16 +13,16 @@
 namespace terrace::strategy {
 namespace {
 
-constexpr double k_min_gain = 1e-7;        // of an iteration: less is rounding
-constexpr double k_prediction = 300;       // what a prediction costs beside its items x phases
-constexpr std::uint32_t k_paces_kept = 4;  // kicks to one that holds copies back more or less
+constexpr double k_min_gain = 1e-7;        // share of an iteration; less is rounding
+constexpr double k_prediction = 300;       // fixed work of a prediction, besides its items x phases
+constexpr std::uint32_t k_paces_kept = 4;  // one of so many kicks changes copies_keep
 constexpr std::uint32_t k_min_kick = 2;    // items that a kick moves
-constexpr std::uint32_t k_largest_kick = 5;
-constexpr double k_worse = 1.03;         // times the best: from there the search goes on
-constexpr int k_back = 20;               // kicks without success after which it goes back to the best
-constexpr int k_fruitless_kicks = 2000;  // in a row, after which the search ends
+constexpr std::uint32_t k_max_kick = 5;
+constexpr double k_worse = 1.03;             // max ratio to the best from which the search continues
+constexpr int k_back = 20;                   // kicks without success after which it returns to the best
+constexpr int k_max_fruitless_kicks = 2000;  // consecutive kicks without success, after which the search ends
 
-// Phases from `begin` on, going round where the iteration does.
+// An interval of phases, cyclic if the iteration is.
 struct Interval {
   std::uint32_t begin = 0;
   std::uint32_t length = 0;
@@ -38,17 +39,17 @@ class Refinement {
         index_(problem),
         now_(best.schedule),
         seconds_(best.prediction.total.value) {
-    // Work is counted where a change is tried: items that have nowhere else to go would be tried without end.
+    // Items with a single place are excluded: trying them costs no work, so that the search would not end.
     for (std::uint32_t i = 0; i < problem.items.size(); ++i)
       if (problem.items[i].pinned == k_no_place && places(i).size() > 1) free_.push_back(i);
   }
 
-  // The search goes on from where the last kick led, as long as that is not much worse than the best.
+  // Iterated local search. Continues from the last local optimum if that is not much worse than the best.
   void run() {
     if (free_.empty()) return;
     descend();
     auto base = std::pair(now_, seconds_);
-    for (int fruitless = 0; fruitless < k_fruitless_kicks && left_ > 0; ++fruitless) {
+    for (int fruitless = 0; fruitless < k_max_fruitless_kicks && left_ > 0; ++fruitless) {
       const auto before = best_.prediction.total;
       std::tie(now_, seconds_) = base;
       kick();
@@ -62,7 +63,7 @@ class Refinement {
   }
 
  private:
-  // One item after another in a new order, until none finds anything.
+  // Descends to a local optimum: tries the items in random order, until none improves.
   void descend() {
     auto order = free_;
     for (bool found = true; found && left_ > 0;) {
@@ -74,8 +75,7 @@ class Refinement {
     }
   }
 
-  // An item is worth having somewhere from one of its uses to another, and from the end of one to the next. All
-  // phases are the last interval.
+  // Returns the candidate intervals of an item: from one of its uses to another, between uses, and all phases.
   [[nodiscard]] std::vector<Interval> intervals(std::uint32_t item) const {
     std::vector<Interval> all;
     const auto& uses = index_.uses(item);
@@ -97,7 +97,8 @@ class Refinement {
     return model::fastest_first(problem_, problem_.items[item].domain);
   }
 
-  // From wherever it is, or only where it resides in `from`; false where that changes nothing.
+  // Puts the item into `to` over the interval; with `from`, only in phases in which it is there. Returns whether
+  // the schedule changed.
   bool put(model::Schedule& schedule, std::uint32_t item, Interval interval, PlaceId to,
            PlaceId from = k_no_place) const {
     bool changed = false;
@@ -114,7 +115,7 @@ class Refinement {
     return model::within_budget(problem_, schedule);
   }
 
-  // The item to `place` over the interval; where that is full, with another one leaving it meanwhile.
+  // Tries the item in `place` over the interval; if that is full, with another item evicted over the interval.
   bool try_in(std::uint32_t item, Interval interval, PlaceId place) {
     auto changed = now_;
     if (!put(changed, item, interval, place)) return false;
@@ -144,11 +145,10 @@ class Refinement {
     return true;
   }
 
-  // A few items somewhere else over intervals of theirs, whatever it costs; who stood in the way goes where there
-  // is room.
+  // Moves a few random items over random intervals, whatever the cost. Items in the way are evicted.
   void kick() {
     if (random_() % k_paces_kept == 0) now_.min_copy_share = k_keeps[random_() % k_keeps.size()];
-    const auto items = k_min_kick + random_() % (k_largest_kick - k_min_kick + 1);
+    const auto items = k_min_kick + random_() % (k_max_kick - k_min_kick + 1);
     for (std::uint32_t n = 0; n < items; ++n) {
       const auto item = free_[random_() % free_.size()];
       const auto choices = intervals(item);
@@ -170,11 +170,11 @@ class Refinement {
 
   const model::Problem& problem_;
   Decision& best_;
-  double left_;   // work that may still be done
+  double left_;   // remaining work
   double cells_;  // items x phases
   std::uint32_t phases_;
   model::ProblemIndex index_;
-  std::vector<std::uint32_t> free_;  // items that have another place to go to
+  std::vector<std::uint32_t> free_;  // items with more than one place
   std::mt19937 random_{1};
   model::Schedule now_;
   double seconds_;  // of now_

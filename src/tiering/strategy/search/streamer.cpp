@@ -53,7 +53,7 @@ void Streamer::find_gains(const model::Multipliers* prices) {
       if (prices != nullptr) {
         const auto* row = &prices->row[use.phase * (problem_.places.size() + 2)];
         made.gained = std::max(row[0] * exposed + row[1 + home_] * at_home - row[1 + fast_] * there, 0.0);
-        made.busy = 0;  // which its price has
+        made.busy = 0;  // included in the price
       }
       if (made.gained <= 0 && made.busy <= 0) continue;
       gains_[i].push_back(made);
@@ -62,7 +62,7 @@ void Streamer::find_gains(const model::Multipliers* prices) {
 }
 
 void Streamer::fill(model::Schedule& schedule, const Tuning& tuning) {
-  // A copy into fast memory gets what the phase leaves of it, at least what copies keep.
+  // A copy into fast memory gets the bandwidth that the phase leaves, at least that reserved for copies.
   const auto full = problem_.copy[home_][fast_] / problem_.places[fast_].write_bandwidth;
   double copied = 0;
   for (std::size_t k = 0; k < copying_.size(); ++k)
@@ -72,7 +72,7 @@ void Streamer::fill(model::Schedule& schedule, const Tuning& tuning) {
   incoming_.assign(problem_.items.size(), false);
   there_.clear();
   backlog_ = 0;
-  // The second round begins where the first one ended, as every later iteration does.
+  // The second round begins with the placement at the end of the first, as every later iteration does.
   for (std::uint32_t round = 0; round < 2; ++round) {
     cursor_.assign(problem_.items.size(), 0);
     for (std::uint32_t k = 0; k < phases; ++k) {
@@ -167,9 +167,9 @@ void Streamer::advance(std::uint32_t k, const Tuning& tuning) {
     const bool comes = !resident_[one.item];
     const auto late = comes ? lateness(one, k) : 0;
     if (size > room || tuning.patience * late >= one.gained) continue;
-    if (comes && one.next > 0 && touched(one.item, k)) continue;  // it cannot leave its place meanwhile
+    if (comes && one.next > 0 && touched(one.item, k)) continue;  // it cannot move while this phase uses it
     room -= size;
-    if (comes) backlog_ += copy_in(one.item) - late;  // while a phase waits, copies go on
+    if (comes) backlog_ += copy_in(one.item) - late;  // copies continue while a phase waits
     there_.push_back(one.item);
     incoming_[one.item] = comes && one.next > 0;
   }

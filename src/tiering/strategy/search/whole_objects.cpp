@@ -1,4 +1,4 @@
-// Whole objects by density. See whole_objects.hpp.
+// See whole_objects.hpp.
 #include "strategy/search/whole_objects.hpp"
 
 #include <algorithm>

@@ -121,13 +121,13 @@ Sequence sweep(ChunkId first, ChunkId end) {
   return uses;
 }
 
-TEST(BeladyPolicy, KeepsWhatASweepWillNeedSoonest) {
+TEST(BeladyPolicy, RepeatedSweep_KeepsChunksUsedSoonest) {
   const auto loads = of_last_round(sweep(0, 400), 6, 200, 2);
   EXPECT_LE(loads.all, 1.1 * static_cast<double>(loads.best)) << loads.best;
   EXPECT_LE(loads.late, loads.all / 20);
 }
 
-TEST(BeladyPolicy, KnowsPhasesThatOverlapAndAHotObject) {
+TEST(BeladyPolicy, OverlappingPhasesAndHotObject_PredictsUses) {
   Sequence round;
   for (const auto& part : {sweep(0, 250), sweep(150, 400)})
     for (const auto chunk : part) {
@@ -151,7 +151,7 @@ Sequence multigrid_cycle() {
   return round;
 }
 
-TEST(BeladyPolicy, LearnsTheUsesOfWhatStays) {
+TEST(BeladyPolicy, MappedChunks_LearnsTheirUses) {
   for (const std::size_t room : {100, 180, 240}) {
     const auto loads = of_last_round(multigrid_cycle(), 5, room, 2);
     EXPECT_LE(loads.all, 1.15 * static_cast<double>(loads.best)) << loads.best << " with room for " << room;
@@ -160,7 +160,7 @@ TEST(BeladyPolicy, LearnsTheUsesOfWhatStays) {
 }
 
 // Chunks that are used side by side come in another order each time.
-TEST(BeladyPolicy, NeighboursInTimeMayChangePlaces) {
+TEST(BeladyPolicy, AdjacentTouchesSwapped_StaysOnTrack) {
   std::mt19937 random(5);
   const auto round = multigrid_cycle();
   Memory memory(180, 360, 2);
@@ -182,7 +182,7 @@ TEST(BeladyPolicy, NeighboursInTimeMayChangePlaces) {
 }
 
 // Two threads side by side, each with a half of its own; which of them is first each time is chance.
-TEST(BeladyPolicy, FollowsThreadsApart) {
+TEST(BeladyPolicy, SeveralThreads_FollowsEachHistory) {
   constexpr std::size_t k_rounds = 8;
   std::mt19937 random(3);
   Memory memory(200, 400, 2);
@@ -201,7 +201,7 @@ TEST(BeladyPolicy, FollowsThreadsApart) {
 
 // One of two threads that share a sweep has less to do for each chunk, and waits for the other one now and then:
 // by the time that it has worked it is behind, and still as far as the other one.
-TEST(BeladyPolicy, ThreadsThatWaitAreNoLessFar) {
+TEST(BeladyPolicy, WaitingThreads_KeepTheirPosition) {
   constexpr std::size_t k_rounds = 10;
   Memory memory(200, 400, 2);
   for (std::size_t round = 0; round < k_rounds; ++round) {
@@ -217,7 +217,7 @@ TEST(BeladyPolicy, ThreadsThatWaitAreNoLessFar) {
 }
 
 // Chunks that one thread uses twice a round and another one once: they are used when the first of both uses them.
-TEST(BeladyPolicy, WhatThreadsShareIsUsedWhenTheFirstOfThemDoes) {
+TEST(BeladyPolicy, SharedChunk_PredictsEarliestUse) {
   constexpr std::size_t k_rounds = 8;
   for (const std::size_t room : {120, 160, 200})
     for (const std::uint32_t often : {0U, 1U}) {
@@ -243,7 +243,7 @@ TEST(BeladyPolicy, WhatThreadsShareIsUsedWhenTheFirstOfThemDoes) {
 }
 
 // Nothing repeats itself: what was used lately stays, and nothing is brought in on mere suspicion.
-TEST(BeladyPolicy, TrustsNoHistoryThatDoesNotRepeatItself) {
+TEST(BeladyPolicy, RandomTouches_HistoryIsNotTrusted) {
   std::mt19937 random(4);
   Memory memory(200, 400, 2);
   std::deque<ChunkId> queue;
@@ -265,7 +265,7 @@ TEST(BeladyPolicy, TrustsNoHistoryThatDoesNotRepeatItself) {
 
 // With few chunks, of which many are at their places, nearly any touch can be found a little further on.
 // What does not leave is no choice, however late it is used, and threads are followed across it.
-TEST(BeladyPolicy, WhatStaysIsNoVictim) {
+TEST(BeladyPolicy, PinnedChunks_AreNoVictims) {
   constexpr ChunkId k_all = 1000;
   BeladyPolicy next;
   const auto round = [&] {
@@ -288,7 +288,7 @@ TEST(BeladyPolicy, WhatStaysIsNoVictim) {
 
 // However many chunks are on disk and used later than all that are in memory, and whatever is in use just now:
 // somebody leaves. Else the memory would be exceeded, a chunk for each touch.
-TEST(BeladyPolicy, ThereIsAlwaysAVictim) {
+TEST(BeladyPolicy, AnyState_ReturnsAVictim) {
   constexpr ChunkId k_all = 600;
   std::mt19937 random(7);
   Memory memory(100, k_all, 1);
@@ -299,7 +299,7 @@ TEST(BeladyPolicy, ThereIsAlwaysAVictim) {
 }
 
 // However long a program runs: a history has a few rounds of what its thread uses.
-TEST(TouchHistory, IsNoLongerThanItsChunksNeed) {
+TEST(TouchHistory, ManyTouches_LengthIsBounded) {
   TouchHistory history;
   std::vector<ChunkId> passed;
   for (int i = 0; i < 200'000; ++i) {
@@ -312,7 +312,7 @@ TEST(TouchHistory, IsNoLongerThanItsChunksNeed) {
   EXPECT_GT(history.hit_share(), 0.9);
 }
 
-TEST(TouchHistory, ChanceIsNoOrder) {
+TEST(TouchHistory, RandomTouches_HitShareIsNearZero) {
   std::mt19937 random(6);
   std::vector<ChunkId> passed;
   for (const ChunkId chunks : {40U, 200U, 1000U}) {
@@ -335,7 +335,7 @@ TEST(TouchHistory, ChanceIsNoOrder) {
 // A program that begins a thread for each piece of work, again and again.
 // A round of 40 chunks, 1 ms each, is 40 ms of work however long it takes later, whichever of its touches are
 // noticed, and whatever else is touched beside.
-TEST(TouchHistory, TheSameTouchesAreTheSameWork) {
+TEST(TouchHistory, RepeatedTouches_CountTheSameWork) {
   constexpr ChunkId k_chunks = 40;
   std::mt19937 random(7);
   TouchHistory history;
@@ -361,7 +361,7 @@ TEST(TouchHistory, TheSameTouchesAreTheSameWork) {
   }
 }
 
-TEST(BeladyPolicy, RemembersSomeThreadsAndNotAll) {
+TEST(BeladyPolicy, ManyThreads_ForgetsTheLeastRecent) {
   BeladyPolicy next;
   for (std::uint32_t thread = 0; thread < 1000; ++thread)
     for (ChunkId c = 0; c < 10; ++c) {
@@ -375,7 +375,7 @@ TEST(BeladyPolicy, RemembersSomeThreadsAndNotAll) {
   EXPECT_EQ(next.next_prefetch()->chunk, 4U);
 }
 
-TEST(BeladyPolicy, ForgetsWhatHasNoContent) {
+TEST(BeladyPolicy, FreedChunk_IsForgotten) {
   BeladyPolicy next;
   for (ChunkId c = 0; c < 10; ++c) {
     next.on_access(c, 0, Seconds{1e-3});

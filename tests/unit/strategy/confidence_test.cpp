@@ -73,7 +73,7 @@ TEST(Regrets, RegretAbovePlanTimeLessBound_IsClampedToIt) {
   EXPECT_EQ(confidence.regrets, (std::vector<double>{0.5, 3, 0, 1}));
 }
 
-TEST(Confidence, OfTwoObjectsIsTheChanceThatTheirRanksAreRight) {
+TEST(Confidence, TwoObjects_EqualsProbabilityOfTheirRanking) {
   constexpr std::uint32_t k_draws = 500;
   for (const auto& [k, l] : {std::pair{30, 20}, std::pair{60, 55}, std::pair{200, 150}}) {
     Plan plan;
@@ -96,7 +96,7 @@ TEST(Confidence, OfTwoObjectsIsTheChanceThatTheirRanksAreRight) {
   }
 }
 
-TEST(Confidence, IsOneWithoutRegretWhereNothingIsEstimated) {
+TEST(Confidence, ExactProfile_IsOneWithoutRegret) {
   Plan plan;
   const auto found = confidence(two_objects(30, 29, false), 50, &plan);
   EXPECT_EQ(plan.objects[0].parts.at(0).confidence, 1.0);
@@ -105,7 +105,7 @@ TEST(Confidence, IsOneWithoutRegretWhereNothingIsEstimated) {
   EXPECT_EQ(found.regret_at(1).value, 0);
 }
 
-TEST(Confidence, GrowsWithTheSamples) {
+TEST(Confidence, MoreSamples_GrowsTowardsOne) {
   double before = 0;
   for (const double many : {1.0, 4.0, 16.0}) {
     Plan plan;
@@ -130,7 +130,7 @@ TEST(Confidence, Quantile_OfFewDrawsLikeTheTruth_IsExceededAsOftenAsItSays) {
   }
 }
 
-TEST(Confidence, RegretIsThatOfTheWrongChoice) {
+TEST(Confidence, WrongChoice_RegretEqualsItsLoss) {
   const auto estimate = two_objects(30, 20), truth = two_objects(25, 28);
   const auto& planner = find_planner("auto");
   const auto chosen = planner.decide(estimate, {}, Effort::thorough);

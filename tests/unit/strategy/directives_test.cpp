@@ -87,7 +87,7 @@ double takes(const Problem& truth, const Problem& believed, const char* planner)
   return model::predict(model::ProblemIndex(truth), schedule, list).total.value;
 }
 
-TEST(Directives, AUseThatTheProfileMissedIsPlannedFor) {
+TEST(Directives, MissedUse_IsPlannedFor) {
   const auto seen = small_problem();
   auto truth = seen;  // u is read in the middle, too
   truth.phases[1].cells = {reading(0, 2)};
@@ -101,7 +101,7 @@ TEST(Directives, AUseThatTheProfileMissedIsPlannedFor) {
   EXPECT_GT(without, 1.01 * with) << "the profile alone was enough";
 }
 
-TEST(Directives, WhatIsSparedMayLeaveAndIsNotWaitedFor) {
+TEST(Directives, SparedObject_MayBeEvictedWithoutWaiting) {
   auto truth = small_problem();
   truth.phases[1].core = truth.phases[1].measured = Seconds{1e-3};  // time to bring v in
   auto seen = truth;  // the first iteration read u in the middle, and no later one does
@@ -117,7 +117,7 @@ TEST(Directives, WhatIsSparedMayLeaveAndIsNotWaitedFor) {
 }
 
 // Of all planners: with a use in the middle a move of u to slower memory is not asked for before that is over.
-TEST(Directives, DecideHowEarlyAMoveIsAskedFor) {
+TEST(Directives, UsesOfPhases_DetermineTheRequestingPhase) {
   auto problem = small_problem();
   Schedule schedule{{{0, 1}, {0, 1}, {1, 0}}};  // u leaves, v comes for the end
   const auto ask_of = [&](std::uint32_t item) {
@@ -132,7 +132,7 @@ TEST(Directives, DecideHowEarlyAMoveIsAskedFor) {
   EXPECT_EQ(ask_of(0), 1U);
 }
 
-TEST(Directives, SegmentsShareOneReading) {
+TEST(Directives, PhaseInSegments_DividesTheReading) {
   auto problem = small_problem();
   problem.phases[1].name = "begin@1000";
   problem.phases[2].name = "begin@2000";

@@ -51,7 +51,7 @@ observe::Phase exposing(const std::vector<std::pair<ChunkId, double>>& latencies
 }
 
 // 64 KiB are copied in 6.6 us, in which 300 ns were lost 22 times.
-TEST(EarlyMoveSelector, ComeOnceTheyHavePaidForTheirCopy) {
+TEST(EarlyMoveSelector, SlowChunk_IsPromotedOnceItLostACopy) {
   const auto machine = two_latencies();
   Memory memory({65536}, 1 << 20);
   EarlyMoveSelector early(machine, 0);
@@ -94,7 +94,7 @@ TEST(EarlyMoveSelector, GivenMoveCost_ChunkIsPromotedOnceItLostThatMuch) {
 }
 
 // Chunk 0 fills fast memory and has gained 30 x 300 ns; 1 has to have lost that, and both copies.
-TEST(EarlyMoveSelector, SwapForWhatHasLostBothCopiesMore) {
+TEST(EarlyMoveSelector, FullFastMemory_SwapsOnceBothCopiesPay) {
   const auto machine = two_latencies();
   Memory memory({65536, 65536}, 65536);
   EarlyMoveSelector early(machine, 0);
@@ -111,7 +111,7 @@ TEST(EarlyMoveSelector, SwapForWhatHasLostBothCopiesMore) {
 }
 
 // Where bandwidth is what a segment waits for, bytes are what is lost: on two equal bandwidths, nothing.
-TEST(EarlyMoveSelector, LoseNothingWhereLatencyIsNotWaitedFor) {
+TEST(EarlyMoveSelector, BandwidthBoundSegment_LatencyIsNoLoss) {
   const auto machine = two_latencies();
   Memory memory({65536}, 1 << 20);
   EarlyMoveSelector early(machine, 0);
@@ -123,7 +123,7 @@ TEST(EarlyMoveSelector, LoseNothingWhereLatencyIsNotWaitedFor) {
 
 // With room for all of it, a chunk costs what it lost in slow memory and its copy: never more than twice what it
 // costs who knows the future, and the last segment's loss.
-TEST(EarlyMoveSelector, AreNeverTwiceAsDearAsKnowingTheFuture) {
+TEST(EarlyMoveSelector, RandomUses_CostAtMostTwiceTheOptimum) {
   const auto machine = two_latencies();
   std::mt19937 random(3);
   for (int n = 0; n < 200; ++n) {
@@ -159,7 +159,7 @@ TEST(EarlyMoveSelector, AreNeverTwiceAsDearAsKnowingTheFuture) {
 
 // An object of 64 chunks is swept again and again, two segments a chunk, beside room for 16 chunks and others
 // that gain more: most of it is there when it is used, by an eighth of the room, and what gains more stays.
-TEST(EarlyMoveSelector, BringWhatASweepUsesNext) {
+TEST(EarlyMoveSelector, RepeatedSweep_PrefetchesNextChunks) {
   const auto machine = two_latencies();
   Memory memory(std::vector<std::uint32_t>(64 + 14, 65536), 16 * 65536);
   EarlyMoveSelector early(machine, 0);
@@ -180,7 +180,7 @@ TEST(EarlyMoveSelector, BringWhatASweepUsesNext) {
 
 // Larger chunks, each in use for hundreds of segments of which samples miss one in four: what was brought ahead
 // waits for its use, and is there until that is over.
-TEST(EarlyMoveSelector, BringAheadWhatIsUsedMuchLater) {
+TEST(EarlyMoveSelector, LongUsesWithGaps_PrefetchedChunksStayUntilUsed) {
   constexpr int k_stretches = 200, k_chunks = 96;
   const auto machine = two_latencies();
   Memory memory(std::vector<std::uint32_t>(k_chunks, 1 << 20), 24 << 20);
@@ -204,7 +204,7 @@ TEST(EarlyMoveSelector, BringAheadWhatIsUsedMuchLater) {
 }
 
 // The newcomer is worth more for its bytes than one of the two that would have to go, and less than the other.
-TEST(EarlyMoveSelector, PutNothingOutForWhatDoesNotComeIn) {
+TEST(EarlyMoveSelector, PromotionDoesNotFit_EvictsNothing) {
   const auto machine = two_latencies();
   Memory memory({65536, 65536, 131072}, 131072);
   EarlyMoveSelector early(machine, 0);
@@ -225,7 +225,7 @@ TEST(EarlyMoveSelector, PutNothingOutForWhatDoesNotComeIn) {
 // Room for a part, chunks that die, moves that the system refuses: every choice can be carried out. And each chunk
 // pays its own way: its copies into fast memory take no longer than what it lost in slow memory. Today one of the
 // 4,000 falls short: it had to leave before it was used, and what it had paid counted once more.
-TEST(EarlyMoveSelector, StayWithinTheBudgetWhateverHappens) {
+TEST(EarlyMoveSelector, RandomUses_FastMemoryStaysWithinCapacity) {
   const auto machine = two_latencies();
   std::mt19937 random(5);
   int unpaid = 0;

@@ -39,7 +39,7 @@ std::string refusal(const std::string& text) {
   return "accepted";
 }
 
-TEST(Expression, IsWorthWhatMathematicsSays) {
+TEST(Expression, Operators_EvaluateAsInMathematics) {
   EXPECT_EQ(value("2*nnz*niter"), 150000);
   EXPECT_EQ(value(" 1 + 2 * 3 - 4 / 8 "), 6.5);
   EXPECT_EQ(value("(1 + 2) * 3"), 9);
@@ -56,7 +56,7 @@ TEST(Expression, IsWorthWhatMathematicsSays) {
   EXPECT_EQ(value("bytes('a cg.cpp:76')"), 4096);
 }
 
-TEST(Expression, ReadsNumbersToTheLastDigit) {
+TEST(Expression, Numbers_AreParsedExactly) {
   EXPECT_EQ(value("0.1"), 0.1);
   EXPECT_EQ(value("1.5e9"), 1.5e9);
   EXPECT_EQ(value("3e-7"), 3e-7);
@@ -67,7 +67,7 @@ TEST(Expression, ReadsNumbersToTheLastDigit) {
   EXPECT_EQ(value("0.3KiB"), 0.3 * 1024);
 }
 
-TEST(Expression, SaysWhyItHasNoValue) {
+TEST(Expression, UndefinedValue_NamesTheReason) {
   EXPECT_EQ(outcome("2*nnz*steps").problem, "steps has no value");
   EXPECT_EQ(outcome("bytes(\"u\")").problem, "there is no object 'u'");
   EXPECT_EQ(outcome("nnz / zero").problem, "it divides by 0");
@@ -76,7 +76,7 @@ TEST(Expression, SaysWhyItHasNoValue) {
   EXPECT_EQ(outcome("(1e20^60)").problem, "it is too large");
 }
 
-TEST(Expression, RefusesInOneLineWithTheColumn) {
+TEST(Expression, SyntaxError_ReportsOneLineWithColumn) {
   EXPECT_EQ(refusal("2*nnz*"),
             "'2*nnz*', column 7: it ends where a number, a name or '(' belongs; write for example 2*nnz*niter");
   EXPECT_EQ(refusal(""),
@@ -110,7 +110,7 @@ TEST(Expression, RefusesInOneLineWithTheColumn) {
             std::string::npos);
 }
 
-TEST(Expression, ComesBackFromItsBytes) {
+TEST(Expression, Serialized_RoundTrips) {
   const auto expression = Expression::parse("-max(2*nnz, bytes(\"u\")^2, 1.5) / 64MiB");
   BlobWriter out;
   expression.to_blob(out);
@@ -124,7 +124,7 @@ TEST(Expression, ComesBackFromItsBytes) {
   EXPECT_EQ(again.evaluate({one, one}).value, -1e6 / (64.0 * 1024 * 1024));
 }
 
-TEST(Expression, RefusesBytesThatLeaveNoValue) {
+TEST(Expression, MalformedSteps_AreRejected) {
   for (const auto& ops : std::vector<std::vector<Expression::Op>>{{},
                                                                   {Expression::Op::add},
                                                                   {Expression::Op::number, Expression::Op::add},
@@ -143,7 +143,7 @@ TEST(Expression, RefusesBytesThatLeaveNoValue) {
   }
 }
 
-TEST(Expression, ConstantsAreNumbersByThemselves) {
+TEST(Expression, Constants_AreParsedWithoutNames) {
   EXPECT_EQ(parse_constant("2^20"), 1048576);
   EXPECT_EQ(parse_constant("32MiB"), 32.0 * 1048576);
   EXPECT_THROW(parse_constant("nnz"), Error);

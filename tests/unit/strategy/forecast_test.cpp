@@ -31,16 +31,16 @@ SpillState state_with(std::size_t room) {
   return state;
 }
 
-TEST(Forecast, NothingTakesNoTime) { EXPECT_TRUE(forecast({}, state_with(4), k_away).empty()); }
+TEST(Forecast, NoTouches_IsEmpty) { EXPECT_TRUE(forecast({}, state_with(4), k_away).empty()); }
 
-TEST(Forecast, WhatIsInMemoryTakesTheWork) {
+TEST(Forecast, AllInMemory_TakesTheWork) {
   auto state = state_with(10);
   state.present = 10;
   EXPECT_EQ(forecast(sweep(0, 4, 0.5), state, k_quiet), (std::vector{0.5, 1.0, 1.5, 2.0}));
 }
 
 // Each touch of what is noticed costs so much, one of eight of those that are not.
-TEST(Forecast, NoticedTouchesCost) {
+TEST(Forecast, NoticedTouches_AddFaultTime) {
   auto state = state_with(20);
   state.present = 20;
   state.touch_s = 0.25;
@@ -50,17 +50,17 @@ TEST(Forecast, NoticedTouchesCost) {
 }
 
 // The first is waited for; the others come one a second, while there is no work.
-TEST(Forecast, ADiskThatIsSlowerThanTheWorkSetsTheTime) {
+TEST(Forecast, SlowDisk_DeterminesTheTime) {
   EXPECT_EQ(forecast(sweep(0, 5, 0), state_with(10), k_away), (std::vector{0.0, 1.0, 2.0, 3.0, 4.0}));
   EXPECT_EQ(forecast(sweep(0, 5, 0.5), state_with(10), k_away), (std::vector{0.5, 2.0, 3.0, 4.0, 5.0}));
 }
 
-TEST(Forecast, ADiskThatIsFasterIsWaitedForOnce) {
+TEST(Forecast, FastDisk_IsWaitedForOnce) {
   EXPECT_EQ(forecast(sweep(0, 5, 3), state_with(10), k_away), (std::vector{3.0, 7.0, 10.0, 13.0, 16.0}));
 }
 
 // Nothing is read ahead where all loads came too late so far: work and disk by turns.
-TEST(Forecast, LateLoadsAreNotBesideTheWork) {
+TEST(Forecast, LateLoads_AddTheirTime) {
   auto state = state_with(10);
   state.late_share = 1;
   EXPECT_EQ(forecast(sweep(0, 4, 3), state, k_away), (std::vector{3.0, 7.0, 11.0, 15.0}));
@@ -70,14 +70,14 @@ TEST(Forecast, LateLoadsAreNotBesideTheWork) {
   EXPECT_LT(half.back(), 19);
 }
 
-TEST(Forecast, WhatIsUnderWayComesFirst) {
+TEST(Forecast, TransfersInFlight_AreServedFirst) {
   auto state = state_with(10);
   state.under_way = 3;
   EXPECT_EQ(forecast(sweep(0, 3, 0), state, k_away), (std::vector{0.0, 4.0, 5.0}));
 }
 
 // Memory is full of what nobody uses. Each page's content is written before the next chunk is read into it.
-TEST(Forecast, WhatLeavesIsWrittenOnTheSameDisk) {
+TEST(Forecast, DirtyEvictions_OccupyTheDisk) {
   auto state = state_with(10);
   state.present = 10;
   EXPECT_EQ(forecast(sweep(0, 5, 0), state, k_away).back(), 4);
@@ -89,7 +89,7 @@ TEST(Forecast, WhatLeavesIsWrittenOnTheSameDisk) {
 
 // Two rounds over 40 chunks with room for 30: Belady's rule reads 40 and then 10, eight more where those that come
 // in ahead have no place beside what stays. What was used longest ago would leave for 80 reads.
-TEST(Forecast, WhatIsUsedLastLeaves) {
+TEST(Forecast, FullMemory_EvictsLastUse) {
   auto touches = sweep(0, 40, 0);
   const auto again = sweep(0, 40, 0);
   touches.insert(touches.end(), again.begin(), again.end());
@@ -99,7 +99,7 @@ TEST(Forecast, WhatIsUsedLastLeaves) {
   EXPECT_LE(times.back(), 58);
 }
 
-TEST(Forecast, WhatHasNoContentIsNeitherReadNorWritten) {
+TEST(Forecast, EmptyChunk_NeedsNoTransfer) {
   auto state = state_with(4);
   state.write_share = 1;
   const auto empty = [](ChunkId) { return PageState::empty; };
@@ -107,7 +107,7 @@ TEST(Forecast, WhatHasNoContentIsNeitherReadNorWritten) {
 }
 
 // Two threads with two chunks each on one disk; the other thread's loads are between those of the first.
-TEST(Forecast, ThreadsShareTheDisk) {
+TEST(Forecast, SeveralThreads_ShareTheDisk) {
   const Touches touches = {{0, 0, 0}, {10, 1, 0}, {1, 0, 0}, {11, 1, 0}, {2, 0, 0}};
   EXPECT_EQ(forecast(touches, state_with(10), k_away), (std::vector{0.0, 1.0, 3.0}));
   // Alone it waits for its own.
@@ -150,7 +150,7 @@ Random random_case(std::mt19937& random) {
   return one;
 }
 
-TEST(Forecast, NeverLessThanTheWorkNorThanTheLeastOfTheDisk) {
+TEST(Forecast, RandomTouches_AtLeastWorkAndDiskTime) {
   std::mt19937 random(11);
   for (int i = 0; i < 2000; ++i) {
     const auto one = random_case(random);
@@ -176,7 +176,7 @@ TEST(Forecast, NeverLessThanTheWorkNorThanTheLeastOfTheDisk) {
 // Of one thread: among several one may be first or second, which changes who waits. And of chunks with content: a
 // page for one without may be written behind what is read ahead. As only a few chunks are, what leaves is not
 // always the best choice: in no order a few chunks more may be read.
-TEST(Forecast, MoreRoomIsNotSlower) {
+TEST(Forecast, MoreCapacity_IsNotSlower) {
   std::mt19937 random(12);
   for (int i = 0; i < 4000; ++i) {
     auto one = random_case(random);

@@ -13,7 +13,7 @@ namespace {
 using transfer::PageState;
 using transfer::SpillStatistics;
 
-TEST(ForecastWindows, CountAsFarAsTheThreadHasCome) {
+TEST(ForecastWindows, OpenWindow_CountsUpToTheThread) {
   ForecastWindows windows;
   EXPECT_FALSE(windows.is_open());
   windows.begin(3, Seconds{10}, {0, 1, 2, 4});
@@ -31,7 +31,7 @@ TEST(ForecastWindows, CountAsFarAsTheThreadHasCome) {
   EXPECT_EQ(windows.totals().measured.value, 5);
 }
 
-TEST(ForecastWindows, WhatIsBehindTheEndIsNotCompared) {
+TEST(ForecastWindows, TouchBeyondEnd_ClosesWindowBeforeIt) {
   ForecastWindows windows;
   windows.begin(0, Seconds{0}, {0, 1, 2, 3});
   windows.advance(2, Seconds{2});
@@ -41,7 +41,7 @@ TEST(ForecastWindows, WhatIsBehindTheEndIsNotCompared) {
   EXPECT_EQ(windows.totals().measured.value, 2);
 }
 
-TEST(ForecastWindows, OneThatIsGivenUpCountsNotAtAll) {
+TEST(ForecastWindows, DiscardedWindow_DoesNotCount) {
   ForecastWindows windows;
   windows.begin(0, Seconds{0}, {0, 1, 2});
   windows.advance(2, Seconds{4});
@@ -60,14 +60,14 @@ SpillStatistics measured_after(std::uint64_t chunks, double busy) {
   return measured;
 }
 
-TEST(ForecastWindows, TheDiskIsAsFastAsLately) {
+TEST(ForecastWindows, DiskTime_IsMeasuredSinceTheLastCall) {
   ForecastWindows windows;
   EXPECT_EQ(windows.state(measured_after(100, 1), false).chunk_s, 0.01);
   EXPECT_EQ(windows.state(measured_after(110, 3), false).chunk_s, 0.01) << "ten chunks do not tell";
   EXPECT_NEAR(windows.state(measured_after(200, 3), false).chunk_s, 0.02, 1e-12) << "with those ten";
 }
 
-TEST(ForecastWindows, SharesAreOfTheSameTime) {
+TEST(ForecastWindows, Shares_CoverTheSameEvents) {
   ForecastWindows windows;
   SpillStatistics measured;
   measured.written = 30, measured.clean = 10;
@@ -124,7 +124,7 @@ class Sweep {
   transfer::PredictionTotals told_;
 };
 
-TEST(ForecastWindows, ASweepThatComesRoundAgainIsPredicted) {
+TEST(ForecastWindows, RepeatedSweep_IsPredicted) {
   Sweep sweep;
   sweep.round();
   EXPECT_EQ(sweep.told().stretches, 0U) << "nothing is known in the first round";
@@ -147,12 +147,12 @@ void expect_as_before(double work, double disk) {
   EXPECT_NEAR((after.predicted - before.predicted).value, 100 * 3e-3, 0.1 * measured);
 }
 
-TEST(ForecastWindows, APredictionIsMadeBeforehand) { expect_as_before(3.8e-3, Sweep{}.disk); }
+TEST(ForecastWindows, WorkChanges_PredictionStays) { expect_as_before(3.8e-3, Sweep{}.disk); }
 
-TEST(ForecastWindows, TheDiskOfAPredictionIsTheOneBeforehand) { expect_as_before(2e-3, 6e-3); }
+TEST(ForecastWindows, DiskChanges_PredictionStays) { expect_as_before(2e-3, 6e-3); }
 
 // As long as nothing changes what is predicted is what it takes, whatever work and disk take.
-TEST(ForecastWindows, WhatGoesOnAsBeforeTakesWhatWasPredicted) {
+TEST(ForecastWindows, UnchangedProgram_TakesThePredictedTime) {
   for (const double disk : {0.5e-3, 1e-3, 4e-3}) {
     Sweep sweep;
     sweep.disk = disk;
@@ -164,7 +164,7 @@ TEST(ForecastWindows, WhatGoesOnAsBeforeTakesWhatWasPredicted) {
   }
 }
 
-TEST(ForecastWindows, AThreadThatGoesElsewhereHasNoPrediction) {
+TEST(ForecastWindows, DeviatingThread_WindowIsDiscarded) {
   Sweep sweep;
   for (int i = 0; i < 4; ++i) sweep.round();
   const auto before = sweep.told();

@@ -56,9 +56,9 @@ void expect_file(const Hints& hints) {
                 {"resid*", "u", true}, {"resid*", "r", true}, {"resid*", "z", false}, {"resid.5", "u", false}}));
 }
 
-TEST(HintsFile, TakesValuesCountsAndDirectives) { expect_file(parse_hints(k_file, "h.toml")); }
+TEST(HintsFile, AllSections_AreRead) { expect_file(parse_hints(k_file, "h.toml")); }
 
-TEST(HintsFile, ComesBackFromItsBytes) {
+TEST(HintsFile, Serialized_RoundTrips) {
   BlobWriter out;
   parse_hints(k_file, "h.toml").to_blob(out);
   BlobReader in(out.bytes());
@@ -66,9 +66,9 @@ TEST(HintsFile, ComesBackFromItsBytes) {
   EXPECT_TRUE(in.at_end());
 }
 
-TEST(HintsFile, AnEmptyFileHintsAtNothing) { EXPECT_TRUE(parse_hints("# nothing\n", "h.toml").empty()); }
+TEST(HintsFile, EmptyFile_HasNoHints) { EXPECT_TRUE(parse_hints("# nothing\n", "h.toml").empty()); }
 
-TEST(HintsFile, RefusesInOneLineWithWhatToDo) {
+TEST(HintsFile, InvalidFile_ReportsOneLineWithRemedy) {
   EXPECT_EQ(refusal_of_hints("[ref]\na = 1\n"), "h.toml:1: ref: unknown key; did you mean 'refs'?");
   EXPECT_EQ(
       refusal_of_hints("[refs]\na = \"2*nnz*\"\n"),
@@ -100,7 +100,7 @@ TEST(HintsFile, RefusesInOneLineWithWhatToDo) {
   EXPECT_EQ(refusal_of_hints("J=n\nnw\n").find("h.toml:1: "), 0U);
 }
 
-TEST(HintsFile, AMissingFileIsSaid) {
+TEST(HintsFile, MissingFile_IsReported) {
   try {
     read_hints_file("/nowhere/h.toml");
     FAIL();
@@ -110,14 +110,14 @@ TEST(HintsFile, AMissingFileIsSaid) {
   }
 }
 
-TEST(Let, GoesBeforeTheFile) {
+TEST(ApplyAssignments, ValueOfFile_IsOverridden) {
   auto hints = parse_hints(k_file, "h.toml");
   apply_assignments(hints, {"niter=15", "nnz=2^10"});
   EXPECT_EQ(hints.values.at("niter"), 15);
   EXPECT_EQ(hints.values.at("nnz"), 1024);
 }
 
-TEST(Let, RefusesWhatIsNoValue) {
+TEST(ApplyAssignments, InvalidAssignment_IsRejected) {
   const auto told = [](const std::vector<std::string>& assignments) -> std::string {
     Hints hints;
     try {
@@ -134,7 +134,7 @@ TEST(Let, RefusesWhatIsNoValue) {
   EXPECT_EQ(told({"n=1", "n=2"}), "--let n=2: 'n' was given before; give it once");
 }
 
-TEST(HintRegistry, TheUserGoesBeforeTheProgram) {
+TEST(HintRegistry, BothSources_UserHasPrecedence) {
   HintRegistry book(parse_hints(k_file, "h.toml"));
   book.add({What::value, "niter", {}, 3});
   book.add({What::value, "nnz", {}, 4});
@@ -159,7 +159,7 @@ TEST(HintRegistry, TheUserGoesBeforeTheProgram) {
   EXPECT_EQ(directives.used("psinv", "r"), std::nullopt);
 }
 
-TEST(HintRegistry, RefusesWhatMakesNoSense) {
+TEST(HintRegistry, InvalidHint_IsRejected) {
   HintRegistry book;
   EXPECT_THROW(book.add({What::value, "2n", {}, 1}), Error);
   EXPECT_THROW(book.add({What::value, "n", {}, 1 / 0.0}), Error);
@@ -169,7 +169,7 @@ TEST(HintRegistry, RefusesWhatMakesNoSense) {
   EXPECT_TRUE(book.empty());
 }
 
-TEST(HintRegistry, NamesWhatIsNotThereAndTheNearest) {
+TEST(HintRegistry, UnknownNames_ReportsTheNearest) {
   HintRegistry book(parse_hints(R"toml(
 [values]
 nitre = 75

@@ -97,7 +97,7 @@ TEST_P(KnapsackBins, EqualsBruteForce) {
 INSTANTIATE_TEST_SUITE_P(TwoToFour, KnapsackBins, testing::Values(2, 3, 4));
 
 // Beyond its limit the answer still fits, and the bound holds what the answer may have missed.
-TEST(Knapsack, ReportsItsGapBeyondTheLimit) {
+TEST(Knapsack, StatesBeyondLimit_ReportsGap) {
   std::mt19937 random(7);
   int inexact = 0;
   for (int i = 0; i < 500; ++i) {
@@ -119,7 +119,7 @@ TEST(Knapsack, ReportsItsGapBeyondTheLimit) {
 }
 
 // Many chunks of one size and a budget of fast memory: the shape that programs have.
-TEST(Knapsack, TakesTheDensestOfEqualSizes) {
+TEST(Knapsack, EqualSizes_TakesMostValuable) {
   std::mt19937 random(3);
   Knapsack knapsack;
   knapsack.capacity = {std::uint64_t{1000} << 16, std::uint64_t{1} << 40};

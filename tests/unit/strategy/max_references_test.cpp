@@ -34,7 +34,7 @@ double best_of_all(const std::vector<CountedChunk>& chunks, const std::vector<Pl
   }
 }
 
-TEST(MostReferences, FindsTheLargestSumOfAllThatFit) {
+TEST(MaxReferences, RandomChunks_EqualsBruteForce) {
   std::mt19937 random(3);
   int contended = 0;
   for (int n = 0; n < 300; ++n) {
@@ -62,14 +62,14 @@ TEST(MostReferences, FindsTheLargestSumOfAllThatFit) {
   EXPECT_GT(contended, 100) << "there was room for everything";
 }
 
-TEST(MostReferences, TheSumCountsAndNotTheDensity) {
+TEST(MaxReferences, SmallDenseChunk_SumDecides) {
   // The small one is denser; the large one has more references, and there is room for one of them.
   const std::vector<CountedChunk> chunks = {{Bytes{4096}, 500}, {Bytes{8192}, 800}};
   EXPECT_EQ(max_references(chunks, {{Bytes{8192}, 1e-9}, {Bytes{1 << 20}, 4e-9}}, 1),
             (std::vector<std::uint32_t>{1, 0}));
 }
 
-TEST(MostReferences, NothingRefersToItSoItLiesAtHome) {
+TEST(MaxReferences, NoReferences_StaysAtHome) {
   EXPECT_EQ(
       max_references({{Bytes{4096}, 0}, {Bytes{4096}, 1}}, {{Bytes{1 << 20}, 1e-9}, {Bytes{1 << 20}, 4e-9}}, 1),
       (std::vector<std::uint32_t>{1, 0}));

@@ -50,7 +50,7 @@ std::vector<PlaceId> homes(const Machine& machine) {
   return homes;
 }
 
-TEST(OrderOfPlaces, IsTheMachinesWhoeverAsks) {
+TEST(PlaceOrder, AllModules_UseTheMachinesOrder) {
   std::size_t files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(TERRACE_SOURCE_DIR "/machines")) {
     if (entry.path().extension() != ".toml") continue;
@@ -83,7 +83,7 @@ TEST(OrderOfPlaces, IsTheMachinesWhoeverAsks) {
 
 // MCDRAM has five times the bandwidth of DDR4 and the longer latency. Here every phase sweeps one object with all
 // cores, so the bandwidth counts: an object is served five times as fast from MCDRAM, and there is room for all.
-TEST(OrderOfPlaces, PlannersLeaveHotDataInKnlsFastMemory) {
+TEST(PlaceOrder, KnlMachine_HotDataStaysInFastMemory) {
   const auto machine = machine::read_machine_file(machine::find_machine("knl-7210-flat"));
   const auto mcdram = machine.find_kind(0, "hbm").value();
   ASSERT_EQ(machine.fastest_first(0).front(), mcdram);

@@ -81,7 +81,7 @@ TEST(PaybackModel, CostOfMoves_PricedCopier_IsCopyAndStall) {
   EXPECT_NEAR(payback.cost_of(moves).value, 2 * ((1 << 20) / 10e9 + k_piece_stall), 1e-9);
 }
 
-TEST(PaybackModel, MovesOfFoundLoop_GainOfIterationsSeen_MustPayThereAndBack) {
+TEST(PaybackModel, MovesOfDetectedLoop_GainOfIterationsSeen_MustPayThereAndBack) {
   LoopingProgram program;
   program.clock.time = Seconds{1};
   PaybackModel payback(program.context);
@@ -94,7 +94,7 @@ TEST(PaybackModel, MovesOfFoundLoop_GainOfIterationsSeen_MustPayThereAndBack) {
 }
 
 // Three chunks take 0.1 ms each of the mover, so of 8 iterations of 0.1 ms five are left to gain in.
-TEST(PaybackModel, MovesOfFoundLoop_GainNothingUntilTheyAreDone) {
+TEST(PaybackModel, MovesOfDetectedLoop_GainNothingUntilDone) {
   LoopingProgram program;
   program.clock.time = Seconds{1};
   PaybackModel payback(program.context);
@@ -111,7 +111,7 @@ TEST(PaybackModel, MovesOfFoundLoop_GainNothingUntilTheyAreDone) {
 
 // The moves cost five times what may be lost in expectation. The loop ends before they are paid for with a
 // probability of 1 / (1 + n gain / cost), which therefore has to be a fifth.
-TEST(PaybackModel, MovesOfFoundLoop_ExpectedLoss_StaysBelowItsShareOfTheRun) {
+TEST(PaybackModel, MovesOfDetectedLoop_ExpectedLoss_StaysBelowItsShareOfTheRun) {
   LoopingProgram program;
   PaybackModel payback(program.context);
   program.begin(payback, true, 8);
@@ -130,7 +130,7 @@ TEST(PaybackModel, MovesOfFoundLoop_ExpectedLoss_StaysBelowItsShareOfTheRun) {
 }
 
 // Half a percent of the run so far is a fifth of what the moves cost.
-TEST(PaybackModel, StepOfFoundLoop_MayCostItsShareAndWhatWasGained) {
+TEST(PaybackModel, StepOfDetectedLoop_MayCostItsShareAndTheGain) {
   LoopingProgram program;
   PaybackModel payback(program.context);
   program.begin(payback, true, 8);
@@ -148,7 +148,7 @@ TEST(PaybackModel, StepOfFoundLoop_MayCostItsShareAndWhatWasGained) {
   EXPECT_FALSE(payback.may_risk({cost, 18.9 / 8 * cost}, {}));
 }
 
-TEST(PaybackModel, FoundLoop_TimeOfTurnsBefore_IsLearnedInItsFirstIteration) {
+TEST(PaybackModel, DetectedLoop_KnownIterationTime_IsProfiledInFirstIteration) {
   LoopingProgram program;
   program.clock.time = Seconds{1};
   PaybackModel payback(program.context);
@@ -191,7 +191,7 @@ TEST(PaybackModel, WithdrawnPlan_LossOfIterationsSeen_MustPayTheMovesBack) {
 
 // All samples would take a tenth of a millisecond. Half a percent of 11 ms that have passed and of 3 ms that are
 // expected is less; reading the references of 1,024 pages comes off it.
-TEST(PaybackModel, FoundLoop_BudgetBelowAllSamples_IsLearnedWithFewer) {
+TEST(PaybackModel, DetectedLoop_BudgetBelowAllSamples_IsProfiledWithFewer) {
   LoopingProgram program;
   program.context.can_thin = true;
   program.clock.time = Seconds{10e-3};
@@ -202,7 +202,7 @@ TEST(PaybackModel, FoundLoop_BudgetBelowAllSamples_IsLearnedWithFewer) {
 }
 
 // An iteration of 1 ms has 172 samples at most.
-TEST(PaybackModel, FoundLoop_FewerSamplesThanChunks_IsLearnedForSeveralIterations) {
+TEST(PaybackModel, DetectedLoop_FewerSamplesThanChunks_IsProfiledForSeveralIterations) {
   LoopingProgram program;
   for (int i = 0; i < 200; ++i) program.chunks.add(0, 4096, 0, 0, k_slow);
   program.clock.time = Seconds{1};
@@ -214,7 +214,7 @@ TEST(PaybackModel, FoundLoop_FewerSamplesThanChunks_IsLearnedForSeveralIteration
 }
 
 // Samples of 2,004 chunks take 12 iterations; more are expected only once more have been made.
-TEST(PaybackModel, FoundLoop_LearningTakesLongerThanTheLoopSoFar_IsPutOff) {
+TEST(PaybackModel, DetectedLoop_ProfilingExceedsLoopSoFar_IsPostponed) {
   LoopingProgram program;
   for (int i = 0; i < 2000; ++i) program.chunks.add(0, 4096, 0, 0, k_slow);
   program.clock.time = Seconds{1};
@@ -224,7 +224,7 @@ TEST(PaybackModel, FoundLoop_LearningTakesLongerThanTheLoopSoFar_IsPutOff) {
   EXPECT_EQ(payback.iterations(), 12);
 }
 
-TEST(PaybackModel, FoundLoop_SmallBudgetAndManyChunks_WaitsForASampleOfEach) {
+TEST(PaybackModel, DetectedLoop_SmallBudgetAndManyChunks_WaitsForASampleOfEach) {
   LoopingProgram program;
   program.context.can_thin = true;
   for (int i = 0; i < 200; ++i) program.chunks.add(0, 4096, 0, 0, k_slow);
@@ -302,7 +302,7 @@ TEST(PaybackModel, MarkedLoopThatHasToPay_FewSamplesInItsFirstIteration_IsLearne
   EXPECT_EQ(iterations(11e-3), 1);
 }
 
-TEST(PaybackModel, FoundLoop_BegunAgainWithoutEvidence_IsStillAFoundOne) {
+TEST(PaybackModel, DetectedLoop_BegunAgainWithoutEvidence_IsStillAFoundOne) {
   LoopingProgram program;
   PaybackModel payback(program.context);
   program.begin(payback, true, 2);
@@ -312,7 +312,7 @@ TEST(PaybackModel, FoundLoop_BegunAgainWithoutEvidence_IsStillAFoundOne) {
 }
 
 // Sampling adds a tenth to an iteration. When 9 have passed, and 11 more are expected, that is half a percent.
-TEST(PaybackModel, FoundLoop_SamplingAddsATenth_IsLearnedOnceThatIsHalfAPercentOfTheRun) {
+TEST(PaybackModel, DetectedLoop_SamplingAddsATenth_IsProfiledOnceThatIsHalfAPercentOfTheRun) {
   LoopingProgram program;
   PaybackModel payback(program.context);
   program.begin(payback, true, 2);

@@ -30,7 +30,7 @@ std::vector<int> noticed(int iterations, const std::function<std::vector<double>
   return found;
 }
 
-TEST(PhaseChangeDetector, StableProgramsAreLeftAlone) {
+TEST(PhaseChangeDetector, StableProgram_ReportsNothing) {
   EXPECT_TRUE(noticed(100, [](int) { return std::vector{1.0, 2.0}; }).empty());
   // Within 10 %.
   EXPECT_TRUE(noticed(100, [](int i) { return std::vector{1.0 + 0.05 * (i % 2), 2.0}; }).empty());
@@ -38,7 +38,7 @@ TEST(PhaseChangeDetector, StableProgramsAreLeftAlone) {
   EXPECT_TRUE(noticed(100, [](int i) { return std::vector{i < 50 ? 0.01 : 0.015, 1.0}; }).empty());
 }
 
-TEST(PhaseChangeDetector, TwoIterationsRunningCount) {
+TEST(PhaseChangeDetector, TwoConsecutiveDeviations_AreReported) {
   EXPECT_EQ(noticed(100, [](int i) { return std::vector{1.0, i < 50 ? 2.0 : 2.3}; }), std::vector{51});
   EXPECT_EQ(noticed(100, [](int i) { return std::vector{1.0, i < 50 ? 2.0 : 1.7}; }), std::vector{51});
   // Once is not: an output every tenth iteration, at the end or in the middle.
@@ -48,17 +48,17 @@ TEST(PhaseChangeDetector, TwoIterationsRunningCount) {
               }).empty());
 }
 
-TEST(PhaseChangeDetector, PhasesThatComeOrGoAreVariations) {
+TEST(PhaseChangeDetector, AddedOrRemovedPhase_IsReported) {
   EXPECT_EQ(noticed(60, [](int i) { return i < 30 ? std::vector{1.0} : std::vector{1.0, 0.5}; }), std::vector{31});
   EXPECT_EQ(noticed(60, [](int i) { return i < 30 ? std::vector{1.0, 0.5} : std::vector{1.0}; }), std::vector{31});
 }
 
-TEST(PhaseChangeDetector, SlowDriftAddsUp) {
+TEST(PhaseChangeDetector, SlowDrift_IsReported) {
   // 1 % an iteration: the eleventh after the usual time was found, and the one after it.
   EXPECT_EQ(noticed(20, [](int i) { return std::vector{1.0 + 0.01 * i}; }), std::vector{13});
 }
 
-TEST(PhaseChangeDetector, WhatAlternatesIsNotPlannedForAgainAndAgain) {
+TEST(PhaseChangeDetector, AlternatingProgram_PatienceGrows) {
   EXPECT_TRUE(noticed(1000, [](int i) { return std::vector{i % 2 == 0 ? 1.0 : 2.0, 1.0}; }).empty());
   for (const int period : {3, 5, 10, 15}) {
     const auto found = noticed(4000, [&](int i) { return std::vector{i / period % 2 == 0 ? 1.0 : 2.0, 1.0}; });
@@ -68,12 +68,12 @@ TEST(PhaseChangeDetector, WhatAlternatesIsNotPlannedForAgainAndAgain) {
 }
 
 // A program that changes seldom gets a plan each time.
-TEST(PhaseChangeDetector, WhatLastsIsPlannedForEachTime) {
+TEST(PhaseChangeDetector, LastingChanges_AreReportedEachTime) {
   const auto found = noticed(1000, [](int i) { return std::vector{i / 100 % 2 == 0 ? 1.0 : 2.0, 1.0}; });
   EXPECT_EQ(found, (std::vector{101, 201, 301, 401, 501, 601, 701, 801, 901}));
 }
 
-TEST(PhaseChangeDetector, SaysWhatVaried) {
+TEST(PhaseChangeDetector, Change_NamesPhaseAndTimes) {
   PhaseChangeDetector variation;
   variation.start_watching();
   for (const double time : {1.0, 1.0, 3.0, 3.0}) {

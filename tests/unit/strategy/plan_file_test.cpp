@@ -60,7 +60,7 @@ Plan random_plan(std::mt19937& random, bool more) {
   return plan;
 }
 
-TEST(PlanFile, ReadsBackToTheLastDigit) {
+TEST(PlanFile, AnyPlan_RoundTripsExactly) {
   std::mt19937 random(4);
   for (int n = 0; n < 200; ++n) {
     const auto plan = random_plan(random, n % 2 == 1);
@@ -82,7 +82,7 @@ std::multiset<std::string> moves_of(const Plan& plan) {
   return moves;
 }
 
-TEST(PlanFile, IsTheSamePlanWithoutItsInternals) {
+TEST(PlanFile, WithoutInternals_IsTheSamePlan) {
   std::mt19937 random(5);
   for (int n = 0; n < 100; ++n) {
     auto plan = random_plan(random, false);
@@ -114,7 +114,7 @@ parts = { hbm = "0-1, 3" }
 // The 6th line and those behind it.
 std::string refusal_of(const std::string& text) { return refusal_of_plan(k_solver + text); }
 
-TEST(PlanFile, ObeysWhatAPersonHasEdited) {
+TEST(PlanFile, EditedFile_IsFollowed) {
   const auto plan = parse_plan(k_solver + R"([[segment]]
 name = "solve 2"
 moves = [{ object = "a", chunks = "5", to = "ddr" }]
@@ -150,7 +150,7 @@ segment = [{ name = "solve 1, 12 %", order = [1, 0], costs = [1.0, 2.0] }]
   EXPECT_EQ(plan.predicted.value, 0.5);
 }
 
-TEST(PlanFile, SaysWhatToDoAboutAWrongEdit) {
+TEST(PlanFile, WrongEdit_ReportsTheRemedy) {
   const std::string segment = "[[segment]]\nname = ";
   EXPECT_EQ(
       refusal_of(segment + "\"slove 1, 12 %\"\n"),
@@ -188,7 +188,7 @@ TEST(PlanFile, SaysWhatToDoAboutAWrongEdit) {
 }
 
 // What both formats have is read, whatever the number says.
-TEST(PlanFile, TellsOfTheEarlierFormat) {
+TEST(PlanFile, SchemaOne_IsReported) {
   const std::string again =
       "is of the earlier format of plan files, schema 1, whose segments had other names; make the plan again: "
       "terrace plan FILE.terrace -o PLAN.toml";
@@ -204,7 +204,7 @@ TEST(PlanFile, TellsOfTheEarlierFormat) {
       "or make the plan again: terrace plan FILE.terrace -o PLAN.toml");
 }
 
-TEST(PlanFile, RefusesConfidencesThatAreNone) {
+TEST(PlanFile, InvalidConfidences_AreRejected) {
   EXPECT_EQ(refusal_of_plan("[internals]\nregret = 1e-3\n"),
             "p.toml:2: internals.regret: is found by draws; say how many: draws = 100");
   EXPECT_EQ(refusal_of_plan("[internals]\ndraws = 9\nregret_low = 2.0\nregret_high = 1.0\n"),
@@ -221,7 +221,7 @@ TEST(PlanFile, RefusesConfidencesThatAreNone) {
   EXPECT_EQ(share("1.0"), "accepted");
 }
 
-TEST(PlanFile, RefusesRateLimitsThatAreNone) {
+TEST(PlanFile, InvalidRateLimits_AreRejected) {
   const auto limits = [](const std::string& text) {
     return refusal_of_plan(
         "phases = [\"a\", \"b\"]\n[internals]\nphase = [{ name = \"b\", segments = [5], "
@@ -241,7 +241,7 @@ TEST(PlanFile, RefusesRateLimitsThatAreNone) {
   EXPECT_EQ(limits("[1, 0.25]"), "accepted");
 }
 
-TEST(PlanFile, TakesAHandWrittenPlan) {
+TEST(PlanFile, HandWrittenPlan_IsRead) {
   const auto plan = parse_plan(R"(
 [[object]]
 name = "a"
@@ -260,7 +260,7 @@ place = "ddr"
   EXPECT_EQ(plan.objects[1].parts[0].place, "ddr");
 }
 
-TEST(PlanFile, NamesFileLineAndKeyOfAMistake) {
+TEST(PlanFile, Mistake_ReportsFileLineAndKey) {
   EXPECT_EQ(refusal_of_plan("[[object]]\nname = \"a\"\nplcae = \"hbm\"\n"),
             "p.toml:3: object.plcae: unknown key; did you mean 'place'?");
   EXPECT_NE(refusal_of_plan("[[object]]\nplace = \"hbm\"\n").find("p.toml:1: object.name"), std::string::npos);
@@ -278,7 +278,7 @@ TEST(PlanFile, NamesFileLineAndKeyOfAMistake) {
   EXPECT_NE(refusal_of_plan("schema = 3\n").find("p.toml:1: schema"), std::string::npos);
 }
 
-TEST(PlanFile, IsWrittenWholeAndReadBack) {
+TEST(PlanFile, WrittenFile_ReadsBack) {
   const auto path =
       std::filesystem::temp_directory_path() / ("terrace-plan-" + std::to_string(::getpid()) + ".toml");
   Plan plan;

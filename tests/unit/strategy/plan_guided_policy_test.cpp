@@ -44,7 +44,7 @@ constexpr double k_half_period = PlanAbTest::k_half_period.value;
 // Both halves of a turn without the plan, and one with it, in seconds of the clock.
 double pair(const Worker& worker) { return 2 * k_half_period / worker.without + 2 * k_half_period / worker.with; }
 
-TEST(PlanAbTest, WhatClearlyLosesIsUndoneAfterATurnOfEach) {
+TEST(PlanAbTest, ClearLoss_IsUndoneAfterOnePeriodEach) {
   PlanAbTest trial;
   Worker worker{.with = 0.4, .without = 0.8};
   EXPECT_FALSE(trial.is_in_force()) << "first comes what it is compared with";
@@ -56,7 +56,7 @@ TEST(PlanAbTest, WhatClearlyLosesIsUndoneAfterATurnOfEach) {
   EXPECT_EQ(worker.run(trial, 60), 0) << "for good";
 }
 
-TEST(PlanAbTest, ASmallerLossTakesTwoTurnsOfEach) {
+TEST(PlanAbTest, SmallLoss_IsUndoneAfterTwoPeriodsEach) {
   PlanAbTest trial;
   Worker worker{.with = 0.65, .without = 0.8};
   worker.run(trial, pair(worker) + 0.1);
@@ -66,14 +66,14 @@ TEST(PlanAbTest, ASmallerLossTakesTwoTurnsOfEach) {
 }
 
 // What a wrong plan did to the histories is no reason to keep it.
-TEST(PlanAbTest, ATurnWithoutBeginsToCountWhenTouchesHaveComeRound) {
+TEST(PlanAbTest, BaselinePeriod_CountsOnceHistoriesRepeat) {
   PlanAbTest trial;
   Worker worker{.with = 0.65, .without = 0.8, .coming_round = 4};
   worker.run(trial, 2 * pair(worker) + worker.coming_round + 0.2);
   EXPECT_TRUE(trial.is_undone());
 }
 
-TEST(PlanAbTest, WhoNeverRepeatsAnythingIsNotWaitedForForever) {
+TEST(PlanAbTest, HistoriesNeverRepeat_WaitIsBounded) {
   PlanAbTest trial;
   Worker worker{.with = 0.4, .without = 0.8};
   worker.known_at = 1e9;
@@ -81,7 +81,7 @@ TEST(PlanAbTest, WhoNeverRepeatsAnythingIsNotWaitedForForever) {
   EXPECT_GT(worker.run(trial, (PlanAbTest::k_max_settling + 3) * k_half_period / 0.5), 0.5 * k_half_period);
 }
 
-TEST(PlanAbTest, WhatGainsStaysAndIsTriedMoreAndMoreSeldom) {
+TEST(PlanAbTest, Gain_KeepsPlanAndDoublesPauses) {
   PlanAbTest trial;
   Worker worker{.with = 0.8, .without = 0.4};
   worker.run(trial, 2 * pair(worker) + 0.1);
@@ -94,7 +94,7 @@ TEST(PlanAbTest, WhatGainsStaysAndIsTriedMoreAndMoreSeldom) {
   EXPECT_TRUE(trial.is_undone()) << "programs do other things later";
 }
 
-TEST(PlanAbTest, ALossWithinTheNoiseIsNone) {
+TEST(PlanAbTest, LossWithinNoise_KeepsPlan) {
   PlanAbTest trial;
   Worker worker{.with = 0.75, .without = 0.8};
   worker.run(trial, 100 * k_half_period);
@@ -103,7 +103,7 @@ TEST(PlanAbTest, ALossWithinTheNoiseIsNone) {
 }
 
 // A machine that was busy in one turn is not the plan's fault.
-TEST(PlanAbTest, OneBadTurnIsNoLoss) {
+TEST(PlanAbTest, SingleLoss_KeepsPlan) {
   PlanAbTest trial;
   Worker worker{.with = 0.65, .without = 0.8};
   worker.run(trial, pair(worker) + 0.1);
@@ -184,14 +184,14 @@ std::vector<std::size_t> waits(transfer::ReplacementPolicy& policy, int iteratio
   return found;
 }
 
-TEST(PlanGuidedPolicy, WithoutAWordOfThePlanItIsWhatItsUseSays) {
+TEST(PlanGuidedPolicy, NoPreferences_EqualsBeladyPolicy) {
   BeladyPolicy alone;
   PlanGuidedPolicy steered(std::make_unique<BeladyPolicy>());
   EXPECT_EQ(waits(alone, 12), waits(steered, 12));
   EXPECT_FALSE(steered.verdict().gain) << "there is nothing to try";
 }
 
-TEST(PlanGuidedPolicy, AWrongPlanIsUndoneAndThenItIsWhatItsUseSays) {
+TEST(PlanGuidedPolicy, WrongPlan_IsUndoneThenEqualsBeladyPolicy) {
   BeladyPolicy alone;
   const auto usual = waits(alone, 200);
   PlanGuidedPolicy wrong(std::make_unique<BeladyPolicy>());
@@ -206,7 +206,7 @@ TEST(PlanGuidedPolicy, AWrongPlanIsUndoneAndThenItIsWhatItsUseSays) {
   EXPECT_LE(found.back(), usual.back() + 2);
 }
 
-TEST(PlanGuidedPolicy, ARightPlanKeepsWhatItSays) {
+TEST(PlanGuidedPolicy, RightPlan_KeepsPreferredChunks) {
   PlanGuidedPolicy right(std::make_unique<BeladyPolicy>());
   right.prefer(0, Program::k_half, Preference::keep);
   right.prefer(Program::k_half, Program::k_half, Preference::evict_first);
@@ -228,7 +228,7 @@ void put_in_force(PlanGuidedPolicy& steered) {
 }
 
 // Blocks come and go: what a plan said of the one before does not hold for the next at its place.
-TEST(PlanGuidedPolicy, ANewBlockIsOnlyWhatIsSaidOfIt) {
+TEST(PlanGuidedPolicy, ReusedChunk_HasItsNewPreference) {
   PlanGuidedPolicy steered(std::make_unique<BeladyPolicy>());
   steered.prefer(0, 2, Preference::evict_first);
   for (ChunkId chunk = 0; chunk < 8; ++chunk) {

@@ -43,7 +43,7 @@ std::vector<std::byte> bytes_of(const Plan& plan) {
   return {out.bytes().begin(), out.bytes().end()};
 }
 
-TEST(PlanBlob, ReadsBackAsItWas) {
+TEST(PlanBlob, AnyPlan_RoundTrips) {
   const auto bytes = bytes_of(sample());
   BlobReader in(bytes);
   const auto plan = Plan::from_blob(in);
@@ -56,7 +56,7 @@ TEST(PlanBlob, ReadsBackAsItWas) {
   EXPECT_EQ(plan.repeats, sample().repeats);
 }
 
-TEST(PlanBlob, RefusesASentinelThatItLacks) {
+TEST(PlanBlob, UnknownSentinelObject_IsRejected) {
   for (const PlanSentinel& sentinel : {PlanSentinel{3, 0, 0}, PlanSentinel{1, 2, 0}, PlanSentinel{1, 0, 16}}) {
     auto plan = sample();
     plan.sentinels = {sentinel};
@@ -67,7 +67,7 @@ TEST(PlanBlob, RefusesASentinelThatItLacks) {
 }
 
 // By predicted time where there is one; else by accesses, of which the last segment has as many as the others.
-TEST(Plan, KnowsWhatShareOfItsTimeASegmentLeavesBehind) {
+TEST(Plan, Segments_ShareOfTimeBeforeThem) {
   auto plan = sample();
   EXPECT_EQ(time_of_phase(plan, 0), Seconds{4});
   EXPECT_EQ(share_of_time(plan, 0, 1), 0.25);
@@ -79,7 +79,7 @@ TEST(Plan, KnowsWhatShareOfItsTimeASegmentLeavesBehind) {
 }
 
 // A sentinel is a chunk of what the phase does not touch before its segment.
-TEST(Plan, NamesForEachSegmentAChunkThatItsPhaseTouchesThereFirst) {
+TEST(Plan, Segments_SentinelIsFirstTouchedThere) {
   std::mt19937 random(9);
   std::size_t named = 0;
   for (int n = 0; n < 50; ++n) {
@@ -108,7 +108,7 @@ TEST(Plan, NamesForEachSegmentAChunkThatItsPhaseTouchesThereFirst) {
   EXPECT_GT(named, 10U);
 }
 
-TEST(PlanBlob, RefusesARepeatThatLeavesItsPhase) {
+TEST(PlanBlob, RepeatAcrossPhases_IsRejected) {
   auto plan = sample();
   plan.repeats = {{2, 1}};
   const auto bytes = bytes_of(plan);
@@ -116,7 +116,7 @@ TEST(PlanBlob, RefusesARepeatThatLeavesItsPhase) {
   EXPECT_THROW(Plan::from_blob(in), Error);
 }
 
-TEST(PlanBlob, RefusesEveryTruncation) {
+TEST(PlanBlob, AnyTruncation_IsRejected) {
   const auto bytes = bytes_of(sample());
   for (std::size_t n = 0; n < bytes.size(); ++n) {
     BlobReader in(std::span<const std::byte>(bytes.data(), n));
@@ -125,7 +125,7 @@ TEST(PlanBlob, RefusesEveryTruncation) {
 }
 
 // Random decisions: what the plan says, carried out, is what the schedule wants wherever it is looked at.
-TEST(MakePlan, SaysWhatTheScheduleWants) {
+TEST(MakePlan, Schedule_BecomesPlacesAndMoves) {
   std::mt19937 random(8);
   const auto machine = machine::Machine(machine::example_parts());
   for (int n = 0; n < 200; ++n) {
@@ -182,7 +182,7 @@ model::Problem one_chunk() {
 }
 
 // Benefit: what the phases would take longer had the chunk stayed. Cost: what the phase waited for it.
-TEST(MakePlan, PricesItsMoves) {
+TEST(MakePlan, Moves_HaveBenefitAndCost) {
   auto problem = one_chunk();
   problem.phases[0].core = problem.phases[1].core = Seconds{1e-3};
   problem.phases[0].cells = {{0, 0, 0, 1, 0}};
@@ -200,7 +200,7 @@ TEST(MakePlan, PricesItsMoves) {
 }
 
 // What never moves has its benefit with its part: what the phases would take longer at home.
-TEST(MakePlan, PricesWhatStays) {
+TEST(MakePlan, StaticPlacement_HasBenefit) {
   auto problem = one_chunk();
   problem.phases[0].cells = {{0, 0, 0, 2'000, 0}};
   problem.phases[1].cells = {{0, 0, 0, 10'000, 0}};
@@ -215,7 +215,7 @@ TEST(MakePlan, PricesWhatStays) {
 
 // 16 parts: 0 to 3 in hbm, 8 in ddr, the rest at home (cxl). Chunks go where their middle lies; the middle of the
 // fifth of 8 chunks is the border of parts 8 and 9, and belongs to part 9.
-TEST(Expansion, ScalesSpansToOtherChunks) {
+TEST(Expansion, OtherChunkCount_ScalesSpans) {
   const auto machine = machine::Machine(machine::example_parts());
   std::vector<std::string> notes;
   auto expanded = expand_object(sample(), machine, {"a", Bytes{64 << 20}, 8, 0}, 0, notes);
@@ -234,7 +234,7 @@ TEST(Expansion, ScalesSpansToOtherChunks) {
   EXPECT_NEAR(benefit, 2e-3 - 1e-3, 1e-15);
 }
 
-TEST(Expansion, MeansTheKindOfTheObjectsOwnDomain) {
+TEST(Expansion, KindName_IsResolvedInObjectsDomain) {
   const auto machine = machine::Machine(machine::example_parts());
   std::vector<std::string> notes;
   const auto expanded = expand_object(sample(), machine, {"work_1", Bytes{4096}, 1, 1}, 0, notes);
@@ -244,7 +244,7 @@ TEST(Expansion, MeansTheKindOfTheObjectsOwnDomain) {
 }
 
 // Domain 1 has no cxl; the object is twice as large; "work_*" matches nothing.
-TEST(Expansion, NotesWhatDoesNotMatch) {
+TEST(Expansion, Mismatches_AreNoted) {
   const auto machine = machine::Machine(machine::example_parts());
   const auto expanded =
       expand_plan(sample(), machine, {{"a", Bytes{128 << 20}, 16, 1}, {"other", Bytes{4096}, 1, 0}});
@@ -259,7 +259,7 @@ TEST(Expansion, NotesWhatDoesNotMatch) {
   EXPECT_TRUE(noted("no object 'work_*'"));
 }
 
-TEST(FindObject, PrefersTheNameItselfToAPattern) {
+TEST(FindObject, ExactNameAndPattern_PrefersName) {
   auto plan = sample();
   plan.objects.push_back({"work_2", Bytes{0}, 1, false, {}});
   EXPECT_EQ(find_object(plan, "work_2"), 2U);

@@ -115,7 +115,7 @@ TEST(Planners, Auto_PlacementThatWasMeasured_IsNeverPredictedToBeFaster) {
   EXPECT_GT(fitting, 10);
 }
 
-TEST(Planners, UnimemIsTheBetterOfLocalAndGlobal) {
+TEST(Planners, Unimem_EqualsBetterOfLocalAndGlobal) {
   std::mt19937 random(5);
   for (const auto& shape : shapes()) {
     for (int n = 0; n < 20; ++n) {
@@ -133,7 +133,7 @@ TEST(Planners, UnimemIsTheBetterOfLocalAndGlobal) {
 }
 
 // Who says that time gains something takes that time, and plans no worse for it.
-TEST(Planners, GainByTimeWhatTheySayTheyDo) {
+TEST(Planners, ImprovesWith_MatchesActualImprovement) {
   std::mt19937 random(13);
   int better = 0;
   for (const auto name : planner_names()) {
@@ -180,7 +180,7 @@ double brute_force(const model::Problem& problem) {
   return best;
 }
 
-TEST(Planners, AutoFindsTheBestOfAllSchedulesOfSmallProblems) {
+TEST(Planners, Auto_SmallProblems_FindsTheOptimum) {
   std::mt19937 random(7);
   int moving = 0;
   for (int n = 0; n < 40; ++n) {
@@ -203,7 +203,7 @@ TEST(Planners, AutoFindsTheBestOfAllSchedulesOfSmallProblems) {
   EXPECT_GT(moving, 5) << "the problems are too easy to say anything about moves";
 }
 
-TEST(Planners, AutoIsNeverPredictedToBeSlowerThanUnimem) {
+TEST(Planners, Auto_RandomProblems_NotSlowerThanUnimem) {
   std::mt19937 random(8);
   for (const auto effort : {Effort::quick, Effort::thorough}) {
     for (const auto& shape : shapes()) {
@@ -214,7 +214,7 @@ TEST(Planners, AutoIsNeverPredictedToBeSlowerThanUnimem) {
   }
 }
 
-TEST(Planners, FirstTouchFillsTheFastKindInOrder) {
+TEST(Planners, FirstTouch_FillsFastPlaceInOrder) {
   std::mt19937 random(6);
   auto problem = random_problem(random, {.kinds = 2, .objects = 6, .most_chunks = 1});
   for (auto& item : problem.items) item.size = Bytes{100};
@@ -223,7 +223,7 @@ TEST(Planners, FirstTouchFillsTheFastKindInOrder) {
   EXPECT_EQ(decision.schedule.phases[0], (model::Placement{0, 0, 1, 1, 1, 1}));
 }
 
-TEST(Planners, AnUnknownNameIsRefusedWithTheList) {
+TEST(Planners, UnknownName_IsRejectedWithList) {
   try {
     find_planner("fastest");
     FAIL();

@@ -53,7 +53,7 @@ struct Bench {
   PolicyChoice choice;
 };
 
-TEST(Policies, EachIsFoundByItsName) {
+TEST(Policies, EachName_IsFound) {
   for (const std::string name : {"kernel-tiering", "memtis", "colloid", "alto"}) {
     const auto& variant = find_variant(name);
     EXPECT_EQ(variant.planner(), nullptr) << name;
@@ -63,7 +63,7 @@ TEST(Policies, EachIsFoundByItsName) {
   EXPECT_FALSE(find_variant("auto").policy_needs());
 }
 
-TEST(Policies, APlannerOfAPolicysNameIsRefusedInOneLine) {
+TEST(Policies, PolicyAsPlanner_IsRejectedInOneLine) {
   for (const std::string name : {"memtis", "cache-mode"}) {
     try {
       find_planner(name);
@@ -75,12 +75,12 @@ TEST(Policies, APlannerOfAPolicysNameIsRefusedInOneLine) {
   }
 }
 
-TEST(Swap, MakesJustAsMuchRoomAsIsNeeded) {
+TEST(PromoteAndEvict, FullFastMemory_EvictsOnlyAsNeeded) {
   Bench bench({k_fast, k_fast, k_fast, k_slow, k_slow}, 1);
   PolicyChoice choice;
   const auto always = [](auto, auto) { return true; };
   EXPECT_EQ(
-      promote(bench.tiers, std::vector<ChunkId>{3, 4}, std::vector<ChunkId>{1, 0, 2}, Bytes{}, choice, always)
+      promote_and_evict(bench.tiers, std::vector<ChunkId>{3, 4}, std::vector<ChunkId>{1, 0, 2}, Bytes{}, choice, always)
           .value,
       2U * k_chunk);
   ASSERT_EQ(choice.moves.size(), 3U);
@@ -93,7 +93,7 @@ TEST(Swap, MakesJustAsMuchRoomAsIsNeeded) {
 // --- MEMTIS
 
 // 100 and 50 samples a chunk of 2 MiB in slow memory, 1 and 0 in fast memory, which holds two: both change sides.
-TEST(Memtis, TheHottestThatFitComeInAndTheColdestMakeRoom) {
+TEST(Memtis, HotAndColdChunks_AreSwapped) {
   const auto policy = find_variant("memtis").policy();
   Bench bench({k_fast, k_fast, k_slow, k_slow});
   bench.touch(0, 1);
@@ -103,7 +103,7 @@ TEST(Memtis, TheHottestThatFitComeInAndTheColdestMakeRoom) {
 }
 
 // Where a whole bin does not fit nobody can tell who is hotter, and everything stays.
-TEST(Memtis, EquallyHotChunksStay) {
+TEST(Memtis, EquallyHotChunks_Stay) {
   const auto policy = find_variant("memtis").policy();
   Bench bench({k_fast, k_fast, k_slow, k_slow});
   for (ChunkId chunk = 0; chunk < 4; ++chunk) bench.touch(chunk, 40 + chunk);
@@ -112,7 +112,7 @@ TEST(Memtis, EquallyHotChunksStay) {
 
 // After 2,000 samples counts are halved: a chunk that was hot once gives way to one that is hot now. 2,100 become
 // 1,050, then 525 beside 1,000, then stay beside 2,000; without ageing both would be in the bin of 2,048 to 4,095.
-TEST(Memtis, WhatWasHotAges) {
+TEST(Memtis, FormerlyHotChunk_Ages) {
   const auto policy = find_variant("memtis").policy();
   Bench bench({k_fast, k_slow});
   bench.touch(0, 2100);
@@ -126,7 +126,7 @@ TEST(Memtis, WhatWasHotAges) {
 
 // --- the kernel's tiering
 
-TEST(KernelTiering, PromotesWhatFaultsSoonAndDemotesWhatIsIdle) {
+TEST(KernelTiering, EarlyFaults_PromotedAndIdleDemoted) {
   const auto policy = find_variant("kernel-tiering").policy();
   Bench bench({k_fast, k_fast, k_fast, k_slow, k_slow});
   bench.touch(0, 0);
@@ -140,7 +140,7 @@ TEST(KernelTiering, PromotesWhatFaultsSoonAndDemotesWhatIsIdle) {
   EXPECT_EQ(bench.decide(*policy), (Moves{{2, k_slow}, {0, k_slow}, {4, k_fast}}));
 }
 
-TEST(KernelTiering, DemotesNothingThatIsInUse) {
+TEST(KernelTiering, ChunksInUse_AreNotDemoted) {
   const auto policy = find_variant("kernel-tiering").policy();
   Bench bench({k_fast, k_fast, k_slow});
   bench.touch(0, 0);
@@ -151,7 +151,7 @@ TEST(KernelTiering, DemotesNothingThatIsInUse) {
 
 // 256 MiB a second are a chunk of 2 MiB every 7.8 ms, the first at once: four in 31 ms, round and round, slow
 // memory only.
-TEST(KernelTiering, ScansSlowMemoryAtTheKernelsRate) {
+TEST(KernelTiering, SlowMemory_IsScannedAtKernelRate) {
   const auto policy = find_variant("kernel-tiering").policy();
   Bench bench({k_fast, k_slow, k_slow});
   std::vector<ChunkId> scanned;
@@ -165,7 +165,7 @@ TEST(KernelTiering, ScansSlowMemoryAtTheKernelsRate) {
 
 // --- ALTO
 
-TEST(Alto, PromotesOnlyWhatStallsTheCore) {
+TEST(Alto, HiddenLatency_PromotesNothing) {
   for (const auto& [stalled, promoted] : {std::pair{0.05, 0U}, {0.5, 4U}, {0.2166667, 2U}}) {
     const auto policy = find_variant("alto").policy();
     Bench bench({k_fast, k_slow, k_slow, k_slow, k_slow}, 5);
@@ -180,7 +180,7 @@ TEST(Alto, PromotesOnlyWhatStallsTheCore) {
 
 // Fast memory serves half and is the quicker one: p goes from 0.5 towards 1, by 0.25, so chunks with a quarter of
 // the samples come in, for colder ones.
-TEST(Colloid, BringsInWhileFastMemoryIsQuicker) {
+TEST(Colloid, FastMemoryQuicker_Promotes) {
   const auto policy = find_variant("colloid").policy();
   Bench bench({k_fast, k_fast, k_slow, k_slow});
   bench.touch(0, 50);
@@ -192,7 +192,7 @@ TEST(Colloid, BringsInWhileFastMemoryIsQuicker) {
 }
 
 // 16 and 24 samples are the same power of two: no reason to change them for one another.
-TEST(Colloid, AsHotChunksDoNotTakeEachOthersRoom) {
+TEST(Colloid, EquallyHotChunks_AreNotSwapped) {
   const auto policy = find_variant("colloid").policy();
   Bench bench({k_fast, k_fast, k_slow, k_slow});
   bench.touch(0, 60);
@@ -202,7 +202,7 @@ TEST(Colloid, AsHotChunksDoNotTakeEachOthersRoom) {
   EXPECT_TRUE(bench.decide(*policy).empty());
 }
 
-TEST(Colloid, SendsOutWhenFastMemoryIsTheSlowerOne) {
+TEST(Colloid, FastMemorySlower_Demotes) {
   const auto policy = find_variant("colloid").policy();
   Bench bench({k_fast, k_fast, k_fast, k_slow});
   bench.touch(0, 60);
@@ -212,7 +212,7 @@ TEST(Colloid, SendsOutWhenFastMemoryIsTheSlowerOne) {
   EXPECT_EQ(bench.decide(*policy), (Moves{{1, k_slow}, {2, k_slow}}));  // half of all: p from 1 to 0.5
 }
 
-TEST(Colloid, EqualLatenciesAreLeftAlone) {
+TEST(Colloid, EqualLatencies_MovesNothing) {
   const auto policy = find_variant("colloid").policy();
   Bench bench({k_fast, k_slow});
   bench.touch(0, 10);
@@ -227,7 +227,7 @@ class EveryPolicy : public testing::TestWithParam<std::string> {};
 
 // Whatever they see: each move changes a chunk's side, no chunk moves twice in one decision, and fast memory never
 // holds more than its budget on the way.
-TEST_P(EveryPolicy, NeverAsksForMoreThanThereIs) {
+TEST_P(EveryPolicy, RandomObservations_RequestsFit) {
   std::mt19937 random(17);
   for (int n = 0; n < 40; ++n) {
     const auto policy = find_variant(GetParam()).policy();

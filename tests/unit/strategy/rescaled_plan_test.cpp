@@ -33,13 +33,13 @@ Names cycle(int levels) {
   return names;
 }
 
-TEST(MatchPhases, EqualPhasesAnswerToThemselves) {
+TEST(MatchPhases, EqualPhases_MatchThemselves) {
   EXPECT_EQ(matched(cycle(5), cycle(5)), cycle(5));
   // Names that come again, as those of inner iterations do.
   EXPECT_EQ(matched({"a", "b", "a", "b"}, {"a", "b", "a", "b"}), (Names{"a", "b", "a", "b"}));
 }
 
-TEST(MatchPhases, FinestLevelsAnswerToEachOther) {
+TEST(MatchPhases, MoreLevels_FinestLevelsMatch) {
   for (const int more : {1, 2, 3}) {
     const auto planned = cycle(3);
     const auto running = cycle(3 + more);
@@ -57,7 +57,7 @@ TEST(MatchPhases, FinestLevelsAnswerToEachOther) {
   }
 }
 
-TEST(MatchPhases, KeepsTheOrder) {
+TEST(MatchPhases, PhasesReordered_KeepsOrder) {
   EXPECT_EQ(matched({"a", "b"}, {"b", "a"}).size(), 2U);
   const auto names = matched({"a", "b"}, {"b", "a"});
   EXPECT_EQ(std::count(names.begin(), names.end(), "-"), 1);
@@ -66,17 +66,17 @@ TEST(MatchPhases, KeepsTheOrder) {
   EXPECT_EQ(matched({}, {"y"}), Names{"-"});
 }
 
-TEST(MatchPhases, ANumberBeyondAllNumbersIsPartOfTheName) {
+TEST(MatchPhases, NumberOutOfRange_IsPartOfTheName) {
   const std::string huge = "x.99999999999999999999999";
   EXPECT_EQ(matched({huge}, {huge, "x.1"}), (Names{huge, "-"}));
 }
 
-TEST(LeftOut, NothingWhereAllFits) {
+TEST(ChunksOverBudget, AllFit_IsEmpty) {
   const std::vector<PlannedChunk> away = {{Bytes{10}, Seconds{1}, 0}, {Bytes{10}, Seconds{0}, 0}};
   EXPECT_EQ(chunks_over_budget(away, {Bytes{20}}), (std::vector<bool>{false, false}));
 }
 
-TEST(LeftOut, WhatIsWorthLeastForItsBytes) {
+TEST(ChunksOverBudget, BudgetTooSmall_IsLeastGainPerByte) {
   const std::vector<PlannedChunk> away = {
       {Bytes{30}, Seconds{3}, 0}, {Bytes{10}, Seconds{2}, 0}, {Bytes{20}, Seconds{1}, 0}};
   EXPECT_EQ(chunks_over_budget(away, {Bytes{40}}), (std::vector<bool>{false, false, true}));
@@ -85,7 +85,7 @@ TEST(LeftOut, WhatIsWorthLeastForItsBytes) {
 }
 
 // Random away: never over the budget, counted here anew; and nobody is left out who would fit.
-TEST(LeftOut, KeepsTheBudgetAndWastesNothing) {
+TEST(ChunksOverBudget, RandomChunks_KeepsBudgetWithoutWaste) {
   std::mt19937 random(3);
   const auto below = [&](unsigned n) { return static_cast<unsigned>(random() % n); };
   for (int n = 0; n < 300; ++n) {

@@ -70,7 +70,7 @@ TEST(RestoredPlaces, ChunkUnderWay_CountsWhereItArrives) {
   EXPECT_EQ(program.moves_to({k_fast, k_slow, k_fast}), (Moves{{1, k_slow}, {2, k_fast}}));
 }
 
-TEST(RestoredPlaces, FreedChunk_IsLeftOut) {
+TEST(RestoredPlaces, FreedChunk_IsSkipped) {
   ThreeChunks program({k_slow, k_slow, k_slow});
   program.chunks[0].live = false;
   EXPECT_EQ(program.moves_to({k_fast, k_fast, k_slow}), (Moves{{1, k_fast}}));

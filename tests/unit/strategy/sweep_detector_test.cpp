@@ -31,7 +31,7 @@ struct Objects {
 
 using Chunks = std::vector<ChunkId>;
 
-TEST(SweepDetector, GoUp) {
+TEST(SweepDetector, UpwardSweep_IsPredicted) {
   Objects of;
   EXPECT_EQ(of.next_after({3}), Chunks{});
   EXPECT_EQ(of.next_after({4}), (Chunks{5, 6}));
@@ -39,26 +39,26 @@ TEST(SweepDetector, GoUp) {
   EXPECT_EQ(of.next_after({4, 5}), (Chunks{6, 7}));
 }
 
-TEST(SweepDetector, GoDown) {
+TEST(SweepDetector, DownwardSweep_IsPredicted) {
   Objects of;
   EXPECT_EQ(of.next_after({17}), Chunks{});
   EXPECT_EQ(of.next_after({16, 17}), (Chunks{15, 14}));
 }
 
 // Three chunks a segment: those of the segment that has begun would come too late.
-TEST(SweepDetector, GoFast) {
+TEST(SweepDetector, SeveralChunksPerSegment_SkipsLateOnes) {
   Objects of;
   EXPECT_EQ(of.next_after({0, 1, 2}), Chunks{});
   EXPECT_EQ(of.next_after({3, 4, 5}), (Chunks{9, 10, 11}));
 }
 
-TEST(SweepDetector, GoSideBySide) {
+TEST(SweepDetector, ConcurrentSweeps_ArePredicted) {
   Objects of;
   EXPECT_EQ(of.next_after({2, 30}), Chunks{});
   EXPECT_EQ(of.next_after({3, 29}), (Chunks{4, 5, 28, 27}));
 }
 
-TEST(SweepDetector, EndWhereTheObjectDoes) {
+TEST(SweepDetector, EndOfObject_EndsPrediction) {
   Objects of;
   of.next_after({17});
   EXPECT_EQ(of.next_after({18}), Chunks{19});
@@ -68,7 +68,7 @@ TEST(SweepDetector, EndWhereTheObjectDoes) {
   EXPECT_EQ(of.next_after({0}), Chunks{});
 }
 
-TEST(SweepDetector, GainWhatTheChunkBeforeGainedFromItsFirstUseToItsLast) {
+TEST(SweepDetector, NextChunk_HasGainAndLengthOfTheLast) {
   Objects of;
   for (int segment = 0; segment < 4; ++segment) of.next_after({7});
   of.next_after({7, 8});
@@ -78,7 +78,7 @@ TEST(SweepDetector, GainWhatTheChunkBeforeGainedFromItsFirstUseToItsLast) {
 }
 
 // Uses all over an object are no sweep: of 10,000 in 20 chunks hardly one in ten is foretold.
-TEST(SweepDetector, AreNotSeenInRandomUses) {
+TEST(SweepDetector, RandomUses_PredictFewChunks) {
   Objects of;
   std::mt19937 random(3);
   std::size_t foretold = 0;
@@ -92,7 +92,7 @@ TEST(SweepDetector, AreNotSeenInRandomUses) {
 }
 
 // Whatever is used: what is foretold is a chunk of an object in use, and is not in use itself.
-TEST(SweepDetector, ForetellOnlyWhatIsThere) {
+TEST(SweepDetector, AnyUses_PredictsExistingChunks) {
   std::mt19937 random(5);
   for (int n = 0; n < 100; ++n) {
     Objects of;

@@ -133,7 +133,7 @@ double slows_down(int i, PlaceId) { return i < 2 ? 1 : 1.5; }
 
 using Places = std::vector<PlaceId>;
 
-TEST(ValidatedStrategy, APlanThatGainsStaysAndIsComparedWithTheIterationBeforeIt) {
+TEST(ValidatedStrategy, GainingPlan_StaysAndReportsGain) {
   Program program(k_slow, k_fast, false);
   // Learned in the first; the second is what the plan is compared with.
   EXPECT_EQ(program.run(6, slow_takes_longer), (Places{k_slow, k_slow, k_fast, k_fast, k_fast, k_fast}));
@@ -145,7 +145,7 @@ TEST(ValidatedStrategy, APlanThatGainsStaysAndIsComparedWithTheIterationBeforeIt
   EXPECT_TRUE(program.requests.notes.empty());
 }
 
-TEST(ValidatedStrategy, WhatOtherProgramsTookBeforeIsNoGain) {
+TEST(ValidatedStrategy, OtherProgramsEnded_GainIsLimitedToWork) {
   Program program(k_slow, k_fast, false);
   program.works = [](int, PlaceId place) { return place == k_fast ? 0.9 : 1; };
   program.run(6, slow_takes_longer);
@@ -157,14 +157,14 @@ TEST(ValidatedStrategy, WhatOtherProgramsTookBeforeIsNoGain) {
   EXPECT_EQ(gain(slower.proof().without, slower.proof().with), 0);
 }
 
-TEST(ValidatedStrategy, OfAThreadThatMostlyWaitsTheClockCounts) {
+TEST(ValidatedStrategy, MostlyWaitingThread_UsesWallClock) {
   Program program(k_slow, k_fast, false);
   program.works = [](int, PlaceId) { return 0.3; };
   program.run(6, slow_takes_longer);
   EXPECT_EQ(program.proof().with.value, 1);
 }
 
-TEST(ValidatedStrategy, APlanThatLosesIsUndoneAfterTwoIterationsAndNothingMovesAnyMore) {
+TEST(ValidatedStrategy, LosingPlan_IsUndoneAfterTwoIterations) {
   Program program(k_fast, k_slow, false);
   EXPECT_EQ(program.run(9, slow_takes_longer),
             (Places{k_fast, k_fast, k_slow, k_slow, k_slow, k_fast, k_fast, k_fast, k_fast}));
@@ -174,7 +174,7 @@ TEST(ValidatedStrategy, APlanThatLosesIsUndoneAfterTwoIterationsAndNothingMovesA
   EXPECT_NE(program.requests.notes[0].find("100.0 % longer"), std::string::npos) << program.requests.notes[0];
 }
 
-TEST(ValidatedStrategy, AProgramThatSlowsDownByItselfKeepsItsPlan) {
+TEST(ValidatedStrategy, ProgramSlowsDownItself_KeepsPlan) {
   Program program(k_slow, k_fast, false);
   const auto places = program.run(12, slows_down);
   EXPECT_EQ(places.back(), k_fast);
@@ -183,13 +183,13 @@ TEST(ValidatedStrategy, AProgramThatSlowsDownByItselfKeepsItsPlan) {
   EXPECT_FALSE(program.proof().undone);
 }
 
-TEST(ValidatedStrategy, AGivenPlanThatKeepsABadPromiseIsUndone) {
+TEST(ValidatedStrategy, GivenPlanAsSlowAsPredicted_IsUndone) {
   Program program(k_slow, k_slow, true, 2);
   EXPECT_EQ(program.run(6, slow_takes_longer), (Places{k_slow, k_slow, k_fast, k_fast, k_fast, k_fast}));
   EXPECT_TRUE(program.proof().undone);
 }
 
-TEST(ValidatedStrategy, ASmallLossIsSeenInManyIterations) {
+TEST(ValidatedStrategy, SmallLoss_IsDetectedOverManyIterations) {
   Program program(k_slow, k_fast, false);
   const auto places = program.run(60, [](int, PlaceId place) { return place == k_slow ? 1 : 1.04; });
   EXPECT_EQ(std::count(places.begin() + 2, places.begin() + 18, k_slow), 0);
@@ -197,7 +197,7 @@ TEST(ValidatedStrategy, ASmallLossIsSeenInManyIterations) {
   EXPECT_TRUE(program.proof().undone);
 }
 
-TEST(ValidatedStrategy, AGivenPlanThatIsWrongIsUndoneAfterTwoIterations) {
+TEST(ValidatedStrategy, WrongGivenPlan_IsUndoneAfterTwoIterations) {
   for (const double predicted : {0.0, 1.0}) {
     Program program(k_fast, k_slow, true, predicted);
     EXPECT_EQ(program.run(8, slow_takes_longer),
@@ -206,7 +206,7 @@ TEST(ValidatedStrategy, AGivenPlanThatIsWrongIsUndoneAfterTwoIterations) {
   }
 }
 
-TEST(ValidatedStrategy, AGivenPlanThatIsSlowerThanPredictedAndBetterThanNoneIsInForceAgain) {
+TEST(ValidatedStrategy, GivenPlanBetterThanNone_IsReinstated) {
   Program program(k_fast, k_fast, true, 0.5);
   program.context.budget[k_fast] = Bytes{0};  // without a plan it would be in slow memory
   program.guarded.emplace(program.context, std::make_unique<OneMove>(k_fast, true), true, true,
@@ -216,14 +216,14 @@ TEST(ValidatedStrategy, AGivenPlanThatIsSlowerThanPredictedAndBetterThanNoneIsIn
   EXPECT_EQ(program.proof().without.value, 2);
 }
 
-TEST(ValidatedStrategy, IntervalsOfTimeProveNothing) {
+TEST(ValidatedStrategy, LoopOfTimeIntervals_IsNotJudged) {
   Program program(k_fast, k_slow, false);
   EXPECT_EQ(program.run(6, slow_takes_longer, true).back(), k_slow);
   EXPECT_TRUE(program.requests.proofs.empty());
 }
 
 // Its gain is that of the plan's first iterations against the last before it, however the program goes on.
-TEST(ValidatedStrategy, WhatAProgramDoesLaterIsNoGain) {
+TEST(ValidatedStrategy, LaterSpeedup_IsNoGain) {
   for (const double later : {0.1, 3.0}) {
     Program program(k_slow, k_fast, false);
     program.run(100, [&](int i, PlaceId place) { return (place == k_slow ? 1 : 0.9) * (i < 20 ? 1 : later); });
@@ -234,7 +234,7 @@ TEST(ValidatedStrategy, WhatAProgramDoesLaterIsNoGain) {
 }
 
 // A solver that converges: each iteration takes 2 % less than the one before it, whatever the place.
-TEST(ValidatedStrategy, OfAProgramThatChangesAllTheTimeNothingIsSaid) {
+TEST(ValidatedStrategy, DriftingProgram_ReportsNoGain) {
   for (const double rate : {0.98, 1.02}) {
     Program program(k_slow, k_fast, false);
     const auto places = program.run(80, [&](int i, PlaceId) { return std::pow(rate, i); });
@@ -246,21 +246,21 @@ TEST(ValidatedStrategy, OfAProgramThatChangesAllTheTimeNothingIsSaid) {
 }
 
 // The loop's first iteration makes pages and caches anew.
-TEST(ValidatedStrategy, TheFirstIterationIsNotComparedWith) {
+TEST(ValidatedStrategy, FirstIteration_IsNoBaseline) {
   Program program(k_slow, k_fast, false);
   program.run(10, [](int i, PlaceId place) { return i == 0 ? 9 : place == k_slow ? 2.0 : 1.0; });
   EXPECT_EQ(program.proof().without.value, 2);
   EXPECT_EQ(program.proof().iterations_without, 1);
 }
 
-TEST(ValidatedStrategy, APlanThatMovesNothingProvesNothing) {
+TEST(ValidatedStrategy, PlanWithoutMoves_ReportsNoGain) {
   Program program(k_fast, k_fast, false);
   program.run(10, [](int i, PlaceId) { return i < 2 ? 2 : 1; });
   EXPECT_TRUE(program.requests.proofs.empty());
 }
 
 // Slower by more than noise, but not each iteration than each without: no loss by two of them.
-TEST(ValidatedStrategy, TimesThatOverlapAreNoLoss) {
+TEST(ValidatedStrategy, OverlappingTimes_AreNoLoss) {
   Program program(k_slow, k_fast, false);
   program.guarded.emplace(program.context, std::make_unique<OneMove>(k_fast, false), false, false,
                           PredictedTimes{});
@@ -271,7 +271,7 @@ TEST(ValidatedStrategy, TimesThatOverlapAreNoLoss) {
   EXPECT_EQ(std::count(places.begin() + 2, places.end(), k_slow), 0);
 }
 
-TEST(ValidatedStrategy, ALossBeyondNoiseIsSeenByTwoIterations) {
+TEST(ValidatedStrategy, LossBeyondNoise_IsDetectedInTwoIterations) {
   for (const auto& [slower, undone] : {std::pair{1.045, false}, {1.06, true}}) {
     Program program(k_slow, k_fast, false);
     const auto places = program.run(12, [&](int, PlaceId place) { return place == k_slow ? 1 : slower; });
@@ -280,7 +280,7 @@ TEST(ValidatedStrategy, ALossBeyondNoiseIsSeenByTwoIterations) {
 }
 
 // Of iterations of 10 ms sixteen are compared, or those of 0.1 s.
-TEST(ValidatedStrategy, ShortIterationsAreComparedByMany) {
+TEST(ValidatedStrategy, ShortIterations_AreJudgedByMany) {
   Program program(k_fast, k_slow, false);
   const auto places = program.run(60, [](int, PlaceId place) { return place == k_fast ? 1e-3 : 2e-3; });
   EXPECT_EQ(std::count(places.begin(), places.begin() + 17, k_slow), 0);  // sixteen to compare with
@@ -288,7 +288,7 @@ TEST(ValidatedStrategy, ShortIterationsAreComparedByMany) {
   EXPECT_TRUE(program.proof().undone);
 }
 
-TEST(IterationTimes, AreSteadyWhereTheirHalvesAreAlike) {
+TEST(IterationTimes, EqualHalves_AreSteady) {
   IterationTimes times;
   EXPECT_TRUE(times.is_steady());
   for (int i = 0; i < 100; ++i) times.add(Seconds{i % 3 == 0 ? 1.2 : 1.0}, Seconds{1});
@@ -300,7 +300,7 @@ TEST(IterationTimes, AreSteadyWhereTheirHalvesAreAlike) {
   EXPECT_EQ(times.last(8).median().value, 2);
 }
 
-TEST(ValidatedStrategy, NoiseIsNoLoss) {
+TEST(ValidatedStrategy, Noise_IsNoLoss) {
   Program program(k_slow, k_fast, false);
   // Each iteration with the plan is slower, by less than noise.
   const auto places =

@@ -28,7 +28,7 @@ std::size_t names_of(const auto& variants) {
   return names.size();
 }
 
-TEST(Variants, AreTheFilesOfTheirFolders) {
+TEST(Variants, Table_EqualsFilesOfFolders) {
   const auto strategies = files_in("tiering/strategy/planners") + files_in("tiering/strategy/static") +
                           files_in("tiering/strategy/policies");
   EXPECT_GT(strategies, 15u);
@@ -39,14 +39,14 @@ TEST(Variants, AreTheFilesOfTheirFolders) {
   EXPECT_EQ(names_of(observe::progresses()), files_in("tiering/observe/progress"));
 }
 
-TEST(Variants, AreFoundByTheirNames) {
+TEST(Variants, EachName_IsFound) {
   for (const auto* variant : strategy::variants()) EXPECT_EQ(&strategy::find_variant(variant->name()), variant);
   EXPECT_EQ(observe::find_collector(observe::k_default_collector).name(), observe::k_default_collector);
   EXPECT_EQ(observe::find_progress(observe::k_default_progress).name(), observe::k_default_progress);
   EXPECT_EQ(strategy::find_variant(strategy::k_default_variant).name(), strategy::k_default_variant);
 }
 
-TEST(Variants, UnknownOnesAreRefusedWithTheList) {
+TEST(Variants, UnknownName_IsRejectedWithList) {
   const auto refused = [](auto find, const std::string& known) {
     try {
       find();
@@ -61,7 +61,7 @@ TEST(Variants, UnknownOnesAreRefusedWithTheList) {
   refused([] { observe::find_progress("none"); }, "instructions");
 }
 
-TEST(Variants, WhatDecidesInVirtualTimeOnlyMakesNoPlan) {
+TEST(Variants, SimulationOnly_MakesNoPlan) {
   for (const auto* variant : strategy::variants())
     EXPECT_NE(variant->planner() != nullptr, variant->is_simulation_only());
 }

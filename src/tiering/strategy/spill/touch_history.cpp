@@ -95,7 +95,7 @@ TouchHistory::Match TouchHistory::add(ChunkId chunk, Seconds worked, const IsUnn
   const auto ahead = find_ahead(chunk, since_ + worked.value, is_unnoticed);
   const bool nearby = ahead == k_nowhere && is_nearby(chunk);
   hits_ += k_weight * ((ahead == k_nowhere && !nearby ? 0 : 1) - hits_);
-  chance_ += k_weight * (chance(quiet) - chance_);
+  chance_ += k_weight * (chance(is_unnoticed) - chance_);
   if (ahead == k_nowhere) return add_unexpected(chunk, worked.value, nearby, is_unnoticed);
   // Divides the measured work among the passed touches as recorded.
   const auto before = touches_[ahead].at - touches_[at_].at;

@@ -1,5 +1,5 @@
-// The published baselines among the planners: what each promises, on cases worked out by hand, and the greedy
-// choice of whole objects on random ones.
+// Tests the planners of published systems on cases computed by hand, and the greedy placement of whole objects on
+// random ones.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -41,7 +41,7 @@ model::Placement places_by(std::string_view planner, const model::Problem& probl
 }
 
 // Three objects of 1 MiB, of which one fits. In the first phase one is streamed, 64 MB whose latencies are hidden;
-// in the second one is chased (6.4 MB, 100,000 latencies) beside a bystander's 12.8 MB.
+// in the second one is pointer-chased (6.4 MB, 100,000 latencies) beside a third object's 12.8 MB.
 model::Problem three_patterns() {
   auto problem = two_kinds();
   add_object(problem, "streamed", 2, 1 << 19);
@@ -54,17 +54,17 @@ model::Problem three_patterns() {
   return problem;
 }
 
-// X-Mem asks what each structure's accesses gain: streamed 4 ms of bandwidth, chased 25.8 ms of latency.
+// X-Mem ranks by the gain of a structure's accesses: streamed 4 ms of bandwidth, chased 25.8 ms of latency.
 TEST(Baselines, XMem_ObjectsOfEqualSize_PromotesMostExposedLatency) {
   EXPECT_EQ(places_by("xmem", three_patterns()), (model::Placement{1, 1, 0, 0, 1, 1}));
 }
 
-// ecoHMEM counts misses a byte: 64 MB of them beat 12.8 and 6.4.
+// ecoHMEM ranks by misses per byte: 64 MB against 12.8 and 6.4.
 TEST(Baselines, EcoHmem_ObjectsOfEqualSize_PromotesMostMisses) {
   EXPECT_EQ(places_by("ecohmem", three_patterns()), (model::Placement{0, 0, 1, 1, 1, 1}));
 }
 
-// SOAR weighs misses by the phase in which they come: the bystander has two thirds of those of the phase that
+// SOAR weights misses by the phase in which they occur: the third object has two thirds of those of the phase that
 // exposes its latencies.
 TEST(Baselines, Soar_PhasesDiffer_WeightsMissesByPhaseLatency) {
   EXPECT_EQ(places_by("soar", three_patterns()), (model::Placement{1, 1, 1, 1, 0, 0}));
@@ -82,8 +82,8 @@ TEST(Baselines, EcoHmem_SlowWrites_WeightsStoresByWriteCost) {
   EXPECT_EQ(places_by("ecohmem", problem), (model::Placement{1, 0}));
 }
 
-// 256 KiB each 8 and 4 of worth, 1 MiB of 20, in 1 MiB: the small ones are denser, the large one no longer fits,
-// another small one does.
+// Objects of 256 KiB with worth 8 and 4, and one of 1 MiB with worth 20, in 1 MiB: the small ones are denser, the
+// large one does not fit after them, another small one does.
 TEST(Baselines, WholeObjects_LimitedCapacity_PlacedByDensityUnsplit) {
   auto problem = two_kinds();
   add_object(problem, "large", 4, 1 << 18);
@@ -93,8 +93,8 @@ TEST(Baselines, WholeObjects_LimitedCapacity_PlacedByDensityUnsplit) {
   EXPECT_EQ(place_whole_objects(problem, {4, 4, 4, 4, 8, 3, 0}), (model::Placement{1, 1, 1, 1, 0, 0, 1}));
 }
 
-// On random problems: no object is split, and none that is worth something stays at home while a faster place
-// still has room for all of it.
+// On random problems, no object is split, and no object with worth stays at home while a faster place has space
+// for all of it.
 TEST(Baselines, Greedy_DenseObjectDoesNotFit_LeavesCapacityUnused) {
   std::mt19937 random(3);
   for (int n = 0; n < 300; ++n) {
@@ -133,7 +133,7 @@ TEST(Baselines, Interleave_FastPlaceFull_ContinuesAtHome) {
   EXPECT_EQ(places_by("interleave", problem), (model::Placement{0, 1, 0, 1, 0, 1, 0, 1, 1, 1, 1, 1}));
 }
 
-// 2:1 in bandwidth is 21:10 of 32 with nothing to divide by, as in the kernel.
+// A bandwidth ratio of 2:1 gives the weights 21:10 of 32, without a common divisor, as in the kernel.
 TEST(Baselines, WeightedInterleave_BandwidthsDiffer_FollowsTheirRatio) {
   auto problem = two_kinds();
   problem.places[k_fast].budget = Bytes{1ULL << 30};

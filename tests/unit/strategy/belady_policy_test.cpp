@@ -1,4 +1,5 @@
-// Which chunks are in memory, against what Belady's rule would do that knows the future.
+// Compares the fetches of BeladyPolicy with those of Belady's rule with knowledge of the future; tests
+// TouchHistory.
 #include "strategy/spill/belady_policy.hpp"
 
 #include <gtest/gtest.h>
@@ -18,7 +19,7 @@ namespace {
 using transfer::PageState;
 using Sequence = std::vector<ChunkId>;
 
-// A memory of so many chunks over a disk that brings in `speed` chunks while one is worked on.
+// A memory of limited capacity over a disk that fetches `speed` chunks during the work on one.
 class Memory {
  public:
   Memory(std::size_t room, std::size_t chunks, double speed)
@@ -54,7 +55,7 @@ class Memory {
     state_[chunk] = to;
     next_.on_state_change(chunk, to);
   }
-  // Room for a chunk; false where all that is in memory is used before then.
+  // Frees space for a chunk. Returns false if all chunks in memory are used before it.
   bool bring(ChunkId chunk, double when) {
     if (in_memory_ == room_) {
       const auto victim = next_.next_victim();
@@ -78,7 +79,7 @@ class Memory {
   std::size_t in_memory_ = 0, loads_ = 0, demanded_ = 0;
 };
 
-// Loads of the last `last` touches with the best choices.
+// Returns the fetches in the last `last` touches under Belady's rule.
 std::size_t best_loads(const Sequence& uses, std::size_t room, std::size_t last) {
   std::vector<std::size_t> next(uses.size());
   std::vector<std::size_t> seen(*std::ranges::max_element(uses) + 1, uses.size());
@@ -101,7 +102,7 @@ Sequence repeated(const Sequence& one, std::size_t times) {
   return all;
 }
 
-// Loads of the last of `rounds` rounds, and how many of them came too late.
+// Returns the fetches in the last of `rounds` rounds, and how many of them were late.
 struct Loads {
   std::size_t all = 0, late = 0, best = 0;
 };
@@ -139,8 +140,8 @@ TEST(BeladyPolicy, OverlappingPhasesAndHotObject_PredictsUses) {
   EXPECT_LE(loads.late, loads.all / 10);
 }
 
-// A multigrid's cycle: three arrays, swept alone, by two and all together. A chunk that stays is used several
-// times a round, unnoticed, and what leaves for what depends on each of these uses.
+// A multigrid cycle: three arrays, swept one alone, two and all together. A mapped chunk is used several times a
+// round, unnoticed, and the best victims depend on each of these uses.
 Sequence multigrid_cycle() {
   constexpr ChunkId k_length = 120;
   const std::vector<std::vector<ChunkId>> sweeps = {{2}, {0}, {0, 1, 2}, {2, 0}, {0, 1, 2}};
@@ -159,7 +160,7 @@ TEST(BeladyPolicy, MappedChunks_LearnsTheirUses) {
   }
 }
 
-// Chunks that are used side by side come in another order each time.
+// Chunks that are used together come in another order each time.
 TEST(BeladyPolicy, AdjacentTouchesSwapped_StaysOnTrack) {
   std::mt19937 random(5);
   const auto round = multigrid_cycle();
@@ -181,7 +182,7 @@ TEST(BeladyPolicy, AdjacentTouchesSwapped_StaysOnTrack) {
   EXPECT_LE(late, loads / 5);
 }
 
-// Two threads side by side, each with a half of its own; which of them is first each time is chance.
+// Two concurrent threads, each with its own half; their order is random.
 TEST(BeladyPolicy, SeveralThreads_FollowsEachHistory) {
   constexpr std::size_t k_rounds = 8;
   std::mt19937 random(3);
@@ -199,8 +200,8 @@ TEST(BeladyPolicy, SeveralThreads_FollowsEachHistory) {
   EXPECT_LE(memory.take_demanded(), 30U);
 }
 
-// One of two threads that share a sweep has less to do for each chunk, and waits for the other one now and then:
-// by the time that it has worked it is behind, and still as far as the other one.
+// One of two threads that share a sweep has less work per chunk, and waits for the other: by its work it is
+// behind, but its position is the same.
 TEST(BeladyPolicy, WaitingThreads_KeepTheirPosition) {
   constexpr std::size_t k_rounds = 10;
   Memory memory(200, 400, 2);
@@ -216,7 +217,7 @@ TEST(BeladyPolicy, WaitingThreads_KeepTheirPosition) {
   EXPECT_LE(memory.take_demanded(), 20U);
 }
 
-// Chunks that one thread uses twice a round and another one once: they are used when the first of both uses them.
+// Chunks that one thread uses twice a round and another one once: the earlier use counts.
 TEST(BeladyPolicy, SharedChunk_PredictsEarliestUse) {
   constexpr std::size_t k_rounds = 8;
   for (const std::size_t room : {120, 160, 200})
@@ -242,7 +243,7 @@ TEST(BeladyPolicy, SharedChunk_PredictsEarliestUse) {
     }
 }
 
-// Nothing repeats itself: what was used lately stays, and nothing is brought in on mere suspicion.
+// Nothing repeats: recently used chunks stay, and nothing is prefetched.
 TEST(BeladyPolicy, RandomTouches_HistoryIsNotTrusted) {
   std::mt19937 random(4);
   Memory memory(200, 400, 2);
@@ -263,8 +264,8 @@ TEST(BeladyPolicy, RandomTouches_HistoryIsNotTrusted) {
   EXPECT_LE(needed, first_in_first_out);
 }
 
-// With few chunks, of which many are at their places, nearly any touch can be found a little further on.
-// What does not leave is no choice, however late it is used, and threads are followed across it.
+// With few chunks, of which many are mapped, nearly any touch is found shortly ahead. Pinned chunks are never
+// victims, however late they are used, and histories continue across them.
 TEST(BeladyPolicy, PinnedChunks_AreNoVictims) {
   constexpr ChunkId k_all = 1000;
   BeladyPolicy next;
@@ -286,8 +287,8 @@ TEST(BeladyPolicy, PinnedChunks_AreNoVictims) {
   EXPECT_EQ(named.size(), 200U);
 }
 
-// However many chunks are on disk and used later than all that are in memory, and whatever is in use just now:
-// somebody leaves. Else the memory would be exceeded, a chunk for each touch.
+// There is a victim even if all chunks on disk are used later than those in memory, and all of those are in use.
+// Else the memory limit would be exceeded by a chunk for each touch.
 TEST(BeladyPolicy, AnyState_ReturnsAVictim) {
   constexpr ChunkId k_all = 600;
   std::mt19937 random(7);
@@ -298,7 +299,7 @@ TEST(BeladyPolicy, AnyState_ReturnsAVictim) {
   }
 }
 
-// However long a program runs: a history has a few rounds of what its thread uses.
+// However long a program runs, a history keeps a few periods only.
 TEST(TouchHistory, ManyTouches_LengthIsBounded) {
   TouchHistory history;
   std::vector<ChunkId> passed;
@@ -332,9 +333,8 @@ TEST(TouchHistory, RandomTouches_HitShareIsNearZero) {
   }
 }
 
-// A program that begins a thread for each piece of work, again and again.
-// A round of 40 chunks, 1 ms each, is 40 ms of work however long it takes later, whichever of its touches are
-// noticed, and whatever else is touched beside.
+// A round of 40 chunks, 1 ms each, counts as 40 ms of work, however long it takes later, whichever of its touches
+// are noticed, and whatever other chunks are touched.
 TEST(TouchHistory, RepeatedTouches_CountTheSameWork) {
   constexpr ChunkId k_chunks = 40;
   std::mt19937 random(7);

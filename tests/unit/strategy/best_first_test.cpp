@@ -1,4 +1,5 @@
-// The order in which moves gain most: against all orders, all placements, and predictions of the time law.
+// Compares best_first() with all orders and all placements, and MoveGainPredictor with predictions of the time
+// law.
 #include "strategy/learning/best_first.hpp"
 
 #include <gtest/gtest.h>
@@ -21,7 +22,8 @@ namespace {
 
 using Moves = std::vector<std::pair<ChunkId, PlaceId>>;
 
-// Chunks whose worth is what an iteration takes longer with them in slow memory. Each move costs one second.
+// Chunks with a worth: the time that an iteration takes longer with them in slow memory. Each move costs one
+// second.
 struct WorthyChunks : PlacedChunks {
   WorthyChunks(const std::vector<PlaceId>& places, std::vector<double> worths, std::uint64_t capacity)
       : PlacedChunks(places, capacity), worth(std::move(worths)) {}
@@ -40,7 +42,7 @@ struct WorthyChunks : PlacedChunks {
     prices.apply = [](const ActiveMove&, PlaceId) {};
     return best_first(context, moves, pending, prices);
   }
-  // Of each group.
+  // Returns the chunks of each group.
   [[nodiscard]] static std::vector<Moves> moves_of(const std::vector<MoveGroup>& groups) {
     std::vector<Moves> all;
     for (const auto& group : groups) {
@@ -81,7 +83,7 @@ TEST(BestFirst, ChunkUnderWay_HasItsSpace) {
   EXPECT_EQ(program.order({{1, k_slow}, {2, k_fast}}, {{0, k_fast}}).size(), 1);
 }
 
-// What is gained until a time, when moves are made one after the other.
+// Returns the gain until a time, if moves are made one after the other.
 double gained(const std::vector<MovePrice>& prices, const std::vector<std::size_t>& order, double until) {
   double sum = 0, now = 0;
   for (const auto i : order) {

@@ -1,4 +1,4 @@
-// Confidences against closed forms: two objects of which one fits.
+// Compares confidences with closed forms, for two objects of which one fits.
 #include "strategy/confidence/confidence.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 
 using model::Problem;
 
-// Two objects of a chunk each, met by k and l of 1,000 time samples; fast memory holds one of them.
+// Two objects of a chunk each, hit by k and l of 1,000 time samples; fast memory holds one of them.
 Problem two_objects(double k, double l, bool estimated = true) {
   Problem problem;
   problem.machine = "m";
@@ -54,7 +54,7 @@ Confidence confidence(const Problem& problem, std::uint32_t draws, Plan* plan = 
   return result;
 }
 
-// Of Gamma(k) < Gamma(l): at least k of k + l - 1 tossed coins.
+// Returns P(Gamma(k) < Gamma(l)): the probability of at least k heads in k + l - 1 coin tosses.
 double swapped(int k, int l) {
   double sum = 0;
   for (int j = k; j < k + l; ++j)
@@ -82,7 +82,7 @@ TEST(Confidence, TwoObjects_EqualsProbabilityOfTheirRanking) {
     const auto p = swapped(k, l);
     const auto error = 4 * std::sqrt(p * (1 - p) / k_draws);
     EXPECT_NEAR(*plan.objects[0].parts[0].confidence, 1 - p, error) << k << " " << l;
-    // A draw in which the other one is worth more loses the difference of the two, and nothing else.
+    // A draw in which the other object is worth more loses the difference of the two.
     double expected = 0;
     for (std::uint32_t d = 0; d < k_draws; ++d) {
       const auto drawn = model::SamplingError(two_objects(k, l)).draw(d);
@@ -90,7 +90,7 @@ TEST(Confidence, TwoObjects_EqualsProbabilityOfTheirRanking) {
       expected += std::max(0.0, (cells[1].exposure - cells[0].exposure) * 200e-9) / k_draws;
     }
     EXPECT_NEAR(found.regret().value, expected, 1e-6 * expected + 1e-15);
-    // Where nearly all draws agree, the mean may lie above the interval.
+    // If nearly all draws agree, the mean may be above the interval.
     EXPECT_EQ(plan.regret_low.value, 0);
     EXPECT_EQ(plan.regret_high.value > 0, p > 0.1);
   }

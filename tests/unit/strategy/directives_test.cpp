@@ -1,5 +1,5 @@
-// Directives change what planners do: a program whose profile has missed a use, against every schedule that there
-// is, priced by what the program really does.
+// Tests the effect of directives on planners, for a program whose profile has missed a use. Compares plans with
+// all possible schedules, priced by the true problem.
 #include "model/directives.hpp"
 
 #include <gtest/gtest.h>
@@ -74,7 +74,7 @@ double best(const Problem& problem) {
   return least;
 }
 
-// What the plan that is made of `believed` takes where `truth` is what the program does.
+// Returns the time of the plan made of `believed` under `truth`.
 double takes(const Problem& truth, const Problem& believed, const char* planner) {
   auto schedule = find_planner(planner).decide(believed, {}, Effort::thorough).schedule;
   auto list = model::derive_moves(believed, schedule);
@@ -116,7 +116,7 @@ TEST(Directives, SparedObject_MayBeEvictedWithoutWaiting) {
   EXPECT_GT(without, 1.01 * with);
 }
 
-// Of all planners: with a use in the middle a move of u to slower memory is not asked for before that is over.
+// With a use in the middle, a move of u to slower memory is not requested before that phase is over.
 TEST(Directives, UsesOfPhases_DetermineTheRequestingPhase) {
   auto problem = small_problem();
   Schedule schedule{{{0, 1}, {0, 1}, {1, 0}}};  // u leaves, v comes for the end

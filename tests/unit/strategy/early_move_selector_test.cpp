@@ -1,4 +1,4 @@
-// Rent or buy: against the best that somebody who knows the future can do, and within the budget.
+// Tests the rent-or-buy rule against the offline optimum, and within the budget.
 #include "strategy/learning/early_move_selector.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 namespace terrace::strategy {
 namespace {
 
-// Chunks that are where they are said to be, and go where they are asked to at once.
+// Chunks whose requested moves are done at once.
 struct Memory {
   Memory(const std::vector<std::uint32_t>& sizes, std::uint64_t fast) : capacity(fast) {
     for (const auto size : sizes) chunks.add(0, size, static_cast<ObjectId>(chunks.size() / 64), 0, k_slow);
@@ -50,7 +50,7 @@ observe::Phase exposing(const std::vector<std::pair<ChunkId, double>>& latencies
   return segment;
 }
 
-// 64 KiB are copied in 6.6 us, in which 300 ns were lost 22 times.
+// Copying 64 KiB takes 6.6 us, which equals 22 accesses that lose 300 ns each.
 TEST(EarlyMoveSelector, SlowChunk_IsPromotedOnceItLostACopy) {
   const auto machine = two_latencies();
   Memory memory({65536}, 1 << 20);
@@ -110,7 +110,7 @@ TEST(EarlyMoveSelector, FullFastMemory_SwapsOnceBothCopiesPay) {
   }
 }
 
-// Where bandwidth is what a segment waits for, bytes are what is lost: on two equal bandwidths, nothing.
+// In a bandwidth-bound segment the loss depends on bytes: with equal bandwidths there is none.
 TEST(EarlyMoveSelector, BandwidthBoundSegment_LatencyIsNoLoss) {
   const auto machine = two_latencies();
   Memory memory({65536}, 1 << 20);
@@ -121,8 +121,8 @@ TEST(EarlyMoveSelector, BandwidthBoundSegment_LatencyIsNoLoss) {
   EXPECT_TRUE(early.select_moves(memory.tiers()).empty());
 }
 
-// With room for all of it, a chunk costs what it lost in slow memory and its copy: never more than twice what it
-// costs who knows the future, and the last segment's loss.
+// With enough space, a chunk costs its loss in slow memory and its copy: at most twice the offline optimum, and
+// the loss of the last segment.
 TEST(EarlyMoveSelector, RandomUses_CostAtMostTwiceTheOptimum) {
   const auto machine = two_latencies();
   std::mt19937 random(3);
@@ -157,8 +157,8 @@ TEST(EarlyMoveSelector, RandomUses_CostAtMostTwiceTheOptimum) {
   }
 }
 
-// An object of 64 chunks is swept again and again, two segments a chunk, beside room for 16 chunks and others
-// that gain more: most of it is there when it is used, by an eighth of the room, and what gains more stays.
+// An object of 64 chunks is swept repeatedly, two segments per chunk, with space for 16 chunks and others that
+// gain more: most chunks are in fast memory when used, in an eighth of the space, and the others stay.
 TEST(EarlyMoveSelector, RepeatedSweep_PrefetchesNextChunks) {
   const auto machine = two_latencies();
   Memory memory(std::vector<std::uint32_t>(64 + 14, 65536), 16 * 65536);
@@ -178,8 +178,8 @@ TEST(EarlyMoveSelector, RepeatedSweep_PrefetchesNextChunks) {
   for (ChunkId hot = 64; hot < 64 + 14; ++hot) EXPECT_EQ(memory.chunks[hot].place.load(), k_fast);
 }
 
-// Larger chunks, each in use for hundreds of segments of which samples miss one in four: what was brought ahead
-// waits for its use, and is there until that is over.
+// Larger chunks, each in use for hundreds of segments, of which samples miss one in four: prefetched chunks stay
+// until their use is over.
 TEST(EarlyMoveSelector, LongUsesWithGaps_PrefetchedChunksStayUntilUsed) {
   constexpr int k_stretches = 200, k_chunks = 96;
   const auto machine = two_latencies();
@@ -203,7 +203,7 @@ TEST(EarlyMoveSelector, LongUsesWithGaps_PrefetchedChunksStayUntilUsed) {
   EXPECT_LE(copies, 2 * k_chunks + 8) << "each comes once and goes once";
 }
 
-// The newcomer is worth more for its bytes than one of the two that would have to go, and less than the other.
+// The candidate is worth more per byte than one of the two chunks to evict, and less than the other.
 TEST(EarlyMoveSelector, PromotionDoesNotFit_EvictsNothing) {
   const auto machine = two_latencies();
   Memory memory({65536, 65536, 131072}, 131072);
@@ -222,9 +222,9 @@ TEST(EarlyMoveSelector, PromotionDoesNotFit_EvictsNothing) {
   EXPECT_EQ(memory.chunks[2].place.load(), k_fast);
 }
 
-// Room for a part, chunks that die, moves that the system refuses: every choice can be carried out. And each chunk
-// pays its own way: its copies into fast memory take no longer than what it lost in slow memory. Today one of the
-// 4,000 falls short: it had to leave before it was used, and what it had paid counted once more.
+// With limited space, freed chunks and rejected moves, every selection can be performed. And each chunk pays for
+// itself: its copies into fast memory take no longer than its loss in slow memory. At present one of 4,000
+// violates that: it was evicted before it was used, and its accumulated loss counted twice.
 TEST(EarlyMoveSelector, RandomUses_FastMemoryStaysWithinCapacity) {
   const auto machine = two_latencies();
   std::mt19937 random(5);

@@ -1,5 +1,5 @@
-// Expressions: what they are worth, what each mistake is told, what their bytes say. Random ones are held against
-// Python's arithmetic in tests/python/test_hints.py.
+// Tests the values, error messages and serialization of expressions. Random ones are compared with Python's
+// arithmetic in tests/python/test_hints.py.
 #include "strategy/hints/expression.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Times over a file: small cases by hand, and bounds that hold for every sequence of touches.
+// Tests forecasts of out-of-core times: small cases computed by hand, and bounds for random sequences of touches.
 #include "strategy/spill/forecast.hpp"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 using transfer::PageState;
 using Touches = std::vector<ExpectedTouch>;
 
-// Chunks from `first` on, one after the other, with so much work before each.
+// Returns touches of consecutive chunks from `first` on, with `work` before each.
 Touches sweep(ChunkId first, ChunkId end, double work, std::uint32_t thread = 0) {
   Touches touches;
   for (auto c = first; c < end; ++c) touches.push_back({c, thread, work});
@@ -39,7 +39,7 @@ TEST(Forecast, AllInMemory_TakesTheWork) {
   EXPECT_EQ(forecast(sweep(0, 4, 0.5), state, k_quiet), (std::vector{0.5, 1.0, 1.5, 2.0}));
 }
 
-// Each touch of what is noticed costs so much, one of eight of those that are not.
+// Each noticed touch costs the fault time, and one of eight unnoticed ones.
 TEST(Forecast, NoticedTouches_AddFaultTime) {
   auto state = state_with(20);
   state.present = 20;
@@ -49,7 +49,7 @@ TEST(Forecast, NoticedTouches_AddFaultTime) {
   EXPECT_EQ(forecast(sweep(0, 17, 1), state, k_quiet).back(), 17.5);
 }
 
-// The first is waited for; the others come one a second, while there is no work.
+// The thread waits for the first chunk; the others arrive one per second, without work between them.
 TEST(Forecast, SlowDisk_DeterminesTheTime) {
   EXPECT_EQ(forecast(sweep(0, 5, 0), state_with(10), k_away), (std::vector{0.0, 1.0, 2.0, 3.0, 4.0}));
   EXPECT_EQ(forecast(sweep(0, 5, 0.5), state_with(10), k_away), (std::vector{0.5, 2.0, 3.0, 4.0, 5.0}));
@@ -59,7 +59,7 @@ TEST(Forecast, FastDisk_IsWaitedForOnce) {
   EXPECT_EQ(forecast(sweep(0, 5, 3), state_with(10), k_away), (std::vector{3.0, 7.0, 10.0, 13.0, 16.0}));
 }
 
-// Nothing is read ahead where all loads came too late so far: work and disk by turns.
+// If all fetches were late so far, nothing is prefetched: work and disk alternate.
 TEST(Forecast, LateLoads_AddTheirTime) {
   auto state = state_with(10);
   state.late_share = 1;
@@ -76,7 +76,7 @@ TEST(Forecast, TransfersInFlight_AreServedFirst) {
   EXPECT_EQ(forecast(sweep(0, 3, 0), state, k_away), (std::vector{0.0, 4.0, 5.0}));
 }
 
-// Memory is full of what nobody uses. Each page's content is written before the next chunk is read into it.
+// Memory is full of unused chunks. Each page is written before the next chunk is read into it.
 TEST(Forecast, DirtyEvictions_OccupyTheDisk) {
   auto state = state_with(10);
   state.present = 10;
@@ -87,8 +87,8 @@ TEST(Forecast, DirtyEvictions_OccupyTheDisk) {
   EXPECT_EQ(forecast(sweep(0, 5, 0), state, k_away).back(), 6);
 }
 
-// Two rounds over 40 chunks with room for 30: Belady's rule reads 40 and then 10, eight more where those that come
-// in ahead have no place beside what stays. What was used longest ago would leave for 80 reads.
+// Two rounds over 40 chunks with space for 30: Belady's rule reads 40 and then 10, and eight more because
+// prefetched chunks take space. LRU would read 80.
 TEST(Forecast, FullMemory_EvictsLastUse) {
   auto touches = sweep(0, 40, 0);
   const auto again = sweep(0, 40, 0);
@@ -110,7 +110,7 @@ TEST(Forecast, EmptyChunk_NeedsNoTransfer) {
 TEST(Forecast, SeveralThreads_ShareTheDisk) {
   const Touches touches = {{0, 0, 0}, {10, 1, 0}, {1, 0, 0}, {11, 1, 0}, {2, 0, 0}};
   EXPECT_EQ(forecast(touches, state_with(10), k_away), (std::vector{0.0, 1.0, 3.0}));
-  // Alone it waits for its own.
+  // Alone it waits for its own fetches only.
   EXPECT_EQ(forecast(sweep(0, 3, 0), state_with(10), k_away), (std::vector{0.0, 1.0, 2.0}));
 }
 
@@ -162,7 +162,7 @@ TEST(Forecast, RandomTouches_AtLeastWorkAndDiskTime) {
       if (touch.thread != 0) continue;
       work += touch.work;
       ASSERT_GE(times[at], work * (1 - 1e-9)) << "case " << i;
-      // Its own chunks that were away have been read before.
+      // All of its chunks on disk have been read before.
       const auto disk = static_cast<double>(read.size()) * one.state.chunk_s;
       ASSERT_GE(times[at], disk * (1 - 1e-9)) << "case " << i << " touch " << at;
       if (one.residence[touch.chunk] == PageState::swapped_out) read.insert(touch.chunk);
@@ -173,9 +173,9 @@ TEST(Forecast, RandomTouches_AtLeastWorkAndDiskTime) {
   }
 }
 
-// Of one thread: among several one may be first or second, which changes who waits. And of chunks with content: a
-// page for one without may be written behind what is read ahead. As only a few chunks are, what leaves is not
-// always the best choice: in no order a few chunks more may be read.
+// Only for one thread, because with several the order decides which one waits; and for chunks with content,
+// because the page of an empty chunk may be written after prefetches. Only few chunks are prefetched, so that
+// victims are not always optimal: for random orders a few more chunks may be read.
 TEST(Forecast, MoreCapacity_IsNotSlower) {
   std::mt19937 random(12);
   for (int i = 0; i < 4000; ++i) {

@@ -1,4 +1,4 @@
-// What was predicted, against the clock; and what the predictions are made from.
+// Tests the comparison of forecasts with the clock, and the measured parameters of forecasts.
 #include "strategy/spill/forecast_windows.hpp"
 
 #include <gtest/gtest.h>
@@ -88,8 +88,8 @@ TEST(ForecastWindows, Shares_CoverTheSameEvents) {
   EXPECT_EQ(windows.state(measured, false).late_share, 0);
 }
 
-// A sweep by rounds in little memory: all chunks are away when they are touched. The program takes 2 ms, the
-// disk 1.
+// A repeated sweep in little memory: all chunks are on disk when they are touched. The program takes 2 ms per
+// chunk, the disk 1.
 class Sweep {
  public:
   double disk = 1e-3;
@@ -133,8 +133,8 @@ TEST(ForecastWindows, RepeatedSweep_IsPredicted) {
   EXPECT_GT(sweep.told().measured.value, 0.8 * 5 * 200 * 3e-3);
 }
 
-// After some rounds as always, one whose work and disk take so long: it is as long as these are, and was predicted
-// to be as the rounds before it.
+// After some steady rounds, work and disk take other times: the round takes as long as these, and was predicted
+// like the rounds before.
 void expect_as_before(double work, double disk) {
   Sweep sweep;
   for (int i = 0; i < 4; ++i) sweep.round();
@@ -151,7 +151,7 @@ TEST(ForecastWindows, WorkChanges_PredictionStays) { expect_as_before(3.8e-3, Sw
 
 TEST(ForecastWindows, DiskChanges_PredictionStays) { expect_as_before(2e-3, 6e-3); }
 
-// As long as nothing changes what is predicted is what it takes, whatever work and disk take.
+// As long as nothing changes, the measured time equals the predicted one, whatever work and disk take.
 TEST(ForecastWindows, UnchangedProgram_TakesThePredictedTime) {
   for (const double disk : {0.5e-3, 1e-3, 4e-3}) {
     Sweep sweep;

@@ -1,4 +1,4 @@
-// Hints: files, what each mistake in them is told, and who goes before whom.
+// Tests hints files, their error messages, and the precedence of hints.
 #include "strategy/hints/hints.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The knapsack against brute force.
+// Compares the knapsack with brute force.
 #include "strategy/search/knapsack.hpp"
 
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ Knapsack random_case(std::mt19937& random, std::size_t bins) {
     KnapsackItem item;
     item.size = (1 + random() % 20) * granule;
     total += item.size;
-    // Values in proportion to sizes make the hard cases; rounded ones make ties.
+    // Values proportional to sizes are the hard cases; rounded values give ties.
     const bool correlated = random() % 3 == 0;
     for (std::size_t b = 0; b < bins; ++b) {
       const auto noise = std::uniform_real_distribution<>(-1, 10)(random);
@@ -96,7 +96,7 @@ TEST_P(KnapsackBins, EqualsBruteForce) {
 
 INSTANTIATE_TEST_SUITE_P(TwoToFour, KnapsackBins, testing::Values(2, 3, 4));
 
-// Beyond its limit the answer still fits, and the bound holds what the answer may have missed.
+// Beyond the limit of states the solution still fits, and the bound covers its error.
 TEST(Knapsack, StatesBeyondLimit_ReportsGap) {
   std::mt19937 random(7);
   int inexact = 0;
@@ -118,7 +118,7 @@ TEST(Knapsack, StatesBeyondLimit_ReportsGap) {
   EXPECT_GT(inexact, 0);
 }
 
-// Many chunks of one size and a budget of fast memory: the shape that programs have.
+// Many chunks of one size and a budget of fast memory, as in real programs.
 TEST(Knapsack, EqualSizes_TakesMostValuable) {
   std::mt19937 random(3);
   Knapsack knapsack;

@@ -1,4 +1,4 @@
-// Initial placement by reference counts, against every placement that there is.
+// Compares the initial placement by reference counts with all possible placements.
 #include "strategy/hints/max_references.hpp"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace terrace::strategy {
 namespace {
 
-// The time that references take less than in the slowest place; -1 where a option is overfull.
+// Returns the time that references save compared with the slowest place; -1 if an option is overfull.
 double saved(const std::vector<CountedChunk>& chunks, const std::vector<PlaceOption>& options,
              const std::vector<std::uint32_t>& shelf_of) {
   std::vector<std::uint64_t> held(options.size(), 0);
@@ -63,7 +63,7 @@ TEST(MaxReferences, RandomChunks_EqualsBruteForce) {
 }
 
 TEST(MaxReferences, SmallDenseChunk_SumDecides) {
-  // The small one is denser; the large one has more references, and there is room for one of them.
+  // The small chunk is denser, the large one has more references, and only one of them fits.
   const std::vector<CountedChunk> chunks = {{Bytes{4096}, 500}, {Bytes{8192}, 800}};
   EXPECT_EQ(max_references(chunks, {{Bytes{8192}, 1e-9}, {Bytes{1 << 20}, 4e-9}}, 1),
             (std::vector<std::uint32_t>{1, 0}));

@@ -1,6 +1,5 @@
-// One order of places by speed: whatever asks for the fast memory of a machine gets the same answer, for every
-// shipped machine file; and what that order means to planners, on a machine whose fast memory has the longer
-// latency.
+// Tests that all modules use the same order of places by speed, for every shipped machine file; and the effect of
+// that order on planners, for a machine whose fast memory has the longer latency.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,8 +15,7 @@ using machine::Machine;
 
 constexpr std::uint64_t k_size = 16ULL << 20;  // of an object
 
-// An object of one chunk for each of `places`, where it lay when it was measured; in phase k object k is swept
-// `sweeps` times.
+// A problem with an object of one chunk in each of `places`; in phase k object k is swept `sweeps` times.
 profile::Profile profile_of(const Machine& machine, InitiatorId initiator, double cores,
                             const std::vector<PlaceId>& places, double sweeps) {
   profile::Profile profile;
@@ -58,7 +56,7 @@ TEST(PlaceOrder, AllModules_UseTheMachinesOrder) {
     const auto machine = machine::read_machine_file(entry.path());
     const auto& name = machine.name();
     const auto budget = machine::fast_budget(machine, Bytes{1 << 20});
-    // As each domain's initiator sees the machine, with one core at work and with all of them.
+    // For each domain's initiator, with one active core and with all of them.
     for (std::size_t i = 0; i < machine.initiators().size(); ++i) {
       const auto initiator = static_cast<InitiatorId>(i);
       const double all = machine.initiators()[initiator].cores;

@@ -1,5 +1,5 @@
-// Whether learning a loop and moving data for a plan of it pays: a program with a few chunks in slow memory whose
-// clock is set by hand, on a machine whose copier has a price.
+// Tests whether profiling a loop, and moving data for its plan, pays: for a program with a few chunks in slow
+// memory and a manual clock, on a machine whose copier has a price.
 #include "strategy/learning/payback_model.hpp"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ machine::Machine with_a_copier() {
 }
 
 struct LoopingProgram {
-  // Two samples each so often add about 580 ns.
+  // Two samples per interval add about 580 ns.
   explicit LoopingProgram(double sample_interval = 5.8e-6) {
     context.machine = &machine;
     context.chunks = &chunks;
@@ -50,7 +50,7 @@ struct LoopingProgram {
     payback.on_loop_begin(event);
     payback.on_iteration_begin(0, false);
   }
-  // Runs iterations; stops before the first one that may be learned. Returns its number.
+  // Runs iterations until the first one that may be profiled. Returns its number.
   std::uint32_t run_until_learned(PaybackModel& payback, double iteration, std::uint32_t most = 1000) {
     for (std::uint32_t i = 0; i < most; ++i) {
       if (payback.may_learn()) return i;
@@ -93,7 +93,7 @@ TEST(PaybackModel, MovesOfDetectedLoop_GainOfIterationsSeen_MustPayThereAndBack)
   EXPECT_FALSE(payback.pays(Seconds{0}, moves));
 }
 
-// Three chunks take 0.1 ms each of the mover, so of 8 iterations of 0.1 ms five are left to gain in.
+// The mover takes 0.1 ms for each of three chunks, so that five of 8 iterations of 0.1 ms remain to gain in.
 TEST(PaybackModel, MovesOfDetectedLoop_GainNothingUntilDone) {
   LoopingProgram program;
   program.clock.time = Seconds{1};
@@ -109,8 +109,8 @@ TEST(PaybackModel, MovesOfDetectedLoop_GainNothingUntilDone) {
   EXPECT_FALSE(payback.pays(0.99 * both / left, moves));
 }
 
-// The moves cost five times what may be lost in expectation. The loop ends before they are paid for with a
-// probability of 1 / (1 + n gain / cost), which therefore has to be a fifth.
+// The moves cost five times the allowed expected loss. The loop ends before they have paid with probability
+// 1 / (1 + n gain / cost), which therefore has to be a fifth.
 TEST(PaybackModel, MovesOfDetectedLoop_ExpectedLoss_StaysBelowItsShareOfTheRun) {
   LoopingProgram program;
   PaybackModel payback(program.context);
@@ -129,7 +129,7 @@ TEST(PaybackModel, MovesOfDetectedLoop_ExpectedLoss_StaysBelowItsShareOfTheRun) 
   EXPECT_NEAR(payback.pays_after(0.499 * cost, moves, true), 2 / 0.499, 1e-9) << "in steps nothing is risked";
 }
 
-// Half a percent of the run so far is a fifth of what the moves cost.
+// 0.5 % of the run so far is a fifth of the moves' cost.
 TEST(PaybackModel, StepOfDetectedLoop_MayCostItsShareAndTheGain) {
   LoopingProgram program;
   PaybackModel payback(program.context);
@@ -143,7 +143,7 @@ TEST(PaybackModel, StepOfDetectedLoop_MayCostItsShareAndTheGain) {
   EXPECT_FALSE(payback.may_risk({0.201 * cost, 0.1 * cost}, {}));
   EXPECT_TRUE(payback.may_risk({cost, 0.1 * cost}, 0.801 * cost));
   EXPECT_FALSE(payback.may_risk({0.1 * cost, gain}, -0.2 * cost)) << "the plan is behind by its share";
-  // Lost with a probability of one in 1 + 8 * gain / cost: more than the share where that is a twentieth.
+  // The cost is lost with probability 1 / (1 + 8 * gain / cost); it may exceed the share if that is a twentieth.
   EXPECT_TRUE(payback.may_risk({cost, 19.1 / 8 * cost}, {}));
   EXPECT_FALSE(payback.may_risk({cost, 18.9 / 8 * cost}, {}));
 }
@@ -189,8 +189,8 @@ TEST(PaybackModel, WithdrawnPlan_LossOfIterationsSeen_MustPayTheMovesBack) {
   EXPECT_FALSE(payback.pays_to_end(Seconds{0}, {}));
 }
 
-// All samples would take a tenth of a millisecond. Half a percent of 11 ms that have passed and of 3 ms that are
-// expected is less; reading the references of 1,024 pages comes off it.
+// All samples would take 0.1 ms. That exceeds 0.5 % of the past 11 ms and the expected 3 ms, less the scan of
+// 1,024 page references.
 TEST(PaybackModel, DetectedLoop_BudgetBelowAllSamples_IsProfiledWithFewer) {
   LoopingProgram program;
   program.context.can_thin = true;
@@ -213,7 +213,7 @@ TEST(PaybackModel, DetectedLoop_FewerSamplesThanChunks_IsProfiledForSeveralItera
   EXPECT_EQ(payback.thinning(), 1);
 }
 
-// Samples of 2,004 chunks take 12 iterations; more are expected only once more have been made.
+// Samples of 2,004 chunks take 12 iterations, which are expected only after as many.
 TEST(PaybackModel, DetectedLoop_ProfilingExceedsLoopSoFar_IsPostponed) {
   LoopingProgram program;
   for (int i = 0; i < 2000; ++i) program.chunks.add(0, 4096, 0, 0, k_slow);
@@ -258,7 +258,7 @@ TEST(PaybackModel, MarkedLoopThatHasToPay_MovesBeforeItHasIterations_DoNotPay) {
   EXPECT_FALSE(payback.pays(0.99 * both / left, moves));
 }
 
-// Two samples each 5.8 us add a tenth: one of twenty adds half a percent.
+// Two samples every 5.8 us add 10 % to the time: one of twenty adds 0.5 %.
 TEST(PaybackModel, MarkedLoopThatHasToPay_FirstIteration_IsLearnedWithinTheShareOfAnyTime) {
   LoopingProgram program;
   program.context.can_thin = true;
@@ -269,7 +269,7 @@ TEST(PaybackModel, MarkedLoopThatHasToPay_FirstIteration_IsLearnedWithinTheShare
   EXPECT_NEAR(payback.thinning(), 20, 0.1);
 }
 
-// 1,024 pages take 43 us, which is half a percent of 8.6 ms.
+// Scanning 1,024 pages takes 43 us, which is 0.5 % of 8.6 ms.
 TEST(PaybackModel, MarkedLoopThatHasToPay_ReferencesAboveTheShareOfTheRun_FirstIterationIsNotLearned) {
   for (const auto& [passed, learns] : {std::pair{8.5e-3, false}, std::pair{8.7e-3, true}}) {
     LoopingProgram program;
@@ -281,8 +281,8 @@ TEST(PaybackModel, MarkedLoopThatHasToPay_ReferencesAboveTheShareOfTheRun_FirstI
   }
 }
 
-// One sample each 116 us, of 204 chunks: 24 iterations of about 1 ms. Half a percent of 16 ms has room for one
-// more: each takes 5 us of samples and 51 us of references.
+// One sample every 116 us for 204 chunks takes 24 iterations of about 1 ms. 0.5 % of 16 ms allows one more: each
+// costs 5 us of samples and 51 us of scanning references.
 TEST(PaybackModel, MarkedLoopThatHasToPay_FewSamplesInItsFirstIteration_IsLearnedOnWithinTheBudget) {
   const auto iterations = [](double passed) {
     LoopingProgram program;
@@ -311,7 +311,7 @@ TEST(PaybackModel, DetectedLoop_BegunAgainWithoutEvidence_IsStillAFoundOne) {
   EXPECT_FALSE(payback.pays(Seconds{1e-9}, LoopingProgram::moves(1)));
 }
 
-// Sampling adds a tenth to an iteration. When 9 have passed, and 11 more are expected, that is half a percent.
+// Sampling adds 10 % to an iteration. After 9 iterations, with 11 more expected, that is 0.5 %.
 TEST(PaybackModel, DetectedLoop_SamplingAddsATenth_IsProfiledOnceThatIsHalfAPercentOfTheRun) {
   LoopingProgram program;
   PaybackModel payback(program.context);
@@ -325,7 +325,7 @@ TEST(PaybackModel, DetectedLoop_SamplingAddsATenth_IsProfiledOnceThatIsHalfAPerc
   EXPECT_EQ(late.run_until_learned(soon, 1e-3), 1) << "the first iteration shows what one takes";
 }
 
-// All of a loop that has taken 40 us so far is not worth one move of a chunk.
+// A loop that has taken 40 us so far cannot gain the cost of one move.
 TEST(PaybackModel, ShortLoop_ExpectedTimeBelowOneMove_IsNotLearned) {
   LoopingProgram program;
   program.clock.time = Seconds{1};
@@ -337,7 +337,7 @@ TEST(PaybackModel, ShortLoop_ExpectedTimeBelowOneMove_IsNotLearned) {
   EXPECT_NEAR((first + 2) * 1e-6 * 0.75, one_move.value + samples, 2e-6) << "a quarter of the latency";
 }
 
-// Whatever loops come, what learning took stays within half a percent of the run, and of what is expected.
+// For any sequence of loops, profiling costs at most 0.5 % of the run so far and of the expected time.
 TEST(PaybackModel, ManyShortLoops_LearnedAgainAndAgain_StayWithinTheBudget) {
   LoopingProgram program;
   program.clock.time = Seconds{1e-2};

@@ -1,4 +1,4 @@
-// When a program is said to do something else: iterations of made-up times.
+// Tests when a change of the program is reported, for iterations of given times.
 #include "strategy/learning/phase_change_detector.hpp"
 
 #include <gtest/gtest.h>
@@ -9,8 +9,8 @@
 namespace terrace::strategy {
 namespace {
 
-// Phases "a", "b", ... that take these times; says in which iterations, from 0 on, the variation was noticed. The
-// plan made then comes into force two iterations later.
+// Runs phases "a", "b", ... with these times. Returns the iterations, from 0 on, in which a change was reported.
+// The new plan comes into force two iterations later.
 std::vector<int> noticed(int iterations, const std::function<std::vector<double>(int)>& times) {
   PhaseChangeDetector variation;
   variation.start_watching();
@@ -34,14 +34,14 @@ TEST(PhaseChangeDetector, StableProgram_ReportsNothing) {
   EXPECT_TRUE(noticed(100, [](int) { return std::vector{1.0, 2.0}; }).empty());
   // Within 10 %.
   EXPECT_TRUE(noticed(100, [](int i) { return std::vector{1.0 + 0.05 * (i % 2), 2.0}; }).empty());
-  // Half as long again, which is less than 1 % of the iteration.
+  // 50 % longer, but less than 1 % of the iteration.
   EXPECT_TRUE(noticed(100, [](int i) { return std::vector{i < 50 ? 0.01 : 0.015, 1.0}; }).empty());
 }
 
 TEST(PhaseChangeDetector, TwoConsecutiveDeviations_AreReported) {
   EXPECT_EQ(noticed(100, [](int i) { return std::vector{1.0, i < 50 ? 2.0 : 2.3}; }), std::vector{51});
   EXPECT_EQ(noticed(100, [](int i) { return std::vector{1.0, i < 50 ? 2.0 : 1.7}; }), std::vector{51});
-  // Once is not: an output every tenth iteration, at the end or in the middle.
+  // A single deviation is not reported: output every tenth iteration, at the end or in the middle.
   EXPECT_TRUE(noticed(100, [](int i) { return std::vector{1.0, i % 10 == 9 ? 5.0 : 2.0}; }).empty());
   EXPECT_TRUE(noticed(100, [](int i) {
                 return i % 10 == 9 ? std::vector{1.0, 2.0, 5.0} : std::vector{1.0, 2.0};
@@ -54,7 +54,7 @@ TEST(PhaseChangeDetector, AddedOrRemovedPhase_IsReported) {
 }
 
 TEST(PhaseChangeDetector, SlowDrift_IsReported) {
-  // 1 % an iteration: the eleventh after the usual time was found, and the one after it.
+  // 1 % per iteration: reported in the eleventh after the usual time was settled, and the one after it.
   EXPECT_EQ(noticed(20, [](int i) { return std::vector{1.0 + 0.01 * i}; }), std::vector{13});
 }
 

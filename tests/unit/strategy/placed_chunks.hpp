@@ -1,4 +1,4 @@
-// Chunks of one size in a machine with two memories, as strategies see them.
+// Test fixture: chunks of one size in a machine with two memories, as strategies see them.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Plan files: what reads back, and what each mistake is told.
+// Tests the round trip of plan files, and their error messages.
 #include "strategy/files/plan_file.hpp"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ std::string refusal_of_plan(const std::string& text) {
   return "accepted";
 }
 
-// A plan of random problems, with everything that a plan can have.
+// Returns a plan of a random problem with all optional parts.
 Plan random_plan(std::mt19937& random, bool more) {
   auto problem = model::testing::random_problem(random, {.kinds = 3, .domains = 2, .objects = 6, .phases = 6});
   problem.objects[0].name = "odd \"name\" \\ with\ttabs # and \x01";
@@ -71,7 +71,7 @@ TEST(PlanFile, AnyPlan_RoundTripsExactly) {
   }
 }
 
-// Each move by its object, place and chunk, with the label of the phase that asks.
+// Returns each move by object, place and chunk, with the label of the phase that requests it.
 std::multiset<std::string> moves_of(const Plan& plan) {
   std::multiset<std::string> moves;
   const auto labels = segment_labels(plan.phases, plan.lengths);
@@ -111,7 +111,7 @@ chunks = 8
 parts = { hbm = "0-1, 3" }
 )";
 
-// The 6th line and those behind it.
+// The sixth line and the following ones.
 std::string refusal_of(const std::string& text) { return refusal_of_plan(k_solver + text); }
 
 TEST(PlanFile, EditedFile_IsFollowed) {
@@ -187,7 +187,7 @@ TEST(PlanFile, WrongEdit_ReportsTheRemedy) {
             "p.toml:7: internals.segment.order: has to have each number from 0 to 1 once; delete this key");
 }
 
-// What both formats have is read, whatever the number says.
+// Keys of both schemas are read, whatever the schema number.
 TEST(PlanFile, SchemaOne_IsReported) {
   const std::string again =
       "is of the earlier format of plan files, schema 1, whose segments had other names; make the plan again: "

@@ -1,4 +1,4 @@
-// Plans for data over a file: what leaves by them, and that a plan which loses is undone.
+// Tests the effect of plans on the eviction of out-of-core data, and that a losing plan is undone.
 #include "strategy/spill/plan_guided_policy.hpp"
 
 #include <gtest/gtest.h>
@@ -16,13 +16,13 @@ namespace {
 using transfer::Preference;
 using transfer::PageState;
 
-// A program that works such a share of each second, with the plan and without.
+// A program that works a given share of each second, with the plan and without.
 struct Worker {
   double with, without;
   double coming_round = 0;  // how long touches say little after the plan
   double now = 10, worked = 3, known_at = 0;
 
-  // How long the plan was in force.
+  // Returns how long the plan was in force.
   double run(PlanAbTest& trial, double seconds) {
     constexpr double k_step = 1.0 / 256;
     double in_force = 0;
@@ -41,7 +41,7 @@ struct Worker {
 
 constexpr double k_half_period = PlanAbTest::k_half_period.value;
 
-// Both halves of a turn without the plan, and one with it, in seconds of the clock.
+// Both halves of a period without the plan, and one with it, in seconds of the clock.
 double pair(const Worker& worker) { return 2 * k_half_period / worker.without + 2 * k_half_period / worker.with; }
 
 TEST(PlanAbTest, ClearLoss_IsUndoneAfterOnePeriodEach) {
@@ -65,7 +65,7 @@ TEST(PlanAbTest, SmallLoss_IsUndoneAfterTwoPeriodsEach) {
   EXPECT_TRUE(trial.is_undone());
 }
 
-// What a wrong plan did to the histories is no reason to keep it.
+// The effect of a wrong plan on the histories must not make it look better.
 TEST(PlanAbTest, BaselinePeriod_CountsOnceHistoriesRepeat) {
   PlanAbTest trial;
   Worker worker{.with = 0.65, .without = 0.8, .coming_round = 4};
@@ -102,7 +102,7 @@ TEST(PlanAbTest, LossWithinNoise_KeepsPlan) {
   EXPECT_TRUE(trial.gain());
 }
 
-// A machine that was busy in one turn is not the plan's fault.
+// A machine that was busy in one period does not count against the plan.
 TEST(PlanAbTest, SingleLoss_KeepsPlan) {
   PlanAbTest trial;
   Worker worker{.with = 0.65, .without = 0.8};
@@ -112,13 +112,13 @@ TEST(PlanAbTest, SingleLoss_KeepsPlan) {
   EXPECT_FALSE(trial.is_undone());
 }
 
-// Two halves of a program's data: one is swept eight times in each iteration, the other once. Room for one half
-// and a little; who waits for the disk waits as long as ten uses take.
+// A program with two halves of data: one is swept eight times in each iteration, the other once. Memory holds
+// little more than one half; waiting for the disk takes as long as ten uses.
 class Program {
  public:
   explicit Program(transfer::ReplacementPolicy& policy) : next_(policy) {}
 
-  // Loads that somebody waited for.
+  // Fetches that a thread waited for.
   std::size_t iterate() {
     const auto before = waited_;
     for (int sweep = 0; sweep < 8; ++sweep)
@@ -152,7 +152,7 @@ class Program {
       if (where_[*mark] == PageState::mapped) set(*mark, PageState::unmapped_resident);
     now_ += k_use;
     worked_ += k_use;
-    // The disk brings in one chunk while four are used.
+    // The disk fetches one chunk while four are used.
     if (++uses_ % 4 != 0) return;
     if (const auto load = next_.next_prefetch(); load && make_room(load->chunk, load->when))
       set(load->chunk, PageState::unmapped_resident);
@@ -215,7 +215,7 @@ TEST(PlanGuidedPolicy, RightPlan_KeepsPreferredChunks) {
   EXPECT_LE(found.back(), std::size_t{Program::k_half}) << "the half that is swept eight times stays";
 }
 
-// Memory is short, and the program has worked as long as a turn without the plan takes.
+// Evicts a chunk, and runs the program through a period without the plan.
 void put_in_force(PlanGuidedPolicy& steered) {
   steered.on_state_change(0, PageState::swapped_out);
   constexpr auto k_long = PlanAbTest::k_max_settling * PlanAbTest::k_half_period;
@@ -227,7 +227,7 @@ void put_in_force(PlanGuidedPolicy& steered) {
   }
 }
 
-// Blocks come and go: what a plan said of the one before does not hold for the next at its place.
+// After a block was freed, the plan's preferences do not apply to the next block at its address.
 TEST(PlanGuidedPolicy, ReusedChunk_HasItsNewPreference) {
   PlanGuidedPolicy steered(std::make_unique<BeladyPolicy>());
   steered.prefer(0, 2, Preference::evict_first);

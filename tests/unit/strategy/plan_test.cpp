@@ -1,4 +1,4 @@
-// Plans: as bytes, from decisions, and met by a running program.
+// Tests plans: their serialization, their construction from decisions, and their expansion for a running program.
 #include "core/plan.hpp"
 
 #include <gtest/gtest.h>
@@ -66,7 +66,7 @@ TEST(PlanBlob, UnknownSentinelObject_IsRejected) {
   }
 }
 
-// By predicted time where there is one; else by accesses, of which the last segment has as many as the others.
+// By predicted time if there is one; else by accesses, of which the last segment counts as many as the others.
 TEST(Plan, Segments_ShareOfTimeBeforeThem) {
   auto plan = sample();
   EXPECT_EQ(time_of_phase(plan, 0), Seconds{4});
@@ -78,7 +78,7 @@ TEST(Plan, Segments_ShareOfTimeBeforeThem) {
   EXPECT_EQ(share_of_time(plan, 0, 1), 0.25);
 }
 
-// A sentinel is a chunk of what the phase does not touch before its segment.
+// A sentinel is a chunk that the phase does not touch before its segment.
 TEST(Plan, Segments_SentinelIsFirstTouchedThere) {
   std::mt19937 random(9);
   std::size_t named = 0;
@@ -124,7 +124,7 @@ TEST(PlanBlob, AnyTruncation_IsRejected) {
   }
 }
 
-// Random decisions: what the plan says, carried out, is what the schedule wants wherever it is looked at.
+// For random decisions, executing the plan gives the placement of the schedule in every phase that uses it.
 TEST(MakePlan, Schedule_BecomesPlacesAndMoves) {
   std::mt19937 random(8);
   const auto machine = machine::Machine(machine::example_parts());
@@ -158,7 +158,7 @@ TEST(MakePlan, Schedule_BecomesPlacesAndMoves) {
         }
         for (const auto& cell : problem.phases[k].cells) {
           const auto& item = problem.items[cell.item];
-          // There, or in faster memory already.
+          // In that place, or in faster memory.
           ASSERT_LE(now[item.object][item.ordinal], decision.schedule.phases[k][cell.item]) << "case " << n;
         }
       }
@@ -166,7 +166,7 @@ TEST(MakePlan, Schedule_BecomesPlacesAndMoves) {
   }
 }
 
-// One chunk beside a fast place that has room for it, two phases that do not use it yet.
+// One chunk, a fast place with space for it, and two phases that do not use it yet.
 model::Problem one_chunk() {
   model::Problem problem;
   problem.places = {{"fast", "hbm", 0, Bytes{1'000'000}, 10e9, 10e9, 100e-9},
@@ -181,7 +181,7 @@ model::Problem one_chunk() {
   return problem;
 }
 
-// Benefit: what the phases would take longer had the chunk stayed. Cost: what the phase waited for it.
+// Benefit: the time that phases would take longer without the move. Cost: the time that the phase waits for it.
 TEST(MakePlan, Moves_HaveBenefitAndCost) {
   auto problem = one_chunk();
   problem.phases[0].core = problem.phases[1].core = Seconds{1e-3};
@@ -199,7 +199,7 @@ TEST(MakePlan, Moves_HaveBenefitAndCost) {
   EXPECT_EQ(plan.budget[0], "hbm=1MB");
 }
 
-// What never moves has its benefit with its part: what the phases would take longer at home.
+// Static data has its benefit in its part: the time that phases would take longer with it at home.
 TEST(MakePlan, StaticPlacement_HasBenefit) {
   auto problem = one_chunk();
   problem.phases[0].cells = {{0, 0, 0, 2'000, 0}};
@@ -213,8 +213,8 @@ TEST(MakePlan, StaticPlacement_HasBenefit) {
   EXPECT_NEAR(plan.objects[0].parts[0].benefit.value, 12'000 * 300e-9, 1e-12);
 }
 
-// 16 parts: 0 to 3 in hbm, 8 in ddr, the rest at home (cxl). Chunks go where their middle lies; the middle of the
-// fifth of 8 chunks is the border of parts 8 and 9, and belongs to part 9.
+// 16 planned chunks: 0 to 3 in hbm, 8 in ddr, the rest at home (cxl). A chunk goes where its middle is; the middle
+// of the fifth of 8 chunks is the border of planned chunks 8 and 9, and belongs to 9.
 TEST(Expansion, OtherChunkCount_ScalesSpans) {
   const auto machine = machine::Machine(machine::example_parts());
   std::vector<std::string> notes;

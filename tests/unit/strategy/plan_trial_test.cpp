@@ -1,4 +1,4 @@
-// Plans that are tried: iterations of known length before a plan and under it.
+// Tests trials of plans, for iterations of given times before a plan and under it.
 #include "strategy/learning/plan_trial.hpp"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ PlanTrial after_iterations(const std::vector<double>& times) {
   return trial;
 }
 
-// Nothing is known of the variation of one iteration: 5 % are assumed.
+// The variation of one iteration is unknown: 5 % are assumed.
 TEST(PlanTrial, OneIterationEach_SlowerThanAssumedVariation_IsBehindByTheDifference) {
   auto trial = after_iterations({2});
   trial.adopt({0});
@@ -30,7 +30,7 @@ TEST(PlanTrial, OneIterationEach_SlowerWithinAssumedVariation_IsNotBehind) {
   EXPECT_TRUE(trial.is_on_trial());
 }
 
-// A program that repeats itself to the last digit proves any loss with its second iteration under the plan.
+// A program with exactly equal iterations proves any loss with its second iteration under the plan.
 TEST(PlanTrial, IterationsWithoutVariation_SmallLoss_IsProvedByTheSecond) {
   auto trial = after_iterations({2});
   trial.adopt({0});
@@ -52,7 +52,7 @@ TEST(PlanTrial, IterationsVary_LossIsProvedOnceThereAreEnough) {
   EXPECT_NEAR(under(13), 2, 1e-12) << "t = 2 / sqrt(8 / 6 / 2) = 2.45, wanted 1.943";
 }
 
-// The loss is a fifth of the standard deviation, and four iterations before are too few to tell.
+// The loss is a fifth of the standard deviation, and four baseline iterations are too few to prove it.
 TEST(PlanTrial, IterationsVary_LossFarBelowTheVariation_StaysUnproved) {
   auto trial = after_iterations({9, 11, 9, 11});
   trial.adopt({0});
@@ -76,7 +76,7 @@ TEST(PlanTrial, MovesUnderWay_DoNotCount) {
   EXPECT_DOUBLE_EQ(trial.add_under_plan(Seconds{5}).value, 3) << "the iteration before the arrival is not in it";
 }
 
-// Iterations of 1 and 3 alternate, whatever the placement: over an even number of them nothing is won or lost.
+// Iterations of 1 and 3 alternate, whatever the placement: over an even number of them there is no gain or loss.
 TEST(PlanTrial, AlternatingIterations_AreNeverBehind) {
   auto trial = after_iterations({1, 3, 1, 3});
   trial.adopt({0});
@@ -130,7 +130,7 @@ TEST(PlanTrial, Gained_VaryingIterations_IsBetweenMeasuredAndPredicted) {
   EXPECT_NEAR(trial.gained().value, (16 * 5.0 + 8 * 8.0) / 24 - 3, 1e-12);
 }
 
-// Nothing is known of the variation: 5 % of an iteration of 2 are assumed, and 0.1^2 * (1 + 1) is its variance.
+// The variation is unknown: 5 % of an iteration of 2 are assumed, so that the variance is 0.1^2 * (1 + 1).
 TEST(PlanTrial, Gained_OneIterationBefore_AssumesItsVariation) {
   auto trial = after_iterations({2});
   trial.adopt({0});

@@ -1,4 +1,4 @@
-// Every planner on random problems: budgets, pins, domains, and what each promises.
+// Tests every planner on random problems: budgets, pins, domains, and the properties of each planner.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -25,7 +25,7 @@ std::vector<Shape> shapes() {
           {.kinds = 2, .domains = 1, .objects = 3, .phases = 1}};
 }
 
-// Carries the moves out one after the other, as the mover does, with source and target both held while a copy is
+// Performs the moves one after the other, as the mover does, with source and target both occupied while a copy is
 // in flight, and checks every budget at every instant.
 void check_instants(const model::Problem& problem, const model::Schedule& schedule) {
   const auto list = model::derive_moves(problem, schedule);
@@ -44,8 +44,8 @@ void check_instants(const model::Problem& problem, const model::Schedule& schedu
         held[now[move.item]] -= size;
         now[move.item] = move.to;
       }
-      // With every move done by the time it is needed, what the phase touches lies where the schedule wants it, or
-      // is in faster memory already.
+      // With every move done when it is needed, the data that the phase touches is in the schedule's place or in
+      // faster memory.
       for (const auto& cell : problem.phases[k].cells)
         ASSERT_LE(rank[now[cell.item]], rank[schedule.phases[k][cell.item]]);
     }
@@ -60,7 +60,7 @@ TEST_P(EveryPlanner, KeepsBudgetsPinsAndDomains) {
   for (const auto& shape : shapes()) {
     for (int n = 0; n < 60; ++n) {
       auto problem = random_problem(random, shape);
-      // A third of the problems have a pin: in the fastest place if it has room for it, else at home.
+      // A third of the problems have a pinned item: in the fastest place if it fits, else at home.
       if (n % 3 == 0) {
         auto& item = problem.items[random() % problem.items.size()];
         const auto fastest = model::fastest_first(problem, item.domain).front();
@@ -132,7 +132,7 @@ TEST(Planners, Unimem_EqualsBetterOfLocalAndGlobal) {
   }
 }
 
-// Who says that time gains something takes that time, and plans no worse for it.
+// A planner that claims to improve with time takes that time, and its plans are not worse.
 TEST(Planners, ImprovesWith_MatchesActualImprovement) {
   std::mt19937 random(13);
   int better = 0;
@@ -158,8 +158,7 @@ TEST(Planners, ImprovesWith_MatchesActualImprovement) {
   EXPECT_GE(better, 5);
 }
 
-// Of every schedule that there is, held back as much as planners may, on problems so small that all can be
-// predicted.
+// Compares with all schedules, for all values of copies_keep, on problems small enough to predict all.
 double brute_force(const model::Problem& problem) {
   const auto bits = problem.items.size() * problem.phases.size();
   const model::ProblemIndex index(problem);

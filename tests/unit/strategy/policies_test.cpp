@@ -1,5 +1,4 @@
-// Policies, fed with observations by hand: what each moves and protects, and that none ever asks for more than
-// there is room for.
+// Tests policies with given observations: what each moves and protects, and that none requests more than fits.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -79,10 +78,10 @@ TEST(PromoteAndEvict, FullFastMemory_EvictsOnlyAsNeeded) {
   Bench bench({k_fast, k_fast, k_fast, k_slow, k_slow}, 1);
   PolicyChoice choice;
   const auto always = [](auto, auto) { return true; };
-  EXPECT_EQ(
-      promote_and_evict(bench.tiers, std::vector<ChunkId>{3, 4}, std::vector<ChunkId>{1, 0, 2}, Bytes{}, choice, always)
-          .value,
-      2U * k_chunk);
+  EXPECT_EQ(promote_and_evict(bench.tiers, std::vector<ChunkId>{3, 4}, std::vector<ChunkId>{1, 0, 2}, Bytes{},
+                              choice, always)
+                .value,
+            2U * k_chunk);
   ASSERT_EQ(choice.moves.size(), 3U);
   EXPECT_EQ(choice.moves[0].chunk, 3U);
   EXPECT_EQ(choice.moves[1].chunk, 1U);
@@ -92,7 +91,7 @@ TEST(PromoteAndEvict, FullFastMemory_EvictsOnlyAsNeeded) {
 
 // --- MEMTIS
 
-// 100 and 50 samples a chunk of 2 MiB in slow memory, 1 and 0 in fast memory, which holds two: both change sides.
+// 100 and 50 samples per chunk of 2 MiB in slow memory, 1 and 0 in fast memory, which holds two: both are swapped.
 TEST(Memtis, HotAndColdChunks_AreSwapped) {
   const auto policy = find_variant("memtis").policy();
   Bench bench({k_fast, k_fast, k_slow, k_slow});
@@ -102,7 +101,7 @@ TEST(Memtis, HotAndColdChunks_AreSwapped) {
   EXPECT_EQ(bench.decide(*policy), (Moves{{1, k_slow}, {2, k_fast}, {0, k_slow}, {3, k_fast}}));
 }
 
-// Where a whole bin does not fit nobody can tell who is hotter, and everything stays.
+// If a whole bin does not fit, its chunks cannot be ranked, and all stay.
 TEST(Memtis, EquallyHotChunks_Stay) {
   const auto policy = find_variant("memtis").policy();
   Bench bench({k_fast, k_fast, k_slow, k_slow});
@@ -135,8 +134,8 @@ TEST(KernelTiering, EarlyFaults_PromotedAndIdleDemoted) {
   bench.clear();
   bench.touch(1, 0);
   bench.seen.faults = {{3, Seconds{2e-3}}, {4, Seconds{0.5e-3}}};  // the threshold is a millisecond
-  // Chunk 2 was never touched and 0 only before; 1 is in use. What is free must exceed the watermark, too, so two
-  // go for one.
+  // Chunk 2 was never touched and 0 only before; 1 is in use. The free space must also exceed the watermark, so
+  // two are demoted for one.
   EXPECT_EQ(bench.decide(*policy), (Moves{{2, k_slow}, {0, k_slow}, {4, k_fast}}));
 }
 
@@ -178,8 +177,8 @@ TEST(Alto, HiddenLatency_PromotesNothing) {
 
 // --- Colloid
 
-// Fast memory serves half and is the quicker one: p goes from 0.5 towards 1, by 0.25, so chunks with a quarter of
-// the samples come in, for colder ones.
+// Fast memory serves half and has the lower latency: p moves from 0.5 towards 1, by 0.25, so chunks with a quarter
+// of the samples are promoted, and colder ones demoted.
 TEST(Colloid, FastMemoryQuicker_Promotes) {
   const auto policy = find_variant("colloid").policy();
   Bench bench({k_fast, k_fast, k_slow, k_slow});
@@ -191,7 +190,7 @@ TEST(Colloid, FastMemoryQuicker_Promotes) {
   EXPECT_EQ(bench.decide(*policy), (Moves{{1, k_slow}, {2, k_fast}}));
 }
 
-// 16 and 24 samples are the same power of two: no reason to change them for one another.
+// 16 and 24 samples are in the same bin, so the chunks are not swapped.
 TEST(Colloid, EquallyHotChunks_AreNotSwapped) {
   const auto policy = find_variant("colloid").policy();
   Bench bench({k_fast, k_fast, k_slow, k_slow});
@@ -225,8 +224,8 @@ TEST(Colloid, EqualLatencies_MovesNothing) {
 
 class EveryPolicy : public testing::TestWithParam<std::string> {};
 
-// Whatever they see: each move changes a chunk's side, no chunk moves twice in one decision, and fast memory never
-// holds more than its budget on the way.
+// For any observation, each move changes a chunk's tier, no chunk moves twice in one decision, and fast memory
+// never exceeds its budget in between.
 TEST_P(EveryPolicy, RandomObservations_RequestsFit) {
   std::mt19937 random(17);
   for (int n = 0; n < 40; ++n) {

@@ -1,4 +1,4 @@
-// What plans of other runs meet: phases of other numbers, budgets that are too small.
+// Tests plans of other runs: phases of other numbers, and budgets that are too small.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-// By phase of the program the plan's name, "-" where none answers.
+// Returns the plan's phase for each phase of the program, "-" for none.
 Names matched(const Names& planned, const Names& running) {
   Names names;
   for (const auto& found : match_phases(planned, running)) names.push_back(found ? planned[*found] : "-");
@@ -35,7 +35,7 @@ Names cycle(int levels) {
 
 TEST(MatchPhases, EqualPhases_MatchThemselves) {
   EXPECT_EQ(matched(cycle(5), cycle(5)), cycle(5));
-  // Names that come again, as those of inner iterations do.
+  // Repeated names, as of inner iterations.
   EXPECT_EQ(matched({"a", "b", "a", "b"}, {"a", "b", "a", "b"}), (Names{"a", "b", "a", "b"}));
 }
 
@@ -49,7 +49,7 @@ TEST(MatchPhases, MoreLevels_FinestLevelsMatch) {
     EXPECT_EQ(names[names.size() - 2], "smooth.3");
     EXPECT_EQ(names[names.size() - 3], "interp.3");
     EXPECT_EQ(names[names.size() - 4], "smooth.2");
-    // And fewer levels than planned.
+    // Fewer levels than planned.
     const auto fewer = matched(running, planned);
     EXPECT_EQ(std::count(fewer.begin(), fewer.end(), "-"), 0);
     EXPECT_EQ(fewer.front(), running.front());
@@ -80,11 +80,11 @@ TEST(ChunksOverBudget, BudgetTooSmall_IsLeastGainPerByte) {
   const std::vector<PlannedChunk> away = {
       {Bytes{30}, Seconds{3}, 0}, {Bytes{10}, Seconds{2}, 0}, {Bytes{20}, Seconds{1}, 0}};
   EXPECT_EQ(chunks_over_budget(away, {Bytes{40}}), (std::vector<bool>{false, false, true}));
-  // What is smaller may still fit.
+  // A smaller chunk may still fit.
   EXPECT_EQ(chunks_over_budget(away, {Bytes{30}}), (std::vector<bool>{true, false, false}));
 }
 
-// Random away: never over the budget, counted here anew; and nobody is left out who would fit.
+// For random chunks, the budget is never exceeded, and no chunk is excluded that would fit.
 TEST(ChunksOverBudget, RandomChunks_KeepsBudgetWithoutWaste) {
   std::mt19937 random(3);
   const auto below = [&](unsigned n) { return static_cast<unsigned>(random() % n); };

@@ -1,4 +1,4 @@
-// Moves back to earlier places, with fast memory for two chunks.
+// Tests the moves back to earlier places, with fast memory for two chunks.
 #include "strategy/learning/restored_places.hpp"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace terrace::strategy {
 namespace {
 
-// Knows what is under way, and keeps what is requested.
+// Has given pending moves, and records the requested ones.
 class RecordingRequests final : public Requests {
  public:
   using Requests::request_moves;
@@ -40,7 +40,7 @@ class RecordingRequests final : public Requests {
 struct ThreeChunks : PlacedChunks {
   explicit ThreeChunks(const std::vector<PlaceId>& places) : PlacedChunks(places, 2) {}
 
-  // Chunk and target of each, in order.
+  // Chunk and target of each requested move, in order.
   std::vector<std::pair<ChunkId, PlaceId>> moves_to(std::vector<PlaceId> places) {
     request_places(context, places, 0, requests);
     std::vector<std::pair<ChunkId, PlaceId>> all;

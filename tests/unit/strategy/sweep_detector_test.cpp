@@ -1,4 +1,4 @@
-// SweepDetector: what comes next is known, up and down, slowly and fast; and where nothing is swept, nothing is.
+// Tests that sweeps are predicted, upwards and downwards, slow and fast, and that random uses are not.
 #include "strategy/learning/sweep_detector.hpp"
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ TEST(SweepDetector, DownwardSweep_IsPredicted) {
   EXPECT_EQ(of.next_after({16, 17}), (Chunks{15, 14}));
 }
 
-// Three chunks a segment: those of the segment that has begun would come too late.
+// Three chunks per segment: prefetches for the segment that has begun would be too late.
 TEST(SweepDetector, SeveralChunksPerSegment_SkipsLateOnes) {
   Objects of;
   EXPECT_EQ(of.next_after({0, 1, 2}), Chunks{});
@@ -77,7 +77,7 @@ TEST(SweepDetector, NextChunk_HasGainAndLengthOfTheLast) {
   EXPECT_EQ(of.sweeps.next()[0].segments, 5U);
 }
 
-// Uses all over an object are no sweep: of 10,000 in 20 chunks hardly one in ten is foretold.
+// Random uses of an object are no sweep: of 10,000 uses of 20 chunks less than one in ten is predicted.
 TEST(SweepDetector, RandomUses_PredictFewChunks) {
   Objects of;
   std::mt19937 random(3);
@@ -91,7 +91,7 @@ TEST(SweepDetector, RandomUses_PredictFewChunks) {
   EXPECT_LT(foretold, 10000U / 10);
 }
 
-// Whatever is used: what is foretold is a chunk of an object in use, and is not in use itself.
+// For any uses, predicted chunks belong to an object in use, and are not in use themselves.
 TEST(SweepDetector, AnyUses_PredictsExistingChunks) {
   std::mt19937 random(5);
   for (int n = 0; n < 100; ++n) {

@@ -1,4 +1,4 @@
-// The places of machines with two memories.
+// Test machines with two memories.
 #pragma once
 
 #include "core/identifiers.hpp"

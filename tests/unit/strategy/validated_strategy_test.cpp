@@ -1,5 +1,5 @@
-// Plans that have to prove themselves: a strategy that moves one chunk, in a program whose iterations take what
-// the place of that chunk says.
+// Tests the validation of plans, by a strategy that moves one chunk, in a program whose iteration time depends on
+// the place of that chunk.
 #include "strategy/proof/validated_strategy.hpp"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@
 namespace terrace::strategy {
 namespace {
 
-// Moves are done at once.
+// Performs moves at once.
 class Doing final : public Requests {
  public:
   explicit Doing(memory::ChunkTable& chunks) : chunks_(chunks) {}
@@ -55,8 +55,8 @@ class Doing final : public Requests {
   memory::ChunkTable& chunks_;
 };
 
-// Learns in the first iteration, and then has a plan that puts the chunk into `to`. A plan that was given has it
-// there from the start.
+// Profiles the first iteration, and then has a plan that moves the chunk to `to`. A given plan has it there from
+// the start.
 class OneMove final : public Strategy {
  public:
   OneMove(PlaceId to, bool is_given) : to_(to), is_given_(is_given) {}
@@ -75,7 +75,7 @@ class OneMove final : public Strategy {
     requests.on_plan_adopted(plan, "");
     requests.request_moves(std::vector<transfer::TransferRequest>{{0, to_}}, 0, event.iteration);
   }
-  // Every phase asks for it again, as plans do.
+  // Every phase requests it again, as plans do.
   void observe(const PhaseBegun& event, Requests& requests) override {
     if (is_planned_) requests.request_moves(std::vector<transfer::TransferRequest>{{0, to_}}, 0, event.iteration);
   }
@@ -98,7 +98,7 @@ struct Program {
                     PredictedTimes{Seconds{}, Seconds{predicted}});
   }
   [[nodiscard]] PlaceId place() const { return chunks[0].place.load(); }
-  // Where the chunk was in each iteration.
+  // The place of the chunk in each iteration.
   std::vector<PlaceId> run(int iterations, const std::function<double(int, PlaceId)>& takes,
                            bool by_time = false) {
     std::vector<PlaceId> places;
@@ -128,14 +128,14 @@ struct Program {
 };
 
 double slow_takes_longer(int, PlaceId place) { return place == k_fast ? 1 : 2; }
-// Half as much again from the iteration on in which a plan is first in force.
+// 50 % longer from the iteration on in which a plan is first in force.
 double slows_down(int i, PlaceId) { return i < 2 ? 1 : 1.5; }
 
 using Places = std::vector<PlaceId>;
 
 TEST(ValidatedStrategy, GainingPlan_StaysAndReportsGain) {
   Program program(k_slow, k_fast, false);
-  // Learned in the first; the second is what the plan is compared with.
+  // The first iteration is profiled; the second is the baseline.
   EXPECT_EQ(program.run(6, slow_takes_longer), (Places{k_slow, k_slow, k_fast, k_fast, k_fast, k_fast}));
   EXPECT_EQ(program.proof().without.value, 2);
   EXPECT_EQ(program.proof().with.value, 1);
@@ -178,7 +178,7 @@ TEST(ValidatedStrategy, ProgramSlowsDownItself_KeepsPlan) {
   Program program(k_slow, k_fast, false);
   const auto places = program.run(12, slows_down);
   EXPECT_EQ(places.back(), k_fast);
-  // Away from the plan for two iterations, and never again.
+  // Without the plan for two iterations, and never again.
   EXPECT_EQ(std::count(places.begin() + 2, places.end(), k_slow), 2);
   EXPECT_FALSE(program.proof().undone);
 }
@@ -222,7 +222,7 @@ TEST(ValidatedStrategy, LoopOfTimeIntervals_IsNotJudged) {
   EXPECT_TRUE(program.requests.proofs.empty());
 }
 
-// Its gain is that of the plan's first iterations against the last before it, however the program goes on.
+// The gain compares the plan's first iterations with the last ones before it, however the program continues.
 TEST(ValidatedStrategy, LaterSpeedup_IsNoGain) {
   for (const double later : {0.1, 3.0}) {
     Program program(k_slow, k_fast, false);
@@ -233,7 +233,7 @@ TEST(ValidatedStrategy, LaterSpeedup_IsNoGain) {
   }
 }
 
-// A solver that converges: each iteration takes 2 % less than the one before it, whatever the place.
+// A converging solver: each iteration takes 2 % less than the one before it, whatever the place.
 TEST(ValidatedStrategy, DriftingProgram_ReportsNoGain) {
   for (const double rate : {0.98, 1.02}) {
     Program program(k_slow, k_fast, false);
@@ -245,7 +245,7 @@ TEST(ValidatedStrategy, DriftingProgram_ReportsNoGain) {
   }
 }
 
-// The loop's first iteration makes pages and caches anew.
+// The loop's first iteration populates pages and caches.
 TEST(ValidatedStrategy, FirstIteration_IsNoBaseline) {
   Program program(k_slow, k_fast, false);
   program.run(10, [](int i, PlaceId place) { return i == 0 ? 9 : place == k_slow ? 2.0 : 1.0; });
@@ -259,7 +259,7 @@ TEST(ValidatedStrategy, PlanWithoutMoves_ReportsNoGain) {
   EXPECT_TRUE(program.requests.proofs.empty());
 }
 
-// Slower by more than noise, but not each iteration than each without: no loss by two of them.
+// Slower by more than noise, but not each iteration than each without the plan: two of them prove no loss.
 TEST(ValidatedStrategy, OverlappingTimes_AreNoLoss) {
   Program program(k_slow, k_fast, false);
   program.guarded.emplace(program.context, std::make_unique<OneMove>(k_fast, false), false, false,
@@ -279,7 +279,7 @@ TEST(ValidatedStrategy, LossBeyondNoise_IsDetectedInTwoIterations) {
   }
 }
 
-// Of iterations of 10 ms sixteen are compared, or those of 0.1 s.
+// Iterations of 10 ms are compared by sixteen, or by those of 0.1 s.
 TEST(ValidatedStrategy, ShortIterations_AreJudgedByMany) {
   Program program(k_fast, k_slow, false);
   const auto places = program.run(60, [](int, PlaceId place) { return place == k_fast ? 1e-3 : 2e-3; });

@@ -1,4 +1,4 @@
-// The tables of variants are the folders: each file is in its table once, under a name of its own.
+// Tests that the tables of variants equal the folders: each file is in its table once, under a unique name.
 #include <gtest/gtest.h>
 
 #include <filesystem>

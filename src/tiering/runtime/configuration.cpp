@@ -53,7 +53,8 @@ std::unique_ptr<strategy::Strategy> Configuration::start(DomainId domain,
   context.learn_iterations = parts_.steering.learn_iterations;
   context.measures_baseline = parts_.steering.proves;
   const auto& steering = parts_.steering;
-  const auto proven = [&](std::unique_ptr<strategy::Strategy> strategy, const strategy::Predicted& predicted) {
+  const auto proven = [&](std::unique_ptr<strategy::Strategy> strategy,
+                          const strategy::PredictedTimes& predicted) {
     if (!steering.proves) return strategy;
     return std::unique_ptr<strategy::Strategy>(std::make_unique<strategy::ValidatedStrategy>(
         context, std::move(strategy), steering.learning_slows, steering.plan.has_value(), predicted));

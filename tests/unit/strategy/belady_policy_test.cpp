@@ -361,6 +361,7 @@ TEST(TouchHistory, RepeatedTouches_CountTheSameWork) {
   }
 }
 
+// A program that starts a thread for each piece of work.
 TEST(BeladyPolicy, ManyThreads_ForgetsTheLeastRecent) {
   BeladyPolicy next;
   for (std::uint32_t thread = 0; thread < 1000; ++thread)

@@ -73,7 +73,7 @@ struct LoopBegun {
   std::string_view name;
   bool new_hints = false;               // the program gave hints since the last loop began
   bool by_time = false;                 // iterations are fixed time intervals, so that their time tells nothing
-  bool is_found = false;                // the loop was detected, not marked by the program
+  bool is_detected = false;             // the loop was detected, not marked by the program
   std::uint32_t iterations_before = 0;  // iterations before it was detected
   Seconds iteration_time{};             // of each of these, estimated by their share of the run's work; 0: unknown
 };

@@ -43,9 +43,9 @@ struct LoopingProgram {
     context.sample_interval = Seconds{sample_interval};
     for (std::uint32_t i = 0; i < 4; ++i) chunks.add(0, 1 << 20, 0, 0, k_slow);
   }
-  void begin(PaybackModel& payback, bool is_found, std::uint32_t iterations_before) {
+  void begin(PaybackModel& payback, bool is_detected, std::uint32_t iterations_before) {
     LoopBegun event{"loop"};
-    event.is_found = is_found;
+    event.is_detected = is_detected;
     event.iterations_before = iterations_before;
     payback.on_loop_begin(event);
     payback.on_iteration_begin(0, false);
@@ -53,7 +53,7 @@ struct LoopingProgram {
   // Runs iterations until the first one that may be profiled. Returns its number.
   std::uint32_t run_until_learned(PaybackModel& payback, double iteration, std::uint32_t most = 1000) {
     for (std::uint32_t i = 0; i < most; ++i) {
-      if (payback.may_learn()) return i;
+      if (payback.may_profile()) return i;
       clock.time += Seconds{iteration};
       payback.on_iteration_begin(i + 1, false);
     }
@@ -153,16 +153,16 @@ TEST(PaybackModel, DetectedLoop_KnownIterationTime_IsProfiledInFirstIteration) {
   program.clock.time = Seconds{1};
   PaybackModel payback(program.context);
   LoopBegun event{"loop"};
-  event.is_found = true;
+  event.is_detected = true;
   event.iterations_before = 2;
   event.iteration_time = Seconds{1e-3};
   payback.on_loop_begin(event);
   payback.on_iteration_begin(0, false);
-  EXPECT_TRUE(payback.may_learn());
+  EXPECT_TRUE(payback.may_profile());
   event.iteration_time = {};
   payback.on_loop_begin(event);
   payback.on_iteration_begin(0, false);
-  EXPECT_FALSE(payback.may_learn()) << "what one takes is unknown";
+  EXPECT_FALSE(payback.may_profile()) << "what one takes is unknown";
 }
 
 TEST(PaybackModel, CostOfMoves_NoCoreForTheMover_IsWithItsCalls) {
@@ -239,7 +239,7 @@ TEST(PaybackModel, MarkedLoop_FirstIteration_IsLearnedAndPlannedInAnyCase) {
   LoopingProgram program;
   PaybackModel payback(program.context);
   program.begin(payback, false, 0);
-  EXPECT_TRUE(payback.may_learn());
+  EXPECT_TRUE(payback.may_profile());
   EXPECT_TRUE(payback.pays(Seconds{1e-9}, LoopingProgram::moves(1)));
 }
 
@@ -265,7 +265,7 @@ TEST(PaybackModel, MarkedLoopThatHasToPay_FirstIteration_IsLearnedWithinTheShare
   program.clock.time = Seconds{1};
   PaybackModel payback(program.context, true);
   program.begin(payback, false, 0);
-  EXPECT_TRUE(payback.may_learn());
+  EXPECT_TRUE(payback.may_profile());
   EXPECT_NEAR(payback.thinning(), 20, 0.1);
 }
 
@@ -277,7 +277,7 @@ TEST(PaybackModel, MarkedLoopThatHasToPay_ReferencesAboveTheShareOfTheRun_FirstI
     program.clock.time = Seconds{passed};
     PaybackModel payback(program.context, true);
     program.begin(payback, false, 0);
-    EXPECT_EQ(payback.may_learn(), learns) << passed;
+    EXPECT_EQ(payback.may_profile(), learns) << passed;
   }
 }
 
@@ -292,7 +292,7 @@ TEST(PaybackModel, MarkedLoopThatHasToPay_FewSamplesInItsFirstIteration_IsLearne
     program.clock.exact = true;
     PaybackModel payback(program.context, true);
     program.begin(payback, false, 0);
-    EXPECT_TRUE(payback.may_learn());
+    EXPECT_TRUE(payback.may_profile());
     program.clock.time += Seconds{1.056e-3};
     payback.on_iteration_begin(1, true);
     return payback.iterations();
@@ -307,7 +307,7 @@ TEST(PaybackModel, DetectedLoop_BegunAgainWithoutEvidence_IsStillAFoundOne) {
   PaybackModel payback(program.context);
   program.begin(payback, true, 2);
   program.begin(payback, false, 0);
-  EXPECT_FALSE(payback.may_learn());
+  EXPECT_FALSE(payback.may_profile());
   EXPECT_FALSE(payback.pays(Seconds{1e-9}, LoopingProgram::moves(1)));
 }
 
@@ -346,7 +346,7 @@ TEST(PaybackModel, ManyShortLoops_LearnedAgainAndAgain_StayWithinTheBudget) {
   for (int loop = 0; loop < 50; ++loop) {
     program.begin(payback, true, 2);
     for (std::uint32_t i = 0; i < 40; ++i) {
-      const bool learns = payback.may_learn();
+      const bool learns = payback.may_profile();
       program.clock.time += Seconds{learns ? 1.5e-3 : 1e-3};  // sampling takes more than its price says
       learned += learns ? 0.5e-3 : 0;
       payback.on_iteration_begin(i + 1, learns);
@@ -363,9 +363,9 @@ TEST(PaybackModel, PlanThatDidNotPay_LoopIsLearnedAgain_AfterTwiceAsManyIteratio
   program.begin(payback, true, 6);
   const auto first = program.run_until_learned(payback, 1e-3);
   payback.postpone();
-  EXPECT_FALSE(payback.may_learn());
+  EXPECT_FALSE(payback.may_profile());
   std::uint32_t again = first;
-  while (!payback.may_learn()) {
+  while (!payback.may_profile()) {
     program.clock.time += Seconds{1e-3};
     payback.on_iteration_begin(++again, false);
   }

@@ -118,13 +118,13 @@ class ActivePlan {
   std::vector<std::vector<Seconds>> worth_;    // by object and chunk
   std::vector<bool> known_;                    // by object
   bool scaled_ = false;
-  Bytes planned_size_, size_;                                // of the objects that the plan knows: then, and now
-  std::vector<std::string> executed_;                        // the program's phases, where they are others
-  std::vector<std::optional<PhaseIndex>> planned_phase_of_;  // by these: the plan's
-  std::vector<PhaseIndex> remapped_phase_;                   // by the plan's phase, where they are others
+  Bytes planned_size_, size_;          // of the bound objects that the plan names: in the plan, and now
+  std::vector<std::string> executed_;  // the program's phases; empty: the plan's are used
+  std::vector<std::optional<PhaseIndex>> planned_phase_of_;  // by executed phase: the plan's
+  std::vector<PhaseIndex> remapped_phase_;                   // by the plan's phase: where its moves are requested
   std::vector<std::uint64_t> planned_offsets_;               // by the plan's phase
-  std::vector<std::uint64_t> offsets_;                       // the same in this run
-  std::vector<PhaseIndex> starts_;                           // those that are no segments
+  std::vector<std::uint64_t> offsets_;                       // planned_offsets_ scaled to this run
+  std::vector<PhaseIndex> starts_;                           // phases of the plan that are no segments
   std::vector<ChunkId> sentinels_;                           // by the plan's phase, of bound objects
   std::vector<std::vector<ActiveMove>> moves_by_phase_;      // by the plan's phase
   std::map<PhaseIndex, std::vector<ActiveMove>> rewind_moves_;  // by last segment: what rewind_moves() found

@@ -17,7 +17,7 @@ InitialMovePlanner::InitialMovePlanner(const Context& context)
 void InitialMovePlanner::add(const observe::Object& object, double references) {
   for (std::uint32_t i = 0; i < object.chunks; ++i) {
     const auto chunk = object.first_chunk + i;
-    const Bytes size{of(chunk).size};
+    const Bytes size{chunk_entry(chunk).size};
     if (resides(chunk) == k_no_place) continue;
     counted_.push_back(
         {size, references * static_cast<double>(size.value) / static_cast<double>(object.size.value)});
@@ -47,7 +47,7 @@ std::vector<ActiveMove> InitialMovePlanner::moves() {
 // Returns the chunk's place after the moves planned so far.
 PlaceId InitialMovePlanner::resides(ChunkId chunk) const {
   const auto moved = moved_.find(chunk);
-  return moved != moved_.end() ? moved->second : of(chunk).place.load(std::memory_order_relaxed);
+  return moved != moved_.end() ? moved->second : chunk_entry(chunk).place.load(std::memory_order_relaxed);
 }
 
 void InitialMovePlanner::decide() {
@@ -56,7 +56,7 @@ void InitialMovePlanner::decide() {
     auto room = free_[place];
     for (const auto* parts : {&counted_chunks_, &uncounted_})
       for (const auto& part : *parts)
-        if (resides(chunk_of(part)) == place) room += of(chunk_of(part)).size;
+        if (resides(chunk_of(part)) == place) room += chunk_entry(chunk_of(part)).size;
     options.push_back({Bytes{room}, context_.machine->line_time(context_.domain, place).value});
   }
   const auto home = std::find(places_.begin(), places_.end(), home_) - places_.begin();
@@ -71,8 +71,8 @@ void InitialMovePlanner::make_room() {
   for (std::size_t i = 0; i < counted_chunks_.size(); ++i) {
     const auto place = resides(chunk_of(counted_chunks_[i]));
     if (place == target_[i]) continue;
-    wanted[target_[i]] += of(chunk_of(counted_chunks_[i])).size;
-    leaving[place] += of(chunk_of(counted_chunks_[i])).size;
+    wanted[target_[i]] += chunk_entry(chunk_of(counted_chunks_[i])).size;
+    leaving[place] += chunk_entry(chunk_of(counted_chunks_[i])).size;
   }
   for (auto part = uncounted_.rbegin(); part != uncounted_.rend(); ++part) {
     const auto place = resides(chunk_of(*part));
@@ -82,7 +82,7 @@ void InitialMovePlanner::make_room() {
 
 void InitialMovePlanner::move(const ObjectChunk& part, PlaceId to) {
   const auto chunk = chunk_of(part);
-  const auto size = of(chunk).size;
+  const auto size = chunk_entry(chunk).size;
   if (free_[to] < size) return;
   free_[to] -= size;
   free_[resides(chunk)] += size;

@@ -27,7 +27,7 @@ class InitialMovePlanner {
     std::uint32_t ordinal;
   };
   static ChunkId chunk_of(const ObjectChunk& part) { return part.object->first_chunk + part.ordinal; }
-  [[nodiscard]] const memory::Chunk& of(ChunkId chunk) const { return (*context_.chunks)[chunk]; }
+  [[nodiscard]] const memory::Chunk& chunk_entry(ChunkId chunk) const { return (*context_.chunks)[chunk]; }
   [[nodiscard]] PlaceId resides(ChunkId chunk) const;
   void decide();
   void make_room();

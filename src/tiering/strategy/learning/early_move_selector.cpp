@@ -72,7 +72,7 @@ void EarlyMoveSelector::count_gain(const SweepDetector::Use& use, const Tiers& t
 }
 
 std::vector<transfer::TransferRequest> EarlyMoveSelector::select_moves(const Tiers& tiers, Seconds budget) {
-  if (!found_) find_residents(tiers);
+  if (!has_residents_) find_residents(tiers);
   for (const auto chunk : std::exchange(requested_, {}))
     if (tiers.is_on(chunk, tiers.fast)) admit(chunk, tiers);  // else the system refused to move it
   Selection selection{tiers, tiers.free, {}, budget.value + gained_};
@@ -97,8 +97,7 @@ bool EarlyMoveSelector::make_room(Selection& selection, ChunkId chunk, double wo
   Bytes early;
   std::erase_if(prefetched_, [&](const PrefetchedChunk& one) {
     const bool there = tiers.is_on(one.chunk, tiers.fast);
-    if (!there && one.promoted_in < sweeps_.segment())
-      return true;  // it is gone, or the system refused to move it
+    if (!there && one.promoted_in < sweeps_.segment()) return true;  // it was freed, or its move was rejected
     const bool passed = there && selection.free < size && has_passed(one);
     if (passed) {
       selection.free += tiers.size(one.chunk);
@@ -198,7 +197,7 @@ bool EarlyMoveSelector::is_prefetched(ChunkId chunk) const {
 }
 
 void EarlyMoveSelector::find_residents(const Tiers& tiers) {
-  found_ = true;
+  has_residents_ = true;
   for (ChunkId chunk = 0; chunk < tiers.chunks->size(); ++chunk)
     if (tiers.is_on(chunk, tiers.fast)) admit(chunk, tiers);
 }
@@ -218,7 +217,7 @@ void EarlyMoveSelector::pop_resident() {
 const EarlyMoveSelector::Resident* EarlyMoveSelector::min_worth(const Tiers& tiers) {
   while (!residents_.empty()) {
     const auto [chunk, then] = residents_.front();
-    if (!tiers.is_on(chunk, tiers.fast)) {  // it is gone
+    if (!tiers.is_on(chunk, tiers.fast)) {  // no longer resident
       pop_resident();
     } else if (worth(chunk, tiers) > then) {
       pop_resident();

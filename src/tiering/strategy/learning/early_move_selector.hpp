@@ -87,15 +87,15 @@ class EarlyMoveSelector {
   std::vector<PlaceId> sent_to_;          // by chunk, where it was moved last; k_no_place: nowhere
   std::vector<double> accumulated_gain_;  // by chunk: seconds, in slow memory or saved in fast memory
   std::vector<double> lost_;              // of these in slow memory, since it was in fast memory
-  std::vector<ChunkId> candidates_;       // those that have paid enough to come in
-  std::vector<ChunkId> requested_;        // what was asked for last
+  std::vector<ChunkId> candidates_;       // chunks whose loss has reached the cost of a promotion
+  std::vector<ChunkId> requested_;        // promotions of the last selection
   std::vector<Resident> residents_;       // of fast memory: a heap, the least worth on top
-  bool found_ = false;
+  bool has_residents_ = false;
   SweepDetector sweeps_;
   std::vector<SweepDetector::Use> uses_;     // of the last segment
-  std::vector<SweepDetector::Use> ahead_;    // what sweeps use next, and did not come yet
-  double credit_ = 0;                        // seconds in which to copy it
-  std::vector<PrefetchedChunk> prefetched_;  // in the order in which they promoted_in
+  std::vector<SweepDetector::Use> ahead_;    // predicted uses that were not prefetched yet
+  double credit_ = 0;                        // the mover's time for prefetches, s
+  std::vector<PrefetchedChunk> prefetched_;  // in request order
 };
 
 }  // namespace terrace::strategy

@@ -109,7 +109,7 @@ void LearningStrategy::observe(const IterationBegins& event, Requests& requests)
     plan_from_profile(event.loop, requests);
   is_reprofiling_ = false;
   iteration_ = event.iteration;
-  if (may_plan() && !first_profiled_ && payback_.may_learn()) first_profiled_ = iteration_;
+  if (may_plan() && !first_profiled_ && payback_.may_profile()) first_profiled_ = iteration_;
   if (plan_ && given_) plan_->on_iteration_begin(event, requests);
   if (event.iteration == 0 && plan_ && given_ && planner_) {
     is_reprofiling_ = true;
@@ -153,7 +153,7 @@ void LearningStrategy::withdraw(Seconds behind, std::uint32_t iteration, Request
 // expected to begin again.
 void LearningStrategy::restore_after_loop(std::string_view next, Requests& requests) {
   loop_ = next;
-  if (payback_.is_found()) ++entries_[loop_];
+  if (payback_.is_detected()) ++entries_[loop_];
   if (places_without_plan_.empty() || planned_loop_ == loop_ || entries_[planned_loop_] > 1) return;
   request_places(context_, places_without_plan_, 0, requests);
   places_without_plan_.clear();
@@ -168,7 +168,7 @@ void LearningStrategy::detect_change(std::uint32_t iteration, Requests& requests
   }
   const auto varied = change_detector_.on_iteration_end();
   if (!varied) return;
-  if (!payback_.may_learn() || payback_.iterations() > 1) return change_detector_.start_watching();
+  if (!payback_.may_profile() || payback_.iterations() > 1) return change_detector_.start_watching();
   is_reprofiling_ = true;
   profiled_.clear();
   why_ = "learned again in iteration " + std::to_string(iteration + 1) + ": phase " +
@@ -252,7 +252,7 @@ std::vector<bool> LearningStrategy::reached_chunks() const {
 }
 
 void LearningStrategy::observe(const PhaseBegins& event, Requests& requests) {
-  if (is_reprofiling_ || payback_.seen() < adopt_at_) return;
+  if (is_reprofiling_ || payback_.num_iterations() < adopt_at_) return;
   if (must_try() && !plan_ && !trial_.can_compare()) return;  // a baseline iteration is required first
   while (!pending_plans_.empty() && context_.clock->now() >= pending_plans_.front().at &&
          adopt(pending_plans_.front(), event, requests))
@@ -272,12 +272,12 @@ bool LearningStrategy::adopt(PendingPlan& pending, const PhaseBegins& at, Reques
   auto moves = adopted.moves_to_placement(requests, *phase);
   const bool in_steps = can_step(pending.plan) && !moves.empty();
   const auto iterations = in_steps ? steps_pay_after(pending, moves, requests) : pays_after(pending.plan, moves);
-  if (payback_.seen() < iterations) {
+  if (payback_.num_iterations() < iterations) {
     if (was_reprofiled_) change_detector_.start_watching();
     if (plan_ || pending_plans_.size() > 1) return true;
     // Waits for so many iterations, if that at most doubles the iterations so far.
     adopt_at_ = iterations;
-    if (iterations <= 2 * payback_.seen()) return false;
+    if (iterations <= 2 * payback_.num_iterations()) return false;
     postpone();
     return true;
   }
@@ -316,7 +316,7 @@ double LearningStrategy::steps_pay_after(PendingPlan& pending, std::span<const A
                                          Requests& requests) {
   if (!pending.groups) {
     const auto iterations = pays_after(pending.plan, moves);
-    if (payback_.seen() < iterations) return iterations;
+    if (payback_.num_iterations() < iterations) return iterations;
     pending.groups = steps_.order_moves(moves, requests.pending_moves());
     context_.clock->charge(steps_.take_cost());
   }
@@ -324,7 +324,7 @@ double LearningStrategy::steps_pay_after(PendingPlan& pending, std::span<const A
   const auto& first = pending.groups->front().price;
   const auto gained = trial_.is_on_trial() ? trial_.gained() : Seconds{};
   if (payback_.pays(first) && payback_.may_risk(first, gained)) return 0;
-  return std::max(payback_.pays_after(first), payback_.seen() + 1);
+  return std::max(payback_.pays_after(first), payback_.num_iterations() + 1);
 }
 
 // Requests those of the plan's moves that pay and may be risked now.
@@ -356,7 +356,7 @@ double LearningStrategy::pays_after(const Plan& plan, std::span<const ActiveMove
   return payback_.pays_after(before - plan.predicted, moves, can_step(plan));
 }
 
-// Keeps the placement, and learns the loop again if it goes on for long enough.
+// Keeps the placement, and profiles the loop again after twice as many iterations.
 void LearningStrategy::postpone() {
   payback_.postpone();
   adopt_at_ = 0;
@@ -396,7 +396,7 @@ void LearningStrategy::observe(const PhaseEnded& event, Requests& requests) {
 // Returns whether data may move before the first plan: for planners with an interim planner, unless the iteration
 // is the baseline. Not after a placement by reference counts, which know more than the beginning of an iteration.
 bool LearningStrategy::can_move_early() const {
-  return planner_ && !payback_.is_found() && !planning_failed_ && !places_by_counts() && !is_reprofiling_ &&
+  return planner_ && !payback_.is_detected() && !planning_failed_ && !places_by_counts() && !is_reprofiling_ &&
          !plan_ && !context_.measures_baseline && planner_->interim_planner() != nullptr;
 }
 

@@ -82,8 +82,8 @@ class LearningStrategy final : public Strategy {
   [[nodiscard]] bool can_step(const Plan& plan) const;
   void request_step(std::uint32_t iteration, Requests& requests);
   [[nodiscard]] std::vector<ActiveMove> take_step(Requests& requests);
-  // Returns whether plans of this loop are put on trial (plan_trial.hpp). Otherwise they are guarded
-  // (proof/validated_strategy.hpp). Published planners skip the trial of marked loops, as their papers have none.
+  // Returns whether plans of this loop are put on trial (plan_trial.hpp). Otherwise they are validated by
+  // proof/validated_strategy.hpp. Published planners skip the trial of marked loops, as their papers have none.
   [[nodiscard]] bool must_try() const { return can_try_ && payback_.must_pay(); }
   void judge(std::uint32_t iteration, bool was_learned, Requests& requests);
   void withdraw(Seconds behind, std::uint32_t iteration, Requests& requests);
@@ -94,38 +94,38 @@ class LearningStrategy final : public Strategy {
   bool given_;    // the user gave a plan
   bool can_try_;  // iteration times are exact, so that plans can be tried
   CountedPlacement counted_;
-  std::optional<PlanExecutor> plan_;       // in force
-  bool is_loop_over_ = false;              // the loop that it was made for
-  bool has_released_capacity_ = false;     // the room that it needed: none of its moves is under way any more
-  bool is_improved_ = false;               // the plan that was given: by one that was made of its first iteration
-  bool planning_failed_ = false;           // no plan could be made: data stays where it is
-  bool has_no_misses_ = false;             // the first iteration of this loop: there is nothing to plan
-  bool has_warned_ = false;                // that no plan was made
-  bool has_noted_mismatch_ = false;        // that the plan has other phases
-  bool is_learned_ = false;                // what a plan of this loop is made of
-  bool has_looped_ = false;                // a loop began
-  std::deque<PendingPlan> pending_plans_;  // in the order in which they will be done
-  std::string why_;                        // a plan is made
-  std::optional<std::uint32_t> first_profiled_;  // iteration; none: this loop is not worth learning yet
+  std::optional<PlanExecutor> plan_;             // in force
+  bool is_loop_over_ = false;                    // the loop of the plan has ended
+  bool has_released_capacity_ = false;           // the plan is over and none of its moves is pending
+  bool is_improved_ = false;                     // the given plan was replaced by one of its first iteration
+  bool planning_failed_ = false;                 // data stays where it is
+  bool has_no_misses_ = false;                   // the profiled iteration had no misses: nothing to plan
+  bool has_warned_ = false;                      // of planning_failed_
+  bool has_noted_mismatch_ = false;              // the plan has other phases
+  bool is_learned_ = false;                      // profiling of this loop is complete
+  bool has_looped_ = false;                      // a loop has begun
+  std::deque<PendingPlan> pending_plans_;        // in order of completion
+  std::string why_;                              // the reason of the pending plans, for the journal
+  std::optional<std::uint32_t> first_profiled_;  // iteration; none: profiling does not pay yet
   std::vector<observe::Iteration> profiled_;
   std::vector<PlaceId> places_at_start_;  // by chunk, when the profiled iteration began
   PhaseChangeDetector change_detector_;
   PaybackModel payback_;
   StepwiseMigration steps_{context_, payback_};
-  double adopt_at_ = 0;        // the plan that comes: iterations of this loop
+  double adopt_at_ = 0;        // iterations of this loop before the pending plan pays
   bool is_migrating_ = false;  // moves of the plan in force are still to be requested
   PlanTrial trial_;
-  bool is_undisturbed_ = false;  // nothing is under way in this iteration, and no plan is in force
-  std::string loop_;             // that began last
-  std::map<std::string, std::uint32_t, std::less<>> entries_;  // how often each found loop has begun
+  bool is_undisturbed_ = false;                                // this iteration has no plan and no pending moves
+  std::string loop_;                                           // the present or last one
+  std::map<std::string, std::uint32_t, std::less<>> entries_;  // how often each detected loop has begun
   std::string planned_loop_;                  // whose plan moved data away from places_without_plan_
-  std::vector<PlaceId> places_without_plan_;  // by chunk; empty: no plan of a found loop has moved anything
-  bool is_reprofiling_ = false;               // this iteration is profiled once more, under a plan
-  bool was_reprofiled_ = false;               // what was learned last was
-  // Of the moves to where the plan in force has everything: when it is done, phases are watched.
+  std::vector<PlaceId> places_without_plan_;  // by chunk; empty: no plan of a detected loop has moved data
+  bool is_reprofiling_ = false;               // this iteration is profiled again, under a plan
+  bool was_reprofiled_ = false;               // the last profile was taken under a plan
+  // The last of the plan's initial moves; phases are compared from its completion on.
   std::optional<transfer::Ticket> last_arrival_;
   std::optional<EarlyMover> early_;
-  bool has_moved_early_ = false;  // in the iteration that is profiled
+  bool has_moved_early_ = false;  // data moved in the profiled iteration
   std::uint32_t iteration_ = 0;
 };
 

@@ -33,7 +33,7 @@ double max_gain(const Context& context) {
   return 1 - least;
 }
 
-double learning_share(const Context& context) {
+double sampling_share(const Context& context) {
   if (context.sample_interval.value <= 0) return 0;
   const auto record =
       observe::k_record_cost + (1.0 / observe::k_records_per_interrupt) * observe::k_interrupt_cost;
@@ -42,24 +42,24 @@ double learning_share(const Context& context) {
 
 }  // namespace
 
-PaybackModel::PaybackModel(const Context& context, bool weighs_marked)
+PaybackModel::PaybackModel(const Context& context, bool marked_must_pay)
     : context_(context),
-      weighs_marked_(weighs_marked),
+      marked_must_pay_(marked_must_pay),
       max_gain_(max_gain(context)),
-      price_(learning_share(context)),
-      learning_(price_) {}
+      sampling_price_(sampling_share(context)),
+      profiling_share_(sampling_price_) {}
 
 void PaybackModel::on_loop_begin(const LoopBegun& event) {
-  if (event.is_found) found_.emplace(event.name);
-  is_found_ = found_.contains(event.name);
+  if (event.is_detected) detected_loops_.emplace(event.name);
+  is_detected_ = detected_loops_.contains(event.name);
   iterations_before_ = event.iterations_before;
   iteration_ = 0;
-  next_ = 0;
-  learning_ = price_;
+  retry_at_ = 0;
+  profiling_share_ = sampling_price_;
   thinning_ = 1;
   iterations_ = 1;
-  last_ = last_sampling_ = {};
-  usual_ = event.iteration_time;
+  last_time_ = last_sampling_ = {};
+  unprofiled_time_ = event.iteration_time;
   begun_ = context_.clock->now();
 }
 
@@ -67,46 +67,46 @@ void PaybackModel::on_iteration_begin(std::uint32_t iteration, bool was_learned)
   const auto now = context_.clock->now();
   iteration_ = iteration;
   if (iteration > 0) {
-    last_ = now - begun_;
+    last_time_ = now - begun_;
     last_sampling_ = {};
     if (!was_learned) {
-      usual_ = last_;
+      unprofiled_time_ = last_time_;
     } else if (context_.clock->is_exact()) {
       // Uses the known price of samples, because iterations differ in time.
       const auto scan = context_.can_thin ? chunks().scan : Seconds{};
-      last_sampling_ = (price_ / thinning_) * last_ + scan;
+      last_sampling_ = (sampling_price_ / thinning_) * last_time_ + scan;
       spent_ += last_sampling_;
-      if (usual_.value <= 0) {
-        usual_ = last_ - last_sampling_;
-        if (must_pay() && !is_found_ && context_.can_thin) extend_profiling();
+      if (unprofiled_time_.value <= 0) {
+        unprofiled_time_ = last_time_ - last_sampling_;
+        if (must_pay() && !is_detected_ && context_.can_thin) extend_profiling();
       }
-    } else if (usual_.value > 0) {
-      const auto more = std::max(last_ - usual_, Seconds{});
+    } else if (unprofiled_time_.value > 0) {
+      const auto more = std::max(last_time_ - unprofiled_time_, Seconds{});
       spent_ += more;
       const auto samples = context_.can_thin ? more - chunks().scan : more;
-      learning_ = thinning_ * (std::max(samples, Seconds{}) / usual_);
+      profiling_share_ = thinning_ * (std::max(samples, Seconds{}) / unprofiled_time_);
     } else {
-      spent_ += learning_ * last_;
+      spent_ += profiling_share_ * last_time_;
     }
   }
   begun_ = now;
 }
 
-bool PaybackModel::may_learn() {
+bool PaybackModel::may_profile() {
   thinning_ = 1;
   iterations_ = 1;
   if (!must_pay()) return true;
-  if (!is_found_ && !context_.can_thin) return seen() >= next_;
-  if (!is_found_ && seen() < 1) return may_learn_first();
-  if (seen() < next_ || usual_.value <= 0) return false;
-  const auto left = seen() * usual_;
+  if (!is_detected_ && !context_.can_thin) return num_iterations() >= retry_at_;
+  if (!is_detected_ && num_iterations() < 1) return may_profile_first();
+  if (num_iterations() < retry_at_ || unprofiled_time_.value <= 0) return false;
+  const auto left = num_iterations() * unprofiled_time_;
   const auto budget = k_max_learning * (context_.clock->now() + left) - spent_;
-  const auto samples = learning_ * usual_;
+  const auto samples = profiling_share_ * unprofiled_time_;
   if (samples > budget && (!context_.can_thin || budget.value <= 0)) return false;
   const auto& known = chunks();
   // One sample per chunk on average.
-  const auto needed = std::max(1.0, std::ceil(known.count * (context_.sample_interval / usual_)));
-  if (needed > seen()) return false;
+  const auto needed = std::max(1.0, std::ceil(known.count * (context_.sample_interval / unprofiled_time_)));
+  if (needed > num_iterations()) return false;
   const auto scans = context_.can_thin ? needed * known.scan : Seconds{};
   const auto all = needed * samples + scans;
   if (max_gain_ * left < std::min(all, budget) + known.cheapest_move) return false;
@@ -114,7 +114,7 @@ bool PaybackModel::may_learn() {
   if (all <= budget) return true;
   if (!context_.can_thin || scans >= budget) return false;
   const auto thinning = needed * samples / (budget - scans);
-  if (needed * usual_ / (thinning * context_.sample_interval) < known.count) return false;
+  if (needed * unprofiled_time_ / (thinning * context_.sample_interval) < known.count) return false;
   thinning_ = std::max(thinning, 1.0);
   return true;
 }
@@ -122,18 +122,18 @@ bool PaybackModel::may_learn() {
 // Decides for the first iteration of a marked loop, whose length is unknown. Samples are thinned until they cost
 // the share k_max_learning of an iteration of any length. The scan of page references has a fixed cost, which must
 // be within that share of the run so far.
-bool PaybackModel::may_learn_first() {
+bool PaybackModel::may_profile_first() {
   if (chunks().scan > k_max_learning * context_.clock->now()) return false;
-  thinning_ = std::max(learning_ / k_max_learning, 1.0);
+  thinning_ = std::max(profiling_share_ / k_max_learning, 1.0);
   return true;
 }
 
 // Extends profiling to as many iterations as give one sample per chunk on average, within the budget.
 void PaybackModel::extend_profiling() {
   const auto interval = thinning_ * context_.sample_interval;
-  const auto needed = std::ceil(chunks().count * (interval / usual_));
-  const auto budget = k_max_learning * (context_.clock->now() + seen() * usual_) - spent_;
-  const auto each = (learning_ / thinning_) * usual_ + chunks().scan;
+  const auto needed = std::ceil(chunks().count * (interval / unprofiled_time_));
+  const auto budget = k_max_learning * (context_.clock->now() + num_iterations() * unprofiled_time_) - spent_;
+  const auto each = (profiling_share_ / thinning_) * unprofiled_time_ + chunks().scan;
   const auto more = each.value > 0 ? std::floor(std::max(budget, Seconds{}) / each) : needed;
   iterations_ = static_cast<std::uint32_t>(std::clamp(needed, 1.0, 1 + more));
 }
@@ -149,7 +149,7 @@ double PaybackModel::pays_after(Seconds gain, std::span<const ActiveMove> moves,
       until_done += machine::move_time(*context_.machine, context_.initiator, context_.cores, from,
                                        move.planned.to, Bytes{chunk.size});
   }
-  const auto delay = usual_.value > 0 ? until_done / usual_ : 0;
+  const auto delay = unprofiled_time_.value > 0 ? until_done / unprofiled_time_ : 0;
   const auto cost = cost_of(moves);
   if (cost.value <= 0) return delay;
   const auto risk = in_steps ? 0 : cost / (k_max_risk * context_.clock->now());  // 1: all of it may be lost
@@ -164,7 +164,7 @@ double PaybackModel::pays_after(const MovePrice& price) const {
 bool PaybackModel::may_risk(const MovePrice& price, Seconds gained) const {
   const auto credit = k_max_risk * context_.clock->now() + gained;
   if (price.cost <= credit) return true;
-  const auto chance = price.cost / (seen() * price.gain + price.cost);
+  const auto chance = price.cost / (num_iterations() * price.gain + price.cost);
   return chance <= k_max_chance && chance * price.cost <= credit;
 }
 
@@ -172,7 +172,7 @@ bool PaybackModel::pays_to_end(Seconds loss, std::span<const transfer::TransferR
   Seconds cost;
   for (const auto& move : moves)
     cost += cost_of(move.chunk, (*context_.chunks)[move.chunk].place.load(std::memory_order_relaxed), move.to);
-  return loss.value > 0 && seen() * loss >= cost;
+  return loss.value > 0 && num_iterations() * loss >= cost;
 }
 
 Seconds PaybackModel::cost_there_and_back(ChunkId chunk, PlaceId from, PlaceId to) const {

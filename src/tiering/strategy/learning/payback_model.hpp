@@ -1,7 +1,7 @@
 // Decides whether learning a loop, and moving data for a plan of it, is expected to pay: both cost time now, and
-// gain time only in iterations that are still to come.
+// gain time only in future iterations.
 //
-// How many come is unknown. A loop that has made n iterations is expected to make n more (the estimate of a
+// Their number is unknown. A loop that has made n iterations is expected to make n more (the estimate of a
 // quantity that may have any scale: Gott, "Implications of the Copernican principle", Nature 363, 1993). That
 // holds for loops that the program marked, too, where their plans are tried (learning_strategy.hpp): a marker says
 // which loop is the main one, not how long it lasts. Elsewhere marked loops are learned and planned in any case.
@@ -39,8 +39,8 @@ namespace terrace::strategy {
 
 class PaybackModel {
  public:
-  // `context` outlives it. `weighs_marked`: loops that the program marked have to pay, too.
-  explicit PaybackModel(const Context& context, bool weighs_marked = false);
+  // `context` outlives it. `marked_must_pay`: loops that the program marked have to pay, too.
+  explicit PaybackModel(const Context& context, bool marked_must_pay = false);
 
   void on_loop_begin(const LoopBegun& event);
   // `was_learned`: the iteration that has ended was profiled.
@@ -48,35 +48,35 @@ class PaybackModel {
 
   // Returns whether this loop was detected. A detected loop is reported as such only the first time that it
   // begins.
-  [[nodiscard]] bool is_found() const { return is_found_; }
+  [[nodiscard]] bool is_detected() const { return is_detected_; }
   // Returns whether learning this loop, and moving data for it, has to pay.
-  [[nodiscard]] bool must_pay() const { return is_found_ || weighs_marked_; }
+  [[nodiscard]] bool must_pay() const { return is_detected_ || marked_must_pay_; }
   // Returns the time of the last iteration less its sampling cost, if the clock is exact; 0 before the first
   // iteration of this loop has ended.
-  [[nodiscard]] Seconds last_time() const { return last_ - last_sampling_; }
+  [[nodiscard]] Seconds last_time() const { return last_time_ - last_sampling_; }
   // Returns whether profiling may begin with this iteration. It lasts iterations() iterations, with samples
   // thinned by thinning().
-  [[nodiscard]] bool may_learn();
+  [[nodiscard]] bool may_profile();
   [[nodiscard]] std::uint32_t iterations() const { return iterations_; }
   [[nodiscard]] double thinning() const { return thinning_; }
   // Return whether a plan with that gain an iteration pays for these moves, and after how many iterations of the
   // loop.
   [[nodiscard]] bool pays(Seconds gain, std::span<const ActiveMove> moves) const {
-    return seen() >= pays_after(gain, moves);
+    return num_iterations() >= pays_after(gain, moves);
   }
   [[nodiscard]] double pays_after(Seconds gain, std::span<const ActiveMove> moves, bool in_steps = false) const;
   // Return whether moves of that price pay if the loop makes as many more iterations as it has made, and after
   // how many they would.
-  [[nodiscard]] bool pays(const MovePrice& price) const { return seen() >= pays_after(price); }
+  [[nodiscard]] bool pays(const MovePrice& price) const { return num_iterations() >= pays_after(price); }
   [[nodiscard]] double pays_after(const MovePrice& price) const;
   // Returns whether the next step of a plan that has gained so much may have that price.
   [[nodiscard]] bool may_risk(const MovePrice& price, Seconds gained) const;
-  // Returns how many iterations of this loop have begun, those before it was found among them.
-  [[nodiscard]] double seen() const { return static_cast<double>(iterations_before_) + iteration_; }
+  // Returns how many iterations of this loop have begun, including those before it was detected.
+  [[nodiscard]] double num_iterations() const { return static_cast<double>(iterations_before_) + iteration_; }
   // Returns whether moves that end a loss of that size an iteration pay.
   [[nodiscard]] bool pays_to_end(Seconds loss, std::span<const transfer::TransferRequest> moves) const;
   // Postpones learning until the loop has made twice as many iterations, because a plan did not pay.
-  void postpone() { next_ = 2 * std::max(seen(), 1.0); }
+  void postpone() { retry_at_ = 2 * std::max(num_iterations(), 1.0); }
 
   // For moves before there is a plan (early_move_selector.hpp). cost_there_and_back() returns the gain that one
   // move has to reach; early_budget() returns the max net loss of all of them, infinite if the loop need not pay.
@@ -91,33 +91,33 @@ class PaybackModel {
   struct Chunks {               // of the domain
     std::uint64_t changes = 0;  // of the table, when this was read
     double count = 0;
-    Seconds cheapest_move;  // of any in slow memory, there and back
-    Seconds scan;           // of their page references, once in an iteration that is profiled
+    Seconds cheapest_move;  // cost of promoting and demoting the cheapest chunk in slow memory
+    Seconds scan;           // time to scan their page references, once per profiled iteration
   };
   [[nodiscard]] Seconds cost_of(ChunkId chunk, PlaceId from, PlaceId to) const;
   [[nodiscard]] const Chunks& chunks();
-  [[nodiscard]] bool may_learn_first();  // may_learn() in the first iteration of a marked loop
-  void extend_profiling();               // extends iterations(), once the first one's time is known
+  [[nodiscard]] bool may_profile_first();  // may_profile() in the first iteration of a marked loop
+  void extend_profiling();                 // extends iterations(), once the first one's time is known
 
   const Context& context_;
-  bool weighs_marked_;
-  double max_gain_;                           // share of the time that any placement on this machine can save
-  double price_;                              // of all samples, as a share of the time; by the machine alone
-  double learning_;                           // the same, as this loop has shown it
-  double thinning_ = 1;                       // of the iterations that may be profiled
-  std::uint32_t iterations_ = 1;              // of these
-  Seconds spent_;                             // on profiling, in all loops so far
-  std::set<std::string, std::less<>> found_;  // names of loops
-  bool is_found_ = false;                     // this loop
+  bool marked_must_pay_;
+  double max_gain_;               // max share of the time that a placement on this machine can save
+  double sampling_price_;         // modelled cost of all samples, as a share of the time
+  double profiling_share_;        // the same, as measured for this loop
+  double thinning_ = 1;           // of samples in the iterations to profile
+  std::uint32_t iterations_ = 1;  // number of iterations to profile
+  Seconds spent_;                 // total cost of profiling, in all loops so far
+  std::set<std::string, std::less<>> detected_loops_;  // names
+  bool is_detected_ = false;                           // this loop
   double iterations_before_ = 0;
   std::uint32_t iteration_ = 0;
-  double next_ = 0;  // iterations before it may be learned again
-  Seconds begun_;    // this iteration
-  Seconds last_;     // the one before took
+  double retry_at_ = 0;  // iterations before the loop may be profiled again
+  Seconds begun_;        // this iteration
+  Seconds last_time_;    // of the iteration before
   Seconds last_sampling_;
-  // Time of an iteration without profiling: of the last unprofiled one, of those before the loop was found, or of
-  // the first profiled one less its sampling cost. 0: unknown.
-  Seconds usual_;
+  // Time of an iteration without profiling: of the last unprofiled one, of those before the loop was detected, or
+  // of the first profiled one less its sampling cost. 0: unknown.
+  Seconds unprofiled_time_;
   std::optional<Chunks> chunks_;
 };
 

@@ -13,7 +13,7 @@ namespace terrace::strategy {
 [[nodiscard]] std::vector<PlaceId> current_places(const Context& context);
 
 // Returns the moves to `places` (by chunk; k_no_place, or no entry: the chunk stays) that find free space once all
-// moves under way are done. Moves to slower places come first: they free space for the others.
+// pending moves are done. Moves to slower places come first: they free space for the others.
 [[nodiscard]] std::vector<transfer::TransferRequest> moves_to_places(const Context& context,
                                                                      std::span<const PlaceId> places,
                                                                      Requests& requests);

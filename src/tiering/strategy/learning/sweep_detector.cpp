@@ -29,8 +29,8 @@ void SweepDetector::on_segment(std::span<const Use> uses, const memory::ChunkTab
   }
 }
 
-// Extends a sweep by neighbouring chunks used in one segment. It comes from the side that was in use before; the
-// number of newly used chunks is its rate.
+// Extends a sweep by neighbouring chunks used in one segment. It moves away from the side that was in use before;
+// the number of newly used chunks is its rate.
 void SweepDetector::follow(ChunkId first, ChunkId last, const memory::ChunkTable& chunks) {
   std::uint32_t rate = 0;
   for (auto chunk = first; chunk <= last; ++chunk) rate += visits_[chunk].fresh ? 1 : 0;

@@ -96,24 +96,24 @@ class ValidatedStrategy final : public Strategy {
   PredictedTimes predicted_;  // of the plan in force
 
   State state_ = State::unplaced;
-  bool is_judged_ = true;        // this loop
-  bool is_over_ = false;         // undone for good
-  bool was_reinstated_ = false;  // undone once, and not by its fault
+  bool is_judged_ = true;        // plans of this loop are judged
+  bool is_over_ = false;         // the plan is undone for good
+  bool was_reinstated_ = false;  // the plan was undone once, wrongly
   bool in_loop_ = false;
-  bool is_proved_ = false;    // a plan of this loop, by enough iterations
-  bool is_late_ = false;      // a phase of this iteration was heard of late
-  bool has_moved_ = false;    // data, for a plan of this loop
-  bool is_learning_ = false;  // in this iteration
-  bool is_clean_ = false;     // no moves of ours are under way in this iteration
+  bool is_proved_ = false;    // the evidence of the first plan of this loop is complete
+  bool is_late_ = false;      // the time of a phase of this iteration is not exact
+  bool has_moved_ = false;    // data has moved for a plan of this loop
+  bool is_learning_ = false;  // this iteration is profiled
+  bool is_clean_ = false;     // no moves are pending in this iteration
   std::uint32_t iteration_ = 0;
   std::uint32_t planned_in_ = 0;  // the plan in force was adopted in this iteration
   Seconds time_, work_;           // of this iteration so far
   IterationTimes before_, placed_, after_;
   Evidence evidence_;
-  std::uint64_t evidence_left_ = 0;  // so many iterations more are evidence
+  std::uint64_t evidence_left_ = 0;  // further iterations to add to the evidence
   PredictedTimes predicted_of_evidence_;
-  std::vector<PlaceId> places_before_plan_;  // by chunk, when a learned plan came
-  std::vector<PlaceId> places_under_plan_;   // the same when it was suspended
+  std::vector<PlaceId> places_before_plan_;  // by chunk, when a learned plan was adopted
+  std::vector<PlaceId> places_under_plan_;   // by chunk, when it was suspended
 };
 
 }  // namespace terrace::strategy

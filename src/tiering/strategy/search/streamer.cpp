@@ -23,9 +23,9 @@ Streamer::Streamer(const model::Problem& problem, DomainId domain, PlaceId fast,
   for (std::uint32_t i = 0; i < problem.items.size(); ++i) {
     const auto& item = problem.items[i];
     if (item.domain == domain && item.pinned == k_no_place) items_.push_back(i);
-    if (item.pinned == fast) room_ -= static_cast<double>(item.size.value);
+    if (item.pinned == fast) capacity_ -= static_cast<double>(item.size.value);
   }
-  room_ += static_cast<double>(problem.places[fast].budget.value);
+  capacity_ += static_cast<double>(problem.places[fast].budget.value);
   auto placement = home_placement(problem);
   for (const auto i : items_) placement[i] = fast;
   for (std::size_t k = 0; k < problem.phases.size(); ++k) {
@@ -70,7 +70,7 @@ void Streamer::fill(model::Schedule& schedule, const Tuning& tuning) {
   const auto phases = static_cast<std::uint32_t>(problem_.phases.size());
   resident_.assign(problem_.items.size(), false);
   incoming_.assign(problem_.items.size(), false);
-  there_.clear();
+  resident_items_.clear();
   backlog_ = 0;
   // The second round begins with the placement at the end of the first, as every later iteration does.
   for (std::uint32_t round = 0; round < 2; ++round) {
@@ -78,7 +78,7 @@ void Streamer::fill(model::Schedule& schedule, const Tuning& tuning) {
     for (std::uint32_t k = 0; k < phases; ++k) {
       advance(k, tuning);
       if (round == 0) continue;
-      for (const auto i : there_)
+      for (const auto i : resident_items_)
         if (!incoming_[i]) schedule.phases[k][i] = fast_;
     }
   }
@@ -151,30 +151,30 @@ void Streamer::advance(std::uint32_t k, const Tuning& tuning) {
   const auto consider = [&](std::uint32_t item) {
     if (auto one = candidate(item, k, tuning); one.score > 0) candidates.push_back(one);
   };
-  for (const auto i : there_) consider(i);
-  ++turn_;
+  for (const auto i : resident_items_) consider(i);
+  ++pass_;
   for (std::uint32_t ahead = 0; ahead <= std::min(tuning.lead, phases - 1); ++ahead)
     for (const auto i : used_in_[(k + ahead) % phases])
-      if (!resident_[i] && std::exchange(considered_[i], turn_) != turn_) consider(i);
-  for (const auto i : there_) incoming_[i] = false;
-  const auto before = std::exchange(there_, {});
+      if (!resident_[i] && std::exchange(considered_[i], pass_) != pass_) consider(i);
+  for (const auto i : resident_items_) incoming_[i] = false;
+  const auto before = std::exchange(resident_items_, {});
   std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
     return a.score != b.score ? a.score > b.score : a.item < b.item;
   });
-  auto room = room_;
+  auto free = capacity_;
   for (const auto& one : candidates) {
     const auto size = static_cast<double>(problem_.items[one.item].size.value);
-    const bool comes = !resident_[one.item];
-    const auto late = comes ? lateness(one, k) : 0;
-    if (size > room || tuning.patience * late >= one.gained) continue;
-    if (comes && one.next > 0 && touched(one.item, k)) continue;  // it cannot move while this phase uses it
-    room -= size;
-    if (comes) backlog_ += copy_in(one.item) - late;  // copies continue while a phase waits
-    there_.push_back(one.item);
-    incoming_[one.item] = comes && one.next > 0;
+    const bool is_fetched = !resident_[one.item];
+    const auto late = is_fetched ? lateness(one, k) : 0;
+    if (size > free || tuning.patience * late >= one.gained) continue;
+    if (is_fetched && one.next > 0 && touched(one.item, k)) continue;  // it cannot move while this phase uses it
+    free -= size;
+    if (is_fetched) backlog_ += copy_in(one.item) - late;  // copies continue while a phase waits
+    resident_items_.push_back(one.item);
+    incoming_[one.item] = is_fetched && one.next > 0;
   }
   for (const auto i : before) resident_[i] = false;
-  for (const auto i : there_) resident_[i] = true;
+  for (const auto i : resident_items_) resident_[i] = true;
   for (const auto i : before)
     if (!resident_[i]) backlog_ += copy_out(i);
   backlog_ = std::max(backlog_ - over(copying_, k, 1), 0.0);

@@ -78,20 +78,20 @@ class Streamer {
   PlaceId home_;
   model::Uses uses_;
   std::vector<std::uint32_t> items_;
-  double room_ = 0;                                  // bytes of the fast place, without what is pinned there
-  std::vector<double> phase_time_;                   // with everything in fast memory
-  std::vector<double> left_;                         // share of fast memory's bandwidth that it then leaves
-  std::vector<double> copying_;                      // seconds of copying beside the phases, to the end of each
+  double capacity_ = 0;                              // bytes of the fast place, without pinned items
+  std::vector<double> phase_time_;                   // with all data in fast memory
+  std::vector<double> left_;                         // by phase: share of fast memory's bandwidth left for copies
+  std::vector<double> copying_;                      // by phase: seconds of copying possible until its end
   std::vector<double> end_;                          // of each phase, from the iteration's begin
   std::vector<std::vector<Use>> gains_;              // by item
   std::vector<std::vector<std::uint32_t>> used_in_;  // by phase: items with a use that gains
-  std::vector<std::size_t> cursor_;                  // by item: the use that comes next
-  std::uint64_t turn_ = 0;                           // calls of advance()
-  std::vector<std::uint64_t> considered_;            // by item: the last turn in which it was a candidate to come
-  std::vector<bool> resident_;                       // by item: there, or on its way there
-  std::vector<bool> incoming_;                       // by item: on its way
-  std::vector<std::uint32_t> there_;                 // the items that are
-  double backlog_ = 0;                               // seconds of copying that are asked for
+  std::vector<std::size_t> cursor_;                  // by item: the next use
+  std::uint64_t pass_ = 0;                           // calls of advance()
+  std::vector<std::uint64_t> considered_;            // by item: the last advance() in which it was a candidate
+  std::vector<bool> resident_;                       // by item: in fast memory, or being fetched
+  std::vector<bool> incoming_;                       // by item: being fetched
+  std::vector<std::uint32_t> resident_items_;        // the items that are
+  double backlog_ = 0;                               // seconds of requested copies
 };
 
 }  // namespace terrace::strategy

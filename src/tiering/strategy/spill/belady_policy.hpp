@@ -67,7 +67,7 @@ class BeladyPolicy final : public transfer::ReplacementPolicy {
     double worked = 0;                  // in total, in seconds
     std::optional<Progress> counted;    // at its latest touch
     struct ExpectedRun {                // since it was elsewhere
-      std::size_t touches = 0;          // by which it has come on
+      std::size_t touches = 0;          // done as expected
       double worked = 0, expected = 0;  // seconds, and those that it took the last time
     };
     ExpectedRun expected_run;

@@ -116,7 +116,7 @@ TouchHistory::Match TouchHistory::add(ChunkId chunk, Seconds worked, const IsUnn
 
 TouchHistory::Match TouchHistory::add_unexpected(ChunkId chunk, double worked, bool nearby,
                                                  const IsUnnoticed& is_unnoticed) {
-  // An extra touch beside a known sequence adds no recorded work, or the sequence would have more the next time.
+  // A nearby touch adds no recorded work, or the repeated sequence would have more work the next time.
   if (nearby) {
     append(chunk, worked, 0);
     since_ += worked;

@@ -166,7 +166,7 @@ void marker(benchmark::State& state) {
   runtime::ConfigurationParts configuration;
   configuration.machine = &machine;
   configuration.budget = machine::fast_budget(machine, Bytes{1 << 20});
-  configuration.steering.planner = "slow-only";
+  configuration.placement.planner = "slow-only";
   configuration.chunks = &chunks;
   configuration.clock = &vm;
   configuration.provider = &vm;
@@ -231,7 +231,7 @@ void obey(benchmark::State& state, std::uint32_t chunks_each, Plan plan, Turn tu
   configuration.budget = machine::fast_budget(machine, Bytes{1 << 30});
   const Bytes size{chunks_each * (1ULL << 20)};
   plan.objects = {{"x", size, chunks_each, false, {}}, {"y", size, chunks_each, false, {}}};
-  configuration.steering.plan = std::move(plan);
+  configuration.placement.plan = std::move(plan);
   configuration.chunks = &chunks;
   configuration.clock = &vm;
   configuration.provider = &vm;
@@ -291,7 +291,7 @@ void segments(benchmark::State& state) {
     }
   obey(state, k_segments, std::move(plan), [](runtime::Runtime& runtime, const char* phase) {
     runtime.phase(phase);
-    for (std::uint32_t segment = 1; segment < k_segments; ++segment) runtime.progressed({0, k_accesses});
+    for (std::uint32_t segment = 1; segment < k_segments; ++segment) runtime.on_quantum({0, k_accesses});
   });
   state.counters["s_per_segment"] =
       benchmark::Counter(k_segments, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);

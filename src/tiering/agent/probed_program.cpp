@@ -131,7 +131,7 @@ struct ProbedProgram::State {
   // Counts calls of as many of them as the processor has breakpoints for; the next one takes the place of one that
   // is called too often, which is soon clear. False where none is left.
   bool try_out(observe::FunctionProbes& probes, const std::vector<std::uint64_t>& begins) {
-    const auto most = static_cast<std::uint64_t>(k_trial * runtime::k_calls_of_a_function);
+    const auto most = static_cast<std::uint64_t>(k_trial * runtime::k_max_call_rate);
     std::vector<std::uint64_t> calls(begins.size(), most + 1);  // of those that are not counted
     std::uint32_t next = 0;
     const auto count_next = [&] {
@@ -174,10 +174,10 @@ struct ProbedProgram::State {
   // False where the probes cost too much by now: said once.
   bool is_seldom(CallRate& calls, const observe::FunctionProbes& probes) {
     if (calls.passed() < k_recheck) return true;
-    const bool is_often = probes.lost() > 0 || calls.rate() > runtime::k_calls_of_all;
+    const bool is_often = probes.lost() > 0 || calls.rate() > runtime::k_max_total_rate;
     calls.begin_again();
     if (is_often && !std::exchange(is_often_said, true))
-      note("they are entered more than " + std::to_string(static_cast<int>(runtime::k_calls_of_all)) +
+      note("they are entered more than " + std::to_string(static_cast<int>(runtime::k_max_total_rate)) +
            " times a second, and each entry costs the program some microseconds");
     return !is_often;
   }
@@ -186,16 +186,16 @@ struct ProbedProgram::State {
   bool follow(observe::FunctionProbes& probes, const std::vector<std::uint64_t>& begins) {
     Seconds at;
     bool any = false;
-    const auto pass = [&](const runtime::Boundary& boundary) {
+    const auto pass = [&](const runtime::PhaseBoundary& boundary) {
       if (boundary.ends_loop) is_found = false;
       if (!boundary.begins_loop.empty()) is_found = any = true;
       auto passed = boundary;
       passed.is_late = (monotonic() - at).value > k_late;
-      process.runtime->pass(passed);
+      process.runtime->on_phase_boundary(passed);
     };
     runtime::RegionPhases regions([&] { return at; }, pass, k_min_phase);
     std::vector<runtime::RegionPhases::Name> names;
-    for (const auto address : begins) names.push_back(regions.name(k_kind, function_name(process, address)));
+    for (const auto address : begins) names.push_back(regions.intern_name(k_kind, function_name(process, address)));
     double idle = 0;
     bool is_said = false;
     std::optional<std::uint32_t> open;

@@ -39,19 +39,19 @@ ProgramLoops::ProgramLoops(Process& process, const runtime::PhaseSpec& phases)
       code_(process),
       finder_(
           code_, [&process](const observe::LoopTree::Node& node) { return name_of(process, node); },
-          [&process](const runtime::Boundary& boundary) { process.runtime->pass(boundary); }, phases.loop,
-          phases.found) {}
+          [&process](const runtime::PhaseBoundary& boundary) { process.runtime->on_phase_boundary(boundary); },
+          phases.loop, phases.found) {}
 
 void ProgramLoops::follow(bool simulated, std::uint32_t sample_every) {
   finder_.set_by_clock(!simulated);
-  finder_.set_sees_all(simulated && sample_every <= 1);
+  finder_.set_observes_all_iterations(simulated && sample_every <= 1);
   observe::set_loop_tree(&finder_.tree(), simulated ? observe::WorkSource::pipeline : observe::WorkSource::clock);
 }
 
 void ProgramLoops::finish() {
-  if (!process_.runtime->looks_for_loops()) return;
+  if (!process_.runtime->is_detecting_loops()) return;
   process_.runtime->loops_seen(finder_.candidates());
-  const auto seen = finder_.nothing_found();
+  const auto seen = finder_.failure_reason();
   if (!seen.empty()) process_.runtime->note("note", "no main loop was found: " + seen);
 }
 

@@ -27,7 +27,7 @@ class ProgramLoops {
   // `phases`: what is known of them.
   ProgramLoops(Process& process, const runtime::PhaseSpec& phases);
   [[nodiscard]] observe::LoopTree& tree() { return finder_.tree(); }
-  void set_seen(bool seen) { finder_.set_seen(seen); }
+  void set_seen(bool seen) { finder_.set_observed(seen); }
   // The calling thread's loops are followed from now on: in virtual time by its accesses, of which `sample_every`
   // turns leave some out; on real memory by the clock.
   void follow(bool simulated, std::uint32_t sample_every);

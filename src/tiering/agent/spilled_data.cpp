@@ -107,7 +107,7 @@ void name_process(transfer::SpillCounts& counts) {
 
 // Each process of a job would say it; and where there was trouble before, this follows from that.
 void say_why_not(const char* why) {
-  if (!runtime::is_over(g_directory) && make_once(g_said))
+  if (!runtime::is_session_gone(g_directory) && make_once(g_said))
     say_sentence((std::string(why) + "; the program runs with the memory that it gets").c_str());
 }
 

@@ -57,7 +57,7 @@ class SerialSink final : public observe::AccessSink {
     if (scheduler_) scheduler_->advance(quantum.thread, progress(quantum));
     if (recorder_) recorder_->quantum(quantum);
     tee_.quantum(quantum);
-    if (runtime_) runtime_->progressed(quantum);
+    if (runtime_) runtime_->on_quantum(quantum);
   }
   void report_to(runtime::Runtime& runtime) { runtime_ = &runtime; }
   void record_to(sim::RecordingWriter* recorder) { recorder_ = recorder; }
@@ -112,9 +112,9 @@ struct Everything {
   std::unique_ptr<runtime::Runtime> runtime;
   observe::FunctionObserver observer;
   FunctionNames names;
-  std::optional<ProgramLoops> loops;                        // where the main loop is looked for
-  bool observing = true;                                    // accesses are wanted
-  runtime::Observed observed = runtime::Observed::nothing;  // pages say what a program without hooks uses
+  std::optional<ProgramLoops> loops;                               // where the main loop is looked for
+  bool observing = true;                                           // accesses are wanted
+  runtime::ProfileSource observed = runtime::ProfileSource::none;  // pages say what a program without hooks uses
   std::optional<Watching> watching;
   memory::Ledger* ledger = nullptr;  // of the first configuration
   Process process;
@@ -174,7 +174,7 @@ void make_recorder(Everything& all, const sim::ProgramIdentity& program) {
 
 // A thread's pipeline while its accesses are left out: its caches are then as they were.
 constinit thread_local observe::Pipeline* t_set_aside __attribute__((tls_model("initial-exec"))) = nullptr;
-// For programs with one thread (Runtime::several_threads ends it).
+// For programs with one thread (Runtime::on_multithreaded ends it).
 void set_aside_unless(bool wanted) {
   if (wanted == (t_set_aside == nullptr)) return;
   auto* const pipeline = observe::t_thread.pipeline;
@@ -228,11 +228,11 @@ void make_runtime(Everything& all) {
   parts.domain = first.domain;
   parts.function_name = [](std::uint64_t function) { return g_everything->names.find(function); };
   parts.mutex = &all.mutex;
-  parts.bring_accesses = [] {
+  parts.flush_accesses = [] {
     if (auto* pipeline = observe::t_thread.pipeline) pipeline->flush(false);
   };
   // In virtual time every access counts that is not left out; on the real machine those that are learned from.
-  if (all.observed == runtime::Observed::pages) {
+  if (all.observed == runtime::ProfileSource::pages) {
     all.observing = false;
   } else if (all.session.backend == runtime::Backend::real) {
     all.observing = parts.observes_outside = false;
@@ -317,7 +317,7 @@ Process* build(const char* session_path) {
     process.end_watching = [] { g_everything->watching->end(); };
   }
   process.ordered = make_ordered(all->session, *all->ledger, say);
-  if (all->session.hooks && all->session.phases.follows_loops()) {
+  if (all->session.hooks && all->session.phases.detects_loops()) {
     process.loops = &all->loops.emplace(process, all->session.phases);
     process.loops->follow(process.simulated, all->session.sample_every);
   }
@@ -330,11 +330,11 @@ Process* start(char** environment) noexcept {
   const char* const switched = variable(environment, "TERRACE");
   if (switched && std::string_view(switched) == "off") return nullptr;
   const char* const path = variable(environment, runtime::k_session_variable);
-  if (!path || runtime::is_over(path)) return nullptr;
+  if (!path || runtime::is_session_gone(path)) return nullptr;
   try {
     return build(path);
   } catch (const std::exception& error) {
-    if (runtime::is_over(path)) {
+    if (runtime::is_session_gone(path)) {
       g_everything = nullptr;
       return nullptr;
     }

@@ -86,9 +86,9 @@ class ToldApart {
 
 }  // namespace
 
-runtime::Observed what_is_observed(runtime::Session& session) {
-  const auto observed = runtime::observed_in(session, has_hooked_code());
-  if (observed != runtime::Observed::pages) return observed;
+runtime::ProfileSource what_is_observed(runtime::Session& session) {
+  const auto observed = runtime::profile_source(session, has_hooked_code());
+  if (observed != runtime::ProfileSource::pages) return observed;
   session.hooks = false;
   // A plan names small objects, too.
   if (!session.configurations.front().plan)
@@ -194,8 +194,8 @@ struct WatchedProgram::State {
     interval.seconds = time - interval_begun;
     if (has_loop && has_loop()) {
       phases = {};
-    } else if (const auto boundary = phases.ended(interval); boundary.any()) {
-      runtime->pass(boundary);
+    } else if (const auto boundary = phases.on_interval_end(interval); boundary.any()) {
+      runtime->on_phase_boundary(boundary);
     }
     interval = {};
     interval_begun = time;

@@ -10,7 +10,7 @@
 #include "core/clock.hpp"
 #include "core/units.hpp"
 #include "observe/collecting/sampling_overhead.hpp"
-#include "runtime/session/observed.hpp"
+#include "runtime/session/profile_source.hpp"
 
 namespace terrace::observe {
 class PageWatch;
@@ -25,7 +25,7 @@ class Runtime;
 namespace terrace::agent {
 
 // By what this program is known. Where its pages are watched the session wants no hooks from now on.
-runtime::Observed what_is_observed(runtime::Session& session);
+runtime::ProfileSource what_is_observed(runtime::Session& session);
 
 class WatchedProgram {
  public:

@@ -10,14 +10,14 @@
 #include "observe/perf/memory_sampler.hpp"
 #include "observe/symbols/files/symbols_writer.hpp"
 #include "observe/symbols/symbols.hpp"
-#include "runtime/session/observed.hpp"
+#include "runtime/session/profile_source.hpp"
 
 namespace terrace::cli {
 
 namespace {
 
-using runtime::Observed;
 using runtime::PhaseSource;
+using runtime::ProfileSource;
 
 std::string join(const std::vector<std::string>& words, const char* by = ", ") {
   return fmt::format("{}", fmt::join(words, by));
@@ -40,11 +40,11 @@ bool is_sampled(const runtime::Session& session) {
 bool can_watch(const runtime::Session& session) { return is_sampled(session) || observe::best_page_watch(); }
 
 // Nothing is learned of a program of which nothing is known.
-bool is_learned_from(const runtime::Session& session, Observed observed, bool has_hooks) {
-  return observed == Observed::hooks ? has_hooks : observed == Observed::pages && can_watch(session);
+bool is_learned_from(const runtime::Session& session, ProfileSource observed, bool has_hooks) {
+  return observed == ProfileSource::hooks ? has_hooks : observed == ProfileSource::pages && can_watch(session);
 }
 
-std::string who_decides(const runtime::Session& session, Observed observed, bool has_hooks) {
+std::string who_decides(const runtime::Session& session, ProfileSource observed, bool has_hooks) {
   const auto& configuration = session.configurations.front();
   if (session.intent.is_wanted())
     return fmt::format("data of 4 MiB and more by the ordering '{}'", session.intent.name);
@@ -52,9 +52,10 @@ std::string who_decides(const runtime::Session& session, Observed observed, bool
     return fmt::format("what is used next stays in {} of memory, the rest is in a file in {}",
                        format(session.spill.memory), session.spill.folder);
   if (configuration.record_only) return "nobody: the program is profiled, and its data stays where it is";
-  const auto undone = configuration.proves ? "; undone where iterations get slower" : "; kept to in any case";
+  const auto undone =
+      configuration.undoes_losing_plans ? "; undone where iterations get slower" : "; kept to in any case";
   if (configuration.plan)
-    return (configuration.better_plan ? "the given plan, bettered by " + configuration.planner
+    return (configuration.refine_plan ? "the given plan, bettered by " + configuration.planner
                                       : "the given plan") +
            undone;
   if (!runtime::learns(session)) return configuration.planner + ", when memory is allocated";
@@ -78,22 +79,22 @@ std::string known_by_pages(const runtime::Session& session, const observe::Symbo
   return text;
 }
 
-std::string known_by(const runtime::Session& session, Observed observed, const observe::SymbolTable& table) {
+std::string known_by(const runtime::Session& session, ProfileSource observed, const observe::SymbolTable& table) {
   if (session.spill.is_wanted()) return "the touches that page faults tell of";
   if (!session.hooks) return "nothing, and nothing is needed";
   if (table.has_hooks())
     return runtime::learns(session) ? "its hooks: every access of an iteration that is learned from"
                                     : "nothing, and nothing is needed";
-  if (observed == Observed::pages) return known_by_pages(session, table);
+  if (observed == ProfileSource::pages) return known_by_pages(session, table);
   if (runtime::learns(session) && runtime::has_choice(session))
     return fmt::format("nothing: it has no hooks, and --collector {} hears of accesses by them alone",
                        session.collector);
   return "nothing: it has no hooks, and nothing of it has to be known";
 }
 
-std::string phases(const runtime::Session& session, Observed observed, const observe::SymbolTable& table) {
+std::string phases(const runtime::Session& session, ProfileSource observed, const observe::SymbolTable& table) {
   if (!session.hooks || session.spill.is_wanted()) return "none, and none are needed";
-  const bool watched = observed == Observed::pages;
+  const bool watched = observed == ProfileSource::pages;
   const auto probes = watched ? observe::FunctionProbes::unavailable_reason() : std::string();
   const auto cannot = probes.empty() ? std::string() : "; functions' entries cannot be seen: " + probes;
   switch (session.phases.source) {
@@ -121,7 +122,7 @@ std::vector<std::string> describe_run(const LaunchOptions& options, const runtim
   const auto& configuration = session.configurations.front();
   observe::SymbolTable table;
   for (const auto& file : session.symbol_files) table.add_file(file.c_str());
-  const auto observed = runtime::observed_in(session, table.has_hooks());
+  const auto observed = runtime::profile_source(session, table.has_hooks());
   return {fmt::format("memory: {}, of {}", memories(configuration), configuration.machine.name()),
           fmt::format("decides: {}", who_decides(session, observed, table.has_hooks())),
           fmt::format("known by: {}", known_by(session, observed, table)),

@@ -33,7 +33,7 @@
 #include "core/error.hpp"
 #include "observe/symbols/files/symbols_writer.hpp"
 #include "observe/symbols/symbols.hpp"
-#include "runtime/session/observed.hpp"
+#include "runtime/session/profile_source.hpp"
 
 namespace terrace::cli {
 
@@ -186,7 +186,7 @@ bool has_profile(const LaunchOptions& options, const runtime::Session& session, 
 
 // Where no main loop was seen.
 std::string advice_on_loops(const runtime::Session& session) {
-  if (!session.phases.follows_loops()) return "mark it, or try --phases auto";
+  if (!session.phases.detects_loops()) return "mark it, or try --phases auto";
   observe::SymbolTable table;
   for (const auto& file : session.symbol_files) table.add_file(file.c_str());
   if (session.backend == runtime::Backend::real && !table.has_hooks())

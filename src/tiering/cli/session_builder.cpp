@@ -149,7 +149,7 @@ runtime::SessionConfiguration build_configuration(const ConfigurationOptions& op
   if (!options.plan.empty() && !is_of_file) {
     configuration.plan = strategy::read_plan_file(options.plan);
     strategy::check_places(*configuration.plan, machine, options.plan);
-    configuration.better_plan = options.better_plan;
+    configuration.refine_plan = options.better_plan;
     if (!options.better_plan) configuration.planner = "plan";
   }
   if (!options.hints.empty()) configuration.hints = strategy::read_hints_file(options.hints);
@@ -179,7 +179,7 @@ runtime::SessionConfiguration build_configuration(const ConfigurationOptions& op
   configuration.core_time_from = options.core_time_from;
   configuration.core_times = core_times.times;
   configuration.record_only = launch.verb == "record" || launch.profile;
-  configuration.proves = launch.undo;
+  configuration.undoes_losing_plans = launch.undo;
   configuration.keep_exact = launch.exact;
   configuration.free_moves = options.free_moves;
   if (launch.verb != "run")
@@ -284,7 +284,7 @@ runtime::PhaseSpec phases_of(const LaunchOptions& options, const std::vector<std
 
 // A plan knows the loop that it is for, and its phases. Plans for different ones leave it open.
 void learn_from_plans(const runtime::Session& session, runtime::PhaseSpec& phases) {
-  if (!phases.follows_loops() || !phases.loop.empty()) return;
+  if (!phases.detects_loops() || !phases.loop.empty()) return;
   for (const auto& configuration : session.configurations) {
     if (!configuration.plan) continue;
     const auto& plan = *configuration.plan;

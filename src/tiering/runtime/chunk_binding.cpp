@@ -1,4 +1,4 @@
-// See chunk_binding.hpp.
+// Reserves capacity and binds memory in contiguous ranges. See chunk_binding.hpp.
 #include "runtime/chunk_binding.hpp"
 
 #include <algorithm>
@@ -6,15 +6,15 @@
 
 namespace terrace::runtime {
 
-// Takes room for as many of the chunks, from the first on, as the place has room for. Returns the first without.
-ChunkId ChunkBinding::take_room(ChunkId first, ChunkId end, PlaceId place) {
+// Reserves capacity for as many chunks as possible, from `first` on. Returns the first chunk without capacity.
+ChunkId ChunkBinding::reserve_capacity(ChunkId first, ChunkId end, PlaceId place) {
   const auto& chunks = *parts_.chunks;
-  const auto room = parts_.ledger->available(place).value;
+  const auto available = parts_.ledger->available(place).value;
   std::uint64_t wanted = 0;
   auto stop = first;
-  for (; stop < end && wanted + chunks[stop].size <= room; ++stop) wanted += chunks[stop].size;
+  for (; stop < end && wanted + chunks[stop].size <= available; ++stop) wanted += chunks[stop].size;
   if (stop == first || parts_.ledger->take(place, Bytes{wanted})) return stop;
-  // Another process of the job was quicker.
+  // Another process of the job took the capacity meanwhile: reserve chunk by chunk.
   stop = first;
   while (stop < end && parts_.ledger->take(place, Bytes{chunks[stop].size})) ++stop;
   return stop;
@@ -23,26 +23,26 @@ ChunkId ChunkBinding::take_room(ChunkId first, ChunkId end, PlaceId place) {
 void ChunkBinding::bind(ChunkId first, std::uint32_t count, PlaceId place) {
   auto& chunks = *parts_.chunks;
   const auto home = parts_.machine->home(domain_);
-  // Neighbours go to the system in one call; what the ledger has no room for goes home.
+  // Neighbours are bound by one system call. Chunks that the ledger has no capacity for go to the home place.
   ChunkId begin = first;
   const auto end = first + count;
   while (begin < end) {
     auto target = place;
-    auto held = take_room(begin, end, place);
-    auto stop = held;
-    if (held == begin) {  // and there is none for what follows and is as large
+    auto reserved = reserve_capacity(begin, end, place);
+    auto stop = reserved;
+    if (reserved == begin) {  // nor is there capacity for following chunks of at least that size
       for (stop = begin + 1; stop < end && chunks[stop].size >= chunks[begin].size;) ++stop;
       target = home;
-      if (place != home) held = take_room(begin, stop, home);
+      if (place != home) reserved = reserve_capacity(begin, stop, home);
     }
     const bool bound = parts_.provider->bind(begin, stop - begin, target);
     for (auto chunk = begin; chunk < stop; ++chunk) {
       if (bound)
         chunks.put(chunks[chunk], target);
-      else if (chunk < held)
+      else if (chunk < reserved)
         parts_.ledger->give(target, Bytes{chunks[chunk].size});
     }
-    // Where there is one place all data are there anyway.
+    // A machine with one place has all data there without binding.
     if (!bound && parts_.machine->places().size() > 1)
       migrations_.note_refusal("lets no memory be put on " + parts_.machine->place(target).name);
     begin = stop;
@@ -57,10 +57,10 @@ void ChunkBinding::add(const ObjectMemory& memory, strategy::Strategy& strategy)
     const auto size = std::min(object.chunk_size.value, object.size.value - offset);
     parts_.chunks->add(memory.address + offset, static_cast<std::uint32_t>(size), object.id, domain_, k_no_place);
   }
-  for (std::uint32_t made = 0; made < object.chunks;) {
-    const auto stretch = strategy.initial_placement(object, made, object.chunks - made);
-    bind(object.first_chunk + made, stretch.chunks, stretch.place);
-    made += stretch.chunks;
+  for (std::uint32_t placed = 0; placed < object.chunks;) {
+    const auto extent = strategy.initial_placement(object, placed, object.chunks - placed);
+    bind(object.first_chunk + placed, extent.chunks, extent.place);
+    placed += extent.chunks;
   }
   const auto end = object.first_chunk + object.chunks;
   profile::ObjectRecord record{object, parts_.clock->now(), {}, memory.address};

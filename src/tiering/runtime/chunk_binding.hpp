@@ -1,4 +1,5 @@
-// Makes the chunks of objects: binds their memory to places as far as there is room, and gives the room back.
+// Creates the chunks of objects: reserves capacity in the ledger, binds memory to places as far as the capacity
+// goes, and releases the capacity when the object is freed. Not thread-safe: the caller holds the program's lock.
 #pragma once
 
 #include "memory/ledger.hpp"
@@ -8,7 +9,7 @@
 
 namespace terrace::runtime {
 
-// Where an object's chunks are, the same in every configuration.
+// An object and the address of its chunks, the same in every configuration.
 struct ObjectMemory {
   observe::Object object;
   std::uint64_t address = 0;  // of the first chunk, a multiple of the granule
@@ -16,20 +17,20 @@ struct ObjectMemory {
 
 class ChunkBinding {
  public:
-  // All outlive it.
-  ChunkBinding(const ConfigurationParts& parts, DomainId domain, Journalist& journal, Migrations& migrations)
+  // All arguments are borrowed and outlive this object.
+  ChunkBinding(const ConfigurationParts& parts, DomainId domain, JournalWriter& journal, Migrations& migrations)
       : parts_(parts), domain_(domain), journal_(journal), migrations_(migrations) {}
 
   void add(const ObjectMemory& memory, strategy::Strategy& strategy);
   void remove(const observe::Object& object);
 
  private:
-  ChunkId take_room(ChunkId first, ChunkId end, PlaceId place);
+  ChunkId reserve_capacity(ChunkId first, ChunkId end, PlaceId place);
   void bind(ChunkId first, std::uint32_t count, PlaceId place);
 
   const ConfigurationParts& parts_;
   DomainId domain_;
-  Journalist& journal_;
+  JournalWriter& journal_;
   Migrations& migrations_;
 };
 

@@ -1,4 +1,4 @@
-// See configuration.hpp.
+// Passes program events to the strategy, the profile and the journal of one configuration. See configuration.hpp.
 #include "runtime/configuration.hpp"
 
 #include <utility>
@@ -15,21 +15,21 @@ Configuration::Configuration(ConfigurationParts parts, DomainId domain,
     : parts_(std::move(parts)),
       objects_(objects),
       journal_(*parts_.journal),
-      hints_(parts_.steering.hints),
+      hints_(parts_.placement.hints),
       hints_are_new_(!hints_.empty()),
       migrations_(parts_, journal_),
-      strategy_(start(domain, objects)),
+      strategy_(make_strategy(domain, objects)),
       binding_(parts_, domain, journal_, migrations_),
       profiling_(parts_, journal_, *strategy_, migrations_),
-      left_out_(parts_) {
-  if (const auto& plan = parts_.steering.plan) migrations_.on_plan_adopted(*plan, "given by --plan");
+      skipped_estimate_(parts_) {
+  if (const auto& plan = parts_.placement.plan) migrations_.on_plan_adopted(*plan, "given by --plan");
   for (const auto& [name, time] : parts_.core_times.functions)
     journal_.write(profile::CoreTimeRecord{name + "()", time});
-  price(observe::k_before_loop);
+  set_core_time(observe::k_before_loop);
 }
 
-std::unique_ptr<strategy::Strategy> Configuration::start(DomainId domain,
-                                                         const std::vector<observe::Object>& objects) {
+std::unique_ptr<strategy::Strategy> Configuration::make_strategy(DomainId domain,
+                                                                 const std::vector<observe::Object>& objects) {
   strategy::Context context;
   context.machine = parts_.machine;
   context.initiator = parts_.initiator;
@@ -50,44 +50,44 @@ std::unique_ptr<strategy::Strategy> Configuration::start(DomainId domain,
   context.can_thin = context.profiles && parts_.sampled->can_thin();
   if (auto* const collector = parts_.sampled)
     context.has_enough_samples = [collector] { return collector->has_enough_data(); };
-  context.learn_iterations = parts_.steering.learn_iterations;
-  context.measures_baseline = parts_.steering.proves;
-  const auto& steering = parts_.steering;
+  context.learn_iterations = parts_.placement.learn_iterations;
+  context.measures_baseline = parts_.placement.undoes_losing_plans;
+  const auto& placement = parts_.placement;
   const auto proven = [&](std::unique_ptr<strategy::Strategy> strategy,
                           const strategy::PredictedTimes& predicted) {
-    if (!steering.proves) return strategy;
+    if (!placement.undoes_losing_plans) return strategy;
     return std::unique_ptr<strategy::Strategy>(std::make_unique<strategy::ValidatedStrategy>(
-        context, std::move(strategy), steering.learning_slows, steering.plan.has_value(), predicted));
+        context, std::move(strategy), placement.profiling_slows_program, placement.plan.has_value(), predicted));
   };
-  if (const auto& plan = steering.plan) {
-    const auto* better = steering.better_plan ? &strategy::find_planner(steering.planner) : nullptr;
+  if (const auto& plan = placement.plan) {
+    const auto* better = placement.refine_plan ? &strategy::find_planner(placement.planner) : nullptr;
     return proven(strategy::follow_plan(context, *plan, better), {plan->predicted_before, plan->predicted});
   }
-  const auto& variant = strategy::find_variant(steering.planner);
+  const auto& variant = strategy::find_variant(placement.planner);
   const auto* planner = variant.planner();
   const bool learns = planner && planner->needs_profile();
-  // Who only records plans nothing.
-  if (steering.record_only && learns)
-    return steering.first_touch ? strategy::first_fit_strategy(context) : strategy::home_strategy(context);
+  // A run that only records plans nothing: a baseline strategy takes the planner's part.
+  if (placement.record_only && learns)
+    return placement.first_touch ? strategy::first_fit_strategy(context) : strategy::home_strategy(context);
   return learns ? proven(variant.start(context), {}) : variant.start(context);
 }
 
-void Configuration::hinted(const observe::ProgramHint& hint) {
+void Configuration::on_hint(const observe::ProgramHint& hint) {
   hints_.add(hint);
   hints_are_new_ = true;
 }
 
 void Configuration::loop_begin(const observe::NewLoop& loop) {
   journal_.write(profile::LoopRecord{std::string(loop.name), now(), std::string(loop.why), loop.turns_before,
-                                     left_out_.totals().misses});
+                                     skipped_estimate_.totals().misses});
   profiling_.begin_loop();
-  left_out_.begin_loop();
+  skipped_estimate_.begin_loop();
   iterations_ = 0;
-  price(observe::k_before_loop);
-  const bool new_hints = std::exchange(hints_are_new_, false) && !parts_.steering.record_only;
+  set_core_time(observe::k_before_loop);
+  const bool new_hints = std::exchange(hints_are_new_, false) && !parts_.placement.record_only;
   if (new_hints && !strategy_->uses_hints()) {
-    const auto who = parts_.steering.plan ? std::string("the plan that was given")
-                                          : "the planner '" + parts_.steering.planner + "'";
+    const auto who = parts_.placement.plan ? std::string("the plan that was given")
+                                           : "the planner '" + parts_.placement.planner + "'";
     note("note", "hints: " + who + " places data its own way; reference counts and directives take no part");
   }
   const auto turn_time = loop.turns_before > 0 ? (loop.work_share / loop.turns_before) * now() : Seconds{};
@@ -98,7 +98,7 @@ void Configuration::loop_begin(const observe::NewLoop& loop) {
 
 void Configuration::phase_begin(const PhaseTracker& tracker, bool begins_iteration, bool observed) {
   const auto iteration = tracker.iteration();
-  price(tracker.phase());
+  set_core_time(tracker.phase());
   parts_.clock->charge(model::k_marker_cost);
   if (begins_iteration) {
     if (iteration > 0) profiling_.end_iteration();
@@ -118,10 +118,10 @@ void Configuration::phase_begin(const PhaseTracker& tracker, bool begins_iterati
   profiling_.begin_phase(tracker);
 }
 
-void Configuration::progressed(const PhaseTracker& tracker, std::uint32_t thread, std::uint64_t accesses,
-                               bool in_stride) {
+void Configuration::on_progress(const PhaseTracker& tracker, std::uint32_t thread, std::uint64_t accesses,
+                                bool in_stride) {
   progress_ += accesses;
-  profiling_.progressed(tracker, thread, progress_, in_stride);
+  profiling_.on_progress(tracker, thread, progress_, in_stride);
   strategy_->observe(strategy::Progressed{accesses, in_stride, tracker.index(), tracker.iteration()}, migrations_);
 }
 
@@ -140,14 +140,14 @@ void Configuration::loop_end(const PhaseTracker&, std::uint32_t observed) {
   if (iterations_ > 0) profiling_.end_iteration();
   profiling_.end_loop();
   strategy_->observe(strategy::LoopEnded{}, migrations_);
-  journal_.write(profile::LoopEndRecord{now(), iterations_, observed, left_out_.totals().misses});
+  journal_.write(profile::LoopEndRecord{now(), iterations_, observed, skipped_estimate_.totals().misses});
   write_counters();
   write_spilled(profile::SpillRecord::k_none);
-  price(observe::k_after_loop);
+  set_core_time(observe::k_after_loop);
 }
 
-// Each quantum is priced as one of the phase in which it ends: accesses come before an event.
-void Configuration::price(std::string_view phase) {
+// Accesses are flushed before an event, so each quantum is priced with the time of the phase in which it ends.
+void Configuration::set_core_time(std::string_view phase) {
   if (parts_.core_times.phases.empty()) return;
   auto known = core_times_.find(phase);
   if (known == core_times_.end()) {
@@ -161,7 +161,7 @@ void Configuration::price(std::string_view phase) {
 
 void Configuration::write_counters() {
   if (!parts_.totals) return;
-  const auto totals = left_out_.totals();
+  const auto totals = skipped_estimate_.totals();
   journal_.write(profile::CountersRecord{totals.accesses, totals.instructions, totals.misses, totals.unseen,
                                          totals.dropped, totals.core, totals.exposed, totals.bandwidth_bound,
                                          totals.stalled, totals.waited, totals.charged});
@@ -170,7 +170,7 @@ void Configuration::write_counters() {
 
 void Configuration::write_spilled(std::uint32_t iteration) {
   if (!parts_.spilled) return;
-  const auto account = parts_.spilled();  // first: it ends what was going on
+  const auto account = parts_.spilled();  // first: it ends pending I/O
   journal_.write(profile::SpillRecord{iteration, now(), account});
 }
 
@@ -183,8 +183,9 @@ void Configuration::note_unused_hints() {
     note("warning", sentence);
 }
 
-// What a program that replaces itself has is gone with it; its successor counts its own.
-void Configuration::give_all_back() {
+// Returns the process's capacity to the job's ledger before exec: its memory ends with the old program, and the
+// new program counts its own.
+void Configuration::release_ledger() {
   for (const auto& chunk : *parts_.chunks)
     if (const auto place = chunk.place.load(std::memory_order_relaxed); chunk.live && place != k_no_place)
       parts_.ledger->give(place, Bytes{chunk.size});
@@ -197,7 +198,7 @@ void Configuration::finish(std::string_view how) {
   write_counters();
   write_spilled(profile::SpillRecord::k_none);
   journal_.write(profile::EndRecord{now(), std::string(how)});
-  if (how == "exec") give_all_back();
+  if (how == "exec") release_ledger();
   if (how != profile::k_confined && how != profile::k_limited) return;
   parts_.mover->end();
   parts_.journal->trim();

@@ -1,4 +1,7 @@
-// Who measures how much of the program the hooks reach: the runtime tells what he needs to know, and asks.
+// Declares the interface of instrumentation coverage: how much of the program the hooks reach.
+//
+// The runtime reports objects, the loop and the state of observation to the implementation, and reads the result
+// when it writes the journals. The agent implements it by time sampling; a replay returns the recorded result.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +16,12 @@ class Coverage {
  public:
   virtual ~Coverage() = default;
   virtual void object_added(const observe::Object& object, std::uint64_t address) = 0;
-  virtual void object_removed(ObjectId object) = 0;  // its memory is still there
+  // Requires: the object's memory is still mapped.
+  virtual void object_removed(ObjectId object) = 0;
   virtual void set_in_loop(bool in_loop) = 0;
-  virtual void set_observed(bool observed) = 0;  // whether the program's accesses are reported
-  // So far; nothing where nobody has measured.
+  // Sets whether the program's accesses are reported at present.
+  virtual void set_observed(bool observed) = 0;
+  // Returns the coverage so far, or nothing if it was not measured.
   virtual std::optional<profile::CoverageRecord> so_far() = 0;
 };
 

@@ -1,4 +1,4 @@
-// Cutting objects. See extent.hpp.
+// Rounds extents and chunk sizes. See extent.hpp.
 #include "runtime/extent.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ Bytes chunk_size(const ChunkRule& rule, Bytes granule, Bytes size) {
   const auto wanted = size.value / rule.chunks_per_object;
   const bool huge = wanted >= k_huge_page;
   const auto step = std::max(huge ? k_huge_page : rule.smallest.value, granule.value);
-  // Up, but huge pages, which are long steps, to the nearest: a chunk of 2.1 MiB had otherwise 4.
+  // Round up, but huge pages, whose steps are long, to the nearest: a chunk of 2.1 MiB would get 4 MiB otherwise.
   const auto whole_steps = (wanted + (huge ? step / 2 : step - 1)) / step * step;
   return Bytes{std::max(std::clamp(whole_steps, rule.smallest.value, rule.largest.value), granule.value)};
 }

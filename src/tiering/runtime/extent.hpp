@@ -1,5 +1,5 @@
-// Which memory an object is managed as, and how it is cut into chunks: decided by its address, its size and the
-// rule alone, so that whoever must know it beforehand (a replay) can ask.
+// Computes which memory an object is managed as and how it is cut into chunks. The result depends on the address,
+// the size and the rule alone, so that a replay can compute it before it creates the object.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace terrace::runtime {
 
-// About `chunks_per_object` chunks, each in [smallest, largest] and a whole multiple of `smallest`, or of a huge
-// page where it would hold one.
+// Yields about `chunks_per_object` chunks, each in [smallest, largest] and a multiple of `smallest`, or of the
+// huge page size if the chunk would hold one.
 struct ChunkRule {
   std::uint32_t chunks_per_object = 64;
   Bytes smallest{16384};
@@ -23,7 +23,7 @@ struct Extent {
   std::uint64_t chunks = 0;
 };
 
-// Both ends go to the nearest granule; at least one is left.
+// Rounds both ends to the nearest granule; the extent has at least one granule.
 Extent extent_of(const ChunkRule& rule, Bytes granule, std::uint64_t address, Bytes size);
 
 }  // namespace terrace::runtime

@@ -1,4 +1,4 @@
-// See interval_phases.hpp.
+// Compares successive intervals. See interval_phases.hpp.
 #include "runtime/interval_phases.hpp"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ std::string percent(double share) { return std::to_string(static_cast<int>(share
 
 }  // namespace
 
-double IntervalPhases::likeness(const Interval& one, const Interval& other) {
+double IntervalPhases::similarity(const Interval& one, const Interval& other) {
   const auto of_one = sum(one);
   const auto of_other = sum(other);
   if (of_one <= 0 || of_other <= 0) return 0;
@@ -30,38 +30,38 @@ double IntervalPhases::likeness(const Interval& one, const Interval& other) {
   return common;
 }
 
-Boundary IntervalPhases::ended(const Interval& interval) {
-  Boundary boundary;
+PhaseBoundary IntervalPhases::on_interval_end(const Interval& interval) {
+  PhaseBoundary boundary;
   if (!in_loop_) ++intervals_;
   if (sum(interval) <= 0) {
     if (in_loop_) boundary.phase = k_interval;
     return boundary;
   }
   if (in_loop_) {
-    others_ = likeness(interval, typical_) < k_other ? others_ + 1 : 0;
-    if (others_ < k_others) {
+    num_deviating_ = similarity(interval, typical_) < k_other_data ? num_deviating_ + 1 : 0;
+    if (num_deviating_ < k_max_deviating) {
       boundary.phase = k_interval;
       return boundary;
     }
     boundary.ends_loop = true;
     in_loop_ = false;
     intervals_ = 0;
-    before_ = interval;
+    previous_ = interval;
     return boundary;
   }
-  const auto alike = before_ ? likeness(*before_, interval) : 0;
-  if (alike < k_alike) {
-    before_ = interval;
+  const auto alike = previous_ ? similarity(*previous_, interval) : 0;
+  if (alike < k_min_similarity) {
+    previous_ = interval;
     return boundary;
   }
   typical_ = interval;
-  for (const auto& [name, used] : before_->used) typical_.used[name] += used;
-  before_.reset();
+  for (const auto& [name, used] : previous_->used) typical_.used[name] += used;
+  previous_.reset();
   in_loop_ = true;
-  others_ = 0;
+  num_deviating_ = 0;
   boundary.begins_loop = "(intervals)";
   boundary.why = "no calls or loops are seen; two intervals running used the same data by " + percent(alike);
-  boundary.turns_before = intervals_;
+  boundary.iterations_before = intervals_;
   boundary.by_time = true;
   boundary.phase = k_interval;
   return boundary;

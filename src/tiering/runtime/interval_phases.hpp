@@ -1,6 +1,8 @@
-// Phases of a program of which nobody sees calls or loops: fixed intervals of time. The main loop begins when two
-// intervals in a row used the same data alike, and each interval then is an iteration of one phase. When the
-// program has used other data for a while the loop is over, and another one is looked for.
+// Divides the run of a program without visible calls and loops into fixed intervals of time, as phases.
+//
+// The main loop begins when two successive intervals used the same data in similar proportions; each interval is
+// then an iteration of one phase. The loop ends when the program has used other data for several intervals, and
+// detection starts anew. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -14,29 +16,29 @@ namespace terrace::runtime {
 
 class IntervalPhases {
  public:
-  static constexpr double k_alike = 0.8;        // of what was used, in the same data, for a loop to begin
-  static constexpr double k_other = 0.5;        // less than that for it to be over,
-  static constexpr std::uint32_t k_others = 2;  // in so many intervals running
+  static constexpr double k_min_similarity = 0.8;      // of two successive intervals, for a loop to begin
+  static constexpr double k_other_data = 0.5;          // below that similarity an interval used other data
+  static constexpr std::uint32_t k_max_deviating = 2;  // successive intervals with other data that end the loop
 
   struct Interval {
     double seconds = 0;
-    // Bytes used, by the name that objects made at the same place of the program share.
+    // Bytes used, by the name that objects allocated at the same call site share.
     std::map<std::string, double> used;
   };
 
-  // What the end of an interval means. An interval in which nothing was used says nothing, and begins nothing.
-  [[nodiscard]] Boundary ended(const Interval& interval);
+  // Returns what the end of an interval means for the phases. An interval without accesses begins no loop.
+  [[nodiscard]] PhaseBoundary on_interval_end(const Interval& interval);
   [[nodiscard]] bool in_loop() const { return in_loop_; }
 
-  // The share of what two intervals used that is in the same data, [0, 1].
-  [[nodiscard]] static double likeness(const Interval& one, const Interval& other);
+  // Returns the share of the accesses of two intervals that is to the same data, [0, 1].
+  [[nodiscard]] static double similarity(const Interval& one, const Interval& other);
 
  private:
-  std::optional<Interval> before_;  // while a loop is looked for
-  Interval typical_;                // of the loop: its first two intervals together
+  std::optional<Interval> previous_;  // outside of a loop
+  Interval typical_;                  // of the loop: its first two intervals together
   bool in_loop_ = false;
-  std::uint32_t others_ = 0;     // intervals running that used other data
-  std::uint32_t intervals_ = 0;  // that passed before the loop began
+  std::uint32_t num_deviating_ = 0;  // successive intervals that used other data
+  std::uint32_t intervals_ = 0;      // before the loop began
 };
 
 }  // namespace terrace::runtime

@@ -1,10 +1,12 @@
-// Which iterations of the main loop are observed where not all are: the first two (the first one finds the caches
-// cold), then one of every N, drawn. The others count as the last one that was observed, phase by phase. A fixed
-// distance would see one half only of iterations that take turns, as with two buffers that change places.
+// Selects the iterations of the main loop that are observed when not all are.
 //
-// So a phase whose like (its name, its position in the iteration) was never observed ends the pause at once, and
-// the next iteration is observed whole: the program has begun to do something else. An iteration of which only the
-// end was observed is none of those that were.
+// Observed are the first two (the first one finds the caches cold), then one of every N at a pseudo-random
+// position. The others count as the last observed one, phase by phase (skipped_iteration_estimate.hpp). A fixed
+// distance would alias with periodic behaviour, such as two buffers that swap roles in every iteration.
+//
+// A phase (identified by name and position in the iteration) that was never observed ends the pause at once, and
+// the next iteration is observed whole: the program has begun to do something else. Partially observed iterations
+// do not count as samples. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -21,44 +23,44 @@ class IterationSampling {
   explicit IterationSampling(std::uint32_t every) : every_(every) {}
 
   void begin_loop() {
-    known_.clear();
+    known_phases_.clear();
     iterations_ = 0;
-    whole_ = 0;
+    forced_iteration_ = 0;
   }
-  void end_loop() { now_ = true; }
-  // Until further notice every iteration is observed: it is not sure yet that this is the main loop.
-  void hold(bool held) { held_ = held; }
-  // A phase begins: is it observed?
-  bool phase(const PhaseTracker& tracker, bool begins_iteration) {
+  void end_loop() { is_observing_ = true; }
+  // Observes every iteration while `all`: the loop may yet prove to be a part of the main loop.
+  void set_observe_all(bool all) { observe_all_ = all; }
+  // Returns whether the phase that begins is observed.
+  bool on_phase(const PhaseTracker& tracker, bool begins_iteration) {
     if (begins_iteration) {
-      now_ = wanted(tracker.iteration());
-      if (now_) ++iterations_;
+      is_observing_ = is_observed(tracker.iteration());
+      if (is_observing_) ++iterations_;
     }
-    if (samples() && known_.emplace(tracker.index(), tracker.phase()).second && !now_) {
-      now_ = true;
-      whole_ = tracker.iteration() + 1;
+    if (is_sampling() && known_phases_.emplace(tracker.index(), tracker.phase()).second && !is_observing_) {
+      is_observing_ = true;
+      forced_iteration_ = tracker.iteration() + 1;
     }
-    return now_;
+    return is_observing_;
   }
-  // From here on nothing is left out.
-  void everything() {
+  // Stops sampling: every iteration is observed from now on.
+  void stop_sampling() {
     every_ = 1;
-    now_ = true;
+    is_observing_ = true;
   }
 
-  // Returns whether that iteration is observed, as far as is known before it begins.
-  [[nodiscard]] bool wanted(std::uint32_t iteration) const {
-    if (held_ || iteration < 2 || iteration == whole_) return true;
+  // Returns whether that iteration will be observed, as far as is known before it begins.
+  [[nodiscard]] bool is_observed(std::uint32_t iteration) const {
+    if (observe_all_ || iteration < 2 || iteration == forced_iteration_) return true;
     return (iteration - 2) % every_ == drawn((iteration - 2) / every_) % every_;
   }
-  [[nodiscard]] bool samples() const { return every_ > 1; }
-  [[nodiscard]] bool now() const { return now_; }
-  // Of this loop, observed whole.
-  [[nodiscard]] std::uint32_t iterations() const { return iterations_; }
+  [[nodiscard]] bool is_sampling() const { return every_ > 1; }
+  [[nodiscard]] bool is_observing() const { return is_observing_; }
+  // Returns the number of iterations of this loop that were observed whole.
+  [[nodiscard]] std::uint32_t num_observed() const { return iterations_; }
 
  private:
-  // The same in every run. The finaliser of splitmix64 (Steele, Lea and Flood, OOPSLA 2014; constants by
-  // Stafford).
+  // Returns a pseudo-random number that is the same in every run: the finaliser of splitmix64 (Steele, Lea and
+  // Flood, OOPSLA 2014; constants by Stafford).
   [[nodiscard]] static std::uint64_t drawn(std::uint64_t group) {
     group = (group + 1) * 0x9E3779B97F4A7C15U;
     group = (group ^ (group >> 30U)) * 0xBF58476D1CE4E5B9U;
@@ -67,11 +69,11 @@ class IterationSampling {
   }
 
   std::uint32_t every_;
-  std::set<std::pair<PhaseIndex, std::string>> known_;
-  std::uint32_t whole_ = 0;  // an iteration that is observed whatever its number
+  std::set<std::pair<PhaseIndex, std::string>> known_phases_;
+  std::uint32_t forced_iteration_ = 0;  // observed whatever its number
   std::uint32_t iterations_ = 0;
-  bool held_ = false;
-  bool now_ = true;
+  bool observe_all_ = false;
+  bool is_observing_ = true;
 };
 
 }  // namespace terrace::runtime

@@ -1,4 +1,4 @@
-// See loop_candidates.hpp.
+// Ranks the candidates by name. See loop_candidates.hpp.
 #include "runtime/loop_candidates.hpp"
 
 #include <algorithm>
@@ -16,20 +16,20 @@ using profile::LoopCandidate;
 constexpr double k_min_share = 0.05;
 constexpr double k_min_share_of_node = k_min_share / 16;
 constexpr std::size_t k_max_others = 16;
-constexpr double k_about_as_much = 0.75, k_much = 0.4;  // as in the view main_loop
+constexpr double k_about_as_much = 0.75, k_much = 0.4;  // as in the database's view main_loop
 
 class Candidates {
  public:
   Candidates(const Tree& tree, const std::function<std::string(const Tree::Node&)>& name_of,
-             const std::set<Tree::Index>& taken, const std::set<Tree::Index>& refuted)
+             const std::set<Tree::Index>& selected, const std::set<Tree::Index>& rejected)
       : tree_(tree) {
-    // Looking up a name is slow: only nodes that are large by themselves get one.
+    // Looking up a name is slow, so only nodes that are large by themselves get one.
     for (Tree::Index i = 1; i < tree_.nodes().size(); ++i) {
       const auto& node = tree_.nodes()[i];
       const bool is_large = node.is_loop && node.iterations > 1 && share_of(i) >= k_min_share_of_node;
-      if (is_large || taken.contains(i)) names_.emplace(i, name_of(node));
+      if (is_large || selected.contains(i)) names_.emplace(i, name_of(node));
     }
-    for (const auto index : taken) (refuted.contains(index) ? refuted_ : taken_).insert(names_.at(index));
+    for (const auto index : selected) (rejected.contains(index) ? rejected_ : selected_).insert(names_.at(index));
   }
 
   profile::LoopsRecord list() {
@@ -50,8 +50,8 @@ class Candidates {
     std::ranges::stable_sort(loops, [](const auto& one, const auto& other) {
       return std::pair(one.is_taken, one.share) > std::pair(other.is_taken, other.share);
     });
-    const auto taken = static_cast<std::size_t>(std::ranges::count_if(loops, &LoopCandidate::is_taken));
-    if (loops.size() > taken + k_max_others) loops.resize(taken + k_max_others);
+    const auto selected = static_cast<std::size_t>(std::ranges::count_if(loops, &LoopCandidate::is_taken));
+    if (loops.size() > selected + k_max_others) loops.resize(selected + k_max_others);
     return {std::move(loops)};
   }
 
@@ -59,12 +59,12 @@ class Candidates {
   struct Entry {
     LoopCandidate loop;
     double visits = 0, turns = 0;
-    double outside = 0;                  // share of the work, without what is done within loops that were taken
+    double outside = 0;                  // share of the work, without work nested in selected loops
     Tree::Index largest = Tree::k_root;  // of the nodes with this name
   };
 
   [[nodiscard]] double all() const { return static_cast<double>(std::max<observe::Work>(tree_.now(), 1)); }
-  // Unobserved iterations of the loops around it count as the observed ones.
+  // Returns the share of all work. Unobserved iterations of the enclosing loops count as the observed ones.
   [[nodiscard]] double share_of(Tree::Index index) const {
     return static_cast<double>(tree_.work_of(index)) / tree_.observed_share(index) / all();
   }
@@ -73,11 +73,11 @@ class Candidates {
       if (const auto known = names_.find(at); known != names_.end() && known->second == name) return true;
     return false;
   }
-  // Returns the outermost loop around it that was taken; empty: none was.
-  [[nodiscard]] std::string taken_around(Tree::Index index) const {
+  // Returns the outermost enclosing loop that was selected, or an empty name.
+  [[nodiscard]] std::string selected_around(Tree::Index index) const {
     std::string outermost;
     for (auto at = tree_.nodes()[index].around; at != Tree::k_root; at = tree_.nodes()[at].around)
-      if (const auto known = names_.find(at); known != names_.end() && taken_.contains(known->second))
+      if (const auto known = names_.find(at); known != names_.end() && selected_.contains(known->second))
         outermost = known->second;
     return outermost;
   }
@@ -87,7 +87,7 @@ class Candidates {
     auto& entry = known->second;
     if (is_new) {
       entry.loop.name = name;
-      entry.loop.is_taken = taken_.contains(name) || refuted_.contains(name);
+      entry.loop.is_taken = selected_.contains(name) || rejected_.contains(name);
       entry.loop.begins_at = static_cast<double>(node.first_entry_work) / all();
       entry.largest = index;
     }
@@ -97,27 +97,27 @@ class Candidates {
     entry.loop.visits = static_cast<std::uint64_t>(entry.visits + 0.5);
     entry.loop.turns = static_cast<std::uint64_t>(entry.turns + 0.5);
     if (!is_within(index, name)) entry.loop.share += share_of(index);
-    if (taken_around(index).empty()) entry.outside += share_of(index);
+    if (selected_around(index).empty()) entry.outside += share_of(index);
   }
-  // Returns the name of the loop that the profile is of: of those that were taken, the first that does about as
-  // much as the largest. Empty where that is less than k_much of the work since it began.
+  // Returns the name of the loop that the profile is of: of the selected loops, the first that does about as much
+  // as the largest. Empty if that is less than k_much of the work since it began.
   [[nodiscard]] std::string main_loop() const {
     double most = 0;
     for (const auto& [name, entry] : entries_)
-      if (taken_.contains(name)) most = std::max(most, entry.outside);
+      if (selected_.contains(name)) most = std::max(most, entry.outside);
     const LoopCandidate* main = nullptr;
     for (const auto& [name, entry] : entries_) {
       const auto& loop = entry.loop;
-      if (taken_.contains(name) && entry.outside >= k_about_as_much * most &&
+      if (selected_.contains(name) && entry.outside >= k_about_as_much * most &&
           entry.outside >= k_much * (1 - loop.begins_at) && (main == nullptr || loop.begins_at < main->begins_at))
         main = &loop;
     }
     return main == nullptr ? std::string() : main->name;
   }
   [[nodiscard]] std::string verdict(const Entry& entry, bool has_main) const {
-    if (entry.loop.is_taken && !taken_.contains(entry.loop.name))
+    if (entry.loop.is_taken && !selected_.contains(entry.loop.name))
       return "chosen at first, but its iterations execute too few instructions";
-    const auto around = taken_around(entry.largest);
+    const auto around = selected_around(entry.largest);
     if (!around.empty() && around != entry.loop.name) return "within " + around;
     if (entry.loop.is_taken)
       return has_main ? "chosen at first, but another loop does more of the work"
@@ -132,8 +132,8 @@ class Candidates {
 
   const Tree& tree_;
   std::map<Tree::Index, std::string> names_;
-  std::set<std::string> taken_;  // without those that were refuted
-  std::set<std::string> refuted_;
+  std::set<std::string> selected_;  // without the rejected ones
+  std::set<std::string> rejected_;
   std::map<std::string, Entry> entries_;
 };
 
@@ -141,8 +141,9 @@ class Candidates {
 
 profile::LoopsRecord loop_candidates(const Tree& tree,
                                      const std::function<std::string(const Tree::Node&)>& name_of,
-                                     const std::set<Tree::Index>& taken, const std::set<Tree::Index>& refuted) {
-  return Candidates(tree, name_of, taken, refuted).list();
+                                     const std::set<Tree::Index>& selected,
+                                     const std::set<Tree::Index>& rejected) {
+  return Candidates(tree, name_of, selected, rejected).list();
 }
 
 }  // namespace terrace::runtime

@@ -1,4 +1,4 @@
-// See loop_finder.hpp.
+// Selects the main loop and reports its iterations. loop_phases.cpp chooses the phases. See loop_finder.hpp.
 #include "runtime/loop_finder.hpp"
 
 #include <fnmatch.h>
@@ -18,22 +18,22 @@ namespace {
 using Work = observe::Work;
 
 constexpr Work k_min_iteration_work = 1 << 18;  // instructions of a main loop's iteration, on average
-constexpr Work k_min_outermost_work = 1 << 14;  // the same for a loop that is in no other loop
+constexpr Work k_min_outermost_work = 1 << 14;  // the same for a loop that is nested in no other loop
 constexpr Work k_ticks_of_work = 2;             // min clock ticks of a counted instruction whose hooks are idle
 constexpr double k_majority_of_run = 0.5;
 constexpr double k_nearly_all = 0.95;
 constexpr double k_min_share_of_run = 0.05;  // of a main loop, in the work so far
-constexpr std::uint64_t k_max_turns_before = std::numeric_limits<std::uint32_t>::max();
-constexpr double k_gone = 0.1;  // of a turn: so long after its end a loop is over
+constexpr std::uint64_t k_max_iterations_before = std::numeric_limits<std::uint32_t>::max();
+constexpr double k_end_delay = 0.1;  // of an iteration: so long after its exit a loop has ended
 constexpr std::uint64_t k_few_events = 16;
-constexpr std::uint64_t k_turns_to_be_known = 4;  // of a loop around the main loop: it has been taken, or is none
+constexpr std::uint64_t k_iterations_to_judge = 4;  // after so many an enclosing loop is the main loop, or is none
 // Work after which a visit of an inner loop no longer waits for the outer one: about 0.2 s on most cores. No share
 // of the work tells whether the outer loop will iterate again. A wrong choice costs a plan and its moves: tens of
 // MiB at some GB/s, about 20 ms. A visit ten times as long pays for that. If the visit is nearly all of the outer
 // loop's work, its plan serves both, and an eighth suffices.
 constexpr Work k_max_unsure_work = 1 << 29;
-constexpr std::uint64_t k_observed_to_refute = 2;  // iterations: the first may be observed in part
-constexpr double k_share_parts = 1e6;
+constexpr std::uint64_t k_observed_to_reject = 2;  // iterations: the first may be observed in part
+constexpr double k_share_parts = 1e6;              // resolution of PhaseBoundary::work_share
 
 std::string rounded(double share) { return std::to_string(static_cast<int>(share + 0.5)); }
 
@@ -46,13 +46,13 @@ bool LoopFinder::is_wanted(Index index) {
   auto& answer = is_wanted_[index];
   if (answer == Answer::unknown) {
     const auto name = name_of_(node(index));
-    answer = name == wanted_ || (known_.empty() && is_meant(name)) ? Answer::yes : Answer::no;
+    answer = name == wanted_ || (known_phases_.empty() && matches_wanted(name)) ? Answer::yes : Answer::no;
   }
   return answer == Answer::yes;
 }
 
-// By its function, or by a pattern of the one name or the other.
-bool LoopFinder::is_meant(const std::string& name) const {
+// Compares with the function's name, and with either name as a pattern.
+bool LoopFinder::matches_wanted(const std::string& name) const {
   const auto function = name.substr(0, observe::loop_separator(name));
   const auto is_like = [this](const std::string& one) {
     return one == wanted_ || fnmatch(wanted_.c_str(), one.c_str(), 0) == 0;
@@ -60,17 +60,18 @@ bool LoopFinder::is_meant(const std::string& name) const {
   return is_like(name) || is_like(function);
 }
 
-// A function's name, or a pattern, means the outermost of its loops.
-bool LoopFinder::is_in_a_wanted_one(Index index) {
+// If the user named a function or a pattern, the outermost matching loop is meant.
+bool LoopFinder::has_wanted_ancestor(Index index) {
   for (auto around = node(index).around; around != k_none; around = node(around).around)
     if (node(around).is_loop && is_wanted(around)) return true;
   return false;
 }
 
-bool LoopFinder::deserves(Index index) {
+bool LoopFinder::is_candidate(Index index) {
   const auto& candidate = node(index);
-  if (!wanted_.empty()) return main_ == k_none && known_.empty() && is_wanted(index) && !is_in_a_wanted_one(index);
-  if (!refuted_.empty() && refuted_.contains(index)) return false;
+  if (!wanted_.empty())
+    return main_ == k_none && known_phases_.empty() && is_wanted(index) && !has_wanted_ancestor(index);
+  if (!rejected_.empty() && rejected_.contains(index)) return false;
   const auto work = static_cast<double>(tree_.work_of(index)) / static_cast<double>(tree_.now());
   if (work < k_min_share_of_run) return false;
   const auto least = min_iteration_work(index, work);
@@ -80,10 +81,10 @@ bool LoopFinder::deserves(Index index) {
   return main_ == k_none || !is_running_ || (index != main_ && tree_.is_inside(main_, index));
 }
 
-// A loop within a step that is itself repeated runs as soon as the step does, and makes many turns before the step
-// has made three. An outer loop of one or two turns would leave the run without a main loop, so a single visit
-// that takes k_max_unsure_work work and does most of what the outer loop did so far does not wait, nor does one of
-// an eighth of that which does nearly all of it.
+// A loop nested in a repeated step runs as soon as the step does, and makes many iterations before the step has
+// made three, so it waits. An outer loop of one or two iterations would leave the run without a main loop.
+// Therefore a single visit with k_max_unsure_work work that does most of the outer loop's work so far does not
+// wait. Neither does one with an eighth of that which does nearly all of the outer loop's work.
 bool LoopFinder::waits_for_outer(Index index) const {
   const auto visit = tree_.current_visit_work(index);
   const auto min_share = visit >= k_max_unsure_work       ? k_majority_of_run
@@ -91,7 +92,7 @@ bool LoopFinder::waits_for_outer(Index index) const {
                                                           : 1.0;
   for (auto around = node(index).around; around != k_none; around = node(around).around) {
     const auto& outer = node(around);
-    if (!outer.is_loop || outer.iterations >= k_turns_to_be_known) continue;
+    if (!outer.is_loop || outer.iterations >= k_iterations_to_judge) continue;
     if (min_share == 1.0 ||
         static_cast<double>(visit) < min_share * static_cast<double>(tree_.current_visit_work(around)))
       return true;
@@ -100,15 +101,15 @@ bool LoopFinder::waits_for_outer(Index index) const {
 }
 
 bool LoopFinder::is_steady(Index index, double share, Work min_iteration_work) const {
-  return node(index).is_steady && share >= k_majority_of_run && mean_turn(index) >= min_iteration_work;
+  return node(index).is_steady && share >= k_majority_of_run && mean_iteration_work(index) >= min_iteration_work;
 }
 
-Work LoopFinder::mean_turn(Index index) const {
+Work LoopFinder::mean_iteration_work(Index index) const {
   return tree_.work_of(index) / std::max<std::uint64_t>(node(index).iterations, 1);
 }
 
-// Short turns are those of a loop that is part of something that repeats; one that is not, and does most of what
-// was done so far, is what there is.
+// Short iterations usually belong to a loop that is part of something that repeats. An outermost loop that does
+// most of the work so far is accepted with less.
 Work LoopFinder::min_iteration_work(Index index, double share) const {
   if (share < k_majority_of_run) return k_min_iteration_work;
   for (auto around = node(index).around; around != k_none; around = node(around).around)
@@ -117,94 +118,94 @@ Work LoopFinder::min_iteration_work(Index index, double share) const {
 }
 
 void LoopFinder::on_iteration(Index index) {
-  hear(index, observe::LoopTree::k_min_iteration_work);
-  give_up_ended();
+  count_event(index, observe::LoopTree::k_min_iteration_work);
+  end_finished_loop();
   if (index == main_ && is_running_) {
-    if (is_refuted()) return refute();
-    Boundary boundary;
-    begin_turn(boundary);
-    pass_(boundary);
-  } else if (deserves(index)) {
-    believe(index);
+    if (has_too_few_instructions()) return reject_main_loop();
+    PhaseBoundary boundary;
+    begin_iteration(boundary);
+    on_boundary_(boundary);
+  } else if (is_candidate(index)) {
+    select_main_loop(index);
   }
 }
 
 void LoopFinder::on_enter(Index index) {
-  hear(index, observe::LoopTree::k_min_visit_work);
-  give_up_ended();
-  if (!known_.empty() && !is_running_ && index != main_ && is_wanted(index)) take_known(index);
+  count_event(index, observe::LoopTree::k_min_visit_work);
+  end_finished_loop();
+  if (!known_phases_.empty() && !is_running_ && index != main_ && is_wanted(index)) select_known_loop(index);
   if (index == main_) {
     is_running_ = true;
-    Boundary boundary;
+    PhaseBoundary boundary;
     if (!in_loop_) begin_loop(boundary);
-    begin_turn(boundary);
-    pass_(boundary);
+    begin_iteration(boundary);
+    on_boundary_(boundary);
     return;
   }
   if (!is_running_ || !is_phase(index)) return;
   auto name = name_of_(node(index));
-  if (name == first_name_ && std::exchange(first_is_to_come_, false)) return;
-  Boundary boundary;
+  if (name == first_name_ && std::exchange(first_is_pending_, false)) return;
+  PhaseBoundary boundary;
   begin_phase(std::move(name), boundary);
-  pass_(boundary);
+  on_boundary_(boundary);
 }
 
-// Of whose phases the names are known.
-void LoopFinder::take_known(Index index) {
+// Selects a loop whose phases are known by name.
+void LoopFinder::select_known_loop(Index index) {
   main_ = index;
   is_phase_.clear();
-  names_ = {known_.begin(), known_.end()};
-  first_name_ = known_.front();
-  if (first_name_ == wanted_) names_.erase(first_name_);
+  phase_names_ = {known_phases_.begin(), known_phases_.end()};
+  first_name_ = known_phases_.front();
+  if (first_name_ == wanted_) phase_names_.erase(first_name_);
 }
 
 void LoopFinder::on_exit(Index index) {
-  ++events_;
+  ++num_events_;
   if (index == main_) {
     is_running_ = false;
-    left_at_ = tree_.now();
-    events_left_ = events_;
-    work_heard_ = 0;
-    // What comes after it may be one long loop without calls.
-    tree_.notify_at(left_at_ + static_cast<Work>(k_gone * static_cast<double>(node(main_).last_iteration_work)) +
+    exit_time_ = tree_.now();
+    events_at_exit_ = num_events_;
+    work_since_exit_ = 0;
+    // One long loop without calls may follow: ask the tree to report when enough work has passed to end this loop.
+    tree_.notify_at(exit_time_ + static_cast<Work>(k_end_delay * static_cast<double>(node(main_).last_iteration_work)) +
                     1);
   }
-  give_up_ended();
+  end_finished_loop();
 }
 
 void LoopFinder::on_unobserved_iteration_end(Index index) {
   if (index != main_ || !is_running_) return;
-  Boundary boundary;
+  PhaseBoundary boundary;
   boundary.expects_iteration = true;
-  pass_(boundary);
+  on_boundary_(boundary);
 }
 
-void LoopFinder::set_seen(bool seen) {
-  is_seen_ = seen;
-  tree_.set_unobserved(seen ? k_none : main_);
+void LoopFinder::set_observed(bool observed) {
+  is_observed_ = observed;
+  tree_.set_unobserved(observed ? k_none : main_);
 }
 
 // The clock also runs in libraries without hooks, whose instructions `record` and `simulate` do not count: a loop
-// that parses a file by strtod has long iterations by the clock, short ones by counted instructions. The counted
-// instructions decide, so that all subcommands find the same loop.
-bool LoopFinder::is_refuted() const {
+// that parses a file by strtod has long iterations by the clock and short ones by counted instructions. The
+// counted instructions decide, so that all subcommands find the same loop.
+bool LoopFinder::has_too_few_instructions() const {
   const auto& loop = node(main_);
-  return by_clock_ && loop.unobserved >= k_observed_to_refute && loop.max_hook_work != 0 &&
+  return by_clock_ && loop.unobserved >= k_observed_to_reject && loop.max_hook_work != 0 &&
          loop.max_hook_work < min_counted_;
 }
 
-void LoopFinder::refute() {
-  refuted_.insert(main_);
-  told_[main_] = node(main_).iterations;
+void LoopFinder::reject_main_loop() {
+  rejected_.insert(main_);
+  reported_[main_] = node(main_).iterations;
   main_ = k_none;
   in_loop_ = is_running_ = false;
-  Boundary boundary;
+  PhaseBoundary boundary;
   boundary.ends_loop = true;
-  pass_(boundary);
+  on_boundary_(boundary);
 }
 
-void LoopFinder::believe(Index index) {
-  if (main_ != k_none) told_[main_] = node(main_).iterations;
+void LoopFinder::select_main_loop(Index index) {
+  if (main_ != k_none) reported_[main_] = node(main_).iterations;
   main_ = index;
   is_running_ = true;
   const auto least =
@@ -213,33 +214,35 @@ void LoopFinder::believe(Index index) {
   // Irregular iterations are not checked: a few observed ones do not represent the mean.
   min_counted_ = wanted_.empty() && is_regular ? least / k_ticks_of_work : 0;
   choose_phases();
-  Boundary boundary;
+  PhaseBoundary boundary;
   boundary.ends_loop = in_loop_;
   begin_loop(boundary);
-  if (wanted_.empty()) boundary.why = why();
-  boundary.turns_before =
-      static_cast<std::uint32_t>(std::min(node(main_).iterations - told_[main_], k_max_turns_before));
-  // Recordings have whole millionths (sim/recording/recording_format.hpp): a replay is told the same.
-  const auto share = std::min(static_cast<double>(boundary.turns_before) * static_cast<double>(mean_turn(main_)) /
-                                  static_cast<double>(std::max<Work>(tree_.now(), 1)),
-                              1.0);
+  if (wanted_.empty()) boundary.why = selection_reason();
+  boundary.iterations_before =
+      static_cast<std::uint32_t>(std::min(node(main_).iterations - reported_[main_], k_max_iterations_before));
+  // Recordings store whole millionths (sim/recording/recording_format.hpp): rounding gives a replay the same
+  // value.
+  const auto share =
+      std::min(static_cast<double>(boundary.iterations_before) * static_cast<double>(mean_iteration_work(main_)) /
+                   static_cast<double>(std::max<Work>(tree_.now(), 1)),
+               1.0);
   boundary.work_share = static_cast<double>(static_cast<std::uint64_t>(share * k_share_parts)) / k_share_parts;
-  begin_turn(boundary);
-  pass_(boundary);
+  begin_iteration(boundary);
+  on_boundary_(boundary);
 }
 
-std::string LoopFinder::nothing_found() const {
+std::string LoopFinder::failure_reason() const {
   if (main_ != k_none) return {};
-  if (!known_.empty())
-    return "the plan is for the loop " + wanted_ + ", which was not entered; " + what_there_was();
-  if (wanted_.empty()) return what_there_was();
+  if (!known_phases_.empty())
+    return "the plan is for the loop " + wanted_ + ", which was not entered; " + describe_largest_loop();
+  if (wanted_.empty()) return describe_largest_loop();
   for (Index i = 1; i < tree_.nodes().size(); ++i)
-    if (const auto name = name_of_(node(i)); node(i).is_loop && is_meant(name))
-      return "the loop " + name + " did not go round twice; " + what_there_was();
-  return "no loop called " + wanted_ + " was entered; " + what_there_was();
+    if (const auto name = name_of_(node(i)); node(i).is_loop && matches_wanted(name))
+      return "the loop " + name + " did not go round twice; " + describe_largest_loop();
+  return "no loop called " + wanted_ + " was entered; " + describe_largest_loop();
 }
 
-std::string LoopFinder::what_there_was() const {
+std::string LoopFinder::describe_largest_loop() const {
   auto largest = k_none;
   for (Index i = 1; i < tree_.nodes().size(); ++i)
     if (node(i).is_loop && node(i).iterations > 1 &&
@@ -261,11 +264,11 @@ std::string LoopFinder::what_there_was() const {
   return text.append(", but ").append(but).append("; --loop ").append(name).append(" takes it all the same");
 }
 
-std::string LoopFinder::why() const {
+std::string LoopFinder::selection_reason() const {
   constexpr double k_million = 1e6;
   const auto& loop = node(main_);
   const auto share = static_cast<double>(tree_.work_of(main_)) / static_cast<double>(tree_.now());
-  const bool differ = loop.num_similar == 0 || loop.last_iteration_work < mean_turn(main_) / 2;
+  const bool differ = loop.num_similar == 0 || loop.last_iteration_work < mean_iteration_work(main_) / 2;
   auto repeats = std::string("which miss in too little memory to compare it");
   if (differ)
     repeats = "which differ, but the second half of them is like the first";
@@ -274,7 +277,7 @@ std::string LoopFinder::why() const {
               std::to_string(static_cast<int>(100 * *loop.miss_overlap + 0.5)) + " %";
   char millions[32];
   std::snprintf(millions, sizeof millions, "%.3g",
-                static_cast<double>(differ ? mean_turn(main_) : loop.last_iteration_work) / k_million);
+                static_cast<double>(differ ? mean_iteration_work(main_) : loop.last_iteration_work) / k_million);
   const auto turns =
       std::to_string(loop.iterations) + " iterations of " + (differ ? "on average " : "about ") + millions;
   if (by_clock_)
@@ -284,76 +287,77 @@ std::string LoopFinder::why() const {
 
 profile::LoopsRecord LoopFinder::candidates() const {
   if (!wanted_.empty()) return {};
-  return loop_candidates(tree_, name_of_, taken_, refuted_);
+  return loop_candidates(tree_, name_of_, selected_, rejected_);
 }
 
-void LoopFinder::begin_loop(Boundary& boundary) {
-  taken_.insert(main_);
+void LoopFinder::begin_loop(PhaseBoundary& boundary) {
+  selected_.insert(main_);
   in_loop_ = true;
   boundary.begins_loop = name_of_(node(main_));
 }
 
-// Adds the least work of the event: calls and loops that are not closed do that much on average.
-void LoopFinder::hear(Index index, Work least) {
-  ++events_;
-  if (!is_seen_ && !node(index).is_pruned) work_heard_ += least;
+// Counts an event with its minimum work: calls and loops that are not closed do that much on average.
+void LoopFinder::count_event(Index index, Work least) {
+  ++num_events_;
+  if (!is_observed_ && !node(index).is_pruned) work_since_exit_ += least;
 }
 
-// As the inner one of two loops, or called again at once.
-bool LoopFinder::may_go_on() const {
-  const auto little = k_gone * static_cast<double>(node(main_).last_iteration_work);
-  if (static_cast<double>(tree_.now() - left_at_) >= little) return false;
-  const auto events = events_ - events_left_;
-  if (is_seen_ || events < k_few_events) return true;  // the first ones may be small without being known to be
-  return static_cast<double>(events) < k_gone * static_cast<double>(events_in_a_turn_) &&
-         static_cast<double>(work_heard_) < little;
+// Returns whether the loop that was left may be re-entered at once, as the inner one of two loops or by another
+// call.
+bool LoopFinder::may_continue() const {
+  const auto little = k_end_delay * static_cast<double>(node(main_).last_iteration_work);
+  if (static_cast<double>(tree_.now() - exit_time_) >= little) return false;
+  const auto events = num_events_ - events_at_exit_;
+  if (is_observed_ || events < k_few_events) return true;  // early events may be small before that is known
+  return static_cast<double>(events) < k_end_delay * static_cast<double>(events_per_iteration_) &&
+         static_cast<double>(work_since_exit_) < little;
 }
 
-void LoopFinder::give_up_ended() {
+void LoopFinder::end_finished_loop() {
   if (!in_loop_ || is_running_) return;
-  if (may_go_on()) return;
+  if (may_continue()) return;
   in_loop_ = false;
-  Boundary boundary;
+  PhaseBoundary boundary;
   boundary.ends_loop = true;
-  pass_(boundary);
+  on_boundary_(boundary);
 }
 
 // --- its phases ----------------------------------------------------------------------------------------------
 
-void LoopFinder::begin_turn(Boundary& boundary) {
-  events_in_a_turn_ = events_ - std::exchange(events_turned_, events_);
-  times_first_ = 0;
-  first_is_to_come_ = names_.contains(first_name_);
+void LoopFinder::begin_iteration(PhaseBoundary& boundary) {
+  events_per_iteration_ = num_events_ - std::exchange(events_at_iteration_, num_events_);
+  first_count_ = 0;
+  first_is_pending_ = phase_names_.contains(first_name_);
   begin_phase(first_name_, boundary);
-  boundary.is_unsure = may_be_a_part();
+  boundary.is_unsure = may_be_nested_in_main_loop();
 }
 
-// Of a loop around it that has not turned often enough to be known.
-bool LoopFinder::may_be_a_part() const {
+// Returns whether an enclosing loop has too few iterations to be judged.
+bool LoopFinder::may_be_nested_in_main_loop() const {
   if (!wanted_.empty() || tree_.work_of(main_) > k_max_unsure_work) return false;
   for (auto around = node(main_).around; around != k_none; around = node(around).around)
-    if (node(around).is_loop && node(around).iterations < k_turns_to_be_known) return true;
+    if (node(around).is_loop && node(around).iterations < k_iterations_to_judge) return true;
   return false;
 }
 
-// An iteration is known by the name of its first phase, so no other phase has it.
-void LoopFinder::begin_phase(std::string name, Boundary& boundary) {
+// The name of the first phase identifies an iteration, so further visits of that phase get a number.
+void LoopFinder::begin_phase(std::string name, PhaseBoundary& boundary) {
   boundary.phase = std::move(name);
-  if (boundary.phase == first_name_ && ++times_first_ > 1)
-    boundary.phase.append("#").append(std::to_string(times_first_));
+  if (boundary.phase == first_name_ && ++first_count_ > 1)
+    boundary.phase.append("#").append(std::to_string(first_count_));
 }
 
 bool LoopFinder::is_phase(Index index) {
   if (is_phase_.size() <= index) is_phase_.resize(tree_.nodes().size());
   if (is_phase_[index] == Answer::unknown)
     is_phase_[index] =
-        tree_.is_inside(index, main_) && !is_in_a_phase(index) && names_.contains(name_of_(node(index)))
+        tree_.is_inside(index, main_) && !is_inside_phase(index) && phase_names_.contains(name_of_(node(index)))
             ? Answer::yes
             : Answer::no;
   return is_phase_[index] == Answer::yes;
 }
 
-bool LoopFinder::is_in_a_phase(Index index) {
+bool LoopFinder::is_inside_phase(Index index) {
   for (auto around = node(index).around; around != main_; around = node(around).around)
     if (is_phase(around)) return true;
   return false;

@@ -1,17 +1,22 @@
-// Finds the main loop of a program that has no markers, and its phases, in the tree of its calls and loops
-// (observe/loops/loop_tree.hpp).
+// Detects the main loop of a program without markers, and the phases of that loop, in the tree of its calls and
+// loops (observe/loops/loop_tree.hpp).
 //
-// The main loop is the outermost one whose turns resemble one another, or of which many turns resemble as many
-// before them and which does most of the run. An inner loop waits until the loops around it are known to be no
-// main loop, unless one visit of it lasts so long that waiting would cost more than a wrong belief. Such a belief
-// is given up for a loop around it as soon as that one has made two such turns, and for a later one when it has
-// ended. On real memory work is measured in clock ticks, which pass in code without hooks, too. Hooks then count
-// the instructions of observed iterations: a loop with too few of them in two iterations is rejected for good.
+// Main loop: the outermost loop whose iterations resemble one another. A loop also qualifies if many iterations
+// resemble as many before them and the loop does most of the run's work. An inner loop waits until its enclosing
+// loops are known to be no main loop, unless one visit of it lasts so long that waiting would cost more than a
+// wrong choice. Such a provisional choice is withdrawn in favour of an enclosing loop as soon as that one has made
+// two qualifying iterations, and in favour of a later loop when the chosen one has ended.
 //
-// Its phases are the calls and loops in it that do a fair part of a turn's work. One that does much of it, and
-// whose own calls and loops do most of that, is looked into. A phase is known by its name: another call or loop of
-// that name in a turn is one too, unless it is within a phase. So names alone are enough to find them again: a run
-// of which loop and phases are known, by a plan, begins with the first turn.
+// On real memory work is measured in clock ticks, which also pass in code without hooks. Hooks then count the
+// instructions of observed iterations: a loop with too few of them in two iterations is rejected for good.
+//
+// Phases: the calls and loops in the main loop that do a fair share of an iteration's work. A phase that does much
+// of the work, and whose own calls and loops do most of that, is split into them. A phase is identified by its
+// name: another call or loop of that name in an iteration is the same phase, unless it is nested in a phase. So
+// names alone identify phases across runs: a run whose loop and phases a plan names begins with the first
+// iteration.
+//
+// Not thread-safe: the thread that feeds tree() receives the boundaries, synchronously.
 #pragma once
 
 #include <cstdint>
@@ -33,114 +38,115 @@ class LoopFinder final : public observe::LoopTree::Listener {
   using Node = observe::LoopTree::Node;
   using Work = observe::Work;
 
-  // "rhs", "solve:120"; comes seldom.
+  // Returns a node's name: "rhs", "solve:120". Called seldom, because the look-up is slow.
   using NameOf = std::function<std::string(const Node&)>;
-  using Pass = std::function<void(const Boundary&)>;
+  using BoundaryCallback = std::function<void(const PhaseBoundary&)>;
 
-  // `wanted`: the main loop's name, or its function's, or a pattern of the one or the other (fnmatch), where
-  // somebody has said which it is; else empty. `phases`: where they are known too, their names, the first one
-  // first; else none.
-  LoopFinder(const observe::LoopCode& code, NameOf name_of, Pass pass, std::string wanted = {},
+  // `wanted`: the main loop's name, its function's name, or a pattern (fnmatch) of either, if the user or a plan
+  // names the loop; else empty. `phases`: names of its phases if they are known too, the first phase first.
+  LoopFinder(const observe::LoopCode& code, NameOf name_of, BoundaryCallback on_boundary, std::string wanted = {},
              std::vector<std::string> phases = {})
       : name_of_(std::move(name_of)),
-        pass_(std::move(pass)),
+        on_boundary_(std::move(on_boundary)),
         wanted_(std::move(wanted)),
-        known_(std::move(phases)),
+        known_phases_(std::move(phases)),
         tree_(code, *this) {}
 
   [[nodiscard]] observe::LoopTree& tree() { return tree_; }
-  // What was seen of loops, in words, where none was taken for the main loop; else empty.
-  [[nodiscard]] std::string nothing_found() const;
+  // Returns, for the user, why no loop became the main loop and what loops there were; empty if one did.
+  [[nodiscard]] std::string failure_reason() const;
 
-  // Returns what could have been the main loop, at the end of the run; nothing where a loop was named.
+  // Returns what could have been the main loop, at the end of the run; empty if the user named a loop.
   [[nodiscard]] profile::LoopsRecord candidates() const;
 
-  // Whether accesses are seen in all turns of the main loop. Otherwise only what hooks tell of may be a phase:
-  // what accesses alone tell of would begin in some of the turns.
-  void set_sees_all(bool all) { sees_all_ = all; }
-  // Whether work is ticks of a clock: nothing is known of misses then.
+  // Sets whether accesses are observed in all iterations of the main loop. If not, only nodes that hooks report
+  // may be phases: nodes that are known by their accesses alone would begin in some iterations only.
+  void set_observes_all_iterations(bool all) { observes_all_iterations_ = all; }
+  // Sets whether work is measured in clock ticks; misses are unknown then.
   void set_by_clock(bool by_clock) { by_clock_ = by_clock; }
-  // Whether the program's accesses are seen from now on. The main loop's turns that are not count as the last one
-  // that was.
-  void set_seen(bool seen);
+  // Sets whether the program's accesses are observed from now on. Unobserved iterations of the main loop count as
+  // the last observed one.
+  void set_observed(bool observed);
 
   void on_enter(Index node) override;
   void on_iteration(Index node) override;
   void on_exit(Index node) override;
   void on_unobserved_iteration_end(Index node) override;
-  void on_work_reached() override { give_up_ended(); }
+  void on_work_reached() override { end_finished_loop(); }
 
  private:
   static constexpr Index k_none = observe::LoopTree::k_root;
   enum class Answer : unsigned char { unknown, yes, no };
 
   [[nodiscard]] const Node& node(Index index) const { return tree_.nodes()[index]; }
-  [[nodiscard]] bool deserves(Index index);
+  [[nodiscard]] bool is_candidate(Index index);
   [[nodiscard]] bool is_wanted(Index index);
-  [[nodiscard]] bool is_in_a_wanted_one(Index index);
-  [[nodiscard]] bool is_meant(const std::string& name) const;
-  [[nodiscard]] std::string what_there_was() const;
-  [[nodiscard]] bool may_be_a_part() const;
-  // Whether a loop around that one may yet turn out to be the main loop.
+  [[nodiscard]] bool has_wanted_ancestor(Index index);
+  [[nodiscard]] bool matches_wanted(const std::string& name) const;
+  [[nodiscard]] std::string describe_largest_loop() const;
+  [[nodiscard]] bool may_be_nested_in_main_loop() const;
+  // Returns whether an enclosing loop may still turn out to be the main loop.
   [[nodiscard]] bool waits_for_outer(Index index) const;
   [[nodiscard]] Work min_iteration_work(Index index, double share) const;
   [[nodiscard]] bool is_steady(Index index, double share, Work min_iteration_work) const;
-  [[nodiscard]] Work mean_turn(Index index) const;
+  [[nodiscard]] Work mean_iteration_work(Index index) const;
   // Returns whether the main loop was chosen by the clock alone (real memory), but hooks counted too few
   // instructions in its observed iterations, which are those in Node::unseen.
-  [[nodiscard]] bool is_refuted() const;
-  void refute();
-  void believe(Index index);
-  void take_known(Index index);
-  void begin_loop(Boundary& boundary);
-  [[nodiscard]] std::string why() const;
-  void begin_turn(Boundary& boundary);
-  void begin_phase(std::string name, Boundary& boundary);
-  void give_up_ended();
-  void hear(Index node, Work least);
-  [[nodiscard]] bool may_go_on() const;
+  [[nodiscard]] bool has_too_few_instructions() const;
+  void reject_main_loop();
+  void select_main_loop(Index index);
+  void select_known_loop(Index index);
+  void begin_loop(PhaseBoundary& boundary);
+  [[nodiscard]] std::string selection_reason() const;
+  void begin_iteration(PhaseBoundary& boundary);
+  void begin_phase(std::string name, PhaseBoundary& boundary);
+  void end_finished_loop();
+  void count_event(Index node, Work least);
+  [[nodiscard]] bool may_continue() const;
 
-  // Of the main loop's turns.
-  [[nodiscard]] double work_in_a_turn(Index index) const;
-  [[nodiscard]] double visits_in_a_turn(Index index) const;
+  // Means over the main loop's iterations.
+  [[nodiscard]] double work_per_iteration(Index index) const;
+  [[nodiscard]] double visits_per_iteration(Index index) const;
   void choose_phases();
   void choose_phases_in(Index index);
   [[nodiscard]] std::vector<Index> parts_of(Index index) const;
-  [[nodiscard]] bool is_worth_looking_into(Index index, const std::vector<Index>& parts) const;
+  [[nodiscard]] bool is_worth_splitting(Index index, const std::vector<Index>& parts) const;
   [[nodiscard]] double begins_at(Index index) const;
   [[nodiscard]] bool is_phase(Index index);
-  [[nodiscard]] bool is_in_a_phase(Index index);
+  [[nodiscard]] bool is_inside_phase(Index index);
 
   NameOf name_of_;
-  Pass pass_;
+  BoundaryCallback on_boundary_;
   std::string wanted_;
-  std::vector<std::string> known_;  // phases
-  std::vector<Answer> is_wanted_;   // by node
+  std::vector<std::string> known_phases_;
+  std::vector<Answer> is_wanted_;  // by node
   observe::LoopTree tree_;
   Index main_ = k_none;
-  std::map<Index, std::uint64_t> told_;  // turns that the program was told of when a loop was the main one before
-  std::set<Index> taken_;                // for the main loop, if only for a while
-  std::set<Index> refuted_;              // of taken_: rejected by refute(), never chosen again
-  Work min_counted_ = 0;                 // min instructions that hooks must count in an iteration of main_; 0: any
-  bool is_seen_ = true;
-  bool sees_all_ = true;
+  std::map<Index, std::uint64_t> reported_;  // iterations reported to the runtime while the loop was main_ before
+  std::set<Index> selected_;                 // as the main loop at some time, if only provisionally
+  std::set<Index> rejected_;                 // of selected_: by reject_main_loop(), never selected again
+  Work min_counted_ = 0;  // min instructions that hooks must count in an iteration of main_; 0: any
+  bool is_observed_ = true;
+  bool observes_all_iterations_ = true;
   bool by_clock_ = false;
-  bool in_loop_ = false;     // as the program was told
-  bool is_running_ = false;  // the main loop, as the tree has it
-  Work left_at_ = 0;         // when it is not
-  // Number of events of calls and loops: in all, when the main loop was left, when its iteration began, in an
-  // iteration. `work_heard_` is the least work of those since it was left. They replace measured work while
-  // accesses are not observed.
-  std::uint64_t events_ = 0, events_left_ = 0, events_turned_ = 0, events_in_a_turn_ = 0;
-  Work work_heard_ = 0;
-  std::vector<Answer> is_phase_;            // by node
-  std::set<std::string> names_;             // of phases
-  std::vector<std::vector<Index>> inside_;  // by node, while phases are chosen
-  std::vector<Index> chosen_;               // as phases
-  double phases_in_a_turn_ = 0;
-  std::string first_name_;         // of the first phase; the main loop's own, where that is how a turn begins
-  bool first_is_to_come_ = false;  // the turn began with its name, the tree has not entered it yet
-  std::uint32_t times_first_ = 0;  // in this turn
+  bool in_loop_ = false;     // as reported to the runtime
+  bool is_running_ = false;  // the main loop, according to the tree
+  Work exit_time_ = 0;       // of the main loop, when it is not running
+  // Numbers of call and loop events: in all, at the main loop's exit, at the begin of its iteration, and in an
+  // iteration. `work_since_exit_` is the minimum work of the events since the exit. They replace measured work
+  // while accesses are not observed.
+  std::uint64_t num_events_ = 0, events_at_exit_ = 0, events_at_iteration_ = 0, events_per_iteration_ = 0;
+  Work work_since_exit_ = 0;
+  std::vector<Answer> is_phase_;  // by node
+  std::set<std::string> phase_names_;
+  std::vector<std::vector<Index>> children_;  // by node, while phases are chosen
+  std::vector<Index> chosen_;                 // as phases
+  double phases_per_iteration_ = 0;
+  // Name of the first phase, which begins an iteration. It is the main loop's own name if an iteration does work
+  // before its first node.
+  std::string first_name_;
+  bool first_is_pending_ = false;  // the iteration began as first_name_, but the tree has not entered that node
+  std::uint32_t first_count_ = 0;  // visits of the first phase in this iteration
 };
 
 }  // namespace terrace::runtime

@@ -1,4 +1,4 @@
-// See migrations.hpp.
+// Submits moves, and matches their completions with the pending entries by ticket. See migrations.hpp.
 #include "runtime/migrations.hpp"
 
 #include <algorithm>
@@ -12,17 +12,17 @@ namespace terrace::runtime {
 void Migrations::request_moves(std::span<strategy::ActiveMove* const> moves, std::uint32_t iteration,
                                const transfer::TransferStart& start) {
   requests_.clear();
-  std::vector<strategy::ActiveMove*> asked;
-  asked.reserve(moves.size());
+  std::vector<strategy::ActiveMove*> submitted;
+  submitted.reserve(moves.size());
   for (auto* move : moves) {
     if (!(*parts_.chunks)[move->chunk].live) continue;
     requests_.push_back({move->chunk, move->planned.to, start});
-    asked.push_back(move);
+    submitted.push_back(move);
   }
   if (requests_.empty()) return;
   auto ticket = submit();
-  for (auto* move : asked) {
-    if (move->name == strategy::ActiveMove::k_not_named) name(*move);
+  for (auto* move : submitted) {
+    if (move->name == strategy::ActiveMove::k_not_named) assign_name(*move);
     pending_.push_back({move->name, move->chunk, move->planned.to, iteration, {}});
     if (move->planned.awaited) {
       if (needed_.size() <= move->planned.need) needed_.resize(move->planned.need + 1);
@@ -41,7 +41,7 @@ void Migrations::request_moves(std::span<const transfer::TransferRequest> moves,
     pending_.push_back({name_of(move, phase), move.chunk, move.to, iteration, {}});
 }
 
-// Asking takes time of the program's.
+// Charges the program for the time that the requests take to submit.
 transfer::Ticket Migrations::submit() {
   parts_.clock->charge(model::k_ask_cost + static_cast<double>(requests_.size()) * model::k_move_cost);
   const auto ticket = parts_.mover->submit(requests_);
@@ -50,27 +50,27 @@ transfer::Ticket Migrations::submit() {
 }
 
 bool Migrations::is_idle() {
-  collect();
+  collect_completions();
   return pending_.empty();
 }
 
 std::vector<std::pair<ChunkId, PlaceId>> Migrations::pending_moves() {
-  collect();
+  collect_completions();
   std::vector<std::pair<ChunkId, PlaceId>> moves;
   for (const auto& pending : pending_)
     if (!pending.complete) moves.emplace_back(pending.chunk, pending.to);
   return moves;
 }
 
-bool Migrations::live(transfer::Ticket ticket) const {
+bool Migrations::is_live(transfer::Ticket ticket) const {
   return ticket >= first_pending_ && (*parts_.chunks)[pending_[ticket - first_pending_].chunk].live;
 }
 
-// Ascending tickets, and a mover works in their order.
+// Tickets ascend, and a mover completes them in order, so the last live one decides whether there is a wait.
 void Migrations::wait_for(PhaseIndex phase) {
   if (phase >= needed_.size()) return;
   const auto& tickets = needed_[phase];
-  const auto last = std::find_if(tickets.rbegin(), tickets.rend(), [&](auto ticket) { return live(ticket); });
+  const auto last = std::find_if(tickets.rbegin(), tickets.rend(), [&](auto ticket) { return is_live(ticket); });
   if (last == tickets.rend() || parts_.mover->done(*last)) return;
   for (const auto ticket : tickets) {
     if (ticket < first_pending_ || parts_.mover->done(ticket)) continue;
@@ -89,7 +89,7 @@ void Migrations::stop_waiting_for(PhaseIndex phase) {
 }
 
 bool Migrations::is_late() {
-  collect();
+  collect_completions();
   std::erase_if(late_, [&](transfer::Ticket ticket) { return parts_.mover->done(ticket); });
   return !late_.empty();
 }
@@ -124,7 +124,7 @@ void Migrations::on_gain_measured(const strategy::MeasuredGain& proof) {
 
 void Migrations::forget(ChunkId first, std::uint32_t count) {
   parts_.mover->forget(first, count);
-  collect();
+  collect_completions();
 }
 
 void Migrations::note_refusal(const std::string& what) {
@@ -132,17 +132,17 @@ void Migrations::note_refusal(const std::string& what) {
     note("warning", "the system " + what + ": such data stays where it is (see real-memory in the documentation)");
 }
 
-// Takes what the mover has completed.
-void Migrations::collect() {
+// Takes over the moves that the mover has completed.
+void Migrations::collect_completions() {
   for (const auto& result : parts_.mover->completions()) {
     if (result.ticket < first_pending_ || result.ticket - first_pending_ >= pending_.size()) continue;
-    // What is not mapped, a stack that has not grown yet, is no refusal of the system's.
+    // EFAULT: the memory is not mapped, such as a stack that has not grown yet. That is no refusal.
     if (result.error != 0 && result.error != EFAULT)
       note_refusal("refused to move memory to " + parts_.machine->place(result.to).name + " (" +
                    std::generic_category().message(result.error) + ")");
     auto& pending = pending_[result.ticket - first_pending_];
     pending.complete = true;
-    log(pending, result);
+    record_transfer(pending, result);
   }
   while (!pending_.empty() && pending_.front().complete) {
     pending_.pop_front();
@@ -151,7 +151,7 @@ void Migrations::collect() {
 }
 
 void Migrations::write() {
-  collect();
+  collect_completions();
   if (finished_.transfers.empty()) return;
   parts_.clock->charge(model::k_log_cost);
   if (!named_.moves.empty()) journal_.write(named_);
@@ -160,31 +160,31 @@ void Migrations::write() {
   finished_.transfers.clear();
 }
 
-// What is the same in every iteration is written down once.
-void Migrations::name(strategy::ActiveMove& move) {
+// Writes a move that recurs in every iteration once; transfers refer to it by its name.
+void Migrations::assign_name(strategy::ActiveMove& move) {
   const auto& planned = move.planned;
-  move.name = names_++;
+  move.name = num_names_++;
   named_.moves.push_back({move.object, planned.chunk, 1, planned.ask, planned.need, planned.to,
                           Bytes{(*parts_.chunks)[move.chunk].size}, planned.benefit, planned.cost});
 }
 
-// As a plan's moves are, though no phase asks for it again: the phase is that of the first time.
+// Names a move outside of a plan. No phase requests it again, so the record has the phase of the first request.
 std::uint32_t Migrations::name_of(const transfer::TransferRequest& move, PhaseIndex phase) {
-  const auto [known, is_new] = names_by_move_.try_emplace({move.chunk, move.to}, names_);
+  const auto [known, is_new] = names_by_move_.try_emplace({move.chunk, move.to}, num_names_);
   if (is_new) {
     const auto& chunks = *parts_.chunks;
     const auto object = chunks[move.chunk].object;
     const auto [first, unknown] = first_chunks_.try_emplace(object, move.chunk);
     if (unknown)
       while (first->second > 0 && chunks[first->second - 1].object == object) --first->second;
-    ++names_;
+    ++num_names_;
     named_.moves.push_back({object, move.chunk - first->second, 1, phase, phase, move.to,
                             Bytes{chunks[move.chunk].size}, Seconds{}, Seconds{}});
   }
   return known->second;
 }
 
-void Migrations::log(const Pending& pending, const transfer::TransferResult& result) {
+void Migrations::record_transfer(const Pending& pending, const transfer::TransferResult& result) {
   finished_.transfers.push_back({pending.move, pending.iteration, result.from, result.refused, result.size,
                                  result.asked, result.begun, result.done, pending.waited});
 }

@@ -1,5 +1,5 @@
-// Carries out what a strategy asks for: hands moves to the mover, waits for them, and writes down what became of
-// them.
+// Executes the requests of a strategy: submits moves to the mover, waits for them, and writes their outcome to the
+// journal. Not thread-safe: the caller holds the program's lock.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/journalist.hpp"
+#include "runtime/journal_writer.hpp"
 #include "runtime/runtime_parts.hpp"
 #include "strategy/requests.hpp"
 
@@ -17,8 +17,8 @@ namespace terrace::runtime {
 
 class Migrations final : public strategy::Requests {
  public:
-  // Both outlive it.
-  Migrations(const ConfigurationParts& parts, Journalist& journal) : parts_(parts), journal_(journal) {}
+  // `parts` and `journal` are borrowed and outlive this object.
+  Migrations(const ConfigurationParts& parts, JournalWriter& journal) : parts_(parts), journal_(journal) {}
 
   using strategy::Requests::request_moves;
   void request_moves(std::span<strategy::ActiveMove* const> moves, std::uint32_t iteration,
@@ -40,18 +40,20 @@ class Migrations final : public strategy::Requests {
   void on_plan_adopted(const Plan& plan, std::string_view why) override;
   void on_gain_measured(const strategy::MeasuredGain& proof) override;
 
-  // The object at these chunks is about to be freed.
+  // Cancels the moves of these chunks, whose object is about to be freed.
   void forget(ChunkId first, std::uint32_t count);
-  // The system does not what it was asked to. Said once: where it says no it will say so again.
+  // Warns that the system refused `what`. Only the first refusal is noted, because others follow for the same
+  // reason.
   void note_refusal(const std::string& what);
-  // The moves that have ended, in one record; a program that is killed takes those since the last one with it.
+  // Writes the finished moves to the journal, in one record. A program that is killed loses those since the last
+  // call.
   void write();
-  // How long the program has waited since the last call.
+  // Returns how long the program has waited for moves since the last call.
   Seconds take_waited() { return std::exchange(waited_, Seconds{}); }
 
  private:
   struct Pending {
-    std::uint32_t move = 0;  // its name
+    std::uint32_t move = 0;  // identifier in the journal
     ChunkId chunk = 0;
     PlaceId to = 0;
     std::uint32_t iteration = 0;
@@ -59,25 +61,25 @@ class Migrations final : public strategy::Requests {
     bool complete = false;
   };
   transfer::Ticket submit();
-  void collect();
-  void name(strategy::ActiveMove& move);
+  void collect_completions();
+  void assign_name(strategy::ActiveMove& move);
   [[nodiscard]] std::uint32_t name_of(const transfer::TransferRequest& move, PhaseIndex phase);
-  [[nodiscard]] bool live(transfer::Ticket ticket) const;
-  void log(const Pending& pending, const transfer::TransferResult& result);
+  [[nodiscard]] bool is_live(transfer::Ticket ticket) const;
+  void record_transfer(const Pending& pending, const transfer::TransferResult& result);
 
   const ConfigurationParts& parts_;
-  Journalist& journal_;
+  JournalWriter& journal_;
   std::deque<Pending> pending_;  // by ticket, from first_pending_ on
   transfer::Ticket first_pending_ = 0;
-  std::vector<transfer::TransferRequest> requests_;    // of one asking
-  std::vector<std::vector<transfer::Ticket>> needed_;  // by phase: tickets it waits for
-  std::vector<transfer::Ticket> late_;                 // moves that a phase needed and that were not done
-  double rate_ = 1;                                    // of the mover
+  std::vector<transfer::TransferRequest> requests_;    // of the current submission
+  std::vector<std::vector<transfer::Ticket>> needed_;  // by phase: tickets that it waits for
+  std::vector<transfer::Ticket> late_;                 // unfinished moves that a phase needed
+  double rate_ = 1;                                    // share of the mover's full rate
   Seconds waited_;
-  std::uint32_t names_ = 0;                                             // moves that have one
-  profile::MovesRecord named_;                                          // those that the journal does not have yet
-  profile::TransfersRecord finished_;                                   // so for these
-  std::map<std::pair<ChunkId, PlaceId>, std::uint32_t> names_by_move_;  // of moves of no plan
+  std::uint32_t num_names_ = 0;
+  profile::MovesRecord named_;                                          // names not yet in the journal
+  profile::TransfersRecord finished_;                                   // transfers not yet in the journal
+  std::map<std::pair<ChunkId, PlaceId>, std::uint32_t> names_by_move_;  // of moves outside of a plan
   std::map<ObjectId, ChunkId> first_chunks_;                            // of objects with such moves
   bool refusal_noted_ = false;
 };

@@ -1,5 +1,5 @@
-// Where the program is: which iteration of the main loop, which phase of it. Fed by markers, whatever their
-// source. An iteration begins where the loop's first phase comes round again.
+// Tracks the program's position: iteration of the main loop and phase in it. Fed by phase boundaries of any
+// source. An iteration begins when the loop's first phase begins again.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +24,9 @@ class PhaseTracker {
   }
   void end_loop() { in_loop_ = false; }
 
-  // A marker was met. Says what begins with it: nothing (outside of a loop), a phase, or an iteration (its first
-  // phase included).
-  Step marker(std::string_view phase) {
+  // Advances to `phase` and returns what begins with it: nothing (outside of a loop), a phase, or an iteration
+  // (with its first phase).
+  Step on_marker(std::string_view phase) {
     if (!in_loop_) return Step::ignored;
     if (first_.empty()) {
       first_ = phase;

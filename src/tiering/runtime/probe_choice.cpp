@@ -1,4 +1,4 @@
-// See probe_choice.hpp.
+// Ranks functions by samples and by calls. See probe_choice.hpp.
 #include "runtime/probe_choice.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ std::vector<std::uint64_t> hot_functions(const std::map<std::uint64_t, std::uint
   for (const auto& [function, count] : samples) all += count;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> hot;
   for (const auto& [function, count] : samples)
-    if (function != 0 && static_cast<double>(count) >= k_share_of_probed * static_cast<double>(all))
+    if (function != 0 && static_cast<double>(count) >= k_min_sample_share * static_cast<double>(all))
       hot.emplace_back(count, function);
   std::ranges::stable_sort(hot, std::ranges::greater{}, &std::pair<std::uint64_t, std::uint64_t>::first);
   if (hot.size() > k_max_probed) hot.resize(k_max_probed);
@@ -28,7 +28,7 @@ std::vector<std::uint32_t> called_too_often(const std::vector<std::uint64_t>& ca
   double kept = 0;
   for (const auto i : order) {
     const auto rate = static_cast<double>(calls[i]) / seconds;
-    if (rate > k_calls_of_a_function || kept + rate > k_calls_of_all)
+    if (rate > k_max_call_rate || kept + rate > k_max_total_rate)
       dropped.push_back(i);
     else
       kept += rate;

@@ -1,3 +1,4 @@
+// Distributes program events to the configurations and to the recorder of the run. See program.hpp.
 #include "runtime/program.hpp"
 
 #include <algorithm>
@@ -19,19 +20,19 @@ std::string Program::unique_name(std::string_view name) {
 }
 
 void Program::map_chunks(const ObjectMemory& memory, std::string_view name) {
-  stand_for_.resize(objects_.size());
+  representatives_.resize(objects_.size());
   if (!parts_.map) return;
   const auto& object = memory.object;
   observe::Location location;
   const bool is_known = parts_.map->find(memory.address, location);
   const auto canonical =
       is_known ? memory.address + location.delta : parts_.map->add_range(memory.address, object.size.value);
-  const auto stands_for = recurring_.come(name, canonical, object.size);
-  stand_for_.back() = stands_for;
+  const auto representative = address_reuse_.on_alloc(name, canonical, object.size);
+  representatives_.back() = representative;
   for (std::uint32_t i = 0; i < object.chunks; ++i) {
     const auto offset = i * object.chunk_size.value;
     parts_.map->set_chunk(memory.address + offset, std::min(object.chunk_size.value, object.size.value - offset),
-                          object.first_chunk + i, canonical - stands_for);
+                          object.first_chunk + i, canonical - representative);
   }
 }
 
@@ -60,7 +61,7 @@ ObjectId Program::add_object(std::string_view name, observe::ObjectKind kind, st
 
 void Program::grow_object(ObjectId id, Bytes size) {
   if (id >= objects_.size() || size <= objects_[id].size) return;
-  // Chunk numbers of an object are contiguous, so what is new becomes a further object of the same name.
+  // Chunk numbers of an object are contiguous, so the new part becomes a further object of the same name.
   const auto object = objects_[id];
   add_object(object.name.substr(0, object.name.find('#')), object.kind, addresses_[id] + object.size.value,
              size - object.size);
@@ -73,13 +74,13 @@ void Program::remove_object(ObjectId id) {
   if (parts_.map && objects_[id].kind != observe::ObjectKind::named)
     parts_.map->remove_range(addresses_[id], objects_[id].size.value);
   const std::string_view name = objects_[id].name;
-  recurring_.go(name.substr(0, name.rfind('#')), stand_for_[id], objects_[id].size);
+  address_reuse_.on_free(name.substr(0, name.rfind('#')), representatives_[id], objects_[id].size);
   for (auto& configuration : configurations_) configuration.object_removed(objects_[id]);
   if (parts_.events) parts_.events->object_removed(id);
 }
 
-void Program::hinted(const observe::ProgramHint& hint) {
-  for (auto& configuration : configurations_) configuration.hinted(hint);
+void Program::on_hint(const observe::ProgramHint& hint) {
+  for (auto& configuration : configurations_) configuration.on_hint(hint);
   if (parts_.events) parts_.events->hinted(hint);
 }
 
@@ -94,10 +95,10 @@ void Program::loop_begun(const observe::NewLoop& loop) {
 void Program::loop_ended() {
   if (!in_loop()) return;
   if (tracker_.in_phase()) end_phase();
-  for (auto& configuration : configurations_) configuration.loop_end(tracker_, sampling_.iterations());
-  const bool paused = !sampling_.now();
+  for (auto& configuration : configurations_) configuration.loop_end(tracker_, sampling_.num_observed());
+  const bool paused = !sampling_.is_observing();
   sampling_.end_loop();
-  if (paused || !parts_.observes_outside) observe(parts_.observes_outside);
+  if (paused || !parts_.observes_outside) set_observed(parts_.observes_outside);
   if (parts_.coverage) parts_.coverage->set_in_loop(false);
   write_coverage();
   tracker_.end_loop();
@@ -108,55 +109,56 @@ void Program::phase_begun(std::string_view name, bool is_late) {
   if (!in_loop()) return;
   if (tracker_.in_phase()) end_phase(is_late);
   phase_is_late_ = is_late;
-  const bool begins_iteration = tracker_.marker(name) == PhaseTracker::Step::iteration;
-  const bool paused = !sampling_.now();
-  phase_observed_ = sampling_.phase(tracker_, begins_iteration);
+  const bool begins_iteration = tracker_.on_marker(name) == PhaseTracker::Step::iteration;
+  const bool paused = !sampling_.is_observing();
+  phase_observed_ = sampling_.on_phase(tracker_, begins_iteration);
   for (auto& configuration : configurations_) {
     configuration.phase_begin(tracker_, begins_iteration, phase_observed_);
-    if (sampling_.samples() && phase_observed_) configuration.left_out().begin_measuring();
+    if (sampling_.is_sampling() && phase_observed_) configuration.skipped_estimate().begin_observed_phase();
   }
-  if (begins_iteration || (paused && phase_observed_)) observe(phase_observed_ && any_listens());
+  if (begins_iteration || (paused && phase_observed_)) set_observed(phase_observed_ && any_wants_accesses());
   if (parts_.events) parts_.events->phase_begun(name);
 }
 
 void Program::expect_iteration() {
-  if (in_loop() && !sampling_.now() && sampling_.wanted(tracker_.iteration() + 1)) observe(any_listens());
+  if (in_loop() && !sampling_.is_observing() && sampling_.is_observed(tracker_.iteration() + 1))
+    set_observed(any_wants_accesses());
 }
 
-bool Program::any_listens() const {
+bool Program::any_wants_accesses() const {
   return std::any_of(configurations_.begin(), configurations_.end(),
-                     [](const Configuration& one) { return one.listens(); });
+                     [](const Configuration& one) { return one.wants_accesses(); });
 }
 
 void Program::end_phase(bool is_late) {
   for (auto& configuration : configurations_) {
-    if (sampling_.samples() && phase_observed_) configuration.left_out().keep_measured(tracker_);
-    if (!sampling_.now()) configuration.left_out().count(tracker_);
+    if (sampling_.is_sampling() && phase_observed_) configuration.skipped_estimate().end_observed_phase(tracker_);
+    if (!sampling_.is_observing()) configuration.skipped_estimate().add_skipped_phase(tracker_);
     configuration.phase_end(tracker_, phase_observed_, is_late || phase_is_late_);
   }
 }
 
-void Program::progressed(std::uint32_t thread, std::uint64_t accesses, bool in_stride) {
+void Program::on_progress(std::uint32_t thread, std::uint64_t accesses, bool in_stride) {
   if (!tracker_.in_phase()) return;
-  for (auto& configuration : configurations_) configuration.progressed(tracker_, thread, accesses, in_stride);
+  for (auto& configuration : configurations_) configuration.on_progress(tracker_, thread, accesses, in_stride);
 }
 
-void Program::observe(bool wanted) {
+void Program::set_observed(bool wanted) {
   if (parts_.observe) parts_.observe(wanted);
   if (parts_.coverage) parts_.coverage->set_observed(wanted);
 }
 
-// What was left out of this phase counts as the whole of the last one of its like: nobody knows how much it was.
-void Program::observe_everything() {
-  const bool paused = !sampling_.now();
-  sampling_.everything();
+// Counts the unobserved part of the current phase as a whole instance of it, because its size is unknown.
+void Program::stop_sampling() {
+  const bool paused = !sampling_.is_observing();
+  sampling_.stop_sampling();
   if (!paused) return;
-  for (auto& configuration : configurations_) configuration.left_out().count(tracker_);
-  observe(true);
+  for (auto& configuration : configurations_) configuration.skipped_estimate().add_skipped_phase(tracker_);
+  set_observed(true);
 }
 
-void Program::several_threads() {
-  if (sampling_.samples()) observe_everything();
+void Program::on_multithreaded() {
+  if (sampling_.is_sampling()) stop_sampling();
 }
 
 const char* Program::where(std::uint64_t address) const {
@@ -176,7 +178,7 @@ void Program::note(std::string_view severity, std::string_view text) {
 }
 
 void Program::loops_seen(const profile::LoopsRecord& loops) {
-  for (auto& configuration : configurations_) configuration.loops_seen(loops);
+  for (auto& configuration : configurations_) configuration.write_loops(loops);
   if (!parts_.events) return;
   BlobWriter record;
   profile::encode(record, loops);
@@ -186,7 +188,7 @@ void Program::loops_seen(const profile::LoopsRecord& loops) {
 void Program::write_coverage() {
   const auto coverage = parts_.coverage ? parts_.coverage->so_far() : std::nullopt;
   if (!coverage) return;
-  for (auto& configuration : configurations_) configuration.covered(*coverage);
+  for (auto& configuration : configurations_) configuration.write_coverage(*coverage);
   if (!parts_.events) return;
   BlobWriter record;
   profile::encode(record, *coverage);

@@ -1,9 +1,9 @@
-// A running program as its configurations hear of it: objects cut into chunks, the main loop's iterations and
-// phases, the accesses between them. Every event goes to every configuration in the order in which it comes in
-// here, and to who records the run.
+// Implements the program as its configurations see it: objects cut into chunks, the main loop's iterations and
+// phases, and the accesses between them. Every event goes to every configuration in the order of the calls here,
+// and then to the recorder of the run.
 //
-// Events come one at a time: who calls holds a lock, or is alone. An event that ends something (a phase, an
-// object) comes when all accesses before it have come. Nothing here asks for accesses or calls back.
+// Not thread-safe: the caller holds the program lock. Invariant: an event that ends something (a phase, an object)
+// comes after all accesses that precede it. Nothing here requests accesses or calls back.
 #pragma once
 
 #include <deque>
@@ -12,10 +12,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "runtime/address_reuse.hpp"
 #include "runtime/configuration.hpp"
 #include "runtime/iteration_sampling.hpp"
 #include "runtime/phase_tracker.hpp"
-#include "runtime/recurring.hpp"
 #include "runtime/runtime_parts.hpp"
 
 namespace terrace::runtime {
@@ -28,22 +28,22 @@ class Program {
   void grow_object(ObjectId id, Bytes size);
   void remove_object(ObjectId id);
   [[nodiscard]] bool is_live(ObjectId id) const { return id < objects_.size() && objects_[id].live; }
-  // Throws Error{invalid} for a hint that makes no sense.
-  void hinted(const observe::ProgramHint& hint);
+  // Throws Error{invalid} if the hint is malformed.
+  void on_hint(const observe::ProgramHint& hint);
 
   void loop_begun(const observe::NewLoop& loop);
-  void hold_sampling(bool held) { sampling_.hold(held); }
+  void set_observe_all_iterations(bool all) { sampling_.set_observe_all(all); }
   void loop_ended();
-  // `is_late`: it began, and the one before it ended, earlier than now.
+  // `is_late`: the phase began, and the one before it ended, earlier than now.
   void phase_begun(std::string_view name, bool is_late = false);
-  // Begins to observe now if the next iteration will be observed. phase_begun() is called too late for code that
-  // has no events until it is observed.
+  // Enables observation now if the next iteration will be observed. phase_begun() would be too late for code that
+  // reports no events while it is not observed.
   void expect_iteration();
   [[nodiscard]] bool in_loop() const { return tracker_.in_loop(); }
-  // The configurations have priced a quantum of that many accesses.
-  void progressed(std::uint32_t thread, std::uint64_t accesses, bool in_stride);
-  // The program is about to have more than one thread: nothing is left out from now on.
-  void several_threads();
+  // Reports that the configurations have priced a quantum of `accesses`.
+  void on_progress(std::uint32_t thread, std::uint64_t accesses, bool in_stride);
+  // Observes every iteration from now on: the program is about to create its second thread.
+  void on_multithreaded();
 
   [[nodiscard]] Seconds now() { return configurations_.front().now(); }
   [[nodiscard]] std::string object_name(ObjectId id) const {
@@ -54,7 +54,7 @@ class Program {
   }
   [[nodiscard]] const char* where(std::uint64_t address) const;
   void note(std::string_view severity, std::string_view text);
-  // In the configurations' journals alone: it is no part of what the program did.
+  // Writes to the configurations' journals alone: the text is no event of the program.
   void warn_configurations(std::string_view text) {
     for (auto& configuration : configurations_) configuration.note("warning", text);
   }
@@ -63,9 +63,9 @@ class Program {
 
  private:
   void end_phase(bool is_late = false);
-  void observe(bool wanted);
-  void observe_everything();
-  [[nodiscard]] bool any_listens() const;
+  void set_observed(bool wanted);
+  void stop_sampling();
+  [[nodiscard]] bool any_wants_accesses() const;
   std::string unique_name(std::string_view name);
   void map_chunks(const ObjectMemory& memory, std::string_view name);
   void write_coverage();
@@ -73,14 +73,14 @@ class Program {
   RuntimeParts parts_;
   std::vector<observe::Object> objects_;  // by id
   std::deque<Configuration> configurations_;
-  std::vector<std::uint64_t> addresses_;  // by id
-  std::vector<std::uint64_t> stand_for_;  // by id: canonical addresses
-  Recurring recurring_;
+  std::vector<std::uint64_t> addresses_;        // by id
+  std::vector<std::uint64_t> representatives_;  // by id: canonical addresses (address_reuse.hpp)
+  AddressReuse address_reuse_;
   std::unordered_map<std::string, std::uint32_t> names_;
   ChunkId next_chunk_ = 0;
   PhaseTracker tracker_;
   IterationSampling sampling_;
-  bool phase_is_late_ = false;  // it began earlier than was heard of
+  bool phase_is_late_ = false;  // it began earlier than it was reported
   bool phase_observed_ = true;  // this phase, from its first access on
 };
 

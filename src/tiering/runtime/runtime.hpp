@@ -1,6 +1,10 @@
-// The runtime: objects and phases of a running program; profiles the first iteration, plans, moves, adapts. It
-// asks the Clock for the time, the Provider and the Mover for memory, and cannot tell a real machine from a
-// simulated one. The front doors call it; all calls are safe from any thread and never throw.
+// Implements the runtime: it follows the objects and phases of a running program, profiles the first iteration of
+// the main loop, plans, moves data and adapts the plan.
+//
+// The runtime depends on the interfaces Clock, Provider and Mover alone, so it runs unchanged on a real machine
+// and on a simulated one. The agent's adapters and a replay call it. Every function is thread-safe, never throws
+// and, after an internal failure, lets the program continue unmanaged. Exceptions are marked "Requires: program
+// lock": the caller holds RuntimeParts::mutex.
 #pragma once
 
 #include <cstdint>
@@ -24,54 +28,56 @@ struct LoopsRecord;  // records.hpp
 
 namespace terrace::runtime {
 
-struct Boundary;      // phase_source.hpp
-struct RuntimeParts;  // runtime_parts.hpp: what it is made of
+struct PhaseBoundary;  // phase_source.hpp
+struct RuntimeParts;   // runtime_parts.hpp
 
 class Runtime {
  public:
   explicit Runtime(RuntimeParts parts);
   ~Runtime();
 
-  // A new object at [address, address + size). Page-aligned memory becomes chunks of its own; what shares its
-  // pages with others is for the caller to group. `name` need not be unique: the second of a name becomes
-  // "name#2". Returns its number, which is also what `remove_object` takes.
+  // Registers an object at [address, address + size). Page-aligned memory gets chunks of its own; the caller
+  // groups objects that share pages. `name` need not be unique: the second object of a name becomes "name#2".
+  // Returns the object's number, for remove_object().
   ObjectId add_object(std::string_view name, observe::ObjectKind kind, const void* address, Bytes size) noexcept;
-  // The object has grown in place (the heap of small blocks): what is new becomes a further object of its name.
+  // Extends an object in place (the heap of small blocks): the new part becomes a further object of its name.
   void grow_object(ObjectId object, Bytes size) noexcept;
   void remove_object(ObjectId object) noexcept;
 
-  // What the program says of its objects and phases. In words why it is not understood; empty where it is.
-  std::string hinted(const observe::ProgramHint& hint) noexcept;
+  // Takes a hint of the program about its objects and phases. Returns why it was rejected; empty if it was
+  // accepted.
+  std::string on_hint(const observe::ProgramHint& hint) noexcept;
 
   void loop_begin(std::string_view name) noexcept;
   void loop_begin(const observe::NewLoop& loop) noexcept;
   void loop_end() noexcept;
   void phase(std::string_view name) noexcept;
-  // A watched function was entered (phases by function entry), or any function while phases are being looked for.
+  // Reports the entry of a watched function (phases by function entry), or of any function during loop detection.
   void function_entered(std::uint64_t function, std::uint64_t call_site) noexcept;
 
-  // What whoever looks for loops and phases has found.
-  void pass(const Boundary& boundary) noexcept;
-  // Whether that counts: not once the program has marked its loop itself.
-  [[nodiscard]] bool looks_for_loops() noexcept;
+  // Reports a boundary that a detector of loops or phases found. Ignored once the program uses explicit markers.
+  void on_phase_boundary(const PhaseBoundary& boundary) noexcept;
+  // Returns whether detected boundaries still count.
+  [[nodiscard]] bool is_detecting_loops() noexcept;
 
-  // The quantum has gone to the configurations. For who holds the program's lock (RuntimeParts::mutex).
-  void progressed(const observe::Quantum& quantum) noexcept;
-  // The program is about to have more than one thread: nothing is left out from now on. For the thread that runs.
-  void several_threads() noexcept;
+  // Reports that the configurations have priced the quantum. Requires: program lock.
+  void on_quantum(const observe::Quantum& quantum) noexcept;
+  // Reports that the program is about to create its second thread: every iteration is observed from now on. Called
+  // by the creating thread.
+  void on_multithreaded() noexcept;
 
   [[nodiscard]] Seconds now() noexcept;
-  // "" where there is none of that number. The caller holds the program's lock.
+  // Returns "" for an unknown number. Requires: program lock.
   [[nodiscard]] std::string object_name(ObjectId id) noexcept;
-  // A mapping that the program has made itself. The caller holds the program's lock.
+  // Returns whether the object is a mapping that the program made itself. Requires: program lock.
   [[nodiscard]] bool is_own_mapping(ObjectId id) noexcept;
-  // The place's name where the byte is, nullptr when it is not known.
+  // Returns the name of the place where the byte resides, or nullptr if unknown.
   [[nodiscard]] const char* where(const void* address) noexcept;
   void note(std::string_view severity, std::string_view text) noexcept;
   // Writes what could have been the main loop to the journals. Requires: finish() was not called.
   void loops_seen(const profile::LoopsRecord& loops) noexcept;
-  // The process is about to end ("exit"), to become another program ("exec"), or is left
-  // alone from here on ("confined").
+  // Ends management, because the process is about to exit ("exit"), to become another program ("exec"), or is no
+  // longer managed ("confined"). Later calls are ignored.
   void finish(std::string_view how) noexcept;
 
  private:

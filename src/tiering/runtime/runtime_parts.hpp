@@ -1,7 +1,9 @@
-// What a Runtime is made of. One program may run in several configurations at a time: each is a machine with its
-// own clock, memory, budget and strategy, and all of them see the same objects, phases and quanta of misses. A
-// real run has one; a simulation may have many, because what the caches let through does not depend on where data
-// resides. This is how one execution prices many machines, budgets and strategies.
+// Declares what a Runtime is assembled from.
+//
+// One program may run in several configurations at a time. Each is a machine with its own clock, memory, budget
+// and strategy; all receive the same objects, phases and quanta of misses. A real run has one. A simulation may
+// have many, because cache misses do not depend on where data resides: one execution prices many machines, budgets
+// and strategies.
 #pragma once
 
 #include <cstdint>
@@ -40,29 +42,29 @@ namespace terrace::runtime {
 
 class Coverage;
 
-struct Totals {  // of a configuration so far, for the journal's counters
+struct CounterTotals {  // counters of a configuration so far, for the journal
   std::uint64_t accesses = 0;
   std::uint64_t instructions = 0;
   std::uint64_t misses = 0;
   Seconds core, exposed, bandwidth_bound, stalled, waited, charged;
   std::uint64_t unseen = 0, dropped = 0;  // as in profile::CountersRecord
 
-  Totals& operator+=(const Totals& more);
-  Totals& operator-=(const Totals& less);
+  CounterTotals& operator+=(const CounterTotals& more);
+  CounterTotals& operator-=(const CounterTotals& less);
 };
 
-// Who chooses places.
-struct Steering {
+// Options of the placement strategy.
+struct PlacementOptions {
   std::string planner{strategy::k_default_variant};  // the variant's name (strategy/variant.hpp)
-  std::optional<Plan> plan;                          // given: obeyed from the start
-  bool better_plan = false;            // it is, until the planner has made one of the first iteration; else always
-  strategy::Hints hints;               // given by the user
-  std::uint32_t learn_iterations = 1;  // profiled before planning
-  bool first_touch = false;            // what nobody plans for is placed as the kernel would
-  bool proves = false;          // what a plan makes slower is undone (strategy/proof/validated_strategy.hpp)
-  bool learning_slows = false;  // the program, so that iterations that are learned from prove nothing
-  bool record_only = false;     // profile every iteration, plan nothing
-  bool keep_exact = false;      // write exact counters of every iteration, too
+  std::optional<Plan> plan;                          // given by the user; applied from the start
+  bool refine_plan = false;  // refine `plan` after the first iteration instead of following it throughout
+  strategy::Hints hints;     // given by the user
+  std::uint32_t learn_iterations = 1;    // profiled before planning
+  bool first_touch = false;              // unplanned data is placed as the kernel would
+  bool undoes_losing_plans = false;      // undo plans that make the program slower (strategy/proof/)
+  bool profiling_slows_program = false;  // those iterations are excluded from that comparison
+  bool record_only = false;              // profile every iteration, plan nothing
+  bool keep_exact = false;               // also write exact counters of every iteration
 };
 
 struct ConfigurationParts {
@@ -72,42 +74,42 @@ struct ConfigurationParts {
   double cores = 1;
   machine::Budget budget;
   std::string budget_text;
-  Steering steering;
+  PlacementOptions placement;
   model::Calibration calibration;
   Seconds sample_interval;
-  std::string progress{observe::k_default_progress};  // what segments are cut by
+  std::string progress{observe::k_default_progress};  // measure by which phases are cut into segments
   memory::ChunkTable* chunks = nullptr;
   Clock* clock = nullptr;
   memory::Provider* provider = nullptr;
   transfer::Mover* mover = nullptr;
   memory::Ledger* ledger = nullptr;
   observe::Collector* sampled = nullptr;
-  observe::Collector* exact = nullptr;            // null where there is no oracle (a real machine)
-  observe::IntervalCollector* watched = nullptr;  // where the variant watches
+  observe::Collector* exact = nullptr;            // null on a real machine, which has no exact counts
+  observe::IntervalCollector* watched = nullptr;  // null unless the strategy observes intervals
   Journal* journal = nullptr;
-  std::function<Totals()> totals;
+  std::function<CounterTotals()> totals;
   std::function<std::vector<profile::LevelUse>()> levels;  // in virtual time, so far; empty elsewhere
-  std::function<profile::FileIoTotals()> spilled;           // so far; empty where no data is in a file
-  // Of phases that have times of their own, and whom to tell what an instruction takes from now on.
+  std::function<profile::FileIoTotals()> spilled;           // so far; empty if no data is in a file
+  // Phases with their own time of an instruction, and the callback that sets the current time of an instruction.
   observe::CoreTimes core_times;
   std::function<void(Seconds)> instructions_take;
-  std::shared_ptr<void> owner;  // keeps what the pointers above point to
+  std::shared_ptr<void> owner;  // keeps the objects of the pointers above alive
 };
 
 enum class PhaseSource : std::uint8_t {
   markers,
   functions,
-  automatic,  // what is found in the program's calls and loops
-  either      // the same, until the program marks its loop itself
+  automatic,  // detected in the program's calls and loops
+  either      // detected, until the program calls a marker
 };
 
 struct PhaseSpec {
   PhaseSource source = PhaseSource::markers;
-  std::vector<std::string> functions{};  // names whose entry begins a phase, the first one an iteration
-  std::string loop{};                    // the name of the main loop, or of its function; empty: found
-  std::vector<std::string> found{};      // names of its phases, the first one first, as an earlier run found them
+  std::vector<std::string> functions{};  // names whose entry begins a phase; the first one begins an iteration
+  std::string loop{};                    // name of the main loop, or of its function; empty: detect it
+  std::vector<std::string> found{};      // names of its phases, the first one first, from an earlier run
 
-  [[nodiscard]] bool follows_loops() const {
+  [[nodiscard]] bool detects_loops() const {
     return source == PhaseSource::automatic || source == PhaseSource::either;
   }
 };
@@ -120,16 +122,17 @@ struct RuntimeParts {
   PhaseSpec phases;
   std::uint32_t sample_every = 1;  // of the loop's iterations (iteration_sampling.hpp); needs `observe`
   Bytes granule{4096};
-  DomainId domain = 0;  // of the program's threads: where its objects' chunks belong
-  // Brings every access of the running thread so far to the configurations, as a quantum that is not in stride;
-  // may be empty. Called without a lock.
-  std::function<void()> bring_accesses;
-  std::function<void(bool)> observe;         // whether accesses are wanted from now on; may be empty
-  bool observes_outside = true;              // of the main loop: false where only iterations are learned from
-  observe::ProgramEvents* events = nullptr;  // hears of all that happens; may be null
-  Coverage* coverage = nullptr;              // measures what the hooks see of the program; may be null
+  DomainId domain = 0;  // of the program's threads; the default domain of its objects' chunks
+  // Passes every access of the running thread so far to the configurations, as a quantum that is not in stride.
+  // May be empty. Called without a lock.
+  std::function<void()> flush_accesses;
+  std::function<void(bool)> observe;         // enables or disables the observation of accesses; may be empty
+  bool observes_outside = true;              // of the main loop; false if only iterations are used
+  observe::ProgramEvents* events = nullptr;  // receives every event; may be null
+  Coverage* coverage = nullptr;              // measures the hooks' coverage; may be null
   const observe::ProgressVariant* progress = &observe::find_progress(observe::k_default_progress);
-  std::mutex* mutex = nullptr;  // of the configurations and what they hear of accesses by; null: the runtime's own
+  // The program lock: protects the configurations and their sinks of accesses. Null: the runtime's own.
+  std::mutex* mutex = nullptr;
 };
 
 }  // namespace terrace::runtime

@@ -1,3 +1,4 @@
+// Cuts and merges segments. See segmenter.hpp.
 #include "runtime/segmenter.hpp"
 
 namespace terrace::runtime {
@@ -9,7 +10,7 @@ void Segmenter::begin_phase(PhaseIndex index) {
   times_.clear();
 }
 
-Segmenter::Cut Segmenter::progressed(std::uint64_t progress, Seconds time) {
+Segmenter::Cut Segmenter::on_progress(std::uint64_t progress, Seconds time) {
   if (phase_->complete) {
     const auto next = current_.size();
     if (next == phase_->offsets.size() || progress < phase_->offsets[next]) return {};

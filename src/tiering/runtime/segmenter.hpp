@@ -1,10 +1,11 @@
-// Cuts phases into segments by the program's own progress, so that a plan can act inside a phase: stream an array
-// that does not fit through fast memory, chunk by chunk, beside the computation. Progress is counted in accesses
-// (on a machine with counters: in retired instructions), which does not depend on where data resides.
+// Cuts phases into segments by the program's own progress, so that a plan can act inside a phase: for example,
+// stream an array that exceeds fast memory through it chunk by chunk, overlapped with the computation. Progress is
+// counted in accesses (on a machine with counters: in retired instructions), which do not depend on where data
+// resides.
 //
-// How long a phase is nobody knows the first time: every report of progress ends a segment, and when there are
-// more than k_max_segments, the two neighbours that took least time together become one. So segments are short
-// where time is spent, whatever the number of accesses. From the second time on the same cuts are made again.
+// The length of a phase is unknown the first time. Every report of progress then ends a segment; when there are
+// more than k_max_segments, the two neighbours with the least time together are merged. So segments are short
+// where time is spent, whatever the number of accesses. From the second instance on the same cuts are repeated.
 #pragma once
 
 #include <cstdint>
@@ -26,13 +27,13 @@ class Segmenter {
   };
 
   void begin_phase(PhaseIndex index);
-  // `progress` accesses into the phase, `time` since the segment began.
-  Cut progressed(std::uint64_t progress, Seconds time);
-  // Where the segment that began last begins.
+  // Reports `progress` accesses since the phase began and `time` since the segment began.
+  Cut on_progress(std::uint64_t progress, Seconds time);
+  // Returns where the current segment begins.
   [[nodiscard]] std::uint64_t offset() const { return current_.back(); }
-  // The phase is over. Segments that it had in an earlier iteration and did not reach now: their offsets.
+  // Ends the phase. Returns the offsets of segments that it had in an earlier iteration and did not reach now.
   std::vector<std::uint64_t> end_phase();
-  void forget() { known_.clear(); }
+  void reset() { known_.clear(); }
 
  private:
   struct Phase {

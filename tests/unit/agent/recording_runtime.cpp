@@ -49,7 +49,7 @@ void Runtime::remove_object(ObjectId object) noexcept {
 }
 
 void Runtime::grow_object(ObjectId, Bytes) noexcept {}
-std::string Runtime::hinted(const observe::ProgramHint& hint) noexcept {
+std::string Runtime::on_hint(const observe::ProgramHint& hint) noexcept {
   state_->event("hint " + std::to_string(static_cast<int>(hint.what)) + " " + std::string(hint.of) + " " +
                 std::string(hint.says) + " " + std::to_string(hint.value));
   return hint.of == "wrong" ? "it is wrong" : "";
@@ -59,7 +59,7 @@ void Runtime::loop_begin(const observe::NewLoop& loop) noexcept { loop_begin(loo
 void Runtime::loop_end() noexcept { state_->event("loop_end"); }
 void Runtime::phase(std::string_view name) noexcept { state_->event("phase " + std::string(name)); }
 void Runtime::function_entered(std::uint64_t, std::uint64_t) noexcept {}
-void Runtime::several_threads() noexcept {}
+void Runtime::on_multithreaded() noexcept {}
 // Every call is a thousandth of a second later than the one before: virtual time that a test can predict.
 Seconds Runtime::now() noexcept { return {++state_->calls * 1e-3}; }
 const char* Runtime::where(const void*) noexcept { return "everywhere"; }

@@ -14,11 +14,12 @@ namespace terrace::runtime {
 class Regions {
  public:
   explicit Regions(Seconds least = RegionPhases::k_min)
-      : phases_([this] { return Seconds{now_}; }, [this](const Boundary& boundary) { hear(boundary); }, least) {}
+      : phases_([this] { return Seconds{now_}; }, [this](const PhaseBoundary& boundary) { on_boundary(boundary); },
+                least) {}
 
   void open(const std::string& name) {
     names_.push_back(name);
-    phases_.begin(++key_, phases_.name("regions", name));
+    phases_.begin(++key_, phases_.intern_name("regions", name));
     keys_.push_back(key_);
   }
   void close() {
@@ -39,21 +40,21 @@ class Regions {
   void regions(const std::vector<std::string>& names) {
     for (const auto& name : names) region(name);
   }
-  std::vector<std::string> take() { return std::exchange(heard_, {}); }
+  std::vector<std::string> take() { return std::exchange(boundaries_, {}); }
   [[nodiscard]] bool in_loop() const { return phases_.in_loop(); }
   [[nodiscard]] std::string kinds() const { return phases_.kinds(); }
 
  private:
-  void hear(const Boundary& boundary) {
-    if (boundary.ends_loop) heard_.emplace_back("-");
-    if (!boundary.begins_loop.empty()) heard_.push_back("+" + boundary.begins_loop);
-    if (!boundary.phase.empty()) heard_.push_back(boundary.phase);
+  void on_boundary(const PhaseBoundary& boundary) {
+    if (boundary.ends_loop) boundaries_.emplace_back("-");
+    if (!boundary.begins_loop.empty()) boundaries_.push_back("+" + boundary.begins_loop);
+    if (!boundary.phase.empty()) boundaries_.push_back(boundary.phase);
   }
   double now_ = 0;
   std::uint64_t key_ = 0;
   std::vector<std::uint64_t> keys_;
   std::vector<std::string> names_;
-  std::vector<std::string> heard_;
+  std::vector<std::string> boundaries_;
   RegionPhases phases_;
 };
 

@@ -14,15 +14,15 @@ using Interval = IntervalPhases::Interval;
 
 TEST(IntervalPhases, TwoLikeIntervalsBeginALoopAndEachIsAnIteration) {
   IntervalPhases phases;
-  EXPECT_FALSE(phases.ended({1, {{"a", 100}}}).any());
-  EXPECT_FALSE(phases.ended({1, {{"b", 100}}}).any());
-  const auto begun = phases.ended({1, {{"a", 10}, {"b", 90}}});
+  EXPECT_FALSE(phases.on_interval_end({1, {{"a", 100}}}).any());
+  EXPECT_FALSE(phases.on_interval_end({1, {{"b", 100}}}).any());
+  const auto begun = phases.on_interval_end({1, {{"a", 10}, {"b", 90}}});
   EXPECT_EQ(begun.begins_loop, "(intervals)");
   EXPECT_TRUE(begun.by_time);
-  EXPECT_EQ(begun.turns_before, 3U);
+  EXPECT_EQ(begun.iterations_before, 3U);
   EXPECT_FALSE(begun.phase.empty());
   for (int i = 0; i < 5; ++i) {
-    const auto next = phases.ended({1, {{"a", 20}, {"b", 80}}});
+    const auto next = phases.on_interval_end({1, {{"a", 20}, {"b", 80}}});
     EXPECT_EQ(next.phase, begun.phase);
     EXPECT_TRUE(next.begins_loop.empty());
   }
@@ -31,23 +31,23 @@ TEST(IntervalPhases, TwoLikeIntervalsBeginALoopAndEachIsAnIteration) {
 TEST(IntervalPhases, OtherDataForAWhileEndTheLoopAndOneIntervalDoesNot) {
   IntervalPhases phases;
   const Interval usual{1, {{"a", 100}}}, other{1, {{"b", 100}}};
-  for (int i = 0; i < 3; ++i) static_cast<void>(phases.ended(usual));
-  EXPECT_FALSE(phases.ended(other).ends_loop);
-  EXPECT_FALSE(phases.ended(usual).ends_loop);
-  EXPECT_FALSE(phases.ended(other).ends_loop);
-  EXPECT_TRUE(phases.ended(other).ends_loop);
+  for (int i = 0; i < 3; ++i) static_cast<void>(phases.on_interval_end(usual));
+  EXPECT_FALSE(phases.on_interval_end(other).ends_loop);
+  EXPECT_FALSE(phases.on_interval_end(usual).ends_loop);
+  EXPECT_FALSE(phases.on_interval_end(other).ends_loop);
+  EXPECT_TRUE(phases.on_interval_end(other).ends_loop);
   EXPECT_FALSE(phases.in_loop());
   // Which is a loop by itself as soon as it goes on.
-  EXPECT_FALSE(phases.ended(other).begins_loop.empty());
+  EXPECT_FALSE(phases.on_interval_end(other).begins_loop.empty());
 }
 
 TEST(IntervalPhases, AnIntervalInWhichNothingWasUsedSaysNothing) {
   IntervalPhases phases;
-  EXPECT_FALSE(phases.ended({1, {}}).any());
-  EXPECT_FALSE(phases.ended({1, {}}).any());
-  static_cast<void>(phases.ended({1, {{"a", 1}}}));
-  EXPECT_FALSE(phases.ended({1, {{"a", 1}}}).begins_loop.empty());
-  EXPECT_FALSE(phases.ended({1, {}}).ends_loop);
+  EXPECT_FALSE(phases.on_interval_end({1, {}}).any());
+  EXPECT_FALSE(phases.on_interval_end({1, {}}).any());
+  static_cast<void>(phases.on_interval_end({1, {{"a", 1}}}));
+  EXPECT_FALSE(phases.on_interval_end({1, {{"a", 1}}}).begins_loop.empty());
+  EXPECT_FALSE(phases.on_interval_end({1, {}}).ends_loop);
 }
 
 TEST(IntervalPhases, LikenessIsAShareThatDoesNotDependOnSpeedOrOrder) {
@@ -59,14 +59,14 @@ TEST(IntervalPhases, LikenessIsAShareThatDoesNotDependOnSpeedOrOrder) {
       if (random() % 3 != 0) one.used[name] = bytes(random);
       if (random() % 3 != 0) other.used[name] = bytes(random);
     }
-    const auto likeness = IntervalPhases::likeness(one, other);
-    EXPECT_GE(likeness, 0);
-    EXPECT_LE(likeness, 1 + 1e-12);
-    EXPECT_NEAR(likeness, IntervalPhases::likeness(other, one), 1e-12);
+    const auto similarity = IntervalPhases::similarity(one, other);
+    EXPECT_GE(similarity, 0);
+    EXPECT_LE(similarity, 1 + 1e-12);
+    EXPECT_NEAR(similarity, IntervalPhases::similarity(other, one), 1e-12);
     if (!one.used.empty()) {
       auto faster = one;
       for (auto& [name, used] : faster.used) used *= 3;
-      EXPECT_NEAR(IntervalPhases::likeness(one, faster), 1, 1e-12);
+      EXPECT_NEAR(IntervalPhases::similarity(one, faster), 1, 1e-12);
     }
   }
 }
@@ -92,12 +92,12 @@ TEST(ProbeChoice, WhatIsKeptIsCalledSeldomEnough) {
       kept += static_cast<double>(calls[f]) / seconds;
       dearest = std::max(dearest, static_cast<double>(calls[f]) / seconds);
     }
-    EXPECT_LE(kept, k_calls_of_all);
-    EXPECT_LE(dearest, k_calls_of_a_function);
+    EXPECT_LE(kept, k_max_total_rate);
+    EXPECT_LE(dearest, k_max_call_rate);
     // None is dropped that would have fitted.
     for (const auto f : dropped) {
       const auto rate = static_cast<double>(calls[f]) / seconds;
-      EXPECT_TRUE(rate > k_calls_of_a_function || kept + rate > k_calls_of_all);
+      EXPECT_TRUE(rate > k_max_call_rate || kept + rate > k_max_total_rate);
     }
   }
 }

@@ -21,8 +21,8 @@ class Loop {
   std::string iteration(const std::string& phases) {
     std::string seen;
     for (const char phase : phases) {
-      const bool begins = tracker_.marker(std::string(1, phase)) == PhaseTracker::Step::iteration;
-      seen += sampling_.phase(tracker_, begins) ? static_cast<char>(phase - 'a' + 'A') : phase;
+      const bool begins = tracker_.on_marker(std::string(1, phase)) == PhaseTracker::Step::iteration;
+      seen += sampling_.on_phase(tracker_, begins) ? static_cast<char>(phase - 'a' + 'A') : phase;
     }
     return seen;
   }
@@ -40,19 +40,19 @@ class Loop {
 
 TEST(IterationSampling, TakesAllWhileHeld) {
   Loop loop(4);
-  loop.sampling().hold(true);
+  loop.sampling().set_observe_all(true);
   EXPECT_EQ(loop.iterations(4, "ab"), "AB AB AB AB ");
-  loop.sampling().hold(false);
+  loop.sampling().set_observe_all(false);
   EXPECT_EQ(loop.iterations(3, "ab"), "ab AB AB ");
 }
 
 TEST(IterationSampling, TakesTheFirstTwoIterationsAndOneOfEveryN) {
   Loop loop(4);
   EXPECT_EQ(loop.iterations(11, "ab"), "AB AB ab ab ab AB AB ab ab ab ab ");
-  EXPECT_EQ(loop.sampling().iterations(), 4U);
-  EXPECT_FALSE(loop.sampling().now());
+  EXPECT_EQ(loop.sampling().num_observed(), 4U);
+  EXPECT_FALSE(loop.sampling().is_observing());
   loop.sampling().end_loop();
-  EXPECT_TRUE(loop.sampling().now());
+  EXPECT_TRUE(loop.sampling().is_observing());
 }
 
 // Of iterations that take turns in any number up to 8, each is observed as often as the others.
@@ -74,8 +74,8 @@ TEST(IterationSampling, SeesAllOfIterationsThatTakeTurns) {
 TEST(IterationSampling, TakesAllWhereNothingIsLeftOut) {
   Loop loop(1);
   EXPECT_EQ(loop.iterations(5, "ab"), "AB AB AB AB AB ");
-  EXPECT_EQ(loop.sampling().iterations(), 5U);
-  EXPECT_FALSE(loop.sampling().samples());
+  EXPECT_EQ(loop.sampling().num_observed(), 5U);
+  EXPECT_FALSE(loop.sampling().is_sampling());
 }
 
 TEST(IterationSampling, BeginsAtOnceWithAPhaseThatIsNewAndTakesTheNextIterationWhole) {
@@ -83,7 +83,7 @@ TEST(IterationSampling, BeginsAtOnceWithAPhaseThatIsNewAndTakesTheNextIterationW
   EXPECT_EQ(loop.iterations(3, "abc"), "ABC ABC abc ");
   EXPECT_EQ(loop.iteration("abdc"), "abDC");  // c too: it is the fourth phase here
   EXPECT_EQ(loop.iterations(3, "abdc"), "ABDC abdc abdc ");
-  EXPECT_EQ(loop.sampling().iterations(), 3U);  // the one that was observed from d on does not count
+  EXPECT_EQ(loop.sampling().num_observed(), 3U);  // the one that was observed from d on does not count
 }
 
 TEST(IterationSampling, IsNotSurprisedByAnIterationThatEndsEarly) {
@@ -98,16 +98,16 @@ TEST(IterationSampling, KnowsNothingOfAnotherLoop) {
   loop.sampling().end_loop();
   loop.begin();
   EXPECT_EQ(loop.iterations(3, "ab"), "AB AB ab ");
-  EXPECT_EQ(loop.sampling().iterations(), 2U);
+  EXPECT_EQ(loop.sampling().num_observed(), 2U);
 }
 
 TEST(IterationSampling, LeavesNothingOutOnceItIsTold) {
   Loop loop(100);
   EXPECT_EQ(loop.iterations(3, "ab"), "AB AB ab ");
-  loop.sampling().everything();
-  EXPECT_TRUE(loop.sampling().now());
+  loop.sampling().stop_sampling();
+  EXPECT_TRUE(loop.sampling().is_observing());
   EXPECT_EQ(loop.iterations(2, "ab"), "AB AB ");
-  EXPECT_EQ(loop.sampling().iterations(), 4U);
+  EXPECT_EQ(loop.sampling().num_observed(), 4U);
 }
 
 }  // namespace

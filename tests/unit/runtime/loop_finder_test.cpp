@@ -62,9 +62,9 @@ TEST(LoopFinder, BeginsWithTheFirstTurnWhereLoopAndPhasesAreKnown) {
   run(other);
   EXPECT_EQ(other.log, Log{});
   EXPECT_TRUE(
-      other.nothing_found().starts_with("the plan is for the loop loop 3, which was not entered; the largest "
-                                        "loop, loop 1, does "))
-      << other.nothing_found();
+      other.failure_reason().starts_with("the plan is for the loop loop 3, which was not entered; the largest "
+                                         "loop, loop 1, does "))
+      << other.failure_reason();
 }
 
 TEST(LoopFinder, InnerLoop_OuterLoopNotYetKnown_WaitsForIt) {
@@ -283,18 +283,18 @@ TEST(LoopFinder, ALoopThatWasNamedIsTaken) {
     Program known(loops, name);
     run(known);
     EXPECT_EQ(known.log.front(), "begin loop 1") << name;
-    EXPECT_EQ(known.nothing_found(), "");
+    EXPECT_EQ(known.failure_reason(), "");
   }
   Program other(loops, "loop 2");
   run(other);
   EXPECT_EQ(other.log, Log{});
-  EXPECT_EQ(other.nothing_found(),
+  EXPECT_EQ(other.failure_reason(),
             "no loop called loop 2 was entered; the largest loop, loop 1, does 100 % of the work in 10 turns");
   Program once(loops, "loop 1");
   once.turn(1);
   once.run(3, 1, 1000);
   once.leave();
-  EXPECT_EQ(once.nothing_found(), "the loop loop 1 did not go round twice; no loop went round twice");
+  EXPECT_EQ(once.failure_reason(), "the loop loop 1 did not go round twice; no loop went round twice");
 }
 
 TEST(LoopFinder, APatternMeansTheOutermostOfItsLoops) {
@@ -317,7 +317,7 @@ TEST(LoopFinder, NamesAreNotCut) {
   Program program({{1, {.last = 1}}}, name);
   program.turn(1);
   program.leave();
-  EXPECT_EQ(program.nothing_found(), "no loop called " + name + " was entered; no loop went round twice");
+  EXPECT_EQ(program.failure_reason(), "no loop called " + name + " was entered; no loop went round twice");
 }
 
 TEST(LoopFinder, ShortTurnsOfWhatDoesMostAreTaken) {

@@ -30,7 +30,7 @@ TEST(LoopHooks, LoopsThatNothingTellsOfAreNoPhases) {
                      {2, {.around = 1, .last = 2}},
                      {3, {.around = 1, .last = 4}},
                      {4, {.around = 3, .last = 4}}});
-    program.set_sees_all(sees_all);
+    program.set_observes_all_iterations(sees_all);
     for (int i = 0; i < 3; ++i) {
       program.turn(1);
       if (is_told) program.enter(2);
@@ -79,7 +79,7 @@ TEST(LoopHooks, HookBehindEitherTest_AsManyTurnsAsTheProgramMakes) {
       if (tests_at_end && i != 59) program.turn(1);
     }
     program.leave();
-    return program.turns_before + std::ranges::count(program.log, "f3");
+    return program.iterations_before + std::ranges::count(program.log, "f3");
   };
   EXPECT_EQ(turns(false), 60);
   EXPECT_EQ(turns(true), 60);

@@ -52,14 +52,14 @@ class Program {
               return node.is_loop ? "loop " + std::to_string(node.code - k_heads)
                                   : "f" + std::to_string(node.code);
             },
-            [this](const Boundary& boundary) {
+            [this](const PhaseBoundary& boundary) {
               if (boundary.ends_loop) {
                 log.emplace_back("end");
                 if (!is_seen_) see(true);
               }
               if (!boundary.begins_loop.empty()) {
                 log.push_back("begin " + boundary.begins_loop);
-                turns_before = boundary.turns_before;
+                iterations_before = boundary.iterations_before;
               }
               if (!boundary.phase.empty()) log.push_back(boundary.phase);
             },
@@ -74,8 +74,8 @@ class Program {
   // In that loop.
   void access(LoopId loop) { finder_.tree().sample(loop, depth_, now_); }
   void jump(std::uint32_t calls) { depth_ -= calls; }
-  void set_sees_all(bool all) { finder_.set_sees_all(all); }
-  void see(bool seen) { finder_.set_seen(seen), is_seen_ = seen; }
+  void set_observes_all_iterations(bool all) { finder_.set_observes_all_iterations(all); }
+  void see(bool seen) { finder_.set_observed(seen), is_seen_ = seen; }
   // As on real memory, where hooks that are listened to count work for which the clock stands.
   void count_unseen() { counts_unseen_ = true; }
   void go_by_clock() {
@@ -96,10 +96,10 @@ class Program {
   }
 
   [[nodiscard]] std::vector<profile::LoopCandidate> candidates() const { return finder_.candidates().loops; }
-  [[nodiscard]] std::string nothing_found() const { return finder_.nothing_found(); }
+  [[nodiscard]] std::string failure_reason() const { return finder_.failure_reason(); }
 
   Log log;
-  std::uint32_t turns_before = 0;  // of the loop that began last
+  std::uint32_t iterations_before = 0;  // of the loop that began last
 
  private:
   Code code_;

@@ -157,9 +157,9 @@ TEST(RegionPhases, ARegionEndsWithTheOneAroundIt) {
 
 TEST(RegionPhases, WhatEndsButNeverBeganIsNothing) {
   Regions run;
-  RegionPhases phases([] { return Seconds{0}; }, [](const Boundary&) { FAIL(); });
+  RegionPhases phases([] { return Seconds{0}; }, [](const PhaseBoundary&) { FAIL(); });
   phases.end(7);
-  phases.begin(1, phases.name("regions", "a"));
+  phases.begin(1, phases.intern_name("regions", "a"));
   phases.end(2);
   phases.end(1);
   phases.end(1);

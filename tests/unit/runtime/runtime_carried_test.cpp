@@ -109,7 +109,7 @@ TEST(CarriedPlan, HoldsNothingBackOnceItIsLeft) {
 // The planner's own plan follows it, of the first iteration, in which it was obeyed.
 TEST(CarriedPlan, IsFollowedByABetterOne) {
   TestRun kept({.plan = plan_of_a_smaller_run()}),
-      bettered({.plan = plan_of_a_smaller_run(), .better_plan = true});
+      bettered({.plan = plan_of_a_smaller_run(), .refine_plan = true});
   kept.iterate(6);
   bettered.iterate(6);
   EXPECT_EQ(kept.records<profile::PlanRecord>().size(), 1U);
@@ -133,7 +133,7 @@ TEST(CarriedPlan, IsFollowedByABetterOne) {
 TEST(CarriedPlan, OfOtherPhasesIsLeft) {
   auto plan = plan_of_a_smaller_run();
   plan.phases = {"other", "solve", "output"};
-  TestRun run({.plan = plan, .better_plan = true});
+  TestRun run({.plan = plan, .refine_plan = true});
   run.iterate(6);
   const auto plans = run.records<profile::PlanRecord>();
   ASSERT_GE(plans.size(), 2U);

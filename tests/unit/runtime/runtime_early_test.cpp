@@ -59,14 +59,14 @@ TEST(EarlyMoves, ComeInTheIterationThatIsLearned) {
   EXPECT_TRUE(learned[0].anew);
   EXPECT_FALSE(waits.run.records<profile::IterationRecord>().at(0).anew);
   // The plan that follows is as good as that of an iteration in which nothing moved.
-  Early home({.proves = true, .sample_interval = k_seldom, .segments = true});
+  Early home({.undoes_losing_plans = true, .sample_interval = k_seldom, .segments = true});
   home.iterate(12);
   EXPECT_NEAR((early.begun[11] - early.begun[10]) / (home.begun[11] - home.begun[10]), 1, 0.02);
 }
 
 TEST(EarlyMoves, LeaveTheIterationAloneThatARunIsComparedWith) {
   for (const RunChoice& choice :
-       {RunChoice{.proves = true, .segments = true}, RunChoice{.every = 1, .segments = true},
+       {RunChoice{.undoes_losing_plans = true, .segments = true}, RunChoice{.every = 1, .segments = true},
         RunChoice{.planner = "slow-only", .segments = true}}) {
     Early early(choice);
     early.iterate(3);

@@ -131,7 +131,7 @@ TEST(RuntimeEveryTest, NothingIsLeftOutOnceThereAreThreads) {
     run.runtime.phase("solve");
     if (i == 3) {
       EXPECT_FALSE(run.observed);
-      run.runtime.several_threads();
+      run.runtime.on_multithreaded();
     }
     EXPECT_EQ(run.observed, i != 2) << i;
     run.sweep(run.hot, 1);

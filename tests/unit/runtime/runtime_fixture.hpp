@@ -59,12 +59,12 @@ struct RunChoice {
   Bytes fast{5 * k_mib};
   bool keep_exact = false;
   std::optional<Plan> plan = {};
-  bool better_plan = false;  // than `plan`
+  bool refine_plan = false;  // than `plan`
   std::uint32_t every = 0;   // above 0: a recording that follows each so many iterations
   bool observes_outside = true;
   observe::CoreTimes core_times = {};
   strategy::Hints hints = {};
-  bool proves = false;  // plans are undone that make a run slower than it was
+  bool undoes_losing_plans = false;  // plans are undone that make a run slower than it was
   Seconds sample_interval = k_sample_interval;
   std::string progress{observe::k_default_progress};
   bool segments = false;  // progress is reported chunk by chunk, as it always is to policies
@@ -98,7 +98,7 @@ class TestRun {
         quantum.accesses = quantum.instructions = misses.size() * 8;
         quantum.misses = misses;
         tee.quantum(quantum);
-        if (watched || choice.segments) runtime.progressed(quantum);
+        if (watched || choice.segments) runtime.on_quantum(quantum);
       }
   }
   // Lets the program run for so long before its loop: what learning and moves may cost is a share of the run.
@@ -215,13 +215,13 @@ class TestRun {
     ConfigurationParts configuration;
     configuration.machine = &machine;
     configuration.budget = budget;
-    configuration.steering.planner = choice.planner;
-    configuration.steering.plan = choice.plan;
-    configuration.steering.better_plan = choice.better_plan;
-    configuration.steering.hints = choice.hints;
-    configuration.steering.proves = choice.proves;
-    configuration.steering.record_only = choice.every > 0;
-    configuration.steering.keep_exact = choice.keep_exact;
+    configuration.placement.planner = choice.planner;
+    configuration.placement.plan = choice.plan;
+    configuration.placement.refine_plan = choice.refine_plan;
+    configuration.placement.hints = choice.hints;
+    configuration.placement.undoes_losing_plans = choice.undoes_losing_plans;
+    configuration.placement.record_only = choice.every > 0;
+    configuration.placement.keep_exact = choice.keep_exact;
     configuration.calibration = sim::measure_calibration(machine, 0, 1);
     configuration.sample_interval = choice.sample_interval;
     configuration.progress = choice.progress;

@@ -44,7 +44,7 @@ Went run(bool repeats, const std::vector<int>& passes, int last_chunks = 0) {
       observe::Quantum quantum;
       quantum.accesses = quantum.instructions = static_cast<std::uint64_t>(last_chunks) * k_pass / k_chunks;
       of.tee.quantum(quantum);
-      of.runtime.progressed(quantum);
+      of.runtime.on_quantum(quantum);
     }
     of.runtime.phase("output");
     of.sweep(of.cold, 1);

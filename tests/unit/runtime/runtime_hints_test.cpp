@@ -95,9 +95,9 @@ TEST(RuntimeHints, TheLoopsBeginPutsRightWhatCameTooEarly) {
 TEST(RuntimeHints, TheProgramMayTellWhenEverythingIsMade) {
   RunChoice plain;
   TestRun run(plain);
-  EXPECT_EQ(run.runtime.hinted({What::references, "cold", "2*nnz", 0}), "");
-  EXPECT_EQ(run.runtime.hinted({What::value, "nnz", {}, 1000}), "");
-  EXPECT_NE(run.runtime.hinted({What::references, "cold", "2*", 0}), "");
+  EXPECT_EQ(run.runtime.on_hint({What::references, "cold", "2*nnz", 0}), "");
+  EXPECT_EQ(run.runtime.on_hint({What::value, "nnz", {}, 1000}), "");
+  EXPECT_NE(run.runtime.on_hint({What::references, "cold", "2*", 0}), "");
   run.runtime.loop_begin("main");
   EXPECT_EQ(in_fast(run, run.cold), 5 * k_mib) << "as much of it as there is room for";
   run.runtime.finish("exit");
@@ -112,7 +112,7 @@ TEST(RuntimeHints, WhatHasNoCountMakesRoomAndNoMoreThanIsNeeded) {
   EXPECT_EQ(in_fast(run, run.hot), 4 * k_mib);
   EXPECT_EQ(in_fast(run, run.cold), k_mib);
   const auto late = run.add_late();
-  EXPECT_EQ(run.runtime.hinted({What::references, "late", "7", 0}), "");
+  EXPECT_EQ(run.runtime.on_hint({What::references, "late", "7", 0}), "");
   run.runtime.loop_begin("main");
   EXPECT_EQ(in_fast(run, late), 4 * k_mib);
   EXPECT_EQ(in_fast(run, run.cold), 0U) << "made last, so it leaves first";

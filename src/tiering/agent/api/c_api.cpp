@@ -69,7 +69,7 @@ terrace_status hint(const char* call, const observe::ProgramHint& what) {
     return TERRACE_NOT_ACTIVE;
   }
   const observe::Inside inside;
-  const auto complaint = here->runtime->hinted(what);
+  const auto complaint = here->runtime->on_hint(what);
   if (complaint.empty()) return TERRACE_OK;
   std::snprintf(t_error, sizeof t_error, "%s: %s", call, complaint.c_str());
   return TERRACE_INVALID;

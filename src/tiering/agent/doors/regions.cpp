@@ -58,7 +58,7 @@ void say_where_phases_come_from(Process& here, const std::string& kinds) {
   here.runtime->note("note", std::string(profile::k_phases_from) + kinds);
 }
 
-void pass_region(const runtime::Boundary& boundary) {
+void pass_region(const runtime::PhaseBoundary& boundary) {
   auto* const here = process();
   if (!here || g_program_marks.load()) return;
   auto& to = *here->runtime;
@@ -69,7 +69,7 @@ void pass_region(const runtime::Boundary& boundary) {
   if (!boundary.begins_loop.empty()) {
     say_where_phases_come_from(*here, g_regions->kinds());
     g_in_loop.store(true);
-    to.loop_begin(observe::NewLoop{boundary.begins_loop, boundary.why, boundary.turns_before, boundary.by_time,
+    to.loop_begin(observe::NewLoop{boundary.begins_loop, boundary.why, boundary.iterations_before, boundary.by_time,
                                    boundary.work_share});
   }
   if (!boundary.phase.empty()) to.phase(boundary.phase);
@@ -109,8 +109,9 @@ std::uint64_t RegionDoor::own(std::uint64_t key) const {
 
 void RegionDoor::begin(std::uint64_t key, std::string_view text) const noexcept {
   if (!listens()) return;
-  with_regions(
-      [&](runtime::RegionPhases& phases) { phases.begin(own(key), phases.name(kind_, phase_name(text).text)); });
+  with_regions([&](runtime::RegionPhases& phases) {
+    phases.begin(own(key), phases.intern_name(kind_, phase_name(text).text));
+  });
 }
 
 void RegionDoor::end(std::uint64_t key) const noexcept {

@@ -211,7 +211,7 @@ void try_later() noexcept {
 
 void begin_thread(std::uint32_t thread) noexcept {
   const Ours ours;
-  taking_turns_process().runtime->several_threads();
+  taking_turns_process().runtime->on_multithreaded();
   bring();
   scheduler().begin(thread, this_thread());
   count_alive(scheduler().alive());

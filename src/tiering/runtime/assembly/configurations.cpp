@@ -1,4 +1,4 @@
-// The parts of a configuration, put together. See configurations.hpp.
+// Assembles the parts of a configuration. See configurations.hpp.
 #include "runtime/assembly/configurations.hpp"
 
 #include <sys/syscall.h>
@@ -27,7 +27,7 @@ namespace terrace::runtime {
 
 namespace {
 
-// A clock of the kernel's, past every interposer.
+// Reads a kernel clock by system call, bypassing every interposer.
 double kernel_seconds(clockid_t clock = CLOCK_MONOTONIC) {
   struct timespec now {};
   syscall(SYS_clock_gettime, clock, &now);
@@ -41,7 +41,7 @@ class RealClock final : public Clock {
   void charge(Seconds) override {}
 
  private:
-  // By the kernel's coding (posix-timers.h): of a thread, in nanoseconds of the scheduler.
+  // Encoding of a thread's CPU clock (kernel, posix-timers.h): flag of a thread, clock type "scheduled".
   static constexpr int k_of_thread = 4, k_scheduled = 2;
   clockid_t main_thread_ =
       static_cast<clockid_t>(~static_cast<unsigned>(getpid()) << 3U) | k_of_thread | k_scheduled;
@@ -52,7 +52,7 @@ std::string file_label(const SessionConfiguration& configuration) {
   return configuration.label.empty() ? "-" : configuration.label;
 }
 
-// The ledger of the job on this node, which the launcher has made; or this process's own.
+// Memory of the ledger: the page of the job on this node, which the launcher has made, or the process's own.
 class LedgerMemory {
  public:
   explicit LedgerMemory(const SessionConfiguration& configuration) {
@@ -75,7 +75,7 @@ memory::LedgerSettings ledger_settings(const machine::Machine& machine) {
   return settings;
 }
 
-// Everything that a configuration's pointers point to. Sides that only one backend has stay empty in the other.
+// Owns everything that a configuration's pointers point to. Members of the other backend stay empty.
 struct Parts {
   Parts(const Session& session, const SessionConfiguration& configuration, const std::string& journal_path)
       : machine(configuration.machine),
@@ -106,7 +106,7 @@ struct Parts {
   std::unique_ptr<observe::IntervalCollector> watched;
 };
 
-// LABEL.PROCESS.N.journal: one process may become several programs, one after another.
+// Returns LABEL.PROCESS.N.journal; N counts the programs that one process becomes by exec.
 std::string journal_path(const Session& session, const SessionConfiguration& configuration) {
   for (int n = 0;; ++n) {
     auto path = session.directory + "/" + file_label(configuration) + "." + std::to_string(getpid()) + "." +
@@ -173,7 +173,7 @@ sim::ProgramIdentity this_program() {
 }
 
 BuiltConfiguration build_configuration(const Session& session, const SessionConfiguration& configuration,
-                                       Observed observed, const sim::ProgramIdentity& program) {
+                                       ProfileSource source, const sim::ProgramIdentity& program) {
   auto parts = std::make_shared<Parts>(session, configuration, journal_path(session, configuration));
   const auto initiator = parts->machine.domains()[configuration.domain].initiator;
   BlobWriter blob;
@@ -195,30 +195,30 @@ BuiltConfiguration build_configuration(const Session& session, const SessionConf
   given.cores = configuration.cores;
   given.budget = configuration.budget;
   given.budget_text = configuration.budget_text;
-  given.steering.planner = configuration.planner;
-  given.steering.plan = configuration.plan;
-  given.steering.better_plan = configuration.better_plan;
-  given.steering.hints = configuration.hints;
-  given.steering.learn_iterations = configuration.learn_iterations;
-  given.steering.record_only = configuration.record_only;
-  given.steering.first_touch = parts->simulated == nullptr && !session.intent.is_wanted();
-  given.steering.proves = configuration.proves;
-  given.steering.learning_slows = parts->simulated == nullptr && observed == Observed::hooks;
-  given.steering.keep_exact = configuration.keep_exact;
+  given.placement.planner = configuration.planner;
+  given.placement.plan = configuration.plan;
+  given.placement.refine_plan = configuration.refine_plan;
+  given.placement.hints = configuration.hints;
+  given.placement.learn_iterations = configuration.learn_iterations;
+  given.placement.record_only = configuration.record_only;
+  given.placement.first_touch = parts->simulated == nullptr && !session.intent.is_wanted();
+  given.placement.undoes_losing_plans = configuration.undoes_losing_plans;
+  given.placement.profiling_slows_program = parts->simulated == nullptr && source == ProfileSource::hooks;
+  given.placement.keep_exact = configuration.keep_exact;
   given.calibration = configuration.calibration;
   given.sample_interval = session.sample_interval;
   given.progress = session.progress;
   given.chunks = &parts->chunks;
   given.ledger = &parts->ledger;
   given.journal = &parts->journal;
-  if (observed == Observed::hooks) {
+  if (source == ProfileSource::hooks) {
     parts->sampled =
         observe::find_collector(session.collector)
             .make({parts->machine, initiator, configuration.cores, parts->chunks, session.sample_interval});
     given.sampled = parts->sampled.get();
     built.sinks.push_back(parts->sampled.get());
   }
-  if (observed == Observed::pages) {
+  if (source == ProfileSource::pages) {
     auto collector = std::make_unique<observe::WatchedPagesCollector>(
         parts->machine, initiator, configuration.cores, parts->chunks, *parts->clock, session.page_window);
     given.sampled = built.watched_pages = collector.get();

@@ -1,5 +1,5 @@
-// Makes the configurations of a session: simulated machines in virtual time, or the real one. What they are made
-// of lives as long as the process.
+// Builds the configurations of a session: simulated machines in virtual time, or the real machine. Their parts
+// live as long as the process.
 #pragma once
 
 #include <memory>
@@ -8,29 +8,28 @@
 #include "observe/collecting/watched_pages_collector.hpp"
 #include "observe/tally.hpp"
 #include "runtime/runtime_parts.hpp"
-#include "runtime/session/observed.hpp"
+#include "runtime/session/profile_source.hpp"
 #include "runtime/session/session.hpp"
 #include "sim/recording/recording_format.hpp"
 #include "sim/scheduler/thread_clocks.hpp"
 
 namespace terrace::runtime {
 
-// A configuration and the sinks that must hear of the program's misses for it, in order.
+// A configuration and its sinks, which must receive the program's misses in this order.
 struct BuiltConfiguration {
   ConfigurationParts parts;
   std::vector<observe::TallySink*> sinks;
-  sim::ThreadClocks* thread_clocks = nullptr;               // in virtual time
-  observe::WatchedPagesCollector* watched_pages = nullptr;  // where pages are watched
+  sim::ThreadClocks* thread_clocks = nullptr;               // null outside of virtual time
+  observe::WatchedPagesCollector* watched_pages = nullptr;  // null unless pages are watched
 };
 
-// Throws Error when the journal or the ledger cannot be
-// made.
+// Throws Error if the journal or the ledger cannot be created.
 BuiltConfiguration build_configuration(const Session& session, const SessionConfiguration& configuration,
-                                       Observed observed, const sim::ProgramIdentity& program);
+                                       ProfileSource source, const sim::ProgramIdentity& program);
 
-// Since 1970, by the kernel's clock.
+// Returns the time since 1970 by the kernel's clock, in nanoseconds, bypassing every interposer.
 std::int64_t real_time_ns();
-// The process that asks.
+// Returns the identity of the calling process.
 sim::ProgramIdentity this_program();
 
 }  // namespace terrace::runtime

@@ -1,4 +1,5 @@
-// What a simulated machine's account is among the runtime's totals: neither of the two knows of the other.
+// Converts the time account of a simulated machine to the runtime's totals, so that neither module depends on the
+// other.
 #pragma once
 
 #include "profile/records.hpp"
@@ -7,7 +8,7 @@
 
 namespace terrace::runtime {
 
-inline Totals totals_of(const sim::TimeAccount& account) {
+inline CounterTotals totals_of(const sim::TimeAccount& account) {
   return {.accesses = account.accesses,
           .instructions = account.instructions,
           .misses = account.misses,

@@ -1,3 +1,4 @@
+// Detects repeated words in the sequences of regions. See region_phases.hpp.
 #include "runtime/regions/region_phases.hpp"
 
 #include <algorithm>
@@ -11,7 +12,7 @@ namespace {
 
 using Word = std::vector<std::uint32_t>;
 
-// Whether `part` is in the turns of a loop that does `whole` again and again.
+// Returns whether `part` occurs in the iterations of a loop that repeats `whole`.
 bool is_within(const Word& part, const Word& whole) {
   if (part.size() > whole.size()) return false;
   Word around = whole;
@@ -21,10 +22,10 @@ bool is_within(const Word& part, const Word& whole) {
 
 }  // namespace
 
-RegionPhases::RegionPhases(Now now, Pass pass, Seconds least)
-    : now_(std::move(now)), pass_(std::move(pass)), least_(least), paths_(1), open_(1) {}
+RegionPhases::RegionPhases(Now now, BoundaryCallback on_boundary, Seconds least)
+    : now_(std::move(now)), on_boundary_(std::move(on_boundary)), least_(least), paths_(1), open_(1) {}
 
-RegionPhases::Name RegionPhases::name(const char* kind, std::string_view text) {
+RegionPhases::Name RegionPhases::intern_name(const char* kind, std::string_view text) {
   std::string key = kind;
   key.append(1, '\0').append(text);
   const auto found = numbers_.find(key);
@@ -36,28 +37,28 @@ RegionPhases::Name RegionPhases::name(const char* kind, std::string_view text) {
   return number;
 }
 
-RegionPhases::Index RegionPhases::part(Index of, Name name) {
-  const auto found = paths_[of].parts.find(name);
-  if (found != paths_[of].parts.end()) return found->second;
+RegionPhases::Index RegionPhases::child_path(Index of, Name name) {
+  const auto found = paths_[of].children.find(name);
+  if (found != paths_[of].children.end()) return found->second;
   if (name == k_no_name || paths_.size() >= k_max_paths) return k_ignored;
   const auto index = static_cast<Index>(paths_.size());
   paths_.emplace_back();
   paths_.back().parent = of;
   paths_.back().name = name;
-  paths_[of].parts.emplace(name, index);
+  paths_[of].children.emplace(name, index);
   return index;
 }
 
-bool RegionPhases::counts(Index path) const {
+bool RegionPhases::is_long_enough(Index path) const {
   const auto& one = paths_[path];
   return one.visits > 0 && one.total.value >= least_.value * static_cast<double>(one.visits);
 }
 
 void RegionPhases::begin(std::uint64_t key, Name name) {
   const auto index =
-      not_looked_at_.empty() && depth_ <= k_deepest ? part(open_[depth_ - 1].path, name) : k_ignored;
+      ignored_keys_.empty() && depth_ <= k_max_depth ? child_path(open_[depth_ - 1].path, name) : k_ignored;
   if (index == k_ignored || paths_[index].is_short) {
-    not_looked_at_.push_back(key);
+    ignored_keys_.push_back(key);
     return;
   }
   if (open_.size() == depth_) open_.emplace_back();
@@ -70,15 +71,15 @@ void RegionPhases::begin(std::uint64_t key, Name name) {
 }
 
 void RegionPhases::end(std::uint64_t key) {
-  const auto ignored = std::find(not_looked_at_.rbegin(), not_looked_at_.rend(), key);
-  if (ignored != not_looked_at_.rend()) {
-    not_looked_at_.erase(std::next(ignored).base(), not_looked_at_.end());
+  const auto ignored = std::find(ignored_keys_.rbegin(), ignored_keys_.rend(), key);
+  if (ignored != ignored_keys_.rend()) {
+    ignored_keys_.erase(std::next(ignored).base(), ignored_keys_.end());
     return;
   }
   auto depth = depth_ - 1;
   while (depth > 0 && open_[depth].key != key) --depth;
-  if (depth == 0) return;  // it began before anybody listened, or what it was in has ended
-  not_looked_at_.clear();
+  if (depth == 0) return;  // it began before this object existed, or its enclosing region has ended
+  ignored_keys_.clear();
   while (depth_ > depth) close_innermost();
 }
 
@@ -92,12 +93,12 @@ void RegionPhases::close_innermost() {
                   path.total.value * 2 < least_.value * static_cast<double>(path.visits) &&
                   !(has_loop_ && path.loop == loop_);
   --depth_;
-  if (has_loop_ && loop_depth_ == depth_) give_up();
-  if (counts(index)) ended_in(depth_ - 1, index);
+  if (has_loop_ && loop_depth_ == depth_) end_loop();
+  if (is_long_enough(index)) append_to_sequence(depth_ - 1, index);
 }
 
-// Every square is taken away as it comes, so there is one at most, at the end, and the shortest is it.
-void RegionPhases::ended_in(std::size_t depth, Index path) {
+// Each square is removed when it appears, so there is at most one, at the end, and the shortest match is it.
+void RegionPhases::append_to_sequence(std::size_t depth, Index path) {
   auto& sequence = open_[depth].sequence;
   sequence.push_back(path);
   for (std::size_t length = 1; 2 * length <= sequence.size(); ++length) {
@@ -105,37 +106,38 @@ void RegionPhases::ended_in(std::size_t depth, Index path) {
     if (!std::equal(second, sequence.end(), second - static_cast<std::ptrdiff_t>(length))) continue;
     Word word(second, sequence.end());
     sequence.erase(second, sequence.end());
-    turned(depth, std::move(word));
+    on_repetition(depth, std::move(word));
     return;
   }
-  if (sequence.size() > k_longest)
-    sequence.erase(sequence.begin(), sequence.begin() + static_cast<std::ptrdiff_t>(k_longest / 2));
+  if (sequence.size() > k_max_sequence)
+    sequence.erase(sequence.begin(), sequence.begin() + static_cast<std::ptrdiff_t>(k_max_sequence / 2));
 }
 
-// Whether the word, in the visit at that depth, is done in the turns of the main loop.
+// Returns whether the word, in the visit at that depth, is executed within iterations of the main loop.
 bool RegionPhases::is_part_of_loop(std::size_t depth, const Word& word) const {
   if (depth < loop_depth_) return false;
   if (depth == loop_depth_) return is_within(word, word_);
   return std::find(word_.begin(), word_.end(), open_[loop_depth_ + 1].path) != word_.end();
 }
 
-void RegionPhases::turned(std::size_t depth, Word word) {
+void RegionPhases::on_repetition(std::size_t depth, Word word) {
   const auto of = open_[depth].path;
-  keep_square(of, word);
-  if (!has_loop_ || !is_part_of_loop(depth, word)) return take(depth, std::move(word));
-  // An inner loop that turned once until now.
+  add_square(of, word);
+  if (!has_loop_ || !is_part_of_loop(depth, word)) return select_loop(depth, std::move(word));
+  // An inner loop that iterated once per visit until now.
   if (depth == loop_depth_ && word.size() < word_.size()) mark_repeated(of, &word_);
   if (depth > loop_depth_) mark_repeated(of, nullptr);
 }
 
-void RegionPhases::keep_square(Index of, const Word& word) {
+void RegionPhases::add_square(Index of, const Word& word) {
   constexpr std::size_t k_max = 64;
   auto& squares = paths_[of].squares;
   if (squares.size() < k_max && std::find(squares.begin(), squares.end(), word) == squares.end())
     squares.push_back(word);
 }
 
-// In which inner loop each part of the path is: of all its squares, or of those within `whole`, the longest.
+// Sets which inner loop each child of the path is in: of all squares of the path, or of those within `whole`, the
+// longest one.
 void RegionPhases::mark_repeated(Index of, const Word* whole) {
   const auto& squares = paths_[of].squares;
   for (const auto& square : squares)
@@ -151,19 +153,19 @@ void RegionPhases::mark_repeated(Index of, const Word* whole) {
 
 void RegionPhases::mark_repeated_below(Index of) {
   mark_repeated(of, nullptr);
-  for (const auto& [name, index] : paths_[of].parts) mark_repeated_below(index);
+  for (const auto& [name, index] : paths_[of].children) mark_repeated_below(index);
 }
 
-void RegionPhases::give_up() {
+void RegionPhases::end_loop() {
   has_loop_ = false;
   if (!std::exchange(loop_begun_, false)) return;
-  Boundary boundary;
+  PhaseBoundary boundary;
   boundary.ends_loop = true;
-  pass_(boundary);
+  on_boundary_(boundary);
 }
 
-void RegionPhases::take(std::size_t depth, Word word) {
-  if (has_loop_) give_up();
+void RegionPhases::select_loop(std::size_t depth, Word word) {
+  if (has_loop_) end_loop();
   loop_depth_ = depth;
   word_ = std::move(word);
   mark_repeated(open_[depth].path, &word_);
@@ -171,14 +173,14 @@ void RegionPhases::take(std::size_t depth, Word word) {
   if (head_ == k_root) return;
   has_loop_ = true;
   ++loop_;
-  Seconds turns;
+  Seconds iterations;
   const std::set<Index> members(word_.begin(), word_.end());
-  for (const auto index : members) turns += paths_[index].total;
+  for (const auto index : members) iterations += paths_[index].total;
   for (const auto index : members) mark_repeated_below(index);
-  for (const auto index : members) mark_phases(index, turns);
+  for (const auto index : members) mark_phases(index, iterations);
 }
 
-// Null: the root, which is in no word.
+// Returns k_root, which is in no word, if no name begins an iteration unambiguously.
 RegionPhases::Index RegionPhases::choose_head() const {
   auto head = k_root;
   for (const auto index : word_) {
@@ -189,26 +191,26 @@ RegionPhases::Index RegionPhases::choose_head() const {
   return head;
 }
 
-bool RegionPhases::is_looked_into(Index path, Seconds turns) const {
+bool RegionPhases::is_split(Index path, Seconds iterations) const {
   const auto& one = paths_[path];
-  if (one.repeated_in != k_not_repeated || one.total.value * 4 < turns.value) return false;
-  Seconds in_parts;
+  if (one.repeated_in != k_not_repeated || one.total.value * 4 < iterations.value) return false;
+  Seconds in_children;
   std::size_t count = 0;
   bool goes_on = false;
-  for (const auto& [name, index] : one.parts) {
-    if (!counts(index)) continue;
-    in_parts += paths_[index].total;
+  for (const auto& [name, index] : one.children) {
+    if (!is_long_enough(index)) continue;
+    in_children += paths_[index].total;
     ++count;
-    goes_on = goes_on || is_looked_into(index, turns);
+    goes_on = goes_on || is_split(index, iterations);
   }
-  return in_parts.value * 4 >= one.total.value && (count > 1 || goes_on);
+  return in_children.value * 4 >= one.total.value && (count > 1 || goes_on);
 }
 
-void RegionPhases::mark_phases(Index path, Seconds turns) {
+void RegionPhases::mark_phases(Index path, Seconds iterations) {
   paths_[path].loop = loop_;
-  if (!is_looked_into(path, turns)) return;
-  for (const auto& [name, index] : paths_[path].parts)
-    if (counts(index)) mark_phases(index, turns);
+  if (!is_split(path, iterations)) return;
+  for (const auto& [name, index] : paths_[path].children)
+    if (is_long_enough(index)) mark_phases(index, iterations);
 }
 
 std::string RegionPhases::loop_name() const {
@@ -230,13 +232,13 @@ void RegionPhases::begin_phase(Index index) {
   const auto& path = paths_[index];
   const bool repeats = path.repeated_in != k_not_repeated;
   const bool goes_on = repeats && repeating_ == path.repeated_in && repeating_in_ == path.parent;
-  Boundary boundary;
+  PhaseBoundary boundary;
   if (!loop_begun_) {
     if (index != head_) return;
     loop_begun_ = true;
     boundary.begins_loop = loop_name();
     boundary.why = "its regions came in this order twice (" + kinds() + ")";
-    boundary.turns_before = 2;
+    boundary.iterations_before = 2;
   } else if (goes_on) {
     return;
   }
@@ -246,7 +248,7 @@ void RegionPhases::begin_phase(Index index) {
   boundary.phase = names_[path.name].text;
   const auto count = ++used_[boundary.phase];
   if (count > 1) boundary.phase += " (" + std::to_string(count) + ")";
-  pass_(boundary);
+  on_boundary_(boundary);
 }
 
 }  // namespace terrace::runtime

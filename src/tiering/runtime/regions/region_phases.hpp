@@ -1,22 +1,21 @@
-// Makes phases of a main loop out of regions: what a program says of itself to a tool (a Kokkos kernel, an NVTX
-// range, an OpenMP parallel region, a Caliper annotation). Regions nest, are many, and say nothing of loops; the
-// runtime wants a loop, and in each turn of it a sequence of phases.
+// Derives the main loop and its phases from nested regions that a program annotates for tools: a Kokkos kernel, an
+// NVTX range, an OpenMP parallel region, a Caliper annotation. Regions do not say which of them form a loop; the
+// runtime needs a loop, and a sequence of phases in each of its iterations.
 //
-// A region is known by its path: its name within the regions around it. Each time that a region is open (a visit),
-// the regions in it that end make a sequence; those that take less than `least` on average are left out of it.
-// When a sequence ends with the same word twice, the second is taken away: a loop has made two turns. That word is
-// taken for the main loop
-//   - when there is none, or when none of the regions around it, and it itself, is a part of the main loop;
-//   - when the main loop is a part of it.
-// Other words are inner loops. A turn begins with the word's first name that comes once in it, one that is in no
-// inner loop where there is such. The phases of a turn are the regions of the word, and of those that are looked
-// into their parts as well: a region is looked into that takes a quarter of the turn or more, if its parts take
-// a quarter of its time or more, and are several (or one that is looked into). Regions of one inner loop that
-// follow one another are one phase, by the name of the first. What has a name that was in this turn already gets a
-// number: "exchange (2)".
+// A region is identified by its path: its name within the enclosing regions. In each visit of a region, its child
+// regions that end form a sequence; those that take less than `least` on average are omitted. When a sequence ends
+// with a square (the same word twice, in the terms of combinatorics on words), its second half is removed: a loop
+// has made two iterations. That word becomes the main loop
+//   - if there is none, or if neither the word's region nor any enclosing region is a part of the main loop;
+//   - if the main loop is a part of it.
+// Other words are inner loops. An iteration begins with the word's first name that occurs once in it, preferably
+// one in no inner loop. The phases of an iteration are the regions of the word, and the children of those that are
+// split. A region is split if it takes a quarter of the iteration or more, and its children take a quarter of its
+// time or more and are several (or one that is itself split). Successive regions of one inner loop are one phase,
+// with the name of the first. A repeated name in an iteration gets a number: "exchange (2)".
 //
-// The loop ends with the visit that it was found in, or when another one is taken. One thread calls it. Nothing
-// here depends on a clock of its own, so the same regions give the same phases.
+// The loop ends with the visit in which it was detected, or when another one is selected. Not thread-safe: one
+// thread calls it. The result depends on the reported times alone, so the same regions give the same phases.
 #pragma once
 
 #include <cstdint>
@@ -35,28 +34,29 @@ namespace terrace::runtime {
 class RegionPhases {
  public:
   using Name = std::uint32_t;
-  using Pass = std::function<void(const Boundary&)>;
+  using BoundaryCallback = std::function<void(const PhaseBoundary&)>;
   using Now = std::function<Seconds()>;
 
   static constexpr Seconds k_min{1e-4};
-  static constexpr std::size_t k_deepest = 64;            // regions in regions; deeper ones are not looked at
-  static constexpr std::size_t k_max_paths = 1 << 14;     // regions that are told apart, and their names
-  static constexpr std::size_t k_longest = 4096;          // a visit's sequence; longer ones lose their beginning
-  static constexpr std::uint64_t k_visits_to_judge = 64;  // what is short by far for so long is not timed any more
+  static constexpr std::size_t k_max_depth = 64;          // of nested regions; deeper ones are ignored
+  static constexpr std::size_t k_max_paths = 1 << 14;     // distinct paths, and distinct names
+  static constexpr std::size_t k_max_sequence = 4096;     // of a visit; longer ones lose their beginning
+  static constexpr std::uint64_t k_visits_to_judge = 64;  // after so many visits far below `least` timing stops
 
-  // `now` is asked when a region begins and when it ends.
-  RegionPhases(Now now, Pass pass, Seconds least = k_min);
+  // `now` is called when a region begins and when it ends.
+  RegionPhases(Now now, BoundaryCallback on_boundary, Seconds least = k_min);
 
-  static constexpr Name k_no_name = ~Name{0};  // of regions that are not looked at: there are too many names
+  static constexpr Name k_no_name = ~Name{0};  // of ignored regions, once there are too many names
 
-  // The number of a name; `kind`, what regions of its sort are called ("Kokkos kernels"), outlives this.
-  Name name(const char* kind, std::string_view text);
-  // A region ends by its key: the innermost open one that has it, and with it all that are open in it.
+  // Returns the number of a name. `kind`: what regions of its sort are called ("Kokkos kernels"); borrowed,
+  // outlives this object.
+  Name intern_name(const char* kind, std::string_view text);
   void begin(std::uint64_t key, Name name);
+  // Ends the innermost open region with that key and all regions nested in it.
   void end(std::uint64_t key);
 
   [[nodiscard]] bool in_loop() const { return loop_begun_; }
-  // Of the main loop's phases, the kinds of regions: "Kokkos kernels, OpenMP parallel regions".
+  // Returns the kinds of regions that are phases of the main loop: "Kokkos kernels, OpenMP parallel regions".
   [[nodiscard]] std::string kinds() const;
 
  private:
@@ -71,59 +71,59 @@ class RegionPhases {
     Name name = 0;
     std::uint64_t visits = 0;
     Seconds total;
-    bool is_short = false;      // for good
-    std::vector<Word> squares;  // words that came twice in a visit
-    std::uint32_t loop = 0;     // the main loop, by its number, in which it is a phase; 0: in none
-    std::uint32_t repeated_in = k_not_repeated;  // of its parent's squares, the longest that is within a turn
-    std::unordered_map<Name, Index> parts;
+    bool is_short = false;                       // too short to be timed any more
+    std::vector<Word> squares;                   // words that occurred twice in succession in a visit
+    std::uint32_t loop = 0;                      // number of the main loop in which it is a phase; 0: none
+    std::uint32_t repeated_in = k_not_repeated;  // index of its inner loop: the longest of its parent's squares
+    std::unordered_map<Name, Index> children;
   };
-  struct Open {
+  struct Visit {
     Index path = k_root;
     std::uint64_t key = 0;
     Seconds begun;
-    Word sequence;  // of parts that have ended
+    Word sequence;  // of children that have ended
   };
   struct KnownName {
     const char* kind;
     std::string text;
   };
 
-  [[nodiscard]] bool counts(Index path) const;
-  Index part(Index of, Name name);
+  [[nodiscard]] bool is_long_enough(Index path) const;
+  Index child_path(Index of, Name name);
   void close_innermost();
-  void ended_in(std::size_t depth, Index path);
-  void turned(std::size_t depth, Word word);
+  void append_to_sequence(std::size_t depth, Index path);
+  void on_repetition(std::size_t depth, Word word);
   [[nodiscard]] bool is_part_of_loop(std::size_t depth, const Word& word) const;
-  void keep_square(Index of, const Word& word);
-  void take(std::size_t depth, Word word);
-  void give_up();
+  void add_square(Index of, const Word& word);
+  void select_loop(std::size_t depth, Word word);
+  void end_loop();
   void mark_repeated(Index of, const Word* whole);
   void mark_repeated_below(Index of);
   [[nodiscard]] Index choose_head() const;
-  [[nodiscard]] bool is_looked_into(Index path, Seconds turns) const;
-  void mark_phases(Index path, Seconds turns);
+  [[nodiscard]] bool is_split(Index path, Seconds iterations) const;
+  void mark_phases(Index path, Seconds iterations);
   void begin_phase(Index path);
   [[nodiscard]] std::string loop_name() const;
 
   Now now_;
-  Pass pass_;
+  BoundaryCallback on_boundary_;
   Seconds least_;
   std::vector<KnownName> names_;
   std::map<std::string, Name, std::less<>> numbers_;  // by kind and text
   std::vector<Path> paths_;
-  std::vector<Open> open_;  // the root first; those from depth_ on are kept for their memory
+  std::vector<Visit> open_;  // the root first; entries from depth_ on are unused and keep their buffers
   std::size_t depth_ = 1;
-  std::vector<std::uint64_t> not_looked_at_;  // keys of regions that are open inside of one that is not
+  std::vector<std::uint64_t> ignored_keys_;  // of open regions inside of an ignored one
 
   bool has_loop_ = false;
-  bool loop_begun_ = false;     // as it was passed on: with the next turn
-  std::uint32_t loop_ = 0;      // its number
-  std::size_t loop_depth_ = 0;  // of the visit whose sequence it is in
+  bool loop_begun_ = false;     // reported to the runtime, with the first iteration after the detection
+  std::uint32_t loop_ = 0;      // number of the main loop
+  std::size_t loop_depth_ = 0;  // depth of the visit whose sequence has the loop
   Word word_;
   Index head_ = k_root;
-  // Of this turn:
+  // State of the current iteration:
   std::map<std::string, std::uint32_t, std::less<>> used_;  // names of phases
-  Index repeating_in_ = k_root;                             // the inner loop that the last phase is
+  Index repeating_in_ = k_root;                             // the inner loop that is the current phase
   std::uint32_t repeating_ = k_not_repeated;
 };
 

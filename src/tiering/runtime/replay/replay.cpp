@@ -1,4 +1,4 @@
-// A runtime whose program is a recording. See replay.hpp.
+// Drives a runtime with the events of a recording. See replay.hpp.
 #include "runtime/replay/replay.hpp"
 
 #include <memory>
@@ -17,7 +17,7 @@ namespace terrace::runtime {
 
 namespace {
 
-// What was measured when the recording was made.
+// Returns the coverage that was measured when the recording was made.
 class RecordedCoverage final : public Coverage {
  public:
   void object_added(const observe::Object&, std::uint64_t) override {}
@@ -42,8 +42,9 @@ class Replay final : public sim::ReplaySink {
     RuntimeParts parts;
     granule_ = parts.granule;
     for (const auto& configuration : session.configurations) {
-      auto built = build_configuration(session, configuration, session.hooks ? Observed::hooks : Observed::nothing,
-                                       recorded.header.identity);
+      auto built =
+          build_configuration(session, configuration, session.hooks ? ProfileSource::hooks : ProfileSource::none,
+                              recorded.header.identity);
       for (auto* sink : built.sinks) sinks_.add(*sink);
       clocks_.push_back(built.parts.clock);
       if (built.thread_clocks) thread_clocks_.push_back(built.thread_clocks);
@@ -66,11 +67,11 @@ class Replay final : public sim::ReplaySink {
   [[nodiscard]] bool wants_misses() const override { return sinks_.wants_misses(); }
   void quantum(const observe::Quantum& quantum, const observe::Tally& tally) override {
     sinks_.on_tally(quantum, tally);
-    runtime_->progressed(quantum);
+    runtime_->on_quantum(quantum);
   }
   void object_added(const observe::NewObject& object) override {
-    // Later misses are on chunks by number: were objects cut otherwise than they were, all would be wrong. Asked
-    // before they are made: there might be a great many.
+    // Later misses refer to chunks by number, so all would be wrong if objects were cut into other chunks. Checked
+    // before the object is created, because a wrong cut may have a great many chunks.
     const auto extent = extent_of(chunk_rule_, granule_, object.address, object.size);
     const bool as_recorded = extent.chunks == object.chunks && chunks_->size() == object.first_chunk;
     if (!as_recorded ||
@@ -80,7 +81,7 @@ class Replay final : public sim::ReplaySink {
                                      "\" has other chunks than this version of terrace makes of it; record again");
   }
   void hinted(const observe::ProgramHint& hint) override {
-    const auto complaint = runtime_->hinted(hint);
+    const auto complaint = runtime_->on_hint(hint);
     if (!complaint.empty())
       throw Error(Code::corrupt, "the recording has a hint that no program gives: " + complaint);
   }

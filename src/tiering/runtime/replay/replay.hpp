@@ -1,6 +1,6 @@
-// Replays a recorded program: the same runtime, configurations, collectors and planners as inside the program hear
-// of the same objects, phases and misses in the same order, and write the same journals. What a session's
-// `recording` is to the program it is here, too: nothing; the recording is given apart.
+// Replays a recorded program: the runtime, configurations, collectors and planners receive the same objects,
+// phases and misses in the same order as inside the program, and write the same journals. Session::recording is
+// ignored; the recording is a separate argument.
 #pragma once
 
 #include "runtime/session/session.hpp"
@@ -8,9 +8,10 @@
 
 namespace terrace::runtime {
 
-// Writes the journals of the process, a configuration each, into the session's folder. Throws Error{invalid} when
-// a configuration's caches are not the recorded ones, naming the difference; Error{corrupt} as replay_process
-// does, and when the recorded objects are not cut into chunks as they were.
+// Writes the journals of the process, one for each configuration, into the session's folder. `iterations`: as in
+// sim::replay_process. Throws Error{invalid} if a configuration's caches differ from the recorded ones, naming the
+// difference. Throws Error{corrupt} as replay_process does, and if the recorded objects would be cut into other
+// chunks.
 sim::ReplayEnd replay(const sim::RecordedProcess& recorded, const Session& session, std::uint64_t iterations = 0);
 
 }  // namespace terrace::runtime

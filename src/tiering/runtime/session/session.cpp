@@ -1,4 +1,4 @@
-// The session file: encoding and decoding. See session.hpp.
+// Encodes and decodes the session file. See session.hpp.
 #include "runtime/session/session.hpp"
 
 #include <fcntl.h>
@@ -13,7 +13,7 @@ namespace terrace::runtime {
 
 namespace {
 
-constexpr std::uint64_t k_magic = 0x4e4f495353524554;  // "TERSSION" in the order of the bytes
+constexpr std::uint64_t k_magic = 0x4e4f495353524554;  // "TERSSION" in byte order
 
 void put_list(BlobWriter& out, const std::vector<std::string>& list) {
   out.put(static_cast<std::uint32_t>(list.size()));
@@ -38,7 +38,7 @@ void put_configuration(BlobWriter& out, const SessionConfiguration& configuratio
   out.put(configuration.planner);
   out.put(configuration.plan.has_value());
   if (configuration.plan) configuration.plan->to_blob(out);
-  out.put(configuration.better_plan);
+  out.put(configuration.refine_plan);
   configuration.hints.to_blob(out);
   configuration.calibration.to_blob(out);
   out.put(configuration.core_time_fitted);
@@ -46,7 +46,7 @@ void put_configuration(BlobWriter& out, const SessionConfiguration& configuratio
   configuration.core_times.to_blob(out);
   out.put(configuration.learn_iterations);
   out.put(configuration.record_only);
-  out.put(configuration.proves);
+  out.put(configuration.undoes_losing_plans);
   out.put(configuration.keep_exact);
   out.put(configuration.free_moves);
   out.put(configuration.memory.value);
@@ -63,7 +63,7 @@ SessionConfiguration get_configuration(BlobReader& in) {
   configuration.ledger = in.get_string();
   configuration.planner = in.get_string();
   if (in.get<bool>()) configuration.plan = Plan::from_blob(in);
-  configuration.better_plan = in.get<bool>();
+  configuration.refine_plan = in.get<bool>();
   configuration.hints = strategy::Hints::from_blob(in);
   configuration.calibration = model::Calibration::from_blob(in);
   configuration.core_time_fitted = in.get<bool>();
@@ -71,14 +71,14 @@ SessionConfiguration get_configuration(BlobReader& in) {
   configuration.core_times = observe::CoreTimes::from_blob(in);
   configuration.learn_iterations = in.get<std::uint32_t>();
   configuration.record_only = in.get<bool>();
-  configuration.proves = in.get<bool>();
+  configuration.undoes_losing_plans = in.get<bool>();
   configuration.keep_exact = in.get<bool>();
   configuration.free_moves = in.get<bool>();
   configuration.memory = Bytes{in.get<std::uint64_t>()};
   return configuration;
 }
 
-[[noreturn]] void refuse(const std::string& path, const char* what) {
+[[noreturn]] void throw_errno(const std::string& path, const char* what) {
   throw Error(Code::failed, path + ": " + what + ": " + std::strerror(errno));
 }
 
@@ -170,13 +170,13 @@ void write_session(const Session& session, const std::string& path) {
   head.put(k_session_version);
   head.put(crc32c(body.bytes()));
   const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (file < 0) refuse(path, "cannot be created");
+  if (file < 0) throw_errno(path, "cannot be created");
   for (const auto part : {head.bytes(), body.bytes()}) {
     for (std::size_t at = 0; at < part.size();) {
       const auto n = write(file, part.data() + at, part.size() - at);
       if (n < 0) {
         close(file);
-        refuse(path, "cannot be written");
+        throw_errno(path, "cannot be written");
       }
       at += static_cast<std::size_t>(n);
     }
@@ -186,13 +186,13 @@ void write_session(const Session& session, const std::string& path) {
 
 Session read_session(const std::string& path) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) refuse(path, "cannot be opened");
+  if (file < 0) throw_errno(path, "cannot be opened");
   struct stat status {};
   fstat(file, &status);
   const auto size = static_cast<std::size_t>(status.st_size);
   void* const map = size > 0 ? mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0) : MAP_FAILED;
   close(file);
-  if (map == MAP_FAILED) refuse(path, "cannot be mapped");
+  if (map == MAP_FAILED) throw_errno(path, "cannot be mapped");
   struct Unmap {
     void* map;
     std::size_t size;
@@ -209,7 +209,7 @@ Session read_session(const std::string& path) {
   return Session::from_blob(in);
 }
 
-bool is_over(const std::string& path) noexcept {
+bool is_session_gone(const std::string& path) noexcept {
   return access(path.c_str(), F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR);
 }
 

@@ -1,5 +1,5 @@
-// What the launcher tells the library inside the program: everything it needs, already parsed, checked and
-// resolved, as one flat read-only file. The library reads no other configuration.
+// Defines the session file, by which the launcher configures the library inside the program: one flat read-only
+// file of options that are already parsed, checked and resolved. The library reads no other configuration.
 #pragma once
 
 #include <optional>
@@ -22,9 +22,9 @@ namespace terrace::runtime {
 
 inline constexpr std::uint32_t k_session_version = 13;
 inline constexpr const char* k_session_variable = "TERRACE_SESSION";  // path of the session file
-// How its name ends where processes may wait until there is something that could be placed.
+// Suffix of the session's name under which a process defers start-up until it could place something.
 inline constexpr const char* k_late_session = ".late";
-// And where there is nothing to choose, so that they wait until the program itself calls for Terrace.
+// Suffix if there is nothing to choose: a process defers start-up until the program itself calls Terrace.
 inline constexpr const char* k_called_session = ".called";
 
 enum class Backend : std::uint8_t { real, virtual_time };
@@ -37,54 +37,54 @@ struct SessionConfiguration {
   double cores = 1;
   machine::Budget budget{};
   std::string budget_text{};
-  std::string ledger{};  // file that the processes of the job share; "": memory of each one's own
-  std::string planner{strategy::k_default_variant};  // the variant's name; "plan" where a plan alone decides
+  std::string ledger{};  // file shared by the processes of the job; "": memory of the process's own
+  std::string planner{strategy::k_default_variant};  // the variant's name; "plan" if the plan alone decides
   std::optional<Plan> plan{};
-  bool better_plan = false;  // the planner betters the plan after the first iteration
+  bool refine_plan = false;  // the planner refines the plan after the first iteration
   strategy::Hints hints{};
   model::Calibration calibration{};
-  bool core_time_fitted = false;  // core time is the program's own: the machine's instruction_time or some phases'
-  std::string core_time_from{};   // what that rests on, or why it is the machine's, where it was asked for
+  bool core_time_fitted = false;  // core time was fitted to the program: instruction_time, or that of some phases
+  std::string core_time_from{};   // source of the fit, or why there is none although it was requested
   observe::CoreTimes core_times{};
   std::uint32_t learn_iterations = 1;
   bool record_only = false;
-  bool proves = false;  // plans that lose are undone
+  bool undoes_losing_plans = false;  // plans that make the program slower are undone
   bool keep_exact = false;
-  Bytes memory{};           // for all data, the rest is in the machine's file; 0: all of it; in virtual time only
+  Bytes memory{};           // limit for all data; the rest is in the machine's file; 0: none; virtual time only
   bool free_moves = false;  // transfers take no time and no bandwidth; in virtual time only
 };
 
-// Memory over a file (transfer/spill/spill.hpp).
+// Out-of-core memory over a backing file (transfer/spill/spill.hpp).
 struct SpillSpec {
-  std::string folder;  // "": there is none
+  std::string folder;  // of the backing file; "": none
   Bytes memory{};      // for each process
   struct Rule {
     std::string object;  // name or pattern
-    bool stays = false;  // in memory; else it leaves before others
+    bool stays = false;  // pinned in memory; else evicted before others
   };
-  std::vector<Rule> plan;  // the first that names an object holds
+  std::vector<Rule> plan;  // the first matching rule applies
 
   [[nodiscard]] bool is_wanted() const { return !folder.empty(); }
 };
-// In the session's directory each process that spills keeps its counts in a file that begins so.
+// Prefix of the files in the session's directory in which each process that spills keeps its counts.
 inline constexpr const char* k_spill_counts = "spill.";
 inline constexpr const char* k_spill_said = "said-of-spill";
 inline constexpr const char* k_limit_said = "said-of-limit";
 
-// Data by intent (memory/ordered/ordered_fill.hpp).
+// Allocation by intent (memory/ordered/ordered_fill.hpp).
 struct IntentSpec {
-  std::string name;              // of the whole process; "": only what the program asks for
-  double mark = memory::k_free_watermark;  // the share of each place that is left free
-  bool eager = false;            // pages come at once, not with the first touch
+  std::string name;              // default intent of the process; "": only where the program asks for one
+  double mark = memory::k_free_watermark;  // free watermark: share of each place that is left free
+  bool eager = false;            // populate pages at allocation, not at first touch
 
   [[nodiscard]] bool is_wanted() const { return !name.empty(); }
 };
-// In the session's directory each process that places data by intent keeps its counts in a file that begins so.
+// Prefix of the files in the session's directory in which each process with placement by intent keeps its counts.
 inline constexpr const char* k_ordered_counts = "ordered.";
 
-// A process that could not begin, and has said why, leaves an empty file of its number there.
+// Prefix of the empty file, named by process, that a process leaves if start-up failed and the reason was printed.
 inline constexpr const char* k_unmanaged = "unmanaged.";
-// The first program started by a process of the job that cannot load the library: its path, a line break, why.
+// Names the first program of the job that cannot load the library: its path, a line break, the reason.
 inline constexpr char k_unobserved[] = "unobserved";
 
 struct Session {
@@ -101,24 +101,24 @@ struct Session {
   Seconds sample_interval;                              // 0: 1,000 cycles of the initiator
   Seconds page_window{};                                // where pages are watched
   std::vector<observe::PerfEvent> events{};             // that sample accesses here, for programs without hooks
-  std::string collector{observe::k_default_collector};  // who fills the profile
-  std::string progress{observe::k_default_progress};    // what phases are cut into segments by
-  std::string recording;                                // where to write down what happens; "" for nowhere
-  std::string functions;           // the folder for counts by function; "": no counts are kept
-  std::vector<std::string> notes;  // for the journal
+  std::string collector{observe::k_default_collector};  // that fills the profile
+  std::string progress{observe::k_default_progress};    // measure by which phases are cut into segments
+  std::string recording;                                // path of the recording to write; "": none
+  std::string functions;                                // folder for counts by function; "": none
+  std::vector<std::string> notes;                       // for the journal
   SpillSpec spill{};
   IntentSpec intent{};
-  bool hooks = true;  // follow accesses where the program was built with the wrappers
+  bool hooks = true;  // observe accesses of programs that were built with the wrappers
 
   void to_blob(BlobWriter& out) const;
   static Session from_blob(BlobReader& in);
 };
 
-// Writes the file with mode 0600: magic, version, CRC-32C, blob. Throws Error{failed}.
+// Writes magic, version, CRC-32C and blob, with mode 0600. Throws Error{failed}.
 void write_session(const Session& session, const std::string& path);
-// Throws Error{corrupt} when the file is not a whole session of this version.
+// Throws Error{corrupt} if the file is not a complete session of this version.
 Session read_session(const std::string& path);
-// Whether the session's file or folder is gone: the launcher has ended, and nobody reads what is left there.
-[[nodiscard]] bool is_over(const std::string& path) noexcept;
+// Returns whether the session's file or folder is gone: the launcher has ended, and nothing reads further output.
+[[nodiscard]] bool is_session_gone(const std::string& path) noexcept;
 
 }  // namespace terrace::runtime

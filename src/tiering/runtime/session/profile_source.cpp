@@ -1,5 +1,5 @@
-// See observed.hpp.
-#include "runtime/session/observed.hpp"
+// Decides the source of the profile from the session's options. See profile_source.hpp.
+#include "runtime/session/profile_source.hpp"
 
 #include "observe/collector_variant.hpp"
 #include "strategy/planner.hpp"
@@ -8,22 +8,23 @@ namespace terrace::runtime {
 
 namespace {
 
-bool is_obeyed(const SessionConfiguration& configuration) {
-  return configuration.plan && !configuration.better_plan;
+bool follows_plan_unchanged(const SessionConfiguration& configuration) {
+  return configuration.plan && !configuration.refine_plan;
 }
 
-// There is something to decide, nobody reports accesses, and nobody else watches the pages.
+// Returns whether there is something to decide, nothing reports accesses, and nothing else watches the pages.
 bool wants_pages(const Session& session, bool has_hooks) {
   const auto& configuration = session.configurations.front();
   if (session.backend != Backend::real || session.spill.is_wanted() || has_hooks) return false;
   if (!observe::find_collector(session.collector).watches_pages()) return false;
   if (configuration.record_only) return true;
-  if (is_obeyed(configuration)) return session.phases.source != PhaseSource::markers && has_choice(session);
+  if (follows_plan_unchanged(configuration))
+    return session.phases.source != PhaseSource::markers && has_choice(session);
   return learns(session) && has_choice(session);
 }
 
-// One kind of memory, and a program that reports no accesses: nothing can be learned for a choice that there is
-// not.
+// Returns whether there is one place and no profile: a program without hooks has nothing to learn for a choice
+// that does not exist.
 bool has_nothing_to_choose(const Session& session, bool has_hooks) {
   const auto& configuration = session.configurations.front();
   return session.backend == Backend::real && !configuration.record_only && !configuration.plan &&
@@ -42,15 +43,15 @@ bool learns(const Session& session) {
   const auto& configuration = session.configurations.front();
   if (session.spill.is_wanted() || session.intent.is_wanted()) return false;
   if (configuration.record_only) return true;
-  if (is_obeyed(configuration)) return false;
+  if (follows_plan_unchanged(configuration)) return false;
   const auto* const planner = strategy::find_variant(configuration.planner).planner();
   return planner && planner->needs_profile();
 }
 
-Observed observed_in(const Session& session, bool has_hooks) {
-  if (!session.hooks) return Observed::nothing;
-  if (wants_pages(session, has_hooks)) return Observed::pages;
-  return has_nothing_to_choose(session, has_hooks) ? Observed::nothing : Observed::hooks;
+ProfileSource profile_source(const Session& session, bool has_hooks) {
+  if (!session.hooks) return ProfileSource::none;
+  if (wants_pages(session, has_hooks)) return ProfileSource::pages;
+  return has_nothing_to_choose(session, has_hooks) ? ProfileSource::none : ProfileSource::hooks;
 }
 
 }  // namespace terrace::runtime

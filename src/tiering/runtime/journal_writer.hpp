@@ -1,4 +1,4 @@
-// Writes typed records to a journal: one encoder buffer, reused.
+// Writes typed records (profile/records.hpp) to a journal. The encoder's buffer is reused between records.
 #pragma once
 
 #include "core/blob.hpp"
@@ -7,9 +7,9 @@
 
 namespace terrace::runtime {
 
-class Journalist {
+class JournalWriter {
  public:
-  explicit Journalist(Journal& journal) : journal_(journal) {}
+  explicit JournalWriter(Journal& journal) : journal_(journal) {}
   template <class Record>
   void write(const Record& record) {
     buffer_.clear();

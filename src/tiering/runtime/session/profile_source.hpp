@@ -1,0 +1,27 @@
+// Decides from which source a run is profiled. The launcher (--dry-run) and the agent share the decision.
+#pragma once
+
+#include "runtime/session/session.hpp"
+
+namespace terrace::runtime {
+
+// Source of the profile.
+enum class ProfileSource : std::uint8_t {
+  none,
+  hooks,  // accesses that instrumentation hooks report
+  pages   // accesses to pages of a real process, as the kernel reports them
+};
+
+// Returns whether the first configuration has more than one place to choose from.
+[[nodiscard]] bool has_choice(const Session& session);
+
+// Returns whether accesses are profiled: for a recorded profile, or for a planner that needs one. A plan that is
+// followed unchanged needs none, nor does a choice that is made at allocation.
+[[nodiscard]] bool learns(const Session& session);
+
+// Returns the profile's source. `has_hooks`: some code of the program reports its accesses. Without hooks the
+// pages are watched, if the real machine has a profile to gather or a plan has moves to make, and nothing else
+// reports accesses or faults.
+[[nodiscard]] ProfileSource profile_source(const Session& session, bool has_hooks);
+
+}  // namespace terrace::runtime

@@ -77,16 +77,16 @@ class Checker final : public ReplaySink {
     text(said);
   }
   void finished(std::string_view how) override { text(how); }
-  void runs(std::uint32_t thread) override { require(thread <= k_max_recorded_threads); }
-  void alive(std::uint32_t) override {}
-  void follow(std::uint32_t thread, std::uint32_t other) override {
+  void set_running(std::uint32_t thread) override { require(thread <= k_max_recorded_threads); }
+  void set_num_alive(std::uint32_t) override {}
+  void advance_to(std::uint32_t thread, std::uint32_t other) override {
     require(thread <= k_max_recorded_threads && other <= k_max_recorded_threads);
   }
-  void meet(std::span<const std::uint32_t> threads) override {
+  void synchronize(std::span<const std::uint32_t> threads) override {
     for (const auto thread : threads) require(thread <= k_max_recorded_threads);
   }
-  void release(std::uint64_t) override {}
-  void acquire(std::uint64_t) override {}
+  void on_unlock(std::uint64_t) override {}
+  void on_lock(std::uint64_t) override {}
 
  private:
   // Every byte is there to be read.

@@ -20,23 +20,23 @@ class EveryThreadClock final : public sim::ThreadClocks {
  public:
   explicit EveryThreadClock(std::mutex& mutex) : mutex_(mutex) {}
   void add(sim::ThreadClocks& configuration) { configurations_.push_back(&configuration); }
-  void runs(std::uint32_t thread) override {
-    in_each([=](auto& configuration) { configuration.runs(thread); });
+  void set_running(std::uint32_t thread) override {
+    in_each([=](auto& configuration) { configuration.set_running(thread); });
   }
-  void alive(std::uint32_t threads) override {
-    in_each([=](auto& configuration) { configuration.alive(threads); });
+  void set_num_alive(std::uint32_t threads) override {
+    in_each([=](auto& configuration) { configuration.set_num_alive(threads); });
   }
-  void follow(std::uint32_t thread, std::uint32_t other) override {
-    in_each([=](auto& configuration) { configuration.follow(thread, other); });
+  void advance_to(std::uint32_t thread, std::uint32_t other) override {
+    in_each([=](auto& configuration) { configuration.advance_to(thread, other); });
   }
-  void meet(std::span<const std::uint32_t> threads) override {
-    in_each([=](auto& configuration) { configuration.meet(threads); });
+  void synchronize(std::span<const std::uint32_t> threads) override {
+    in_each([=](auto& configuration) { configuration.synchronize(threads); });
   }
-  void release(std::uint64_t lock) override {
-    in_each([=](auto& configuration) { configuration.release(lock); });
+  void on_unlock(std::uint64_t lock) override {
+    in_each([=](auto& configuration) { configuration.on_unlock(lock); });
   }
-  void acquire(std::uint64_t lock) override {
-    in_each([=](auto& configuration) { configuration.acquire(lock); });
+  void on_lock(std::uint64_t lock) override {
+    in_each([=](auto& configuration) { configuration.on_lock(lock); });
   }
 
  private:

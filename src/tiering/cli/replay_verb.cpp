@@ -89,7 +89,7 @@ int replay_verb(int argc, char** argv) {
   } catch (const Error& error) {
     if (error.code() != Code::corrupt) throw;
     // Who names a file of another kind has called wrongly; a recording that is damaged is a failure.
-    throw Error(sim::begins_as_recording(file.bytes()) ? error.code() : Code::invalid,
+    throw Error(sim::is_recording(file.bytes()) ? error.code() : Code::invalid,
                 options->recording + ": " + error.what());
   }
 }

@@ -87,7 +87,7 @@ Bytes memory_over_file(const ConfigurationOptions& options, const std::string& v
   if (options.memory.empty()) return {};
   const auto memory = memory_of(options, verb);
   const auto& machine = configuration.machine;
-  if (const auto reason = sim::why_no_file(machine, configuration.domain); !reason.empty())
+  if (const auto reason = sim::backing_file_error(machine, configuration.domain); !reason.empty())
     throw Error(Code::invalid, "--memory: " + reason);
   const auto& place = machine.place(machine.home(configuration.domain));
   if (memory > place.capacity)

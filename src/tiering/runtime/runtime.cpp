@@ -69,7 +69,7 @@ struct Runtime::State {
   std::mutex& mutex;  // the program lock
   std::function<void()> flush_callback;
   const observe::ProgressVariant& progress;
-  PhaseSources sources;
+  PhaseSourceSelector sources;
   Program program;
   bool finished = false;
   bool failed = false;

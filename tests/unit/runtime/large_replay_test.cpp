@@ -63,8 +63,8 @@ TEST_F(Replays, ManyThreadsAndTerabytesAndIterations) {
     sim::RecordingWriter writer(file_.path(), header_, sim::never);
     for (std::uint32_t id = 0; id < k_objects; ++id)
       writer.object_added(object_of(std::uint64_t{1} << 40, id, k_chunks));
-    writer.alive(k_threads);
-    for (std::uint32_t thread = 1; thread < k_threads; ++thread) writer.follow(thread, 0);
+    writer.set_num_alive(k_threads);
+    for (std::uint32_t thread = 1; thread < k_threads; ++thread) writer.advance_to(thread, 0);
     writer.loop_begun({"main"});
     for (std::uint32_t i = 0; i < k_iterations; ++i) {
       writer.phase_begun("step");
@@ -100,8 +100,8 @@ TEST_F(Replays, AnObjectThatIsCutOtherwiseIsRefusedBeforeItIsMade) {
 TEST_F(Replays, ThreadsThatSleptForAgesGoOn) {
   {
     sim::RecordingWriter writer(file_.path(), header_, sim::never);
-    writer.alive(2);
-    writer.follow(1, 0);
+    writer.set_num_alive(2);
+    writer.advance_to(1, 0);
     const observe::Miss miss{memory::k_no_chunk, 0, 0, observe::MissKind::independent};
     for (int i = 0; i < 10000; ++i) {
       writer.slept(Seconds{1e10});

@@ -178,7 +178,7 @@ TEST(Due, OnceTheSentinelIsTouched) {
 TEST(Due, BeginsAtThatTimeBesideSeveralThreads) {
   for (const std::array<std::uint32_t, 2> order : {std::array<std::uint32_t, 2>{0, 1}, {1, 0}}) {
     DueWorld world(4);
-    world.virtual_machine.alive(2);
+    world.virtual_machine.set_num_alive(2);
     const auto chunk = world.add(1);
     const double due = 0.7e-3;
     world.ask(chunk, due);

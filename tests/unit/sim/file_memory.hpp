@@ -43,8 +43,8 @@ class FileWorld {
   explicit FileWorld(std::uint64_t memory_chunks, const FileChoice& choice = {})
       : world(file_machine(choice)), synthetic(world.virtual_machine, Bytes{64}) {
     if (memory_chunks > 0)
-      world.virtual_machine.memory_over_file(0, Bytes{memory_chunks * k_spilled_chunk},
-                                             std::make_unique<strategy::BeladyPolicy>());
+      world.virtual_machine.enable_backing_file(0, Bytes{memory_chunks * k_spilled_chunk},
+                                                std::make_unique<strategy::BeladyPolicy>());
   }
 
   // An object of its own, of whole chunks.
@@ -108,7 +108,7 @@ class FileWorld {
   double now() { return world.now(); }
 
   TestWorld world;
-  Synthetic synthetic;
+  SyntheticGenerator synthetic;
   ObjectId objects = 0;
 };
 

@@ -22,7 +22,7 @@ class ShippedMachine : public testing::TestWithParam<std::string> {
 double stream_bandwidth(const machine::Machine& machine, InitiatorId initiator, PlaceId place) {
   TestWorld world(machine, {}, machine.initiators()[initiator].cores, initiator);
   const auto array = world.add_array(50000, place);
-  Synthetic program(world.virtual_machine, machine.parts().line);
+  SyntheticGenerator program(world.virtual_machine, machine.parts().line);
   program.stream(StreamKernel::sum, std::span(&array, 1));
   program.flush();
   return 50000.0 * static_cast<double>(machine.parts().line.value) / world.now();
@@ -31,7 +31,7 @@ double stream_bandwidth(const machine::Machine& machine, InitiatorId initiator, 
 double chase_latency(const machine::Machine& machine, InitiatorId initiator, PlaceId place) {
   TestWorld world(machine, {}, 1, initiator);
   const auto array = world.add_array(50000, place);
-  Synthetic program(world.virtual_machine, machine.parts().line);
+  SyntheticGenerator program(world.virtual_machine, machine.parts().line);
   program.chase(array, 20000);
   program.flush();
   return world.now() / 20000;

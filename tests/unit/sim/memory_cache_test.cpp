@@ -114,7 +114,7 @@ TEST(MemoryCache, LinesOutsideTheChunkDoNoHarm) {
 
 double pass(TestWorld& world, const SyntheticArray& array) {
   const auto before = world.now();
-  Synthetic synthetic(world.virtual_machine, Bytes{64});
+  SyntheticGenerator synthetic(world.virtual_machine, Bytes{64});
   synthetic.stream(StreamKernel::sum, std::span(&array, 1));
   synthetic.flush();
   return world.now() - before;
@@ -124,7 +124,7 @@ TEST(CacheMode, ACacheOfEverythingIsFastMemoryAfterTheFirstTouch) {
   TestWorld fast, cached;
   const auto in_fast = fast.add_array(100'000, 0);
   const auto in_slow = cached.add_array(100'000, 1);
-  cached.virtual_machine.cache_mode(0, Bytes{100'352 * 64});
+  cached.virtual_machine.enable_cache_mode(0, Bytes{100'352 * 64});
   const auto first = pass(cached, in_slow);
   const auto fast_pass = pass(fast, in_fast);
   // Each line came from slow memory, too: its latency (86 ns) once more, of which a prefetched line exposes 1/20.
@@ -137,7 +137,7 @@ TEST(CacheMode, ACacheOfEverythingIsFastMemoryAfterTheFirstTouch) {
 TEST(CacheMode, AStreamOverTwiceTheCacheNeverHits) {
   TestWorld world;
   const auto array = world.add_array(65'536, 1);
-  world.virtual_machine.cache_mode(0, Bytes{32'768 * 64});
+  world.virtual_machine.enable_cache_mode(0, Bytes{32'768 * 64});
   const auto first = pass(world, array);
   EXPECT_NEAR(pass(world, array), first, 1e-9 * first);
 }

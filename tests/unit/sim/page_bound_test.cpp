@@ -41,7 +41,7 @@ TEST(PageBound, IsExactForACyclicSweep) {
       bound.touch(page, 40);
       bound.store(page);
     }
-    const auto least = bound.cut();
+    const auto least = bound.end_segment();
     EXPECT_EQ(least.read.value, round * 60u * 4096);
     EXPECT_EQ(least.written.value, (round + 1) * 60u * 4096);
   }
@@ -64,9 +64,9 @@ TEST(PageBound, IsNeverAboveBelady) {
     PageBound bound;
     for (std::size_t i = 0; i < touches.size(); ++i) {
       bound.touch(touches[i], room);
-      if (i % static_cast<std::size_t>(cuts) == 0) bound.cut();
+      if (i % static_cast<std::size_t>(cuts) == 0) bound.end_segment();
     }
-    const auto least = bound.cut().read.value / 4096;
+    const auto least = bound.end_segment().read.value / 4096;
     const auto read = belady(touches, room);
     ASSERT_LE(least, read) << "trial " << trial;
     least_of_all += least;
@@ -86,9 +86,9 @@ TEST(PageBound, WhatIsFreedNeedsNoWriting) {
       }
       if (freed) bound.forget(from, 100);
     }
-    EXPECT_EQ(bound.cut().written.value, freed ? 0u : 100u * 4096);
+    EXPECT_EQ(bound.end_segment().written.value, freed ? 0u : 100u * 4096);
     for (std::uint32_t page = 0; page < 200; ++page) bound.touch(page, 100);
-    EXPECT_EQ(bound.cut().read.value, freed ? 0u : 100u * 4096);
+    EXPECT_EQ(bound.end_segment().read.value, freed ? 0u : 100u * 4096);
   }
 }
 

@@ -127,15 +127,15 @@ class TranscriptSink : public ReplaySink {
   }
   void noted(std::string_view severity, std::string_view text) override { said.event("noted", severity, text); }
   void finished(std::string_view how) override { said.event("finished", how); }
-  void runs(std::uint32_t thread) override { said.event("runs", thread); }
-  void alive(std::uint32_t threads) override { said.event("alive", threads); }
-  void follow(std::uint32_t thread, std::uint32_t other) override { said.event("follow", thread, other); }
-  void meet(std::span<const std::uint32_t> threads) override {
+  void set_running(std::uint32_t thread) override { said.event("runs", thread); }
+  void set_num_alive(std::uint32_t threads) override { said.event("alive", threads); }
+  void advance_to(std::uint32_t thread, std::uint32_t other) override { said.event("follow", thread, other); }
+  void synchronize(std::span<const std::uint32_t> threads) override {
     said.event("meet", threads.size());
     for (const auto thread : threads) said.event("meets", thread);
   }
-  void release(std::uint64_t thing) override { said.event("release", thing); }
-  void acquire(std::uint64_t thing) override { said.event("acquire", thing); }
+  void on_unlock(std::uint64_t thing) override { said.event("release", thing); }
+  void on_lock(std::uint64_t thing) override { said.event("acquire", thing); }
 
  private:
   bool wants_;
@@ -180,21 +180,21 @@ class RandomProgram {
       case 8:
         // The recorder leaves out what is known already.
         running_ = static_cast<std::uint32_t>(running_ + 1 + below(1U << 20)) % k_max_recorded_threads;
-        return both(to, [&](auto& s) { s.runs(running_); });
+        return both(to, [&](auto& s) { s.set_running(running_); });
       case 9:
-        return both(to, [alive = static_cast<std::uint32_t>(below(1000))](auto& s) { s.alive(alive); });
+        return both(to, [alive = static_cast<std::uint32_t>(below(1000))](auto& s) { s.set_num_alive(alive); });
       case 10:
         return both(to, [a = static_cast<std::uint32_t>(below(300)),
-                         b = static_cast<std::uint32_t>(below(300))](auto& s) { s.follow(a, b); });
+                         b = static_cast<std::uint32_t>(below(300))](auto& s) { s.advance_to(a, b); });
       case 11: {
         std::vector<std::uint32_t> threads(below(5));
         for (auto& thread : threads) thread = static_cast<std::uint32_t>(below(k_max_recorded_threads));
-        return both(to, [&](auto& s) { s.meet(threads); });
+        return both(to, [&](auto& s) { s.synchronize(threads); });
       }
       case 12:
-        return both(to, [thing = random_()](auto& s) { s.release(thing); });
+        return both(to, [thing = random_()](auto& s) { s.on_unlock(thing); });
       case 13:
-        return both(to, [thing = random_()](auto& s) { s.acquire(thing); });
+        return both(to, [thing = random_()](auto& s) { s.on_lock(thing); });
       case 14: {
         std::vector<std::byte> record(below(300));
         for (auto& byte : record) byte = static_cast<std::byte>(below(256));

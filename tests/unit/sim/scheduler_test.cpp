@@ -43,21 +43,21 @@ TEST(Scheduler, GoToWhoeverIsFurthestBehind) {
     Scheduler scheduler(*page, k_main);
     std::vector<std::uint32_t> order;  // by whoever has the turn: needs no lock
     std::vector<std::thread> running;
-    for (std::uint32_t i = 0; i < threads.size(); ++i) ASSERT_TRUE(scheduler.begin(i, k_main));
+    for (std::uint32_t i = 0; i < threads.size(); ++i) ASSERT_TRUE(scheduler.add_thread(i, k_main));
     for (std::uint32_t i = 0; i < threads.size(); ++i)
       running.emplace_back([&, i] {
-        scheduler.arrive(i);
+        scheduler.enter(i);
         for (const auto step : threads[i]) {
           order.push_back(i);
           scheduler.advance(i, step);
-          scheduler.pass(i);
+          scheduler.yield(i);
         }
-        scheduler.end(i);
+        scheduler.end_thread(i);
       });
-    scheduler.end(k_main);
+    scheduler.end_thread(k_main);
     for (auto& thread : running) thread.join();
     EXPECT_EQ(order, expected_order(threads)) << "round " << round;
-    EXPECT_TRUE(scheduler.repeatable());
+    EXPECT_TRUE(scheduler.is_repeatable());
   }
 }
 
@@ -66,15 +66,15 @@ TEST(Scheduler, WaitsEndByWakingOrInTime) {
   Scheduler scheduler(*page, 0);
   bool woken = false;
   bool in_time = true;
-  ASSERT_TRUE(scheduler.begin(1, 0));
+  ASSERT_TRUE(scheduler.add_thread(1, 0));
   std::thread other([&] {
-    scheduler.arrive(1);
+    scheduler.enter(1);
     woken = scheduler.wait(1, 42);
     in_time = scheduler.wait(1, 43, scheduler.progress(1) + 1000);
-    scheduler.end(1);
+    scheduler.end_thread(1);
   });
   scheduler.advance(0, 10);
-  scheduler.pass(0);  // 1 runs, and waits
+  scheduler.yield(0);  // 1 runs, and waits
   scheduler.advance(0, 500);
   std::uint32_t who[4] = {};
   EXPECT_EQ(scheduler.wake(0, 7, 4, who), 0u);
@@ -82,13 +82,13 @@ TEST(Scheduler, WaitsEndByWakingOrInTime) {
   EXPECT_EQ(who[0], 1u);
   EXPECT_EQ(scheduler.progress(1), 510u) << "no further behind than who woke it";
   scheduler.advance(0, 5000);
-  scheduler.pass(0);
-  EXPECT_TRUE(scheduler.ended(1));
+  scheduler.yield(0);
+  EXPECT_TRUE(scheduler.has_ended(1));
   other.join();
   EXPECT_TRUE(woken);
   EXPECT_FALSE(in_time);
-  EXPECT_TRUE(scheduler.repeatable());
-  EXPECT_TRUE(scheduler.alone());
+  EXPECT_TRUE(scheduler.is_repeatable());
+  EXPECT_TRUE(scheduler.is_alone());
 }
 
 // One that looks again and again without an access for what another is to do would stop everybody, too.
@@ -96,18 +96,18 @@ TEST(Scheduler, AreTakenFromWhoeverSpinsForSeconds) {
   const auto page = std::make_unique<SchedulerPage>();
   Scheduler scheduler(*page, 0);
   std::atomic<bool> go{false};
-  ASSERT_TRUE(scheduler.begin(1, 0));
+  ASSERT_TRUE(scheduler.add_thread(1, 0));
   std::thread other([&] {
-    scheduler.arrive(1);
+    scheduler.enter(1);
     while (!go.load()) continue;
-    scheduler.come_back(1);
-    scheduler.end(1);
+    scheduler.reattach(1);
+    scheduler.end_thread(1);
   });
   scheduler.advance(0, 10);
-  EXPECT_TRUE(scheduler.pass(0));
-  EXPECT_FALSE(scheduler.repeatable());
+  EXPECT_TRUE(scheduler.yield(0));
+  EXPECT_FALSE(scheduler.is_repeatable());
   go.store(true);
-  while (!scheduler.ended(1)) scheduler.wait(0, 99, scheduler.progress(0) + 1);
+  while (!scheduler.has_ended(1)) scheduler.wait(0, 99, scheduler.progress(0) + 1);
   other.join();
 }
 
@@ -116,19 +116,19 @@ TEST(Scheduler, AreTakenFromWhoeverSleepsWithThem) {
   const auto page = std::make_unique<SchedulerPage>();
   Scheduler scheduler(*page, 0);
   std::atomic<std::uint32_t> word{0};
-  ASSERT_TRUE(scheduler.begin(1, 0));
+  ASSERT_TRUE(scheduler.add_thread(1, 0));
   std::thread other([&] {
-    scheduler.arrive(1);
+    scheduler.enter(1);
     while (word.load() == 0) futex_wait(word, 0);
-    scheduler.come_back(1);
-    scheduler.end(1);
+    scheduler.reattach(1);
+    scheduler.end_thread(1);
   });
   scheduler.advance(0, 10);
-  EXPECT_TRUE(scheduler.pass(0));  // returns although 1 never lets go
-  EXPECT_FALSE(scheduler.repeatable());
+  EXPECT_TRUE(scheduler.yield(0));  // returns although 1 never lets go
+  EXPECT_FALSE(scheduler.is_repeatable());
   word.store(1);
   futex_wake_all(word);
-  while (!scheduler.ended(1)) scheduler.wait(0, 99, scheduler.progress(0) + 1);
+  while (!scheduler.has_ended(1)) scheduler.wait(0, 99, scheduler.progress(0) + 1);
   other.join();
 }
 

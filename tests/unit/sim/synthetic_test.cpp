@@ -1,6 +1,4 @@
 // The synthetic streams against the same kernels really run, load by load, through caches and prefetchers.
-#include "sim/engine/synthetic.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include <random>
 
 #include "observe/recording.hpp"
+#include "sim/engine/synthetic_generator.hpp"
 
 namespace terrace::sim {
 namespace {
@@ -51,7 +50,7 @@ void expect_like(const RecordingSink& synthetic, const RecordingSink& real) {
   EXPECT_EQ(real.count(MissKind::dependent), 0u);
 }
 
-TEST(Synthetic, TriadIsTheRealOne) {
+TEST(SyntheticGenerator, TriadIsTheRealOne) {
   Bench bench(3ull * k_array_lines * 64);
   auto* b = bench.as<double>();
   auto* c = b + k_elements;
@@ -61,13 +60,13 @@ TEST(Synthetic, TriadIsTheRealOne) {
   bench.pipeline->flush();
 
   RecordingSink sink;
-  Synthetic program(sink, {64});
+  SyntheticGenerator program(sink, {64});
   program.stream(StreamKernel::triad, arrays());
   program.flush();
   expect_like(sink, bench.sink);
 }
 
-TEST(Synthetic, CopyIsTheRealOne) {
+TEST(SyntheticGenerator, CopyIsTheRealOne) {
   Bench bench(3ull * k_array_lines * 64);
   auto* a = bench.as<double>();
   auto* c = a + k_elements;
@@ -75,14 +74,14 @@ TEST(Synthetic, CopyIsTheRealOne) {
   bench.pipeline->flush();
 
   RecordingSink sink;
-  Synthetic program(sink, {64});
+  SyntheticGenerator program(sink, {64});
   const auto three = arrays();
   program.stream(StreamKernel::copy, std::span(three).subspan(0, 2));
   program.flush();
   expect_like(sink, bench.sink);
 }
 
-TEST(Synthetic, ChaseIsTheRealOne) {
+TEST(SyntheticGenerator, ChaseIsTheRealOne) {
   struct Line {
     Line* next;
     std::uint64_t padding[7];
@@ -98,7 +97,7 @@ TEST(Synthetic, ChaseIsTheRealOne) {
   bench.pipeline->flush();
 
   RecordingSink sink;
-  Synthetic program(sink, {64});
+  SyntheticGenerator program(sink, {64});
   program.chase({0, k_array_lines, k_chunk_lines}, k_array_lines);
   program.flush();
   EXPECT_EQ(sink.accesses, bench.sink.accesses);

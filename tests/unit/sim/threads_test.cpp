@@ -35,12 +35,12 @@ double time_of(TestWorld& world, std::uint32_t threads, std::uint32_t quanta, st
   auto& machine = world.virtual_machine;
   std::vector<observe::Miss> misses;
   std::vector<std::uint32_t> all;
-  machine.alive(threads);
+  machine.set_num_alive(threads);
   for (std::uint32_t i = 0; i < threads; ++i) all.push_back(i);
   for (std::uint32_t n = 0; n < quanta; ++n)
     for (const auto thread : all) machine.quantum(quantum(thread, misses, fast, slow, kind));
-  machine.runs(0);
-  machine.meet(all);
+  machine.set_running(0);
+  machine.synchronize(all);
   return machine.now().value;
 }
 
@@ -102,7 +102,7 @@ TEST(Threads, NoPlaceWorksMoreThanAllOfTheTime) {
     TwoPlaces world(choice);
     auto& machine = world.virtual_machine;
     const std::uint32_t threads = 2 + pick(3);
-    machine.alive(threads);
+    machine.set_num_alive(threads);
     double bytes[2] = {};
     std::vector<observe::Miss> misses;
     for (int n = 0; n < 400; ++n) {
@@ -114,7 +114,7 @@ TEST(Threads, NoPlaceWorksMoreThanAllOfTheTime) {
     }
     double latest = 0;
     for (std::uint32_t i = 0; i < threads; ++i) {
-      machine.runs(i);
+      machine.set_running(i);
       latest = std::max(latest, machine.now().value);
     }
     // A slot of the row may be used whole by who comes last.
@@ -128,19 +128,19 @@ TEST(Threads, ClocksFollow) {
   TwoPlaces world({});
   auto& machine = world.virtual_machine;
   machine.charge({1});
-  machine.alive(2);
-  machine.follow(1, 0);
-  machine.runs(1);
+  machine.set_num_alive(2);
+  machine.advance_to(1, 0);
+  machine.set_running(1);
   EXPECT_EQ(machine.now().value, 1);
   machine.charge({2});
-  machine.release(77);
+  machine.on_unlock(77);
   machine.charge({4});
-  machine.runs(0);
+  machine.set_running(0);
   EXPECT_EQ(machine.now().value, 1);
-  machine.acquire(77);
+  machine.on_lock(77);
   EXPECT_EQ(machine.now().value, 3);
-  machine.acquire(78);
-  machine.follow(0, 1);
+  machine.on_lock(78);
+  machine.advance_to(0, 1);
   EXPECT_EQ(machine.now().value, 7);
 }
 

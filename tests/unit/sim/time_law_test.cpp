@@ -17,7 +17,7 @@ double stream_time(TestWorld& world, StreamKernel kernel, PlaceId place) {
   for (std::uint32_t i = 0; i < arrays_read(kernel) + (writes(kernel) ? 1 : 0); ++i)
     arrays.push_back(world.add_array(k_lines, place));
   const auto begin = world.now();
-  Synthetic program(world.virtual_machine, {64});
+  SyntheticGenerator program(world.virtual_machine, {64});
   program.stream(kernel, arrays);
   program.flush();
   return world.now() - begin;
@@ -26,7 +26,7 @@ double stream_time(TestWorld& world, StreamKernel kernel, PlaceId place) {
 double chase_time(TestWorld& world, PlaceId place, std::uint64_t hops) {
   const auto array = world.add_array(k_lines, place);
   const auto begin = world.now();
-  Synthetic program(world.virtual_machine, {64});
+  SyntheticGenerator program(world.virtual_machine, {64});
   program.chase(array, hops);
   program.flush();
   return world.now() - begin;

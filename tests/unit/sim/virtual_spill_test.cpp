@@ -241,14 +241,13 @@ TEST(VirtualSpill, SmallObjectsStayAndTakeTheirShare) {
 
 TEST(VirtualSpill, MachinesThatCannotAreRefused) {
   TestWorld two;  // kinds of memory, and no file
-  EXPECT_THROW(two.virtual_machine.memory_over_file(0, Bytes{1 << 30}, std::make_unique<strategy::BeladyPolicy>()),
+  EXPECT_THROW(two.virtual_machine.enable_backing_file(0, Bytes{1 << 30}, std::make_unique<strategy::BeladyPolicy>()),
                Error);
   auto parts = test_machine().parts();
   parts.files = {{"disk", 1, {1e9}, {1e9}, {1e-4}, 1}};
   TestWorld beside{machine::Machine(parts)};
   EXPECT_THROW(
-      beside.virtual_machine.memory_over_file(0, Bytes{1 << 30}, std::make_unique<strategy::BeladyPolicy>()),
-      Error);
+      beside.virtual_machine.enable_backing_file(0, Bytes{1 << 30}, std::make_unique<strategy::BeladyPolicy>()), Error);
 }
 
 // Two threads over an array each: no schedule moves less, and both wait for one device.
@@ -257,7 +256,7 @@ TEST(VirtualSpill, ThreadsShareTheMemoryAndTheDevice) {
     auto& machine = world.world.virtual_machine;
     const auto one = world.add(40);
     const auto other = world.add(40);
-    machine.alive(2);
+    machine.set_num_alive(2);
     for (int round = 0; round < 5; ++round) {
       for (std::uint32_t from = 0; from < one.lines; from += 4096) {
         for (std::uint32_t thread = 0; thread < 2; ++thread) {
@@ -274,7 +273,7 @@ TEST(VirtualSpill, ThreadsShareTheMemoryAndTheDevice) {
           machine.quantum(quantum);
         }
       }
-      machine.meet(std::vector<std::uint32_t>{0, 1});
+      machine.synchronize(std::vector<std::uint32_t>{0, 1});
     }
     return world.now();
   };

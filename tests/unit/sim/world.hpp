@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "memory/ledger.hpp"
-#include "sim/engine/synthetic.hpp"
+#include "sim/engine/synthetic_generator.hpp"
 #include "sim/engine/virtual_machine.hpp"
 
 namespace terrace::sim {

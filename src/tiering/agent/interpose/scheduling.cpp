@@ -68,7 +68,7 @@ void bring() {
 
 void note_unless_repeatable() {
   static constinit std::atomic<bool> noted{false};
-  if (scheduler().repeatable() || noted.exchange(true)) return;
+  if (scheduler().is_repeatable() || noted.exchange(true)) return;
   taking_turns_process().runtime->note(
       "warning",
       "not repeatable: a thread waited in a way that Terrace cannot follow, so the order in "
@@ -78,17 +78,17 @@ void note_unless_repeatable() {
 // It is this thread's turn again, unless the process has finished: then all threads run as they like.
 void go_on() {
   if (!process()) return;
-  clocks().runs(this_thread());
+  clocks().set_running(this_thread());
   note_unless_repeatable();
 }
 
 void count_alive(std::uint32_t threads) {
   observe::g_is_multithreaded.store(threads > 1, std::memory_order_relaxed);
-  clocks().alive(threads);
+  clocks().set_num_alive(threads);
 }
 
 void pass_turn() {
-  if (scheduler().pass(this_thread())) go_on();
+  if (scheduler().yield(this_thread())) go_on();
 }
 
 }  // namespace
@@ -133,7 +133,7 @@ std::uint32_t wake(std::uint64_t key, std::uint32_t most) noexcept {
   while (count < most) {
     const auto some =
         scheduler().wake(this_thread(), key, std::min<std::uint32_t>(most - count, std::size(woken)), woken);
-    for (std::uint32_t i = 0; i < some; ++i) clocks().follow(woken[i], this_thread());
+    for (std::uint32_t i = 0; i < some; ++i) clocks().advance_to(woken[i], this_thread());
     count += some;
     if (some < std::size(woken)) break;
   }
@@ -158,32 +158,32 @@ std::uint32_t requeue(std::uint64_t from, std::uint64_t to, std::uint32_t most) 
 void interrupt(std::uint32_t thread) noexcept {
   const Ours ours;
   bring();
-  if (scheduler().wake_thread(this_thread(), thread)) clocks().follow(thread, this_thread());
+  if (scheduler().wake_thread(this_thread(), thread)) clocks().advance_to(thread, this_thread());
 }
 
 void let_go(std::uint64_t lock) noexcept {
   const Ours ours;
   bring();
-  clocks().release(lock);
+  clocks().on_unlock(lock);
 }
 
 void take_hold(std::uint64_t lock) noexcept {
   const Ours ours;
   bring();
-  clocks().acquire(lock);
+  clocks().on_lock(lock);
 }
 
 void meet(std::span<const std::uint32_t> threads) noexcept {
   const Ours ours;
   bring();
-  clocks().meet(threads);
-  scheduler().meet(threads);
+  clocks().synchronize(threads);
+  scheduler().synchronize(threads);
 }
 
 void follow(std::uint32_t thread, std::uint32_t other) noexcept {
   const Ours ours;
   bring();
-  clocks().follow(thread, other);
+  clocks().advance_to(thread, other);
 }
 
 void next_turn() noexcept {
@@ -213,14 +213,14 @@ void begin_thread(std::uint32_t thread) noexcept {
   const Ours ours;
   taking_turns_process().runtime->on_multithreaded();
   bring();
-  scheduler().begin(thread, this_thread());
-  count_alive(scheduler().alive());
-  clocks().follow(thread, this_thread());
+  scheduler().add_thread(thread, this_thread());
+  count_alive(scheduler().num_alive());
+  clocks().advance_to(thread, this_thread());
 }
 
 void arrive(std::uint32_t thread) noexcept {
   const Ours ours;
-  scheduler().arrive(thread);
+  scheduler().enter(thread);
   observe::t_thread.is_scheduled = true;
   stop_resting();
   go_on();
@@ -228,9 +228,9 @@ void arrive(std::uint32_t thread) noexcept {
 
 void never_began(std::uint32_t thread) noexcept {
   const Ours ours;
-  count_alive(scheduler().alive() - 1);
-  scheduler().end(thread);
-  scheduler().forget(thread);
+  count_alive(scheduler().num_alive() - 1);
+  scheduler().end_thread(thread);
+  scheduler().remove_thread(thread);
 }
 
 void end_turns() noexcept {
@@ -238,19 +238,19 @@ void end_turns() noexcept {
   if (!observe::t_thread.is_scheduled) return;
   wake(end_key(this_thread()), k_everybody);
   observe::t_thread.is_scheduled = false;
-  count_alive(scheduler().alive() - 1);
-  scheduler().end(this_thread());
+  count_alive(scheduler().num_alive() - 1);
+  scheduler().end_thread(this_thread());
   rest();
 }
 
 bool has_ended(std::uint32_t thread) noexcept {
   const Ours ours;
-  return scheduler().ended(thread);
+  return scheduler().has_ended(thread);
 }
 
 void forget_thread(std::uint32_t thread) noexcept {
   const Ours ours;
-  scheduler().forget(thread);
+  scheduler().remove_thread(thread);
 }
 
 std::uint64_t end_key(std::uint32_t thread) noexcept {
@@ -261,14 +261,14 @@ Elsewhere::Elsewhere() noexcept : left_(taking_turns()) {
   if (!left_) return;
   const Ours ours;
   bring();
-  scheduler().not_repeatable();
-  scheduler().leave(this_thread());
+  scheduler().mark_unrepeatable();
+  scheduler().detach(this_thread());
 }
 
 Elsewhere::~Elsewhere() {
   if (!left_) return;
   const Ours ours;
-  scheduler().come_back(this_thread());
+  scheduler().reattach(this_thread());
   go_on();
 }
 

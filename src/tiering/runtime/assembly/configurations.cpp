@@ -229,12 +229,12 @@ BuiltConfiguration build_configuration(const Session& session, const SessionConf
     const auto* variant = configuration.plan ? nullptr : &strategy::find_variant(configuration.planner);
     if (variant && variant->fast_memory_is_cache()) {
       const auto fast = parts->machine.fastest_first(configuration.domain).front();
-      machine->cache_mode(configuration.domain,
-                          std::min(configuration.budget[fast], parts->machine.place(fast).capacity));
+      machine->enable_cache_mode(configuration.domain,
+                                 std::min(configuration.budget[fast], parts->machine.place(fast).capacity));
     }
     if (configuration.memory.value > 0) {
-      machine->memory_over_file(configuration.domain, configuration.memory,
-                                std::make_unique<strategy::BeladyPolicy>());
+      machine->enable_backing_file(configuration.domain, configuration.memory,
+                                   std::make_unique<strategy::BeladyPolicy>());
       given.spilled = [machine] { return *machine->file_account(); };
     }
     if (const auto needs = variant ? variant->policy_needs() : std::nullopt) {

@@ -106,23 +106,23 @@ class Replay final : public sim::ReplaySink {
   void noted(std::string_view severity, std::string_view text) override { runtime_->note(severity, text); }
   void finished(std::string_view how) override { runtime_->finish(how); }
 
-  void runs(std::uint32_t thread) override {
-    for (auto* const configuration : thread_clocks_) configuration->runs(thread);
+  void set_running(std::uint32_t thread) override {
+    for (auto* const configuration : thread_clocks_) configuration->set_running(thread);
   }
-  void alive(std::uint32_t threads) override {
-    for (auto* const configuration : thread_clocks_) configuration->alive(threads);
+  void set_num_alive(std::uint32_t threads) override {
+    for (auto* const configuration : thread_clocks_) configuration->set_num_alive(threads);
   }
-  void follow(std::uint32_t thread, std::uint32_t other) override {
-    for (auto* const configuration : thread_clocks_) configuration->follow(thread, other);
+  void advance_to(std::uint32_t thread, std::uint32_t other) override {
+    for (auto* const configuration : thread_clocks_) configuration->advance_to(thread, other);
   }
-  void meet(std::span<const std::uint32_t> threads) override {
-    for (auto* const configuration : thread_clocks_) configuration->meet(threads);
+  void synchronize(std::span<const std::uint32_t> threads) override {
+    for (auto* const configuration : thread_clocks_) configuration->synchronize(threads);
   }
-  void release(std::uint64_t lock) override {
-    for (auto* const configuration : thread_clocks_) configuration->release(lock);
+  void on_unlock(std::uint64_t lock) override {
+    for (auto* const configuration : thread_clocks_) configuration->on_unlock(lock);
   }
-  void acquire(std::uint64_t lock) override {
-    for (auto* const configuration : thread_clocks_) configuration->acquire(lock);
+  void on_lock(std::uint64_t lock) override {
+    for (auto* const configuration : thread_clocks_) configuration->on_lock(lock);
   }
 
  private:

@@ -1,4 +1,4 @@
-// STREAM and a chase on each place, and what follows for the model. See calibrate.hpp.
+// Runs STREAM and a pointer chase on each place, and derives the model's constants. See calibrate.hpp.
 #include "sim/engine/calibrate.hpp"
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "observe/collecting/sampling_collector.hpp"
-#include "sim/engine/synthetic.hpp"
+#include "sim/engine/synthetic_generator.hpp"
 #include "sim/engine/virtual_machine.hpp"
 
 namespace terrace::sim {
@@ -14,11 +14,11 @@ namespace {
 
 constexpr std::uint32_t k_stream_lines = 8192;  // of each array
 constexpr std::uint64_t k_hops = 16384;
-constexpr double k_samples = 4096;  // of a run: shares are known to 0.8 % or better
+constexpr double k_samples = 4096;  // in a run: the error of shares is at most 0.8 %
 constexpr double k_telling_difference = 0.05;
 
-// What the counters say of one run.
-struct Counted {
+// Sampled counters of one run.
+struct SampledRun {
   double time = 0;
   double read = 0;  // lines
   double written = 0;
@@ -26,9 +26,9 @@ struct Counted {
   double samples_with_access = 0;
 };
 
-class Bench {
+class CalibrationBench {
  public:
-  Bench(const machine::Machine& machine, InitiatorId initiator)
+  CalibrationBench(const machine::Machine& machine, InitiatorId initiator)
       : machine_(machine),
         initiator_(initiator),
         view_(machine, initiator),
@@ -37,43 +37,43 @@ class Bench {
 
   [[nodiscard]] const observe::PlaceView& view() const { return view_; }
 
-  Counted stream(PlaceId place, double cores) {
-    return run(place, cores, [](Synthetic& program, std::span<const SyntheticArray, 3> arrays) {
+  SampledRun stream(PlaceId place, double cores) {
+    return run(place, cores, [](SyntheticGenerator& program, std::span<const SyntheticArray, 3> arrays) {
       program.stream(StreamKernel::triad, arrays);
       program.stream(StreamKernel::copy, arrays.subspan(0, 2));
     });
   }
-  Counted chase(PlaceId place, double cores) {
-    return run(place, cores, [](Synthetic& program, std::span<const SyntheticArray, 3> arrays) {
+  SampledRun chase(PlaceId place, double cores) {
+    return run(place, cores, [](SyntheticGenerator& program, std::span<const SyntheticArray, 3> arrays) {
       program.chase(arrays[0], k_hops);
     });
   }
 
-  // Eq. 1.
-  [[nodiscard]] double consumed(const Counted& counted) const {
+  // Returns peak bandwidth by eq. 1.
+  [[nodiscard]] double peak_bandwidth(const SampledRun& counted) const {
     if (counted.samples_with_access <= 0) return 0;
     return (counted.read + counted.written) * line_ /
            (counted.samples_with_access / counted.samples * counted.time);
   }
-  // What eqs. 2 and 3 take the time on a place to be.
-  [[nodiscard]] double by_bandwidth(const Counted& counted, PlaceId place) const {
+  // Returns the time on a place that eqs. 2 and 3 predict.
+  [[nodiscard]] double by_bandwidth(const SampledRun& counted, PlaceId place) const {
     const auto& path = view_.path(place);
     return counted.read * line_ / path.read.value + counted.written * line_ / path.write.value;
   }
-  [[nodiscard]] double by_latency(const Counted& counted, PlaceId place) const {
+  [[nodiscard]] double by_latency(const SampledRun& counted, PlaceId place) const {
     return counted.read * view_.path(place).latency.value;
   }
 
  private:
   template <class Body>
-  Counted run(PlaceId place, double cores, Body body) {
+  SampledRun run(PlaceId place, double cores, Body body) {
     const auto domain = machine_.place(place).domain;
     const auto bytes = static_cast<std::uint32_t>(machine_.parts().line.value * k_stream_lines);
     memory::ChunkTable chunks;
     std::array<SyntheticArray, 3> arrays;
     for (auto& array : arrays) array = {chunks.add(0, bytes, 0, domain, place), k_stream_lines, k_stream_lines};
     memory::Ledger ledger(*page_, machine::Budget(machine_.places().size()));
-    // Once to see how long the program is, once with samples as close as that asks for.
+    // The first run finds the program's length, the second samples at the interval that follows from it.
     VirtualMachine rehearsal(machine_, initiator_, cores, chunks, ledger);
     play(rehearsal, arrays, body);
     const auto progress = rehearsal.account().core + rehearsal.account().exposed;
@@ -84,7 +84,7 @@ class Bench {
     collector.end_phase(rehearsal.now());
     const auto iteration = collector.take_iteration();
     const auto& phase = iteration.phases.front();
-    Counted counted{phase.time.value, 0, 0, phase.samples, phase.samples_with_access};
+    SampledRun counted{phase.time.value, 0, 0, phase.samples, phase.samples_with_access};
     for (const auto& cell : phase.cells) {
       counted.read += cell.read_lines;
       counted.written += cell.write_lines;
@@ -93,7 +93,7 @@ class Bench {
   }
   template <class Body>
   void play(observe::AccessSink& sink, const std::array<SyntheticArray, 3>& arrays, Body body) {
-    Synthetic program(sink, machine_.parts().line);
+    SyntheticGenerator program(sink, machine_.parts().line);
     body(program, std::span<const SyntheticArray, 3>(arrays));
     program.flush();
   }
@@ -114,18 +114,18 @@ double constant(double measured_here, double measured_there, double predicted_he
 }  // namespace
 
 model::Calibration measure_calibration(const machine::Machine& machine, InitiatorId initiator, double cores) {
-  Bench bench(machine, initiator);
+  CalibrationBench bench(machine, initiator);
   const auto count = machine.places().size();
   const auto all_cores = std::max(cores, static_cast<double>(machine.initiators()[initiator].cores));
   model::Calibration calibration;
   calibration.places.resize(count);
-  std::vector<Counted> streams(count), chases(count);
+  std::vector<SampledRun> streams(count), chases(count);
   for (PlaceId place = 0; place < count; ++place) {
     if (!bench.view().reaches(place)) continue;
     streams[place] = bench.stream(place, cores);
     chases[place] = bench.chase(place, cores);
     calibration.places[place].peak_bandwidth =
-        bench.consumed(all_cores == cores ? streams[place] : bench.stream(place, all_cores));
+        bench.peak_bandwidth(all_cores == cores ? streams[place] : bench.stream(place, all_cores));
   }
   for (PlaceId place = 0; place < count; ++place) {
     const auto fastest = machine.fastest_first(machine.place(place).domain).front();
@@ -135,7 +135,7 @@ model::Calibration measure_calibration(const machine::Machine& machine, Initiato
     const auto& chase = chases[place];
     constants.cf_bandwidth = constant(stream.time, streams[fastest].time, bench.by_bandwidth(stream, place),
                                       bench.by_bandwidth(stream, fastest));
-    // A chase has one miss under way at a time on each core, and they share the work.
+    // Each core has one miss of the chase in flight at a time, and the cores share the work.
     constants.cf_latency = constant(chase.time, chases[fastest].time, bench.by_latency(chase, place),
                                     bench.by_latency(chase, fastest));
   }

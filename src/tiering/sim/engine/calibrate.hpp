@@ -1,6 +1,6 @@
-// Measuring the constants of Unimem's model for a machine: STREAM and a pointer chase run on each of its places in
-// virtual time, counted by the sampling collector as any program is. A few milliseconds for a machine, so a
-// launcher does it at every start.
+// Measures the constants of Unimem's model for a machine: STREAM and a pointer chase run on each of its places in
+// virtual time, counted by the sampling collector as any program is. The measurement takes a few milliseconds, so
+// a launcher repeats it at every start.
 //
 //   peak_bandwidth  eq. 1 of triad and copy with as many cores as the initiator has (the paper's "maximum memory
 //                   concurrency"): sampled bytes / (samples with access / samples x time)
@@ -9,8 +9,8 @@
 //                   (read / read bandwidth + written / write bandwidth) here less the same there
 //   cf_latency      the same for the chase and eq. 3: sampled lines x (latency here - latency there)
 //
-// Where the two places do not differ by at least 5 % in what an equation looks at, its gain says nothing: the
-// constant then is the measured time over the predicted time on the place itself (the paper's own definition).
+// If the two places differ by less than 5 % in what an equation depends on, its gain carries no information. The
+// constant is then the measured time over the predicted time on the place itself (the paper's own definition).
 #pragma once
 
 #include "machine/machine.hpp"
@@ -18,7 +18,8 @@
 
 namespace terrace::sim {
 
-// Places that the initiator has no path to keep the defaults. Throws as VirtualMachine does.
+// Returns the constants by place. Places that the initiator has no path to keep the defaults. Throws as
+// VirtualMachine does.
 model::Calibration measure_calibration(const machine::Machine& machine, InitiatorId initiator, double cores);
 
 }  // namespace terrace::sim

@@ -1,4 +1,4 @@
-// Transfers in their order. See copy_engine.hpp.
+// Starts, completes and refuses transfers in the order of submission. See copy_engine.hpp.
 #include "sim/engine/copy_engine.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ CopyEngine::CopyEngine(const machine::Machine& machine, const TimeLaw& law, memo
 Ticket CopyEngine::submit(std::span<const transfer::TransferRequest> requests, Seconds now) {
   const auto first = last_ticket_ + 1;
   for (const auto& request : requests) {
-    Queued transfer;
+    QueuedCopy transfer;
     transfer.result.ticket = ++last_ticket_;
     transfer.result.chunk = request.chunk;
     transfer.result.to = request.to;
@@ -29,15 +29,15 @@ Ticket CopyEngine::submit(std::span<const transfer::TransferRequest> requests, S
   return first;
 }
 
-bool CopyEngine::makes_sense(const TransferResult& request) const {
+bool CopyEngine::is_valid(const TransferResult& request) const {
   if (request.chunk >= chunks_.size() || request.to >= machine_.places().size()) return false;
   const auto& chunk = chunks_[request.chunk];
   return chunk.live && machine_.place(request.to).domain == chunk.domain && law_.view().reaches(request.to);
 }
 
-CopyEngine::Room CopyEngine::take_room(PlaceId place, Bytes size) {
-  if (ledger_.take(place, size)) return Room::taken;
-  return ledger_.budget(place) < size ? Room::never : Room::wait;
+CopyEngine::Reservation CopyEngine::reserve_target(PlaceId place, Bytes size) {
+  if (ledger_.take(place, size)) return Reservation::made;
+  return ledger_.budget(place) < size ? Reservation::impossible : Reservation::pending;
 }
 
 void CopyEngine::finish(TransferResult result, Seconds now, bool refused) {
@@ -56,7 +56,7 @@ void CopyEngine::start(Seconds now) {
     auto next = queue_.front().result;
     const auto rate = queue_.front().start.rate;
     next.begun = now;
-    if (!makes_sense(next)) {
+    if (!is_valid(next)) {
       queue_.pop_front();
       finish(next, now, true);
       continue;
@@ -69,10 +69,10 @@ void CopyEngine::start(Seconds now) {
       finish(next, now, false);
       continue;
     }
-    const auto room = take_room(next.to, size);
-    if (room == Room::wait) return;
+    const auto reservation = reserve_target(next.to, size);
+    if (reservation == Reservation::pending) return;
     queue_.pop_front();
-    if (room == Room::never) {
+    if (reservation == Reservation::impossible) {
       finish(next, now, true);
     } else if (next.from == k_no_place) {
       chunks_.put(chunk, next.to);
@@ -80,7 +80,7 @@ void CopyEngine::start(Seconds now) {
     } else {
       next.size = size;
       running_ =
-          Running{next, law_.copy(next.from, next.to, size, threads_), static_cast<double>(size.value), rate};
+          RunningCopy{next, law_.copy(next.from, next.to, size, threads_), static_cast<double>(size.value), rate};
     }
   }
 }
@@ -119,9 +119,9 @@ void CopyEngine::list_sentinels() {
       sentinels_.push_back(chunk);
 }
 
-void CopyEngine::touched(ChunkId sentinel) {
+void CopyEngine::on_sentinel_access(ChunkId sentinel) {
   const auto last = std::find_if(queue_.rbegin(), queue_.rend(),
-                                 [&](const Queued& queued) { return queued.start.sentinel == sentinel; });
+                                 [&](const QueuedCopy& queued) { return queued.start.sentinel == sentinel; });
   for (auto at = last; at != queue_.rend(); ++at) {
     at->start.due = {};
     at->start.sentinel = memory::k_no_chunk;
@@ -135,8 +135,8 @@ void CopyEngine::expedite_pending(Ticket until) {
   list_sentinels();
 }
 
-void CopyEngine::forget_queued(ChunkId first, std::uint32_t count, Seconds now) {
-  const auto forgotten = [&](const Queued& transfer) {
+void CopyEngine::cancel_queued(ChunkId first, std::uint32_t count, Seconds now) {
+  const auto forgotten = [&](const QueuedCopy& transfer) {
     return transfer.result.chunk >= first && transfer.result.chunk - first < count;
   };
   for (const auto& queued : queue_) {
@@ -152,9 +152,9 @@ void CopyEngine::forget_queued(ChunkId first, std::uint32_t count, Seconds now) 
 
 bool CopyEngine::done(Ticket ticket) const {
   if (running_ && running_->result.ticket == ticket) return false;
-  const auto at = std::lower_bound(queue_.begin(), queue_.end(), ticket, [](const Queued& queued, Ticket number) {
-    return queued.result.ticket < number;
-  });
+  const auto at =
+      std::lower_bound(queue_.begin(), queue_.end(), ticket,
+                       [](const QueuedCopy& queued, Ticket number) { return queued.result.ticket < number; });
   return at == queue_.end() || at->result.ticket != ticket;
 }
 

@@ -1,14 +1,15 @@
-// The queue of transfers in virtual time: one copy engine, which copies one chunk at a time in the order in which
-// transfers were asked for. It knows what runs and how much of it is left; how fast it goes, and when, its owner
-// says.
+// Implements the transfer queue of virtual time: one copy engine, which copies one chunk at a time in the order of
+// submission. It tracks the running transfer and its remaining bytes; the owner determines speed and time.
 //
-// Room: a transfer takes its target's room from the ledger when it begins and gives its source's back when it is
-// done, so neither place is over its budget while the chunk is on both. One that finds no room keeps its turn
-// and waits, with all behind it, until the program frees some; it is refused when its target's whole budget is
-// less than its size, and when someone waits for it (or for one behind it) while nothing can make room any more.
-// One that is not due yet keeps its turn as well, and begins when it is.
-// Refused, too: freed chunks, a place in another domain than the chunk's, one that the initiator has no path to.
-// A chunk that is there already is done at once, and one that nobody has touched or bound has nothing to copy.
+// Capacity: a transfer reserves its target's capacity in the ledger when it begins and releases its source's when
+// it completes, so neither place exceeds its budget while the chunk occupies both. A transfer without capacity
+// keeps its position and blocks the queue until the program frees memory. A transfer that is not due yet keeps its
+// position as well.
+//
+// Refused are: a transfer larger than its target's whole budget; one that someone waits for (or for a later one)
+// while nothing can free capacity; freed chunks; targets in another domain than the chunk's; targets that the
+// initiator has no path to. A chunk that is already on its target, and one without content (never touched nor
+// bound), completes at once.
 #pragma once
 
 #include <deque>
@@ -25,50 +26,52 @@ namespace terrace::sim {
 
 class CopyEngine {
  public:
-  struct Running {
+  struct RunningCopy {
     transfer::TransferResult result;
     CopyDemand demand;
     double left = 0;  // bytes
-    double rate = 0;  // of full speed, where it was asked for at one of its own
+    double rate = 0;  // share of full speed that the request sets; 0: none set
   };
 
   CopyEngine(const machine::Machine& machine, const TimeLaw& law, memory::ChunkTable& chunks,
              memory::Ledger& ledger);
 
-  // As Mover::submit.
+  // Queues the requests, as Mover::submit does.
   transfer::Ticket submit(std::span<const transfer::TransferRequest> requests, Seconds now);
-  // Begins what can begin. Room may have come free since the last call.
+  // Begins the next transfer if possible. Capacity may have become free since the last call.
   void start(Seconds now);
-  // nullptr while nothing is being copied.
-  [[nodiscard]] Running* running() { return running_ ? &*running_ : nullptr; }
-  [[nodiscard]] const Running* running() const { return running_ ? &*running_ : nullptr; }
-  // The running transfer is complete: its chunk is on the target from now on. Begins the next.
+  // Returns the running transfer, or nullptr.
+  [[nodiscard]] RunningCopy* running() { return running_ ? &*running_ : nullptr; }
+  [[nodiscard]] const RunningCopy* running() const { return running_ ? &*running_ : nullptr; }
+  // Completes the running transfer: its chunk moves to the target. Begins the next one.
   transfer::TransferResult complete(Seconds now);
-  // The transfer at the head of the queue has no room and will get none.
+  // Refuses the transfer at the head of the queue, because nothing can free capacity for it.
   void refuse_head(Seconds now);
-  // When the head of the queue will be due that start() found not to be; nothing while something is copied, or the
-  // head never comes due by itself.
+  // Returns when the head of the queue, which start() found not to be due, will be. Empty while a transfer runs,
+  // or if the head never becomes due by itself.
   [[nodiscard]] std::optional<Seconds> next_due() const { return next_due_; }
-  // The chunks whose touch something waits for; and one of them was touched: it is due, with all before it.
+  // Returns the chunks whose access triggers queued transfers.
   [[nodiscard]] const std::vector<ChunkId>& sentinels() const { return sentinels_; }
-  void touched(ChunkId sentinel);
-  // Due from now on: all that was asked for, or what comes before that ticket, and it.
+  // Makes the transfers with that sentinel, and all queued before them, due: the chunk was accessed.
+  void on_sentinel_access(ChunkId sentinel);
+  // Makes due from now on: all queued transfers, or those up to and including `until`.
   void expedite_pending();
   void expedite_pending(transfer::Ticket until);
-  void forget_queued(ChunkId first, std::uint32_t count, Seconds now);
+  // Refuses the queued transfers of these chunks, which are being freed.
+  void cancel_queued(ChunkId first, std::uint32_t count, Seconds now);
   [[nodiscard]] bool done(transfer::Ticket ticket) const;
-  // Of the program, alive: what leaves cores to transfers that begin from now on.
-  void beside(std::uint32_t threads) { threads_ = threads; }
+  // Sets the number of live program threads, which determines the cores left to transfers that begin from now on.
+  void set_num_threads(std::uint32_t threads) { threads_ = threads; }
   [[nodiscard]] std::vector<transfer::TransferResult> completions();
 
  private:
-  enum class Room { taken, wait, never };
-  struct Queued {
+  enum class Reservation { made, pending, impossible };
+  struct QueuedCopy {
     transfer::TransferResult result;
     transfer::TransferStart start;
   };
-  [[nodiscard]] bool makes_sense(const transfer::TransferResult& request) const;
-  Room take_room(PlaceId place, Bytes size);
+  [[nodiscard]] bool is_valid(const transfer::TransferResult& request) const;
+  Reservation reserve_target(PlaceId place, Bytes size);
   void list_sentinels();
   void finish(transfer::TransferResult result, Seconds now, bool refused);
 
@@ -78,10 +81,10 @@ class CopyEngine {
   memory::Ledger& ledger_;
   std::uint32_t threads_ = 1;
   transfer::Ticket last_ticket_ = 0;
-  std::deque<Queued> queue_;  // ascending by ticket
+  std::deque<QueuedCopy> queue_;  // ascending by ticket
   std::optional<Seconds> next_due_;
-  std::vector<ChunkId> sentinels_;  // of the queue, in its order
-  std::optional<Running> running_;
+  std::vector<ChunkId> sentinels_;  // of the queue, in its order, without duplicates
+  std::optional<RunningCopy> running_;
   std::vector<transfer::TransferResult> finished_;
 };
 

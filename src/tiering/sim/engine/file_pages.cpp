@@ -1,4 +1,4 @@
-// See file_pages.hpp.
+// Assigns blocks of the file to objects. See file_pages.hpp.
 #include "sim/engine/file_pages.hpp"
 
 #include <string>
@@ -7,19 +7,19 @@
 
 namespace terrace::sim {
 
-void FilePages::meet(ChunkId chunk, std::vector<Block>& is_new) {
-  constexpr std::uint64_t k_lines = 65536;  // that a miss tells apart in a chunk
+void FilePages::number_object(ChunkId chunk, std::vector<Block>& new_blocks) {
+  constexpr std::uint64_t k_lines = 65536;  // of a chunk, that a miss can address
   auto first = chunk;
   while (first > 0 && chunks_[first - 1].object == chunks_[chunk].object) --first;
   auto end = chunk + 1;
   while (end < chunks_.size() && chunks_[end].object == chunks_[chunk].object) ++end;
-  if (known_.size() < end) known_.resize(end);
+  if (origins_.size() < end) origins_.resize(end);
   std::uint64_t size = 0;
   for (auto c = first; c < end; ++c) size += chunks_[c].size;
   if (size < k_min_object) {
-    for (auto c = first; c < end; ++c) known_[c].is_known = true;
+    for (auto c = first; c < end; ++c) origins_[c].is_known = true;
     small_[first] = size;
-    kept_ += size;
+    pinned_ += size;
     return;
   }
   const auto count = static_cast<std::uint32_t>(ceil_div(size, k_huge_page));
@@ -32,21 +32,21 @@ void FilePages::meet(ChunkId chunk, std::vector<Block>& is_new) {
     free.pop_back();
   }
   blocks_[first] = block;
-  is_new.push_back(block);
+  new_blocks.push_back(block);
   std::uint64_t offset = 0;
   for (auto c = first; c < end; ++c) {
     if (chunks_[c].size > k_lines * line_)
       throw Error(Code::invalid, "--memory: a chunk of " + format(Bytes{chunks_[c].size}) +
                                      ", and misses tell only lines of " + format(Bytes{k_lines * line_}) +
                                      " apart; simulate the program instead of replaying it");
-    known_[c] = {true, block.first * k_pages_of_a_chunk, offset};
+    origins_[c] = {true, block.first * k_pages_of_a_chunk, offset};
     offset += chunks_[c].size;
   }
 }
 
 FilePages::Block FilePages::forget(ChunkId first) {
   if (const auto small = small_.find(first); small != small_.end()) {
-    kept_ -= small->second;
+    pinned_ -= small->second;
     small_.erase(small);
   }
   const auto found = blocks_.find(first);

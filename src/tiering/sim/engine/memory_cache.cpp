@@ -1,4 +1,4 @@
-// A memory-side cache. See memory_cache.hpp.
+// Looks up lines in a direct-mapped memory-side cache. See memory_cache.hpp.
 #include "sim/engine/memory_cache.hpp"
 
 #include <algorithm>
@@ -19,10 +19,10 @@ MemoryCache::MemoryCache(const memory::ChunkTable& chunks, PlaceId fast, PlaceId
 std::uint64_t MemoryCache::address_of(const observe::Miss& miss) {
   for (auto chunk = first_line_.size(); chunk <= miss.chunk; ++chunk) {
     const auto lines = std::max<std::uint64_t>((chunks_[static_cast<ChunkId>(chunk)].size + line_ - 1) / line_, 1);
-    if (lines > k_max_lines_of_a_cached_chunk)
+    if (lines > k_max_lines_per_cached_chunk)
       throw Error(Code::invalid, "cache-mode: a chunk of " + std::to_string(lines) +
                                      " lines, and misses tell only " +
-                                     std::to_string(k_max_lines_of_a_cached_chunk) +
+                                     std::to_string(k_max_lines_per_cached_chunk) +
                                      " apart; simulate the program instead of replaying it");
     first_line_.push_back(lines_);
     lines_ += lines;
@@ -32,17 +32,17 @@ std::uint64_t MemoryCache::address_of(const observe::Miss& miss) {
   return first_line_[miss.chunk] + miss.line % (end - first_line_[miss.chunk]);
 }
 
-MemoryCache::Found MemoryCache::look_up(std::uint64_t address, bool write) {
+MemoryCache::Lookup MemoryCache::look_up(std::uint64_t address, bool write) {
   auto& way = ways_[address % sets_];
   const auto tag = static_cast<std::uint32_t>(address / sets_ + 1);
-  const Found found{way.tag == tag, way.tag != tag && way.dirty};
+  const Lookup found{way.tag == tag, way.tag != tag && way.dirty};
   way.dirty = write || (found.hit && way.dirty);
   way.tag = tag;
   return found;
 }
 
-void MemoryCache::serve(const observe::Quantum& quantum, const observe::PlaceView& view,
-                        TimeLaw::Traffic& by_place) {
+void MemoryCache::add_traffic(const observe::Quantum& quantum, const observe::PlaceView& view,
+                              TimeLaw::Traffic& by_place) {
   for (const auto& miss : quantum.misses) {
     const auto place = miss.chunk == memory::k_no_chunk ? view.unowned() : view.place_of(chunks_[miss.chunk]);
     if (miss.chunk == memory::k_no_chunk || place != slow_) {
@@ -52,7 +52,7 @@ void MemoryCache::serve(const observe::Quantum& quantum, const observe::PlaceVie
     const bool write = miss.kind == observe::MissKind::writeback;
     const auto found = look_up(address_of(miss), write);
     by_place[fast_].add(miss.kind, 1, miss.weight);
-    if (found.displaced_dirty) ++by_place[slow_].written;
+    if (found.replaced_dirty) ++by_place[slow_].written;
     if (found.hit || write) continue;
     by_place[slow_].add(miss.kind, 1, miss.weight);
     ++by_place[fast_].written;

@@ -1,4 +1,4 @@
-// Rows of slots. See occupancy.hpp.
+// Maintains the ring of slots. See occupancy.hpp.
 #include "sim/engine/occupancy.hpp"
 
 #include <algorithm>
@@ -6,15 +6,15 @@
 
 namespace terrace::sim {
 
-Occupancy::Slot Occupancy::at(Seconds time) {
-  // So late (a program may sleep for ages) that doubles cannot tell slots apart, a slot lasts as long as they can
-  // tell.
+Occupancy::Slot Occupancy::slot_at(Seconds time) {
+  // At times so late (a program may sleep for ages) that doubles cannot distinguish slots, a slot extends to the
+  // next representable time.
   constexpr double k_last = 0x1p60;
   auto number = static_cast<std::int64_t>(std::min(time.value / k_slot, k_last));
-  if (static_cast<double>(number + 1) * k_slot <= time.value) ++number;  // by rounding, time was on the slot's end
+  if (static_cast<double>(number + 1) * k_slot <= time.value) ++number;  // rounding put `time` on the slot's end
   constexpr auto k_row = static_cast<std::int64_t>(k_slots);
   if (number > newest_) {
-    // What the new slots are on is as old as the row is long.
+    // The new slots reuse entries that are older than the ring.
     for (auto fresh = std::max(newest_ + 1, number - k_row + 1); fresh <= number; ++fresh)
       std::fill_n(row_.begin() + (fresh % k_row) * static_cast<std::int64_t>(places_), places_, 0.0);
     newest_ = number;
@@ -30,7 +30,7 @@ double Occupancy::free_share(const Slot& slot, Seconds time, std::size_t place) 
   return std::clamp((k_slot - taken) / (slot.end - time.value), 0.0, 1.0);
 }
 
-void Occupancy::take(const Slot& slot, std::size_t place, double seconds) {
+void Occupancy::occupy(const Slot& slot, std::size_t place, double seconds) {
   constexpr auto k_row = static_cast<std::int64_t>(k_slots);
   if (newest_ - slot.number >= k_row) return;
   row_[static_cast<std::size_t>(slot.number % k_row) * places_ + place] += seconds;

@@ -1,11 +1,9 @@
-// How busy each place is, over time: what threads (and copies) that run at the same time leave to one another.
+// Tracks how busy each place is over time, so that threads and copies that run concurrently share its bandwidth.
 //
-// Threads are priced quantum by quantum, each on its own clock, and the one that is priced first may be ahead of
-// the next in time. So a place's time is a row of slots; whoever comes takes what is left of the slots that it
-// passes through, also of those that are behind what another has taken already. A slot is never taken for more
-// than all of it.
-//
-// What is further back than the row is long counts as free.
+// Threads are priced quantum by quantum, each on its own clock, so the thread that is priced first may be ahead of
+// the next in time. A place's time is therefore a ring of slots. Each user takes what is left of the slots that it
+// passes through, also of those that lie before slots that another user has already taken. A slot is never taken
+// for more than its length. Slots older than the ring count as free.
 #pragma once
 
 #include <cstddef>
@@ -19,19 +17,20 @@ namespace terrace::sim {
 class Occupancy {
  public:
   static constexpr double k_slot = 4e-6;                        // seconds
-  static constexpr std::size_t k_slots = std::size_t{1} << 14;  // that are remembered
+  static constexpr std::size_t k_slots = std::size_t{1} << 14;  // in the ring
 
   explicit Occupancy(std::size_t places) : places_(places), row_(places * k_slots, 0.0) {}
 
-  // The slot at `time`, ready to be asked for and taken from; and when it ends.
+  // The slot that contains a time, and its end.
   struct Slot {
     std::int64_t number = 0;
     double end = 0;
   };
-  [[nodiscard]] Slot at(Seconds time);
-  // The share of the rest of the slot, from `time` on, that a place is still free for: 0 to 1.
+  // Returns the slot at `time`, and recycles slots that have become older than the ring.
+  [[nodiscard]] Slot slot_at(Seconds time);
+  // Returns the share of the rest of the slot, from `time` on, for which a place is still free: 0 to 1.
   [[nodiscard]] double free_share(const Slot& slot, Seconds time, std::size_t place) const;
-  void take(const Slot& slot, std::size_t place, double seconds);
+  void occupy(const Slot& slot, std::size_t place, double seconds);
 
  private:
   std::size_t places_;

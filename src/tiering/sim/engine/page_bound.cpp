@@ -1,4 +1,4 @@
-// See page_bound.hpp.
+// Counts how many intervals can stay in memory. See page_bound.hpp.
 #include "sim/engine/page_bound.hpp"
 
 #include <algorithm>
@@ -20,8 +20,9 @@ void PageBound::grow(std::uint32_t page) {
   stores_.last.resize(size, 0);
 }
 
-// From the moment of that number until now.
-bool PageBound::stays(Stay& kind, std::uint32_t from) {
+// Reserves capacity for an interval from moment `from` until now. Returns false, without change, if a moment is
+// full.
+bool PageBound::try_keep(Residency& kind, std::uint32_t from) {
   const auto first = from > begun_ ? from - begun_ : 0;
   for (auto i = kind.at.size(); i-- > first;)
     if (kind.at[i] >= capacity_[i]) return false;
@@ -29,7 +30,7 @@ bool PageBound::stays(Stay& kind, std::uint32_t from) {
   return true;
 }
 
-void PageBound::moment(std::uint64_t capacity) {
+void PageBound::add_moment(std::uint64_t capacity) {
   since_ = 0;
   capacity_.push_back(capacity);
   touches_.at.push_back(0);
@@ -38,12 +39,12 @@ void PageBound::moment(std::uint64_t capacity) {
 
 void PageBound::touch(std::uint32_t page, std::uint64_t capacity) {
   grow(page);
-  // Again before the next moment: nobody asks whether it stayed.
+  // A repeated access before the next moment: whether the page stayed is not checked.
   if (has_content_[page] && !capacity_.empty() && touches_.last[page] == begun_ + capacity_.size()) return;
-  if (capacity_.size() >= k_longest) cut();
-  if (capacity_.empty() || since_ >= capacity / k_moments) moment(capacity);
+  if (capacity_.size() >= k_max_moments) end_segment();
+  if (capacity_.empty() || since_ >= capacity / k_moments) add_moment(capacity);
   ++since_;
-  if (has_content_[page] && !stays(touches_, touches_.last[page])) least_.read += Bytes{k_page_bytes};
+  if (has_content_[page] && !try_keep(touches_, touches_.last[page])) least_.read += Bytes{k_page_bytes};
   has_content_[page] = true;
   touches_.last[page] = begun_ + static_cast<std::uint32_t>(capacity_.size());
 }
@@ -53,7 +54,7 @@ void PageBound::store(std::uint32_t page, bool late) {
   if (!is_stored_[page]) {
     is_stored_[page] = true;
     stored_.push_back(page);
-  } else if (!late && !stays(stores_, stores_.last[page])) {
+  } else if (!late && !try_keep(stores_, stores_.last[page])) {
     least_.written += Bytes{k_page_bytes};
   }
   stores_.last[page] = begun_ + static_cast<std::uint32_t>(capacity_.size());
@@ -64,16 +65,17 @@ void PageBound::forget(std::uint32_t first, std::uint32_t count) {
     has_content_[page] = is_stored_[page] = false;
 }
 
-PageBound::Least PageBound::cut() {
-  ++cuts_;
+PageBound::Traffic PageBound::end_segment() {
+  ++segments_;
   std::erase_if(stored_, [&](std::uint32_t page) { return !is_stored_[page]; });
-  // Intervals that end together: the shortest first. A page that was freed and stored to again is there twice.
+  // Intervals that end together are taken by length, the shortest first. A page that was freed and stored to again
+  // is in the list twice.
   std::ranges::sort(stored_, [&](std::uint32_t one, std::uint32_t other) {
     return stores_.last[one] != stores_.last[other] ? stores_.last[one] > stores_.last[other] : one < other;
   });
-  if (!capacity_.empty() && !stored_.empty()) moment(capacity_.back());
+  if (!capacity_.empty() && !stored_.empty()) add_moment(capacity_.back());
   for (const auto page : stored_) {
-    if (is_stored_[page] && !stays(stores_, stores_.last[page])) least_.written += Bytes{k_page_bytes};
+    if (is_stored_[page] && !try_keep(stores_, stores_.last[page])) least_.written += Bytes{k_page_bytes};
     is_stored_[page] = false;
   }
   stored_.clear();

@@ -1,15 +1,16 @@
-// What any schedule must move between a memory and a file, from the pages that the program touches alone.
+// Computes a lower bound of the traffic between memory and backing file, from the accessed pages alone. It holds
+// for every replacement schedule.
 //
-// From one touch of a page to the next the page either stays in memory, or it has to be read for the next one. At
-// any moment no more of them stay than memory holds. So the most that can stay, of all such intervals, says how
-// many have to be read: intervals are taken by their ends, and each that still fits stays (Belady's rule seen
-// backwards: Jain, Lin, "Back to the future", ISCA 2016, section 3). In the same way a page either stays from one
-// store to the next, or leaves in between and is written. What fits is asked for at some moments alone, which
-// proves less, never more.
+// Between two accesses a page either try_keep in memory, or it must be read for the second one. At any add_moment
+// at most as many pages stay as memory holds. So the maximum number of such intervals that can stay determines how
+// many reads are needed: intervals are taken by their ends, and each that still fits try_keep (Belady's rule seen
+// backwards: Jain and Lin, "Back to the future", ISCA 2016, section 3). In the same way a page either try_keep
+// between two stores, or it leaves in between and is written. The capacity is checked at sampled moments only,
+// which weakens the bound but keeps it valid.
 //
-// The owner's marks (iterations) cut the run into stretches, each with a bound of its own: what is in memory when
-// one begins can be anything, and of what is stored in it all that does not stay until it ends has been written by
-// then.
+// The owner cuts the run into segments (iterations), each with a bound of its own. The content of memory at the
+// begin of a segment is arbitrary, and every page stored in it that does not stay until its end has been written
+// by then.
 #pragma once
 
 #include <cstdint>
@@ -21,46 +22,46 @@ namespace terrace::sim {
 
 class PageBound {
  public:
-  // Bytes, since the beginning.
-  struct Least {
+  // Traffic since the beginning.
+  struct Traffic {
     Bytes read{};
     Bytes written{};
   };
 
-  // The program touches a page; it may be in memory or not. `capacity`: pages that memory holds, now.
+  // Reports an access to a page, whether it is resident or not. `capacity`: pages that memory holds at present.
   void touch(std::uint32_t page, std::uint64_t capacity);
-  // A line of the page has been stored to. `late`: before the page left memory, in this stretch; where it stayed
-  // until then is not asked.
+  // Reports that a line of the page was stored to. `late`: the store happened before the page was last evicted, in
+  // this segment; whether the page stayed until then is not checked.
   void store(std::uint32_t page, bool late = false);
-  // Of the stretch.
-  [[nodiscard]] std::uint32_t number() const { return cuts_; }
+  // Returns the number of the current segment.
+  [[nodiscard]] std::uint32_t segment() const { return segments_; }
+  // Reports that these pages have no content any more.
   // These have no content any more.
   void forget(std::uint32_t first, std::uint32_t count);
-  // Ends the stretch here.
-  Least cut();
+  // Ends the segment here. Returns the bound so far.
+  Traffic end_segment();
 
  private:
-  static constexpr std::uint64_t k_moments = 64;        // while as much is touched as memory holds
-  static constexpr std::uint32_t k_longest = 1U << 13;  // stretch, in moments
-  // Of one kind of interval: how many stay at each moment of the stretch.
-  struct Stay {
+  static constexpr std::uint64_t k_moments = 64;            // sampled per as many accesses as memory holds pages
+  static constexpr std::uint32_t k_max_moments = 1U << 13;  // of a segment
+  // Residency of one kind of interval: how many pages stay at each sampled add_moment of the segment.
+  struct Residency {
     std::vector<std::uint32_t> at;
-    std::vector<std::uint32_t>
-        last;  // by page: the moments before its last touch, or store, from the run's first on
+    std::vector<std::uint32_t> last;  // by page: number of moments before its last access, or store, over the run
   };
-  [[nodiscard]] bool stays(Stay& kind, std::uint32_t from);
-  void moment(std::uint64_t capacity);
+  [[nodiscard]] bool try_keep(Residency& kind, std::uint32_t from);
+  void add_moment(std::uint64_t capacity);
   void grow(std::uint32_t page);
 
-  std::uint32_t cuts_ = 0;
-  std::uint32_t begun_ = 0;              // moments before the stretch
-  std::vector<std::uint64_t> capacity_;  // at each moment of the stretch
-  std::uint64_t since_ = 0;              // touches since the last moment
-  Stay touches_, stores_;
+  std::uint32_t segments_ = 0;
+  std::uint32_t begun_ = 0;              // moments before the segment
+  std::vector<std::uint64_t> capacity_;  // at each add_moment of the segment
+  std::uint64_t since_ = 0;              // accesses since the last add_moment
+  Residency touches_, stores_;
   std::vector<bool> has_content_;
-  std::vector<bool> is_stored_;        // in the stretch
+  std::vector<bool> is_stored_;        // in the segment
   std::vector<std::uint32_t> stored_;  // those pages
-  Least least_;
+  Traffic least_;
 };
 
 }  // namespace terrace::sim

@@ -1,4 +1,4 @@
-// The arithmetic of the time law. See time_law.hpp.
+// Computes the time law. See time_law.hpp.
 #include "sim/engine/time_law.hpp"
 
 #include <algorithm>
@@ -20,8 +20,8 @@ Speeds share(const Demand& demand, const CopyDemand& copy) {
   const auto longest = demand.longest(copy.pace);
   const auto own_pace = longest > 0 ? 1 / longest : std::numeric_limits<double>::infinity();
   struct Shared {
-    double program;  // seconds a stretch
-    double copy;     // seconds a byte
+    double program;  // seconds per segment
+    double copy;     // seconds per byte
   };
   std::array<Shared, 2> places;
   std::size_t count = 0;
@@ -32,7 +32,8 @@ Speeds share(const Demand& demand, const CopyDemand& copy) {
   const bool takes_nothing = copy.from_byte == 0 && copy.to_byte == 0;
   if (shared.empty() || takes_nothing) return {own_pace, copy.rate};
 
-  // What each gets beside the other: of every place what the other leaves, or half where that is more.
+  // Returns the speed that each gets from the other's: of every place what the other leaves, or half if that is
+  // more.
   const auto program_beside = [&](double rate) {
     auto program = own_pace;
     for (const auto& at : shared) program = std::min(program, std::max(k_half, 1 - rate * at.copy) / at.program);
@@ -43,8 +44,8 @@ Speeds share(const Demand& demand, const CopyDemand& copy) {
     for (const auto& at : shared) rate = std::min(rate, std::max(k_half, 1 - program * at.program) / at.copy);
     return rate;
   };
-  // The faster the program, the slower the copy, and the more that leaves to the program: a speed that answers to
-  // itself is between what a copy at full rate leaves and the program's own pace.
+  // The faster the program, the slower the copy, and the more capacity that leaves to the program. The fixed point
+  // of the program's speed is between what a copy at full rate leaves and the speed that the program has alone.
   auto low = program_beside(copy.rate);
   if (program_beside(copy_beside(low)) > low) {
     auto high = own_pace;
@@ -53,7 +54,7 @@ Speeds share(const Demand& demand, const CopyDemand& copy) {
       (program_beside(copy_beside(middle)) >= middle ? low : high) = middle;
     }
   }
-  // Then to the last digit: no place works more than all of the time, and nothing that someone could use is left.
+  // Then correct to the last digit: no place works more than all of the time, and no usable capacity is left.
   Speeds speeds{own_pace, copy.rate};
   for (const auto& at : shared) speeds.copy = std::min(speeds.copy, std::max(0.0, 1 - low * at.program) / at.copy);
   for (const auto& at : shared)
@@ -102,7 +103,7 @@ CopyDemand TimeLaw::copy(PlaceId from, PlaceId to, Bytes size, std::uint32_t thr
   if (const auto remapping = machine::remapping_time(copier_, size); remapping.value > 0)
     copy.rate = bytes / (remapping.value + bytes / copy.rate);
   if (copier_.threads > 0 && free < 1) {
-    // Who stood beside more threads than there are cores had no whole core either: it loses its share of one more.
+    // With more threads than cores no thread had a whole core before: each loses the share of one thread more.
     const auto pace = shared_pace(threads);
     copy.rate *= pace;
     copy.pace = pace * std::max(1.0, cores_ * threads / machine_.initiators()[initiator_].cores);

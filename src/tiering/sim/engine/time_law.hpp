@@ -1,21 +1,23 @@
-// The time law of virtual time: from what a stretch of a program asks of the core and of each place, to seconds.
+// Implements the time law of virtual time: the time of a program segment, from its demand on the core and each
+// place.
 //
 //     T = max( C + D, B_m for every place m, X )
 //
-// While a copy runs beside the program both are fluids: the program goes on at some speed (stretches a second),
-// the copy at some rate (bytes a second), and a place m is busy for speed x B_m + rate x (seconds a byte on m), at
-// most all of the time. Who goes more slowly than it would alone is held back by a place that is busy all of the
-// time and of which it has at least half; what one cannot use, because something else holds it back, the other
+// While a copy runs concurrently, both are fluids: the program advances at some speed (segments per second), the
+// copy at some rate (bytes per second). A place m is busy for speed x B_m + rate x (seconds per byte on m), at
+// most all of the time. Whichever is slower than it would be alone is limited by a place that is busy all of the
+// time and of which it has at least half. What one cannot use, because something else limits it, the other gets.
+// So:
 // gets. So:
-//   - a copy alone goes at copy bandwidth, or what the slower of its two places gives if that is less;
+//   - no place is ever idle while someone who could use it is limited by it (work-conserving);
 //   - no place is ever idle while someone who could use it is held back by it (work-conserving);
-//   - the core, every place and the copy engine work at most all of the time, hence any stretch, whatever copies
-//     run beside it, takes at least C + D, B_m with the copies' bytes in it, and X: the rows of the lower bound;
+//   - the core, every place and the copy engine work at most all of the time; hence any segment, whatever copies
+//     run concurrently, takes at least C + D, B_m with the copies' bytes in it, and X: rows of the lower bound;
 //   - a saturated memory still lets copies progress, and copies never stop the program.
-// Half is what memory controllers that serve their clients in turn give two of them.
+// Half is what memory controllers with round-robin service give each of two clients.
 //
-// A copy is made at its copier's price (machine/copier_price.hpp), spread over its bytes. Its threads take cores
-// that the program leaves free; where there is none, one of them shares the program's, and both go more slowly.
+// A copy costs its copier's price (machine/copier_price.hpp), spread over its bytes. Its threads run on cores that
+// the program leaves free. If there is none, one copy thread shares the program's cores, and both slow down.
 #pragma once
 
 #include <vector>
@@ -26,56 +28,56 @@
 
 namespace terrace::sim {
 
-// What a stretch asks for, in seconds.
+// Demand of a segment, in seconds.
 struct Demand {
   double core = 0;           // C
   double exposed = 0;        // D
   std::vector<double> busy;  // B_m, by place, without transfers
 
-  // max(C + D, B_m): the time it takes alone, on cores of which it has that share.
+  // Returns max(C + D, B_m): the time it takes alone, with the share `pace` of its cores.
   [[nodiscard]] double longest(double pace = 1) const;
 };
 
-// What a copy asks for.
+// Demand of a copy.
 struct CopyDemand {
   PlaceId from = 0;
   PlaceId to = 0;
   double rate = 0;       // bytes/s when nothing else runs
-  double from_byte = 0;  // seconds that a byte keeps its source busy
-  double to_byte = 0;    // and its target
-  double pace = 1;       // of the program's cores meanwhile
+  double from_byte = 0;  // seconds that a byte occupies the source
+  double to_byte = 0;    // and the target
+  double pace = 1;       // share of its cores that the program keeps meanwhile
 };
 
 struct Speeds {
-  double program = 0;  // stretches a second; infinite for a stretch that asks for nothing
-  double copy = 0;     // bytes a second
+  double program = 0;  // segments per second; infinite for a segment without demand
+  double copy = 0;     // bytes per second
 };
 
-// How fast both go beside one another.
+// Returns the speeds of a program segment and a copy that run concurrently.
 Speeds share(const Demand& demand, const CopyDemand& copy);
 
 class TimeLaw {
  public:
-  // The machine's constants as `initiator` sees them; `cores` as in CoreCost. Throws as CoreCost does.
+  // Takes the machine's constants as `initiator` sees them; `cores` as in CoreCost. Throws as CoreCost does.
   TimeLaw(const machine::Machine& machine, InitiatorId initiator, double cores);
 
-  // Misses by the place on which they fell.
+  // Misses by the place on which they fall.
   using Traffic = std::vector<observe::ChunkTraffic>;
-  // `core`: C. The sums are taken in the order of the places, so equal counts give equal digits.
+  // Computes the demand of `by_place`. `core`: C. Sums are taken in the order of the places, so equal counts give
+  // equal digits.
   void price(Seconds core, const Traffic& by_place, Demand& demand) const;
-  // The latency that misses on the place expose, in seconds: its part of D.
+  // Returns the latency that misses on the place expose, in seconds: its part of D.
   [[nodiscard]] double exposed(const observe::ChunkTraffic& traffic, PlaceId place) const {
     return cost_.exposure(traffic) * view_.path(place).latency.value;
   }
-  // Of a chunk of `size`, beside `threads` of the program that are alive.
+  // Returns the demand of copying a chunk of `size` while `threads` program threads are alive.
   [[nodiscard]] CopyDemand copy(PlaceId from, PlaceId to, Bytes size, std::uint32_t threads) const;
   [[nodiscard]] const machine::CopierPrice& copier() const { return copier_; }
-  // Cores that so many threads of the program leave free; they count as those that each stands for.
+  // Returns the cores that so many program threads leave free; each thread counts as the cores that it stands for.
   [[nodiscard]] double free_cores(std::uint32_t threads) const;
-  // The share of a core that each of the program's has where one thread more than there are cores wants to run.
+  // Returns each program thread's share of a core if one thread more than there are cores wants to run.
   [[nodiscard]] double shared_pace(std::uint32_t threads) const;
-  // From now on copies take no time, and nothing of the places: what a plan is worth without the cost of its
-  // moves.
+  // Makes copies free from now on, in time and on the places, to evaluate a plan without the cost of its moves.
   void make_copies_free() {
     free_copies_ = true;
     copier_ = {};

@@ -1,4 +1,4 @@
-// See virtual_disk.hpp.
+// Simulates the device event by event. See virtual_disk.hpp.
 #include "sim/engine/virtual_disk.hpp"
 
 #include <algorithm>
@@ -10,18 +10,18 @@ void VirtualDisk::start(bool write, Bytes size, std::uint64_t token, Seconds now
   advance(now.value);
   const auto bytes = static_cast<double>(size.value);
   waiting_.push_back({token, bytes / (write ? file_.write : file_.read).value, 0});
-  take_waiting();
+  admit_waiting();
 }
 
-void VirtualDisk::take_waiting() {
+void VirtualDisk::admit_waiting() {
   for (; !waiting_.empty() && active_.size() < file_.requests; waiting_.pop_front()) {
     active_.push_back(waiting_.front());
     active_.back().ready = time_ + file_.latency.value;
   }
 }
 
-VirtualDisk::Next VirtualDisk::next() const {
-  Next next{std::numeric_limits<double>::infinity(), 0};
+VirtualDisk::NextEvent VirtualDisk::next_event() const {
+  NextEvent next{std::numeric_limits<double>::infinity(), 0};
   auto least = next.at;
   for (const auto& request : active_) {
     if (request.ready > time_) {
@@ -37,10 +37,10 @@ VirtualDisk::Next VirtualDisk::next() const {
 
 void VirtualDisk::advance(double to) {
   while (to > time_) {
-    const auto [at, sharing] = next();
+    const auto [at, sharing] = next_event();
     const auto until = std::min(at, to);
     const auto each = sharing > 0 ? (until - time_) / static_cast<double>(sharing) : 0;
-    // What is left by rounding is less than any request takes, or than the clock can tell.
+    // Rounding leaves less than any request takes, or less than the clock can resolve: that counts as complete.
     constexpr double k_nothing = 1e-15;
     const auto is_over = [&](double left) { return left <= k_nothing || time_ + left <= time_; };
     for (auto& request : active_)
@@ -51,7 +51,7 @@ void VirtualDisk::advance(double to) {
       ended_.push_back({request.token, {time_}});
       return true;
     });
-    take_waiting();
+    admit_waiting();
   }
 }
 
@@ -59,11 +59,11 @@ std::optional<Seconds> VirtualDisk::next_end() const {
   if (!ended_.empty()) return ended_.front().at;
   if (active_.empty()) return {};
   auto copy = *this;
-  while (copy.ended_.empty()) copy.advance(copy.next().at);
+  while (copy.ended_.empty()) copy.advance(copy.next_event().at);
   return copy.ended_.front().at;
 }
 
-std::optional<VirtualDisk::Ended> VirtualDisk::take_ended(Seconds until) {
+std::optional<VirtualDisk::Completion> VirtualDisk::take_ended(Seconds until) {
   if (ended_.empty()) advance(until.value);
   if (ended_.empty() || ended_.front().at > until) return {};
   const auto ended = ended_.front();

@@ -1,6 +1,6 @@
-// A file's device in virtual time. A request waits until the device takes it, then for the device's latency, then
-// for its bytes; the requests whose bytes are under way share the device's time in equal parts, reads and writes
-// alike.
+// Models the storage device of a backing file in virtual time. A request waits until the device accepts it (at
+// most FilePlace::requests at a time), then for the device's latency, then for its transfer. Requests in transfer
+// share the device's bandwidth in equal parts, reads and writes alike.
 #pragma once
 
 #include <cstdint>
@@ -17,39 +17,39 @@ class VirtualDisk {
  public:
   explicit VirtualDisk(const machine::BackingFile& file) : file_(file) {}
 
-  struct Ended {
-    std::uint64_t token = 0;  // of who asked
+  struct Completion {
+    std::uint64_t token = 0;  // of the request
     Seconds at;
   };
-  // At `now`, or where the device has been followed further than that, there.
+  // Starts a request at `now`, or at the time up to which the device is already simulated, if that is later.
   void start(bool write, Bytes size, std::uint64_t token, Seconds now);
-  // When the next request ends if no other is started; nothing while none is under way.
+  // Returns when the next request completes if no other is started; empty if there is none.
   [[nodiscard]] std::optional<Seconds> next_end() const;
-  // The requests that have ended by then, in that order.
-  std::optional<Ended> take_ended(Seconds until);
-  // Waiting ones included.
+  // Returns the next request that has completed by `until`, in the order of completion; empty if there is none.
+  std::optional<Completion> take_ended(Seconds until);
+  // Returns the number of waiting and active requests.
   [[nodiscard]] std::size_t under_way() const { return waiting_.size() + active_.size(); }
 
  private:
   struct Request {
     std::uint64_t token = 0;
-    double left = 0;   // seconds of the device's time
-    double ready = 0;  // when its latency is over
+    double left = 0;   // seconds of device time
+    double ready = 0;  // end of its latency
   };
   void advance(double to);
-  void take_waiting();
-  // When something happens next if nothing new is started, and how many requests share the device until then.
-  struct Next {
+  void admit_waiting();
+  // The next event if no request is started, and the number of requests that share the bandwidth until then.
+  struct NextEvent {
     double at = 0;
     std::size_t sharing = 0;
   };
-  [[nodiscard]] Next next() const;
+  [[nodiscard]] NextEvent next_event() const;
 
   machine::BackingFile file_;
-  double time_ = 0;  // followed up to here
+  double time_ = 0;  // simulated up to here
   std::deque<Request> waiting_;
-  std::vector<Request> active_;  // in the order in which they were taken
-  std::deque<Ended> ended_;
+  std::vector<Request> active_;  // in the order of admission
+  std::deque<Completion> ended_;
 };
 
 }  // namespace terrace::sim

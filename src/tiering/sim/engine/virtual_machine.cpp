@@ -1,4 +1,4 @@
-// Making time of quanta and transfers. See virtual_machine.hpp.
+// Prices quanta and transfers. See virtual_machine.hpp.
 #include "sim/engine/virtual_machine.hpp"
 
 #include <algorithm>
@@ -31,35 +31,35 @@ VirtualMachine::VirtualMachine(const machine::Machine& machine, InitiatorId init
       use_(machine.places().size()),
       by_place_(machine.places().size()) {}
 
-// --- time
-// --------------------------------------------------------------------------------------------------------
+// --- time -------------------------------------------------------------------------------------------------------
 
 void VirtualMachine::on_tally(const observe::Quantum& quantum, const observe::Tally& tally) {
   account_.accesses += quantum.accesses;
   account_.instructions += quantum.instructions;
 
-  runs(quantum.thread);
-  pay_stalls();
-  begin_copies();
-  // Behind what may end transfers: from here on each that ends takes its chunk's traffic along (copied()).
+  set_running(quantum.thread);
+  charge_stalls();
+  catch_up_copies();
+  // After what may complete transfers: from here on each that completes moves its chunk's traffic
+  // (on_copy_complete()).
   const auto missed = account_.misses;
-  serve(quantum, tally);
-  use_.begins(quantum, account_.misses - missed);
+  set_traffic(quantum, tally);
+  use_.begin_quantum(quantum, account_.misses - missed);
   const auto core = law_.cost().core_time(quantum);
   law_.price(core, by_place_, demand_);
-  if (spill_) return price_over_file(quantum, core, tally);
-  wait_for_touched(core, tally);
+  if (spill_) return price_out_of_core(quantum, core, tally);
+  wait_for_copy_in_use(core, tally);
   const bool copies_are_ahead = engine_.running() != nullptr && copied_until_ > now();
-  if (several_ || copies_are_ahead)
-    price_among_others(core, tally);
+  if (is_multithreaded_ || copies_are_ahead)
+    price_under_contention(core, tally);
   else
-    price_alone(core, tally);
-  pay_stalls();
-  if (!engine_.sentinels().empty()) meet_sentinels(tally);
+    price_single_thread(core, tally);
+  charge_stalls();
+  if (!engine_.sentinels().empty()) trigger_sentinels(tally);
 }
 
-// Who touches one pays for all of it: the trap, its pages put aside before, and back now.
-void VirtualMachine::meet_sentinels(const observe::Tally& tally) {
+// The accessing thread pays the full cost: the trap, the remapping of the chunk's pages before, and now back.
+void VirtualMachine::trigger_sentinels(const observe::Tally& tally) {
   const auto untouched = [&](ChunkId chunk) { return tally.find(chunk) == nullptr; };
   if (std::ranges::all_of(engine_.sentinels(), untouched)) return;
   for (const auto chunk : std::vector(engine_.sentinels())) {
@@ -67,13 +67,13 @@ void VirtualMachine::meet_sentinels(const observe::Tally& tally) {
     const auto cost = machine::sentinel_time(law_.copier(), Bytes{chunks_[chunk].size});
     advance_copies(cost);
     account_.stalled += cost;
-    engine_.touched(chunk);
-    begin_copies();
+    engine_.on_sentinel_access(chunk);
+    catch_up_copies();
   }
 }
 
-// Which places the quantum's misses fall on.
-void VirtualMachine::serve(const observe::Quantum& quantum, const observe::Tally& tally) {
+// Sets by_place_ to the traffic of the quantum on each place.
+void VirtualMachine::set_traffic(const observe::Quantum& quantum, const observe::Tally& tally) {
   std::fill(by_place_.begin(), by_place_.end(), observe::ChunkTraffic{});
   account_.misses += tally.unowned().read();
   if (!cache_) by_place_[law_.view().unowned()] += tally.unowned();
@@ -82,27 +82,27 @@ void VirtualMachine::serve(const observe::Quantum& quantum, const observe::Tally
     account_.misses += traffic.read();
     if (!cache_) by_place_[law_.view().place_of(chunks_[chunk])] += traffic;
   }
-  if (cache_) cache_->serve(quantum, law_.view(), by_place_);
+  if (cache_) cache_->add_traffic(quantum, law_.view(), by_place_);
 }
 
-void VirtualMachine::cache_mode(DomainId domain, Bytes capacity) {
+void VirtualMachine::enable_cache_mode(DomainId domain, Bytes capacity) {
   cache_ = std::make_unique<MemoryCache>(chunks_, machine_.fastest_first(domain).front(), machine_.home(domain),
                                          capacity, machine_.parts().line);
 }
 
-void VirtualMachine::pass(double seconds, double progress, double pace) {
+void VirtualMachine::advance_clock(double seconds, double progress, double pace) {
   const auto own = (demand_.core + demand_.exposed) * progress;
   const auto lent = std::clamp(own * (1 / pace - 1), 0.0, std::max(0.0, seconds - own));
   clocks_[running_] += Seconds{seconds};
-  use_.passed(law_, by_place_, demand_, progress);
+  use_.add_progress(law_, by_place_, demand_, progress);
   account_.core += Seconds{demand_.core * progress};
   account_.exposed += Seconds{demand_.exposed * progress};
   account_.stalled += Seconds{lent};
   account_.bandwidth_bound += Seconds{seconds - own - lent};
 }
 
-// The running transfer is complete: what is left of the quantum falls on the chunk's new place.
-void VirtualMachine::copied(Seconds core, const observe::Tally& tally) {
+// Completes the running transfer: the rest of the quantum's traffic on the chunk falls on its new place.
+void VirtualMachine::on_copy_complete(Seconds core, const observe::Tally& tally) {
   const auto copied = complete();
   if (const auto* traffic = tally.find(copied.chunk)) {
     by_place_[copied.from] -= *traffic;
@@ -117,23 +117,24 @@ transfer::TransferResult VirtualMachine::complete() {
   return done;
 }
 
-// What the quantum reads of a chunk in flight has to wait for it.
-void VirtualMachine::wait_for_touched(Seconds core, const observe::Tally& tally) {
+// Waits for the chunk in flight if the quantum reads it and the copier blocks accesses.
+void VirtualMachine::wait_for_copy_in_use(Seconds core, const observe::Tally& tally) {
   const auto& trap = law_.copier().trap;
   if (!trap) return;
   while (const auto* running = engine_.running()) {
     const auto* traffic = tally.find(running->result.chunk);
     if (running->result.begun > now() || traffic == nullptr || traffic->read() == 0) return;
     copied_until_ += Seconds{running->left / running->demand.rate};
-    copied(core, tally);
+    on_copy_complete(core, tally);
     wait_until(copied_until_);
     clocks_[running_] += *trap;
     account_.stalled += *trap;
   }
 }
 
-// Of the thread at hand. Transfers that are done meanwhile it pays for the next time.
-void VirtualMachine::pay_stalls() {
+// Charges the running thread with the stalls of completed transfers. Those that complete meanwhile are charged the
+// next time.
+void VirtualMachine::charge_stalls() {
   const auto owed = stalls_ - stalls_paid_[running_];
   if (owed.value <= 0) return;
   stalls_paid_[running_] = stalls_;
@@ -141,12 +142,12 @@ void VirtualMachine::pay_stalls() {
   account_.stalled += owed;
 }
 
-// So long it stood still while transfers were done.
-void VirtualMachine::forgive_stalls(std::uint32_t thread, Seconds waited) {
+// Waives stalls for the time that the thread was blocked while transfers completed.
+void VirtualMachine::waive_stalls(std::uint32_t thread, Seconds waited) {
   stalls_paid_[thread] += std::min(stalls_ - stalls_paid_[thread], waited);
 }
 
-void VirtualMachine::price_alone(Seconds core, const observe::Tally& tally) {
+void VirtualMachine::price_single_thread(Seconds core, const observe::Tally& tally) {
   double progress_left = 1;  // of the quantum
   for (;;) {
     auto* running = engine_.running();
@@ -154,11 +155,11 @@ void VirtualMachine::price_alone(Seconds core, const observe::Tally& tally) {
       const auto due = engine_.next_due();
       if (!due || progress_left * demand_.longest() <= (*due - now()).value) break;
       const auto progress = std::max(0.0, (*due - now()).value) / demand_.longest();
-      pass(progress * demand_.longest(), progress);
+      advance_clock(progress * demand_.longest(), progress);
       progress_left -= progress;
-      clocks_[running_] = std::max(now(), *due);  // to the last digit
-      begin_copies();
-      wait_for_touched(core, tally);
+      clocks_[running_] = std::max(now(), *due);  // exact to the last digit
+      catch_up_copies();
+      wait_for_copy_in_use(core, tally);
       continue;
     }
     const auto copy = limited(running->demand);
@@ -167,24 +168,25 @@ void VirtualMachine::price_alone(Seconds core, const observe::Tally& tally) {
     const auto until_copied = running->left / speeds.copy;
     if (until_end < until_copied) {
       running->left = std::max(0.0, running->left - until_end * speeds.copy);
-      pass(until_end, progress_left, copy.pace);
+      advance_clock(until_end, progress_left, copy.pace);
       copied_until_ = now();
       return;
     }
     const auto progress = std::min(progress_left, until_copied * speeds.program);
-    pass(until_copied, progress, copy.pace);
+    advance_clock(until_copied, progress, copy.pace);
     progress_left -= progress;
     copied_until_ = now();
-    copied(core, tally);
-    wait_for_touched(core, tally);
+    on_copy_complete(core, tally);
+    wait_for_copy_in_use(core, tally);
   }
-  pass(progress_left * demand_.longest(), progress_left);
+  advance_clock(progress_left * demand_.longest(), progress_left);
 }
 
-// The program stands still, the copies go on; those that another thread has followed further already are done.
+// Advances the copies while the program stands still. Those that another thread's quantum has simulated further
+// already are left alone.
 void VirtualMachine::advance_copies(Seconds duration) {
   const auto end = now() + duration;
-  begin_copies();
+  catch_up_copies();
   for (;;) {
     auto* running = engine_.running();
     if (running == nullptr) {
@@ -218,11 +220,14 @@ void VirtualMachine::wait_until(Seconds time) {
   const auto waited = std::max(time - now(), Seconds{});
   clocks_[running_] = std::max(now(), time);
   account_.waited += waited;
-  forgive_stalls(running_, waited);
+  waive_stalls(running_, waited);
 }
 
-// Of work beside the program: where no core is free its threads give up a share of their time, all alike.
-double VirtualMachine::pace_beside() const { return law_.free_cores(alive_) >= 1 ? 1 : law_.shared_pace(alive_); }
+// Returns the share of their cores that the program's threads keep while background work runs: all of them give up
+// the same share if no core is free.
+double VirtualMachine::background_pace() const {
+  return law_.free_cores(alive_) >= 1 ? 1 : law_.shared_pace(alive_);
+}
 
 void VirtualMachine::charge(Seconds cost) {
   if (!std::isfinite(cost.value) || cost.value <= 0) return;
@@ -236,8 +241,7 @@ void VirtualMachine::advance_unobserved(Seconds time) {
   account_.carried += time;
 }
 
-// --- memory
-// ------------------------------------------------------------------------------------------------------
+// --- memory -----------------------------------------------------------------------------------------------------
 
 void VirtualMachine::touch(ChunkId id) {
   if (id >= touched_.size()) touched_.resize(std::max<std::size_t>(chunks_.size(), id + 1), false);
@@ -249,7 +253,7 @@ void VirtualMachine::touch(ChunkId id) {
   if (!ledger_.take(place, Bytes{chunk.size})) {
     for (const auto other : machine_.domains()[chunk.domain].places)
       if (law_.view().reaches(other) && ledger_.available(other) > ledger_.available(place)) place = other;
-    // Without room anywhere the program has more data than the machine has memory, and the account stays full.
+    // Without capacity anywhere the program has more data than the machine has memory; the ledger stays full.
     (void)ledger_.take(place, Bytes{chunk.size});
   }
   chunks_.put(chunk, place);
@@ -268,11 +272,10 @@ PlaceId VirtualMachine::where(ChunkId chunk) {
                                                     : k_no_place;
 }
 
-// --- transfers
-// ---------------------------------------------------------------------------------------------------
+// --- transfers --------------------------------------------------------------------------------------------------
 
 transfer::Ticket VirtualMachine::submit(std::span<const transfer::TransferRequest> requests) {
-  begin_due();
+  start_due_copies();
   if (engine_.running() == nullptr) copied_until_ = now();
   return engine_.submit(requests, now());
 }
@@ -291,36 +294,36 @@ CopyDemand VirtualMachine::limited(CopyDemand copy) const {
 
 void VirtualMachine::limit_rate(double share) {
   if (share == rate_limit_) return;
-  begin_copies();
+  catch_up_copies();
   rate_limit_ = share;
 }
 
 void VirtualMachine::expedite_pending() {
-  begin_copies();
+  catch_up_copies();
   engine_.expedite_pending();
-  begin_copies();
+  catch_up_copies();
 }
 
 void VirtualMachine::wait(transfer::Ticket ticket) {
-  begin_copies();
+  catch_up_copies();
   engine_.expedite_pending(ticket);
-  begin_copies();
+  catch_up_copies();
   while (!engine_.done(ticket)) {
     if (engine_.running() != nullptr) {
       finish_running(1);
       wait_until(copied_until_);
     } else {
-      engine_.refuse_head(now());  // the program stands still: nobody will make room
+      engine_.refuse_head(now());  // the program waits, so nothing will free capacity
     }
   }
-  pay_stalls();
+  charge_stalls();
 }
 
 void VirtualMachine::forget(ChunkId first, std::uint32_t count) {
   if (spill_) release_file(first);
-  begin_due();
+  start_due_copies();
   if (engine_.running() == nullptr) copied_until_ = now();
-  engine_.forget_queued(first, count, now());
+  engine_.cancel_queued(first, count, now());
   if (const auto* running = engine_.running()) {
     const auto chunk = running->result.chunk;
     if (chunk >= first && chunk - first < count) {

@@ -1,4 +1,4 @@
-// What happens to chunks of memory over a file in virtual time, and when. See virtual_spill.hpp.
+// Simulates the events of out-of-core memory: faults, completions, and their times. See virtual_spill.hpp.
 #include "sim/engine/virtual_spill.hpp"
 
 #include <algorithm>
@@ -64,7 +64,7 @@ void VirtualSpill::keep(Bytes data) {
   adapt_limit();
 }
 
-// What other data has in memory is not the chunks', nor what the kernel pages has.
+// Adapts the limit of resident chunks: memory that pinned data or kernel paging uses is not available to them.
 void VirtualSpill::adapt_limit() {
   const auto share = kernel_paged_ == 0 ? 0
                                  : static_cast<std::uint64_t>(static_cast<double>(parts_.memory.value) *
@@ -75,13 +75,12 @@ void VirtualSpill::adapt_limit() {
   limit_ = std::max<std::size_t>(rest, transfer::spill_limits::k_min);
 }
 
-// Pages of the kernel's size that are in memory at most.
+// Returns the maximum number of resident pages of the kernel's size.
 std::uint64_t VirtualSpill::capacity() const {
   return std::max(used_, limit_) * k_pages_of_a_chunk + (kernel_paged_ == 0 ? 0 : parts_.memory.value / 4096);
 }
 
-// --- time
-// --------------------------------------------------------------------------------------------------------
+// --- time -------------------------------------------------------------------------------------------------------
 
 void VirtualSpill::find_due() {
   due_ = k_later_than_all;
@@ -94,12 +93,12 @@ void VirtualSpill::work(Seconds cost) {
   beside_.worked += cost;
 }
 
-// One turn of Spill::run(), if it begins by then.
+// Runs one pass of Spill::run(), if it begins by then.
 bool VirtualSpill::turn(Seconds until) {
   find_due();
   if (due_ > until) return false;
   if (due_ == k_later_than_all) {
-    // Nothing is under way and nobody has come: it looks anyway after a while.
+    // Nothing is in flight and no fault is pending: the thread polls after a while.
     time_ += Seconds{transfer::spill_limits::k_wait * 1e-3};
   } else {
     time_ = due_;
@@ -174,8 +173,8 @@ void VirtualSpill::stored(FilePage page, Seconds now) {
   }
   const bool has_left = one.state == ChunkState::swapped_out || (one.state == ChunkState::evicting && (one.clean || one.writing));
   if (has_left) {
-    if (one.left_in == bound_.number()) bound_.store(page, true);
-    if (one.left_written || one.writing) return;  // with this in it
+    if (one.left_in == bound_.segment()) bound_.store(page, true);
+    if (one.left_written || one.writing) return;  // the write includes this store
     if (one.state == ChunkState::evicting) {
       one.clean = false;
       one.stored = true;
@@ -192,8 +191,7 @@ void VirtualSpill::stored(FilePage page, Seconds now) {
   one.stored = true;
 }
 
-// --- what happens to chunks
-// --------------------------------------------------------------------------------------
+// --- events of chunks -------------------------------------------------------------------------------------------
 
 void VirtualSpill::take_fault() {
   const auto [c, thread, at] = *std::exchange(fault_, std::nullopt);
@@ -224,7 +222,7 @@ void VirtualSpill::take_fault() {
   notify_policy(c);
 }
 
-// As Spill::note_predicted().
+// See Spill::note_predicted().
 void VirtualSpill::update_prediction(Seconds at) {
   transfer::SpillStatistics measured;
   measured.now = at;
@@ -245,7 +243,7 @@ void VirtualSpill::update_prediction(Seconds at) {
   account_.measured = told.measured;
 }
 
-// A chunk's page goes to its place or from there: half of an exchange.
+// Charges half of an exchange: a chunk's page is mapped or unmapped.
 void VirtualSpill::remap() {
   work(0.5 * machine::remapping_time(parts_.price, k_chunk));
   beside_.stalled += 0.5 * machine::stall_time(parts_.price, k_chunk);
@@ -297,7 +295,7 @@ void VirtualSpill::on_write_done(std::uint32_t c) {
 VirtualSpill::Beside VirtualSpill::take_beside() { return std::exchange(beside_, {}); }
 
 const FileIoTotals& VirtualSpill::account() {
-  const auto least = bound_.cut();
+  const auto least = bound_.end_segment();
   account_.min_read = least.read;
   account_.min_written = least.written;
   account_.min_time = least.read / parts_.file.read + least.written / parts_.file.write;

@@ -1,28 +1,30 @@
-// Memory over a file in virtual time: what transfer::Spill (transfer/spill/spill.hpp) does on the real machine,
-// told what the program touches and answering when it goes on. Chunks of 2 MiB are in their place, in memory
-// beside it, or in the file; the same Foresight decides, told of the same touches (none of a chunk that is in its
-// place); the same limits hold (transfer/spill/spill_limits.hpp). A thread that works beside the program takes the
-// file's answers and the program's faults, in this order, whenever it is free, and then does what there is to do.
+// Implements out-of-core memory in virtual time: what transfer::Spill (transfer/spill/spill.hpp) does on a real
+// machine. It receives the program's accesses and returns when the accessing thread continues.
 //
-// What things take:
+// Chunks of 2 MiB are mapped at their place, resident but unmapped, or in the file. The same replacement policy
+// decides and sees the same faults (none on a mapped chunk); the same limits apply
+// (transfer/spill/spill_limits.hpp). A background thread handles the file's completions and the program's faults,
+// in this order, whenever it is free, and then does pending work.
 //
-//   a touch that is noticed      the copier's trap, of who touches, and the wait
-//   a chunk leaves or comes      half of what the copier's price says of an exchange, of the thread; half of its
-//   stall
-//     to its place               of a program that runs meanwhile
-//   a chunk is looked at         its bytes at what one core streams (a hash is as fast: 0.05 s a GiB were
-//   measured) a used page is made zero     the same a read, a write              the device's time
-//   (virtual_disk.hpp); its bytes pass through the memory, too a block that the kernel      for each of its pages
-//   a trap, and a read of the page by itself; it keeps its share of
-//     pages                      the memory, and what came first leaves first
+// Costs:
 //
-// What is assumed, because caches hide it: only what they miss is a touch. A store shows when its line is written
-// back: where the chunk has left before that, and was not written when it did, it is written then. Who touches
-// memory that has no content writes it. The calls into the kernel are free but for the prices above, and pages are
-// made without cost, as they are without a file.
+//   a fault                      the copier's trap, for the faulting thread, and the wait
+//   a chunk is unmapped, mapped  half of the copier's price of an exchange, for the background thread; half of its
+//                                stall, for a program that runs meanwhile
+//   a chunk is compared          its bytes at one core's streaming rate (a hash is as fast: 0.05 s per GiB)
+//   a used page is zeroed        the same
+//   a read, a write              the device's time (virtual_disk.hpp); its bytes also pass through the memory
+//   a block under kernel paging  for each of its pages a trap and a read of the page alone; it keeps its share of
+//                                the memory, in first-in, first-out order
 //
-// Times given ascend for one thread of the program. Of several, one may come with a time that lies behind: it is
-// served from where the thread beside them is. So threads wait one after the other, where they would wait
+// Assumptions, because caches hide accesses: only cache misses count as accesses. A store becomes visible when its
+// line is written back; if the chunk was evicted unwritten before that, it is written then. A first access to
+// memory without content writes it. System calls are free but for the costs above, and pages are allocated without
+// cost, as without a file.
+//
+// The times passed in ascend for each thread of the program. With several threads a call may come with an earlier
+// time than the background thread's; it is served from the latter on. So threads that would wait together wait in
+// sequence.
 // together.
 #pragma once
 
@@ -45,7 +47,7 @@
 
 namespace terrace::sim {
 
-// Since the beginning.
+// Counters since the beginning.
 using FileIoTotals = profile::FileIoTotals;
 
 class VirtualSpill {
@@ -53,42 +55,42 @@ class VirtualSpill {
   struct Parts {
     machine::BackingFile file;
     machine::CopierPrice price;
-    BytesPerSecond stream;  // what one core reads, or writes, of the memory
-    Bytes memory{};         // of all data
+    BytesPerSecond stream;  // one core's read or write rate of the memory
+    Bytes memory{};         // limit for all data
     std::unique_ptr<transfer::ReplacementPolicy> policy;
   };
   explicit VirtualSpill(Parts parts);
 
-  // An object of so many chunks; and that it is gone: who frees it goes on at that time.
+  // Registers an object's block; frees it. release() returns when the freeing thread continues.
   void reserve(FilePages::Block block);
   Seconds release(FilePages::Block block, Seconds now);
-  // Data that always stays in memory.
+  // Sets the size of data that always stays in memory.
   void keep(Bytes data);
 
-  // Up to `now`; needed only where is_due() says so.
+  // Simulates the background thread up to `now`; needed only if is_due() says so.
   void run(Seconds now);
   [[nodiscard]] bool is_due(Seconds now) const { return now >= due_; }
-  // Whether who touches the page has to wait, as things are.
+  // Returns whether an access to the page faults at present.
   [[nodiscard]] bool is_noticed(FilePage page) const {
     const auto& one = chunks_[page / k_pages_of_a_chunk];
     return one.is_given ? !is_resident(page) : one.state != ChunkState::mapped;
   }
-  // A thread touches it, and goes on at that time.
+  // Reports an access that faults; returns when the thread continues.
   Seconds touch(FilePage page, std::uint32_t thread, Seconds now);
   void stored(FilePage page, Seconds now);
-  // For the bound: every touch, noticed or not.
+  // Counts an access for the lower bound, whether it faults or not.
   void count(FilePage page) { bound_.touch(page, capacity()); }
 
-  // The share of a core that the thread beside the program has from now on.
+  // Sets the share of a core that the background thread has from now on.
   void set_pace(double pace) { pace_ = pace; }
-  // What a running program lost to it, and what passed through the memory, since that was asked last.
+  // What the background thread cost a running program, and the memory traffic it caused, since the last call.
   struct Beside {
     Seconds stalled;               // of each running thread
-    Seconds worked;                // of the thread beside them, on a whole core
+    Seconds worked;                // of the background thread, on a whole core
     double read = 0, written = 0;  // bytes of memory
   };
   Beside take_beside();
-  // Ends a stretch of the bound.
+  // Ends a segment of the lower bound, and returns the counters.
   const FileIoTotals& account();
 
  private:
@@ -102,27 +104,27 @@ class VirtualSpill {
   using ChunkState = transfer::ChunkState;
   struct Chunk {
     ChunkState state{};
-    bool clean = false;     // in memory beside its place, as the file has it
-    bool writing = false;   // under way
-    bool fault_pending = false;    // somebody waits for it
-    bool refault_pending = false;   // needed again, while it was written
-    bool has_copy = false;  // the file has it, but for what is stored since
-    bool stored = false;    // since it was looked at
-    bool prefetched = false;  // read before it was touched
-    bool is_given = false;
-    bool left_written = false;  // when it left last
-    std::uint32_t left_in = 0;  // stretch of the bound
-    std::uint32_t block = 0;    // the first chunk of its own
+    bool clean = false;         // resident but unmapped, identical to the file
+    bool writing = false;       // a write is in flight
+    bool fault_pending = false;        // a thread waits for it
+    bool refault_pending = false;       // accessed again while it was written
+    bool has_copy = false;      // the file has a copy, which lacks later stores
+    bool stored = false;        // since the last comparison with the file
+    bool prefetched = false;      // read before it was accessed
+    bool is_given = false;      // under kernel paging
+    bool left_written = false;  // at its last eviction
+    std::uint32_t left_in = 0;  // segment of the bound in which it was last evicted
+    std::uint32_t block = 0;    // first chunk of its block
   };
   struct Block {
     std::uint32_t count = 0;
     transfer::BlockUse use{};
     transfer::PageTrial trial{};
     transfer::PageTrial::Sample seen{};  // when `use` began
-    bool handing_over = false;              // is being given to the kernel
-    bool kernel_paged = false;
-    Seconds since{};   // it was
-    Seconds period{};  // until it is tried again
+    bool handing_over = false;              // is being handed over to kernel paging
+    bool kernel_paged = false;                // under kernel paging
+    Seconds since{};                   // when it was handed over
+    Seconds period{};                  // until chunks are tried again
   };
   struct Fault {
     std::uint32_t chunk = 0;
@@ -130,7 +132,7 @@ class VirtualSpill {
     Seconds at;
   };
 
-  // What happens (virtual_spill.cpp).
+  // Events (virtual_spill.cpp).
   [[nodiscard]] transfer::PageState page_state(std::uint32_t chunk) const;
   void notify_policy(std::uint32_t chunk) { parts_.policy->on_state_change(chunk, page_state(chunk)); }
   void find_due();
@@ -147,7 +149,7 @@ class VirtualSpill {
   void adapt_limit();
   [[nodiscard]] std::uint64_t capacity() const;
 
-  // What shall happen (virtual_spill_flow.cpp).
+  // Decisions (virtual_spill_flow.cpp).
   void step();
   void service_faults(bool forced);
   void prefetch();
@@ -167,7 +169,7 @@ class VirtualSpill {
   [[nodiscard]] std::size_t room() const;
   [[nodiscard]] std::size_t num_clean_evicting() const;
 
-  // Blocks that the kernel pages (virtual_spill_given.cpp).
+  // Blocks under kernel paging (virtual_spill_given.cpp).
   [[nodiscard]] transfer::BlockUse& heap_of(std::uint32_t first) {
     return heaps_[first / transfer::spill_limits::k_heap];
   }
@@ -187,46 +189,46 @@ class VirtualSpill {
   PageBound bound_;
   FileIoTotals account_;
   Beside beside_;
-  Seconds time_;                  // of the thread beside the program
-  Seconds busy_;                  // in which something was read or written
-  Seconds looked_;                // busy_ holds until then
+  Seconds time_;                  // of the background thread
+  Seconds busy_;                  // in which I/O was in flight
+  Seconds looked_;                // busy_ is accounted up to here
   bool is_busy_ = false;          // since then
-  std::uint64_t num_unexpected_ = 0;  // touches of what was on disk
-  std::uint64_t num_soft_faults_ = 0;      // touches of what was in memory
-  Seconds page_waits_;            // for pages of blocks that the kernel pages
-  Seconds soft_fault_time_;               // for which those waited
-  Seconds due_;                   // when something happens next, or later than all
+  std::uint64_t num_unexpected_ = 0;  // faults on chunks in the file
+  std::uint64_t num_soft_faults_ = 0;      // faults on resident chunks
+  Seconds page_waits_;            // for pages under kernel paging
+  Seconds soft_fault_time_;               // time to serve those waits
+  Seconds due_;                   // of the next event, or k_later_than_all
   double pace_ = 1;
   std::vector<Chunk> chunks_;
   std::map<std::uint32_t, Block> blocks_;              // by first chunk
   std::map<std::uint32_t, transfer::BlockUse> heaps_;  // by part of the address space
   struct Worker {                                      // a thread of the program
-    std::optional<Seconds> resumed;                    // when it had last waited
+    std::optional<Seconds> resumed;                    // end of its last wait
     transfer::VisitWork work;
   };
   std::map<std::uint32_t, Worker> workers_;    // by number
-  std::optional<Fault> fault_;                 // not taken yet
-  std::optional<Fault> waiting_;               // the same, until who waits goes on
-  Seconds woken_;                              // when that is
+  std::optional<Fault> fault_;                 // not yet handled
+  std::optional<Fault> waiting_;               // the same, until its thread continues
+  Seconds woken_;                              // when it continues
   std::deque<std::uint32_t> fault_queue_, eviction_queue_;  // as Spill's
   struct Start {
     bool write = false;
     std::uint32_t chunk = 0;
   };
-  std::vector<Start> starts_;  // requests of this turn
+  std::vector<Start> starts_;  // requests of this pass of the background thread
   std::size_t reads_ = 0, writes_ = 0, num_prefetched_ = 0;
   std::uint64_t num_with_content_ = 0;
-  std::size_t used_ = 0;  // pages of 2 MiB that chunks have
-  std::size_t made_ = 0;  // that there ever were
-  bool is_new_ = false;   // the page that was obtained last: it is zero
+  std::size_t used_ = 0;  // pages of 2 MiB in use by chunks
+  std::size_t made_ = 0;  // pages allocated so far
+  bool is_new_ = false;   // the page obtained last is new, hence zero
   std::size_t limit_ = 0;
   Bytes kept_{};
-  std::optional<std::uint32_t> handover_block_;  // the block that is
+  std::optional<std::uint32_t> handover_block_;  // block that is being handed over to kernel paging
   Seconds handover_since_;
-  std::uint64_t kernel_paged_ = 0;  // chunks
+  std::uint64_t kernel_paged_ = 0;  // chunks under kernel paging
   static constexpr std::uint8_t k_resident = 1, k_stored = 2, k_content = 4;
-  std::vector<std::uint8_t> pages_;  // of given blocks, once there are some
-  std::deque<FilePage> paged_;       // resident ones, the oldest first
+  std::vector<std::uint8_t> pages_;  // flags of pages under kernel paging; empty before the first hand-over
+  std::deque<FilePage> paged_;       // resident pages, the oldest first
   std::optional<Seconds> page_read_;
 };
 

@@ -1,6 +1,5 @@
-// What shall happen to chunks of memory over a file in virtual time: which come in, which leave. The order of
-// steps is that of transfer/spill/spill_flow.cpp, function by function; what moves, hashes, reads and writes there
-// takes time here.
+// Decides which chunks are read and evicted in virtual time. The order of steps is that of
+// transfer/spill/spill_flow.cpp, function by function; what moves, hashes, reads and writes there takes time here.
 #include <algorithm>
 
 #include "sim/engine/virtual_spill.hpp"
@@ -19,7 +18,7 @@ void VirtualSpill::step() {
   service_faults(false);
   if (!handover_block_) prefetch();
   arm_sentinels();
-  // What nobody else can give a page to.
+  // Avoid deadlock: with no I/O in flight and nothing evictable, exceed the limit for a waiting thread.
   if (!fault_queue_.empty() && reads_ + writes_ == 0 && eviction_queue_.empty()) service_faults(true);
 }
 
@@ -28,7 +27,7 @@ std::size_t VirtualSpill::room() const {
   return taken < transfer::k_disk_requests ? transfer::k_disk_requests - taken : 0;
 }
 
-// Pages for who waits.
+// Services pending faults.
 void VirtualSpill::service_faults(bool forced) {
   for (auto left = fault_queue_.size(); left > 0; --left) {
     const auto c = fault_queue_.front();
@@ -41,20 +40,21 @@ void VirtualSpill::service_faults(bool forced) {
       start_read(c);
       continue;
     }
-    // New pages are zero; those that had other content are made so.
+    // New pages are zero; reused pages are zeroed.
     if (!is_new_) {
       work(k_chunk / parts_.stream);
       beside_.written += static_cast<double>(k_chunk.value);
     }
     ++num_with_content_;
     account_.max_content = std::max(account_.max_content, Bytes{(num_with_content_ + kernel_paged_) * k_chunk.value});
-    chunk.stored = true;  // who touches memory without content writes it
+    chunk.stored = true;  // the first access to memory without content writes it
     map_chunk(c);
     resume_waiters(c);
   }
 }
 
-// A page that nobody needs: a free one, or that of the chunk that has waited longest to leave and may.
+// Takes a free page, or that of the clean chunk that has waited longest for its eviction. Returns false if there
+// is none.
 bool VirtualSpill::free_page() {
   if (free() > 0) {
     is_new_ = ++used_ > made_;
@@ -78,14 +78,14 @@ bool VirtualSpill::free_page() {
   return true;
 }
 
-// The same, and one beyond the limit where that is forced.
+// Obtains a page; exceeds the limit if `forced`.
 bool VirtualSpill::obtain_page(bool forced) {
   if (free_page()) return true;
   used_ += forced ? 1 : 0;
   return forced;
 }
 
-// Those beyond the limit, as soon as the file has what is in them.
+// Releases pages beyond the limit, as soon as the file has their content.
 void VirtualSpill::release_excess_pages() {
   while (used_ > limit_ && free_page()) --used_;
 }
@@ -97,7 +97,7 @@ void VirtualSpill::start_read(std::uint32_t c) {
   starts_.push_back({false, c});
 }
 
-// What is used soonest of what is on disk comes in, as long as there are pages for it.
+// Prefetches the chunks in the file that are used soonest, as long as there are pages for them.
 void VirtualSpill::prefetch() {
   while (reads_ < limits::k_reads && num_prefetched_ < limit_ / 2 && room() > limits::k_writes) {
     const auto next = parts_.policy->next_prefetch();
@@ -120,7 +120,7 @@ void VirtualSpill::prefetch() {
   }
 }
 
-// Who touches these says how far the program is.
+// Arms sentinels: a fault on one reports a thread's position in its access history.
 void VirtualSpill::arm_sentinels() {
   if (num_with_content_ <= limit_) return;
   for (std::size_t set = 0; set < limits::k_marks; ++set) {
@@ -135,7 +135,8 @@ void VirtualSpill::arm_sentinels() {
   }
 }
 
-// Chunks leave their place before their pages are needed: what is used last, and not before what would come in.
+// Unmaps chunks before their pages are needed: those used last, and only if they are used later than what would be
+// fetched.
 void VirtualSpill::evict_ahead() {
   if (num_with_content_ + fault_queue_.size() <= limit_ && used_ <= limit_) return;
   const auto over = used_ > limit_ ? used_ - limit_ : 0;
@@ -174,7 +175,7 @@ void VirtualSpill::set_prefetched(std::uint32_t c, bool value) {
   num_prefetched_ += value ? 1 : std::size_t(-1);
 }
 
-// Not to leave any more; it is in memory beside its place.
+// Cancels the eviction: the chunk stays resident but unmapped.
 void VirtualSpill::cancel_eviction(std::uint32_t c) {
   auto& chunk = chunks_[c];
   if (chunk.state == ChunkState::evicting) std::erase(eviction_queue_, c);
@@ -183,7 +184,7 @@ void VirtualSpill::cancel_eviction(std::uint32_t c) {
   notify_policy(c);
 }
 
-// It has no content any more.
+// Drops the chunk's content.
 void VirtualSpill::empty(std::uint32_t c) {
   set_prefetched(c, false);
   if (chunks_[c].state != ChunkState::empty) --num_with_content_;
@@ -197,7 +198,7 @@ std::size_t VirtualSpill::num_clean_evicting() const {
   }));
 }
 
-// What leaves is compared with what the file has, and written where that is something else.
+// Compares an evicted chunk with the file's copy, and writes it if they differ.
 void VirtualSpill::write_back_dirty() {
   const bool is_short = free() + num_clean_evicting() <= limits::k_reserve || !fault_queue_.empty();
   const auto until = handover_block_ || is_short ? 0 : limits::k_grace;
@@ -213,7 +214,7 @@ void VirtualSpill::write_back(std::uint32_t c) {
   auto& chunk = chunks_[c];
   work(k_chunk / parts_.stream);
   beside_.read += static_cast<double>(k_chunk.value);
-  chunk.left_in = bound_.number();
+  chunk.left_in = bound_.segment();
   if (chunk.has_copy && !chunk.stored) {
     ++account_.clean;
     chunk.clean = true;

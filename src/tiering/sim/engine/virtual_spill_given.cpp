@@ -1,5 +1,5 @@
-// Blocks of memory over a file that are given to the kernel's own paging, as transfer/spill/spill_given.cpp gives
-// them. See virtual_spill.hpp.
+// Hands blocks of out-of-core memory over to kernel paging, as transfer/spill/spill_given.cpp does. See
+// virtual_spill.hpp.
 #include <algorithm>
 
 #include "sim/engine/virtual_spill.hpp"
@@ -9,7 +9,8 @@ namespace terrace::sim {
 
 namespace limits = transfer::spill_limits;
 
-// Somebody waits for a chunk from disk; it may be on its way.
+// Counts a wait for a chunk from the file, which may be in flight already. Begins to hand its block over to kernel
+// paging if the counts of the block say that this is faster.
 void VirtualSpill::note_load(std::uint32_t c, bool expected, bool sparse) {
   auto& block = blocks_[chunks_[c].block];
   if (block.use.is_fresh()) block.seen = seen();
@@ -26,7 +27,8 @@ void VirtualSpill::note_load(std::uint32_t c, bool expected, bool sparse) {
   handover_since_ = time_;
 }
 
-// All of it goes to the file; then the kernel has it. Who touches it meanwhile waits.
+// Continues a hand-over: all of the block goes to the file, then it is under kernel paging. A thread that accesses
+// it meanwhile waits.
 void VirtualSpill::continue_handover() {
   const auto first = *handover_block_;
   auto& block = blocks_[first];
@@ -69,11 +71,11 @@ void VirtualSpill::continue_handover() {
   kernel_paged_ += block.count;
   handover_block_.reset();
   adapt_limit();
-  waiting_.reset();  // it was for this block that its thread waited
+  waiting_.reset();  // its thread waited for this block
   woken_ = time_;
 }
 
-// It is not given after all; who waits is served.
+// Cancels the hand-over; waiting threads are served.
 void VirtualSpill::cancel_handover(std::uint32_t first) {
   handover_block_.reset();
   auto& block = blocks_[first];
@@ -93,12 +95,13 @@ void VirtualSpill::cancel_handover(std::uint32_t first) {
   notify_policy(c);
 }
 
-// The program works where it does not wait.
+// The program works while it does not wait.
 transfer::PageTrial::Sample VirtualSpill::seen() const { return {page_waits_, time_ - account_.waited, time_}; }
 
-// Programs do other things later: what the kernel has had long enough is in chunks again, all of them on disk.
-// Where they are still touched in no order it is given once more. Where it was given because little of each chunk
-// was used it stays with the kernel as long as that has few pages to read.
+// Reclaims blocks from kernel paging after a while, because programs change their behaviour: they become chunks
+// again, all of them in the file. A block that is still accessed in no order is handed over once more. A block
+// that was handed over because little of each chunk was used stays under kernel paging as long as few of its pages
+// are read.
 void VirtualSpill::review_kernel_blocks() {
   for (auto& [first, block] : blocks_) {
     const auto since = time_ - block.since;
@@ -136,7 +139,7 @@ void VirtualSpill::reclaim_from_kernel(std::uint32_t first, Block& block) {
   adapt_limit();
 }
 
-// It leaves memory; the file gets what was stored in it.
+// Evicts a page; stores to it go to the file.
 void VirtualSpill::forget_page(FilePage page) {
   auto& one = pages_[page];
   if ((one & k_stored) != 0) {
@@ -146,7 +149,7 @@ void VirtualSpill::forget_page(FilePage page) {
   one &= static_cast<std::uint8_t>(~(k_resident | k_stored));
 }
 
-// It is read by itself, by who touches it.
+// Reads a page alone, for the accessing thread.
 Seconds VirtualSpill::touch_given(FilePage page, Seconds now) {
   if ((pages_[page] & k_content) != 0) {
     page_read_.reset();
@@ -157,9 +160,9 @@ Seconds VirtualSpill::touch_given(FilePage page, Seconds now) {
     const auto begun = now;
     now = std::max(now, *page_read_);
     page_waits_ += now - begun;
-    if (!chunks_[page / k_pages_of_a_chunk].is_given) return now;  // it was tried again meanwhile
+    if (!chunks_[page / k_pages_of_a_chunk].is_given) return now;  // the block was reclaimed meanwhile
   } else {
-    pages_[page] |= k_stored;  // who touches memory without content writes it
+    pages_[page] |= k_stored;  // the first access to memory without content writes it
   }
   pages_[page] |= k_resident | k_content;
   paged_.push_back(page);
@@ -168,7 +171,7 @@ Seconds VirtualSpill::touch_given(FilePage page, Seconds now) {
   return now;
 }
 
-// The kernel's own order is not that of the oldest, but what is touched in no order has none.
+// Evicts in first-in, first-out order. The kernel's own order differs, but accesses to these pages have no order.
 void VirtualSpill::shrink_kernel_paged() {
   const auto share =
       static_cast<std::uint64_t>(static_cast<double>(parts_.memory.value) / 4096 * static_cast<double>(kernel_paged_) /

@@ -1,5 +1,6 @@
-// How numbers are in a recording's columns: LEB128 (seven bits a byte, the lowest first, the high bit where more
-// follow), signed ones in zigzag (0, -1, 1, -2, ...). A reader never looks past the end and throws Error{corrupt}.
+// Encodes and decodes numbers in a recording's columns: LEB128 (seven bits a byte, the lowest first, the high bit
+// set if more follow), signed ones in zigzag (0, -1, 1, -2, ...). A reader never reads past the end; it throws
+// Error{corrupt}.
 #pragma once
 
 #include <bit>
@@ -62,7 +63,7 @@ class ColumnReader {
       if (part < 0x80) return value;
     }
   }
-  // A number of at most `most`.
+  // Throws if the number is above `most`.
   std::uint64_t number(std::uint64_t most) {
     const auto value = number();
     if (value > most) throw Error(Code::corrupt, "a recording holds a number that is too large");

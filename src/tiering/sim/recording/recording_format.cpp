@@ -1,4 +1,4 @@
-// What the head of a recording says of the program and of the caches. See recording_format.hpp.
+// Encodes and checks the header of a recording, and compares cache geometries. See recording_format.hpp.
 #include "sim/recording/recording_format.hpp"
 
 #include <algorithm>

@@ -1,17 +1,17 @@
-// The recording: the classified misses of a program and all that it did between them, so that other configurations
-// can be priced without running it again. docs/recording.md is its specification.
+// Defines the recording: the classified misses of a program and all its events between them, so that other
+// configurations can be priced without running it again. docs/recording.md is its specification.
 //
-// A file is frames, one after the other, each written by one call at the file's end, so that several processes may
-// share a file and what is killed leaves whole frames behind. A frame is a skippable frame of zstd's format, with
-// the head below in it, and three compressed ones, the columns; a file is therefore good input for zstd itself.
-// Nothing in a frame needs an earlier frame to be decoded.
+// A file is a sequence of frames. Each is appended by one write call, so that several processes can share a file,
+// and a killed process leaves complete frames behind. A frame is a skippable frame of zstd's format, which holds
+// the head below, and three compressed frames, the columns; a file is therefore valid input for zstd itself. Each
+// frame can be decoded on its own.
 //
-//   events   everything in the order in which it happened; of each quantum the sums by chunk and kind of miss
-//   classes  which of these each miss is, and the weights of the dependent ones
-//   lines    where in its chunk each miss falls
+//   events   all events in the order in which they happened; of each quantum the sums by chunk and kind of miss
+//   classes  the class of each miss (which of these sums it belongs to), and the weights of the dependent ones
+//   lines    the position of each miss in its chunk
 //
-// Who needs sums only, which is everyone but a collector that draws samples, reads no more than the first column.
-// The first frame of a process holds a RecordingHeader instead of events.
+// A consumer that needs sums only, which is every one but a collector that draws samples, reads only the first
+// column. The first frame of a process holds a RecordingHeader instead of events.
 #pragma once
 
 #include <array>
@@ -26,12 +26,12 @@
 namespace terrace::sim {
 
 inline constexpr std::uint32_t k_recording_version = 10;
-inline constexpr std::uint64_t k_share_parts = 1'000'000;  // of a whole: shares are whole numbers of them
+inline constexpr std::uint64_t k_share_parts = 1'000'000;  // of a whole: resolution of shares
 
 enum Column : std::uint8_t { k_events, k_classes, k_lines, k_columns };
 
-// What precedes an event's fields. Numbers are LEB128, signed ones in zigzag, texts a length and bytes, times
-// the eight bytes of a double.
+// Tag of an event, which precedes its fields. Numbers are LEB128, signed ones in zigzag, texts a length and bytes,
+// times the eight bytes of a double.
 enum class EventTag : std::uint8_t {
   quantum = 1,
   object_added = 2,
@@ -43,38 +43,38 @@ enum class EventTag : std::uint8_t {
   unobserved = 8,
   noted = 9,
   finished = 10,
-  // Of threads (ThreadClocks).
+  // Events of threads (ThreadClocks).
   runs = 11,
   alive = 12,
   follow = 13,
   meet = 14,
   release = 15,
   acquire = 16,
-  covered = 17,  // a length, and a record as journals have it
+  covered = 17,  // a length, and a record encoded as in journals
   hinted = 18,
   loops_seen = 19  // as `covered`
 };
 
-// Threads are numbered from 0 in the order in which they begin; a process can have no more (PID_MAX_LIMIT).
+// Limit of thread numbers, which count from 0 in the order of creation (PID_MAX_LIMIT).
 inline constexpr std::uint32_t k_max_recorded_threads = 1U << 22;
 
-// What a header may say. Recorders write 16,384 accesses and 64 chunks.
+// Limits of what a header may say. Recorders write 16,384 accesses and 64 chunks.
 inline constexpr std::uint64_t k_max_quantum_accesses = std::uint64_t{1} << 20;
-// In a quantum, for each access that fills it; what goes with one access is at most a sixteenth of that.
+// Of a quantum, for each access that fills it; the instructions of one access are at most a sixteenth of that.
 inline constexpr std::uint64_t k_max_instructions = std::uint64_t{1} << 20;
 inline constexpr std::uint32_t k_max_chunks_per_object = 4096;
-// Chunks are what a recording can ask for without paying in bytes: whoever replays it keeps each in memory, and
-// looks at all of them in every loop. An object has about `chunks_per_object`, unless it is so large that these
-// would be larger than `largest_chunk`; what such objects have beyond that is limited. At 1 GiB a chunk, that is
-// 128 TiB at a time, which is what a process can address, and 1 PiB over the run.
+// Limits of chunks, which a recording can request without paying in bytes: a replay keeps each in memory and scans
+// all of them in every loop. An object has about `chunks_per_object`, unless it is so large that these would
+// exceed `largest_chunk`; the chunks of such objects beyond that number are limited. At 1 GiB a chunk, that is 128
+// TiB at a time, which is what a process can address, and 1 PiB over the run.
 inline constexpr std::uint64_t k_max_chunks_beyond = std::uint64_t{1} << 17;
 inline constexpr std::uint64_t k_max_chunks_beyond_ever = std::uint64_t{1} << 20;
 
 // Bits of a quantum's flags.
-inline constexpr std::uint8_t k_in_stride = 1;  // the program went on; without it, a flush ended the quantum
-inline constexpr std::uint8_t k_wide = 2;       // classes of two bytes: there are more than 256
+inline constexpr std::uint8_t k_in_stride = 1;  // the program continued; if clear, a flush ended the quantum
+inline constexpr std::uint8_t k_wide = 2;       // class numbers have two bytes: there are more than 256
 
-// What a machine's caches make of a program: recorded misses hold wherever this is the same.
+// Geometry of a machine's caches. Recorded misses are valid on every machine with the same geometry.
 struct CacheShape {
   struct Level {
     std::uint64_t size = 0;
@@ -98,11 +98,11 @@ struct CacheShape {
   bool operator==(const CacheShape&) const = default;
 };
 CacheShape cache_shape(const machine::Machine& machine, InitiatorId initiator);
-// In words, what the second has that the first has not: "l2 is 512KiB in 8 ways there and 256KiB in 8 here". Empty
-// when they are the same. `there` and `here` are what the message calls them.
+// Returns the difference in words: "l2 is 512KiB in 8 ways there and 256KiB in 8 here". Empty if there is none.
+// `there` and `here` are the names of the two machines in the message.
 std::string difference(const CacheShape& a, const CacheShape& b, std::string_view there, std::string_view here);
 
-// Which process of which program was recorded.
+// Identifies a recorded process and its program.
 struct ProgramIdentity {
   std::uint32_t process = 0;
   std::uint32_t parent = 0;
@@ -122,7 +122,7 @@ struct RecordingHeader {
   std::uint64_t largest_chunk = 0;
 
   void to_blob(BlobWriter& out) const;
-  // Throws Error{corrupt} when the bytes make no header, or one that no recorder writes.
+  // Throws Error{corrupt} if the bytes are no header, or one that no recorder writes.
   static RecordingHeader from_blob(BlobReader& in);
 };
 

@@ -1,9 +1,9 @@
-// One frame of a recording: its head, and its columns compressed. recording_format.hpp says what they are for.
+// Writes and reads one frame of a recording: its head and its compressed columns (recording_format.hpp).
 //
-// Layout, native byte order: u32 0x184D2A54 (zstd's mark of a skippable frame), u32 size of the rest of the head,
-// "TERRACEM", u32 version, u32 number of the frame within its process, u32 process id, u32 zero, i64 when the
-// process began (ns since 1970), for each column u32 size as stored, u32 size, u32 CRC-32C as stored, then u32
-// CRC-32C of the head so far. The columns follow.
+// Layout, native byte order: u32 0x184D2A54 (zstd's magic of a skippable frame), u32 size of the rest of the head,
+// "TERRACEM", u32 version, u32 number of the frame within its process, u32 process id, u32 zero, i64 start of the
+// process (ns since 1970), for each column u32 size as stored, u32 size, u32 CRC-32C as stored, then u32 CRC-32C
+// of the head so far. The columns follow.
 #pragma once
 
 #include <array>
@@ -17,8 +17,8 @@
 
 namespace terrace::sim {
 
-// Larger columns are not written, and not believed.
-inline constexpr std::uint32_t k_largest_column = 64U << 20;
+// Larger columns are not written, and rejected by readers.
+inline constexpr std::uint32_t k_max_column_bytes = 64U << 20;
 
 struct FrameHead {
   std::uint32_t number = 0;  // of the process's frames; 0 is its header
@@ -26,15 +26,15 @@ struct FrameHead {
   std::int64_t started_unix_ns = 0;
 };
 
-// Compresses; keeps its memory from frame to frame. It is what enters users' processes.
+// Compresses frames and reuses its buffers. Runs inside of users' processes, so it does not use their malloc.
 class FrameWriter {
  public:
-  // `level`: zstd's.
+  // `level`: zstd's compression level.
   explicit FrameWriter(int level);
   ~FrameWriter();
   FrameWriter(const FrameWriter&) = delete;
   FrameWriter& operator=(const FrameWriter&) = delete;
-  // The frame's bytes, valid until the next call. Throws Error{failed} where there is no memory.
+  // Returns the frame's bytes, valid until the next call. Throws Error{failed} if out of memory.
   std::span<const std::byte> make(const FrameHead& head,
                                   const std::array<std::span<const std::byte>, k_columns>& columns);
 
@@ -45,7 +45,7 @@ class FrameWriter {
   std::vector<std::byte> bytes_;
 };
 
-// A frame of a file, as its head describes it; nothing is decompressed yet.
+// A frame of a file, as its head describes it; its columns are not decompressed yet.
 struct Frame {
   struct Stored {
     std::span<const std::byte> bytes;
@@ -57,11 +57,11 @@ struct Frame {
   std::array<Stored, k_columns> columns;
 };
 
-// The frame that begins at `at` and how far it reaches. Throws Error{corrupt} saying what is wrong with it: the
-// head is damaged, or the file ends within the frame. What the columns hold is checked by `check_columns`.
+// Returns the frame that begins at `at`, and sets `end` to its end. Throws Error{corrupt} with the reason if the
+// head is damaged or the file ends within the frame. The columns are not verified; see has_intact_columns().
 Frame read_frame(std::span<const std::byte> file, std::size_t at, std::size_t& end);
-// Whether every column is as it was written.
-[[nodiscard]] bool columns_are_whole(const Frame& frame);
+// Returns whether the checksum of every column is right.
+[[nodiscard]] bool has_intact_columns(const Frame& frame);
 
 class Decompressor {
  public:
@@ -69,7 +69,7 @@ class Decompressor {
   ~Decompressor();
   Decompressor(const Decompressor&) = delete;
   Decompressor& operator=(const Decompressor&) = delete;
-  // Replaces `out`. Throws Error{corrupt} when that is no such column.
+  // Replaces `out` by the decompressed column. Throws Error{corrupt} if it is damaged.
   void column(const Frame::Stored& stored, std::vector<std::byte>& out);
 
  private:

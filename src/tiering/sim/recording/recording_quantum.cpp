@@ -1,4 +1,4 @@
-// Quanta to columns and back. See recording_quantum.hpp.
+// Converts quanta to columns and back. See recording_quantum.hpp.
 #include "sim/recording/recording_quantum.hpp"
 
 #include <algorithm>
@@ -15,14 +15,14 @@ using observe::MissKind;
 
 namespace {
 
-constexpr std::uint32_t k_max_misses = 1U << 20;  // of one quantum; a pipeline hands over 32,768 at most
+constexpr std::uint32_t k_max_misses = 1U << 20;  // of one quantum; a pipeline passes 32,768 at most
 constexpr std::uint64_t k_max_lines = 64;         // of one access, which may be the last of a quantum
-constexpr std::uint32_t k_narrow = 256;           // classes that a byte can tell apart
+constexpr std::uint32_t k_narrow = 256;           // classes that a byte can distinguish
 constexpr std::uint32_t k_wide_classes = 65536;
-constexpr unsigned k_class_bits = 3;  // a kind of miss, and whether the misses have weights
+constexpr unsigned k_class_bits = 3;  // the kind of miss, and whether the misses have weights
 constexpr std::uint8_t k_weighed = 4;
 
-// Neighbours in the list are mostly neighbours in memory. k_no_chunk comes right before chunk 0.
+// Neighbours in the list are mostly neighbours in memory. k_no_chunk is encoded right before chunk 0.
 std::uint32_t chunk_step(ChunkId from, ChunkId to) { return to - from; }
 
 }  // namespace
@@ -47,13 +47,13 @@ std::uint32_t QuantumEncoder::class_of(const Miss& miss) {
 }
 
 void QuantumEncoder::put(RecordingColumns& out, const observe::Quantum& quantum) {
-  of_miss_.clear();
+  class_of_miss_.clear();
   weights_.clear();
   const auto lines_before = out.lines.size();
   for (const auto& miss : quantum.misses) {
     const auto number = class_of(miss);
     auto& of_class = classes_[number];
-    of_miss_.push_back(static_cast<std::uint16_t>(number));
+    class_of_miss_.push_back(static_cast<std::uint16_t>(number));
     ++of_class.count;
     if (miss.weight > 0) {
       of_class.weight += miss.weight;
@@ -96,11 +96,11 @@ void QuantumEncoder::put(RecordingColumns& out, const observe::Quantum& quantum)
 void QuantumEncoder::put_classes(std::vector<std::byte>& out, bool wide) const {
   const auto at = out.size();
   if (wide) {
-    out.resize(at + 2 * of_miss_.size());
-    std::memcpy(out.data() + at, of_miss_.data(), 2 * of_miss_.size());
+    out.resize(at + 2 * class_of_miss_.size());
+    std::memcpy(out.data() + at, class_of_miss_.data(), 2 * class_of_miss_.size());
   } else {
-    out.resize(at + of_miss_.size());
-    std::transform(of_miss_.begin(), of_miss_.end(), out.begin() + static_cast<std::ptrdiff_t>(at),
+    out.resize(at + class_of_miss_.size());
+    std::transform(class_of_miss_.begin(), class_of_miss_.end(), out.begin() + static_cast<std::ptrdiff_t>(at),
                    [](std::uint16_t number) { return static_cast<std::byte>(number); });
   }
   out.insert(out.end(), weights_.begin(), weights_.end());
@@ -118,7 +118,7 @@ QuantumDecoder::Sums QuantumDecoder::sums(ColumnReader& events, ChunkId chunks, 
   quantum.accesses = events.number(max_accesses_);
   quantum.instructions = events.number(k_max_instructions * max_accesses_);
   for (auto& hits : quantum.hits) hits = events.number(max_accesses_ + k_max_lines);
-  // Each is of a hit beyond the first cache.
+  // Page walks are counted among the hits beyond the first cache.
   quantum.walks = events.number(std::accumulate(quantum.hits.begin() + 1, quantum.hits.end(), std::uint64_t{0}));
   read_calls(events);
   quantum.calls = calls_;
@@ -154,7 +154,7 @@ QuantumDecoder::Sums QuantumDecoder::sums(ColumnReader& events, ChunkId chunks, 
   return sums;
 }
 
-// More calls than end a quantum are not believed.
+// A list with more calls than end a quantum is rejected.
 void QuantumDecoder::read_calls(ColumnReader& events) {
   calls_.resize(events.number(machine::k_library_functions));
   std::uint64_t beyond = 0;
@@ -174,7 +174,7 @@ std::span<const Miss> QuantumDecoder::misses(std::span<const std::byte> classes,
                                              std::span<const std::byte> lines) {
   if (class_end_ > classes.size() || line_end_ > lines.size())
     throw Error(Code::corrupt, "a recording's columns do not belong together");
-  of_miss_.resize(count_);
+  class_of_miss_.resize(count_);
   misses_.resize(count_);
   const auto of_quantum = classes.subspan(class_begin_, class_end_ - class_begin_);
   const auto numbers = of_quantum.first(std::size_t{count_} * (wide_ ? 2 : 1));
@@ -194,31 +194,31 @@ void QuantumDecoder::put_classes(std::span<const std::byte> numbers) {
     std::memcpy(&number, numbers.data() + std::size_t{i} * sizeof number, sizeof number);
     if (number >= classes_.size()) throw Error(Code::corrupt, "a recording has a miss of no class");
     auto& of_class = classes_[number];
-    of_miss_[i] = number;
+    class_of_miss_[i] = number;
     misses_[i] = of_class.first;
-    ++of_class.met;
+    ++of_class.seen;
   }
-  // Else profiles would hold what time was not made of.
+  // Otherwise profiles would contain misses that the time does not account for.
   for (const auto& of_class : classes_)
-    if (of_class.met != of_class.count) throw Error(Code::corrupt, "a recording's misses and their sums differ");
+    if (of_class.seen != of_class.count) throw Error(Code::corrupt, "a recording's misses and their sums differ");
 }
 
 void QuantumDecoder::put_weights(ColumnReader weights) {
   if (weights.at_end()) return;
   for (std::uint32_t i = 0; i < count_; ++i) {
-    auto& of_class = classes_[of_miss_[i]];
+    auto& of_class = classes_[class_of_miss_[i]];
     if (!of_class.weighed) continue;
     misses_[i].weight = weights.byte();
-    of_class.weight_met += misses_[i].weight;
+    of_class.weight_seen += misses_[i].weight;
   }
   for (const auto& of_class : classes_)
-    if (of_class.weight_met != of_class.weight)
+    if (of_class.weight_seen != of_class.weight)
       throw Error(Code::corrupt, "a recording's weights and their sums differ");
 }
 
 void QuantumDecoder::put_lines(ColumnReader lines) {
   for (std::uint32_t i = 0; i < count_; ++i) {
-    auto& next = classes_[of_miss_[i]].next_line;
+    auto& next = classes_[class_of_miss_[i]].next_line;
     misses_[i].line = static_cast<std::uint16_t>(next + lines.signed_number());
     next = static_cast<std::uint16_t>(misses_[i].line + 1);
   }

@@ -1,14 +1,14 @@
-// One quantum in a recording's columns.
+// Encodes and decodes one quantum in a recording's columns.
 //
-// Page walks follow the hits at each level, then calls of libm's functions: how many functions were called, and of
-// each, in order, its number less the last one's and how often.
+// Page walks follow the hits at each level, then calls of libm's functions: the number of called functions, and
+// for each, in ascending order, the difference of its number from the previous one's and its count.
 //
 // The quantum's misses fall into classes: a chunk, a kind of miss, and whether they have weights. The events
-// column lists the classes in the order in which they were first met, with how many misses (and what sum of
-// weights) each has: that is a observe::Tally, in its own order. The column of classes holds the position of each
-// miss's class in that list (a byte, or two where there are more than 256) and then a byte for each weight that is
-// not 0. The column of lines holds, for each miss, its line less the one that would follow the last miss of its
-// class: streams are zeros there.
+// column lists the classes in the order of first occurrence, with the number of misses (and the sum of weights) of
+// each: an observe::Tally, in its own order. The column of classes holds the position of each miss's class in that
+// list (a byte, or two if there are more than 256) and then a byte for each non-zero weight. The column of lines
+// holds, for each miss, the difference of its line from the successor of the last miss of its class: streams are
+// zeros there.
 #pragma once
 
 #include <cstdint>
@@ -51,32 +51,32 @@ class QuantumEncoder {
   std::uint32_t& slot_of(ChunkId chunk, std::uint8_t code);
   void put_classes(std::vector<std::byte>& out, bool wide) const;
 
-  std::vector<std::uint32_t> slots_;  // by chunk + 1 (0: no chunk) and code: the class's position + 1, 0 for none
+  std::vector<std::uint32_t> slots_;  // by chunk + 1 (0: no chunk) and code: position of the class + 1; 0: none
   std::vector<Class> classes_;
-  std::vector<std::uint16_t> of_miss_;
+  std::vector<std::uint16_t> class_of_miss_;
   std::vector<std::byte> weights_;
 };
 
 class QuantumDecoder {
  public:
-  // What a quantum is at the least: its sums. `tally` is replaced.
+  // Totals of a quantum. `tally` is replaced.
   struct Sums {
-    observe::Quantum quantum;  // without its misses; its calls are valid until the next
+    observe::Quantum quantum;  // without its misses; its calls are valid until the next quantum
     std::uint32_t misses = 0;
   };
-  // `quantum_accesses`: the header's; longer quanta are not believed.
+  // `quantum_accesses`: from the header; longer quanta are rejected.
   explicit QuantumDecoder(std::uint64_t quantum_accesses) : max_accesses_(quantum_accesses) {}
-  // The sizes of the frame's columns of classes and lines: more misses than they have room for are not believed,
-  // also where nobody asks for them.
+  // Takes the sizes of the frame's columns of classes and lines: a quantum with more misses than they can hold is
+  // rejected, even if the misses are not requested.
   void begin_frame(std::size_t classes, std::size_t lines) {
     class_end_ = line_end_ = 0;
     class_bytes_ = classes;
     line_bytes_ = lines;
   }
-  // Reads what follows the tag. Chunks from `chunks` on are not believed.
+  // Reads what follows the tag. Chunk numbers from `chunks` on are rejected.
   Sums sums(ColumnReader& events, ChunkId chunks, observe::Tally& tally);
-  // The misses of the quantum whose sums were read last. The columns are the frame's, whole; valid until the next
-  // call. Throws Error{corrupt} when they do not add up to the sums.
+  // Returns the misses of the quantum whose sums were read last, valid until the next call. The arguments are the
+  // frame's whole columns. Throws Error{corrupt} if they do not add up to the sums.
   std::span<const observe::Miss> misses(std::span<const std::byte> classes, std::span<const std::byte> lines);
 
  private:
@@ -84,8 +84,8 @@ class QuantumDecoder {
     observe::Miss first;  // its chunk and kind
     std::uint32_t count = 0;
     std::uint64_t weight = 0;
-    std::uint32_t met = 0;
-    std::uint64_t weight_met = 0;
+    std::uint32_t seen = 0;
+    std::uint64_t weight_seen = 0;
     std::uint16_t next_line = 0;
     bool weighed = false;
   };
@@ -96,7 +96,7 @@ class QuantumDecoder {
   void put_lines(ColumnReader lines);
 
   std::vector<Class> classes_;
-  std::vector<std::uint32_t> of_miss_;
+  std::vector<std::uint32_t> class_of_miss_;
   std::vector<observe::Miss> misses_;
   std::vector<observe::LibraryCalls> calls_;
   std::uint64_t max_accesses_;

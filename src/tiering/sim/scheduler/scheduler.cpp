@@ -19,9 +19,9 @@ constexpr timespec k_patience{0, 100'000'000};  // between two looks at whoever 
 constexpr std::uint32_t k_looks = 3;            // that find it asleep in the same turn
 constexpr std::uint32_t k_stuck = 50;           // that find it at work in the same turn: it may wait for another
 
-void call(std::atomic<std::uint32_t>& called) {
-  called.store(1, std::memory_order_release);
-  futex_wake(called, 1);
+void signal_dispatch(std::atomic<std::uint32_t>& dispatched) {
+  dispatched.store(1, std::memory_order_release);
+  futex_wake(dispatched, 1);
 }
 
 // What the system says of a thread of this process: 'R', 'S', ...; 0 when there is none.
@@ -42,33 +42,33 @@ char system_state(std::uint32_t system_thread) {
 }  // namespace
 
 // For a few dozen instructions at a time.
-class Scheduler::Locked {
+class Scheduler::SpinGuard {
  public:
-  explicit Locked(const Scheduler& scheduler) : lock_(scheduler.page_.lock) {
+  explicit SpinGuard(const Scheduler& scheduler) : lock_(scheduler.page_.lock) {
     for (unsigned tries = 0; lock_.exchange(1, std::memory_order_acquire) != 0; ++tries)
       if (tries > 100) syscall(SYS_sched_yield);
   }
-  ~Locked() { lock_.store(0, std::memory_order_release); }
-  Locked(const Locked&) = delete;
-  Locked& operator=(const Locked&) = delete;
+  ~SpinGuard() { lock_.store(0, std::memory_order_release); }
+  SpinGuard(const SpinGuard&) = delete;
+  SpinGuard& operator=(const SpinGuard&) = delete;
 
  private:
   std::atomic<std::uint32_t>& lock_;
 };
 
 Scheduler::Scheduler(SchedulerPage& page, std::uint32_t thread) : page_(page) {
-  TurnSlot& slot = page_.slots[0];
+  ThreadSlot& slot = page_.slots[0];
   slot.thread = thread;
-  slot.state = TurnState::running;
+  slot.state = ThreadState::running;
   slot.system_thread = static_cast<std::uint32_t>(syscall(SYS_gettid));
   page_.slots_used = 1;
   page_.alive.store(1, std::memory_order_relaxed);
 }
 
-TurnSlot* Scheduler::find(std::uint32_t thread) const {
+ThreadSlot* Scheduler::find(std::uint32_t thread) const {
   for (std::uint32_t i = 0; i < page_.slots_used; ++i) {
-    TurnSlot& slot = page_.slots[i];
-    if (slot.state != TurnState::none && slot.thread == thread) return &slot;
+    ThreadSlot& slot = page_.slots[i];
+    if (slot.state != ThreadState::none && slot.thread == thread) return &slot;
   }
   return nullptr;
 }
@@ -76,156 +76,157 @@ TurnSlot* Scheduler::find(std::uint32_t thread) const {
 // --- whose turn it is
 // ------------------------------------------------------------------------------------------------
 
-void Scheduler::give() {
-  TurnSlot* next = nullptr;
+void Scheduler::dispatch() {
+  ThreadSlot* next = nullptr;
   std::uint64_t furthest_behind = 0;
   for (std::uint32_t i = 0; i < page_.slots_used; ++i) {
-    TurnSlot& slot = page_.slots[i];
+    ThreadSlot& slot = page_.slots[i];
     std::uint64_t at = slot.progress;
-    if (slot.state == TurnState::running) return;
-    if (slot.state == TurnState::waiting && slot.deadline != k_forever)
+    if (slot.state == ThreadState::running) return;
+    if (slot.state == ThreadState::waiting && slot.deadline != k_forever)
       at = std::max(at, slot.deadline);
-    else if (slot.state != TurnState::ready)
+    else if (slot.state != ThreadState::ready)
       continue;
     if (next && (at > furthest_behind || (at == furthest_behind && slot.thread > next->thread))) continue;
     next = &slot;
     furthest_behind = at;
   }
   if (!next) return;
-  if (next->state == TurnState::waiting) next->timed_out = 1;
+  if (next->state == ThreadState::waiting) next->timed_out = 1;
   next->progress = furthest_behind;
-  next->state = TurnState::running;
-  ++page_.turns;
-  call(next->called);
+  next->state = ThreadState::running;
+  ++page_.num_quanta;
+  signal_dispatch(next->dispatched);
 }
 
-void Scheduler::await(TurnSlot& slot) {
+void Scheduler::wait_until_dispatched(ThreadSlot& slot) {
   std::uint32_t looks = 0;
   std::uint64_t seen = 0;
-  while (slot.called.load(std::memory_order_acquire) == 0 && page_.stopped.load(std::memory_order_relaxed) == 0) {
-    futex_wait(slot.called, 0, &k_patience);
-    if (slot.called.load(std::memory_order_acquire) != 0) break;
-    const Locked locked(*this);
-    looks = page_.turns == seen ? looks + 1 : 0;
-    seen = page_.turns;
-    if (looks >= k_looks) look_after(looks >= k_stuck);
+  while (slot.dispatched.load(std::memory_order_acquire) == 0 &&
+         page_.stopped.load(std::memory_order_relaxed) == 0) {
+    futex_wait(slot.dispatched, 0, &k_patience);
+    if (slot.dispatched.load(std::memory_order_acquire) != 0) break;
+    const SpinGuard locked(*this);
+    looks = page_.num_quanta == seen ? looks + 1 : 0;
+    seen = page_.num_quanta;
+    if (looks >= k_looks) watchdog_tick(looks >= k_stuck);
   }
-  slot.called.store(0, std::memory_order_relaxed);
+  slot.dispatched.store(0, std::memory_order_relaxed);
 }
 
 // Nothing has happened for a while. Whoever has the turn may work where nobody sees it, and all is well; but not
 // for ever: it could be looking again and again for what another one is to do.
-void Scheduler::look_after(bool stuck) {
+void Scheduler::watchdog_tick(bool stuck) {
   for (std::uint32_t i = 0; i < page_.slots_used; ++i) {
-    TurnSlot& slot = page_.slots[i];
-    if (slot.state != TurnState::running) continue;
+    ThreadSlot& slot = page_.slots[i];
+    if (slot.state != ThreadState::running) continue;
     const char state = slot.system_thread == 0 ? 'R' : system_state(slot.system_thread);
     if (state != 'S' && state != 0 && !(state == 'R' && stuck && slot.system_thread != 0)) return;
-    slot.state = state == 0 ? TurnState::none : TurnState::away;
+    slot.state = state == 0 ? ThreadState::none : ThreadState::detached;
     if (state == 0) page_.alive.fetch_sub(1, std::memory_order_relaxed);
-    not_repeatable();
-    return give();
+    mark_unrepeatable();
+    return dispatch();
   }
   for (std::uint32_t i = 0; i < page_.slots_used; ++i)
-    if (page_.slots[i].state == TurnState::away) return;  // whoever it waits for
+    if (page_.slots[i].state == ThreadState::detached) return;  // whoever it waits for
   // Everybody waits, perhaps for a waking that nobody told us of: they look again whether they have to.
-  not_repeatable();
+  mark_unrepeatable();
   for (std::uint32_t i = 0; i < page_.slots_used; ++i)
-    if (page_.slots[i].state == TurnState::waiting) page_.slots[i].state = TurnState::ready;
-  give();
+    if (page_.slots[i].state == ThreadState::waiting) page_.slots[i].state = ThreadState::ready;
+  dispatch();
 }
 
-bool Scheduler::pass(std::uint32_t thread) {
-  TurnSlot* slot = nullptr;
+bool Scheduler::yield(std::uint32_t thread) {
+  ThreadSlot* slot = nullptr;
   {
-    const Locked locked(*this);
+    const SpinGuard locked(*this);
     slot = find(thread);
     if (!slot || page_.stopped.load(std::memory_order_relaxed) != 0) return false;
-    slot->state = TurnState::ready;
-    slot->called.store(0, std::memory_order_relaxed);
-    give();
-    if (slot->state == TurnState::running) {
-      slot->called.store(0, std::memory_order_relaxed);
+    slot->state = ThreadState::ready;
+    slot->dispatched.store(0, std::memory_order_relaxed);
+    dispatch();
+    if (slot->state == ThreadState::running) {
+      slot->dispatched.store(0, std::memory_order_relaxed);
       return false;
     }
   }
-  await(*slot);
+  wait_until_dispatched(*slot);
   return true;
 }
 
 void Scheduler::stop() {
-  const Locked locked(*this);
+  const SpinGuard locked(*this);
   page_.stopped.store(1, std::memory_order_relaxed);
   for (std::uint32_t i = 0; i < page_.slots_used; ++i)
-    if (page_.slots[i].state != TurnState::none) call(page_.slots[i].called);
+    if (page_.slots[i].state != ThreadState::none) signal_dispatch(page_.slots[i].dispatched);
 }
 
 // --- threads
 // ---------------------------------------------------------------------------------------------------------
 
-bool Scheduler::begin(std::uint32_t thread, std::uint32_t creator) {
-  const Locked locked(*this);
+bool Scheduler::add_thread(std::uint32_t thread, std::uint32_t creator) {
+  const SpinGuard locked(*this);
   std::uint32_t at = 0;
-  while (at < page_.slots_used && page_.slots[at].state != TurnState::none) ++at;
+  while (at < page_.slots_used && page_.slots[at].state != ThreadState::none) ++at;
   if (at == k_max_threads) {
-    not_repeatable();
+    mark_unrepeatable();
     return false;
   }
   page_.slots_used = std::max(page_.slots_used, at + 1);
-  const TurnSlot* const from = find(creator);
-  TurnSlot& slot = page_.slots[at];
+  const ThreadSlot* const from = find(creator);
+  ThreadSlot& slot = page_.slots[at];
   slot.thread = thread;
   slot.progress = from ? from->progress : 0;
   slot.deadline = k_forever;
   slot.key = slot.order = 0;
   slot.timed_out = slot.system_thread = 0;
-  slot.called.store(0, std::memory_order_relaxed);
-  slot.state = TurnState::ready;
+  slot.dispatched.store(0, std::memory_order_relaxed);
+  slot.state = ThreadState::ready;
   page_.alive.fetch_add(1, std::memory_order_relaxed);
-  give();
+  dispatch();
   return true;
 }
 
-void Scheduler::arrive(std::uint32_t thread) {
-  TurnSlot* slot = nullptr;
+void Scheduler::enter(std::uint32_t thread) {
+  ThreadSlot* slot = nullptr;
   {
-    const Locked locked(*this);
+    const SpinGuard locked(*this);
     slot = find(thread);
     if (!slot) return;
     slot->system_thread = static_cast<std::uint32_t>(syscall(SYS_gettid));
   }
-  await(*slot);
+  wait_until_dispatched(*slot);
 }
 
-void Scheduler::end(std::uint32_t thread) {
-  const Locked locked(*this);
-  TurnSlot* const slot = find(thread);
+void Scheduler::end_thread(std::uint32_t thread) {
+  const SpinGuard locked(*this);
+  ThreadSlot* const slot = find(thread);
   if (!slot) return;
-  slot->state = TurnState::ended;
+  slot->state = ThreadState::ended;
   page_.alive.fetch_sub(1, std::memory_order_relaxed);
-  give();
+  dispatch();
 }
 
-bool Scheduler::ended(std::uint32_t thread) const {
-  const Locked locked(*this);
-  const TurnSlot* const slot = find(thread);
-  return !slot || slot->state == TurnState::ended;
+bool Scheduler::has_ended(std::uint32_t thread) const {
+  const SpinGuard locked(*this);
+  const ThreadSlot* const slot = find(thread);
+  return !slot || slot->state == ThreadState::ended;
 }
 
-void Scheduler::forget(std::uint32_t thread) {
-  const Locked locked(*this);
-  TurnSlot* const slot = find(thread);
-  if (slot && slot->state == TurnState::ended) slot->state = TurnState::none;
+void Scheduler::remove_thread(std::uint32_t thread) {
+  const SpinGuard locked(*this);
+  ThreadSlot* const slot = find(thread);
+  if (slot && slot->state == ThreadState::ended) slot->state = ThreadState::none;
 }
 
 void Scheduler::advance(std::uint32_t thread, std::uint64_t progress) {
-  const Locked locked(*this);
-  if (TurnSlot* const slot = find(thread)) slot->progress += progress;
+  const SpinGuard locked(*this);
+  if (ThreadSlot* const slot = find(thread)) slot->progress += progress;
 }
 
 std::uint64_t Scheduler::progress(std::uint32_t thread) const {
-  const Locked locked(*this);
-  const TurnSlot* const slot = find(thread);
+  const SpinGuard locked(*this);
+  const ThreadSlot* const slot = find(thread);
   return slot ? slot->progress : 0;
 }
 
@@ -233,73 +234,73 @@ std::uint64_t Scheduler::progress(std::uint32_t thread) const {
 // ---------------------------------------------------------------------------------------------------------
 
 bool Scheduler::wait(std::uint32_t thread, std::uint64_t key, std::uint64_t deadline) {
-  TurnSlot* slot = nullptr;
+  ThreadSlot* slot = nullptr;
   {
-    const Locked locked(*this);
+    const SpinGuard locked(*this);
     slot = find(thread);
-    if (!slot || stopped()) return true;
+    if (!slot || is_stopped()) return true;
     slot->key = key;
     slot->deadline = deadline;
-    slot->order = ++page_.waits;
+    slot->order = ++page_.num_waits;
     slot->timed_out = 0;
-    slot->called.store(0, std::memory_order_relaxed);
-    slot->state = TurnState::waiting;
-    give();
+    slot->dispatched.store(0, std::memory_order_relaxed);
+    slot->state = ThreadState::waiting;
+    dispatch();
   }
-  await(*slot);
+  wait_until_dispatched(*slot);
   slot->deadline = k_forever;
   return slot->timed_out == 0;
 }
 
 std::uint32_t Scheduler::wake(std::uint32_t waker, std::uint64_t key, std::uint32_t most,
                               std::span<std::uint32_t> woken) {
-  const Locked locked(*this);
-  const TurnSlot* const from = find(waker);
+  const SpinGuard locked(*this);
+  const ThreadSlot* const from = find(waker);
   std::uint32_t count = 0;
   for (; count < most; ++count) {
-    TurnSlot* first = nullptr;
+    ThreadSlot* first = nullptr;
     for (std::uint32_t i = 0; i < page_.slots_used; ++i) {
-      TurnSlot& slot = page_.slots[i];
-      if (slot.state != TurnState::waiting || slot.key != key) continue;
+      ThreadSlot& slot = page_.slots[i];
+      if (slot.state != ThreadState::waiting || slot.key != key) continue;
       if (!first || slot.order < first->order) first = &slot;
     }
     if (!first) break;
-    first->state = TurnState::ready;
+    first->state = ThreadState::ready;
     if (from) first->progress = std::max(first->progress, from->progress);
     if (count < woken.size()) woken[count] = first->thread;
   }
-  if (count > 0) give();
+  if (count > 0) dispatch();
   return count;
 }
 
-void Scheduler::meet(std::span<const std::uint32_t> threads) {
-  const Locked locked(*this);
+void Scheduler::synchronize(std::span<const std::uint32_t> threads) {
+  const SpinGuard locked(*this);
   std::uint64_t furthest = 0;
   for (const auto thread : threads)
-    if (const TurnSlot* const slot = find(thread)) furthest = std::max(furthest, slot->progress);
+    if (const ThreadSlot* const slot = find(thread)) furthest = std::max(furthest, slot->progress);
   for (const auto thread : threads)
-    if (TurnSlot* const slot = find(thread)) slot->progress = furthest;
+    if (ThreadSlot* const slot = find(thread)) slot->progress = furthest;
 }
 
 bool Scheduler::wake_thread(std::uint32_t waker, std::uint32_t thread) {
-  const Locked locked(*this);
-  const TurnSlot* const from = find(waker);
-  TurnSlot* const slot = find(thread);
-  if (!slot || slot->state != TurnState::waiting) return false;
-  slot->state = TurnState::ready;
+  const SpinGuard locked(*this);
+  const ThreadSlot* const from = find(waker);
+  ThreadSlot* const slot = find(thread);
+  if (!slot || slot->state != ThreadState::waiting) return false;
+  slot->state = ThreadState::ready;
   if (from) slot->progress = std::max(slot->progress, from->progress);
-  give();
+  dispatch();
   return true;
 }
 
 std::uint32_t Scheduler::requeue(std::uint64_t from, std::uint64_t to, std::uint32_t most) {
-  const Locked locked(*this);
+  const SpinGuard locked(*this);
   std::uint32_t count = 0;
   for (; count < most; ++count) {
-    TurnSlot* first = nullptr;
+    ThreadSlot* first = nullptr;
     for (std::uint32_t i = 0; i < page_.slots_used; ++i) {
-      TurnSlot& slot = page_.slots[i];
-      if (slot.state != TurnState::waiting || slot.key != from) continue;
+      ThreadSlot& slot = page_.slots[i];
+      if (slot.state != ThreadState::waiting || slot.key != from) continue;
       if (!first || slot.order < first->order) first = &slot;
     }
     if (!first) break;
@@ -308,14 +309,14 @@ std::uint32_t Scheduler::requeue(std::uint64_t from, std::uint64_t to, std::uint
   return count;
 }
 
-void Scheduler::leave(std::uint32_t thread) {
-  const Locked locked(*this);
-  TurnSlot* const slot = find(thread);
+void Scheduler::detach(std::uint32_t thread) {
+  const SpinGuard locked(*this);
+  ThreadSlot* const slot = find(thread);
   if (!slot) return;
-  slot->state = TurnState::away;
-  give();
+  slot->state = ThreadState::detached;
+  dispatch();
 }
 
-void Scheduler::come_back(std::uint32_t thread) { pass(thread); }
+void Scheduler::reattach(std::uint32_t thread) { yield(thread); }
 
 }  // namespace terrace::sim

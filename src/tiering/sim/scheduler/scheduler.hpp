@@ -1,21 +1,20 @@
-// Whose turn it is: of the threads that can run, the one with the lowest (progress, number) runs until its quantum
-// ends or it waits. So a program with threads does the same in every run: dynamic schedules, critical sections and
-// races repeat.
+// Implements a deterministic user-level scheduler of a program's threads. Of the threads that can run, the one
+// with the lowest (progress, number) runs until its quantum ends or it blocks. So a program with threads behaves
+// the same in every run: dynamic schedules, critical sections and races repeat.
 //
 // Progress counts what does not depend on where data resides (accesses, misses, virtual sleep), in nominal
 // nanoseconds. It is not any configuration's clock: the same order of execution then holds for every placement,
-// machine and planner, which is what lets one execution price many configurations and a recording stand for an
-// execution.
+// machine and planner. That lets one execution price many configurations, and a recording stand for an execution.
 //
-// Waiting is by key, any number that stands for what is waited for. Who waits is made able to run by `wake`, in
-// the order of turns, so nothing depends on which thread the system lets go first; a turn may even be given to a
-// thread that the system has not started yet.
+// A thread waits for a key, an arbitrary number that identifies the event. wake() makes waiting threads ready in
+// the order in which they began to wait, so nothing depends on the order in which the kernel resumes threads. A
+// quantum may even be dispatched to a thread that the kernel has not started yet.
 //
-// A thread that waits in a way that nobody told us of keeps its turn: after a while, when the system says that it
-// sleeps, or after seconds without any progress that is seen (it spins), the turn is taken from it, and
-// `repeatable` is false from then on. It queues again when it is back.
+// A thread may block in a way that is not intercepted. Waiting threads run a watchdog: when the kernel reports the
+// running thread asleep for a while, or when it makes no visible progress for seconds (it spins), its quantum is
+// revoked, and is_repeatable() is false from then on. The thread queues again when it returns.
 //
-// The state is plain data in shared memory, ready for threads of several processes.
+// The state is plain data in shared memory, ready for threads of several processes. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -27,25 +26,25 @@ namespace terrace::sim {
 
 inline constexpr std::uint32_t k_max_threads = 1024;  // alive at a time
 
-enum class TurnState : std::uint32_t {
-  none,     // the slot is free
-  ready,    // can run
-  running,  // has the turn
-  waiting,  // for a key, or for its deadline
-  away,     // lost its turn in a wait that is not known here
-  ended     // nobody has joined it yet
+enum class ThreadState : std::uint32_t {
+  none,      // the slot is free
+  ready,     // can run
+  running,   // has the quantum
+  waiting,   // for a key, or for its deadline
+  detached,  // runs or blocks outside of the scheduler's control
+  ended      // not joined yet
 };
 
-struct TurnSlot {
+struct ThreadSlot {
   std::uint32_t thread;  // its number
-  TurnState state;
+  ThreadState state;
   std::uint64_t progress;
   std::uint64_t key;       // waiting: for what
-  std::uint64_t deadline;  // waiting: progress at which it goes on by itself
-  std::uint64_t order;     // waiting: since when, among those that wait
+  std::uint64_t deadline;  // waiting: progress at which it continues by itself
+  std::uint64_t order;     // waiting: position in the order of waits
   std::uint32_t timed_out;
-  std::uint32_t system_thread;        // the system's number; 0 until it has arrived
-  std::atomic<std::uint32_t> called;  // a futex: 1 when it has been given its turn
+  std::uint32_t system_thread;            // kernel thread id; 0 until it has started
+  std::atomic<std::uint32_t> dispatched;  // a futex: 1 when the thread was given a quantum
 };
 
 struct SchedulerPage {
@@ -54,65 +53,68 @@ struct SchedulerPage {
   std::atomic<std::uint32_t> unrepeatable;
   std::atomic<std::uint32_t> alive;  // begun and not ended
   std::uint32_t slots_used;          // slots from here on have never been used
-  std::uint64_t waits;               // so far
-  std::uint64_t turns;               // so far
-  TurnSlot slots[k_max_threads];
+  std::uint64_t num_waits;           // so far
+  std::uint64_t num_quanta;          // so far
+  ThreadSlot slots[k_max_threads];
 };
 
 class Scheduler {
  public:
   static constexpr std::uint64_t k_forever = std::numeric_limits<std::uint64_t>::max();
 
-  // `page` is all zero at first. The calling thread is `thread`, and it is its turn.
+  // `page` must be zero-filled. The calling thread gets the number `thread` and the first quantum.
   Scheduler(SchedulerPage& page, std::uint32_t thread);
 
-  // Whether there is anybody to take turns with.
-  [[nodiscard]] bool alone() const { return page_.alive.load(std::memory_order_relaxed) <= 1; }
-  [[nodiscard]] std::uint32_t alive() const { return page_.alive.load(std::memory_order_relaxed); }
-  [[nodiscard]] bool repeatable() const { return page_.unrepeatable.load(std::memory_order_relaxed) == 0; }
+  // Returns whether there is no other thread to schedule.
+  [[nodiscard]] bool is_alone() const { return page_.alive.load(std::memory_order_relaxed) <= 1; }
+  [[nodiscard]] std::uint32_t num_alive() const { return page_.alive.load(std::memory_order_relaxed); }
+  [[nodiscard]] bool is_repeatable() const { return page_.unrepeatable.load(std::memory_order_relaxed) == 0; }
 
-  // A thread will begin where its creator is. False when there is no room for more: it then runs beside the
-  // others, and nothing repeats.
-  bool begin(std::uint32_t thread, std::uint32_t creator);
-  // The calling thread is `thread`; returns when it is its turn.
-  void arrive(std::uint32_t thread);
-  // It ends: the turn goes to another. It can be joined until `forget`.
-  void end(std::uint32_t thread);
-  [[nodiscard]] bool ended(std::uint32_t thread) const;
-  void forget(std::uint32_t thread);
+  // Registers a thread that is about to be created, with its creator's progress. Returns false if there is no free
+  // slot: the thread then runs unscheduled, and the run is not repeatable.
+  bool add_thread(std::uint32_t thread, std::uint32_t creator);
+  // Makes the calling thread known as `thread`; returns when it is dispatched.
+  void enter(std::uint32_t thread);
+  // Ends a thread and dispatches another. The ended thread keeps its slot until remove_thread().
+  void end_thread(std::uint32_t thread);
+  [[nodiscard]] bool has_ended(std::uint32_t thread) const;
+  void remove_thread(std::uint32_t thread);
 
-  // The thread has got on by that much; whose turn it is does not change.
+  // Adds to the thread's progress; does not reschedule.
   void advance(std::uint32_t thread, std::uint64_t progress);
   [[nodiscard]] std::uint64_t progress(std::uint32_t thread) const;
-  // Whoever is furthest behind goes on; returns when it is this thread's turn again. True when another had it.
-  bool pass(std::uint32_t thread);
-  // Waits until somebody wakes the key, or until its progress would be `deadline`. False when the time was over.
+  // Dispatches the thread with the least progress; returns when the calling thread is dispatched again. Returns
+  // true if another thread ran meanwhile.
+  bool yield(std::uint32_t thread);
+  // Waits until the key is woken, or until the progress reaches `deadline`. Returns false on time-out.
   bool wait(std::uint32_t thread, std::uint64_t key, std::uint64_t deadline = k_forever);
-  // Those who have waited longest for a key, `most` of them, can run again; they are no further behind than
+  // Makes up to `most` threads ready that have waited longest for the key, with at least the waker's progress.
+  // Stores their numbers in `woken` as far as it reaches. Returns how many there were.
   // `waker`. Their numbers go to `woken` as far as there is room. Returns how many there were.
   std::uint32_t wake(std::uint32_t waker, std::uint64_t key, std::uint32_t most,
                      std::span<std::uint32_t> woken = {});
-  // One thread that waits, whatever it waits for. False when it does not.
+  // Makes one waiting thread ready, whatever it waits for. Returns false if it does not wait.
   bool wake_thread(std::uint32_t waker, std::uint32_t thread);
-  // They have waited for one another: nobody is further behind than the others.
-  void meet(std::span<const std::uint32_t> threads);
-  // Those who wait for `from` wait for `to` from now on, but `most` at most.
+  // Sets the progress of threads that have met at a barrier to their maximum.
+  void synchronize(std::span<const std::uint32_t> threads);
+  // Moves up to `most` threads that wait for `from` to the waiters of `to`. Returns how many were moved.
   std::uint32_t requeue(std::uint64_t from, std::uint64_t to, std::uint32_t most);
-  // Something happens that is known not to repeat.
-  void not_repeatable() { page_.unrepeatable.store(1, std::memory_order_relaxed); }
-  // The calling thread goes where nobody can follow (a wait inside another library): the turn goes on without it.
-  void leave(std::uint32_t thread);
-  void come_back(std::uint32_t thread);
-  // From now on everybody runs as the system wants: the process ends.
+  // Notes that something happened whose order does not repeat.
+  void mark_unrepeatable() { page_.unrepeatable.store(1, std::memory_order_relaxed); }
+  // Suspends scheduling of the calling thread, which is about to block in code that is not intercepted (another
+  // library), and dispatches another thread; reattach() waits for the next quantum.
+  void detach(std::uint32_t thread);
+  void reattach(std::uint32_t thread);
+  // Ends scheduling, because the process ends: every thread runs as the kernel schedules it.
   void stop();
-  [[nodiscard]] bool stopped() const { return page_.stopped.load(std::memory_order_relaxed) != 0; }
+  [[nodiscard]] bool is_is_stopped() const { return page_.stopped.load(std::memory_order_relaxed) != 0; }
 
  private:
-  class Locked;
-  [[nodiscard]] TurnSlot* find(std::uint32_t thread) const;
-  void give();  // the turn to whom it belongs, if anybody can run; locked
-  void await(TurnSlot& slot);
-  void look_after(bool stuck);
+  class SpinGuard;
+  [[nodiscard]] ThreadSlot* find(std::uint32_t thread) const;
+  void dispatch();  // to the next thread, if any is ready and none runs. Requires: SpinGuard
+  void wait_until_dispatched(ThreadSlot& slot);
+  void watchdog_tick(bool stuck);
 
   SchedulerPage& page_;
 };

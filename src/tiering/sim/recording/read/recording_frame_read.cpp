@@ -1,11 +1,11 @@
-// Reading frames from whatever bytes are there. See recording_frame.hpp.
+// Reads frames from arbitrary bytes. See recording_frame.hpp.
 #include <zstd.h>
 
 #include <string>
 
 #include "core/error.hpp"
 #include "sim/recording/recording_frame.hpp"
-#include "sim/recording/recording_head.hpp"
+#include "sim/recording/recording_frame_head.hpp"
 
 namespace terrace::sim {
 
@@ -38,7 +38,7 @@ Frame read_frame(std::span<const std::byte> file, std::size_t at, std::size_t& e
   auto from = k_frame_head_bytes;
   for (std::size_t i = 0; i < k_columns; ++i) {
     auto& column = frame.columns[i];
-    if (column.size > k_largest_column) throw Error(Code::corrupt, "a column of the frame is too large");
+    if (column.size > k_max_column_bytes) throw Error(Code::corrupt, "a column of the frame is too large");
     if (stored[i] > left.size() - from) throw Error(Code::corrupt, "the file ends within the frame");
     column.bytes = left.subspan(from, stored[i]);
     from += stored[i];
@@ -47,7 +47,7 @@ Frame read_frame(std::span<const std::byte> file, std::size_t at, std::size_t& e
   return frame;
 }
 
-bool columns_are_whole(const Frame& frame) {
+bool has_intact_columns(const Frame& frame) {
   for (const auto& column : frame.columns)
     if (crc32c(column.bytes) != column.sum) return false;
   return true;
@@ -69,7 +69,7 @@ Decompressor::~Decompressor() {
 }
 
 void Decompressor::column(const Frame::Stored& stored, std::vector<std::byte>& out) {
-  // Before memory is taken for it.
+  // Checked before memory is allocated for it.
   if (ZSTD_getFrameContentSize(stored.bytes.data(), stored.bytes.size()) != stored.size)
     throw Error(Code::corrupt, "a column of a recording has another size than its frame says");
   out.resize(stored.size);

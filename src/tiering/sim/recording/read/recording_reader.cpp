@@ -1,4 +1,4 @@
-// Frames into events. See recording_reader.hpp.
+// Decodes frames into events. See recording_reader.hpp.
 #include "sim/recording/read/recording_reader.hpp"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 #include "core/error.hpp"
 #include "profile/profile.hpp"
 #include "sim/recording/recording_codec.hpp"
-#include "sim/recording/recording_head.hpp"
+#include "sim/recording/recording_frame_head.hpp"
 #include "sim/recording/recording_quantum.hpp"
 
 namespace terrace::sim {
@@ -16,24 +16,24 @@ namespace terrace::sim {
 namespace {
 
 constexpr std::uint64_t k_address_space = std::uint64_t{1} << 57;  // of a process, with five levels of page tables
-constexpr double k_longest_sleep = 1e10;  // seconds: what a timespec of 32 bits can say, and more
+constexpr double k_longest_sleep = 1e10;  // seconds: beyond the range of a 32-bit timespec
 constexpr std::uint64_t k_max_objects = UINT32_MAX - 1;
 
 RecordingHeader read_header(const Frame& frame, Decompressor& decompressor) {
-  if (!columns_are_whole(frame)) throw Error(Code::corrupt, "the process's header is damaged");
+  if (!has_intact_columns(frame)) throw Error(Code::corrupt, "the process's header is damaged");
   std::vector<std::byte> bytes;
   decompressor.column(frame.columns[k_events], bytes);
   BlobReader in(bytes);
   return RecordingHeader::from_blob(in);
 }
 
-// What is known of the program so far, against which the next event is checked.
-struct Known {
+// Objects and chunks of the program so far, which the next event is checked against.
+struct ProgramExtent {
   std::uint64_t objects = 0;
   ChunkId chunks = 0;
 };
 
-// Keeps account of the chunks that large objects have beyond the usual number (recording_format.hpp).
+// Limits the chunks that large objects have beyond the usual number (recording_format.hpp).
 class LargeObjects {
  public:
   explicit LargeObjects(std::uint32_t chunks_per_object) : usual_(chunks_per_object) {}
@@ -60,8 +60,8 @@ class LargeObjects {
   std::uint64_t live_ = 0, ever_ = 0;
 };
 
-// Of what is read a second time, up to where an iteration began.
-class DeafSink final : public ReplaySink {
+// Ignores events that are read a second time, up to the begin of the iteration to repeat.
+class NullSink final : public ReplaySink {
  public:
   [[nodiscard]] bool wants_misses() const override { return false; }
   void quantum(const observe::Quantum&, const observe::Tally&) override {}
@@ -77,21 +77,21 @@ class DeafSink final : public ReplaySink {
   void loops_seen(std::span<const std::byte>) override {}
   void noted(std::string_view, std::string_view) override {}
   void finished(std::string_view) override {}
-  void runs(std::uint32_t) override {}
-  void alive(std::uint32_t) override {}
-  void follow(std::uint32_t, std::uint32_t) override {}
-  void meet(std::span<const std::uint32_t>) override {}
-  void release(std::uint64_t) override {}
-  void acquire(std::uint64_t) override {}
+  void set_running(std::uint32_t) override {}
+  void set_num_alive(std::uint32_t) override {}
+  void advance_to(std::uint32_t, std::uint32_t) override {}
+  void synchronize(std::span<const std::uint32_t>) override {}
+  void on_unlock(std::uint64_t) override {}
+  void on_lock(std::uint64_t) override {}
 };
 
-// Where in a recording: the event of that number in the frame.
+// Position in a recording: the number of a frame, and of an event in it.
 struct Position {
   std::size_t frame = 0;
   std::uint64_t event = 0;
 };
 
-// Follows the loop's iterations, and says where to go on where more are wanted than there are.
+// Tracks the loop's iterations, and determines where to continue if more are requested than were recorded.
 class Iterations {
  public:
   explicit Iterations(std::uint64_t wanted) : wanted_(wanted) {}
@@ -109,8 +109,8 @@ class Iterations {
     changes_memory_ = false;
   }
   void memory_changed() { changes_memory_ = true; }
-  // At the loop's end: whether its last iteration is to come again.
-  [[nodiscard]] bool again() {
+  // Returns, at the loop's end, whether its last iteration is repeated.
+  [[nodiscard]] bool repeats_iteration() {
     if (begun_ == 0 || begun_ >= wanted_) return false;
     if (changes_memory_) refuse("makes or frees memory in the last iteration of its main loop");
     ++repeated_;
@@ -118,7 +118,7 @@ class Iterations {
   }
   [[nodiscard]] Position last() const { return last_; }
   [[nodiscard]] std::uint64_t repeated() const { return repeated_; }
-  [[nodiscard]] std::string what_was_repeated() const {
+  [[nodiscard]] std::string describe_repetition() const {
     return "iterations of the main loop: " + std::to_string(begun_ - repeated_) +
            " were recorded, the last of them " + "was repeated until there were " + std::to_string(begun_);
   }
@@ -140,32 +140,32 @@ class FrameReplay {
  public:
   FrameReplay(const RecordingHeader& header, ReplaySink& sink, Decompressor& decompressor,
               std::uint64_t iterations)
-      : told_(sink),
+      : sink_(sink),
         iterations_(iterations),
         decompressor_(decompressor),
         large_objects_(header.chunks_per_object),
         quanta_(header.quantum_accesses) {}
-  // False when the frame is not whole; nothing of it has been told then. `from`: what comes before that event has
-  // been told already.
-  bool tell(const Frame& frame, const Position& from) {
-    if (!columns_are_whole(frame)) return false;
+  // Replays the frame. Returns false, without effect, if the frame is not complete. Events before `from` were
+  // replayed already.
+  bool replay_frame(const Frame& frame, const Position& from) {
+    if (!has_intact_columns(frame)) return false;
     frame_ = &frame;
     at_ = {from.frame, 0};
-    again_ = false;
+    repeats_iteration_ = false;
     has_misses_ = false;
     quanta_.begin_frame(frame.columns[k_classes].size, frame.columns[k_lines].size);
     decompressor_.column(frame.columns[k_events], events_);
     ColumnReader in(events_);
-    for (; !in.at_end() && !again_; ++at_.event) {
+    for (; !in.at_end() && !repeats_iteration_; ++at_.event) {
       if (finished_) throw Error(Code::corrupt, "a recording goes on after the program's end");
-      known_already_ = at_.event < from.event;
+      is_already_replayed_ = at_.event < from.event;
       event(in);
     }
     return true;
   }
   [[nodiscard]] bool finished() const { return finished_; }
-  // Whether the frame was left because an iteration comes again, and where it began.
-  [[nodiscard]] bool again() const { return again_; }
+  // Returns whether the frame was left because an iteration is repeated.
+  [[nodiscard]] bool repeats_iteration() const { return repeats_iteration_; }
   [[nodiscard]] const Iterations& iterations() const { return iterations_; }
 
  private:
@@ -175,21 +175,21 @@ class FrameReplay {
     loop.why = in.text();
     loop.turns_before = static_cast<std::uint32_t>(in.number(~std::uint32_t{0}));
     loop.work_share = static_cast<double>(in.number(k_share_parts)) / static_cast<double>(k_share_parts);
-    if (!known_already_) iterations_.loop_begun();
-    sink().loop_begun(loop);
+    if (!is_already_replayed_) iterations_.loop_begun();
+    current_sink().loop_begun(loop);
   }
   void phase_begun(std::string_view name) {
-    if (!known_already_) iterations_.phase_begun(name, at_);
-    sink().phase_begun(name);
+    if (!is_already_replayed_) iterations_.phase_begun(name, at_);
+    current_sink().phase_begun(name);
   }
   void loop_ended() {
-    again_ = !known_already_ && iterations_.again();
-    if (again_) return;
-    if (!known_already_ && iterations_.repeated() > 0) {
-      const auto sentence = iterations_.what_was_repeated();
-      sink().noted("note", sentence);
+    repeats_iteration_ = !is_already_replayed_ && iterations_.repeats_iteration();
+    if (repeats_iteration_) return;
+    if (!is_already_replayed_ && iterations_.repeated() > 0) {
+      const auto sentence = iterations_.describe_repetition();
+      current_sink().noted("note", sentence);
     }
-    sink().loop_ended();
+    current_sink().loop_ended();
   }
   void event(ColumnReader& in) {
     switch (static_cast<EventTag>(in.byte())) {
@@ -209,35 +209,35 @@ class FrameReplay {
         return slept(in);
       case EventTag::unobserved: {
         const auto unseen = in.number();
-        return sink().unobserved(unseen, in.number());
+        return current_sink().unobserved(unseen, in.number());
       }
       case EventTag::hinted:
         return hinted(in);
       case EventTag::covered:
-        return sink().covered(in.take(in.number()));
+        return current_sink().covered(in.take(in.number()));
       case EventTag::loops_seen:
-        return sink().loops_seen(in.take(in.number()));
+        return current_sink().loops_seen(in.take(in.number()));
       case EventTag::noted: {
         const auto severity = in.text();
-        return sink().noted(severity, in.text());
+        return current_sink().noted(severity, in.text());
       }
       case EventTag::finished:
         finished_ = true;
-        return sink().finished(in.text());
+        return current_sink().finished(in.text());
       case EventTag::runs:
-        return sink().runs(thread(in));
+        return current_sink().set_running(thread(in));
       case EventTag::alive:
-        return sink().alive(thread(in));
+        return current_sink().set_num_alive(thread(in));
       case EventTag::follow: {
         const auto follower = thread(in);
-        return sink().follow(follower, thread(in));
+        return current_sink().advance_to(follower, thread(in));
       }
       case EventTag::meet:
-        return meet(in);
+        return synchronize(in);
       case EventTag::release:
-        return sink().release(in.number());
+        return current_sink().on_unlock(in.number());
       case EventTag::acquire:
-        return sink().acquire(in.number());
+        return current_sink().on_lock(in.number());
     }
     throw Error(Code::corrupt, "a recording has an event of a kind that this version does not know");
   }
@@ -246,10 +246,10 @@ class FrameReplay {
     return static_cast<std::uint32_t>(in.number(k_max_recorded_threads));
   }
 
-  void meet(ColumnReader& in) {
+  void synchronize(ColumnReader& in) {
     threads_.clear();
     for (auto left = in.number(k_max_recorded_threads); left > 0; --left) threads_.push_back(thread(in));
-    sink().meet(threads_);
+    current_sink().synchronize(threads_);
   }
 
   void hinted(ColumnReader& in) {
@@ -259,7 +259,7 @@ class FrameReplay {
     hint.of = in.text();
     hint.says = in.text();
     hint.value = in.time();
-    sink().hinted(hint);
+    current_sink().hinted(hint);
   }
 
   void object_added(ColumnReader& in) {
@@ -272,36 +272,36 @@ class FrameReplay {
     object.id = static_cast<ObjectId>(in.number(k_max_objects));
     object.first_chunk = static_cast<ChunkId>(in.number(memory::k_no_chunk - 1));
     object.chunks = static_cast<std::uint32_t>(in.number(memory::k_no_chunk - 1 - object.first_chunk));
-    if (known_already_) return;
+    if (is_already_replayed_) return;
     iterations_.memory_changed();
-    if (object.id != known_.objects || object.first_chunk != known_.chunks)
+    if (object.id != extent_.objects || object.first_chunk != extent_.chunks)
       throw Error(Code::corrupt, "a recording's objects are out of order");
-    ++known_.objects;
-    known_.chunks += object.chunks;
+    ++extent_.objects;
+    extent_.chunks += object.chunks;
     large_objects_.added(object);
-    sink().object_added(object);
+    current_sink().object_added(object);
   }
 
   void slept(ColumnReader& in) {
     const Seconds duration{in.time()};
-    // Negated, so that what is no number is refused.
+    // Negated, so that NaN is rejected.
     if (!(duration.value >= 0 && duration.value <= k_longest_sleep))
       throw Error(Code::corrupt, "a recording has an impossible sleep");
-    sink().slept(duration);
+    current_sink().slept(duration);
   }
 
   void object_removed(ColumnReader& in) {
     const auto id = in.number();
-    if (known_already_) return;
+    if (is_already_replayed_) return;
     iterations_.memory_changed();
-    if (id >= known_.objects) throw Error(Code::corrupt, "a recording frees an object that is not there");
+    if (id >= extent_.objects) throw Error(Code::corrupt, "a recording frees an object that is not there");
     large_objects_.removed(id);
-    sink().object_removed(static_cast<ObjectId>(id));
+    current_sink().object_removed(static_cast<ObjectId>(id));
   }
 
   void quantum(ColumnReader& in) {
-    auto sums = quanta_.sums(in, known_.chunks, tally_);
-    if (sums.misses > 0 && sink().wants_misses()) {
+    auto sums = quanta_.sums(in, extent_.chunks, tally_);
+    if (sums.misses > 0 && current_sink().wants_misses()) {
       if (!has_misses_) {
         decompressor_.column(frame_->columns[k_classes], classes_);
         decompressor_.column(frame_->columns[k_lines], lines_);
@@ -309,19 +309,19 @@ class FrameReplay {
       }
       sums.quantum.misses = quanta_.misses(classes_, lines_);
     }
-    sink().quantum(sums.quantum, tally_);
+    current_sink().quantum(sums.quantum, tally_);
   }
 
-  ReplaySink& sink() { return known_already_ ? deaf_ : told_; }
+  ReplaySink& current_sink() { return is_already_replayed_ ? null_sink_ : sink_; }
 
-  ReplaySink& told_;
-  DeafSink deaf_;
+  ReplaySink& sink_;
+  NullSink null_sink_;
   Iterations iterations_;
   Position at_;
-  bool known_already_ = false;
-  bool again_ = false;
+  bool is_already_replayed_ = false;
+  bool repeats_iteration_ = false;
   Decompressor& decompressor_;
-  Known known_;
+  ProgramExtent extent_;
   LargeObjects large_objects_;
   const Frame* frame_ = nullptr;
   bool finished_ = false;
@@ -334,8 +334,8 @@ class FrameReplay {
 
 }  // namespace
 
-bool begins_as_recording(std::span<const std::byte> file) {
-  constexpr std::size_t k_at = 8;  // behind zstd's word for a frame that it skips, and its length
+bool is_recording(std::span<const std::byte> file) {
+  constexpr std::size_t k_at = 8;  // after the magic of zstd's skippable frames, and the frame's size
   return file.size() >= k_at + k_recording_magic.size() &&
          std::memcmp(file.data() + k_at, k_recording_magic.data(), k_recording_magic.size()) == 0;
 }
@@ -382,12 +382,12 @@ ReplayEnd replay_process(const RecordedProcess& process, ReplaySink& sink, std::
   ReplayEnd end;
   for (Position next; next.frame < process.frames.size();) {
     const auto& frame = process.frames[next.frame];
-    if (!replay.tell(frame, next)) {
+    if (!replay.replay_frame(frame, next)) {
       end.reason = "at byte " + std::to_string(frame.at) + ": the frame is damaged";
       break;
     }
     end.frames = std::max(end.frames, next.frame + 1);
-    next = replay.again() ? replay.iterations().last() : Position{next.frame + 1, 0};
+    next = replay.repeats_iteration() ? replay.iterations().last() : Position{next.frame + 1, 0};
   }
   end.finished = replay.finished();
   end.repeated = replay.iterations().repeated();

@@ -1,5 +1,5 @@
-// Reads recordings, from whatever bytes are there: what is not whole ends the recording, and says so; what is
-// whole and makes no sense throws.
+// Reads recordings from arbitrary bytes. A frame that is incomplete or damaged ends the recording, and the reason
+// is returned. A complete frame with content that no recorder writes throws.
 #pragma once
 
 #include <cstddef>
@@ -15,41 +15,41 @@
 
 namespace terrace::sim {
 
-// To whom a recording is told.
+// Receives the events and quanta of a recording.
 class ReplaySink : public observe::ProgramEvents, public ThreadClocks {
  public:
-  // Whether the next quantum shall come with its single misses. Else its `misses` are empty, whatever it has.
+  // Returns whether the next quantum needs its single misses. If not, its `misses` are empty, whatever it has.
   [[nodiscard]] virtual bool wants_misses() const = 0;
   virtual void quantum(const observe::Quantum& quantum, const observe::Tally& tally) = 0;
 };
 
-// One process of the recorded program, or what there is of it.
+// The frames of one process of the recorded program, possibly incomplete.
 struct RecordedProcess {
   RecordingHeader header;
-  std::vector<Frame> frames;  // without the header's
+  std::vector<Frame> frames;  // without the header frame
 };
 
-// The processes in a file, in the order in which they began to record; frames refer to `file`, which must outlive
-// them. `cut`: what ended the reading before the file's end, where; empty when nothing did.
+// The processes in a file, in the order in which they began to record. Frames refer to `file`, which must outlive
+// them. `cut`: what ended the reading before the file's end, and where; empty if nothing did.
 struct RecordingIndex {
   std::vector<RecordedProcess> processes;
   std::string cut;
 };
-// Whether it begins as recordings do, of whatever version, whole or not.
-bool begins_as_recording(std::span<const std::byte> file);
-// Throws Error{corrupt} when the file does not begin with a recording of this version.
+// Returns whether the file begins like a recording of any version, complete or not.
+bool is_recording(std::span<const std::byte> file);
+// Throws Error{corrupt} if the file does not begin with a recording of this version.
 RecordingIndex index_recording(std::span<const std::byte> file);
 
 struct ReplayEnd {
-  std::size_t frames = 0;      // that were whole, and have been told
+  std::size_t frames = 0;      // complete ones, all replayed
   bool finished = false;       // the program's end was among them
-  std::string reason;          // why the last frame told was not the last one of the file; empty when it was
-  std::uint64_t repeated = 0;  // of the loop's iterations
+  std::string reason;          // why the file's last frame was not replayed; empty if it was
+  std::uint64_t repeated = 0;  // iterations of the main loop
 };
-// Tells `sink` everything that happened in the process, up to the last whole frame. A loop of fewer iterations
-// than `iterations` goes on: what happened in its last one happens again. Throws Error{corrupt} when a whole frame
-// holds what no recorder writes; Error{unsupported} where an iteration that makes or frees memory would have to be
-// repeated, or one of several loops; what `sink` throws passes through.
+// Passes everything that happened in the process to `sink`, up to the last complete frame. A loop of fewer
+// iterations than `iterations` is extended by repeating its last iteration. Throws Error{corrupt} if a complete
+// frame holds what no recorder writes, and Error{unsupported} if the iteration to repeat allocates or frees
+// memory, or if there are several loops. Exceptions of `sink` pass through.
 ReplayEnd replay_process(const RecordedProcess& process, ReplaySink& sink, std::uint64_t iterations = 0);
 
 }  // namespace terrace::sim

@@ -1,5 +1,5 @@
-// Making frames. See recording_frame.hpp.
-#define ZSTD_STATIC_LINKING_ONLY  // for allocators of one's own
+// Compresses columns into frames. See recording_frame.hpp.
+#define ZSTD_STATIC_LINKING_ONLY  // for custom allocators
 #include <zstd.h>
 
 #include <cstring>
@@ -7,7 +7,7 @@
 
 #include "core/error.hpp"
 #include "sim/recording/recording_frame.hpp"
-#include "sim/recording/recording_head.hpp"
+#include "sim/recording/recording_frame_head.hpp"
 
 namespace terrace::sim {
 
@@ -17,7 +17,7 @@ struct FrameWriter::Context {
 
 namespace {
 
-// Not malloc, which inside a program is the program's: its addresses must not shift.
+// Bypasses malloc, which inside of a program is the program's: its addresses must not shift.
 void* allocate(void*, std::size_t size) { return operator new(size, std::nothrow); }
 void release(void*, void* address) { operator delete(address); }
 
@@ -41,7 +41,7 @@ std::span<const std::byte> FrameWriter::make(const FrameHead& head,
   for (const auto column : columns) most += ZSTD_compressBound(column.size());
   if (bytes_.size() < most) bytes_.resize(most);
   HeadBytes described{};
-  HeadWriter out(described);
+  FrameHeadWriter out(described);
   out.begin(head);
   auto at = k_frame_head_bytes;
   for (const auto column : columns) {

@@ -1,4 +1,4 @@
-// Events into columns, columns into frames, frames into the file. See recording_writer.hpp.
+// Encodes events into columns, columns into frames, and appends the frames to the file. See recording_writer.hpp.
 #include "sim/recording/write/recording_writer.hpp"
 
 #include <fcntl.h>
@@ -16,9 +16,10 @@ namespace terrace::sim {
 
 namespace {
 
-constexpr int k_level = 1;  // zstd's: the program waits for it, and higher ones gain little (docs/recording.md)
+constexpr int k_level = 1;  // zstd's: the program waits for it, and higher levels gain little (docs/recording.md)
 
-// A file that is too long raises a signal, which would be the program's end.
+// Returns whether the file may grow by `more`. A write beyond RLIMIT_FSIZE would raise SIGXFSZ and end the
+// program.
 bool allowed(int file, std::size_t more) {
   rlimit limit{};
   struct stat status {};
@@ -110,7 +111,7 @@ void RecordingWriter::slept(Seconds duration) {
   event(EventTag::slept, [&](auto& out) { put_time(out, duration.value); });
 }
 
-// Every configuration asks, at the same moments.
+// Written once: every configuration reports it, at the same moments.
 void RecordingWriter::unobserved(std::uint64_t unseen, std::uint64_t dropped) {
   if (unseen == unseen_ && dropped == dropped_) return;
   unseen_ = unseen;
@@ -145,36 +146,36 @@ void RecordingWriter::finished(std::string_view how) {
   closed_ = true;
 }
 
-// Said at every turn, mostly of who ran before.
-void RecordingWriter::runs(std::uint32_t thread) {
+// Written only on change: reported at every quantum, mostly for the thread that ran before.
+void RecordingWriter::set_running(std::uint32_t thread) {
   if (thread == running_) return;
   running_ = thread;
   event(EventTag::runs, [&](auto& out) { put_number(out, thread); });
 }
 
-void RecordingWriter::alive(std::uint32_t threads) {
+void RecordingWriter::set_num_alive(std::uint32_t threads) {
   event(EventTag::alive, [&](auto& out) { put_number(out, threads); });
 }
 
-void RecordingWriter::follow(std::uint32_t thread, std::uint32_t other) {
+void RecordingWriter::advance_to(std::uint32_t thread, std::uint32_t other) {
   event(EventTag::follow, [&](auto& out) {
     put_number(out, thread);
     put_number(out, other);
   });
 }
 
-void RecordingWriter::meet(std::span<const std::uint32_t> threads) {
+void RecordingWriter::synchronize(std::span<const std::uint32_t> threads) {
   event(EventTag::meet, [&](auto& out) {
     put_number(out, threads.size());
     for (const auto thread : threads) put_number(out, thread);
   });
 }
 
-void RecordingWriter::release(std::uint64_t lock) {
+void RecordingWriter::on_unlock(std::uint64_t lock) {
   event(EventTag::release, [&](auto& out) { put_number(out, lock); });
 }
 
-void RecordingWriter::acquire(std::uint64_t lock) {
+void RecordingWriter::on_lock(std::uint64_t lock) {
   event(EventTag::acquire, [&](auto& out) { put_number(out, lock); });
 }
 

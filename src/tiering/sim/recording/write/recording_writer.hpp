@@ -1,10 +1,11 @@
-// Writes a program's recording, from inside the program: what happens goes into the columns of a frame, and a
-// frame that is full goes to the end of the file in one call. Costs no virtual time.
+// Writes a program's recording from inside the program: events go into the columns of a frame, and a full frame is
+// appended to the file in one call. Costs no virtual time.
 //
-// When the file cannot take a frame (a full disk, a limit), the recording ends there, once says why, nothing
-// throws, and the program goes on. A frame that was torn by that is no whole frame, and readers stop before it.
+// If the file cannot take a frame (a full disk, a limit), the recording ends there, `ends_early` reports the
+// reason once, nothing throws, and the program continues. The torn frame is incomplete, and readers stop before
+// it.
 //
-// Not for several threads at a time: whoever tells it serialises its calls.
+// Not thread-safe: the caller serialises the calls.
 #pragma once
 
 #include <functional>
@@ -24,12 +25,11 @@ inline constexpr std::size_t k_frame_bytes = std::size_t{1} << 20;
 class RecordingWriter final : public observe::ProgramEvents, public ThreadClocks {
  public:
   // Appends to the file, which must exist, and writes the header there. A frame ends when its columns have
-  // `frame_bytes` before compression: that much a kill may cost. `ends_early` is told why, should it come to that.
-  // Throws Error{failed} when it cannot.
+  // `frame_bytes` before compression, which is the most that a kill loses. Throws Error{failed} on failure.
   using Complaint = std::function<void(const std::string& why)>;
   RecordingWriter(const std::string& path, const RecordingHeader& header, Complaint ends_early = {},
                   std::size_t frame_bytes = k_frame_bytes);
-  ~RecordingWriter() override;  // what is in the frame that is being filled is lost, as when the program is killed
+  ~RecordingWriter() override;  // drops the frame that is being filled, as if the program were killed
   RecordingWriter(const RecordingWriter&) = delete;
   RecordingWriter& operator=(const RecordingWriter&) = delete;
 
@@ -48,12 +48,12 @@ class RecordingWriter final : public observe::ProgramEvents, public ThreadClocks
   void noted(std::string_view severity, std::string_view text) override;
   void finished(std::string_view how) override;
 
-  void runs(std::uint32_t thread) override;
-  void alive(std::uint32_t threads) override;
-  void follow(std::uint32_t thread, std::uint32_t other) override;
-  void meet(std::span<const std::uint32_t> threads) override;
-  void release(std::uint64_t lock) override;
-  void acquire(std::uint64_t lock) override;
+  void set_running(std::uint32_t thread) override;
+  void set_num_alive(std::uint32_t threads) override;
+  void advance_to(std::uint32_t thread, std::uint32_t other) override;
+  void synchronize(std::span<const std::uint32_t> threads) override;
+  void on_unlock(std::uint64_t lock) override;
+  void on_lock(std::uint64_t lock) override;
 
  private:
   template <class Put>
@@ -64,14 +64,14 @@ class RecordingWriter final : public observe::ProgramEvents, public ThreadClocks
 
   std::size_t frame_bytes_;
   int file_ = -1;
-  int process_ = 0;  // that opened it; a forked child has a copy and leaves the file alone
+  int process_ = 0;  // that opened the file; a forked child has a copy and does not write
   FrameWriter frames_;
   FrameHead head_;
   RecordingColumns columns_;
   QuantumEncoder quanta_;
   std::uint64_t unseen_ = 0, dropped_ = 0;
   std::uint32_t running_ = 0;
-  bool closed_ = false;  // the last event was written, or nothing can be
+  bool closed_ = false;  // the last event was written, or the recording ended early
   Complaint ends_early_;
 };
 

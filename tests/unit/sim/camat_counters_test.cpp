@@ -22,11 +22,11 @@ profile::LevelUse level(const TestWorld& world, const std::string& name) {
 double camat(const profile::LevelUse& use) { return (use.hit + use.miss).value / use.accesses; }
 
 // One access after the other: its latency.
-TEST(MemoryUse, OfAChaseIsTheLatency) {
+TEST(CamatCounters, OfAChaseIsTheLatency) {
   for (const double latency : {1.0, 4.0}) {
     TestWorld world(test_machine({.latency = latency}));
     const auto array = world.add_array(k_lines, 1);
-    Synthetic program(world.virtual_machine, {64});
+    SyntheticGenerator program(world.virtual_machine, {64});
     program.chase(array, 50000);
     program.flush();
     const auto use = level(world, "slow");
@@ -38,10 +38,10 @@ TEST(MemoryUse, OfAChaseIsTheLatency) {
 }
 
 // As many as the bandwidth lets through: the time that a line takes of it.
-TEST(MemoryUse, OfAStreamIsALinesShareOfTheBandwidth) {
+TEST(CamatCounters, OfAStreamIsALinesShareOfTheBandwidth) {
   TestWorld world(test_machine({.bandwidth = 0.25, .instruction_ns = 0.0125, .prefetch_mlp = 60}));
   const auto array = world.add_array(k_lines, 1);
-  Synthetic program(world.virtual_machine, {64});
+  SyntheticGenerator program(world.virtual_machine, {64});
   program.stream(StreamKernel::sum, std::span(&array, 1));
   program.flush();
   const auto use = level(world, "slow");
@@ -50,7 +50,7 @@ TEST(MemoryUse, OfAStreamIsALinesShareOfTheBandwidth) {
 }
 
 // Independent misses overlap as many as there are miss registers: a tenth of the latency each.
-TEST(MemoryUse, OfOverlappingMissesIsTheirShareOfTheLatency) {
+TEST(CamatCounters, OfOverlappingMissesIsTheirShareOfTheLatency) {
   TestWorld world(test_machine({.latency = 4, .instruction_ns = 0}));
   const auto array = world.add_array(2000, 1);
   const std::vector<observe::Miss> misses(10000, {array.first, 0, 0, observe::MissKind::independent});
@@ -59,7 +59,7 @@ TEST(MemoryUse, OfOverlappingMissesIsTheirShareOfTheLatency) {
 }
 
 // Places work beside one another: each is active for its own lines, and the longer of both is the clock.
-TEST(MemoryUse, PlacesAreActiveForTheirOwnTraffic) {
+TEST(CamatCounters, PlacesAreActiveForTheirOwnTraffic) {
   TestWorld world(test_machine({.bandwidth = 0.5, .instruction_ns = 0, .prefetch_mlp = 1000}));
   const auto fast = world.add_array(2000, 0);
   const auto slow = world.add_array(2000, 1);
@@ -77,7 +77,7 @@ TEST(MemoryUse, PlacesAreActiveForTheirOwnTraffic) {
 }
 
 // 1,000 accesses: 600 hit the first cache, 290 the second, 100 the third, 10 go to memory one after the other.
-TEST(MemoryUse, CachesHaveHitsAndWhatIsBehindThem) {
+TEST(CamatCounters, CachesHaveHitsAndWhatIsBehindThem) {
   TestWorld world;
   const auto array = world.add_array(100, 0);
   const std::vector<observe::Miss> misses(10, {array.first, 0, 255, observe::MissKind::dependent});
@@ -95,11 +95,11 @@ TEST(MemoryUse, CachesHaveHitsAndWhatIsBehindThem) {
 }
 
 // A copy that ends within a quantum takes the rest of the chunk's traffic to its new place: nothing is lost.
-TEST(MemoryUse, TrafficOfAMovedChunkIsOnBothPlaces) {
+TEST(CamatCounters, TrafficOfAMovedChunkIsOnBothPlaces) {
   TestWorld world(test_machine({.instruction_ns = 0.0125, .prefetch_mlp = 60}));
   const auto array = world.add_array(k_lines, 1);
   const auto ticket = world.virtual_machine.submit({array.first, 0});
-  Synthetic program(world.virtual_machine, {64});
+  SyntheticGenerator program(world.virtual_machine, {64});
   for (int i = 0; i < 4; ++i) program.stream(StreamKernel::sum, std::span(&array, 1));
   program.flush();
   EXPECT_TRUE(world.virtual_machine.done(ticket));

@@ -1,8 +1,8 @@
-// Access streams with a closed form: STREAM's kernels over arrays that no cache holds, and a pointer chase. They
-// are what the constants of a machine are measured with, and what its time law is tested with. Quanta come out as
-// the room observe makes them of the real programs, once its prefetcher has trained: every line that a kernel
-// reads is prefetched, a line that it stores to is read first and written back later, a hop of the chase is one
-// dependent miss that exposes a whole latency.
+// Generates access streams with a closed form: STREAM's kernels over arrays that exceed every cache, and a pointer
+// chase. They serve to measure the constants of a machine and to test its time law. Quanta look as the observe
+// module makes them of real programs once its prefetcher is trained: every line that a kernel reads is prefetched;
+// a stored line is read first and written back later; a hop of the chase is one dependent miss that exposes a
+// whole latency.
 #pragma once
 
 #include <cstdint>
@@ -30,25 +30,25 @@ enum class StreamKernel : std::uint8_t {
   triad   //  a[i] = b[i] + s * c[i]
 };
 
-// Arrays that a kernel reads but does not write; it writes at most one more.
+// Returns the number of arrays that a kernel reads but does not write; it writes at most one more.
 std::uint32_t arrays_read(StreamKernel kernel);
 bool writes(StreamKernel kernel);
 
-class Synthetic {
+class SyntheticGenerator {
  public:
-  Synthetic(observe::AccessSink& sink, Bytes line, std::uint32_t quantum_accesses = 65536)
+  SyntheticGenerator(observe::AccessSink& sink, Bytes line, std::uint32_t quantum_accesses = 65536)
       : sink_(sink), line_(line), quantum_accesses_(quantum_accesses) {}
 
-  // One pass over all lines. `arrays`: those that are read, then the one that is written, all of one length.
+  // Runs one pass over all lines. `arrays`: those that are read, then the one that is written, all of one length.
   void stream(StreamKernel kernel, std::span<const SyntheticArray> arrays);
-  // `hops` loads, each at an address that the one before it gave, over lines in an order without pattern.
+  // Runs `hops` loads, each at an address that the previous load returned, over lines in an order without pattern.
   void chase(const SyntheticArray& array, std::uint64_t hops);
   // Ends the quantum here.
   void flush();
 
  private:
   void miss(const SyntheticArray& array, std::uint32_t line, observe::MissKind kind, std::uint8_t weight = 0);
-  void accessed(std::uint64_t accesses);
+  void add_accesses(std::uint64_t accesses);
 
   observe::AccessSink& sink_;
   Bytes line_;

@@ -1,4 +1,4 @@
-// The bytes of a frame's head, for those who make and read frames (recording_frame.hpp has the layout).
+// Serialises a frame's head, for the writer and the reader of frames (recording_frame.hpp has the layout).
 #pragma once
 
 #include <algorithm>
@@ -16,9 +16,9 @@ inline constexpr std::string_view k_recording_magic = "TERRACEM";
 inline constexpr std::size_t k_frame_head_bytes = 40 + 12 * k_columns + 4;
 using HeadBytes = std::array<std::byte, k_frame_head_bytes>;
 
-class HeadWriter {
+class FrameHeadWriter {
  public:
-  explicit HeadWriter(HeadBytes& bytes) : bytes_(bytes) {}
+  explicit FrameHeadWriter(HeadBytes& bytes) : bytes_(bytes) {}
   void begin(const FrameHead& head) {
     put(k_skippable_frame);
     put(static_cast<std::uint32_t>(k_frame_head_bytes - 8));

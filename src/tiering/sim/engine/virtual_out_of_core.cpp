@@ -1,4 +1,4 @@
-// A quantum of a program whose memory is over a file: it is cut where a thread has to wait for a chunk. See
+// Prices a quantum of a program with out-of-core memory: it is split where a thread has to wait for a chunk. See
 // virtual_machine.hpp and virtual_spill.hpp.
 #include <algorithm>
 #include <utility>
@@ -8,7 +8,7 @@
 
 namespace terrace::sim {
 
-std::string why_no_file(const machine::Machine& machine, DomainId domain) {
+std::string backing_file_error(const machine::Machine& machine, DomainId domain) {
   const auto home = machine.home(domain);
   if (machine.find_backing_file(home) == nullptr)
     return machine.name() + " has no file beside '" + machine.place(home).name +
@@ -18,18 +18,19 @@ std::string why_no_file(const machine::Machine& machine, DomainId domain) {
   return {};
 }
 
-void VirtualMachine::memory_over_file(DomainId domain, Bytes memory,
-                                      std::unique_ptr<transfer::ReplacementPolicy> policy) {
+void VirtualMachine::enable_backing_file(DomainId domain, Bytes memory,
+                                         std::unique_ptr<transfer::ReplacementPolicy> policy) {
   spilled_ = machine_.home(domain);
   const auto* const file = machine_.find_backing_file(spilled_);
-  if (const auto reason = why_no_file(machine_, domain); !reason.empty()) throw Error(Code::invalid, reason);
+  if (const auto reason = backing_file_error(machine_, domain); !reason.empty())
+    throw Error(Code::invalid, reason);
   const auto& initiator = machine_.initiators()[machine_.domains()[domain].initiator];
   const auto& path = law_.view().path(spilled_);
   const auto line = static_cast<double>(machine_.parts().line.value);
   VirtualSpill::Parts parts;
   parts.file = *file;
   parts.price = law_.copier();
-  // One core streams what its lines in flight let it (Little's law).
+  // One core streams at the rate that its lines in flight allow (Little's law).
   parts.stream = {std::min(path.read.value, initiator.prefetch_mlp * line / path.latency.value)};
   parts.memory = memory;
   parts.policy = std::move(policy);
@@ -39,49 +40,50 @@ void VirtualMachine::memory_over_file(DomainId domain, Bytes memory,
 
 void VirtualMachine::price_share(double share, Seconds core, const observe::Tally& tally) {
   if (share <= 0) return;
-  if (several_)
-    price_among_others(core, tally, share);
+  if (is_multithreaded_)
+    price_under_contention(core, tally, share);
   else
-    pass(share * demand_.longest(), share);
+    advance_clock(share * demand_.longest(), share);
 }
 
-// What ran beside the thread while it ran: interruptions, a share of its core where none is free, and bytes that
-// kept the memory busy, which its next stretch has to make room for.
-void VirtualMachine::pay_beside() {
-  const auto beside = pass_beside();
-  const auto paid = beside.stalled + (1 / pace_beside() - 1) * beside.worked;
+// Charges the running thread with concurrent background work: interruptions, a share of its core if none is free,
+// and memory traffic, which the next segment has to make room for.
+void VirtualMachine::charge_background_work() {
+  const auto beside = take_background_work();
+  const auto paid = beside.stalled + (1 / background_pace() - 1) * beside.worked;
   clocks_[running_] += paid;
   account_.stalled += paid;
 }
 
-// The same, by a thread that waited meanwhile: it lost nothing. (Of several threads, those that ran did; that is
-// not followed.)
-VirtualSpill::Beside VirtualMachine::pass_beside() {
+// Takes the background work of a time in which the thread waited: it lost nothing. (With several threads, those
+// that ran did lose time; that is not modelled.)
+VirtualSpill::Beside VirtualMachine::take_background_work() {
   const auto beside = spill_->take_beside();
   const auto& path = law_.view().path(spilled_);
   file_traffic_ += Seconds{beside.read / path.read.value + beside.written / path.write.value};
   return beside;
 }
 
-void VirtualMachine::price_over_file(const observe::Quantum& quantum, Seconds core, const observe::Tally& tally) {
-  spill_->set_pace(pace_beside());
+void VirtualMachine::price_out_of_core(const observe::Quantum& quantum, Seconds core,
+                                       const observe::Tally& tally) {
+  spill_->set_pace(background_pace());
   demand_.busy[spilled_] += std::exchange(file_traffic_, {}).value;
   const auto count = static_cast<double>(quantum.misses.size());
   const auto longest = demand_.longest();
   double done = 0;  // share of the quantum
   auto begun = now();
   auto last = k_no_page;
-  std::vector<FilePages::Block> is_new;
+  std::vector<FilePages::Block> new_blocks;
   for (std::size_t i = 0; i < quantum.misses.size(); ++i) {
     const auto& miss = quantum.misses[i];
     if (miss.chunk == memory::k_no_chunk) continue;
-    const auto page = file_pages_->of(miss, is_new);
-    if (!is_new.empty()) {
-      for (const auto& block : is_new) spill_->reserve(block);
-      is_new.clear();
+    const auto page = file_pages_->page_of(miss, new_blocks);
+    if (!new_blocks.empty()) {
+      for (const auto& block : new_blocks) spill_->reserve(block);
+      new_blocks.clear();
     }
     if (page == k_no_page) {
-      spill_->keep(Bytes{file_pages_->kept()});
+      spill_->keep(Bytes{file_pages_->pinned_bytes()});
       continue;
     }
     const auto share = static_cast<double>(i) / count;
@@ -96,22 +98,22 @@ void VirtualMachine::price_over_file(const observe::Quantum& quantum, Seconds co
     if (!spill_->is_noticed(page)) continue;
     price_share(share - done, core, tally);
     done = share;
-    pay_beside();
+    charge_background_work();
     const auto goes_on = spill_->touch(page, running_, now());
     account_.waited += goes_on - now();
     clocks_[running_] = goes_on;
-    pass_beside();
+    take_background_work();
     begun = now();
   }
   price_share(1 - done, core, tally);
   spill_->run(now());
-  pay_beside();
+  charge_background_work();
 }
 
-// Who frees an object waits until nothing of it is under way.
+// Frees an object's block; the freeing thread waits until no I/O of the block is in flight.
 void VirtualMachine::release_file(ChunkId first) {
   const auto block = file_pages_->forget(first);
-  if (block.count == 0) return spill_->keep(Bytes{file_pages_->kept()});
+  if (block.count == 0) return spill_->keep(Bytes{file_pages_->pinned_bytes()});
   const auto goes_on = spill_->release(block, now());
   account_.waited += std::max(goes_on - now(), Seconds{});
   clocks_[running_] = std::max(now(), goes_on);

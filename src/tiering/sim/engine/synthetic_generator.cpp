@@ -1,5 +1,5 @@
-// Making quanta of STREAM's kernels and of a chase. See synthetic.hpp.
-#include "sim/engine/synthetic.hpp"
+// Makes the quanta of STREAM's kernels and of a pointer chase. See synthetic_generator.hpp.
+#include "sim/engine/synthetic_generator.hpp"
 
 namespace terrace::sim {
 
@@ -11,18 +11,19 @@ std::uint32_t arrays_read(StreamKernel kernel) {
 
 bool writes(StreamKernel kernel) { return kernel != StreamKernel::sum; }
 
-void Synthetic::miss(const SyntheticArray& array, std::uint32_t line, MissKind kind, std::uint8_t weight) {
+void SyntheticGenerator::miss(const SyntheticArray& array, std::uint32_t line, MissKind kind,
+                              std::uint8_t weight) {
   misses_.push_back({array.first + line / array.chunk_lines, static_cast<std::uint16_t>(line % array.chunk_lines),
                      weight, kind});
   if (kind != MissKind::writeback) ++missed_;
 }
 
-void Synthetic::accessed(std::uint64_t accesses) {
+void SyntheticGenerator::add_accesses(std::uint64_t accesses) {
   accesses_ += accesses;
   if (accesses_ >= quantum_accesses_) flush();
 }
 
-void Synthetic::flush() {
+void SyntheticGenerator::flush() {
   if (accesses_ == 0 && misses_.empty()) return;
   observe::Quantum quantum;
   quantum.accesses = accesses_;
@@ -35,21 +36,21 @@ void Synthetic::flush() {
   misses_.clear();
 }
 
-void Synthetic::stream(StreamKernel kernel, std::span<const SyntheticArray> arrays) {
+void SyntheticGenerator::stream(StreamKernel kernel, std::span<const SyntheticArray> arrays) {
   const std::uint64_t elements = line_.value / sizeof(double);  // of each array, a line
   for (std::uint32_t line = 0; line < arrays[0].lines; ++line) {
     for (const auto& array : arrays) miss(array, line, MissKind::prefetched);
     if (writes(kernel)) miss(arrays.back(), line, MissKind::writeback);
-    accessed(elements * arrays.size());
+    add_accesses(elements * arrays.size());
   }
 }
 
-void Synthetic::chase(const SyntheticArray& array, std::uint64_t hops) {
+void SyntheticGenerator::chase(const SyntheticArray& array, std::uint64_t hops) {
   for (std::uint64_t hop = 0; hop < hops; ++hop) {
     generator_ = generator_ * 6364136223846793005u + 1442695040888963407u;
     const auto line = static_cast<std::uint32_t>(((generator_ >> 32) * array.lines) >> 32);
     miss(array, line, MissKind::dependent, 255);
-    accessed(1);
+    add_accesses(1);
   }
 }
 

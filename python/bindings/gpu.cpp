@@ -15,8 +15,8 @@
 #include "core/error.hpp"
 #include "gpu_camat.hpp"
 #include "gpu_counts.hpp"
-#include "gpu_sim/engine/policy_decider.hpp"
 #include "gpu_sim/engine/simulator.hpp"
+#include "gpu_sim/engine/tiering_policy_adapter.hpp"
 #include "gpu_sim/simt/device.hpp"
 #include "gpu_sim/trace/accelsim_reader.hpp"
 #include "gpu_sim/trace/warp_file.hpp"
@@ -77,7 +77,7 @@ std::vector<std::uint64_t> capacities(const machine::Machine& machine, std::opti
 }
 
 RunCounts simulate(const machine::Machine& machine, const machine::Gpu& gpu, const TraceName& name,
-                   PageDecider& decider, std::optional<std::uint64_t> own, const CamatWanted& wanted = {}) {
+                   PagePlacement& decider, std::optional<std::uint64_t> own, const CamatOptions& wanted = {}) {
   const nb::gil_scoped_release others_may_run;
   const auto trace = open_trace(name);
   auto run = Simulator(gpu, *trace, decider, capacities(machine, own)).run(wanted);
@@ -164,7 +164,7 @@ void bind_gpu(nb::module_& module) {
       "simulate_gpu_share",
       [](const machine::Machine& machine, const std::string& path, double share, const std::string& allocations,
          std::optional<std::uint64_t> memory, bool by_kernel, std::uint64_t every) {
-        SharedPages decider(share);
+        FractionPagePlacement decider(share);
         return as_dict(
             simulate(machine, gpu_of(machine), {path, allocations}, decider, memory, {by_kernel, every}), machine);
       },
@@ -177,7 +177,7 @@ void bind_gpu(nb::module_& module) {
          double share, const std::string& allocations, std::optional<std::uint64_t> memory) {
         const auto& gpu = gpu_of(machine);
         const auto most = capacities(machine, memory).front() / gpu.page_bytes;
-        NamedPages decider(oracle(page_bytes, share, most));
+        ListedPagePlacement decider(oracle_placement(page_bytes, share, most));
         return as_dict(simulate(machine, gpu, {path, allocations}, decider, memory), machine);
       },
       "machine"_a, "path"_a, "page_bytes"_a, nb::kw_only(), "share"_a, "allocations"_a = "",
@@ -196,7 +196,8 @@ void bind_gpu(nb::module_& module) {
         gpu.fault = fault.value_or(gpu.fault);
         gpu.shootdown_drains = drains.value_or(gpu.shootdown_drains);
         const strategy::TouchRules rules{threshold, range, balanced, evicts, reverses};
-        PolicyDecider decider(gpu, strategy::make_gpu_policy(policy, rules), capacities(machine, memory).front());
+        TieringPolicyAdapter decider(gpu, strategy::make_gpu_policy(policy, rules),
+                                     capacities(machine, memory).front());
         return as_dict(simulate(machine, gpu, {path, allocations}, decider, memory, {by_kernel, every}), machine);
       },
       "machine"_a, "path"_a, "policy"_a, nb::kw_only(), "threshold"_a = 1, "range"_a = 0, "balanced"_a = false,

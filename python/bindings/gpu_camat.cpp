@@ -109,7 +109,7 @@ nb::dict camat_dict(const CamatLevels& levels) {
   return out;
 }
 
-nb::list camat_list(const std::vector<gpu_sim::CamatPart>& parts) {
+nb::list camat_list(const std::vector<gpu_sim::CamatInterval>& parts) {
   nb::list out;
   for (const auto& part : parts) {
     nb::dict shown;

@@ -13,6 +13,6 @@ namespace terrace::python {
 // that are made of them; under "each" those of each SM or channel.
 nanobind::dict camat_dict(const gpu_sim::CamatLevels& levels);
 // A list of "kernel", "begin", "end" and "camat", which is as above.
-nanobind::list camat_list(const std::vector<gpu_sim::CamatPart>& parts);
+nanobind::list camat_list(const std::vector<gpu_sim::CamatInterval>& parts);
 
 }  // namespace terrace::python

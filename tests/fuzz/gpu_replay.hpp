@@ -66,11 +66,11 @@ class Beginning final : public TraceSource {
 };
 
 // Moves every second page that is asked for to the GPU's own memory.
-class EverySecond final : public PageDecider {
+class EverySecond final : public PagePlacement {
  public:
-  [[nodiscard]] std::uint32_t touches() const override { return 1; }
-  void touched(std::uint32_t page, const PageTable&, PageMover& mover) override {
-    if (page % 2 == 0) mover.ask(page, 0);
+  [[nodiscard]] std::uint32_t touch_threshold() const override { return 1; }
+  void on_touched(std::uint32_t page, const PageTable&, PageMover& mover) override {
+    if (page % 2 == 0) mover.request_move(page, 0);
   }
 };
 

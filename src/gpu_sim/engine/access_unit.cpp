@@ -1,4 +1,4 @@
-// The access unit of an SM: translation, L1 cache, requests. See processor.hpp.
+// Implements the access unit of an SM: translation, L1 cache, requests. See processor.hpp.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -19,12 +19,12 @@ std::string hexadecimal(std::uint64_t number) {
 
 }  // namespace
 
-bool Processor::serve_accesses() {
-  held_up_ = false;
-  // What has waited for its translation goes before what comes.
+bool Processor::process_next_part() {
+  is_blocked_ = false;
+  // Parts that waited for their translation go before new ones.
   if (!translated_.empty()) {
     const auto part = translated_.front();
-    if (!look_up(part)) return !(held_up_ = true);
+    if (!look_up(part)) return !(is_blocked_ = true);
     translated_.pop_front();
     --accesses_[part.access].outstanding;
     finish_if_done(part.access);
@@ -37,27 +37,27 @@ bool Processor::serve_accesses() {
     access.begun = true;
     warp_camat_.begin_access(events_.now());
   }
-  if (!look_up({number, slots_[access.slot].cta.lines[access.line]})) return !(held_up_ = true);
+  if (!look_up({number, slots_[access.slot].cta.lines[access.line]})) return !(is_blocked_ = true);
   ++access.line;
   if (--access.lines == 0) {
     queue_.pop_front();
-    ready_ |= std::exchange(want_access_, 0);
-    looked_up(number);
+    ready_ |= std::exchange(blocked_on_queue_, 0);
+    on_looked_up(number);
   }
   return true;
 }
 
-// False where it has to be tried again.
+// Returns false if the part has to be retried.
 bool Processor::look_up(const Part& part) {
   const auto number = part.part.address() / gpu_.page_bytes;
-  // What was translated is used at once, whatever the buffer has forgotten since, if the page is still usable.
+  // A fresh translation is used at once, even if the TLB has evicted it since, if the page is still usable.
   const bool is_known = part.page != k_no_page && pages_[part.page].usable();
   const auto page = is_known ? part.page : pages_.look_up(number_, number);
   if (page != k_no_page) return look_up_translated(part, page);
   auto& access = accesses_[part.access];
-  const bool asked = std::any_of(aside_.begin(), aside_.end(), [&](const Part& other) {
-    return other.part.address() / gpu_.page_bytes == number;
-  });
+  const bool asked =
+      std::any_of(awaiting_translation_.begin(), awaiting_translation_.end(),
+                  [&](const Part& other) { return other.part.address() / gpu_.page_bytes == number; });
   if (!asked) {
     const auto found = pages_.find(number);
     if (found == k_no_page)
@@ -66,9 +66,9 @@ bool Processor::look_up(const Part& part) {
                                      "--allocations FILE");
     pages_.walk(number_, found);
   }
-  aside_.push_back({part.access, part.part});
+  awaiting_translation_.push_back({part.access, part.part});
   ++access.outstanding;
-  misses(access);
+  note_miss(access);
   return true;
 }
 
@@ -85,7 +85,7 @@ bool Processor::look_up_translated(const Part& part, std::uint32_t page) {
     } else {
       ++counts_.atomics;
       ++access.outstanding;
-      misses(access);
+      note_miss(access);
     }
     l1_.drop(part.part.line());
     send(part, page, part.access);
@@ -103,7 +103,7 @@ bool Processor::load(Access& access, const Part& part, std::uint32_t page) {
     ++counts_.load_hits;
     part_camat_.add_hit(now, gpu_.l1.latency);
   } else {
-    misses(access);
+    note_miss(access);
     std::uint32_t mshr = 0;
     const auto result = mshrs_.wait(line, missing, {part.access, 0}, mshr);
     if (result == MshrTable<Waiter>::Result::full) return false;
@@ -129,32 +129,32 @@ void Processor::send(const Part& part, std::uint32_t page, std::uint32_t waiter)
   request.processor = number_;
   request.waiter = waiter;
   request.kind = accesses_[part.access].kind;
-  pages_.sent(page);
+  pages_.on_sent(page);
   memory_.send(request);
-  listener_.asked(page, request.kind != StepKind::load);
+  listener_.on_request(page, request.kind != StepKind::load);
 }
 
-// A part of the access is not there: its hit phase ends with this look-up, and what follows is a miss.
-void Processor::misses(Access& access) {
+// Notes that a part of the access missed: its hit phase ends with this lookup, and the miss phase begins.
+void Processor::note_miss(Access& access) {
   if (access.misses) return;
   access.misses = true;
   access.miss = warp_camat_.begin_miss(events_.now() + gpu_.l1.latency);
 }
 
-// All of the access's lines were looked up, or wait for a translation.
-void Processor::looked_up(std::uint32_t number) {
+// Ends the lookup of an access: all of its lines were looked up, or wait for a translation.
+void Processor::on_looked_up(std::uint32_t number) {
   const auto& access = accesses_[number];
   if (!access.misses) warp_camat_.end_hit(events_.now() + gpu_.l1.latency);
   const auto slot = access.slot;
   finish_if_done(number);
   --slots_[slot].accesses;
-  free_if_over(slot);
+  free_slot_if_done(slot);
 }
 
 void Processor::finish_if_done(std::uint32_t number) {
   auto& access = accesses_[number];
   if (access.lines != 0 || access.outstanding != 0) return;
-  events_.at(std::max(events_.now(), access.ready), {EventKind::access_done, number_, number});
+  events_.schedule(std::max(events_.now(), access.ready), {EventKind::access_done, number_, number});
 }
 
 void Processor::on_access_done(std::uint32_t number) {
@@ -163,7 +163,7 @@ void Processor::on_access_done(std::uint32_t number) {
   if (access.misses) warp_camat_.end_miss(access.miss, events_.now());
   if (access.load == 0) return;
   auto& warp = warps_[access.warp];
-  if (warp.age != access.age) return;  // it has ended
+  if (warp.age != access.age) return;  // the warp has ended
   warp.outstanding &= ~(std::uint64_t{1} << (access.load % 64));
   if (warp.waits_for != access.load && warp.waits_for != access.load + 64) return;
   warp.waits_for = 0;
@@ -172,18 +172,19 @@ void Processor::on_access_done(std::uint32_t number) {
 }
 
 void Processor::on_translated(std::uint32_t page) {
-  if (!pages_.translated(number_, page)) return;
+  if (!pages_.on_translated(number_, page)) return;
   const auto number = pages_[page].number;
-  const auto still = std::stable_partition(aside_.begin(), aside_.end(), [&](const Part& part) {
-    return part.part.address() / gpu_.page_bytes != number;
-  });
-  for (auto at = still; at != aside_.end(); ++at) translated_.push_back({at->access, at->part, page});
-  aside_.erase(still, aside_.end());
+  const auto still =
+      std::stable_partition(awaiting_translation_.begin(), awaiting_translation_.end(),
+                            [&](const Part& part) { return part.part.address() / gpu_.page_bytes != number; });
+  for (auto at = still; at != awaiting_translation_.end(); ++at)
+    translated_.push_back({at->access, at->part, page});
+  awaiting_translation_.erase(still, awaiting_translation_.end());
   wake();
 }
 
 void Processor::on_answer(const Request& request) {
-  pages_.answered(request.page);
+  pages_.on_answered(request.page);
   const auto done = [&](std::uint32_t number) {
     --accesses_[number].outstanding;
     finish_if_done(number);
@@ -201,8 +202,8 @@ void Processor::on_answer(const Request& request) {
     }
     mshrs_.release(request.waiter);
   }
-  // Who found no room may try again.
-  if (held_up_) wake();
+  // A blocked part may find an MSHR now.
+  if (is_blocked_) wake();
 }
 
 }  // namespace terrace::gpu_sim

@@ -1,4 +1,4 @@
-// Sums and differences of all levels. See camat_levels.hpp.
+// Computes sums and differences of all levels. See camat_levels.hpp.
 #include "gpu_sim/engine/camat_levels.hpp"
 
 #include <utility>
@@ -33,14 +33,14 @@ model::CamatCounters camat_sum(const std::vector<model::CamatCounters>& level) {
   return sum;
 }
 
-void CamatParts::end_one(std::string kernel, Cycle at, CamatLevels counted) {
+void CamatIntervals::end_interval(std::string kernel, Cycle at, CamatLevels counted) {
   const auto begin = last_end();
   parts_.push_back({std::move(kernel), begin, at, counted - before_});
   before_ = std::move(counted);
 }
 
-void CamatParts::end_last(Cycle at, const CamatLevels& counted) {
-  if (at > last_end() || counted != before_) end_one("", at, counted);
+void CamatIntervals::end_rest(Cycle at, const CamatLevels& counted) {
+  if (at > last_end() || counted != before_) end_interval("", at, counted);
 }
 
 }  // namespace terrace::gpu_sim

@@ -1,8 +1,10 @@
-// C-AMAT's counters of a GPU: of each SM's L1 cache, by warps and by line parts, of each slice of the L2 cache and
-// of each channel of DRAM; of the whole run, and of its parts: kernel by kernel, or every so many cycles.
+// Defines C-AMAT's counters of a GPU: of each SM's L1 cache (by warp accesses and by line parts), of each slice of
+// the L2 cache and of each DRAM channel. They cover the whole run, and its intervals: kernel by kernel, or every N
+// cycles.
 //
-// A part's counters are the difference of two snapshots, so those of all parts add up to the run's, as integers.
-// What spans the end of a part is counted as camat.hpp says: cycles where they pass, accesses where they begin.
+// An interval's counters are the difference of two snapshots, so those of all intervals add up to the run's, as
+// integers. What spans the end of an interval is counted as camat.hpp says: cycles where they pass, accesses where
+// they begin.
 #pragma once
 
 #include <cstdint>
@@ -21,41 +23,41 @@ struct CamatLevels {
   std::vector<model::CamatCounters> l2;          // by channel
   std::vector<model::CamatCounters> dram;        // by channel
 
-  // Of the same GPU, earlier.
+  // Returns the difference from an earlier snapshot of the same GPU.
   CamatLevels operator-(const CamatLevels& earlier) const;
   CamatLevels& operator+=(const CamatLevels& other);
   bool operator==(const CamatLevels&) const = default;
 };
 
-// Of all caches of a level.
+// Returns the sum over all caches of a level.
 [[nodiscard]] model::CamatCounters camat_sum(const std::vector<model::CamatCounters>& level);
 
-// What is counted in the cycles from `begin` up to `end`, which is the next part's begin.
-struct CamatPart {
-  std::string kernel;  // empty: no kernel's
+// Counters of the cycles in [begin, end).
+struct CamatInterval {
+  std::string kernel;  // empty: not of a kernel
   Cycle begin = 0;
   Cycle end = 0;
   CamatLevels levels;
 };
 
-// What a run keeps beside the whole's counters.
-struct CamatWanted {
+// Which intervals a run counts in addition to the whole.
+struct CamatOptions {
   bool by_kernel = false;
-  Cycle every = 0;  // cycles; 0: not over time
+  Cycle every = 0;  // cycles of an interval; 0: no intervals over time
 };
 
-// Parts of one kind, each from the end of the one before.
-class CamatParts {
+// A sequence of adjacent intervals.
+class CamatIntervals {
  public:
-  void end_one(std::string kernel, Cycle at, CamatLevels counted);
-  // What is left after the last of them, where there is any.
-  void end_last(Cycle at, const CamatLevels& counted);
+  void end_interval(std::string kernel, Cycle at, CamatLevels counted);
+  // Ends the last interval with what remains after the others, if anything.
+  void end_rest(Cycle at, const CamatLevels& counted);
   [[nodiscard]] Cycle last_end() const { return parts_.empty() ? 0 : parts_.back().end; }
-  std::vector<CamatPart> take() { return std::move(parts_); }
+  std::vector<CamatInterval> take() { return std::move(parts_); }
 
  private:
   CamatLevels before_;
-  std::vector<CamatPart> parts_;
+  std::vector<CamatInterval> parts_;
 };
 
 }  // namespace terrace::gpu_sim

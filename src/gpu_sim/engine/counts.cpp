@@ -1,4 +1,4 @@
-// Counts of several SMs, slices or channels together.
+// Sums the counters of several SMs, slices or channels.
 #include "gpu_sim/engine/dram_channel.hpp"
 #include "gpu_sim/engine/memory_side.hpp"
 #include "gpu_sim/engine/processor.hpp"

@@ -1,4 +1,4 @@
-// FR-FCFS with writes that gather. See dram_channel.hpp.
+// Implements FR-FCFS with write draining. See dram_channel.hpp.
 #include "gpu_sim/engine/dram_channel.hpp"
 
 #include <algorithm>
@@ -32,18 +32,18 @@ void DramChannel::add(Cycle now, std::uint64_t line, std::uint32_t bytes, Transf
   const auto row = line / lines_per_row_;
   Waiting waiting;
   waiting.row = static_cast<std::int64_t>(row / banks_count_);
-  // Rows of neighbouring numbers are in different banks, also where they are a power of two apart.
+  // Hash the bank, so that neighbouring rows, and rows a power of two apart, are in different banks.
   waiting.bank = static_cast<std::uint32_t>((row ^ (row / banks_count_)) % banks_count_);
   waiting.bytes = bytes;
   waiting.owner = owner;
   waiting.access = camat_.add_miss(now, 0);
   if (queue_.size() < window_)
-    take_in(waiting);
+    enqueue(waiting);
   else
-    behind_.push_back(waiting);
+    overflow_.push_back(waiting);
 }
 
-void DramChannel::take_in(Waiting waiting) {
+void DramChannel::enqueue(Waiting waiting) {
   auto& bank = banks_[waiting.bank];
   ++bank.waiting[waiting.writes()];
   if (bank.row == waiting.row) ++bank.hits[waiting.writes()];
@@ -54,7 +54,7 @@ void DramChannel::take_in(Waiting waiting) {
 Cycle DramChannel::run(Cycle now_cycle) {
   const auto now = static_cast<double>(now_cycle);
   refresh(now);
-  // A transfer may begin within the cycle: the bus does not wait for the core's clock.
+  // A transfer may begin within the cycle, because the bus is not synchronous with the core's clock.
   while (bus_free_ < now + 1 && transfer(std::max(now, bus_free_))) {
   }
   open_rows(now);
@@ -65,8 +65,8 @@ Cycle DramChannel::run(Cycle now_cycle) {
   return std::max(now_cycle + 1, static_cast<Cycle>(std::floor(std::max(next, waits_until_))));
 }
 
-// All banks at once. It begins when it is due and the bus is free; of those that fell into a time in which nobody
-// came only the last one counts.
+// Refreshes all banks at once, when refresh is due and the bus is free. Of the refreshes that were due in an idle
+// period only the last one counts.
 void DramChannel::refresh(double now) {
   if (now < next_refresh_) return;
   const auto due = next_refresh_ + std::floor((now - next_refresh_) / refresh_interval_) * refresh_interval_;
@@ -79,15 +79,15 @@ void DramChannel::refresh(double now) {
   }
 }
 
-// Writes gather, so that the bus turns seldom: they go first from when they fill half of the queue until they fill
-// an eighth.
+// Returns whether writes go first. Writes are buffered to avoid turnarounds: they are drained from the time when
+// they fill half of the queue until they fill an eighth.
 bool DramChannel::prefers_writes() {
-  if (writes_ >= (window_ + 1) / 2) drains_ = true;
-  if (writes_ <= window_ / 8) drains_ = false;
-  return drains_;
+  if (writes_ >= (window_ + 1) / 2) is_draining_writes_ = true;
+  if (writes_ <= window_ / 8) is_draining_writes_ = false;
+  return is_draining_writes_;
 }
 
-// Those that go first close a row that others still have requests for.
+// Opens rows for waiting requests. The preferred direction may close a row that the other still has requests for.
 void DramChannel::open_rows(double now) {
   const bool first = prefers_writes();
   for (std::uint32_t number = 0; number < banks_count_; ++number) {
@@ -100,7 +100,7 @@ void DramChannel::open_rows(double now) {
   }
 }
 
-// Of the oldest that waits for the bank.
+// Opens the row of the oldest request of that direction for the bank.
 void DramChannel::open_row(std::uint32_t number, bool writes, double now) {
   auto& bank = banks_[number];
   const auto oldest = std::find_if(queue_.begin(), queue_.end(), [&](const Waiting& waiting) {
@@ -123,7 +123,7 @@ bool DramChannel::transfer(double now) {
   const auto there_and_back = write_to_read_ + read_to_write_;
   waits_until_ = 0;
   auto chosen = queue_.end();
-  auto soon = std::numeric_limits<double>::infinity();  // one that is preferred has its row
+  auto soon = std::numeric_limits<double>::infinity();  // when a request of the preferred direction has its row
   for (auto at = queue_.begin(); at != queue_.end(); ++at) {
     const auto& bank = banks_[at->bank];
     if (bank.row != at->row) continue;
@@ -137,7 +137,7 @@ bool DramChannel::transfer(double now) {
     break;
   }
   if (chosen == queue_.end()) return false;
-  // To turn for one and back takes longer than to wait.
+  // Two turnarounds for a single transfer take longer than to wait.
   if (chosen->writes() != writes_first && wrote_ == writes_first && soon <= now + there_and_back) {
     waits_until_ = soon;
     return false;
@@ -158,9 +158,9 @@ bool DramChannel::transfer(double now) {
   --bank.hits[writes];
   count(*chosen);
   queue_.erase(chosen);
-  if (!behind_.empty()) {
-    take_in(behind_.front());
-    behind_.pop_front();
+  if (!overflow_.empty()) {
+    enqueue(overflow_.front());
+    overflow_.pop_front();
   }
   return true;
 }

@@ -1,8 +1,8 @@
-// A channel of DRAM: a data bus, and banks with one open row each. Of the requests in its queue the oldest that
-// finds its row open goes first, else the oldest (FR-FCFS: Rixner et al., "Memory access scheduling", ISCA 2000);
-// rows are opened beside the transfers of other banks. Refresh and turns of the bus between reads and writes take
-// their time, and so do activations one after the other. Not modelled: the limit to four of them in a window
-// (FAW).
+// Models a DRAM channel: a data bus, and banks with one open row each. Scheduling is FR-FCFS (Rixner et al.,
+// "Memory access scheduling", ISCA 2000): of the queued requests the oldest that hits its open row goes first,
+// else the oldest. Rows are activated concurrently with the transfers of other banks. Refresh, turnaround of the
+// bus between reads and writes, and the spacing of activations take their time. Not modelled: the limit of four
+// activations in a window (tFAW).
 //
 // Times are in core cycles with fractions, since bus and commands have clocks of their own.
 #pragma once
@@ -18,11 +18,11 @@
 
 namespace terrace::gpu_sim {
 
-// Who waits for a transfer.
+// Origin of a transfer.
 struct TransferOwner {
   enum class Kind : std::uint8_t { fill, write_back, move_read, move_write, record };
   Kind kind = Kind::fill;
-  std::uint32_t number = 0;  // of the slice's MSHR, or of the moving page
+  std::uint32_t number = 0;  // of the slice's MSHR, or of the line of a moving page
 };
 
 struct DramCounts {
@@ -30,8 +30,8 @@ struct DramCounts {
   std::uint64_t write_back_bytes = 0;
   std::uint64_t move_read_bytes = 0;
   std::uint64_t move_write_bytes = 0;
-  std::uint64_t record_bytes = 0;  // samples that the GPU leaves
-  std::uint64_t transfers = 0;     // less activations: those that found their row open
+  std::uint64_t record_bytes = 0;  // samples that the GPU writes
+  std::uint64_t transfers = 0;     // minus activations: row hits
   std::uint64_t activations = 0;
   DramCounts& operator+=(const DramCounts& other);
   [[nodiscard]] std::uint64_t demand_bytes() const { return fill_bytes + write_back_bytes; }
@@ -42,19 +42,19 @@ class DramChannel {
  public:
   DramChannel(const machine::GpuMemory& memory, double core_hertz);
 
-  // `line`: of 128 bytes, among those of the channel. Completions come from `complete`, in the order of their
-  // time.
+  // Queues a request. `line`: 128-byte line number within the channel. Completions are passed to complete(), in
+  // the order of their time.
   void add(Cycle now, std::uint64_t line, std::uint32_t bytes, TransferOwner owner);
-  // Starts what can be started. The cycle at which to call again; 0: when something is added.
+  // Starts what can be started. Returns the cycle of the next call; 0: when a request is added.
   Cycle run(Cycle now);
   struct Completion {
     Cycle at = 0;
     TransferOwner owner;
     model::CamatMeter::Miss access = 0;
   };
-  // Those since the last call, at cycles from now on.
+  // Returns the transfers started since the last call, with future completion times.
   std::vector<Completion>& started() { return started_; }
-  // The transfer is over.
+  // Reports the end of a transfer.
   void complete(Cycle now, const Completion& done) { camat_.end_miss(done.access, now); }
 
   [[nodiscard]] const DramCounts& counts() const { return counts_; }
@@ -64,9 +64,9 @@ class DramChannel {
   struct Bank {
     std::int64_t row = -1;
     double ready = 0;       // when the row is open
-    double activated = 0;   // when it was last opened; minus the row cycle at first
-    double last_write = 0;  // when written data may be closed in
-    // Requests in the queue, and those for the open row: reads, writes.
+    double activated = 0;   // last activation; initially minus the row cycle
+    double last_write = 0;  // from when on written data allows to close the row
+    // Requests in the queue, and those for the open row; index 0: reads, 1: writes.
     std::array<std::uint32_t, 2> waiting{};
     std::array<std::uint32_t, 2> hits{};
     [[nodiscard]] bool hit() const { return hits[0] + hits[1] != 0; }
@@ -81,7 +81,7 @@ class DramChannel {
       return owner.kind != TransferOwner::Kind::fill && owner.kind != TransferOwner::Kind::move_read;
     }
   };
-  void take_in(Waiting waiting);
+  void enqueue(Waiting waiting);
   void refresh(double now);
   [[nodiscard]] bool prefers_writes();
   void open_rows(double now);
@@ -98,15 +98,15 @@ class DramChannel {
   double refresh_interval_, refresh_;
   std::vector<Bank> banks_;
   std::vector<Waiting> queue_;  // the oldest first, at most window_
-  std::deque<Waiting> behind_;
+  std::deque<Waiting> overflow_;
   std::vector<Completion> started_;
   double bus_free_ = 0;
   double next_refresh_;
   double last_activation_ = -1e9;
-  double waits_until_ = 0;    // rather than turn
-  bool wrote_ = false;        // last
-  bool drains_ = false;       // writes go first
-  std::uint32_t writes_ = 0;  // in the queue
+  double waits_until_ = 0;           // instead of a bus turnaround
+  bool wrote_ = false;               // direction of the last transfer
+  bool is_draining_writes_ = false;  // writes go first
+  std::uint32_t writes_ = 0;         // in the queue
   DramCounts counts_;
   model::CamatMeter camat_;
 };

@@ -1,5 +1,5 @@
-// What happens when: events by cycle. Those of the next 4,096 cycles are in a ring of lists, later ones in a heap.
-// Events of one cycle happen in the order in which they were asked for.
+// Implements the event queue of the simulation, by cycle: a ring of lists for the next 4,096 cycles, a heap for
+// later events. Events of one cycle are processed in the order in which they were scheduled.
 #pragma once
 
 #include <algorithm>
@@ -15,20 +15,20 @@ namespace terrace::gpu_sim {
 using Cycle = std::uint64_t;
 
 enum class EventKind : std::uint8_t {
-  processor,    // subject: an SM, which may issue or look up
+  processor,    // subject: an SM that may issue or look up
   access_done,  // subject: an SM; detail: its access
-  translated,   // subject: an SM; detail: the page whose translation is there
+  translated,   // subject: an SM; detail: the page whose translation is available
   request,      // detail: a request that reaches its slice
-  fetch,        // subject: a channel; detail: the MSHR of its slice whose lookup is over
-  channel,      // subject: a channel, whose bus is free or whose row is open
-  transferred,  // subject: a channel; detail: the transfer that is over
+  fetch,        // subject: a channel; detail: the MSHR of its slice whose lookup has ended
+  channel,      // subject: a channel whose bus is free or whose row is open
+  transferred,  // subject: a channel; detail: the transfer that has ended
   answer,       // detail: a request that is back at its SM
   copy,         // detail: a line of a moving page that has crossed the link
-  go_on,        // the SMs issue again, after a shootdown
-  policy,       // an interval is over
+  resume,       // the SMs issue again after a shootdown
+  policy,       // an interval of the placement policy has ended
   kernel,       // the next kernel begins
-  moves,        // the next page may move
-  faults,       // the driver has handled a batch of them
+  moves,        // the next queued page may move
+  faults,       // the driver has handled a batch of faults
 };
 
 struct Event {
@@ -41,12 +41,12 @@ class EventWheel {
  public:
   EventWheel() : ring_(k_size) {}
   [[nodiscard]] Cycle now() const { return now_; }
-  [[nodiscard]] std::uint64_t happened() const { return happened_; }
+  [[nodiscard]] std::uint64_t num_processed() const { return happened_; }
 
-  [[nodiscard]] bool none_waits() const { return waiting_ == 0; }
+  [[nodiscard]] bool is_empty() const { return waiting_ == 0; }
 
-  // `at` is later than now, or now.
-  void at(Cycle at, Event event) {
+  // Schedules an event. Requires: `at` >= now().
+  void schedule(Cycle at, Event event) {
     if (at < now_ + k_size) {
       const auto slot = at % k_size;
       ring_[slot].push_back(event);
@@ -56,7 +56,7 @@ class EventWheel {
     }
     ++waiting_;
   }
-  // The next one, in the order of time; false where there is none.
+  // Takes the next event in the order of time. Returns false if there is none.
   bool next(Event& event) {
     if (waiting_ == 0) return false;
     auto* list = &ring_[now_ % k_size];
@@ -83,11 +83,11 @@ class EventWheel {
     bool operator>(const Later& other) const { return at != other.at ? at > other.at : order > other.order; }
   };
 
-  // To the next cycle with events.
+  // Advances to the next cycle with events.
   void advance() {
     const auto near = next_filled();
     now_ = later_.empty() ? near : std::min(near, later_.top().at);
-    // What has come near goes to the ring, before anything else is asked for in those cycles.
+    // Move events that are near now to the ring, before further events are scheduled in those cycles.
     while (!later_.empty() && later_.top().at < now_ + k_size) {
       const auto slot = later_.top().at % k_size;
       ring_[slot].push_back(later_.top().event);
@@ -114,7 +114,7 @@ class EventWheel {
   std::array<std::uint64_t, k_size / 64> filled_{};
   std::priority_queue<Later, std::vector<Later>, std::greater<>> later_;
   Cycle now_ = 0;
-  std::size_t taken_ = 0;  // of this cycle's
+  std::size_t taken_ = 0;  // of the current cycle's list
   std::uint64_t waiting_ = 0;
   std::uint64_t order_ = 0;
   std::uint64_t happened_ = 0;

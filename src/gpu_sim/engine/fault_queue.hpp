@@ -1,6 +1,7 @@
-// Faults: pages that the GPU accessed though they were not mapped for it. As NVIDIA's driver does (T. Allen and
-// R. Ge, "In-depth analyses of unified virtual memory system for GPU accelerated computing", SC 2021), they are
-// handled in batches, one after the other, each for a time that the machine states. Accesses wait meanwhile.
+// Queues page faults: accesses of the GPU to pages that are not mapped for it. As in NVIDIA's driver (T. Allen and
+// R. Ge, "In-depth analyses of unified virtual memory system for GPU accelerated computing", SC 2021), faults are
+// handled in batches, one after the other, each for a time that the machine file states. The accesses wait
+// meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -22,17 +23,18 @@ class FaultQueue {
   FaultQueue(const machine::Gpu& gpu, EventWheel& events) : gpu_(gpu), events_(events) {}
 
   void add(std::uint32_t page);
-  // An event of kind faults: the pages of the batch. The next one begins.
+  // Returns the pages of the batch that has been handled, and begins the next batch. Call on an event of kind
+  // faults.
   std::vector<std::uint32_t> take_batch();
   [[nodiscard]] const FaultCounts& counts() const { return counts_; }
 
  private:
-  void begin();
+  void begin_batch();
 
   const machine::Gpu& gpu_;
   EventWheel& events_;
   std::deque<std::uint32_t> queue_;
-  std::vector<std::uint32_t> batch_;  // that is being handled; empty: none
+  std::vector<std::uint32_t> batch_;  // being handled; empty: none
   FaultCounts counts_;
 };
 

@@ -1,4 +1,4 @@
-// Network, slices, channels. See memory_side.hpp.
+// Implements network, slices and channels. See memory_side.hpp.
 #include "gpu_sim/engine/memory_side.hpp"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace terrace::gpu_sim {
 namespace {
 
-constexpr std::uint64_t k_piece = 256;  // bytes of a frame that are in one channel
+constexpr std::uint64_t k_interleave_bytes = 256;  // interleaving unit of a frame over the channels, in bytes
 constexpr std::uint32_t k_all_sectors = 15;
 
 std::uint32_t bytes_of(std::uint32_t sectors) {
@@ -33,10 +33,10 @@ MemorySide::MemorySide(const machine::Gpu& gpu, EventWheel& events)
 
 void MemorySide::locate(std::uint32_t memory, std::uint64_t frame_address, Request& request) const {
   const auto channels = gpu_.memories[memory].channels;
-  const auto piece = frame_address / k_piece;
+  const auto piece = frame_address / k_interleave_bytes;
   request.memory = memory;
   request.channel = first_channel_[memory] + static_cast<std::uint32_t>(piece % channels);
-  request.line = (piece / channels * k_piece + frame_address % k_piece) / k_line_bytes;
+  request.line = (piece / channels * k_interleave_bytes + frame_address % k_interleave_bytes) / k_line_bytes;
 }
 
 void MemorySide::send(Request request) {
@@ -48,7 +48,7 @@ void MemorySide::send(Request request) {
   at = cross_link(request.memory, links_[request.memory].out_free, at, data) + memory.link_latency;
   at = std::max(at, slice.in_free);
   slice.in_free = at + 1 + data / gpu_.network_bytes;
-  events_.at(at, {EventKind::request, 0, requests_.add(request)});
+  events_.schedule(at, {EventKind::request, 0, requests_.add(request)});
 }
 
 Cycle MemorySide::cross_link(std::uint32_t memory, double& free, Cycle at, std::uint32_t bytes) const {
@@ -58,7 +58,7 @@ Cycle MemorySide::cross_link(std::uint32_t memory, double& free, Cycle at, std::
   return static_cast<Cycle>(std::ceil(free));
 }
 
-bool MemorySide::serve(std::uint32_t channel, std::uint32_t number) {
+bool MemorySide::look_up_request(std::uint32_t channel, std::uint32_t number) {
   auto& slice = slices_[channel];
   const auto& request = requests_[number];
   const auto now = events_.now();
@@ -66,16 +66,16 @@ bool MemorySide::serve(std::uint32_t channel, std::uint32_t number) {
   if (request.kind == StepKind::store) {
     ++slice.counts.writes;
     slice.camat.add_hit(now, latency);
-    // Whole sectors are written: nothing is fetched for them.
+    // Whole sectors are written, so nothing is fetched.
     write(channel, request);
-    answer(number, now + latency);
+    send_answer(number, now + latency);
     return true;
   }
   const auto missing = request.sectors & ~slice.cache.look_up(request.line, request.sectors);
   if (missing == 0) {
     slice.camat.add_hit(now, latency);
     if (request.kind == StepKind::atomic) write(channel, request);
-    answer(number, now + latency);
+    send_answer(number, now + latency);
   } else {
     std::uint32_t mshr = 0;
     const auto result = slice.mshrs.wait(request.line, missing, {number, 0}, mshr);
@@ -83,27 +83,27 @@ bool MemorySide::serve(std::uint32_t channel, std::uint32_t number) {
     slice.mshrs[mshr].waiters.back().miss = slice.camat.add_miss(now, latency);
     if (result == MshrTable<Waiter>::Result::added) {
       slice.counts.fetched_sectors += static_cast<std::uint32_t>(std::popcount(missing));
-      count(request.page, missing);
-      events_.at(now + latency, {EventKind::fetch, channel, mshr});
+      count_page_bytes(request.page, missing);
+      events_.schedule(now + latency, {EventKind::fetch, channel, mshr});
     }
   }
   ++slice.counts.reads;
   return true;
 }
 
-// Into the slice: what is dirty by that will be written to memory.
+// Writes into the slice. Sectors that become dirty count as the page's traffic, because they will be written back.
 void MemorySide::write(std::uint32_t channel, const Request& request) {
   const auto filled = slices_[channel].cache.fill(request.line, request.sectors, request.sectors);
   write_back(channel, filled.victim);
-  count(request.page, filled.dirtied);
+  count_page_bytes(request.page, filled.dirtied);
 }
 
-void MemorySide::count(std::uint32_t page, std::uint32_t sectors) {
+void MemorySide::count_page_bytes(std::uint32_t page, std::uint32_t sectors) {
   if (page >= page_bytes_.size()) page_bytes_.resize(page + std::size_t{1});
   page_bytes_[page] += bytes_of(sectors);
 }
 
-void MemorySide::filled(std::uint32_t channel, std::uint32_t mshr) {
+void MemorySide::on_fill(std::uint32_t channel, std::uint32_t mshr) {
   auto& slice = slices_[channel];
   auto& entry = slice.mshrs[mshr];
   const auto now = events_.now();
@@ -112,17 +112,17 @@ void MemorySide::filled(std::uint32_t channel, std::uint32_t mshr) {
     slice.camat.end_miss(waiter.miss, now);
     const auto& request = requests_[waiter.request];
     if (request.kind == StepKind::atomic) write(channel, request);
-    answer(waiter.request, now);
+    send_answer(waiter.request, now);
   }
   slice.mshrs.release(mshr);
-  while (!slice.refused.empty() && serve(channel, slice.refused.front())) slice.refused.pop_front();
+  while (!slice.refused.empty() && look_up_request(channel, slice.refused.front())) slice.refused.pop_front();
 }
 
-void MemorySide::answer(std::uint32_t number, Cycle ready) {
+void MemorySide::send_answer(std::uint32_t number, Cycle ready) {
   const auto& request = requests_[number];
   auto& slice = slices_[request.channel];
   const auto& memory = gpu_.memories[request.memory];
-  // A store's answer carries no data.
+  // The answer to a store carries no data.
   const auto data = request.kind == StepKind::store ? 0 : bytes_of(request.sectors);
   const auto busy = static_cast<double>(data) / gpu_.network_bytes;
   slice.out_free = std::max(slice.out_free, static_cast<double>(ready)) + busy;
@@ -131,7 +131,7 @@ void MemorySide::answer(std::uint32_t number, Cycle ready) {
        gpu_.network_latency;
   auto& in = processor_in_free_[request.processor];
   in = std::max(in, static_cast<double>(at) - busy) + busy;
-  events_.at(std::max(events_.now() + 1, static_cast<Cycle>(std::ceil(in))), {EventKind::answer, 0, number});
+  events_.schedule(std::max(events_.now() + 1, static_cast<Cycle>(std::ceil(in))), {EventKind::answer, 0, number});
 }
 
 Request MemorySide::take_answer(std::uint32_t number) {
@@ -140,8 +140,8 @@ Request MemorySide::take_answer(std::uint32_t number) {
   return request;
 }
 
-void MemorySide::to_dram(std::uint32_t channel, std::uint64_t line, std::uint32_t sectors,
-                         TransferOwner::Kind kind, std::uint32_t number) {
+void MemorySide::enqueue_transfer(std::uint32_t channel, std::uint64_t line, std::uint32_t sectors,
+                                  TransferOwner::Kind kind, std::uint32_t number) {
   slices_[channel].dram.add(events_.now(), line, bytes_of(sectors), {kind, number});
   run_channel(channel);
 }
@@ -150,43 +150,43 @@ void MemorySide::run_channel(std::uint32_t channel) {
   auto& slice = slices_[channel];
   const auto next = slice.dram.run(events_.now());
   for (const auto& completion : slice.dram.started())
-    events_.at(std::max(events_.now() + 1, completion.at),
-               {EventKind::transferred, channel, completions_.add(completion)});
+    events_.schedule(std::max(events_.now() + 1, completion.at),
+                     {EventKind::transferred, channel, completions_.add(completion)});
   slice.dram.started().clear();
-  // One event at a time: an earlier one than was asked for replaces it, and the later finds nothing to do.
+  // One channel event at a time: an earlier one replaces a later one, which then finds nothing to do.
   if (next == 0 || (slice.runs_at > events_.now() && slice.runs_at <= next)) return;
   slice.runs_at = next;
-  events_.at(next, {EventKind::channel, channel, 0});
+  events_.schedule(next, {EventKind::channel, channel, 0});
 }
 
 void MemorySide::write_back(std::uint32_t channel, const SectorCache::Victim& victim) {
   if (victim.dirty == 0) return;
   auto& slice = slices_[channel];
   slice.counts.written_sectors += static_cast<std::uint32_t>(std::popcount(victim.dirty));
-  to_dram(channel, victim.line, victim.dirty, TransferOwner::Kind::write_back, 0);
+  enqueue_transfer(channel, victim.line, victim.dirty, TransferOwner::Kind::write_back, 0);
 }
 
-void MemorySide::move(std::uint32_t memory, std::uint64_t frame_address, bool write, std::uint32_t number) {
+void MemorySide::copy_line(std::uint32_t memory, std::uint64_t frame_address, bool write, std::uint32_t number) {
   Request where;
   locate(memory, frame_address, where);
-  to_dram(where.channel, where.line, k_all_sectors,
-          write ? TransferOwner::Kind::move_write : TransferOwner::Kind::move_read, number);
+  enqueue_transfer(where.channel, where.line, k_all_sectors,
+                   write ? TransferOwner::Kind::move_write : TransferOwner::Kind::move_read, number);
 }
 
-void MemorySide::record(std::uint32_t memory, std::uint64_t frame_address) {
+void MemorySide::write_sample(std::uint32_t memory, std::uint64_t frame_address) {
   Request where;
   locate(memory, frame_address, where);
   cross_link(memory, links_[memory].out_free, events_.now(), k_line_bytes);
-  to_dram(where.channel, where.line, k_all_sectors, TransferOwner::Kind::record, 0);
+  enqueue_transfer(where.channel, where.line, k_all_sectors, TransferOwner::Kind::record, 0);
 }
 
-Cycle MemorySide::crosses(std::uint32_t from, std::uint32_t to) {
+Cycle MemorySide::cross_links(std::uint32_t from, std::uint32_t to) {
   auto at = events_.now();
   at = cross_link(from, links_[from].in_free, at, k_line_bytes) + gpu_.memories[from].link_latency;
   return cross_link(to, links_[to].out_free, at, k_line_bytes) + gpu_.memories[to].link_latency;
 }
 
-void MemorySide::drop(std::uint32_t memory, std::uint64_t frame_address, std::uint64_t bytes) {
+void MemorySide::flush_frame(std::uint32_t memory, std::uint64_t frame_address, std::uint64_t bytes) {
   for (std::uint64_t offset = 0; offset < bytes; offset += k_line_bytes) {
     Request where;
     locate(memory, frame_address + offset, where);
@@ -201,17 +201,17 @@ void MemorySide::write_back_all() {
     });
 }
 
-std::optional<MemorySide::MovedLine> MemorySide::on(const Event& event) {
+std::optional<MemorySide::MovedLine> MemorySide::handle(const Event& event) {
   if (event.kind == EventKind::request) {
     const auto channel = requests_[event.detail].channel;
     auto& slice = slices_[channel];
-    if (!slice.refused.empty() || !serve(channel, event.detail)) slice.refused.push_back(event.detail);
+    if (!slice.refused.empty() || !look_up_request(channel, event.detail)) slice.refused.push_back(event.detail);
     return std::nullopt;
   }
   auto& slice = slices_[event.subject];
   if (event.kind == EventKind::fetch) {
     const auto& entry = slice.mshrs[event.detail];
-    to_dram(event.subject, entry.line, entry.sectors, TransferOwner::Kind::fill, event.detail);
+    enqueue_transfer(event.subject, entry.line, entry.sectors, TransferOwner::Kind::fill, event.detail);
     return std::nullopt;
   }
   if (event.kind == EventKind::channel) {
@@ -224,7 +224,7 @@ std::optional<MemorySide::MovedLine> MemorySide::on(const Event& event) {
   completions_.release(event.detail);
   slice.dram.complete(events_.now(), done);
   const auto kind = done.owner.kind;
-  if (kind == TransferOwner::Kind::fill) filled(event.subject, done.owner.number);
+  if (kind == TransferOwner::Kind::fill) on_fill(event.subject, done.owner.number);
   if (kind == TransferOwner::Kind::move_read) return MovedLine{done.owner.number, false};
   if (kind == TransferOwner::Kind::move_write) return MovedLine{done.owner.number, true};
   return std::nullopt;

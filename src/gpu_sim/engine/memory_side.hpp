@@ -1,8 +1,8 @@
-// Everything behind the SMs: the network to the channels of each memory, the link to those that are not the GPU's
-// own, a slice of the L2 cache before each channel, and the channels. Slices cache what is in their channel, so
-// nothing has to be kept coherent; a page that moves takes its lines out of them.
+// Models everything behind the SMs: the network to the channels of each memory, the link to memories that are not
+// the GPU's own, a slice of the L2 cache before each channel, and the channels. A slice caches the content of its
+// channel only, so there is no coherence protocol; a page that moves flushes its lines from the slices.
 //
-// A page's frame is cut into pieces of 256 bytes, which go over the channels of its memory in turns.
+// A page's frame is interleaved over the channels of its memory in units of 256 bytes.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@
 
 namespace terrace::gpu_sim {
 
-// What an SM asks of memory: part of a line.
+// A request of an SM to memory: a part of a line.
 struct Request {
   std::uint32_t memory = 0;
   std::uint32_t channel = 0;  // over all memories
@@ -29,15 +29,15 @@ struct Request {
   std::uint32_t sectors = 0;
   std::uint32_t page = 0;
   std::uint32_t processor = 0;
-  std::uint32_t waiter = 0;  // the SM's: of its MSHRs for loads, of its accesses for atomics
+  std::uint32_t waiter = 0;  // number of the SM's MSHR for loads, of its access for atomics
   StepKind kind = StepKind::load;
 };
 
 struct SliceCounts {
-  std::uint64_t reads = 0;  // line parts that came as loads and atomics
+  std::uint64_t reads = 0;  // line parts of loads and atomics
   std::uint64_t writes = 0;
   std::uint64_t fetched_sectors = 0;  // from the channel
-  std::uint64_t written_sectors = 0;  // back to it
+  std::uint64_t written_sectors = 0;  // written back to it
 
   SliceCounts& operator+=(const SliceCounts& other);
 };
@@ -46,46 +46,49 @@ class MemorySide {
  public:
   MemorySide(const machine::Gpu& gpu, EventWheel& events);
 
-  // Where the line of a frame is: fills in channel and line.
+  // Sets channel and line of `request` to the location of an address in a frame.
   void locate(std::uint32_t memory, std::uint64_t frame_address, Request& request) const;
-  // From an SM, on its way from now on.
+  // Sends a request of an SM.
   void send(Request request);
-  // A copy's line, read or written past the slices; `number` comes back from `on`.
-  void move(std::uint32_t memory, std::uint64_t frame_address, bool write, std::uint32_t number);
-  // A line of samples goes there from the GPU.
-  void record(std::uint32_t memory, std::uint64_t frame_address);
-  // When a copied line that leaves a memory now is at the other one.
-  Cycle crosses(std::uint32_t from, std::uint32_t to);
-  // The frame's lines leave the slices; what is dirty is written.
-  void drop(std::uint32_t memory, std::uint64_t frame_address, std::uint64_t bytes);
-  // All that is dirty is written: the end of the run.
+  // Reads or writes a line of a page copy, bypassing the slices. handle() returns `number` at the end.
+  void copy_line(std::uint32_t memory, std::uint64_t frame_address, bool write, std::uint32_t number);
+  // Writes a line of samples from the GPU.
+  void write_sample(std::uint32_t memory, std::uint64_t frame_address);
+  // Returns when a copied line that leaves memory `from` now arrives at memory `to`.
+  Cycle cross_links(std::uint32_t from, std::uint32_t to);
+  // Removes the frame's lines from the slices, and writes back those that are dirty.
+  void flush_frame(std::uint32_t memory, std::uint64_t frame_address, std::uint64_t bytes);
+  // Writes back all dirty lines, at the end of the run.
   void write_back_all();
 
-  // A line of a copy, for who copies.
+  // The end of a read or a write of a page copy.
   struct MovedLine {
     std::uint32_t number = 0;
     bool written = false;
   };
-  // An event of kind request, fetch, channel or transferred. What it is the end of for a copy, if it is.
-  std::optional<MovedLine> on(const Event& event);
-  // An event of kind answer: the request, which is done with.
+  // Handles an event of kind request, fetch, channel or transferred. Returns the line of a page copy that it
+  // completes, if any.
+  std::optional<MovedLine> handle(const Event& event);
+  // Returns the request of an event of kind answer, and frees its number.
   Request take_answer(std::uint32_t number);
 
   [[nodiscard]] std::uint32_t channels() const { return static_cast<std::uint32_t>(slices_.size()); }
   [[nodiscard]] std::uint32_t memory_of(std::uint32_t channel) const { return slices_[channel].memory; }
   [[nodiscard]] const SliceCounts& slice(std::uint32_t channel) const { return slices_[channel].counts; }
   [[nodiscard]] const DramCounts& dram(std::uint32_t channel) const { return slices_[channel].dram.counts(); }
-  // In the cycles before `at`, which is not before anything that has happened.
+  // Return the counters of the cycles before `at`. Requires: `at` is not before the last processed event.
   [[nodiscard]] const model::CamatCounters& slice_camat(std::uint32_t channel, Cycle at) {
     return slices_[channel].camat.counters_at(at);
   }
   [[nodiscard]] const model::CamatCounters& dram_camat(std::uint32_t channel, Cycle at) {
     return slices_[channel].dram.camat().counters_at(at);
   }
-  // Bytes of each memory's channels so far, by the GPU's accesses: what a balance of bandwidth looks at.
+  // Returns the bytes of a memory's channels so far that the GPU's accesses caused; policies balance bandwidth by
+  // them.
   [[nodiscard]] std::uint64_t demand_bytes(std::uint32_t memory) const;
   [[nodiscard]] std::uint64_t move_bytes(std::uint32_t memory) const;
-  // Of a page: what was fetched for the GPU's accesses, and what they made dirty, which is written back.
+  // Returns the bytes of a page that were fetched for the GPU's accesses, or made dirty by them, to be written
+  // back.
   [[nodiscard]] std::uint64_t page_bytes(std::uint32_t page) const {
     return page < page_bytes_.size() ? page_bytes_[page] : 0;
   }
@@ -101,26 +104,26 @@ class MemorySide {
     SectorCache cache;
     MshrTable<Waiter> mshrs;
     DramChannel dram;
-    std::deque<std::uint32_t> refused;  // requests, for want of an MSHR
+    std::deque<std::uint32_t> refused;  // requests that wait for an MSHR
     SliceCounts counts;
     model::CamatMeter camat;
     Cycle in_free = 0;
     double out_free = 0;
-    Cycle runs_at = 0;  // when the channel is to be run next; 0: nothing is asked for
+    Cycle runs_at = 0;  // time of the scheduled channel event; 0: none
   };
   struct Link {
     double out_free = 0;
     double in_free = 0;
   };
 
-  // Whether it was taken in.
-  bool serve(std::uint32_t channel, std::uint32_t number);
-  void filled(std::uint32_t channel, std::uint32_t mshr);
+  // Looks up a request in the slice. Returns false if there is no MSHR for it.
+  bool look_up_request(std::uint32_t channel, std::uint32_t number);
+  void on_fill(std::uint32_t channel, std::uint32_t mshr);
   void write(std::uint32_t channel, const Request& request);
-  void count(std::uint32_t page, std::uint32_t sectors);
-  void answer(std::uint32_t number, Cycle ready);
-  void to_dram(std::uint32_t channel, std::uint64_t line, std::uint32_t sectors, TransferOwner::Kind kind,
-               std::uint32_t number);
+  void count_page_bytes(std::uint32_t page, std::uint32_t sectors);
+  void send_answer(std::uint32_t number, Cycle ready);
+  void enqueue_transfer(std::uint32_t channel, std::uint64_t line, std::uint32_t sectors, TransferOwner::Kind kind,
+                        std::uint32_t number);
   void run_channel(std::uint32_t channel);
   void write_back(std::uint32_t channel, const SectorCache::Victim& victim);
   Cycle cross_link(std::uint32_t memory, double& free, Cycle at, std::uint32_t bytes) const;

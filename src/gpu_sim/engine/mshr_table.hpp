@@ -1,4 +1,4 @@
-// Miss status holding registers: lines that a cache waits for, and who waits for each.
+// Implements miss status holding registers (MSHRs): the lines that a cache waits for, and the waiters of each.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ class MshrTable {
  public:
   struct Entry {
     std::uint64_t line = 0;
-    std::uint32_t sectors = 0;  // that were asked for
+    std::uint32_t sectors = 0;  // requested
     std::vector<Waiter> waiters;
   };
   enum class Result : std::uint8_t { merged, added, full };
@@ -23,8 +23,8 @@ class MshrTable {
     for (std::uint32_t i = entries; i != 0; --i) free_.push_back(i - 1);
   }
 
-  // Waits for the sectors of the line: with who waits for them already, in an entry of its own, or not at all.
-  // `number` is the entry's.
+  // Waits for the sectors of the line: merges with an entry that has requested them, or adds an entry, or returns
+  // full. `number` is set to the entry's.
   Result wait(std::uint64_t line, std::uint32_t sectors, Waiter waiter, std::uint32_t& number) {
     auto left = of_slot_[slot(line)];
     for (std::uint32_t i = 0; left != 0; ++i) {
@@ -58,8 +58,8 @@ class MshrTable {
  private:
   static constexpr std::uint64_t k_none = ~std::uint64_t{0};
   static std::size_t slot(std::uint64_t line) { return (line ^ (line >> 10)) % 1024; }
-  std::vector<std::uint64_t> lines_;           // by entry, side by side, as they are searched
-  std::array<std::uint32_t, 1024> of_slot_{};  // entries, by a part of their line: most searches end here
+  std::vector<std::uint64_t> lines_;           // by entry; contiguous, because they are searched
+  std::array<std::uint32_t, 1024> of_slot_{};  // number of entries by hash of the line; most searches end here
   std::vector<Entry> entries_;
   std::vector<std::uint32_t> free_;
   std::uint32_t merges_;

@@ -1,4 +1,4 @@
-// Pages on their way. See page_mover.hpp.
+// Queues, unmaps, copies and maps pages. See page_mover.hpp.
 #include "gpu_sim/engine/page_mover.hpp"
 
 #include <algorithm>
@@ -18,59 +18,60 @@ PageMover::PageMover(const machine::Gpu& gpu, EventWheel& events, MemorySide& me
       leaving_(gpu.memories.size()),
       limit_(gpu.page_copies) {}
 
-void PageMover::ask_from(Cycle at, std::uint32_t page, std::uint8_t memory) {
-  if (!pages_[page].asked) queue_.push_back({page, at});
-  pages_.ask(page, memory);
+void PageMover::request_move_from(Cycle at, std::uint32_t page, std::uint8_t memory) {
+  if (!pages_[page].move_requested) queue_.push_back({page, at});
+  pages_.set_requested_move(page, memory);
 }
 
-void PageMover::limit(std::uint32_t pages) {
+void PageMover::set_max_concurrent(std::uint32_t pages) {
   limit_ = pages;
   if (limit_ != 0) return;
-  for (const auto& asked : queue_) stays(asked.page);
+  for (const auto& asked : queue_) cancel_move(asked.page);
 }
 
-void PageMover::settle(std::span<const std::uint32_t> pages) {
+void PageMover::resolve_faults(std::span<const std::uint32_t> pages) {
   for (const auto number : pages)
-    if (const auto& page = pages_[number]; !page.moving && (!page.asked || limit_ == 0)) stays(number);
+    if (const auto& page = pages_[number]; !page.moving && (!page.move_requested || limit_ == 0))
+      cancel_move(number);
   start();
 }
 
-void PageMover::forbid(std::span<const std::uint32_t> pages) {
+void PageMover::protect(std::span<const std::uint32_t> pages) {
   bool known = false;
   for (const auto page : pages) {
     if (!pages_[page].usable()) continue;
-    known = pages_.forbid(page) || known;
+    known = pages_.protect(page) || known;
     ++counts_.forbidden_pages;
   }
-  if (known) stand_still();
+  if (known) stall_for_shootdown();
 }
 
-// The move does not take place: who waits accesses the page where it is.
-void PageMover::stays(std::uint32_t page) {
-  if (pages_[page].faulted) pages_.allow(page);
+// Cancels the move: waiting accesses go to the page where it is.
+void PageMover::cancel_move(std::uint32_t page) {
+  if (pages_[page].faulted) pages_.unprotect(page);
 }
 
-void PageMover::start() {
+void PageMover::start_moves() {
   while (active_ < limit_ && !queue_.empty()) {
     const auto [number, from] = queue_.front();
     if (from > events_.now()) {
-      if (std::exchange(wakes_at_, from) != from) events_.at(from, {EventKind::moves, 0, 0});
+      if (std::exchange(next_start_at_, from) != from) events_.schedule(from, {EventKind::moves, 0, 0});
       return;
     }
     const auto& page = pages_[number];
-    const auto memory = page.asked_for;
+    const auto memory = page.requested_memory;
     const bool wanted = !page.moving && page.memory != memory;
     const bool room = pages_.used_bytes(memory) + gpu_.page_bytes <= capacity_[memory];
     if (wanted && !room && leaving_[memory] != 0) return;
     queue_.pop_front();
-    pages_.drop_ask(number);
+    pages_.clear_requested_move(number);
     if (wanted && room) {
       begin(number, memory);
     } else if (!page.moving) {
-      stays(number);
+      cancel_move(number);
       if (!wanted) continue;
       ++counts_.refused;
-      listener_.stayed(number);
+      listener_.on_move_rejected(number);
     }
   }
 }
@@ -85,11 +86,11 @@ void PageMover::begin(std::uint32_t page, std::uint8_t memory) {
   move.lines = static_cast<std::uint32_t>(gpu_.page_bytes / k_line_bytes);
   const bool known = pages_.unmap(page);
   const bool drains = pages_[page].in_flight != 0;
-  move.holds_up = known && drains && gpu_.shootdown_drains;
+  move.stalls_sms = known && drains && gpu_.shootdown_drains;
   const auto number = moves_.add(move);
-  if (move.holds_up) ++undrained_shootdowns_;
+  if (move.stalls_sms) ++undrained_shootdowns_;
   if (known)
-    stand_still();
+    stall_for_shootdown();
   else
     ++counts_.without_shootdown;
   if (drains)
@@ -98,41 +99,43 @@ void PageMover::begin(std::uint32_t page, std::uint8_t memory) {
     copy(number);
 }
 
-void PageMover::stand_still() {
+void PageMover::stall_for_shootdown() {
   if (!stopped_) {
     stopped_ = true;
-    stopped_at_ = events_.now();
-    stopped_until_ = events_.now();
-    listener_.stop_all();
+    stalled_at_ = events_.now();
+    stalled_until_ = events_.now();
+    listener_.stall_sms();
   }
-  ++interruptions_;
-  interrupt();
+  ++pending_shootdowns_;
+  schedule_resume();
 }
 
-// One interruption after the other, each once the pages of all are drained, if the machine drains.
-void PageMover::interrupt() {
+// Schedules the end of the stall. Shootdowns are sequential; with draining, they begin once all their pages are
+// drained.
+void PageMover::schedule_resume() {
   if (undrained_shootdowns_ != 0) return;
-  stopped_until_ = std::max(stopped_until_, events_.now()) + std::uint64_t{interruptions_} * gpu_.shootdown;
-  interruptions_ = 0;
-  events_.at(stopped_until_, {EventKind::go_on, 0, 0});
+  stalled_until_ = std::max(stalled_until_, events_.now()) + std::uint64_t{pending_shootdowns_} * gpu_.shootdown;
+  pending_shootdowns_ = 0;
+  events_.schedule(stalled_until_, {EventKind::resume, 0, 0});
 }
 
-void PageMover::on_go_on() {
-  if (!stopped_ || events_.now() < stopped_until_ || undrained_shootdowns_ != 0 || interruptions_ != 0) return;
+void PageMover::on_resume() {
+  if (!stopped_ || events_.now() < stalled_until_ || undrained_shootdowns_ != 0 || pending_shootdowns_ != 0)
+    return;
   stopped_ = false;
-  counts_.stopped_cycles += events_.now() - stopped_at_;
-  listener_.go_on_all();
+  counts_.stopped_cycles += events_.now() - stalled_at_;
+  listener_.resume_sms();
 }
 
-void PageMover::drained(std::uint32_t page) {
+void PageMover::on_drained(std::uint32_t page) {
   const auto found = std::find_if(undrained_.begin(), undrained_.end(),
                                   [&](std::uint32_t move) { return moves_[move].page == page; });
   if (found == undrained_.end()) return;
   const auto number = *found;
   undrained_.erase(found);
-  if (moves_[number].holds_up) {
+  if (moves_[number].stalls_sms) {
     --undrained_shootdowns_;
-    interrupt();
+    schedule_resume();
   }
   copy(number);
 }
@@ -140,22 +143,22 @@ void PageMover::drained(std::uint32_t page) {
 void PageMover::copy(std::uint32_t number) {
   const auto page = pages_[moves_[number].page];
   const auto frame = std::uint64_t{page.frame} * gpu_.page_bytes;
-  memory_.drop(page.memory, frame, gpu_.page_bytes);
+  memory_.flush_frame(page.memory, frame, gpu_.page_bytes);
   for (std::uint64_t offset = 0; offset < gpu_.page_bytes; offset += k_line_bytes)
-    memory_.move(page.memory, frame + offset, false, lines_.add({number, offset}));
+    memory_.copy_line(page.memory, frame + offset, false, lines_.add({number, offset}));
 }
 
-void PageMover::line_read(std::uint32_t line) {
+void PageMover::on_line_read(std::uint32_t line) {
   const auto& move = moves_[lines_[line].move];
-  events_.at(memory_.crosses(pages_[move.page].memory, move.memory), {EventKind::copy, 0, line});
+  events_.schedule(memory_.cross_links(pages_[move.page].memory, move.memory), {EventKind::copy, 0, line});
 }
 
-void PageMover::line_crossed(std::uint32_t line) {
+void PageMover::on_line_crossed(std::uint32_t line) {
   const auto& move = moves_[lines_[line].move];
-  memory_.move(move.memory, std::uint64_t{move.frame} * gpu_.page_bytes + lines_[line].offset, true, line);
+  memory_.copy_line(move.memory, std::uint64_t{move.frame} * gpu_.page_bytes + lines_[line].offset, true, line);
 }
 
-void PageMover::line_written(std::uint32_t line) {
+void PageMover::on_line_written(std::uint32_t line) {
   const auto number = lines_[line].move;
   lines_.release(line);
   auto& move = moves_[number];
@@ -166,7 +169,7 @@ void PageMover::line_written(std::uint32_t line) {
   moves_.release(number);
   --active_;
   ++counts_.moved_pages;
-  listener_.moved(page);
+  listener_.on_moved(page);
   start();
 }
 

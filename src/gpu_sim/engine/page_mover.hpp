@@ -1,9 +1,9 @@
-// Moves pages between memories, some at once, in the order in which they were asked for: as move_pages(2) does, a
-// page is unmapped, copied, mapped. Unmapping a page that a TLB knows is a shootdown: all SMs stand still, if the
-// machine says so until no access to the page is under way, and then for a time that it states. The copy begins
-// when no access is under way. Accesses to a page that is being moved wait until it is mapped again. Copies go
-// through both memories' channels with all other traffic. A page that finds no room waits for those that are on
-// their way out of there.
+// Moves pages between memories in the order of the requests, several concurrently. As in move_pages(2), a page is
+// unmapped, copied and mapped. Unmapping a page that a TLB may hold is a shootdown: all SMs stall for a time that
+// the machine file states, which begins once no access to the page is in flight if the machine file says so. The
+// copy begins when no access is in flight. Accesses to a moving page wait until it is mapped again. Copies compete
+// with all other traffic in the channels of both memories. A page without capacity at its target waits for pages
+// that are leaving it.
 #pragma once
 
 #include <cstdint>
@@ -22,51 +22,53 @@ namespace terrace::gpu_sim {
 struct MoverCounts {
   std::uint64_t moved_pages = 0;
   std::uint64_t without_shootdown = 0;
-  std::uint64_t refused = 0;          // for want of room
-  std::uint64_t forbidden_pages = 0;  // so that their next access is a fault
-  std::uint64_t stopped_cycles = 0;   // in which the SMs stood still
+  std::uint64_t refused = 0;          // for lack of capacity
+  std::uint64_t forbidden_pages = 0;  // protected, so that their next access faults
+  std::uint64_t stopped_cycles = 0;   // in which the SMs were stalled
 };
 
 class MoverListener {
  public:
   virtual ~MoverListener() = default;
-  virtual void stop_all() = 0;
-  virtual void go_on_all() = 0;
-  // The page is where it was asked to be.
-  virtual void moved(std::uint32_t page) = 0;
-  // It was asked to move and stays, for want of room.
-  virtual void stayed(std::uint32_t page) = 0;
+  virtual void stall_sms() = 0;
+  virtual void resume_sms() = 0;
+  // Reports that the page is in the requested memory.
+  virtual void on_moved(std::uint32_t page) = 0;
+  // Reports that a requested move was rejected for lack of capacity.
+  virtual void on_move_rejected(std::uint32_t page) = 0;
 };
 
 class PageMover {
  public:
-  // `capacity`: bytes of each memory that pages may take. Pages that leave the GPU's own memory stay mapped for
-  // the GPU, or not.
+  // `capacity`: bytes of each memory that pages may take. `far_mapped`: pages that leave the GPU's own memory stay
+  // mapped for the GPU.
   PageMover(const machine::Gpu& gpu, EventWheel& events, MemorySide& memory, PageTable& pages,
             MoverListener& listener, std::vector<std::uint64_t> capacity, bool far_mapped = true);
 
-  // Of one that was asked for and has not begun, the last call counts.
-  void ask(std::uint32_t page, std::uint8_t memory) { ask_from(events_.now(), page, memory); }
-  // Because of accesses: it begins no sooner than whoever moves has heard of them.
-  void ask_by_touch(std::uint32_t page, std::uint8_t memory) {
-    ask_from(events_.now() + gpu_.notice, page, memory);
+  // Requests a move. A later request replaces one that has not begun.
+  void request_move(std::uint32_t page, std::uint8_t memory) { request_move_from(events_.now(), page, memory); }
+  // Requests a move because of accesses: it begins no sooner than the driver could have noticed them.
+  void request_move_on_touch(std::uint32_t page, std::uint8_t memory) {
+    request_move_from(events_.now() + gpu_.notice, page, memory);
   }
-  // So many pages are copied at once, from now on; 0: none begins, and who waits for one accesses it where it is.
-  void limit(std::uint32_t pages);
-  // The GPU's next access to each of these pages is a fault: one shootdown for all of them.
-  void forbid(std::span<const std::uint32_t> pages);
-  // The driver has handled the faults of these pages: those that do not move are mapped where they are.
-  void settle(std::span<const std::uint32_t> pages);
-  // Begins what can be begun.
+  // Sets the number of concurrent copies from now on. 0: no move begins, and waiting accesses go to the present
+  // place.
+  void set_max_concurrent(std::uint32_t pages);
+  // Protects the pages, so that the GPU's next access to each faults: one shootdown for all of them.
+  void protect(std::span<const std::uint32_t> pages);
+  // Ends the faults of these pages, which the driver has handled: those that do not move are mapped where they
+  // are.
+  void resolve_faults(std::span<const std::uint32_t> pages);
+  // Begins the moves that can begin.
   void start();
 
-  // No access to the moving page is under way any more.
-  void drained(std::uint32_t page);
-  void line_read(std::uint32_t line);
-  void line_crossed(std::uint32_t line);
-  void line_written(std::uint32_t line);
-  // An event of kind go_on.
-  void on_go_on();
+  // Reports that no access to the moving page is in flight any more.
+  void on_drained(std::uint32_t page);
+  void on_line_read(std::uint32_t line);
+  void on_line_crossed(std::uint32_t line);
+  void on_line_written(std::uint32_t line);
+  // Handles an event of kind resume.
+  void on_resume();
 
   [[nodiscard]] const MoverCounts& counts() const { return counts_; }
 
@@ -74,24 +76,24 @@ class PageMover {
   struct Move {
     std::uint32_t page = 0;
     std::uint8_t memory = 0;
-    std::uint32_t frame = 0;  // the new one
-    std::uint32_t lines = 0;  // that are not written yet
-    bool holds_up = false;    // the SMs stand still until it is drained
+    std::uint32_t frame = 0;  // at the target
+    std::uint32_t lines = 0;  // not yet written
+    bool stalls_sms = false;  // the SMs stall until it is drained
   };
   struct Line {
     std::uint32_t move = 0;
     std::uint64_t offset = 0;
   };
-  struct Asked {
+  struct QueuedMove {
     std::uint32_t page = 0;
-    Cycle from = 0;  // when it may begin
+    Cycle from = 0;  // earliest begin
   };
-  void ask_from(Cycle at, std::uint32_t page, std::uint8_t memory);
+  void request_move_from(Cycle at, std::uint32_t page, std::uint8_t memory);
   void begin(std::uint32_t page, std::uint8_t memory);
-  void stays(std::uint32_t page);
+  void cancel_move(std::uint32_t page);
   void copy(std::uint32_t move);
-  void stand_still();
-  void interrupt();
+  void stall_for_shootdown();
+  void schedule_resume();
 
   const machine::Gpu& gpu_;
   EventWheel& events_;
@@ -100,19 +102,19 @@ class PageMover {
   MoverListener& listener_;
   std::vector<std::uint64_t> capacity_;
   bool far_mapped_;
-  std::vector<std::uint32_t> leaving_;  // pages on their way out, by memory
-  std::deque<Asked> queue_;
-  Cycle wakes_at_ = 0;  // for the first of the queue
+  std::vector<std::uint32_t> leaving_;  // number of pages that are moving away, by memory
+  std::deque<QueuedMove> queue_;
+  Cycle next_start_at_ = 0;  // time of the scheduled event for the head of the queue
   Pool<Move> moves_;
-  std::vector<std::uint32_t> undrained_;  // moves
+  std::vector<std::uint32_t> undrained_;  // moves with accesses in flight
   Pool<Line> lines_;
   std::uint32_t limit_;
   std::uint32_t active_ = 0;
   std::uint32_t undrained_shootdowns_ = 0;
-  std::uint32_t interruptions_ = 0;  // that have not begun
+  std::uint32_t pending_shootdowns_ = 0;  // shootdowns that have not begun
   bool stopped_ = false;
-  Cycle stopped_at_ = 0;
-  Cycle stopped_until_ = 0;
+  Cycle stalled_at_ = 0;
+  Cycle stalled_until_ = 0;
   MoverCounts counts_;
 };
 

@@ -1,4 +1,4 @@
-// Pages, frames, translations. See page_table.hpp.
+// Maintains pages, frames and translations. See page_table.hpp.
 #include "gpu_sim/engine/page_table.hpp"
 
 #include <algorithm>
@@ -51,10 +51,10 @@ void PageTable::walk(std::uint32_t processor, std::uint32_t page) {
     walker = std::max(walker, at) + gpu_.walk_latency;
     at = walker;
   }
-  events_.at(at, {EventKind::translated, processor, page});
+  events_.schedule(at, {EventKind::translated, processor, page});
 }
 
-bool PageTable::translated(std::uint32_t processor, std::uint32_t page) {
+bool PageTable::on_translated(std::uint32_t processor, std::uint32_t page) {
   auto& entry = pages_[page];
   if (!entry.usable()) {
     waiting_.push_back({processor, page});
@@ -70,16 +70,16 @@ bool PageTable::translated(std::uint32_t processor, std::uint32_t page) {
 bool PageTable::unmap(std::uint32_t page) {
   auto& entry = pages_[page];
   entry.moving = true;
-  return forget(entry);
+  return invalidate_tlbs(entry);
 }
 
-bool PageTable::forbid(std::uint32_t page) {
+bool PageTable::protect(std::uint32_t page) {
   auto& entry = pages_[page];
   entry.mapped = false;
-  return forget(entry);
+  return invalidate_tlbs(entry);
 }
 
-bool PageTable::forget(Page& page) {
+bool PageTable::invalidate_tlbs(Page& page) {
   if (!page.translated) return false;
   page.translated = false;
   l2_.forget(page.number);
@@ -87,7 +87,7 @@ bool PageTable::forget(Page& page) {
   return true;
 }
 
-bool PageTable::accessed(std::uint32_t page, std::uint32_t touches) {
+bool PageTable::count_access(std::uint32_t page, std::uint32_t touches) {
   auto& entry = pages_[page];
   ++entry.accesses;
   if (touches == 0 || entry.memory == 0 || ++entry.touches < touches) return false;
@@ -102,16 +102,16 @@ std::vector<std::uint32_t> PageTable::take_walked() {
   return walked;
 }
 
-void PageTable::ask(std::uint32_t page, std::uint8_t memory) {
-  pages_[page].asked = true;
-  pages_[page].asked_for = memory;
+void PageTable::set_requested_move(std::uint32_t page, std::uint8_t memory) {
+  pages_[page].move_requested = true;
+  pages_[page].requested_memory = memory;
 }
 
-void PageTable::allow(std::uint32_t page) {
+void PageTable::unprotect(std::uint32_t page) {
   auto& entry = pages_[page];
   entry.mapped = true;
   entry.faulted = false;
-  wake(page);
+  wake_waiters(page);
 }
 
 void PageTable::map(std::uint32_t page, std::uint8_t memory, std::uint32_t frame, bool mapped) {
@@ -122,15 +122,15 @@ void PageTable::map(std::uint32_t page, std::uint8_t memory, std::uint32_t frame
   entry.moving = false;
   entry.mapped = mapped;
   entry.faulted = false;
-  wake(page);
+  wake_waiters(page);
 }
 
-// Who waited looks at the page table again.
-void PageTable::wake(std::uint32_t page) {
+// Wakes the waiters of a page: they look it up in the page table again.
+void PageTable::wake_waiters(std::uint32_t page) {
   const auto still =
       std::partition(waiting_.begin(), waiting_.end(), [&](const auto& w) { return w.page != page; });
   for (auto at = still; at != waiting_.end(); ++at)
-    events_.at(events_.now() + gpu_.walk_latency, {EventKind::translated, at->processor, page});
+    events_.schedule(events_.now() + gpu_.walk_latency, {EventKind::translated, at->processor, page});
   waiting_.erase(still, waiting_.end());
 }
 

@@ -1,6 +1,6 @@
-// Which page is in which frame of which memory, and who knows: translation lookaside buffers of the SMs and a
-// shared one, and the walkers behind them. An SM that asks gets its answer as an event; for a page that is moving,
-// once it has moved; for one that the GPU may not access, once the driver has handled its fault.
+// Models the page table and translation: frames of each memory, TLBs of the SMs and a shared one, and page
+// walkers. An SM receives a translation as an event. For a moving page the event comes after the move, for a page
+// that the GPU may not access after the driver has handled the fault.
 #pragma once
 
 #include <cstdint>
@@ -19,20 +19,20 @@ namespace terrace::gpu_sim {
 inline constexpr std::uint32_t k_no_page = 0xffffffff;
 
 struct Page {
-  std::uint64_t number = 0;      // its address over the page size
-  std::uint32_t allocation = 0;  // the first that it belongs to
-  std::uint32_t frame = 0;       // of its memory
+  std::uint64_t number = 0;      // its address divided by the page size
+  std::uint32_t allocation = 0;  // first allocation that it belongs to
+  std::uint32_t frame = 0;       // in its memory
   std::uint8_t memory = 0;
   bool moving = false;
-  bool asked = false;           // to move, and has not begun
-  std::uint8_t asked_for = 0;   // a memory
-  bool mapped = true;           // for the GPU
-  bool faulted = false;         // was accessed while unmapped, and that is not handled
-  bool translated = false;      // a TLB may know it
-  bool walked = false;          // to it, since someone looked: its accessed bit
-  std::uint32_t in_flight = 0;  // requests that are on their way to its frame or back
-  std::uint32_t touches = 0;    // line parts that SMs asked for since it was told
-  std::uint64_t accesses = 0;   // line parts that SMs asked for
+  bool move_requested = false;        // a move is queued
+  std::uint8_t requested_memory = 0;  // target memory of the queued move
+  bool mapped = true;                 // for the GPU
+  bool faulted = false;               // accessed while unmapped, and not yet handled
+  bool translated = false;            // a TLB may hold it
+  bool walked = false;                // accessed bit: a walk reached it since the bit was cleared
+  std::uint32_t in_flight = 0;        // requests on their way to its frame or back
+  std::uint32_t touches = 0;          // line parts that SMs requested since the last report
+  std::uint64_t accesses = 0;         // line parts that SMs requested
 
   [[nodiscard]] bool usable() const { return mapped && !moving; }
 };
@@ -41,9 +41,9 @@ class PageTable {
  public:
   PageTable(const machine::Gpu& gpu, EventWheel& events, FaultQueue& faults);
 
-  // Its pages are in frames of that memory, from the next free one on; pages that it shares with another
-  // allocation stay where they are. Those beyond memory 0 are mapped for the GPU, or not. Returns the first page
-  // and how many are new.
+  // Adds an allocation's pages in free frames of the memories `memory_of_new` (repeated as needed). Pages shared
+  // with an earlier allocation stay where they are. `far_mapped`: pages beyond memory 0 are mapped for the GPU.
+  // Returns the first new page and the number of new pages.
   struct Added {
     std::uint32_t first = 0;
     std::uint32_t count = 0;
@@ -53,37 +53,39 @@ class PageTable {
   [[nodiscard]] const Page& operator[](std::uint32_t page) const { return pages_[page]; }
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(pages_.size()); }
 
-  // An SM's own buffer: the page, or k_no_page.
+  // Looks up an SM's own TLB. Returns the page, or k_no_page.
   std::uint32_t look_up(std::uint32_t processor, std::uint64_t page_number) {
     return l1_[processor].look_up(page_number);
   }
-  // It does not know. An event `translated` with this page comes, at the earliest when the page is usable.
+  // Starts a page walk after a TLB miss. An event `translated` with this page follows, when the page is usable at
+  // the earliest.
   void walk(std::uint32_t processor, std::uint32_t page);
-  // Such an event came: whether the translation is there; not, where the page moves or may not be accessed.
-  bool translated(std::uint32_t processor, std::uint32_t page);
+  // Handles such an event. Returns whether the translation is available; false if the page moves or may not be
+  // accessed.
+  bool on_translated(std::uint32_t processor, std::uint32_t page);
 
-  // The page moves from now on. Whether a buffer knew it.
+  // Unmaps a page that begins to move. Returns whether a TLB may hold it.
   bool unmap(std::uint32_t page);
-  // It is in that frame, and the GPU may access it, or not.
+  // Maps the page at its new frame; `mapped`: the GPU may access it.
   void map(std::uint32_t page, std::uint8_t memory, std::uint32_t frame, bool mapped);
-  // It is unmapped for the GPU: its next access is a fault. Whether a buffer knew it.
-  bool forbid(std::uint32_t page);
-  // It is mapped, where it is.
-  void allow(std::uint32_t page);
+  // Protects the page, so that the GPU's next access faults. Returns whether a TLB may hold it.
+  bool protect(std::uint32_t page);
+  // Maps the page for the GPU where it is.
+  void unprotect(std::uint32_t page);
 
-  // A request goes to its frame, or is back.
-  void sent(std::uint32_t page) { ++pages_[page].in_flight; }
-  void answered(std::uint32_t page) { --pages_[page].in_flight; }
-  // An SM asked for a part of it; whether that was the `touches`th time since it was last true, beyond memory 0.
-  bool accessed(std::uint32_t page, std::uint32_t touches);
-  void forget_touches(std::uint32_t page) { pages_[page].touches = 0; }
-  // The pages that were walked to since the last call.
+  // Counts the requests that are in flight to the page's frame.
+  void on_sent(std::uint32_t page) { ++pages_[page].in_flight; }
+  void on_answered(std::uint32_t page) { --pages_[page].in_flight; }
+  // Counts an access of an SM. Returns true at every `touches`th access to a page beyond memory 0.
+  bool count_access(std::uint32_t page, std::uint32_t touches);
+  void reset_touches(std::uint32_t page) { pages_[page].touches = 0; }
+  // Returns the pages whose accessed bit is set, and clears the bits.
   std::vector<std::uint32_t> take_walked();
-  // It is in the mover's queue, for that memory; or not any more.
+  // Sets, or clears, the queued move of a page.
   void ask(std::uint32_t page, std::uint8_t memory);
-  void drop_ask(std::uint32_t page) { pages_[page].asked = false; }
+  void clear_requested_move(std::uint32_t page) { pages_[page].move_requested = false; }
 
-  // A free frame of a memory.
+  // Takes a free frame of a memory.
   std::uint32_t take_frame(std::uint8_t memory);
   void give_frame(std::uint8_t memory, std::uint32_t frame) { frames_[memory].free.push_back(frame); }
   [[nodiscard]] std::uint64_t used_bytes(std::uint8_t memory) const;
@@ -100,8 +102,8 @@ class PageTable {
     std::uint32_t page = 0;
   };
 
-  bool forget(Page& page);
-  void wake(std::uint32_t page);
+  bool invalidate_tlbs(Page& page);
+  void wake_waiters(std::uint32_t page);
 
   const machine::Gpu& gpu_;
   EventWheel& events_;

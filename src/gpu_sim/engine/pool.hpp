@@ -1,4 +1,4 @@
-// Things by number, whose numbers are used again.
+// Stores objects by number; numbers of released objects are reused.
 #pragma once
 
 #include <cstdint>
@@ -7,24 +7,24 @@
 
 namespace terrace::gpu_sim {
 
-template <class Thing>
+template <class Object>
 class Pool {
  public:
-  std::uint32_t add(Thing thing) {
+  std::uint32_t add(Object object) {
     if (free_.empty()) {
-      things_.push_back(std::move(thing));
-      return static_cast<std::uint32_t>(things_.size() - 1);
+      objects_.push_back(std::move(object));
+      return static_cast<std::uint32_t>(objects_.size() - 1);
     }
     const auto number = free_.back();
     free_.pop_back();
-    things_[number] = std::move(thing);
+    objects_[number] = std::move(object);
     return number;
   }
   void release(std::uint32_t number) { free_.push_back(number); }
-  [[nodiscard]] Thing& operator[](std::uint32_t number) { return things_[number]; }
+  [[nodiscard]] Object& operator[](std::uint32_t number) { return objects_[number]; }
 
  private:
-  std::vector<Thing> things_;
+  std::vector<Object> objects_;
   std::vector<std::uint32_t> free_;
 };
 

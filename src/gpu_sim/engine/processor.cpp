@@ -1,4 +1,4 @@
-// Warps and their schedulers. See processor.hpp; the access unit is in access_unit.cpp.
+// Implements warps and their schedulers. See processor.hpp; the access unit is in access_unit.cpp.
 #include "gpu_sim/engine/processor.hpp"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ Processor::Processor(const machine::Gpu& gpu, std::uint32_t number, EventWheel& 
   free_warps_ = gpu.warps == k_max_warps ? ~WarpMask{0} : (WarpMask{1} << gpu.warps) - 1;
 }
 
-std::uint32_t Processor::begin(const Kernel& kernel) {
+std::uint32_t Processor::begin_kernel(const Kernel& kernel) {
   auto fit = std::min(gpu_.ctas, gpu_.warps / kernel.warps());
   if (kernel.registers != 0) fit = std::min(fit, gpu_.registers / (kernel.registers * kernel.warps() * k_lanes));
   if (kernel.shared_bytes != 0)
@@ -35,7 +35,7 @@ std::uint32_t Processor::begin(const Kernel& kernel) {
   return fit;
 }
 
-void Processor::start(Cta& cta) {
+void Processor::start_cta(Cta& cta) {
   const auto number = free_slots_.back();
   free_slots_.pop_back();
   auto& slot = slots_[number];
@@ -63,7 +63,7 @@ void Processor::start(Cta& cta) {
 void Processor::tick_at(Cycle at) {
   if (at >= tick_) return;
   tick_ = at;
-  events_.at(at, {EventKind::processor, number_, 0});
+  events_.schedule(at, {EventKind::processor, number_, 0});
 }
 
 void Processor::ready_at(std::uint32_t warp, Cycle at) {
@@ -73,10 +73,10 @@ void Processor::ready_at(std::uint32_t warp, Cycle at) {
 
 void Processor::on_tick() {
   const auto now = events_.now();
-  if (tick_ != now) return;  // an earlier one was asked for since
+  if (tick_ != now) return;  // an earlier tick was scheduled since
   tick_ = ~Cycle{0};
   ticked_ = now;
-  // What has become ready up to now: at most 64 cycles of it.
+  // Collect the warps that have become ready up to now, within at most 64 cycles.
   const auto behind = std::min<Cycle>(now - later_from_, 63);
   for (auto due = std::rotr(later_filled_, static_cast<int>((now - behind) % 64)); due != 0; due &= due - 1) {
     const auto offset = static_cast<Cycle>(std::countr_zero(due));
@@ -88,10 +88,10 @@ void Processor::on_tick() {
   later_from_ = now;
   if (stopped_) return;
 
-  const bool served = serve_accesses();
+  const bool served = process_next_part();
   for (std::uint32_t i = 0; i < gpu_.schedulers; ++i) {
     for (;;) {
-      const auto warp = pick(ready_, i);
+      const auto warp = pick_warp(ready_, i);
       if (warp == k_max_warps) break;
       ready_ &= ~(WarpMask{1} << warp);
       if (issue(warp) == Issue::issued) {
@@ -101,7 +101,7 @@ void Processor::on_tick() {
     }
   }
   const bool more = !translated_.empty() || !queue_.empty();
-  if (ready_ != 0 || (more && (served || !held_up_))) {
+  if (ready_ != 0 || (more && (served || !is_blocked_))) {
     tick_at(now + 1);
   } else if (later_filled_ != 0) {
     const auto next = std::countr_zero(std::rotr(later_filled_, static_cast<int>((now + 1) % 64)));
@@ -109,9 +109,9 @@ void Processor::on_tick() {
   }
 }
 
-// k_max_warps where none of the scheduler's is ready. With two schedulers each has every other warp, with four
-// every fourth.
-std::uint32_t Processor::pick(WarpMask ready, std::uint32_t scheduler) const {
+// Returns k_max_warps if none of the scheduler's warps is ready. With two schedulers each has every other warp,
+// with four every fourth.
+std::uint32_t Processor::pick_warp(WarpMask ready, std::uint32_t scheduler) const {
   if (gpu_.schedulers == 2) ready &= scheduler == 0 ? 0x5555555555555555 : 0xaaaaaaaaaaaaaaaa;
   if (gpu_.schedulers == 4) ready &= WarpMask{0x1111111111111111} << scheduler;
   if (ready == 0) return k_max_warps;
@@ -146,8 +146,8 @@ Processor::Issue Processor::issue(std::uint32_t number) {
     if (is_access(step.kind)) return issue_access(number, step);
     if (step.kind == StepKind::barrier) {
       ++counts_.instructions;
-      next_step(warp);
-      at_barrier(number);
+      advance_step(warp);
+      wait_at_barrier(number);
       return Issue::issued;
     }
     const auto load = warp.loads - step.back + 1;
@@ -155,19 +155,19 @@ Processor::Issue Processor::issue(std::uint32_t number) {
       warp.waits_for = load;
       return Issue::blocked;
     }
-    next_step(warp);
+    advance_step(warp);
   }
 }
 
 Processor::Issue Processor::issue_access(std::uint32_t number, const Step& step) {
   auto& warp = warps_[number];
   const auto bit = [&](std::uint32_t load) { return std::uint64_t{1} << (load % 64); };
-  if (brings(step.kind) && (warp.outstanding & bit(warp.loads + 1)) != 0) {
-    warp.waits_for = warp.loads + 1;  // the one that had its number before
+  if (returns_value(step.kind) && (warp.outstanding & bit(warp.loads + 1)) != 0) {
+    warp.waits_for = warp.loads + 1;  // the earlier load with that number modulo 64
     return Issue::blocked;
   }
   if (queue_.size() >= gpu_.access_queue) {
-    want_access_ |= WarpMask{1} << number;
+    blocked_on_queue_ |= WarpMask{1} << number;
     return Issue::blocked;
   }
   ++counts_.instructions;
@@ -179,31 +179,31 @@ Processor::Issue Processor::issue_access(std::uint32_t number, const Step& step)
   access.line = warp.line;
   access.lines = step.lines;
   access.kind = step.kind;
-  if (brings(step.kind)) {
+  if (returns_value(step.kind)) {
     access.load = ++warp.loads;
     warp.outstanding |= bit(access.load);
   }
   warp.line += step.lines;
   ++slots_[warp.slot].accesses;
   queue_.push_back(accesses_.add(access));
-  next_step(warp);
+  advance_step(warp);
   ready_at(number, events_.now() + gpu_.instruction_latency);
   return Issue::issued;
 }
 
-void Processor::next_step(Warp& warp) {
+void Processor::advance_step(Warp& warp) {
   ++warp.step;
   warp.before =
       warp.step == warp.end ? std::exchange(warp.after, 0) : slots_[warp.slot].cta.steps[warp.step].before;
 }
 
-void Processor::at_barrier(std::uint32_t number) {
+void Processor::wait_at_barrier(std::uint32_t number) {
   auto& slot = slots_[warps_[number].slot];
   slot.waiting |= WarpMask{1} << number;
-  go_on_if_all_wait(slot);
+  release_barrier_if_complete(slot);
 }
 
-void Processor::go_on_if_all_wait(Slot& slot) {
+void Processor::release_barrier_if_complete(Slot& slot) {
   if (slot.waiting != slot.warps) return;
   for (auto left = slot.waiting; left != 0; left &= left - 1)
     ready_at(static_cast<std::uint32_t>(std::countr_zero(left)), events_.now() + gpu_.instruction_latency);
@@ -216,19 +216,19 @@ void Processor::end_warp(std::uint32_t number) {
   slot.warps &= ~(WarpMask{1} << number);
   free_warps_ |= WarpMask{1} << number;
   warp.age = ~std::uint64_t{0};
-  // Who takes its place has not issued last.
+  // A new warp in its slot has not issued last.
   if (gpu_.scheduler == machine::WarpScheduler::greedy_then_oldest)
     std::replace(last_.begin(), last_.end(), number, k_max_warps);
-  go_on_if_all_wait(slot);  // who waits at a barrier does not wait for it
-  free_if_over(warp.slot);
+  release_barrier_if_complete(slot);  // warps at a barrier do not wait for an ended warp
+  free_slot_if_done(warp.slot);
 }
 
-void Processor::free_if_over(std::uint32_t number) {
+void Processor::free_slot_if_done(std::uint32_t number) {
   const auto& slot = slots_[number];
   if (slot.warps != 0 || slot.accesses != 0) return;
   free_slots_.push_back(number);
   --running_;
-  listener_.cta_ended(number_);
+  listener_.on_cta_end(number_);
 }
 
 }  // namespace terrace::gpu_sim

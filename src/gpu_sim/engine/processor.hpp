@@ -1,12 +1,13 @@
-// A streaming multiprocessor (SM): its warps, their schedulers, and the unit through which they access memory,
-// with the L1 cache before it. It is looked at only in cycles in which it can issue or look up.
+// Models a streaming multiprocessor (SM): its warps, their schedulers, and the access unit with the L1 cache. It
+// is simulated only in cycles in which it can issue or look up.
 //
-// A warp issues in order. Loads do not hold it up, their first use does; a store and an atomic whose old value
-// nobody uses never do. The access unit takes one line part a cycle: translation, L1 lookup, and for what misses
-// an MSHR and a request. What waits for a translation is put aside; what finds no MSHR holds up all behind it.
+// Warps issue in order. A load does not stall its warp; its first use does. Stores, and atomics whose old value is
+// unused, never do. The access unit processes one line part per cycle: translation, L1 lookup, and on a miss an
+// MSHR and a request. A part that waits for a translation leaves the queue; a part without an MSHR blocks all
+// parts behind it.
 //
-// The L1 cache is written through, and a line that is written leaves it (Fermi's global accesses). Its tags are of
-// virtual addresses: what is in it stays right when a page moves.
+// The L1 cache is write-through, and a write evicts its line (as Fermi does for global accesses). Tags are virtual
+// addresses, so cached lines stay valid when a page moves.
 #pragma once
 
 #include <array>
@@ -39,14 +40,14 @@ struct ProcessorCounts {
   ProcessorCounts& operator+=(const ProcessorCounts& other);
 };
 
-// Told by SMs while they run.
+// Receives events of the SMs.
 class ProcessorListener {
  public:
   virtual ~ProcessorListener() = default;
-  // An SM asks memory for a part of the page.
-  virtual void asked(std::uint32_t page, bool write) = 0;
-  // A CTA has ended: there is room.
-  virtual void cta_ended(std::uint32_t processor) = 0;
+  // Reports a request of an SM to memory for a part of the page.
+  virtual void on_request(std::uint32_t page, bool write) = 0;
+  // Reports the end of a CTA: its slot is free.
+  virtual void on_cta_end(std::uint32_t processor) = 0;
 };
 
 class Processor {
@@ -54,30 +55,30 @@ class Processor {
   Processor(const machine::Gpu& gpu, std::uint32_t number, EventWheel& events, MemorySide& memory,
             PageTable& pages, ProcessorListener& listener);
 
-  // A kernel begins: how many of its CTAs have room. 0 where not even one has.
-  std::uint32_t begin(const Kernel& kernel);
-  [[nodiscard]] bool has_room() const { return !free_slots_.empty(); }
-  // Starts it; takes its contents, and leaves an old CTA's memory.
-  void start(Cta& cta);
+  // Begins a kernel. Returns how many of its CTAs fit on the SM; 0 if not even one does.
+  std::uint32_t begin_kernel(const Kernel& kernel);
+  [[nodiscard]] bool has_free_slot() const { return !free_slots_.empty(); }
+  // Starts a CTA: swaps `cta` with the buffers of an ended CTA.
+  void start_cta(Cta& cta);
 
   void on_tick();
   void on_access_done(std::uint32_t access);
   void on_translated(std::uint32_t page);
   void on_answer(const Request& request);
-  // All SMs stand still, or go on.
-  void stop() { stopped_ = true; }
-  void go_on() {
+  // Stalls, or resumes, the SM.
+  void stall() { stopped_ = true; }
+  void resume() {
     stopped_ = false;
     wake();
   }
 
   [[nodiscard]] const ProcessorCounts& counts() const { return counts_; }
-  // In the cycles before `at`, which is not before anything that has happened.
+  // Return the counters of the cycles before `at`. Requires: `at` is not before the last processed event.
   [[nodiscard]] const model::CamatCounters& warp_camat(Cycle at) { return warp_camat_.counters_at(at); }
   [[nodiscard]] const model::CamatCounters& part_camat(Cycle at) { return part_camat_.counters_at(at); }
-  // Nothing runs, and nothing is on its way. Stores that wait for a translation outlive their CTA.
-  [[nodiscard]] bool idle() const {
-    return running_ == 0 && stores_ == 0 && aside_.empty() && translated_.empty();
+  // Returns whether nothing runs and nothing is in flight. Stores that wait for a translation outlive their CTA.
+  [[nodiscard]] bool is_idle() const {
+    return running_ == 0 && stores_ == 0 && awaiting_translation_.empty() && translated_.empty();
   }
 
  private:
@@ -86,9 +87,9 @@ class Processor {
 
   struct Slot {
     Cta cta;
-    WarpMask warps = 0;          // that have not ended
+    WarpMask warps = 0;          // not ended
     WarpMask waiting = 0;        // at a barrier
-    std::uint32_t accesses = 0;  // whose lines were not all looked up
+    std::uint32_t accesses = 0;  // with lines not yet looked up
   };
   struct Warp {
     std::uint32_t slot = 0;
@@ -98,17 +99,17 @@ class Processor {
     std::uint32_t before = 0;
     std::uint32_t after = 0;
     std::uint32_t loads = 0;        // issued so far
-    std::uint32_t waits_for = 0;    // a load; 0: none
+    std::uint32_t waits_for = 0;    // number of a load; 0: none
     std::uint64_t outstanding = 0;  // loads, by number modulo 64
-    std::uint64_t age = 0;          // when it began, among all
+    std::uint64_t age = 0;          // order of its start among all warps
   };
   struct Access {
     std::uint32_t warp = 0;
-    std::uint64_t age = 0;  // the warp's: another may have its place by then
+    std::uint64_t age = 0;  // of the warp: another warp may have its slot at completion
     std::uint32_t load = 0;
     std::uint32_t slot = 0;
-    std::uint32_t line = 0;   // next
-    std::uint32_t lines = 0;  // left to be looked up for the first time
+    std::uint32_t line = 0;   // next to look up
+    std::uint32_t lines = 0;  // not yet looked up for the first time
     std::uint32_t outstanding = 0;
     StepKind kind = StepKind::load;
     bool begun = false;
@@ -119,7 +120,7 @@ class Processor {
   struct Part {
     std::uint32_t access = 0;
     LinePart part;
-    std::uint32_t page = k_no_page;  // once it was translated
+    std::uint32_t page = k_no_page;  // after translation
   };
   struct Waiter {
     std::uint32_t access = 0;
@@ -130,23 +131,23 @@ class Processor {
   void wake() { tick_at(events_.now() + (ticked_ == events_.now() ? 1 : 0)); }
   void tick_at(Cycle at);
   void ready_at(std::uint32_t warp, Cycle at);
-  [[nodiscard]] std::uint32_t pick(WarpMask ready, std::uint32_t scheduler) const;
+  [[nodiscard]] std::uint32_t pick_warp(WarpMask ready, std::uint32_t scheduler) const;
   Issue issue(std::uint32_t warp);
   Issue issue_access(std::uint32_t warp, const Step& step);
-  void next_step(Warp& warp);
-  void at_barrier(std::uint32_t warp);
-  void go_on_if_all_wait(Slot& slot);
+  void advance_step(Warp& warp);
+  void wait_at_barrier(std::uint32_t warp);
+  void release_barrier_if_complete(Slot& slot);
   void end_warp(std::uint32_t warp);
-  void free_if_over(std::uint32_t slot);
+  void free_slot_if_done(std::uint32_t slot);
 
-  // Whether the part that is next could be looked up.
-  bool serve_accesses();
+  // Processes the next part. Returns whether it was looked up.
+  bool process_next_part();
   bool look_up(const Part& part);
   bool look_up_translated(const Part& part, std::uint32_t page);
   bool load(Access& access, const Part& part, std::uint32_t page);
   void send(const Part& part, std::uint32_t page, std::uint32_t waiter);
-  void misses(Access& access);
-  void looked_up(std::uint32_t number);
+  void note_miss(Access& access);
+  void on_looked_up(std::uint32_t number);
   void finish_if_done(std::uint32_t number);
 
   const machine::Gpu& gpu_;
@@ -156,32 +157,32 @@ class Processor {
   PageTable& pages_;
   ProcessorListener& listener_;
 
-  std::string kernel_;  // its name
+  std::string kernel_;  // name
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_slots_;
   std::array<Warp, k_max_warps> warps_;
   WarpMask free_warps_ = 0;
   WarpMask ready_ = 0;
-  std::array<WarpMask, 64> later_{};  // ready in a cycle, by cycle modulo 64
+  std::array<WarpMask, 64> later_{};  // warps that become ready, by cycle modulo 64
   std::uint64_t later_filled_ = 0;
-  WarpMask want_access_ = 0;         // found the access queue full
-  std::vector<std::uint32_t> last_;  // by scheduler: the warp that issued
-  std::uint64_t started_ = 0;        // warps
+  WarpMask blocked_on_queue_ = 0;    // found the access queue full
+  std::vector<std::uint32_t> last_;  // by scheduler: the warp that issued last
+  std::uint64_t started_ = 0;        // number of warps
   std::uint32_t running_ = 0;        // CTAs
 
   SectorCache l1_;
   MshrTable<Waiter> mshrs_;
   Pool<Access> accesses_;
-  std::deque<std::uint32_t> queue_;  // accesses with lines that were not looked up
-  std::deque<Part> translated_;      // parts that were put aside, and know their page
-  std::vector<Part> aside_;          // wait for a translation
-  std::uint32_t stores_ = 0;         // on their way
-  bool held_up_ = false;             // the part that is next found no MSHR, or too many stores are on their way
+  std::deque<std::uint32_t> queue_;         // accesses with lines not yet looked up
+  std::deque<Part> translated_;             // parts that waited for a translation and have their page
+  std::vector<Part> awaiting_translation_;  // parts that wait for a translation
+  std::uint32_t stores_ = 0;                // in flight
+  bool is_blocked_ = false;                 // the next part has no MSHR, or too many stores are in flight
 
   bool stopped_ = false;
-  Cycle tick_ = ~Cycle{0};    // when it is looked at next
-  Cycle ticked_ = ~Cycle{0};  // when it was looked at last
-  Cycle later_from_ = 0;      // up to which `later_` was taken
+  Cycle tick_ = ~Cycle{0};    // next simulated cycle
+  Cycle ticked_ = ~Cycle{0};  // last simulated cycle
+  Cycle later_from_ = 0;      // `later_` was taken up to here
   ProcessorCounts counts_;
   model::CamatMeter warp_camat_;
   model::CamatMeter part_camat_;

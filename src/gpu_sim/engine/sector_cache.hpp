@@ -1,5 +1,5 @@
-// A set-associative cache of lines of four sectors, each valid or not and dirty or not; what was used longest ago
-// makes room. It knows tags only: who is on the way is in its Mshrs.
+// Implements the tags of a set-associative cache with LRU replacement: lines of four sectors, each valid or not
+// and dirty or not. Outstanding misses are in an MshrTable.
 #pragma once
 
 #include <algorithm>
@@ -13,13 +13,13 @@ class SectorCache {
  public:
   struct Victim {
     std::uint64_t line = 0;
-    std::uint32_t dirty = 0;  // sectors that have to be written; 0: none
+    std::uint32_t dirty = 0;  // sectors to write back; 0: none
   };
 
   SectorCache(std::uint64_t bytes, std::uint32_t ways, std::uint32_t line_bytes)
       : sets_(std::max<std::uint64_t>(1, bytes / line_bytes / ways)), ways_(ways), lines_(sets_ * ways) {}
 
-  // Which of the sectors are there. Counts as a use.
+  // Returns which of the sectors are valid. Counts as a use.
   std::uint32_t look_up(std::uint64_t line, std::uint32_t sectors) {
     auto* way = find(line);
     if (way == nullptr) return 0;
@@ -28,9 +28,9 @@ class SectorCache {
   }
   struct Filled {
     Victim victim;
-    std::uint32_t dirtied = 0;  // sectors that were clean before, or not there
+    std::uint32_t dirtied = 0;  // sectors that were clean or invalid before
   };
-  // They are there from now on; `dirty` ones differ from what memory has.
+  // Makes sectors valid; those in `dirty` differ from memory.
   Filled fill(std::uint64_t line, std::uint32_t sectors, std::uint32_t dirty) {
     Victim victim;
     auto* way = find(line);
@@ -45,7 +45,7 @@ class SectorCache {
     way->dirty |= static_cast<std::uint8_t>(dirty);
     return {victim, dirtied};
   }
-  // The line is gone. Which of its sectors have to be written.
+  // Invalidates the line. Returns its dirty sectors, which have to be written back.
   std::uint32_t drop(std::uint64_t line) {
     auto* way = find(line);
     if (way == nullptr) return 0;
@@ -53,7 +53,7 @@ class SectorCache {
     *way = {};
     return dirty;
   }
-  // Calls with each line that has dirty sectors, which are clean then.
+  // Calls function(line, sectors) for each line with dirty sectors, and makes them clean.
   template <class Function>
   void clean(Function function) {
     for (auto& way : lines_) {
@@ -70,7 +70,7 @@ class SectorCache {
     std::uint8_t valid = 0;
     std::uint8_t dirty = 0;
   };
-  // Lines that are a power of two apart should not meet in one set: the upper bits take part.
+  // Hashes the upper bits into the set, so that lines a power of two apart do not conflict.
   [[nodiscard]] Way* set_of(std::uint64_t line) {
     return &lines_[(line ^ ((line / sets_) * 0x9e3779b97f4a7c15ULL >> 40)) % sets_ * ways_];
   }

@@ -1,4 +1,4 @@
-// A run. See simulator.hpp.
+// Dispatches the events of a run. See simulator.hpp.
 #include "gpu_sim/engine/simulator.hpp"
 
 #include <algorithm>
@@ -11,8 +11,8 @@ namespace terrace::gpu_sim {
 
 namespace {
 
-// A kernel of whose CTAs no SM has room for one.
-[[noreturn]] void refuse_large(const Kernel& kernel, const machine::Gpu& gpu) {
+// Throws for a kernel of which no CTA fits on an SM.
+[[noreturn]] void throw_too_large(const Kernel& kernel, const machine::Gpu& gpu) {
   struct Need {
     const char* what;
     std::uint64_t needed, there;
@@ -29,30 +29,30 @@ namespace {
 
 }  // namespace
 
-Simulator::Simulator(const machine::Gpu& gpu, TraceSource& trace, PageDecider& decider,
+Simulator::Simulator(const machine::Gpu& gpu, TraceSource& trace, PagePlacement& placement,
                      std::vector<std::uint64_t> capacity)
     : gpu_(gpu),
       trace_(trace),
-      decider_(decider),
+      placement_(placement),
       capacity_(std::move(capacity)),
       memory_(gpu, events_),
       faults_(gpu, events_),
       pages_(gpu, events_, faults_),
-      mover_(gpu, events_, memory_, pages_, *this, capacity_, !decider.far_faults()),
+      mover_(gpu, events_, memory_, pages_, *this, capacity_, !placement.faults_on_far_access()),
       bytes_before_(gpu.memories.size()),
-      sample_period_(decider.sample_period()) {
+      sample_period_(placement.sample_period()) {
   for (std::uint32_t i = 0; i < gpu.processors; ++i)
     processors_.push_back(std::make_unique<Processor>(gpu, i, events_, memory_, pages_, *this));
 }
 
-RunCounts Simulator::run(const CamatWanted& wanted) {
-  wanted_ = wanted;
-  if (wanted_.every != 0) stretch_ends_ = wanted_.every;
-  if (decider_.interval() != 0) events_.at(decider_.interval(), {EventKind::policy, 0, 0});
+RunCounts Simulator::run(const CamatOptions& options) {
+  options_ = options;
+  if (options_.every != 0) interval_end_ = options_.every;
+  if (placement_.interval() != 0) events_.schedule(placement_.interval(), {EventKind::policy, 0, 0});
   ended_ = !next_kernel();
   for (Event event; events_.next(event);) {
-    if (events_.now() >= stretch_ends_) end_stretches();
-    if (!ended_ && events_.now() >= traffic_.size() * k_traffic_cycles) note_traffic();
+    if (events_.now() >= interval_end_) end_camat_intervals();
+    if (!ended_ && events_.now() >= traffic_.size() * k_traffic_cycles) record_traffic();
     handle(event);
   }
   if (!ended_)
@@ -67,18 +67,18 @@ bool Simulator::next_kernel() {
       continue;
     }
     kernel_ = std::get<Kernel>(std::move(event));
-    events_.at(events_.now() + gpu_.launch_cycles, {EventKind::kernel, 0, 0});
-    kernel_asked_ = true;
+    events_.schedule(events_.now() + gpu_.launch_cycles, {EventKind::kernel, 0, 0});
+    is_kernel_scheduled_ = true;
     return true;
   }
   return false;
 }
 
-// What has no room in the GPU's own memory is made beyond it.
+// Adds an allocation's pages. Pages without capacity in the GPU's own memory go to far memory.
 void Simulator::add_pages(const Allocation& allocation) {
   const auto count = (allocation.bytes + gpu_.page_bytes - 1) / gpu_.page_bytes + 1;
-  auto memories = decider_.initial(allocation, count);
-  // They are given page by page, over and over.
+  auto memories = placement_.initial_memories(allocation, count);
+  // The placement's list is repeated as needed.
   for (const auto given = memories.size(); memories.size() < count;)
     memories.push_back(memories[memories.size() - given]);
   const auto wanted = memories;
@@ -88,8 +88,8 @@ void Simulator::add_pages(const Allocation& allocation) {
     used += gpu_.page_bytes;
     if (used > capacity_[0]) memory = 1;
   }
-  const auto added = pages_.add(allocation, memories, !decider_.far_faults());
-  decider_.added(added.first, added.count, pages_);
+  const auto added = pages_.add(allocation, memories, !placement_.faults_on_far_access());
+  placement_.on_pages_added(added.first, added.count, pages_);
   for (std::uint32_t i = 0; i < added.count; ++i) {
     if (wanted[i] != 0) continue;
     ++(pages_[added.first + i].memory == 0 ? placed_pages_ : no_room_pages_);
@@ -97,27 +97,27 @@ void Simulator::add_pages(const Allocation& allocation) {
 }
 
 void Simulator::begin_kernel() {
-  kernel_asked_ = false;
+  is_kernel_scheduled_ = false;
   kernels_.push_back({kernel_.name, events_.now(), 0});
   for (auto& processor : processors_)
-    if (processor->begin(kernel_) == 0) refuse_large(kernel_, gpu_);
+    if (processor->begin_kernel(kernel_) == 0) throw_too_large(kernel_, gpu_);
   more_ctas_ = true;
-  // In turns, from the SM behind the one that had the last turn: GPGPU-Sim does so, and small kernels spread.
+  // Round-robin, starting after the SM that was last in turn, as in GPGPU-Sim, so that small kernels spread.
   const auto count = static_cast<std::uint32_t>(processors_.size());
   for (std::uint32_t refused = 0; refused != count; next_processor_ = (next_processor_ + 1) % count)
     refused = start_cta(next_processor_) ? 0 : refused + 1;
 }
 
 bool Simulator::start_cta(std::uint32_t processor) {
-  if (!more_ctas_ || !processors_[processor]->has_room()) return false;
+  if (!more_ctas_ || !processors_[processor]->has_free_slot()) return false;
   more_ctas_ = trace_.next_cta(cta_);
   if (!more_ctas_) return false;
   ++running_;
-  processors_[processor]->start(cta_);
+  processors_[processor]->start_cta(cta_);
   return true;
 }
 
-void Simulator::cta_ended(std::uint32_t processor) {
+void Simulator::on_cta_end(std::uint32_t processor) {
   --running_;
   start_cta(processor);
 }
@@ -134,19 +134,19 @@ void Simulator::handle(const Event& event) {
       processors_[event.subject]->on_translated(event.detail);
       break;
     case EventKind::answer:
-      answered(event.detail);
+      on_answer(event.detail);
       break;
     case EventKind::copy:
-      mover_.line_crossed(event.detail);
+      mover_.on_line_crossed(event.detail);
       break;
-    case EventKind::go_on:
-      mover_.on_go_on();
+    case EventKind::resume:
+      mover_.on_resume();
       break;
     case EventKind::policy:
-      look_at_traffic();
+      run_placement_policy();
       break;
     case EventKind::moves:
-      mover_.start();
+      mover_.start_moves();
       break;
     case EventKind::faults:
       handle_faults();
@@ -158,43 +158,43 @@ void Simulator::handle(const Event& event) {
     case EventKind::fetch:
     case EventKind::channel:
     case EventKind::transferred:
-      if (const auto line = memory_.on(event)) {
+      if (const auto line = memory_.handle(event)) {
         if (line->written)
-          mover_.line_written(line->number);
+          mover_.on_line_written(line->number);
         else
-          mover_.line_read(line->number);
+          mover_.on_line_read(line->number);
       }
       break;
   }
-  if (ended_ || kernel_asked_ || running_ != 0 || more_ctas_) return;
+  if (ended_ || is_kernel_scheduled_ || running_ != 0 || more_ctas_) return;
   if (!std::all_of(processors_.begin(), processors_.end(),
-                   [](const auto& processor) { return processor->idle(); }))
+                   [](const auto& processor) { return processor->is_idle(); }))
     return;
   kernels_.back().end = events_.now();
-  if (wanted_.by_kernel) by_kernel_.end_one(kernel_.name, events_.now(), camat(events_.now()));
+  if (options_.by_kernel) by_kernel_.end_interval(kernel_.name, events_.now(), camat(events_.now()));
   if (next_kernel()) return;
-  note_traffic();
+  record_traffic();
   traffic_.push_back(traffic_now());
   ended_ = true;
   memory_.write_back_all();
 }
 
-void Simulator::answered(std::uint32_t number) {
+void Simulator::on_answer(std::uint32_t number) {
   const auto request = memory_.take_answer(number);
   processors_[request.processor]->on_answer(request);
-  if (const auto& page = pages_[request.page]; page.moving && page.in_flight == 0) mover_.drained(request.page);
+  if (const auto& page = pages_[request.page]; page.moving && page.in_flight == 0) mover_.on_drained(request.page);
 }
 
-void Simulator::asked(std::uint32_t page, bool write) {
+void Simulator::on_request(std::uint32_t page, bool write) {
   if (sample_period_ != 0 && ++since_sampled_ == sample_period_) sample(page, write);
-  if (!pages_.accessed(page, decider_.touches())) return;
-  decider_.touched(page, pages_, mover_);
-  mover_.start();
+  if (!pages_.count_access(page, placement_.touch_threshold())) return;
+  placement_.on_touched(page, pages_, mover_);
+  mover_.start_moves();
 }
 
-void Simulator::look_at_traffic() {
-  if (ended_ || events_.none_waits()) return;
-  PageDecider::Seen seen;
+void Simulator::run_placement_policy() {
+  if (ended_ || events_.is_empty()) return;
+  PagePlacement::IntervalEvents seen;
   for (std::uint32_t m = 0; m < bytes_before_.size(); ++m) {
     const auto now = memory_.demand_bytes(m);
     seen.bytes.push_back(now - std::exchange(bytes_before_[m], now));
@@ -204,39 +204,39 @@ void Simulator::look_at_traffic() {
   seen.instructions = instructions - std::exchange(instructions_before_, instructions);
   seen.now = events_.now();
   seen.walked = pages_.take_walked();
-  decider_.decide(seen, pages_, mover_);
-  mover_.start();
-  events_.at(events_.now() + decider_.interval(), {EventKind::policy, 0, 0});
+  placement_.decide(seen, pages_, mover_);
+  mover_.start_moves();
+  events_.schedule(events_.now() + placement_.interval(), {EventKind::policy, 0, 0});
 }
 
 void Simulator::handle_faults() {
   const auto batch = faults_.take_batch();
-  decider_.faulted(batch, events_.now(), mover_);
-  mover_.settle(batch);
+  placement_.on_faults(batch, events_.now(), mover_);
+  mover_.resolve_faults(batch);
 }
 
-// Eight bytes for each; a line of them goes to memory at once.
+// Takes a sample of eight bytes; a full line of samples is written to memory.
 void Simulator::sample(std::uint32_t page, bool write) {
   since_sampled_ = 0;
-  decider_.sampled(page, write);
+  placement_.on_sample(page, write);
   constexpr auto k_of_line = k_line_bytes / 8;
   if (++samples_ % k_of_line != 0) return;
   if (!sample_frame_) sample_frame_ = pages_.take_frame(1);
   const auto offset = samples_ / k_of_line * k_line_bytes % gpu_.page_bytes;
-  memory_.record(1, *sample_frame_ * gpu_.page_bytes + offset);
+  memory_.write_sample(1, *sample_frame_ * gpu_.page_bytes + offset);
 }
 
-void Simulator::stop_all() {
-  for (auto& processor : processors_) processor->stop();
+void Simulator::stall_sms() {
+  for (auto& processor : processors_) processor->stall();
 }
 
-void Simulator::go_on_all() {
-  for (auto& processor : processors_) processor->go_on();
+void Simulator::resume_sms() {
+  for (auto& processor : processors_) processor->resume();
 }
 
-void Simulator::moved(std::uint32_t page) {
-  pages_.forget_touches(page);
-  decider_.moved(page, pages_[page].memory);
+void Simulator::on_moved(std::uint32_t page) {
+  pages_.reset_touches(page);
+  placement_.on_moved(page, pages_[page].memory);
 }
 
 Traffic Simulator::traffic_now() const {
@@ -249,17 +249,17 @@ Traffic Simulator::traffic_now() const {
   return now;
 }
 
-// Where nothing has happened since, as often as cycles have passed.
-void Simulator::note_traffic() {
+// Repeats the last values for sampling times since which nothing has happened.
+void Simulator::record_traffic() {
   auto now = traffic_now();
   for (; traffic_.size() * k_traffic_cycles <= events_.now(); traffic_.push_back(now))
     now.at = traffic_.size() * k_traffic_cycles;
 }
 
-// Before anything happens in the cycle with which the next one begins.
-void Simulator::end_stretches() {
-  for (; stretch_ends_ <= events_.now(); stretch_ends_ += wanted_.every)
-    over_time_.end_one("", stretch_ends_, camat(stretch_ends_));
+// Ends intervals before anything happens in the cycle with which the next one begins.
+void Simulator::end_camat_intervals() {
+  for (; interval_end_ <= events_.now(); interval_end_ += options_.every)
+    over_time_.end_interval("", interval_end_, camat(interval_end_));
 }
 
 CamatLevels Simulator::camat(Cycle at) {
@@ -278,7 +278,7 @@ CamatLevels Simulator::camat(Cycle at) {
 RunCounts Simulator::counts() {
   RunCounts counts;
   counts.cycles = kernels_.empty() ? 0 : kernels_.back().end;
-  counts.events = events_.happened();
+  counts.events = events_.num_processed();
   counts.kernels = kernels_;
   for (const auto& processor : processors_) counts.processors.push_back(processor->counts());
   for (std::uint32_t channel = 0; channel < memory_.channels(); ++channel) {
@@ -288,8 +288,8 @@ RunCounts Simulator::counts() {
   }
   const auto end = events_.now();
   counts.camat = camat(end);
-  if (wanted_.by_kernel) by_kernel_.end_last(end, counts.camat);
-  if (wanted_.every != 0) over_time_.end_last(end, counts.camat);
+  if (options_.by_kernel) by_kernel_.end_rest(end, counts.camat);
+  if (options_.every != 0) over_time_.end_rest(end, counts.camat);
   counts.camat_by_kernel = by_kernel_.take();
   counts.camat_over_time = over_time_.take();
   for (std::uint32_t page = 0; page < pages_.size(); ++page) {

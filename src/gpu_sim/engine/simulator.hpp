@@ -1,5 +1,6 @@
-// A run of a trace on a GPU, in virtual time: kernels one after the other, their CTAs on SMs as these have room,
-// pages where a placement put them first and where a policy moves them.
+// Simulates the run of a trace on a GPU in virtual time: kernels one after the other, their CTAs on SMs with free
+// slots, pages where the placement puts them first and where it moves them later. Deterministic and
+// single-threaded.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +14,8 @@
 #include "gpu_sim/engine/camat_levels.hpp"
 #include "gpu_sim/engine/event_wheel.hpp"
 #include "gpu_sim/engine/memory_side.hpp"
-#include "gpu_sim/engine/page_decider.hpp"
 #include "gpu_sim/engine/page_mover.hpp"
+#include "gpu_sim/engine/page_placement.hpp"
 #include "gpu_sim/engine/page_table.hpp"
 #include "gpu_sim/engine/processor.hpp"
 #include "gpu_sim/trace/warp_trace.hpp"
@@ -28,16 +29,16 @@ struct KernelTime {
   Cycle end = 0;
 };
 
-// Bytes of each memory's channels so far, at a time.
+// Bytes of each memory's channels since the beginning, at a time.
 struct Traffic {
   Cycle at = 0;
-  std::vector<std::uint64_t> demand;  // by the GPU's accesses
+  std::vector<std::uint64_t> demand;  // caused by the GPU's accesses
   std::vector<std::uint64_t> moves;
 };
-// Between two of them, but for the last, at the end: as often as the paper samples bandwidths.
+// Cycles between two samples, except the last, at the end; the paper samples bandwidths at this rate.
 inline constexpr Cycle k_traffic_cycles = 10'000;
 
-// The whole run, and what it is made of.
+// Counters of the whole run, and their decomposition.
 struct RunCounts {
   Cycle cycles = 0;
   std::uint64_t events = 0;
@@ -47,55 +48,56 @@ struct RunCounts {
   std::vector<DramCounts> channels;
   std::vector<std::uint32_t> memory_of_channel;
   CamatLevels camat;
-  // Where they are wanted: each adds up to the whole. The last of the kernels' is what happens after them.
-  std::vector<CamatPart> camat_by_kernel;
-  std::vector<CamatPart> camat_over_time;
-  std::vector<Traffic> traffic;  // over time, to the end of the last kernel
+  // If requested; each adds up to the whole. The last interval by kernel is what happens after the kernels.
+  std::vector<CamatInterval> camat_by_kernel;
+  std::vector<CamatInterval> camat_over_time;
+  std::vector<Traffic> traffic;  // samples up to the end of the last kernel
   std::vector<Page> pages;
-  std::vector<std::uint64_t> page_bytes;  // of DRAM, by the GPU's accesses
+  std::vector<std::uint64_t> page_bytes;  // of DRAM, caused by the GPU's accesses
   MoverCounts mover;
   FaultCounts faults;
   std::uint64_t samples = 0;
-  std::uint64_t placed_pages = 0;   // in the GPU's own memory from the beginning
-  std::uint64_t no_room_pages = 0;  // that were to be, and are not
+  std::uint64_t placed_pages = 0;   // in the GPU's own memory initially
+  std::uint64_t no_room_pages = 0;  // intended for it, but without capacity
   std::uint64_t walks = 0;
 };
 
 class Simulator final : public ProcessorListener, public MoverListener {
  public:
-  // All outlive it. `capacity`: bytes of each memory that pages may take.
-  Simulator(const machine::Gpu& gpu, TraceSource& trace, PageDecider& decider,
+  // All arguments are borrowed. `capacity`: bytes of each memory that pages may take.
+  Simulator(const machine::Gpu& gpu, TraceSource& trace, PagePlacement& placement,
             std::vector<std::uint64_t> capacity);
-  // To the end of the trace. Throws what the trace does, and Error{invalid} for a kernel that no SM has room for.
-  RunCounts run(const CamatWanted& wanted = {});
+  // Runs to the end of the trace. Throws what the trace throws, and Error{invalid} for a kernel that fits on no
+  // SM.
+  RunCounts run(const CamatOptions& options = {});
 
  private:
-  void asked(std::uint32_t page, bool write) override;
-  void cta_ended(std::uint32_t processor) override;
-  void stop_all() override;
-  void go_on_all() override;
-  void moved(std::uint32_t page) override;
-  void stayed(std::uint32_t page) override { decider_.stayed(page); }
+  void on_request(std::uint32_t page, bool write) override;
+  void on_cta_end(std::uint32_t processor) override;
+  void stall_sms() override;
+  void resume_sms() override;
+  void on_moved(std::uint32_t page) override;
+  void on_move_rejected(std::uint32_t page) override { placement_.on_move_rejected(page); }
 
-  // To the next kernel, which begins then; false at the end of the trace.
+  // Advances to the next kernel and schedules its begin. Returns false at the end of the trace.
   bool next_kernel();
   void begin_kernel();
   bool start_cta(std::uint32_t processor);
   void handle(const Event& event);
-  void answered(std::uint32_t number);
+  void on_answer(std::uint32_t number);
   void add_pages(const Allocation& allocation);
-  void look_at_traffic();
+  void run_placement_policy();
   void handle_faults();
   void sample(std::uint32_t page, bool write);
-  void end_stretches();
+  void end_camat_intervals();
   [[nodiscard]] Traffic traffic_now() const;
-  void note_traffic();
+  void record_traffic();
   CamatLevels camat(Cycle at);
   RunCounts counts();
 
   const machine::Gpu& gpu_;
   TraceSource& trace_;
-  PageDecider& decider_;
+  PagePlacement& placement_;
   std::vector<std::uint64_t> capacity_;  // by memory
   EventWheel events_;
   MemorySide memory_;
@@ -108,22 +110,22 @@ class Simulator final : public ProcessorListener, public MoverListener {
   std::uint32_t running_ = 0;  // CTAs of the kernel
   std::uint32_t next_processor_ = 0;
   bool more_ctas_ = false;
-  bool kernel_asked_ = false;  // its event is on its way
+  bool is_kernel_scheduled_ = false;  // the begin of the next kernel is scheduled
   bool ended_ = false;
-  std::vector<std::uint64_t> bytes_before_;  // by memory, at the last look
+  std::vector<std::uint64_t> bytes_before_;  // by memory, at the last decide()
   std::uint64_t instructions_before_ = 0;
   std::uint32_t sample_period_;
   std::uint32_t since_sampled_ = 0;  // accesses
   std::uint64_t samples_ = 0;
   std::uint64_t placed_pages_ = 0;
   std::uint64_t no_room_pages_ = 0;
-  std::optional<std::uint32_t> sample_frame_;  // where they are written down, over and over
+  std::optional<std::uint32_t> sample_frame_;  // samples are written here, in a ring
   std::vector<KernelTime> kernels_;
   std::vector<Traffic> traffic_;
-  CamatWanted wanted_;
-  Cycle stretch_ends_ = ~Cycle{0};
-  CamatParts by_kernel_;
-  CamatParts over_time_;
+  CamatOptions options_;
+  Cycle interval_end_ = ~Cycle{0};
+  CamatIntervals by_kernel_;
+  CamatIntervals over_time_;
 };
 
 }  // namespace terrace::gpu_sim

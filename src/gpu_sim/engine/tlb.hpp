@@ -1,4 +1,4 @@
-// A fully associative translation lookaside buffer; what was used longest ago makes room.
+// Implements a fully associative translation lookaside buffer with LRU replacement.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ class Tlb {
   explicit Tlb(std::uint32_t entries) : entries_(entries) {}
 
   static constexpr std::uint32_t k_unknown = 0xffffffff;
-  // What was put for the number. Counts as a use.
+  // Returns the value of the page number, or k_unknown. Counts as a use.
   std::uint32_t look_up(std::uint64_t number) {
     if (number == last_number_) return last_value_;
     const auto found = by_number_.find(number);
@@ -43,9 +43,9 @@ class Tlb {
     std::uint32_t value = 0;
   };
   std::size_t entries_;
-  std::list<Entry> order_;  // the last used first
+  std::list<Entry> order_;  // most recently used first
   std::unordered_map<std::uint64_t, std::list<Entry>::iterator> by_number_;
-  std::uint64_t last_number_ = ~std::uint64_t{0};  // the same again needs no search
+  std::uint64_t last_number_ = ~std::uint64_t{0};  // a repeated lookup needs no search
   std::uint32_t last_value_ = k_unknown;
 };
 

@@ -1,4 +1,4 @@
-// Running kernels for their accesses. See device.hpp.
+// Runs kernels and logs their accesses. See device.hpp.
 #include "gpu_sim/simt/device.hpp"
 
 #include <algorithm>
@@ -65,7 +65,7 @@ void Device::run_with_barriers(const LaunchShape& shape, std::int32_t cta,
   for (std::size_t running = count; running != 0;) {
     std::size_t waiting = 0;
     for (std::size_t i = 0; i < count; ++i)
-      if (runs[i].go_on()) ++waiting;
+      if (runs[i].resume()) ++waiting;
     if (waiting != 0 && waiting != count)
       throw Error(Code::invalid, "the kernel " + shape.name + ": " + std::to_string(count - waiting) +
                                      " threads of a CTA have ended while others wait at a barrier");

@@ -1,8 +1,8 @@
-// A GPU on which kernels run for their results and their accesses, not for time: CTA by CTA, in the order of their
-// numbers, warp by warp within one, lane by lane between two barriers. What they do goes to a sink.
+// Emulates a GPU that runs kernels for their results and accesses, not for time: CTA by CTA in the order of their
+// numbers, warp by warp in a CTA, lane by lane between two barriers. The resulting trace goes to a sink.
 //
-// Arrays are at addresses of a space of the device's own, from 4 GiB on, each on a multiple of 64 KiB: so they are
-// the same in every run, and pages of up to 64 KiB belong to one allocation.
+// Arrays are in an address space of the device's own, from 4 GiB on, each at a multiple of 64 KiB. So addresses
+// are the same in every run, and pages of up to 64 KiB belong to one allocation. Single-threaded.
 #pragma once
 
 #include <concepts>
@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "gpu_sim/simt/thread.hpp"
-#include "gpu_sim/simt/warp_merge.hpp"
+#include "gpu_sim/simt/warp_merger.hpp"
 #include "gpu_sim/trace/warp_trace.hpp"
 
 namespace terrace::gpu_sim {
@@ -23,12 +23,12 @@ namespace terrace::gpu_sim {
 struct LaunchShape {
   std::string name;
   std::int32_t ctas = 1;
-  std::int32_t threads = 256;      // of a CTA
-  std::uint32_t registers = 20;    // of a thread: how many CTAs an SM has room for depends on it
-  std::uint32_t shared_bytes = 0;  // of a CTA, all of its Shared together
+  std::int32_t threads = 256;      // per CTA
+  std::uint32_t registers = 20;    // per thread; limits the number of CTAs on an SM
+  std::uint32_t shared_bytes = 0;  // per CTA, all of its Shared together
 };
 
-// Shared memory, one array for each kernel: CTAs run one after the other, and none may rely on what is in it.
+// Shared memory, one array per kernel. CTAs run one after the other, and must not rely on its initial content.
 template <Plain T>
 class Shared {
  public:
@@ -42,10 +42,10 @@ class Shared {
 
 class Device {
  public:
-  // The sink outlives it.
+  // `sink` is borrowed.
   explicit Device(TraceSink& sink) : sink_(sink), lanes_(k_max_threads) {}
 
-  // Zeros, as long as the device is there.
+  // Allocates an array of zeros that lives as long as the device.
   template <Plain T>
   Array<T> array(const std::string& name, std::size_t size) {
     const auto address = allocate(name, size * sizeof(T));
@@ -54,8 +54,8 @@ class Device {
     return {std::span<T>(*memory), address};
   }
 
-  // Runs a kernel: `body` is called with each Thread. Throws Error{invalid} for a shape that no GPU runs, for an
-  // element that an array does not have, and where threads of a CTA end while others wait at a barrier.
+  // Runs a kernel: calls `body` with each Thread. Throws Error{invalid} for a shape that no GPU supports, for an
+  // index outside of an array, and if threads of a CTA end while others wait at a barrier.
   template <std::invocable<Thread&> Body>
   void launch(const LaunchShape& shape, Body body) {
     begin(shape);
@@ -77,7 +77,7 @@ class Device {
 
   TraceSink& sink_;
   std::vector<LaneLog> lanes_;
-  std::vector<WarpMerge> merges_;
+  std::vector<WarpMerger> merges_;
   Cta cta_;
   std::deque<std::shared_ptr<void>> memories_;
   std::uint64_t next_address_ = std::uint64_t{4} << 30;

@@ -1,11 +1,11 @@
-// What one lane of a warp did since its last barrier: its accesses to global memory, each with its position in the
-// program, the instructions in between, and the loads whose results it used. warp_merge.hpp makes steps of a
-// warp's 32 logs.
+// Logs what one lane of a warp did since its last barrier: its accesses to global memory, each with its position
+// in the program, the instructions in between, and the loads whose results it used. warp_merger.hpp merges the 32
+// logs of a warp into steps.
 //
-// A position orders the accesses of lanes that went different ways: for each loop around the access, the loop's
-// place in the source and how often it has begun; then the access's own place. Lanes with equal positions take
-// part in one access; of different ones the lower goes first, so that lanes meet again behind branches and loops,
-// as on a GPU that reconverges at the immediate post-dominator.
+// A position orders the accesses of diverged lanes. It holds, for each enclosing loop, the loop's place in the
+// source and its iteration, then the access's own place. Lanes with equal positions take part in one access; the
+// lowest position goes first. So lanes reconverge after branches and loops, as on a GPU that reconverges at the
+// immediate post-dominator.
 #pragma once
 
 #include <array>
@@ -18,9 +18,9 @@
 
 namespace terrace::gpu_sim {
 
-inline constexpr std::size_t k_max_nested = 5;  // loops and calls around an access
+inline constexpr std::size_t k_max_nested = 5;  // loops and calls that enclose an access
 
-// A place in the source as a number, in the order of the text.
+// Returns a place in the source as a number that increases with line and column.
 inline std::uint32_t place_of(const std::source_location& where) {
   return (static_cast<std::uint32_t>(where.line()) << 10) | (static_cast<std::uint32_t>(where.column()) & 1023);
 }
@@ -32,7 +32,7 @@ class Position {
     parts_[depth_++] = std::uint64_t{place} << 32;
   }
   void leave() { parts_[--depth_] = 0; }
-  void next_turn() { ++parts_[depth_ - 1]; }
+  void next_iteration() { ++parts_[depth_ - 1]; }
   [[nodiscard]] Position at(std::uint32_t place) const {
     auto position = *this;
     position.parts_[depth_] = std::uint64_t{place} << 32;
@@ -49,31 +49,31 @@ class Position {
 struct LaneAccess {
   Position position;
   std::uint64_t address = 0;
-  std::uint32_t instructions = 0;  // since the access before
-  std::uint32_t first_use = 0;     // of LaneLog::uses; they end where those of the next access begin
-  std::uint32_t load = 0;          // its number, where it brings something
+  std::uint32_t instructions = 0;  // since the previous access
+  std::uint32_t first_use = 0;     // in LaneLog::uses; they end where those of the next access begin
+  std::uint32_t load = 0;          // its number, if it returns a value
   std::uint8_t bytes = 0;
   StepKind kind = StepKind::load;
 };
 
 struct LaneUse {
-  std::uint32_t instructions = 0;  // since the access before
+  std::uint32_t instructions = 0;  // since the previous access
   std::uint32_t load = 0;
 };
 
 class LaneLog {
  public:
-  // Instructions that touch no global memory.
+  // Counts instructions without global memory.
   void count(std::uint32_t instructions) { instructions_ += instructions; }
-  // The result of that load is needed; 0: of none.
+  // Notes that the result of a load is needed; 0: no load.
   void use(std::uint32_t load) {
-    if (load == 0 || load + k_remembered <= loads_) return;
-    const auto bit = std::uint64_t{1} << (load % k_remembered);
+    if (load == 0 || load + k_max_tracked_loads <= loads_) return;
+    const auto bit = std::uint64_t{1} << (load % k_max_tracked_loads);
     if ((waited_ & bit) != 0) return;
     waited_ |= bit;
     uses_.push_back({instructions_, load});
   }
-  // Returns the number of the load, 0 for a store.
+  // Logs an access. Returns the number of the load, or 0 for a store.
   std::uint32_t access(StepKind kind, std::uint64_t address, std::uint8_t bytes, std::uint32_t place) {
     auto& entry = accesses_.emplace_back();
     entry.position = position_.at(place);
@@ -84,25 +84,25 @@ class LaneLog {
     entry.kind = kind;
     instructions_ = 0;
     first_use_ = static_cast<std::uint32_t>(uses_.size());
-    if (!brings(kind)) return 0;
+    if (!returns_value(kind)) return 0;
     entry.load = ++loads_;
-    waited_ &= ~(std::uint64_t{1} << (loads_ % k_remembered));
+    waited_ &= ~(std::uint64_t{1} << (loads_ % k_max_tracked_loads));
     return loads_;
   }
   [[nodiscard]] Position& position() { return position_; }
 
   [[nodiscard]] const std::vector<LaneAccess>& accesses() const { return accesses_; }
   [[nodiscard]] const std::vector<LaneUse>& uses() const { return uses_; }
-  // Behind the last access.
+  // After the last access:
   [[nodiscard]] std::uint32_t instructions_left() const { return instructions_; }
   [[nodiscard]] std::uint32_t first_use_left() const { return first_use_; }
-  // Everything is in the warp's steps; loads keep their numbers.
+  // Clears the log after it was merged; loads keep their numbers.
   void clear() {
     accesses_.clear();
     uses_.clear();
     instructions_ = first_use_ = 0;
   }
-  // Another thread begins.
+  // Resets the log for another thread.
   void restart() {
     clear();
     position_ = {};
@@ -110,7 +110,7 @@ class LaneLog {
     waited_ = 0;
   }
 
-  static constexpr auto k_remembered = k_max_loads_back;
+  static constexpr auto k_max_tracked_loads = k_max_loads_back;
 
  private:
   std::vector<LaneAccess> accesses_;
@@ -119,7 +119,7 @@ class LaneLog {
   std::uint32_t instructions_ = 0;  // since the last access
   std::uint32_t first_use_ = 0;
   std::uint32_t loads_ = 0;
-  std::uint64_t waited_ = 0;  // of the last loads, by number modulo 64
+  std::uint64_t waited_ = 0;  // loads already waited for, by number modulo 64
 };
 
 }  // namespace terrace::gpu_sim

@@ -1,12 +1,12 @@
-// One thread of a kernel, as the kernel sees it: who it is, global and shared memory, loops, barriers.
+// Declares one thread of a kernel, as kernel code sees it: indices, global and shared memory, loops, barriers.
 //
 //   device.launch({"saxpy", blocks, 256}, [&](Thread& t) {
 //     const auto i = t.index();
 //     if (i < n) t.store(y, i, fma(a, t.load(x, i), t.load(y, i)));
 //   });
 //
-// Loops with accesses in them are written with `range` or `loop`, so that lanes which leave them at different
-// turns meet again behind (lane_log.hpp). A kernel with barriers is a coroutine that returns ThreadRun:
+// Loops with accesses in them must use `range` or `loop`, so that lanes which leave them in different iterations
+// reconverge (lane_log.hpp). A kernel with barriers is a coroutine that returns ThreadRun:
 //
 //   [&](Thread& t) -> ThreadRun { ...; co_await t.barrier(); ... }
 #pragma once
@@ -24,12 +24,12 @@
 
 namespace terrace::gpu_sim {
 
-// Global memory that the host allocated. A handle: copies are the same memory.
+// Global memory that the host allocated. A non-owning handle: copies refer to the same memory.
 template <Plain T>
 class Array {
  public:
   Array(std::span<T> elements, std::uint64_t address) : elements_(elements), address_(address) {}
-  // As the host sees it.
+  // Returns the elements for the host; not logged.
   [[nodiscard]] std::span<T> host() const { return elements_; }
   [[nodiscard]] std::size_t size() const { return elements_.size(); }
   [[nodiscard]] std::uint64_t address(std::size_t i) const { return address_ + i * sizeof(T); }
@@ -39,7 +39,7 @@ class Array {
   std::uint64_t address_;
 };
 
-// A thread that stops at barriers.
+// Execution of a thread with barriers.
 class ThreadRun {
  public:
   struct promise_type {
@@ -58,8 +58,8 @@ class ThreadRun {
   ~ThreadRun() {
     if (handle_) handle_.destroy();
   }
-  // To the next barrier, or to the end. Whether it is at a barrier.
-  bool go_on() {
+  // Runs to the next barrier, or to the end. Returns whether the thread is at a barrier.
+  bool resume() {
     handle_.resume();
     if (handle_.promise().failure) std::rethrow_exception(handle_.promise().failure);
     return !handle_.done();
@@ -71,15 +71,15 @@ class ThreadRun {
   std::coroutine_handle<promise_type> handle_;
 };
 
-// A loop whose lanes may leave it at different turns: `for (auto loop = t.loop(); loop.again(test);) { ... }`.
+// A loop that lanes may leave in different iterations: `for (auto loop = t.loop(); loop.iterate(test);) { ... }`.
 class Loop {
  public:
   Loop(LaneLog& log, std::uint32_t place) : log_(log) { log_.position().enter(place); }
   ~Loop() { log_.position().leave(); }
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
-  [[nodiscard]] bool again(bool test) {
-    log_.position().next_turn();
+  [[nodiscard]] bool iterate(bool test) {
+    log_.position().next_iteration();
     return test;
   }
 
@@ -87,7 +87,7 @@ class Loop {
   LaneLog& log_;
 };
 
-// begin, begin + step, ..., below end; an addition, a test and a branch a turn.
+// Iterates begin, begin + step, ..., below end. Costs an addition, a test and a branch per iteration.
 template <std::integral T>
 class Range {
  public:
@@ -98,7 +98,7 @@ class Range {
     Iterator& operator++() {
       at_ += step_;
       log_->count(1);
-      log_->position().next_turn();
+      log_->position().next_iteration();
       return *this;
     }
     bool operator!=(T end) const {
@@ -131,18 +131,18 @@ class Thread {
   [[nodiscard]] Value<std::int32_t> block() const { return own(block_); }
   [[nodiscard]] Value<std::int32_t> thread() const { return own(thread_); }
   [[nodiscard]] std::int32_t threads() const { return threads_; }  // of a CTA
-  // Over all CTAs: a multiplication with addition.
+  // Returns the thread's number over all CTAs; costs a multiply-add.
   [[nodiscard]] Value<std::int32_t> index() {
     log_->count(1);
     return own(block_ * threads_ + thread_);
   }
-  // A number of the program that every thread works with, such as a loop's first index.
+  // Returns a value that every thread can compute with, such as a loop's first index.
   template <Plain T>
   [[nodiscard]] Value<T> own(T number) const {
     return {number, log_};
   }
 
-  // Element i; counts the address's multiplication with addition, and the load itself.
+  // Loads element i; costs the address's multiply-add and the load itself.
   template <Plain T, class Index>
   [[nodiscard]] Value<std::remove_const_t<T>> load(const Array<T>& array, const Index& i,
                                                    Where where = Where::current()) {
@@ -156,7 +156,7 @@ class Thread {
     array.host()[at] = static_cast<T>(detail::needed(value));
     log_->access(StepKind::store, array.address(at), sizeof(T), place_of(where));
   }
-  // Adds, and gives what was there before.
+  // Adds `value`, and returns the old value.
   template <Plain T, class Index, class V>
   Value<T> atomic_add(const Array<T>& array, const Index& i, const V& value, Where where = Where::current()) {
     const auto at = place(array, i);
@@ -166,7 +166,7 @@ class Thread {
     return {old, log_, log_->access(StepKind::atomic, array.address(at), sizeof(T), place_of(where))};
   }
 
-  // Shared memory of the CTA, which a kernel gets from `Shared`: an instruction, whatever the banks.
+  // Accesses to shared memory (see Shared): one instruction each; bank conflicts are not modelled.
   template <Plain T, class Index>
   [[nodiscard]] Value<T> read(std::span<T> shared, const Index& i) {
     log_->count(1);
@@ -179,7 +179,7 @@ class Thread {
   }
 
   [[nodiscard]] Loop loop(Where where = Where::current()) { return {*log_, place_of(where)}; }
-  // As long as it lives, accesses are of a function that is called here.
+  // Marks accesses as those of a function called here, during the lifetime of the result.
   [[nodiscard]] Loop call(Where where = Where::current()) { return {*log_, place_of(where)}; }
   template <class Begin, class End>
   [[nodiscard]] auto range(const Begin& begin, const End& end, Where where = Where::current()) {
@@ -192,7 +192,7 @@ class Thread {
     return Range<T>(*log_, static_cast<T>(detail::needed(begin)), static_cast<T>(detail::needed(end)), step,
                     place_of(where));
   }
-  // All threads of the CTA are here before any goes on: co_await it.
+  // Waits until all threads of the CTA are here: co_await it.
   [[nodiscard]] std::suspend_always barrier() const { return {}; }
 
   void start(LaneLog& log, std::int32_t block, std::int32_t thread, std::int32_t threads) {

@@ -1,10 +1,10 @@
-// A number of one thread of a kernel, which knows from which load it comes. Arithmetic on it counts as
-// instructions, and the first use of what a load brings makes the thread wait for that load, as a GPU's scoreboard
-// does. So a kernel is written as its algorithm is, and its instructions and dependences are those of the code.
+// Defines a number of one kernel thread that knows which load it comes from. Arithmetic counts as instructions.
+// The first use of a loaded value makes the thread wait for that load, as a GPU's scoreboard does. So a kernel is
+// written as its algorithm is, and instructions and dependences are those of the code.
 //
-// Plain numbers are constants and cost nothing. A comparison counts two instructions, the test and the branch or
-// selection that uses it. What a GPU has no instruction for counts what its compiler makes of it (k_division and
-// so on; instruction counts of nvcc's code for Fermi, without -use_fast_math, rounded).
+// Plain numbers are constants and cost nothing. A comparison counts two instructions: the test, and the branch or
+// selection that uses it. Operations without a GPU instruction cost what the compiler emits (k_division and so on:
+// rounded instruction counts of nvcc's code for Fermi, without -use_fast_math).
 #pragma once
 
 #include <algorithm>
@@ -18,8 +18,8 @@
 namespace terrace::gpu_sim {
 
 inline constexpr std::uint32_t k_comparison = 2;
-inline constexpr std::uint32_t k_division = 8;       // of floating-point numbers: a reciprocal and refinements
-inline constexpr std::uint32_t k_int_division = 16;  // by a number that is not known to the compiler
+inline constexpr std::uint32_t k_division = 8;       // floating point: a reciprocal and refinements
+inline constexpr std::uint32_t k_int_division = 16;  // by a divisor that the compiler does not know
 inline constexpr std::uint32_t k_square_root = 8;
 inline constexpr std::uint32_t k_transcendental = 10;  // exp, log, sin, cos
 
@@ -33,14 +33,14 @@ class Value {
   Value() = default;
   Value(T constant) : value_(constant) {}  // NOLINT(google-explicit-constructor): numbers mix with values
   Value(T value, LaneLog* log, std::uint32_t load = 0) : log_(log), value_(value), load_(load) {}
-  // Another type of number.
+  // Converts from another type of number.
   template <Plain U>
   requires(!std::same_as<T, U>) Value(const Value<U>& other)  // NOLINT(google-explicit-constructor)
       : log_(other.log()), value_(static_cast<T>(other.needed())) {
     if (log_ != nullptr && std::is_floating_point_v<T> != std::is_floating_point_v<U>) log_->count(1);
   }
 
-  // The number, which is used here: the thread waits for the load that it comes from.
+  // Returns the number for use: the thread waits for the load that it comes from.
   [[nodiscard]] T needed() const {
     if (load_ != 0) log_->use(load_);
     return value_;
@@ -64,7 +64,7 @@ class Value {
  private:
   LaneLog* log_ = nullptr;
   T value_{};
-  std::uint32_t load_ = 0;  // that brings it
+  std::uint32_t load_ = 0;  // number of the load that returns it; 0: none
 };
 
 namespace detail {
@@ -214,7 +214,7 @@ requires detail::Operands<A, B>
 auto max(const A& a, const B& b) {
   return detail::combine(a, b, 1, [](auto x, auto y) { return std::max(x, y); });
 }
-// a b + c in one instruction.
+// Returns a b + c; one instruction.
 template <class A, class B, class C>
 requires(detail::Operands<A, B>&& detail::Operand<C>) auto fma(const A& a, const B& b, const C& c) {
   const auto addend = detail::needed(c);
@@ -245,7 +245,7 @@ template <Plain T>
 Value<T> abs(const Value<T>& x) {
   return detail::apply(x, 0, [](T value) { return std::abs(value); });
 }
-// `x` where the test holds, else `y`: both are there already. The comparison has counted it.
+// Returns `x` if the test holds, else `y`; both are computed already. The comparison has counted the selection.
 template <Plain T>
 Value<T> choose(bool test, const Value<T>& x, const Value<T>& y) {
   return test ? x : y;

@@ -1,4 +1,4 @@
-// Reading traces of Accel-Sim. See accelsim_reader.hpp; instructions are in accelsim_warp.cpp.
+// Reads the files of Accel-Sim traces. See accelsim_reader.hpp; accelsim_warp.cpp converts instructions.
 #include "gpu_sim/trace/accelsim_reader.hpp"
 
 #include <algorithm>
@@ -14,9 +14,9 @@ namespace terrace::gpu_sim {
 namespace {
 
 constexpr std::uint64_t k_max_address = std::uint64_t{1} << 57;
-constexpr std::size_t k_longest_line = 1 << 16;
+constexpr std::size_t k_max_line_length = 1 << 16;
 
-// "(16,4,1)": the product. 0 where it is none.
+// Returns the product of a triple such as "(16,4,1)"; 0 if it is malformed.
 std::uint64_t product_of(std::string_view text) {
   if (!text.starts_with('(') || !text.ends_with(')')) return 0;
   TraceWords words(text.substr(1, text.size() - 2), ',');
@@ -29,7 +29,8 @@ std::uint64_t product_of(std::string_view text) {
   return words.next().empty() && product <= 0xffffffff ? product : 0;
 }
 
-// Whether it may be of local memory: LDL, STL, and LD and ST, which go by the address.
+// Returns whether the instruction may access local memory: LDL, STL, and generic LD and ST, which depend on the
+// address.
 bool may_be_local(std::string_view instruction) {
   for (const auto* name : {" LD", " ST"})
     if (const auto at = instruction.find(name); at != std::string_view::npos && at + 3 < instruction.size())
@@ -47,11 +48,11 @@ void AccelSimReader::Lines::open(const std::filesystem::path& path) {
   in_ = std::ifstream(path, std::ios::binary);
   if (!in_) throw Error(Code::not_found, path.string() + " cannot be read: " + std::strerror(errno));
   at_ = next_ = 0;
-  buffer_.resize(k_longest_line + 2);
+  buffer_.resize(k_max_line_length + 2);
 }
 
 bool AccelSimReader::Lines::next() {
-  // No more is taken in of a line that has no end than the longest has.
+  // Reads no more of an overlong line than the limit.
   while (in_.getline(buffer_.data(), static_cast<std::streamsize>(buffer_.size())) || in_.gcount() != 0) {
     at_ = next_;
     const auto taken = static_cast<std::size_t>(in_.gcount());
@@ -83,7 +84,7 @@ void AccelSimReader::read_list(bool with_copies) {
     const auto& line = lines_.line();
     if (line.starts_with("kernel")) {
       if (line.find('/') != std::string::npos) lines_.fail("a kernel's file is in the folder of its list");
-      // A name that is too long is none of a file either.
+      // A name that is too long names no file either.
       if (std::error_code ignored; !std::filesystem::is_regular_file(list_.parent_path() / line, ignored))
         lines_.fail("there is no file " + line);
       kernels_.push_back(line);
@@ -141,8 +142,8 @@ bool AccelSimReader::next(TraceEvent& event) {
   return true;
 }
 
-// What the kernel accesses of it, which takes a pass through the file: an allocation of all that it may access
-// would have pages that nobody uses.
+// Allocates the part of local memory that the kernel accesses, which takes a pass through the file: allocating the
+// whole window would create unused pages.
 void AccelSimReader::allocate_local(const std::filesystem::path& path) {
   Lines lines;
   lines.open(path);
@@ -153,7 +154,7 @@ void AccelSimReader::allocate_local(const std::filesystem::path& path) {
   while (lines.next()) {
     if (!may_be_local(lines.line())) continue;
     accesses.clear();
-    // What is wrong is said when it is read again.
+    // Errors are reported when the line is read again.
     if (!reader.add(lines.line()).empty()) continue;
     for (const auto& part : accesses.lines) {
       if (part.address() < bases_.local || part.address() - bases_.local >= k_window) continue;
@@ -216,8 +217,8 @@ bool AccelSimReader::next_cta(Cta& cta) {
   if (lines_.line() != "#BEGIN_TB") lines_.fail("the file ends before the kernel's last CTA");
   cta.warps.resize(warps_);
   std::vector<bool> is_there(warps_);
-  std::optional<std::uint64_t> last;  // warp
-  std::uint64_t instructions = 0;     // of it
+  std::optional<std::uint64_t> last;  // number of the previous warp
+  std::uint64_t instructions = 0;     // of the current warp
   for (;;) {
     if (!lines_.next()) lines_.fail("the file ends within a CTA");
     if (lines_.line() == "#END_TB") break;

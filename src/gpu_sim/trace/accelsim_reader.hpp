@@ -1,18 +1,19 @@
-// Kernel traces of Accel-Sim (Khairy et al., "Accel-Sim: an extensible simulation framework for validated GPU
-// modeling", ISCA 2020), as its NVBit tracer writes and its post-processing groups them: a list of commands
-// (`kernelslist.g`: copies to the device, and names of kernels' files) and a text file for each kernel
-// (`*.traceg`). Of an instruction: its lanes, registers, opcode, and of an access the addresses, listed, as base
-// and stride, or as base and differences.
+// Reads kernel traces of Accel-Sim (Khairy et al., "Accel-Sim: an extensible simulation framework for validated
+// GPU modeling", ISCA 2020), as its NVBit tracer writes and its post-processing groups them: a list of commands
+// (`kernelslist.g`: copies to the device, and file names of kernels) and a text file for each kernel (`*.traceg`).
+// An instruction has its lanes, registers and opcode; an access also has the addresses, as a list, as base and
+// stride, or as base and differences.
 //
-// Global and local loads, stores and atomics are accesses; who reads a register that a load fills waits for it.
-// Shared memory, constants and what accesses nothing are instructions; other accesses, such as of textures, are
-// refused. Versions 3 to 5 of the tracer's format, without line numbers. Lines are printable ASCII.
+// Global and local loads, stores and atomics are accesses; an instruction that reads a register which a load fills
+// waits for that load. Shared memory, constants and instructions without access count as instructions; other
+// accesses, such as of textures, are rejected. Versions 3 to 5 of the tracer's format are supported, without line
+// numbers. Lines are printable ASCII.
 //
-// Local memory is where the kernel's head says; what of it the kernel accesses is an allocation. All threads have
-// the same addresses there, as the tracer writes them.
+// Local memory is at the address in the kernel's header; the part that the kernel accesses is an allocation. All
+// threads have the same addresses there, as the tracer writes them.
 //
-// Where data are is said by a side file, a line `NAME ADDRESS BYTES` for each allocation, the address in
-// hexadecimal digits; without one each copy to the device is taken for an allocation.
+// A side file gives the allocations: a line `NAME ADDRESS BYTES` for each, the address in hexadecimal digits.
+// Without it each copy to the device counts as an allocation.
 #pragma once
 
 #include <cstdint>
@@ -31,19 +32,19 @@ namespace terrace::gpu_sim {
 
 class AccelSimReader final : public TraceSource {
  public:
-  // `allocations`: the side file, or empty. Throws Error{corrupt} with file and offset where a file breaks the
-  // format, here and later; Error{not_found} where there is none.
+  // `allocations`: the side file, or empty. Throws Error{corrupt} with file and offset if a file violates the
+  // format, here and later; Error{not_found} if a file is missing.
   explicit AccelSimReader(std::filesystem::path list, const std::filesystem::path& allocations = {});
 
   bool next(TraceEvent& event) override;
   bool next_cta(Cta& cta) override;
 
  private:
-  // A text, line by line.
+  // A text file, line by line.
   class Lines {
    public:
     void open(const std::filesystem::path& path);
-    bool next();  // to the next that is not empty
+    bool next();  // advances to the next non-empty line
     [[nodiscard]] const std::string& line() const { return line_; }
     [[noreturn]] void fail(const std::string& what) const;
 
@@ -51,8 +52,8 @@ class AccelSimReader final : public TraceSource {
     std::filesystem::path path_;
     std::ifstream in_;
     std::string line_, buffer_;
-    std::uint64_t at_ = 0;    // of the line
-    std::uint64_t next_ = 0;  // of what follows it
+    std::uint64_t at_ = 0;    // offset of the line
+    std::uint64_t next_ = 0;  // offset of what follows it
   };
 
   void read_list(bool with_copies);
@@ -63,14 +64,14 @@ class AccelSimReader final : public TraceSource {
   std::uint64_t read_number(std::string_view after, std::uint64_t most);
 
   std::filesystem::path list_;
-  Lines lines_;  // of the list, then of the kernel at hand
+  Lines lines_;  // of the list, then of the current kernel
   std::deque<Allocation> allocations_;
   std::uint64_t allocated_ = 0;      // bytes
-  std::deque<std::string> kernels_;  // names of files that are to come
-  std::optional<Kernel> opened_;     // and not handed out yet
+  std::deque<std::string> kernels_;  // files not yet opened
+  std::optional<Kernel> opened_;     // and not yet returned by next()
   WindowBases bases_;
-  std::uint64_t local_begin_ = 0, local_end_ = 0;  // addresses that have been allocated
-  std::uint32_t warps_ = 0;                        // of a CTA
+  std::uint64_t local_begin_ = 0, local_end_ = 0;  // allocated part of local memory
+  std::uint32_t warps_ = 0;                        // per CTA
   std::uint32_t ctas_left_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// See accelsim_warp.hpp.
+// Parses instructions. See accelsim_warp.hpp.
 #include "gpu_sim/trace/accelsim_warp.hpp"
 
 #include <bit>
@@ -23,7 +23,7 @@ enum class Kind : std::uint8_t {
 };
 
 struct Opcode {
-  std::string_view name;  // up to the opcode's first point
+  std::string_view name;  // the opcode up to its first dot
   Kind kind;
 };
 constexpr Opcode k_opcodes[] = {
@@ -48,7 +48,7 @@ bool is_memory(Kind kind) {
   return kind == Kind::load || kind == Kind::store || kind == Kind::atomic || is_local(kind);
 }
 
-// Of a lane: what the opcode says in bits, such as LDG.E.128 or LDG.E.U8; 4 where it says nothing.
+// Returns the bytes per lane that the opcode states in bits, such as LDG.E.128 or LDG.E.U8; 4 if it does not.
 std::uint32_t bytes_of(std::string_view opcode) {
   TraceWords parts(opcode, '.');
   for (auto part = parts.next(); !part.empty(); part = parts.next()) {
@@ -102,10 +102,10 @@ std::string AccelSimWarp::add(std::string_view line) {
   const auto kind = kind_of(opcode);
   for (std::size_t i = 0; i < sources.count; ++i) {
     use(sources.numbers[i]);
-    // Addresses are pairs of registers, of which the trace names the first.
+    // Addresses are in pairs of registers, of which the trace names the first.
     if (is_memory(kind)) use(sources.numbers[i] + 1);
   }
-  // What is written again is not waited for any more.
+  // A register that is overwritten no longer depends on its load.
   for (std::size_t i = 0; i < targets.count; ++i) load_of_[targets.numbers[i] % k_registers] = 0;
   if (kind == Kind::barrier) {
     step(StepKind::barrier);
@@ -151,7 +151,7 @@ std::string AccelSimWarp::add_access(TraceWords& words, std::string_view opcode,
                                                                          : StepKind::atomic);
   access.lanes = static_cast<std::uint8_t>(std::popcount(lanes));
   access.lines = static_cast<std::uint8_t>(cta_.lines.size() - first_line);
-  if (!brings(access.kind)) return {};
+  if (!returns_value(access.kind)) return {};
   ++loads_;
   for (std::size_t i = 0; i < targets.count; ++i)
     for (std::uint32_t word = 0; word < (bytes + 3) / 4; ++word)
@@ -165,7 +165,7 @@ bool AccelSimWarp::read_registers(TraceWords& words, Registers& registers) {
   for (std::uint64_t i = 0; i < *count; ++i) {
     auto word = words.next();
     std::uint32_t number = 0;
-    // Predicates and uniform registers are no registers that a load fills.
+    // Predicates and uniform registers cannot be filled by a load.
     if (word.empty()) return false;
     if (word.front() != 'R') continue;
     word.remove_prefix(1);
@@ -176,7 +176,8 @@ bool AccelSimWarp::read_registers(TraceWords& words, Registers& registers) {
   return true;
 }
 
-// 0: each; 1: the first and a stride; 2: the first and differences of each from the one before.
+// Reads the addresses: format 0: all; 1: the first and a stride; 2: the first, and differences from the previous
+// one.
 bool AccelSimWarp::read_addresses(TraceWords& words, std::uint32_t lanes,
                                   std::array<std::uint64_t, k_lanes>& addresses) {
   const auto mode = words.number(10, 2);

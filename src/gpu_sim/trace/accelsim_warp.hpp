@@ -1,4 +1,4 @@
-// The instructions of one warp of an Accel-Sim trace, as steps. See accelsim_reader.hpp.
+// Converts the instructions of one warp of an Accel-Sim trace into steps. See accelsim_reader.hpp.
 #pragma once
 
 #include <array>
@@ -11,13 +11,13 @@
 
 namespace terrace::gpu_sim {
 
-// A line's words, one after the other.
+// Splits a line into words.
 class TraceWords {
  public:
   TraceWords(std::string_view text, char between) : left_(text), between_(between) {}
-  // Empty at the end.
+  // Returns the next word; empty at the end.
   std::string_view next();
-  // The next word as a number, with or without 0x for base 16; nothing where it is none, or above `most`.
+  // Returns the next word as a number (base 16 with or without 0x); empty if it is none, or above `most`.
   std::optional<std::uint64_t> number(int base, std::uint64_t most);
   std::optional<std::int64_t> signed_number();
 
@@ -26,20 +26,20 @@ class TraceWords {
   char between_;
 };
 
-// Where shared and local memory begin among generic addresses, by the kernel's head; 0: it does not say.
+// Begin of shared and local memory among generic addresses, from the kernel's header; 0: not given.
 struct WindowBases {
   std::uint64_t shared = 0;
   std::uint64_t local = 0;
 };
-inline constexpr std::uint64_t k_window = std::uint64_t{1} << 24;  // addresses of each
+inline constexpr std::uint64_t k_window = std::uint64_t{1} << 24;  // size of each window, in addresses
 
 class AccelSimWarp {
  public:
-  // Steps and lines are appended to the CTA's.
+  // Appends steps and lines to those of `cta`, which is borrowed.
   AccelSimWarp(Cta& cta, const WindowBases& bases) : cta_(cta), bases_(bases) {}
-  // The next instruction. What is wrong with it; empty: nothing.
+  // Adds the next instruction. Returns what is wrong with it; empty: nothing.
   [[nodiscard]] std::string add(std::string_view line);
-  // Instructions behind the last step.
+  // Returns the number of instructions after the last step.
   [[nodiscard]] std::uint32_t after() const { return before_; }
 
  private:
@@ -60,7 +60,7 @@ class AccelSimWarp {
   WindowBases bases_;
   std::uint32_t before_ = 0;
   std::uint32_t loads_ = 0;
-  std::array<std::uint32_t, k_registers> load_of_{};  // that fills the register; 0: none
+  std::array<std::uint32_t, k_registers> load_of_{};  // load that fills the register; 0: none
 };
 
 }  // namespace terrace::gpu_sim

@@ -1,5 +1,5 @@
-// Which line parts an access of a warp asks for: each once, in the order of the lanes that need them first, as
-// every GPU since Fermi coalesces.
+// Computes the line parts that an access of a warp requests: each once, in the order of the lanes that need them
+// first, as every GPU since Fermi coalesces.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace terrace::gpu_sim {
 
-// Adds what `bytes` bytes at `address` need to the parts from `first` on.
+// Adds the parts that `bytes` bytes at `address` need to those from position `first` on.
 inline void coalesce(std::vector<LinePart>& parts, std::size_t first, std::uint64_t address, std::uint32_t bytes) {
   constexpr auto k_sectors = k_line_bytes / k_sector_bytes;
   const auto end = address + bytes - 1;

@@ -1,9 +1,10 @@
-// Traces of warps as files (*.warps): what gpu_sim/simt runs, kept, so that each machine and policy is a replay.
+// Writes and reads traces of warps as files (*.warps). A trace of gpu_sim/simt is stored once; each machine and
+// policy is a replay of it.
 //
 // Layout, little-endian: "TERWARPS", u32 version; then blocks. A block: u32 kind (1 allocation, 2 kernel, 3 CTAs,
-// 4 end), u32 size as stored, u32 size, u32 CRC-32C of these and of what is stored; blocks of CTAs are zstd
-// frames. Numbers within are LEB128, names are printable ASCII. Every file ends with a block of kind 4, which
-// counts the CTAs: one without has been cut off.
+// 4 end), u32 size as stored, u32 size, u32 CRC-32C of these and of the stored bytes; blocks of CTAs are zstd
+// frames. Numbers in blocks are LEB128, names are printable ASCII. Every complete file ends with a block of kind
+// 4, which holds the number of CTAs.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +20,9 @@ namespace terrace::gpu_sim {
 
 class WarpFileWriter final : public TraceSink {
  public:
-  // The file is written beside its place, and is there once it has its end; a device is written to. Throws
-  // Error{failed} where it cannot be written, here and later, and Error{invalid} where a file is there that is no
-  // trace of warps.
+  // Writes to a temporary file beside `path`, which finish() renames; a device is written directly. Throws
+  // Error{failed} if it cannot be written, here and later, and Error{invalid} if the existing file is no trace of
+  // warps.
   explicit WarpFileWriter(const std::filesystem::path& path);
   ~WarpFileWriter() override;
   WarpFileWriter(const WarpFileWriter&) = delete;
@@ -30,7 +31,7 @@ class WarpFileWriter final : public TraceSink {
   void add(const Allocation& allocation) override;
   void begin(const Kernel& kernel) override;
   void add(const Cta& cta) override;
-  // Writes the end, and puts the file in its place. Without it nothing is left.
+  // Writes the end block and renames the file. Without it no file is left.
   void finish();
 
  private:
@@ -39,9 +40,9 @@ class WarpFileWriter final : public TraceSink {
   void write(const void* bytes, std::size_t size);
 
   struct Compressor;
-  std::filesystem::path path_;    // as it was given
-  std::filesystem::path target_;  // what it leads to
-  std::filesystem::path beside_;  // where it is written; the target where that is a device
+  std::filesystem::path path_;       // as given
+  std::filesystem::path target_;     // with links resolved
+  std::filesystem::path temporary_;  // the temporary file; equals target_ for a device
   std::FILE* file_ = nullptr;
   std::unique_ptr<Compressor> compressor_;
   std::vector<std::byte> ctas_;
@@ -50,8 +51,8 @@ class WarpFileWriter final : public TraceSink {
 
 class WarpFileReader final : public TraceSource {
  public:
-  // Throws Error{corrupt} with the file's name and the offset where it breaks the format, here and later;
-  // Error{not_found} where there is no such file.
+  // Throws Error{corrupt} with the file's name and the offset of the violation, here and later; Error{not_found}
+  // if there is no such file.
   explicit WarpFileReader(const std::filesystem::path& path);
   ~WarpFileReader() override;
   WarpFileReader(const WarpFileReader&) = delete;

@@ -1,4 +1,4 @@
-// What writer and reader of warp_file.hpp have in common.
+// Defines the constants of the format of warp_file.hpp, for its writer and reader.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,6 @@ inline constexpr std::uint32_t k_allocation_block = 1;
 inline constexpr std::uint32_t k_kernel_block = 2;
 inline constexpr std::uint32_t k_ctas_block = 3;
 inline constexpr std::uint32_t k_end_block = 4;
-inline constexpr std::uint32_t k_largest_block = 64U << 20;  // larger ones are not believed
+inline constexpr std::uint32_t k_max_block_bytes = 64U << 20;  // larger ones are rejected
 
 }  // namespace terrace::gpu_sim

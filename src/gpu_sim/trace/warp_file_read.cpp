@@ -1,4 +1,4 @@
-// Reading traces of warps from whatever bytes are there. See warp_file.hpp.
+// Reads traces of warps from arbitrary bytes. See warp_file.hpp.
 #include <zstd.h>
 
 #include <array>
@@ -14,10 +14,10 @@
 namespace terrace::gpu_sim {
 namespace {
 
-// Of what a block holds; whoever reads it adds where it is.
+// Reports a malformed block; the caller adds the offset.
 [[noreturn]] void corrupt(const char* what) { throw Error(Code::corrupt, what); }
 
-std::string name_in(ColumnReader& in) {
+std::string name_in(sim::ColumnReader& in) {
   const auto name = in.text();
   if (!is_name(name)) corrupt("a name that is not printable ASCII");
   return std::string(name);
@@ -28,12 +28,12 @@ std::string name_in(ColumnReader& in) {
 struct WarpFileReader::State {
   std::FILE* file = nullptr;
   ZSTD_DCtx* zstd = ZSTD_createDCtx();
-  std::uint64_t at = 0;        // in the file, behind what was read
-  std::uint64_t block_at = 0;  // where the block at hand begins
+  std::uint64_t at = 0;        // offset in the file, after what was read
+  std::uint64_t block_at = 0;  // offset of the current block
   std::vector<std::byte> stored, bytes;
-  ColumnReader ctas;
+  sim::ColumnReader ctas;
   Kernel kernel;
-  std::uint32_t ctas_left = 0;  // of the kernel
+  std::uint32_t ctas_left = 0;  // of the current kernel
   std::uint64_t ctas_read = 0;
   std::uint64_t allocated = 0;  // bytes
   bool ended = false;
@@ -72,7 +72,7 @@ bool WarpFileReader::next(TraceEvent& event) {
   if (!state.ctas.at_end()) fail("a block holds more CTAs than its kernel");
   if (state.ended) return false;
   const auto block = read_block();
-  ColumnReader in(state.stored);
+  sim::ColumnReader in(state.stored);
   try {
     if (block.kind == k_allocation_block) {
       Allocation allocation;
@@ -119,7 +119,7 @@ bool WarpFileReader::next_cta(Cta& cta) {
     const auto block = read_block();
     if (block.kind != k_ctas_block) fail("a kernel has fewer CTAs than it says");
     decompress(block.size);
-    state.ctas = ColumnReader(state.bytes);
+    state.ctas = sim::ColumnReader(state.bytes);
   }
   try {
     read_cta(cta);
@@ -153,14 +153,14 @@ void WarpFileReader::read_cta(Cta& cta) {
         if (step.back == 0 || step.back > loads) corrupt("a warp waits for a load that it has not made");
       }
       if (is_access(step.kind)) {
-        if (brings(step.kind)) ++loads;
+        if (returns_value(step.kind)) ++loads;
         step.lanes = in.byte();
         step.lines = in.byte();
         if (step.lanes == 0 || step.lanes > k_lanes || step.lines == 0 || step.lines > k_max_lines)
           corrupt("an access of no lanes or lines, or of too many");
         for (std::uint32_t k = 0; k < step.lines; ++k) {
           const auto part = in.number();
-          last += static_cast<std::uint64_t>(unzigzag(part >> 4));
+          last += static_cast<std::uint64_t>(sim::unzigzag(part >> 4));
           if ((part & 15) == 0 || last >= k_max_line)
             corrupt("a line part of no sectors, or beyond all addresses");
           cta.lines.emplace_back(last, static_cast<std::uint32_t>(part & 15));
@@ -179,8 +179,8 @@ WarpFileReader::Block WarpFileReader::read_block() {
   const auto got = std::fread(head.data(), 1, sizeof head, state.file);
   if (got != sizeof head) fail(got == 0 ? "the file ends without an end block" : "the file ends within a block");
   const auto [kind, stored, size, sum] = head;
-  if (stored > k_largest_block || size > k_largest_block) fail("a block is too large");
-  // Read in pieces: a size that lies takes no more memory than the file has bytes.
+  if (stored > k_max_block_bytes || size > k_max_block_bytes) fail("a block is too large");
+  // Read in pieces, so that a wrong size takes no more memory than the file has bytes.
   state.stored.clear();
   while (state.stored.size() < stored) {
     const auto from = state.stored.size();

@@ -1,4 +1,4 @@
-// Writing traces of warps. See warp_file.hpp.
+// Writes traces of warps. See warp_file.hpp.
 #include <unistd.h>
 #include <zstd.h>
 
@@ -23,23 +23,23 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int k_level = 3;                       // zstd's default
-constexpr std::size_t k_block_bytes = 4U << 20;  // of CTAs, before they are compressed
+constexpr std::size_t k_block_bytes = 4U << 20;  // of CTAs, before compression
 
 void put_warp(std::vector<std::byte>& out, const Cta& cta, const WarpSteps& warp) {
-  put_number(out, warp.steps);
-  put_number(out, warp.after);
+  sim::put_number(out, warp.steps);
+  sim::put_number(out, warp.after);
   auto line = warp.first_line;
   std::uint64_t last = 0;
   for (auto i = warp.first_step; i < warp.first_step + warp.steps; ++i) {
     const auto& step = cta.steps[i];
-    put_number(out, std::uint64_t{step.before} * k_step_kinds + static_cast<std::uint8_t>(step.kind));
-    if (step.kind == StepKind::use) put_number(out, step.back);
+    sim::put_number(out, std::uint64_t{step.before} * k_step_kinds + static_cast<std::uint8_t>(step.kind));
+    if (step.kind == StepKind::use) sim::put_number(out, step.back);
     if (!is_access(step.kind)) continue;
-    put_byte(out, step.lanes);
-    put_byte(out, step.lines);
+    sim::put_byte(out, step.lanes);
+    sim::put_byte(out, step.lines);
     for (std::uint32_t k = 0; k < step.lines; ++k, ++line) {
       const auto part = cta.lines[line];
-      put_number(out, (zigzag(static_cast<std::int64_t>(part.line() - last)) << 4) | part.sectors());
+      sim::put_number(out, (sim::zigzag(static_cast<std::int64_t>(part.line() - last)) << 4) | part.sectors());
       last = part.line();
     }
   }
@@ -74,14 +74,14 @@ WarpFileWriter::WarpFileWriter(const std::filesystem::path& path)
       throw Error(
           Code::invalid,
           path_.string() + ": a file is there that is no trace of warps, and is not overwritten; name another");
-    // A link stays one. What has no name, as /proc/self/fd/5 may have none, is written to.
+    // A symbolic link stays one. A file without a name, such as /proc/self/fd/5 may be, is written directly.
     const auto found = fs::canonical(path, problem);
     is_replaced = !problem;
     if (is_replaced) target_ = found;
   }
-  beside_ = target_;
-  if (is_replaced) beside_ += "." + std::to_string(::getpid()) + ".part";
-  file_ = std::fopen(beside_.c_str(), "wbe");
+  temporary_ = target_;
+  if (is_replaced) temporary_ += "." + std::to_string(::getpid()) + ".part";
+  file_ = std::fopen(temporary_.c_str(), "wbe");
   if (file_ == nullptr) throw Error(Code::failed, path_.string() + ": " + std::strerror(errno));
   write(k_warps_magic.data(), k_warps_magic.size());
   write(&k_warps_version, sizeof k_warps_version);
@@ -90,29 +90,29 @@ WarpFileWriter::WarpFileWriter(const std::filesystem::path& path)
 WarpFileWriter::~WarpFileWriter() {
   if (file_ != nullptr) static_cast<void>(std::fclose(file_));
   std::error_code ignored;
-  if (beside_ != target_) fs::remove(beside_, ignored);
+  if (temporary_ != target_) fs::remove(temporary_, ignored);
 }
 
 void WarpFileWriter::add(const Allocation& allocation) {
   flush_ctas();
   std::vector<std::byte> out;
-  put_text(out, allocation.name);
-  put_number(out, allocation.address);
-  put_number(out, allocation.bytes);
+  sim::put_text(out, allocation.name);
+  sim::put_number(out, allocation.address);
+  sim::put_number(out, allocation.bytes);
   write_block(k_allocation_block, out, out.size());
 }
 
 void WarpFileWriter::begin(const Kernel& kernel) {
   flush_ctas();
   std::vector<std::byte> out;
-  put_text(out, kernel.name);
+  sim::put_text(out, kernel.name);
   for (const auto number : {kernel.ctas, kernel.threads, kernel.registers, kernel.shared_bytes})
-    put_number(out, number);
+    sim::put_number(out, number);
   write_block(k_kernel_block, out, out.size());
 }
 
 void WarpFileWriter::add(const Cta& cta) {
-  put_number(ctas_, cta.warps.size());
+  sim::put_number(ctas_, cta.warps.size());
   for (const auto& warp : cta.warps) put_warp(ctas_, cta, warp);
   ++written_ctas_;
   if (ctas_.size() >= k_block_bytes) flush_ctas();
@@ -121,20 +121,20 @@ void WarpFileWriter::add(const Cta& cta) {
 void WarpFileWriter::finish() {
   flush_ctas();
   std::vector<std::byte> out;
-  put_number(out, written_ctas_);
+  sim::put_number(out, written_ctas_);
   write_block(k_end_block, out, out.size());
   auto* file = std::exchange(file_, nullptr);
   if (std::fclose(file) != 0) throw Error(Code::failed, path_.string() + ": " + std::strerror(errno));
-  if (beside_ == target_) return;
+  if (temporary_ == target_) return;
   std::error_code problem;
-  fs::rename(beside_, target_, problem);
+  fs::rename(temporary_, target_, problem);
   if (problem) throw Error(Code::failed, path_.string() + ": " + problem.message());
-  beside_ = target_;
+  temporary_ = target_;
 }
 
 void WarpFileWriter::flush_ctas() {
   if (ctas_.empty()) return;
-  if (ctas_.size() > k_largest_block)
+  if (ctas_.size() > k_max_block_bytes)
     throw Error(Code::failed, path_.string() + ": a CTA of " + std::to_string(ctas_.size()) +
                                   " bytes is too large for a trace of warps");
   auto& out = compressor_->out;

@@ -7,8 +7,8 @@ namespace terrace::runtime {
 
 namespace {
 
-constexpr Work k_min_visit_work = 1 << 16;  // mean work of a phase
-constexpr double k_min_phase_share = 0.02;  // of an iteration's work, for a phase
+constexpr observe::Work k_min_visit_work = 1 << 16;  // mean work of a phase
+constexpr double k_min_phase_share = 0.02;           // of an iteration's work, for a phase
 constexpr double k_min_split_share = 0.25;  // of an iteration's work, for a phase that is split into its parts
 constexpr double k_min_explained = 0.6;     // share of a phase's work that its parts do, for the phase to be split
 constexpr double k_max_phases = 512;        // in an iteration

@@ -145,7 +145,7 @@ TEST_F(AccelSim, RegistersMakeWarpsWait) {
       "0020 ffffffff 1 R6 LDG.E.64.SYS 1 R4 8 1 0x7efe7b500100 8 \n"
       "0030 ffffffff 1 R8 IADD3 2 R9 R10 0 \n"
       "0040 ffffffff 1 R8 FADD 2 R7 R8 0 \n"  // R7 is the second half of R6
-      "0050 ffffffff 1 R2 MOV 1 R8 0 \n"      // over what the first load brings
+      "0050 ffffffff 1 R2 MOV 1 R8 0 \n"      // over what the first load returns_value
       "0060 ffffffff 1 R3 FADD 2 R2 R6 0 \n"
       "0070 ffffffff 0  STG.E.SYS 2 R4 R3 4 1 0x7efe7b600000 4 \n"
       "0080 ffffffff 0  BAR.SYNC 0 0 \n"

@@ -23,7 +23,7 @@ inline std::uint64_t instructions_of(const KeptTrace& trace) {
 }
 
 // Each begins where the one before ends, and together they are the whole, as integers.
-inline void expect_parts_add_up(const std::vector<CamatPart>& parts, const CamatLevels& whole) {
+inline void expect_parts_add_up(const std::vector<CamatInterval>& parts, const CamatLevels& whole) {
   if (parts.empty()) return;
   CamatLevels sum;
   Cycle end = 0;

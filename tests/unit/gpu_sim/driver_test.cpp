@@ -10,8 +10,8 @@
 
 #include "conservation.hpp"
 #include "core/error.hpp"
-#include "gpu_sim/engine/policy_decider.hpp"
 #include "gpu_sim/engine/simulator.hpp"
+#include "gpu_sim/engine/tiering_policy_adapter.hpp"
 #include "gpu_sim/simt/device.hpp"
 #include "machine.hpp"
 #include "strategy/tiering/gpu_policies.hpp"
@@ -43,7 +43,7 @@ KeptTrace passes(std::int32_t ctas, std::int32_t count) {
 RunCounts run_policy(const KeptTrace& trace, const machine::Gpu& gpu, const std::string& name,
                      const strategy::TouchRules& rules = {}, std::uint64_t own = 1 << 30) {
   Replay replay(trace);
-  PolicyDecider decider(gpu, strategy::make_gpu_policy(name, rules), own);
+  TieringPolicyAdapter decider(gpu, strategy::make_gpu_policy(name, rules), own);
   auto run = Simulator(gpu, replay, decider, {own, k_all}).run();
   expect_conserved(run, instructions_of(trace));
   const auto there =
@@ -72,7 +72,7 @@ TEST(GpuFaults, FreeFirstTouchIsAllLocalButForTheMoves) {
   gpu.fault = 0;
   gpu.shootdown = 0;
   Replay replay(trace);
-  SharedPages all(1);
+  FractionPagePlacement all(1);
   const auto local = Simulator(gpu, replay, all, {k_all, k_all}).run();
   const auto faulting = run_policy(trace, gpu, "migrate-on-fault");
   EXPECT_EQ(demand_of(faulting, 1), 0U);
@@ -167,7 +167,7 @@ TEST(GpuPolicies, HintFaultsAreFaults) {
   auto gpu = test_gpu();
   gpu.fault = 1000;
   std::vector<observe::Observation> seen;
-  PolicyDecider decider(gpu, std::make_unique<Hinting>(seen), 1 << 30);
+  TieringPolicyAdapter decider(gpu, std::make_unique<Hinting>(seen), 1 << 30);
   Replay replay(trace);
   const auto run = Simulator(gpu, replay, decider, {k_all, k_all}).run();
   expect_conserved(run, instructions_of(trace));
@@ -216,7 +216,7 @@ TEST(EvenPolicy, KeepsBothMemoriesBusy) {
   const auto trace = passes(1000, 4);
   const auto gpu = test_gpu();
   Replay replay(trace);
-  SharedPages none(0);
+  FractionPagePlacement none(0);
   const auto remote = Simulator(gpu, replay, none, {k_all, k_all}).run();
   const auto placed = run_policy(trace, gpu, "even");
   EXPECT_EQ(placed.mover.moved_pages, 0U);
@@ -279,12 +279,12 @@ TEST(PromotionFifo, RejectedMove_LeavesChunkInPlace) {
 }
 
 // Asks for each page in, and at the next look for each back.
-class ToAndFro final : public PageDecider {
+class ToAndFro final : public PagePlacement {
  public:
   [[nodiscard]] Cycle interval() const override { return 400; }
   void decide(const Seen&, const PageTable& pages, PageMover& mover) override {
     const auto where = static_cast<std::uint8_t>(looks_++ % 2);
-    for (std::uint32_t page = 0; page < pages.size(); ++page) mover.ask(page, where);
+    for (std::uint32_t page = 0; page < pages.size(); ++page) mover.request_move(page, where);
   }
 
  private:

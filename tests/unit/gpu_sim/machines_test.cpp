@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "conservation.hpp"
-#include "gpu_sim/engine/policy_decider.hpp"
+#include "gpu_sim/engine/tiering_policy_adapter.hpp"
 #include "kernels.hpp"
 #include "machine.hpp"
 #include "machine/file/machine_file.hpp"
@@ -28,7 +28,7 @@ class ShippedGpu : public testing::TestWithParam<std::string> {
 
   static RunCounts run(const KeptTrace& trace, const machine::Gpu& gpu, std::uint32_t memory) {
     Replay replay(trace);
-    SharedPages pages(memory == 0 ? 1 : 0);
+    FractionPagePlacement pages(memory == 0 ? 1 : 0);
     return Simulator(gpu, replay, pages, {k_all, k_all}).run();
   }
   // From a kernel's begin to its end.
@@ -95,7 +95,8 @@ TEST_P(ShippedGpu, ChasesTakeTheStatedLatency) {
 TEST_P(ShippedGpu, LosesNothingThatMoves) {
   const auto trace = mixed(3);
   Replay replay(trace);
-  PolicyDecider rules(gpu_, std::make_unique<strategy::TouchPolicy>(strategy::TouchRules{1, 4, false}), k_all);
+  TieringPolicyAdapter rules(gpu_, std::make_unique<strategy::TouchPolicy>(strategy::TouchRules{1, 4, false}),
+                             k_all);
   const auto counts = Simulator(gpu_, replay, rules, {k_all, k_all}).run();
   expect_conserved(counts, instructions_of(trace), gpu_.page_bytes);
   EXPECT_GT(counts.mover.moved_pages, 0U);

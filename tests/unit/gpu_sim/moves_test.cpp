@@ -7,8 +7,8 @@
 
 #include "conservation.hpp"
 #include "gpu_sim/engine/dram_channel.hpp"
-#include "gpu_sim/engine/policy_decider.hpp"
 #include "gpu_sim/engine/simulator.hpp"
+#include "gpu_sim/engine/tiering_policy_adapter.hpp"
 #include "kernels.hpp"
 #include "machine.hpp"
 #include "strategy/tiering/even_policy.hpp"
@@ -20,14 +20,14 @@ namespace terrace::gpu_sim {
 namespace {
 
 // Asks for the first pages at its first look, and notes when they are there.
-class Bringing final : public PageDecider {
+class Bringing final : public PagePlacement {
  public:
   explicit Bringing(std::uint32_t count) : count_(count) {}
   [[nodiscard]] Cycle interval() const override { return 100; }
   void decide(const Seen& seen, const PageTable& pages, PageMover& mover) override {
     std::uint32_t there = 0;
     for (std::uint32_t page = 0; page < count_; ++page) {
-      if (!asked_) mover.ask(page, 0);
+      if (!asked_) mover.request_move(page, 0);
       there += pages[page].memory == 0 ? 1U : 0U;
     }
     if (!asked_) began = seen.now;
@@ -90,7 +90,7 @@ TEST(GpuMoves, ShootdownsTakeTheirCyclesBehindTheDrain) {
     gpu.shootdown = cycles;
     const auto stood = [&](bool drains) {
       gpu.shootdown_drains = drains;
-      PolicyDecider decider(gpu, std::make_unique<strategy::TouchPolicy>(strategy::TouchRules{1}), 1 << 30);
+      TieringPolicyAdapter decider(gpu, std::make_unique<strategy::TouchPolicy>(strategy::TouchRules{1}), 1 << 30);
       Replay replay(trace);
       const auto run = Simulator(gpu, replay, decider, {k_all, k_all}).run();
       expect_conserved(run, instructions_of(trace));
@@ -109,19 +109,19 @@ TEST(GpuMoves, ShootdownsTakeTheirCyclesBehindTheDrain) {
 TEST(GpuMoves, AreHeardOfLater) {
   const auto trace = streaming(400);
   auto gpu = test_gpu();
-  const auto run_with = [&](PageDecider& decider) {
+  const auto run_with = [&](PagePlacement& decider) {
     Replay replay(trace);
     return Simulator(gpu, replay, decider, {k_all, k_all}).run();
   };
-  SharedPages none(0);
+  FractionPagePlacement none(0);
   const auto remote = run_with(none);
   gpu.notice = static_cast<std::uint32_t>(2 * remote.cycles);
-  PolicyDecider late(gpu, std::make_unique<strategy::TouchPolicy>(strategy::TouchRules{1}), 1 << 30);
+  TieringPolicyAdapter late(gpu, std::make_unique<strategy::TouchPolicy>(strategy::TouchRules{1}), 1 << 30);
   const auto run = run_with(late);
   EXPECT_EQ(run.cycles, remote.cycles);
   EXPECT_EQ(run.mover.moved_pages, 400U);
   gpu.notice = 0;
-  PolicyDecider at_once(gpu, std::make_unique<strategy::TouchPolicy>(strategy::TouchRules{1}), 1 << 30);
+  TieringPolicyAdapter at_once(gpu, std::make_unique<strategy::TouchPolicy>(strategy::TouchRules{1}), 1 << 30);
   EXPECT_NE(run_with(at_once).cycles, remote.cycles);
 }
 
@@ -132,10 +132,10 @@ TEST(GpuMoves, StoresAreTouches) {
   device.launch({"store", 1, 32}, [&](Thread& t) {
     for (const auto i : t.range(0, 32)) t.store(x, i * 32 + t.thread(), t.own(1.0F));
   });
-  class Counting final : public PageDecider {
+  class Counting final : public PagePlacement {
    public:
-    [[nodiscard]] std::uint32_t touches() const override { return 8; }
-    void touched(std::uint32_t, const PageTable&, PageMover&) override { ++told; }
+    [[nodiscard]] std::uint32_t touch_threshold() const override { return 8; }
+    void on_touched(std::uint32_t, const PageTable&, PageMover&) override { ++told; }
     int told = 0;
   } decider;
   const auto gpu = test_gpu();
@@ -153,7 +153,7 @@ TEST(GpuMoves, WhoWaitedWalksAgain) {
   auto gpu = test_gpu();
   const auto cycles = [&](std::uint32_t walk) {
     gpu.walk_latency = walk;
-    PolicyDecider decider(gpu, strategy::make_gpu_policy("migrate-on-fault", {}), 1 << 30);
+    TieringPolicyAdapter decider(gpu, strategy::make_gpu_policy("migrate-on-fault", {}), 1 << 30);
     Replay replay(trace);
     const auto run = Simulator(gpu, replay, decider, {k_all, k_all}).run();
     EXPECT_EQ(run.faults.faults, 1U);
@@ -186,7 +186,7 @@ TEST(GpuScheduling, TheOldestGoesFirst) {
   const auto cycles = [&](std::int32_t warps) {
     const auto trace = kernel(warps);
     Replay replay(trace);
-    SharedPages none(1);
+    FractionPagePlacement none(1);
     return Simulator(gpu, replay, none, {k_all, k_all}).run().cycles;
   };
   const auto alone = cycles(1);

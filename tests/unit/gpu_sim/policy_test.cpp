@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "gpu_sim/engine/policy_decider.hpp"
 #include "gpu_sim/engine/simulator.hpp"
+#include "gpu_sim/engine/tiering_policy_adapter.hpp"
 #include "gpu_sim/simt/device.hpp"
 #include "machine.hpp"
 #include "strategy/tiering/touch_policy.hpp"
@@ -20,18 +20,18 @@
 namespace terrace::gpu_sim {
 namespace {
 
-RunCounts run_with(const KeptTrace& trace, const machine::Gpu& gpu, PageDecider& decider) {
+RunCounts run_with(const KeptTrace& trace, const machine::Gpu& gpu, PagePlacement& decider) {
   Replay replay(trace);
   return Simulator(gpu, replay, decider, {k_all, k_all}).run();
 }
 
 RunCounts run_rules(const KeptTrace& trace, const machine::Gpu& gpu, strategy::TouchRules rules) {
-  PolicyDecider decider(gpu, std::make_unique<strategy::TouchPolicy>(rules), k_all);
+  TieringPolicyAdapter decider(gpu, std::make_unique<strategy::TouchPolicy>(rules), k_all);
   return run_with(trace, gpu, decider);
 }
 
 RunCounts run_shared(const KeptTrace& trace, const machine::Gpu& gpu, double share) {
-  SharedPages decider(share);
+  FractionPagePlacement decider(share);
   return run_with(trace, gpu, decider);
 }
 
@@ -123,7 +123,7 @@ TEST(GpuPolicies, AnInfiniteThresholdIsAccessOverTheLink) {
 }
 
 // On data that are used again: moving pays, neighbours save shootdowns, and no policy beats having all where the
-// oracle has it from the beginning.
+// oracle_placement has it from the beginning.
 TEST(GpuPolicies, ComeInTheirOrder) {
   const auto trace = sweeps(6, 1000);
   const auto gpu = test_gpu();
@@ -138,7 +138,7 @@ TEST(GpuPolicies, ComeInTheirOrder) {
 
   std::vector<std::uint64_t> traffic;
   for (const auto& page : remote.pages) traffic.push_back(page.accesses);
-  NamedPages best(oracle(traffic, 5.0 / 7, traffic.size()));
+  ListedPagePlacement best(oracle_placement(traffic, 5.0 / 7, traffic.size()));
   const auto oracle_run = run_with(trace, gpu, best);
   for (const auto* run : {&one, &range, &balanced}) EXPECT_LE(oracle_run.cycles, run->cycles);
   EXPECT_LT(static_cast<double>(remote.cycles) / static_cast<double>(oracle_run.cycles), 3.5);
@@ -177,15 +177,15 @@ TEST(GpuPolicies, BalancingStopsAtItsShare) {
 
 TEST(GpuPolicies, OracleTakesTheFewestPages) {
   const std::vector<std::uint64_t> traffic{5, 50, 0, 20, 25};
-  EXPECT_EQ(oracle(traffic, 0.5, 9), (std::vector<std::uint8_t>{1, 0, 1, 1, 1}));
-  EXPECT_EQ(oracle(traffic, 0.7, 9), (std::vector<std::uint8_t>{1, 0, 1, 1, 0}));
-  EXPECT_EQ(oracle(traffic, 1, 9), (std::vector<std::uint8_t>{0, 0, 1, 0, 0}));
-  EXPECT_EQ(oracle(traffic, 1, 1), (std::vector<std::uint8_t>{1, 0, 1, 1, 1}));
+  EXPECT_EQ(oracle_placement(traffic, 0.5, 9), (std::vector<std::uint8_t>{1, 0, 1, 1, 1}));
+  EXPECT_EQ(oracle_placement(traffic, 0.7, 9), (std::vector<std::uint8_t>{1, 0, 1, 1, 0}));
+  EXPECT_EQ(oracle_placement(traffic, 1, 9), (std::vector<std::uint8_t>{0, 0, 1, 0, 0}));
+  EXPECT_EQ(oracle_placement(traffic, 1, 1), (std::vector<std::uint8_t>{1, 0, 1, 1, 1}));
 }
 
 TEST(GpuPolicies, SharesAreExact) {
   for (const double share : {0.0, 0.25, 5.0 / 7, 1.0}) {
-    SharedPages decider(share);
+    FractionPagePlacement decider(share);
     const auto memories = decider.initial({}, 7000);
     const auto own = std::count(memories.begin(), memories.end(), 0);
     EXPECT_NEAR(static_cast<double>(own), share * 7000, 1) << share;
@@ -212,7 +212,7 @@ TEST(GpuPolicies, HearWhatALinkLetsThrough) {
   for (const auto& [link, slow] : {std::pair(0.0, 80e9), std::pair(12e9, 12e9), std::pair(450e9, 80e9)}) {
     gpu.memories[1].link_bytes_per_second = link;
     std::vector<double> told;
-    PolicyDecider decider(gpu, std::make_unique<Listening>(told), k_all);
+    TieringPolicyAdapter decider(gpu, std::make_unique<Listening>(told), k_all);
     run_with(trace, gpu, decider);
     EXPECT_EQ(told, (std::vector<double>{200e9, slow}));
   }

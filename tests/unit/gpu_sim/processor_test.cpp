@@ -18,11 +18,11 @@ constexpr std::uint64_t k_base = 2 << 20;
 constexpr std::uint64_t k_page = 4096;
 
 // Pages beyond the GPU's own memory in the order in which they are first asked for.
-class FirstTouches final : public PageDecider {
+class FirstTouches final : public PagePlacement {
  public:
   explicit FirstTouches(std::vector<std::uint32_t>& order) : order_(order) {}
-  [[nodiscard]] std::uint32_t touches() const override { return 1; }
-  void touched(std::uint32_t page, const PageTable&, PageMover&) override { order_.push_back(page); }
+  [[nodiscard]] std::uint32_t touch_threshold() const override { return 1; }
+  void on_touched(std::uint32_t page, const PageTable&, PageMover&) override { order_.push_back(page); }
 
  private:
   std::vector<std::uint32_t>& order_;
@@ -120,7 +120,7 @@ TEST(GpuProcessor, StoresWaitForRoom) {
   const auto cycles = [&](std::uint32_t at_once) {
     gpu.stores = at_once;
     Replay replay(trace);
-    SharedPages pages(1);
+    FractionPagePlacement pages(1);
     const auto run = Simulator(gpu, replay, pages, {k_all, k_all}).run();
     EXPECT_EQ(run.processors[0].stores, std::uint64_t{warps} * stores);
     return static_cast<double>(run.cycles);
@@ -145,7 +145,7 @@ TEST(GpuProcessor, StoresDropTheLine) {
                                            {0, StepKind::use}})},
                                  1);
     Replay replay(trace);
-    SharedPages pages(1);
+    FractionPagePlacement pages(1);
     const auto run = Simulator(test_gpu(), replay, pages, {k_all, k_all}).run();
     std::uint64_t count = 0;
     for (const auto& of : run.processors) count += of.loads - of.load_hits;

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "conservation.hpp"
-#include "gpu_sim/engine/policy_decider.hpp"
 #include "gpu_sim/engine/simulator.hpp"
+#include "gpu_sim/engine/tiering_policy_adapter.hpp"
 #include "gpu_sim/simt/device.hpp"
 #include "machine.hpp"
 #include "strategy/tiering/touch_policy.hpp"
@@ -48,26 +48,27 @@ TEST_P(Program, SimulatorLosesNothing) {
   const auto trace = traced();
   const auto instructions = instructions_of(trace);
   const auto gpu = test_gpu();
-  const auto run = [&](PageDecider& decider) {
+  const auto run = [&](PagePlacement& decider) {
     Replay replay(trace);
     const auto counts = Simulator(gpu, replay, decider, {k_all, k_all}).run({.by_kernel = true, .every = 5000});
     expect_conserved(counts, instructions);
     return counts;
   };
-  SharedPages beyond(0);
+  FractionPagePlacement beyond(0);
   const auto remote = run(beyond);
   EXPECT_EQ(remote.mover.moved_pages, 0U);
-  SharedPages all(1);
+  FractionPagePlacement all(1);
   run(all);
-  PolicyDecider policy(gpu, std::make_unique<strategy::TouchPolicy>(strategy::TouchRules{2, 16, true}), k_all);
+  TieringPolicyAdapter policy(gpu, std::make_unique<strategy::TouchPolicy>(strategy::TouchRules{2, 16, true}),
+                              k_all);
   run(policy);
   // Nobody is told of anything: as if nobody decided.
-  PolicyDecider never(gpu, std::make_unique<strategy::TouchPolicy>(strategy::TouchRules{0xffffffff, 128, false}),
-                      k_all);
+  TieringPolicyAdapter never(
+      gpu, std::make_unique<strategy::TouchPolicy>(strategy::TouchRules{0xffffffff, 128, false}), k_all);
   const auto unmoved = run(never);
   EXPECT_EQ(unmoved.cycles, remote.cycles);
   // To look at the parts changes nothing.
-  SharedPages again(0);
+  FractionPagePlacement again(0);
   Replay replay(trace);
   const auto whole = Simulator(gpu, replay, again, {k_all, k_all}).run();
   EXPECT_EQ(whole.cycles, remote.cycles);

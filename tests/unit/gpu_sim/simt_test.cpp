@@ -157,7 +157,7 @@ TEST(Simt, WhileLoop) {
   device.launch({"chase", 1, 32}, [&](Thread& t) {
     auto at = t.thread();
     auto steps = t.own(0);
-    for (auto loop = t.loop(); loop.again(at < 31);) {
+    for (auto loop = t.loop(); loop.iterate(at < 31);) {
       at = t.load(next, at);
       steps += 1;
     }

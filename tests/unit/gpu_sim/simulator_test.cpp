@@ -18,32 +18,35 @@ namespace terrace::gpu_sim {
 namespace {
 
 // Moves a page when it has been asked for so often.
-class Threshold final : public PageDecider {
+class Threshold final : public PagePlacement {
  public:
   explicit Threshold(std::uint32_t touches) : touches_(touches) {}
-  [[nodiscard]] std::uint32_t touches() const override { return touches_; }
-  void touched(std::uint32_t page, const PageTable&, PageMover& mover) override { mover.ask(page, 0); }
+  [[nodiscard]] std::uint32_t touch_threshold() const override { return touches_; }
+  void on_touched(std::uint32_t page, const PageTable&, PageMover& mover) override { mover.request_move(page, 0); }
 
  private:
   std::uint32_t touches_;
 };
 
 // Moves pages to and fro at random, by a look at the traffic every so often.
-class Restless final : public PageDecider {
+class Restless final : public PagePlacement {
  public:
   explicit Restless(unsigned seed) : random_(seed) {}
-  [[nodiscard]] std::vector<std::uint8_t> initial(const Allocation&, std::uint64_t) override { return {0, 1}; }
+  [[nodiscard]] std::vector<std::uint8_t> initial_memories(const Allocation&, std::uint64_t) override {
+    return {0, 1};
+  }
   [[nodiscard]] Cycle interval() const override { return 500; }
   void decide(const Seen&, const PageTable& pages, PageMover& mover) override {
     for (int i = 0; i < 5; ++i)
-      mover.ask(static_cast<std::uint32_t>(random_() % pages.size()), static_cast<std::uint8_t>(random_() % 2));
+      mover.request_move(static_cast<std::uint32_t>(random_() % pages.size()),
+                         static_cast<std::uint8_t>(random_() % 2));
   }
 
  private:
   std::mt19937 random_;
 };
 
-RunCounts simulate(const KeptTrace& trace, const machine::Gpu& gpu, PageDecider&& decider,
+RunCounts simulate(const KeptTrace& trace, const machine::Gpu& gpu, PagePlacement&& decider,
                    std::vector<std::uint64_t> capacity = {k_all, k_all}) {
   Replay replay(trace);
   return Simulator(gpu, replay, decider, std::move(capacity)).run();
@@ -53,7 +56,7 @@ TEST(GpuSimulator, StreamingReachesThePeak) {
   const auto gpu = test_gpu();
   const auto trace = streaming(1500);
   for (const std::uint32_t memory : {0U, 1U}) {
-    const auto run = simulate(trace, gpu, SharedPages(memory == 0 ? 1 : 0));
+    const auto run = simulate(trace, gpu, FractionPagePlacement(memory == 0 ? 1 : 0));
     const auto reached = bytes_per_second(run, gpu, memory) / gpu.memories[memory].bytes_per_second;
     EXPECT_GT(reached, 0.80) << memory;
     EXPECT_LT(reached, 1.0) << memory;
@@ -65,7 +68,7 @@ TEST(GpuSimulator, RefreshTakesItsTime) {
   const auto trace = streaming(2000);
   auto gpu = test_gpu();
   gpu.memories[0].refresh = 0;
-  const auto time = [&] { return static_cast<double>(simulate(trace, gpu, SharedPages(1)).cycles); };
+  const auto time = [&] { return static_cast<double>(simulate(trace, gpu, FractionPagePlacement(1)).cycles); };
   const auto without = time();
   for (const std::uint32_t refresh : {180U, 360U, 720U}) {
     gpu.memories[0].refresh = refresh;
@@ -89,7 +92,7 @@ TEST(GpuSimulator, TurnsOfTheBusTakeTheirTime) {
   });
   auto gpu = test_gpu();
   for (auto& memory : gpu.memories) memory.refresh = memory.write_to_read = memory.read_to_write = 0;
-  const auto time = [&] { return static_cast<double>(simulate(trace, gpu, SharedPages(1)).cycles); };
+  const auto time = [&] { return static_cast<double>(simulate(trace, gpu, FractionPagePlacement(1)).cycles); };
   const auto free_turns = time();
   double last = free_turns;
   for (const std::uint32_t turn : {10U, 20U, 40U}) {
@@ -111,7 +114,7 @@ TEST(GpuSimulator, SplitsGiveWhatBothMemoriesGive) {
   double most = 0;
   double most_at = 0;
   for (const double share : {0.3, 0.5, best, 0.85, 0.95}) {
-    const auto run = simulate(trace, gpu, SharedPages(share));
+    const auto run = simulate(trace, gpu, FractionPagePlacement(share));
     const auto reached = bytes_per_second(run, gpu, 0) + bytes_per_second(run, gpu, 1);
     const auto ideal = std::min(200e9 / share, 80e9 / (1 - share));
     EXPECT_GT(reached, 0.88 * ideal) << share;
@@ -120,10 +123,13 @@ TEST(GpuSimulator, SplitsGiveWhatBothMemoriesGive) {
     most = std::max(most, reached);
   }
   EXPECT_EQ(most_at, best);
-  const auto remote = simulate(trace, gpu, SharedPages(0)).cycles;
-  EXPECT_LT(static_cast<double>(remote) / static_cast<double>(simulate(trace, gpu, SharedPages(1)).cycles), 2.5);
-  EXPECT_LT(static_cast<double>(remote) / static_cast<double>(simulate(trace, gpu, SharedPages(best)).cycles),
-            3.5);
+  const auto remote = simulate(trace, gpu, FractionPagePlacement(0)).cycles;
+  EXPECT_LT(
+      static_cast<double>(remote) / static_cast<double>(simulate(trace, gpu, FractionPagePlacement(1)).cycles),
+      2.5);
+  EXPECT_LT(
+      static_cast<double>(remote) / static_cast<double>(simulate(trace, gpu, FractionPagePlacement(best)).cycles),
+      3.5);
 }
 
 // A step of a chase takes what it passes: address and loop, L1, network, L2, opening a row, network.
@@ -137,7 +143,7 @@ TEST(GpuSimulator, ChaseTakesTheSumOfItsLatencies) {
   for (const std::uint32_t memory : {0U, 1U}) {
     auto warm = gpu;
     warm.walk_latency = warm.l2_tlb_latency = 0;
-    const auto run = simulate(trace, warm, SharedPages(memory == 0 ? 1 : 0));
+    const auto run = simulate(trace, warm, FractionPagePlacement(memory == 0 ? 1 : 0));
     const auto instructions = 1.0;  // the address waits for the load before; the loop's own went on meanwhile
     const auto& dram = warm.memories[memory];
     const auto burst = 128 * gpu.hertz * dram.channels / dram.bytes_per_second;
@@ -159,13 +165,13 @@ TEST(GpuSimulator, BandwidthIsBytesOnTheirWayOverLatency) {
   for (const std::uint32_t processors : {1U, 2U, 4U}) {
     gpu.processors = processors;
     gpu.l1.mshrs = 4;
-    const auto reached = bytes_per_second(simulate(trace, gpu, SharedPages(1)), gpu, 0);
+    const auto reached = bytes_per_second(simulate(trace, gpu, FractionPagePlacement(1)), gpu, 0);
     if (processors == 1) one = reached;
     EXPECT_NEAR(reached, one * processors, 0.05 * one * processors);
   }
   gpu.processors = 15;
   gpu.l1.mshrs = 64;
-  EXPECT_LT(bytes_per_second(simulate(trace, gpu, SharedPages(1)), gpu, 0), 200e9);
+  EXPECT_LT(bytes_per_second(simulate(trace, gpu, FractionPagePlacement(1)), gpu, 0), 200e9);
 }
 
 TEST(GpuSimulator, NothingIsLost) {
@@ -176,7 +182,7 @@ TEST(GpuSimulator, NothingIsLost) {
     gpu.sectored = seed % 2 == 1;
     gpu.shootdown_drains = seed % 3 == 1;
     if (seed % 4 == 3) gpu.scheduler = machine::WarpScheduler::round_robin;
-    expect_conserved(simulate(trace, gpu, SharedPages(0.5)), instructions_of(trace));
+    expect_conserved(simulate(trace, gpu, FractionPagePlacement(0.5)), instructions_of(trace));
     const auto moving = simulate(trace, gpu, Restless(seed));
     expect_conserved(moving, instructions_of(trace));
     EXPECT_GT(moving.mover.moved_pages, 50U);
@@ -196,7 +202,7 @@ TEST(GpuSimulator, RepeatsToTheCycle) {
 TEST(GpuSimulator, AnInfiniteThresholdIsCoherentAccess) {
   const auto trace = mixed(2);
   const auto gpu = test_gpu();
-  const auto coherent = simulate(trace, gpu, SharedPages(0));
+  const auto coherent = simulate(trace, gpu, FractionPagePlacement(0));
   const auto threshold = simulate(trace, gpu, Threshold(0xffffffff));
   EXPECT_EQ(threshold.cycles, coherent.cycles);
   EXPECT_EQ(threshold.mover.moved_pages, 0U);
@@ -218,7 +224,7 @@ TEST(GpuSimulator, SmallKernelsSpreadOverTheSms) {
   auto x = device.array<float>("x", 1024);
   for (int k = 0; k < 15; ++k)
     device.launch({"small", 2, 32}, [&](Thread& t) { static_cast<void>(t.load(x, t.index()) + 1.0F); });
-  const auto run = simulate(trace, test_gpu(), SharedPages(1));
+  const auto run = simulate(trace, test_gpu(), FractionPagePlacement(1));
   for (const auto& processor : run.processors) EXPECT_EQ(processor.accesses, 2U);
 }
 
@@ -241,7 +247,7 @@ TEST(GpuSimulator, RefusesAKernelThatNoSmHasRoomFor) {
     gpu.registers = 16384;
     gpu.shared_bytes = 48 << 10;
     try {
-      simulate(trace, gpu, SharedPages(0));
+      simulate(trace, gpu, FractionPagePlacement(0));
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), Code::invalid);
       return error.what();
@@ -261,7 +267,7 @@ TEST(GpuSimulator, AccessMissesWithItsFirstPartThatIsNotThere) {
   Device device(trace);
   auto x = device.array<float>("x", 32 * 32);
   device.launch({"scattered", 1, 32}, [&](Thread& t) { static_cast<void>(t.load(x, t.thread() * 32) + 1.0F); });
-  const auto run = simulate(trace, test_gpu(), SharedPages(1));
+  const auto run = simulate(trace, test_gpu(), FractionPagePlacement(1));
   const auto warps = camat_sum(run.camat.l1_by_warp);
   EXPECT_EQ(warps.accesses, 1U);
   EXPECT_EQ(warps.pure_misses, 1U);
@@ -300,7 +306,7 @@ TEST(GpuSimulator, ChaseOverTime) {
   const auto gpu = test_gpu();
   const auto trace = chase(4096, 2000);
   Replay replay(trace);
-  SharedPages decider(1);
+  FractionPagePlacement decider(1);
   const auto run = Simulator(gpu, replay, decider, {k_all, k_all}).run({.by_kernel = false, .every = 10000});
   for (const auto& part : run.camat_over_time) {
     const auto loads = camat_sum(part.levels.l1_by_part);
@@ -323,7 +329,7 @@ TEST(GpuSimulator, CountsPagesThatFindNoRoom) {
   trace.add(cta);
   const auto placed = [&](double share, std::uint64_t capacity) {
     Replay replay(trace);
-    SharedPages pages(share);
+    FractionPagePlacement pages(share);
     const auto gpu = test_gpu();
     const auto run = Simulator(gpu, replay, pages, {capacity, k_all}).run();
     EXPECT_EQ(run.pages.size(), 18U);
@@ -344,7 +350,7 @@ TEST(GpuSimulator, RefusesAddressesInNoAllocation) {
   cta.lines.emplace_back(1, 1);
   trace.add(cta);
   try {
-    simulate(trace, test_gpu(), SharedPages(0));
+    simulate(trace, test_gpu(), FractionPagePlacement(0));
     ADD_FAILURE() << "it was simulated";
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(),

@@ -70,7 +70,7 @@ Cta random_cta(Random& random, std::uint32_t warps) {
         step.lanes = static_cast<std::uint8_t>(1 + random() % 32);
         step.lines = static_cast<std::uint8_t>(1 + random() % 64);
         for (std::uint32_t k = 0; k < step.lines; ++k) cta.lines.emplace_back(random(), 1 + random() % 15);
-        if (brings(step.kind)) ++loads;
+        if (returns_value(step.kind)) ++loads;
       }
       cta.steps.push_back(step);
     }

@@ -199,7 +199,7 @@ void match(Device& device, const Arrays& arrays, std::int32_t count) {
       auto above = node;
       auto letter = t.load(arrays.queries, first + matched);
       bool is_mismatch = false;
-      for (auto walk = t.loop(); walk.again(!is_mismatch && letter != 0);) {
+      for (auto walk = t.loop(); walk.iterate(!is_mismatch && letter != 0);) {
         const auto child = t.load(arrays.children, node * 4 + child_place(letter));
         above = node;
         on_edge = t.own(0);
@@ -216,7 +216,7 @@ void match(Device& device, const Arrays& arrays, std::int32_t count) {
         }
         matched += on_edge;
         letter = t.load(arrays.queries, first + matched);
-        for (auto along = t.loop(); along.again(on_edge < edge_length && letter != 0);) {
+        for (auto along = t.loop(); along.iterate(on_edge < edge_length && letter != 0);) {
           is_mismatch = t.load(arrays.reference, edge_start + on_edge) != letter;
           if (is_mismatch) break;
           matched += 1;

@@ -190,7 +190,7 @@ class Xsbench final : public GpuProgram {
 
     auto low = t.own(0);
     auto high = t.own(k_nuclides * points - 1);
-    for (auto loop = t.loop(); loop.again(high - low > 1);) {
+    for (auto loop = t.loop(); loop.iterate(high - low > 1);) {
       const auto middle = low + ((high - low) >> 1);
       if (t.load(a.unionized_energy_array, middle) > energy)
         high = middle;

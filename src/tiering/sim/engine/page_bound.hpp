@@ -1,10 +1,10 @@
 // Computes a lower bound of the traffic between memory and backing file, from the accessed pages alone. It holds
 // for every replacement schedule.
 //
-// Between two accesses a page either try_keep in memory, or it must be read for the second one. At any add_moment
+// Between two accesses a page either stays in memory, or it must be read for the second one. At any moment
 // at most as many pages stay as memory holds. So the maximum number of such intervals that can stay determines how
 // many reads are needed: intervals are taken by their ends, and each that still fits try_keep (Belady's rule seen
-// backwards: Jain and Lin, "Back to the future", ISCA 2016, section 3). In the same way a page either try_keep
+// backwards: Jain and Lin, "Back to the future", ISCA 2016, section 3). In the same way a page either stays
 // between two stores, or it leaves in between and is written. The capacity is checked at sampled moments only,
 // which weakens the bound but keeps it valid.
 //
@@ -44,7 +44,7 @@ class PageBound {
  private:
   static constexpr std::uint64_t k_moments = 64;            // sampled per as many accesses as memory holds pages
   static constexpr std::uint32_t k_max_moments = 1U << 13;  // of a segment
-  // Residency of one kind of interval: how many pages stay at each sampled add_moment of the segment.
+  // Residency of one kind of interval: how many pages stay at each sampled moment of the segment.
   struct Residency {
     std::vector<std::uint32_t> at;
     std::vector<std::uint32_t> last;  // by page: number of moments before its last access, or store, over the run
@@ -55,8 +55,8 @@ class PageBound {
 
   std::uint32_t segments_ = 0;
   std::uint32_t begun_ = 0;              // moments before the segment
-  std::vector<std::uint64_t> capacity_;  // at each add_moment of the segment
-  std::uint64_t since_ = 0;              // accesses since the last add_moment
+  std::vector<std::uint64_t> capacity_;  // at each moment of the segment
+  std::uint64_t since_ = 0;              // accesses since the last moment
   Residency touches_, stores_;
   std::vector<bool> has_content_;
   std::vector<bool> is_stored_;        // in the segment

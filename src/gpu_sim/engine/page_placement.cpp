@@ -1,17 +1,17 @@
-// Placements of pages that stay. See page_decider.hpp.
-#include "gpu_sim/engine/page_decider.hpp"
+// Implements static placements of pages. See page_placement.hpp.
+#include "gpu_sim/engine/page_placement.hpp"
 
 #include <algorithm>
 #include <numeric>
 
 namespace terrace::gpu_sim {
 
-std::vector<std::uint8_t> SharedPages::initial(const Allocation&, std::uint64_t pages) {
+std::vector<std::uint8_t> FractionPagePlacement::initial_memories(const Allocation&, std::uint64_t pages) {
   std::vector<std::uint8_t> memories;
   memories.reserve(pages);
   for (std::uint64_t i = 0; i < pages; ++i) {
     sum_ += share_;
-    // A share of 1 is all of them, whatever its sums round to.
+    // The tolerance makes a share of 1 all pages, whatever its sums round to.
     const bool is_own = sum_ >= 1 - 1e-9;
     if (is_own) sum_ -= 1;
     memories.push_back(is_own ? 0 : 1);
@@ -19,14 +19,15 @@ std::vector<std::uint8_t> SharedPages::initial(const Allocation&, std::uint64_t 
   return memories;
 }
 
-std::vector<std::uint8_t> NamedPages::initial(const Allocation&, std::uint64_t) {
+std::vector<std::uint8_t> ListedPagePlacement::initial_memories(const Allocation&, std::uint64_t) {
   if (next_ >= memory_of_page_.size()) return {1};
   return {memory_of_page_.begin() + static_cast<std::ptrdiff_t>(next_), memory_of_page_.end()};
 }
 
-void NamedPages::added(std::uint32_t, std::uint32_t count, const PageTable&) { next_ += count; }
+void ListedPagePlacement::on_pages_added(std::uint32_t, std::uint32_t count, const PageTable&) { next_ += count; }
 
-std::vector<std::uint8_t> oracle(std::span<const std::uint64_t> traffic, double share, std::uint64_t max_pages) {
+std::vector<std::uint8_t> oracle_placement(std::span<const std::uint64_t> traffic, double share,
+                                           std::uint64_t max_pages) {
   std::vector<std::size_t> order(traffic.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return traffic[a] > traffic[b]; });

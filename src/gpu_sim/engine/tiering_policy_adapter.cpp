@@ -1,5 +1,5 @@
-// Policies of strategy/ on the GPU. See policy_decider.hpp.
-#include "gpu_sim/engine/policy_decider.hpp"
+// Converts between pages and a tiering policy's chunks. See tiering_policy_adapter.hpp.
+#include "gpu_sim/engine/tiering_policy_adapter.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 namespace terrace::gpu_sim {
 namespace {
 
-// Of a read that finds nothing else on its way and no row open.
+// Returns the latency of a read without queueing that finds no open row.
 Seconds unloaded_latency(const machine::Gpu& gpu, const machine::GpuMemory& memory) {
   const auto cycles = 2 * (gpu.network_latency + memory.link_latency) + gpu.l2.latency;
   return Seconds{cycles / gpu.hertz + (memory.row_to_column + memory.read_latency) / memory.command_hertz};
@@ -15,13 +15,13 @@ Seconds unloaded_latency(const machine::Gpu& gpu, const machine::GpuMemory& memo
 
 }  // namespace
 
-PolicyDecider::PolicyDecider(const machine::Gpu& gpu, std::unique_ptr<strategy::Policy> policy,
-                             std::uint64_t capacity)
+TieringPolicyAdapter::TieringPolicyAdapter(const machine::Gpu& gpu, std::unique_ptr<strategy::Policy> policy,
+                                           std::uint64_t capacity)
     : gpu_(gpu), policy_(std::move(policy)), needs_(policy_->needs()), capacity_(capacity) {
   for (const auto& memory : gpu_.memories) places_ = std::max<std::uint64_t>(places_, memory.place + 1U);
 }
 
-std::vector<std::uint8_t> PolicyDecider::initial(const Allocation&, std::uint64_t pages) {
+std::vector<std::uint8_t> TieringPolicyAdapter::initial_memories(const Allocation&, std::uint64_t pages) {
   std::vector<std::uint8_t> memories;
   auto seen = tiers();
   for (std::uint64_t i = 0; i < pages; ++i) {
@@ -33,7 +33,7 @@ std::vector<std::uint8_t> PolicyDecider::initial(const Allocation&, std::uint64_
   return memories;
 }
 
-void PolicyDecider::added(std::uint32_t first, std::uint32_t count, const PageTable& pages) {
+void TieringPolicyAdapter::on_pages_added(std::uint32_t first, std::uint32_t count, const PageTable& pages) {
   for (auto i = first; i < first + count; ++i) {
     chunks_.add(pages[i].number * gpu_.page_bytes, static_cast<std::uint32_t>(gpu_.page_bytes),
                 pages[i].allocation, 0, gpu_.memories[pages[i].memory].place);
@@ -41,13 +41,13 @@ void PolicyDecider::added(std::uint32_t first, std::uint32_t count, const PageTa
   }
 }
 
-void PolicyDecider::touched(std::uint32_t page, const PageTable&, PageMover& mover) {
+void TieringPolicyAdapter::on_touched(std::uint32_t page, const PageTable&, PageMover& mover) {
   strategy::PolicyChoice choice;
   policy_->on_touch(page, tiers(), choice);
   carry_out(choice, mover, true);
 }
 
-void PolicyDecider::faulted(std::span<const std::uint32_t> pages, Cycle now, PageMover& mover) {
+void TieringPolicyAdapter::on_faults(std::span<const std::uint32_t> pages, Cycle now, PageMover& mover) {
   for (const auto page : pages)
     if (const auto found = protected_at_.find(page); found != protected_at_.end()) {
       seen_.faults.push_back({page, Seconds{static_cast<double>(now - found->second) / gpu_.hertz}});
@@ -59,14 +59,14 @@ void PolicyDecider::faulted(std::span<const std::uint32_t> pages, Cycle now, Pag
   carry_out(choice, mover);
 }
 
-void PolicyDecider::sampled(std::uint32_t page, bool write) {
+void TieringPolicyAdapter::on_sample(std::uint32_t page, bool write) {
   const auto [at, is_new] = sampled_.try_emplace(page, seen_.samples.size());
   if (is_new) seen_.samples.push_back({page});
   auto& sampled = seen_.samples[at->second];
   ++(write ? sampled.writes : sampled.reads);
 }
 
-void PolicyDecider::moved(std::uint32_t page, std::uint8_t memory) {
+void TieringPolicyAdapter::on_moved(std::uint32_t page, std::uint8_t memory) {
   auto& chunk = chunks_[page];
   const auto own = gpu_.memories[0].place;
   if (chunk.place.load(std::memory_order_relaxed) == own) used_ -= gpu_.page_bytes;
@@ -75,11 +75,11 @@ void PolicyDecider::moved(std::uint32_t page, std::uint8_t memory) {
   protected_at_.erase(page);
 }
 
-Cycle PolicyDecider::interval() const {
+Cycle TieringPolicyAdapter::interval() const {
   return needs_.interval.value > 0 ? static_cast<Cycle>(std::llround(needs_.interval.value * gpu_.hertz)) : 0;
 }
 
-observe::PlaceLoad PolicyDecider::load_of(std::size_t memory, std::uint64_t bytes, Seconds length) const {
+observe::PlaceLoad TieringPolicyAdapter::load_of(std::size_t memory, std::uint64_t bytes, Seconds length) const {
   const auto& of = gpu_.memories[memory];
   observe::PlaceLoad load;
   load.reads = static_cast<double>(bytes) / k_line_bytes;
@@ -89,7 +89,7 @@ observe::PlaceLoad PolicyDecider::load_of(std::size_t memory, std::uint64_t byte
   return load;
 }
 
-void PolicyDecider::decide(const Seen& seen, const PageTable&, PageMover& mover) {
+void TieringPolicyAdapter::decide(const IntervalEvents& seen, const PageTable&, PageMover& mover) {
   const auto cycles = static_cast<double>(seen.now - std::exchange(looked_at_, seen.now));
   auto looked = std::exchange(seen_, {});
   sampled_.clear();
@@ -108,10 +108,10 @@ void PolicyDecider::decide(const Seen& seen, const PageTable&, PageMover& mover)
   policy_->decide(looked, tiers(), choice);
   carry_out(choice, mover);
   for (const auto page : choice.protect) protected_at_[page] = seen.now;
-  mover.forbid(choice.protect);
+  mover.protect(choice.protect);
 }
 
-strategy::Tiers PolicyDecider::tiers() const {
+strategy::Tiers TieringPolicyAdapter::tiers() const {
   strategy::Tiers tiers;
   tiers.chunks = &chunks_;
   tiers.fast = gpu_.memories[0].place;
@@ -123,12 +123,12 @@ strategy::Tiers PolicyDecider::tiers() const {
   return tiers;
 }
 
-void PolicyDecider::carry_out(const strategy::PolicyChoice& choice, PageMover& mover, bool by_touch) {
+void TieringPolicyAdapter::carry_out(const strategy::PolicyChoice& choice, PageMover& mover, bool by_touch) {
   if (choice.mover_share)
-    mover.limit(static_cast<std::uint32_t>(std::lround(*choice.mover_share * gpu_.page_copies)));
+    mover.set_max_concurrent(static_cast<std::uint32_t>(std::lround(*choice.mover_share * gpu_.page_copies)));
   for (const auto& move : choice.moves) {
     const std::uint8_t memory = move.to == gpu_.memories[0].place ? 0 : 1;
-    by_touch ? mover.ask_by_touch(move.chunk, memory) : mover.ask(move.chunk, memory);
+    by_touch ? mover.request_move_on_touch(move.chunk, memory) : mover.request_move(move.chunk, memory);
   }
 }
 

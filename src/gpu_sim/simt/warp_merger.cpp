@@ -1,5 +1,5 @@
-// Lanes to steps of a warp. See warp_merge.hpp.
-#include "gpu_sim/simt/warp_merge.hpp"
+// Merges the logs of lanes into steps. See warp_merger.hpp.
+#include "gpu_sim/simt/warp_merger.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -8,7 +8,7 @@
 
 namespace terrace::gpu_sim {
 
-void WarpMerge::start() {
+void WarpMerger::start() {
   for (auto& loads : load_of_) loads.fill(0);
   steps_.clear();
   lines_.clear();
@@ -16,7 +16,7 @@ void WarpMerge::start() {
   waited_ = 0;
 }
 
-void WarpMerge::add(std::span<LaneLog> lanes) {
+void WarpMerger::add(std::span<LaneLog> lanes) {
   for (std::size_t i = 0; i < lanes.size(); ++i) {
     const auto& accesses = lanes[i].accesses();
     heads_[i] = {accesses.data(), accesses.data() + accesses.size()};
@@ -24,7 +24,7 @@ void WarpMerge::add(std::span<LaneLog> lanes) {
   for (auto i = lanes.size(); i < k_lanes; ++i) heads_[i] = {};
   while (const auto group = next_group()) add_access(group, lanes);
 
-  // What is left behind the last accesses.
+  // Instructions and uses after the last accesses.
   std::uint32_t longest = 0;
   for (std::size_t i = 0; i < lanes.size(); ++i) {
     const auto uses = std::span(lanes[i].uses()).subspan(lanes[i].first_use_left());
@@ -35,14 +35,14 @@ void WarpMerge::add(std::span<LaneLog> lanes) {
   for (auto& lane : lanes) lane.clear();
 }
 
-void WarpMerge::add_barrier() {
+void WarpMerger::add_barrier() {
   auto& step = steps_.emplace_back();
   step.before = left_;
   step.kind = StepKind::barrier;
   left_ = 0;
 }
 
-void WarpMerge::finish(Cta& cta) {
+void WarpMerger::finish(Cta& cta) {
   auto& warp = cta.warps.emplace_back();
   warp.first_step = static_cast<std::uint32_t>(cta.steps.size());
   warp.first_line = static_cast<std::uint32_t>(cta.lines.size());
@@ -52,7 +52,7 @@ void WarpMerge::finish(Cta& cta) {
   cta.lines.insert(cta.lines.end(), lines_.begin(), lines_.end());
 }
 
-std::uint32_t WarpMerge::next_group() const {
+std::uint32_t WarpMerger::next_group() const {
   const LaneAccess* lowest = nullptr;
   std::uint32_t group = 0;
   for (std::uint32_t i = 0; i < k_lanes; ++i) {
@@ -68,7 +68,7 @@ std::uint32_t WarpMerge::next_group() const {
   return group;
 }
 
-void WarpMerge::add_access(std::uint32_t group, std::span<LaneLog> lanes) {
+void WarpMerger::add_access(std::uint32_t group, std::span<LaneLog> lanes) {
   std::uint32_t longest = 0;
   for (auto left = group; left != 0; left &= left - 1) {
     const auto i = static_cast<std::uint32_t>(std::countr_zero(left));
@@ -87,34 +87,34 @@ void WarpMerge::add_access(std::uint32_t group, std::span<LaneLog> lanes) {
   step.lanes = static_cast<std::uint8_t>(std::popcount(group));
   left_ = 0;
   gather_lines(group, step);
-  if (brings(step.kind)) {
+  if (returns_value(step.kind)) {
     ++loads_;
-    waited_ &= ~(std::uint64_t{1} << (loads_ % LaneLog::k_remembered));
+    waited_ &= ~(std::uint64_t{1} << (loads_ % LaneLog::k_max_tracked_loads));
   }
   steps_.push_back(step);
   for (auto left = group; left != 0; left &= left - 1) {
     const auto i = static_cast<std::uint32_t>(std::countr_zero(left));
-    if (heads_[i].next->load != 0) load_of_[i][heads_[i].next->load % LaneLog::k_remembered] = loads_;
+    if (heads_[i].next->load != 0) load_of_[i][heads_[i].next->load % LaneLog::k_max_tracked_loads] = loads_;
     ++heads_[i].next;
   }
 }
 
-void WarpMerge::add_uses(std::span<const LaneUse> uses, std::uint32_t lane) {
+void WarpMerger::add_uses(std::span<const LaneUse> uses, std::uint32_t lane) {
   for (const auto& use : uses) {
-    const auto load = load_of_[lane][use.load % LaneLog::k_remembered];
-    if (load + LaneLog::k_remembered <= loads_) continue;
-    const auto bit = std::uint64_t{1} << (load % LaneLog::k_remembered);
+    const auto load = load_of_[lane][use.load % LaneLog::k_max_tracked_loads];
+    if (load + LaneLog::k_max_tracked_loads <= loads_) continue;
+    const auto bit = std::uint64_t{1} << (load % LaneLog::k_max_tracked_loads);
     if ((waited_ & bit) != 0) continue;
     waited_ |= bit;
-    wanted_.push_back({use.instructions, load});
+    pending_uses_.push_back({use.instructions, load});
   }
 }
 
-void WarpMerge::emit_uses(std::uint32_t instructions) {
-  std::stable_sort(wanted_.begin(), wanted_.end(),
+void WarpMerger::emit_uses(std::uint32_t instructions) {
+  std::stable_sort(pending_uses_.begin(), pending_uses_.end(),
                    [](const auto& a, const auto& b) { return a.instructions < b.instructions; });
   std::uint32_t counted = 0;
-  for (const auto& use : wanted_) {
+  for (const auto& use : pending_uses_) {
     auto& step = steps_.emplace_back();
     step.before = left_ + use.instructions - counted;
     step.back = loads_ - use.load + 1;
@@ -123,10 +123,10 @@ void WarpMerge::emit_uses(std::uint32_t instructions) {
     left_ = 0;
   }
   left_ += instructions - counted;
-  wanted_.clear();
+  pending_uses_.clear();
 }
 
-void WarpMerge::gather_lines(std::uint32_t group, Step& step) {
+void WarpMerger::gather_lines(std::uint32_t group, Step& step) {
   const auto first = lines_.size();
   for (auto left = group; left != 0; left &= left - 1) {
     const auto& access = *heads_[static_cast<std::uint32_t>(std::countr_zero(left))].next;

@@ -1,9 +1,9 @@
-// Makes the steps of a warp of the logs of its lanes: lanes at the same position take part in one access, of
-// different positions the lowest goes first (lane_log.hpp), and an access asks for the line parts that its lanes
-// need, each once: the coalescing that every GPU since Fermi does.
+// Merges the logs of a warp's lanes into the steps of the warp: lanes at the same position take part in one
+// access, the lowest position goes first (lane_log.hpp), and an access requests the line parts that its lanes
+// need, each once (coalescing, as on every GPU since Fermi).
 //
-// Instructions between two accesses are issued once for all lanes: the longest of them counts. So what lanes do on
-// two sides of a branch counts twice only where both sides access memory.
+// Instructions between two accesses are issued once for all lanes: the longest sequence counts. So both sides of a
+// branch count only if both access memory.
 #pragma once
 
 #include <array>
@@ -16,9 +16,9 @@
 
 namespace terrace::gpu_sim {
 
-class WarpMerge {
+class WarpMerger {
  public:
-  // A warp begins.
+  // Begins a warp.
   void start();
   // Appends what the lanes did since their last barrier, and clears their logs.
   void add(std::span<LaneLog> lanes);
@@ -31,7 +31,7 @@ class WarpMerge {
     const LaneAccess* next = nullptr;
     const LaneAccess* end = nullptr;
   };
-  // The lanes whose next access is at the lowest position, as a mask.
+  // Returns the lanes whose next access is at the lowest position, as a mask.
   [[nodiscard]] std::uint32_t next_group() const;
   void add_access(std::uint32_t group, std::span<LaneLog> lanes);
   void add_uses(std::span<const LaneUse> uses, std::uint32_t lane);
@@ -39,14 +39,14 @@ class WarpMerge {
   void gather_lines(std::uint32_t group, Step& step);
 
   std::array<Head, k_lanes> heads_;
-  // By lane and number of its load, modulo: which of the warp's loads it is.
-  std::array<std::array<std::uint32_t, LaneLog::k_remembered>, k_lanes> load_of_;
-  std::vector<LaneUse> wanted_;  // of the step at hand, with the warp's numbers, in the order of their use
+  // Number of the warp's load, by lane and by number of the lane's load, modulo.
+  std::array<std::array<std::uint32_t, LaneLog::k_max_tracked_loads>, k_lanes> load_of_;
+  std::vector<LaneUse> pending_uses_;  // of the current step, with the warp's load numbers, in the order of use
   std::vector<Step> steps_;
   std::vector<LinePart> lines_;
   std::uint32_t loads_ = 0;
   std::uint64_t waited_ = 0;
-  std::uint32_t left_ = 0;  // instructions behind the last step
+  std::uint32_t left_ = 0;  // instructions after the last step
 };
 
 }  // namespace terrace::gpu_sim
